@@ -1,0 +1,46 @@
+package feed
+
+import "k8s.io/apimachinery/pkg/watch"
+
+// Sink keeps what a reflector feeds it. One goroutine at a time calls it.
+//
+// An object that cannot be stored (it does not decode, its transform fails) is
+// the sink's to report. It keeps the object's last good state and counts the
+// key as quarantined until a later state can be stored.
+type Sink interface {
+	// Begin starts a new state of the whole collection. Nobody sees any of it
+	// before its Commit. The one begun before, if not committed, is dropped.
+	Begin() Replacement
+	// Apply applies one watch event.
+	Apply(eventType watch.EventType, item Item) Outcome
+	// Progress says that the collection has reached resourceVersion without a
+	// change.
+	Progress(resourceVersion string)
+	// Quarantined returns how many keys wait for a state that can be stored.
+	Quarantined() int
+}
+
+// Replacement is the state of a collection in the making.
+type Replacement interface {
+	// Add adds an object, or replaces one added before under the same key.
+	Add(item Item)
+	// Remove takes an object out again.
+	Remove(item Item)
+	// Commit makes the replacement the collection's state at resourceVersion,
+	// all at once for every reader.
+	Commit(resourceVersion string)
+}
+
+// Outcome is what became of an event.
+type Outcome int
+
+const (
+	// Applied: the event changed the collection.
+	Applied Outcome = iota
+	// Unchanged: the collection was in that state already.
+	Unchanged
+	// Stale: the collection holds a newer state of the object; nothing changed.
+	Stale
+	// Quarantined: the object could not be stored; its last good state stays.
+	Quarantined
+)
