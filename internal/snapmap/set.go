@@ -1,0 +1,138 @@
+package snapmap
+
+import "iter"
+
+// maxSmall is the number of keys up to which a set is a slice.
+const maxSmall = 16
+
+// Set is a set of keys: the posting list of an index value. One writer changes
+// it; readers, from any goroutine, only ever get a set that the Generation has
+// frozen since it was last changed. A change to a frozen set returns a new one,
+// so the writer keeps what Add and Remove return.
+//
+// Many an index has one key for each value, hence the first key's place in the
+// header: such a set is one allocation of 64 bytes.
+type Set struct {
+	g    *Generation
+	gen  uint64
+	big  *table[struct{}] // nil up to maxSmall keys
+	keys []string         // the keys of a small set, in no order
+	one  [1]string
+}
+
+// NewSet returns an empty set which g.Advance freezes.
+func NewSet(g *Generation) *Set {
+	s := &Set{g: g, gen: g.now}
+	s.keys = s.one[:0]
+	return s
+}
+
+// Add returns a set with key: s itself where s has key or is of the current
+// generation, else a new one that shares s's pages and leaves s as it is.
+func (s *Set) Add(key string) *Set {
+	if s.Has(key) {
+		return s
+	}
+	s = s.own()
+	if s.big == nil && len(s.keys) < maxSmall {
+		s.keys = append(s.keys, key)
+		return s
+	}
+	if s.big == nil {
+		s.big = new(table[struct{}])
+		s.big.init(s.g)
+		for _, k := range s.keys {
+			s.big.add(k)
+		}
+		s.keys, s.one = nil, [1]string{}
+	}
+	s.big.add(key)
+	return s
+}
+
+// Remove returns a set without key: s itself where s lacks key or is of the
+// current generation, else a new one that shares s's pages and leaves s as it is.
+func (s *Set) Remove(key string) *Set {
+	if !s.Has(key) {
+		return s
+	}
+	s = s.own()
+	if s.big != nil {
+		s.big.drop(key)
+		if s.Len() <= maxSmall/2 {
+			s.shrink()
+		}
+		return s
+	}
+	last := len(s.keys) - 1
+	for i, k := range s.keys {
+		if k == key {
+			s.keys[i] = s.keys[last]
+		}
+	}
+	s.keys[last] = ""
+	s.keys = s.keys[:last]
+	return s
+}
+
+// own returns s, or a copy of the current generation if s is older.
+func (s *Set) own() *Set {
+	if s.gen == s.g.now {
+		return s
+	}
+	c := NewSet(s.g)
+	if s.big != nil {
+		c.big = &table[struct{}]{g: s.g, peak: s.big.peak}
+		c.big.n.Store(s.big.n.Load())
+		c.big.root.Store(s.big.root.Load())
+	}
+	c.keys = append(c.keys, s.keys...)
+	return c
+}
+
+// shrink makes a big set small again.
+func (s *Set) shrink() {
+	keys := s.one[:0]
+	for k := range s.All() {
+		keys = append(keys, k)
+	}
+	s.big, s.keys = nil, keys
+}
+
+// Has says whether key is in the set.
+func (s *Set) Has(key string) bool {
+	if s.big != nil {
+		return s.big.root.Load().find(key) != nil
+	}
+	for _, k := range s.keys {
+		if k == key {
+			return true
+		}
+	}
+	return false
+}
+
+// Len returns the number of keys.
+func (s *Set) Len() int {
+	if s.big != nil {
+		return int(s.big.n.Load())
+	}
+	return len(s.keys)
+}
+
+// All yields each key once, in any order. The set must not change meanwhile.
+func (s *Set) All() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if s.big != nil {
+			s.big.root.Load().all(func(p *page[struct{}]) bool {
+				return p.all(func(e *slot[struct{}], _ uint64) bool { return yield(e.key) })
+			})
+			return
+		}
+		for _, k := range s.keys {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}

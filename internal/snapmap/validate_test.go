@@ -1,0 +1,153 @@
+package snapmap
+
+import (
+	"fmt"
+	"iter"
+	"testing"
+)
+
+// validate walks the whole structure, checks the invariants of doc.go and
+// returns the number of entries.
+func (r *root[X]) validate(now uint64) (n int, err error) {
+	if len(r.segs)&(len(r.segs)-1) != 0 || r.gen > now {
+		return 0, fmt.Errorf("root of generation %d has %d places at %d", r.gen, len(r.segs), now)
+	}
+	seen := map[string]bool{}
+	for i := range r.segs {
+		s := r.segs[i].Load()
+		if 1<<s.depth > len(r.segs) || s != r.segs[i&(1<<s.depth-1)].Load() {
+			return 0, fmt.Errorf("segment %d: depth %d, not at its first place", i, s.depth)
+		}
+		if i>>s.depth != 0 {
+			continue
+		}
+		if s.gen > r.gen || len(s.pages) > maxSegment || len(s.pages)&(len(s.pages)-1) != 0 {
+			return 0, fmt.Errorf("segment %d: %d pages, generation %d under %d", i, len(s.pages), s.gen, r.gen)
+		}
+		if err := s.validate(&r.hash, uint64(i), seen); err != nil {
+			return 0, fmt.Errorf("segment %d: %w", i, err)
+		}
+	}
+	return len(seen), nil
+}
+
+func (s *segment[X]) validate(hash *hasher, prefix uint64, seen map[string]bool) error {
+	for j := range s.pages {
+		p := s.pages[j].Load()
+		own := p.depth - s.depth
+		if p.depth < s.depth || 1<<own > len(s.pages) || p != s.pages[j&(1<<own-1)].Load() {
+			return fmt.Errorf("page %d: depth %d below %d, not at its first place", j, p.depth, s.depth)
+		}
+		if j>>own != 0 {
+			continue
+		}
+		if p.gen > s.gen {
+			return fmt.Errorf("page %d: generation %d under %d", j, p.gen, s.gen)
+		}
+		if err := p.validate(hash, prefix|uint64(j)<<s.depth, seen); err != nil {
+			return fmt.Errorf("page %d: %w", j, err)
+		}
+	}
+	return nil
+}
+
+func (p *page[X]) validate(hash *hasher, prefix uint64, seen map[string]bool) (err error) {
+	var live uint32
+	p.all(func(s *slot[X], tag uint64) bool {
+		h := hash.sum(s.key)
+		live++
+		switch {
+		case seen[s.key]:
+			err = fmt.Errorf("key %q twice", s.key)
+		case tag != tagOf(h):
+			err = fmt.Errorf("key %q: tag %d, want %d", s.key, tag, tagOf(h))
+		case h&(1<<p.depth-1) != prefix:
+			err = fmt.Errorf("key %q with hash %x in page %x of depth %d", s.key, h, prefix, p.depth)
+		case p.find(h, s.key) != s:
+			err = fmt.Errorf("key %q is not found", s.key)
+		}
+		seen[s.key] = true
+		return err == nil
+	})
+	if err == nil && (live != p.live || p.used < p.live || int(p.used) > len(p.slots) || len(p.tags)*8 < len(p.slots)) {
+		err = fmt.Errorf("%d live, said to be %d, of %d used, of %d slots and %d tags", live, p.live, p.used, len(p.slots), len(p.tags)*8)
+	}
+	return err
+}
+
+// validate checks the table and says at once what is wrong with it.
+func (t *table[X]) validate(tb fataler) {
+	tb.Helper()
+	n, err := t.root.Load().validate(t.g.now)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if int64(n) != t.n.Load() || n > t.peak {
+		tb.Fatalf("%d entries, said to be %d, at most %d", n, t.n.Load(), t.peak)
+	}
+}
+
+// fataler is what testing.T and rapid.T have in common here.
+type fataler interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
+var _ fataler = testing.TB(nil)
+
+// mapReader is what Map and View have in common.
+type mapReader[V any] interface {
+	Get(key string) *V
+	Len() int
+	All() iter.Seq2[string, *V]
+}
+
+// checkMap compares a map or view with its model, a plain map.
+func checkMap[V any](tb fataler, got mapReader[V], want map[string]*V) {
+	tb.Helper()
+	if got.Len() != len(want) {
+		tb.Fatalf("%d entries, want %d", got.Len(), len(want))
+	}
+	for k, v := range want {
+		if got.Get(k) != v {
+			tb.Fatalf("key %q: got %v, want %v", k, got.Get(k), v)
+		}
+	}
+	seen := map[string]bool{}
+	for k, v := range got.All() {
+		if seen[k] || v == nil || want[k] != v {
+			tb.Fatalf("All yields key %q with %v, want %v; seen before: %v", k, v, want[k], seen[k])
+		}
+		seen[k] = true
+	}
+	if len(seen) != len(want) {
+		tb.Fatalf("All yields %d keys, want %d", len(seen), len(want))
+	}
+}
+
+// checkSet compares a set with its model.
+func checkSet(tb fataler, got *Set, want map[string]bool) {
+	tb.Helper()
+	if got.big != nil {
+		got.big.validate(tb)
+	}
+	if got.Len() != len(want) {
+		tb.Fatalf("%d keys, want %d", got.Len(), len(want))
+	}
+	for k := range want {
+		if !got.Has(k) {
+			tb.Fatalf("lacks key %q", k)
+		}
+	}
+	seen := map[string]bool{}
+	for k := range got.All() {
+		if seen[k] || !want[k] {
+			tb.Fatalf("All yields key %q, seen before: %v", k, seen[k])
+		}
+		seen[k] = true
+	}
+	if len(seen) != len(want) {
+		tb.Fatalf("All yields %d keys, want %d", len(seen), len(want))
+	}
+}
