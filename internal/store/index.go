@@ -1,0 +1,205 @@
+package store
+
+import (
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+
+	"github.com/kinformer/kinformer/internal/snapmap"
+)
+
+// IndexFunc returns the values under which an index finds an object. It must
+// depend on the object alone. The slice it returns is neither kept nor changed.
+type IndexFunc[V any] func(V) ([]string, error)
+
+// indexSet is which indexes there are. It is immutable; adding an index makes a
+// new set, in which the old indexes keep their positions.
+type indexSet[V any] struct {
+	names     []string
+	functions []IndexFunc[V]
+	positions map[string]int
+}
+
+func newIndexSet[V any](indexers map[string]IndexFunc[V]) *indexSet[V] {
+	return (&indexSet[V]{}).with(indexers)
+}
+
+// with returns the set with more indexes behind its own.
+func (set *indexSet[V]) with(indexers map[string]IndexFunc[V]) *indexSet[V] {
+	more := &indexSet[V]{
+		names:     slices.Clone(set.names),
+		functions: slices.Clone(set.functions),
+		positions: make(map[string]int, len(set.names)+len(indexers)),
+	}
+	for _, name := range slices.Sorted(maps.Keys(indexers)) {
+		more.names = append(more.names, name)
+		more.functions = append(more.functions, indexers[name])
+	}
+	for i, name := range more.names {
+		more.positions[name] = i
+	}
+	return more
+}
+
+// valuesOf returns an object's values under every index, or nil where there is
+// no index. A function that fails or panics costs the object its entry in that
+// index and is reported.
+func (set *indexSet[V]) valuesOf(key string, value V, report func(string, error)) [][]string {
+	if len(set.functions) == 0 {
+		return nil
+	}
+	indexed := make([][]string, len(set.functions))
+	for i := range set.functions {
+		indexed[i] = set.valuesOfOne(i, key, value, report)
+	}
+	return indexed
+}
+
+func (set *indexSet[V]) valuesOfOne(i int, key string, value V, report func(string, error)) []string {
+	values, err := guard(func() ([]string, error) { return set.functions[i](value) })
+	if err != nil {
+		report(key, fmt.Errorf("index %q: %w", set.names[i], err))
+		return nil
+	}
+	if len(values) < 2 {
+		return slices.Clone(values)
+	}
+	values = slices.Clone(values) // the function may return a shared slice
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+// indexes are the indexes of one state: for each, the set of keys under each
+// value. A value without keys is not there.
+type indexes[V any] struct {
+	set    *indexSet[V]
+	pages  *snapmap.Generation
+	values []*snapmap.Map[snapmap.Set]
+}
+
+func newIndexes[V any](set *indexSet[V], pages *snapmap.Generation) *indexes[V] {
+	ix := &indexes[V]{set: set, pages: pages}
+	for range set.names {
+		ix.values = append(ix.values, snapmap.NewMap[snapmap.Set](pages))
+	}
+	return ix
+}
+
+// move takes a key from where old, its former entry, put it to where entry does.
+// Either may be nil.
+func (ix *indexes[V]) move(key string, old, entry *Entry[V]) {
+	for i, keys := range ix.values {
+		was, is := old.indexed(i), entry.indexed(i)
+		if len(was) == 0 && len(is) == 0 || slices.Equal(was, is) {
+			continue
+		}
+		for _, value := range was {
+			if !slices.Contains(is, value) {
+				ix.remove(keys, value, key)
+			}
+		}
+		for _, value := range is {
+			if !slices.Contains(was, value) {
+				ix.add(keys, value, key)
+			}
+		}
+	}
+}
+
+func (ix *indexes[V]) add(keys *snapmap.Map[snapmap.Set], value, key string) {
+	old := keys.Get(value)
+	set := old
+	if set == nil {
+		set = snapmap.NewSet(ix.pages)
+	}
+	if set = set.Add(key); set != old {
+		keys.Set(value, set)
+	}
+}
+
+func (ix *indexes[V]) remove(keys *snapmap.Map[snapmap.Set], value, key string) {
+	old := keys.Get(value)
+	if old == nil {
+		return
+	}
+	switch set := old.Remove(key); {
+	case set.Len() == 0:
+		keys.Delete(value)
+	case set != old:
+		keys.Set(value, set)
+	}
+}
+
+// AddIndexers adds indexes to a store that may be in use. Existing objects are
+// indexed when it returns. A name that is taken is an error, and changes nothing.
+func (s *Store[V]) AddIndexers(indexers map[string]IndexFunc[V]) error {
+	s.writer.Lock()
+	defer s.writer.Unlock()
+	live := s.live.Load()
+	for name := range indexers {
+		if _, taken := live.indexes.set.positions[name]; taken {
+			return fmt.Errorf("index %q exists already", name)
+		}
+	}
+	next := s.reindexed(live, live.indexes.set.with(indexers))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next.version, next.writes = live.version, live.writes+1 // no entry is shared
+	s.live.Store(next)
+	s.current.Store(nil)
+	return nil
+}
+
+// Indexers returns the index functions by name: a copy.
+func (s *Store[V]) Indexers() map[string]IndexFunc[V] {
+	set := s.live.Load().indexes.set
+	indexers := make(map[string]IndexFunc[V], len(set.names))
+	for i, name := range set.names {
+		indexers[name] = set.functions[i]
+	}
+	return indexers
+}
+
+// reindexed returns a copy of a state with the indexes of set, which begins with
+// the state's own. The writer's lock is held.
+func (s *Store[V]) reindexed(from *state[V], set *indexSet[V]) *state[V] {
+	to := newState(set)
+	for key, entry := range from.entries.All() {
+		if value, ok := s.Load(key, entry); ok {
+			entry = s.withValues(set, key, value, entry)
+		}
+		to.entries.Set(key, entry)
+		to.indexes.move(key, nil, entry)
+	}
+	return to
+}
+
+// withValues returns an entry with the values that it lacks of a longer set.
+func (s *Store[V]) withValues(set *indexSet[V], key string, value V, entry *Entry[V]) *Entry[V] {
+	m := meta{}
+	if entry.meta != nil {
+		m = *entry.meta
+	}
+	m.indexed = slices.Clip(m.indexed)
+	for i := len(m.indexed); i < len(set.functions); i++ {
+		m.indexed = append(m.indexed, set.valuesOfOne(i, key, value, s.config.Report))
+	}
+	return &Entry[V]{value: entry.value, meta: s.metas.share(m, nil)}
+}
+
+var hashSeed = maphash.MakeSeed()
+
+// hash is the same for metas with equal index values.
+func (m *meta) hash() uint64 {
+	var h maphash.Hash
+	h.SetSeed(hashSeed)
+	for _, values := range m.indexed {
+		h.WriteByte(0xff)
+		for _, value := range values {
+			h.WriteString(value)
+			h.WriteByte(0xfe)
+		}
+	}
+	return h.Sum64()
+}

@@ -1,0 +1,190 @@
+package store
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/kinformer/kinformer/internal/eventlog"
+	"github.com/kinformer/kinformer/internal/snapmap"
+)
+
+// Snapshot is the state of a store at one moment. It is immutable, and costs
+// nothing to keep but the memory of what has changed since.
+type Snapshot[V any] struct {
+	*frozen[V]
+	version string
+}
+
+// frozen is what snapshots of one state at several versions share: a bookmark
+// moves the version and nothing else.
+type frozen[V any] struct {
+	store   *Store[V]
+	set     *indexSet[V]
+	entries snapmap.View[Entry[V]]
+	indexes []snapmap.View[snapmap.Set]
+
+	sorting sync.Once
+	sorted  []string // all keys in order, once somebody wanted them
+}
+
+// Snapshot returns the state as it is now, all of a batch or none. Taking one
+// costs O(1), and nothing if there was no change since the last.
+func (s *Store[V]) Snapshot() *Snapshot[V] {
+	if current := s.current.Load(); current != nil {
+		return current
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.snapshot()
+}
+
+// snapshot is Snapshot for those who hold mu.
+func (s *Store[V]) snapshot() *Snapshot[V] {
+	if current := s.current.Load(); current != nil {
+		return current
+	}
+	state := s.live.Load()
+	frozen := &frozen[V]{store: s, set: state.indexes.set, entries: state.entries.View()}
+	if n := len(state.indexes.values); n > 0 {
+		frozen.indexes = make([]snapmap.View[snapmap.Set], n)
+		for i, keys := range state.indexes.values {
+			frozen.indexes[i] = keys.View()
+		}
+	}
+	state.pages.Advance()
+	current := &Snapshot[V]{frozen, state.version}
+	s.current.Store(current)
+	return current
+}
+
+// Follow returns the state as it is now and a cursor that begins with the first
+// change after it. The store must have a log.
+func (s *Store[V]) Follow() (*Snapshot[V], *eventlog.Cursor[Change[V]]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.snapshot(), s.config.Log.Cursor()
+}
+
+// Progress moves the version without a change.
+func (s *Store[V]) Progress(resourceVersion string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := s.live.Load()
+	version := newer(state.version, resourceVersion)
+	if version == state.version {
+		return
+	}
+	state.version = version
+	if current := s.current.Load(); current != nil {
+		s.current.Store(&Snapshot[V]{current.frozen, version})
+	}
+}
+
+// ResourceVersion returns the version of the collection that the snapshot is
+// consistent with.
+func (v *Snapshot[V]) ResourceVersion() string { return v.version }
+
+// Len returns the number of entries.
+func (v *frozen[V]) Len() int { return v.entries.Len() }
+
+// Get returns the value under key.
+func (v *frozen[V]) Get(key string) (V, bool) {
+	entry := v.entries.Get(key)
+	if entry == nil {
+		var none V
+		return none, false
+	}
+	return v.store.Load(key, entry)
+}
+
+// Entry returns the entry under key, undecoded, or nil.
+func (v *frozen[V]) Entry(key string) *Entry[V] { return v.entries.Get(key) }
+
+// List returns all values, in no order.
+func (v *frozen[V]) List() []V {
+	values := make([]V, 0, v.entries.Len())
+	for key, entry := range v.entries.All() {
+		if value, ok := v.store.Load(key, entry); ok {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// Keys returns all keys, in no order.
+func (v *frozen[V]) Keys() []string {
+	keys := make([]string, 0, v.entries.Len())
+	for key := range v.entries.All() {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// All iterates over all values in the order of their keys.
+func (v *frozen[V]) All() iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, key := range v.sortedKeys() {
+			if value, ok := v.Get(key); ok && !yield(key, value) {
+				return
+			}
+		}
+	}
+}
+
+func (v *frozen[V]) sortedKeys() []string {
+	v.sorting.Do(func() {
+		v.sorted = v.Keys()
+		slices.Sort(v.sorted)
+	})
+	return v.sorted
+}
+
+// ByIndex returns the values that an index finds under a value, in no order. An
+// index that there is not is an error.
+func (v *frozen[V]) ByIndex(name, value string) ([]V, error) {
+	set, err := v.find(name, value)
+	if err != nil || set == nil {
+		return nil, err
+	}
+	values := make([]V, 0, set.Len())
+	for key := range set.All() {
+		if value, ok := v.Get(key); ok {
+			values = append(values, value)
+		}
+	}
+	return values, nil
+}
+
+// IndexKeys returns the keys of what ByIndex returns.
+func (v *frozen[V]) IndexKeys(name, value string) ([]string, error) {
+	set, err := v.find(name, value)
+	if err != nil || set == nil {
+		return nil, err
+	}
+	return slices.AppendSeq(make([]string, 0, set.Len()), set.All()), nil
+}
+
+// IndexValues returns the values that an index has, in no order.
+func (v *frozen[V]) IndexValues(name string) ([]string, error) {
+	i, ok := v.set.positions[name]
+	if !ok {
+		return nil, noIndex(name)
+	}
+	values := make([]string, 0, v.indexes[i].Len())
+	for value := range v.indexes[i].All() {
+		values = append(values, value)
+	}
+	return values, nil
+}
+
+func (v *frozen[V]) find(name, value string) (*snapmap.Set, error) {
+	i, ok := v.set.positions[name]
+	if !ok {
+		return nil, noIndex(name)
+	}
+	return v.indexes[i].Get(value), nil
+}
+
+func noIndex(name string) error { return fmt.Errorf("there is no index %q", name) }

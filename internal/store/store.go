@@ -1,0 +1,202 @@
+package store
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/kinformer/kinformer/internal/eventlog"
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/snapmap"
+)
+
+// Config is what a Store has to know about the values it keeps.
+type Config[V any] struct {
+	// Key returns a value's key. Required.
+	Key func(V) (string, error)
+	// ItemKeys says that an item's own key is what Key returns for its value,
+	// so that nothing needs decoding to find the entry.
+	ItemKeys bool
+	// Identity returns a value's UID and resourceVersion, empty where it has
+	// none. Required.
+	Identity func(V) (uid, resourceVersion string)
+	// Decode makes a value of an item: decoded, transformed, checked. Required
+	// by stores that are fed items.
+	Decode func(feed.Item) (V, error)
+	// Packer, if set, keeps entries as bytes.
+	Packer Packer[V]
+	// Indexers are the indexes to begin with.
+	Indexers map[string]IndexFunc[V]
+	// Report receives what went wrong with one object, while the writer's lock
+	// is held. Required.
+	Report func(key string, err error)
+	// Log, if set, receives every change.
+	Log *eventlog.Log[Change[V]]
+}
+
+// Change is one event of the log: an addition (Old is nil), an update, or a
+// deletion (New is nil; Old is the state in which the object was deleted).
+type Change[V any] struct {
+	Key      string
+	Old, New *Entry[V]
+	Initial  bool // part of the first full state
+}
+
+// Store is a collection of values. Its methods are safe for concurrent use.
+type Store[V any] struct {
+	config     Config[V]
+	quarantine quarantine
+
+	writer sync.Mutex // one write at a time; guards metas
+	metas  interner
+
+	mu      sync.Mutex                  // guards what follows, the maps inside included
+	live    atomic.Pointer[state[V]]    // read without mu by Get; swapped by a replacement
+	current atomic.Pointer[Snapshot[V]] // the state as it is, once somebody asked; nil after a change
+	filled  bool                        // a replacement was committed
+}
+
+// state is everything a replacement swaps.
+type state[V any] struct {
+	pages   *snapmap.Generation // of entries and of every index
+	entries *snapmap.Map[Entry[V]]
+	indexes *indexes[V]
+	version string // resourceVersion; guarded by mu
+	writes  uint64 // changes so far; guarded by mu
+}
+
+// New returns an empty store.
+func New[V any](config Config[V]) *Store[V] {
+	s := &Store[V]{config: config}
+	s.live.Store(newState(newIndexSet(config.Indexers)))
+	return s
+}
+
+func newState[V any](set *indexSet[V]) *state[V] {
+	pages := &snapmap.Generation{}
+	return &state[V]{pages: pages, entries: snapmap.NewMap[Entry[V]](pages), indexes: newIndexes(set, pages)}
+}
+
+// Get returns the value under key. It takes no lock, and may see a change that
+// no snapshot shows yet.
+func (s *Store[V]) Get(key string) (V, bool) {
+	entry := s.live.Load().entries.Get(key)
+	if entry == nil {
+		var none V
+		return none, false
+	}
+	if entry.live() {
+		return entry.value, true
+	}
+	return s.Load(key, entry)
+}
+
+// Len returns the number of entries.
+func (s *Store[V]) Len() int { return s.live.Load().entries.Len() }
+
+// ResourceVersion returns the version of the collection that the store has
+// reached, empty before the first.
+func (s *Store[V]) ResourceVersion() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.live.Load().version
+}
+
+// Quarantined returns how many keys wait for a state that can be stored.
+func (s *Store[V]) Quarantined() int { return s.quarantine.len() }
+
+// Put adds or replaces a value, whatever its version.
+func (s *Store[V]) Put(value V) error {
+	key, err := guard(func() (string, error) { return s.config.Key(value) })
+	if err != nil {
+		return err
+	}
+	s.writer.Lock()
+	defer s.writer.Unlock()
+	uid, version := s.config.Identity(value)
+	old := s.live.Load().entries.Get(key)
+	entry, err := s.newEntry(&s.metas, feed.Item{Key: key, UID: uid, ResourceVersion: version}, &value, old)
+	if err != nil {
+		return err
+	}
+	s.set(key, old, entry, version)
+	return nil
+}
+
+// Remove deletes the entry that has the value's key. A key that is not there is
+// no error.
+func (s *Store[V]) Remove(value V) error {
+	key, err := guard(func() (string, error) { return s.config.Key(value) })
+	if err != nil {
+		return err
+	}
+	s.writer.Lock()
+	defer s.writer.Unlock()
+	if old := s.live.Load().entries.Get(key); old != nil {
+		_, version := s.config.Identity(value)
+		s.remove(key, old, old, version)
+	}
+	return nil
+}
+
+// set puts an entry in place of old, which may be nil. The writer's lock is
+// held.
+func (s *Store[V]) set(key string, old, entry *Entry[V], version string) {
+	s.quarantine.release(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := s.change(version)
+	state.entries.Set(key, entry)
+	state.indexes.move(key, old, entry)
+	s.log(key, old, entry)
+}
+
+// remove takes an entry out; final is the state to tell about. The writer's lock
+// is held.
+func (s *Store[V]) remove(key string, old, final *Entry[V], version string) {
+	s.quarantine.release(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := s.change(version)
+	state.entries.Delete(key)
+	state.indexes.move(key, old, nil)
+	if s.config.Log != nil {
+		s.config.Log.AppendOne(Change[V]{Key: key, Old: final})
+	}
+}
+
+// change prepares the live state for a change at a version. mu is held.
+func (s *Store[V]) change(version string) *state[V] {
+	if s.current.Load() != nil {
+		s.current.Store(nil)
+	}
+	state := s.live.Load()
+	state.writes++
+	state.version = newer(state.version, version)
+	return state
+}
+
+// log appends an addition or an update. Another object under the same key is
+// never an update. mu is held.
+func (s *Store[V]) log(key string, old, entry *Entry[V]) {
+	switch {
+	case s.config.Log == nil:
+	case old != nil && !s.sameObject(old, entry):
+		s.config.Log.Append([]Change[V]{{Key: key, Old: old}, {Key: key, New: entry}})
+	default:
+		s.config.Log.AppendOne(Change[V]{Key: key, Old: old, New: entry})
+	}
+}
+
+// newer returns the later of two versions of a collection: an empty one moves
+// nothing, and versions that cannot be compared are taken as they come.
+func newer(current, version string) string {
+	if version == "" {
+		return current
+	}
+	if order, err := resourceversion.CompareResourceVersion(version, current); err == nil && order < 0 {
+		return current
+	}
+	return version
+}
