@@ -13,6 +13,9 @@ type Sink interface {
 	Begin() Replacement
 	// Apply applies one watch event.
 	Apply(eventType watch.EventType, item Item) Outcome
+	// Holds tells whether the collection has exactly this version of the item's
+	// object.
+	Holds(item Item) bool
 	// Progress says that the collection has reached resourceVersion without a
 	// change.
 	Progress(resourceVersion string)

@@ -45,6 +45,16 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 	return feed.Applied
 }
 
+// Holds tells whether the store has exactly this version of the item's object.
+func (s *Store[V]) Holds(item feed.Item) bool {
+	key, _, err := s.keyOf(item)
+	if err != nil {
+		return false
+	}
+	old := s.live.Load().entries.Get(key)
+	return old != nil && s.compare(key, old, item) == feed.Unchanged
+}
+
 // applyDelete removes an entry. The state told about is the deletion's, which
 // carries the version at which the object was gone; if that cannot be had, the
 // last one stored.
