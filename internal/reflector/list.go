@@ -1,0 +1,101 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// list gets a state of the collection and commits it. A version that the server
+// does not have (gone, or not reached) is given up at once for a consistent
+// read; so is a state older than one already seen.
+func (r *Reflector) list(ctx context.Context) error {
+	from := r.version()
+	switch {
+	case r.consistent:
+		from = ""
+	case from == "":
+		from = "0" // any state will do to begin with
+	}
+	err := r.listFrom(ctx, from)
+	if from != "" && (isGone(err) || isAhead(err) || errors.Is(err, ErrWentBack)) {
+		r.consistent = true
+		err = r.listFrom(ctx, "")
+	}
+	return err
+}
+
+// listFrom lists at or after a version, page by page.
+func (r *Reflector) listFrom(ctx context.Context, from string) error {
+	r.status.listing()
+	ctx, stop := r.watchdog(ctx, listSilence)
+	defer stop()
+	state := r.config.Sink.Begin()
+	options := metav1.ListOptions{ResourceVersion: from, Limit: r.limit(from)}
+	for {
+		page, err := r.config.Source.List(ctx, options, func(item feed.Item) error {
+			r.proofs.Add(1)
+			state.Add(item)
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("list: %w", orCause(ctx, err))
+		}
+		if page.Continue == "" {
+			return r.commitList(state, page.ResourceVersion, from == "")
+		}
+		r.paged = true
+		options.Continue, options.ResourceVersion = page.Continue, ""
+	}
+}
+
+// limit returns the page size for a list from a version. A list at a version is
+// answered whole from the server's watch cache; asking for pages would send it to
+// etcd. Servers that paged all the same keep being asked.
+func (r *Reflector) limit(from string) int64 {
+	switch size := r.config.PageSize; {
+	case size < 0:
+		return 0
+	case size > 0:
+		return size
+	case from == "" || from == "0" || r.paged:
+		return DefaultPageSize
+	default:
+		return 0
+	}
+}
+
+// commitList makes a complete list the sink's state, if it can be believed.
+func (r *Reflector) commitList(state feed.Replacement, version string, consistent bool) error {
+	seen := r.version()
+	order, err := resourceversion.CompareResourceVersion(version, seen)
+	switch {
+	case seen == "":
+		// Nothing to compare with; client-go's fake clientsets give no version.
+	case err != nil && wellFormed(seen):
+		return fmt.Errorf("list: %w: %q", ErrNoVersion, version)
+	case err == nil && order < 0 && !consistent:
+		return fmt.Errorf("list: %w: %s, after %s", ErrWentBack, version, seen)
+	}
+	state.Commit(version)
+	r.committed(version)
+	return nil
+}
+
+func wellFormed(version string) bool {
+	_, err := resourceversion.CompareResourceVersion(version, version)
+	return err == nil
+}
+
+// orCause returns why ctx ended, if it was ended with a cause of ours, else err.
+func orCause(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		return cause
+	}
+	return err
+}

@@ -1,0 +1,51 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// maxWatchLists is how many WatchLists may end before their end bookmark until
+// the source is taken for one that does not send it.
+const maxWatchLists = 2
+
+// watchList gets the initial state by a watch and follows on in the same stream.
+// It returns how the stream ended once it brought the whole state; nil if the
+// collection must be listed instead, because the source does not know WatchList
+// or never comes to its end; or an end with the error that both would meet.
+func (r *Reflector) watchList(ctx context.Context) *end {
+	for try := 1; ; try++ {
+		r.status.listing()
+		last := r.watchOnce(ctx, r.config.Sink.Begin())
+		switch {
+		case last.listed:
+			return &last
+		case ctx.Err() != nil:
+			return &end{err: ctx.Err()}
+		case apierrors.IsTooManyRequests(last.err):
+			// The server knows WatchList and is busy.
+		case last.err != nil && !errors.Is(last.err, ErrSilent) && !isUnreachable(last.err):
+			// It does not take the request. A list may fare better, at once.
+			return nil
+		case try == maxWatchLists || errors.Is(last.err, ErrSilent):
+			r.noWatchList = true
+			r.failed(ctx, fmt.Errorf("WatchList brought no end of the initial state (%w); listing instead", cause(last)))
+			return nil
+		}
+		r.failed(ctx, fmt.Errorf("WatchList: %w", cause(last)))
+		r.pause(ctx, last.err)
+	}
+}
+
+// errEndedEarly is what a WatchList failed with that the server closed in order.
+var errEndedEarly = errors.New("the stream ended before its end bookmark")
+
+func cause(last end) error {
+	if last.err != nil {
+		return last.err
+	}
+	return errEndedEarly
+}
