@@ -128,12 +128,23 @@ func (r *replacement[V]) commit(resourceVersion string) {
 	r.next.version, r.next.writes = resourceVersion, live.writes+1
 	s.live.Store(r.next)
 	s.current.Store(nil)
+	s.tell(changes)
+}
+
+// tell appends a replacement's changes to the log; the first replacement's are
+// the initial state. mu is held.
+func (s *Store[V]) tell(changes []Change[V]) {
+	first := s.filled.Load() == nil
 	for i := range changes {
-		changes[i].Initial = !s.filled
+		changes[i].Initial = first
 	}
-	s.filled = true
+	var events uint64
 	if s.config.Log != nil {
 		s.config.Log.Append(changes)
+		events = s.config.Log.Appended()
+	}
+	if first {
+		s.filled.Store(&events)
 	}
 }
 

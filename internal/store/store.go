@@ -54,7 +54,7 @@ type Store[V any] struct {
 	mu      sync.Mutex                  // guards what follows, the maps inside included
 	live    atomic.Pointer[state[V]]    // read without mu by Get; swapped by a replacement
 	current atomic.Pointer[Snapshot[V]] // the state as it is, once somebody asked; nil after a change
-	filled  bool                        // a replacement was committed
+	filled  atomic.Pointer[uint64]      // events in the log once the first replacement was; nil before it; read without mu
 }
 
 // state is everything a replacement swaps.
@@ -101,6 +101,15 @@ func (s *Store[V]) ResourceVersion() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.live.Load().version
+}
+
+// Filled tells whether the store has been given a first full state, and how many
+// events its log held then, that state included.
+func (s *Store[V]) Filled() (events uint64, ok bool) {
+	if filled := s.filled.Load(); filled != nil {
+		return *filled, true
+	}
+	return 0, false
 }
 
 // Quarantined returns how many keys wait for a state that can be stored.
