@@ -1,0 +1,96 @@
+package fake
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/kinformer/kinformer/fake/internal/history"
+)
+
+// blankOf returns an empty object of the example's type, and of its kind where the Go type does not say it.
+func blankOf(example Object) Object {
+	switch example := example.(type) {
+	case *unstructured.Unstructured:
+		blank := &unstructured.Unstructured{Object: map[string]any{}}
+		blank.SetGroupVersionKind(example.GroupVersionKind())
+		return blank
+	case *metav1.PartialObjectMetadata:
+		return &metav1.PartialObjectMetadata{TypeMeta: example.TypeMeta}
+	}
+	return reflect.New(reflect.TypeOf(example).Elem()).Interface().(Object)
+}
+
+// kindOf returns an object's kind, from the scheme where the object does not say it itself; empty if neither knows.
+func kindOf(obj runtime.Object) schema.GroupVersionKind {
+	if gvk := obj.GetObjectKind().GroupVersionKind(); !gvk.Empty() {
+		return gvk
+	}
+	gvks, _, err := scheme.Scheme.ObjectKinds(obj)
+	if err != nil || len(gvks) == 0 {
+		return schema.GroupVersionKind{}
+	}
+	return gvks[0]
+}
+
+// resourceOf returns the resource for errors.
+func resourceOf(obj runtime.Object) schema.GroupResource {
+	gvk := kindOf(obj)
+	if gvk.Empty() {
+		return schema.GroupResource{Resource: strings.ToLower(reflect.TypeOf(obj).Elem().Name())}
+	}
+	resource, _ := meta.UnsafeGuessKindToResource(gvk)
+	return resource.GroupResource()
+}
+
+// listOf returns what makes lists of a type: it copies the items.
+func listOf(blank Object) func([]*history.Item, metav1.ListMeta) (runtime.Object, error) {
+	newList := listTypeOf(blank)
+	return func(items []*history.Item, listMeta metav1.ListMeta) (runtime.Object, error) {
+		list := newList()
+		objects := make([]runtime.Object, len(items))
+		for i, item := range items {
+			objects[i] = item.Object.DeepCopyObject()
+		}
+		if err := meta.SetList(list, objects); err != nil {
+			return nil, fmt.Errorf("cannot make a %T of %T: %w", list, blank, err)
+		}
+		accessor, err := meta.ListAccessor(list)
+		if err != nil {
+			return nil, fmt.Errorf("cannot set the resourceVersion of a %T: %w", list, err)
+		}
+		accessor.SetResourceVersion(listMeta.ResourceVersion)
+		accessor.SetContinue(listMeta.Continue)
+		accessor.SetRemainingItemCount(listMeta.RemainingItemCount)
+		return list, nil
+	}
+}
+
+// listTypeOf returns what makes an empty list of a type.
+func listTypeOf(blank Object) func() runtime.Object {
+	gvk := kindOf(blank)
+	gvk.Kind += "List"
+	switch blank.(type) {
+	case *unstructured.Unstructured:
+		return func() runtime.Object {
+			list := &unstructured.UnstructuredList{}
+			list.SetGroupVersionKind(gvk)
+			return list
+		}
+	case *metav1.PartialObjectMetadata:
+		return func() runtime.Object { return &metav1.PartialObjectMetadataList{} }
+	}
+	return func() runtime.Object {
+		if list, err := scheme.Scheme.New(gvk); err == nil {
+			return list
+		}
+		return &metav1.List{}
+	}
+}

@@ -1,0 +1,246 @@
+package fake_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/fake"
+)
+
+var yes = true
+
+func TestWatchReplaysFromAVersion(t *testing.T) {
+	lw := threePods()
+	lw.Update(pod("b")) // 5
+	lw.Delete("ns/a")   // 6
+	w := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "3"})
+	expectEvents(t, w, "ADDED c@4", "MODIFIED b@5", "DELETED a@6")
+	lw.Create(pod("a"))
+	expectEvents(t, w, "ADDED a@7")
+	w.Stop()
+	expectEnd(t, w)
+	if n := lw.OpenWatches(); n != 0 {
+		t.Errorf("%d watches are open after Stop", n)
+	}
+}
+
+func TestWatchStartsWithTheState(t *testing.T) {
+	lw := threePods()
+	for _, version := range []string{"", "0"} {
+		expectEvents(t, mustWatch(t, lw, metav1.ListOptions{ResourceVersion: version}), "ADDED a@2", "ADDED b@3", "ADDED c@4")
+	}
+	no := false
+	w := mustWatch(t, lw, metav1.ListOptions{SendInitialEvents: &no, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
+	expectEvents(t, w)
+	lw.Delete("ns/a")
+	expectEvents(t, w, "DELETED a@5")
+}
+
+func TestWatchList(t *testing.T) {
+	lw := threePods()
+	opts := metav1.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}
+	w := mustWatch(t, lw, opts)
+	expectEvents(t, w, "ADDED a@2", "ADDED b@3", "ADDED c@4", "BOOKMARK @4!")
+	lw.Update(pod("a"))
+	expectEvents(t, w, "MODIFIED a@5")
+
+	opts.ResourceVersion = "4"
+	opts.LabelSelector = "app=y"
+	expectEvents(t, mustWatch(t, lw, opts), "ADDED b@3", "BOOKMARK @5!")
+	opts.AllowWatchBookmarks = false
+	expectEvents(t, mustWatch(t, lw, opts), "ADDED b@3")
+	opts.ResourceVersion = "6"
+	expectEnd(t, mustWatch(t, lw, opts), "ERROR 504 Timeout")
+}
+
+func TestWatchAtAForgottenVersion(t *testing.T) {
+	lw := threePods()
+	open := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4"})
+	lw.Compact()
+	expectEvents(t, open)
+	expectEnd(t, mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "3"}), "ERROR 410 Expired")
+	expectEvents(t, mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4"}))
+
+	lw.LimitHistory(2)
+	for range 3 {
+		lw.Update(pod("a"))
+	}
+	expectEvents(t, open, "MODIFIED a@5", "MODIFIED a@6", "MODIFIED a@7")
+	expectEnd(t, mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4"}), "ERROR 410 Expired")
+	expectEvents(t, mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "5"}), "MODIFIED a@6", "MODIFIED a@7")
+}
+
+func TestWatchAtAFutureVersionIsSilentUntilThen(t *testing.T) {
+	lw := threePods()
+	w := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "6"})
+	lw.Update(pod("a"))
+	lw.Update(pod("a"))
+	expectEvents(t, w)
+	lw.Update(pod("a"))
+	expectEvents(t, w, "MODIFIED a@7")
+}
+
+func TestSelectorsDecideTheTypeOfAnEvent(t *testing.T) {
+	lw := fake.NewListerWatcher(&corev1.Pod{})
+	byLabel := mustWatch(t, lw, metav1.ListOptions{LabelSelector: "app=x"})
+	byNode := mustWatch(t, lw, metav1.ListOptions{FieldSelector: "spec.nodeName=n1"})
+	lw.Create(pod("a"))                                  // 2: in neither
+	lw.Update(pod("a", label("app", "x")))               // 3: enters the first
+	lw.Update(pod("a", label("app", "x"), onNode("n1"))) // 4: enters the second
+	lw.Update(pod("a", onNode("n1")))                    // 5: leaves the first
+	lw.Delete("ns/a")                                    // 6
+	e := []watch.Event{<-byLabel.ResultChan(), <-byLabel.ResultChan(), <-byLabel.ResultChan()}
+	if got := fmt.Sprint(describe(e[0]), " ", describe(e[1]), " ", describe(e[2])); got != "ADDED a@3 MODIFIED a@4 DELETED a@5" {
+		t.Errorf("by label: got %s", got)
+	}
+	if gone := e[2].Object.(*corev1.Pod); gone.Labels["app"] != "x" || gone.Spec.NodeName != "n1" {
+		t.Errorf("an object that left the selector must be shown as it was before: %v", gone)
+	}
+	expectEvents(t, byLabel)
+	expectEvents(t, byNode, "ADDED a@4", "MODIFIED a@5", "DELETED a@6")
+}
+
+func TestBookmarks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lw := threePods()
+		without := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4"})
+		with := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4", AllowWatchBookmarks: true, LabelSelector: "app=x"})
+		lw.Update(pod("b"))
+		lw.SkipVersions(95)
+		lw.Bookmark()
+		expectEvents(t, with, "BOOKMARK @100")
+		expectEvents(t, without, "MODIFIED b@5")
+
+		lw.BookmarkEvery(time.Minute)
+		often := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4", AllowWatchBookmarks: true})
+		expectEvents(t, often, "MODIFIED b@5")
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		expectEvents(t, often, "BOOKMARK @100", "BOOKMARK @100")
+		expectEvents(t, with)
+	})
+}
+
+func TestWatchEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lw := threePods()
+		ten := int64(10)
+		timed := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "3", TimeoutSeconds: &ten})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancelled, err := lw.Watch(ctx, metav1.ListOptions{ResourceVersion: "4"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(ten9)
+		synctest.Wait()
+		expectEvents(t, timed, "ADDED c@4")
+		cancel()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		expectEnd(t, timed)
+		expectEnd(t, cancelled)
+		if _, err := lw.Watch(ctx, metav1.ListOptions{}); err != context.Canceled {
+			t.Errorf("Watch with an ended context: got %v", err)
+		}
+
+		open := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4"})
+		lw.Update(pod("a"))
+		lw.CloseWatches()
+		expectEnd(t, open, "MODIFIED a@5")
+		open.Stop()
+		if n := lw.OpenWatches(); n != 0 {
+			t.Errorf("%d watches are open", n)
+		}
+	})
+}
+
+const ten9 = 9 * time.Second
+
+// A reader that does not read holds up nobody, loses nothing while the history reaches back to where it is, and gets 410 after.
+func TestSlowReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lw := fake.NewListerWatcher(&corev1.Pod{})
+		lw.Create(pod("a"))
+		lw.LimitHistory(50)
+		slow := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "2"})
+		quick := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "2"})
+		for i := range 140 { // a hundred for the channel, one for the helper, the rest remembered
+			lw.Update(pod("a"))
+			if got, _ := buffered(quick); len(got) != 1 {
+				t.Fatalf("the quick reader got %v after write %d", got, i)
+			}
+		}
+		for i := range 140 {
+			if got, want := describe(<-slow.ResultChan()), fmt.Sprintf("MODIFIED a@%d", i+3); got != want {
+				t.Fatalf("the slow reader got %s, want %s", got, want)
+			}
+		}
+		for range 300 {
+			lw.Update(pod("a"))
+		}
+		var last string
+		n := 0
+		for e := range slow.ResultChan() {
+			last = describe(e)
+			n++
+		}
+		if last != "ERROR 410 Expired" || n > 110 {
+			t.Errorf("a reader 300 events behind a history of 50 got %d events and then %s", n, last)
+		}
+		stuck := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: lw.ResourceVersion()})
+		for range 150 {
+			lw.Update(pod("a"))
+		}
+		stuck.Stop() // ends the goroutine that helps it: the bubble finds out
+	})
+}
+
+func TestConcurrentWritersAndWatches(t *testing.T) {
+	const writers, writes, watches = 4, 300, 8
+	lw := fake.NewListerWatcher(&corev1.Pod{})
+	var done sync.WaitGroup
+	for i := range watches {
+		w := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "1"})
+		done.Go(func() {
+			for v := 2; v < 2+writers*writes; v++ {
+				if got := (<-w.ResultChan()).Object.(*corev1.Pod).ResourceVersion; got != fmt.Sprint(v) {
+					t.Errorf("watch %d: got version %s, want %d", i, got, v)
+					return
+				}
+			}
+		})
+	}
+	for i := range writers {
+		done.Go(func() {
+			name := fmt.Sprint("p", i)
+			lw.Create(pod(name))
+			for range writes - 1 {
+				lw.Update(pod(name))
+			}
+		})
+	}
+	done.Wait()
+}
+
+func TestWatchRefuses(t *testing.T) {
+	lw := threePods()
+	for _, opts := range []metav1.ListOptions{
+		{LabelSelector: "a b"},
+		{FieldSelector: "spec.x=1"},
+		{ResourceVersion: "x"},
+		{SendInitialEvents: &yes},
+	} {
+		if _, err := lw.Watch(context.Background(), opts); !apierrors.IsBadRequest(err) && !apierrors.IsInvalid(err) {
+			t.Errorf("Watch(%+v): got %v", opts, err)
+		}
+	}
+}
