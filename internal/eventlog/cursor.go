@@ -29,11 +29,17 @@ func (c *Cursor[E]) Next(ctx context.Context) ([]E, error) {
 		if c.at.next.Load() != nil && c.at.closed { // closed may be read once next is published
 			return nil, ErrClosed
 		}
-		if err := c.at.wait(ctx); err != nil {
-			return nil, err
+		select {
+		case <-c.at.ready():
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 	}
 }
+
+// Ready returns a channel that is closed once there is something to read, or the
+// log is closed. It is for those who wait for several things at once.
+func (c *Cursor[E]) Ready() <-chan struct{} { return c.at.ready() }
 
 // TryNext returns the next batch if there is one already.
 func (c *Cursor[E]) TryNext() ([]E, bool) {
@@ -47,6 +53,10 @@ func (c *Cursor[E]) TryNext() ([]E, bool) {
 	return cell.batch, true
 }
 
+// Position returns how many events of the log come before the next one to read.
+// It may be called from any goroutine.
+func (c *Cursor[E]) Position() uint64 { return c.read.Load() }
+
 // Lag returns how many events have been appended that this cursor has not
 // returned yet. It may be called from any goroutine.
 func (c *Cursor[E]) Lag() uint64 {
@@ -54,10 +64,13 @@ func (c *Cursor[E]) Lag() uint64 {
 	return c.log.appended.Load() - read
 }
 
-// wait blocks until the cell is filled. The reader publishes its channel first
-// and looks at next afterwards, the writer the other way round, so that one of
-// the two sees the other.
-func (c *cell[E]) wait(ctx context.Context) error {
+// ready returns a channel that is closed once the cell is filled. The reader
+// publishes the channel first and looks at next afterwards, the writer the other
+// way round, so that one of the two sees the other.
+func (c *cell[E]) ready() <-chan struct{} {
+	if c.next.Load() != nil {
+		return closedChannel
+	}
 	wake := c.asleep.Load()
 	if wake == nil {
 		made := make(chan struct{})
@@ -68,12 +81,13 @@ func (c *cell[E]) wait(ctx context.Context) error {
 		}
 	}
 	if c.next.Load() != nil {
-		return nil
+		return closedChannel
 	}
-	select {
-	case <-*wake:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return *wake
 }
+
+var closedChannel = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
