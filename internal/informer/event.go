@@ -15,5 +15,6 @@ type Event[V any] struct {
 	Type      EventType
 	Key       string
 	Old, New  V // Old is the zero value of an Add, New that of a Delete
+	Final     V // of a Delete: the state in which the object was deleted, or Old
 	InInitial bool
 }

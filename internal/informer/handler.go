@@ -95,6 +95,10 @@ func (h *handler[V]) tellOne(ctx context.Context, change *store.Change[V]) {
 	if change.Old != nil && ok {
 		event.Old, ok = h.store.Load(change.Key, change.Old)
 	}
+	event.Final = event.Old
+	if change.Final != nil && ok {
+		event.Final, ok = h.store.Load(change.Key, change.Final)
+	}
 	if !ok {
 		return
 	}

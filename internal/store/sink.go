@@ -64,7 +64,7 @@ func (s *Store[V]) applyDelete(item feed.Item, value *V, old *Entry[V]) feed.Out
 		s.Progress(item.ResourceVersion)
 		return feed.Unchanged
 	}
-	final := old
+	var final *Entry[V]
 	if s.config.Log != nil {
 		if entry, err := s.newEntry(&s.metas, item, value, old); err != nil {
 			s.config.Report(item.Key, fmt.Errorf("state at deletion: %w", err))

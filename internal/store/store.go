@@ -36,10 +36,12 @@ type Config[V any] struct {
 }
 
 // Change is one event of the log: an addition (Old is nil), an update, or a
-// deletion (New is nil; Old is the state in which the object was deleted).
+// deletion (New is nil). Final is the state in which an object was deleted, nil
+// where that was not told and Old is the last that is known.
 type Change[V any] struct {
 	Key      string
 	Old, New *Entry[V]
+	Final    *Entry[V]
 	Initial  bool // part of the first full state
 }
 
@@ -144,7 +146,7 @@ func (s *Store[V]) Remove(value V) error {
 	defer s.writer.Unlock()
 	if old := s.live.Load().entries.Get(key); old != nil {
 		_, version := s.config.Identity(value)
-		s.remove(key, old, old, version)
+		s.remove(key, old, nil, version)
 	}
 	return nil
 }
@@ -161,7 +163,8 @@ func (s *Store[V]) set(key string, old, entry *Entry[V], version string) {
 	s.log(key, old, entry)
 }
 
-// remove takes an entry out; final is the state to tell about. The writer's lock
+// remove takes an entry out; final is the state in which it was deleted, if that
+// is known and not old. The writer's lock
 // is held.
 func (s *Store[V]) remove(key string, old, final *Entry[V], version string) {
 	s.quarantine.release(key)
@@ -171,7 +174,7 @@ func (s *Store[V]) remove(key string, old, final *Entry[V], version string) {
 	state.entries.Delete(key)
 	state.indexes.move(key, old, nil)
 	if s.config.Log != nil {
-		s.config.Log.AppendOne(Change[V]{Key: key, Old: final})
+		s.config.Log.AppendOne(Change[V]{Key: key, Old: old, Final: final})
 	}
 }
 
