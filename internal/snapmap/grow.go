@@ -15,7 +15,7 @@ func (t *table[X]) split(h uint64, p *page[X]) bool {
 	if p.depth == maxDepth {
 		return false
 	}
-	r, s := t.own(h)
+	r, s := t.path(h)
 	if 1<<(p.depth-s.depth) == len(s.pages) {
 		if s = t.grow(r, s, h); s == nil {
 			return false

@@ -40,8 +40,10 @@ func (m *Map[V]) Set(key string, v *V) (old *V) {
 	}
 	r := m.t.root.Load()
 	h := r.hash.sum(key)
-	if p := r.segment(h).page(h); p.find(h, key) != nil {
-		return m.t.ownPage(h).find(h, key).val.Swap(v)
+	p := r.page(h)
+	if i := p.index(tagOf(h), key); i >= 0 {
+		p, i = m.t.own(h, p, i)
+		return p.slots[i].val.Swap(v)
 	}
 	p, i := m.t.reserve(h)
 	s := &p.slots[i]
@@ -55,11 +57,12 @@ func (m *Map[V]) Set(key string, v *V) (old *V) {
 func (m *Map[V]) Delete(key string) (old *V) {
 	r := m.t.root.Load()
 	h := r.hash.sum(key)
-	if r.segment(h).page(h).find(h, key) == nil {
+	p := r.page(h)
+	i := p.index(tagOf(h), key)
+	if i < 0 {
 		return nil
 	}
-	p := m.t.ownPage(h)
-	i := p.index(h, key)
+	p, i = m.t.own(h, p, i)
 	old = p.slots[i].val.Swap(nil)
 	m.t.remove(h, p, i)
 	return old

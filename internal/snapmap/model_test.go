@@ -50,7 +50,7 @@ func mapHistory(t *rapid.T, hash func(string) uint64) {
 	model := map[string]*int{}
 	var kept []frozen
 	serial := 0
-	keys := rapid.IntRange(1, 3000).Draw(t, "keys")
+	keys := rapid.IntRange(1, 1200).Draw(t, "keys")
 	key := func(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(0, keys).Draw(t, "key")) }
 	set := func(t *rapid.T, k string) {
 		serial++

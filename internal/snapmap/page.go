@@ -12,88 +12,127 @@ type slot[X any] struct {
 	key string
 }
 
-// A page holds the entries whose hashes agree in their lowest depth bits.
+// A page holds the entries whose hashes agree in their lowest depth bits. An
+// entry's place is in the word of tags that its tag picks (its home) or, where
+// that was full, in the next one with room.
 //
-// Invariant: slots[:used] have been written, slots[used:] never; a key is written
-// once in a page's life, before its tag, so whoever has read a tag may read the key.
-// Invariant: tag i is 0 (never used, or deleted) or tagOf(hash of slots[i].key).
-// Invariant: only a page of the current generation is written, and only by the writer.
+// Invariant: tag i is free (slot i was never written), dead (deleted, or there is
+// no slot i) or tagOf(hash of slots[i].key).
+// Invariant: a slot's key is written once in the page's life, before its tag: who
+// has read a tag may read the key.
+// Invariant: where an entry is not in its home, the home's bit in spilled was set
+// before its tag. The bit stays set for the page's life.
+// Invariant: only a page of the current generation is written, only by the writer.
+//
+// What a reader looks at comes first: it is one line of the CPU's cache.
 type page[X any] struct {
-	tags  []atomic.Uint64 // eight tags a word, one tag a slot, lowest byte first
-	slots []slot[X]
-	gen   uint64
-	depth uint8  // hash bits that the entries share, counted from the lowest
-	used  uint32 // writer only
-	live  uint32 // writer only: used less the deleted
+	tags    [maxPage / 8]atomic.Uint64 // eight tags a word, one tag a slot, lowest byte first
+	slots   []slot[X]
+	gen     uint64
+	depth   uint8            // hash bits that the entries share, counted from the lowest
+	spilled atomic.Uint32    // bit i: entries whose home is word i (modulo 32) are elsewhere
+	used    uint32           // slots that are not free; writer only
+	live    uint32           // entries; writer only
+	wide    *[]atomic.Uint64 // the words after tags, of a page that could not split
 }
 
 const (
-	maxPage  = 32 // entries at which a page splits, where the directory may grow
+	free    = 0  // tag of a slot to come
+	dead    = 1  // tag of a slot that was
+	minTag  = 2  // lowest tag of an entry
+	maxPage = 32 // entries at which a page splits, where the directory may grow
+
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
-	slotBits = 3 // log2 of the tags in a word
 )
 
-// tagOf takes the tag from the bits that the directory uses last. A tag is at
-// least 2, see match.
-func tagOf(h uint64) uint64 { return max(h>>56, 2) }
+// tagOf takes the tag from the bits that the directory uses last.
+func tagOf(h uint64) uint64 { return max(h>>56, minTag) }
 
 // match returns a word whose bytes' high bits mark the tags in w that equal tag.
-// It may also mark a tag which differs from the wanted one in the lowest bit
-// only, above a true match. As tags are 2 or more such a neighbour is never 0:
-// every marked slot has been published and its key may be read.
+// Above a true match it may also mark a tag that differs from the wanted one in
+// the lowest bit only. The neighbour of an entry's tag is an entry's tag: every
+// slot marked has been published and its key may be read.
 func match(w, tag uint64) uint64 {
 	x := w ^ tag*lowBits
 	return (x - lowBits) &^ x & highBits
 }
 
-// find returns the slot of key, or nil. Safe from any goroutine.
-func (p *page[X]) find(h uint64, key string) *slot[X] {
-	tag := tagOf(h)
-	for i := range p.tags {
-		for m := match(p.tags[i].Load(), tag); m != 0; m &= m - 1 {
-			s := &p.slots[i<<slotBits+bits.TrailingZeros64(m)>>slotBits]
-			if s.key == key {
-				return s
-			}
-		}
+// home returns the word at which the search for tag begins. It takes nothing but
+// the tag, so that a copy of a page needs no hashes.
+func (p *page[X]) home(tag uint64) int { return int(tag) * len(p.slots) >> 8 >> 3 }
+
+// words returns the number of words of tags.
+func (p *page[X]) words() int { return (len(p.slots) + 7) >> 3 }
+
+func (p *page[X]) word(i int) *atomic.Uint64 {
+	if i < len(p.tags) {
+		return &p.tags[i]
 	}
-	return nil
+	return &(*p.wide)[i-len(p.tags)]
 }
 
-// index returns the place of a slot that find returned.
-func (p *page[X]) index(h uint64, key string) int {
-	s := p.find(h, key)
-	for i := range p.slots {
-		if s == &p.slots[i] {
-			return i
+// index returns the place of key, or -1. Safe from any goroutine.
+func (p *page[X]) index(tag uint64, key string) int {
+	home := p.home(tag)
+	for m := match(p.word(home).Load(), tag); m != 0; m &= m - 1 {
+		if j := home<<3 + bits.TrailingZeros64(m)>>3; p.slots[j].key == key {
+			return j
+		}
+	}
+	if p.spilled.Load()>>(home&31)&1 == 0 {
+		return -1
+	}
+	return p.indexSpilled(home, tag, key)
+}
+
+// indexSpilled goes on where the entry is not in its home.
+func (p *page[X]) indexSpilled(home int, tag uint64, key string) int {
+	for i := range p.words() {
+		for m := match(p.word(i).Load(), tag); m != 0 && i != home; m &= m - 1 {
+			if j := i<<3 + bits.TrailingZeros64(m)>>3; p.slots[j].key == key {
+				return j
+			}
 		}
 	}
 	return -1
 }
 
-// publish makes the slot that reserve gave visible to readers; its key and value
-// must be complete.
+// room returns a free place for an entry with this tag; there must be one.
+func (p *page[X]) room(tag uint64) int {
+	home := p.home(tag)
+	for i := home; ; {
+		if m := match(p.word(i).Load(), free); m != 0 {
+			return i<<3 + bits.TrailingZeros64(m)>>3
+		}
+		p.spilled.Store(p.spilled.Load() | 1<<(home&31))
+		if i++; i == p.words() {
+			i = 0
+		}
+	}
+}
+
+// publish shows readers the slot that room gave; its key and value are complete.
 func (p *page[X]) publish(i int, tag uint64) {
-	w := &p.tags[i>>slotBits]
-	w.Store(w.Load() | tag<<(i<<slotBits&63))
+	w := p.word(i >> 3)
+	w.Store(w.Load() | tag<<(i<<3&63))
 	p.used++
 	p.live++
 }
 
 // retire takes the slot out of sight. Its key stays: a reader may be comparing it.
 func (p *page[X]) retire(i int) {
-	w := &p.tags[i>>slotBits]
-	w.Store(w.Load() &^ (0xff << (i << slotBits & 63)))
+	w, shift := p.word(i>>3), i<<3&63
+	w.Store(w.Load()&^(0xff<<shift) | dead<<shift)
 	p.live--
 }
 
 // all yields the published slots and their tags.
 func (p *page[X]) all(yield func(s *slot[X], tag uint64) bool) bool {
-	for i := range p.tags {
-		w := p.tags[i].Load()
-		for j := i << slotBits; w != 0; j, w = j+1, w>>8 {
-			if tag := w & 0xff; tag != 0 && !yield(&p.slots[j], tag) {
+	for i := range p.words() {
+		w := p.word(i).Load()
+		for j := i << 3; w != 0; j, w = j+1, w>>8 {
+			if tag := w & 0xff; tag >= minTag && !yield(&p.slots[j], tag) {
 				return false
 			}
 		}
@@ -103,7 +142,7 @@ func (p *page[X]) all(yield func(s *slot[X], tag uint64) bool) bool {
 
 // put copies a slot into a page that nobody else can see yet.
 func (p *page[X]) put(s *slot[X], tag uint64) {
-	i := int(p.used)
+	i := p.room(tag)
 	p.slots[i] = *s
 	p.publish(i, tag)
 }
@@ -115,67 +154,63 @@ func (p *page[X]) copyTo(gen uint64, n int) *page[X] {
 	return c
 }
 
-// newPage returns an empty page with room for at least n entries. Header, tags
-// and slots are one allocation; the steps fill Go's size classes to the brim for
-// slots of 24 bytes, so that a page which has just outgrown a step wastes little.
+// newPage returns an empty page with room for at least n entries. Header and
+// slots are one allocation; the steps fill Go's size classes to the brim for
+// slots of 24 bytes, and are near enough to each other that little lies idle.
 func newPage[X any](gen uint64, depth uint8, n int) *page[X] {
 	var p *page[X]
 	switch {
-	case n == 0:
-		p = new(page[X])
 	case n <= 3:
 		b := new(struct {
 			page[X]
-			t [1]atomic.Uint64
 			s [3]slot[X]
 		})
-		p, b.tags, b.slots = &b.page, b.t[:], b.s[:]
+		p, b.slots = &b.page, b.s[:]
 	case n <= 7:
 		b := new(struct {
 			page[X]
-			t [1]atomic.Uint64
 			s [7]slot[X]
 		})
-		p, b.tags, b.slots = &b.page, b.t[:], b.s[:]
+		p, b.slots = &b.page, b.s[:]
 	case n <= 11:
 		b := new(struct {
 			page[X]
-			t [2]atomic.Uint64
 			s [11]slot[X]
 		})
-		p, b.tags, b.slots = &b.page, b.t[:], b.s[:]
+		p, b.slots = &b.page, b.s[:]
 	case n <= 15:
 		b := new(struct {
 			page[X]
-			t [2]atomic.Uint64
 			s [15]slot[X]
 		})
-		p, b.tags, b.slots = &b.page, b.t[:], b.s[:]
+		p, b.slots = &b.page, b.s[:]
 	case n <= 20:
 		b := new(struct {
 			page[X]
-			t [3]atomic.Uint64
 			s [20]slot[X]
 		})
-		p, b.tags, b.slots = &b.page, b.t[:], b.s[:]
+		p, b.slots = &b.page, b.s[:]
 	case n <= 25:
 		b := new(struct {
 			page[X]
-			t [4]atomic.Uint64
 			s [25]slot[X]
 		})
-		p, b.tags, b.slots = &b.page, b.t[:], b.s[:]
+		p, b.slots = &b.page, b.s[:]
 	case n <= maxPage:
 		b := new(struct {
 			page[X]
-			t [maxPage / 8]atomic.Uint64
 			s [maxPage]slot[X]
 		})
-		p, b.tags, b.slots = &b.page, b.t[:], b.s[:]
-	default: // hashes that agree too much: a page may grow without bound
+		p, b.slots = &b.page, b.s[:]
+	default: // hashes agree too much: a page may grow without bound
 		n = (n + n/4 + 7) &^ 7
-		p = &page[X]{tags: make([]atomic.Uint64, n/8), slots: make([]slot[X], n)}
+		wide := make([]atomic.Uint64, n/8-len(p.tags))
+		p = &page[X]{slots: make([]slot[X], n), wide: &wide}
 	}
 	p.gen, p.depth = gen, depth
+	for i := len(p.slots); i < p.words()*8; i++ {
+		w := p.word(i >> 3)
+		w.Store(w.Load() | dead<<(i<<3&63))
+	}
 	return p
 }

@@ -59,8 +59,14 @@ func newRoot[X any](gen uint64, hash hasher) *root[X] {
 // find returns the slot of key, or nil. Safe from any goroutine.
 func (r *root[X]) find(key string) *slot[X] {
 	h := r.hash.sum(key)
-	return r.segment(h).page(h).find(h, key)
+	p := r.page(h)
+	if i := p.index(tagOf(h), key); i >= 0 {
+		return &p.slots[i]
+	}
+	return nil
 }
+
+func (r *root[X]) page(h uint64) *page[X] { return r.segment(h).page(h) }
 
 func (r *root[X]) segment(h uint64) *segment[X] {
 	return r.segs[h&uint64(len(r.segs)-1)].Load()
@@ -101,8 +107,8 @@ func (r *root[X]) all(yield func(*page[X]) bool) {
 	}
 }
 
-// own returns the segment of h, writable: it and the root are of this generation.
-func (t *table[X]) own(h uint64) (*root[X], *segment[X]) {
+// path returns the segment of h, writable: it and the root are of this generation.
+func (t *table[X]) path(h uint64) (*root[X], *segment[X]) {
 	r := t.root.Load()
 	if r.gen != t.g.now {
 		r = &root[X]{gen: t.g.now, hash: r.hash, segs: clone(r.segs, 1)}
@@ -126,18 +132,20 @@ func clone[T any](dir []T, times int) []T {
 	return c
 }
 
-// ownPage returns the page of h, writable.
-func (t *table[X]) ownPage(h uint64) *page[X] {
-	p := t.root.Load().segment(h).page(h)
-	if p.gen != t.g.now {
-		p = t.rewrite(h, p, int(p.live))
+// own returns the place of a key that is in the table, in a page that may be
+// written.
+func (t *table[X]) own(h uint64, p *page[X], i int) (*page[X], int) {
+	if p.gen == t.g.now {
+		return p, i
 	}
-	return p
+	key := p.slots[i].key
+	p = t.rewrite(h, p, int(p.live))
+	return p, p.index(tagOf(h), key)
 }
 
 // rewrite replaces the page of h by a copy without tombstones, with room for n.
 func (t *table[X]) rewrite(h uint64, p *page[X], n int) *page[X] {
-	_, s := t.own(h)
+	_, s := t.path(h)
 	p = p.copyTo(t.g.now, n)
 	s.setPage(h, p)
 	return p
@@ -147,20 +155,20 @@ func (t *table[X]) rewrite(h uint64, p *page[X], n int) *page[X] {
 // hash h that is not in the table: the caller writes key and value there, then
 // calls publish, before anything else.
 func (t *table[X]) reserve(h uint64) (*page[X], int) {
-	p := t.root.Load().segment(h).page(h)
+	p := t.root.Load().page(h)
 	if p.gen != t.g.now || int(p.used) == len(p.slots) {
 		p = t.makeRoom(h, p)
 	}
 	n := int(t.n.Add(1))
 	t.peak = max(t.peak, n)
-	return p, int(p.used)
+	return p, p.room(tagOf(h))
 }
 
 // makeRoom splits the page of h until an entry more fits, or rewrites it. Where
 // entries come and go it leaves some room, or each new one would cost a rewrite.
 func (t *table[X]) makeRoom(h uint64, p *page[X]) *page[X] {
 	for p.live >= maxPage && t.split(h, p) {
-		p = t.root.Load().segment(h).page(h)
+		p = t.root.Load().page(h)
 	}
 	if p.gen == t.g.now && int(p.used) < len(p.slots) {
 		return p
@@ -168,7 +176,7 @@ func (t *table[X]) makeRoom(h uint64, p *page[X]) *page[X] {
 	return t.rewrite(h, p, int(p.live+1+min(p.used-p.live, p.live/8)))
 }
 
-// remove takes out the entry with hash h in slot i of page p, which ownPage gave.
+// remove takes out the entry with hash h in slot i of page p, which own gave.
 func (t *table[X]) remove(h uint64, p *page[X], i int) {
 	p.retire(i)
 	n := int(t.n.Add(-1))
@@ -200,7 +208,9 @@ func (t *table[X]) add(key string) {
 
 // drop removes a key that is in the table.
 func (t *table[X]) drop(key string) {
-	h := t.root.Load().hash.sum(key)
-	p := t.ownPage(h)
-	t.remove(h, p, p.index(h, key))
+	r := t.root.Load()
+	h := r.hash.sum(key)
+	p := r.page(h)
+	p, i := t.own(h, p, p.index(tagOf(h), key))
+	t.remove(h, p, i)
 }

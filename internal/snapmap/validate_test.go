@@ -63,14 +63,14 @@ func (p *page[X]) validate(hash *hasher, prefix uint64, seen map[string]bool) (e
 			err = fmt.Errorf("key %q: tag %d, want %d", s.key, tag, tagOf(h))
 		case h&(1<<p.depth-1) != prefix:
 			err = fmt.Errorf("key %q with hash %x in page %x of depth %d", s.key, h, prefix, p.depth)
-		case p.find(h, s.key) != s:
+		case p.index(tag, s.key) < 0 || &p.slots[p.index(tag, s.key)] != s:
 			err = fmt.Errorf("key %q is not found", s.key)
 		}
 		seen[s.key] = true
 		return err == nil
 	})
-	if err == nil && (live != p.live || p.used < p.live || int(p.used) > len(p.slots) || len(p.tags)*8 < len(p.slots)) {
-		err = fmt.Errorf("%d live, said to be %d, of %d used, of %d slots and %d tags", live, p.live, p.used, len(p.slots), len(p.tags)*8)
+	if err == nil && (live != p.live || p.used < p.live || int(p.used) > len(p.slots) || p.words()*8 < len(p.slots)) {
+		err = fmt.Errorf("%d live, said to be %d, of %d used, of %d slots and %d tags", live, p.live, p.used, len(p.slots), p.words()*8)
 	}
 	return err
 }

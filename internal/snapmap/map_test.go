@@ -1,0 +1,285 @@
+package snapmap
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"testing"
+)
+
+func TestMapBasics(t *testing.T) {
+	m := NewMap[int](new(Generation))
+	if m.Get("a") != nil || m.Delete("a") != nil || m.Len() != 0 {
+		t.Fatal("a new map is not empty")
+	}
+	one, two := new(1), new(2)
+	if old := m.Set("a", one); old != nil {
+		t.Fatal("first Set returns", old)
+	}
+	if old := m.Set("a", two); old != one || m.Get("a") != two || m.Len() != 1 {
+		t.Fatal("second Set returns", old)
+	}
+	m.Set("", one)
+	if m.Get("") != one {
+		t.Fatal("the empty key is not found")
+	}
+	if old := m.Delete("a"); old != two || m.Get("a") != nil || m.Len() != 1 {
+		t.Fatal("Delete returns", old)
+	}
+}
+
+func TestSetOfNilPanics(t *testing.T) {
+	defer func() {
+		if r := recover(); r == nil {
+			t.Fatal("no panic")
+		}
+	}()
+	NewMap[int](new(Generation)).Set("a", nil)
+}
+
+func TestZeroView(t *testing.T) {
+	var v View[int]
+	if v.Get("a") != nil || v.Len() != 0 {
+		t.Fatal("not empty")
+	}
+	for k := range v.All() {
+		t.Fatal("yields", k)
+	}
+}
+
+// TestFamilyFreezesTogether: one Advance freezes all maps and sets of a Generation.
+func TestFamilyFreezesTogether(t *testing.T) {
+	g := new(Generation)
+	m, index, set := NewMap[int](g), NewMap[Set](g), NewSet(g)
+	m.Set("pod", new(1))
+	index.Set("node", set.Add("pod"))
+	entries, byNode := m.View(), index.View()
+	g.Advance()
+	m.Delete("pod")
+	index.Set("node", index.Get("node").Remove("pod"))
+	if entries.Get("pod") == nil || !byNode.Get("node").Has("pod") {
+		t.Fatal("a write reached a view")
+	}
+	if m.Len() != 0 || index.Get("node").Len() != 0 {
+		t.Fatal("a write was lost")
+	}
+}
+
+// TestWritesInPlace: without a snapshot an update allocates nothing.
+func TestWritesInPlace(t *testing.T) {
+	m := NewMap[int](new(Generation))
+	keys := newKeys(1000)
+	v := new(1)
+	for _, k := range keys {
+		m.Set(k, v)
+	}
+	if n := testing.AllocsPerRun(1000, func() { m.Set(keys[7], v); m.Get(keys[8]) }); n != 0 {
+		t.Fatalf("%v allocations", n)
+	}
+}
+
+// TestSlotsAreWrittenOnce: whatever happens to a page, a key that was in one of
+// its slots stays there, for a reader may be looking at it.
+func TestSlotsAreWrittenOnce(t *testing.T) {
+	m := NewMap[int](new(Generation))
+	v := new(1)
+	type place struct {
+		p *page[atomic.Pointer[int]]
+		i int
+	}
+	was := map[place]string{}
+	for round := range 3000 {
+		m.Set(strconv.Itoa(round), v)
+		m.Delete(strconv.Itoa(round * 7 % (round + 1)))
+		for _, p := range m.t.pages() {
+			for i := range p.slots {
+				key := p.slots[i].key
+				if k := was[place{p, i}]; k != "" && k != key {
+					t.Fatalf("round %d: slot %d had key %q, has %q", round, i, k, key)
+				}
+				was[place{p, i}] = key
+			}
+		}
+	}
+}
+
+// TestDeleteAndSetWhileRanging holds what All promises the writer.
+func TestDeleteAndSetWhileRanging(t *testing.T) {
+	g := new(Generation)
+	m := NewMap[int](g)
+	const n = 5000
+	for i := range n {
+		m.Set(strconv.Itoa(i), new(i))
+	}
+	seen := map[string]bool{}
+	for k, v := range m.All() {
+		if seen[k] || strconv.Itoa(*v) != k {
+			t.Fatalf("key %q with %d; seen before: %v", k, *v, seen[k])
+		}
+		seen[k] = true
+		m.Delete(k)
+		m.Set("new"+k, v)
+		m.Delete("new" + k)
+		if *v%100 == 0 {
+			g.Advance()
+		}
+	}
+	if len(seen) != n || m.Len() != 0 {
+		t.Fatalf("%d seen, %d left", len(seen), m.Len())
+	}
+	m.t.validate(t)
+}
+
+// TestRangeEndsEarly: a loop may break out at any depth.
+func TestRangeEndsEarly(t *testing.T) {
+	g := new(Generation)
+	m := NewMap[int](g)
+	s := NewSet(g)
+	for i := range 100 {
+		m.Set(strconv.Itoa(i), new(i))
+		s = s.Add(strconv.Itoa(i))
+	}
+	n := 0
+	for range m.All() {
+		n++
+		break
+	}
+	for range m.View().All() {
+		n++
+		break
+	}
+	for range s.All() {
+		n++
+		break
+	}
+	if n != 3 {
+		t.Fatal(n)
+	}
+}
+
+// size returns the pages, and the bytes of pages and directory, of a table.
+func (t *table[X]) size() (pages, bytes int) {
+	r := t.root.Load()
+	bytes = len(r.segs) * 8
+	for i := range r.segs {
+		if s := r.segs[i].Load(); i>>s.depth == 0 {
+			bytes += 48 + 8*len(s.pages)
+		}
+	}
+	for _, p := range t.pages() {
+		pages++
+		bytes += 88 + 24*len(p.slots)
+	}
+	return pages, bytes
+}
+
+// TestChurnLeavesMemoryFlat replaces keys by ever new ones over 20,000 that live.
+func TestChurnLeavesMemoryFlat(t *testing.T) {
+	const live, rounds = 20_000, 1_000_000
+	m := NewMap[int](new(Generation))
+	v := new(1)
+	for i := range live {
+		m.Set(strconv.Itoa(i), v)
+	}
+	heap := func() int {
+		var s runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&s)
+		return int(s.HeapAlloc)
+	}
+	var settled int
+	for i := live; i < rounds; i++ {
+		if m.Delete(strconv.Itoa(i-live)) == nil {
+			t.Fatalf("key %d is gone", i-live)
+		}
+		m.Set(strconv.Itoa(i), v)
+		if i == rounds/5 {
+			settled = heap()
+		}
+	}
+	m.t.validate(t)
+	if now := heap(); now > settled+settled/10 {
+		t.Errorf("heap grew from %d to %d bytes", settled, now)
+	}
+	if _, bytes := m.t.size(); bytes > 60*live {
+		t.Errorf("%d bytes an entry", bytes/live)
+	}
+}
+
+// TestShrinks: what a map once held does not count.
+func TestShrinks(t *testing.T) {
+	g := new(Generation)
+	m := NewMap[int](g)
+	s := NewSet(g)
+	const n = 50_000
+	v := new(1)
+	for i := range n {
+		m.Set(strconv.Itoa(i), v)
+		s = s.Add(strconv.Itoa(i))
+	}
+	for i := range n - 3 {
+		m.Delete(strconv.Itoa(i))
+		s = s.Remove(strconv.Itoa(i))
+	}
+	if pages, bytes := m.t.size(); pages > 2 || bytes > 1000 {
+		t.Errorf("3 entries take %d pages and %d bytes", pages, bytes)
+	}
+	if s.big != nil || s.Len() != 3 {
+		t.Errorf("a set of %d is still big", s.Len())
+	}
+}
+
+// TestDirectoryStaysInBounds: hashes that agree make pages grow, not the directory.
+func TestDirectoryStaysInBounds(t *testing.T) {
+	for name, hash := range hashFuncs() {
+		t.Run(name, func(t *testing.T) {
+			m := NewMap[int](new(Generation))
+			m.t.injectHash(hash)
+			const n = 4000
+			v := new(1)
+			for i := range n {
+				m.Set(strconv.Itoa(i), v)
+			}
+			m.t.validate(t)
+			if _, bytes := m.t.size(); bytes > 60*n {
+				t.Errorf("%d bytes an entry", bytes/n)
+			}
+		})
+	}
+}
+
+// TestMemoryOfSizes holds the figures: bytes an entry without key bytes and values.
+func TestMemoryOfSizes(t *testing.T) {
+	for _, c := range []struct{ n, mapBytes, setBytes int }{{1, 400, 73}, {3, 150, 60}, {100, 40, 30}, {200_000, 40, 25}} {
+		t.Run(fmt.Sprint(c.n), func(t *testing.T) {
+			keys := newKeys(c.n)
+			g := new(Generation)
+			v := new(object)
+			many := max(1, 10_000/c.n)
+			perMap := heapPer(c.n*many, func() any {
+				maps := make([]*Map[object], many)
+				for i := range maps {
+					maps[i] = NewMap[object](g)
+					for _, k := range keys {
+						maps[i].Set(k, v)
+					}
+				}
+				return maps
+			})
+			perSet := heapPer(c.n*many, func() any {
+				sets := make([]*Set, many)
+				for i := range sets {
+					sets[i] = NewSet(g)
+					for _, k := range keys {
+						sets[i].Add(k)
+					}
+				}
+				return sets
+			})
+			if perMap > float64(c.mapBytes) || perSet > float64(c.setBytes) {
+				t.Errorf("map %.1f, set %.1f bytes an entry, want at most %d and %d", perMap, perSet, c.mapBytes, c.setBytes)
+			}
+		})
+	}
+}
