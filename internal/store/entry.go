@@ -43,18 +43,32 @@ func (e *Entry[V]) indexed(i int) []string {
 }
 
 // Load returns an entry's value, decoding it if it is packed. One that cannot be
-// decoded is reported and counted as quarantined, so that it is fetched again.
+// decoded is reported, once while it is live, and its key quarantined, so that
+// it is fetched again.
 func (s *Store[V]) Load(key string, entry *Entry[V]) (V, bool) {
 	if entry.live() {
 		return entry.value, true
 	}
 	value, err := guard(func() (V, error) { return s.config.Packer.Unpack(entry.meta.packed) })
-	if err != nil {
-		s.quarantine.add(key)
-		s.config.Report(key, fmt.Errorf("decode cached object: %w", err))
-		return value, false
+	if err == nil {
+		return value, true
 	}
-	return value, true
+	if s.unreadable(key, entry) {
+		s.config.Report(key, fmt.Errorf("decode cached object: %w", err))
+	}
+	return value, false
+}
+
+// unreadable quarantines a key whose entry could not be decoded, and tells
+// whether that is news. Only the live entry is to be fetched again: a deleted or
+// replaced one may still be read from a snapshot or the log.
+func (s *Store[V]) unreadable(key string, entry *Entry[V]) bool {
+	s.mu.Lock() // or a writer could replace the entry before its key is marked
+	defer s.mu.Unlock()
+	if s.live.Load().entries.Get(key) != entry {
+		return true
+	}
+	return s.quarantine.add(key, "")
 }
 
 // identity returns the UID and the resourceVersion that the server gave an entry.
@@ -116,7 +130,9 @@ func (s *Store[V]) packedEntry(set *indexSet[V], item feed.Item, decode func() (
 	if err != nil {
 		return nil, err
 	}
-	m.packed = packed
+	if m.packed = packed; packed == nil {
+		m.packed = []byte{} // nil means a live value
+	}
 	return &Entry[V]{meta: m}, nil
 }
 
@@ -160,7 +176,11 @@ func sameIndexed(a, b *meta) bool {
 // guard calls a function of the user and turns its panic into an error.
 func guard[R any](f func() (R, error)) (result R, err error) {
 	defer func() {
-		if r := recover(); r != nil {
+		switch r := recover().(type) {
+		case nil:
+		case error:
+			err = fmt.Errorf("panic: %w", r)
+		default:
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()

@@ -166,13 +166,20 @@ func (s *Store[V]) Indexers() map[string]IndexFunc[V] {
 func (s *Store[V]) reindexed(from *state[V], set *indexSet[V]) *state[V] {
 	to := newState(set)
 	for key, entry := range from.entries.All() {
-		if value, ok := s.Load(key, entry); ok {
-			entry = s.withValues(set, key, value, entry)
+		if entry.lacks(set) {
+			if value, ok := s.Load(key, entry); ok {
+				entry = s.withValues(set, key, value, entry)
+			}
 		}
 		to.entries.Set(key, entry)
 		to.indexes.move(key, nil, entry)
 	}
 	return to
+}
+
+// lacks tells whether an entry was made before an index of the set was added.
+func (e *Entry[V]) lacks(set *indexSet[V]) bool {
+	return len(set.names) > 0 && (e.meta == nil || len(e.meta.indexed) < len(set.names))
 }
 
 // withValues returns an entry with the values that it lacks of a longer set.

@@ -5,34 +5,42 @@ import (
 	"sync/atomic"
 )
 
-// quarantine is the set of keys whose newest state could not be stored or read.
-// It is nearly always empty, and asking it then takes no lock.
+// quarantine is the set of keys whose newest state could not be stored or read,
+// each with the version that failed: empty for a stored state that could not be
+// read. It is nearly always empty, and asking it then takes no lock.
 type quarantine struct {
 	size atomic.Int64
 	mu   sync.Mutex
-	keys map[string]struct{}
+	keys map[string]string
 }
 
 func (q *quarantine) len() int { return int(q.size.Load()) }
 
-func (q *quarantine) has(key string) bool {
+// failed returns the version of key that failed, and whether one did.
+func (q *quarantine) failed(key string) (version string, ok bool) {
 	if q.len() == 0 {
-		return false
+		return "", false
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	_, ok := q.keys[key]
-	return ok
+	version, ok = q.keys[key]
+	return version, ok
 }
 
-func (q *quarantine) add(key string) {
+// add tells whether the key is new here. What cannot be read does not make
+// forget what could not be stored.
+func (q *quarantine) add(key, version string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.keys == nil {
-		q.keys = make(map[string]struct{})
+		q.keys = make(map[string]string)
 	}
-	q.keys[key] = struct{}{}
+	_, known := q.keys[key]
+	if !known || version != "" {
+		q.keys[key] = version
+	}
 	q.size.Store(int64(len(q.keys)))
+	return !known
 }
 
 func (q *quarantine) release(key string) {
@@ -45,10 +53,15 @@ func (q *quarantine) release(key string) {
 	q.size.Store(int64(len(q.keys)))
 }
 
-// set makes the quarantine hold exactly keys, which it keeps.
-func (q *quarantine) set(keys map[string]struct{}) {
+// all returns the keys.
+func (q *quarantine) all() (keys []string) {
+	if q.len() == 0 {
+		return nil
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.keys = keys
-	q.size.Store(int64(len(keys)))
+	for key := range q.keys {
+		keys = append(keys, key)
+	}
+	return keys
 }

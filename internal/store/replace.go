@@ -2,19 +2,24 @@ package store
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
 // replacement is a new state in the making, built beside the live one and
-// swapped for it at once. Entries that have not changed are shared.
+// swapped for it at once. Entries that have not changed are shared. One goroutine
+// uses it, without the writer's lock until it commits.
 type replacement[V any] struct {
-	store      *Store[V]
-	next       *state[V]
-	metas      interner
-	fresh      []string            // keys of entries made for this state, in the order of the list
-	writes     uint64              // of the live state when this one was begun
-	quarantine map[string]struct{} // keys that could not be stored
+	store    *Store[V]
+	next     *state[V]
+	metas    interner
+	fresh    []string            // keys of entries made for this state, in the order of the list
+	dropped  bool                // something was taken out again: fresh may repeat a key
+	writes   uint64              // of the live state when this one was begun
+	rejected map[string]string   // keys whose last state could not be stored, and its version
+	cured    map[string]struct{} // keys that were quarantined and have a good state now
 }
 
 // Begin starts a new state of the whole collection.
@@ -30,56 +35,69 @@ func (s *Store[V]) begin() *replacement[V] {
 // Add puts an item into the new state. An object in a version that the store has
 // is kept as it is: not decoded, not transformed, no event.
 func (r *replacement[V]) Add(item feed.Item) {
-	s := r.store
+	s, sent := r.store, item.Key
 	key, value, err := s.keyOf(item)
-	if err != nil {
-		r.reject(item.Key, err)
-		return
-	}
 	item.Key = key
+	_, marked := s.quarantine.failed(key)
 	old := s.live.Load().entries.Get(key)
-	if old != nil && s.compare(key, old, item) == feed.Unchanged {
-		r.put(key, old, false)
-		return
-	}
-	entry, err := s.newEntry(&r.metas, item, value, old)
-	if err != nil {
-		r.reject(key, err)
-		if old != nil {
-			r.put(key, old, false)
+	if old != nil {
+		uid, version := s.identity(old)
+		if s.compare(uid, version, item) == feed.Unchanged {
+			r.accept(sent, key, old, old, marked)
+			return
 		}
+	}
+	var entry *Entry[V]
+	if err == nil {
+		entry, err = s.newEntry(&r.metas, item, value, old)
+	}
+	if err != nil {
+		r.reject(item, err)
 		return
 	}
-	r.put(key, entry, true)
+	r.accept(sent, key, old, entry, marked)
 }
 
-// Remove takes an object out of the new state.
-func (r *replacement[V]) Remove(item feed.Item) {
-	if key, _, err := r.store.keyOf(item); err == nil {
-		r.drop(key)
+// accept puts an entry in: old, the live one, or one made for this state.
+func (r *replacement[V]) accept(sent, key string, old, entry *Entry[V], marked bool) {
+	delete(r.rejected, sent)
+	delete(r.rejected, key)
+	if marked {
+		if r.cured == nil {
+			r.cured = make(map[string]struct{})
+		}
+		r.cured[key] = struct{}{}
 	}
-}
-
-func (r *replacement[V]) put(key string, entry *Entry[V], fresh bool) {
-	before := r.next.entries.Set(key, entry)
-	r.next.indexes.move(key, before, entry)
-	if fresh && before == nil {
+	if before := r.put(key, entry); entry != old && (before == nil || before == old) {
 		r.fresh = append(r.fresh, key)
 	}
 }
 
-func (r *replacement[V]) drop(key string) {
+// reject remembers that an object's last state could not be stored. Which good
+// state it keeps is found out at the end.
+func (r *replacement[V]) reject(item feed.Item, err error) {
+	if r.rejected == nil {
+		r.rejected = make(map[string]string)
+	}
+	r.rejected[item.Key] = item.ResourceVersion
+	r.store.config.Report(item.Key, err)
+}
+
+// Remove takes an object out of the new state.
+func (r *replacement[V]) Remove(item feed.Item) {
+	key, _, _ := r.store.keyOf(item) // with an error the best guess, which at worst is not there
+	delete(r.rejected, item.Key)
+	delete(r.rejected, key)
 	if before := r.next.entries.Delete(key); before != nil {
 		r.next.indexes.move(key, before, nil)
+		r.dropped = true
 	}
 }
 
-func (r *replacement[V]) reject(key string, err error) {
-	if r.quarantine == nil {
-		r.quarantine = make(map[string]struct{})
-	}
-	r.quarantine[key] = struct{}{}
-	r.store.config.Report(key, err)
+func (r *replacement[V]) put(key string, entry *Entry[V]) (before *Entry[V]) {
+	before = r.next.entries.Set(key, entry)
+	r.next.indexes.move(key, before, entry)
+	return before
 }
 
 // Replace makes values the whole collection, whatever their versions: all of
@@ -95,11 +113,13 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 		}
 		uid, version := s.config.Identity(values[i])
 		item := feed.Item{Key: key, UID: uid, ResourceVersion: version}
-		entry, err := s.newEntry(&r.metas, item, &values[i], s.live.Load().entries.Get(key))
+		old := s.live.Load().entries.Get(key)
+		entry, err := s.newEntry(&r.metas, item, &values[i], old)
 		if err != nil {
 			return fmt.Errorf("item %d, %q: %w", i, key, err)
 		}
-		r.put(key, entry, true)
+		_, marked := s.quarantine.failed(key)
+		r.accept(key, key, old, entry, marked)
 	}
 	r.commit(resourceVersion)
 	return nil
@@ -120,30 +140,36 @@ func (r *replacement[V]) commit(resourceVersion string) {
 	if set := live.indexes.set; r.next.indexes.set != set { // an index was added meanwhile
 		r.next = s.reindexed(r.next, set)
 	}
-	changes := r.changes(live)
-	s.quarantine.set(r.quarantine)
+	for key := range r.rejected {
+		if old := live.entries.Get(key); old != nil && r.next.entries.Get(key) == nil {
+			r.put(key, old)
+		}
+	}
+	changes, settled := r.changes(live), r.settled(live)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, key := range settled {
+		s.quarantine.release(key)
+	}
+	for key, version := range r.rejected {
+		s.quarantine.add(key, version)
+	}
 	r.next.version, r.next.writes = resourceVersion, live.writes+1
 	s.live.Store(r.next)
 	s.current.Store(nil)
 	s.tell(changes)
 }
 
-// tell appends a replacement's changes to the log; the first replacement's are
-// the initial state. mu is held.
+// tell appends a replacement's changes to the log, and notes where the initial
+// state ends. mu is held.
 func (s *Store[V]) tell(changes []Change[V]) {
-	first := s.filled.Load() == nil
-	for i := range changes {
-		changes[i].Initial = first
-	}
 	var events uint64
 	if s.config.Log != nil {
 		s.config.Log.Append(changes)
 		events = s.config.Log.Appended()
 	}
-	if first {
+	if s.filled.Load() == nil {
 		s.filled.Store(&events)
 	}
 }
@@ -151,36 +177,69 @@ func (s *Store[V]) tell(changes []Change[V]) {
 // changes returns what the log is to hear: deletions, then additions and updates
 // in the order of the list.
 func (r *replacement[V]) changes(live *state[V]) []Change[V] {
-	if r.store.config.Log == nil {
+	s := r.store
+	if s.config.Log == nil {
 		return nil
 	}
 	var changes []Change[V]
+	initial := s.filled.Load() == nil
 	for key, old := range live.entries.All() {
 		entry := r.next.entries.Get(key)
-		if entry == nil || entry != old && !r.store.sameObject(old, entry) {
-			changes = append(changes, Change[V]{Key: key, Old: old})
+		if entry == nil || entry != old && !s.sameObject(old, entry) {
+			changes = append(changes, Change[V]{Key: key, Old: old, Initial: initial})
 		}
 	}
-	compare := func(key string) {
+	changes = slices.Grow(changes, len(r.fresh))
+	for key := range r.candidates(live) {
 		old, entry := live.entries.Get(key), r.next.entries.Get(key)
-		if entry == nil || old != nil && r.store.sameVersion(old, entry) {
-			return
+		if entry == nil || old != nil && s.sameVersion(old, entry) {
+			continue
 		}
-		if old != nil && !r.store.sameObject(old, entry) {
+		if old != nil && !s.sameObject(old, entry) {
 			old = nil // its deletion is told already
 		}
-		changes = append(changes, Change[V]{Key: key, Old: old, New: entry})
-	}
-	if live.writes == r.writes { // what is not fresh is shared with the live state
-		for _, key := range r.fresh {
-			compare(key)
-		}
-		return changes
-	}
-	for key := range r.next.entries.All() {
-		compare(key)
+		changes = append(changes, Change[V]{Key: key, Old: old, New: entry, Initial: initial})
 	}
 	return changes
+}
+
+// candidates yields the keys that may differ from the live state, each once: those
+// of fresh entries and, if somebody wrote to the live state meanwhile, all others.
+func (r *replacement[V]) candidates(live *state[V]) iter.Seq[string] {
+	written := live.writes != r.writes
+	if !written && !r.dropped {
+		return slices.Values(r.fresh)
+	}
+	return func(yield func(string) bool) {
+		seen := make(map[string]struct{}, len(r.fresh))
+		for _, key := range r.fresh {
+			if _, again := seen[key]; !again && !yield(key) {
+				return
+			}
+			seen[key] = struct{}{}
+		}
+		if !written { // what is not fresh is shared with the live state
+			return
+		}
+		for key := range r.next.entries.All() {
+			if _, again := seen[key]; !again && !yield(key) {
+				return
+			}
+		}
+	}
+}
+
+// settled returns the quarantined keys that the new state has an answer to: all,
+// but those it keeps as they are and a reader found corrupt only after that.
+func (r *replacement[V]) settled(live *state[V]) (keys []string) {
+	for _, key := range r.store.quarantine.all() {
+		old, entry := live.entries.Get(key), r.next.entries.Get(key)
+		_, cured := r.cured[key]
+		if cured || entry == nil || old == nil || !r.store.sameVersion(old, entry) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // sameVersion tells whether two entries of one key are one state of one object.

@@ -17,55 +17,53 @@ var _ feed.Sink = (*Store[any])(nil)
 func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	s.writer.Lock()
 	defer s.writer.Unlock()
+	sent := item.Key
 	key, value, err := s.keyOf(item)
-	if err != nil {
-		s.reject(item.Key, err)
-		s.Progress(item.ResourceVersion)
-		return feed.Quarantined
-	}
+	item.Key = key
 	old := s.live.Load().entries.Get(key)
+	tell := asChange
 	if old != nil {
-		if outcome := s.compare(key, old, item); outcome == feed.Stale ||
+		uid, version := s.identity(old)
+		if outcome := s.compare(uid, version, item); outcome == feed.Stale ||
 			outcome == feed.Unchanged && eventType != watch.Deleted {
 			s.Progress(item.ResourceVersion)
 			return outcome
 		}
+		tell = tellOf(uid, version, item)
 	}
-	item.Key = key
-	if eventType == watch.Deleted {
-		return s.applyDelete(item, value, old)
+	var entry *Entry[V]
+	switch {
+	case err != nil:
+	case eventType == watch.Deleted:
+		s.quarantine.release(sent)
+		return s.applyDelete(item, value, old, tell)
+	default:
+		entry, err = s.newEntry(&s.metas, item, value, old)
 	}
-	entry, err := s.newEntry(&s.metas, item, value, old)
 	if err != nil {
-		s.reject(key, err)
+		s.quarantine.add(key, item.ResourceVersion)
+		s.config.Report(key, err)
 		s.Progress(item.ResourceVersion)
 		return feed.Quarantined
 	}
-	s.set(key, old, entry, item.ResourceVersion)
+	if sent != key { // it could not be decoded before, and nobody knew its key
+		s.quarantine.release(sent)
+	}
+	s.set(key, old, entry, item.ResourceVersion, tell)
 	return feed.Applied
 }
 
-// Holds tells whether the store has exactly this version of the item's object.
-func (s *Store[V]) Holds(item feed.Item) bool {
-	key, _, err := s.keyOf(item)
-	if err != nil {
-		return false
-	}
-	old := s.live.Load().entries.Get(key)
-	return old != nil && s.compare(key, old, item) == feed.Unchanged
-}
-
-// applyDelete removes an entry. The state told about is the deletion's, which
-// carries the version at which the object was gone; if that cannot be had, the
-// last one stored.
-func (s *Store[V]) applyDelete(item feed.Item, value *V, old *Entry[V]) feed.Outcome {
+// applyDelete removes an entry, and tells the state of the deletion, which carries
+// the version at which the object was gone, unless that cannot be had or is
+// another object's.
+func (s *Store[V]) applyDelete(item feed.Item, value *V, old *Entry[V], tell telling) feed.Outcome {
 	if old == nil {
 		s.quarantine.release(item.Key)
 		s.Progress(item.ResourceVersion)
 		return feed.Unchanged
 	}
 	var final *Entry[V]
-	if s.config.Log != nil {
+	if s.config.Log != nil && tell != asAnother {
 		if entry, err := s.newEntry(&s.metas, item, value, old); err != nil {
 			s.config.Report(item.Key, fmt.Errorf("state at deletion: %w", err))
 		} else {
@@ -76,36 +74,57 @@ func (s *Store[V]) applyDelete(item feed.Item, value *V, old *Entry[V]) feed.Out
 	return feed.Applied
 }
 
+// Holds tells whether the store has exactly this version of the item's object.
+func (s *Store[V]) Holds(item feed.Item) bool {
+	key, _, err := s.keyOf(item)
+	if err != nil {
+		return false
+	}
+	item.Key = key
+	old := s.live.Load().entries.Get(key)
+	if old == nil {
+		return false
+	}
+	uid, version := s.identity(old)
+	return s.compare(uid, version, item) == feed.Unchanged
+}
+
 // keyOf returns an item's key, and its value where that had to be decoded to
-// find the key.
+// find the key. With an error the key is the item's own, which is the best guess.
 func (s *Store[V]) keyOf(item feed.Item) (string, *V, error) {
 	if s.config.ItemKeys {
 		return item.Key, nil, nil
 	}
 	value, err := guard(func() (V, error) { return s.config.Decode(item) })
 	if err != nil {
-		return "", nil, err
+		return item.Key, nil, err
 	}
 	key, err := guard(func() (string, error) { return s.config.Key(value) })
-	return key, &value, err
+	if err != nil {
+		return item.Key, nil, err
+	}
+	return key, &value, nil
 }
 
 // compare tells whether an item is the state that the store has already
-// (Unchanged), an older one (Stale), or news (Applied).
-func (s *Store[V]) compare(key string, old *Entry[V], item feed.Item) feed.Outcome {
-	uid, version := s.identity(old)
-	if feed.SameVersion(uid, version, item.UID, item.ResourceVersion) && !s.quarantine.has(key) {
-		return feed.Unchanged
+// (Unchanged), an older one (Stale), or news (Applied), which the same version
+// is, too, where the stored state cannot be read. uid and version are those of
+// the stored state.
+func (s *Store[V]) compare(uid, version string, item feed.Item) feed.Outcome {
+	if feed.SameVersion(uid, version, item.UID, item.ResourceVersion) {
+		if failed, ok := s.quarantine.failed(item.Key); !ok || older(item.ResourceVersion, failed) {
+			return feed.Unchanged
+		}
+		return feed.Applied
 	}
-	if order, err := resourceversion.CompareResourceVersion(item.ResourceVersion, version); err == nil && order < 0 {
+	if older(item.ResourceVersion, version) {
 		return feed.Stale
 	}
 	return feed.Applied
 }
 
-// reject reports an object that could not be stored and remembers to ask for it
-// again.
-func (s *Store[V]) reject(key string, err error) {
-	s.quarantine.add(key)
-	s.config.Report(key, err)
+// older tells whether a version is known to be before another.
+func older(version, than string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, than)
+	return err == nil && order < 0
 }

@@ -4,8 +4,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-
 	"github.com/kinformer/kinformer/internal/eventlog"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/snapmap"
@@ -28,8 +26,9 @@ type Config[V any] struct {
 	Packer Packer[V]
 	// Indexers are the indexes to begin with.
 	Indexers map[string]IndexFunc[V]
-	// Report receives what went wrong with one object, while the writer's lock
-	// is held. Required.
+	// Report receives what went wrong with one object. Several goroutines call
+	// it, readers of packed entries among them, some with the writer's lock
+	// held: it may read the store but not write to it. Required.
 	Report func(key string, err error)
 	// Log, if set, receives every change.
 	Log *eventlog.Log[Change[V]]
@@ -56,7 +55,7 @@ type Store[V any] struct {
 	mu      sync.Mutex                  // guards what follows, the maps inside included
 	live    atomic.Pointer[state[V]]    // read without mu by Get; swapped by a replacement
 	current atomic.Pointer[Snapshot[V]] // the state as it is, once somebody asked; nil after a change
-	filled  atomic.Pointer[uint64]      // events in the log once the first replacement was; nil before it; read without mu
+	filled  atomic.Pointer[uint64]      // events in the log once the first replacement was; nil before it; written under both locks
 }
 
 // state is everything a replacement swaps.
@@ -65,7 +64,7 @@ type state[V any] struct {
 	entries *snapmap.Map[Entry[V]]
 	indexes *indexes[V]
 	version string // resourceVersion; guarded by mu
-	writes  uint64 // changes so far; guarded by mu
+	writes  uint64 // changes so far; written under both locks
 }
 
 // New returns an empty store.
@@ -131,7 +130,11 @@ func (s *Store[V]) Put(value V) error {
 	if err != nil {
 		return err
 	}
-	s.set(key, old, entry, version)
+	tell := asChange
+	if old != nil && !s.sameObject(old, entry) {
+		tell = asAnother
+	}
+	s.set(key, old, entry, version, tell)
 	return nil
 }
 
@@ -151,25 +154,50 @@ func (s *Store[V]) Remove(value V) error {
 	return nil
 }
 
+// telling is how the log hears of an entry that is put in place of another.
+type telling int
+
+const (
+	asChange  telling = iota // an addition or an update
+	asAnother                // another object under the same key: a deletion and an addition
+	asNothing                // the same state, repaired
+)
+
+// tellOf says how to tell of an item in place of the state uid, version.
+func tellOf(uid, version string, item feed.Item) telling {
+	switch {
+	case uid != item.UID && uid != "" && item.UID != "":
+		return asAnother
+	case feed.SameVersion(uid, version, item.UID, item.ResourceVersion):
+		return asNothing
+	}
+	return asChange
+}
+
 // set puts an entry in place of old, which may be nil. The writer's lock is
 // held.
-func (s *Store[V]) set(key string, old, entry *Entry[V], version string) {
-	s.quarantine.release(key)
+func (s *Store[V]) set(key string, old, entry *Entry[V], version string, tell telling) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.quarantine.release(key)
 	state := s.change(version)
 	state.entries.Set(key, entry)
 	state.indexes.move(key, old, entry)
-	s.log(key, old, entry)
+	switch log := s.config.Log; {
+	case log == nil || tell == asNothing:
+	case tell == asAnother:
+		log.Append([]Change[V]{{Key: key, Old: old}, {Key: key, New: entry}})
+	default:
+		log.AppendOne(Change[V]{Key: key, Old: old, New: entry})
+	}
 }
 
-// remove takes an entry out; final is the state in which it was deleted, if that
-// is known and not old. The writer's lock
-// is held.
+// remove takes an entry out; final is the state in which it was deleted, nil if
+// that is not known. The writer's lock is held.
 func (s *Store[V]) remove(key string, old, final *Entry[V], version string) {
-	s.quarantine.release(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.quarantine.release(key)
 	state := s.change(version)
 	state.entries.Delete(key)
 	state.indexes.move(key, old, nil)
@@ -189,25 +217,10 @@ func (s *Store[V]) change(version string) *state[V] {
 	return state
 }
 
-// log appends an addition or an update. Another object under the same key is
-// never an update. mu is held.
-func (s *Store[V]) log(key string, old, entry *Entry[V]) {
-	switch {
-	case s.config.Log == nil:
-	case old != nil && !s.sameObject(old, entry):
-		s.config.Log.Append([]Change[V]{{Key: key, Old: old}, {Key: key, New: entry}})
-	default:
-		s.config.Log.AppendOne(Change[V]{Key: key, Old: old, New: entry})
-	}
-}
-
 // newer returns the later of two versions of a collection: an empty one moves
 // nothing, and versions that cannot be compared are taken as they come.
 func newer(current, version string) string {
-	if version == "" {
-		return current
-	}
-	if order, err := resourceversion.CompareResourceVersion(version, current); err == nil && order < 0 {
+	if version == "" || older(version, current) {
 		return current
 	}
 	return version

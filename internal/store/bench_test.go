@@ -1,0 +1,187 @@
+package store
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"testing"
+
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	clientcache "k8s.io/client-go/tools/cache"
+
+	"github.com/kinformer/kinformer/internal/eventlog"
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// thing is as little as an object can be, so that what is measured is the store.
+type thing struct{ namespace, uid, version string }
+
+func (*thing) GetObjectKind() schema.ObjectKind  { return schema.EmptyObjectKind }
+func (t *thing) DeepCopyObject() kruntime.Object { return t }
+
+func byNamespace(t *thing) ([]string, error) { return []string{t.namespace}, nil }
+
+func thingStore(log *eventlog.Log[Change[*thing]]) *Store[*thing] {
+	return New(Config[*thing]{
+		ItemKeys: true,
+		Identity: func(t *thing) (string, string) { return t.uid, t.version },
+		Decode:   func(item feed.Item) (*thing, error) { return item.Object.(*thing), nil },
+		Indexers: map[string]IndexFunc[*thing]{"namespace": byNamespace},
+		Report:   func(key string, err error) { panic(err) },
+		Log:      log,
+	})
+}
+
+// things makes n items, 100 to a namespace, as a list would bring them.
+func things(n int) []feed.Item {
+	items := make([]feed.Item, n)
+	for i := range items {
+		namespace := fmt.Sprintf("namespace-%d", i/100)
+		uid := fmt.Sprintf("4b6f1f3c-8f0e-4d0a-9a53-%012d", i)
+		items[i] = feed.Item{
+			Key: fmt.Sprintf("%s/deployment-5d4f8c7b9-%d", namespace, i), UID: uid, ResourceVersion: "1",
+			Object: &thing{namespace, uid, "1"},
+		}
+	}
+	return items
+}
+
+func fill(s *Store[*thing], items []feed.Item) {
+	next := s.Begin()
+	for _, item := range items {
+		next.Add(item)
+	}
+	next.Commit("1")
+}
+
+// BenchmarkApply is an update through the store and its log to one cursor,
+// the making of the object (one allocation) included.
+func BenchmarkApply(b *testing.B) {
+	for _, n := range []int{10_000, 200_000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			items, log := things(n), eventlog.New[Change[*thing]]()
+			s := thingStore(log)
+			fill(s, items)
+			cursor := log.Cursor()
+			versions := make([]string, 1<<20)
+			for i := range versions {
+				versions[i] = strconv.Itoa(1_000_000 + i)
+			}
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				item := items[i*7919%n]
+				if i%len(versions) == 0 {
+					b.StopTimer()
+					fill(s, items) // versions begin again
+					cursor = log.Cursor()
+					b.StartTimer()
+				}
+				item.ResourceVersion = versions[i%len(versions)]
+				item.Object = &thing{item.Object.(*thing).namespace, item.UID, item.ResourceVersion}
+				if s.Apply(watch.Modified, item) != feed.Applied {
+					b.Fatal("not applied")
+				}
+				if batch, ok := cursor.TryNext(); !ok || len(batch) != 1 {
+					b.Fatal("not told")
+				}
+				i++
+			}
+		})
+	}
+}
+
+func BenchmarkGet(b *testing.B) {
+	const n = 200_000
+	items := things(n)
+	ours := thingStore(nil)
+	fill(ours, items)
+	theirs := newClientGo()
+	for _, item := range items {
+		theirs.Add(item.Key, item.Object)
+	}
+	b.Run("store", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			if _, ok := ours.Get(items[i*7919%n].Key); !ok {
+				b.Fatal("not there")
+			}
+		}
+	})
+	b.Run("client-go", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			if _, ok := theirs.Get(items[i*7919%n].Key); !ok {
+				b.Fatal("not there")
+			}
+		}
+	})
+}
+
+func newClientGo() clientcache.ThreadSafeStore {
+	return clientcache.NewThreadSafeStore(clientcache.Indexers{
+		"namespace": func(o any) ([]string, error) { return []string{o.(*thing).namespace}, nil },
+	}, clientcache.Indices{})
+}
+
+// BenchmarkRelist is a list of which nothing has changed.
+func BenchmarkRelist(b *testing.B) {
+	const n = 20_000
+	items := things(n)
+	s := thingStore(eventlog.New[Change[*thing]]())
+	fill(s, items)
+	b.ReportAllocs()
+	for b.Loop() {
+		fill(s, items)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/object")
+}
+
+// BenchmarkMemory reports the bytes an entry takes besides its key and object:
+// the map and one index. It is no matter of time.
+func BenchmarkMemory(b *testing.B) {
+	for _, n := range []int{20_000, 200_000, 1_000_000} {
+		items := things(n)
+		for name, build := range map[string]func() any{
+			"store, listed": func() any {
+				s := thingStore(nil)
+				fill(s, items)
+				return s
+			},
+			"store, watched": func() any {
+				s := thingStore(nil)
+				for _, item := range items {
+					s.Apply(watch.Added, item)
+				}
+				return s
+			},
+			"client-go": func() any {
+				s := newClientGo()
+				for _, item := range items {
+					s.Add(item.Key, item.Object)
+				}
+				return s
+			},
+		} {
+			b.Run(fmt.Sprintf("%d, %s", n, name), func(b *testing.B) {
+				var bytes float64
+				for b.Loop() {
+					before := heap()
+					kept := build()
+					bytes = float64(heap()-before) / float64(n)
+					runtime.KeepAlive(kept)
+				}
+				b.ReportMetric(bytes, "B/entry")
+			})
+		}
+		runtime.KeepAlive(items)
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}

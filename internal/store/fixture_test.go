@@ -1,0 +1,216 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/eventlog"
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// object is what the tests keep in a store. Its Fault names the function of the
+// Config that fails on it.
+type object struct {
+	Key, UID, Version string
+	Text              string   `json:",omitempty"`
+	Groups            []string `json:",omitempty"`
+	Fault             string   `json:",omitempty"`
+}
+
+var errToy = errors.New("the toy says no")
+
+func (o *object) fails(at string) error {
+	switch o.Fault {
+	case at:
+		return errToy
+	case at + " panic":
+		panic(errToy)
+	}
+	return nil
+}
+
+// obj makes an object of "key/uid@version"; uid and version may be left out.
+func obj(id string, groups ...string) *object {
+	name, version, _ := strings.Cut(id, "@")
+	key, uid, _ := strings.Cut(name, "/")
+	return &object{Key: key, UID: uid, Version: version, Groups: groups}
+}
+
+func (o *object) with(fault string) *object { o.Fault = fault; return o }
+
+func (o *object) String() string { return o.Key + "/" + o.UID + "@" + o.Version }
+
+// item is the object as a source sends it.
+func (o *object) item() feed.Item {
+	raw, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	return feed.Item{Key: o.Key, UID: o.UID, ResourceVersion: o.Version, Raw: raw}
+}
+
+func groupsOf(o *object) ([]string, error) { return o.Groups, o.fails("index") }
+
+func keyAndUID(o *object) ([]string, error) { return []string{o.Key, o.UID}, nil }
+
+// rig is a store of objects with a log and a cursor at the log's beginning.
+type rig struct {
+	*Store[*object]
+	log     *eventlog.Log[Change[*object]]
+	cursor  *eventlog.Cursor[Change[*object]]
+	decodes atomic.Int64
+
+	mu      sync.Mutex
+	reports []string
+}
+
+// newRig makes a store with an index "group" whose items know their keys;
+// options may change that.
+func newRig(options ...func(*Config[*object])) *rig {
+	r := &rig{log: eventlog.New[Change[*object]]()}
+	config := Config[*object]{
+		Key:      func(o *object) (string, error) { return o.Key, o.fails("key") },
+		ItemKeys: true,
+		Identity: func(o *object) (string, string) { return o.UID, o.Version },
+		Decode:   r.decode,
+		Indexers: map[string]IndexFunc[*object]{"group": groupsOf},
+		Report:   r.report,
+		Log:      r.log,
+	}
+	for _, option := range options {
+		option(&config)
+	}
+	r.Store = New(config)
+	r.cursor = r.log.Cursor()
+	return r
+}
+
+func packing(c *Config[*object]) { c.Packer = jsonPacker{} }
+
+func withoutItemKeys(c *Config[*object]) { c.ItemKeys = false }
+
+func (r *rig) decode(item feed.Item) (*object, error) {
+	r.decodes.Add(1)
+	o := &object{}
+	if err := json.Unmarshal(item.Raw, o); err != nil {
+		return nil, err
+	}
+	return o, o.fails("decode")
+}
+
+func (r *rig) report(key string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reports = append(r.reports, fmt.Sprintf("%s: %v", key, err))
+}
+
+// reported returns what was reported since it was last asked.
+func (r *rig) reported() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer func() { r.reports = nil }()
+	return r.reports
+}
+
+func (r *rig) apply(eventType watch.EventType, o *object) feed.Outcome {
+	return r.Apply(eventType, o.item())
+}
+
+// relist feeds a list to the store as a reflector does.
+func (r *rig) relist(version string, objects ...*object) {
+	next := r.Begin()
+	for _, o := range objects {
+		next.Add(o.item())
+	}
+	next.Commit(version)
+}
+
+// batches returns what the log has got since it was last asked, a line a batch.
+func (r *rig) batches() (lines []string) {
+	for {
+		batch, ok := r.cursor.TryNext()
+		if !ok {
+			return lines
+		}
+		var words []string
+		for _, change := range batch {
+			words = append(words, r.describe(change))
+		}
+		lines = append(lines, strings.Join(words, ", "))
+	}
+}
+
+func (r *rig) describe(change Change[*object]) string {
+	id := func(entry *Entry[*object]) string {
+		uid, version := r.identity(entry)
+		return "/" + uid + "@" + version
+	}
+	initial := ""
+	if change.Initial {
+		initial = " (initial)"
+	}
+	switch {
+	case change.Old == nil:
+		return "add " + change.Key + id(change.New) + initial
+	case change.New == nil && change.Final != nil:
+		return "delete " + change.Key + id(change.Old) + "→" + id(change.Final) + initial
+	case change.New == nil:
+		return "delete " + change.Key + id(change.Old) + initial
+	}
+	return "update " + change.Key + id(change.Old) + "→" + id(change.New) + initial
+}
+
+// contents returns the objects of a snapshot in the order of their keys.
+func contents(s *Snapshot[*object]) (ids []string) {
+	for _, o := range s.All() {
+		ids = append(ids, o.String())
+	}
+	return ids
+}
+
+// expect checks the log's news and what the store holds.
+func (r *rig) expect(t *testing.T, batches []string, holds ...string) {
+	t.Helper()
+	if got := r.batches(); !slices.Equal(got, batches) {
+		t.Errorf("the log got %q, want %q", got, batches)
+	}
+	if got := contents(r.Snapshot()); !slices.Equal(got, holds) {
+		t.Errorf("the store holds %q, want %q", got, holds)
+	}
+	if err := r.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// jsonPacker packs an object as its JSON, in which one byte may go bad.
+type jsonPacker struct{}
+
+func (jsonPacker) Pack(item feed.Item, value func() (*object, error)) ([]byte, error) {
+	o, err := value()
+	if err != nil {
+		return nil, err
+	}
+	if err := o.fails("pack"); err != nil {
+		return nil, err
+	}
+	return json.Marshal(o)
+}
+
+func (jsonPacker) Unpack(packed []byte) (*object, error) {
+	o := &object{}
+	return o, json.Unmarshal(packed, o)
+}
+
+// corrupt breaks the bytes that a packed store holds under key.
+func (r *rig) corrupt(key string) { r.live.Load().entries.Get(key).meta.packed[0] = '!' }

@@ -1,0 +1,198 @@
+package store
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// ways an object cannot be stored, and the options under which it meets them.
+var badWays = map[string][]func(*Config[*object]){
+	"decode":       nil,
+	"decode panic": nil,
+	"key":          {withoutItemKeys},
+	"key panic":    {withoutItemKeys},
+	"pack":         {packing},
+	"pack panic":   {packing},
+}
+
+func TestLastGoodStateStays(t *testing.T) {
+	for fault, options := range badWays {
+		t.Run(fault, func(t *testing.T) {
+			r := newRig(options...)
+			r.relist("1", obj("a/1@1"), obj("b/1@1"))
+			r.batches()
+			if got := r.apply(watch.Modified, obj("a/1@2").with(fault)); got != feed.Quarantined {
+				t.Errorf("outcome %v, want Quarantined", got)
+			}
+			if got := r.reported(); len(got) != 1 || !strings.HasPrefix(got[0], "a: ") || !strings.Contains(got[0], errToy.Error()) {
+				t.Errorf("reported %q, want one report of a", got)
+			}
+			r.expect(t, nil, "a/1@1", "b/1@1")
+			if got := r.Quarantined(); got != 1 {
+				t.Errorf("%d quarantined, want 1", got)
+			}
+			if got := r.ResourceVersion(); got != "2" {
+				t.Errorf("the store is at %q: a bad object must not hold up the collection", got)
+			}
+
+			r.relist("3", obj("a/1@2").with(fault), obj("b/1@1"), obj("c/1@3").with(fault))
+			r.expect(t, nil, "a/1@1", "b/1@1")
+			if got := r.Quarantined(); got != 2 {
+				t.Errorf("%d quarantined after a list with two bad objects", got)
+			}
+			r.relist("4", obj("a/1@2"), obj("b/1@1"))
+			r.expect(t, []string{"update a/1@1→/1@2"}, "a/1@2", "b/1@1")
+			if got := r.Quarantined(); got != 0 {
+				t.Errorf("%d quarantined after a good list", got)
+			}
+		})
+	}
+}
+
+func TestQuarantineIsReleased(t *testing.T) {
+	for name, release := range map[string]func(*rig){
+		"by a good state":          func(r *rig) { r.apply(watch.Modified, obj("a/1@3")) },
+		"by a deletion":            func(r *rig) { r.apply(watch.Deleted, obj("a/1@3")) },
+		"by a list without it":     func(r *rig) { r.relist("3") },
+		"by a list as it was":      func(r *rig) { r.relist("3", obj("a/1@1")) },
+		"by the state that failed": func(r *rig) { r.apply(watch.Modified, obj("a/1@2")) },
+		"by Put":                   func(r *rig) { r.Put(obj("a/1@3")) },
+		"by Remove":                func(r *rig) { r.Remove(obj("a/1@3")) },
+	} {
+		r := newRig()
+		r.relist("1", obj("a/1@1"))
+		r.apply(watch.Modified, obj("a/1@2").with("decode"))
+		if release(r); r.Quarantined() != 0 {
+			t.Errorf("not released %s", name)
+		}
+	}
+	r := newRig()
+	r.apply(watch.Added, obj("new/1@2").with("decode"))
+	if r.apply(watch.Deleted, obj("new/1@3")); r.Quarantined() != 0 {
+		t.Error("an object that never was in the store is not released by its deletion")
+	}
+}
+
+// The replay of the good state before it does not make up for the lost one.
+func TestReplayDoesNotReleaseQuarantine(t *testing.T) {
+	r := newRig()
+	r.relist("1", obj("a/1@1"))
+	r.apply(watch.Modified, obj("a/1@2").with("decode"))
+	r.batches()
+	if got := r.apply(watch.Modified, obj("a/1@1")); got != feed.Unchanged {
+		t.Errorf("outcome %v of a replayed state, want Unchanged", got)
+	}
+	r.expect(t, nil, "a/1@1")
+	if got := r.Quarantined(); got != 1 {
+		t.Errorf("%d quarantined, want 1: version 2 is still missing", got)
+	}
+}
+
+func TestCorruptPackedEntry(t *testing.T) {
+	r := newRig(packing)
+	r.relist("1", obj("a/1@1", "g"), obj("b/1@1", "g"))
+	r.batches()
+	r.corrupt("a")
+	if got, ok := r.Get("a"); ok {
+		t.Errorf("Get returned %v of corrupt bytes", got)
+	}
+	if got := r.reported(); len(got) != 1 || !strings.HasPrefix(got[0], "a: decode cached object") {
+		t.Errorf("reported %q, want one report of a", got)
+	}
+	snapshot := r.Snapshot()
+	if _, ok := snapshot.Get("a"); ok {
+		t.Error("Snapshot().Get returned corrupt bytes")
+	}
+	if got := snapshot.List(); len(got) != 1 {
+		t.Errorf("List() = %v, want b alone", got)
+	}
+	if got, err := snapshot.ByIndex("group", "g"); err != nil || len(got) != 1 {
+		t.Errorf("ByIndex() = %v, %v, want b alone", got, err)
+	}
+	if got := r.reported(); got != nil {
+		t.Errorf("reported %q again: readers would flood the log", got)
+	}
+	if got := r.Quarantined(); got != 1 {
+		t.Fatalf("%d quarantined, want 1", got)
+	}
+
+	r.relist("2", obj("a/1@1", "g"), obj("b/1@1", "g")) // its version is unchanged
+	r.expect(t, nil, "a/1@1", "b/1@1")
+	if got := r.Quarantined(); got != 0 {
+		t.Errorf("%d quarantined after the next list", got)
+	}
+	if got, ok := snapshot.Get("a"); ok {
+		t.Errorf("the old snapshot has %v by now", got)
+	}
+	if got := r.Quarantined(); got != 0 {
+		t.Errorf("reading an old snapshot quarantined what is good today")
+	}
+}
+
+func TestCorruptEntryIsRepairedByTheSameVersion(t *testing.T) {
+	r := newRig(packing)
+	r.relist("1", obj("a/1@1"))
+	r.batches()
+	r.corrupt("a")
+	r.Get("a")
+	r.apply(watch.Modified, obj("a/1@1"))
+	r.expect(t, nil, "a/1@1") // nobody is told of what did not change
+	if got := r.Quarantined(); got != 0 {
+		t.Errorf("%d quarantined after it was repaired", got)
+	}
+}
+
+// A reader may find out while a list goes on that already kept the entry.
+func TestCorruptionFoundDuringAReplacementIsRemembered(t *testing.T) {
+	r := newRig(packing)
+	r.relist("1", obj("a/1@1"))
+	r.corrupt("a")
+	next := r.Begin()
+	next.Add(obj("a/1@1").item())
+	r.Get("a")
+	next.Commit("2")
+	if got := r.Quarantined(); got != 1 {
+		t.Fatalf("%d quarantined, want 1: the entry is as corrupt as before", got)
+	}
+	r.relist("3", obj("a/1@1"))
+	r.expect(t, []string{"add a/1@1 (initial)"}, "a/1@1")
+}
+
+func TestStateOfADeletedObjectDoesNotQuarantine(t *testing.T) {
+	r := newRig(packing)
+	r.relist("1", obj("a/1@1"))
+	old := r.Snapshot()
+	r.corrupt("a")
+	r.apply(watch.Deleted, obj("a/1@2"))
+	if _, ok := old.Get("a"); ok {
+		t.Error("corrupt bytes were returned")
+	}
+	if got := r.Quarantined(); got != 0 {
+		t.Errorf("%d quarantined though nothing is there to fetch", got)
+	}
+	if got := r.reported(); len(got) != 1 {
+		t.Errorf("reported %q, want one report", got)
+	}
+}
+
+// Bytes of length zero are bytes: an empty message packs to none.
+func TestPackedToNothing(t *testing.T) {
+	r := newRig(func(c *Config[*object]) { c.Packer = nothingPacker{} })
+	r.relist("1", obj("a/1@1"))
+	if got, ok := r.Get("a"); !ok || got == nil {
+		t.Errorf("Get() = %v, %v", got, ok)
+	}
+	if got := contents(r.Snapshot()); !slices.Equal(got, []string{"/@"}) {
+		t.Errorf("the store holds %q", got)
+	}
+}
+
+type nothingPacker struct{}
+
+func (nothingPacker) Pack(feed.Item, func() (*object, error)) ([]byte, error) { return nil, nil }
+func (nothingPacker) Unpack([]byte) (*object, error)                          { return &object{}, nil }

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+func TestReplacementIsOneBatchDeletionsFirst(t *testing.T) {
+	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(options...)
+			r.relist("10", obj("z/1@3"), obj("m/1@2"), obj("a/1@9"))
+			r.expect(t, []string{"add z/1@3 (initial), add m/1@2 (initial), add a/1@9 (initial)"}, "a/1@9", "m/1@2", "z/1@3")
+			r.relist("20", obj("y/1@13"), obj("a/1@11"), obj("z/2@12"))
+			got := r.batches()
+			if len(got) != 1 {
+				t.Fatalf("the log got %q, want one batch", got)
+			}
+			changes := strings.Split(got[0], ", ")
+			slices.Sort(changes[:2]) // deletions come in no order
+			want := []string{"delete m/1@2", "delete z/1@3", "add y/1@13", "update a/1@9→/1@11", "add z/2@12"}
+			if !slices.Equal(changes, want) {
+				t.Errorf("the log got %q, want %q", changes, want)
+			}
+		})
+	}
+}
+
+func TestReplacementWithoutAChangeMakesNoEvent(t *testing.T) {
+	r := newRig()
+	r.relist("10", obj("a/1@1"))
+	r.batches()
+	r.relist("11", obj("a/1@1"))
+	r.expect(t, nil, "a/1@1")
+	if got := r.ResourceVersion(); got != "11" {
+		t.Errorf("the store is at %q, want 11", got)
+	}
+}
+
+func TestInitialIsTheFirstStateOnly(t *testing.T) {
+	r := newRig()
+	r.relist("1") // even an empty one
+	r.relist("2", obj("a/1@2"))
+	r.expect(t, []string{"add a/1@2"}, "a/1@2")
+}
+
+func TestFilledSaysWhereTheInitialStateEnds(t *testing.T) {
+	r := newRig()
+	if err := r.Put(obj("p/1@1")); err != nil {
+		t.Fatal(err)
+	}
+	if events, ok := r.Filled(); ok {
+		t.Errorf("Filled() = %d, true before the first replacement", events)
+	}
+	r.relist("2", obj("a/1@1"), obj("b/1@1"))
+	r.apply(watch.Added, obj("c/1@3"))
+	r.relist("4")
+	if events, ok := r.Filled(); events != 4 || !ok { // p came and went, a, b
+		t.Errorf("Filled() = %d, %v, want 4", events, ok)
+	}
+}
+
+// What a source may do to one key before it commits: a page of a list may repeat
+// it, and changes come between the initial events of a WatchList.
+func TestOneKeySeveralTimesInAReplacement(t *testing.T) {
+	for _, row := range []struct {
+		name, steps string // "-" removes, "!" does not decode
+		log         string
+		holds       string
+		quarantined int
+	}{
+		{"the last one counts", "b@5 b@6", "add b/1@6", "a/1@1 b/1@6", 0},
+		{"unchanged, then newer", "a@1 a@5", "update a/1@1→/1@5", "a/1@5", 0},
+		{"newer, then as it was", "a@5 a@1", "", "a/1@1", 0},
+		{"removed", "b@5 -b@6", "", "a/1@1", 0},
+		{"removed and back", "b@5 -b@6 b@7", "add b/1@7", "a/1@1 b/1@7", 0},
+		{"unchanged, removed and back", "a@1 -a@5 a@6", "update a/1@1→/1@6", "a/1@6", 0},
+		{"unchanged and removed", "a@1 -a@5", "delete a/1@1", "", 0},
+		{"bad", "!a@5", "", "a/1@1", 1},
+		{"bad, then good", "!a@5 a@6", "update a/1@1→/1@6", "a/1@6", 0},
+		{"bad, then removed", "!a@5 -a@6", "delete a/1@1", "", 0},
+		{"bad and new", "!b@5", "", "a/1@1", 1},
+		{"good, then bad", "a@5 !a@6", "update a/1@1→/1@5", "a/1@5", 1},
+		{"good, removed, then bad", "a@5 -a@6 !a@7", "", "a/1@1", 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			r := newRig()
+			r.relist("1", obj("a/1@1"))
+			r.batches()
+			next := r.Begin()
+			if !strings.Contains(row.steps, "a@") {
+				next.Add(obj("a/1@1").item())
+			}
+			for _, step := range strings.Fields(row.steps) {
+				o := obj(strings.Replace(strings.TrimLeft(step, "-!"), "@", "/1@", 1))
+				switch step[0] {
+				case '-':
+					next.Remove(o.item())
+				case '!':
+					next.Add(o.with("decode").item())
+				default:
+					next.Add(o.item())
+				}
+			}
+			next.Commit("9")
+			var log []string
+			if row.log != "" {
+				log = []string{row.log}
+			}
+			r.expect(t, log, strings.Fields(row.holds)...)
+			if got := r.Quarantined(); got != row.quarantined {
+				t.Errorf("%d quarantined, want %d", got, row.quarantined)
+			}
+		})
+	}
+}
+
+// Writes between Begin and Commit give way to the replacement, told truly.
+func TestWritesWhileAReplacementIsMade(t *testing.T) {
+	r := newRig()
+	r.relist("1", obj("a/1@1"), obj("b/1@1"), obj("c/1@1"), obj("d/1@1"))
+	next := r.Begin()
+	for _, o := range []*object{obj("z/1@2"), obj("a/1@1"), obj("b/1@1"), obj("y/1@2"), obj("x/1@2").with(""), obj("c/1@1")} {
+		next.Add(o.item())
+	}
+	r.apply(watch.Modified, obj("a/1@5"))
+	r.apply(watch.Deleted, obj("b/1@6"))
+	r.apply(watch.Added, obj("n/1@7"))
+	r.batches()
+	next.Commit("4")
+	got := strings.Split(strings.Join(r.batches(), " | "), ", ")
+	slices.Sort(got[:2]) // deletions
+	slices.Sort(got[5:]) // what the writes in between are answered with
+	want := []string{"delete d/1@1", "delete n/1@7", "add z/1@2", "add y/1@2", "add x/1@2", "add b/1@1", "update a/1@5→/1@1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the log got %q, want %q", got, want)
+	}
+	r.expect(t, nil, "a/1@1", "b/1@1", "c/1@1", "x/1@2", "y/1@2", "z/1@2")
+}
+
+func TestReplaceIsAllOrNothing(t *testing.T) {
+	for _, fault := range []string{"key", "key panic"} {
+		r := newRig()
+		r.relist("1", obj("a/1@1"))
+		r.batches()
+		err := r.Replace([]*object{obj("b/1@2"), obj("c/1@2").with(fault)}, "2")
+		if err == nil || !strings.Contains(err.Error(), "item 1") {
+			t.Errorf("%s: Replace() = %v, want an error that names item 1", fault, err)
+		}
+		if !errors.Is(err, errToy) {
+			t.Errorf("%s: Replace() = %v, which does not wrap its cause", fault, err)
+		}
+		r.expect(t, nil, "a/1@1")
+		if got := r.ResourceVersion(); got != "1" {
+			t.Errorf("%s: the store is at %q", fault, got)
+		}
+	}
+	r := newRig(packing)
+	err := r.Replace([]*object{obj("a/1@1").with("pack")}, "2")
+	if !errors.Is(err, errToy) || !strings.Contains(err.Error(), `"a"`) {
+		t.Errorf("Replace() = %v, want an error that names the key and wraps its cause", err)
+	}
+}
+
+func TestReplaceTakesValuesWhateverTheirVersions(t *testing.T) {
+	r := newRig()
+	if err := r.Replace([]*object{obj("a/1@9"), obj("b")}, "9"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Replace([]*object{obj("a/1@3"), obj("b")}, "3"); err != nil {
+		t.Fatal(err)
+	}
+	r.expect(t, []string{"add a/1@9 (initial), add b/@ (initial)", "update a/1@9→/1@3, update b/@→/@"}, "a/1@3", "b/@")
+}

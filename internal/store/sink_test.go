@@ -1,0 +1,168 @@
+package store
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// TestApply goes through what one event can meet: each row starts with a/1@10 in
+// a collection at version 10.
+func TestApply(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		event   watch.EventType
+		object  *object
+		outcome feed.Outcome
+		log     string
+		holds   string
+		version string
+	}{
+		{"a new key", watch.Added, obj("b/2@11"), feed.Applied, "add b/2@11", "a/1@10 b/2@11", "11"},
+		{"a new key that is modified", watch.Modified, obj("b/2@11"), feed.Applied, "add b/2@11", "a/1@10 b/2@11", "11"},
+		{"a newer version", watch.Modified, obj("a/1@11"), feed.Applied, "update a/1@10→/1@11", "a/1@11", "11"},
+		{"a newer version that is added", watch.Added, obj("a/1@11"), feed.Applied, "update a/1@10→/1@11", "a/1@11", "11"},
+		{"the same version", watch.Added, obj("a/1@10"), feed.Unchanged, "", "a/1@10", "10"},
+		{"an older version", watch.Modified, obj("a/1@9"), feed.Stale, "", "a/1@10", "10"},
+		{"an older version of fewer digits", watch.Modified, obj("a/1@2"), feed.Stale, "", "a/1@10", "10"},
+		{"no version", watch.Modified, obj("a/1@"), feed.Applied, "update a/1@10→/1@", "a/1@", "10"},
+		{"no UID, same version", watch.Modified, obj("a/@10"), feed.Applied, "update a/1@10→/@10", "a/@10", "10"},
+		{"a version that is no number", watch.Modified, obj("a/1@x"), feed.Applied, "update a/1@10→/1@x", "a/1@x", "x"},
+		{"another UID", watch.Modified, obj("a/2@11"), feed.Applied, "delete a/1@10, add a/2@11", "a/2@11", "11"},
+		{"another UID, older", watch.Added, obj("a/0@9"), feed.Stale, "", "a/1@10", "10"},
+		{"a deletion", watch.Deleted, obj("a/1@11"), feed.Applied, "delete a/1@10→/1@11", "", "11"},
+		{"a deletion at the last version", watch.Deleted, obj("a/1@10"), feed.Applied, "delete a/1@10→/1@10", "", "10"},
+		{"a deletion without a version", watch.Deleted, obj("a/1@"), feed.Applied, "delete a/1@10→/1@", "", "10"},
+		{"an old deletion", watch.Deleted, obj("a/1@9"), feed.Stale, "", "a/1@10", "10"},
+		{"a deletion of what is not there", watch.Deleted, obj("b/2@11"), feed.Unchanged, "", "a/1@10", "11"},
+		{"a deletion of a later object", watch.Deleted, obj("a/2@12"), feed.Applied, "delete a/1@10", "", "12"},
+		{"a deletion that does not decode", watch.Deleted, obj("a/1@11").with("decode"), feed.Applied, "delete a/1@10", "", "11"},
+		{"an object that does not decode", watch.Modified, obj("a/1@11").with("decode"), feed.Quarantined, "", "a/1@10", "11"},
+	} {
+		for _, kind := range []struct {
+			name    string
+			options []func(*Config[*object])
+		}{
+			{"live", nil},
+			{"packed", []func(*Config[*object]){packing}},
+		} {
+			t.Run(row.name+", "+kind.name, func(t *testing.T) {
+				r := newRig(kind.options...)
+				r.relist("10", obj("a/1@10"))
+				r.batches()
+				if got := r.apply(row.event, row.object); got != row.outcome {
+					t.Errorf("outcome %v, want %v", got, row.outcome)
+				}
+				var log []string
+				if row.log != "" {
+					log = []string{row.log}
+				}
+				r.expect(t, log, strings.Fields(row.holds)...)
+				if got := r.ResourceVersion(); got != row.version {
+					t.Errorf("the store is at %q, want %q", got, row.version)
+				}
+				if got := r.Snapshot().ResourceVersion(); got != row.version {
+					t.Errorf("a snapshot is at %q, want %q", got, row.version)
+				}
+			})
+		}
+	}
+}
+
+func TestUnchangedIsNotDecoded(t *testing.T) {
+	r := newRig()
+	r.relist("10", obj("a/1@10"), obj("b/2@9"))
+	before := r.Snapshot()
+	if got := r.decodes.Load(); got != 2 {
+		t.Fatalf("%d decodes for a list of 2", got)
+	}
+	r.apply(watch.Added, obj("a/1@10"))
+	r.apply(watch.Modified, obj("b/2@9"))
+	r.apply(watch.Modified, obj("b/2@8"))
+	r.relist("12", obj("a/1@10"), obj("b/2@9"))
+	if got := r.decodes.Load(); got != 2 {
+		t.Errorf("%d decodes after the same objects came again, want 2", got)
+	}
+	for _, key := range before.Keys() {
+		if before.Entry(key) != r.Snapshot().Entry(key) {
+			t.Errorf("the entry of %q was replaced though nothing changed", key)
+		}
+	}
+	r.relist("13", obj("a/1@13"), obj("b/2@9"))
+	if got := r.decodes.Load(); got != 3 {
+		t.Errorf("%d decodes after one of two changed, want 3", got)
+	}
+}
+
+// Objects of client-go's fake clientsets have neither version nor UID.
+func TestWithoutVersionsEveryEventCounts(t *testing.T) {
+	r := newRig()
+	r.relist("", obj("a"))
+	r.apply(watch.Modified, obj("a"))
+	r.relist("", obj("a"), obj("b"))
+	r.expect(t, []string{"add a/@ (initial)", "update a/@→/@", "update a/@→/@, add b/@"}, "a/@", "b/@")
+	if got := r.ResourceVersion(); got != "" {
+		t.Errorf("the store is at %q though nobody said a version", got)
+	}
+}
+
+func TestVersionGoesBackOnlyByAReplacement(t *testing.T) {
+	r := newRig()
+	r.relist("100")
+	r.Progress("90")
+	r.Progress("")
+	r.apply(watch.Added, obj("a/1@80"))
+	r.apply(watch.Deleted, obj("b/1@70"))
+	if err := r.Put(obj("c/1@60")); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Remove(obj("c/1@60")); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.ResourceVersion(); got != "100" {
+		t.Errorf("the store went from 100 to %q", got)
+	}
+	r.relist("50")
+	if got := r.ResourceVersion(); got != "50" {
+		t.Errorf("the store is at %q after a replacement at 50", got)
+	}
+}
+
+// A transform may rename: the key is the transformed object's.
+func TestKeyOfTheDecodedObject(t *testing.T) {
+	r := newRig(withoutItemKeys)
+	renamed := func(name string, o *object) feed.Item {
+		item := o.item()
+		item.Key = name
+		return item
+	}
+	r.Apply(watch.Added, renamed("server-a", obj("a/1@1")))
+	r.Apply(watch.Modified, renamed("server-a", obj("a/1@2")))
+	r.Apply(watch.Modified, renamed("server-a", obj("a/1@3").with("key")))
+	if got := r.Quarantined(); got != 1 {
+		t.Fatalf("%d quarantined, want 1", got)
+	}
+	r.Apply(watch.Modified, renamed("server-a", obj("a/1@4")))
+	if got := r.Quarantined(); got != 0 {
+		t.Errorf("%d quarantined after a good state came", got)
+	}
+	r.Apply(watch.Deleted, renamed("server-a", obj("a/1@5")))
+	want := []string{"add a/1@1", "update a/1@1→/1@2", "update a/1@2→/1@4", "delete a/1@4→/1@5"}
+	if got := r.batches(); !slices.Equal(got, want) {
+		t.Errorf("the log got %q, want %q", got, want)
+	}
+}
+
+// Decoding what nobody will hear of is work for nothing.
+func TestDeletionWithoutALogIsNotDecoded(t *testing.T) {
+	r := newRig(func(c *Config[*object]) { c.Log = nil })
+	r.relist("1", obj("a/1@1"))
+	r.apply(watch.Deleted, obj("a/1@2"))
+	if got := r.decodes.Load(); got != 1 || r.Len() != 0 {
+		t.Errorf("%d decodes, %d entries left", got, r.Len())
+	}
+}

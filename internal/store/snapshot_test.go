@@ -1,0 +1,120 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+func TestSnapshotStaysAsItWas(t *testing.T) {
+	r := newRig()
+	r.relist("1", obj("a/1@1", "x"), obj("b/1@1", "x"))
+	old := r.Snapshot()
+	r.apply(watch.Modified, obj("a/1@2", "y"))
+	r.apply(watch.Deleted, obj("b/1@3"))
+	r.apply(watch.Added, obj("c/1@4", "x"))
+	r.relist("5", obj("d/1@5"))
+	if got := contents(old); !slices.Equal(got, []string{"a/1@1", "b/1@1"}) {
+		t.Errorf("the old snapshot holds %q", got)
+	}
+	keys, err := old.IndexKeys("group", "x")
+	if slices.Sort(keys); err != nil || !slices.Equal(keys, []string{"a", "b"}) {
+		t.Errorf("the old snapshot's index finds %q, %v", keys, err)
+	}
+	if old.Len() != 2 || old.ResourceVersion() != "1" {
+		t.Errorf("the old snapshot has %d entries at %q", old.Len(), old.ResourceVersion())
+	}
+}
+
+func TestSnapshotIsSharedUntilAChange(t *testing.T) {
+	r := newRig()
+	r.relist("1", obj("a/1@1"))
+	first := r.Snapshot()
+	r.apply(watch.Modified, obj("a/1@1"))
+	r.Progress("1")
+	if r.Snapshot() != first {
+		t.Error("another snapshot though nothing changed")
+	}
+	r.apply(watch.Modified, obj("a/1@2"))
+	if r.Snapshot() == first {
+		t.Error("the same snapshot after a change")
+	}
+}
+
+// A bookmark moves the version. It must not cost the next write a page copy nor
+// the next reader a sort.
+func TestProgressKeepsWhatASnapshotKnows(t *testing.T) {
+	r := newRig()
+	for i := range 100 {
+		r.apply(watch.Added, obj(fmt.Sprintf("k%02d/1@1", i)))
+	}
+	first := r.Snapshot()
+	sorted := first.sortedKeys()
+	r.Progress("2")
+	second := r.Snapshot()
+	if first.ResourceVersion() != "1" || second.ResourceVersion() != "2" {
+		t.Errorf("snapshots at %q and %q, want 1 and 2", first.ResourceVersion(), second.ResourceVersion())
+	}
+	if first.frozen != second.frozen {
+		t.Error("the second snapshot captured the state again")
+	}
+	if unsafe.SliceData(sorted) != unsafe.SliceData(second.sortedKeys()) {
+		t.Error("the keys were sorted again")
+	}
+}
+
+func TestAllIsInOrderAndStops(t *testing.T) {
+	r := newRig()
+	r.relist("1", obj("c/1@1"), obj("a/1@1"), obj("b/1@1"))
+	var keys []string
+	for key, o := range r.Snapshot().All() {
+		if keys = append(keys, key); o.Key == "b" {
+			break
+		}
+	}
+	if !slices.Equal(keys, []string{"a", "b"}) {
+		t.Errorf("iterated over %q, want a and b", keys)
+	}
+}
+
+func TestEmptySnapshot(t *testing.T) {
+	snapshot := newRig().Snapshot()
+	if got, ok := snapshot.Get("a"); ok || got != nil {
+		t.Errorf("Get() = %v, %v", got, ok)
+	}
+	if snapshot.Len() != 0 || len(snapshot.List()) != 0 || len(snapshot.Keys()) != 0 || snapshot.ResourceVersion() != "" {
+		t.Error("an empty store has something")
+	}
+	for _, err := range []error{
+		second(snapshot.ByIndex("none", "x")), second(snapshot.IndexKeys("none", "x")), second(snapshot.IndexValues("none")),
+	} {
+		if err == nil {
+			t.Error("an index that there is not is no error")
+		}
+	}
+	if got, err := snapshot.ByIndex("group", "x"); err != nil || len(got) != 0 {
+		t.Errorf("ByIndex() = %v, %v", got, err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestFollowBeginsAfterItsSnapshot(t *testing.T) {
+	r := newRig()
+	r.relist("1", obj("a/1@1"))
+	snapshot, cursor := r.Follow()
+	r.apply(watch.Added, obj("b/1@2"))
+	if got := contents(snapshot); !slices.Equal(got, []string{"a/1@1"}) {
+		t.Errorf("the snapshot holds %q", got)
+	}
+	batch, ok := cursor.TryNext()
+	if !ok || len(batch) != 1 || batch[0].Key != "b" {
+		t.Errorf("the cursor's first batch is %v, want b", batch)
+	}
+	if _, ok := cursor.TryNext(); ok {
+		t.Error("the cursor has more than one batch")
+	}
+}
