@@ -84,33 +84,30 @@ func (h *handler[V]) tell(ctx context.Context, changes []store.Change[V]) {
 	h.noteSync()
 }
 
-// tellOne delivers one change. One whose packed state cannot be decoded is not
-// told: the store has reported it and will fetch the object again.
+// tellOne delivers one change. One of which a packed state cannot be decoded is
+// not told: the store has reported it and will fetch the object again.
 func (h *handler[V]) tellOne(ctx context.Context, change *store.Change[V]) {
-	event := Event[V]{Key: change.Key, InInitial: change.Initial}
+	event := Event[V]{Type: Update, Key: change.Key, InInitial: change.Initial}
 	ok := true
 	if change.New != nil {
 		event.New, ok = h.store.Load(change.Key, change.New)
+	} else {
+		event.Type = Delete
 	}
-	if change.Old != nil && ok {
+	if change.Old == nil {
+		event.Type = Add
+	} else if ok {
 		event.Old, ok = h.store.Load(change.Key, change.Old)
 	}
 	event.Final = event.Old
-	if change.Final != nil && ok {
-		event.Final, ok = h.store.Load(change.Key, change.Final)
+	if change.Final != nil {
+		if final, decoded := h.store.Load(change.Key, change.Final); decoded {
+			event.Final, ok = final, true
+		}
 	}
-	if !ok {
-		return
+	if ok {
+		h.call(ctx, event)
 	}
-	switch {
-	case change.Old == nil:
-		event.Type = Add
-	case change.New == nil:
-		event.Type = Delete
-	default:
-		event.Type = Update
-	}
-	h.call(ctx, event)
 }
 
 // redeliver tells an update of every object to itself. The objects are those of

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/eventlog"
@@ -89,7 +88,6 @@ func (i *Informer[V]) Run(ctx context.Context) error {
 		return err
 	}
 	defer close(i.stopped)
-	ctx = klog.NewContext(ctx, klog.LoggerWithName(klog.FromContext(ctx), i.name))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for _, h := range i.handlers {
@@ -217,4 +215,10 @@ func (i *Informer[V]) Handlers() []HandlerStatus {
 		conditions = append(conditions, h.status())
 	}
 	return conditions
+}
+
+// Size returns how many objects the store holds, and how many more wait for a
+// state that can be stored.
+func (i *Informer[V]) Size() (objects, quarantined int) {
+	return i.store.Len(), i.store.Quarantined()
 }

@@ -1,0 +1,34 @@
+// Package cache keeps local, always-current copies of Kubernetes objects and
+// tells handlers what changed.
+//
+// A [ListWatch] of a list and a watch function feeds a [Reflector], whose
+// ListAndWatch loop relists when a watch cannot be resumed, and which pushes into
+// a [Store] or an [UndeltaStore]. [NewInformer] joins the three and calls a
+// handler on each addition, update and deletion:
+//
+//	nodes := cache.ListWatchOf(clientset.CoreV1().Nodes())
+//	store, controller := cache.NewInformer(nodes, &corev1.Node{}, 0,
+//		cache.ResourceEventHandlerFuncs[*corev1.Node]{
+//			AddFunc: func(node *corev1.Node) { fmt.Println("joined:", node.Name) },
+//		})
+//	err := controller.Run(ctx)
+//
+// # Objects belong to the cache
+//
+// What a [Reader] returns and a handler receives is shared by all who ask: copy
+// an object (DeepCopy) before changing it. The objects of an [UndeltaStore] are
+// the exception.
+//
+// # What holds
+//
+//   - A change is in the store before a handler hears of it.
+//   - A handler is called for one event at a time, in order for each key.
+//   - A deletion always shows the object's last known state: there are no
+//     tombstones to unwrap.
+//   - An object deleted and created again under its name is a deletion and an
+//     addition, never an update.
+//   - A relist changes the store at once, for every [Snapshot]; objects whose UID
+//     and resourceVersion have not changed make no event.
+//   - Whatever fails, the last good state stays readable, and [Controller.Status]
+//     says what is wrong and since when.
+package cache

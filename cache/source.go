@@ -1,0 +1,206 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// classicSource feeds from the lists and watch.Interfaces of a ListerWatcher.
+type classicSource struct {
+	lw   ListerWatcher
+	kind kind
+}
+
+var _ feed.Source = classicSource{}
+
+// List makes one list request. A list that is not of the kind throughout is
+// refused whole.
+func (s classicSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
+	list, err := await(ctx, func() (runtime.Object, error) { return s.lw.List(ctx, options) }, nil)
+	if err != nil {
+		return metav1.ListMeta{}, err
+	}
+	page, err := s.checkList(list)
+	if err != nil {
+		return metav1.ListMeta{}, err
+	}
+	n := 0
+	// WithAlloc: an item that stays in the cache must not keep the list alive.
+	err = meta.EachListItemWithAlloc(list, func(obj runtime.Object) error {
+		item, err := s.item(adopt(obj, list))
+		if err != nil {
+			return fmt.Errorf("item %d of the list: %w", n, err)
+		}
+		n++
+		return add(item)
+	})
+	return page, err
+}
+
+// checkList returns a list's metadata, or why it is no list of the kind.
+func (s classicSource) checkList(list runtime.Object) (metav1.ListMeta, error) {
+	if isNil(list) {
+		return metav1.ListMeta{}, errors.New("the list is nil")
+	}
+	switch list.(type) {
+	case *metav1.Table:
+		return metav1.ListMeta{}, fmt.Errorf("the server answered with a Table, which holds rows for printing, not %s", s.kind)
+	case *metav1.Status:
+		return metav1.ListMeta{}, apierrors.FromObject(list)
+	}
+	accessor, err := meta.ListAccessor(list)
+	if err != nil || !meta.IsListType(list) {
+		return metav1.ListMeta{}, fmt.Errorf("expected a list of %s, got %T", s.kind, list)
+	}
+	if items := itemsOf(reflect.TypeOf(list)); items != nil && items != s.kind.goType {
+		return metav1.ListMeta{}, fmt.Errorf("expected a list of %s, got %T", s.kind, list)
+	}
+	return metav1.ListMeta{
+		ResourceVersion:    accessor.GetResourceVersion(),
+		Continue:           accessor.GetContinue(),
+		RemainingItemCount: accessor.GetRemainingItemCount(),
+	}, nil
+}
+
+// adopt gives an unstructured item without a kind that of its list, as
+// apimachinery does when it decodes one.
+func adopt(obj, list runtime.Object) runtime.Object {
+	item, ok := obj.(*unstructured.Unstructured)
+	if !ok || item.GetKind() != "" {
+		return obj
+	}
+	gvk := list.GetObjectKind().GroupVersionKind()
+	if kind, ok := strings.CutSuffix(gvk.Kind, "List"); ok && kind != "" {
+		item.SetGroupVersionKind(gvk.GroupVersion().WithKind(kind))
+	}
+	return item
+}
+
+// item checks an object and makes an item of it.
+func (s classicSource) item(obj runtime.Object) (feed.Item, error) {
+	if isNil(obj) {
+		return feed.Item{}, errNilObject
+	}
+	if err := s.kind.check(obj); err != nil {
+		return feed.Item{}, err
+	}
+	object, err := meta.Accessor(obj)
+	if err != nil {
+		return feed.Item{}, fmt.Errorf("%T has no metadata: %w", obj, err)
+	}
+	if object.GetName() == "" {
+		return feed.Item{}, fmt.Errorf("%T in namespace %q: metadata.name is empty", obj, object.GetNamespace())
+	}
+	return feed.Item{
+		Key:             objectKey(object),
+		UID:             string(object.GetUID()),
+		ResourceVersion: object.GetResourceVersion(),
+		Object:          obj,
+	}, nil
+}
+
+// Watch makes one watch request.
+func (s classicSource) Watch(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error {
+	stream, err := await(ctx, func() (watch.Interface, error) { return s.lw.Watch(ctx, options) }, stopWatch)
+	if err != nil {
+		return err
+	}
+	if stream == nil {
+		return errors.New("the watch is nil")
+	}
+	defer stopWatch(stream)
+	events.Opened()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case event, ok := <-stream.ResultChan():
+			if !ok {
+				return nil
+			}
+			if err := s.push(event, events); err != nil {
+				if ctx.Err() != nil { // a cancelled stream ends with an ERROR event of its own
+					return ctx.Err()
+				}
+				return err
+			}
+		}
+	}
+}
+
+// push passes one event on.
+func (s classicSource) push(event watch.Event, events feed.WatchSink) error {
+	switch event.Type {
+	case watch.Added, watch.Modified, watch.Deleted:
+		item, err := s.item(event.Object)
+		if err != nil {
+			return fmt.Errorf("%s event: %w", event.Type, err)
+		}
+		return events.Event(event.Type, item)
+	case watch.Bookmark:
+		accessor, err := meta.Accessor(event.Object)
+		if err != nil {
+			return fmt.Errorf("%s event: %T has no metadata: %w", event.Type, event.Object, err)
+		}
+		end := accessor.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
+		return events.Bookmark(accessor.GetResourceVersion(), end)
+	case watch.Error:
+		return apierrors.FromObject(event.Object)
+	default:
+		return fmt.Errorf("unknown watch event type %q", event.Type)
+	}
+}
+
+// stopWatch stops a stream and reads what it still has to say: some producers
+// block on an unread event and would never end.
+func stopWatch(stream watch.Interface) {
+	if stream == nil {
+		return
+	}
+	stream.Stop()
+	go func() {
+		for range stream.ResultChan() {
+		}
+	}()
+}
+
+// await calls f and returns its result, or ctx's error as soon as that ends: a
+// function that does not heed its context must not keep the informer from
+// stopping. A result that comes too late is given to discard.
+func await[R any](ctx context.Context, f func() (R, error), discard func(R)) (R, error) {
+	type result struct {
+		value R
+		err   error
+	}
+	results := make(chan result, 1)
+	go func() {
+		value, err := f()
+		results <- result{value, err}
+	}()
+	select {
+	case r := <-results:
+		return r.value, r.err
+	case <-ctx.Done():
+		if discard != nil {
+			go func() {
+				if late := <-results; late.err == nil {
+					discard(late.value)
+				}
+			}()
+		}
+		var none R
+		return none, ctx.Err()
+	}
+}

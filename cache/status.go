@@ -1,0 +1,86 @@
+package cache
+
+import (
+	"time"
+
+	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/reflector"
+)
+
+// Phase is what an informer is doing.
+type Phase string
+
+// The phases of an informer.
+const (
+	PhaseIdle     Phase = Phase(reflector.Idle)     // not started
+	PhaseListing  Phase = Phase(reflector.Listing)  // waits for the whole state
+	PhaseWatching Phase = Phase(reflector.Watching) // follows the watch
+	PhaseRetrying Phase = Phase(reflector.Retrying) // the last attempt failed; the store has the last good state
+	PhaseStopped  Phase = Phase(reflector.Stopped)  // Run has returned
+	PhaseInvalid  Phase = "Invalid"                 // made of something that cannot work; Err says what
+)
+
+// Status is an informer's condition at one moment.
+type Status struct {
+	Name  string
+	Phase Phase
+	// Synced: the store holds a first full state, and every handler knows it.
+	Synced bool
+	// Err is why the last attempt to list or watch failed, nil once one succeeded.
+	Err error
+	// ErrSince is when Err's row of failures began.
+	ErrSince time.Time
+	// Attempts is how many attempts have failed in that row.
+	Attempts int
+	// ResourceVersion is the version of the collection that the store has reached.
+	ResourceVersion string
+	// FreshAt is when the store was last proved to be up to date: by an event, a
+	// bookmark or a list. Zero before the first list. A quiet collection is proved
+	// about once a minute, by API servers that send bookmarks.
+	FreshAt time.Time
+	// Objects is how many objects the store holds.
+	Objects int
+	// Quarantined is how many objects wait for a state that can be stored.
+	Quarantined int
+	// Lists and Watches are how many such requests were made.
+	Lists, Watches uint64
+	// Handlers are the conditions of the handlers.
+	Handlers []HandlerStatus
+}
+
+// HandlerStatus is the condition of one handler.
+type HandlerStatus struct {
+	Name   string
+	Synced bool   // it has been told of the whole first state
+	Lag    uint64 // events that it has not taken yet
+}
+
+// status collects the condition of an informer.
+func status(name string, in statusSource) Status {
+	loop := in.Reflector().Status()
+	s := Status{
+		Name:            name,
+		Phase:           Phase(loop.Phase),
+		Synced:          in.HasSynced(),
+		Err:             loop.Err,
+		ErrSince:        loop.Since,
+		Attempts:        loop.Attempts,
+		ResourceVersion: loop.ResourceVersion,
+		FreshAt:         loop.Fresh,
+		Lists:           loop.Lists,
+		Watches:         loop.Watches,
+	}
+	s.Objects, s.Quarantined = in.Size()
+	for _, h := range in.Handlers() {
+		s.Handlers = append(s.Handlers, HandlerStatus(h))
+	}
+	return s
+}
+
+// statusSource is an informer of any type, asked how it is.
+type statusSource interface {
+	HasSynced() bool
+	Reflector() *reflector.Reflector
+	Handlers() []informer.HandlerStatus
+	Size() (objects, quarantined int)
+}

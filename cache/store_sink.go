@@ -1,0 +1,129 @@
+package cache
+
+import (
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// storeSink feeds a ReflectorStore: every item becomes an object, every event a
+// call. One goroutine uses it.
+type storeSink[T Object] struct {
+	store  ReflectorStore[T]
+	report func(key string, err error)
+	sick   map[string]struct{} // keys that could not be stored
+}
+
+var _ feed.Sink = (*storeSink[Object])(nil)
+
+// Apply calls Add, Update or Delete.
+func (s *storeSink[T]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
+	obj, outcome, err := s.compare(item)
+	switch {
+	case err != nil:
+	case outcome == feed.Stale, outcome == feed.Unchanged && eventType != watch.Deleted:
+		return outcome
+	case eventType == watch.Deleted:
+		err = s.store.Delete(obj)
+	case eventType == watch.Modified:
+		err = s.store.Update(obj)
+	default:
+		err = s.store.Add(obj)
+	}
+	if err != nil {
+		s.reject(item.Key, err)
+		return feed.Quarantined
+	}
+	delete(s.sick, item.Key)
+	return feed.Applied
+}
+
+// compare returns an item's object, and whether the store has it already
+// (Unchanged) or has a newer one (Stale).
+func (s *storeSink[T]) compare(item feed.Item) (T, feed.Outcome, error) {
+	obj, err := decode[T](item)
+	if err != nil {
+		return obj, feed.Quarantined, err
+	}
+	old, exists, err := s.store.Get(obj)
+	if err != nil || !exists {
+		return obj, feed.Applied, err
+	}
+	if feed.SameVersion(string(old.GetUID()), old.GetResourceVersion(), item.UID, item.ResourceVersion) {
+		return old, feed.Unchanged, nil
+	}
+	if order, err := resourceversion.CompareResourceVersion(item.ResourceVersion, old.GetResourceVersion()); err == nil && order < 0 {
+		return obj, feed.Stale, nil
+	}
+	return obj, feed.Applied, nil
+}
+
+// Holds tells whether the store has exactly this version of the object.
+func (s *storeSink[T]) Holds(item feed.Item) bool {
+	_, outcome, err := s.compare(item)
+	return err == nil && outcome == feed.Unchanged
+}
+
+// Progress does nothing: a ReflectorStore hears of changes only.
+func (s *storeSink[T]) Progress(string) {}
+
+// Quarantined returns how many objects could not be stored.
+func (s *storeSink[T]) Quarantined() int { return len(s.sick) }
+
+func (s *storeSink[T]) reject(key string, err error) {
+	if s.sick == nil {
+		s.sick = make(map[string]struct{})
+	}
+	s.sick[key] = struct{}{}
+	s.report(key, err)
+}
+
+// Begin starts collecting a list.
+func (s *storeSink[T]) Begin() feed.Replacement {
+	return &storeReplacement[T]{sink: s, objs: make(map[string]T)}
+}
+
+// storeReplacement is a list on its way to Replace.
+type storeReplacement[T Object] struct {
+	sink  *storeSink[T]
+	objs  map[string]T
+	order []string // keys as they came; one that was taken out again may be there still, or twice
+	sick  map[string]struct{}
+}
+
+// Add collects an object: the store's own, if that is the same version.
+func (r *storeReplacement[T]) Add(item feed.Item) {
+	obj, _, err := r.sink.compare(item)
+	if err != nil {
+		if r.sick == nil {
+			r.sick = make(map[string]struct{})
+		}
+		r.sick[item.Key] = struct{}{}
+		r.sink.report(item.Key, err)
+		return
+	}
+	if _, again := r.objs[item.Key]; !again {
+		r.order = append(r.order, item.Key)
+	}
+	r.objs[item.Key] = obj
+}
+
+// Remove takes an object out again.
+func (r *storeReplacement[T]) Remove(item feed.Item) { delete(r.objs, item.Key) }
+
+// Commit replaces the store's content. If the store refuses, all of it is to be
+// had again.
+func (r *storeReplacement[T]) Commit(resourceVersion string) {
+	objs := make([]T, 0, len(r.objs))
+	for _, key := range r.order {
+		if obj, ok := r.objs[key]; ok {
+			objs = append(objs, obj)
+			delete(r.objs, key)
+		}
+	}
+	r.sink.sick = r.sick
+	if err := r.sink.store.Replace(objs, resourceVersion); err != nil {
+		r.sink.reject("", err)
+	}
+}
