@@ -1,0 +1,441 @@
+package fake_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kinformer/kinformer/fake"
+)
+
+// startServer starts a server that is closed, within ten seconds, at the test's end.
+func startServer(t *testing.T, options fake.APIServerOptions) *fake.APIServer {
+	t.Helper()
+	server, err := fake.StartAPIServer(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := server.Close(ctx); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return server
+}
+
+// clientFor returns an ordinary clientset that speaks a content type, on connections of its own.
+func clientFor(t *testing.T, server *fake.APIServer, contentType string) *kubernetes.Clientset {
+	t.Helper()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	config := server.Config()
+	config.ContentType = contentType
+	if contentType != runtime.ContentTypeJSON {
+		config.AcceptContentTypes = contentType
+	}
+	client, err := kubernetes.NewForConfigAndClient(config, &http.Client{Transport: transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// inEachFormat runs a test once for each content type.
+func inEachFormat(t *testing.T, test func(t *testing.T, server *fake.APIServer, client *kubernetes.Clientset)) {
+	for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
+		t.Run(strings.TrimPrefix(contentType, "application/"), func(t *testing.T) {
+			server := startServer(t, fake.APIServerOptions{})
+			test(t, server, clientFor(t, server, contentType))
+		})
+	}
+}
+
+// fullPod returns a Pod with something of every sort in it.
+func fullPod(name string) *corev1.Pod {
+	seconds := int64(30)
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: name,
+			Labels:      map[string]string{"app": "x"},
+			Annotations: map[string]string{"note": "ünïcode\n<&>"},
+			OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: types.UID("u")},
+			},
+			ManagedFields: []metav1.ManagedFieldsEntry{{
+				Manager: "m", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", FieldsType: "FieldsV1",
+				FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)},
+			}},
+		},
+		Spec: corev1.PodSpec{
+			NodeName:                      "n1",
+			TerminationGracePeriodSeconds: &seconds,
+			Containers: []corev1.Container{{
+				Name: "c", Image: "img",
+				Env:       []corev1.EnvVar{{Name: "A", Value: "b"}},
+				Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("250m")}},
+			}},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+	}
+}
+
+func TestCreateGetListAreEqual(t *testing.T) {
+	inEachFormat(t, func(t *testing.T, _ *fake.APIServer, client *kubernetes.Clientset) {
+		ctx := t.Context()
+		created, err := client.CoreV1().Pods("ns").Create(ctx, fullPod("a"), metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if created.UID == "" || created.ResourceVersion != "2" || created.CreationTimestamp.IsZero() {
+			t.Errorf("got %+v", created.ObjectMeta)
+		}
+		want := fullPod("a")
+		want.UID, want.ResourceVersion, want.CreationTimestamp = created.UID, created.ResourceVersion, created.CreationTimestamp
+		expectEqual(t, "created", created, want)
+		got, err := client.CoreV1().Pods("ns").Get(ctx, "a", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		expectEqual(t, "got", got, want)
+		list, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		expectEqual(t, "listed", &list.Items[0], want)
+		if list.ResourceVersion != "2" || len(list.Items) != 1 {
+			t.Errorf("got %d items at version %s", len(list.Items), list.ResourceVersion)
+		}
+	})
+}
+
+func expectEqual(t *testing.T, what string, got, want runtime.Object) {
+	t.Helper()
+	if !apiequality.Semantic.DeepEqual(got, want) {
+		t.Errorf("what was %s differs from what is there (-want +got):\n%s", what, cmp.Diff(want, got))
+	}
+}
+
+func TestDeploymentsAndNodes(t *testing.T) {
+	inEachFormat(t, func(t *testing.T, server *fake.APIServer, client *kubernetes.Clientset) {
+		ctx := t.Context()
+		replicas := int32(3)
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}, Spec: appsv1.DeploymentSpec{Replicas: &replicas}}
+		d, err := client.AppsV1().Deployments("ns").Create(ctx, d, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Status.Replicas = 2
+		d.Spec.Paused = true
+		withStatus, err := client.AppsV1().Deployments("ns").UpdateStatus(ctx, d, metav1.UpdateOptions{})
+		if err != nil || withStatus.Status.Replicas != 2 || withStatus.Spec.Paused || withStatus.ResourceVersion != "3" {
+			t.Fatalf("UpdateStatus: got %+v, %v", withStatus, err)
+		}
+		withStatus.Spec.Paused = true
+		withStatus.Status.Replicas = 9
+		updated, err := client.AppsV1().Deployments("ns").Update(ctx, withStatus, metav1.UpdateOptions{})
+		if err != nil || !updated.Spec.Paused || updated.Status.Replicas != 2 || updated.ResourceVersion != "4" {
+			t.Fatalf("Update: got %+v, %v", updated, err)
+		}
+		same, err := client.AppsV1().Deployments("ns").Update(ctx, updated, metav1.UpdateOptions{})
+		if err != nil || same.ResourceVersion != "4" {
+			t.Errorf("an update that changes nothing: got version %s, %v", same.ResourceVersion, err)
+		}
+
+		if _, err := client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.CoreV1().Nodes().Delete(ctx, "n", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.CoreV1().Nodes().Get(ctx, "n", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("got %v, want NotFound", err)
+		}
+		if got := server.ResourceVersion(); got != "6" {
+			t.Errorf("the server is at version %s, want 6", got)
+		}
+	})
+}
+
+func TestErrorsAreStatuses(t *testing.T) {
+	inEachFormat(t, func(t *testing.T, _ *fake.APIServer, client *kubernetes.Clientset) {
+		ctx := t.Context()
+		pods := client.CoreV1().Pods("ns")
+		create := func(p *corev1.Pod) error {
+			_, err := pods.Create(ctx, p, metav1.CreateOptions{})
+			return err
+		}
+		if err := create(pod("a")); err != nil {
+			t.Fatal(err)
+		}
+		stale, err := pods.Get(ctx, "a", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := stale.DeepCopy()
+		changed.Labels = map[string]string{"app": "x"}
+		if _, err := pods.Update(ctx, changed, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		update := func(edit func(*corev1.Pod)) error {
+			p := changed.DeepCopy()
+			p.ResourceVersion = ""
+			edit(p)
+			_, err := pods.Update(ctx, p, metav1.UpdateOptions{})
+			return err
+		}
+		other, version := types.UID("other"), "1"
+		for name, tc := range map[string]struct {
+			err  error
+			is   func(error) bool
+			text string
+		}{
+			"exists":            {create(pod("a")), apierrors.IsAlreadyExists, `pods "a" already exists`},
+			"no name":           {create(pod("")), apierrors.IsInvalid, "name or generateName is required"},
+			"bad name":          {create(pod("a/b")), apierrors.IsInvalid, "may not contain '/'"},
+			"created with a rv": {create(stale), apierrors.IsBadRequest, "resourceVersion should not be set"},
+			"other namespace":   {create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "other"}}), apierrors.IsBadRequest, "does not match the namespace"},
+			"stale":             {update(func(p *corev1.Pod) { p.ResourceVersion = stale.ResourceVersion }), apierrors.IsConflict, "the object has been modified"},
+			"other UID":         {update(func(p *corev1.Pod) { p.UID = other }), apierrors.IsConflict, "UID in precondition: other"},
+			"update nothing":    {update(func(p *corev1.Pod) { p.Name = "none" }), apierrors.IsNotFound, `pods "none" not found`},
+			"delete nothing":    {pods.Delete(ctx, "none", metav1.DeleteOptions{}), apierrors.IsNotFound, `pods "none" not found`},
+			"delete other UID":  {pods.Delete(ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &other}}), apierrors.IsConflict, "UID in precondition"},
+			"delete other rv":   {pods.Delete(ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}}), apierrors.IsConflict, "ResourceVersion in precondition"},
+		} {
+			if !tc.is(tc.err) || !strings.Contains(tc.err.Error(), tc.text) {
+				t.Errorf("%s: got %v, want an error with %q", name, tc.err, tc.text)
+			}
+		}
+		generated, err := pods.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "g-"}}, metav1.CreateOptions{})
+		if err != nil || len(generated.Name) != len("g-")+5 || generated.Status.Phase != corev1.PodPending {
+			t.Errorf("generateName: got %q, %v, %v", generated.Name, generated.Status.Phase, err)
+		}
+	})
+}
+
+func TestListOptionsOverHTTP(t *testing.T) {
+	inEachFormat(t, func(t *testing.T, server *fake.APIServer, client *kubernetes.Clientset) {
+		for _, p := range []*corev1.Pod{pod("a", onNode("n1")), pod("b", onNode("n2"), label("app", "x")), pod("c", onNode("n1"))} {
+			if err := server.Create(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		other := pod("d", onNode("n1"))
+		other.Namespace = "other"
+		if err := server.Create(other); err != nil {
+			t.Fatal(err)
+		}
+		list := func(namespace string, opts metav1.ListOptions) (*corev1.PodList, string) {
+			t.Helper()
+			l, err := client.CoreV1().Pods(namespace).List(t.Context(), opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return l, strings.Join(itemsOf(t, l), " ")
+		}
+		if _, got := list("ns", metav1.ListOptions{FieldSelector: "spec.nodeName=n1"}); got != "a@2 c@4" {
+			t.Errorf("by node: got %s", got)
+		}
+		if _, got := list("", metav1.ListOptions{LabelSelector: "app!=x"}); got != "a@2 c@4 d@5" {
+			t.Errorf("by label: got %s", got)
+		}
+		first, got := list("ns", metav1.ListOptions{Limit: 2})
+		if got != "a@2 b@3" || *first.RemainingItemCount != 1 {
+			t.Errorf("the first page: got %s, %v more", got, first.RemainingItemCount)
+		}
+		if err := server.Delete(pod("c")); err != nil {
+			t.Fatal(err)
+		}
+		if second, got := list("ns", metav1.ListOptions{Limit: 2, Continue: first.Continue}); got != "c@4" || second.ResourceVersion != "5" || second.Continue != "" {
+			t.Errorf("the second page: got %s at %s", got, second.ResourceVersion)
+		}
+		if _, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{FieldSelector: "spec.image=x"}); !apierrors.IsBadRequest(err) {
+			t.Errorf("got %v", err)
+		}
+		_, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{ResourceVersion: "99", ResourceVersionMatch: "Exact"})
+		if !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestInProcessWrites(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{})
+	p := pod("a")
+	if err := server.Create(p); err != nil || p.UID == "" || p.ResourceVersion != "2" || p.Kind != "" {
+		t.Fatalf("Create: %v, got %+v", err, p)
+	}
+	p.Labels = map[string]string{"app": "x"}
+	p.Status.Phase = corev1.PodRunning
+	if err := server.Update(p); err != nil || p.Status.Phase != corev1.PodPending || p.ResourceVersion != "3" {
+		t.Fatalf("Update: %v, got %+v", err, p)
+	}
+	p.Status.Phase = corev1.PodRunning
+	if err := server.UpdateStatus(p); err != nil || p.Labels["app"] != "x" {
+		t.Fatalf("UpdateStatus: %v, got %+v", err, p)
+	}
+	p.Labels["app"] = "mine"
+	got := pod("a")
+	if err := server.Get(got); err != nil || got.Labels["app"] != "x" || got.Status.Phase != corev1.PodRunning {
+		t.Fatalf("Get: %v, got %+v", err, got)
+	}
+	if err := server.Delete(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "other"}}); !apierrors.IsConflict(err) {
+		t.Errorf("Delete with another UID: %v", err)
+	}
+	if err := server.Delete(got); err != nil || got.ResourceVersion != "5" {
+		t.Errorf("Delete: %v, got %+v", err, got.ObjectMeta)
+	}
+	if err := server.Get(pod("a")); !apierrors.IsNotFound(err) {
+		t.Errorf("Get after Delete: %v", err)
+	}
+	if err := server.UpdateStatus(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}}); err == nil || !strings.Contains(err.Error(), "no status subresource") {
+		t.Errorf("UpdateStatus of a Secret: %v", err)
+	}
+	if err := server.Create(&metav1.PartialObjectMetadata{}); err == nil {
+		t.Error("Create took a type that the server does not serve")
+	}
+}
+
+// request sends a bare HTTP request and returns the answer's code, header and body.
+func request(t *testing.T, method, url, body string, header ...string) (int, http.Header, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	transport := &http.Transport{DisableCompression: true}
+	defer transport.CloseIdleConnections()
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(data)
+}
+
+func TestHTTPEdges(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{})
+	pods := server.URL() + "/api/v1/namespaces/ns/pods"
+	if err := server.Create(pod("a")); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		method, url, body string
+		header            []string
+		code              int
+		text              string
+	}{
+		"healthy":              {"GET", server.URL() + "/readyz", "", nil, 200, "ok"},
+		"nowhere":              {"GET", server.URL() + "/nowhere", "", nil, 404, "404 page not found"},
+		"unknown resource":     {"GET", server.URL() + "/api/v1/unicorns", "", nil, 404, "404 page not found"},
+		"namespaced node":      {"GET", server.URL() + "/api/v1/namespaces/ns/nodes", "", nil, 404, "404 page not found"},
+		"method on collection": {"PUT", pods, "{}", nil, 405, `"reason":"MethodNotAllowed"`},
+		"method on object":     {"POST", pods + "/a", "{}", nil, 405, `"reason":"MethodNotAllowed"`},
+		"subresource":          {"GET", pods + "/a/log", "", nil, 404, `"reason":"NotFound"`},
+		"status":               {"GET", pods + "/a/status", "", nil, 200, `"phase":"Pending"`},
+		"no JSON":              {"POST", pods, "{", nil, 400, "cannot read a Pod from the body"},
+		"another kind":         {"POST", pods, `{"kind":"Node","apiVersion":"v1","metadata":{"name":"x"}}`, nil, 400, "cannot be handled as a Pod"},
+		"unknown body":         {"POST", pods, "x", []string{"Content-Type", "text/plain"}, 415, "UnsupportedMediaType"},
+		"large body":           {"POST", pods, strings.Repeat(" ", 4<<20), nil, 413, "RequestEntityTooLarge"},
+		"unknown answer":       {"GET", pods, "", []string{"Accept", "text/html"}, 406, "only the following media types"},
+		"as a table":           {"GET", pods, "", []string{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}, 200, `"kind":"PodList"`},
+		"anything":             {"GET", pods, "", []string{"Accept", "text/html;q=0.9, */*;q=0.8"}, 200, `"kind":"PodList"`},
+		"by quality":           {"GET", pods, "", []string{"Accept", "application/json;q=0.5,application/vnd.kubernetes.protobuf"}, 200, "k8s\x00"},
+		"bad query":            {"GET", pods + "?limit=x", "", nil, 400, "BadRequest"},
+		"no kind":              {"POST", pods, `{"metadata":{"name":"n"}}`, nil, 201, `"kind":"Pod"`},
+	} {
+		code, header, body := request(t, tc.method, tc.url, tc.body, tc.header...)
+		if code != tc.code || !strings.Contains(body, tc.text) {
+			t.Errorf("%s: got %d %s %q, want %d with %q", name, code, header.Get("Content-Type"), body, tc.code, tc.text)
+		}
+		if status := (metav1.Status{}); code >= 400 && !strings.HasPrefix(header.Get("Content-Type"), "text/plain") {
+			if err := json.Unmarshal([]byte(body), &status); err != nil || int(status.Code) != code || status.Kind != "Status" {
+				t.Errorf("%s: %q is no Status of %d (%v)", name, body, code, err)
+			}
+		}
+	}
+}
+
+func TestLargeListsAreCompressed(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{})
+	for i := range 100 {
+		p := fullPod(fmt.Sprint("p", i))
+		p.Annotations["filler"] = strings.Repeat("x", 2000)
+		if err := server.Create(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	url := server.URL() + "/api/v1/pods"
+	_, header, plain := request(t, "GET", url, "")
+	if header.Get("Content-Encoding") != "" || len(plain) < 128<<10 {
+		t.Fatalf("got %q, %d bytes", header.Get("Content-Encoding"), len(plain))
+	}
+	_, header, zipped := request(t, "GET", url, "", "Accept-Encoding", "gzip")
+	if header.Get("Content-Encoding") != "gzip" || len(zipped) > len(plain)/4 {
+		t.Errorf("got %q, %d bytes of %d", header.Get("Content-Encoding"), len(zipped), len(plain))
+	}
+	_, header, _ = request(t, "GET", url+"?limit=1", "", "Accept-Encoding", "gzip")
+	if header.Get("Content-Encoding") != "" {
+		t.Error("a small body is compressed")
+	}
+	_, header, _ = request(t, "GET", url, "", "Accept-Encoding", "gzip;q=0")
+	if header.Get("Content-Encoding") != "" {
+		t.Error("a client that refuses gzip gets it")
+	}
+	inflated, err := clientFor(t, server, runtime.ContentTypeProtobuf).CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(inflated.Items) != 100 {
+		t.Errorf("got %d items, %v", len(inflated.Items), err)
+	}
+}
+
+func TestClose(t *testing.T) {
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := clientFor(t, server, runtime.ContentTypeJSON)
+	w, err := client.CoreV1().Pods("").Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	if err := server.Close(t.Context()); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	if _, open := <-w.ResultChan(); open {
+		t.Error("the watch got an event from a closing server")
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("Close took %v with an open watch", took)
+	}
+	if err := server.Close(t.Context()); err != nil {
+		t.Errorf("closing again: %v", err)
+	}
+	if _, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}); err == nil {
+		t.Error("a closed server answers")
+	}
+}

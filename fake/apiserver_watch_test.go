@@ -1,0 +1,227 @@
+package fake_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kinformer/kinformer/fake"
+)
+
+// watchPods opens a watch through a clientset.
+func watchPods(t *testing.T, client kubernetes.Interface, namespace string, opts metav1.ListOptions) watch.Interface {
+	t.Helper()
+	w, err := client.CoreV1().Pods(namespace).Watch(t.Context(), opts)
+	if err != nil {
+		t.Fatalf("Watch(%+v): %v", opts, err)
+	}
+	t.Cleanup(w.Stop)
+	return w
+}
+
+// next reads as many events as are wanted, and requires them to be these.
+func expectNext(t *testing.T, w watch.Interface, want ...string) {
+	t.Helper()
+	var got []string
+	for range want {
+		e, ok := <-w.ResultChan()
+		if !ok {
+			got = append(got, "closed")
+			break
+		}
+		got = append(got, describe(e))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got events %v, want %v", got, want)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWatchOverHTTP(t *testing.T) {
+	inEachFormat(t, func(t *testing.T, server *fake.APIServer, client *kubernetes.Clientset) {
+		must(t, server.Create(pod("a")))
+		all := watchPods(t, client, "ns", metav1.ListOptions{})
+		labelled := watchPods(t, client, "", metav1.ListOptions{LabelSelector: "app=x", ResourceVersion: "2"})
+		onN1 := watchPods(t, client, "", metav1.ListOptions{FieldSelector: "spec.nodeName=n1", ResourceVersion: "2"})
+		elsewhere := watchPods(t, client, "other", metav1.ListOptions{AllowWatchBookmarks: true})
+
+		a := pod("a", label("app", "x"))
+		must(t, server.Update(a)) // 3
+		a.Spec.NodeName = "n1"
+		must(t, server.Update(a)) // 4
+		a.Labels = nil
+		must(t, server.Update(a)) // 5
+		must(t, server.Delete(a)) // 6
+		expectNext(t, all, "ADDED a@2", "MODIFIED a@3", "MODIFIED a@4", "MODIFIED a@5", "DELETED a@6")
+		expectNext(t, labelled, "ADDED a@3", "MODIFIED a@4", "DELETED a@5")
+		expectNext(t, onN1, "ADDED a@4", "MODIFIED a@5", "DELETED a@6")
+		server.Bookmark()
+		expectNext(t, elsewhere, "BOOKMARK @6")
+
+		again := watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "4"})
+		e := <-again.ResultChan()
+		full := e.Object.(*corev1.Pod)
+		if describe(e) != "MODIFIED a@5" || full.Namespace != "ns" || full.Spec.NodeName != "n1" || full.UID != a.UID {
+			t.Errorf("got %s of %+v", describe(e), full)
+		}
+	})
+}
+
+func TestWatchListOverHTTP(t *testing.T) {
+	inEachFormat(t, func(t *testing.T, server *fake.APIServer, client *kubernetes.Clientset) {
+		must(t, server.Create(pod("a")))
+		must(t, server.Create(pod("b")))
+		opts := metav1.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}
+		w := watchPods(t, client, "", opts)
+		expectNext(t, w, "ADDED a@2", "ADDED b@3", "BOOKMARK @3!")
+		must(t, server.Delete(pod("a")))
+		expectNext(t, w, "DELETED a@4")
+		opts.ResourceVersion = "99"
+		expectNext(t, watchPods(t, client, "", opts), "ERROR 504 Timeout", "closed")
+	})
+}
+
+func TestWatchAfterCompaction(t *testing.T) {
+	inEachFormat(t, func(t *testing.T, server *fake.APIServer, client *kubernetes.Clientset) {
+		must(t, server.Create(pod("a")))
+		open := watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "1"})
+		expectNext(t, open, "ADDED a@2")
+		server.Compact()
+		expectNext(t, watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "1"}), "ERROR 410 Expired", "closed")
+		must(t, server.Create(pod("b")))
+		expectNext(t, open, "ADDED b@3")
+		expectNext(t, watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "2"}), "ADDED b@3")
+	})
+}
+
+func TestPeriodicBookmarksAndTimeout(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{BookmarkPeriod: time.Millisecond})
+	client := clientFor(t, server, runtime.ContentTypeJSON)
+	one := int64(1)
+	w := watchPods(t, client, "", metav1.ListOptions{AllowWatchBookmarks: true, TimeoutSeconds: &one})
+	expectNext(t, w, "BOOKMARK @1", "BOOKMARK @1")
+	for range w.ResultChan() {
+	}
+}
+
+// A stopped watch must end its request on the server: Close would wait for it otherwise, and the test for Close.
+func TestWatchEndsWithItsRequest(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{})
+	client := clientFor(t, server, runtime.ContentTypeProtobuf)
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		w, err := client.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{})
+		must(t, err)
+		cancel()
+		for range w.ResultChan() {
+		}
+	}
+}
+
+func TestManyWatchersSeeTheSameOrder(t *testing.T) {
+	const watchers, writers, writes = 20, 4, 50
+	server := startServer(t, fake.APIServerOptions{})
+	var done sync.WaitGroup
+	clients := []*kubernetes.Clientset{clientFor(t, server, runtime.ContentTypeJSON), clientFor(t, server, runtime.ContentTypeProtobuf)}
+	for i := range watchers {
+		w := watchPods(t, clients[i%2], "", metav1.ListOptions{ResourceVersion: "1"})
+		done.Go(func() {
+			for version := 2; version < 2+writers*writes; version++ {
+				e, ok := <-w.ResultChan()
+				if !ok {
+					t.Errorf("watcher %d was closed at version %d", i, version)
+					return
+				}
+				if got := e.Object.(*corev1.Pod).ResourceVersion; got != fmt.Sprint(version) {
+					t.Errorf("watcher %d got %s, want version %d", i, describe(e), version)
+					return
+				}
+			}
+		})
+	}
+	for i := range writers {
+		done.Go(func() {
+			p := pod(fmt.Sprint("p", i))
+			if err := server.Create(p); err != nil {
+				t.Error(err)
+			}
+			for n := range writes - 1 {
+				p.Labels = map[string]string{"n": fmt.Sprint(n)}
+				if err := server.Update(p); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	done.Wait()
+}
+
+// openRaw opens a watch on a bare connection with a tiny receive buffer, so that what is not read soon stops the server's writes.
+func openRaw(t *testing.T, server *fake.APIServer) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(server.URL(), "http://"))
+	must(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	must(t, conn.(*net.TCPConn).SetReadBuffer(4096))
+	_, err = fmt.Fprint(conn, "GET /api/v1/pods?watch=true&resourceVersion=1 HTTP/1.0\r\n\r\n")
+	must(t, err)
+	return conn, bufio.NewReader(conn)
+}
+
+// writeMuch writes far more than the connection's buffers hold.
+func writeMuch(t *testing.T, server *fake.APIServer) {
+	t.Helper()
+	p := pod("a")
+	must(t, server.Create(p))
+	for i := range 100 {
+		p.Annotations = map[string]string{"filler": strings.Repeat("x", 200<<10), "n": fmt.Sprint(i)}
+		must(t, server.Update(p))
+	}
+}
+
+func TestSlowWatcherGets410(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{HistoryLimit: 5})
+	_, body := openRaw(t, server)
+	line, err := body.ReadString('\n') // the stream is open
+	must(t, err)
+	writeMuch(t, server)
+	events := 0
+	for {
+		next, err := body.ReadString('\n')
+		if err != nil {
+			break
+		}
+		line, events = next, events+1
+	}
+	if !strings.Contains(line, `"type":"ERROR"`) || !strings.Contains(line, `"code":410`) || events > 100 {
+		t.Errorf("after %d lines the slow watcher got %.200q, want a 410", events, line)
+	}
+}
+
+func TestStuckWatcherIsClosed(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{WriteTimeout: 50 * time.Millisecond})
+	conn, body := openRaw(t, server)
+	_, err := body.ReadString('\n')
+	must(t, err)
+	writeMuch(t, server)
+	must(t, server.Close(t.Context())) // returns once the stuck request has ended, which only its write deadline can bring about
+	must(t, conn.Close())
+}

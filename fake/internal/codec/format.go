@@ -1,0 +1,67 @@
+package codec
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// Format is one content type. It is immutable and may be used from any goroutine.
+type Format struct {
+	ContentType       string // of a single object or a list
+	StreamContentType string // of a watch
+	info              runtime.SerializerInfo
+}
+
+// formats are those that are spoken, the preferred one first. The serializers encode lists item by item, as the real server's do, and write
+// objects as they are: kind and apiVersion must be set in them.
+var formats = sync.OnceValue(func() []*Format {
+	factory := serializer.NewCodecFactory(scheme.Scheme,
+		serializer.WithStreamingCollectionEncodingToJSON(), serializer.WithStreamingCollectionEncodingToProtobuf())
+	stream := map[string]string{
+		runtime.ContentTypeJSON:     runtime.ContentTypeJSON,
+		runtime.ContentTypeProtobuf: runtime.ContentTypeProtobuf + ";stream=watch",
+	}
+	var all []*Format
+	for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
+		info, _ := runtime.SerializerInfoForMediaType(factory.SupportedMediaTypes(), contentType)
+		all = append(all, &Format{ContentType: contentType, StreamContentType: stream[contentType], info: info})
+	}
+	return all
+})
+
+// JSON is the format for those who do not ask for one.
+func JSON() *Format { return formats()[0] }
+
+// Encode writes an object or a list.
+func (f *Format) Encode(w io.Writer, obj runtime.Object) error {
+	return f.info.Serializer.Encode(obj, w)
+}
+
+// EncodeEvent returns one frame of a watch.
+func (f *Format) EncodeEvent(eventType watch.EventType, obj runtime.Object) ([]byte, error) {
+	var object, frame bytes.Buffer
+	if err := f.Encode(&object, obj); err != nil {
+		return nil, fmt.Errorf("cannot encode the object of a %s event: %w", eventType, err)
+	}
+	encoder := streaming.NewEncoder(f.info.StreamSerializer.NewFrameWriter(&frame), f.info.StreamSerializer.Serializer)
+	event := &metav1.WatchEvent{Type: string(eventType), Object: runtime.RawExtension{Raw: object.Bytes()}}
+	if err := encoder.Encode(event); err != nil {
+		return nil, fmt.Errorf("cannot frame a %s event: %w", eventType, err)
+	}
+	return frame.Bytes(), nil
+}
+
+// Decode reads one object of the given type. Its own kind and apiVersion win, where it has them, over the default; so the caller checks what came.
+func (f *Format) Decode(data []byte, kind schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	return f.info.Serializer.Decode(data, &kind, into)
+}

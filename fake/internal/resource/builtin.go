@@ -1,0 +1,77 @@
+package resource
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/kinformer/kinformer/fake/internal/history"
+)
+
+// BuiltIn returns the resources of all types that client-go's clientset can list, in a fixed order. The slice is shared: read only.
+//
+// Each version of a group is a resource of its own here, with objects of its own: there is no conversion between versions in client-go.
+var BuiltIn = sync.OnceValue(func() []*Resource {
+	var all []*Resource
+	clientset := reflect.TypeFor[kubernetes.Interface]()
+	for i := range clientset.NumMethod() {
+		group := clientset.Method(i).Type // func() corev1.CoreV1Interface
+		if group.NumIn() == 0 && group.NumOut() == 1 && group.Out(0).Kind() == reflect.Interface {
+			all = append(all, ofGroup(group.Out(0))...)
+		}
+	}
+	return all
+})
+
+// ofGroup returns the resources of one group and version: those of its getters whose result can List.
+func ofGroup(group reflect.Type) []*Resource {
+	var all []*Resource
+	for i := range group.NumMethod() {
+		getter := group.Method(i)
+		if getter.Type.NumOut() != 1 || getter.Type.Out(0).Kind() != reflect.Interface {
+			continue
+		}
+		if list, ok := getter.Type.Out(0).MethodByName("List"); ok {
+			_, hasStatus := getter.Type.Out(0).MethodByName("UpdateStatus")
+			all = append(all, ofList(getter, list.Type.Out(0).Elem(), hasStatus))
+		}
+	}
+	return all
+}
+
+// ofList makes the resource of a getter, say Pods(namespace string), whose List returns the given type, say PodList. It panics where the
+// clientset breaks its own rules, which a test of this package would find before anybody else.
+func ofList(getter reflect.Method, listType reflect.Type, hasStatus bool) *Resource {
+	list, ok := reflect.New(listType).Interface().(runtime.Object)
+	if !ok {
+		panic(fmt.Sprintf("clientset method %s lists %s, which is no runtime.Object", getter.Name, listType))
+	}
+	gvks, _, err := scheme.Scheme.ObjectKinds(list)
+	if err != nil {
+		panic(fmt.Sprintf("client-go's scheme does not know what the clientset's %s lists: %v", getter.Name, err))
+	}
+	gvk := gvks[0]
+	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
+	example, err := scheme.Scheme.New(gvk)
+	if err != nil {
+		panic(fmt.Sprintf("client-go's scheme does not know the items of %s: %v", listType, err))
+	}
+	objectType := reflect.TypeOf(example).Elem()
+	return &Resource{
+		GroupVersionResource: gvk.GroupVersion().WithResource(strings.ToLower(getter.Name)),
+		Kind:                 gvk,
+		Namespaced:           getter.Type.NumIn() == 1,
+		HasStatus:            hasStatus,
+		New: func() history.Object {
+			obj := reflect.New(objectType).Interface().(history.Object)
+			obj.GetObjectKind().SetGroupVersionKind(gvk)
+			return obj
+		},
+		newList: func() runtime.Object { return reflect.New(listType).Interface().(runtime.Object) },
+	}
+}
