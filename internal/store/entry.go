@@ -2,7 +2,7 @@ package store
 
 import (
 	"fmt"
-	"slices"
+	"hash/maphash"
 
 	"github.com/kinformer/kinformer/internal/feed"
 )
@@ -19,8 +19,9 @@ type Packer[V any] interface {
 
 // Entry is one object of a collection. It is immutable.
 type Entry[V any] struct {
-	value V     // the zero value where the entry is packed
-	meta  *meta // nil: a live value of no index, whose identity is its own
+	value V      // the zero value where the entry is packed
+	meta  *meta  // nil: a live value of no index, whose identity is its own
+	stamp uint64 // of the identity of a live value when it came
 }
 
 // meta is what an entry remembers besides its value. Entries that have nothing
@@ -34,12 +35,12 @@ type meta struct {
 
 func (e *Entry[V]) live() bool { return e.meta == nil || e.meta.packed == nil }
 
-// indexed returns the entry's values under the index at position i.
-func (e *Entry[V]) indexed(i int) []string {
-	if e == nil || e.meta == nil || i >= len(e.meta.indexed) {
+// indexed returns the entry's values under each index, none of a nil entry.
+func (e *Entry[V]) indexed() [][]string {
+	if e == nil || e.meta == nil {
 		return nil
 	}
-	return e.meta.indexed[i]
+	return e.meta.indexed
 }
 
 // Load returns an entry's value, decoding it if it is packed. One that cannot be
@@ -71,12 +72,25 @@ func (s *Store[V]) unreadable(key string, entry *Entry[V]) bool {
 	return s.quarantine.add(key, "")
 }
 
-// identity returns the UID and the resourceVersion that the server gave an entry.
+// identity returns the UID and the resourceVersion that the server gave an entry;
+// nothing, with which everything is news, where a caller has written others into
+// the value since.
 func (s *Store[V]) identity(entry *Entry[V]) (uid, version string) {
 	if entry.meta != nil && entry.meta.ownsIdentity {
 		return entry.meta.uid, entry.meta.version
 	}
-	return s.config.Identity(entry.value)
+	uid, version = s.config.Identity(entry.value)
+	if stampOf(uid, version) != entry.stamp {
+		return "", ""
+	}
+	return uid, version
+}
+
+// stampOf returns a hash of an identity: the entries of live values remember
+// eight bytes of it instead of two strings.
+func stampOf(uid, version string) uint64 {
+	const odd = 0x9e3779b97f4a7c15 // so that two equal strings do not cancel out
+	return maphash.String(hashSeed, uid)*odd + maphash.String(hashSeed, version)
 }
 
 // sameObject tells whether two entries of one key may be states of one object.
@@ -86,45 +100,52 @@ func (s *Store[V]) sameObject(a, b *Entry[V]) bool {
 	return uidA == uidB || uidA == "" || uidB == ""
 }
 
-// newEntry makes an entry of an item, or of a value where there is one already.
+// newEntry makes an entry of an item, or of its value where there is one already.
 // old, the entry it will replace, or nil, lends what has not changed.
 func (s *Store[V]) newEntry(metas *interner, item feed.Item, value *V, old *Entry[V]) (*Entry[V], error) {
 	set := s.live.Load().indexes.set
-	decode := func() (V, error) {
-		if value != nil {
-			return *value, nil
-		}
-		decoded, err := guard(func() (V, error) { return s.config.Decode(item) })
-		if err == nil {
-			value = &decoded
-		}
-		return decoded, err
-	}
 	if s.config.Packer != nil {
-		return s.packedEntry(set, item, decode)
+		return s.packedEntry(set, metas, item, value, old)
 	}
-	live, err := decode()
+	live, err := s.valueOf(item, value)
 	if err != nil {
 		return nil, err
 	}
-	entry := &Entry[V]{value: live}
+	indexed := set.valuesOf(item.Key, live, old.indexed(), s.config.Report)
 	uid, version := s.config.Identity(live)
-	m := meta{indexed: set.valuesOf(item.Key, live, s.config.Report)}
+	entry := &Entry[V]{value: live, stamp: stampOf(uid, version)}
 	if uid != item.UID || version != item.ResourceVersion {
-		m.ownsIdentity, m.uid, m.version = true, item.UID, item.ResourceVersion
+		entry.meta = &meta{indexed: metas.values(indexed, old.metaOrNil()), ownsIdentity: true, uid: item.UID, version: item.ResourceVersion}
+	} else {
+		entry.meta = metas.share(indexed, old.metaOrNil())
 	}
-	entry.meta = metas.share(m, old.metaOrNil())
 	return entry, nil
 }
 
-func (s *Store[V]) packedEntry(set *indexSet[V], item feed.Item, decode func() (V, error)) (*Entry[V], error) {
+// valueOf returns an item's value: *value, or decoded where that is nil.
+func (s *Store[V]) valueOf(item feed.Item, value *V) (V, error) {
+	if value != nil {
+		return *value, nil
+	}
+	return guard(func() (V, error) { return s.config.Decode(item) })
+}
+
+func (s *Store[V]) packedEntry(set *indexSet[V], metas *interner, item feed.Item, value *V, old *Entry[V]) (*Entry[V], error) {
+	decode := func() (V, error) { // once
+		v, err := s.valueOf(item, value)
+		if err == nil {
+			value = &v
+		}
+		return v, err
+	}
 	m := &meta{ownsIdentity: true, uid: item.UID, version: item.ResourceVersion}
 	if len(set.names) > 0 {
 		value, err := decode()
 		if err != nil {
 			return nil, err
 		}
-		m.indexed = set.valuesOf(item.Key, value, s.config.Report)
+		indexed := set.valuesOf(item.Key, value, old.indexed(), s.config.Report)
+		m.indexed = metas.values(indexed, old.metaOrNil())
 	}
 	packed, err := guard(func() ([]byte, error) { return s.config.Packer.Pack(item, decode) })
 	if err != nil {
@@ -141,36 +162,6 @@ func (e *Entry[V]) metaOrNil() *meta {
 		return nil
 	}
 	return e.meta
-}
-
-// interner lets entries with equal index values share their meta: the objects of
-// a list come namespace by namespace, so a handful of recent ones catches nearly
-// all. It forgets instead of growing.
-type interner struct {
-	recent [64]*meta
-}
-
-// share returns a meta equal to m: nil if there is nothing to remember, old or a
-// recent one if it is the same.
-func (in *interner) share(m meta, old *meta) *meta {
-	if m.ownsIdentity {
-		return &m
-	}
-	if len(m.indexed) == 0 {
-		return nil
-	}
-	if old != nil && sameIndexed(old, &m) {
-		return old
-	}
-	slot := &in.recent[m.hash()%uint64(len(in.recent))]
-	if *slot == nil || !sameIndexed(*slot, &m) {
-		*slot = &m
-	}
-	return *slot
-}
-
-func sameIndexed(a, b *meta) bool {
-	return !a.ownsIdentity && slices.EqualFunc(a.indexed, b.indexed, slices.Equal[[]string])
 }
 
 // guard calls a function of the user and turns its panic into an error.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/watch"
@@ -59,6 +60,27 @@ func TestIdentityIsTheServersNotTheTransforms(t *testing.T) {
 	r.relist("3", obj("a/1@2"))
 	r.apply(watch.Added, obj("a/2@4"))
 	r.expect(t, []string{"add a/1@1 (initial)", "update a/1@1→/1@2", "delete a/1@2, add a/2@4"}, "a/2@4")
+}
+
+// A caller who writes into a cached object, as controller-runtime's Update does
+// with the server's answer, must not make the real event look like old news.
+func TestMutatedIdentityHidesNoEvent(t *testing.T) {
+	for _, version := range []string{"2", "3", "9", "", "x"} {
+		r := newRig()
+		r.relist("1", obj("a/1@1"))
+		cached, _ := r.Get("a")
+		cached.Version = version
+		r.apply(watch.Modified, obj("a/1@2"))
+		if got := contents(r.Snapshot()); !slices.Equal(got, []string{"a/1@2"}) || len(r.batches()) != 2 {
+			t.Errorf("version set to %q in the cached object: the store holds %q", version, got)
+		}
+		cached, _ = r.Get("a")
+		cached.Version = version
+		r.relist("3", obj("a/1@3"))
+		if got := contents(r.Snapshot()); !slices.Equal(got, []string{"a/1@3"}) || len(r.batches()) != 1 {
+			t.Errorf("version set to %q in the cached object: the store holds %q after a relist", version, got)
+		}
+	}
 }
 
 func TestPutAndRemove(t *testing.T) {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"slices"
 
@@ -44,30 +43,45 @@ func (set *indexSet[V]) with(indexers map[string]IndexFunc[V]) *indexSet[V] {
 
 // valuesOf returns an object's values under every index, or nil where there is
 // no index. A function that fails or panics costs the object its entry in that
-// index and is reported.
-func (set *indexSet[V]) valuesOf(key string, value V, report func(string, error)) [][]string {
-	if len(set.functions) == 0 {
-		return nil
+// index and is reported. known, what a former state of the object had, is returned
+// again if nothing has changed, and never written to.
+func (set *indexSet[V]) valuesOf(key string, value V, known [][]string, report func(string, error)) [][]string {
+	indexed, own := known, false
+	if len(known) != len(set.functions) {
+		indexed, own = make([][]string, len(set.functions)), true
+		copy(indexed, known)
 	}
-	indexed := make([][]string, len(set.functions))
 	for i := range set.functions {
-		indexed[i] = set.valuesOfOne(i, key, value, report)
+		values := set.call(i, key, value, report)
+		if slices.Equal(values, indexed[i]) {
+			continue
+		}
+		if !own {
+			indexed, own = slices.Clone(known), true
+		}
+		indexed[i] = tidy(values)
 	}
 	return indexed
 }
 
-func (set *indexSet[V]) valuesOfOne(i int, key string, value V, report func(string, error)) []string {
+func (set *indexSet[V]) call(i int, key string, value V, report func(string, error)) []string {
 	values, err := guard(func() ([]string, error) { return set.functions[i](value) })
 	if err != nil {
 		report(key, fmt.Errorf("index %q: %w", set.names[i], err))
 		return nil
 	}
-	if len(values) < 2 {
-		return slices.Clone(values)
+	return values
+}
+
+// tidy returns a copy of what an index function returned, which may be a shared
+// slice: sorted, and each value once.
+func tidy(values []string) []string {
+	values = slices.Clone(values)
+	if len(values) > 1 {
+		slices.Sort(values)
+		values = slices.Compact(values)
 	}
-	values = slices.Clone(values) // the function may return a shared slice
-	slices.Sort(values)
-	return slices.Compact(values)
+	return values
 }
 
 // indexes are the indexes of one state: for each, the set of keys under each
@@ -89,9 +103,10 @@ func newIndexes[V any](set *indexSet[V], pages *snapmap.Generation) *indexes[V] 
 // move takes a key from where old, its former entry, put it to where entry does.
 // Either may be nil.
 func (ix *indexes[V]) move(key string, old, entry *Entry[V]) {
+	from, to := old.indexed(), entry.indexed()
 	for i, keys := range ix.values {
-		was, is := old.indexed(i), entry.indexed(i)
-		if len(was) == 0 && len(is) == 0 || slices.Equal(was, is) {
+		was, is := at(from, i), at(to, i)
+		if slices.Equal(was, is) {
 			continue
 		}
 		for _, value := range was {
@@ -105,6 +120,15 @@ func (ix *indexes[V]) move(key string, old, entry *Entry[V]) {
 			}
 		}
 	}
+}
+
+// at returns an entry's values under the index at position i, which may have
+// been added after the entry was made.
+func at(indexed [][]string, i int) []string {
+	if i < len(indexed) {
+		return indexed[i]
+	}
+	return nil
 }
 
 func (ix *indexes[V]) add(keys *snapmap.Map[snapmap.Set], value, key string) {
@@ -179,34 +203,22 @@ func (s *Store[V]) reindexed(from *state[V], set *indexSet[V]) *state[V] {
 
 // lacks tells whether an entry was made before an index of the set was added.
 func (e *Entry[V]) lacks(set *indexSet[V]) bool {
-	return len(set.names) > 0 && (e.meta == nil || len(e.meta.indexed) < len(set.names))
+	return len(e.indexed()) < len(set.names)
 }
 
 // withValues returns an entry with the values that it lacks of a longer set.
 func (s *Store[V]) withValues(set *indexSet[V], key string, value V, entry *Entry[V]) *Entry[V] {
-	m := meta{}
-	if entry.meta != nil {
-		m = *entry.meta
+	indexed := slices.Clone(entry.indexed())
+	for i := len(indexed); i < len(set.functions); i++ {
+		indexed = append(indexed, tidy(set.call(i, key, value, s.config.Report)))
 	}
-	m.indexed = slices.Clip(m.indexed)
-	for i := len(m.indexed); i < len(set.functions); i++ {
-		m.indexed = append(m.indexed, set.valuesOfOne(i, key, value, s.config.Report))
+	more := *entry
+	if entry.meta != nil && entry.meta.ownsIdentity {
+		own := *entry.meta
+		own.indexed = s.metas.values(indexed, nil)
+		more.meta = &own
+	} else {
+		more.meta = s.metas.share(indexed, nil)
 	}
-	return &Entry[V]{value: entry.value, meta: s.metas.share(m, nil)}
-}
-
-var hashSeed = maphash.MakeSeed()
-
-// hash is the same for metas with equal index values.
-func (m *meta) hash() uint64 {
-	var h maphash.Hash
-	h.SetSeed(hashSeed)
-	for _, values := range m.indexed {
-		h.WriteByte(0xff)
-		for _, value := range values {
-			h.WriteString(value)
-			h.WriteByte(0xfe)
-		}
-	}
-	return h.Sum64()
+	return &more
 }

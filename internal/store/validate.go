@@ -15,7 +15,7 @@ func (s *Store[V]) Validate() error {
 	for i, name := range snapshot.set.names {
 		want := 0
 		for key, entry := range snapshot.entries.All() {
-			for _, value := range entry.indexed(i) {
+			for _, value := range at(entry.indexed(), i) {
 				want++
 				if set := snapshot.indexes[i].Get(value); set == nil || !set.Has(key) {
 					return fmt.Errorf("index %q: %q is not found under %q", name, key, value)
