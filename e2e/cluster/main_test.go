@@ -1,0 +1,15 @@
+package cluster
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		play(role)
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -1,0 +1,35 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+)
+
+// Ports are taken from below the range that the kernel gives to outgoing connections (from 32768 on Linux, 49152
+// elsewhere). In that range a client which retries against a stopped server can be given the server's own port, is
+// then connected to itself, and the server cannot come back.
+const (
+	firstPort = 20000
+	endPort   = 32000
+)
+
+// freePorts returns n different addresses on loopback that nobody listens on at this moment.
+func freePorts(n int) ([]string, error) {
+	addrs := make([]string, 0, n)
+	for tries := 0; len(addrs) < n; tries++ {
+		if tries == 1000 {
+			return nil, fmt.Errorf("no free port on 127.0.0.1 between %d and %d after %d tries", firstPort, endPort, tries)
+		}
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+rand.IntN(endPort-firstPort)))
+		listener, err := net.Listen("tcp", addr) //nolint:noctx // it does not block
+		if err != nil {
+			continue
+		}
+		// Held until all are found, so that none is found twice.
+		defer listener.Close()
+		addrs = append(addrs, addr)
+	}
+	return addrs, nil
+}

@@ -1,0 +1,82 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// killDelay is how long a server may take to end after it was asked to. kube-apiserver ends its watches and requests
+// first; nothing here takes longer than a few seconds, so what does is stuck.
+const killDelay = 20 * time.Second
+
+// process is a running server. It never outlives this process on Linux.
+type process struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed when the process has ended and was waited for
+	err  error         // how it ended; read after done is closed
+}
+
+// startProcess starts a program whose output goes to log.
+func startProcess(log *os.File, path string, args ...string) (*process, error) {
+	p := &process{cmd: exec.Command(path, args...), done: make(chan struct{})} //nolint:noctx // a server outlives the context that it was started with
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.SysProcAttr = diesWithParent()
+	started := make(chan error)
+	go p.run(started)
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// run starts the process and waits for it on one thread: the kernel sends the signal of diesWithParent when the thread that
+// started the process ends, so that thread has to stay for as long as the process does.
+func (p *process) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := p.cmd.Start(); err != nil {
+		started <- err
+		return
+	}
+	started <- nil
+	p.err = p.cmd.Wait()
+	close(p.done)
+}
+
+// stop asks the process to end, kills it if it does not, and returns once it has ended.
+func (p *process) stop() error {
+	if err := p.signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	timeout := time.NewTimer(killDelay)
+	defer timeout.Stop()
+	select {
+	case <-p.done:
+		return nil
+	case <-timeout.C:
+		return errors.Join(p.kill(), fmt.Errorf("%s did not end within %s and was killed", p.cmd.Path, killDelay))
+	}
+}
+
+// kill ends the process without a chance to put things in order, and returns once it has ended.
+func (p *process) kill() error {
+	if err := p.signal(syscall.SIGKILL); err != nil {
+		return err
+	}
+	<-p.done
+	return nil
+}
+
+// signal sends sig by the process handle, so that never another process is hit that got the same number later.
+func (p *process) signal(sig os.Signal) error {
+	err := p.cmd.Process.Signal(sig)
+	if err == nil || errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return fmt.Errorf("send %s to %s: %w", sig, p.cmd.Path, err)
+}

@@ -1,0 +1,26 @@
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// tailLines is how much of a log is worth seeing in a test's output; the file has the rest.
+const tailLines = 25
+
+// tail returns the last lines of a log, each cut where it becomes unreadable (stack traces of kube-apiserver are one line).
+func tail(path string) string {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Sprintf("(cannot be read: %v)", err)
+	}
+	lines := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
+	lines = lines[max(0, len(lines)-tailLines):]
+	for i, line := range lines {
+		if len(line) > 400 {
+			lines[i] = line[:400] + " ..."
+		}
+	}
+	return strings.Join(lines, "\n")
+}
