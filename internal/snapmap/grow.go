@@ -4,7 +4,6 @@ import "sync/atomic"
 
 const (
 	maxSegment = 256 // pages of a segment, at which it splits: what a write after a snapshot copies
-	maxDepth   = 48  // hash bits that the directory may use; the highest ones are the tags
 	sparse     = 4   // a directory doubles only while one in so many of its places is another page
 	shrinkAt   = 8   // rebuild when so few of the most entries there were are left: one in shrinkAt
 )
@@ -12,9 +11,6 @@ const (
 // split divides the page of h by the next bit of the hash, and says false where
 // the directory may not grow for it: hashes agree too much, the page has to grow.
 func (t *table[X]) split(h uint64, p *page[X]) bool {
-	if p.depth == maxDepth {
-		return false
-	}
 	r, s := t.path(h)
 	if 1<<(p.depth-s.depth) == len(s.pages) {
 		if s = t.grow(r, s, h); s == nil {

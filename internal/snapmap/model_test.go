@@ -21,6 +21,7 @@ func hashFuncs() map[string]func(string) uint64 {
 		"low equal":  func(k string) uint64 { return sum(k) << 56 },
 		"high equal": func(k string) uint64 { return sum(k) >> 8 },
 		"two low":    func(k string) uint64 { return sum(k) & 0xff00000000000003 },
+		"uneven":     func(k string) uint64 { return sum(k) << (sum(k) >> 32 % 30) },
 		"low run":    func(k string) uint64 { return sum(k) & 0xff00000000000fff << 20 },
 	}
 }
