@@ -12,6 +12,9 @@ func (r *root[X]) validate(now uint64) (n int, err error) {
 	if len(r.segs)&(len(r.segs)-1) != 0 || r.gen > now {
 		return 0, fmt.Errorf("root of generation %d has %d places at %d", r.gen, len(r.segs), now)
 	}
+	if len(r.segs) > 2*sparse*r.distinct() {
+		return 0, fmt.Errorf("root has %d places for %d segments", len(r.segs), r.distinct())
+	}
 	seen := map[string]bool{}
 	for i := range r.segs {
 		s := r.segs[i].Load()
