@@ -16,7 +16,7 @@ type replacement[V any] struct {
 	next     *state[V]
 	metas    interner
 	fresh    []string            // keys of entries made for this state, in the order of the list
-	dropped  bool                // something was taken out again: fresh may repeat a key
+	repeats  bool                // a fresh entry was taken out again: fresh may have a key twice
 	writes   uint64              // of the live state when this one was begun
 	rejected map[string]string   // keys whose last state could not be stored, and its version
 	cured    map[string]struct{} // keys that were quarantined and have a good state now
@@ -68,7 +68,11 @@ func (r *replacement[V]) accept(sent, key string, old, entry *Entry[V], marked b
 		}
 		r.cured[key] = struct{}{}
 	}
-	if before := r.put(key, entry); entry != old && (before == nil || before == old) {
+	before := r.put(key, entry)
+	switch {
+	case entry == old:
+		r.repeats = r.repeats || before != nil && before != old
+	case before == nil || before == old:
 		r.fresh = append(r.fresh, key)
 	}
 }
@@ -90,7 +94,7 @@ func (r *replacement[V]) Remove(item feed.Item) {
 	delete(r.rejected, key)
 	if before := r.next.entries.Delete(key); before != nil {
 		r.next.indexes.move(key, before, nil)
-		r.dropped = true
+		r.repeats = true
 	}
 }
 
@@ -207,7 +211,7 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 // of fresh entries and, if somebody wrote to the live state meanwhile, all others.
 func (r *replacement[V]) candidates(live *state[V]) iter.Seq[string] {
 	written := live.writes != r.writes
-	if !written && !r.dropped {
+	if !written && !r.repeats {
 		return slices.Values(r.fresh)
 	}
 	return func(yield func(string) bool) {

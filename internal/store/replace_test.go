@@ -76,6 +76,7 @@ func TestOneKeySeveralTimesInAReplacement(t *testing.T) {
 		{"the last one counts", "b@5 b@6", "add b/1@6", "a/1@1 b/1@6", 0},
 		{"unchanged, then newer", "a@1 a@5", "update a/1@1→/1@5", "a/1@5", 0},
 		{"newer, then as it was", "a@5 a@1", "", "a/1@1", 0},
+		{"newer, as it was, newer", "a@5 a@1 a@6", "update a/1@1→/1@6", "a/1@6", 0},
 		{"removed", "b@5 -b@6", "", "a/1@1", 0},
 		{"removed and back", "b@5 -b@6 b@7", "add b/1@7", "a/1@1 b/1@7", 0},
 		{"unchanged, removed and back", "a@1 -a@5 a@6", "update a/1@1→/1@6", "a/1@6", 0},

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+)
+
+// check compares what can be compared without taking a snapshot, which would
+// turn every write into a copy; now and then the rest, too.
+func (m *machine) check(t *rapid.T) {
+	if got, want := m.Len(), len(m.naive.live); got != want {
+		t.Fatalf("%d entries, want %d", got, want)
+	}
+	if got, want := m.ResourceVersion(), m.naive.version; got != want {
+		t.Fatalf("the store is at %q, want %q", got, want)
+	}
+	if got, want := m.quarantine.all(), m.naive.quarantine; len(got) != len(want) || m.Quarantined() != len(want) {
+		t.Fatalf("%q are quarantined, want %q", got, want)
+	}
+	for key, want := range m.naive.quarantine {
+		if got, ok := m.quarantine.failed(key); !ok || got != want {
+			t.Fatalf("%q is quarantined at %q, %v, want %q", key, got, ok, want)
+		}
+	}
+	if !maps.EqualFunc(m.told, m.naive.live, func(e *Entry[*object], want *known) bool {
+		uid, version := m.identity(e)
+		return uid == want.object.UID && version == want.object.Version
+	}) {
+		t.Fatalf("the log makes %v of it, want %v", m.told, m.naive.live)
+	}
+	if rapid.IntRange(0, 3).Draw(t, "look closely") != 0 {
+		return
+	}
+	if err := m.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.kept) > 0 {
+		m.compare(t, rapid.SampledFrom(m.kept).Draw(t, "snapshot"))
+	}
+}
+
+// compare compares a snapshot with what was there when it was taken.
+func (m *machine) compare(t *rapid.T, s keptSnapshot) {
+	t.Helper()
+	want := map[string]*object{}
+	for key, e := range s.live {
+		if o, ok := m.naive.read(key, e); ok {
+			want[key] = o
+		}
+	}
+	if got := maps.Collect(s.All()); !maps.EqualFunc(got, want, sameObjects) {
+		t.Fatalf("a snapshot holds %v, want %v", got, want)
+	}
+	if len(s.List()) != len(want) || s.Len() != len(s.live) || s.ResourceVersion() != s.version {
+		t.Fatalf("a snapshot lists %v of %d at %q, want %d of %d at %q", s.List(), s.Len(), s.ResourceVersion(), len(want), len(s.live), s.version)
+	}
+	for _, index := range s.names {
+		m.compareIndex(t, s, index)
+	}
+}
+
+func (m *machine) compareIndex(t *rapid.T, s keptSnapshot, index string) {
+	t.Helper()
+	keys, readable := map[string][]string{}, map[string]int{}
+	for key, e := range s.live {
+		for _, value := range e.values[index] {
+			keys[value] = append(keys[value], key)
+			if !*e.bad {
+				readable[value]++
+			}
+		}
+	}
+	got, err := s.IndexValues(index)
+	slices.Sort(got)
+	if want := slices.Sorted(maps.Keys(keys)); err != nil || !slices.Equal(got, want) {
+		t.Fatalf("index %q has the values %q, %v, want %q", index, got, err, want)
+	}
+	for value, want := range keys {
+		got, err := s.IndexKeys(index, value)
+		slices.Sort(got)
+		slices.Sort(want)
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("index %q finds %q, %v under %q, want %q", index, got, err, value, want)
+		}
+		if objects, err := s.ByIndex(index, value); err != nil || len(objects) != readable[value] {
+			t.Fatalf("index %q finds %v, %v under %q, want %d", index, objects, err, value, readable[value])
+		}
+	}
+}
+
+func sameObjects(a, b *object) bool {
+	return a.String() == b.String() && a.Text == b.Text && strings.Join(a.Groups, " ") == strings.Join(b.Groups, " ")
+}
+
+// listen folds what the log has got into what was told before.
+func (m *machine) listen(t *rapid.T, mayTell, mayRepeat bool) {
+	t.Helper()
+	for batch, ok := m.cursor.TryNext(); ok; batch, ok = m.cursor.TryNext() {
+		for i, change := range batch {
+			if err := m.hear(change, mayTell, mayRepeat); err != nil {
+				t.Fatalf("event %d of %d, %s: %v", i, len(batch), m.describe(change), err)
+			}
+			if change.New == nil && i > 0 && batch[i-1].New != nil {
+				t.Fatalf("a deletion after something else in a batch: %s", m.describe(change))
+			}
+		}
+	}
+}
+
+func (m *machine) hear(change Change[*object], mayTell, mayRepeat bool) error {
+	last, known := m.told[change.Key]
+	switch {
+	case !mayTell:
+		return fmt.Errorf("nothing changed")
+	case (change.Old != nil) != known:
+		return fmt.Errorf("what was told before is there: %v", known)
+	case known && (!m.sameObject(last, change.Old) || !m.sameState(last, change.Old)):
+		return fmt.Errorf("the old state is not the one told before")
+	case change.New == nil && (!known || change.Final != nil && !m.sameObject(last, change.Final)):
+		return fmt.Errorf("the deletion of something else")
+	case change.New == nil:
+		delete(m.told, change.Key)
+		return nil
+	case known && !m.sameObject(last, change.New):
+		return fmt.Errorf("an update to another object")
+	case known && m.sameVersion(last, change.New) && !mayRepeat:
+		return fmt.Errorf("the same version again")
+	}
+	m.told[change.Key] = change.New
+	return nil
+}
+
+// sameState tells whether two entries have the same identity, be it empty.
+func (m *machine) sameState(a, b *Entry[*object]) bool {
+	uidA, versionA := m.identity(a)
+	uidB, versionB := m.identity(b)
+	return uidA == uidB && versionA == versionB
+}

@@ -1,0 +1,224 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/watch"
+	"pgregory.net/rapid"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// machine drives a store and its naive twin and compares them after each step.
+type machine struct {
+	*rig
+	naive *naive
+	next  feed.Replacement
+	told  map[string]*Entry[*object] // what somebody knows who listens to the log only
+	kept  []keptSnapshot
+}
+
+// keptSnapshot is a snapshot and what the store held when it was taken.
+type keptSnapshot struct {
+	*Snapshot[*object]
+	version string
+	live    map[string]*known
+	names   []string // of the indexes
+}
+
+// TestAgainstNaiveStore is every operation in any order, on few keys so that they
+// meet, with objects on which any function of the Config may fail.
+func TestAgainstNaiveStore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &machine{told: map[string]*Entry[*object]{}}
+		m.naive = newNaive(rapid.Bool().Draw(t, "item keys"), rapid.Bool().Draw(t, "packed"))
+		m.rig = newRig(func(c *Config[*object]) {
+			if c.ItemKeys = m.naive.itemKeys; m.naive.packed {
+				c.Packer = jsonPacker{}
+			}
+		})
+		t.Repeat(map[string]func(*rapid.T){
+			"apply":        m.doApply,
+			"apply again":  m.doApply, // the commonest operation
+			"begin":        m.doBegin,
+			"add":          m.doAdd,
+			"remove":       m.doRemove,
+			"commit":       m.doCommit,
+			"put":          m.doPut,
+			"take":         m.doTake,
+			"replace":      m.doReplace,
+			"progress":     m.doProgress,
+			"add indexers": m.doAddIndexers,
+			"corrupt":      m.doCorrupt,
+			"get":          m.doGet,
+			"snapshot":     m.doSnapshot,
+			"":             m.check,
+		})
+		m.doSnapshot(t)
+		for _, kept := range m.kept {
+			m.compare(t, kept)
+		}
+	})
+}
+
+var (
+	aVersion = rapid.OneOf(rapid.Custom(func(t *rapid.T) string {
+		return fmt.Sprint(rapid.IntRange(1, 30).Draw(t, "version"))
+	}), rapid.SampledFrom([]string{"", "", "no number"}))
+	aKey   = rapid.SampledFrom([]string{"a", "b", "ns/c", "ns/d"})
+	aFault = rapid.SampledFrom([]string{
+		"", "", "", "", "", "", "index", "index panic", "decode", "decode panic", "key", "key panic", "pack", "pack panic",
+	})
+	// anObject has contents that follow from its UID and version, as they do on
+	// a server; without either they are random.
+	anObject = rapid.Custom(func(t *rapid.T) *object {
+		o := &object{
+			Key: aKey.Draw(t, "key"), UID: rapid.SampledFrom([]string{"1", "1", "1", "2", ""}).Draw(t, "uid"),
+			Version: aVersion.Draw(t, "version"), Fault: aFault.Draw(t, "fault"),
+		}
+		salt := len(o.Version) + 3*len(o.UID)
+		for _, c := range o.Version {
+			salt += int(c)
+		}
+		if o.UID == "" || o.Version == "" {
+			salt = rapid.IntRange(0, 9).Draw(t, "salt")
+		}
+		o.Text = fmt.Sprint("text ", salt)
+		for i := range salt % 3 {
+			o.Groups = append(o.Groups, fmt.Sprint("group ", (salt+i)%4), "group 0")
+		}
+		return o
+	})
+)
+
+func (m *machine) doApply(t *rapid.T) {
+	event := rapid.SampledFrom([]watch.EventType{watch.Added, watch.Modified, watch.Deleted}).Draw(t, "event")
+	o := anObject.Draw(t, "object")
+	want := m.naive.apply(event, o)
+	if got := m.apply(event, o); got != want {
+		t.Fatalf("Apply(%s %v) = %v, want %v", event, o, got, want)
+	}
+	m.listen(t, want == feed.Applied, false)
+}
+
+func (m *machine) doBegin(*rapid.T) {
+	m.naive.begin()
+	m.next = m.Begin()
+}
+
+func (m *machine) doAdd(t *rapid.T) {
+	if m.next == nil {
+		t.Skip("nothing begun")
+	}
+	o := anObject.Draw(t, "object")
+	m.naive.add(o)
+	m.next.Add(o.item())
+}
+
+func (m *machine) doRemove(t *rapid.T) {
+	if m.next == nil {
+		t.Skip("nothing begun")
+	}
+	o := anObject.Draw(t, "object")
+	m.naive.drop(o)
+	m.next.Remove(o.item())
+}
+
+func (m *machine) doCommit(t *rapid.T) {
+	if m.next == nil {
+		t.Skip("nothing begun")
+	}
+	version := aVersion.Draw(t, "version")
+	m.naive.commit(version)
+	m.next.Commit(version)
+	m.next = nil
+	m.listen(t, true, false)
+}
+
+func (m *machine) doPut(t *rapid.T) {
+	o := anObject.Draw(t, "object")
+	bad := isFault(o, "key") || m.naive.packed && isFault(o, "pack")
+	if !bad {
+		m.naive.set(o.Key, m.naive.entry(o))
+		m.naive.progress(o.Version)
+	}
+	if err := m.Put(o); (err != nil) != bad {
+		t.Fatalf("Put(%v) = %v", o, err)
+	}
+	m.listen(t, !bad, true)
+}
+
+func (m *machine) doTake(t *rapid.T) {
+	o := anObject.Draw(t, "object")
+	if !isFault(o, "key") && m.naive.live[o.Key] != nil {
+		m.naive.set(o.Key, nil)
+		m.naive.progress(o.Version)
+	}
+	if err := m.Remove(o); (err != nil) != isFault(o, "key") {
+		t.Fatalf("Remove(%v) = %v", o, err)
+	}
+	m.listen(t, true, false)
+}
+
+func (m *machine) doReplace(t *rapid.T) {
+	objects := rapid.SliceOfN(anObject, 0, 5).Draw(t, "objects")
+	version := aVersion.Draw(t, "version")
+	want := m.naive.replace(objects, version)
+	if err := m.Replace(objects, version); (err == nil) != want {
+		t.Fatalf("Replace(%v) = %v", objects, err)
+	}
+	m.listen(t, want, false)
+}
+
+func (m *machine) doProgress(t *rapid.T) {
+	version := aVersion.Draw(t, "version")
+	m.naive.progress(version)
+	m.Progress(version)
+}
+
+var moreIndexers = map[string]IndexFunc[*object]{
+	"uid":  keyAndUID,
+	"text": func(o *object) ([]string, error) { return []string{o.Text}, o.fails("index") },
+	"none": func(*object) ([]string, error) { return nil, nil },
+}
+
+func (m *machine) doAddIndexers(t *rapid.T) {
+	name := rapid.SampledFrom([]string{"uid", "text", "none", "group"}).Draw(t, "name")
+	_, taken := m.naive.indexers[name]
+	if !taken {
+		m.naive.indexers[name] = moreIndexers[name]
+		m.naive.reindex(m.naive.live)
+	}
+	if err := m.AddIndexers(map[string]IndexFunc[*object]{name: moreIndexers[name]}); (err != nil) != taken {
+		t.Fatalf("AddIndexers(%s) = %v", name, err)
+	}
+}
+
+func (m *machine) doCorrupt(t *rapid.T) {
+	key := aKey.Draw(t, "key")
+	if !m.naive.packed || m.naive.live[key] == nil {
+		t.Skip("nothing to corrupt")
+	}
+	*m.naive.live[key].bad = true
+	m.corrupt(key)
+}
+
+func (m *machine) doGet(t *rapid.T) {
+	key := aKey.Draw(t, "key")
+	var want *object
+	if e := m.naive.live[key]; e != nil {
+		want, _ = m.naive.read(key, e)
+	}
+	if got, ok := m.Get(key); ok != (want != nil) || ok && !sameObjects(got, want) {
+		t.Fatalf("Get(%q) = %v, %v, want %v", key, got, ok, want)
+	}
+}
+
+func (m *machine) doSnapshot(t *rapid.T) {
+	kept := keptSnapshot{m.Snapshot(), m.naive.version, maps.Clone(m.naive.live), slices.Sorted(maps.Keys(m.naive.indexers))}
+	m.compare(t, kept)
+	m.kept = append(m.kept, kept)
+}

@@ -1,0 +1,282 @@
+package store
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/eventlog"
+)
+
+const (
+	raceKeys = 200
+	rounds   = 60
+)
+
+// generation is a full state in which every object says its generation.
+func generation(n int) []*object {
+	objects := make([]*object, 0, raceKeys)
+	for i := range raceKeys {
+		if i%10 != n%10 { // each generation lacks others, so that keys come and go
+			o := obj(fmt.Sprintf("%d/1@%d", i, n+1), "all")
+			o.Text = strconv.Itoa(n)
+			objects = append(objects, o)
+		}
+	}
+	return objects
+}
+
+// beside runs readers until work is done.
+func beside(work func(), readers ...func()) {
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	for _, read := range readers {
+		group.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					read()
+				}
+			}
+		})
+	}
+	work()
+	close(done)
+	group.Wait()
+}
+
+// A snapshot beside replacements has one generation, whole, in entries and indexes.
+func TestSnapshotNeverMixesTwoReplacements(t *testing.T) {
+	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(options...)
+			r.relist("1", generation(0)...)
+			want := len(generation(0))
+			whole := func() {
+				snapshot := r.Snapshot()
+				indexed, err := snapshot.ByIndex("group", "all")
+				if err != nil {
+					t.Error(err)
+				}
+				first := ""
+				for _, o := range append(indexed, snapshot.List()...) {
+					if first == "" {
+						first = o.Text
+					}
+					if o.Text != first {
+						t.Errorf("generations %s and %s in one snapshot", first, o.Text)
+						return
+					}
+				}
+				if len(indexed) != want || snapshot.Len() != want || snapshot.ResourceVersion() != strconv.Itoa(1+atoi(first)) {
+					t.Errorf("generation %s at %s: %d listed, %d indexed", first, snapshot.ResourceVersion(), snapshot.Len(), len(indexed))
+				}
+			}
+			beside(func() {
+				for n := 1; n < rounds; n++ {
+					if n%2 == 0 {
+						r.relist(strconv.Itoa(n+1), generation(n)...)
+					} else if err := r.Replace(generation(n), strconv.Itoa(n+1)); err != nil {
+						t.Error(err)
+					}
+				}
+			}, whole, whole)
+			if err := r.Validate(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func atoi(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// Every way to read, beside writes of every kind.
+func TestReadersBesideAWriter(t *testing.T) {
+	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(options...)
+			r.relist("1", generation(0)...)
+			get := func() {
+				for i := range raceKeys {
+					key := strconv.Itoa(i)
+					if o, ok := r.Get(key); ok && o.Key != key {
+						t.Errorf("Get(%q) = %v", key, o)
+					}
+				}
+				r.Len()
+				r.ResourceVersion()
+				r.Quarantined()
+				r.Filled()
+				r.Indexers()
+				r.Holds(obj("1/1@1").item())
+			}
+			list := func() {
+				snapshot := r.Snapshot()
+				for key, o := range snapshot.All() {
+					if o.Key != key {
+						t.Errorf("%v under %q", o, key)
+					}
+				}
+				if got := len(snapshot.List()); got != snapshot.Len() || got != len(snapshot.Keys()) {
+					t.Errorf("%d listed of %d", got, snapshot.Len())
+				}
+			}
+			index := func() {
+				snapshot := r.Snapshot()
+				values, err := snapshot.IndexValues("group")
+				if err != nil {
+					t.Error(err)
+				}
+				for _, value := range values {
+					objects, err := snapshot.ByIndex("group", value)
+					if err != nil || len(objects) == 0 {
+						t.Errorf("nothing under %q: %v", value, err)
+					}
+				}
+			}
+			beside(func() { r.churn(t) }, get, list, index)
+			if err := r.Validate(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// churn writes to a store in every way, so that each object's version grows.
+func (r *rig) churn(t *testing.T) {
+	for n := range rounds {
+		version := 10 + n*raceKeys
+		for i := range raceKeys / 4 {
+			o := obj(fmt.Sprintf("%d/1@%d", (n*31+i*7)%raceKeys, version+i), "all", strconv.Itoa(i%5))
+			if i%4 == 3 {
+				r.apply(watch.Deleted, o)
+			} else {
+				r.apply(watch.Modified, o)
+			}
+		}
+		switch {
+		case n%20 == 19:
+			r.relist(strconv.Itoa(version), generation(version)...)
+		case n == rounds/2:
+			if err := r.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}); err != nil {
+				t.Error(err)
+			}
+		case n%10 == 5:
+			r.Progress(strconv.Itoa(version + raceKeys))
+		}
+	}
+}
+
+// Snapshot and cursor fit: what a follower makes of both is the store's state,
+// each change seen exactly once, whenever it began.
+func TestFollowersSeeEachChangeOnce(t *testing.T) {
+	r := newRig()
+	var group sync.WaitGroup
+	follow := func() {
+		snapshot, cursor := r.Follow()
+		group.Go(func() {
+			seen := map[string]string{}
+			for key, o := range snapshot.All() {
+				seen[key] = o.Version
+			}
+			for batch, err := cursor.Next(t.Context()); err == nil; batch, err = cursor.Next(t.Context()) {
+				for _, change := range batch {
+					r.follow(t, seen, change)
+				}
+			}
+			final := r.Snapshot()
+			if len(seen) != final.Len() {
+				t.Errorf("a follower knows %d objects, the store has %d", len(seen), final.Len())
+			}
+			for key, o := range final.All() {
+				if seen[key] != o.Version {
+					t.Errorf("a follower knows %q at %q, the store has %v", key, seen[key], o)
+				}
+			}
+		})
+	}
+	for range 10 { // some before, some during, from other goroutines than the writer's
+		follow()
+	}
+	more := make(chan struct{}, 20)
+	group.Go(func() {
+		for range more {
+			follow()
+		}
+	})
+	for range cap(more) {
+		more <- struct{}{}
+	}
+	r.churn(t)
+	close(more)
+	r.log.Close()
+	group.Wait()
+}
+
+// follow applies one change to what a follower knows, and checks that it fits.
+func (r *rig) follow(t *testing.T, seen map[string]string, change Change[*object]) {
+	version := func(e *Entry[*object]) string {
+		_, v := r.identity(e)
+		return v
+	}
+	old, known := seen[change.Key]
+	if known != (change.Old != nil) || known && version(change.Old) != old {
+		t.Errorf("%s, but %q (%v) was told before", r.describe(change), old, known)
+	}
+	if change.New == nil {
+		delete(seen, change.Key)
+		return
+	}
+	seen[change.Key] = version(change.New)
+}
+
+// Writers of different kinds take turns: none is lost.
+func TestConcurrentWriters(t *testing.T) {
+	r := newRig(func(c *Config[*object]) { c.Log = eventlog.New[Change[*object]]() })
+	var group sync.WaitGroup
+	for w := range 4 {
+		group.Go(func() {
+			for i := range 200 {
+				o := obj(fmt.Sprintf("%d-%d/1@%d", w, i, i+1), strconv.Itoa(w))
+				switch i % 4 {
+				case 0:
+					r.Snapshot()
+				case 1:
+					r.Progress(strconv.Itoa(i))
+				}
+				if err := r.Put(o); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Go(func() {
+		if err := r.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}); err != nil {
+			t.Error(err)
+		}
+	})
+	group.Wait()
+	if got := r.Len(); got != 800 {
+		t.Errorf("%d entries, want 800", got)
+	}
+	if got := len(r.found(t, "uid", "1")); got != 800 {
+		t.Errorf("%d keys in the index, want 800", got)
+	}
+	if got := r.config.Log.Appended(); got != 800 {
+		t.Errorf("%d events, want 800", got)
+	}
+	if err := r.Validate(); err != nil {
+		t.Error(err)
+	}
+}
