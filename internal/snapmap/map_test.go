@@ -177,7 +177,7 @@ func (t *table[X]) size() (pages, places, bytes int) {
 
 // TestChurnLeavesMemoryFlat replaces keys by ever new ones over 20,000 that live.
 func TestChurnLeavesMemoryFlat(t *testing.T) {
-	const live, rounds = 20_000, 1_000_000
+	const live, rounds = 20_000, 500_000
 	m := NewMap[int](new(Generation))
 	v := new(1)
 	for i := range live {
@@ -242,7 +242,7 @@ func TestDirectoryStaysInBounds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := NewMap[int](new(Generation))
 			m.t.injectHash(hash)
-			n := 3000
+			n := 1500
 			if name == "uneven" { // dense enough for the root to want to grow for ever
 				n = 30_000
 			}

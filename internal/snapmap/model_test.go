@@ -51,7 +51,7 @@ func mapHistory(t *rapid.T, hash func(string) uint64) {
 	model := map[string]*int{}
 	var kept []frozen
 	serial := 0
-	keys := rapid.IntRange(1, 1200).Draw(t, "keys")
+	keys := rapid.IntRange(1, 600).Draw(t, "keys")
 	key := func(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(0, keys).Draw(t, "key")) }
 	set := func(t *rapid.T, k string) {
 		serial++
@@ -83,7 +83,7 @@ func mapHistory(t *rapid.T, hash func(string) uint64) {
 			}
 		},
 		"snapshot": func(t *rapid.T) {
-			kept = append(kept, frozen{m.View(), maps.Clone(model)})
+			kept = append(kept[max(0, len(kept)-4):], frozen{m.View(), maps.Clone(model)})
 			g.Advance()
 		},
 		"": func(t *rapid.T) {
@@ -142,4 +142,42 @@ func TestSetModel(t *testing.T) {
 			},
 		})
 	})
+}
+
+// TestViewsAcrossGrowth keeps views from times when the map had one page, one
+// segment, and many, up and down again: sizes that random histories do not reach.
+func TestViewsAcrossGrowth(t *testing.T) {
+	g := new(Generation)
+	m := NewMap[int](g)
+	model := map[string]*int{}
+	var kept []frozen
+	keep := func() {
+		kept = append(kept, frozen{m.View(), maps.Clone(model)})
+		g.Advance()
+	}
+	const n = 30_000
+	for i := range n {
+		if i&(i-1) == 0 || i%7000 == 0 {
+			keep()
+		}
+		k := strconv.Itoa(i)
+		model[k] = new(i)
+		m.Set(k, model[k])
+	}
+	m.t.validate(t)
+	if segments := m.t.root.Load().distinct(); segments < 4 {
+		t.Fatalf("%d segments: too few for what this test is about", segments)
+	}
+	for i := range n {
+		if i%7000 == 0 {
+			keep()
+		}
+		k := strconv.Itoa(i)
+		delete(model, k)
+		m.Delete(k)
+	}
+	m.t.validate(t)
+	for _, k := range kept {
+		checkMap[int](t, k.view, k.model)
+	}
 }
