@@ -1,0 +1,143 @@
+package tap
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+)
+
+// Tap is one request's wish for its answer's body. It is for one request, and for
+// the attempts that a client makes of it, one after the other.
+type Tap struct {
+	// Accept, if not empty, replaces the request's Accept header.
+	Accept string
+	// Wants tells whether Consume understands bodies of a Content-Type.
+	Wants func(contentType string) bool
+	// Consume reads the body of a 200 answer and returns what the client is to
+	// read instead, as StandInType. Its error is what the client's read fails
+	// with. It is called at most once.
+	Consume func(contentType string, body io.Reader) (standIn []byte, err error)
+	// StandInType is the Content-Type of what Consume returns.
+	StandInType string
+
+	mu     sync.Mutex // guards answer
+	answer Answer
+}
+
+// Answer is what was seen of the last answer to a request.
+type Answer struct {
+	StatusCode  int    // zero: no answer came through the tap
+	ContentType string // as the server sent it
+	RetryAfter  string // the header of a 429 or 5xx, which the client does not get to see
+	Taken       bool   // Consume got the body
+}
+
+// Answer returns what was seen so far.
+func (t *Tap) Answer() Answer {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.answer
+}
+
+type contextKey struct{}
+
+// With returns a context whose request's body goes to t.
+func With(ctx context.Context, t *Tap) context.Context {
+	return context.WithValue(ctx, contextKey{}, t)
+}
+
+// Wrap returns a transport that serves the taps it finds in requests' contexts.
+// Wrapping twice is harmless: the inner one serves.
+func Wrap(next http.RoundTripper) http.RoundTripper { return &transport{next} }
+
+type transport struct{ next http.RoundTripper }
+
+// WrappedRoundTripper returns the transport underneath, for those who look for it
+// as apimachinery's net utilities do.
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// RoundTrip makes the request and taps the answer.
+func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	wish, ok := request.Context().Value(contextKey{}).(*Tap)
+	if !ok {
+		return t.next.RoundTrip(request)
+	}
+	if wish.Accept != "" {
+		request = request.Clone(request.Context())
+		request.Header.Set("Accept", wish.Accept)
+	}
+	response, err := t.next.RoundTrip(request)
+	if err == nil {
+		wish.see(response)
+	}
+	return response, err
+}
+
+// see notes an answer, and takes its body if it is one that Consume wants.
+func (t *Tap) see(response *http.Response) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.answer.Taken { // by an inner tap, or by an attempt before this one
+		return
+	}
+	t.answer = Answer{
+		StatusCode:  response.StatusCode,
+		ContentType: response.Header.Get("Content-Type"),
+	}
+	if response.StatusCode != http.StatusOK {
+		t.takeRetryAfter(response)
+		return
+	}
+	if response.Body == nil || !t.Wants(t.answer.ContentType) {
+		return
+	}
+	t.answer.Taken = true
+	response.Body = &body{tap: t, real: response.Body, contentType: t.answer.ContentType}
+	response.ContentLength = -1
+	response.Header.Del("Content-Length")
+	response.Header.Set("Content-Type", t.StandInType)
+	response.Header.Set("Cache-Control", "no-store") // a stand-in is nobody else's answer
+}
+
+// takeRetryAfter keeps the header from the client: client-go would retry ten
+// times by itself, unseen by whoever spaces the attempts.
+func (t *Tap) takeRetryAfter(response *http.Response) {
+	if response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= http.StatusInternalServerError {
+		t.answer.RetryAfter = response.Header.Get("Retry-After")
+		response.Header.Del("Retry-After")
+	}
+}
+
+// body is the answer's body as the client reads it.
+type body struct {
+	tap         *Tap
+	real        io.ReadCloser
+	contentType string
+
+	begun   atomic.Bool // by Read, or by Close, which leaves nothing to read
+	standIn bytes.Reader
+	err     error
+}
+
+// Read runs Consume first.
+func (b *body) Read(p []byte) (int, error) {
+	if b.begun.CompareAndSwap(false, true) {
+		standIn, err := b.tap.Consume(b.contentType, b.real)
+		b.standIn.Reset(standIn)
+		b.err = err
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	return b.standIn.Read(p)
+}
+
+// Close closes the real body. Consume, if it runs, fails with its next read; if
+// it has not begun, it never will.
+func (b *body) Close() error {
+	b.begun.Store(true)
+	return b.real.Close()
+}
