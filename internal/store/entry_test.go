@@ -62,6 +62,28 @@ func TestIdentityIsTheServersNotTheTransforms(t *testing.T) {
 	r.expect(t, []string{"add a/1@1 (initial)", "update a/1@1→/1@2", "delete a/1@2, add a/2@4"}, "a/2@4")
 }
 
+// What a state remembered because a transform had cleared it is not the next one's.
+func TestIdentityIsNotInherited(t *testing.T) {
+	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
+		r := newRig(append(options, func(c *Config[*object]) {
+			c.Identity = func(o *object) (string, string) {
+				if o.Text == "cleared" {
+					return "", ""
+				}
+				return o.UID, o.Version
+			}
+		})...)
+		for i, text := range []string{"cleared", "", "cleared", ""} {
+			o := obj(fmt.Sprintf("a/1@%d", i+1), "g")
+			o.Text = text
+			r.apply(watch.Modified, o)
+			if uid, version := r.identity(r.Snapshot().Entry("a")); uid != "1" || version != o.Version {
+				t.Errorf("%s: the entry of %v says %q, %q", name, o, uid, version)
+			}
+		}
+	}
+}
+
 // A caller who writes into a cached object, as controller-runtime's Update does
 // with the server's answer, must not make the real event look like old news.
 func TestMutatedIdentityHidesNoEvent(t *testing.T) {

@@ -224,6 +224,28 @@ func TestFollowersSeeEachChangeOnce(t *testing.T) {
 	group.Wait()
 }
 
+// The first event after a snapshot is the one that the snapshot does not show.
+func TestNothingComesBetweenSnapshotAndCursor(t *testing.T) {
+	r := newRig()
+	beside(func() {
+		for i := range 20_000 {
+			if err := r.Put(obj(fmt.Sprintf("a/1@%d", i+1))); err != nil {
+				t.Error(err)
+			}
+		}
+		r.log.Close()
+	}, func() {
+		snapshot, cursor := r.Follow()
+		batch, err := cursor.Next(t.Context())
+		if err != nil || snapshot.ResourceVersion() == "" {
+			return // at the end, or before the beginning
+		}
+		if _, version := r.identity(batch[0].New); atoi(version) != atoi(snapshot.ResourceVersion())+1 {
+			t.Errorf("a snapshot at %s is followed by %s", snapshot.ResourceVersion(), version)
+		}
+	})
+}
+
 // follow applies one change to what a follower knows, and checks that it fits.
 func (r *rig) follow(t *testing.T, seen map[string]string, change Change[*object]) {
 	version := func(e *Entry[*object]) string {

@@ -143,6 +143,21 @@ func TestWritesWhileAReplacementIsMade(t *testing.T) {
 	r.expect(t, nil, "a/1@1", "b/1@1", "c/1@1", "x/1@2", "y/1@2", "z/1@2")
 }
 
+func TestReplacementsThatOverlap(t *testing.T) {
+	r := newRig()
+	r.relist("1", obj("a/1@1"), obj("b/1@1"))
+	r.batches()
+	next := r.Begin()
+	next.Add(obj("a/1@1").item())
+	next.Add(obj("b/1@1").item())
+	r.relist("2", obj("a/1@2"))
+	next.Commit("1")
+	got := r.batches()
+	if len(got) != 2 || !strings.Contains(got[1], "update a/1@2→/1@1") || !strings.Contains(got[1], "add b/1@1") {
+		t.Errorf("the log got %q, want what each replacement changed", got)
+	}
+}
+
 func TestReplaceIsAllOrNothing(t *testing.T) {
 	for _, fault := range []string{"key", "key panic"} {
 		r := newRig()

@@ -150,6 +150,13 @@ func TestKeyOfTheDecodedObject(t *testing.T) {
 	if got := r.Quarantined(); got != 0 {
 		t.Errorf("%d quarantined after a good state came", got)
 	}
+	next := r.Begin()
+	next.Add(renamed("server-a", obj("a/1@5").with("decode")))
+	next.Add(renamed("server-a", obj("a/1@4")))
+	next.Commit("5")
+	if got := r.Quarantined(); got != 0 {
+		t.Errorf("%d quarantined after a list that ended well", got)
+	}
 	r.Apply(watch.Deleted, renamed("server-a", obj("a/1@5")))
 	want := []string{"add a/1@1", "update a/1@1→/1@2", "update a/1@2→/1@4", "delete a/1@4→/1@5"}
 	if got := r.batches(); !slices.Equal(got, want) {
