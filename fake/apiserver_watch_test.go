@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -122,6 +124,26 @@ func TestPeriodicBookmarksAndTimeout(t *testing.T) {
 	}
 }
 
+// The deadline of a watch's writes must not outlive the watch: its connection goes on to serve other requests.
+func TestConnectionIsUsedAgainAfterAWatch(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{WriteTimeout: 10 * time.Millisecond})
+	must(t, server.Create(pod("a")))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(server.URL(), "http://"))
+	must(t, err)
+	defer func() { must(t, conn.Close()) }()
+	answers := bufio.NewReader(conn)
+	for _, query := range []string{"?watch=true&timeoutSeconds=1", ""} {
+		_, err := fmt.Fprintf(conn, "GET /api/v1/pods%s HTTP/1.1\r\nHost: x\r\n\r\n", query)
+		must(t, err)
+		resp, err := http.ReadResponse(answers, nil)
+		must(t, err)
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || !strings.Contains(string(body), `"name":"a"`) {
+			t.Errorf("GET pods%s: got %q, %v", query, body, err)
+		}
+	}
+}
+
 // A stopped watch must end its request on the server: Close would wait for it otherwise, and the test for Close.
 func TestWatchEndsWithItsRequest(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
@@ -199,10 +221,11 @@ func writeMuch(t *testing.T, server *fake.APIServer) {
 
 func TestSlowWatcherGets410(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{HistoryLimit: 5})
-	_, body := openRaw(t, server)
+	conn, body := openRaw(t, server)
 	line, err := body.ReadString('\n') // the stream is open
 	must(t, err)
 	writeMuch(t, server)
+	must(t, conn.(*net.TCPConn).SetReadBuffer(1<<20)) // what is under way may now come quickly
 	events := 0
 	for {
 		next, err := body.ReadString('\n')

@@ -190,6 +190,27 @@ func TestSend(t *testing.T) {
 	}
 }
 
+func TestSendComesAfterWhatASlowReaderHasStillToGet(t *testing.T) {
+	lw := fake.NewListerWatcher(&corev1.Pod{})
+	lw.Create(pod("a"))
+	w := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "1"})
+	for range 149 {
+		lw.Update(pod("a"))
+	}
+	lw.Send(fake.ErrorEvent(fake.InternalError()))
+	lw.Update(pod("a"))
+	for version := 2; version < 152; version++ {
+		if got := describe(<-w.ResultChan()); !strings.HasSuffix(got, fmt.Sprint(" a@", version)) {
+			t.Fatalf("got %s, want version %d", got, version)
+		}
+	}
+	for _, want := range []string{"ERROR 500 InternalError", "MODIFIED a@152"} {
+		if got := describe(<-w.ResultChan()); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 func TestRestore(t *testing.T) {
 	lw := threePods()
 	w := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4"})

@@ -1,0 +1,62 @@
+package codec
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+func TestForAccept(t *testing.T) {
+	for header, want := range map[string]string{
+		"":                                    "application/json",
+		"application/json":                    "application/json",
+		"application/vnd.kubernetes.protobuf": "application/vnd.kubernetes.protobuf",
+		"application/vnd.kubernetes.protobuf,application/json":             "application/vnd.kubernetes.protobuf",
+		"application/vnd.kubernetes.protobuf;q=0.1,application/json;q=0.2": "application/json",
+		"application/json;as=Table;v=v1;g=meta.k8s.io, application/json":   "application/json",
+		"application/vnd.kubernetes.protobuf;as=Table,application/*;q=0.1": "application/json",
+		"application/cbor, ;broken, application/vnd.kubernetes.protobuf":   "application/vnd.kubernetes.protobuf",
+		"application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io": "",
+		"text/html": "",
+	} {
+		got := ""
+		if f := ForAccept(header); f != nil {
+			got = f.ContentType
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", header, got, want)
+		}
+	}
+}
+
+func TestForContentType(t *testing.T) {
+	for header, want := range map[string]bool{
+		"": true, "application/json; charset=utf-8": true, "application/vnd.kubernetes.protobuf": true,
+		"*/*": false, "text/plain": false, ";": false,
+	} {
+		if got := ForContentType(header) != nil; got != want {
+			t.Errorf("%q: known %v, want %v", header, got, want)
+		}
+	}
+}
+
+// The frames are those that client-go's decoders expect: a length before protobuf, a line of JSON.
+func TestFrames(t *testing.T) {
+	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+	frame, err := ForContentType("application/vnd.kubernetes.protobuf").EncodeEvent(watch.Added, pod)
+	if err != nil || int(binary.BigEndian.Uint32(frame)) != len(frame)-4 {
+		t.Fatalf("got %q, %v", frame, err)
+	}
+	var event metav1.WatchEvent
+	if err := event.Unmarshal(frame[4:]); err != nil || event.Type != "ADDED" || !bytes.HasPrefix(event.Object.Raw, []byte("k8s\x00")) {
+		t.Errorf("got %+v, %v", event, err)
+	}
+	frame, err = JSON().EncodeEvent(watch.Deleted, pod)
+	if err != nil || bytes.IndexByte(frame, '\n') != len(frame)-1 || !bytes.HasPrefix(frame, []byte(`{"type":"DELETED","object":{"kind":"Pod","apiVersion":"v1",`)) {
+		t.Errorf("got %q, %v", frame, err)
+	}
+}

@@ -1,0 +1,41 @@
+package history
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A bookmark says that everything up to its version was sent, so there must be none while there is more to send.
+func TestNoBookmarkBeforeTheWatcherHasCaughtUp(t *testing.T) {
+	w := newWorld(10)
+	w.write(t, "a", "x")
+	yes := true
+	cursor, err := w.objects.Watch("", metav1.ListOptions{
+		AllowWatchBookmarks: true, SendInitialEvents: &yes, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write(t, "b", "x")
+	w.memory.Bookmark()
+	for _, want := range []string{"ADDED 2", "BOOKMARK 2", "ADDED 3"} {
+		if bookmark := cursor.Bookmark(); bookmark != nil {
+			t.Fatalf("a bookmark at %d before %s", bookmark.Version, want)
+		}
+		events, _, err := cursor.Next(1)
+		if got := string(events[0].Type) + " " + FormatVersion(events[0].Version); err != nil || got != want {
+			t.Fatalf("got %s, %v, want %s", got, err, want)
+		}
+	}
+	if bookmark := cursor.Bookmark(); bookmark == nil || bookmark.Version != 3 {
+		t.Errorf("got bookmark %v, want one at 3", bookmark)
+	}
+	events, _, _ := cursor.Next(1)
+	if len(events) != 1 || events[0].Version != 3 || len(events[0].Object.GetAnnotations()) != 0 {
+		t.Errorf("got %v for the memory's Bookmark", events)
+	}
+	if events, changed, err := cursor.Next(1); len(events) != 0 || changed == nil || err != nil {
+		t.Errorf("got %v, %v after everything", events, err)
+	}
+}
