@@ -94,28 +94,28 @@ func BenchmarkApply(b *testing.B) {
 }
 
 func BenchmarkGet(b *testing.B) {
-	const n = 200_000
-	items := things(n)
-	ours := thingStore(nil)
-	fill(ours, items)
-	theirs := newClientGo()
-	for _, item := range items {
-		theirs.Add(item.Key, item.Object)
+	for _, n := range []int{10_000, 200_000} {
+		items := things(n)
+		ours, theirs := thingStore(nil), newClientGo()
+		fill(ours, items)
+		for _, item := range items {
+			theirs.Add(item.Key, item.Object)
+		}
+		b.Run(fmt.Sprintf("%d, store", n), func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				if _, ok := ours.Get(items[i*7919%n].Key); !ok {
+					b.Fatal("not there")
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("%d, client-go", n), func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				if _, ok := theirs.Get(items[i*7919%n].Key); !ok {
+					b.Fatal("not there")
+				}
+			}
+		})
 	}
-	b.Run("store", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			if _, ok := ours.Get(items[i*7919%n].Key); !ok {
-				b.Fatal("not there")
-			}
-		}
-	})
-	b.Run("client-go", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			if _, ok := theirs.Get(items[i*7919%n].Key); !ok {
-				b.Fatal("not there")
-			}
-		}
-	})
 }
 
 func newClientGo() clientcache.ThreadSafeStore {

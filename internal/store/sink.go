@@ -89,6 +89,12 @@ func (s *Store[V]) Holds(item feed.Item) bool {
 	return s.compare(uid, version, item) == feed.Unchanged
 }
 
+// Needs tells whether the store will decode an item: not one that it has, and not
+// one that is packed as it came.
+func (s *Store[V]) Needs(item feed.Item) bool {
+	return s.config.Packer == nil && (!s.config.ItemKeys || !s.Holds(item))
+}
+
 // keyOf returns an item's key, and its value where that had to be decoded to
 // find the key. With an error the key is the item's own, which is the best guess.
 func (s *Store[V]) keyOf(item feed.Item) (string, *V, error) {

@@ -87,7 +87,7 @@ func (s *Store[V]) Get(key string) (V, bool) {
 		var none V
 		return none, false
 	}
-	if entry.live() {
+	if s.config.Packer == nil { // before a look at the meta, which is not in the cache yet
 		return entry.value, true
 	}
 	return s.Load(key, entry)
