@@ -65,6 +65,9 @@ func (s *storeSink[T]) Holds(item feed.Item) bool {
 	return err == nil && outcome == feed.Unchanged
 }
 
+// Needs is always true: a ReflectorStore gets objects.
+func (s *storeSink[T]) Needs(feed.Item) bool { return true }
+
 // Progress does nothing: a ReflectorStore hears of changes only.
 func (s *storeSink[T]) Progress(string) {}
 

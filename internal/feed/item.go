@@ -14,7 +14,7 @@ type Item struct {
 	ResourceVersion string
 
 	Object runtime.Object // nil where the item carries bytes
-	Raw    []byte         // the object as it came; the item's own, not shared with a buffer
+	Raw    []byte         // the object as it came; lent for the call, to be copied by who keeps it
 	Codec  Codec          // decodes Raw
 }
 

@@ -16,6 +16,9 @@ type Sink interface {
 	// Holds tells whether the collection has exactly this version of the item's
 	// object.
 	Holds(item Item) bool
+	// Needs tells whether adding the item will take its object, so that it can be
+	// decoded ahead. It may be called by several goroutines at once.
+	Needs(item Item) bool
 	// Progress says that the collection has reached resourceVersion without a
 	// change.
 	Progress(resourceVersion string)

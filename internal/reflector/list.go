@@ -23,7 +23,7 @@ func (r *Reflector) list(ctx context.Context) error {
 		from = "0" // any state will do to begin with
 	}
 	err := r.listFrom(ctx, from)
-	if from != "" && (isGone(err) || isAhead(err) || errors.Is(err, ErrWentBack)) {
+	if from != "" && ctx.Err() == nil && (isGone(err) || isAhead(err) || errors.Is(err, ErrWentBack)) {
 		r.consistent = true
 		err = r.listFrom(ctx, "")
 	}
@@ -36,22 +36,31 @@ func (r *Reflector) listFrom(ctx context.Context, from string) error {
 	ctx, stop := r.watchdog(ctx, listSilence)
 	defer stop()
 	state := r.config.Sink.Begin()
+	items := newAhead(r.config.Sink, state)
 	options := metav1.ListOptions{ResourceVersion: from, Limit: r.limit(from)}
 	for {
-		page, err := r.config.Source.List(ctx, options, func(item feed.Item) error {
+		page, err := r.page(ctx, options, func(item feed.Item) error {
 			r.proofs.Add(1)
-			state.Add(item)
+			items.add(item)
 			return nil
 		})
 		if err != nil {
+			items.finish(true)
 			return fmt.Errorf("list: %w", orCause(ctx, err))
 		}
 		if page.Continue == "" {
+			items.finish(false)
 			return r.commitList(state, page.ResourceVersion, from == "")
 		}
 		r.paged = true
 		options.Continue, options.ResourceVersion = page.Continue, ""
 	}
+}
+
+// page makes one list request.
+func (r *Reflector) page(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
+	r.status.listed()
+	return r.config.Source.List(ctx, options, add)
 }
 
 // limit returns the page size for a list from a version. A list at a version is
