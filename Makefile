@@ -32,8 +32,8 @@ test: ## Run the tests of the library with the race detector, and vet every modu
 	@for m in $(nested); do echo "$(go) -C $$m vet ./..."; $(go) -C $$m vet ./... || exit 1; done
 
 lint: $(linter) ## Lint every module with .golangci.yml
-	@for m in $(modules); do echo "golangci-lint run  # in $$m"; \
-		(cd $$m && $(linter) run --config $(root)/.golangci.yml ./...) || exit 1; done
+	@failed=; for m in $(modules); do echo "golangci-lint run  # in $$m"; \
+		(cd $$m && $(linter) run --config $(root)/.golangci.yml ./...) || failed=yes; done; [ -z "$$failed" ]
 
 fmt: $(linter) ## Format every module as the linter wants it
 	@for m in $(modules); do (cd $$m && $(linter) fmt --config $(root)/.golangci.yml ./...) || exit 1; done

@@ -63,7 +63,8 @@ func (a *apiServer) args(etcdURL string) []string {
 		"--service-account-signing-key-file=" + a.file("accounts.key"),
 		"--disable-admission-plugins=ServiceAccount", // nobody makes the accounts that it wants Pods to have
 		"--service-cluster-ip-range=10.0.0.0/24",
-		"--endpoint-reconciler-type=none", // it refuses to publish a loopback address
+		"--shutdown-watch-termination-grace-period=1s", // without it open watches hold up the end for a minute
+		"--endpoint-reconciler-type=none",              // it refuses to publish a loopback address
 	}
 }
 

@@ -117,6 +117,11 @@ func (c *Cluster) Stop() error {
 	return errors.Join(c.stopServers(), os.RemoveAll(c.dir))
 }
 
+// StopKeepingLogs ends the servers and removes their data, but leaves the folder with their logs, for a failed test.
+func (c *Cluster) StopKeepingLogs() error {
+	return errors.Join(c.stopServers(), os.RemoveAll(c.dataDir()))
+}
+
 // stopServers ends kube-apiserver first, which would complain of a missing etcd.
 func (c *Cluster) stopServers() error {
 	defer c.etcd.client.CloseIdleConnections()

@@ -1,9 +1,6 @@
 package cluster
 
-import (
-	"os"
-	"testing"
-)
+import "testing"
 
 // New starts a cluster that ends with the test. If the test fails by then, the ends of the servers' logs are in its output,
 // and the logs themselves stay.
@@ -17,19 +14,16 @@ func New(tb testing.TB, options Options) *Cluster {
 	return c
 }
 
-// finish ends the servers in any case, and removes the folder only if nobody will want to look into it.
+// finish ends the servers in any case, and removes the logs only if nobody will want to look into them.
 func (c *Cluster) finish(tb testing.TB) {
 	tb.Helper()
-	if err := c.stopServers(); err != nil {
-		tb.Errorf("stop the cluster: %v", err)
-	}
-	remove := c.dir
+	stop := c.Stop
 	if tb.Failed() {
 		c.ShowLogs(tb)
-		remove = c.dataDir()
+		stop = c.StopKeepingLogs
 	}
-	if err := os.RemoveAll(remove); err != nil {
-		tb.Errorf("remove the cluster's files: %v", err)
+	if err := stop(); err != nil {
+		tb.Errorf("stop the cluster: %v", err)
 	}
 }
 

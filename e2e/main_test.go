@@ -1,0 +1,90 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kinformer/kinformer/e2e/cluster"
+)
+
+// seed of every generated object: one run is like the other.
+const seed = 9
+
+// sharedCluster starts when the first test asks for it, and ends with the test process.
+var sharedCluster struct {
+	once    sync.Once
+	cluster *cluster.Cluster
+	err     error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := stopShared(code != 0); err != nil {
+		fmt.Fprintln(os.Stderr, "stop the shared cluster:", err)
+		code = 1
+	}
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// stopShared ends the shared cluster if a test has started it.
+func stopShared(failed bool) error {
+	c := sharedCluster.cluster
+	switch {
+	case c == nil:
+		return nil
+	case failed:
+		return c.StopKeepingLogs()
+	default:
+		return c.Stop()
+	}
+}
+
+// shared returns the cluster that tests share. None of them may stop, compact or restore it.
+func shared(t *testing.T) *cluster.Cluster {
+	t.Helper()
+	s := &sharedCluster
+	// Its life is longer than the test's that starts it.
+	s.once.Do(func() { s.cluster, s.err = cluster.Start(context.Background(), cluster.Options{}) })
+	if s.err != nil {
+		t.Fatalf("start the shared cluster: %v", s.err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			s.cluster.ShowLogs(t)
+		}
+	})
+	return s.cluster
+}
+
+// clientsetFor makes a typed client of a cluster.
+func clientsetFor(t *testing.T, c *cluster.Cluster) *kubernetes.Clientset {
+	t.Helper()
+	clientset, err := kubernetes.NewForConfig(c.Config())
+	if err != nil {
+		t.Fatalf("make a clientset: %v", err)
+	}
+	return clientset
+}
+
+// namespace makes a namespace of this test's own. It is not deleted: nothing would finish that, and the cluster ends soon.
+func namespace(t *testing.T, clientset kubernetes.Interface) string {
+	t.Helper()
+	created, err := clientset.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("create a namespace: %v", err)
+	}
+	return created.Name
+}
