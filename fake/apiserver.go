@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/kinformer/kinformer/fake/internal/codec"
 	"github.com/kinformer/kinformer/fake/internal/history"
 	"github.com/kinformer/kinformer/fake/internal/registry"
 	"github.com/kinformer/kinformer/fake/internal/resource"
@@ -70,7 +71,7 @@ type APIServer struct {
 // StartAPIServer starts a server on a free port of 127.0.0.1. Close it to end its goroutines.
 func StartAPIServer(options APIServerOptions) (*APIServer, error) {
 	options = options.withDefaults()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("the fake API server cannot listen: %w", err)
 	}
@@ -84,6 +85,7 @@ func StartAPIServer(options APIServerOptions) (*APIServer, error) {
 	}
 	s.http = &http.Server{
 		Handler: &fakerest.Handler{
+			Codecs:         codec.NewSet(),
 			Registry:       s.registry,
 			BookmarkPeriod: options.BookmarkPeriod,
 			WriteTimeout:   options.WriteTimeout,

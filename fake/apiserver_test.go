@@ -58,14 +58,14 @@ func clientFor(t *testing.T, server *fake.APIServer, contentType string) *kubern
 	return client
 }
 
-// inEachFormat runs a test once for each content type.
-func inEachFormat(t *testing.T, test func(t *testing.T, server *fake.APIServer, client *kubernetes.Clientset)) {
-	for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
-		t.Run(strings.TrimPrefix(contentType, "application/"), func(t *testing.T) {
-			server := startServer(t, fake.APIServerOptions{})
-			test(t, server, clientFor(t, server, contentType))
-		})
-	}
+// formats are the content types that are spoken, for tests that run once for each.
+var formats = []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf}
+
+// serve returns a new server, and a client of it that speaks a content type.
+func serve(t *testing.T, contentType string) (*fake.APIServer, *kubernetes.Clientset) {
+	t.Helper()
+	server := startServer(t, fake.APIServerOptions{})
+	return server, clientFor(t, server, contentType)
 }
 
 // fullPod returns a Pod with something of every sort in it.
@@ -81,7 +81,7 @@ func fullPod(name string) *corev1.Pod {
 			},
 			ManagedFields: []metav1.ManagedFieldsEntry{{
 				Manager: "m", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", FieldsType: "FieldsV1",
-				FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)},
+				FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`),
 			}},
 		},
 		Spec: corev1.PodSpec{
@@ -98,32 +98,35 @@ func fullPod(name string) *corev1.Pod {
 }
 
 func TestCreateGetListAreEqual(t *testing.T) {
-	inEachFormat(t, func(t *testing.T, _ *fake.APIServer, client *kubernetes.Clientset) {
-		ctx := t.Context()
-		created, err := client.CoreV1().Pods("ns").Create(ctx, fullPod("a"), metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if created.UID == "" || created.ResourceVersion != "2" || created.CreationTimestamp.IsZero() {
-			t.Errorf("got %+v", created.ObjectMeta)
-		}
-		want := fullPod("a")
-		want.UID, want.ResourceVersion, want.CreationTimestamp = created.UID, created.ResourceVersion, created.CreationTimestamp
-		expectEqual(t, "created", created, want)
-		got, err := client.CoreV1().Pods("ns").Get(ctx, "a", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		expectEqual(t, "got", got, want)
-		list, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		expectEqual(t, "listed", &list.Items[0], want)
-		if list.ResourceVersion != "2" || len(list.Items) != 1 {
-			t.Errorf("got %d items at version %s", len(list.Items), list.ResourceVersion)
-		}
-	})
+	for _, format := range formats {
+		t.Run(format, func(t *testing.T) {
+			_, client := serve(t, format)
+			ctx := t.Context()
+			created, err := client.CoreV1().Pods("ns").Create(ctx, fullPod("a"), metav1.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if created.UID == "" || created.ResourceVersion != "2" || created.CreationTimestamp.IsZero() {
+				t.Errorf("got %+v", created.ObjectMeta)
+			}
+			want := fullPod("a")
+			want.UID, want.ResourceVersion, want.CreationTimestamp = created.UID, created.ResourceVersion, created.CreationTimestamp
+			expectEqual(t, "created", created, want)
+			got, err := client.CoreV1().Pods("ns").Get(ctx, "a", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			expectEqual(t, "got", got, want)
+			list, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			expectEqual(t, "listed", &list.Items[0], want)
+			if list.ResourceVersion != "2" || len(list.Items) != 1 {
+				t.Errorf("got %d items at version %s", len(list.Items), list.ResourceVersion)
+			}
+		})
+	}
 }
 
 func expectEqual(t *testing.T, what string, got, want runtime.Object) {
@@ -134,147 +137,156 @@ func expectEqual(t *testing.T, what string, got, want runtime.Object) {
 }
 
 func TestDeploymentsAndNodes(t *testing.T) {
-	inEachFormat(t, func(t *testing.T, server *fake.APIServer, client *kubernetes.Clientset) {
-		ctx := t.Context()
-		replicas := int32(3)
-		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}, Spec: appsv1.DeploymentSpec{Replicas: &replicas}}
-		d, err := client.AppsV1().Deployments("ns").Create(ctx, d, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.Status.Replicas = 2
-		d.Spec.Paused = true
-		withStatus, err := client.AppsV1().Deployments("ns").UpdateStatus(ctx, d, metav1.UpdateOptions{})
-		if err != nil || withStatus.Status.Replicas != 2 || withStatus.Spec.Paused || withStatus.ResourceVersion != "3" {
-			t.Fatalf("UpdateStatus: got %+v, %v", withStatus, err)
-		}
-		withStatus.Spec.Paused = true
-		withStatus.Status.Replicas = 9
-		updated, err := client.AppsV1().Deployments("ns").Update(ctx, withStatus, metav1.UpdateOptions{})
-		if err != nil || !updated.Spec.Paused || updated.Status.Replicas != 2 || updated.ResourceVersion != "4" {
-			t.Fatalf("Update: got %+v, %v", updated, err)
-		}
-		same, err := client.AppsV1().Deployments("ns").Update(ctx, updated, metav1.UpdateOptions{})
-		if err != nil || same.ResourceVersion != "4" {
-			t.Errorf("an update that changes nothing: got version %s, %v", same.ResourceVersion, err)
-		}
-
-		if _, err := client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := client.CoreV1().Nodes().Delete(ctx, "n", metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := client.CoreV1().Nodes().Get(ctx, "n", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Errorf("got %v, want NotFound", err)
-		}
-		if got := server.ResourceVersion(); got != "6" {
-			t.Errorf("the server is at version %s, want 6", got)
-		}
-	})
-}
-
-func TestErrorsAreStatuses(t *testing.T) {
-	inEachFormat(t, func(t *testing.T, _ *fake.APIServer, client *kubernetes.Clientset) {
-		ctx := t.Context()
-		pods := client.CoreV1().Pods("ns")
-		create := func(p *corev1.Pod) error {
-			_, err := pods.Create(ctx, p, metav1.CreateOptions{})
-			return err
-		}
-		if err := create(pod("a")); err != nil {
-			t.Fatal(err)
-		}
-		stale, err := pods.Get(ctx, "a", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		changed := stale.DeepCopy()
-		changed.Labels = map[string]string{"app": "x"}
-		if _, err := pods.Update(ctx, changed, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		update := func(edit func(*corev1.Pod)) error {
-			p := changed.DeepCopy()
-			p.ResourceVersion = ""
-			edit(p)
-			_, err := pods.Update(ctx, p, metav1.UpdateOptions{})
-			return err
-		}
-		other, version := types.UID("other"), "1"
-		for name, tc := range map[string]struct {
-			err  error
-			is   func(error) bool
-			text string
-		}{
-			"exists":            {create(pod("a")), apierrors.IsAlreadyExists, `pods "a" already exists`},
-			"no name":           {create(pod("")), apierrors.IsInvalid, "name or generateName is required"},
-			"bad name":          {create(pod("a/b")), apierrors.IsInvalid, "may not contain '/'"},
-			"created with a rv": {create(stale), apierrors.IsBadRequest, "resourceVersion should not be set"},
-			"other namespace":   {create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "other"}}), apierrors.IsBadRequest, "does not match the namespace"},
-			"stale":             {update(func(p *corev1.Pod) { p.ResourceVersion = stale.ResourceVersion }), apierrors.IsConflict, "the object has been modified"},
-			"other UID":         {update(func(p *corev1.Pod) { p.UID = other }), apierrors.IsConflict, "UID in precondition: other"},
-			"update nothing":    {update(func(p *corev1.Pod) { p.Name = "none" }), apierrors.IsNotFound, `pods "none" not found`},
-			"delete nothing":    {pods.Delete(ctx, "none", metav1.DeleteOptions{}), apierrors.IsNotFound, `pods "none" not found`},
-			"delete other UID":  {pods.Delete(ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &other}}), apierrors.IsConflict, "UID in precondition"},
-			"delete other rv":   {pods.Delete(ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}}), apierrors.IsConflict, "ResourceVersion in precondition"},
-		} {
-			if !tc.is(tc.err) || !strings.Contains(tc.err.Error(), tc.text) {
-				t.Errorf("%s: got %v, want an error with %q", name, tc.err, tc.text)
-			}
-		}
-		generated, err := pods.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "g-"}}, metav1.CreateOptions{})
-		if err != nil || len(generated.Name) != len("g-")+5 || generated.Status.Phase != corev1.PodPending {
-			t.Errorf("generateName: got %q, %v, %v", generated.Name, generated.Status.Phase, err)
-		}
-	})
-}
-
-func TestListOptionsOverHTTP(t *testing.T) {
-	inEachFormat(t, func(t *testing.T, server *fake.APIServer, client *kubernetes.Clientset) {
-		for _, p := range []*corev1.Pod{pod("a", onNode("n1")), pod("b", onNode("n2"), label("app", "x")), pod("c", onNode("n1"))} {
-			if err := server.Create(p); err != nil {
-				t.Fatal(err)
-			}
-		}
-		other := pod("d", onNode("n1"))
-		other.Namespace = "other"
-		if err := server.Create(other); err != nil {
-			t.Fatal(err)
-		}
-		list := func(namespace string, opts metav1.ListOptions) (*corev1.PodList, string) {
-			t.Helper()
-			l, err := client.CoreV1().Pods(namespace).List(t.Context(), opts)
+	for _, format := range formats {
+		t.Run(format, func(t *testing.T) {
+			server, client := serve(t, format)
+			ctx := t.Context()
+			replicas := int32(3)
+			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}, Spec: appsv1.DeploymentSpec{Replicas: &replicas}}
+			d, err := client.AppsV1().Deployments("ns").Create(ctx, d, metav1.CreateOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return l, strings.Join(itemsOf(t, l), " ")
-		}
-		if _, got := list("ns", metav1.ListOptions{FieldSelector: "spec.nodeName=n1"}); got != "a@2 c@4" {
-			t.Errorf("by node: got %s", got)
-		}
-		if _, got := list("", metav1.ListOptions{LabelSelector: "app!=x"}); got != "a@2 c@4 d@5" {
-			t.Errorf("by label: got %s", got)
-		}
-		first, got := list("ns", metav1.ListOptions{Limit: 2})
-		if got != "a@2 b@3" || *first.RemainingItemCount != 1 {
-			t.Errorf("the first page: got %s, %v more", got, first.RemainingItemCount)
-		}
-		if err := server.Delete(pod("c")); err != nil {
-			t.Fatal(err)
-		}
-		if second, got := list("ns", metav1.ListOptions{Limit: 2, Continue: first.Continue}); got != "c@4" || second.ResourceVersion != "5" || second.Continue != "" {
-			t.Errorf("the second page: got %s at %s", got, second.ResourceVersion)
-		}
-		if _, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{FieldSelector: "spec.image=x"}); !apierrors.IsBadRequest(err) {
-			t.Errorf("got %v", err)
-		}
-		// Not through the client, which would obey the Retry-After for ten seconds.
-		code, header, body := request(t, "GET", server.URL()+"/api/v1/pods?resourceVersion=99", "")
-		if code != http.StatusGatewayTimeout || header.Get("Retry-After") != "1" || !strings.Contains(body, `"reason":"ResourceVersionTooLarge"`) {
-			t.Errorf("a list at a version to come: got %d, %v, %s", code, header, body)
-		}
-	})
+			d.Status.Replicas = 2
+			d.Spec.Paused = true
+			withStatus, err := client.AppsV1().Deployments("ns").UpdateStatus(ctx, d, metav1.UpdateOptions{})
+			if err != nil || withStatus.Status.Replicas != 2 || withStatus.Spec.Paused || withStatus.ResourceVersion != "3" {
+				t.Fatalf("UpdateStatus: got %+v, %v", withStatus, err)
+			}
+			withStatus.Spec.Paused = true
+			withStatus.Status.Replicas = 9
+			updated, err := client.AppsV1().Deployments("ns").Update(ctx, withStatus, metav1.UpdateOptions{})
+			if err != nil || !updated.Spec.Paused || updated.Status.Replicas != 2 || updated.ResourceVersion != "4" {
+				t.Fatalf("Update: got %+v, %v", updated, err)
+			}
+			same, err := client.AppsV1().Deployments("ns").Update(ctx, updated, metav1.UpdateOptions{})
+			if err != nil || same.ResourceVersion != "4" {
+				t.Errorf("an update that changes nothing: got version %s, %v", same.ResourceVersion, err)
+			}
+
+			if _, err := client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := client.CoreV1().Nodes().Delete(ctx, "n", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := client.CoreV1().Nodes().Get(ctx, "n", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+				t.Errorf("got %v, want NotFound", err)
+			}
+			if got := server.ResourceVersion(); got != "6" {
+				t.Errorf("the server is at version %s, want 6", got)
+			}
+		})
+	}
+}
+
+func TestErrorsAreStatuses(t *testing.T) {
+	for _, format := range formats {
+		t.Run(format, func(t *testing.T) {
+			_, client := serve(t, format)
+			ctx := t.Context()
+			pods := client.CoreV1().Pods("ns")
+			create := func(p *corev1.Pod) error {
+				_, err := pods.Create(ctx, p, metav1.CreateOptions{})
+				return err
+			}
+			if err := create(pod("a")); err != nil {
+				t.Fatal(err)
+			}
+			stale, err := pods.Get(ctx, "a", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed := stale.DeepCopy()
+			changed.Labels = map[string]string{"app": "x"}
+			if _, err := pods.Update(ctx, changed, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			update := func(edit func(*corev1.Pod)) error {
+				p := changed.DeepCopy()
+				p.ResourceVersion = ""
+				edit(p)
+				_, err := pods.Update(ctx, p, metav1.UpdateOptions{})
+				return err
+			}
+			other, version := types.UID("other"), "1"
+			for name, tc := range map[string]struct {
+				err  error
+				is   func(error) bool
+				text string
+			}{
+				"exists":            {create(pod("a")), apierrors.IsAlreadyExists, `pods "a" already exists`},
+				"no name":           {create(pod("")), apierrors.IsInvalid, "name or generateName is required"},
+				"bad name":          {create(pod("a/b")), apierrors.IsInvalid, "may not contain '/'"},
+				"created with a rv": {create(stale), apierrors.IsBadRequest, "resourceVersion should not be set"},
+				"other namespace":   {create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "other"}}), apierrors.IsBadRequest, "does not match the namespace"},
+				"stale":             {update(func(p *corev1.Pod) { p.ResourceVersion = stale.ResourceVersion }), apierrors.IsConflict, "the object has been modified"},
+				"other UID":         {update(func(p *corev1.Pod) { p.UID = other }), apierrors.IsConflict, "UID in precondition: other"},
+				"update nothing":    {update(func(p *corev1.Pod) { p.Name = "none" }), apierrors.IsNotFound, `pods "none" not found`},
+				"delete nothing":    {pods.Delete(ctx, "none", metav1.DeleteOptions{}), apierrors.IsNotFound, `pods "none" not found`},
+				"delete other UID":  {pods.Delete(ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &other}}), apierrors.IsConflict, "UID in precondition"},
+				"delete other rv":   {pods.Delete(ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}}), apierrors.IsConflict, "ResourceVersion in precondition"},
+			} {
+				if !tc.is(tc.err) || !strings.Contains(tc.err.Error(), tc.text) {
+					t.Errorf("%s: got %v, want an error with %q", name, tc.err, tc.text)
+				}
+			}
+			generated, err := pods.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "g-"}}, metav1.CreateOptions{})
+			if err != nil || len(generated.Name) != len("g-")+5 || generated.Status.Phase != corev1.PodPending {
+				t.Errorf("generateName: got %q, %v, %v", generated.Name, generated.Status.Phase, err)
+			}
+		})
+	}
+}
+
+func TestListOptionsOverHTTP(t *testing.T) {
+	for _, format := range formats {
+		t.Run(format, func(t *testing.T) {
+			server, client := serve(t, format)
+			for _, p := range []*corev1.Pod{pod("a", onNode("n1")), pod("b", onNode("n2"), label("app", "x")), pod("c", onNode("n1"))} {
+				if err := server.Create(p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			other := pod("d", onNode("n1"))
+			other.Namespace = "other"
+			if err := server.Create(other); err != nil {
+				t.Fatal(err)
+			}
+			list := func(namespace string, opts metav1.ListOptions) (*corev1.PodList, string) {
+				t.Helper()
+				l, err := client.CoreV1().Pods(namespace).List(t.Context(), opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return l, strings.Join(itemsOf(t, l), " ")
+			}
+			if _, got := list("ns", metav1.ListOptions{FieldSelector: "spec.nodeName=n1"}); got != "a@2 c@4" {
+				t.Errorf("by node: got %s", got)
+			}
+			if _, got := list("", metav1.ListOptions{LabelSelector: "app!=x"}); got != "a@2 c@4 d@5" {
+				t.Errorf("by label: got %s", got)
+			}
+			first, got := list("ns", metav1.ListOptions{Limit: 2})
+			if got != "a@2 b@3" || *first.RemainingItemCount != 1 {
+				t.Errorf("the first page: got %s, %v more", got, first.RemainingItemCount)
+			}
+			if err := server.Delete(pod("c")); err != nil {
+				t.Fatal(err)
+			}
+			if second, got := list("ns", metav1.ListOptions{Limit: 2, Continue: first.Continue}); got != "c@4" || second.ResourceVersion != "5" || second.Continue != "" {
+				t.Errorf("the second page: got %s at %s", got, second.ResourceVersion)
+			}
+			if _, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{FieldSelector: "spec.image=x"}); !apierrors.IsBadRequest(err) {
+				t.Errorf("got %v", err)
+			}
+			// Not through the client, which would obey the Retry-After for ten seconds.
+			code, header, body := request(t, "GET", server.URL()+"/api/v1/pods?resourceVersion=99", "")
+			if code != http.StatusGatewayTimeout || header.Get("Retry-After") != "1" || !strings.Contains(body, `"reason":"ResourceVersionTooLarge"`) {
+				t.Errorf("a list at a version to come: got %d, %v, %s", code, header, body)
+			}
+		})
+	}
 }
 
 func TestInProcessWrites(t *testing.T) {

@@ -58,60 +58,69 @@ func must(t *testing.T, err error) {
 }
 
 func TestWatchOverHTTP(t *testing.T) {
-	inEachFormat(t, func(t *testing.T, server *fake.APIServer, client *kubernetes.Clientset) {
-		must(t, server.Create(pod("a")))
-		all := watchPods(t, client, "ns", metav1.ListOptions{})
-		labelled := watchPods(t, client, "", metav1.ListOptions{LabelSelector: "app=x", ResourceVersion: "2"})
-		onN1 := watchPods(t, client, "", metav1.ListOptions{FieldSelector: "spec.nodeName=n1", ResourceVersion: "2"})
-		elsewhere := watchPods(t, client, "other", metav1.ListOptions{AllowWatchBookmarks: true})
+	for _, format := range formats {
+		t.Run(format, func(t *testing.T) {
+			server, client := serve(t, format)
+			must(t, server.Create(pod("a")))
+			all := watchPods(t, client, "ns", metav1.ListOptions{})
+			labelled := watchPods(t, client, "", metav1.ListOptions{LabelSelector: "app=x", ResourceVersion: "2"})
+			onN1 := watchPods(t, client, "", metav1.ListOptions{FieldSelector: "spec.nodeName=n1", ResourceVersion: "2"})
+			elsewhere := watchPods(t, client, "other", metav1.ListOptions{AllowWatchBookmarks: true})
 
-		a := pod("a", label("app", "x"))
-		must(t, server.Update(a)) // 3
-		a.Spec.NodeName = "n1"
-		must(t, server.Update(a)) // 4
-		a.Labels = nil
-		must(t, server.Update(a)) // 5
-		must(t, server.Delete(a)) // 6
-		expectNext(t, all, "ADDED a@2", "MODIFIED a@3", "MODIFIED a@4", "MODIFIED a@5", "DELETED a@6")
-		expectNext(t, labelled, "ADDED a@3", "MODIFIED a@4", "DELETED a@5")
-		expectNext(t, onN1, "ADDED a@4", "MODIFIED a@5", "DELETED a@6")
-		server.Bookmark()
-		expectNext(t, elsewhere, "BOOKMARK @6")
+			a := pod("a", label("app", "x"))
+			must(t, server.Update(a)) // 3
+			a.Spec.NodeName = "n1"
+			must(t, server.Update(a)) // 4
+			a.Labels = nil
+			must(t, server.Update(a)) // 5
+			must(t, server.Delete(a)) // 6
+			expectNext(t, all, "ADDED a@2", "MODIFIED a@3", "MODIFIED a@4", "MODIFIED a@5", "DELETED a@6")
+			expectNext(t, labelled, "ADDED a@3", "MODIFIED a@4", "DELETED a@5")
+			expectNext(t, onN1, "ADDED a@4", "MODIFIED a@5", "DELETED a@6")
+			server.Bookmark()
+			expectNext(t, elsewhere, "BOOKMARK @6")
 
-		again := watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "4"})
-		e := <-again.ResultChan()
-		full := e.Object.(*corev1.Pod)
-		if describe(e) != "MODIFIED a@5" || full.Namespace != "ns" || full.Spec.NodeName != "n1" || full.UID != a.UID {
-			t.Errorf("got %s of %+v", describe(e), full)
-		}
-	})
+			again := watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "4"})
+			e := <-again.ResultChan()
+			full := e.Object.(*corev1.Pod)
+			if describe(e) != "MODIFIED a@5" || full.Namespace != "ns" || full.Spec.NodeName != "n1" || full.UID != a.UID {
+				t.Errorf("got %s of %+v", describe(e), full)
+			}
+		})
+	}
 }
 
 func TestWatchListOverHTTP(t *testing.T) {
-	inEachFormat(t, func(t *testing.T, server *fake.APIServer, client *kubernetes.Clientset) {
-		must(t, server.Create(pod("a")))
-		must(t, server.Create(pod("b")))
-		opts := metav1.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}
-		w := watchPods(t, client, "", opts)
-		expectNext(t, w, "ADDED a@2", "ADDED b@3", "BOOKMARK @3!")
-		must(t, server.Delete(pod("a")))
-		expectNext(t, w, "DELETED a@4")
-		opts.ResourceVersion = "99"
-		expectNext(t, watchPods(t, client, "", opts), "ERROR 504 Timeout", "closed")
-	})
+	for _, format := range formats {
+		t.Run(format, func(t *testing.T) {
+			server, client := serve(t, format)
+			must(t, server.Create(pod("a")))
+			must(t, server.Create(pod("b")))
+			opts := metav1.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}
+			w := watchPods(t, client, "", opts)
+			expectNext(t, w, "ADDED a@2", "ADDED b@3", "BOOKMARK @3!")
+			must(t, server.Delete(pod("a")))
+			expectNext(t, w, "DELETED a@4")
+			opts.ResourceVersion = "99"
+			expectNext(t, watchPods(t, client, "", opts), "ERROR 504 Timeout", "closed")
+		})
+	}
 }
 
 func TestWatchAfterCompaction(t *testing.T) {
-	inEachFormat(t, func(t *testing.T, server *fake.APIServer, client *kubernetes.Clientset) {
-		must(t, server.Create(pod("a")))
-		open := watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "1"})
-		expectNext(t, open, "ADDED a@2")
-		server.Compact()
-		expectNext(t, watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "1"}), "ERROR 410 Expired", "closed")
-		must(t, server.Create(pod("b")))
-		expectNext(t, open, "ADDED b@3")
-		expectNext(t, watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "2"}), "ADDED b@3")
-	})
+	for _, format := range formats {
+		t.Run(format, func(t *testing.T) {
+			server, client := serve(t, format)
+			must(t, server.Create(pod("a")))
+			open := watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "1"})
+			expectNext(t, open, "ADDED a@2")
+			server.Compact()
+			expectNext(t, watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "1"}), "ERROR 410 Expired", "closed")
+			must(t, server.Create(pod("b")))
+			expectNext(t, open, "ADDED b@3")
+			expectNext(t, watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "2"}), "ADDED b@3")
+		})
+	}
 }
 
 func TestPeriodicBookmarksAndTimeout(t *testing.T) {
@@ -211,10 +220,10 @@ func openRaw(t *testing.T, server *fake.APIServer) (net.Conn, *bufio.Reader) {
 // writeMuch writes far more than the connection's buffers hold.
 func writeMuch(t *testing.T, server *fake.APIServer) {
 	t.Helper()
-	p := pod("a")
+	p, filler := pod("a"), strings.Repeat("x", 200<<10)
 	must(t, server.Create(p))
-	for i := range 100 {
-		p.Annotations = map[string]string{"filler": strings.Repeat("x", 200<<10), "n": fmt.Sprint(i)}
+	for i := range 60 {
+		p.Annotations = map[string]string{"filler": filler, "n": fmt.Sprint(i)}
 		must(t, server.Update(p))
 	}
 }
@@ -234,7 +243,7 @@ func TestSlowWatcherGets410(t *testing.T) {
 		}
 		line, events = next, events+1
 	}
-	if !strings.Contains(line, `"type":"ERROR"`) || !strings.Contains(line, `"code":410`) || events > 100 {
+	if !strings.Contains(line, `"type":"ERROR"`) || !strings.Contains(line, `"code":410`) || events > 60 {
 		t.Errorf("after %d lines the slow watcher got %.200q, want a 410", events, line)
 	}
 }

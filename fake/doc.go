@@ -10,5 +10,16 @@
 //	lw.Delete("default/a")
 //	lw.CloseWatches()
 //
+// [APIServer] is for everything with a client in it: an HTTP server on a loopback port that an unmodified clientset can list, watch and write to, over
+// JSON or protobuf.
+//
+//	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+//	...
+//	defer server.Close(ctx)
+//	client := kubernetes.NewForConfigOrDie(server.Config())
+//	err = server.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}) // or through the client
+//
+// Both remember a bounded history, count resourceVersions and answer lists and watches by the same code, internal/history.
+//
 // The package does not import testing, so that examples and benchmarks may use it too.
 package fake

@@ -2,6 +2,7 @@ package fake
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,7 +37,7 @@ func InternalError() error {
 
 // Forbidden is 403.
 func Forbidden() error {
-	return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New(`User "test" cannot list resource "pods" in API group "" at the cluster scope`))
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", fmt.Errorf("%s %q cannot list resource %q in API group %q at the cluster scope", "User", "test", "pods", ""))
 }
 
 // ErrorEvent returns the ERROR event that carries an error. One that is no API error becomes a 500.

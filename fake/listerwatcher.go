@@ -24,7 +24,7 @@ type Object interface {
 // the test, which plays the server's other clients (Create, Update, Delete), its operator (Compact, Restore) and its bad luck (Fault...).
 //
 // It answers as a real server does: pages that stay at their first page's version, exact and not-older-than lists, label and field selectors,
-// watches that replay the history or answer 410 when it is forgotten, bookmarks, WatchList, TimeoutSeconds. See [history.Collection] for the rules.
+// watches that replay the history or answer 410 when it is forgotten, bookmarks, WatchList, TimeoutSeconds.
 //
 // What a write changes has reached every watch's channel when the write returns, up to a hundred events ahead of the reader. No object is ever
 // shared: what goes in and what comes out are copies. All methods may be called from any goroutine.

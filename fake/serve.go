@@ -14,6 +14,9 @@ import (
 
 // List answers a list request, with copies. A typed list is the generated list type (PodList for Pods); for a type that client-go's scheme does not
 // know it is a metav1.List.
+//
+// A resourceVersion of "" or "0" means the current state, "0" without pages; another one means not older than that, or exactly that with
+// ResourceVersionMatch Exact or with a Limit. 410 if it is forgotten, 504 if it has not been reached.
 func (lw *ListerWatcher[T]) List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 	fault := lw.record("list", opts)
 	if err := fault.before(ctx, opts); err != nil {
@@ -45,8 +48,11 @@ func (lw *ListerWatcher[T]) page(opts metav1.ListOptions, lagging string) (*hist
 	return lw.objects.ListAt("", opts, version)
 }
 
-// Watch opens a watch. It ends when ctx does, at TimeoutSeconds, by Stop, or by a fault. 410 for a forgotten version and 504 for a WatchList ahead of
-// the server come as an ERROR event on the open watch, as from a real server; a Fault can make Watch itself return them.
+// Watch opens a watch. It ends when ctx does, at TimeoutSeconds, by Stop, or by a fault.
+//
+// A resourceVersion of "" or "0" starts with the current objects as ADDED (unless SendInitialEvents is false), another one with the first change after
+// it. 410 for a forgotten version and 504 for a WatchList ahead of the server come as an ERROR event on the open watch, as from a real server; a Fault
+// can make Watch itself return them. A plain watch ahead of the server is silent until the server has passed it, as there.
 func (lw *ListerWatcher[T]) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	fault := lw.record("watch", opts)
 	if err := fault.before(ctx, opts); err != nil {

@@ -2,6 +2,7 @@ package fake_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -148,7 +149,7 @@ func TestWatchEnds(t *testing.T) {
 		synctest.Wait()
 		expectEnd(t, timed)
 		expectEnd(t, cancelled)
-		if _, err := lw.Watch(ctx, metav1.ListOptions{}); err != context.Canceled {
+		if _, err := lw.Watch(ctx, metav1.ListOptions{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("Watch with an ended context: got %v", err)
 		}
 

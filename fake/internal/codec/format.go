@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,25 +21,30 @@ type Format struct {
 	info              runtime.SerializerInfo
 }
 
-// formats are those that are spoken, the preferred one first. The serializers encode lists item by item, as the real server's do, and write
-// objects as they are: kind and apiVersion must be set in them.
-var formats = sync.OnceValue(func() []*Format {
+// Set is the formats that are spoken. It is immutable.
+type Set struct {
+	formats []*Format // the preferred one first
+}
+
+// NewSet returns JSON and protobuf for all types of client-go's scheme. Lists are encoded item by item, as by the real server, and objects are written
+// as they are: kind and apiVersion must be set in them.
+func NewSet() *Set {
 	factory := serializer.NewCodecFactory(scheme.Scheme,
 		serializer.WithStreamingCollectionEncodingToJSON(), serializer.WithStreamingCollectionEncodingToProtobuf())
 	stream := map[string]string{
 		runtime.ContentTypeJSON:     runtime.ContentTypeJSON,
 		runtime.ContentTypeProtobuf: runtime.ContentTypeProtobuf + ";stream=watch",
 	}
-	var all []*Format
+	s := &Set{}
 	for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
 		info, _ := runtime.SerializerInfoForMediaType(factory.SupportedMediaTypes(), contentType)
-		all = append(all, &Format{ContentType: contentType, StreamContentType: stream[contentType], info: info})
+		s.formats = append(s.formats, &Format{ContentType: contentType, StreamContentType: stream[contentType], info: info})
 	}
-	return all
-})
+	return s
+}
 
 // JSON is the format for those who do not ask for one.
-func JSON() *Format { return formats()[0] }
+func (s *Set) JSON() *Format { return s.formats[0] }
 
 // Encode writes an object or a list.
 func (f *Format) Encode(w io.Writer, obj runtime.Object) error {

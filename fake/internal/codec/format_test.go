@@ -24,7 +24,7 @@ func TestForAccept(t *testing.T) {
 		"text/html": "",
 	} {
 		got := ""
-		if f := ForAccept(header); f != nil {
+		if f := NewSet().ForAccept(header); f != nil {
 			got = f.ContentType
 		}
 		if got != want {
@@ -38,7 +38,7 @@ func TestForContentType(t *testing.T) {
 		"": true, "application/json; charset=utf-8": true, "application/vnd.kubernetes.protobuf": true,
 		"*/*": false, "text/plain": false, ";": false,
 	} {
-		if got := ForContentType(header) != nil; got != want {
+		if got := NewSet().ForContentType(header) != nil; got != want {
 			t.Errorf("%q: known %v, want %v", header, got, want)
 		}
 	}
@@ -47,7 +47,7 @@ func TestForContentType(t *testing.T) {
 // The frames are those that client-go's decoders expect: a length before protobuf, a line of JSON.
 func TestFrames(t *testing.T) {
 	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: "a"}}
-	frame, err := ForContentType("application/vnd.kubernetes.protobuf").EncodeEvent(watch.Added, pod)
+	frame, err := NewSet().ForContentType("application/vnd.kubernetes.protobuf").EncodeEvent(watch.Added, pod)
 	if err != nil || int(binary.BigEndian.Uint32(frame)) != len(frame)-4 {
 		t.Fatalf("got %q, %v", frame, err)
 	}
@@ -55,7 +55,7 @@ func TestFrames(t *testing.T) {
 	if err := event.Unmarshal(frame[4:]); err != nil || event.Type != "ADDED" || !bytes.HasPrefix(event.Object.Raw, []byte("k8s\x00")) {
 		t.Errorf("got %+v, %v", event, err)
 	}
-	frame, err = JSON().EncodeEvent(watch.Deleted, pod)
+	frame, err = NewSet().JSON().EncodeEvent(watch.Deleted, pod)
 	if err != nil || bytes.IndexByte(frame, '\n') != len(frame)-1 || !bytes.HasPrefix(frame, []byte(`{"type":"DELETED","object":{"kind":"Pod","apiVersion":"v1",`)) {
 		t.Errorf("got %q, %v", frame, err)
 	}

@@ -5,17 +5,15 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // ForAccept returns the format for an Accept header: the first that is known among those with the highest quality. It returns nil if none is.
-func ForAccept(header string) *Format {
+func (s *Set) ForAccept(header string) *Format {
 	if strings.TrimSpace(header) == "" {
-		return JSON()
+		return s.JSON()
 	}
 	for _, clause := range parseAccept(header) {
-		if f := forMediaType(clause.mediaType); f != nil && clause.params["as"] == "" {
+		if f := s.forMediaType(clause.mediaType); f != nil && clause.params["as"] == "" {
 			return f
 		}
 	}
@@ -23,15 +21,15 @@ func ForAccept(header string) *Format {
 }
 
 // ForContentType returns the format of a request's body; none given means JSON. It returns nil if it is unknown.
-func ForContentType(header string) *Format {
+func (s *Set) ForContentType(header string) *Format {
 	if header == "" {
-		return JSON()
+		return s.JSON()
 	}
 	mediaType, _, err := mime.ParseMediaType(header)
 	if err != nil || strings.Contains(mediaType, "*") {
 		return nil
 	}
-	return forMediaType(mediaType)
+	return s.forMediaType(mediaType)
 }
 
 // clause is one of the things that an Accept header accepts.
@@ -59,11 +57,11 @@ func parseAccept(header string) []clause {
 	return clauses
 }
 
-func forMediaType(mediaType string) *Format {
+func (s *Set) forMediaType(mediaType string) *Format {
 	if mediaType == "*/*" || mediaType == "application/*" {
-		return JSON()
+		return s.JSON()
 	}
-	for _, f := range formats() {
+	for _, f := range s.formats {
 		if f.ContentType == mediaType {
 			return f
 		}
@@ -72,6 +70,10 @@ func forMediaType(mediaType string) *Format {
 }
 
 // Supported names the content types, for the error that none of them is accepted.
-func Supported() []string {
-	return []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf}
+func (s *Set) Supported() []string {
+	var types []string
+	for _, f := range s.formats {
+		types = append(types, f.ContentType)
+	}
+	return types
 }

@@ -29,7 +29,7 @@ func Check(example runtime.Object, field string) error {
 	if _, ok := example.(*unstructured.Unstructured); ok || field == name || field == namespace {
 		return nil
 	}
-	if _, ok := known(example)[field]; ok {
+	if _, ok := known(example, field); ok {
 		return nil
 	}
 	return fmt.Errorf("field label not supported: %s", field)
@@ -54,14 +54,8 @@ func (v view) Get(field string) string {
 	if u, ok := v.obj.(*unstructured.Unstructured); ok {
 		return nested(u, field)
 	}
-	obj, ok := v.obj.(runtime.Object)
-	if !ok {
-		return ""
-	}
-	if get, ok := known(obj)[field]; ok {
-		return get(obj)
-	}
-	return ""
+	value, _ := known(v.obj, field)
+	return value
 }
 
 // nested reads a dotted path; a number or a boolean is written as text, as the real server does.
@@ -80,72 +74,105 @@ func nested(u *unstructured.Unstructured, field string) string {
 	}
 }
 
-// getter reads one field of the type that its table is for.
-type getter func(runtime.Object) string
-
-// known returns the selectable fields of a type, beyond name and namespace.
-func known(obj runtime.Object) map[string]getter {
-	switch obj.(type) {
+// known returns a field that objects of a type have beyond name and namespace, and whether they have it.
+func known(obj any, field string) (string, bool) {
+	switch obj := obj.(type) {
 	case *corev1.Pod:
-		return podFields
+		return podField(obj, field)
 	case *corev1.Node:
-		return nodeFields
+		return nodeField(obj, field)
 	case *corev1.Namespace:
-		return namespaceFields
+		return namespaceField(obj, field)
 	case *corev1.Secret:
-		return secretFields
+		return secretField(obj, field)
 	case *corev1.Service:
-		return serviceFields
+		return serviceField(obj, field)
 	case *corev1.Event:
-		return eventFields
-	default:
-		return nil
+		return eventField(obj, field)
 	}
+	return "", false
 }
 
-var podFields = map[string]getter{
-	"spec.nodeName":            of(func(p *corev1.Pod) string { return p.Spec.NodeName }),
-	"spec.restartPolicy":       of(func(p *corev1.Pod) string { return string(p.Spec.RestartPolicy) }),
-	"spec.schedulerName":       of(func(p *corev1.Pod) string { return p.Spec.SchedulerName }),
-	"spec.serviceAccountName":  of(func(p *corev1.Pod) string { return p.Spec.ServiceAccountName }),
-	"spec.hostNetwork":         of(func(p *corev1.Pod) string { return strconv.FormatBool(p.Spec.HostNetwork) }),
-	"status.phase":             of(func(p *corev1.Pod) string { return string(p.Status.Phase) }),
-	"status.podIP":             of(func(p *corev1.Pod) string { return p.Status.PodIP }),
-	"status.nominatedNodeName": of(func(p *corev1.Pod) string { return p.Status.NominatedNodeName }),
+func podField(p *corev1.Pod, field string) (string, bool) {
+	switch field {
+	case "spec.nodeName":
+		return p.Spec.NodeName, true
+	case "spec.restartPolicy":
+		return string(p.Spec.RestartPolicy), true
+	case "spec.schedulerName":
+		return p.Spec.SchedulerName, true
+	case "spec.serviceAccountName":
+		return p.Spec.ServiceAccountName, true
+	case "spec.hostNetwork":
+		return strconv.FormatBool(p.Spec.HostNetwork), true
+	case "status.phase":
+		return string(p.Status.Phase), true
+	case "status.podIP":
+		return p.Status.PodIP, true
+	case "status.nominatedNodeName":
+		return p.Status.NominatedNodeName, true
+	}
+	return "", false
 }
 
-var nodeFields = map[string]getter{
-	"spec.unschedulable": of(func(n *corev1.Node) string { return strconv.FormatBool(n.Spec.Unschedulable) }),
+func nodeField(n *corev1.Node, field string) (string, bool) {
+	switch field {
+	case "spec.unschedulable":
+		return strconv.FormatBool(n.Spec.Unschedulable), true
+	}
+	return "", false
 }
 
-var namespaceFields = map[string]getter{
-	"status.phase": of(func(n *corev1.Namespace) string { return string(n.Status.Phase) }),
+func namespaceField(n *corev1.Namespace, field string) (string, bool) {
+	switch field {
+	case "status.phase":
+		return string(n.Status.Phase), true
+	}
+	return "", false
 }
 
-var secretFields = map[string]getter{
-	"type": of(func(s *corev1.Secret) string { return string(s.Type) }),
+func secretField(s *corev1.Secret, field string) (string, bool) {
+	switch field {
+	case "type":
+		return string(s.Type), true
+	}
+	return "", false
 }
 
-var serviceFields = map[string]getter{
-	"spec.clusterIP": of(func(s *corev1.Service) string { return s.Spec.ClusterIP }),
-	"spec.type":      of(func(s *corev1.Service) string { return string(s.Spec.Type) }),
+func serviceField(s *corev1.Service, field string) (string, bool) {
+	switch field {
+	case "spec.clusterIP":
+		return s.Spec.ClusterIP, true
+	case "spec.type":
+		return string(s.Spec.Type), true
+	}
+	return "", false
 }
 
-var eventFields = map[string]getter{
-	"involvedObject.kind":            of(func(e *corev1.Event) string { return e.InvolvedObject.Kind }),
-	"involvedObject.namespace":       of(func(e *corev1.Event) string { return e.InvolvedObject.Namespace }),
-	"involvedObject.name":            of(func(e *corev1.Event) string { return e.InvolvedObject.Name }),
-	"involvedObject.uid":             of(func(e *corev1.Event) string { return string(e.InvolvedObject.UID) }),
-	"involvedObject.apiVersion":      of(func(e *corev1.Event) string { return e.InvolvedObject.APIVersion }),
-	"involvedObject.resourceVersion": of(func(e *corev1.Event) string { return e.InvolvedObject.ResourceVersion }),
-	"involvedObject.fieldPath":       of(func(e *corev1.Event) string { return e.InvolvedObject.FieldPath }),
-	"reason":                         of(func(e *corev1.Event) string { return e.Reason }),
-	"reportingComponent":             of(func(e *corev1.Event) string { return e.ReportingController }),
-	"source":                         of(func(e *corev1.Event) string { return e.Source.Component }),
-	"type":                           of(func(e *corev1.Event) string { return e.Type }),
-}
-
-// of makes a getter of a function on one type.
-func of[T runtime.Object](get func(T) string) getter {
-	return func(obj runtime.Object) string { return get(obj.(T)) }
+func eventField(e *corev1.Event, field string) (string, bool) {
+	switch field {
+	case "involvedObject.kind":
+		return e.InvolvedObject.Kind, true
+	case "involvedObject.namespace":
+		return e.InvolvedObject.Namespace, true
+	case "involvedObject.name":
+		return e.InvolvedObject.Name, true
+	case "involvedObject.uid":
+		return string(e.InvolvedObject.UID), true
+	case "involvedObject.apiVersion":
+		return e.InvolvedObject.APIVersion, true
+	case "involvedObject.resourceVersion":
+		return e.InvolvedObject.ResourceVersion, true
+	case "involvedObject.fieldPath":
+		return e.InvolvedObject.FieldPath, true
+	case "reason":
+		return e.Reason, true
+	case "reportingComponent":
+		return e.ReportingController, true
+	case "source":
+		return e.Source.Component, true
+	case "type":
+		return e.Type, true
+	}
+	return "", false
 }

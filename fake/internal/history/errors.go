@@ -37,6 +37,6 @@ func TooLarge(wanted, current uint64) error {
 // continueExpired is 410 for a continue token whose version is forgotten. It brings a token that goes on, inconsistently, at the current version.
 func continueExpired(start string) error {
 	err := apierrors.NewResourceExpired(errContinueExpired)
-	err.ErrStatus.ListMeta.Continue = encodeToken(token{Version: anyVersion, Start: start})
+	err.ErrStatus.Continue = encodeToken(token{Version: anyVersion, Start: start})
 	return err
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"testing"
@@ -123,7 +124,7 @@ func (w *world) restore(t *rapid.T, version uint64) {
 	}
 	for _, v := range w.views {
 		v.ended = true
-		if _, _, err := v.watcher.Next(1); len(v.watcher.initial) == 0 && v.watcher.end == nil && err != ErrEnded {
+		if _, _, err := v.watcher.Next(1); len(v.watcher.initial) == 0 && v.watcher.end == nil && !errors.Is(err, ErrEnded) {
 			t.Fatalf("a watcher outlives a restore: %v", err)
 		}
 	}

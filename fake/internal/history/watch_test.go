@@ -17,6 +17,9 @@ func TestNoBookmarkBeforeTheWatcherHasCaughtUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if bookmark := cursor.Bookmark(); bookmark != nil {
+		t.Fatalf("a bookmark at %d before the initial events", bookmark.Version)
+	}
 	w.write(t, "b", "x")
 	w.memory.Bookmark()
 	for _, want := range []string{"ADDED 2", "BOOKMARK 2", "ADDED 3"} {

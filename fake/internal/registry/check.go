@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -32,7 +32,7 @@ func (s *Store) checkName(obj history.Object) error {
 	if obj.GetName() == "" && obj.GetGenerateName() == "" {
 		errs = append(errs, field.Required(at, "name or generateName is required"))
 	}
-	for _, problem := range path.IsValidPathSegmentName(obj.GetName()) {
+	for _, problem := range content.IsPathSegmentName(obj.GetName()) {
 		errs = append(errs, field.Invalid(at, obj.GetName(), problem))
 	}
 	if len(errs) > 0 {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -13,26 +12,24 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// BuiltIn returns the resources of all types that client-go's clientset can list, in a fixed order. The slice is shared: read only.
+// BuiltIn returns the resources of all types that client-go's clientset can list, in a fixed order.
 //
 // Each version of a group is a resource of its own here, with objects of its own: there is no conversion between versions in client-go.
-var BuiltIn = sync.OnceValue(func() []*Resource {
+func BuiltIn() []*Resource {
 	var all []*Resource
-	clientset := reflect.TypeFor[kubernetes.Interface]()
-	for i := range clientset.NumMethod() {
-		group := clientset.Method(i).Type // func() corev1.CoreV1Interface
+	for method := range reflect.TypeFor[kubernetes.Interface]().Methods() {
+		group := method.Type // func() corev1.CoreV1Interface
 		if group.NumIn() == 0 && group.NumOut() == 1 && group.Out(0).Kind() == reflect.Interface {
 			all = append(all, ofGroup(group.Out(0))...)
 		}
 	}
 	return all
-})
+}
 
 // ofGroup returns the resources of one group and version: those of its getters whose result can List.
 func ofGroup(group reflect.Type) []*Resource {
 	var all []*Resource
-	for i := range group.NumMethod() {
-		getter := group.Method(i)
+	for getter := range group.Methods() {
 		if getter.Type.NumOut() != 1 || getter.Type.Out(0).Kind() != reflect.Interface {
 			continue
 		}
@@ -47,7 +44,7 @@ func ofGroup(group reflect.Type) []*Resource {
 // ofList makes the resource of a getter, say Pods(namespace string), whose List returns the given type, say PodList. It panics where the
 // clientset breaks its own rules, which a test of this package would find before anybody else.
 func ofList(getter reflect.Method, listType reflect.Type, hasStatus bool) *Resource {
-	list, ok := reflect.New(listType).Interface().(runtime.Object)
+	list, ok := reflect.TypeAssert[runtime.Object](reflect.New(listType))
 	if !ok {
 		panic(fmt.Sprintf("clientset method %s lists %s, which is no runtime.Object", getter.Name, listType))
 	}

@@ -39,8 +39,8 @@ func TestBuiltIn(t *testing.T) {
 			t.Errorf("%s is there twice", r.GroupVersionResource)
 		}
 		seen[r.GroupVersionResource] = true
-		if facts, ok := want[r.GroupVersionResource.String()]; ok {
-			delete(want, r.GroupVersionResource.String())
+		if facts, ok := want[r.String()]; ok {
+			delete(want, r.String())
 			if r.Kind.Kind != facts.kind || r.Namespaced != facts.namespaced || r.HasStatus != facts.hasStatus {
 				t.Errorf("%s: got %s, namespaced %v, status %v; want %+v", r.GroupVersionResource, r.Kind.Kind, r.Namespaced, r.HasStatus, facts)
 			}

@@ -21,12 +21,13 @@ import (
 // Every built-in type can be created, read, listed, updated and deleted, in both formats, and comes back as it went in.
 func TestEveryBuiltInType(t *testing.T) {
 	handler := &Handler{
+		Codecs:         codec.NewSet(),
 		Registry:       registry.New(history.NewMemory(), resource.BuiltIn(), 0),
 		BookmarkPeriod: time.Minute, WriteTimeout: time.Minute, Closing: make(chan struct{}),
 	}
-	for _, contentType := range codec.Supported() {
+	for _, contentType := range handler.Codecs.Supported() {
 		for _, r := range resource.BuiltIn() {
-			t.Run(contentType+" "+r.GroupVersionResource.String(), func(t *testing.T) {
+			t.Run(contentType+" "+r.String(), func(t *testing.T) {
 				roundTrip(t, handler, contentType, r)
 			})
 		}
@@ -34,6 +35,7 @@ func TestEveryBuiltInType(t *testing.T) {
 }
 
 func roundTrip(t *testing.T, handler http.Handler, contentType string, r *resource.Resource) {
+	t.Helper()
 	obj := r.New()
 	obj.SetName("x")
 	obj.SetLabels(map[string]string{"l": "v"})
@@ -44,7 +46,7 @@ func roundTrip(t *testing.T, handler http.Handler, contentType string, r *resour
 	if r.Namespaced {
 		path += "/namespaces/ns"
 	}
-	path += "/" + r.GroupVersionResource.Resource
+	path += "/" + r.Resource
 
 	created := do(t, handler, contentType, http.MethodPost, path, obj).(history.Object)
 	got := do(t, handler, contentType, http.MethodGet, path+"/x", nil).(history.Object)
@@ -75,7 +77,7 @@ func do(t *testing.T, handler http.Handler, contentType, method, path string, bo
 	t.Helper()
 	var data bytes.Buffer
 	if body != nil {
-		if err := codec.ForContentType(contentType).Encode(&data, body); err != nil {
+		if err := codec.NewSet().ForContentType(contentType).Encode(&data, body); err != nil {
 			t.Fatal(err)
 		}
 	}

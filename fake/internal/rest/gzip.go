@@ -15,17 +15,10 @@ const (
 	compressLevel = gzip.BestSpeed
 )
 
-var zippers = sync.Pool{New: func() any {
-	w, err := gzip.NewWriterLevel(nil, compressLevel)
-	if err != nil {
-		panic(err) // the level is a constant
-	}
-	return w
-}}
-
 // compressor writes an answer, compressed if the client accepts that and the body is large. It holds back the first bytes until it knows.
 type compressor struct {
 	http.ResponseWriter
+	zippers *sync.Pool
 	code    int  // of the answer, sent with its first byte
 	accepts bool // the client accepts gzip
 	held    []byte
@@ -33,8 +26,8 @@ type compressor struct {
 	zipper  *gzip.Writer
 }
 
-func newCompressor(w http.ResponseWriter, r *http.Request) *compressor {
-	return &compressor{ResponseWriter: w, code: http.StatusOK, accepts: acceptsGzip(r.Header.Get("Accept-Encoding"))}
+func (h *Handler) compressor(w http.ResponseWriter, r *http.Request) *compressor {
+	return &compressor{ResponseWriter: w, zippers: &h.zippers, code: http.StatusOK, accepts: acceptsGzip(r.Header.Get("Accept-Encoding"))}
 }
 
 func acceptsGzip(header string) bool {
@@ -63,9 +56,11 @@ func (c *compressor) Write(data []byte) (int, error) {
 func (c *compressor) decide() error {
 	c.body = c.ResponseWriter
 	if c.accepts && len(c.held) >= compressFrom {
-		c.zipper = zippers.Get().(*gzip.Writer)
-		c.zipper.Reset(c.ResponseWriter)
-		c.body = c.zipper
+		zipper, err := c.newZipper()
+		if err != nil {
+			return err
+		}
+		c.zipper, c.body = zipper, zipper
 		c.Header().Set("Content-Encoding", "gzip")
 		c.Header().Add("Vary", "Accept-Encoding")
 	}
@@ -73,6 +68,14 @@ func (c *compressor) decide() error {
 	_, err := c.body.Write(c.held)
 	c.held = nil
 	return err
+}
+
+func (c *compressor) newZipper() (*gzip.Writer, error) {
+	if zipper, ok := c.zippers.Get().(*gzip.Writer); ok {
+		zipper.Reset(c.ResponseWriter)
+		return zipper, nil
+	}
+	return gzip.NewWriterLevel(c.ResponseWriter, compressLevel)
 }
 
 // Close writes what is left.
@@ -83,7 +86,7 @@ func (c *compressor) Close() error {
 	}
 	if c.zipper != nil {
 		err = errors.Join(err, c.zipper.Close())
-		zippers.Put(c.zipper)
+		c.zippers.Put(c.zipper)
 		c.zipper = nil
 	}
 	return err

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +15,7 @@ import (
 
 // Handler serves a registry over HTTP. Its fields are set before the first request and not changed after.
 type Handler struct {
+	Codecs   *codec.Set
 	Registry *registry.Registry
 	// BookmarkPeriod is the time between two bookmarks of a watch.
 	BookmarkPeriod time.Duration
@@ -21,6 +23,8 @@ type Handler struct {
 	WriteTimeout time.Duration
 	// Closing, once closed, ends all watches.
 	Closing <-chan struct{}
+
+	zippers sync.Pool // of *gzip.Writer
 }
 
 // ServeHTTP implements http.Handler.
@@ -36,10 +40,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r) // as the real server, in plain text
 		return
 	}
-	c := &call{Handler: h, w: w, r: r, target: t, store: store, format: codec.ForAccept(r.Header.Get("Accept"))}
+	c := &call{Handler: h, w: w, r: r, target: t, store: store, format: h.Codecs.ForAccept(r.Header.Get("Accept"))}
 	if c.format == nil {
-		c.format = codec.JSON()
-		c.fail(notAcceptable(codec.Supported()))
+		c.format = h.Codecs.JSON()
+		c.fail(notAcceptable(h.Codecs.Supported()))
 		return
 	}
 	if err := c.dispatch(); err != nil {
@@ -83,7 +87,7 @@ func (c *call) dispatch() error {
 
 // answer writes an object. An error it returns was met before anything was written.
 func (c *call) answer(code int, obj runtime.Object) error {
-	w := newCompressor(c.w, c.r)
+	w := c.compressor(c.w, c.r)
 	w.Header().Set("Content-Type", c.format.ContentType)
 	w.Header().Set("Cache-Control", "no-cache, private")
 	w.code = code

@@ -15,9 +15,6 @@ type target struct {
 	subresource string
 }
 
-// namespaceSubresources are what may follow /api/v1/namespaces/{name} without being a resource in that namespace.
-var namespaceSubresources = []string{"status", "finalize"}
-
 // parsePath reads
 //
 //	/api/{version}/...           the core group
@@ -37,7 +34,7 @@ func parsePath(path string) (target, bool) {
 	default:
 		return target{}, false
 	}
-	if len(segments) > 2 && segments[0] == "namespaces" && !slices.Contains(namespaceSubresources, segments[2]) {
+	if len(segments) > 2 && segments[0] == "namespaces" && !ofNamespaceItself(segments[2]) {
 		t.namespace, segments = segments[1], segments[2:]
 	}
 	if len(segments) > 3 {
@@ -46,4 +43,9 @@ func parsePath(path string) (target, bool) {
 	segments = append(segments, "", "")
 	t.Resource, t.name, t.subresource = segments[0], segments[1], segments[2]
 	return t, true
+}
+
+// ofNamespaceItself tells what may follow /api/v1/namespaces/{name} without being a resource in that namespace.
+func ofNamespaceItself(segment string) bool {
+	return segment == "status" || segment == "finalize"
 }

@@ -89,9 +89,9 @@ func (c *call) body() ([]byte, *codec.Format, error) {
 		}
 		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("cannot read the body: %v", err))
 	}
-	format := codec.ForContentType(c.r.Header.Get("Content-Type"))
+	format := c.Codecs.ForContentType(c.r.Header.Get("Content-Type"))
 	if format == nil {
-		return nil, nil, unsupportedMediaType(c.r.Header.Get("Content-Type"), codec.Supported())
+		return nil, nil, unsupportedMediaType(c.r.Header.Get("Content-Type"), c.Codecs.Supported())
 	}
 	return data, format, nil
 }

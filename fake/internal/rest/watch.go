@@ -61,6 +61,8 @@ type stream struct {
 func (s *stream) run(ctx context.Context, cursor *history.Watcher) error {
 	bookmarks := time.NewTicker(s.BookmarkPeriod)
 	defer bookmarks.Stop()
+	atOnce := make(chan struct{})
+	close(atOnce)
 	for {
 		events, changed, err := cursor.Next(batch)
 		if err != nil {
@@ -70,7 +72,7 @@ func (s *stream) run(ctx context.Context, cursor *history.Watcher) error {
 			if err := s.send(events); err != nil {
 				return err
 			}
-			changed = closed // go on at once, unless the end has come
+			changed = atOnce // unless the end has come
 		}
 		select {
 		case <-changed:
@@ -88,13 +90,6 @@ func (s *stream) run(ctx context.Context, cursor *history.Watcher) error {
 		}
 	}
 }
-
-// closed is ready at once.
-var closed = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
 
 // send writes some events and flushes them. Each event is encoded once for all watchers of one content type.
 func (s *stream) send(events []*history.Event) error {
