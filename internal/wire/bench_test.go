@@ -1,0 +1,158 @@
+package wire_test
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"runtime"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/kinformer/kinformer/internal/wire"
+)
+
+const benchPods = 20_000
+
+// BenchmarkList cuts 20,000 Pods from memory and reads the identity of each.
+func BenchmarkList(b *testing.B) {
+	list := podList(b, benchPods)
+	for _, format := range formats {
+		body := encode(b, serializer(format), list)
+		b.Run(format.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(body)))
+			for b.Loop() {
+				if _, err := wire.List(bytes.NewReader(body), format, wire.Options{Kind: "Pod"}, readMeta); err != nil {
+					b.Fatal(err)
+				}
+			}
+			perItem(b, benchPods)
+		})
+	}
+}
+
+func readMeta(item *wire.Item) error {
+	_, err := item.Meta()
+	return err
+}
+
+// perItem reports the time of one of n.
+func perItem(b *testing.B, n int) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/item")
+}
+
+// BenchmarkListClientGo decodes the same lists as client-go does. 2,000 Pods
+// will do: it is for orientation.
+func BenchmarkListClientGo(b *testing.B) {
+	const pods = 2000
+	list := podList(b, pods)
+	for _, format := range formats {
+		body := encode(b, serializer(format), list)
+		b.Run(format.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(body)))
+			for b.Loop() {
+				if _, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, &corev1.PodList{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			perItem(b, pods)
+		})
+	}
+}
+
+// BenchmarkListEncodingJSON cuts a list into raw messages with encoding/json.
+func BenchmarkListEncodingJSON(b *testing.B) {
+	const pods = 2000
+	body := encode(b, jsonSerializer, podList(b, pods))
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		var list struct{ Items []stdjson.RawMessage }
+		if err := stdjson.Unmarshal(body, &list); err != nil {
+			b.Fatal(err)
+		}
+	}
+	perItem(b, pods)
+}
+
+// BenchmarkWatch cuts a stream of events and reads the identity of each object.
+func BenchmarkWatch(b *testing.B) {
+	const events = 2000
+	for _, format := range formats {
+		var body []byte
+		for i := range events {
+			body = append(body, encodeEvent(b, format, "MODIFIED", typed(b, newPod(i)))...)
+		}
+		b.Run(format.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(body)))
+			for b.Loop() {
+				err := wire.Watch(bytes.NewReader(body), format, wire.Options{Kind: "Pod"}, func(event *wire.Event) error {
+					return readMeta(&event.Object)
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			perItem(b, events)
+		})
+	}
+}
+
+// BenchmarkMeta reads the identity of one object.
+func BenchmarkMeta(b *testing.B) {
+	for _, format := range formats {
+		pod := newPod(1)
+		raw, err := pod.Marshal()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if format == wire.JSON {
+			raw = bytes.TrimSpace(encode(b, jsonSerializer, typed(b, pod)))
+		}
+		b.Run(format.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				item, err := wire.Parse(raw, format)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := readMeta(&item); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// TestListHeap holds what the cutter itself needs for a list of any length.
+func TestListHeap(t *testing.T) {
+	const limit = 2 << 20
+	list := podList(t, benchPods)
+	for _, format := range formats {
+		t.Run(format.String(), func(t *testing.T) {
+			body := encode(t, serializer(format), list)
+			var before, now runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			n := 0
+			_, err := wire.List(bytes.NewReader(body), format, wire.Options{}, func(item *wire.Item) error {
+				if n++; n%1000 == 0 {
+					runtime.GC()
+					runtime.ReadMemStats(&now)
+					if grown := int64(now.HeapAlloc) - int64(before.HeapAlloc); grown > limit {
+						t.Errorf("%d bytes more in use after %d items", grown, n)
+					}
+				}
+				return readMeta(item)
+			})
+			if err != nil || n != benchPods {
+				t.Fatalf("%d items, %v", n, err)
+			}
+			runtime.ReadMemStats(&now)
+			grown := now.TotalAlloc - before.TotalAlloc
+			t.Logf("%d bytes allocated in all, %d in use at the end of %d", grown, int64(now.HeapAlloc)-int64(before.HeapAlloc), len(body))
+		})
+	}
+}

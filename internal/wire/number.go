@@ -1,0 +1,78 @@
+package wire
+
+// numberState is what a JSON number consists of so far.
+type numberState uint8
+
+const (
+	numberStart    numberState = iota // nothing
+	numberMinus                       // "-"
+	numberZero                        // "0"
+	numberDigits                      // "12"
+	numberPoint                       // "12."
+	numberFraction                    // "12.3"
+	numberE                           // "12e"
+	numberESign                       // "12e-"
+	numberExponent                    // "12e-3"
+)
+
+// scanNumber goes on in a number. It returns true if b ends before something
+// that is not part of the number.
+func (s *scanner) scanNumber(b []byte) (more bool, err error) {
+	for ; s.i < len(b); s.i++ {
+		next, ok := s.number.next(b[s.i])
+		if !ok && !s.number.complete() {
+			return false, unexpected(b[s.i], "a digit")
+		}
+		if !ok {
+			s.endValue(b)
+			return false, nil
+		}
+		s.number = next
+	}
+	return true, nil
+}
+
+// complete tells whether what was read is a number.
+func (n numberState) complete() bool {
+	switch n {
+	case numberZero, numberDigits, numberFraction, numberExponent:
+		return true
+	}
+	return false
+}
+
+// next returns what c makes of the number, and whether c can be part of it.
+func (n numberState) next(c byte) (numberState, bool) {
+	if '0' <= c && c <= '9' {
+		return n.digit(c)
+	}
+	switch {
+	case c == '-' && n == numberStart:
+		return numberMinus, true
+	case c == '.' && (n == numberZero || n == numberDigits):
+		return numberPoint, true
+	case c|0x20 == 'e' && n != numberExponent && n.complete():
+		return numberE, true
+	case (c == '-' || c == '+') && n == numberE:
+		return numberESign, true
+	}
+	return n, false
+}
+
+// digit is next for the digit c.
+func (n numberState) digit(c byte) (numberState, bool) {
+	switch n {
+	case numberStart, numberMinus:
+		if c == '0' {
+			return numberZero, true
+		}
+		return numberDigits, true
+	case numberZero:
+		return n, false
+	case numberPoint:
+		return numberFraction, true
+	case numberE, numberESign:
+		return numberExponent, true
+	}
+	return n, true
+}

@@ -1,0 +1,144 @@
+package wire
+
+import (
+	"fmt"
+	"io"
+	"math"
+)
+
+// protoReader walks over the fields of a message that is still arriving.
+type protoReader struct {
+	*window
+	until int64 // the offset at which the message ends, at the latest
+
+	field int32
+	wire  int
+}
+
+// next goes to the next field. It returns false at the end of the message.
+func (r *protoReader) next() (bool, error) {
+	r.release()
+	if r.offset() == r.until {
+		return false, nil
+	}
+	if r.pos == r.end {
+		err := r.fill()
+		if err == io.EOF && r.until == math.MaxInt64 {
+			return false, nil
+		}
+		if err != nil {
+			return false, cutShort(err)
+		}
+	}
+	tag, err := r.varint()
+	if err != nil {
+		return false, err
+	}
+	r.field, r.wire, err = splitTag(tag)
+	return err == nil, err
+}
+
+func (r *protoReader) varint() (uint64, error) {
+	for {
+		v, next, err := varint(r.buf[:r.end], r.pos)
+		if err == io.ErrUnexpectedEOF {
+			if err := r.fill(); err != nil {
+				return 0, cutShort(err)
+			}
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		if r.base+int64(next) > r.until {
+			return 0, errOverrun
+		}
+		r.pos = next
+		return v, nil
+	}
+}
+
+// length reads the length of a field that has one.
+func (r *protoReader) length() (int64, error) {
+	if r.wire != wireBytes {
+		return 0, errWire(r.wire)
+	}
+	v, err := r.varint()
+	if err != nil {
+		return 0, err
+	}
+	if v > math.MaxInt64 {
+		return 0, errLength
+	}
+	if int64(v) > r.until-r.offset() {
+		return 0, fmt.Errorf("%d bytes, %w", v, errOverrun)
+	}
+	return int64(v), nil
+}
+
+// value reads a field's bytes. They are valid until more is read.
+func (r *protoReader) value() ([]byte, error) {
+	n, err := r.length()
+	if err != nil {
+		return nil, err
+	}
+	if n > int64(r.limit) {
+		return nil, r.tooLarge(n)
+	}
+	r.release()
+	if err := r.need(int(n)); err != nil {
+		return nil, err
+	}
+	r.pos += int(n)
+	return r.buf[r.mark:r.pos:r.pos], nil
+}
+
+// skip passes over the current field without holding it.
+func (r *protoReader) skip() error {
+	wire := r.wire
+	for depth := 0; ; {
+		var err error
+		if depth, err = groupDepth(depth, wire); err != nil {
+			return err
+		}
+		if err = r.skipValue(wire); err != nil || depth == 0 {
+			return err
+		}
+		r.release()
+		tag, err := r.varint()
+		if err != nil {
+			return err
+		}
+		wire = int(tag & 7)
+	}
+}
+
+// skipValue passes over what follows a tag.
+func (r *protoReader) skipValue(wire int) error {
+	n := int64(0)
+	switch wire {
+	case wireVarint:
+		_, err := r.varint()
+		return err
+	case wireFixed64:
+		n = 8
+	case wireFixed32:
+		n = 4
+	case wireBytes:
+		v, err := r.varint()
+		if err != nil {
+			return err
+		}
+		if v > math.MaxInt64 {
+			return errLength
+		}
+		n = int64(v)
+	case wireGroup, wireEnd:
+	default:
+		return errWire(wire)
+	}
+	if n > r.until-r.offset() {
+		return errOverrun
+	}
+	return r.discard(n)
+}
