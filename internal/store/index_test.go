@@ -79,7 +79,7 @@ func TestEmptyIndexValuesDisappear(t *testing.T) {
 func TestMutatedObjectLeavesNoStaleIndexEntry(t *testing.T) {
 	for name, end := range map[string]func(*rig){
 		"deleted":  func(r *rig) { r.apply(watch.Deleted, obj("a/1@2", "y")) },
-		"removed":  func(r *rig) { r.Remove(obj("a")) },
+		"removed":  func(r *rig) { _ = r.Remove(obj("a")) },
 		"modified": func(r *rig) { r.apply(watch.Modified, obj("a/1@2", "z")) },
 		"relisted": func(r *rig) { r.relist("2") },
 	} {

@@ -42,7 +42,7 @@ func (in *interner) values(indexed [][]string, old *meta) [][]string {
 
 func sameValues(a, b [][]string) bool { return slices.EqualFunc(a, b, slices.Equal[[]string]) }
 
-var hashSeed = maphash.MakeSeed()
+var hashSeed = maphash.MakeSeed() //nolint:gochecknoglobals // never changes; every store may share it
 
 // hashOf is the same for equal index values.
 func hashOf(indexed [][]string) uint64 {

@@ -61,8 +61,8 @@ func TestQuarantineIsReleased(t *testing.T) {
 		"by a list without it":     func(r *rig) { r.relist("3") },
 		"by a list as it was":      func(r *rig) { r.relist("3", obj("a/1@1")) },
 		"by the state that failed": func(r *rig) { r.apply(watch.Modified, obj("a/1@2")) },
-		"by Put":                   func(r *rig) { r.Put(obj("a/1@3")) },
-		"by Remove":                func(r *rig) { r.Remove(obj("a/1@3")) },
+		"by Put":                   func(r *rig) { _ = r.Put(obj("a/1@3")) },
+		"by Remove":                func(r *rig) { _ = r.Remove(obj("a/1@3")) },
 	} {
 		r := newRig()
 		r.relist("1", obj("a/1@1"))

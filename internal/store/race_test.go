@@ -155,6 +155,7 @@ func TestReadersBesideAWriter(t *testing.T) {
 
 // churn writes to a store in every way, so that each object's version grows.
 func (r *rig) churn(t *testing.T) {
+	t.Helper()
 	for n := range rounds {
 		version := 10 + n*raceKeys
 		for i := range raceKeys / 4 {
@@ -248,6 +249,7 @@ func TestNothingComesBetweenSnapshotAndCursor(t *testing.T) {
 
 // follow applies one change to what a follower knows, and checks that it fits.
 func (r *rig) follow(t *testing.T, seen map[string]string, change Change[*object]) {
+	t.Helper()
 	version := func(e *Entry[*object]) string {
 		_, v := r.identity(e)
 		return v

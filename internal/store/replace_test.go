@@ -96,7 +96,7 @@ func TestOneKeySeveralTimesInAReplacement(t *testing.T) {
 			if !strings.Contains(row.steps, "a@") {
 				next.Add(obj("a/1@1").item())
 			}
-			for _, step := range strings.Fields(row.steps) {
+			for step := range strings.FieldsSeq(row.steps) {
 				o := obj(strings.Replace(strings.TrimLeft(step, "-!"), "@", "/1@", 1))
 				switch step[0] {
 				case '-':
