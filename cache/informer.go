@@ -21,7 +21,11 @@ import (
 // a nil lister or handler, a negative resyncPeriod, a ListWatch of another type, an
 // interface as T.
 func NewInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Duration, handler ResourceEventHandler[T]) (Reader[T], *Controller) {
-	var options ReflectorOptions
+	return newInformer(lw, example, resyncPeriod, handler, ReflectorOptions{})
+}
+
+// newInformer is NewInformer with options.
+func newInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Duration, handler ResourceEventHandler[T], options ReflectorOptions) (Reader[T], *Controller) {
 	kind, err := check(lw, example, options)
 	if isNil(handler) {
 		err = errors.Join(err, errNoHandler)
@@ -31,12 +35,13 @@ func NewInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 	}
 	report := newReporter(options, kind)
 	objects := storeConfig[T](nil, nil, report.object)
+	source, way := newSource(lw, kind)
 	engine := informer.New(informer.Config[T]{
 		Name:      report.name,
 		Store:     objects,
-		Reflector: loopConfig(lw, kind, options, nil, report),
+		Reflector: loopConfig(lw, source, options, nil, report),
 	})
-	c := &Controller{engine: engine, report: report}
+	c := &Controller{engine: engine, way: way, report: report}
 	if err != nil {
 		c.invalid = fmt.Errorf("informer of %s: %w", report.name, err)
 	} else {
@@ -50,6 +55,7 @@ var errNoHandler = errors.New("the handler is nil")
 // Controller runs an informer. Its methods may be called from any goroutine.
 type Controller struct {
 	engine  engine
+	way     *way
 	report  *reporter
 	invalid error // why it cannot run
 }
@@ -96,7 +102,7 @@ func (c *Controller) Status() Status {
 	if c.invalid != nil {
 		return Status{Name: c.report.name, Phase: PhaseInvalid, Err: c.invalid}
 	}
-	return status(c.report.name, c.engine)
+	return status(c.report.name, c.engine, c.way)
 }
 
 // deliverTo returns a function that tells a handler what the engine tells.

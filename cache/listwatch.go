@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/tap"
 )
 
 // ListerWatcher is a collection of the API that can be listed and watched. Both
@@ -34,6 +38,11 @@ type WatchFunc func(ctx context.Context, options metav1.ListOptions) (watch.Inte
 type ListWatch struct {
 	ListFunc  ListFunc
 	WatchFunc WatchFunc
+	// Streaming says that the functions return what the server answered as it is,
+	// so that it may be read from the stream instead (see EnableStreaming). Those
+	// that filter, merge or change what they return must not set it: what they do
+	// would be passed over. NewListWatchFromClient and ListWatchOf set it.
+	Streaming bool
 
 	items reflect.Type // the pointer type of what it lists, where it is known
 }
@@ -75,6 +84,7 @@ func WithLabelSelector(selector labels.Selector) ListOptionsFunc {
 // namespace, or in all of them ("" or metav1.NamespaceAll). The field selector
 // may be nil; modify, if given, changes the options of each list and watch.
 func NewListWatchFromClient(client rest.Interface, resource, namespace string, fieldSelector fields.Selector, modify ...ListOptionsFunc) *ListWatch {
+	client = withTap(client)
 	request := func(options metav1.ListOptions) *rest.Request {
 		if fieldSelector != nil {
 			options.FieldSelector = fieldSelector.String()
@@ -88,6 +98,7 @@ func NewListWatchFromClient(client rest.Interface, resource, namespace string, f
 			VersionedParams(&options, metav1.ParameterCodec)
 	}
 	return &ListWatch{
+		Streaming: true,
 		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			return request(options).Do(ctx).Get()
 		},
@@ -112,7 +123,8 @@ func ListWatchOf[L runtime.Object](client interface {
 		return options
 	}
 	return &ListWatch{
-		items: itemsOf(reflect.TypeFor[L]()),
+		Streaming: true,
+		items:     itemsOf(reflect.TypeFor[L]()),
 		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			list, err := client.List(ctx, apply(options))
 			if err != nil {
@@ -147,6 +159,39 @@ func itemsOf(list reflect.Type) reflect.Type {
 		return nil
 	}
 	return item
+}
+
+// withTap returns a copy of a RESTClient whose transport has the tap; another
+// client as it is.
+func withTap(client rest.Interface) rest.Interface {
+	original, ok := client.(*rest.RESTClient)
+	if !ok || original == nil {
+		return client
+	}
+	tapped := reflect.New(reflect.TypeFor[rest.RESTClient]()) // most of its fields are not ours to name
+	tapped.Elem().Set(reflect.ValueOf(original).Elem())
+	copied := tapped.Interface().(*rest.RESTClient)
+	doer := http.Client{Transport: http.DefaultTransport}
+	if original.Client != nil {
+		doer = *original.Client
+	}
+	if doer.Transport == nil {
+		doer.Transport = http.DefaultTransport
+	}
+	doer.Transport = tap.Wrap(doer.Transport)
+	copied.Client = &doer
+	return copied
+}
+
+// newSource returns the source that a ListerWatcher feeds, and the way that it
+// takes.
+func newSource(lw ListerWatcher, k kind) (feed.Source, *way) {
+	classic := classicSource{lw, k}
+	if known, ok := lw.(*ListWatch); ok && known != nil && known.Streaming && k.goType != nil {
+		way := &way{}
+		return streamSource{classic, way}, way
+	}
+	return classic, &way{why: whyForeign}
 }
 
 // checkSource returns an error if a ListerWatcher cannot feed objects of a kind.

@@ -19,12 +19,12 @@ type Object interface {
 // kind is the one type of objects that a collection has.
 type kind struct {
 	goType reflect.Type            // a pointer type
-	gvk    schema.GroupVersionKind // of unstructured and metadata-only objects; empty: any
+	gvk    schema.GroupVersionKind // of unstructured objects; empty: any
 }
 
 // kindOf returns the kind of T. The example need not be more than a nil pointer
-// where the Go type says everything; an unstructured or metadata-only one may name
-// its apiVersion and kind. Nothing of it is kept.
+// where the Go type says everything; an unstructured one may name its apiVersion
+// and kind. Nothing of it is kept.
 func kindOf[T Object](example T) (kind, error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() == reflect.Interface {
@@ -37,13 +37,12 @@ func kindOf[T Object](example T) (kind, error) {
 	return k, nil
 }
 
-var (
-	unstructuredObject = reflect.TypeFor[runtime.Unstructured]()
-	metadataOnly       = reflect.TypeFor[*metav1.PartialObjectMetadata]()
-)
+// carriesKind tells whether objects of one Go type may be of several kinds. (The
+// metadata of an object is of one: PartialObjectMetadata.)
+func carriesKind(t reflect.Type) bool { return t.Implements(reflect.TypeFor[runtime.Unstructured]()) }
 
-// carriesKind tells whether objects of one Go type may be of several kinds.
-func carriesKind(t reflect.Type) bool { return t == metadataOnly || t.Implements(unstructuredObject) }
+// isMetadata tells whether objects are metadata only.
+func (k kind) isMetadata() bool { return k.goType == reflect.TypeFor[*metav1.PartialObjectMetadata]() }
 
 func (k kind) String() string {
 	if k.gvk.Empty() {

@@ -95,7 +95,8 @@ func NewReflector[T Object](lw ListerWatcher, example T, store ReflectorStore[T]
 	if err != nil {
 		r.invalid = fmt.Errorf("reflector of %s: %w", r.report.name, err)
 	}
-	r.loop = reflector.New(loopConfig(lw, kind, options, &storeSink[T]{store: store, report: r.report.object}, r.report))
+	source, _ := newSource(lw, kind)
+	r.loop = reflector.New(loopConfig(lw, source, options, &storeSink[T]{store: store, report: r.report.object}, r.report))
 	return r
 }
 
@@ -117,9 +118,9 @@ func check[T Object](lw ListerWatcher, example T, options ReflectorOptions) (kin
 	return k, err
 }
 
-func loopConfig(lw ListerWatcher, k kind, options ReflectorOptions, sink feed.Sink, report *reporter) reflector.Config {
+func loopConfig(lw ListerWatcher, source feed.Source, options ReflectorOptions, sink feed.Sink, report *reporter) reflector.Config {
 	return reflector.Config{
-		Source:    classicSource{lw, k},
+		Source:    source,
 		Sink:      sink,
 		WatchList: options.InitialSync == InitialSyncWatchList && knowsWatchList(lw),
 		PageSize:  options.PageSize,

@@ -28,10 +28,20 @@ var _ feed.Source = classicSource{}
 // List makes one list request. A list that is not of the kind throughout is
 // refused whole.
 func (s classicSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
-	list, err := await(ctx, func() (runtime.Object, error) { return s.lw.List(ctx, options) }, nil)
+	list, err := s.request(ctx, options)
 	if err != nil {
 		return metav1.ListMeta{}, err
 	}
+	return s.addAll(list, add)
+}
+
+// request makes a list request.
+func (s classicSource) request(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	return await(ctx, func() (runtime.Object, error) { return s.lw.List(ctx, options) }, nil)
+}
+
+// addAll passes on the items of a list.
+func (s classicSource) addAll(list runtime.Object, add func(feed.Item) error) (metav1.ListMeta, error) {
 	page, err := s.checkList(list)
 	if err != nil {
 		return metav1.ListMeta{}, err
@@ -113,13 +123,24 @@ func (s classicSource) item(obj runtime.Object) (feed.Item, error) {
 
 // Watch makes one watch request.
 func (s classicSource) Watch(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error {
-	stream, err := await(ctx, func() (watch.Interface, error) { return s.lw.Watch(ctx, options) }, stopWatch)
+	stream, err := s.open(ctx, options)
 	if err != nil {
 		return err
 	}
-	if stream == nil {
-		return errors.New("the watch is nil")
+	return s.follow(ctx, stream, events)
+}
+
+// open makes a watch request.
+func (s classicSource) open(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	stream, err := await(ctx, func() (watch.Interface, error) { return s.lw.Watch(ctx, options) }, stopWatch)
+	if err == nil && stream == nil {
+		err = errors.New("the watch is nil")
 	}
+	return stream, err
+}
+
+// follow passes on what a stream says until it ends.
+func (s classicSource) follow(ctx context.Context, stream watch.Interface, events feed.WatchSink) error {
 	defer stopWatch(stream)
 	events.Opened()
 	for {
@@ -142,6 +163,9 @@ func (s classicSource) Watch(ctx context.Context, options metav1.ListOptions, ev
 
 // push passes one event on.
 func (s classicSource) push(event watch.Event, events feed.WatchSink) error {
+	if isNil(event.Object) {
+		return fmt.Errorf("%s event: %w", event.Type, errNilObject)
+	}
 	switch event.Type {
 	case watch.Added, watch.Modified, watch.Deleted:
 		item, err := s.item(event.Object)

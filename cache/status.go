@@ -42,6 +42,10 @@ type Status struct {
 	Objects int
 	// Quarantined is how many objects wait for a state that can be stored.
 	Quarantined int
+	// Streaming: the last answer was cut from the stream (see EnableStreaming).
+	Streaming bool
+	// NotStreaming says why it was not, once there was an answer.
+	NotStreaming string
 	// Lists and Watches are how many such requests were made.
 	Lists, Watches uint64
 	// Handlers are the conditions of the handlers.
@@ -56,7 +60,7 @@ type HandlerStatus struct {
 }
 
 // status collects the condition of an informer.
-func status(name string, in statusSource) Status {
+func status(name string, in statusSource, way *way) Status {
 	loop := in.Reflector().Status()
 	s := Status{
 		Name:            name,
@@ -70,6 +74,7 @@ func status(name string, in statusSource) Status {
 		Lists:           loop.Lists,
 		Watches:         loop.Watches,
 	}
+	s.Streaming, s.NotStreaming = way.get()
 	s.Objects, s.Quarantined = in.Size()
 	for _, h := range in.Handlers() {
 		s.Handlers = append(s.Handlers, HandlerStatus(h))
