@@ -1,0 +1,170 @@
+package harness
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// scripted returns an experiment whose sides give the figures of the script, in
+// turn, and note who was asked.
+func scripted(asked *[]string, goal Goal, sides []string, script map[string][]float64) Experiment {
+	return Experiment{
+		Name: "P0", What: "a script", Metrics: []Metric{{Unit: "ns", Goal: goal}}, Sides: sides,
+		Prepare: func() ([]Measure, error) {
+			var measures []Measure
+			for _, side := range sides {
+				turn := 0
+				measures = append(measures, func() ([]float64, error) {
+					*asked = append(*asked, side)
+					turn++
+					return []float64{script[side][turn-1]}, nil
+				})
+			}
+			return measures, nil
+		},
+	}
+}
+
+func TestRunAlternates(t *testing.T) {
+	var asked []string
+	e := scripted(&asked, Goal{}, []string{"ours", "theirs"}, map[string][]float64{"ours": {3, 1, 2}, "theirs": {30, 10, 20}})
+	result, err := Run(e, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"ours", "theirs", "theirs", "ours", "ours", "theirs"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %v, want %v", asked, want)
+	}
+	if ours, theirs, ratio := result.Median(0, 0), result.Median(0, 1), result.Ratio(0); ours != 2 || theirs != 20 || ratio != 0.1 {
+		t.Errorf("medians %v and %v, ratio %v, want 2, 20, 0.1", ours, theirs, ratio)
+	}
+}
+
+func TestTheirsIsTheFirstOtherSideThatHasTheFigure(t *testing.T) {
+	var asked []string
+	e := scripted(&asked, AtMost(1), []string{"ours", "copies", "tree"}, map[string][]float64{"ours": {3}, "copies": {nan}, "tree": {6}})
+	result, err := Run(e, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if theirs, ratio := result.Theirs(0), result.Ratio(0); theirs != 6 || ratio != 0.5 {
+		t.Errorf("theirs %v, ratio %v, want 6, 0.5", theirs, ratio)
+	}
+}
+
+func TestRunHeedsTheExperimentsRounds(t *testing.T) {
+	var asked []string
+	e := scripted(&asked, Goal{}, []string{"ours"}, map[string][]float64{"ours": {1}})
+	e.Rounds = 1
+	if _, err := Run(e, 5); err != nil || len(asked) != 1 {
+		t.Errorf("measured %d times, error %v, want once", len(asked), err)
+	}
+}
+
+func TestRunReportsWhoFailed(t *testing.T) {
+	cause := errors.New("no luck")
+	fails := func(measures []Measure, err error) Experiment {
+		return Experiment{
+			Name: "P0", What: "a failure", Metrics: make([]Metric, 1), Sides: []string{"ours", "theirs"},
+			Prepare: func() ([]Measure, error) { return measures, err },
+		}
+	}
+	fine := func() ([]float64, error) { return []float64{1}, nil }
+	for name, test := range map[string]struct {
+		experiment Experiment
+		want       string
+		is         error
+	}{
+		"prepare":         {fails(nil, cause), "P0, a failure: no luck", cause},
+		"a side":          {fails([]Measure{fine, func() ([]float64, error) { return nil, cause }}, nil), "P0, a failure: theirs: no luck", cause},
+		"a side missing":  {fails([]Measure{fine}, nil), "P0, a failure: 2 sides, but 1 to measure", nil},
+		"too few figures": {fails([]Measure{func() ([]float64, error) { return nil, nil }, fine}, nil), "P0, a failure: ours: 0 figures for 1 metrics", nil},
+	} {
+		if _, err := Run(test.experiment, 1); err == nil || err.Error() != test.want || test.is != nil && !errors.Is(err, test.is) {
+			t.Errorf("%s: error %q, want %q", name, err, test.want)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, test := range []struct {
+		figures []float64
+		want    float64
+	}{{[]float64{5}, 5}, {[]float64{9, 1, 5}, 5}, {[]float64{1, 9, 3, 5}, 4}} {
+		before := slices.Clone(test.figures)
+		if got := Median(test.figures); got != test.want || !slices.Equal(before, test.figures) {
+			t.Errorf("Median(%v) = %v, want %v and the figures as they were", before, got, test.want)
+		}
+	}
+	if !math.IsNaN(Median(nil)) {
+		t.Error("the median of nothing is a number")
+	}
+}
+
+func TestGoals(t *testing.T) {
+	for _, test := range []struct {
+		goal         Goal
+		ours, theirs float64
+		text, want   string
+	}{
+		{AtLeast(100), 8900, 89, "≥ 100x", "met"},
+		{AtLeast(100), 8899, 89, "≥ 100x", "NOT MET"},
+		{AtLeast(1000), 1, nan, "≥ 1,000x", "NOT MET"},
+		{AtMost(1), 117, 117, "≤ 1x", "met"},
+		{AtMost(0.5), 117, 117, "≤ 0.5x", "NOT MET"},
+		{Within(0.4, "µs"), 0.4, nan, "≤ 0.4 µs", "met"},
+		{Within(0.4, "µs"), 0.41, nan, "≤ 0.4 µs", "NOT MET"},
+		{Goal{}, 1, 1, "–", "–"},
+	} {
+		if got := test.goal.Verdict(test.ours, test.theirs); got != test.want || test.goal.String() != test.text {
+			t.Errorf("%v of %v and %v: %s, want %s: %s", test.goal, test.ours, test.theirs, got, test.text, test.want)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for f, want := range map[float64]string{
+		0.1234: "0.123", 1.234: "1.23", 12.34: "12.3", 123.4: "123", 1234567: "1,234,567", 20: "20", -1234: "-1,234", math.Inf(1): "–",
+	} {
+		if got := number(f); got != want {
+			t.Errorf("number(%v) = %q, want %q", f, got, want)
+		}
+	}
+}
+
+func TestWriteTable(t *testing.T) {
+	var asked []string
+	pair := scripted(&asked, AtMost(1), []string{"ours", "theirs"}, map[string][]float64{"ours": {1, 2, 3}, "theirs": {10, 20, 30}})
+	alone := scripted(&asked, Within(1, "ns"), []string{"ours"}, map[string][]float64{"ours": {7}})
+	alone.Rounds = 1
+	var results []Result
+	for _, e := range []Experiment{pair, alone} {
+		result, err := Run(e, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results = append(results, result)
+	}
+	var out bytes.Buffer
+	if err := WriteTable(&out, results); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.TrimLeft(`
+|     | what     | unit | ours    | theirs     | ratio | goal | not |
+| --- | -------- | ---- | ------- | ---------- | ----- | ---- | --- |
+| P0  | a script | ns   | 2 (1–3) | 20 (10–30) | 0.1x  | ≤ 1x | met |
+
+|     | what     | unit | ours | ratio | goal   |         |
+| --- | -------- | ---- | ---- | ----- | ------ | ------- |
+| P0  | a script | ns   | 7    | –     | ≤ 1 ns | NOT MET |
+
+`, "\n")
+	want = strings.Replace(want, " not ", "     ", 1)
+	if got := out.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

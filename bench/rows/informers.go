@@ -1,0 +1,193 @@
+package rows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	clientcache "k8s.io/client-go/tools/cache"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/store"
+)
+
+// collection is what both informers are given: a list, and one watch.
+type collection struct {
+	list    *corev1.PodList
+	watcher watch.Interface
+}
+
+func newCollection(pods []corev1.Pod, watcher watch.Interface) collection {
+	return collection{&corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: fmt.Sprint(firstVersion)}, Items: pods}, watcher}
+}
+
+// List answers every list.
+func (c collection) List(context.Context, metav1.ListOptions) (runtime.Object, error) {
+	return c.list, nil
+}
+
+// Watch answers the one watch.
+func (c collection) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
+	return c.watcher, nil
+}
+
+// clientGoSource is a collection as client-go takes it. It says that it does not
+// answer WatchList.
+type clientGoSource struct{ *clientcache.ListWatch }
+
+func (clientGoSource) IsWatchListSemanticsUnSupported() bool { return true }
+
+// subject is an informer that is running and synced.
+type subject struct {
+	list func() int // reads all Pods of one namespace, or all there are; how many
+	stop func() error
+}
+
+// start makes one of the informers below of a collection, with onUpdate as its
+// handler.
+type start func(c collection, onUpdate func()) (subject, error)
+
+// syncTimeout is far more than any informer here needs.
+const syncTimeout = time.Minute
+
+// startClientGo runs a SharedIndexInformer. byNamespace says how it is read: as a
+// namespace lister does, or with List.
+func startClientGo(byNamespace bool) start {
+	return func(c collection, onUpdate func()) (subject, error) {
+		source := clientGoSource{&clientcache.ListWatch{ListWithContextFunc: c.List, WatchFuncWithContext: c.Watch}}
+		shared := clientcache.NewSharedIndexInformerWithOptions(source, &corev1.Pod{}, clientcache.SharedIndexInformerOptions{
+			Indexers: clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc},
+		})
+		handled, err := shared.AddEventHandler(clientcache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) { onUpdate() }})
+		if err != nil {
+			return subject{}, err
+		}
+		read := func() int { return len(shared.GetIndexer().List()) }
+		if byNamespace {
+			read = func() (n int) {
+				_ = clientcache.ListAllByNamespace(shared.GetIndexer(), namespaceOf(0), labels.Everything(), func(any) { n++ })
+				return n
+			}
+		}
+		return runUntilSynced(read,
+			func(ctx context.Context) error { shared.RunWithContext(ctx); return nil },
+			func(ctx context.Context) error {
+				if !clientcache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
+					return errors.New("not synced")
+				}
+				return nil
+			})
+	}
+}
+
+// startNewInformer runs cache.NewInformer, which has no indexes, and reads it with
+// List.
+func startNewInformer(c collection, onUpdate func()) (subject, error) {
+	reader, controller := cache.NewInformer(&cache.ListWatch{ListFunc: c.List, WatchFunc: c.Watch}, &corev1.Pod{}, 0,
+		cache.ResourceEventHandlerFuncs[*corev1.Pod]{UpdateFunc: func(_, _ *corev1.Pod) { onUpdate() }})
+	return runUntilSynced(func() int { return len(reader.List()) }, controller.Run, controller.WaitForSync)
+}
+
+// startEngine runs internal/informer, the engine under every informer of ours,
+// with an index by namespace, and reads it by that index.
+func startEngine(c collection, onUpdate func()) (subject, error) {
+	engine := newEngine[*corev1.Pod](watchSource{c})
+	engine.AddHandler("bench", func(e informer.Event[*corev1.Pod]) {
+		if e.Type == informer.Update {
+			onUpdate()
+		}
+	}, 0)
+	read := func() (n int) {
+		pods, _ := engine.Store().Snapshot().ByIndex(cache.NamespaceIndex, namespaceOf(0))
+		for range pods {
+			n++
+		}
+		return n
+	}
+	return runUntilSynced(read, engine.Run, engine.WaitForSync)
+}
+
+// newEngine returns the engine as cache configures it, with an index by namespace.
+func newEngine[T cache.Object](source feed.Source) *informer.Informer[T] {
+	config := informer.Config[T]{
+		Name: "bench",
+		Store: store.Config[T]{
+			Key:      cache.MetaNamespaceKeyFunc[T],
+			ItemKeys: true,
+			Identity: func(object T) (string, string) { return string(object.GetUID()), object.GetResourceVersion() },
+			Decode:   func(item feed.Item) (T, error) { return item.Object.(T), nil },
+			Indexers: map[string]store.IndexFunc[T]{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc[T]},
+			Report:   func(key string, err error) { panic(fmt.Sprintf("%s: %v", key, err)) },
+		},
+	}
+	config.Reflector.Source = source
+	config.Reflector.Report = func(_ context.Context, err error) { panic(err) }
+	return informer.New(config)
+}
+
+// runUntilSynced starts an informer and waits for its first full state.
+func runUntilSynced(read func() int, run, waitForSync func(context.Context) error) (subject, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() { stopped <- run(ctx) }()
+	stop := func() error {
+		cancel()
+		return <-stopped
+	}
+	syncing, done := context.WithTimeout(ctx, syncTimeout)
+	defer done()
+	if err := waitForSync(syncing); err != nil {
+		return subject{}, errors.Join(fmt.Errorf("wait for sync: %w", err), stop())
+	}
+	return subject{list: read, stop: stop}, nil
+}
+
+// watchSource feeds the engine from a collection as cache does from any
+// ListerWatcher.
+type watchSource struct{ collection }
+
+var _ feed.Source = watchSource{}
+
+// List passes on a copy of each Pod: what stays in the store must not keep the
+// list.
+func (s watchSource) List(_ context.Context, _ metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
+	for i := range s.list.Items {
+		if err := add(itemOf(new(s.list.Items[i]))); err != nil {
+			return metav1.ListMeta{}, err
+		}
+	}
+	return s.list.ListMeta, nil
+}
+
+// Watch passes on the watch's events, all of which are updates.
+func (s watchSource) Watch(ctx context.Context, _ metav1.ListOptions, events feed.WatchSink) error {
+	events.Opened()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case event := <-s.watcher.ResultChan():
+			if err := events.Event(event.Type, itemOf(event.Object.(cache.Object))); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// itemOf makes an item of an object, as a source does.
+func itemOf(object cache.Object) feed.Item {
+	return feed.Item{
+		Key:             object.GetNamespace() + "/" + object.GetName(),
+		UID:             string(object.GetUID()),
+		ResourceVersion: object.GetResourceVersion(),
+		Object:          object,
+	}
+}
