@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"sync"
@@ -210,17 +211,15 @@ func TestFollowersSeeEachChangeOnce(t *testing.T) {
 	for range 10 { // some before, some during, from other goroutines than the writer's
 		follow()
 	}
-	more := make(chan struct{}, 20)
+	followed := make(chan struct{})
 	group.Go(func() {
-		for range more {
+		for range 20 {
 			follow()
 		}
+		close(followed)
 	})
-	for range cap(more) {
-		more <- struct{}{}
-	}
 	r.churn(t)
-	close(more)
+	<-followed
 	r.log.Close()
 	group.Wait()
 }
@@ -228,16 +227,17 @@ func TestFollowersSeeEachChangeOnce(t *testing.T) {
 // The first event after a snapshot is the one that the snapshot does not show.
 func TestNothingComesBetweenSnapshotAndCursor(t *testing.T) {
 	r := newRig()
+	ctx, cancel := context.WithCancel(t.Context())
 	beside(func() {
 		for i := range 20_000 {
 			if err := r.Put(obj(fmt.Sprintf("a/1@%d", i+1))); err != nil {
 				t.Error(err)
 			}
 		}
-		r.log.Close()
+		cancel()
 	}, func() {
 		snapshot, cursor := r.Follow()
-		batch, err := cursor.Next(t.Context())
+		batch, err := cursor.Next(ctx)
 		if err != nil || snapshot.ResourceVersion() == "" {
 			return // at the end, or before the beginning
 		}
