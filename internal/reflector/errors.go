@@ -2,7 +2,9 @@ package reflector
 
 import (
 	"errors"
+	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -26,9 +28,6 @@ var (
 	// ErrQuarantined: objects wait for a state that can be stored.
 	ErrQuarantined = errors.New("some objects could not be stored")
 )
-
-// maxRetryAfter caps what a server may ask for.
-const maxRetryAfter = 5 * time.Minute
 
 // retryAfter returns how long the server asked to wait, zero if it did not.
 func retryAfter(err error) time.Duration {
@@ -67,8 +66,16 @@ func isServerError(err error) bool {
 	return errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError
 }
 
+// isUnknown tells whether the server does not understand a request, and never will.
+func isUnknown(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsMethodNotSupported(err) || apierrors.IsNotAcceptable(err)
+}
+
 // isUnreachable tells whether the connection failed, not the request.
 func isUnreachable(err error) bool {
-	return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
+	var request *url.Error // whatever net/http could not get an answer to: no such host, no trust
+	var operation *net.OpError
+	return errors.As(err, &request) || errors.As(err, &operation) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
 		utilnet.IsTimeout(err) || utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, ErrSilent)
 }

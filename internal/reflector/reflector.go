@@ -34,27 +34,19 @@ const (
 	// DefaultPageSize is the limit that the API's own clients ask for.
 	DefaultPageSize = 500
 
-	// backoffReset is how long attempts must have gone well for the next failure
-	// to be treated as a first one.
-	backoffReset = 2 * time.Minute
 	// minWatchTimeout is the shortest time asked of the server for a watch; the
 	// longest is twice that. They are drawn at random, so that the watches of
 	// many clients do not end together.
 	minWatchTimeout = 5 * time.Minute
 )
 
-// DefaultBackoff waits 0.8 s to 30 s between attempts.
-func DefaultBackoff() wait.Backoff {
-	return wait.Backoff{Duration: 800 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 20 * time.Second}
-}
-
 // Reflector keeps a sink equal to a collection. Run and ListAndWatch are for one
 // goroutine at a time; the rest may be called from any.
 type Reflector struct {
-	config Config
-	clock  clock.Clock
-	delay  wait.DelayFunc
-	status status
+	config  Config
+	clock   clock.Clock
+	backoff *backoff
+	status  status
 
 	synced      chan struct{}     // closed when the first state is committed
 	proofs      atomic.Uint64     // answers of the server, for the watchdog to see that there are some
@@ -77,10 +69,10 @@ func New(config Config) *Reflector {
 		config.Report = func(context.Context, error) {}
 	}
 	return &Reflector{
-		config: config,
-		clock:  config.Clock,
-		delay:  config.Backoff.DelayWithReset(config.Clock, backoffReset),
-		synced: make(chan struct{}),
+		config:  config,
+		clock:   config.Clock,
+		backoff: newBackoff(config.Backoff, config.Clock),
+		synced:  make(chan struct{}),
 	}
 }
 
@@ -94,7 +86,9 @@ func (r *Reflector) Run(ctx context.Context) error {
 			break
 		}
 		r.failed(ctx, err)
-		r.pause(ctx, err)
+		if r.pause(ctx, err) != nil {
+			break
+		}
 	}
 	return nil
 }
@@ -124,25 +118,23 @@ func (r *Reflector) failed(ctx context.Context, err error) {
 }
 
 // pause waits before the next attempt, after err or nil: as long as the backoff
-// says and no less than the server does.
-func (r *Reflector) pause(ctx context.Context, err error) {
-	delay := r.delay()
-	if asked := retryAfter(err); asked > delay {
-		delay = asked
-	}
-	r.sleep(ctx, delay)
+// says and no less than the server does. It returns ctx's error if that has ended.
+func (r *Reflector) pause(ctx context.Context, err error) error {
+	return r.sleep(ctx, r.backoff.next(err))
 }
 
-func (r *Reflector) sleep(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
+// sleep waits, and returns ctx's error if that has ended: nothing may be asked of
+// the server then.
+func (r *Reflector) sleep(ctx context.Context, d time.Duration) error {
+	if d > 0 {
+		timer := r.clock.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C():
+		case <-ctx.Done():
+		}
 	}
-	timer := r.clock.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C():
-	case <-ctx.Done():
-	}
+	return ctx.Err()
 }
 
 // committed books a state that the sink now holds.
@@ -150,6 +142,7 @@ func (r *Reflector) committed(resourceVersion string) {
 	r.consistent, r.resumes = false, false
 	r.status.reached(resourceVersion, r.clock.Now())
 	r.status.succeeded()
+	r.backoff.well()
 	select {
 	case <-r.synced:
 	default:

@@ -50,7 +50,7 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) end
 		*options.SendInitialEvents = true
 		options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
 	}
-	r.status.opening()
+	r.status.watched()
 	watched, stop := r.guardWatch(ctx, s, timeout+watchMargin)
 	r.resumes = true
 	err := r.config.Source.Watch(watched, options, s)
@@ -71,20 +71,17 @@ func (s *session) Opened() {
 	s.r.proofs.Add(1)
 	if s.initial == nil {
 		s.r.status.watching()
+		s.r.backoff.well()
 	}
 }
 
 // Event applies one event.
 func (s *session) Event(eventType watch.EventType, item feed.Item) error {
-	s.r.proofs.Add(1)
 	if s.initial != nil {
-		if eventType == watch.Deleted {
-			s.initial.Remove(item)
-		} else {
-			s.initial.Add(item)
-		}
+		s.addInitial(eventType, item)
 		return nil
 	}
+	s.r.proofs.Add(1)
 	seen := s.r.version()
 	order, err := resourceversion.CompareResourceVersion(item.ResourceVersion, seen)
 	if err != nil {
@@ -96,6 +93,20 @@ func (s *session) Event(eventType watch.EventType, item feed.Item) error {
 	s.r.config.Sink.Apply(eventType, item)
 	s.reached(item.ResourceVersion)
 	return nil
+}
+
+// addInitial takes an event into the initial state. Only additions are progress
+// towards its end: a server that does not know WatchList sends changes, and
+// bookmarks, without ever getting there.
+func (s *session) addInitial(eventType watch.EventType, item feed.Item) {
+	switch eventType {
+	case watch.Deleted:
+		s.initial.Remove(item)
+		return
+	case watch.Added:
+		s.r.proofs.Add(1)
+	}
+	s.initial.Add(item)
 }
 
 // incomparable handles an event whose version, or the one reached, is not a
@@ -134,16 +145,21 @@ func (s *session) replayed(eventType watch.EventType, item feed.Item, seen strin
 
 // Bookmark moves the version, or ends the initial state.
 func (s *session) Bookmark(version string, initialEventsEnd bool) error {
-	s.r.proofs.Add(1)
-	s.bookmarks.came(s.r.clock.Now())
 	if s.initial != nil {
 		if initialEventsEnd && wellFormed(version) {
 			return s.commit(version)
 		}
 		return nil
 	}
+	s.r.proofs.Add(1)
+	s.bookmarks.came(s.r.clock.Now())
 	seen := s.r.version()
-	if version == "" || version == seen {
+	switch version {
+	case "":
+		s.reached("")
+		return nil
+	case seen:
+		s.r.status.proven(s.r.clock.Now())
 		s.reached("")
 		return nil
 	}
@@ -163,6 +179,7 @@ func (s *session) commit(version string) error {
 	if err := s.r.commitList(s.initial, version, consistent); err != nil {
 		return err
 	}
+	s.r.proofs.Add(1)
 	s.initial, s.moved = nil, true
 	s.ready.Store(true)
 	s.r.status.watching()

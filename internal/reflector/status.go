@@ -25,13 +25,14 @@ type Status struct {
 	Attempts        int       // failed in a row
 	ResourceVersion string    // reached
 	Fresh           time.Time // the last proof that the sink was up to date: an event, bookmark or list
-	Lists, Watches  uint64    // requests made
+	Lists, Watches  uint64    // requests made; each page is one, a WatchList is a watch
 }
 
 // status is the Status under a lock.
 type status struct {
-	mu  sync.Mutex // guards now; held for a few assignments only
-	now Status
+	mu     sync.Mutex // guards what follows; held for a few assignments only
+	now    Status
+	proved time.Time // when the server was last known to be no older than ResourceVersion
 }
 
 // Status returns the reflector's condition.
@@ -55,16 +56,23 @@ func (r *Reflector) version() string {
 	return r.status.now.ResourceVersion
 }
 
+// listing says that a whole state is being got.
 func (s *status) listing() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now.Lists++
 	if s.now.Err == nil {
 		s.now.Phase = Listing
 	}
 }
 
-func (s *status) opening() {
+// listed and watched count requests.
+func (s *status) listed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now.Lists++
+}
+
+func (s *status) watched() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now.Watches++
@@ -76,9 +84,23 @@ func (s *status) reached(resourceVersion string, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if resourceVersion != "" {
-		s.now.ResourceVersion = resourceVersion
+		s.now.ResourceVersion, s.proved = resourceVersion, at
 	}
 	s.now.Fresh = at
+}
+
+// proven notes that the server is known to be no older than the version reached.
+func (s *status) proven(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.proved = at
+}
+
+// unproven tells whether that has not been known for a time.
+func (s *status) unproven(at time.Time, since time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return at.Sub(s.proved) >= since
 }
 
 func (s *status) watching() {

@@ -31,14 +31,16 @@ type end struct {
 	lived  time.Duration
 }
 
+// errNoResume: the watch ended, and its collection has no versions.
+var errNoResume = fmt.Errorf("the watch ended: %w to resume it from", ErrNoVersion)
+
 // watch follows the collection from the version reached, one watch request
 // after the other, until that cannot go on; it returns why. first, if not nil,
 // is a request that has ended already.
 func (r *Reflector) watch(ctx context.Context, first *end) error {
 	var short, failures int // in a row, at one version
-	for {
-		last := first
-		if first = nil; last == nil {
+	for last := first; ; last = nil {
+		if last == nil {
 			ended := r.watchOnce(ctx, nil)
 			last = &ended
 		}
@@ -59,30 +61,44 @@ func (r *Reflector) watch(ctx context.Context, first *end) error {
 			return last.err
 		}
 		r.failed(ctx, last.err)
-		r.pause(ctx, last.err)
+		if err := r.pause(ctx, last.err); err != nil {
+			return err
+		}
 	}
 }
 
-// closed handles a watch that the server ended in order. An error means that
-// the collection must be listed anew.
+// closed handles a watch that the server ended in order, and waits before the
+// next. An error means that there is to be none: the collection must be listed
+// anew, or ctx has ended.
 func (r *Reflector) closed(ctx context.Context, last end, short *int) error {
 	r.status.succeeded()
 	if n := r.config.Sink.Quarantined(); r.quarantine.due(n) {
 		return fmt.Errorf("%w (%d); listing them again", ErrQuarantined, n)
 	}
 	switch {
+	case !r.canResume():
+		return errNoResume
 	case last.moved:
-		r.sleep(ctx, busyInterval-last.lived)
 	case last.lived < shortWatch:
 		if *short++; *short == maxShortWatches {
 			return ErrShortWatches
 		}
-		r.pause(ctx, nil)
+		return r.pause(ctx, nil)
 	default:
 		*short = 0
-		r.sleep(ctx, busyInterval-last.lived)
+		if err := r.probeIfUnproven(ctx); err != nil {
+			return err
+		}
 	}
-	return nil
+	return r.sleep(ctx, busyInterval-last.lived)
+}
+
+// canResume tells whether a watch at the version reached brings everything since.
+// One at "" or "0" begins with the objects that there are, and says nothing of
+// those deleted meanwhile.
+func (r *Reflector) canResume() bool {
+	version := r.version()
+	return version != "" && version != "0"
 }
 
 // mustRelist tells whether a watch that failed cannot be resumed: its version is
@@ -91,7 +107,7 @@ func (r *Reflector) closed(ctx context.Context, last end, short *int) error {
 // was, and gets no lists on top.
 func (r *Reflector) mustRelist(err error, failures int) bool {
 	switch {
-	case isGone(err):
+	case isGone(err), !r.canResume():
 		return true
 	case errors.Is(err, ErrWentBack):
 		r.consistent = true

@@ -22,6 +22,11 @@ const (
 	// bookmarkSilence is how long a watch may be silent whose server has sent
 	// bookmarks regularly; the API server's come every minute.
 	bookmarkSilence = 3 * time.Minute
+	// probeInterval is how long a server that says nothing is believed not to have
+	// gone back.
+	probeInterval = 2 * time.Minute
+	// probeSilence is how long a probe may take.
+	probeSilence = 30 * time.Second
 )
 
 // watchdog returns a context that ends with ErrSilent once r.proofs has stood
@@ -44,7 +49,7 @@ func (r *Reflector) guardWatch(ctx context.Context, s *session, most time.Durati
 	}
 	ask := r.resumes && s.initial == nil && wellFormed(s.from)
 	return r.guard(ctx, silence, func(ctx context.Context) error {
-		if !ask {
+		if !ask || !r.status.unproven(r.clock.Now(), probeInterval) {
 			return nil
 		}
 		ask = false
@@ -56,14 +61,32 @@ func (r *Reflector) guardWatch(ctx context.Context, s *session, most time.Durati
 // than the one seen. A server that does not answer proves nothing.
 func (r *Reflector) probe(ctx context.Context) error {
 	seen := r.version()
-	page, err := r.config.Source.List(ctx, metav1.ListOptions{Limit: 1}, func(feed.Item) error { return nil })
+	page, err := r.page(ctx, metav1.ListOptions{Limit: 1}, func(feed.Item) error { return nil })
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // as said above
 	}
-	if order, err := resourceversion.CompareResourceVersion(page.ResourceVersion, seen); err == nil && order < 0 {
+	order, err := resourceversion.CompareResourceVersion(page.ResourceVersion, seen)
+	switch {
+	case err != nil:
+	case order < 0:
 		return fmt.Errorf("%w: %s, after %s", ErrWentBack, page.ResourceVersion, seen)
+	default:
+		r.status.proven(r.clock.Now())
 	}
 	return nil
+}
+
+// probeIfUnproven probes between watches: those that a proxy cuts before the
+// watchdog asks would never find out.
+func (r *Reflector) probeIfUnproven(ctx context.Context) error {
+	if !wellFormed(r.version()) || !r.status.unproven(r.clock.Now(), probeInterval) {
+		return nil
+	}
+	watched, stop := r.watchdog(ctx, probeSilence)
+	err := r.probe(watched)
+	stop()
+	r.consistent = r.consistent || err != nil
+	return err
 }
 
 // guard returns a context that ends with ErrSilent once r.proofs has stood still

@@ -14,10 +14,12 @@ const maxWatchLists = 2
 
 // watchList gets the initial state by a watch and follows on in the same stream.
 // It returns how the stream ended once it brought the whole state; nil if the
-// collection must be listed instead, because the source does not know WatchList
-// or never comes to its end; or an end with the error that both would meet.
+// collection must be listed instead, because the source does not know WatchList,
+// never comes to its end, or fails, in which case a list may fare better; or an
+// end with ctx's error.
 func (r *Reflector) watchList(ctx context.Context) *end {
-	for try := 1; ; try++ {
+	early := 0
+	for {
 		r.status.listing()
 		last := r.watchOnce(ctx, r.config.Sink.Begin())
 		switch {
@@ -25,18 +27,24 @@ func (r *Reflector) watchList(ctx context.Context) *end {
 			return &last
 		case ctx.Err() != nil:
 			return &end{err: ctx.Err()}
-		case apierrors.IsTooManyRequests(last.err):
-			// The server knows WatchList and is busy.
-		case last.err != nil && !errors.Is(last.err, ErrSilent) && !isUnreachable(last.err):
-			// It does not take the request. A list may fare better, at once.
+		case apierrors.IsTooManyRequests(last.err): // it knows WatchList and is busy
+		case errors.Is(last.err, ErrSilent):
+			early = maxWatchLists
+		case last.err == nil:
+			early++
+		default:
+			r.noWatchList = isUnknown(last.err)
 			return nil
-		case try == maxWatchLists || errors.Is(last.err, ErrSilent):
+		}
+		if early >= maxWatchLists {
 			r.noWatchList = true
 			r.failed(ctx, fmt.Errorf("WatchList brought no end of the initial state (%w); listing instead", cause(last)))
 			return nil
 		}
 		r.failed(ctx, fmt.Errorf("WatchList: %w", cause(last)))
-		r.pause(ctx, last.err)
+		if err := r.pause(ctx, last.err); err != nil {
+			return &end{err: err}
+		}
 	}
 }
 

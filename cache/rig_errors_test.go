@@ -1,0 +1,15 @@
+package cache_test
+
+import (
+	"errors"
+	"net/url"
+	"syscall"
+)
+
+// Errors of the connection as net/http returns them.
+const (
+	errConnectionRefused = syscall.ECONNREFUSED
+	errConnectionReset   = syscall.ECONNRESET
+)
+
+var urlError = url.Error{Op: "Get", URL: "https://server/api/v1/pods", Err: errors.New("dial tcp: lookup server: no such host")}
