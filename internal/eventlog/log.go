@@ -75,6 +75,9 @@ func (l *Log[E]) fill(write func(*cell[E])) {
 	write(filled)
 	filled.end = l.appended.Load() + uint64(len(filled.batch))
 	next := &cell[E]{closed: filled.closed}
+	if next.closed { // a cursor made from now on is at the end at once
+		next.next.Store(next)
+	}
 	l.appended.Store(filled.end)
 	l.tail.Store(next)
 	filled.next.Store(next)

@@ -101,6 +101,15 @@ func TestClosedLogIsReadToItsEndFirst(t *testing.T) {
 	log.AppendOne(2)
 }
 
+func TestCursorOfAClosedLog(t *testing.T) {
+	log := New[int]()
+	log.AppendOne(1)
+	log.Close()
+	if _, err := log.Cursor().Next(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Errorf("Next() error = %v, want ErrClosed", err)
+	}
+}
+
 // TestAgainstAList compares cursors made at random moments with a plain list.
 func TestAgainstAList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
