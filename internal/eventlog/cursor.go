@@ -26,7 +26,7 @@ func (c *Cursor[E]) Next(ctx context.Context) ([]E, error) {
 		if batch, ok := c.TryNext(); ok {
 			return batch, nil
 		}
-		if c.at.next.Load() != nil && c.at.closed { // closed may be read once next is published
+		if c.at.next.Load() == c.at {
 			return nil, ErrClosed
 		}
 		select {
@@ -45,12 +45,13 @@ func (c *Cursor[E]) Ready() <-chan struct{} { return c.at.ready() }
 func (c *Cursor[E]) TryNext() ([]E, bool) {
 	cell := c.at
 	next := cell.next.Load()
-	if next == nil || cell.closed {
+	if next == nil || next == cell { // nothing yet, or never again
+
 		return nil, false
 	}
 	c.at = next
 	c.read.Store(cell.end)
-	return cell.batch, true
+	return cell.batch(), true
 }
 
 // Position returns how many events of the log come before the next one to read.

@@ -9,15 +9,14 @@ type Log[E any] struct {
 	appended atomic.Uint64           // events appended since New
 }
 
-// cell holds one batch. batch and end are written once, before next is
-// published.
+// cell holds one batch: many or, where that is nil, single. All but asleep is
+// written once, before next is published.
 type cell[E any] struct {
-	next   atomic.Pointer[cell[E]]       // nil while this cell is the empty tail
-	asleep atomic.Pointer[chan struct{}] // closed when this cell is filled; made by the first reader that has to wait
-	batch  []E
-	single [1]E   // the storage of a batch of one: such a batch costs one allocation
+	next   atomic.Pointer[cell[E]]       // nil while this cell is the empty tail; itself once the log is closed here
+	asleep atomic.Pointer[chan struct{}] // closed when next is there; made by the first reader that has to wait
+	many   *[]E
+	single [1]E   // a batch of one costs one allocation
 	end    uint64 // how many events the log held up to and including this batch
-	closed bool   // the last cell of a closed log
 }
 
 // New returns an empty log.
@@ -31,26 +30,27 @@ func New[E any]() *Log[E] {
 // log keeps the slice: the caller must not touch it afterwards. An empty batch
 // is not appended. Appending to a closed log panics.
 func (l *Log[E]) Append(events []E) {
-	if len(events) == 0 {
-		return
+	if len(events) > 0 {
+		filled := l.empty()
+		filled.many = &events
+		l.publish(filled, len(events))
 	}
-	l.fill(func(c *cell[E]) { c.batch = events })
 }
 
 // AppendOne is Append for a batch of a single event, without a slice to
 // allocate.
 func (l *Log[E]) AppendOne(event E) {
-	l.fill(func(c *cell[E]) {
-		c.single[0] = event
-		c.batch = c.single[:]
-	})
+	filled := l.empty()
+	filled.single[0] = event
+	l.publish(filled, 1)
 }
 
 // Close ends the log: cursors that have read everything get ErrClosed. Closing
 // twice is harmless.
 func (l *Log[E]) Close() {
-	if !l.tail.Load().closed {
-		l.fill(func(c *cell[E]) { c.closed = true })
+	last := l.tail.Load()
+	if last.next.CompareAndSwap(nil, last) {
+		last.wake()
 	}
 }
 
@@ -65,23 +65,35 @@ func (l *Log[E]) Cursor() *Cursor[E] {
 	return c
 }
 
-// fill writes the tail cell, publishes it and wakes who waits for it, in that
-// order.
-func (l *Log[E]) fill(write func(*cell[E])) {
-	filled := l.tail.Load()
-	if filled.closed {
+// empty returns the cell to fill.
+func (l *Log[E]) empty() *cell[E] {
+	tail := l.tail.Load()
+	if tail.next.Load() != nil {
 		panic("eventlog: append to a closed log")
 	}
-	write(filled)
-	filled.end = l.appended.Load() + uint64(len(filled.batch))
-	next := &cell[E]{closed: filled.closed}
-	if next.closed { // a cursor made from now on is at the end at once
-		next.next.Store(next)
-	}
+	return tail
+}
+
+// publish shows a filled cell of n events to the readers, and wakes those who
+// wait for it, in that order.
+func (l *Log[E]) publish(filled *cell[E], n int) {
+	filled.end = l.appended.Load() + uint64(n)
+	next := &cell[E]{}
 	l.appended.Store(filled.end)
 	l.tail.Store(next)
 	filled.next.Store(next)
-	if asleep := filled.asleep.Load(); asleep != nil {
+	filled.wake()
+}
+
+func (c *cell[E]) wake() {
+	if asleep := c.asleep.Load(); asleep != nil {
 		close(*asleep)
 	}
+}
+
+func (c *cell[E]) batch() []E {
+	if c.many != nil {
+		return *c.many
+	}
+	return c.single[:]
 }
