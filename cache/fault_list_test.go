@@ -20,6 +20,7 @@ import (
 // an update of a to be found by it.
 func relist(r *rig) {
 	r.expectSynced()
+	pass(time.Minute) // so that the watch is not taken for one that ends at once
 	r.FaultWatches(1, fake.Fault{Err: fake.Expired()})
 	r.CloseWatches()
 	r.Update(pod("a")) // 5

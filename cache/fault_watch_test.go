@@ -259,7 +259,7 @@ func TestQuietIsNoFault(t *testing.T) {
 				t.Fatalf("a quiet collection was listed with %+v", request.Options)
 			}
 		}
-		if n := len(r.Requests()); n > 12*12*2+2 {
+		if n := len(r.Requests()); n > 12*12*2+2 { // a watch lasts five minutes and more
 			t.Errorf("%d requests in twelve quiet hours", n)
 		}
 	})

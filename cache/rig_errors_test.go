@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/url"
 	"syscall"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Errors of the connection as net/http returns them.
@@ -13,3 +15,5 @@ const (
 )
 
 var urlError = url.Error{Op: "Get", URL: "https://server/api/v1/pods", Err: errors.New("dial tcp: lookup server: no such host")}
+
+var podResource = schema.GroupResource{Resource: "pods"}

@@ -173,10 +173,18 @@ func (r *rig) checkStop() {
 // stored describes the store's content.
 func (r *rig) stored() string { return describe(r.store.List()) }
 
+// byTheTest is the mark of requests that are not the informer's.
+const byTheTest = "metadata.name!=the-test-asks"
+
+// Requests returns the informer's requests.
+func (r *rig) Requests() []fake.Request {
+	return slices.DeleteFunc(r.ListerWatcher.Requests(), func(q fake.Request) bool { return q.Options.FieldSelector == byTheTest })
+}
+
 // served describes the server's content.
 func (r *rig) served() string {
 	r.t.Helper()
-	list, err := r.List(context.Background(), metav1.ListOptions{})
+	list, err := r.List(context.Background(), metav1.ListOptions{FieldSelector: byTheTest})
 	if err != nil {
 		r.t.Fatal(err)
 	}

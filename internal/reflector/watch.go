@@ -16,11 +16,11 @@ const (
 	// maxFailures is how often a watch is tried again at one version after the
 	// server failed to serve it, before the collection is listed anew.
 	maxFailures = 5
-	// busyInterval is the time between the beginnings of two watches of which
-	// the first brought news and was ended by the server. Some servers end
-	// watches after seconds (jupyterhub/kubespawner#920): that must cost neither
-	// them a storm of requests nor us our freshness.
-	busyInterval = 5 * time.Second
+	// busyInterval is the least time between the beginnings of two watches of
+	// which the first was ended by the server in order. Some servers end watches
+	// after seconds (jupyterhub/kubespawner#920): that must cost neither them a
+	// storm of requests nor us our freshness.
+	busyInterval = 6 * time.Second
 )
 
 // end is how a watch request ended.
@@ -83,10 +83,10 @@ func (r *Reflector) closed(ctx context.Context, last end, short *int) error {
 		if *short++; *short == maxShortWatches {
 			return ErrShortWatches
 		}
-		return r.pause(ctx, nil)
+		return r.sleep(ctx, max(r.backoff.next(nil), busyInterval))
 	default:
 		*short = 0
-		if err := r.probeIfUnproven(ctx); err != nil {
+		if err := r.probeAfter(ctx, last); err != nil {
 			return err
 		}
 	}

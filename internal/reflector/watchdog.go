@@ -76,10 +76,10 @@ func (r *Reflector) probe(ctx context.Context) error {
 	return nil
 }
 
-// probeIfUnproven probes between watches: those that a proxy cuts before the
-// watchdog asks would never find out.
-func (r *Reflector) probeIfUnproven(ctx context.Context) error {
-	if !wellFormed(r.version()) || !r.status.unproven(r.clock.Now(), probeInterval) {
+// probeAfter probes after a watch that a proxy, say, has cut before the watchdog
+// could: a row of such watches would never find out.
+func (r *Reflector) probeAfter(ctx context.Context, last end) error {
+	if last.lived >= minWatchTimeout || !wellFormed(r.version()) || !r.status.unproven(r.clock.Now(), probeInterval) {
 		return nil
 	}
 	watched, stop := r.watchdog(ctx, probeSilence)

@@ -1,0 +1,167 @@
+package cache_test
+
+import (
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+// Whatever goes wrong, and for however long, a server in trouble gets no more than
+// twelve requests and four lists a minute from one informer, and the informer is
+// there again soon after the trouble is over (T8, T9, W9, W14, W15; I11, I16).
+func TestStorms(t *testing.T) {
+	lists := func(err error) func(*rig) {
+		return func(r *rig) { r.FaultLists(-1, fake.Fault{Err: err}) }
+	}
+	watches := func(err error) func(*rig) {
+		return func(r *rig) { r.FaultWatches(-1, fake.Fault{Err: err}) }
+	}
+	everything := func(err error) func(*rig) {
+		return func(r *rig) { lists(err)(r); watches(err)(r) }
+	}
+	unavailable := apierrors.NewServiceUnavailable("starting")
+	for name, storm := range map[string]func(r *rig){
+		"500 to everything":  everything(fake.InternalError()),
+		"503 to everything":  everything(unavailable),
+		"503 to lists":       lists(unavailable),
+		"500 to watches":     watches(fake.InternalError()),
+		"503 to watches":     watches(unavailable),
+		"429 to everything":  everything(fake.TooManyRequests(0)),
+		"refused":            everything(errConnectionRefused),
+		"410 to everything":  everything(fake.Expired()),
+		"410 to watches":     watches(fake.Expired()),
+		"410 to lists":       lists(fake.Expired()),
+		"too large to lists": lists(fake.TooLargeResourceVersion()),
+		"too large to all":   everything(fake.TooLargeResourceVersion()),
+		"403 to everything":  everything(fake.Forbidden()),
+		"404 to everything":  everything(apierrors.NewNotFound(podResource, "")),
+		"410 in each stream": func(r *rig) {
+			r.FaultWatches(-1, fake.Fault{CloseAfter: 1, EditEvent: func(watch.Event) []watch.Event {
+				return []watch.Event{fake.ErrorEvent(fake.Expired())}
+			}})
+		},
+		"watches closed at once":  func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseAfter: -1}) },
+		"watches closed after ms": func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseIn: time.Millisecond}) },
+		"watches closed after 2s": func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseIn: 2 * time.Second}) },
+		"one event, then close":   func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseAfter: 1}) },
+		"one bookmark, then close": func(r *rig) {
+			r.BookmarkEvery(time.Millisecond)
+			r.FaultWatches(-1, fake.Fault{CloseAfter: 1})
+		},
+		"lists without version": func(r *rig) {
+			r.FaultLists(-1, fake.Fault{EditList: func(runtime.Object) runtime.Object { return &metav1.Table{} }})
+			r.FaultWatches(-1, fake.Fault{Err: fake.Expired()})
+		},
+		"nonsense in each stream": func(r *rig) {
+			r.FaultWatches(-1, fake.Fault{EditEvent: func(watch.Event) []watch.Event {
+				return []watch.Event{{Type: watch.Added, Object: pod("")}}
+			}})
+		},
+	} {
+		for _, synced := range []bool{true, false} {
+			t.Run(name+map[bool]string{true: " once synced", false: " from the beginning"}[synced], func(t *testing.T) {
+				begin := func(r *rig) {
+					storm(r)
+					go func() { // so that there is something to be told of
+						for range 3600 {
+							pass(time.Second)
+							r.Update(pod("a"))
+						}
+					}()
+				}
+				test := func(r *rig) {
+					if synced {
+						r.expectSynced()
+						begin(r)
+						r.CloseWatches()
+					}
+					began := time.Now()
+					pass(time.Hour + time.Minute)
+					r.expectRates(began.Add(time.Minute))
+					r.ClearFaults()
+					r.CloseWatches()
+					pass(time.Minute)
+					r.expectStored(r.served())
+					if status := r.controller.Status(); status.Err != nil || status.Phase != cache.PhaseWatching || !status.Synced {
+						t.Errorf("status a minute after the storm: %+v", status)
+					}
+				}
+				if synced {
+					inBubble(t, test)
+				} else {
+					inBubble(t, test, begin)
+				}
+			})
+		}
+	}
+}
+
+// A server that ends every watch after an event does not cost freshness: what
+// happens is known within seconds (W15).
+func TestWatchesOfOneEventStayFresh(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.expectSynced()
+		for range 100 {
+			r.Update(pod("a"))
+			r.Update(pod("b"))
+			pass(12 * time.Second)
+			r.expectStored(r.served())
+		}
+		if lists := r.controller.Status().Lists; lists != 1 {
+			t.Errorf("%d lists", lists)
+		}
+		r.expectNoError()
+	}, func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseAfter: 1}) })
+}
+
+// Watches that end at once, and say nothing, bring the version in doubt (T3): a
+// server that has forgotten it may just hang up.
+func TestShortWatchesLeadToARelist(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.expectSynced()
+		r.FaultWatches(3, fake.Fault{CloseAfter: -1})
+		pass(2 * time.Second)
+		r.CloseWatches()
+		pass(time.Minute)
+		r.expectRequests(0, "list@0 watch@4 watch@4 watch@4 watch@4 list@4 watch@4")
+		r.expectError(is(cache.ErrShortWatches))
+	})
+}
+
+// An hour of failure after an hour of health begins with a short wait, and one after
+// a minute of it does not (design §7).
+func TestBackoffBeginsAnewAfterHealth(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		fail := func(for_ time.Duration) {
+			r.FaultWatches(-1, fake.Fault{Err: fake.InternalError()})
+			r.CloseWatches()
+			pass(for_)
+			r.ClearFaults()
+			pass(31 * time.Second)
+		}
+		firstWait := func() time.Duration {
+			r.FaultWatches(1, fake.Fault{Err: fake.InternalError()})
+			r.CloseWatches()
+			pass(40 * time.Second)
+			requests := r.Requests()
+			return requests[len(requests)-1].Time.Sub(requests[len(requests)-2].Time)
+		}
+		r.endless = true
+		r.CloseWatches()
+		fail(10 * time.Minute)
+		if wait := firstWait(); wait < 20*time.Second || wait > 30*time.Second {
+			t.Errorf("waited %v after a minute of health", wait)
+		}
+		pass(3 * time.Minute)
+		if wait := firstWait(); wait > 1200*time.Millisecond {
+			t.Errorf("waited %v after minutes of health", wait)
+		}
+	})
+}
