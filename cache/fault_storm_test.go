@@ -69,12 +69,7 @@ func TestStorms(t *testing.T) {
 			t.Run(name+map[bool]string{true: " once synced", false: " from the beginning"}[synced], func(t *testing.T) {
 				begin := func(r *rig) {
 					storm(r)
-					go func() { // so that there is something to be told of
-						for range 3600 {
-							pass(time.Second)
-							r.Update(pod("a"))
-						}
-					}()
+					r.updateEachSecond(3600) // so that there is something to be told of
 				}
 				test := func(r *rig) {
 					if synced {

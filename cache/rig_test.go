@@ -32,7 +32,8 @@ type rig struct {
 	told   map[string]*corev1.Pod // what the handler would believe the collection to be
 	errs   []error
 
-	endless bool // watches do not end by themselves
+	source  cache.ListerWatcher // the rig itself, unless a test has put another in between
+	endless bool                // watches do not end by themselves
 
 	stop    context.CancelFunc
 	stopped chan error
@@ -50,10 +51,7 @@ func inBubble(t *testing.T, test func(r *rig), before ...func(r *rig)) {
 func withOptions(t *testing.T, options cache.ReflectorOptions, test func(r *rig), before ...func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{ListerWatcher: fake.NewListerWatcher(&corev1.Pod{}), t: t, told: make(map[string]*corev1.Pod)}
-		for _, name := range []string{"a", "b", "c"} {
-			r.Create(pod(name))
-		}
+		r := newRig(t)
 		for _, prepare := range before {
 			prepare(r)
 		}
@@ -72,13 +70,23 @@ func (r *rig) Watch(ctx context.Context, options metav1.ListOptions) (watch.Inte
 	return r.ListerWatcher.Watch(ctx, options)
 }
 
+// newRig returns a rig with three Pods whose informer does not run yet.
+func newRig(t *testing.T) *rig {
+	r := &rig{ListerWatcher: fake.NewListerWatcher(&corev1.Pod{}), t: t, told: make(map[string]*corev1.Pod)}
+	r.source = r
+	for _, name := range []string{"a", "b", "c"} {
+		r.Create(pod(name))
+	}
+	return r
+}
+
 func (r *rig) run(options cache.ReflectorOptions) {
 	options.ErrorHandler = func(_ context.Context, err error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.errs = append(r.errs, err)
 	}
-	r.store, r.controller = cache.NewInformerWithOptions(r, &corev1.Pod{}, 0, r.handler(), options)
+	r.store, r.controller = cache.NewInformerWithOptions(r.source, &corev1.Pod{}, 0, r.handler(), options)
 	ctx, cancel := context.WithCancel(r.t.Context())
 	r.stop, r.stopped = cancel, make(chan error, 1)
 	go func() { r.stopped <- r.controller.Run(ctx) }()
@@ -306,6 +314,16 @@ func (r *rig) expectRates(from time.Time) {
 			return
 		}
 	}
+}
+
+// updateEachSecond updates a for so many seconds, beside the test.
+func (r *rig) updateEachSecond(n int) {
+	go func() {
+		for range n {
+			<-time.After(time.Second)
+			r.Update(pod("a"))
+		}
+	}()
 }
 
 // pass lets time go by in the bubble.

@@ -97,6 +97,9 @@ func (r *Reflector) Run(ctx context.Context) error {
 // can be resumed. It returns why they cannot: the list's error, or that of the
 // last watch; or ctx's.
 func (r *Reflector) ListAndWatch(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if r.config.WatchList && !r.noWatchList {
 		if last := r.watchList(ctx); last != nil {
 			return r.watch(ctx, last)

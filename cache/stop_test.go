@@ -1,0 +1,165 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+// Wherever the informer is when its context ends, Run returns at once, without
+// another request, call or report; inBubble checks it, and that nothing leaks (C1, T7,
+// I12).
+func TestStopAtEveryStage(t *testing.T) {
+	after := func(d time.Duration) func(r *rig) { return func(*rig) { pass(d) } }
+	for name, c := range map[string]struct {
+		before, at func(r *rig)
+	}{
+		"before the first answer": {func(r *rig) { r.FaultLists(1, fake.Fault{Delay: time.Minute}) }, after(time.Second)},
+		"between pages": {func(r *rig) {
+			r.FaultLists(1, fake.Fault{})
+			r.FaultLists(1, fake.Fault{Delay: time.Minute})
+		}, after(time.Second)},
+		"while the watch is opened":    {func(r *rig) { r.FaultWatches(1, fake.Fault{Delay: time.Minute}) }, after(time.Second)},
+		"while watching":               {nil, after(time.Second)},
+		"on a silent connection":       {func(r *rig) { r.FaultWatches(1, fake.Fault{Silent: true}) }, after(time.Minute)},
+		"in the backoff of a list":     {func(r *rig) { r.FaultLists(-1, fake.Fault{Err: fake.InternalError()}) }, after(time.Minute)},
+		"in the backoff of a watch":    {func(r *rig) { r.FaultWatches(-1, fake.Fault{Err: fake.InternalError()}) }, after(time.Minute)},
+		"in a Retry-After":             {func(r *rig) { r.FaultWatches(-1, fake.Fault{Err: fake.TooManyRequests(200)}) }, after(time.Minute)},
+		"after a watch closed":         {func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseAfter: -1}) }, after(time.Second)},
+		"after a watch of one event":   {func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseAfter: 1}) }, func(r *rig) { r.Update(pod("a")); pass(time.Second) }},
+		"after a watch of two seconds": {func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseIn: 2 * time.Second}) }, after(3 * time.Second)},
+		"while relisting": {nil, func(r *rig) {
+			r.FaultLists(1, fake.Fault{Delay: time.Minute})
+			r.Send(fake.ErrorEvent(fake.Expired()))
+			pass(3 * time.Second)
+		}},
+		"while probing": {nil, func(r *rig) {
+			r.CloseWatches()
+			r.FaultLists(1, fake.Fault{Delay: time.Hour})
+			pass(4 * time.Minute)
+		}},
+		"while probing between watches": {func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseIn: 30 * time.Second}) }, func(r *rig) {
+			r.FaultLists(1, fake.Fault{Delay: time.Hour})
+			pass(2*time.Minute + 15*time.Second)
+		}},
+	} {
+		for _, how := range []cache.InitialSync{cache.InitialSyncList, cache.InitialSyncWatchList} {
+			t.Run(fmt.Sprintf("%s, by %s", name, how), func(t *testing.T) {
+				before := c.before
+				if before == nil {
+					before = func(*rig) {}
+				}
+				withOptions(t, cache.ReflectorOptions{InitialSync: how, PageSize: 2}, c.at, before)
+			})
+		}
+	}
+}
+
+// A context that has ended already makes no request.
+func TestRunWithAnEndedContext(t *testing.T) {
+	lw := fake.NewListerWatcher(&corev1.Pod{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, controller := cache.NewInformer(lw, &corev1.Pod{}, 0, cache.ResourceEventHandlerFuncs[*corev1.Pod]{})
+	if err := controller.Run(ctx); err != nil || len(lw.Requests()) > 0 {
+		t.Errorf("Run: %v, requests %v", err, lw.Requests())
+	}
+	if err := controller.Run(t.Context()); !errors.Is(err, cache.ErrStopped) {
+		t.Errorf("second Run: %v", err)
+	}
+	reflector := cache.NewReflector(lw, &corev1.Pod{}, cache.NewStore[*corev1.Pod](nil, nil), cache.ReflectorOptions{})
+	if err := reflector.ListAndWatch(ctx); !errors.Is(err, context.Canceled) || len(lw.Requests()) > 0 {
+		t.Errorf("ListAndWatch: %v, requests %v", err, lw.Requests())
+	}
+}
+
+// deaf is a source whose functions never heed their context.
+type deaf struct {
+	*rig
+	list, watch chan struct{}
+	late        atomic.Int32 // watches stopped that came too late
+}
+
+func (d *deaf) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	<-d.list
+	return d.rig.List(context.Background(), options)
+}
+
+func (d *deaf) Watch(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	<-d.watch
+	w, err := d.rig.Watch(context.Background(), options)
+	return stopCounter{w, &d.late}, err
+}
+
+type stopCounter struct {
+	watch.Interface
+	stops *atomic.Int32
+}
+
+func (s stopCounter) Stop() {
+	s.stops.Add(1)
+	s.Interface.Stop()
+}
+
+// A list or watch function that blocks for ever does not keep Run from returning
+// (consumers 13), and a watch that comes too late is stopped.
+func TestFunctionsThatIgnoreTheirContext(t *testing.T) {
+	for _, stuck := range []string{"list", "watch"} {
+		t.Run(stuck, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				source := &deaf{rig: r, list: make(chan struct{}), watch: make(chan struct{})}
+				r.source = source
+				if stuck == "watch" {
+					close(source.list)
+				}
+				r.run(cache.ReflectorOptions{})
+				pass(time.Second)
+				began := time.Now()
+				r.stop()
+				if err := <-r.stopped; err != nil || time.Since(began) > time.Second {
+					t.Errorf("Run returned %v after %v", err, time.Since(began))
+				}
+				if stuck == "list" {
+					close(source.list)
+					synctest.Wait()
+					return
+				}
+				close(source.watch)
+				synctest.Wait()
+				if source.late.Load() != 1 || r.OpenWatches() != 0 {
+					t.Errorf("%d late watches stopped, %d open", source.late.Load(), r.OpenWatches())
+				}
+			})
+		})
+	}
+}
+
+// One that is stuck is given up after its deadline, too.
+func TestListThatIsStuckForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		source := &deaf{rig: r, list: make(chan struct{}), watch: make(chan struct{})}
+		r.source = source
+		r.run(cache.ReflectorOptions{})
+		pass(7 * time.Minute)
+		r.expectError(is(cache.ErrSilent))
+		close(source.list)
+		close(source.watch)
+		pass(time.Minute)
+		r.expectSynced()
+		r.checkStop()
+	})
+}
