@@ -72,7 +72,7 @@ func typed[T runtime.Object](t testing.TB, object T) T {
 	return object
 }
 
-// podList returns n Pods of about 5.7 KB in protobuf, as a Deployment's are.
+// podList returns n Pods of 5.7 KB in protobuf, as a Deployment's are.
 func podList(t testing.TB, n int) *corev1.PodList {
 	list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "987654321"}}
 	for i := range n {
@@ -104,7 +104,7 @@ func newPod(i int) *corev1.Pod {
 	}
 	for c := range 2 {
 		container := corev1.Container{Name: fmt.Sprintf("c%d", c), Image: "registry.example.com/shop/checkout:v1.42.0"}
-		for e := range 12 {
+		for e := range 15 {
 			container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_NUMBER_%02d", e), Value: fmt.Sprintf("https://service-%d.shop.svc.cluster.local:8443/path?with=\"quotes\"", e)})
 		}
 		container.Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("250m"), "memory": resource.MustParse("512Mi")}

@@ -77,12 +77,14 @@ func located(body string, offset int64, item int, err error) error {
 	return e
 }
 
+// excerptLength is the most bytes that are quoted in an error.
+const excerptLength = 32
+
 // excerpt quotes the beginning of what was found instead of what was expected:
 // an HTML page in the place of a list is recognised by it.
 func excerpt(b []byte) string {
-	const most = 32
-	if len(b) > most {
-		return fmt.Sprintf("%q...", b[:most])
+	if len(b) > excerptLength {
+		return fmt.Sprintf("%q...", b[:excerptLength])
 	}
 	return fmt.Sprintf("%q", b)
 }

@@ -12,6 +12,8 @@ const (
 	JSON
 	// Protobuf is application/vnd.kubernetes.protobuf.
 	Protobuf
+
+	formatCount
 )
 
 const (
@@ -67,4 +69,21 @@ func (f Format) String() string {
 		return "protobuf"
 	}
 	return "unknown format"
+}
+
+// what returns what is read, for errors.
+func (f Format) what(thing thing) string { return bodies[thing][f%formatCount] }
+
+type thing int
+
+const (
+	aList thing = iota
+	aWatch
+	anObject
+)
+
+var bodies = [...][formatCount]string{
+	aList:    {"list", "JSON list", "protobuf list"},
+	aWatch:   {"watch", "JSON watch", "protobuf watch"},
+	anObject: {"object", "JSON object", "protobuf object"},
 }

@@ -38,7 +38,7 @@ type ObjectMeta struct {
 // Parse makes an item of an object's bytes as Item.Raw has them, without
 // keeping a copy. JSON is checked in full.
 func Parse(raw []byte, format Format) (Item, error) {
-	item := Item{Raw: raw, Format: format, body: format.String() + " object"}
+	item := Item{Raw: raw, Format: format, body: format.what(anObject)}
 	switch format {
 	case Protobuf:
 		return item, nil

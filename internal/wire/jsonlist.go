@@ -46,7 +46,7 @@ func (l *jsonList) openBody() error {
 		return fmt.Errorf("an empty body: %w", err)
 	}
 	if err == nil && c != '{' {
-		return fmt.Errorf("it begins with %s where an object was expected", excerpt(l.ahead()))
+		return fmt.Errorf("it begins with %s where an object was expected", l.preview())
 	}
 	return err
 }
@@ -133,9 +133,11 @@ func (l *jsonList) itemsMember() error {
 	if c != '[' {
 		return inField("items", unexpected(c, "an array"))
 	}
-	err = l.array(l.oneItem)
+	if err := l.array(l.oneItem); err != nil {
+		return err
+	}
 	l.item = -1
-	return err
+	return nil
 }
 
 func (l *jsonList) oneItem() error {

@@ -70,24 +70,29 @@ type ListHeader struct {
 // further on: only when List returns no error they were all, and the header is
 // whole. An item is valid until item returns.
 func List(body io.Reader, format Format, options Options, item func(*Item) error) (ListHeader, error) {
+	return list(body, format, options, listBuffer, item)
+}
+
+// list is List with a buffer of some size to begin with.
+func list(body io.Reader, format Format, options Options, buffer int, item func(*Item) error) (ListHeader, error) {
 	cut := cutter{
 		options: options,
-		window:  newWindow(body, listBuffer, options.limit()),
-		body:    format.String() + " list",
+		window:  newWindow(body, buffer, options.limit()),
+		body:    format.what(aList),
 		item:    -1,
 	}
-	list := listCutter{cutter: &cut, handle: item}
-	list.current = Item{Format: format, body: cut.body}
+	l := listCutter{cutter: &cut, handle: item}
+	l.current = Item{Format: format, body: cut.body}
 	var err error
 	switch format {
 	case Protobuf:
-		err = (&protoList{listCutter: list}).run(&list.header)
+		err = (&protoList{listCutter: l}).run(&l.header)
 	case JSON:
-		err = (&jsonList{listCutter: list}).run(&list.header)
+		err = (&jsonList{listCutter: l}).run(&l.header)
 	default:
 		err = errFormat(format)
 	}
-	return list.header, cut.located(err)
+	return l.header, cut.located(err)
 }
 
 // Empty returns a body that is the list without its items: same kind, same
@@ -189,7 +194,7 @@ func statusError(raw []byte, format Format) error {
 	var status metav1.Status
 	var err error
 	if format == Protobuf {
-		err = status.Unmarshal(raw)
+		err = notShort(status.Unmarshal(raw))
 	} else {
 		err = json.Unmarshal(raw, &status)
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 )
 
@@ -22,6 +21,7 @@ const (
 )
 
 var (
+	errOverrun  = errors.New("longer than the message that it is part of")
 	errOverflow = errors.New("a varint of more than 10 bytes")
 	errLength   = errors.New("a negative length")
 	errEndGroup = errors.New("the end of a group that did not begin")
@@ -43,19 +43,18 @@ var (
 type message struct {
 	b   []byte
 	i   int
-	tag int // where the current field begins
 	err error
 
 	field int32
 	wire  int
 }
 
-// varint reads a varint at i. It returns io.ErrUnexpectedEOF if b ends before
-// the varint does.
+// varint reads a varint at i. It returns errOverrun if b ends before the varint
+// does.
 func varint(b []byte, i int) (v uint64, next int, err error) {
 	for shift := uint(0); shift < 64; shift += 7 {
 		if i >= len(b) {
-			return 0, i, io.ErrUnexpectedEOF
+			return 0, i, errOverrun
 		}
 		c := b[i]
 		i++
@@ -93,9 +92,13 @@ func (m *message) next() bool {
 	if m.err != nil || m.i >= len(m.b) {
 		return false
 	}
-	m.tag = m.i
-	var tag uint64
-	if tag, m.i, m.err = varint(m.b, m.i); m.err == nil {
+	tag := uint64(m.b[m.i])
+	if tag < 0x80 { // as of all fields with a number below 16
+		m.i++
+	} else {
+		tag, m.i, m.err = varint(m.b, m.i)
+	}
+	if m.err == nil {
 		m.field, m.wire, m.err = splitTag(tag)
 	}
 	return m.err == nil
@@ -127,7 +130,7 @@ func (m *message) bounds() (start, end int, err error) {
 		return 0, 0, err
 	}
 	if n > len(m.b)-start {
-		return 0, 0, io.ErrUnexpectedEOF
+		return 0, 0, errOverrun
 	}
 	return start, start + n, nil
 }
@@ -139,22 +142,20 @@ func (m *message) fail(name string, err error) {
 	}
 }
 
-// skip passes over the current field.
+// skip passes over the current field, a group with all that is in it.
 func (m *message) skip() {
-	m.i = m.tag
+	wire := m.wire
 	for depth := 0; m.err == nil; {
-		var tag uint64
-		if tag, m.i, m.err = varint(m.b, m.i); m.err != nil {
-			return
-		}
-		wire := int(tag & 7)
 		if depth, m.err = groupDepth(depth, wire); m.err != nil {
 			return
 		}
 		m.err = m.skipValue(wire)
-		if depth == 0 {
+		if depth == 0 || m.err != nil {
 			return
 		}
+		var tag uint64
+		tag, m.i, m.err = varint(m.b, m.i)
+		wire = int(tag & 7)
 	}
 }
 
@@ -181,7 +182,7 @@ func (m *message) skipValue(wire int) (err error) {
 		return err
 	}
 	if n > len(m.b)-m.i {
-		return io.ErrUnexpectedEOF
+		return errOverrun
 	}
 	m.i += n
 	return nil

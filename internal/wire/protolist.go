@@ -21,10 +21,7 @@ const (
 	fieldItems    = 2
 )
 
-var (
-	errOverrun = errors.New("longer than the message that it is part of")
-	errNoRaw   = fmt.Errorf("the envelope has no content: %w", io.ErrUnexpectedEOF)
-)
+var errNoRaw = fmt.Errorf("the envelope has no content: %w", io.ErrUnexpectedEOF)
 
 // protoList cuts a list in protobuf:
 //
@@ -71,7 +68,7 @@ func (l *protoList) readMagic() error {
 	if err := l.need(len(magic)); err != nil && l.end == 0 {
 		return fmt.Errorf("an empty body: %w", err)
 	} else if b := l.ahead(); !strings.HasPrefix(magic, string(b[:min(len(b), len(magic))])) {
-		return fmt.Errorf("it begins with %s where %q was expected", excerpt(b), magic)
+		return fmt.Errorf("it begins with %s where %q was expected", l.preview(), magic)
 	} else if err != nil {
 		return err
 	}
@@ -96,7 +93,7 @@ func (l *protoList) typeMeta() error {
 	}
 	t := runtime.TypeMeta{APIVersion: l.header.APIVersion, Kind: l.header.Kind}
 	if err := t.Unmarshal(b); err != nil {
-		return err
+		return notShort(err)
 	}
 	l.header.APIVersion, l.header.Kind = t.APIVersion, t.Kind
 	return nil
@@ -166,7 +163,16 @@ func (l *protoList) listMeta() error {
 	if err != nil {
 		return err
 	}
-	return l.header.Meta.Unmarshal(b)
+	return notShort(l.header.Meta.Unmarshal(b))
+}
+
+// notShort keeps apart a message with lengths that do not fit from a body that
+// ended too early: only that is io.ErrUnexpectedEOF.
+func notShort(err error) error {
+	if err == io.ErrUnexpectedEOF {
+		return errOverrun
+	}
+	return err
 }
 
 func (l *protoList) oneItem() (err error) {

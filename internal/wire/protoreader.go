@@ -41,7 +41,7 @@ func (r *protoReader) next() (bool, error) {
 func (r *protoReader) varint() (uint64, error) {
 	for {
 		v, next, err := varint(r.buf[:r.end], r.pos)
-		if err == io.ErrUnexpectedEOF {
+		if err == errOverrun {
 			if err := r.fill(); err != nil {
 				return 0, cutShort(err)
 			}

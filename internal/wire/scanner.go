@@ -94,12 +94,14 @@ func (s *scanner) scanToken(b []byte, c byte) (more bool, err error) {
 		return s.scanValue(b, c)
 	case wantFirst:
 		if c == ']' {
-			return false, s.close(b)
+			s.close(b)
+			return false, nil
 		}
 		return s.scanValue(b, c)
 	case wantFirstName:
 		if c == '}' {
-			return false, s.close(b)
+			s.close(b)
+			return false, nil
 		}
 		return false, s.openName(c)
 	case wantName:
@@ -119,17 +121,20 @@ func (s *scanner) scanNext(b []byte, c byte) error {
 	object := s.inObject()
 	switch {
 	case c == ',' && object:
-		s.state = wantName
+		s.i, s.state = s.i+1, wantName
+		// No white space, as servers write: save the step to the name.
+		if s.i < len(b) && b[s.i] == '"' {
+			s.openString(inName)
+		}
 	case c == ',':
-		s.state = wantValue
+		s.i, s.state = s.i+1, wantValue
 	case c == '}' && object, c == ']' && !object:
-		return s.close(b)
+		s.close(b)
 	case object:
 		return unexpected(c, "',' or '}'")
 	default:
 		return unexpected(c, "',' or ']'")
 	}
-	s.i++
 	return nil
 }
 
@@ -137,9 +142,14 @@ func (s *scanner) openName(c byte) error {
 	if c != '"' {
 		return unexpected(c, "the name of a member")
 	}
-	s.i++
-	s.state, s.text, s.escaped = inName, s.i, false
+	s.openString(inName)
 	return nil
+}
+
+// openString goes into the string that begins at s.i.
+func (s *scanner) openString(in state) {
+	s.i++
+	s.state, s.text, s.escaped = in, s.i, false
 }
 
 // scanValue reads a value that is not part of another, or begins it.
@@ -149,8 +159,7 @@ func (s *scanner) scanValue(b []byte, c byte) (more bool, err error) {
 	}
 	switch c {
 	case '"':
-		s.i++
-		s.state, s.text, s.escaped = inString, s.i, false
+		s.openString(inString)
 		return false, nil
 	case '{', '[':
 		return false, s.open(c == '{')
@@ -203,11 +212,10 @@ func (s *scanner) open(object bool) error {
 }
 
 // close ends an array or object, of which the caller has seen the right end.
-func (s *scanner) close(b []byte) error {
+func (s *scanner) close(b []byte) {
 	s.depth--
 	s.i++
 	s.endValue(b)
-	return nil
 }
 
 // endValue is called behind every value.

@@ -22,11 +22,16 @@ type Event struct {
 //
 // ERROR and BOOKMARK events are passed like the others; see Err and Bookmark.
 func Watch(body io.Reader, format Format, options Options, event func(*Event) error) error {
+	return watchBody(body, format, options, watchBuffer, event)
+}
+
+// watchBody is Watch with a buffer of some size to begin with.
+func watchBody(body io.Reader, format Format, options Options, buffer int, event func(*Event) error) error {
 	cut := watchCutter{
 		cutter: cutter{
 			options: options,
-			window:  newWindow(body, watchBuffer, options.limit()),
-			body:    format.String() + " watch",
+			window:  newWindow(body, buffer, options.limit()),
+			body:    format.what(aWatch),
 		},
 		handle: event,
 	}

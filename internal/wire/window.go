@@ -142,6 +142,16 @@ func (w *window) shrink() {
 	}
 }
 
+// preview quotes the beginning of what is ahead, for an error.
+func (w *window) preview() string {
+	for w.end-w.pos <= excerptLength {
+		if w.fill() != nil {
+			break
+		}
+	}
+	return excerpt(w.ahead())
+}
+
 // cutShort is the error of a body that ended where more of it had to come.
 func cutShort(err error) error {
 	if err == io.EOF {

@@ -1,0 +1,226 @@
+package wire_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinformer/kinformer/internal/wire"
+)
+
+// envelope returns a body in protobuf around a message.
+func envelope(t testing.TB, apiVersion, kind string, raw []byte) []byte {
+	t.Helper()
+	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}, Raw: raw}
+	b, err := unknown.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]byte("k8s\x00"), b...)
+}
+
+// bytesField returns a field of a protobuf message that has bytes.
+func bytesField(number byte, value string) string {
+	if number > 15 || len(value) > 127 {
+		panic("too large for a test")
+	}
+	return string(number<<3|2) + string(byte(len(value))) + value
+}
+
+func TestListErrors(t *testing.T) {
+	pods := wire.Options{APIVersion: "v1", Kind: "Pod"}
+	proto := func(kind, raw string) string { return string(envelope(t, "v1", kind, []byte(raw))) }
+	nodes := typed(t, &corev1.NodeList{Items: make([]corev1.Node, 1)})
+	for _, tt := range []struct {
+		name, body string
+		format     wire.Format
+		options    wire.Options
+		want       string // the error, in full
+		is         error
+	}{
+		{"empty", "", wire.JSON, pods, "wire: JSON list, byte 0: an empty body: unexpected EOF", io.ErrUnexpectedEOF},
+		{"empty", "", wire.Protobuf, pods, "wire: protobuf list, byte 0: an empty body: unexpected EOF", io.ErrUnexpectedEOF},
+		{"white space", " \n", wire.JSON, pods, "wire: JSON list, byte 2: an empty body: unexpected EOF", io.ErrUnexpectedEOF},
+		{"HTML", "<html><body><h1>It works</h1></body></html>", wire.JSON, pods, `wire: JSON list, byte 0: it begins with "<html><body><h1>It works</h1></b"... where an object was expected`, nil},
+		{"HTML", "<html>", wire.Protobuf, pods, `wire: protobuf list, byte 0: it begins with "<html>" where "k8s\x00" was expected`, nil},
+		{"short of the magic", "k8", wire.Protobuf, pods, "wire: protobuf list, byte 2: unexpected EOF", io.ErrUnexpectedEOF},
+		{"array", "[]", wire.JSON, pods, `wire: JSON list, byte 0: it begins with "[]" where an object was expected`, nil},
+		{"trailing", `{"items":[]}x`, wire.JSON, pods, "wire: JSON list, byte 12: 'x' where the end was expected", nil},
+		{"Table", `{"kind":"Table","rows":[{}]}`, wire.JSON, pods, `wire: JSON list, byte 15: wrong kind "Table" where a list was expected`, wire.ErrWrongKind},
+		{"no items", `{"kind":"PodList","apiVersion":"v1"}`, wire.JSON, pods, `wire: JSON list, byte 36: wrong kind "PodList", it has no items`, wire.ErrWrongKind},
+		{"items twice", `{"items":[],"items":[]}`, wire.JSON, pods, "wire: JSON list, byte 20, items: there twice", nil},
+		{"items of a type", `{"items":{}}`, wire.JSON, pods, "wire: JSON list, byte 9, items: '{' where an array was expected", nil},
+		{"null item", `{"items":[{},null]}`, wire.JSON, pods, "wire: JSON list, item 1, byte 13: 'n' where an object was expected", nil},
+		{"item of a type", `{"items":[5]}`, wire.JSON, pods, "wire: JSON list, item 0, byte 10: '5' where an object was expected", nil},
+		{"broken item", `{"items":[{"a":tru}]}`, wire.JSON, pods, "wire: JSON list, item 0, byte 18: '}' where true was expected", nil},
+		{"broken metadata", `{"metadata":{"resourceVersion":5},"items":[]}`, wire.JSON, pods, "wire: JSON list, byte 33, metadata: json: cannot unmarshal number into Go struct field ListMeta.resourceVersion of type string", nil},
+		{"kind of a type", `{"kind":5,"items":[]}`, wire.JSON, pods, "wire: JSON list, byte 9, kind: json: cannot unmarshal number into Go value of type string", nil},
+		{"other items", `{"items":[{"kind":"Node"}]}`, wire.JSON, pods, `wire: JSON list, item 0, byte 25: wrong kind "Node" where "Pod" was expected`, wire.ErrWrongKind},
+		{"other version", `{"items":[{"kind":"Pod","apiVersion":"v2"}]}`, wire.JSON, pods, `wire: JSON list, item 0, byte 42: wrong kind: Pod "v2" where "v1" was expected`, wire.ErrWrongKind},
+		{"other list", string(encode(t, jsonSerializer, nodes)), wire.JSON, pods, `wrong kind "Node" where "Pod" was expected`, wire.ErrWrongKind},
+		{"other list", string(encode(t, protobufSerializer, nodes)), wire.Protobuf, pods, `wrong kind "NodeList" where "PodList" was expected`, wire.ErrWrongKind},
+		{"other list, said late", `{"items":[{}],"kind":"NodeList"}`, wire.JSON, pods, `wire: JSON list, byte 32: wrong kind "Node" where "Pod" was expected`, wire.ErrWrongKind},
+		{"other list, said late", "k8s\x00" + bytesField(2, bytesField(2, "x")) + bytesField(1, bytesField(2, "NodeList")), wire.Protobuf, pods, `wrong kind "NodeList" where "PodList" was expected`, wire.ErrWrongKind},
+		{"an object", proto("Pod", bytesField(1, "")), wire.Protobuf, wire.Options{}, `wire: protobuf list, byte 16: wrong kind "Pod" where a list was expected`, wire.ErrWrongKind},
+		{"no content", "k8s\x00" + bytesField(1, bytesField(2, "PodList")), wire.Protobuf, pods, "wire: protobuf list, byte 15: the envelope has no content: unexpected EOF", io.ErrUnexpectedEOF},
+		{"content twice", "k8s\x00" + bytesField(1, bytesField(2, "PodList")) + bytesField(2, "") + bytesField(2, ""), wire.Protobuf, wire.Options{}, "wire: protobuf list, byte 18: a second content in one envelope", nil},
+		{"item longer than list", proto("PodList", "\x0a\x00\x12\x05abc"), wire.Protobuf, wire.Options{}, "wire: protobuf list, item 0, byte 25: 5 bytes, longer than the message that it is part of", nil},
+		{"wrong wire type", proto("PodList", "\x0a\x00\x10\x05"), wire.Protobuf, wire.Options{}, "wire: protobuf list, item 0, byte 24: wrong wire type 0", nil},
+		{"wrong ListMeta", proto("PodList", bytesField(1, "\x12\x05x")), wire.Protobuf, wire.Options{}, "wire: protobuf list, byte 26, metadata: longer than the message that it is part of", nil},
+		{"field 0", proto("PodList", "\x02\x00"), wire.Protobuf, wire.Options{}, "wire: protobuf list, byte 22: illegal field number 0", nil},
+		{"format", "", wire.UnknownFormat, pods, "wire: list, byte 0: unknown format cannot be read", nil},
+	} {
+		t.Run(tt.format.String()+" "+tt.name, func(t *testing.T) {
+			for how, reader := range readers {
+				_, err := wire.ListBuffered(reader(strings.NewReader(tt.body)), tt.format, tt.options, 256, ignore)
+				if err == nil || !strings.HasSuffix(err.Error(), tt.want) || errors.Is(err, io.ErrUnexpectedEOF) != (tt.is == io.ErrUnexpectedEOF) {
+					t.Fatalf("%s:\n%v, want\n%v", how, err, tt.want)
+				}
+				if tt.is != nil && !errors.Is(err, tt.is) {
+					t.Errorf("%v is not %v", err, tt.is)
+				}
+			}
+		})
+	}
+}
+
+func TestStatusInsteadOfList(t *testing.T) {
+	status := typed(t, &metav1.Status{Status: "Failure", Message: "too old", Reason: metav1.StatusReasonExpired, Code: 410, Details: &metav1.StatusDetails{RetryAfterSeconds: 3}})
+	status.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("Status"))
+	status.APIVersion = "v1"
+	late := `{"reason":"Expired","code":410,"items":[{"kind":"Pod"}],"details":{"retryAfterSeconds":3},"status":"Failure","kind":"Status"}`
+	for name, body := range map[string][]byte{
+		"protobuf":        encode(t, protobufSerializer, status),
+		"JSON":            encode(t, jsonSerializer, status),
+		"JSON, said late": []byte(strings.Replace(late, `"items":[{"kind":"Pod"}],`, "", 1)),
+	} {
+		format := wire.JSON
+		if name == "protobuf" {
+			format = wire.Protobuf
+		}
+		_, listErr := wire.List(iotest.OneByteReader(bytes.NewReader(body)), format, wire.Options{Kind: "Pod"}, func(*wire.Item) error {
+			t.Error("an item of a Status")
+			return nil
+		})
+		watchErr := wire.Watch(iotest.OneByteReader(bytes.NewReader(body)), format, wire.Options{Kind: "Pod"}, func(*wire.Event) error {
+			t.Error("an event of a Status")
+			return nil
+		})
+		for what, err := range map[string]error{"list": listErr, "watch": watchErr} {
+			if !apierrors.IsResourceExpired(err) {
+				t.Errorf("%s, %s: %v is not what the server stated", name, what, err)
+			}
+			if after, ok := apierrors.SuggestsClientDelay(err); !ok || after != 3 {
+				t.Errorf("%s, %s: the server's delay is lost: %d, %v", name, what, after, ok)
+			}
+		}
+	}
+}
+
+func TestTooLarge(t *testing.T) {
+	large := typed(t, &corev1.ConfigMapList{Items: []corev1.ConfigMap{
+		{ObjectMeta: metav1.ObjectMeta{Name: "small"}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "large"}, Data: map[string]string{"x": strings.Repeat("x", 100<<10)}},
+	}})
+	for _, format := range formats {
+		body := encode(t, serializer(format), large)
+		var frames []byte
+		size := 0
+		for i := range large.Items {
+			size = len(rawOf(t, format, &large.Items[i]))
+			frames = append(frames, encodeEvent(t, format, "ADDED", typed(t, &large.Items[i]))...)
+		}
+		for _, limit := range []int{1 << 10, 64 << 10, size - 1} {
+			items := 0
+			_, err := wire.List(bytes.NewReader(body), format, wire.Options{MaxItemSize: limit}, func(*wire.Item) error {
+				items++
+				return nil
+			})
+			checkTooLarge(t, err, items)
+			events := 0
+			err = wire.Watch(bytes.NewReader(frames), format, wire.Options{MaxItemSize: limit}, func(*wire.Event) error {
+				events++
+				return nil
+			})
+			checkTooLarge(t, err, events)
+		}
+		if _, err := wire.List(bytes.NewReader(body), format, wire.Options{MaxItemSize: size + 64}, ignore); err != nil {
+			t.Errorf("%v: of just the size allowed: %v", format, err)
+		}
+	}
+}
+
+func checkTooLarge(t *testing.T, err error, before int) {
+	t.Helper()
+	var located *wire.Error
+	if !errors.As(err, &located) || !errors.Is(err, wire.ErrTooLarge) || located.Item != 1 || before != 1 {
+		t.Errorf("%v after %d objects, want ErrTooLarge in 1", err, before)
+	}
+}
+
+// TestCallbackError holds that an error of the caller's is returned as it is,
+// and ends everything.
+func TestCallbackError(t *testing.T) {
+	stop := errors.New("stop")
+	for _, format := range formats {
+		list := smallList(t)
+		calls := 0
+		header, err := wire.List(bytes.NewReader(encode(t, serializer(format), list)), format, wire.Options{}, func(*wire.Item) error {
+			calls++
+			return stop
+		})
+		if err != stop || calls != 1 || header.Kind != "ConfigMapList" {
+			t.Errorf("%v: %v after %d calls, header %+v", format, err, calls, header)
+		}
+		frame := encodeEvent(t, format, "ADDED", typed(t, &list.Items[0]))
+		err = wire.Watch(bytes.NewReader(append(frame, frame...)), format, wire.Options{}, func(*wire.Event) error {
+			calls++
+			return stop
+		})
+		if err != stop || calls != 2 {
+			t.Errorf("%v: %v after %d calls", format, err, calls)
+		}
+	}
+}
+
+// silent returns nothing, without an error, for ever.
+type silent struct{}
+
+func (silent) Read([]byte) (int, error) { return 0, nil }
+
+func TestNoProgress(t *testing.T) {
+	for _, format := range formats {
+		if _, err := wire.List(silent{}, format, wire.Options{}, ignore); !errors.Is(err, io.ErrNoProgress) {
+			t.Errorf("%v: %v", format, err)
+		}
+	}
+}
+
+// TestClaimedLength holds that what a body claims costs nothing: memory grows
+// with what arrives.
+func TestClaimedLength(t *testing.T) {
+	list := "k8s\x00" + bytesField(1, bytesField(2, "PodList")) + "\x12\xff\xff\xff\x1f" + "\x12\xff\xff\xff\x1e"
+	frame := "\x03\xff\xff\xff"
+	allocated := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := wire.List(strings.NewReader(list), wire.Protobuf, wire.Options{}, ignore); !errors.Is(err, io.ErrUnexpectedEOF) {
+				b.Fatal(err)
+			}
+			if err := wire.Watch(strings.NewReader(frame), wire.Protobuf, wire.Options{}, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+				b.Fatal(err)
+			}
+		}
+	}).AllocedBytesPerOp()
+	if allocated > 128<<10 {
+		t.Errorf("%d bytes for two bodies of a few", allocated)
+	}
+}

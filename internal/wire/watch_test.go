@@ -1,0 +1,149 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/wire"
+)
+
+// oneEvent cuts a watch of one event and hands it to see.
+func oneEvent(t *testing.T, format wire.Format, body []byte, see func(*wire.Event)) {
+	t.Helper()
+	n := 0
+	err := wire.Watch(bytes.NewReader(body), format, wire.Options{Kind: "Pod"}, func(event *wire.Event) error {
+		n++
+		see(event)
+		return nil
+	})
+	if err != nil || n != 1 {
+		t.Fatalf("%v: %d events, %v", format, n, err)
+	}
+}
+
+func TestBookmark(t *testing.T) {
+	for _, format := range formats {
+		for value, want := range map[string]bool{"true": true, "false": false, "": false, "none": false} {
+			pod := typed(t, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "12"}})
+			if value != "none" {
+				pod.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: value, "other": "true"}
+			}
+			oneEvent(t, format, encodeEvent(t, format, "BOOKMARK", pod), func(event *wire.Event) {
+				rv, end, err := event.Bookmark()
+				if err != nil || rv != "12" || end != want || event.Type != watch.Bookmark {
+					t.Errorf("%v, %q: %s at %q, end %v, %v", format, value, event.Type, rv, end, err)
+				}
+				if event.Err() != nil {
+					t.Errorf("a bookmark is no error: %v", event.Err())
+				}
+			})
+		}
+	}
+}
+
+func TestErrorEvent(t *testing.T) {
+	for _, format := range formats {
+		status := &metav1.Status{
+			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+			Status:   "Failure", Message: "too old resource version", Reason: metav1.StatusReasonExpired, Code: 410,
+		}
+		oneEvent(t, format, encodeEvent(t, format, "ERROR", status), func(event *wire.Event) {
+			var stated *apierrors.StatusError
+			if err := event.Err(); !apierrors.IsResourceExpired(err) || !errors.As(err, &stated) || stated.ErrStatus.Message != status.Message {
+				t.Errorf("%v: %v", format, err)
+			}
+		})
+		oneEvent(t, format, encodeEvent(t, format, "ERROR", typed(t, newPod(1))), func(event *wire.Event) {
+			if err := event.Err(); !errors.Is(err, wire.ErrWrongKind) {
+				t.Errorf("%v: an ERROR with a Pod: %v", format, err)
+			}
+		})
+	}
+}
+
+func TestWatchErrors(t *testing.T) {
+	object := string(envelope(t, "v1", "Pod", []byte(bytesField(1, bytesField(1, "n")))))
+	framed := func(s string) string { return string(binary.BigEndian.AppendUint32(nil, uint32(len(s)))) + s }
+	event := func(object string) string { return bytesField(1, "ADDED") + bytesField(2, bytesField(1, object)) }
+	good := map[wire.Format]string{wire.Protobuf: framed(event(object)), wire.JSON: `{"type":"ADDED","object":{"kind":"Pod"}}`}
+	for _, tt := range []struct {
+		name   string
+		format wire.Format
+		body   string // behind a good event
+		want   string
+	}{
+		{"no type", wire.JSON, `{"object":{"kind":"Pod"}}`, "event 1, byte 65, type: the event has none"},
+		{"no object", wire.JSON, `{"type":"ADDED"}`, "event 1, byte 56, object: the ADDED event has none"},
+		{"null object", wire.JSON, `{"type":"ADDED","object":null}`, "event 1, byte 70, object: the ADDED event has none"},
+		{"empty object", wire.JSON, `{"type":"ADDED","object":{}}`, `event 1, byte 68, object: wrong kind: none where "Pod" was expected`},
+		{"other kind", wire.JSON, `{"type":"ADDED","object":{"kind":"Node"}}`, `event 1, byte 81, object: wrong kind "Node" where "Pod" was expected`},
+		{"other type", wire.JSON, `{"type":"X","object":{"kind":"Pod"}}`, `event 1, byte 76, type: "X", which is none of an event's`},
+		{"no event", wire.JSON, `{}`, "event 1, byte 42: one object where a stream of events was expected"},
+		{"no object of JSON", wire.JSON, `<html>`, "event 1, byte 40: '<' where an object was expected"},
+		{"number", wire.JSON, `5`, "event 1, byte 40: '5' where an object was expected"},
+		{"empty frame", wire.Protobuf, framed(""), "event 1, byte 45, type: the event has none"},
+		{"no object", wire.Protobuf, framed(bytesField(1, "ADDED")), "event 1, byte 45, object: the ADDED event has none"},
+		{"empty content", wire.Protobuf, framed(event("k8s\x00" + bytesField(1, bytesField(2, "Pod")))), "event 1, byte 45, object: the ADDED event has none"},
+		{"wrong magic", wire.Protobuf, framed(event("{}")), `event 1, byte 45, object: it begins with "{}" where "k8s\x00" was expected`},
+		{"wrong wire type", wire.Protobuf, framed("\x08\x01"), "event 1, byte 45, type: wrong wire type 0"},
+		{"broken envelope", wire.Protobuf, framed(event("k8s\x00\x12\x05x")), "event 1, byte 45, object.raw: longer than the message that it is part of"},
+		{"an object", wire.Protobuf, object, "byte 57: one object where a stream of events was expected"},
+	} {
+		t.Run(tt.format.String()+" "+tt.name, func(t *testing.T) {
+			n := 0
+			err := wire.Watch(strings.NewReader(good[tt.format]+tt.body), tt.format, wire.Options{Kind: "Pod"}, func(*wire.Event) error {
+				n++
+				return nil
+			})
+			if n != 1 || err == nil || !strings.HasSuffix(err.Error(), tt.want) {
+				t.Errorf("%d events,\n%v, want\n%v", n, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestWatchUnusual holds that members and fields may come in any order, and
+// events with or without white space between them.
+func TestWatchUnusual(t *testing.T) {
+	pod := string(envelope(t, "v1", "Pod", []byte(bytesField(1, bytesField(1, "n")))))
+	late := string("k8s\x00" + bytesField(2, bytesField(1, bytesField(1, "n"))) + bytesField(1, bytesField(2, "Pod")))
+	object := func(s string) string { return bytesField(2, bytesField(1, s)) }
+	framed := func(s string) string { return string(binary.BigEndian.AppendUint32(nil, uint32(len(s)))) + s }
+	for _, tt := range []struct {
+		format wire.Format
+		body   string
+	}{
+		{wire.JSON, `{"object":{"metadata":{"name":"n"},"kind":"Pod"},"type":"ADDED"}`},
+		{wire.JSON, ` { "type" : "X" , "other" : { "name" : "no" } , "object" : { "kind" : "Node", "metadata" : { "uid" : 5, "name" : "no" } } , "object" : { "kind" : "Pod" , "metadata" : { "name" : "n" } } , "object" : null, "type" : "ADDED" } `},
+		{wire.JSON, `{"t\u0079pe":"ADDED","obj\u0065ct":{"kind":"Pod","metadata":{"labels":{"a":"b"},"name":"n"}}}`},
+		{wire.Protobuf, framed(object(pod) + bytesField(1, "ADDED"))},
+		{wire.Protobuf, framed(bytesField(1, "X") + object("no") + bytesField(9, "x") + object(pod) + bytesField(1, "ADDED"))},
+		{wire.Protobuf, framed(bytesField(1, "ADDED") + object(late))},
+	} {
+		body := tt.body + tt.body
+		if tt.format == wire.JSON {
+			body += "\n\n" + tt.body
+		}
+		want := 2 + strings.Count(body, "\n\n")
+		n := 0
+		err := wire.WatchBuffered(strings.NewReader(body), tt.format, wire.Options{Kind: "Pod"}, 16, func(event *wire.Event) error {
+			n++
+			meta, err := event.Object.Meta()
+			if event.Type != watch.Added || meta.Key != "n" {
+				t.Errorf("%q: %s of %+v", tt.body, event.Type, meta)
+			}
+			return err
+		})
+		if err != nil || n != want {
+			t.Errorf("%q: %d events of %d, %v", tt.body, n, want, err)
+		}
+	}
+}
