@@ -3,7 +3,6 @@ package wire_test
 import (
 	"bytes"
 	stdjson "encoding/json"
-	"runtime"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -122,37 +121,6 @@ func BenchmarkMeta(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-		})
-	}
-}
-
-// TestListHeap holds what the cutter itself needs for a list of any length.
-func TestListHeap(t *testing.T) {
-	const limit = 2 << 20
-	list := podList(t, benchPods)
-	for _, format := range formats {
-		t.Run(format.String(), func(t *testing.T) {
-			body := encode(t, serializer(format), list)
-			var before, now runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&before)
-			n := 0
-			_, err := wire.List(bytes.NewReader(body), format, wire.Options{}, func(item *wire.Item) error {
-				if n++; n%1000 == 0 {
-					runtime.GC()
-					runtime.ReadMemStats(&now)
-					if grown := int64(now.HeapAlloc) - int64(before.HeapAlloc); grown > limit {
-						t.Errorf("%d bytes more in use after %d items", grown, n)
-					}
-				}
-				return readMeta(item)
-			})
-			if err != nil || n != benchPods {
-				t.Fatalf("%d items, %v", n, err)
-			}
-			runtime.ReadMemStats(&now)
-			grown := now.TotalAlloc - before.TotalAlloc
-			t.Logf("%d bytes allocated in all, %d in use at the end of %d", grown, int64(now.HeapAlloc)-int64(before.HeapAlloc), len(body))
 		})
 	}
 }

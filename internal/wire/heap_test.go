@@ -1,0 +1,99 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"runtime"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinformer/kinformer/internal/wire"
+)
+
+// repeat reads the same bytes n times.
+type repeat struct {
+	b     []byte
+	n, at int
+}
+
+func (r *repeat) Read(p []byte) (n int, err error) {
+	for n < len(p) && r.n > 0 {
+		m := copy(p[n:], r.b[r.at:])
+		n, r.at = n+m, r.at+m
+		if r.at == len(r.b) {
+			r.at, r.n = 0, r.n-1
+		}
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// longList is the body of a list of n times the same Pod, which is nowhere in
+// memory.
+func longList(t testing.TB, format wire.Format, n int) io.Reader {
+	t.Helper()
+	pod := rawOf(t, format, newPod(1))
+	if format == wire.JSON {
+		return io.MultiReader(
+			bytes.NewReader([]byte(`{"kind":"PodList","apiVersion":"v1","items":[`)),
+			&repeat{b: append(pod[:len(pod):len(pod)], ','), n: n - 1}, bytes.NewReader(pod),
+			bytes.NewReader([]byte(`]}`)))
+	}
+	item := append(binary.AppendUvarint([]byte{0x12}, uint64(len(pod))), pod...)
+	head := []byte("k8s\x00" + bytesField(1, bytesField(2, "PodList")) + "\x12")
+	return io.MultiReader(bytes.NewReader(binary.AppendUvarint(head, uint64(len(item)*n))), &repeat{b: item, n: n})
+}
+
+// heap returns the bytes in use, after a collection.
+func heap() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// TestListHeap holds what cutting 20,000 Pods needs: a buffer.
+func TestListHeap(t *testing.T) {
+	const limit = 256 << 10
+	for _, format := range formats {
+		body := longList(t, format, benchPods)
+		before := heap()
+		n := 0
+		_, err := wire.List(body, format, wire.Options{}, func(item *wire.Item) error {
+			if n++; n%1000 == 0 {
+				if grown := heap() - before; grown > limit {
+					t.Errorf("%v: %d bytes more in use after %d items", format, grown, n)
+				}
+			}
+			return readMeta(item)
+		})
+		if err != nil || n != benchPods {
+			t.Fatalf("%v: %d items, %v", format, n, err)
+		}
+	}
+}
+
+// TestWatchHeap holds that a watch does not keep the buffer of a huge event.
+func TestWatchHeap(t *testing.T) {
+	const limit = 512 << 10
+	huge := typed(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "huge"}, BinaryData: map[string][]byte{"x": make([]byte, 8<<20)}})
+	small := typed(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "small"}})
+	for _, format := range formats {
+		frames := []io.Reader{bytes.NewReader(encodeEvent(t, format, "ADDED", huge)), bytes.NewReader(encodeEvent(t, format, "ADDED", small))}
+		before := heap()
+		err := wire.Watch(io.MultiReader(frames...), format, wire.Options{}, func(event *wire.Event) error {
+			if grown := heap() - before; event.Object.Index == 1 && grown > limit {
+				t.Errorf("%v: %d bytes more in use behind a huge event", format, grown)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
