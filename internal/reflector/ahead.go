@@ -37,6 +37,9 @@ const (
 	// for some hundred microseconds: enough to make a hand-over cheap, and little
 	// memory for a few of them to be on their way.
 	batchBytes = 64 << 10
+	// batchItems is the same for those which have few bytes or, where a page of a
+	// list came as objects after one in bytes, none.
+	batchItems = 1024
 	// keepBytes is the buffer that is kept for the next batch; a huge object's is
 	// not.
 	keepBytes = 4 * batchBytes
@@ -56,7 +59,7 @@ func newAhead(sink feed.Sink, state feed.Replacement) *ahead {
 
 // add takes an item over. Its bytes are copied.
 func (a *ahead) add(item feed.Item) {
-	if item.Object != nil {
+	if item.Object != nil && a.current == nil && a.todo == nil {
 		a.state.Add(item)
 		return
 	}
@@ -66,7 +69,7 @@ func (a *ahead) add(item feed.Item) {
 	b := a.current
 	b.buffer = append(b.buffer, item.Raw...)
 	b.items, b.ends = append(b.items, item), append(b.ends, len(b.buffer))
-	if len(b.buffer) >= batchBytes {
+	if len(b.buffer) >= batchBytes || len(b.items) >= batchItems {
 		a.send()
 	}
 }
@@ -148,7 +151,7 @@ func (b *batch) seal() {
 func (a *ahead) decode(b *batch) {
 	defer close(b.decoded)
 	for i := range b.items {
-		if item := &b.items[i]; !a.dropped.Load() && a.sink.Needs(*item) {
+		if item := &b.items[i]; item.Object == nil && !a.dropped.Load() && a.sink.Needs(*item) {
 			item.Object = decode(*item)
 		}
 	}

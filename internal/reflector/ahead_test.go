@@ -115,3 +115,27 @@ func TestAheadPassesObjectsOn(t *testing.T) {
 	}
 	a.finish(false)
 }
+
+// TestAheadKeepsOrderOfMixedPages: the pages of a list may come from servers of
+// which one answers in bytes and the other in a format that the client decodes.
+func TestAheadKeepsOrderOfMixedPages(t *testing.T) {
+	sink := &aheadSink{}
+	a := newAhead(sink, sink)
+	const items = 5_000
+	for i := range items {
+		item := feed.Item{Key: fmt.Sprint(i), Object: &corev1.Pod{}}
+		if i/500%2 == 1 { // the first page comes as objects
+			item = feed.Item{Key: fmt.Sprint(i), Raw: make([]byte, 300), Codec: nameCodec{}}
+		}
+		a.add(item)
+	}
+	a.finish(false)
+	if len(sink.added) != items {
+		t.Fatalf("%d items were added, want %d", len(sink.added), items)
+	}
+	for i, item := range sink.added {
+		if item.Key != fmt.Sprint(i) || item.Object == nil {
+			t.Fatalf("item %d is %q, decoded: %v", i, item.Key, item.Object != nil)
+		}
+	}
+}
