@@ -23,7 +23,7 @@ import (
 // other two took there that can do the job. Ratios, since its nanoseconds were
 // another machine's.
 
-type value struct{ n int }
+type value int
 
 // mapping is what is measured. Its snapshot is made, and ranges over a state that
 // stays.
