@@ -136,8 +136,9 @@ func decodeList(body []byte) (want cut, err error) {
 	if err := unknown.Unmarshal(body[4:]); err != nil {
 		return want, err
 	}
-	if unknown.Raw == nil {
-		return want, errors.New("no content")
+	// A second content would take the place of the first, which is cut by then.
+	if contents := fieldsOf(body[4:], 2); len(contents) != 1 {
+		return want, errors.New("not one content")
 	}
 	// A RawExtension takes any message with bytes in field 1, as objects have.
 	var list metav1.List
@@ -145,39 +146,37 @@ func decodeList(body []byte) (want cut, err error) {
 		return want, err
 	}
 	want.header.Meta = list.ListMeta
-	rest := unknown.Raw
-	for range list.Items {
-		var raw string
-		raw, rest = nextItem(rest)
+	for _, raw := range fieldsOf(unknown.Raw, 2) {
 		want.items = append(want.items, cutItem{raw: raw})
 	}
 	return want, nil
 }
 
-// nextItem returns the first field 2 of a list that is known to be well formed.
-func nextItem(list []byte) (item string, rest []byte) {
-	for {
-		tag, n := uvarint(list)
-		list = list[n:]
-		number := int32(tag >> 3)
+// fieldsOf returns a field of a message that is known to be well formed, as
+// often as it is there.
+func fieldsOf(b []byte, number int32) (values []string) {
+	for len(b) > 0 {
+		tag, n := uvarint(b)
+		b = b[n:]
 		switch tag & 7 {
 		case 0:
-			_, n = uvarint(list)
+			_, n = uvarint(b)
 		case 1:
 			n = 8
 		case 5:
 			n = 4
 		case 2:
-			length, m := uvarint(list)
+			length, m := uvarint(b)
 			n = m + int(length)
-			if number == 2 {
-				return string(list[m:n]), list[n:]
+			if int32(tag>>3) == number {
+				values = append(values, string(b[m:n]))
 			}
 		case 3:
-			n = groupLength(list)
+			n = groupLength(b)
 		}
-		list = list[n:]
+		b = b[n:]
 	}
+	return values
 }
 
 // groupLength returns the length of a group, behind its first tag.
@@ -217,11 +216,6 @@ func uvarint(b []byte) (v uint64, n int) {
 // refused tells whether a body was refused for another reason than its form.
 func refused(err error) bool {
 	var status *apierrors.StatusError
-	for _, reason := range []string{"second content", "there twice"} {
-		if strings.Contains(err.Error(), reason) {
-			return true
-		}
-	}
 	return errors.Is(err, wire.ErrWrongKind) || errors.As(err, &status)
 }
 
@@ -264,7 +258,22 @@ func decodeJSONList(body []byte) (list jsonList, err error) {
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) == 0 || first[0] != '{' {
 		return list, errors.New("no object")
 	}
-	err = json.Unmarshal(body, &list)
+	if err := json.Unmarshal(body, &list); err != nil {
+		return list, err
+	}
+	// A second "items" would take the place of the first, which is cut by then.
+	decoder := stdjson.NewDecoder(bytes.NewReader(body))
+	token, err := decoder.Token()
+	for items := 0; err == nil && decoder.More(); {
+		if token, err = decoder.Token(); token == "items" {
+			items++
+		}
+		if items > 1 {
+			return list, errors.New("items twice")
+		}
+		var value stdjson.RawMessage
+		err = errors.Join(err, decoder.Decode(&value))
+	}
 	return list, err
 }
 

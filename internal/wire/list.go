@@ -199,7 +199,7 @@ func statusError(raw []byte, format Format) error {
 		err = json.Unmarshal(raw, &status)
 	}
 	if err != nil {
-		return fmt.Errorf("a Status that cannot be decoded: %w", err)
+		return fmt.Errorf("%w: a Status that cannot be decoded: %w", ErrWrongKind, err)
 	}
 	return &apierrors.StatusError{ErrStatus: status}
 }

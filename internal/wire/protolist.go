@@ -16,6 +16,9 @@ const magic = "k8s\x00"
 const (
 	fieldTypeMeta = 1 // of an envelope, runtime.Unknown
 	fieldRaw      = 2
+	// Strings without a meaning on the wire, sent empty.
+	fieldContentEncoding = 3
+	fieldContentType     = 4
 
 	fieldListMeta = 1 // of a list
 	fieldItems    = 2
@@ -55,6 +58,8 @@ func (l *protoList) run(header *ListHeader) error {
 			err = inField("typeMeta", l.typeMeta())
 		case fieldRaw:
 			err = l.raw()
+		case fieldContentEncoding, fieldContentType:
+			_, err = l.value()
 		default:
 			err = l.skip()
 		}

@@ -145,6 +145,8 @@ func (p *protoWatch) openEnvelope(object []byte) error {
 			m.fail("typeMeta", readTypeMeta(typeMeta, &apiVersion, &kind))
 		case fieldRaw:
 			item.Raw = m.value("raw")
+		case fieldContentEncoding, fieldContentType:
+			m.value("contentType")
 		default:
 			m.skip()
 		}
