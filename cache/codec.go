@@ -88,12 +88,15 @@ func (s streamSource) codecs(watching bool) *codecs {
 	}
 }
 
+// needsKind tells whether objects have to say their kind, because nobody else does.
+func (c *codecs) needsKind() bool { return carriesKind(c.kind.goType) && c.kind.gvk.Empty() }
+
 // of returns the codec of an item.
 func (c *codecs) of(item *wire.Item) feed.Codec {
 	if item.Format == wire.Protobuf {
 		return c.protobuf
 	}
-	if item.Kind != c.json.gvk.Kind && carriesKind(c.kind.goType) {
+	if c.needsKind() && item.Kind != c.json.gvk.Kind {
 		// Of a kind that the list says: the next items will be of it too.
 		c.json = &jsonCodec{goType: c.kind.goType, gvk: schema.FromAPIVersionAndKind(item.APIVersion, item.Kind)}
 	}

@@ -5,25 +5,16 @@ import (
 	"sync"
 )
 
-// gate lets through what a client's goroutine pushes, between open and close:
-// nothing comes before the receiver is ready, or after it has gone.
+// gate lets through what a client's goroutine pushes, one push at a time, until
+// the receiver has gone.
 type gate struct {
-	mu     sync.Mutex // held by the receiver until open, then by each push
+	mu     sync.Mutex // held by each push
 	closed bool
 }
 
 var errGateClosed = errors.New("nobody waits for this answer any more")
 
-// newGate returns a gate that makes pushes wait for open.
-func newGate() *gate {
-	g := &gate{}
-	g.mu.Lock()
-	return g
-}
-
-func (g *gate) open() { g.mu.Unlock() }
-
-// close waits for a push that is under way. A gate must have been opened.
+// close waits for a push that is under way. There are none after it.
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -1,16 +1,13 @@
 package cache
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -75,54 +72,14 @@ func (s streamSource) understands(contentType string) bool {
 	return ok && (format == wire.JSON || s.classic.kind.isGenerated())
 }
 
-// List makes one list request.
-func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
-	var header wire.ListHeader
-	var broken error
-	gate, codecs := newGate(), s.codecs(false)
-	t := s.tap(func(format wire.Format, body io.Reader) []byte {
-		read, err := wire.List(body, format, s.expected(), func(item *wire.Item) error {
-			return gate.push(func() error { return pushItem(item, codecs, add) })
-		})
-		_ = gate.push(func() error {
-			header, broken = read, err
-			return nil
-		})
-		return standIn(read)
-	})
-	gate.open()
-	list, err := s.classic.request(tap.With(ctx, t), options)
-	gate.close()
-	answer := t.Answer()
-	s.way.took(ctx, answer)
-	switch {
-	case broken != nil:
-		return metav1.ListMeta{}, broken
-	case err != nil:
-		return metav1.ListMeta{}, withRetryAfter(err, answer)
-	case answer.Taken:
-		return header.Meta, nil
-	case isStandIn(list):
-		return metav1.ListMeta{}, errStandIn
-	}
-	return s.classic.addAll(list, add)
-}
-
-// pushItem passes an item of a list on.
-func pushItem(item *wire.Item, codecs *codecs, add func(feed.Item) error) error {
-	pushed, err := feedItem(item, codecs)
-	if err != nil {
-		return fmt.Errorf("item %d of the list: %w", item.Index, err)
-	}
-	return add(pushed)
-}
-
 // feedItem makes an item of what was cut.
 func feedItem(item *wire.Item, codecs *codecs) (feed.Item, error) {
 	metadata, err := item.Meta()
 	switch {
 	case err != nil:
 		return feed.Item{}, err
+	case item.Kind == "" && codecs.needsKind():
+		return feed.Item{}, errNoKind
 	case metadata.Key == "":
 		return feed.Item{}, fmt.Errorf("%s in namespace %q: metadata.name is empty", item.Kind, metadata.Namespace)
 	}
@@ -133,77 +90,6 @@ func feedItem(item *wire.Item, codecs *codecs) (feed.Item, error) {
 		Raw:             item.Raw,
 		Codec:           codecs.of(item),
 	}, nil
-}
-
-// Watch makes one watch request.
-func (s streamSource) Watch(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error {
-	var ended error
-	gate, codecs := newGate(), s.codecs(true)
-	t := s.tap(func(format wire.Format, body io.Reader) []byte {
-		err := wire.Watch(body, format, s.expected(), func(event *wire.Event) error {
-			return gate.push(func() error { return pushEvent(event, codecs, events) })
-		})
-		_ = gate.push(func() error {
-			ended = err
-			return nil
-		})
-		return nil
-	})
-	stream, err := s.classic.open(tap.With(ctx, t), options)
-	answer := t.Answer()
-	s.way.took(ctx, answer)
-	if err != nil {
-		gate.open()
-		gate.close()
-		return withRetryAfter(err, answer)
-	}
-	if !answer.Taken {
-		return s.classic.follow(ctx, stream, events)
-	}
-	events.Opened()
-	gate.open()
-	drain(ctx, stream)
-	stopWatch(stream)
-	gate.close()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return ended
-}
-
-// pushEvent passes an event of a watch on.
-func pushEvent(event *wire.Event, codecs *codecs, events feed.WatchSink) error {
-	switch event.Type {
-	case watch.Error:
-		return event.Err()
-	case watch.Bookmark:
-		version, end, err := event.Bookmark()
-		if err != nil {
-			return err
-		}
-		return events.Bookmark(version, end)
-	default:
-		item, err := feedItem(&event.Object, codecs)
-		if err != nil {
-			return fmt.Errorf("%s event: %w", event.Type, err)
-		}
-		return events.Event(event.Type, item)
-	}
-}
-
-// drain waits until a stream is closed or ctx ends. What comes of the stream is
-// nothing: its events go another way.
-func drain(ctx context.Context, stream watch.Interface) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case _, ok := <-stream.ResultChan():
-			if !ok {
-				return
-			}
-		}
-	}
 }
 
 // expected is what bodies may consist of.
@@ -236,29 +122,3 @@ func withRetryAfter(err error, answer tap.Answer) error {
 }
 
 const maxRetryAfterSeconds = 24 * 60 * 60
-
-// standInLink marks a stand-in, in a field that servers stopped setting.
-const standInLink = "kinformer.invalid/stand-in"
-
-// standIn returns the list that a client is given to read instead of the one that
-// was cut: no items, and marked, so that nobody takes it for an empty collection.
-func standIn(header wire.ListHeader) []byte {
-	header.Meta.SelfLink = standInLink
-	if header.Kind == "" { // the list broke before it said; the client's error is not looked at
-		header.APIVersion, header.Kind = "v1", "List"
-	}
-	body, err := header.Empty(wire.JSON)
-	if err != nil {
-		return nil
-	}
-	return body
-}
-
-// isStandIn tells whether a list is a stand-in: one that this request did not
-// make, and so must come from a cache that kept another request's answer.
-func isStandIn(list any) bool {
-	accessor, err := meta.ListAccessor(list)
-	return err == nil && accessor.GetSelfLink() == standInLink
-}
-
-var errStandIn = errors.New("a transport between client and server answered a list from its cache: put it below EnableStreaming, or let it heed Cache-Control: no-store")

@@ -17,29 +17,55 @@ type way struct {
 	mu        sync.Mutex // guards the rest
 	streaming bool
 	why       string // not streaming; empty before the first answer
+	givenUp   bool   // not streaming: it was tried, and what comes cannot be cut
 }
 
 // Why a source does not stream.
 const (
 	whyForeign = "the ListerWatcher's own functions may change what the server answers; set ListWatch.Streaming if they do not"
 	whyNoTap   = "the client has no tap; call EnableStreaming on its config"
+	whyNoKind  = "the server says the kind of a list's objects only behind them; give the example apiVersion and kind"
+	whyNoName  = "the objects' kind is not called as their Go type"
 )
 
-// took notes how an answer came, and logs a change.
-func (w *way) took(ctx context.Context, answer tap.Answer) {
-	streaming, why := answer.Taken, ""
+// took notes how the answer to a request came, which ended with err or nil, and
+// logs a change.
+func (w *way) took(ctx context.Context, answer tap.Answer, err error) {
+	why := ""
 	switch {
 	case answer.Taken:
-	case answer.StatusCode == 0:
+	case !answer.Reached && err == nil:
 		why = whyNoTap
-	case answer.StatusCode == http.StatusOK:
-		why = fmt.Sprintf("the server answered with Content-Type %q", answer.ContentType)
-	default: // no answer to speak of
+	case answer.StatusCode != http.StatusOK: // no answer to speak of
 		return
+	case answer.Encoding != "":
+		why = fmt.Sprintf("the server's answer comes with Content-Encoding %q, which the transport leaves as it is", answer.Encoding)
+	default:
+		why = fmt.Sprintf("the server answered with Content-Type %q", answer.ContentType)
 	}
-	if w.set(streaming, why) {
-		klog.FromContext(ctx).V(2).Info("Reading lists and watches", "streaming", streaming, "reason", why)
+	if w.set(answer.Taken, why) {
+		logWay(ctx, answer.Taken, why)
 	}
+}
+
+// giveUp ends the streaming: a request has shown that it cannot work, for a reason
+// that will not change.
+func (w *way) giveUp(ctx context.Context, why string) {
+	w.set(false, why)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.givenUp = true
+	logWay(ctx, false, why)
+}
+
+func (w *way) hasGivenUp() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.givenUp
+}
+
+func logWay(ctx context.Context, streaming bool, why string) {
+	klog.FromContext(ctx).V(2).Info("Reading lists and watches", "streaming", streaming, "reason", why)
 }
 
 // set tells whether that is a change.
