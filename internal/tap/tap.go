@@ -23,22 +23,28 @@ type Tap struct {
 	// StandInType is the Content-Type of what Consume returns.
 	StandInType string
 
-	mu     sync.Mutex // guards answer
-	answer Answer
+	mu       sync.Mutex // guards the rest
+	answer   Answer
+	finished bool
 }
 
 // Answer is what was seen of the last answer to a request.
 type Answer struct {
-	StatusCode  int    // zero: no answer came through the tap
+	Reached     bool   // a request came through the tap
+	StatusCode  int    // zero: none was answered
 	ContentType string // as the server sent it
+	Encoding    string // the Content-Encoding, where the transport has not undone it
 	RetryAfter  string // the header of a 429 or 5xx, which the client does not get to see
-	Taken       bool   // Consume got the body
+	Taken       bool   // Consume gets the body
 }
 
-// Answer returns what was seen so far.
-func (t *Tap) Answer() Answer {
+// Finish returns what was seen, once the client's call has returned. No other
+// body is taken after that: a client that goes on by itself, as one that resumes
+// watches, reads its later answers itself.
+func (t *Tap) Finish() Answer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.finished = true
 	return t.answer
 }
 
@@ -50,7 +56,8 @@ func With(ctx context.Context, t *Tap) context.Context {
 }
 
 // Wrap returns a transport that serves the taps it finds in requests' contexts.
-// Wrapping twice is harmless: the inner one serves.
+// Wrapping twice is harmless: the outer one serves, and hides the tap from those
+// underneath.
 func Wrap(next http.RoundTripper) http.RoundTripper { return &transport{next} }
 
 type transport struct{ next http.RoundTripper }
@@ -61,37 +68,48 @@ func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip makes the request and taps the answer.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
-	wish, ok := request.Context().Value(contextKey{}).(*Tap)
-	if !ok {
+	wish, _ := request.Context().Value(contextKey{}).(*Tap)
+	if wish == nil {
 		return t.next.RoundTrip(request)
 	}
-	if wish.Accept != "" {
-		request = request.Clone(request.Context())
-		request.Header.Set("Accept", wish.Accept)
-	}
-	response, err := t.next.RoundTrip(request)
+	response, err := t.next.RoundTrip(wish.prepare(request))
 	if err == nil {
 		wish.see(response)
 	}
 	return response, err
 }
 
+// prepare notes a request and returns the one to make in its place.
+func (t *Tap) prepare(request *http.Request) *http.Request {
+	t.mu.Lock()
+	t.answer.Reached = true
+	t.mu.Unlock()
+	request = request.WithContext(With(request.Context(), nil))
+	if t.Accept != "" {
+		request.Header = request.Header.Clone()
+		request.Header.Set("Accept", t.Accept)
+	}
+	return request
+}
+
 // see notes an answer, and takes its body if it is one that Consume wants.
 func (t *Tap) see(response *http.Response) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.answer.Taken { // by an inner tap, or by an attempt before this one
+	if t.finished || t.answer.Taken { // in the second case by an attempt before this one
 		return
 	}
 	t.answer = Answer{
+		Reached:     true,
 		StatusCode:  response.StatusCode,
 		ContentType: response.Header.Get("Content-Type"),
+		Encoding:    response.Header.Get("Content-Encoding"),
 	}
 	if response.StatusCode != http.StatusOK {
 		t.takeRetryAfter(response)
 		return
 	}
-	if response.Body == nil || !t.Wants(t.answer.ContentType) {
+	if response.Body == nil || t.answer.Encoding != "" || !t.Wants(t.answer.ContentType) {
 		return
 	}
 	t.answer.Taken = true

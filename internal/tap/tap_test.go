@@ -80,8 +80,8 @@ func TestBodyGoesToTheTapAndAStandInToTheClient(t *testing.T) {
 			if response.Header.Get("Cache-Control") != "no-store" {
 				t.Error("the stand-in may be cached as the answer")
 			}
-			if answer := wish.Answer(); answer != (Answer{StatusCode: 200, ContentType: "text/plain", Taken: true}) {
-				t.Errorf("Answer() = %+v", answer)
+			if answer := wish.Finish(); answer != (Answer{Reached: true, StatusCode: 200, ContentType: "text/plain", Taken: true}) {
+				t.Errorf("Finish() = %+v", answer)
 			}
 		})
 	}
@@ -100,8 +100,28 @@ func TestWhatIsNotTapped(t *testing.T) {
 			w.Header().Set("Content-Type", "application/cbor")
 			io.WriteString(w, "cbor")
 		}, Wrap)
-		if answer := wish.Answer(); err != nil || read != "cbor" || answer.Taken || answer.ContentType != "application/cbor" {
+		if answer := wish.Finish(); err != nil || read != "cbor" || answer.Taken || answer.ContentType != "application/cbor" {
 			t.Errorf("client read %q, %v; answer %+v", read, err, answer)
+		}
+	})
+	t.Run("encoded", func(t *testing.T) {
+		wish := upper(&got)
+		_, read, err := get(t, wish, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "br")
+			text(w, r)
+		}, Wrap)
+		if answer := wish.Finish(); err != nil || read != "the body" || answer.Taken || answer.Encoding != "br" {
+			t.Errorf("client read %q, %v; answer %+v", read, err, answer)
+		}
+	})
+	t.Run("finished before the answer", func(t *testing.T) {
+		wish := upper(&got)
+		_, read, err := get(t, wish, func(w http.ResponseWriter, r *http.Request) {
+			wish.Finish()
+			text(w, r)
+		}, Wrap)
+		if err != nil || read != "the body" || wish.Finish().Taken {
+			t.Errorf("client read %q, %v; answer %+v", read, err, wish.Finish())
 		}
 	})
 	t.Run("another status", func(t *testing.T) {
@@ -110,8 +130,8 @@ func TestWhatIsNotTapped(t *testing.T) {
 			w.WriteHeader(http.StatusGone)
 			text(w, r)
 		}, Wrap)
-		if err != nil || read != "the body" || wish.Answer().Taken {
-			t.Errorf("client read %q, %v; answer %+v", read, err, wish.Answer())
+		if err != nil || read != "the body" || wish.Finish().Taken {
+			t.Errorf("client read %q, %v; answer %+v", read, err, wish.Finish())
 		}
 	})
 	if got != "" {
@@ -126,13 +146,64 @@ func TestRetryAfterIsTheTapsAlone(t *testing.T) {
 		response, _, _ := get(t, wish, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(status)
-		}, Wrap)
-		seen, left := wish.Answer().RetryAfter == "7", response.Header.Get("Retry-After") == "7"
+		}, Wrap, Wrap)
+		seen, left := wish.Finish().RetryAfter == "7", response.Header.Get("Retry-After") == "7"
 		if seen != taken || left == taken {
 			t.Errorf("%d: the tap sees Retry-After: %v, the client: %v", status, seen, left)
 		}
 	}
 }
+
+// TestSecondAttempt: a client may repeat a request whose answer it did not like, but
+// there is one Consume.
+func TestSecondAttempt(t *testing.T) {
+	var got string
+	wish := upper(&got)
+	twice := func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			first, err := next.RoundTrip(request)
+			if err != nil {
+				return nil, err
+			}
+			first.Body.Close()
+			return next.RoundTrip(request)
+		})
+	}
+	if _, read, err := get(t, wish, text, Wrap, twice); err != nil || read != "the body" || got != "" {
+		t.Errorf("client read %q, %v; the tap %q", read, err, got)
+	}
+
+	wish, answers := upper(&got), []int{http.StatusTooManyRequests, http.StatusOK}
+	_, read, err := get(t, wish, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		w.WriteHeader(answers[0])
+		answers = answers[1:]
+		io.WriteString(w, "the body")
+	}, Wrap, twice)
+	if err != nil || read != "stand-in" || got != "the body" || wish.Finish().StatusCode != http.StatusOK {
+		t.Errorf("client read %q, %v; the tap %q; answer %+v", read, err, got, wish.Finish())
+	}
+}
+
+func TestRequestThatFailsHasReachedTheTap(t *testing.T) {
+	refused := errors.New("refused")
+	wish := upper(new(string))
+	fails := roundTripper(func(*http.Request) (*http.Response, error) { return nil, refused })
+	request, err := http.NewRequestWithContext(With(t.Context(), wish), http.MethodGet, "http://server", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Wrap(fails).RoundTrip(request); !errors.Is(err, refused) { //nolint:bodyclose // there is none
+		t.Errorf("error %v, want %v", err, refused)
+	}
+	if answer := wish.Finish(); answer != (Answer{Reached: true}) {
+		t.Errorf("Finish() = %+v", answer)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 func TestAcceptIsReplaced(t *testing.T) {
 	var got, accept string
