@@ -26,8 +26,10 @@ func Median(figures []float64) float64 {
 // number writes a figure with three digits that count, and its thousands apart.
 func number(f float64) string {
 	switch size := math.Abs(f); {
-	case math.IsNaN(f) || math.IsInf(f, 0):
+	case math.IsNaN(f):
 		return "–"
+	case math.IsInf(f, 1): // a ratio to nothing
+		return "∞"
 	case size >= 100:
 		return thousands(strconv.FormatFloat(f, 'f', 0, 64))
 	case size == math.Trunc(size):

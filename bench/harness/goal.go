@@ -8,9 +8,10 @@ type Goal struct {
 	met  func(ours, theirs float64) bool
 }
 
-// AtLeast is reached by figures of which ours is at least so many times theirs.
+// AtLeast is reached by figures of which ours is at least so many times theirs, and
+// more than nothing.
 func AtLeast(times float64) Goal {
-	return Goal{"≥ " + number(times) + "x", func(ours, theirs float64) bool { return ours >= times*theirs }}
+	return Goal{"≥ " + number(times) + "x", func(ours, theirs float64) bool { return ours > 0 && ours >= times*theirs }}
 }
 
 // AtMost is reached by figures of which ours is at most so many times theirs.

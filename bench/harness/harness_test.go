@@ -114,6 +114,7 @@ func TestGoals(t *testing.T) {
 		{AtLeast(100), 8900, 89, "≥ 100x", "met"},
 		{AtLeast(100), 8899, 89, "≥ 100x", "NOT MET"},
 		{AtLeast(1000), 1, nan, "≥ 1,000x", "NOT MET"},
+		{AtLeast(1), 0, 0, "≥ 1x", "NOT MET"},
 		{AtMost(1), 117, 117, "≤ 1x", "met"},
 		{AtMost(0.5), 117, 117, "≤ 0.5x", "NOT MET"},
 		{Within(0.4, "µs"), 0.4, nan, "≤ 0.4 µs", "met"},
@@ -128,7 +129,7 @@ func TestGoals(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for f, want := range map[float64]string{
-		0.1234: "0.123", 1.234: "1.23", 12.34: "12.3", 123.4: "123", 1234567: "1,234,567", 20: "20", -1234: "-1,234", math.Inf(1): "–",
+		0.1234: "0.123", 1.234: "1.23", 12.34: "12.3", 123.4: "123", 1234567: "1,234,567", 20: "20", -1234: "-1,234", math.Inf(1): "∞",
 	} {
 		if got := number(f); got != want {
 			t.Errorf("number(%v) = %q, want %q", f, got, want)

@@ -103,18 +103,22 @@ func watched(scale Scale) ([]harness.Measure, error) {
 	return []harness.Measure{measure(startNewInformer), measure(startClientGo(false))}, nil
 }
 
-// pushed sends the events without a channel.
+// pushed sends the events without a channel. The objects are nothing but metadata:
+// the collector goes through all of them that wait, which is no part of the way.
 func pushed(scale Scale) ([]harness.Measure, error) {
-	pods := smallPods(eventKeys, namespaceOf(0))
-	var items []feed.Item
-	for _, pod := range updates(pods, scale.Events) {
-		items = append(items, itemOf(pod))
+	objects := smallObjects(eventKeys)
+	var first, items []feed.Item
+	for _, object := range objects {
+		first = append(first, itemOf(object))
+	}
+	for i := range scale.Events {
+		items = append(items, itemOf(nextState(objects[scatter(i, len(objects))], firstVersion+1+i)))
 	}
 	return []harness.Measure{func() ([]float64, error) {
-		source := pushSource{watchSource{newCollection(pods, nil)}, items, make(chan struct{})}
-		engine := newEngine[*corev1.Pod](source)
+		source := pushSource{first, items, make(chan struct{})}
+		engine := newEngine[*metav1.PartialObjectMetadata](source)
 		count := newCounter(len(items))
-		engine.AddHandler("bench", func(e informer.Event[*corev1.Pod]) {
+		engine.AddHandler("bench", func(e informer.Event[*metav1.PartialObjectMetadata]) {
 			if e.Type == informer.Update {
 				count.count()
 			}
@@ -131,11 +135,20 @@ func pushed(scale Scale) ([]harness.Measure, error) {
 	}}, nil
 }
 
-// pushSource pushes its items once begin is closed.
+// pushSource lists its first items, and pushes the others once begin is closed.
 type pushSource struct {
-	watchSource
-	items []feed.Item
-	begin chan struct{}
+	first, items []feed.Item
+	begin        chan struct{}
+}
+
+// List passes on the first items.
+func (s pushSource) List(_ context.Context, _ metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
+	for _, item := range s.first {
+		if err := add(item); err != nil {
+			return metav1.ListMeta{}, err
+		}
+	}
+	return metav1.ListMeta{ResourceVersion: strconv.Itoa(firstVersion)}, nil
 }
 
 // Watch pushes, and waits for the end.

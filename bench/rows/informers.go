@@ -115,6 +115,41 @@ func startEngine(c collection, onUpdate func()) (subject, error) {
 	return runUntilSynced(read, engine.Run, engine.WaitForSync)
 }
 
+// startNothing passes the events on to the handler and keeps nothing. What is read
+// is the list as it was.
+func startNothing(c collection, onUpdate func()) (subject, error) {
+	handed := make(chan runtime.Object, inFlight)
+	run := func(ctx context.Context) error {
+		handled := make(chan struct{})
+		go func() {
+			defer close(handled)
+			for range handed {
+				onUpdate()
+			}
+		}()
+		defer func() {
+			close(handed)
+			<-handled
+		}()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case event := <-c.watcher.ResultChan():
+				handed <- event.Object
+			}
+		}
+	}
+	read := func() int {
+		pods := make([]*corev1.Pod, 0, len(c.list.Items))
+		for i := range c.list.Items {
+			pods = append(pods, &c.list.Items[i])
+		}
+		return len(pods)
+	}
+	return runUntilSynced(read, run, func(context.Context) error { return nil })
+}
+
 // newEngine returns the engine as cache configures it, with an index by namespace.
 func newEngine[T cache.Object](source feed.Source) *informer.Informer[T] {
 	config := informer.Config[T]{
