@@ -23,8 +23,11 @@ linter  := $(root)/.cache/bin/golangci-lint-$(shell cat tools/go.mod tools/go.su
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Built and not "go run", which calls every Ctrl-C a failure. ARGS are its flags: make run ARGS="--nodes 50".
 run: ## Run the node cache against an API server that it brings along
-	$(go) run ./examples/nodecache
+	@mkdir -p .cache/bin
+	$(go) build -o .cache/bin/nodecache ./examples/nodecache
+	@.cache/bin/nodecache $(ARGS)
 
 test: ## Run the tests of the library with the race detector, and vet every module
 	@[ -n "$(race)" ] || echo "make test: no C compiler (or CGO_ENABLED=0), so the tests run WITHOUT the race detector"
