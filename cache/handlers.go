@@ -1,5 +1,7 @@
 package cache
 
+import "errors"
+
 // ResourceEventHandler is told what changes.
 //
 // OnEvent is called for one event at a time, in order for each object, after the
@@ -59,6 +61,30 @@ type FilteringResourceEventHandler[T Object] struct {
 	FilterFunc func(obj T) bool
 	Handler    ResourceEventHandler[T]
 }
+
+// checkHandler returns an error if a handler cannot be called.
+func checkHandler[T Object](handler ResourceEventHandler[T]) error {
+	if isNil(handler) {
+		return errNoHandler
+	}
+	filter, ok := handler.(FilteringResourceEventHandler[T])
+	if pointer, isPointer := handler.(*FilteringResourceEventHandler[T]); isPointer {
+		filter, ok = *pointer, true
+	}
+	switch {
+	case !ok:
+		return nil
+	case filter.FilterFunc == nil:
+		return errNoFilterFunc
+	default:
+		return checkHandler(filter.Handler)
+	}
+}
+
+var (
+	errNoHandler    = errors.New("the handler is nil")
+	errNoFilterFunc = errors.New("the FilteringResourceEventHandler has no FilterFunc")
+)
 
 // OnEvent passes the event on as what it is for the filtered collection.
 func (f FilteringResourceEventHandler[T]) OnEvent(event Event[T]) {

@@ -67,7 +67,7 @@ func (lw *ListWatch) Watch(ctx context.Context, options metav1.ListOptions) (wat
 
 var (
 	errNoLister    = errors.New("the ListerWatcher is nil")
-	errNoListFunc  = errors.New("the ListWatch has no ListFunc")
+	errNoListFunc  = errors.New("the ListWatch has no ListFunc; perhaps it was made of a nil client")
 	errNoWatchFunc = errors.New("the ListWatch has no WatchFunc")
 )
 
@@ -84,6 +84,9 @@ func WithLabelSelector(selector labels.Selector) ListOptionsFunc {
 // namespace, or in all of them ("" or metav1.NamespaceAll). The field selector
 // may be nil; modify, if given, changes the options of each list and watch.
 func NewListWatchFromClient(client rest.Interface, resource, namespace string, fieldSelector fields.Selector, modify ...ListOptionsFunc) *ListWatch {
+	if isNil(client) {
+		return &ListWatch{}
+	}
 	client = withTap(client)
 	request := func(options metav1.ListOptions) *rest.Request {
 		if fieldSelector != nil {
@@ -116,6 +119,9 @@ func ListWatchOf[L runtime.Object](client interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }, modify ...ListOptionsFunc) *ListWatch {
+	if isNil(client) {
+		return &ListWatch{}
+	}
 	apply := func(options metav1.ListOptions) metav1.ListOptions {
 		for _, change := range modify {
 			change(&options)

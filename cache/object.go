@@ -73,11 +73,15 @@ func named(obj any) string {
 	return ""
 }
 
-// isNil tells whether obj is nil, or a nil pointer.
+// isNil tells whether obj is nil, or an interface around nil.
 func isNil(obj any) bool {
 	if obj == nil {
 		return true
 	}
-	v := reflect.ValueOf(obj)
-	return v.Kind() == reflect.Pointer && v.IsNil()
+	switch v := reflect.ValueOf(obj); v.Kind() {
+	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
+		return v.IsNil()
+	default:
+		return false
+	}
 }

@@ -88,9 +88,7 @@ type Reflector[T Object] struct {
 // is kept. What is wrong with the arguments is returned when it runs.
 func NewReflector[T Object](lw ListerWatcher, example T, store ReflectorStore[T], options ReflectorOptions) *Reflector[T] {
 	kind, err := check(lw, example, options)
-	if isNil(store) {
-		err = errors.Join(err, errNoStore)
-	}
+	err = errors.Join(err, checkStore(store))
 	r := &Reflector[T]{report: newReporter(options, kind)}
 	if err != nil {
 		r.invalid = fmt.Errorf("reflector of %s: %w", r.report.name, err)
@@ -101,6 +99,17 @@ func NewReflector[T Object](lw ListerWatcher, example T, store ReflectorStore[T]
 }
 
 var errNoStore = errors.New("the store is nil")
+
+// checkStore returns an error if nothing can be pushed into a store.
+func checkStore[T Object](store ReflectorStore[T]) error {
+	if isNil(store) {
+		return errNoStore
+	}
+	if undelta, ok := store.(*UndeltaStore[T]); ok {
+		return undelta.check()
+	}
+	return nil
+}
 
 // check returns the kind of an example, and what is wrong with the arguments of a
 // constructor.

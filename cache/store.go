@@ -45,16 +45,7 @@ func storeConfig[T Object](keyFunc KeyFunc[T], indexers Indexers[T], report func
 		keyFunc = MetaNamespaceKeyFunc[T]
 	}
 	return store.Config[T]{
-		Key: func(obj T) (string, error) {
-			if isNil(obj) {
-				return "", errNilObject
-			}
-			key, err := keyFunc(obj)
-			if err != nil {
-				return "", fmt.Errorf("no key for %T%s: %w", obj, named(obj), err)
-			}
-			return key, nil
-		},
+		Key:      func(obj T) (string, error) { return keyOf(keyFunc, obj) },
 		ItemKeys: usual,
 		Identity: func(obj T) (uid, resourceVersion string) {
 			return string(obj.GetUID()), obj.GetResourceVersion()
@@ -63,6 +54,23 @@ func storeConfig[T Object](keyFunc KeyFunc[T], indexers Indexers[T], report func
 		Indexers: indexers.functions(),
 		Report:   report,
 	}
+}
+
+// keyOf returns an object's key, or an error that names the object; the key
+// function's panic is one.
+func keyOf[T Object](keyFunc KeyFunc[T], obj T) (key string, err error) {
+	if isNil(obj) {
+		return "", errNilObject
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("no key for %T%s: panic: %v", obj, named(obj), r)
+		}
+	}()
+	if key, err = keyFunc(obj); err != nil {
+		return "", fmt.Errorf("no key for %T%s: %w", obj, named(obj), err)
+	}
+	return key, nil
 }
 
 // decode returns an item's object.

@@ -58,11 +58,8 @@ func (u *UndeltaStore[T]) Replace(objs []T, resourceVersion string) error {
 // push makes a change and pushes the state after it. The state is read once it is
 // this change's turn to push, so no push shows less than the one before it.
 func (u *UndeltaStore[T]) push(change func() error) error {
-	switch {
-	case u.PushFunc == nil:
-		return errNoPushFunc
-	case u.Store == nil:
-		return errNoUndeltaBase
+	if err := u.check(); err != nil {
+		return err
 	}
 	if err := change(); err != nil {
 		return err
@@ -70,5 +67,16 @@ func (u *UndeltaStore[T]) push(change func() error) error {
 	u.pushing.Lock()
 	defer u.pushing.Unlock()
 	u.PushFunc(u.List())
+	return nil
+}
+
+// check returns an error if the store was not made as it must be.
+func (u *UndeltaStore[T]) check() error {
+	switch {
+	case u.PushFunc == nil:
+		return errNoPushFunc
+	case u.Store == nil:
+		return errNoUndeltaBase
+	}
 	return nil
 }

@@ -1,0 +1,221 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	clientset "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+type podFuncs = cache.ResourceEventHandlerFuncs[*corev1.Pod]
+
+// handlerFunc is a handler that can be nil without being a pointer.
+type handlerFunc func(cache.Event[*corev1.Pod])
+
+func (f handlerFunc) OnEvent(event cache.Event[*corev1.Pod]) { f(event) }
+
+// What cannot work is said by Run and WaitForSync at once, and by Status, in words
+// that name what is wrong.
+func TestInformersThatCannotWork(t *testing.T) {
+	lw := fake.NewListerWatcher(&corev1.Pod{})
+	nodes := cache.ListWatchOf(clientset.NewClientset().CoreV1().Nodes())
+	list, watching := lw.List, lw.Watch
+	pods := func(lw cache.ListerWatcher, period time.Duration, handler cache.ResourceEventHandler[*corev1.Pod]) *cache.Controller {
+		_, controller := cache.NewInformer(lw, &corev1.Pod{}, period, handler)
+		return controller
+	}
+	_, ofInterface := cache.NewInformer[cache.Object](lw, &corev1.Pod{}, 0, cache.ResourceEventHandlerFuncs[cache.Object]{})
+	_, badSync := cache.NewInformerWithOptions(lw, &corev1.Pod{}, 0, podFuncs{}, cache.ReflectorOptions{InitialSync: "Watchlist"})
+	for name, c := range map[string]struct {
+		controller *cache.Controller
+		want       []string
+	}{
+		"nil lister":           {pods(nil, 0, podFuncs{}), []string{"informer of *v1.Pod: the ListerWatcher is nil"}},
+		"nil pointer lister":   {pods((*cache.ListWatch)(nil), 0, podFuncs{}), []string{"the ListerWatcher is nil"}},
+		"no ListFunc":          {pods(&cache.ListWatch{WatchFunc: watching}, 0, podFuncs{}), []string{"the ListWatch has no ListFunc"}},
+		"no WatchFunc":         {pods(&cache.ListWatch{ListFunc: list}, 0, podFuncs{}), []string{"the ListWatch has no WatchFunc"}},
+		"nil client":           {pods(cache.ListWatchOf[*corev1.PodList](nil), 0, podFuncs{}), []string{"nil client"}},
+		"nil REST client":      {pods(cache.NewListWatchFromClient(nil, "pods", "", nil), 0, podFuncs{}), []string{"nil client"}},
+		"nil REST pointer":     {pods(cache.NewListWatchFromClient((*rest.RESTClient)(nil), "pods", "", nil), 0, podFuncs{}), []string{"nil client"}},
+		"another type":         {pods(nodes, 0, podFuncs{}), []string{"the ListWatch lists *v1.Node, not *v1.Pod"}},
+		"negative resync":      {pods(lw, -time.Second, podFuncs{}), []string{"the resync period -1s is negative"}},
+		"nil handler":          {pods(lw, 0, nil), []string{"the handler is nil"}},
+		"nil pointer handler":  {pods(lw, 0, (*podFuncs)(nil)), []string{"the handler is nil"}},
+		"nil function handler": {pods(lw, 0, handlerFunc(nil)), []string{"the handler is nil"}},
+		"a filter of nothing":  {pods(lw, 0, cache.FilteringResourceEventHandler[*corev1.Pod]{Handler: podFuncs{}}), []string{"has no FilterFunc"}},
+		"a filter to nobody": {pods(lw, 0, &cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: func(*corev1.Pod) bool { return true }}),
+			[]string{"the handler is nil"}},
+		"a filter in a filter": {pods(lw, 0, cache.FilteringResourceEventHandler[*corev1.Pod]{
+			FilterFunc: func(*corev1.Pod) bool { return true }, Handler: cache.FilteringResourceEventHandler[*corev1.Pod]{Handler: podFuncs{}},
+		}), []string{"has no FilterFunc"}},
+		"an interface as T":  {ofInterface, []string{"type argument cache.Object is an interface", "*v1.Pod"}},
+		"an unknown sync":    {badSync, []string{`InitialSync is "Watchlist"`}},
+		"everything at once": {pods(nil, -1, nil), []string{"the ListerWatcher is nil", "negative", "the handler is nil"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run, wait := c.controller.Run(t.Context()), c.controller.WaitForSync(t.Context())
+			status := c.controller.Status()
+			for _, err := range []error{run, wait, status.Err} {
+				for _, want := range c.want {
+					if err == nil || !strings.Contains(err.Error(), want) {
+						t.Errorf("error %q, want it to say %q", err, want)
+					}
+				}
+			}
+			if status.Phase != cache.PhaseInvalid || c.controller.HasSynced() || c.controller.LastSyncResourceVersion() != "" {
+				t.Errorf("status %+v", status)
+			}
+		})
+	}
+	if n := len(lw.Requests()); n > 0 {
+		t.Errorf("%d requests were made", n)
+	}
+}
+
+func TestReflectorsThatCannotWork(t *testing.T) {
+	lw := fake.NewListerWatcher(&corev1.Pod{})
+	store := cache.NewStore[*corev1.Pod](nil, nil)
+	for name, c := range map[string]struct {
+		reflector *cache.Reflector[*corev1.Pod]
+		want      string
+	}{
+		"nil lister":        {cache.NewReflector(nil, &corev1.Pod{}, store, cache.ReflectorOptions{}), "reflector of *v1.Pod: the ListerWatcher is nil"},
+		"nil store":         {cache.NewReflector(lw, &corev1.Pod{}, nil, cache.ReflectorOptions{}), "the store is nil"},
+		"nil pointer store": {cache.NewReflector(lw, &corev1.Pod{}, (*cache.UndeltaStore[*corev1.Pod])(nil), cache.ReflectorOptions{}), "the store is nil"},
+		"no push function":  {cache.NewReflector(lw, &corev1.Pod{}, cache.NewUndeltaStore[*corev1.Pod](nil, nil), cache.ReflectorOptions{}), "the UndeltaStore has no PushFunc"},
+		"no store beneath":  {cache.NewReflector(lw, &corev1.Pod{}, &cache.UndeltaStore[*corev1.Pod]{PushFunc: func([]*corev1.Pod) {}}, cache.ReflectorOptions{}), "the UndeltaStore has no Store"},
+		"a name of its own": {cache.NewReflector(nil, &corev1.Pod{}, store, cache.ReflectorOptions{Name: "my pods"}), "reflector of my pods: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, err := range []error{c.reflector.Run(t.Context()), c.reflector.ListAndWatch(t.Context())} {
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("error %q, want it to say %q", err, c.want)
+				}
+			}
+		})
+	}
+}
+
+// A store names the object, and the field, that it cannot take.
+func TestStoreRefuses(t *testing.T) {
+	noKey := errors.New("no key today")
+	keyed := cache.NewStore(func(p *corev1.Pod) (string, error) {
+		if p.Labels["key"] == "" {
+			return "", noKey
+		}
+		return p.Labels["key"], nil
+	}, nil)
+	panics := cache.NewStore(func(p *corev1.Pod) (string, error) { return p.Spec.Containers[0].Name, nil }, nil)
+	for name, c := range map[string]struct {
+		store cache.Store[*corev1.Pod]
+		pod   *corev1.Pod
+		want  string
+		is    error
+	}{
+		"nil":               {cache.NewStore[*corev1.Pod](nil, nil), nil, "object is nil", nil},
+		"nil, own key":      {keyed, nil, "object is nil", nil},
+		"no name":           {cache.NewStore[*corev1.Pod](nil, nil), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}}, `*v1.Pod in namespace "ns": metadata.name is empty`, nil},
+		"no key":            {keyed, pod("a"), `no key for *v1.Pod "ns/a": no key today`, noKey},
+		"a panic for a key": {panics, pod("a"), `no key for *v1.Pod "ns/a": panic: runtime error: index out of range`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			good := pod("good", label("key", "good"))
+			good.Spec.Containers = []corev1.Container{{Name: "good"}}
+			if err := c.store.Add(good); err != nil {
+				t.Fatal(err)
+			}
+			_, _, get := c.store.Get(c.pod)
+			for verb, err := range map[string]error{
+				"Add": c.store.Add(c.pod), "Update": c.store.Update(c.pod), "Delete": c.store.Delete(c.pod),
+				"Replace": c.store.Replace([]*corev1.Pod{good.DeepCopy(), c.pod}, "7"),
+			} {
+				if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
+					t.Errorf("%s: %v, want it to say %q", verb, err, c.want)
+				}
+			}
+			if get == nil {
+				t.Error("Get found no fault")
+			}
+			if list := c.store.List(); len(list) != 1 || list[0] != good || c.store.Snapshot().ResourceVersion() != "" {
+				t.Errorf("after refusals the store holds %v", describe(list))
+			}
+		})
+	}
+	if err := keyed.Replace([]*corev1.Pod{pod("a", label("key", "x")), pod("b")}, ""); err == nil || !strings.Contains(err.Error(), "item 1") {
+		t.Errorf("Replace does not say which: %v", err)
+	}
+}
+
+// Unstructured objects of another kind than the example's are refused, in a list and
+// in a watch; those without any in a list are of the list's.
+func TestUnstructuredOfAnotherKind(t *testing.T) {
+	object := func(kind, name, rv string) unstructured.Unstructured {
+		u := unstructured.Unstructured{Object: map[string]any{}}
+		u.SetName(name)
+		u.SetResourceVersion(rv)
+		if kind != "" {
+			u.SetAPIVersion("example.com/v1")
+			u.SetKind(kind)
+		}
+		return u
+	}
+	example := object("Widget", "", "")
+	listed := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "WidgetList"}}
+	listed.SetResourceVersion("5")
+	events := watch.NewFake()
+	lw := &cache.ListWatch{
+		ListFunc:  func(context.Context, metav1.ListOptions) (runtime.Object, error) { return listed.DeepCopy(), nil },
+		WatchFunc: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return events, nil },
+	}
+	errs := make(chan error, 10)
+	options := cache.ReflectorOptions{ErrorHandler: func(_ context.Context, err error) { errs <- err }}
+	start := func(t *testing.T) (*cache.Reflector[*unstructured.Unstructured], cache.Store[*unstructured.Unstructured], func()) {
+		store := cache.NewStore[*unstructured.Unstructured](nil, nil)
+		reflector := cache.NewReflector(lw, &example, store, options)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- reflector.Run(ctx) }()
+		return reflector, store, func() {
+			cancel()
+			<-done
+		}
+	}
+	t.Run("list", func(t *testing.T) {
+		listed.Items = []unstructured.Unstructured{object("", "a", "1"), object("Gadget", "b", "2")}
+		_, store, stop := start(t)
+		defer stop()
+		if err := <-errs; !strings.Contains(err.Error(), `item 1 of the list: expected *unstructured.Unstructured of example.com/v1, Kind=Widget, got example.com/v1, Kind=Gadget "b"`) {
+			t.Errorf("error %v", err)
+		}
+		if store.Len() != 0 {
+			t.Errorf("stored %v", store.ListKeys())
+		}
+	})
+	t.Run("watch", func(t *testing.T) {
+		listed.Items = []unstructured.Unstructured{object("", "a", "1")}
+		_, store, stop := start(t)
+		defer stop()
+		other, good := object("Gadget", "b", "7"), object("Widget", "c", "6")
+		events.Add(&good)
+		events.Add(&other)
+		if err := <-errs; !strings.Contains(err.Error(), `ADDED event: expected *unstructured.Unstructured of example.com/v1, Kind=Widget, got example.com/v1, Kind=Gadget "b"`) {
+			t.Errorf("error %v", err)
+		}
+		a, _ := store.GetByKey("a")
+		if a == nil || a.GetKind() != "Widget" || store.Len() != 2 {
+			t.Errorf("stored %v, a is %v", store.ListKeys(), a)
+		}
+	})
+}
