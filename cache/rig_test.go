@@ -32,8 +32,10 @@ type rig struct {
 	told   map[string]*corev1.Pod // what the handler would believe the collection to be
 	errs   []error
 
-	source  cache.ListerWatcher // the rig itself, unless a test has put another in between
-	endless bool                // watches do not end by themselves
+	source  cache.ListerWatcher                     // the rig itself, unless a test has put another in between
+	endless bool                                    // watches do not end by themselves
+	own     cache.ResourceEventHandler[*corev1.Pod] // the rig's, unless a test has its own
+	period  time.Duration                           // of the resync
 
 	stop    context.CancelFunc
 	stopped chan error
@@ -73,7 +75,7 @@ func (r *rig) Watch(ctx context.Context, options metav1.ListOptions) (watch.Inte
 // newRig returns a rig with three Pods whose informer does not run yet.
 func newRig(t *testing.T) *rig {
 	r := &rig{ListerWatcher: fake.NewListerWatcher(&corev1.Pod{}), t: t, told: make(map[string]*corev1.Pod)}
-	r.source = r
+	r.source, r.own = r, r.handler()
 	for _, name := range []string{"a", "b", "c"} {
 		r.Create(pod(name))
 	}
@@ -86,7 +88,7 @@ func (r *rig) run(options cache.ReflectorOptions) {
 		defer r.mu.Unlock()
 		r.errs = append(r.errs, err)
 	}
-	r.store, r.controller = cache.NewInformerWithOptions(r.source, &corev1.Pod{}, 0, r.handler(), options)
+	r.store, r.controller = cache.NewInformerWithOptions(r.source, &corev1.Pod{}, r.period, r.own, options)
 	ctx, cancel := context.WithCancel(r.t.Context())
 	r.stop, r.stopped = cancel, make(chan error, 1)
 	go func() { r.stopped <- r.controller.Run(ctx) }()
@@ -368,4 +370,12 @@ func describe(pods []*corev1.Pod) string {
 	}
 	slices.Sort(words)
 	return strings.Join(words, " ")
+}
+
+// selecting returns a list or watch function that asks by label.
+func selecting[R any](selector string, request func(context.Context, metav1.ListOptions) (R, error)) func(context.Context, metav1.ListOptions) (R, error) {
+	return func(ctx context.Context, options metav1.ListOptions) (R, error) {
+		options.LabelSelector = selector
+		return request(ctx, options)
+	}
 }

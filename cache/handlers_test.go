@@ -1,0 +1,256 @@
+package cache_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+// eventNotes is a handler that writes events down as they come.
+type eventNotes struct{ events []cache.Event[*corev1.Pod] }
+
+func (n *eventNotes) OnEvent(event cache.Event[*corev1.Pod]) { n.events = append(n.events, event) }
+
+// take describes the events since the last call: initial additions with an i, departures
+// with a d.
+func (n *eventNotes) take() string {
+	var words []string
+	for _, e := range n.events {
+		word := string(e.Type)
+		if e.InInitialList {
+			word += "i"
+		}
+		if e.Departed {
+			word += "d"
+		}
+		word += " " + e.Key
+		if e.Old != nil {
+			word += " " + at(e.Old)
+		}
+		if e.New != nil {
+			word += " " + at(e.New)
+		}
+		words = append(words, word)
+	}
+	n.events = nil
+	return strings.Join(words, ", ")
+}
+
+// underHandler runs an informer of three Pods with a handler, in a bubble.
+func underHandler(t *testing.T, period time.Duration, handler cache.ResourceEventHandler[*corev1.Pod], test func(r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.own, r.period = handler, period
+		r.run(cache.ReflectorOptions{})
+		test(r)
+		r.checkStop()
+	})
+}
+
+func TestEventsOfAHandler(t *testing.T) {
+	notes := &eventNotes{}
+	underHandler(t, 0, notes, func(r *rig) {
+		if got := notes.take(); got != "Addi ns/a a@2, Addi ns/b b@3, Addi ns/c c@4" {
+			t.Errorf("initial events [%s]", got)
+		}
+		r.Update(pod("a"))
+		r.Create(pod("d"))
+		r.Delete("ns/b")
+		synctest.Wait()
+		if got := notes.take(); got != "Update ns/a a@2 a@5, Add ns/d d@6, Delete ns/b b@7" {
+			t.Errorf("events [%s]", got)
+		}
+		r.Send(fake.ErrorEvent(fake.Expired()))
+		r.Delete("ns/c")
+		r.Create(pod("e"))
+		pass(2 * time.Second)
+		if got := notes.take(); got != "Delete ns/c c@4, Add ns/e e@9" {
+			t.Errorf("events of a relist [%s]", got)
+		}
+	})
+}
+
+// Event.Object is the latest state, whatever the type.
+func TestEventObject(t *testing.T) {
+	a, b := pod("a"), pod("b")
+	for _, c := range []struct {
+		event cache.Event[*corev1.Pod]
+		want  *corev1.Pod
+	}{
+		{cache.Event[*corev1.Pod]{Type: cache.EventAdd, New: a}, a},
+		{cache.Event[*corev1.Pod]{Type: cache.EventUpdate, Old: a, New: b}, b},
+		{cache.Event[*corev1.Pod]{Type: cache.EventDelete, Old: b}, b},
+	} {
+		if got := c.event.Object(); got != c.want {
+			t.Errorf("%s: %v", c.event.Type, got)
+		}
+	}
+}
+
+func TestFuncs(t *testing.T) {
+	a, b := pod("a", version("1")), pod("a", version("2"))
+	events := []cache.Event[*corev1.Pod]{
+		{Type: cache.EventAdd, New: a, InInitialList: true}, {Type: cache.EventAdd, New: a},
+		{Type: cache.EventUpdate, Old: a, New: b}, {Type: cache.EventDelete, Old: b},
+	}
+	var calls []string
+	note := func(format string, args ...any) { calls = append(calls, fmt.Sprintf(format, args...)) }
+	handlers := map[string]cache.ResourceEventHandler[*corev1.Pod]{
+		"A a@1, A a@1, U a@1 a@2, D a@2": podFuncs{
+			AddFunc:    func(p *corev1.Pod) { note("A %s", at(p)) },
+			UpdateFunc: func(old, p *corev1.Pod) { note("U %s %s", at(old), at(p)) },
+			DeleteFunc: func(p *corev1.Pod) { note("D %s", at(p)) },
+		},
+		"A a@1 true, A a@1 false, U a@1 a@2, D a@2": cache.ResourceEventHandlerDetailedFuncs[*corev1.Pod]{
+			AddFunc:    func(p *corev1.Pod, initial bool) { note("A %s %v", at(p), initial) },
+			UpdateFunc: func(old, p *corev1.Pod) { note("U %s %s", at(old), at(p)) },
+			DeleteFunc: func(p *corev1.Pod) { note("D %s", at(p)) },
+		},
+	}
+	for want, handler := range handlers {
+		calls = nil
+		for _, event := range events {
+			handler.OnEvent(event)
+		}
+		if got := strings.Join(calls, ", "); got != want {
+			t.Errorf("%T: calls [%s], want [%s]", handler, got, want)
+		}
+	}
+	for _, event := range events { // nothing to call is no fault
+		podFuncs{}.OnEvent(event)
+		cache.ResourceEventHandlerDetailedFuncs[*corev1.Pod]{}.OnEvent(event)
+	}
+}
+
+// A filter passes on what concerns the objects that it accepts, each as what it is
+// for the filtered collection.
+func TestFilter(t *testing.T) {
+	notes := &eventNotes{}
+	filter := cache.FilteringResourceEventHandler[*corev1.Pod]{
+		FilterFunc: func(p *corev1.Pod) bool { return p.Labels["mine"] == "yes" },
+		Handler:    notes,
+	}
+	mine, others := label("mine", "yes"), label("mine", "no")
+	underHandler(t, 0, filter, func(r *rig) {
+		expect := func(want string) {
+			t.Helper()
+			synctest.Wait()
+			if got := notes.take(); got != want {
+				t.Errorf("events [%s], want [%s]", got, want)
+			}
+		}
+		expect("")
+		r.Create(pod("d", others))
+		r.Update(pod("d", others))
+		r.Delete("ns/d")
+		expect("")
+		r.Update(pod("a", mine))
+		expect("Add ns/a a@8")
+		r.Update(pod("a", mine))
+		expect("Update ns/a a@8 a@9")
+		r.Update(pod("a", others))
+		expect("Deleted ns/a a@9")
+		r.Update(pod("a", others))
+		expect("")
+		r.Create(pod("e", mine))
+		r.Delete("ns/e")
+		expect("Add ns/e e@12, Delete ns/e e@13")
+
+		// The state in which it is deleted is not one that the filter accepts: the
+		// handler was told of the object, and must be told of its end.
+		r.Create(pod("f", mine))
+		r.SkipVersions(10)
+		gone := r.Update(pod("f", mine))
+		gone.Labels = map[string]string{"mine": "no"}
+		gone.ResourceVersion = "26"
+		r.Send(watchEvent(deleted, gone))
+		expect("Add ns/f f@14, Update ns/f f@14 f@25, Delete ns/f f@26")
+		// And the other way round: one that was not mine is not deleted for me.
+		stranger := r.Create(pod("g", others))
+		stranger.Labels = map[string]string{"mine": "yes"}
+		stranger.ResourceVersion = "27"
+		r.Send(watchEvent(deleted, stranger))
+		expect("")
+	})
+}
+
+// Filters nest.
+func TestFilterInAFilter(t *testing.T) {
+	notes := &eventNotes{}
+	labelled := func(key string) func(*corev1.Pod) bool {
+		return func(p *corev1.Pod) bool { return p.Labels[key] != "" }
+	}
+	nested := cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: labelled("x"),
+		Handler: cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: labelled("y"), Handler: notes}}
+	both := func(p *corev1.Pod) { p.Labels = map[string]string{"x": "1", "y": "1"} }
+	underHandler(t, 0, nested, func(r *rig) {
+		for _, edit := range []func(*corev1.Pod){label("x", "1"), both, label("y", "1"), both, label("x", "1"), both} {
+			r.Update(pod("a", edit))
+		}
+		r.Delete("ns/a")
+		synctest.Wait()
+		want := "Add ns/a a@6, Deleted ns/a a@6, Add ns/a a@8, Deleted ns/a a@8, Add ns/a a@10, Delete ns/a a@11"
+		if got := notes.take(); got != want {
+			t.Errorf("events [%s], want [%s]", got, want)
+		}
+	})
+}
+
+const deleted = watch.Deleted
+
+func watchEvent(eventType watch.EventType, p *corev1.Pod) watch.Event {
+	return watch.Event{Type: eventType, Object: p}
+}
+
+// Objects leaving a selector are deleted, in the state that no longer matches, as the
+// server tells it (W30).
+func TestObjectsThatLeaveTheSelector(t *testing.T) {
+	notes := &eventNotes{}
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.own = notes
+		r.source = &cache.ListWatch{ListFunc: selecting("app=x", r.List), WatchFunc: selecting("app=x", r.Watch)}
+		r.run(cache.ReflectorOptions{})
+		r.Update(pod("a", label("app", "x")))
+		r.Update(pod("a", label("app", "y")))
+		synctest.Wait()
+		if got := notes.take(); got != "Add ns/a a@5, Delete ns/a a@6" {
+			t.Errorf("events [%s]", got)
+		}
+		r.checkStop()
+	})
+}
+
+// A change is in the store before the handler hears of it, and reads in a handler do
+// not block (consumers 19).
+func TestHandlersReadTheirWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		var behind []string
+		r.own = podFuncs{AddFunc: func(p *corev1.Pod) {
+			if stored, ok := r.store.GetByKey("ns/" + p.Name); !ok || !reflect.DeepEqual(stored, p) {
+				behind = append(behind, p.Name)
+			}
+			if r.store.Snapshot().Len() != r.store.Len() {
+				behind = append(behind, "snapshot")
+			}
+		}}
+		r.run(cache.ReflectorOptions{})
+		r.Create(pod("d"))
+		synctest.Wait()
+		if len(behind) > 0 {
+			t.Errorf("the store is behind the handler: %v", behind)
+		}
+		r.checkStop()
+	})
+}
