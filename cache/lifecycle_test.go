@@ -1,0 +1,235 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+// An informer runs once; the errors of other tries say which (C2).
+func TestRunOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.run(cache.ReflectorOptions{})
+		if err := r.controller.Run(t.Context()); !errors.Is(err, cache.ErrAlreadyRunning) {
+			t.Errorf("Run beside a Run: %v", err)
+		}
+		r.expectSynced()
+		r.checkStop()
+		n := len(r.Requests())
+		if err := r.controller.Run(t.Context()); !errors.Is(err, cache.ErrStopped) {
+			t.Errorf("Run after a Run: %v", err)
+		}
+		if len(r.Requests()) != n {
+			t.Error("a Run that was refused made requests")
+		}
+		r.expectStored("a@2 b@3 c@4") // readable after Run
+		if err := r.controller.WaitForSync(t.Context()); err != nil {
+			t.Errorf("WaitForSync of an informer that had synced: %v", err)
+		}
+	})
+}
+
+// A reflector may run again, from where it was, but not twice at a time.
+func TestReflectorRunsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		store := cache.NewStore[*corev1.Pod](nil, nil)
+		reflector := cache.NewReflector(r, &corev1.Pod{}, store, cache.ReflectorOptions{})
+		run := func(run func(context.Context) error) (stop func() error) {
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- run(ctx) }()
+			synctest.Wait()
+			return func() error {
+				cancel()
+				return <-done
+			}
+		}
+		stop := run(reflector.Run)
+		if err := reflector.ListAndWatch(t.Context()); !errors.Is(err, cache.ErrAlreadyRunning) {
+			t.Errorf("ListAndWatch beside Run: %v", err)
+		}
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		r.Delete("ns/a")
+		stop = run(reflector.ListAndWatch)
+		if got := describe(store.List()); got != "b@3 c@4" || reflector.LastSyncResourceVersion() != "5" {
+			t.Errorf("holds [%s] at %s", got, reflector.LastSyncResourceVersion())
+		}
+		if err := stop(); !errors.Is(err, context.Canceled) {
+			t.Errorf("ListAndWatch: %v", err)
+		}
+		r.expectRequests(0, "list@0 watch@4 list@4 watch@5")
+	})
+}
+
+// ListAndWatch returns why it cannot go on.
+func TestListAndWatchReturnsTheCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		reflector := cache.NewReflector(r, &corev1.Pod{}, cache.NewStore[*corev1.Pod](nil, nil), cache.ReflectorOptions{
+			ErrorHandler: func(_ context.Context, err error) { t.Errorf("reported what is returned: %v", err) },
+		})
+		r.FaultLists(1, fake.Fault{Err: fake.Forbidden()})
+		if err := reflector.ListAndWatch(t.Context()); !errors.Is(err, fake.Forbidden()) && !says("list: ")(err) {
+			t.Errorf("ListAndWatch: %v", err)
+		}
+		r.FaultWatches(1, fake.Fault{Err: fake.Expired()})
+		if err := reflector.ListAndWatch(t.Context()); !says("watch: too old resource version")(err) {
+			t.Errorf("ListAndWatch: %v", err)
+		}
+	})
+}
+
+// Before Run there is an empty store, a status and no sync; a wait for the sync ends
+// with its context, or with the informer.
+func TestBeforeRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		store, controller := cache.NewInformer(r, &corev1.Pod{}, 0, r.handler())
+		if controller.HasSynced() || store.Len() != 0 || len(store.List()) != 0 || store.Snapshot().ResourceVersion() != "" {
+			t.Error("an informer that does not run has something")
+		}
+		if status := controller.Status(); status.Phase != cache.PhaseIdle || status.Err != nil || status.Name != "*v1.Pod" || len(status.Handlers) != 1 {
+			t.Errorf("status %+v", status)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := controller.WaitForSync(ctx); !errors.Is(err, context.DeadlineExceeded) || !says("*v1.Pod has not synced")(err) {
+			t.Errorf("WaitForSync: %v", err)
+		}
+		if len(r.Requests()) != 0 {
+			t.Errorf("requests before Run: %v", r.Requests())
+		}
+		waited := make(chan error)
+		go func() { waited <- controller.WaitForSync(context.Background()) }()
+		ended, end := context.WithCancel(t.Context())
+		end()
+		if err := controller.Run(ended); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if err := <-waited; !errors.Is(err, cache.ErrStopped) {
+			t.Errorf("WaitForSync of an informer that has stopped: %v", err)
+		}
+	})
+}
+
+// Synced means that the handler's calls for the first state have returned (C8).
+func TestSyncedAfterTheHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		resume := make(chan struct{})
+		calls := 0
+		r.own = podFuncs{AddFunc: func(*corev1.Pod) {
+			if calls++; calls == 3 {
+				<-resume
+			}
+		}}
+		r.run(cache.ReflectorOptions{})
+		status := r.controller.Status()
+		if r.controller.HasSynced() || status.Synced || status.Handlers[0].Synced || status.Objects != 3 {
+			t.Errorf("synced before the last call has returned: %+v", status)
+		}
+		if name := status.Handlers[0].Name; !strings.Contains(name, "ResourceEventHandlerFuncs") {
+			t.Errorf("the handler is called %q", name)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := r.controller.WaitForSync(ctx); !errors.Is(err, context.DeadlineExceeded) || !says("handler")(err) {
+			t.Errorf("WaitForSync: %v", err)
+		}
+		r.Create(pod("d"))
+		r.Create(pod("e"))
+		synctest.Wait()
+		if lag := r.controller.Status().Handlers[0].Lag; lag != 2 {
+			t.Errorf("lag %d, want 2", lag)
+		}
+		close(resume)
+		if err := r.controller.WaitForSync(t.Context()); err != nil || !r.controller.HasSynced() {
+			t.Errorf("WaitForSync: %v", err)
+		}
+		synctest.Wait()
+		if status := r.controller.Status(); status.Handlers[0].Lag != 0 || !status.Synced || status.Objects != 5 {
+			t.Errorf("status %+v", status)
+		}
+		r.checkStop()
+	})
+}
+
+// A handler that never returns keeps Run waiting for ten seconds, and is named (C4).
+func TestHandlerThatBlocksForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		resume := make(chan struct{})
+		r.own = podFuncs{AddFunc: func(*corev1.Pod) { <-resume }}
+		r.run(cache.ReflectorOptions{})
+		r.Update(pod("a"))
+		r.expectStored("a@5 b@3 c@4") // the store does not wait
+		began := time.Now()
+		r.stop()
+		err := <-r.stopped
+		if !errors.Is(err, cache.ErrHandlerBlocked) || !says("ResourceEventHandlerFuncs")(err) || time.Since(began) != 10*time.Second {
+			t.Errorf("Run: %v, after %v", err, time.Since(began))
+		}
+		close(resume)
+	})
+}
+
+// A handler that returns in time is waited for, and not called again.
+func TestHandlerThatIsSlowToStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		calls := 0
+		r.own = podFuncs{AddFunc: func(*corev1.Pod) {
+			calls++
+			<-time.After(9 * time.Second)
+		}}
+		r.run(cache.ReflectorOptions{})
+		began := time.Now()
+		r.stop()
+		if err := <-r.stopped; err != nil || time.Since(began) != 9*time.Second || calls != 1 {
+			t.Errorf("Run: %v, after %v and %d calls", err, time.Since(began), calls)
+		}
+	})
+}
+
+// A panic in a handler, where it does not end the process, costs the event and no
+// more (C3).
+func TestHandlerThatPanics(t *testing.T) {
+	defer func(crash bool) { utilruntime.ReallyCrash = crash }(utilruntime.ReallyCrash)
+	utilruntime.ReallyCrash = false
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		calls := 0
+		r.own = podFuncs{
+			AddFunc: func(p *corev1.Pod) {
+				if calls++; p.Name == "b" {
+					panic("no b, please")
+				}
+			},
+			UpdateFunc: func(_, _ *corev1.Pod) { panic("nor updates") },
+		}
+		r.run(cache.ReflectorOptions{})
+		if calls != 3 || !r.controller.HasSynced() {
+			t.Errorf("%d calls, synced %v", calls, r.controller.HasSynced())
+		}
+		r.Update(pod("a"))
+		r.Create(pod("d"))
+		synctest.Wait()
+		if calls != 4 {
+			t.Errorf("%d calls after a panic", calls)
+		}
+		r.checkStop()
+	})
+}

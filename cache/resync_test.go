@@ -1,0 +1,148 @@
+package cache_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// A resync is an update of each object to itself, once a period, of what is in the
+// store and nothing else (P18, C20).
+func TestResync(t *testing.T) {
+	notes := &eventNotes{}
+	underHandler(t, time.Minute, notes, func(r *rig) {
+		notes.take()
+		for period := range 5 {
+			pass(time.Minute)
+			if got := notes.take(); got != "Update ns/a a@2 a@2, Update ns/b b@3 b@3, Update ns/c c@4 c@4" {
+				t.Errorf("events of period %d: [%s]", period, got)
+			}
+		}
+		pass(30 * time.Second)
+		r.Delete("ns/a")
+		r.Update(pod("b"))
+		synctest.Wait()
+		if got := notes.take(); got != "Delete ns/a a@5, Update ns/b b@3 b@6" {
+			t.Errorf("events between two: [%s]", got)
+		}
+		pass(30 * time.Second)
+		if got := notes.take(); got != "Update ns/b b@6 b@6, Update ns/c c@4 c@4" {
+			t.Errorf("events of the period after: [%s]", got)
+		}
+		if len(r.Requests()) != 2 {
+			t.Errorf("a resync made requests: %v", r.Requests())
+		}
+	})
+}
+
+// A resync's update shows one object, old and new.
+func TestResyncOldIsNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		updates := 0
+		r.own, r.period = podFuncs{UpdateFunc: func(old, p *corev1.Pod) {
+			updates++
+			stored, _ := r.store.GetByKey("ns/" + p.Name)
+			if old != p || p != stored {
+				t.Errorf("update of %s: old %p, new %p, stored %p", p.Name, old, p, stored)
+			}
+		}}, time.Second
+		r.run(cache.ReflectorOptions{})
+		pass(10 * time.Second)
+		if updates != 30 {
+			t.Errorf("%d updates in ten periods", updates)
+		}
+		r.checkStop()
+	})
+}
+
+// Changes made while a handler works through a resync come after it, each from the
+// state that the handler was told last; nothing is told of what is deleted.
+func TestChangesDuringAResync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		var log []string
+		inResync := make(chan struct{})
+		resume := make(chan struct{})
+		r.own, r.period = podFuncs{
+			AddFunc: func(p *corev1.Pod) { log = append(log, "A "+at(p)) },
+			UpdateFunc: func(old, p *corev1.Pod) {
+				log = append(log, fmt.Sprintf("U %s→%s", at(old), p.ResourceVersion))
+				if len(log) == 4 {
+					close(inResync)
+					<-resume
+				}
+			},
+			DeleteFunc: func(p *corev1.Pod) { log = append(log, "D "+at(p)) },
+		}, time.Minute
+		r.run(cache.ReflectorOptions{})
+		<-inResync // with a told
+		r.Update(pod("a"))
+		r.Delete("ns/b")
+		r.Create(pod("d"))
+		synctest.Wait()
+		close(resume)
+		pass(time.Minute - time.Nanosecond)
+		want := "[A a@2 A b@3 A c@4 U a@2→2 U b@3→3 U c@4→4 U a@2→5 D b@6 A d@7]"
+		if got := fmt.Sprint(log); got != want {
+			t.Errorf("events %s, want %s", got, want)
+		}
+		pass(time.Second)
+		want += " [U a@5→5 U c@4→4 U d@7→7]"
+		if got := fmt.Sprint(log[:9], log[9:]); got != want {
+			t.Errorf("events %s, want %s", got, want)
+		}
+		r.checkStop()
+	})
+}
+
+// A handler that is behind is told what it has missed before a resync, in order.
+func TestResyncOfASlowHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		told := make(map[string]string)
+		slow := true
+		note := func(old, p *corev1.Pod) {
+			if old != nil && told[p.Name] != old.ResourceVersion {
+				t.Errorf("update of %s from %s, told was %s", p.Name, old.ResourceVersion, told[p.Name])
+			}
+			told[p.Name] = p.ResourceVersion
+			if slow {
+				<-time.After(7 * time.Second)
+			}
+		}
+		r.own, r.period = podFuncs{
+			AddFunc:    func(p *corev1.Pod) { note(nil, p) },
+			UpdateFunc: note,
+			DeleteFunc: func(p *corev1.Pod) {
+				if told[p.Name] == "" {
+					t.Errorf("deletion of %s, which is not there", p.Name)
+				}
+				delete(told, p.Name)
+			},
+		}, 5*time.Second
+		r.run(cache.ReflectorOptions{})
+		for range 50 {
+			r.Update(pod("a"))
+			r.Delete("ns/b")
+			r.Create(pod("b"))
+			pass(time.Second)
+		}
+		slow = false
+		pass(time.Minute)
+		for _, p := range r.store.List() {
+			if told[p.Name] != p.ResourceVersion {
+				t.Errorf("told %s@%s, stored %s", p.Name, told[p.Name], at(p))
+			}
+		}
+		if len(told) != r.store.Len() {
+			t.Errorf("told of %d objects, %d stored", len(told), r.store.Len())
+		}
+		r.checkStop()
+	})
+}
