@@ -1,0 +1,217 @@
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clientset "k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// client-go's fakes as sources: they give objects without UID and resourceVersion, and
+// never "unchanged" (consumers 1).
+
+// client is a fake collection of objects of one type, in namespace ns.
+type client[T cache.Object] struct {
+	lw      func(modify ...cache.ListOptionsFunc) cache.ListerWatcher
+	example T
+	create  func(name, app string)
+	update  func(name, app string)
+	remove  func(name string)
+}
+
+var podGVR = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+
+func typedClient(t *testing.T) client[*corev1.Pod] {
+	pods := clientset.NewClientset().CoreV1().Pods("ns")
+	must := func(_ any, err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	ctx := context.Background()
+	return client[*corev1.Pod]{
+		lw:      func(modify ...cache.ListOptionsFunc) cache.ListerWatcher { return cache.ListWatchOf(pods, modify...) },
+		example: &corev1.Pod{},
+		create:  func(name, app string) { must(pods.Create(ctx, pod(name, label("app", app)), metav1.CreateOptions{})) },
+		update:  func(name, app string) { must(pods.Update(ctx, pod(name, label("app", app)), metav1.UpdateOptions{})) },
+		remove:  func(name string) { must(nil, pods.Delete(ctx, name, metav1.DeleteOptions{})) },
+	}
+}
+
+func unstructuredPod(name, app string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}}
+	u.SetNamespace("ns")
+	u.SetName(name)
+	u.SetLabels(map[string]string{"app": app})
+	return u
+}
+
+func dynamicClient(t *testing.T) client[*unstructured.Unstructured] {
+	var pods dynamic.ResourceInterface = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+		map[schema.GroupVersionResource]string{podGVR: "PodList"}).Resource(podGVR).Namespace("ns")
+	must := func(_ any, err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	ctx := context.Background()
+	return client[*unstructured.Unstructured]{
+		lw:      func(modify ...cache.ListOptionsFunc) cache.ListerWatcher { return cache.ListWatchOf(pods, modify...) },
+		example: &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}},
+		create:  func(name, app string) { must(pods.Create(ctx, unstructuredPod(name, app), metav1.CreateOptions{})) },
+		update:  func(name, app string) { must(pods.Update(ctx, unstructuredPod(name, app), metav1.UpdateOptions{})) },
+		remove:  func(name string) { must(nil, pods.Delete(ctx, name, metav1.DeleteOptions{})) },
+	}
+}
+
+func metadataClient(t *testing.T) client[*metav1.PartialObjectMetadata] {
+	scheme := metadatafake.NewTestScheme()
+	if err := metav1.AddMetaToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	pods := metadatafake.NewSimpleMetadataClient(scheme).Resource(podGVR).Namespace("ns").(metadatafake.MetadataClient)
+	object := func(name, app string) *metav1.PartialObjectMetadata {
+		return &metav1.PartialObjectMetadata{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: map[string]string{"app": app}},
+		}
+	}
+	must := func(_ any, err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	return client[*metav1.PartialObjectMetadata]{
+		lw:      func(modify ...cache.ListOptionsFunc) cache.ListerWatcher { return cache.ListWatchOf(pods, modify...) },
+		example: &metav1.PartialObjectMetadata{},
+		create:  func(name, app string) { must(pods.CreateFake(object(name, app), metav1.CreateOptions{})) },
+		update:  func(name, app string) { must(pods.UpdateFake(object(name, app), metav1.UpdateOptions{})) },
+		remove:  func(name string) { must(nil, pods.Delete(context.Background(), name, metav1.DeleteOptions{})) },
+	}
+}
+
+func TestFakeClientsAsSources(t *testing.T) {
+	t.Run("typed", func(t *testing.T) { testFakeClient(t, typedClient) })
+	t.Run("dynamic", func(t *testing.T) { testFakeClient(t, dynamicClient) })
+	t.Run("metadata", func(t *testing.T) { testFakeClient(t, metadataClient) })
+}
+
+func testFakeClient[T cache.Object](t *testing.T, newClient func(*testing.T) client[T]) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(t)
+		c.create("a", "x")
+		c.create("b", "y")
+		everything, selected := informerOf(t, c.lw(), c.example), informerOf(t, c.lw(cache.WithLabelSelector(labels.SelectorFromSet(labels.Set{"app": "x"}))), c.example)
+		everything.expect(t, "A a x, A b y")
+		if selected.store.Len() != 1 {
+			t.Errorf("selected %v", selected.store.ListKeys())
+		}
+		selected.expect(t, "A a x")
+		c.update("a", "z")
+		c.update("a", "z")
+		c.create("c", "x")
+		c.remove("b")
+		c.create("b", "y")
+		everything.expect(t, "U a x z, U a z z, A c x, D b y, A b y")
+		if got := len(everything.store.ListKeys()); got != 3 {
+			t.Errorf("%d objects", got)
+		}
+		everything.stop(t)
+		selected.stop(t)
+	})
+}
+
+// informerOfAny is an informer whose events are written down with the objects' labels.
+type informerOfAny[T cache.Object] struct {
+	store   cache.Reader[T]
+	cancel  context.CancelFunc
+	stopped chan error
+
+	mu     sync.Mutex // guards events
+	events []string
+}
+
+func informerOf[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T) *informerOfAny[T] {
+	i := &informerOfAny[T]{stopped: make(chan error, 1)}
+	note := func(verb string, objs ...T) {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		word := verb + " " + objs[0].GetName()
+		for _, obj := range objs {
+			word += " " + obj.GetLabels()["app"]
+		}
+		i.events = append(i.events, word)
+	}
+	var controller *cache.Controller
+	i.store, controller = cache.NewInformer(lw, example, 0, cache.ResourceEventHandlerFuncs[T]{
+		AddFunc:    func(obj T) { note("A", obj) },
+		UpdateFunc: func(old, obj T) { note("U", old, obj) },
+		DeleteFunc: func(obj T) { note("D", obj) },
+	})
+	var ctx context.Context
+	ctx, i.cancel = context.WithCancel(t.Context())
+	go func() { i.stopped <- controller.Run(ctx) }()
+	if err := controller.WaitForSync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait() // with the watch open: the fakes send nothing to those who come later
+	return i
+}
+
+func (i *informerOfAny[T]) expect(t *testing.T, want string) {
+	t.Helper()
+	synctest.Wait()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if got := strings.Join(i.events, ", "); got != want {
+		t.Errorf("events [%s], want [%s]", got, want)
+	}
+	i.events = nil
+}
+
+func (i *informerOfAny[T]) stop(t *testing.T) {
+	t.Helper()
+	i.cancel()
+	if err := <-i.stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+// Where there is no version to resume from, a watch that ends is followed by a list:
+// what was deleted meanwhile is found out.
+func TestWatchWithoutVersionIsNotResumed(t *testing.T) {
+	for _, rv := range []string{"", "0"} {
+		t.Run(fmt.Sprintf("version %q", rv), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				r.source = versionless{r, rv}
+				r.run(cache.ReflectorOptions{})
+				r.Delete("ns/b")
+				pass(time.Millisecond)
+				r.CloseWatches()
+				r.Delete("ns/c")
+				pass(10 * time.Second)
+				r.expectStored("a@")
+				r.checkFold()
+				r.checkStop()
+			})
+		})
+	}
+}
