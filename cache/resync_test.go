@@ -34,8 +34,8 @@ func TestResync(t *testing.T) {
 		if got := notes.take(); got != "Update ns/b b@6 b@6, Update ns/c c@4 c@4" {
 			t.Errorf("events of the period after: [%s]", got)
 		}
-		if len(r.Requests()) != 2 {
-			t.Errorf("a resync made requests: %v", r.Requests())
+		if lists := r.controller.Status().Lists; lists != 1 {
+			t.Errorf("%d lists: a resync does not list", lists)
 		}
 	})
 }

@@ -83,16 +83,34 @@ func newRig(t *testing.T) *rig {
 }
 
 func (r *rig) run(options cache.ReflectorOptions) {
-	options.ErrorHandler = func(_ context.Context, err error) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.errs = append(r.errs, err)
-	}
+	options.ErrorHandler = r.report
 	r.store, r.controller = cache.NewInformerWithOptions(r.source, &corev1.Pod{}, r.period, r.own, options)
 	ctx, cancel := context.WithCancel(r.t.Context())
 	r.stop, r.stopped = cancel, make(chan error, 1)
 	go func() { r.stopped <- r.controller.Run(ctx) }()
 	synctest.Wait()
+}
+
+// reflect runs a reflector into a store instead of an informer, until stop.
+func (r *rig) reflect(store cache.ReflectorStore[*corev1.Pod]) (stop func()) {
+	reflector := cache.NewReflector(r.source, &corev1.Pod{}, store, cache.ReflectorOptions{ErrorHandler: r.report})
+	ctx, cancel := context.WithCancel(r.t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- reflector.Run(ctx) }()
+	synctest.Wait()
+	return func() {
+		cancel()
+		if err := <-stopped; err != nil {
+			r.t.Errorf("Run: %v", err)
+		}
+	}
+}
+
+// report is the ErrorHandler.
+func (r *rig) report(_ context.Context, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.errs = append(r.errs, err)
 }
 
 // handler notes events as A name@version, U name@old→new and D name@last, and

@@ -17,15 +17,17 @@ type storeSink[T Object] struct {
 
 var _ feed.Sink = (*storeSink[Object])(nil)
 
-// Apply calls Add, Update or Delete.
+// Apply calls Add, Update or Delete; nothing for a deletion of what is not there.
 func (s *storeSink[T]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
-	obj, outcome, err := s.compare(item)
+	obj, held, outcome, err := s.compare(item)
 	switch {
 	case err != nil:
+	case eventType == watch.Deleted && !held:
+		outcome = feed.Unchanged
 	case outcome == feed.Stale, outcome == feed.Unchanged && eventType != watch.Deleted:
 		return outcome
 	case eventType == watch.Deleted:
-		err = s.store.Delete(obj)
+		err, outcome = s.store.Delete(obj), feed.Applied
 	case eventType == watch.Modified:
 		err = s.store.Update(obj)
 	default:
@@ -36,32 +38,32 @@ func (s *storeSink[T]) Apply(eventType watch.EventType, item feed.Item) feed.Out
 		return feed.Quarantined
 	}
 	delete(s.sick, item.Key)
-	return feed.Applied
+	return outcome
 }
 
-// compare returns an item's object, and whether the store has it already
-// (Unchanged) or has a newer one (Stale).
-func (s *storeSink[T]) compare(item feed.Item) (T, feed.Outcome, error) {
-	obj, err := decode[T](item)
-	if err != nil {
-		return obj, feed.Quarantined, err
+// compare returns an item's object, or the store's if that is the same version;
+// whether the store holds the key; and whether it has that version already
+// (Unchanged), a newer one (Stale), or not yet (Applied).
+func (s *storeSink[T]) compare(item feed.Item) (obj T, held bool, outcome feed.Outcome, err error) {
+	if obj, err = decode[T](item); err != nil {
+		return obj, false, feed.Quarantined, err
 	}
-	old, exists, err := s.store.Get(obj)
-	if err != nil || !exists {
-		return obj, feed.Applied, err
+	old, held, err := s.store.Get(obj)
+	if err != nil || !held {
+		return obj, held, feed.Applied, err
 	}
 	if feed.SameVersion(string(old.GetUID()), old.GetResourceVersion(), item.UID, item.ResourceVersion) {
-		return old, feed.Unchanged, nil
+		return old, held, feed.Unchanged, nil
 	}
 	if order, err := resourceversion.CompareResourceVersion(item.ResourceVersion, old.GetResourceVersion()); err == nil && order < 0 {
-		return obj, feed.Stale, nil
+		return obj, held, feed.Stale, nil
 	}
-	return obj, feed.Applied, nil
+	return obj, held, feed.Applied, nil
 }
 
 // Holds tells whether the store has exactly this version of the object.
 func (s *storeSink[T]) Holds(item feed.Item) bool {
-	_, outcome, err := s.compare(item)
+	_, _, outcome, err := s.compare(item)
 	return err == nil && outcome == feed.Unchanged
 }
 
@@ -97,7 +99,7 @@ type storeReplacement[T Object] struct {
 
 // Add collects an object: the store's own, if that is the same version.
 func (r *storeReplacement[T]) Add(item feed.Item) {
-	obj, _, err := r.sink.compare(item)
+	obj, _, _, err := r.sink.compare(item)
 	if err != nil {
 		if r.sick == nil {
 			r.sick = make(map[string]struct{})
