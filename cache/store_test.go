@@ -1,0 +1,274 @@
+package cache_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// byNode indexes by node; one that fails costs the object its entry.
+func byNode(p *corev1.Pod) ([]string, error) {
+	switch p.Spec.NodeName {
+	case "":
+		return nil, nil
+	case "error":
+		return nil, errors.New("no such node")
+	case "panic":
+		panic("no node at all")
+	default:
+		return []string{p.Spec.NodeName}, nil
+	}
+}
+
+func onNode(node string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.NodeName = node }
+}
+
+func newStore(t *testing.T, pods ...*corev1.Pod) cache.Store[*corev1.Pod] {
+	t.Helper()
+	store := cache.NewStore(nil, cache.Indexers[*corev1.Pod]{
+		"node":               byNode,
+		cache.NamespaceIndex: cache.MetaNamespaceIndexFunc[*corev1.Pod],
+		"nil":                nil,
+	})
+	if err := store.Replace(pods, "1"); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func sorted(keys []string, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	slices.Sort(keys)
+	return fmt.Sprint(keys)
+}
+
+func TestStoreReadsAndWrites(t *testing.T) {
+	a, b := pod("a", version("1"), onNode("n1")), pod("b", version("2"), onNode("n1"))
+	store := newStore(t, a, b)
+	if got, ok, err := store.Get(pod("a")); got != a || !ok || err != nil {
+		t.Errorf("Get: %v, %v, %v", got, ok, err)
+	}
+	if got, ok := store.GetByKey("ns/b"); got != b || !ok {
+		t.Errorf("GetByKey: %v, %v", got, ok)
+	}
+	if got, ok := store.GetByKey("ns/none"); got != nil || ok {
+		t.Errorf("GetByKey of nothing: %v, %v", got, ok)
+	}
+	if store.Len() != 2 || describe(store.List()) != "a@1 b@2" || sorted(store.ListKeys(), nil) != "[ns/a ns/b]" {
+		t.Errorf("holds %v, keys %v", describe(store.List()), store.ListKeys())
+	}
+	if err := store.Update(pod("a", version("3"), onNode("n2"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Delete(pod("none")); err != nil {
+		t.Errorf("Delete of nothing: %v", err)
+	}
+	if got := sorted(store.IndexKeys("node", "n1")); got != "[ns/b]" {
+		t.Errorf("on n1: %s", got)
+	}
+	if pods, err := store.ByIndex("node", "n2"); err != nil || describe(pods) != "a@3" {
+		t.Errorf("on n2: %v, %v", describe(pods), err)
+	}
+	if got := sorted(store.IndexKeys(cache.NamespaceIndex, "ns")); got != "[ns/a ns/b]" {
+		t.Errorf("in ns: %s", got)
+	}
+	if pods, err := store.ByIndex("none", "x"); err == nil || pods != nil {
+		t.Errorf("an index that there is not: %v, %v", pods, err)
+	}
+	if pods, err := store.ByIndex("node", "none"); err != nil || len(pods) != 0 {
+		t.Errorf("a value that there is not: %v, %v", pods, err)
+	}
+	// A write takes an object as it is, whatever its version.
+	if err := store.Add(pod("a", version("1"))); err != nil || describe(store.List()) != "a@1 b@2" {
+		t.Errorf("holds %v, %v", describe(store.List()), err)
+	}
+}
+
+// A broken index function costs the object its entry in that index, nothing else.
+func TestIndexFunctionsThatFail(t *testing.T) {
+	store := newStore(t, pod("a", onNode("n1")))
+	for _, node := range []string{"error", "panic", ""} {
+		if err := store.Update(pod("a", onNode(node))); err != nil {
+			t.Errorf("%q: %v", node, err)
+		}
+		if got := sorted(store.IndexKeys(cache.NamespaceIndex, "ns")); got != "[ns/a]" {
+			t.Errorf("%q: in ns: %s", node, got)
+		}
+		if values, _ := store.Snapshot().ListIndexValues("node"); len(values) != 0 {
+			t.Errorf("%q: indexed under %v", node, values)
+		}
+	}
+	if err := store.Update(pod("a", onNode("n2"))); err != nil || sorted(store.IndexKeys("node", "n2")) != "[ns/a]" {
+		t.Errorf("afterwards: %v, %s", err, sorted(store.IndexKeys("node", "n2")))
+	}
+}
+
+// A caller who writes into a cached object, which is forbidden, confuses no index
+// (C18).
+func TestMutatedObjectsDoNotConfuseTheIndex(t *testing.T) {
+	a := pod("a", onNode("n1"))
+	store := newStore(t, a)
+	a.Spec.NodeName = "n2"
+	if err := store.Delete(pod("a")); err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range []string{"n1", "n2"} {
+		if pods, err := store.ByIndex("node", node); err != nil || len(pods) != 0 {
+			t.Errorf("on %s after the deletion: %v, %v", node, pods, err)
+		}
+	}
+}
+
+// Snapshots stay as they are, whatever is written later.
+func TestSnapshotsAreImmutable(t *testing.T) {
+	store := newStore(t)
+	var snapshots []cache.Snapshot[*corev1.Pod]
+	var want []string
+	for i := range 300 {
+		p := pod("p"+strconv.Itoa(i%40), version(strconv.Itoa(i+1)), onNode("n"+strconv.Itoa(i%7)))
+		write := store.Add
+		if i%5 == 4 {
+			write = store.Delete
+		}
+		if err := write(p); err != nil {
+			t.Fatal(err)
+		}
+		if i == 150 {
+			if err := store.Replace([]*corev1.Pod{p}, "9"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		snapshots = append(snapshots, store.Snapshot())
+		want = append(want, image(store.Snapshot()))
+	}
+	for i, s := range snapshots {
+		if got := image(s); got != want[i] {
+			t.Fatalf("snapshot %d has changed\nfrom %s\nto   %s", i, want[i], got)
+		}
+	}
+}
+
+// image is everything that a snapshot says.
+func image(s cache.Snapshot[*corev1.Pod]) string {
+	values, err := s.ListIndexValues("node")
+	text := fmt.Sprint(s.ResourceVersion(), s.Len(), sorted(s.ListKeys(), nil), describe(s.List()), sorted(values, err))
+	for _, value := range values {
+		pods, err := s.ByIndex("node", value)
+		text += fmt.Sprint(value, sorted(s.IndexKeys("node", value)), describe(pods), err)
+	}
+	for key, p := range s.All() {
+		byKey, ok := s.GetByKey(key)
+		text += fmt.Sprint(key, at(p), ok, byKey == p)
+	}
+	return text
+}
+
+// All goes in the order of the keys, and may be left early.
+func TestSnapshotAll(t *testing.T) {
+	store := newStore(t, pod("c"), pod("a"), pod("b"))
+	var keys []string
+	for key := range store.Snapshot().All() {
+		if keys = append(keys, key); len(keys) == 2 {
+			break
+		}
+	}
+	if fmt.Sprint(keys) != "[ns/a ns/b]" {
+		t.Errorf("keys %v", keys)
+	}
+}
+
+// Readers beside a writer see one state each: here, all Pods in one version, as each
+// Replace makes them (C25, P8).
+func TestReadersBesideAWriter(t *testing.T) {
+	const pods, rounds = 50, 300
+	store := newStore(t)
+	round := func(n int) []*corev1.Pod {
+		all := make([]*corev1.Pod, pods)
+		for i := range all {
+			all[i] = pod("p"+strconv.Itoa(i), version(strconv.Itoa(n)), onNode("n"+strconv.Itoa(n%2)))
+		}
+		return all
+	}
+	if err := store.Replace(round(1), "1"); err != nil {
+		t.Fatal(err)
+	}
+	var stop atomic.Bool
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for !stop.Load() {
+				s := store.Snapshot()
+				expectOneVersion(t, s.List(), pods, s.ResourceVersion())
+				expectOneVersion(t, store.List(), pods, "")
+				on0, err0 := s.ByIndex("node", "n0")
+				on1, err1 := s.ByIndex("node", "n1")
+				if len(on0)+len(on1) != pods || len(on0)*len(on1) != 0 || errors.Join(err0, err1) != nil {
+					t.Errorf("%d Pods on n0 and %d on n1", len(on0), len(on1))
+				}
+				if p, ok := store.GetByKey("ns/p7"); !ok || p.Name != "p7" {
+					t.Errorf("p7 is %v", p)
+				}
+			}
+		})
+	}
+	for n := 2; n < rounds; n++ {
+		if err := store.Replace(round(n), strconv.Itoa(n)); err != nil {
+			t.Error(err)
+		}
+	}
+	stop.Store(true)
+	readers.Wait()
+}
+
+func expectOneVersion(t *testing.T, pods []*corev1.Pod, count int, rv string) {
+	t.Helper()
+	if len(pods) != count {
+		t.Errorf("%d Pods", len(pods))
+		return
+	}
+	if rv == "" {
+		rv = pods[0].ResourceVersion
+	}
+	for _, p := range pods {
+		if p.ResourceVersion != rv {
+			t.Errorf("%s in a state of version %s", at(p), rv)
+			return
+		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	cluster := pod("n")
+	cluster.Namespace = ""
+	for _, p := range []*corev1.Pod{pod("a"), cluster} {
+		key, err := cache.MetaNamespaceKeyFunc(p)
+		namespace, name, splitErr := cache.SplitMetaNamespaceKey(key)
+		if err != nil || splitErr != nil || namespace != p.Namespace || name != p.Name {
+			t.Errorf("%q: %v; split %q, %q, %v", key, err, namespace, name, splitErr)
+		}
+	}
+	for key, want := range map[string]string{"": "/", "a": "/a", "ns/a": "ns/a", "ns/": "ns/", "/a": "/a"} {
+		if namespace, name, err := cache.SplitMetaNamespaceKey(key); err != nil || namespace+"/"+name != want {
+			t.Errorf("split %q: %q, %q, %v", key, namespace, name, err)
+		}
+	}
+	for _, key := range []string{"a/b/c", "//", "a/b/"} {
+		if _, _, err := cache.SplitMetaNamespaceKey(key); err == nil || !says(strconv.Quote(key))(err) {
+			t.Errorf("split %q: %v", key, err)
+		}
+	}
+	if _, err := cache.MetaNamespaceKeyFunc[*corev1.Pod](nil); err == nil {
+		t.Error("nil has a key")
+	}
+}
