@@ -69,7 +69,7 @@ func TestStorms(t *testing.T) {
 			t.Run(name+map[bool]string{true: " once synced", false: " from the beginning"}[synced], func(t *testing.T) {
 				begin := func(r *rig) {
 					storm(r)
-					r.updateEachSecond(3600) // so that there is something to be told of
+					r.updateEachSecond(1200) // so that there is something to be told of
 				}
 				test := func(r *rig) {
 					if synced {
@@ -78,7 +78,7 @@ func TestStorms(t *testing.T) {
 						r.CloseWatches()
 					}
 					began := time.Now()
-					pass(time.Hour + time.Minute)
+					pass(21 * time.Minute)
 					r.expectRates(began.Add(time.Minute))
 					r.ClearFaults()
 					r.CloseWatches()

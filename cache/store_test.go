@@ -191,7 +191,7 @@ func TestSnapshotAll(t *testing.T) {
 // Readers beside a writer see one state each: here, all Pods in one version, as each
 // Replace makes them (C25, P8).
 func TestReadersBesideAWriter(t *testing.T) {
-	const pods, rounds = 50, 300
+	const pods, rounds = 30, 100
 	store := newStore(t)
 	round := func(n int) []*corev1.Pod {
 		all := make([]*corev1.Pod, pods)
