@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 )
 
@@ -84,6 +85,7 @@ func newClient(config *rest.Config) (kubernetes.Interface, func(), error) {
 	config.UserAgent = "kinformer-nodecache"
 	config.ContentType = runtime.ContentTypeProtobuf // cheaper than JSON for the types that Kubernetes itself has
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	cache.EnableStreaming(config) // the one line that spares whole lists in memory; all works without it
 	http, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot connect to %s: %w", config.Host, err)
