@@ -52,28 +52,29 @@ func (r *Reflector) guardWatch(ctx context.Context, s *session, most time.Durati
 		if !ask || !r.status.unproven(r.clock.Now(), probeInterval) {
 			return nil
 		}
-		ask = false
-		return r.probe(ctx)
+		answered, err := r.probe(ctx)
+		ask = !answered
+		return err
 	})
 }
 
 // probe asks the server for its version and returns ErrWentBack if that is older
 // than the one seen. A server that does not answer proves nothing.
-func (r *Reflector) probe(ctx context.Context) error {
+func (r *Reflector) probe(ctx context.Context) (answered bool, err error) {
 	seen := r.version()
 	page, err := r.page(ctx, metav1.ListOptions{Limit: 1}, func(feed.Item) error { return nil })
 	if err != nil {
-		return nil //nolint:nilerr // as said above
+		return false, nil //nolint:nilerr // as said above
 	}
 	order, err := resourceversion.CompareResourceVersion(page.ResourceVersion, seen)
 	switch {
 	case err != nil:
 	case order < 0:
-		return fmt.Errorf("%w: %s, after %s", ErrWentBack, page.ResourceVersion, seen)
+		return true, fmt.Errorf("%w: %s, after %s", ErrWentBack, page.ResourceVersion, seen)
 	default:
 		r.status.proven(r.clock.Now())
 	}
-	return nil
+	return true, nil
 }
 
 // probeAfter probes after a watch that a proxy, say, has cut before the watchdog
@@ -83,7 +84,7 @@ func (r *Reflector) probeAfter(ctx context.Context, last end) error {
 		return nil
 	}
 	watched, stop := r.watchdog(ctx, probeSilence)
-	err := r.probe(watched)
+	_, err := r.probe(watched)
 	stop()
 	r.consistent = r.consistent || err != nil
 	return err
@@ -91,8 +92,9 @@ func (r *Reflector) probeAfter(ctx context.Context, last end) error {
 
 // guard returns a context that ends with ErrSilent once r.proofs has stood still
 // for as long as silence says, or with the error of quiet, which is called when
-// they have for a part of that. It looks four times within the limit, so that an
-// answer costs the reflector no more than a counter.
+// they have for a part of that. It looks four times within the limit, and as often
+// within probeInterval, so that an answer costs the reflector no more than a
+// counter.
 func (r *Reflector) guard(ctx context.Context, silence func() time.Duration, quiet func(context.Context) error) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -112,7 +114,8 @@ func (r *Reflector) whileAnswered(ctx context.Context, silence func() time.Durat
 	seen, since := r.proofs.Load(), r.clock.Now()
 	for {
 		limit := silence()
-		timer := r.clock.NewTimer(max(min(limit/4, limit-r.clock.Since(since)), time.Second))
+		look := min(limit/4, probeInterval/4, limit-r.clock.Since(since))
+		timer := r.clock.NewTimer(max(look, time.Second))
 		select {
 		case <-ctx.Done():
 			timer.Stop()

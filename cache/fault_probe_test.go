@@ -1,0 +1,22 @@
+package cache_test
+
+import (
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kinformer/kinformer/fake"
+)
+
+// A server that says nothing for two minutes is asked before half a minute more has passed, however long the watch may
+// be, and asked again if it could not answer (W28).
+func TestRestoreIsSeenInTime(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		ahead(r)
+		r.FaultLists(1, fake.Fault{Err: apierrors.NewServiceUnavailable("starting")})
+		r.Restore("4")
+		pass(3*time.Minute + 15*time.Second)
+		expectRestored(r)
+	})
+}
