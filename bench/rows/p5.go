@@ -40,10 +40,11 @@ func listBesideWrites(scale Scale) []harness.Experiment {
 		readers int
 		goal    float64
 		window  time.Duration
-	}{{10, 100, scale.Window}, {80, 1000, 3 * scale.Window}} { // 80 goroutines that compute take turns of half a second
+		rounds  int // zero: as many as of the others
+	}{{10, 100, scale.Window, 0}, {80, 1000, 3 * scale.Window, 3}} { // 80 goroutines that compute take turns of half a second
 		add := func(what string, sides []string, writes harness.Goal, prepare func() ([]harness.Measure, error)) {
 			experiments = append(experiments, harness.Experiment{
-				Name: "P5", What: fmt.Sprintf("%s, %d listers", what, p.readers), Sides: sides, Prepare: prepare,
+				Name: "P5", What: fmt.Sprintf("%s, %d listers", what, p.readers), Sides: sides, Prepare: prepare, Rounds: p.rounds,
 				Metrics: []harness.Metric{
 					{What: "writes", Unit: "1/s", Goal: writes},
 					{What: "lists", Unit: "1/s", Goal: harness.AtLeast(1)},
