@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -76,6 +77,8 @@ func isUnknown(err error) bool {
 func isUnreachable(err error) bool {
 	var request *url.Error // whatever net/http could not get an answer to: no such host, no trust
 	var operation *net.OpError
-	return errors.As(err, &request) || errors.As(err, &operation) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
-		utilnet.IsTimeout(err) || utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, ErrSilent)
+	return errors.As(err, &request) || errors.As(err, &operation) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, ErrSilent) ||
+		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
+		utilnet.IsTimeout(err) || utilnet.IsHTTP2ConnectionLost(err)
 }
