@@ -84,30 +84,43 @@ func (h *handler[V]) tell(ctx context.Context, changes []store.Change[V]) {
 	h.noteSync()
 }
 
-// tellOne delivers one change. One of which a packed state cannot be decoded is
-// not told: the store has reported it and will fetch the object again.
+// tellOne delivers one change. One whose new state cannot be decoded from its
+// packed form is not told: the store has reported it and will fetch the object
+// again. An update from such a state is told as one from the new state itself.
 func (h *handler[V]) tellOne(ctx context.Context, change *store.Change[V]) {
-	event := Event[V]{Type: Update, Key: change.Key, InInitial: change.Initial}
-	ok := true
-	if change.New != nil {
-		event.New, ok = h.store.Load(change.Key, change.New)
-	} else {
+	event := Event[V]{Key: change.Key, InInitial: change.Initial}
+	var ok bool
+	switch {
+	case change.New == nil:
 		event.Type = Delete
-	}
-	if change.Old == nil {
+		ok = h.loadDeletion(&event, change)
+	case change.Old == nil:
 		event.Type = Add
-	} else if ok {
-		event.Old, ok = h.store.Load(change.Key, change.Old)
+		event.New, ok = h.store.Load(change.Key, change.New)
+	default:
+		event.Type = Update
+		event.New, ok = h.store.Load(change.Key, change.New)
+		if old, decoded := h.store.Load(change.Key, change.Old); decoded {
+			event.Old = old
+		} else {
+			event.Old = event.New
+		}
 	}
+	if ok {
+		h.call(ctx, event)
+	}
+}
+
+// loadDeletion sets a deletion's states, and tells whether there is at least one.
+func (h *handler[V]) loadDeletion(event *Event[V], change *store.Change[V]) (ok bool) {
+	event.Old, ok = h.store.Load(change.Key, change.Old)
 	event.Final = event.Old
 	if change.Final != nil {
 		if final, decoded := h.store.Load(change.Key, change.Final); decoded {
 			event.Final, ok = final, true
 		}
 	}
-	if ok {
-		h.call(ctx, event)
-	}
+	return ok
 }
 
 // redeliver tells an update of every object to itself. The objects are those of
