@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"strings"
@@ -75,6 +76,9 @@ func TestListErrors(t *testing.T) {
 		{"item longer than list", proto("PodList", "\x0a\x00\x12\x05abc"), wire.Protobuf, wire.Options{}, "wire: protobuf list, item 0, byte 25: 5 bytes, longer than the message that it is part of", nil},
 		{"wrong wire type", proto("PodList", "\x0a\x00\x10\x05"), wire.Protobuf, wire.Options{}, "wire: protobuf list, item 0, byte 24: wrong wire type 0", nil},
 		{"wrong ListMeta", proto("PodList", bytesField(1, "\x12\x05x")), wire.Protobuf, wire.Options{}, "wire: protobuf list, byte 26, metadata: longer than the message that it is part of", nil},
+		{"varint across the list's end", "k8s\x00" + bytesField(1, bytesField(2, "PodList")) + bytesField(2, "\x0a\x00\x78\x80") + "\x00\x1a\x00", wire.Protobuf, wire.Options{}, "wire: protobuf list, byte 20: longer than the message that it is part of", nil},
+		{"unknown field across the list's end", "k8s\x00" + bytesField(1, bytesField(2, "PodList")) + bytesField(2, "\x0a\x00\x7a\x05") + "\x1a\x03abc", wire.Protobuf, wire.Options{}, "wire: protobuf list, byte 21: longer than the message that it is part of", nil},
+		{"list of anything", proto("List", "\x0a\x00"), wire.Protobuf, wire.Options{}, `wrong kind "List" where a list was expected`, wire.ErrWrongKind},
 		{"field 0", proto("PodList", "\x02\x00"), wire.Protobuf, wire.Options{}, "wire: protobuf list, byte 22: illegal field number 0", nil},
 		{"format", "", wire.UnknownFormat, pods, "wire: list, byte 0: unknown format cannot be read", nil},
 	} {
@@ -96,11 +100,12 @@ func TestStatusInsteadOfList(t *testing.T) {
 	status := typed(t, &metav1.Status{Status: "Failure", Message: "too old", Reason: metav1.StatusReasonExpired, Code: 410, Details: &metav1.StatusDetails{RetryAfterSeconds: 3}})
 	status.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("Status"))
 	status.APIVersion = "v1"
-	late := `{"reason":"Expired","code":410,"items":[{"kind":"Pod"}],"details":{"retryAfterSeconds":3},"status":"Failure","kind":"Status"}`
+	late := `{"reason":"Expired","code":410,"details":{"retryAfterSeconds":3},"status":"Failure","kind":"Status"}`
 	for name, body := range map[string][]byte{
 		"protobuf":        encode(t, protobufSerializer, status),
 		"JSON":            encode(t, jsonSerializer, status),
-		"JSON, said late": []byte(strings.Replace(late, `"items":[{"kind":"Pod"}],`, "", 1)),
+		"JSON, said late": []byte(late),
+		"JSON with items": []byte(`{"kind":"Status","items":[{"kind":"Pod"}],` + late[1:]),
 	} {
 		format := wire.JSON
 		if name == "protobuf" {
@@ -126,9 +131,17 @@ func TestStatusInsteadOfList(t *testing.T) {
 }
 
 func TestTooLarge(t *testing.T) {
+	// One is larger than the buffer to begin with, one is not.
+	for _, size := range []int{100 << 10, 3 << 10} {
+		testTooLarge(t, size)
+	}
+}
+
+func testTooLarge(t *testing.T, data int) {
+	t.Helper()
 	large := typed(t, &corev1.ConfigMapList{Items: []corev1.ConfigMap{
 		{ObjectMeta: metav1.ObjectMeta{Name: "small"}},
-		{ObjectMeta: metav1.ObjectMeta{Name: "large"}, Data: map[string]string{"x": strings.Repeat("x", 100<<10)}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "large"}, Data: map[string]string{"x": strings.Repeat("x", data)}},
 	}})
 	for _, format := range formats {
 		body := encode(t, serializer(format), large)
@@ -138,7 +151,7 @@ func TestTooLarge(t *testing.T) {
 			size = len(rawOf(t, format, &large.Items[i]))
 			frames = append(frames, encodeEvent(t, format, "ADDED", typed(t, &large.Items[i]))...)
 		}
-		for _, limit := range []int{1 << 10, 64 << 10, size - 1} {
+		for _, limit := range []int{1 << 10, data, size - 1} {
 			items := 0
 			_, err := wire.List(bytes.NewReader(body), format, wire.Options{MaxItemSize: limit}, func(*wire.Item) error {
 				items++
@@ -163,6 +176,34 @@ func checkTooLarge(t *testing.T, err error, before int) {
 	var located *wire.Error
 	if !errors.As(err, &located) || !errors.Is(err, wire.ErrTooLarge) || located.Item != 1 || before != 1 {
 		t.Errorf("%v after %d objects, want ErrTooLarge in 1", err, before)
+	}
+}
+
+// TestSkippedIsNotHeld holds that what is of no interest is not held, and so may
+// be larger than an object.
+func TestSkippedIsNotHeld(t *testing.T) {
+	large := append(binary.AppendUvarint([]byte{0x7a}, 1<<20), make([]byte, 1<<20)...)
+	group := "\xa3\x01" + strings.Repeat("\x7a\x04abcd", 100_000) + "\xa4\x01"
+	for _, unknown := range []string{string(large), group} {
+		body := envelope(t, "v1", "KList", []byte("\x0a\x00"+unknown+bytesField(2, "")))
+		n := 0
+		_, err := wire.List(bytes.NewReader(append(body, unknown...)), wire.Protobuf, wire.Options{MaxItemSize: 1 << 10}, func(*wire.Item) error {
+			n++
+			return nil
+		})
+		if err != nil || n != 1 {
+			t.Errorf("%d items, %v", n, err)
+		}
+	}
+	members := strings.Repeat(`"x":"`+strings.Repeat("x", 1000)+`",`, 100)
+	_, err := wire.List(strings.NewReader(`{"kind":"KList",`+members+`"items":[]}`), wire.JSON, wire.Options{MaxItemSize: 2 << 10}, ignore)
+	if err != nil {
+		t.Error(err)
+	}
+	// As long as it may be a Status, it has to be held.
+	_, err = wire.List(strings.NewReader(`{`+members+`"kind":"KList","items":[]}`), wire.JSON, wire.Options{MaxItemSize: 2 << 10}, ignore)
+	if !errors.Is(err, wire.ErrTooLarge) {
+		t.Errorf("%v, want ErrTooLarge", err)
 	}
 }
 

@@ -97,3 +97,27 @@ func TestWatchHeap(t *testing.T) {
 		}
 	}
 }
+
+// TestListAllocations holds that the buffer is used again, and that items cost
+// nothing that nobody asked for.
+func TestListAllocations(t *testing.T) {
+	for _, format := range formats {
+		body := encode(t, serializer(format), podList(t, 200))
+		allocations := testing.AllocsPerRun(5, func() {
+			if _, err := wire.List(bytes.NewReader(body), format, wire.Options{Kind: "Pod"}, ignore); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if allocations > 40 {
+			t.Errorf("%v: %v allocations", format, allocations)
+		}
+		allocations = testing.AllocsPerRun(5, func() {
+			if _, err := wire.List(bytes.NewReader(body), format, wire.Options{Kind: "Pod"}, readMeta); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if allocations > 240 {
+			t.Errorf("%v: %v allocations with Meta of 200", format, allocations)
+		}
+	}
+}

@@ -98,7 +98,7 @@ func (l *jsonList) member(name string) error {
 
 // keep keeps a member for a Status, until it is known that there is none.
 func (l *jsonList) keep(name string, value []byte) error {
-	if l.items || l.header.Kind != "" && l.header.Kind != "Status" {
+	if l.header.Kind != "" && l.header.Kind != "Status" {
 		return nil
 	}
 	if len(l.rest)+len(value) > l.limit {

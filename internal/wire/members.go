@@ -180,7 +180,6 @@ func (m *members) end(text []byte, depth, at int) {
 	if which == memberNone {
 		return
 	}
-	m.current[depth] = memberNone
 	start := m.begun[depth]
 	if (which == memberLabels || which == memberAnnotations) && m.at[which] != (span{}) {
 		m.twice = true

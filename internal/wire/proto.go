@@ -146,9 +146,7 @@ func (m *message) fail(name string, err error) {
 func (m *message) skip() {
 	wire := m.wire
 	for depth := 0; m.err == nil; {
-		if depth, m.err = groupDepth(depth, wire); m.err != nil {
-			return
-		}
+		depth = groupDepth(depth, wire)
 		m.err = m.skipValue(wire)
 		if depth == 0 || m.err != nil {
 			return
@@ -189,16 +187,14 @@ func (m *message) skipValue(wire int) (err error) {
 }
 
 // groupDepth is how many groups are open behind a tag.
-func groupDepth(depth, wire int) (int, error) {
-	switch {
-	case wire == wireGroup:
-		return depth + 1, nil
-	case wire == wireEnd && depth == 0:
-		return 0, errEndGroup
-	case wire == wireEnd:
-		return depth - 1, nil
+func groupDepth(depth, wire int) int {
+	switch wire {
+	case wireGroup:
+		return depth + 1
+	case wireEnd:
+		return depth - 1
 	}
-	return depth, nil
+	return depth
 }
 
 // errWire is the error of a wire type that a field cannot have.

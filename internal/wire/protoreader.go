@@ -97,11 +97,8 @@ func (r *protoReader) value() ([]byte, error) {
 func (r *protoReader) skip() error {
 	wire := r.wire
 	for depth := 0; ; {
-		var err error
-		if depth, err = groupDepth(depth, wire); err != nil {
-			return err
-		}
-		if err = r.skipValue(wire); err != nil || depth == 0 {
+		depth = groupDepth(depth, wire)
+		if err := r.skipValue(wire); err != nil || depth == 0 {
 			return err
 		}
 		r.release()

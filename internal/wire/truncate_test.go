@@ -28,16 +28,37 @@ func smallList(t testing.TB) *corev1.ConfigMapList {
 }
 
 // failing ends with an error that is not io.EOF.
-type failing struct{ r io.Reader }
+type failing struct {
+	r   io.Reader
+	err error
+}
 
 var errConnection = errors.New("connection reset by peer")
 
 func (f failing) Read(p []byte) (int, error) {
 	n, err := f.r.Read(p)
 	if err == io.EOF {
-		err = errConnection
+		err = f.err
 	}
 	return n, err
+}
+
+// TestBrokenAtTheEnd holds that a body is not believed to be whole if the
+// connection broke where it could have ended: net/http knows better.
+func TestBrokenAtTheEnd(t *testing.T) {
+	for _, format := range formats {
+		list := smallList(t)
+		body := encode(t, serializer(format), list)
+		_, err := wire.List(failing{bytes.NewReader(body), io.ErrUnexpectedEOF}, format, wire.Options{}, ignore)
+		if !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%v list: %v", format, err)
+		}
+		frame := encodeEvent(t, format, "ADDED", typed(t, &list.Items[0]))
+		err = wire.Watch(failing{bytes.NewReader(frame), io.ErrUnexpectedEOF}, format, wire.Options{}, func(*wire.Event) error { return nil })
+		if !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%v watch: %v", format, err)
+		}
+	}
 }
 
 // wholeAt returns at what offsets a body has all that a list needs: the content
@@ -61,7 +82,7 @@ func TestListTruncated(t *testing.T) {
 				for how, reader := range readers {
 					checkTruncated(t, fmt.Sprintf("%s, %d bytes", how, n), e.format, reader(bytes.NewReader(body[:n])), n, ends, whole[n])
 				}
-				_, err := wire.List(failing{bytes.NewReader(body[:n])}, e.format, wire.Options{}, ignore)
+				_, err := wire.List(failing{bytes.NewReader(body[:n]), errConnection}, e.format, wire.Options{}, ignore)
 				if !errors.Is(err, errConnection) {
 					t.Fatalf("%d bytes and a broken connection: %v", n, err)
 				}
@@ -138,7 +159,7 @@ func TestWatchTruncated(t *testing.T) {
 				if !boundary && !errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Fatalf("%d bytes: %v, want io.ErrUnexpectedEOF", n, err)
 				}
-				err = wire.Watch(failing{bytes.NewReader(body[:n])}, format, wire.Options{}, func(*wire.Event) error { return nil })
+				err = wire.Watch(failing{bytes.NewReader(body[:n]), errConnection}, format, wire.Options{}, func(*wire.Event) error { return nil })
 				if !errors.Is(err, errConnection) {
 					t.Fatalf("%d bytes and a broken connection: %v", n, err)
 				}
