@@ -27,7 +27,9 @@ func NewInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 // newInformer is NewInformer with options.
 func newInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Duration, handler ResourceEventHandler[T], options ReflectorOptions) (Reader[T], *Controller) {
 	kind, err := check(lw, example, options)
-	err = errors.Join(err, checkHandler(handler))
+	if isNil(handler) {
+		err = errors.Join(err, errNoHandler)
+	}
 	if resyncPeriod < 0 {
 		err = errors.Join(err, fmt.Errorf("the resync period %v is negative", resyncPeriod))
 	}
@@ -36,6 +38,7 @@ func newInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 	source, way := newSource(lw, kind)
 	engine := informer.New(informer.Config[T]{
 		Name:      report.name,
+		Clock:     options.Clock,
 		Store:     objects,
 		Reflector: loopConfig(lw, source, options, nil, report),
 	})
@@ -47,6 +50,8 @@ func newInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 	}
 	return reader[T]{engine.Store(), objects.Key}, c
 }
+
+var errNoHandler = errors.New("the handler is nil")
 
 // Controller runs an informer. Its methods may be called from any goroutine.
 type Controller struct {
