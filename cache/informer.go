@@ -27,9 +27,7 @@ func NewInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 // newInformer is NewInformer with options.
 func newInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Duration, handler ResourceEventHandler[T], options ReflectorOptions) (Reader[T], *Controller) {
 	kind, err := check(lw, example, options)
-	if isNil(handler) {
-		err = errors.Join(err, errNoHandler)
-	}
+	err = errors.Join(err, checkHandler(handler))
 	if resyncPeriod < 0 {
 		err = errors.Join(err, fmt.Errorf("the resync period %v is negative", resyncPeriod))
 	}
@@ -50,8 +48,6 @@ func newInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 	}
 	return reader[T]{engine.Store(), objects.Key}, c
 }
-
-var errNoHandler = errors.New("the handler is nil")
 
 // Controller runs an informer. Its methods may be called from any goroutine.
 type Controller struct {

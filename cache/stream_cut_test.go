@@ -21,7 +21,7 @@ import (
 func TestListCutAtEveryByte(t *testing.T) {
 	for name, f := range formats {
 		t.Run(name, func(t *testing.T) {
-			body := f.nodes("3", node("a", "1"), node("b", "2"))
+			body := f.nodes("3", aNode("a", "1"), aNode("b", "2"))
 			var lists []http.HandlerFunc
 			for n := range body {
 				lists = append(lists, serveCut(f.list, body[:n]))
@@ -50,14 +50,14 @@ func TestWatchCutAtEveryByte(t *testing.T) {
 	for name, f := range formats {
 		t.Run(name, func(t *testing.T) {
 			frames := [][]byte{
-				f.event(watch.Added, node("b", "4")),
-				f.event(watch.Modified, node("b", "5")),
-				f.event(watch.Deleted, node("b", "6")),
+				f.event(watch.Added, aNode("b", "4")),
+				f.event(watch.Modified, aNode("b", "5")),
+				f.event(watch.Deleted, aNode("b", "6")),
 			}
 			all := slices.Concat(frames...)
 			for n := range len(all) + 1 {
 				whole := wholeFrames(f, frames, n)
-				s := newScript(t, []http.HandlerFunc{serve(f.list, f.nodes("3", node("a", "1")))}, nil)
+				s := newScript(t, []http.HandlerFunc{serve(f.list, f.nodes("3", aNode("a", "1")))}, nil)
 				s.watches = []http.HandlerFunc{
 					serveCut(f.watch, all[:n]),
 					s.serveOpen(f.watch, slices.Concat(frames[whole:]...)),
@@ -100,15 +100,15 @@ func TestWatchThatMakesNoSense(t *testing.T) {
 			"binary":           {0, 0, 0, 3, 0xff, 0xff, 0xff},
 			"text":             []byte("<html>502 Bad Gateway</html>"),
 			"a list":           f.nodes("9"),
-			"another kind":     f.frame(watch.Added, f.encode(&corev1.Pod{TypeMeta: ofKind("Pod"), ObjectMeta: node("x", "7").ObjectMeta})),
-			"no kind":          f.frame(watch.Added, f.encode(&corev1.Node{ObjectMeta: node("x", "7").ObjectMeta})),
-			"an unknown event": f.frame("PATCHED", f.encode(&corev1.Node{TypeMeta: ofKind("Node"), ObjectMeta: node("x", "7").ObjectMeta})),
-			"no name":          f.event(watch.Added, node("", "7")),
+			"another kind":     f.frame(watch.Added, f.encode(&corev1.Pod{TypeMeta: ofKind("Pod"), ObjectMeta: aNode("x", "7").ObjectMeta})),
+			"no kind":          f.frame(watch.Added, f.encode(&corev1.Node{ObjectMeta: aNode("x", "7").ObjectMeta})),
+			"an unknown event": f.frame("PATCHED", f.encode(&corev1.Node{TypeMeta: ofKind("Node"), ObjectMeta: aNode("x", "7").ObjectMeta})),
+			"no name":          f.event(watch.Added, aNode("", "7")),
 		} {
 			t.Run(name+" "+what, func(t *testing.T) {
-				s := newScript(t, []http.HandlerFunc{serve(f.list, f.nodes("3", node("a", "1"))), serve(f.list, f.nodes("8", node("a", "1")))}, nil)
+				s := newScript(t, []http.HandlerFunc{serve(f.list, f.nodes("3", aNode("a", "1"))), serve(f.list, f.nodes("8", aNode("a", "1")))}, nil)
 				s.watches = []http.HandlerFunc{
-					serve(f.watch, slices.Concat(f.event(watch.Added, node("b", "4")), garbage)),
+					serve(f.watch, slices.Concat(f.event(watch.Added, aNode("b", "4")), garbage)),
 					serve(f.watch, garbage),
 					s.serveOpen(f.watch, nil),
 				}
@@ -125,7 +125,7 @@ func TestWatchThatMakesNoSense(t *testing.T) {
 // TestListThatMakesNoSense is no list: it is tried again, and says what came.
 func TestListThatMakesNoSense(t *testing.T) {
 	f := formats["JSON"]
-	whole := f.nodes("3", node("a", "1"))
+	whole := f.nodes("3", aNode("a", "1"))
 	for what, test := range map[string]struct {
 		answer http.HandlerFunc
 		says   string
@@ -138,10 +138,10 @@ func TestListThatMakesNoSense(t *testing.T) {
 		"a Table":         {serve(f.list+";as=Table;v=v1;g=meta.k8s.io", []byte(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}`)), "", "as=Table"},
 		"a Table as JSON": {serve(f.list, []byte(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}`)), "Table", ""},
 		"other objects":   {serve(f.list, []byte(strings.ReplaceAll(string(whole), "NodeList", "PodList"))), "Pod", ""},
-		"one object":      {serve(f.list, f.encode(&corev1.Node{TypeMeta: ofKind("Node"), ObjectMeta: node("a", "1").ObjectMeta})), "Node", ""},
+		"one object":      {serve(f.list, f.encode(&corev1.Node{TypeMeta: ofKind("Node"), ObjectMeta: aNode("a", "1").ObjectMeta})), "Node", ""},
 		"a Status":        {serve(f.list, []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"not for you","code":403}`)), "not for you", ""},
 		"two lists":       {serve(f.list, append(slices.Clone(whole), whole...)), "", ""},
-		"no name":         {serve(f.list, f.nodes("3", node("a", "1"), node("", "2"))), "item 1", ""},
+		"no name":         {serve(f.list, f.nodes("3", aNode("a", "1"), aNode("", "2"))), "item 1", ""},
 		"a wrong length": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", f.list)
 			w.Header().Set("Content-Length", "1000")

@@ -154,7 +154,7 @@ func (f format) frame(eventType watch.EventType, object []byte) []byte {
 	return b.Bytes()
 }
 
-func node(name, resourceVersion string) *corev1.Node {
+func aNode(name, resourceVersion string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), ResourceVersion: resourceVersion}}
 }
 
