@@ -67,8 +67,8 @@ func (s *storeSink[T]) Holds(item feed.Item) bool {
 	return err == nil && outcome == feed.Unchanged
 }
 
-// Needs is always true: a ReflectorStore gets objects.
-func (s *storeSink[T]) Needs(feed.Item) bool { return true }
+// Needs is always the object: that is all a ReflectorStore knows.
+func (s *storeSink[T]) Needs(feed.Item) feed.Need { return feed.NeedsObject }
 
 // Progress does nothing: a ReflectorStore hears of changes only.
 func (s *storeSink[T]) Progress(string) {}

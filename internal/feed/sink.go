@@ -16,15 +16,29 @@ type Sink interface {
 	// Holds tells whether the collection has exactly this version of the item's
 	// object.
 	Holds(item Item) bool
-	// Needs tells whether adding the item will take its object, so that it can be
-	// decoded ahead. It may be called by several goroutines at once.
-	Needs(item Item) bool
+	// Needs tells what adding the item will take, so that what it takes can be
+	// prepared ahead, and what it does not need not be kept until then. It may be
+	// called by several goroutines at once.
+	Needs(item Item) Need
 	// Progress says that the collection has reached resourceVersion without a
 	// change.
 	Progress(resourceVersion string)
 	// Quarantined returns how many keys wait for a state that can be stored.
 	Quarantined() int
 }
+
+// Need is what a sink takes of an item besides its identity.
+type Need int
+
+const (
+	// NeedsIdentity: the sink has this version of the object. Without the bytes it
+	// can tell that it has, and nothing else.
+	NeedsIdentity Need = iota
+	// NeedsBytes: the item as it came.
+	NeedsBytes
+	// NeedsObject: the object, decoded.
+	NeedsObject
+)
 
 // Replacement is the state of a collection in the making.
 type Replacement interface {

@@ -48,8 +48,9 @@ const (
 // batch is a run of items and the bytes that they are made of.
 type batch struct {
 	items   []feed.Item
-	ends    []int  // of each item's bytes in buffer
-	buffer  []byte // the items' bytes, one after the other
+	needs   []feed.Need // of each item
+	ends    []int       // of each item's bytes in buffer
+	buffer  []byte      // the items' bytes, one after the other
 	decoded chan struct{}
 }
 
@@ -57,7 +58,8 @@ func newAhead(sink feed.Sink, state feed.Replacement) *ahead {
 	return &ahead{sink: sink, state: state}
 }
 
-// add takes an item over. Its bytes are copied.
+// add takes an item over. Its bytes are copied, unless the sink has it already: most
+// of a relist is such.
 func (a *ahead) add(item feed.Item) {
 	if item.Object != nil && a.current == nil && a.todo == nil {
 		a.state.Add(item)
@@ -66,8 +68,11 @@ func (a *ahead) add(item feed.Item) {
 	if a.current == nil {
 		a.current = a.empty()
 	}
-	b := a.current
-	b.buffer = append(b.buffer, item.Raw...)
+	b, need := a.current, a.sink.Needs(item)
+	if need != feed.NeedsIdentity {
+		b.buffer = append(b.buffer, item.Raw...)
+	}
+	b.needs = append(b.needs, need)
 	b.items, b.ends = append(b.items, item), append(b.ends, len(b.buffer))
 	if len(b.buffer) >= batchBytes || len(b.items) >= batchItems {
 		a.send()
@@ -151,7 +156,7 @@ func (b *batch) seal() {
 func (a *ahead) decode(b *batch) {
 	defer close(b.decoded)
 	for i := range b.items {
-		if item := &b.items[i]; item.Object == nil && !a.dropped.Load() && a.sink.Needs(*item) {
+		if item := &b.items[i]; item.Object == nil && b.needs[i] == feed.NeedsObject && !a.dropped.Load() {
 			item.Object = decode(*item)
 		}
 	}
@@ -184,7 +189,7 @@ func (a *ahead) recycle(b *batch) {
 		return
 	}
 	clear(b.items)
-	*b = batch{items: b.items[:0], ends: b.ends[:0], buffer: b.buffer[:0]}
+	*b = batch{items: b.items[:0], needs: b.needs[:0], ends: b.ends[:0], buffer: b.buffer[:0]}
 	select {
 	case a.free <- b:
 	default:

@@ -89,10 +89,17 @@ func (s *Store[V]) Holds(item feed.Item) bool {
 	return s.compare(uid, version, item) == feed.Unchanged
 }
 
-// Needs tells whether the store will decode an item: not one that it has, and not
-// one that is packed as it came.
-func (s *Store[V]) Needs(item feed.Item) bool {
-	return s.config.Packer == nil && (!s.config.ItemKeys || !s.Holds(item))
+// Needs tells what the store takes of an item: nothing of one that it has, and no
+// object of one that it packs as it came.
+func (s *Store[V]) Needs(item feed.Item) feed.Need {
+	switch {
+	case s.config.ItemKeys && s.Holds(item):
+		return feed.NeedsIdentity
+	case s.config.Packer != nil:
+		return feed.NeedsBytes
+	default:
+		return feed.NeedsObject
+	}
 }
 
 // keyOf returns an item's key, and its value where that had to be decoded to
