@@ -67,9 +67,6 @@ func inField(field string, err error) error {
 
 // located makes err an *Error, taking the field out of it.
 func located(body string, offset int64, item int, err error) error {
-	if done, ok := err.(*Error); ok {
-		return done
-	}
 	e := &Error{Body: body, Offset: offset, Item: item, Err: err}
 	if inner, ok := err.(*fieldError); ok {
 		e.Field, e.Err = inner.field, inner.err

@@ -184,7 +184,8 @@ func checkTooLarge(t *testing.T, err error, before int) {
 func TestSkippedIsNotHeld(t *testing.T) {
 	large := append(binary.AppendUvarint([]byte{0x7a}, 1<<20), make([]byte, 1<<20)...)
 	group := "\xa3\x01" + strings.Repeat("\x7a\x04abcd", 100_000) + "\xa4\x01"
-	for _, unknown := range []string{string(large), group} {
+	numbers := "\xa3\x01" + strings.Repeat("\x78\x01", 100_000) + "\xa4\x01"
+	for _, unknown := range []string{string(large), group, numbers} {
 		body := envelope(t, "v1", "KList", []byte("\x0a\x00"+unknown+bytesField(2, "")))
 		n := 0
 		_, err := wire.List(bytes.NewReader(append(body, unknown...)), wire.Protobuf, wire.Options{MaxItemSize: 1 << 10}, func(*wire.Item) error {

@@ -102,7 +102,7 @@ func TestWatchHeap(t *testing.T) {
 // nothing that nobody asked for.
 func TestListAllocations(t *testing.T) {
 	for _, format := range formats {
-		body := encode(t, serializer(format), podList(t, 200))
+		body := encode(t, serializer(format), podList(t, 1000))
 		allocations := testing.AllocsPerRun(5, func() {
 			if _, err := wire.List(bytes.NewReader(body), format, wire.Options{Kind: "Pod"}, ignore); err != nil {
 				t.Fatal(err)
@@ -116,8 +116,8 @@ func TestListAllocations(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		if allocations > 240 {
-			t.Errorf("%v: %v allocations with Meta of 200", format, allocations)
+		if allocations > 1040 {
+			t.Errorf("%v: %v allocations with Meta of 1,000", format, allocations)
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 
 // The protobuf wire format, as the generated Unmarshal functions of apimachinery
 // read it: what they refuse is refused, what they accept is accepted, overlong
-// varints and groups among unknown fields included.
+// varints and groups among unknown fields included. One exception: the entries
+// of maps are read as strictly as everything else.
 
 const (
 	wireVarint  = 0

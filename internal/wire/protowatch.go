@@ -35,7 +35,6 @@ type protoWatch struct {
 
 func (p *protoWatch) run() error {
 	for {
-		p.release()
 		p.shrink()
 		if p.pos == p.end {
 			if err := p.fill(); err == io.EOF {

@@ -204,3 +204,58 @@ func rawOf(t testing.TB, format wire.Format, object runtime.Object) []byte {
 	}
 	return raw
 }
+
+// spy gives one byte at a time and tells how many it has given before.
+type spy struct {
+	b     []byte
+	given int
+	tell  func(given int)
+}
+
+func (s *spy) Read(p []byte) (int, error) {
+	s.tell(s.given)
+	if s.given == len(s.b) {
+		return 0, io.EOF
+	}
+	p[0] = s.b[s.given]
+	s.given++
+	return 1, nil
+}
+
+// TestAtOnce holds that an object is handed out before the byte behind it is
+// asked for: on a watch that may come minutes later.
+func TestAtOnce(t *testing.T) {
+	for _, format := range formats {
+		list := smallList(t)
+		body := encode(t, serializer(format), list)
+		checkAtOnce(t, body, itemEnds(t, format, body), func(r io.Reader, seen func()) error {
+			_, err := wire.List(r, format, wire.Options{}, func(*wire.Item) error { seen(); return nil })
+			return err
+		})
+		var frames []byte
+		var ends []int
+		for i := range list.Items {
+			frames = append(frames, encodeEvent(t, format, "ADDED", typed(t, &list.Items[i]))...)
+			ends = append(ends, len(frames))
+			if format == wire.JSON {
+				ends[i]-- // the newline
+			}
+		}
+		checkAtOnce(t, frames, ends, func(r io.Reader, seen func()) error {
+			return wire.Watch(r, format, wire.Options{}, func(*wire.Event) error { seen(); return nil })
+		})
+	}
+}
+
+func checkAtOnce(t *testing.T, body []byte, ends []int, run func(r io.Reader, seen func()) error) {
+	t.Helper()
+	count := 0
+	reader := &spy{b: body, tell: func(given int) {
+		if count < len(ends) && given >= ends[count] {
+			t.Errorf("%d bytes were given, object %d ended at %d", given, count, ends[count])
+		}
+	}}
+	if err := run(reader, func() { count++ }); err != nil || count != len(ends) {
+		t.Errorf("%d objects of %d, %v", count, len(ends), err)
+	}
+}

@@ -133,12 +133,11 @@ func (w *window) discard(n int64) error {
 	}
 }
 
-// shrink gives back a buffer that has become large, if nothing is in it.
+// shrink gives back a buffer that has become large, if little is in it.
 func (w *window) shrink() {
-	if w.pos == w.end && len(w.buf) > watchKeeps {
-		w.base += int64(w.pos)
-		w.mark, w.pos, w.end = 0, 0, 0
-		w.buf = make([]byte, watchBuffer)
+	w.release()
+	if len(w.buf) > watchKeeps && w.end-w.mark <= watchBuffer {
+		w.slide(make([]byte, watchBuffer))
 	}
 }
 
