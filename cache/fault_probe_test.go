@@ -6,17 +6,22 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 )
 
 // A server that says nothing for two minutes is asked before half a minute more has passed, however long the watch may
 // be, and asked again if it could not answer (W28).
 func TestRestoreIsSeenInTime(t *testing.T) {
-	inBubble(t, func(r *rig) {
-		ahead(r)
-		r.FaultLists(1, fake.Fault{Err: apierrors.NewServiceUnavailable("starting")})
-		r.Restore("4")
-		pass(3*time.Minute + 15*time.Second)
-		expectRestored(r)
-	})
+	for _, sync := range []cache.InitialSync{cache.InitialSyncList, cache.InitialSyncWatchList} {
+		t.Run(string(sync), func(t *testing.T) {
+			withOptions(t, cache.ReflectorOptions{InitialSync: sync}, func(r *rig) {
+				ahead(r)
+				r.FaultLists(1, fake.Fault{Err: apierrors.NewServiceUnavailable("starting")})
+				r.Restore("4")
+				pass(3*time.Minute + 15*time.Second)
+				expectRestored(r)
+			})
+		})
+	}
 }
