@@ -32,6 +32,7 @@ type Collection struct {
 	items   map[string]*Item
 	log     changeLog
 	changed chan struct{} // closed at the next change; nil while nobody waits
+	removed bool          // the memory no longer has it: its watchers are ended
 
 	keys   []string // the keys of items in order; nil when one was added or removed since
 	sorted []*Item  // items in key order; nil after any write. Shared with readers: replaced, never changed
@@ -53,6 +54,40 @@ func (c *Collection) Get(key string) (Object, bool) {
 		return nil, false
 	}
 	return item.Object, true
+}
+
+// GetAt returns an object as it was at an older version, which the log must still reach: 410 if it does not. Shared and read only.
+func (c *Collection) GetAt(key string, version uint64) (Object, bool, error) {
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
+	if version < c.log.floor {
+		return nil, false, expired(version, c.log.floor)
+	}
+	item := c.items[key]
+	for i := len(c.log.changes) - 1; i >= 0 && c.log.changes[i].version > version; i-- {
+		if keyOf(c.log.changes[i]) == key {
+			item = c.log.changes[i].old
+		}
+	}
+	if item == nil {
+		return nil, false, nil
+	}
+	return item.Object, true, nil
+}
+
+// Try is Apply without the write, for a dry run: what would be stored has no new version.
+func (c *Collection) Try(key string, change func(current Object) (Object, error)) (Object, error) {
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
+	current := Object(nil)
+	if item := c.items[key]; item != nil {
+		current = item.Object
+	}
+	next, err := change(current)
+	if err == nil && next == nil {
+		next = current
+	}
+	return next, err
 }
 
 // Apply is the one way to write. It calls change with the current object, nil if there is none, and stores what it returns under the next
@@ -187,4 +222,13 @@ func (c *Collection) snapshotAt(version uint64) []*Item {
 // seek returns the index of the first item whose key is not below the given one.
 func seek(sorted []*Item, key string) int {
 	return sort.Search(len(sorted), func(i int) bool { return sorted[i].Key >= key })
+}
+
+// Clear deletes all objects, in key order, each with a version and an event of its own.
+func (c *Collection) Clear() {
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
+	for _, item := range c.snapshot() {
+		c.commit(item.Key, item, nil)
+	}
 }

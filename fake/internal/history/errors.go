@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ErrEnded is what a watcher's Next returns once the server that it watched is gone: the stream ends without an ERROR event.
-var ErrEnded = errors.New("the watch has ended: the server was restored from a backup")
+// ErrEnded is what a watcher's Next returns once what it watched is gone: the stream ends without an ERROR event.
+var ErrEnded = errors.New("the watch has ended: the server was restored from a backup, or serves this resource no longer")
 
 // errContinueExpired is the text of the real server, word for word, since clients have been seen to look for it.
 const errContinueExpired = "The provided continue parameter is too old to display a consistent list result. " +

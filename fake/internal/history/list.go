@@ -80,15 +80,15 @@ func page(r *request, all []*Item, version uint64, start string) *Page {
 		if !r.matches(all[i]) {
 			continue
 		}
-		if len(p.Items) == limit {
-			p.Continue = encodeToken(token{Version: int64(version), Start: p.Items[limit-1].Key + "\x00"})
+		p.Items = append(p.Items, all[i])
+		if remaining := int64(len(all) - i - 1); len(p.Items) == limit && remaining > 0 {
+			// Whether any of them matches is not looked at: the next page may be empty.
+			p.Continue = encodeToken(token{Version: int64(version), Start: all[i].Key + "\x00"})
 			if !r.selective() {
-				remaining := int64(len(all) - i)
 				p.Remaining = &remaining
 			}
 			break
 		}
-		p.Items = append(p.Items, all[i])
 	}
 	return p
 }

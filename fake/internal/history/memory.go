@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -31,6 +32,15 @@ func (m *Memory) Collection(spec Spec) *Collection {
 	defer m.mu.Unlock()
 	m.collections = append(m.collections, c)
 	return c
+}
+
+// Remove forgets a collection, and ends its watchers. Nobody may write to it any more.
+func (m *Memory) Remove(c *Collection) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.collections = slices.DeleteFunc(m.collections, func(other *Collection) bool { return other == c })
+	c.removed = true
+	c.wake()
 }
 
 // Version returns the version of the last write.

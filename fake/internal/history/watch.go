@@ -18,6 +18,7 @@ type Watcher struct {
 	next  uint64 // number of the change to look at next
 	after uint64 // nothing up to this version is sent: it may lie in the future
 	epoch int
+	limit uint64 // if not 0, nothing newer is seen: the replica that is watched has come no further
 
 	marks  bool // bookmarks are allowed
 	marked int  // the memory's count of bookmarks already answered
@@ -55,6 +56,29 @@ func (c *Collection) Watch(namespace string, opts metav1.ListOptions) (*Watcher,
 	return w, nil
 }
 
+// WatchAt answers like Watch, but from a server that has come no further than the given version and never will: a replica that lags behind.
+func (c *Collection) WatchAt(namespace string, opts metav1.ListOptions, version uint64) (*Watcher, error) {
+	w, err := c.Watch(namespace, opts)
+	if err != nil {
+		return nil, err
+	}
+	m := c.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if version < c.log.floor || version > m.version {
+		return nil, &StreamError{expired(version, c.log.floor)}
+	}
+	w.limit = version
+	if len(w.initial) > 0 || w.end != nil {
+		w.initial = w.query.within(c.snapshotAt(version))
+		w.after, w.next = version, c.log.after(version)
+	}
+	if w.end != nil {
+		w.end = c.bookmark(version, true)
+	}
+	return w, nil
+}
+
 // startWithState prepares the initial events of a WatchList. The caller holds mu.
 func (w *Watcher) startWithState(r *request) error {
 	current := w.c.memory.version
@@ -85,7 +109,7 @@ func (w *Watcher) Next(limit int) ([]*Event, <-chan struct{}, error) {
 	m := w.c.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if w.epoch != m.epoch {
+	if w.epoch != m.epoch || w.c.removed {
 		return nil, nil, ErrEnded
 	}
 	if w.next < w.c.log.first {
@@ -97,7 +121,7 @@ func (w *Watcher) Next(limit int) ([]*Event, <-chan struct{}, error) {
 	}
 	if w.marks && w.marked != m.bookmarks {
 		w.marked = m.bookmarks
-		return []*Event{w.c.bookmark(m.version, false)}, nil, nil
+		return []*Event{w.c.bookmark(w.version(), false)}, nil, nil
 	}
 	return nil, w.c.wait(), nil
 }
@@ -107,11 +131,19 @@ func (w *Watcher) Bookmark() *Event {
 	m := w.c.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	caughtUp := len(w.initial) == 0 && w.end == nil && w.next == w.c.log.next()
+	caughtUp := len(w.initial) == 0 && w.end == nil && (w.next == w.c.log.next() || w.limit > 0)
 	if !w.marks || !caughtUp || w.epoch != m.epoch {
 		return nil
 	}
-	return w.c.bookmark(m.version, false)
+	return w.c.bookmark(w.version(), false)
+}
+
+// version is the newest that the watched server has. The caller holds mu.
+func (w *Watcher) version() uint64 {
+	if w.limit > 0 {
+		return w.limit
+	}
+	return w.c.memory.version
 }
 
 // takeInitial needs no lock: the initial items are the watcher's own.
@@ -136,6 +168,9 @@ func (w *Watcher) takeChanges(limit int) []*Event {
 	log := &w.c.log
 	for w.next < log.next() && len(events) < limit {
 		ch := log.changes[w.next-log.first]
+		if w.limit > 0 && ch.version > w.limit {
+			return events
+		}
 		w.next++
 		if ch.version <= w.after {
 			continue
