@@ -2,15 +2,14 @@ package fake
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"reflect"
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/fake/internal/codec"
@@ -35,6 +34,12 @@ type APIServerOptions struct {
 	// WriteTimeout is how long a watcher may leave what it is sent unread, once the connection's buffers are full, before the connection is closed;
 	// 0 means 30 seconds.
 	WriteTimeout time.Duration
+	// Token, if not empty, is the bearer token that every request must bring, but those for /healthz, /livez and /readyz; 401 without it. Config has it.
+	Token string
+	// TLS makes the server speak HTTPS, and HTTP/2 with clients that can, with a certificate made at the start. Config has what verifies it.
+	TLS bool
+	// CustomResources are served from the start, beside the built-in resources.
+	CustomResources []CustomResource
 }
 
 // withDefaults returns the options with every zero replaced.
@@ -49,20 +54,33 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 }
 
 // APIServer is a Kubernetes API server in this process, on a loopback port, with its objects in memory. It is a test double: any client of the
-// real one can talk to it, and list and watch behave as there, but nothing is authenticated, validated, defaulted, admitted, stored on disk or
-// acted upon by any controller.
+// real one can talk to it, and requests are answered as there, but objects are not validated beyond their metadata, defaulted, admitted, stored on disk
+// or acted upon by any controller. Package fake/conformance compares it with a kube-apiserver, and lists the differences.
 //
-// It serves every resource that client-go's clientset knows, in JSON and protobuf: get, list, watch, create, update, delete and the status subresource, with
-// label and field selectors, pages, bookmarks, WatchList, 409 for a stale resourceVersion and 410 for one that is forgotten. Each version of a group
-// has objects of its own.
+// It serves every resource that client-go's clientset knows, CustomResourceDefinitions, and the resources that these define:
 //
-// The methods Get, Create, Update, UpdateStatus and Delete do what the requests of those names do, without HTTP, for simulations that write a lot.
-// All methods may be called from any goroutine.
+//   - get, list, watch, create, update, patch (JSON, merge, strategic merge), delete, deletecollection, the status subresource, Namespaces' finalize and
+//     the binding of Pods. Server-side apply is answered with 415;
+//   - label and field selectors, pages, exact and not-older-than lists, bookmarks, WatchList, 409 for a stale resourceVersion and 410 for one that is
+//     forgotten, preconditions, dry runs, generations, finalizers;
+//   - JSON and protobuf, the latter not for custom resources, as PartialObjectMetadata, and as the Tables that kubectl shows;
+//   - discovery, so that kubectl, the dynamic and the metadata client and a RESTMapper find their way.
+//
+// Each version of a built-in group has objects of its own; the versions of a custom resource share them, and differ in apiVersion alone.
+//
+// A Pod on a node that is deleted stays, with a deletionTimestamp, until it is deleted with gracePeriodSeconds 0, as a kubelet does. A Namespace that is
+// deleted stays until its finalizer is removed through the subresource finalize. A CustomResourceDefinition goes at once, with all objects of its resource.
+//
+// The methods Get, Create, Update, UpdateStatus and Delete do what the requests of those names do, without HTTP and without validation of metadata, for
+// simulations that write a lot; Delete removes at once what a request would only mark. All methods may be called from any goroutine.
 type APIServer struct {
 	memory   *history.Memory
 	registry *registry.Registry
 	http     *http.Server
-	address  string
+	url      string
+	options  APIServerOptions
+	ca       []byte // verifies the server's certificate; nil without TLS
+	faults   requestFaults
 	closing  chan struct{} // closed first thing on Close: ends the watches
 	close    sync.Once
 	served   chan error // what Serve returned, once it has
@@ -71,40 +89,76 @@ type APIServer struct {
 // StartAPIServer starts a server on a free port of 127.0.0.1. Close it to end its goroutines.
 func StartAPIServer(options APIServerOptions) (*APIServer, error) {
 	options = options.withDefaults()
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("the fake API server cannot listen: %w", err)
-	}
 	memory := history.NewMemory()
 	s := &APIServer{
 		memory:   memory,
 		registry: registry.New(memory, resource.BuiltIn(), options.HistoryLimit),
-		address:  listener.Addr().String(),
+		options:  options,
 		closing:  make(chan struct{}),
 		served:   make(chan error, 1),
 	}
-	s.http = &http.Server{
-		Handler: &fakerest.Handler{
-			Codecs:         codec.NewSet(),
-			Registry:       s.registry,
-			BookmarkPeriod: options.BookmarkPeriod,
-			WriteTimeout:   options.WriteTimeout,
-			Closing:        s.closing,
-		},
-		ReadHeaderTimeout: time.Minute,
+	for _, custom := range options.CustomResources {
+		if err := s.Create(custom.Definition()); err != nil {
+			return nil, fmt.Errorf("the fake API server cannot serve %s: %w", custom.Plural, err)
+		}
 	}
-	go func() { s.served <- s.http.Serve(listener) }()
+	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: time.Minute}
+	if err := s.listen(); err != nil {
+		return nil, fmt.Errorf("the fake API server cannot listen: %w", err)
+	}
 	return s, nil
 }
 
-// URL returns where the server is, as http://127.0.0.1:port.
-func (s *APIServer) URL() string {
-	return "http://" + s.address
+func (s *APIServer) handler() http.Handler {
+	return &fakerest.Handler{
+		Codecs:         codec.NewSet(),
+		Registry:       s.registry,
+		Token:          s.options.Token,
+		Faults:         s.faults.take,
+		BookmarkPeriod: s.options.BookmarkPeriod,
+		WriteTimeout:   s.options.WriteTimeout,
+		Closing:        s.closing,
+	}
 }
 
-// Config returns a new configuration for clients of this server: JSON, and without client-go's limit on the rate of requests.
+// listen starts to serve.
+func (s *APIServer) listen() error {
+	var pair tls.Certificate
+	var err error
+	if s.options.TLS {
+		if pair, s.ca, err = newCertificate(); err != nil {
+			return err
+		}
+	}
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	if !s.options.TLS {
+		s.url = "http://" + listener.Addr().String()
+		go func() { s.served <- s.http.Serve(listener) }()
+		return nil
+	}
+	s.url = "https://" + listener.Addr().String()
+	s.http.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	go func() { s.served <- s.http.ServeTLS(listener, "", "") }()
+	return nil
+}
+
+// URL returns where the server is, as http://127.0.0.1:port, or https with TLS.
+func (s *APIServer) URL() string {
+	return s.url
+}
+
+// Config returns a new configuration for clients of this server, with what the server asks for: JSON, and without client-go's limit on the rate of
+// requests.
 func (s *APIServer) Config() *rest.Config {
-	return &rest.Config{Host: s.URL(), QPS: -1}
+	return &rest.Config{
+		Host:            s.url,
+		QPS:             -1,
+		BearerToken:     s.options.Token,
+		TLSClientConfig: rest.TLSClientConfig{CAData: s.ca},
+	}
 }
 
 // Close ends all watches, lets other requests finish until ctx ends and cuts those that have not, and waits for the server's goroutines. It returns
@@ -136,65 +190,4 @@ func (s *APIServer) Compact() {
 // Bookmark makes all open watches that allow bookmarks send one now.
 func (s *APIServer) Bookmark() {
 	s.memory.Bookmark()
-}
-
-// Get reads the object with obj's namespace and name into obj.
-func (s *APIServer) Get(obj Object) error {
-	return s.inProcess(obj, func(store *registry.Store, request history.Object) (history.Object, error) {
-		return store.Get(request.GetNamespace(), request.GetName())
-	})
-}
-
-// Create creates obj. On success obj is as the server holds it, with name, UID, resourceVersion and creationTimestamp.
-func (s *APIServer) Create(obj Object) error {
-	return s.inProcess(obj, func(store *registry.Store, request history.Object) (history.Object, error) {
-		return store.Create(request.GetNamespace(), request)
-	})
-}
-
-// Update replaces the stored object, but for its status where that is a subresource. If obj has a resourceVersion it must be the current one. On
-// success obj is as the server holds it.
-func (s *APIServer) Update(obj Object) error {
-	return s.inProcess(obj, func(store *registry.Store, request history.Object) (history.Object, error) {
-		return store.Update(request.GetNamespace(), request.GetName(), request)
-	})
-}
-
-// UpdateStatus replaces the status of the stored object and nothing else. If obj has a resourceVersion it must be the current one. On success
-// obj is as the server holds it.
-func (s *APIServer) UpdateStatus(obj Object) error {
-	return s.inProcess(obj, func(store *registry.Store, request history.Object) (history.Object, error) {
-		if !store.HasStatus {
-			return nil, fmt.Errorf("cannot update the status of %s %q: %s has no status subresource", store.Kind.Kind, history.KeyOf(request), store.Resource.Resource)
-		}
-		return store.UpdateStatus(request.GetNamespace(), request.GetName(), request)
-	})
-}
-
-// Delete deletes the object with obj's namespace and name. If obj has a UID it must be that of the stored one. On success obj is its last state, with
-// the version of the delete.
-func (s *APIServer) Delete(obj Object) error {
-	return s.inProcess(obj, func(store *registry.Store, request history.Object) (history.Object, error) {
-		opts := &metav1.DeleteOptions{}
-		if uid := request.GetUID(); uid != "" {
-			opts.Preconditions = &metav1.Preconditions{UID: &uid}
-		}
-		return store.Delete(request.GetNamespace(), request.GetName(), opts)
-	})
-}
-
-// inProcess does what a request would do with a copy of obj, and puts a copy of the answer into obj, without kind and apiVersion if it had none.
-func (s *APIServer) inProcess(obj Object, request func(*registry.Store, history.Object) (history.Object, error)) error {
-	store, err := s.registry.ForObject(obj)
-	if err != nil {
-		return err
-	}
-	answer, err := request(store, clone(obj))
-	if err != nil {
-		return err
-	}
-	kind := obj.GetObjectKind().GroupVersionKind()
-	reflect.ValueOf(obj).Elem().Set(reflect.ValueOf(clone(answer)).Elem())
-	obj.GetObjectKind().SetGroupVersionKind(kind)
-	return nil
 }

@@ -66,6 +66,13 @@ func (f *Format) EncodeEvent(eventType watch.EventType, obj runtime.Object) ([]b
 }
 
 // Decode reads one object of the given type. Its own kind and apiVersion win, where it has them, over the default; so the caller checks what came.
-func (f *Format) Decode(data []byte, kind schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+// If it is strict an unknown or a repeated field of JSON is an error that runtime.IsStrictDecodingError knows.
+func (f *Format) Decode(data []byte, kind schema.GroupVersionKind, into runtime.Object, strict bool) (runtime.Object, *schema.GroupVersionKind, error) {
+	if strict && f.info.StrictSerializer != nil {
+		return f.info.StrictSerializer.Decode(data, &kind, into)
+	}
 	return f.info.Serializer.Decode(data, &kind, into)
 }
+
+// IsJSON tells whether this is the format for those who do not ask for one.
+func (f *Format) IsJSON() bool { return f.ContentType == runtime.ContentTypeJSON }

@@ -3,6 +3,7 @@ package codec
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,24 +12,30 @@ import (
 )
 
 func TestForAccept(t *testing.T) {
-	for header, want := range map[string]string{
-		"":                                    "application/json",
-		"application/json":                    "application/json",
-		"application/vnd.kubernetes.protobuf": "application/vnd.kubernetes.protobuf",
-		"application/vnd.kubernetes.protobuf,application/json":             "application/vnd.kubernetes.protobuf",
-		"application/vnd.kubernetes.protobuf;q=0.1,application/json;q=0.2": "application/json",
-		"application/json;as=Table;v=v1;g=meta.k8s.io, application/json":   "application/json",
-		"application/vnd.kubernetes.protobuf;as=Table,application/*;q=0.1": "application/json",
-		"application/cbor, ;broken, application/vnd.kubernetes.protobuf":   "application/vnd.kubernetes.protobuf",
-		"application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io": "",
-		"text/html": "",
+	const proto, json = "application/vnd.kubernetes.protobuf", "application/json"
+	for _, tc := range []struct{ header, want, wantJSONOnly string }{
+		{"", json, json},
+		{json, json, json},
+		{proto, proto, ""},
+		{proto + "," + json, proto, json},
+		{proto + ";q=0.1," + json + ";q=0.2", json, json},
+		{json + ";as=Table;v=v1;g=meta.k8s.io, " + json, json + " Table", json + " Table"},
+		{json + ";as=Table;v=v1beta1;g=meta.k8s.io, " + json, json, json},
+		{proto + ";as=Table;v=v1;g=meta.k8s.io, " + json, json, json},
+		{proto + ";as=PartialObjectMetadata;v=v1;g=meta.k8s.io, " + json, proto + " PartialObjectMetadata", proto + " PartialObjectMetadata"},
+		{json + ";as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io, " + json, json, json},
+		{"application/cbor, ;broken, " + proto, proto, ""},
+		{json + ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", json + " PartialObjectMetadataList", json + " PartialObjectMetadataList"},
+		{"text/html", "", ""},
 	} {
-		got := ""
-		if f := NewSet().ForAccept(header); f != nil {
-			got = f.ContentType
-		}
-		if got != want {
-			t.Errorf("%q: got %q, want %q", header, got, want)
+		for jsonOnly, want := range map[bool]string{false: tc.want, true: tc.wantJSONOnly} {
+			got := ""
+			if accepted, ok := NewSet().ForAccept(tc.header, jsonOnly); ok {
+				got = strings.TrimSpace(accepted.ContentType + " " + accepted.As)
+			}
+			if got != want {
+				t.Errorf("%q (only JSON %v): got %q, want %q", tc.header, jsonOnly, got, want)
+			}
 		}
 	}
 }

@@ -7,17 +7,46 @@ import (
 	"strings"
 )
 
-// ForAccept returns the format for an Accept header: the first that is known among those with the highest quality. It returns nil if none is.
-func (s *Set) ForAccept(header string) *Format {
+// The forms that a client can ask an object or a list to be turned into, with the parameter "as" of a media type.
+const (
+	Table        = "Table"
+	Metadata     = "PartialObjectMetadata"
+	MetadataList = "PartialObjectMetadataList"
+)
+
+// Accepted is what a client takes: a format, and a form, which is empty for the object as it is.
+type Accepted struct {
+	*Format
+	As string
+}
+
+// ForAccept returns what to answer to an Accept header: the first that is known among those with the highest quality. Objects that have only JSON take
+// protobuf for their metadata. It returns false if nothing is known.
+func (s *Set) ForAccept(header string, jsonOnly bool) (Accepted, bool) {
 	if strings.TrimSpace(header) == "" {
-		return s.JSON()
+		return Accepted{Format: s.JSON()}, true
 	}
 	for _, clause := range parseAccept(header) {
-		if f := s.forMediaType(clause.mediaType); f != nil && clause.params["as"] == "" {
-			return f
+		f := s.forMediaType(clause.mediaType)
+		as, ok := clause.as()
+		switch {
+		case f == nil || !ok:
+		case as == Table && f != s.JSON(): // there is no protobuf of a Table
+		case as == "" && jsonOnly && f != s.JSON():
+		default:
+			return Accepted{f, as}, true
 		}
 	}
-	return nil
+	return Accepted{}, false
+}
+
+// as returns the form that a clause asks for, and false if that is unknown.
+func (c clause) as() (string, bool) {
+	if c.params["as"] == "" && c.params["g"] == "" && c.params["v"] == "" {
+		return "", true
+	}
+	known := c.params["as"] == Table || c.params["as"] == Metadata || c.params["as"] == MetadataList
+	return c.params["as"], known && c.params["g"] == "meta.k8s.io" && c.params["v"] == "v1"
 }
 
 // ForContentType returns the format of a request's body; none given means JSON. It returns nil if it is unknown.

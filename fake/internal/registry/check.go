@@ -1,20 +1,28 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
-	"k8s.io/apimachinery/pkg/types"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kinformer/kinformer/fake/internal/history"
+	"github.com/kinformer/kinformer/fake/internal/resource"
 )
 
 // checkPlace puts an object without a namespace into that of the request, and refuses one that names another.
 func (s *Store) checkPlace(namespace string, obj history.Object) error {
 	if s.Namespaced && namespace == "" {
 		return apierrors.NewBadRequest("an empty namespace may not be set during creation or update")
+	}
+	if !s.Namespaced && namespace != "" {
+		return apierrors.NewBadRequest(fmt.Sprintf("%s are in no namespace: metadata.namespace must be empty, not %q", s.GroupResource(), namespace))
 	}
 	if obj.GetNamespace() == "" {
 		obj.SetNamespace(namespace)
@@ -25,35 +33,98 @@ func (s *Store) checkPlace(namespace string, obj history.Object) error {
 	return nil
 }
 
-// checkName requires a name, or a prefix to make one of, that can be a segment of a path.
-func (s *Store) checkName(obj history.Object) error {
-	at := field.NewPath("metadata", "name")
+// checkNew requires a name that can be a segment of a path, and valid labels, annotations, finalizers and owners.
+func (s *Store) checkNew(obj history.Object, mode Mode) error {
+	segment := func(name string, prefix bool) []string {
+		if prefix {
+			return content.IsPathSegmentPrefix(name)
+		}
+		return content.IsPathSegmentName(name)
+	}
 	var errs field.ErrorList
-	if obj.GetName() == "" && obj.GetGenerateName() == "" {
-		errs = append(errs, field.Required(at, "name or generateName is required"))
+	if mode != Trusted {
+		errs = apivalidation.ValidateObjectMetaAccessor(obj, s.Namespaced, segment, field.NewPath("metadata"))
 	}
-	for _, problem := range content.IsPathSegmentName(obj.GetName()) {
-		errs = append(errs, field.Invalid(at, obj.GetName(), problem))
+	if obj.GetName() == "" && mode == Trusted {
+		errs = append(errs, field.Required(field.NewPath("metadata", "name"), "name or generateName is required"))
 	}
-	if len(errs) > 0 {
-		return apierrors.NewInvalid(s.Kind.GroupKind(), obj.GetName(), errs)
+	if len(errs) == 0 && s.isDefinitions() {
+		if _, err := resource.FromDefinition(obj); err != nil {
+			errs = append(errs, field.Invalid(field.NewPath("spec"), field.OmitValueType{}, err.Error()))
+		}
 	}
-	return nil
+	return s.invalid(obj, errs)
 }
 
-// checkCurrent refuses a write that was made for another object of the same name, or for an older version. Empty means: whichever there is.
-func (s *Store) checkCurrent(current history.Object, uid types.UID, version string) error {
-	if uid != "" && uid != current.GetUID() {
+// checkChange refuses changes of metadata that a server does not allow, such as a new finalizer on an object that is being deleted.
+func (s *Store) checkChange(next, current history.Object, mode Mode) error {
+	if mode == Trusted {
+		return nil
+	}
+	return s.invalid(next, apivalidation.ValidateObjectMetaAccessorUpdate(next, current, field.NewPath("metadata")))
+}
+
+func (s *Store) invalid(obj history.Object, errs field.ErrorList) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return apierrors.NewInvalid(s.Stored.GroupKind(), obj.GetName(), errs)
+}
+
+// checkCurrent refuses an update that was made for another object of the same name, or for an older version. Where the rules allow it, no version
+// means: whichever there is.
+func (s *Store) checkCurrent(name string, current, obj history.Object, mode Mode) error {
+	if current == nil {
+		return s.notFound(name)
+	}
+	if uid := obj.GetUID(); uid != "" && uid != current.GetUID() {
 		return s.conflict(current, "Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, current.GetUID())
 	}
-	if version != "" && version != current.GetResourceVersion() {
-		return s.conflict(current, "the object has been modified; please apply your changes to the latest version and try again")
+	if version := obj.GetResourceVersion(); version != "" {
+		if _, err := strconv.ParseUint(version, 10, 64); err != nil {
+			return err // 500, as from the real server
+		}
+	}
+	switch obj.GetResourceVersion() {
+	case current.GetResourceVersion():
+		return nil
+	case "", "0":
+		if !s.Rules.NeedsVersion || mode == Trusted {
+			return nil
+		}
+		return apierrors.NewInvalid(schema.GroupKind{Group: s.Group, Kind: s.GroupVersionResource.Resource}, obj.GetName(), field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),
+		})
+	}
+	return s.conflict(current, "%w", errModified)
+}
+
+// errModified is the real server's text, word for word, since clients have been seen to look for it.
+var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+
+// checkPreconditions refuses a delete that was meant for another object or another version.
+func (s *Store) checkPreconditions(current history.Object, want *metav1.Preconditions) error {
+	if want == nil {
+		return nil
+	}
+	if want.UID != nil && *want.UID != current.GetUID() {
+		return s.conflictOfKind(current, "the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated",
+			*want.UID, current.GetUID())
+	}
+	if want.ResourceVersion != nil && *want.ResourceVersion != current.GetResourceVersion() {
+		return s.conflictOfKind(current, "the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified",
+			*want.ResourceVersion, current.GetResourceVersion())
 	}
 	return nil
 }
 
 func (s *Store) conflict(obj history.Object, format string, args ...any) error {
 	return apierrors.NewConflict(s.GroupResource(), obj.GetName(), fmt.Errorf(format, args...))
+}
+
+// conflictOfKind names the kind where a resource is expected, as the real server does at this place.
+func (s *Store) conflictOfKind(obj history.Object, format string, args ...any) error {
+	return apierrors.NewConflict(schema.GroupResource{Group: s.Group, Resource: s.Kind.Kind}, obj.GetName(), fmt.Errorf(format, args...))
 }
 
 func (s *Store) notFound(name string) error {

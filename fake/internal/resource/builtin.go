@@ -59,11 +59,18 @@ func ofList(getter reflect.Method, listType reflect.Type, hasStatus bool) *Resou
 		panic(fmt.Sprintf("client-go's scheme does not know the items of %s: %v", listType, err))
 	}
 	objectType := reflect.TypeOf(example).Elem()
+	gvr := gvk.GroupVersion().WithResource(strings.ToLower(getter.Name))
 	return &Resource{
-		GroupVersionResource: gvk.GroupVersion().WithResource(strings.ToLower(getter.Name)),
+		GroupVersionResource: gvr,
 		Kind:                 gvk,
+		Stored:               gvk,
+		Singular:             strings.ToLower(gvk.Kind),
+		ShortNames:           shortNamesOf(gvr.GroupResource()),
+		Categories:           categoriesOf(gvr.GroupResource()),
 		Namespaced:           getter.Type.NumIn() == 1,
 		HasStatus:            hasStatus,
+		Columns:              columnsOf(example.(history.Object)),
+		Rules:                rulesOf(gvk.GroupKind()),
 		New: func() history.Object {
 			obj := reflect.New(objectType).Interface().(history.Object)
 			obj.GetObjectKind().SetGroupVersionKind(gvk)

@@ -2,10 +2,12 @@ package resource
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -15,13 +17,44 @@ import (
 // Resource is one kind of objects and where it is served. It is immutable.
 type Resource struct {
 	schema.GroupVersionResource
-	Kind       schema.GroupVersionKind
+	Kind       schema.GroupVersionKind // as it is served
+	Stored     schema.GroupVersionKind // as it is stored; differs from Kind where a custom resource has several versions
+	Singular   string
+	ShortNames []string
+	Categories []string
 	Namespaced bool
-	HasStatus  bool // there is a status subresource: only it writes status, and it writes nothing else
+	HasStatus  bool     // there is a status subresource: only it writes status
+	Custom     bool     // objects are unstructured: JSON only, no strategic merge patch
+	Selectable []string // fields of a custom resource that selectors can use, beside name and namespace
+	Columns    []Column
+	Rules      Rules
 
-	// New returns an empty object with its kind and apiVersion set, as all stored objects have them.
+	// New returns an empty object with its kind and apiVersion, as stored, set, as all stored objects have them.
 	New     func() history.Object
 	newList func() runtime.Object
+}
+
+// Verbs returns what can be done with the resource's objects.
+func (r *Resource) Verbs() []string {
+	switch {
+	case r.Group == "" && r.Resource == "namespaces":
+		return []string{"create", "delete", "get", "list", "patch", "update", "watch"}
+	case r.Custom && r.Group != "apiextensions.k8s.io":
+		return []string{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
+	}
+	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+}
+
+// Present returns a stored object as this resource's version shows it. There is no conversion: versions differ in apiVersion alone. What it
+// returns is read only.
+func (r *Resource) Present(obj history.Object) history.Object {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok || r.Kind == r.Stored {
+		return obj
+	}
+	shown := maps.Clone(u.Object)
+	shown["apiVersion"] = r.Kind.GroupVersion().String()
+	return &unstructured.Unstructured{Object: shown}
 }
 
 // List makes the list of some items. The items are not copied but for their topmost struct, so the list is read only.
@@ -35,6 +68,13 @@ func (r *Resource) List(items []*history.Item, listMeta metav1.ListMeta) (runtim
 	accessor.SetResourceVersion(listMeta.ResourceVersion)
 	accessor.SetContinue(listMeta.Continue)
 	accessor.SetRemainingItemCount(listMeta.RemainingItemCount)
+	if list, ok := list.(*unstructured.UnstructuredList); ok {
+		list.Items = make([]unstructured.Unstructured, len(items))
+		for i, item := range items {
+			list.Items[i].Object = r.Present(item.Object).(*unstructured.Unstructured).Object
+		}
+		return list, nil
+	}
 	pointer, err := meta.GetItemsPtr(list)
 	if err != nil {
 		return nil, fmt.Errorf("cannot set the items of a %T: %w", list, err)
@@ -53,9 +93,4 @@ func fill(slice reflect.Value, items []*history.Item) {
 			slice.Index(i).FieldByIndex(typeMeta.Index).SetZero()
 		}
 	}
-}
-
-// Status returns an object's status for reading and, where the object is the caller's own, for writing.
-func (r *Resource) Status(obj history.Object) reflect.Value {
-	return reflect.ValueOf(obj).Elem().FieldByName("Status")
 }

@@ -16,39 +16,41 @@ import (
 func statusOf(err error) *metav1.Status {
 	var api apierrors.APIStatus
 	if !errors.As(err, &api) {
-		api = apierrors.NewInternalError(err)
+		api = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}}
 	}
 	status := api.Status()
 	status.Kind, status.APIVersion = "Status", "v1"
 	return &status
 }
 
+// failure makes an error that is a Status.
+func failure(code int32, reason metav1.StatusReason, message string) *apierrors.StatusError {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
+}
+
 func notAcceptable(supported []string) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status:  metav1.StatusFailure,
-		Code:    http.StatusNotAcceptable,
-		Reason:  metav1.StatusReasonNotAcceptable,
-		Message: "only the following media types are accepted: " + strings.Join(supported, ", "),
-	}}
+	return wrongForm("only the following media types are accepted: " + strings.Join(supported, ", "))
+}
+
+func wrongForm(message string) error {
+	return failure(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, message)
 }
 
 func unsupportedMediaType(got string, supported []string) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status:  metav1.StatusFailure,
-		Code:    http.StatusUnsupportedMediaType,
-		Reason:  metav1.StatusReasonUnsupportedMediaType,
-		Message: fmt.Sprintf("the body of the request was in an unknown format (%s) - accepted media types include: %s", got, strings.Join(supported, ", ")),
-	}}
+	return failure(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+		fmt.Sprintf("the body of the request was in an unknown format (%s) - accepted media types include: %s", got, strings.Join(supported, ", ")))
 }
 
-func unknownSubresource() error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status:  metav1.StatusFailure,
-		Code:    http.StatusNotFound,
-		Reason:  metav1.StatusReasonNotFound,
-		Message: "the server could not find the requested resource",
-		Details: &metav1.StatusDetails{},
-	}}
+func methodNotAllowed() error {
+	err := failure(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource")
+	err.ErrStatus.Details = &metav1.StatusDetails{}
+	return err
+}
+
+func nothingHere() error {
+	err := failure(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource")
+	err.ErrStatus.Details = &metav1.StatusDetails{}
+	return err
 }
 
 func setRetryAfter(header http.Header, seconds int32) {

@@ -1,127 +1,129 @@
 package rest
 
 import (
-	"errors"
-	"fmt"
-	"io"
+	"mime"
 	"net/http"
+	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinformer/kinformer/fake/internal/codec"
-	"github.com/kinformer/kinformer/fake/internal/history"
+	"github.com/kinformer/kinformer/fake/internal/registry"
 )
 
-// maxBody is the largest body that is read, as in the real server.
-const maxBody = 3 << 20
-
 func (c *call) get() error {
-	obj, err := c.store.Get(c.target.namespace, c.target.name)
+	opts, err := fromQuery(c, metav1.Convert_url_Values_To_v1_GetOptions)
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, obj)
+	obj, err := c.store.Get(c.target.namespace, c.target.name, opts.ResourceVersion, c.fault.replica())
+	if err != nil {
+		return err
+	}
+	return c.show(http.StatusOK, obj)
 }
 
-func (c *call) listOrWatch() error {
+func (c *call) list() error {
 	opts, err := c.listOptions()
 	if err != nil {
 		return err
 	}
-	if opts.Watch {
-		return c.watch(opts)
-	}
-	list, err := c.store.List(c.target.namespace, opts)
+	page, err := c.store.Page(c.target.namespace, opts, c.fault.replica())
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, list)
+	return c.showPage(page)
 }
 
 func (c *call) create() error {
-	obj, err := c.object()
+	opts, err := c.writeOptions()
 	if err != nil {
 		return err
 	}
-	stored, err := c.store.Create(c.target.namespace, obj)
+	obj, err := c.object(opts.validation)
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusCreated, stored)
+	stored, err := c.store.Create(c.target.namespace, obj, opts.mode)
+	if err != nil {
+		return err
+	}
+	return c.show(http.StatusCreated, stored)
 }
 
-// update writes the body's object with one of the store's two ways to update.
-func (c *call) update(write func(namespace, name string, obj history.Object) (history.Object, error)) error {
-	obj, err := c.object()
+// update writes the body's object with one of the store's ways to do that.
+func (c *call) update(write registry.Writer) error {
+	opts, err := c.writeOptions()
 	if err != nil {
 		return err
 	}
-	stored, err := write(c.target.namespace, c.target.name, obj)
+	obj, err := c.object(opts.validation)
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, stored)
+	stored, created, err := write(c.target.namespace, c.target.name, obj, opts.mode)
+	if err != nil {
+		return err
+	}
+	if created {
+		return c.show(http.StatusCreated, stored)
+	}
+	return c.show(http.StatusOK, stored)
 }
 
+// patch applies the body's patch. Server-side apply needs to know who owns which field, which nobody here does: it is answered with 415.
+func (c *call) patch(write registry.Writer) error {
+	opts, err := c.writeOptions()
+	if err != nil {
+		return err
+	}
+	patchType, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if supported := c.store.PatchTypes(); err != nil || !slices.Contains(supported, patchType) {
+		return unsupportedMediaType(c.r.Header.Get("Content-Type"), supported)
+	}
+	data, err := c.read()
+	if err != nil {
+		return err
+	}
+	stored, err := c.store.Patch(c.target.namespace, c.target.name, types.PatchType(patchType), data, write, opts.mode)
+	if err != nil {
+		return err
+	}
+	return c.show(http.StatusOK, stored)
+}
+
+// delete answers with the object where it stays for a while or its kind's rules say so, and with a Status otherwise.
 func (c *call) delete() error {
 	opts, err := c.deleteOptions()
 	if err != nil {
 		return err
 	}
-	gone, err := c.store.Delete(c.target.namespace, c.target.name, opts)
+	obj, gone, err := c.store.Delete(c.target.namespace, c.target.name, opts)
 	if err != nil {
 		return err
+	}
+	if !gone || c.store.Rules.ReturnsDeleted {
+		return c.show(http.StatusOK, obj)
 	}
 	return c.answer(http.StatusOK, &metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   metav1.StatusSuccess,
-		Details:  &metav1.StatusDetails{Name: gone.GetName(), Group: c.target.Group, Kind: c.target.Resource, UID: gone.GetUID()},
+		Details:  &metav1.StatusDetails{Name: obj.GetName(), Group: c.target.Group, Kind: c.target.Resource, UID: obj.GetUID()},
 	})
 }
 
-// body reads the request's body and finds its format.
-func (c *call) body() ([]byte, *codec.Format, error) {
-	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxBody))
+func (c *call) deleteCollection() error {
+	list, err := c.listOptions()
 	if err != nil {
-		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-			return nil, nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxBody))
-		}
-		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("cannot read the body: %v", err))
+		return err
 	}
-	format := c.Codecs.ForContentType(c.r.Header.Get("Content-Type"))
-	if format == nil {
-		return nil, nil, unsupportedMediaType(c.r.Header.Get("Content-Type"), c.Codecs.Supported())
-	}
-	return data, format, nil
-}
-
-// object reads an object of the store's type from the body.
-func (c *call) object() (history.Object, error) {
-	data, format, err := c.body()
+	opts, err := c.deleteOptions()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	obj := c.store.New()
-	decoded, kind, err := format.Decode(data, c.store.Kind, obj)
+	page, err := c.store.DeleteCollection(c.target.namespace, list, opts)
 	if err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("cannot read a %s from the body: %v", c.store.Kind.Kind, err))
+		return err
 	}
-	if *kind != c.store.Kind || decoded != obj {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s", kind.Kind, kind.GroupVersion(), c.store.Kind.Kind))
-	}
-	return obj, nil
-}
-
-// deleteOptions reads the options of a delete, which are the body or nothing.
-func (c *call) deleteOptions() (*metav1.DeleteOptions, error) {
-	opts := &metav1.DeleteOptions{}
-	data, format, err := c.body()
-	if err != nil || len(data) == 0 {
-		return opts, err
-	}
-	if _, _, err := format.Decode(data, metav1.SchemeGroupVersion.WithKind("DeleteOptions"), opts); err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("cannot read DeleteOptions from the body: %v", err))
-	}
-	return opts, nil
+	return c.showPage(page)
 }

@@ -3,14 +3,18 @@ package rest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kinformer/kinformer/fake/internal/codec"
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
@@ -22,26 +26,55 @@ const (
 )
 
 // watch serves one watch for as long as its request lives. An error it returns was met before the answer was begun.
-func (c *call) watch(opts metav1.ListOptions) error {
-	cursor, err := c.store.Watch(c.target.namespace, opts)
+func (c *call) watch() error {
+	opts, err := c.listOptions()
+	if err != nil {
+		return err
+	}
+	if opts.ResourceVersion != "" {
+		if _, err := strconv.ParseUint(opts.ResourceVersion, 10, 64); err != nil {
+			return err // 500, as from the real server
+		}
+	}
+	if c.As == codec.MetadataList {
+		return wrongForm("you requested PartialObjectMetadataList, but the objects of a watch are not lists")
+	}
+	cursor, err := c.store.Watch(c.target.namespace, opts, c.fault.replica())
 	if err != nil && !history.IsStreamError(err) {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.r.Context(), watchTimeout(opts))
+	ctx, cancel := context.WithTimeout(c.r.Context(), c.watchTimeout(opts))
 	defer cancel()
-	s := &stream{call: c, control: http.NewResponseController(c.w)}
+	s := newStream(c)
 	defer s.deadline(time.Time{}) // the connection may serve other requests
-	c.w.Header().Set("Content-Type", c.format.StreamContentType)
+	c.w.Header().Set("Content-Type", c.StreamContentType)
 	c.w.Header().Set("Cache-Control", "no-cache, private")
 	c.w.WriteHeader(http.StatusOK)
-	if err != nil {
-		s.end(err)
-		return nil
+	if flushErr := s.flush(); flushErr != nil {
+		return nil // the client is gone: there is nobody left to tell
 	}
-	if err := s.flush(); err == nil {
+	switch {
+	case c.fault.CloseAfter < 0:
+	case c.fault.Silent:
+		s.idle(ctx)
+	case err != nil:
+		s.end(err)
+	default:
 		s.end(s.run(ctx, cursor))
 	}
 	return nil
+}
+
+// watchTimeout is how long a watch lasts. A silent one knows no time but the fault's.
+func (c *call) watchTimeout(opts metav1.ListOptions) time.Duration {
+	timeout := watchTimeout(opts)
+	if c.fault.Silent {
+		timeout = math.MaxInt64
+	}
+	if c.fault.CloseIn > 0 {
+		timeout = min(timeout, c.fault.CloseIn)
+	}
+	return timeout
 }
 
 func watchTimeout(opts metav1.ListOptions) time.Duration {
@@ -55,6 +88,23 @@ func watchTimeout(opts metav1.ListOptions) time.Duration {
 type stream struct {
 	*call
 	control *http.ResponseController
+	table   tableOptions
+	variant string // names the bytes of an event among those of other watches
+	sent    int    // events
+}
+
+func newStream(c *call) *stream {
+	s := &stream{call: c, control: http.NewResponseController(c.w), table: c.tableOptions()}
+	s.nameVariant()
+	return s
+}
+
+// nameVariant tells events for which the same bytes are sent from those for which other ones are.
+func (s *stream) nameVariant() {
+	s.variant = s.ContentType + " " + s.As + " " + s.store.Kind.Version
+	if s.As == codec.Table {
+		s.variant += fmt.Sprint(s.table)
+	}
 }
 
 // run sends what the cursor finds until something ends the watch, and returns what that was; nil where the client need not be told.
@@ -91,19 +141,42 @@ func (s *stream) run(ctx context.Context, cursor *history.Watcher) error {
 	}
 }
 
-// send writes some events and flushes them. Each event is encoded once for all watchers of one content type.
+// idle sends nothing until the end.
+func (s *stream) idle(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-s.Closing:
+	}
+}
+
+// send writes some events and flushes them. Each event is encoded once for all watchers of one form.
 func (s *stream) send(events []*history.Event) error {
 	s.deadline(time.Now().Add(s.WriteTimeout))
 	for _, event := range events {
-		frame, err := event.Encoded(s.format.ContentType, s.encode)
-		if err != nil {
+		if err := s.sendOne(event); err != nil {
 			return err
-		}
-		if _, err := s.w.Write(frame); err != nil {
-			return errGone
 		}
 	}
 	return s.flush()
+}
+
+func (s *stream) sendOne(event *history.Event) error {
+	frame, err := event.Encoded(s.variant, s.encode)
+	if err != nil {
+		return err
+	}
+	if _, err := s.w.Write(frame); err != nil {
+		return errGone
+	}
+	s.sent++
+	if s.sent == s.fault.CloseAfter {
+		return errors.Join(s.flush(), errGone)
+	}
+	if s.As == codec.Table && !s.table.noColumns {
+		s.table.noColumns = true
+		s.nameVariant()
+	}
+	return nil
 }
 
 // deadline limits how long the next writes may take. A writer that cannot be limited is one that does not block.
@@ -112,7 +185,11 @@ func (s *stream) deadline(t time.Time) {
 }
 
 func (s *stream) encode(event *history.Event) ([]byte, error) {
-	return s.format.EncodeEvent(event.Type, event.Object)
+	obj, err := s.form(s.store.Present(event.Object), s.table)
+	if err != nil {
+		return nil, err
+	}
+	return s.EncodeEvent(event.Type, obj)
 }
 
 func (s *stream) flush() error {
@@ -130,7 +207,7 @@ func (s *stream) end(err error) {
 	if err == nil || errors.Is(err, errGone) || errors.Is(err, history.ErrEnded) {
 		return
 	}
-	frame, encodeErr := s.format.EncodeEvent(watch.Error, runtime.Object(statusOf(err)))
+	frame, encodeErr := s.EncodeEvent(watch.Error, runtime.Object(statusOf(err)))
 	if encodeErr != nil {
 		logFailure(s.r, encodeErr)
 		return

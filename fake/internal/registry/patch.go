@@ -1,0 +1,156 @@
+package registry
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/mergepatch"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kinformer/kinformer/fake/internal/history"
+)
+
+const (
+	// patchAttempts is how often a patch is tried while others write the object, and maxOperations how long a JSON patch may be, as in the real server.
+	patchAttempts = 6
+	maxOperations = 10_000
+)
+
+// Writer is one of a store's ways to replace an object: Update, UpdateStatus, Finalize.
+type Writer func(namespace, name string, obj history.Object, mode Mode) (history.Object, bool, error)
+
+// PatchTypes returns the content types of the patches that objects of this resource take.
+func (s *Store) PatchTypes() []string {
+	patchTypes := []string{string(types.JSONPatchType), string(types.MergePatchType)}
+	if !s.Custom {
+		patchTypes = append(patchTypes, string(types.StrategicMergePatchType))
+	}
+	return patchTypes
+}
+
+// Patch reads an object, patches it and writes it back, again if somebody else has written it meanwhile. Where the patch itself has a
+// resourceVersion, that must be the current one.
+func (s *Store) Patch(namespace, name string, patchType types.PatchType, patch []byte, write Writer, mode Mode) (history.Object, error) {
+	for attempt := 1; ; attempt++ {
+		current, ok := s.objects.Get(history.Key(namespace, name))
+		if !ok {
+			return nil, s.notFound(name)
+		}
+		next, err := s.patched(s.Present(current), patchType, patch)
+		if err != nil {
+			return nil, err
+		}
+		if uid := next.GetUID(); uid != "" && uid != current.GetUID() {
+			return nil, s.invalid(next, field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
+		}
+		stored, _, err := write(namespace, name, next, mode)
+		outrun := apierrors.IsConflict(err) && next.GetResourceVersion() == current.GetResourceVersion() && next.GetUID() == current.GetUID()
+		if !outrun || attempt == patchAttempts {
+			return stored, err
+		}
+	}
+}
+
+// patched applies a patch to an object's JSON and decodes what comes of it.
+func (s *Store) patched(current history.Object, patchType types.PatchType, patch []byte) (history.Object, error) {
+	before, err := json.Marshal(current)
+	if err != nil {
+		return nil, fmt.Errorf("cannot encode %s %q to patch it: %w", s.Kind.Kind, current.GetName(), err)
+	}
+	var after []byte
+	switch patchType {
+	case types.JSONPatchType:
+		after, err = applyJSONPatch(before, patch)
+	case types.MergePatchType:
+		after, err = applyMergePatch(before, patch)
+	case types.StrategicMergePatchType:
+		after, err = s.applyStrategicPatch(before, patch)
+	default:
+		err = fmt.Errorf("patches of type %s are not implemented", patchType)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.fromPatch(after, patch)
+}
+
+func (s *Store) fromPatch(after, patch []byte) (history.Object, error) {
+	obj := s.New()
+	into := any(obj)
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		u.Object = nil
+		into = &u.Object
+	}
+	if err := utiljson.Unmarshal(after, into); err != nil {
+		return nil, apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), string(patch), err.Error())})
+	}
+	if kind := obj.GetObjectKind().GroupVersionKind(); kind != s.Kind {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the patch makes a %s of a %s", kind, s.Kind))
+	}
+	return obj, nil
+}
+
+func applyJSONPatch(before, patch []byte) ([]byte, error) {
+	operations, err := jsonpatch.DecodePatch(patch)
+	if err != nil {
+		return nil, badPatch(err)
+	}
+	if len(operations) > maxOperations {
+		return nil, apierrors.NewRequestEntityTooLargeError(
+			fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, len(operations)))
+	}
+	after, err := operations.Apply(before)
+	if err != nil {
+		return nil, unprocessable(err)
+	}
+	return after, nil
+}
+
+func applyMergePatch(before, patch []byte) ([]byte, error) {
+	var object map[string]any
+	if err := json.Unmarshal(patch, &object); err != nil {
+		return nil, badPatch(err)
+	}
+	after, err := jsonpatch.MergePatch(before, patch)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return after, nil
+}
+
+func (s *Store) applyStrategicPatch(before, patch []byte) ([]byte, error) {
+	var object map[string]any
+	if err := json.Unmarshal(patch, &object); err != nil {
+		return nil, badPatch(err)
+	}
+	after, err := strategicpatch.StrategicMergePatch(before, patch, s.New())
+	for _, bad := range []error{
+		mergepatch.ErrBadJSONDoc, mergepatch.ErrBadPatchFormatForPrimitiveList, mergepatch.ErrBadPatchFormatForRetainKeys,
+		mergepatch.ErrBadPatchFormatForSetElementOrderList, mergepatch.ErrUnsupportedStrategicMergePatchFormat,
+	} {
+		if errors.Is(err, bad) {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+	}
+	if err != nil {
+		return nil, unprocessable(err)
+	}
+	return after, nil
+}
+
+func badPatch(err error) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+}
+
+func unprocessable(err error) error {
+	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+}

@@ -1,0 +1,160 @@
+package resource
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinformer/kinformer/fake/internal/history"
+)
+
+// Definitions is the resource of CustomResourceDefinitions. client-go has no type for them, so they are unstructured.
+func Definitions() *Resource {
+	kind := schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+	r := newCustom(kind, kind, "customresourcedefinitions")
+	r.HasStatus = true
+	r.ShortNames, r.Categories = shortNamesOf(r.GroupResource()), categoriesOf(r.GroupResource())
+	r.Columns = defaultColumns()
+	r.Rules = Rules{Generation: true, NeedsVersion: true, StatusKeepsMetadata: true}
+	return r
+}
+
+// definition is what is read of a CustomResourceDefinition. Schemas and conversion are not.
+type definition struct {
+	Spec struct {
+		Group string `json:"group"`
+		Names struct {
+			Plural     string   `json:"plural"`
+			Singular   string   `json:"singular"`
+			Kind       string   `json:"kind"`
+			ShortNames []string `json:"shortNames"`
+			Categories []string `json:"categories"`
+		} `json:"names"`
+		Scope    string              `json:"scope"`
+		Versions []definitionVersion `json:"versions"`
+	} `json:"spec"`
+}
+
+type definitionVersion struct {
+	Name         string `json:"name"`
+	Served       bool   `json:"served"`
+	Storage      bool   `json:"storage"`
+	Subresources struct {
+		Status map[string]any `json:"status"`
+	} `json:"subresources"`
+	Selectable []struct {
+		JSONPath string `json:"jsonPath"`
+	} `json:"selectableFields"`
+	Columns []struct {
+		Name     string `json:"name"`
+		Type     string `json:"type"`
+		Format   string `json:"format"`
+		Priority int32  `json:"priority"`
+		JSONPath string `json:"jsonPath"`
+	} `json:"additionalPrinterColumns"`
+}
+
+// FromDefinition returns the resources that a CustomResourceDefinition asks for: one for each version served, all stored in one version. The
+// error says which field is missing or wrong.
+func FromDefinition(obj history.Object) ([]*Resource, error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("a CustomResourceDefinition is unstructured here, not a %T", obj)
+	}
+	var d definition
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d); err != nil {
+		return nil, fmt.Errorf("spec of CustomResourceDefinition %q: %w", obj.GetName(), err)
+	}
+	if err := d.check(obj.GetName()); err != nil {
+		return nil, fmt.Errorf("CustomResourceDefinition %q: %w", obj.GetName(), err)
+	}
+	return d.resources()
+}
+
+// check requires what the rest of this package relies on.
+func (d *definition) check(name string) error {
+	s := &d.Spec
+	stored := 0
+	for _, v := range s.Versions {
+		if v.Name == "" {
+			return errors.New("spec.versions: a version without a name")
+		}
+		if v.Storage {
+			stored++
+		}
+	}
+	switch {
+	case s.Group == "":
+		return errors.New("spec.group is required")
+	case s.Names.Plural == "" || s.Names.Kind == "":
+		return errors.New("spec.names.plural and spec.names.kind are required")
+	case s.Scope != "Namespaced" && s.Scope != "Cluster":
+		return fmt.Errorf("spec.scope is %q, want Namespaced or Cluster", s.Scope)
+	case stored != 1:
+		return fmt.Errorf("spec.versions: %d of them are marked as storage version, want exactly one", stored)
+	case name != s.Names.Plural+"."+s.Group:
+		return fmt.Errorf("metadata.name must be spec.names.plural+\".\"+spec.group, %q", s.Names.Plural+"."+s.Group)
+	}
+	return nil
+}
+
+func (d *definition) resources() ([]*Resource, error) {
+	kind := schema.GroupVersionKind{Group: d.Spec.Group, Kind: d.Spec.Names.Kind}
+	stored := kind
+	for _, v := range d.Spec.Versions {
+		if v.Storage {
+			stored.Version = v.Name
+		}
+	}
+	var all []*Resource
+	for _, v := range d.Spec.Versions {
+		if !v.Served {
+			continue
+		}
+		kind.Version = v.Name
+		r := newCustom(kind, stored, d.Spec.Names.Plural)
+		if d.Spec.Names.Singular != "" {
+			r.Singular = d.Spec.Names.Singular
+		}
+		r.ShortNames, r.Categories = d.Spec.Names.ShortNames, d.Spec.Names.Categories
+		r.Namespaced = d.Spec.Scope == "Namespaced"
+		r.HasStatus = v.Subresources.Status != nil
+		r.Rules = Rules{Generation: true, NeedsVersion: true, StatusKeepsMetadata: true, KeepsStatus: !r.HasStatus}
+		for _, field := range v.Selectable {
+			r.Selectable = append(r.Selectable, strings.TrimPrefix(field.JSONPath, "."))
+		}
+		columns, err := v.columns()
+		if err != nil {
+			return nil, err
+		}
+		r.Columns = columns
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// newCustom returns a resource of unstructured objects.
+func newCustom(kind, stored schema.GroupVersionKind, plural string) *Resource {
+	list := kind.GroupVersion().WithKind(kind.Kind + "List")
+	return &Resource{
+		GroupVersionResource: kind.GroupVersion().WithResource(plural),
+		Kind:                 kind,
+		Stored:               stored,
+		Singular:             strings.ToLower(kind.Kind),
+		Custom:               true,
+		New: func() history.Object {
+			u := &unstructured.Unstructured{Object: map[string]any{}}
+			u.SetGroupVersionKind(stored)
+			return u
+		},
+		newList: func() runtime.Object {
+			u := &unstructured.UnstructuredList{Object: map[string]any{}}
+			u.SetGroupVersionKind(list)
+			return u
+		},
+	}
+}

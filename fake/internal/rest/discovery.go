@@ -1,0 +1,147 @@
+package rest
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/kinformer/kinformer/fake/internal/resource"
+)
+
+// Version is the release of Kubernetes that the server says it is: the one whose behaviour it was compared with.
+const Version = "v1.36.3"
+
+// discover answers requests for what there is, and tells whether it was one. There is no aggregated discovery: clients ask path by path.
+func (c *call) discover() bool {
+	if c.r.Method != http.MethodGet {
+		return false
+	}
+	path := strings.TrimSuffix(c.r.URL.Path, "/")
+	if path == "/version" {
+		c.writeVersion()
+		return true
+	}
+	found := c.discovered(path)
+	if found == nil {
+		return false
+	}
+	accepted, ok := c.Codecs.ForAccept(c.r.Header.Get("Accept"), false)
+	if !ok || accepted.As != "" {
+		c.fail(notAcceptable(c.Codecs.Supported()))
+		return true
+	}
+	c.Accepted = accepted
+	if err := c.answer(http.StatusOK, found); err != nil {
+		c.fail(err)
+	}
+	return true
+}
+
+// discovered returns what a path of discovery names, nil if it names nothing.
+func (c *call) discovered(path string) runtime.Object {
+	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	all := c.Registry.Resources()
+	switch {
+	case path == "/api":
+		return c.coreVersions()
+	case path == "/apis":
+		return &metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: groupsOf(all)}
+	case len(segments) == 2 && segments[0] == "api":
+		return resourcesOf(all, schema.GroupVersion{Version: segments[1]})
+	case len(segments) == 3 && segments[0] == "apis":
+		return resourcesOf(all, schema.GroupVersion{Group: segments[1], Version: segments[2]})
+	case len(segments) == 2 && segments[0] == "apis":
+		for _, group := range groupsOf(all) {
+			if group.Name == segments[1] {
+				group.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
+				return &group
+			}
+		}
+	}
+	return nil
+}
+
+func (c *call) coreVersions() *metav1.APIVersions {
+	return &metav1.APIVersions{
+		TypeMeta:                   metav1.TypeMeta{Kind: "APIVersions"},
+		Versions:                   []string{"v1"},
+		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: c.r.Host}},
+	}
+}
+
+// groupsOf returns all groups but the core one, each with its versions, the preferred one first.
+func groupsOf(all []*resource.Resource) []metav1.APIGroup {
+	versions := map[string][]string{}
+	for _, r := range all {
+		if r.Group != "" && !slices.Contains(versions[r.Group], r.Version) {
+			versions[r.Group] = append(versions[r.Group], r.Version)
+		}
+	}
+	groups := []metav1.APIGroup{}
+	for name, names := range versions {
+		slices.SortFunc(names, func(a, b string) int { return -version.CompareKubeAwareVersionStrings(a, b) })
+		group := metav1.APIGroup{Name: name}
+		for _, v := range names {
+			group.Versions = append(group.Versions, metav1.GroupVersionForDiscovery{GroupVersion: name + "/" + v, Version: v})
+		}
+		group.PreferredVersion = group.Versions[0]
+		groups = append(groups, group)
+	}
+	slices.SortFunc(groups, func(a, b metav1.APIGroup) int { return cmp.Compare(a.Name, b.Name) })
+	return groups
+}
+
+// resourcesOf returns the resources of one version of a group with their subresources, nil if there are none.
+func resourcesOf(all []*resource.Resource, gv schema.GroupVersion) runtime.Object {
+	list := &metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String()}
+	for _, r := range all {
+		if r.GroupVersion() == gv {
+			list.APIResources = append(list.APIResources, describe(r)...)
+		}
+	}
+	if len(list.APIResources) == 0 {
+		return nil
+	}
+	if gv.Group == "" {
+		list.APIResources = append(list.APIResources, metav1.APIResource{
+			Name: "bindings", SingularName: "binding", Namespaced: true, Kind: "Binding", Verbs: metav1.Verbs{"create"},
+		})
+	}
+	slices.SortFunc(list.APIResources, func(a, b metav1.APIResource) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// describe returns a resource and its subresources.
+func describe(r *resource.Resource) []metav1.APIResource {
+	name, isCore := r.Resource, r.Group == ""
+	described := []metav1.APIResource{{
+		Name: name, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind.Kind,
+		Verbs: r.Verbs(), ShortNames: r.ShortNames, Categories: r.Categories,
+	}}
+	subresource := func(suffix, kind string, verbs ...string) {
+		described = append(described, metav1.APIResource{Name: name + "/" + suffix, Namespaced: r.Namespaced, Kind: kind, Verbs: verbs})
+	}
+	if r.HasStatus {
+		subresource("status", r.Kind.Kind, "get", "patch", "update")
+	}
+	if isCore && name == "pods" {
+		subresource("binding", "Binding", "create")
+	}
+	if isCore && name == "namespaces" {
+		subresource("finalize", r.Kind.Kind, "update")
+	}
+	return described
+}
+
+// writeVersion answers with the server's release, which is JSON and no object.
+func (c *call) writeVersion() {
+	c.w.Header().Set("Content-Type", runtime.ContentTypeJSON)
+	parts := strings.SplitN(strings.TrimPrefix(Version, "v"), ".", 3)
+	_, _ = c.w.Write([]byte(`{"major":"` + parts[0] + `","minor":"` + parts[1] + `","gitVersion":"` + Version + `","platform":"fake"}`))
+}

@@ -1,0 +1,80 @@
+package rest
+
+import (
+	"net/url"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kinformer/kinformer/fake/internal/registry"
+)
+
+// fromQuery reads options from a request's query, with apimachinery's conversion.
+func fromQuery[T any](c *call, convert func(*url.Values, *T, conversion.Scope) error) (T, error) {
+	var opts T
+	query := c.r.URL.Query()
+	if err := convert(&query, &opts, nil); err != nil {
+		return opts, apierrors.NewBadRequest(err.Error())
+	}
+	return opts, nil
+}
+
+func (c *call) listOptions() (metav1.ListOptions, error) {
+	return fromQuery(c, metav1.Convert_url_Values_To_v1_ListOptions)
+}
+
+// writeOptions are those that creates, updates and patches have in common.
+type writeOptions struct {
+	mode       registry.Mode
+	validation string // of fields: Ignore, Warn or Strict
+}
+
+func (c *call) writeOptions() (writeOptions, error) {
+	opts, err := fromQuery(c, metav1.Convert_url_Values_To_v1_CreateOptions)
+	if err != nil {
+		return writeOptions{}, err
+	}
+	if err := invalidOptions("CreateOptions", validation.ValidateCreateOptions(&opts)); err != nil {
+		return writeOptions{}, err
+	}
+	mode := registry.Checked
+	if len(opts.DryRun) > 0 {
+		mode = registry.DryRun
+	}
+	return writeOptions{mode: mode, validation: opts.FieldValidation}, nil
+}
+
+func invalidOptions(kind string, errs field.ErrorList) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: kind}, "", errs)
+}
+
+// deleteOptions reads the options of a delete, which are the body or, without one, the query.
+func (c *call) deleteOptions() (*metav1.DeleteOptions, error) {
+	data, format, err := c.body()
+	if err != nil {
+		return nil, err
+	}
+	opts := &metav1.DeleteOptions{}
+	switch {
+	case len(data) == 0:
+		var fromURL metav1.DeleteOptions
+		fromURL, err = fromQuery(c, metav1.Convert_url_Values_To_v1_DeleteOptions)
+		opts = &fromURL
+	case format.IsJSON():
+		err = utiljson.Unmarshal(data, opts) // whatever group they say to be of: it is the same type in all
+	default:
+		_, _, err = format.Decode(data, metav1.SchemeGroupVersion.WithKind("DeleteOptions"), opts, false)
+	}
+	if err != nil {
+		return nil, apierrors.NewBadRequest("cannot read DeleteOptions: " + err.Error())
+	}
+	return opts, invalidOptions("DeleteOptions", validation.ValidateDeleteOptions(opts))
+}
