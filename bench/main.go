@@ -10,19 +10,27 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/klog/v2"
 
+	"github.com/kinformer/kinformer/bench/child"
 	"github.com/kinformer/kinformer/bench/harness"
 	"github.com/kinformer/kinformer/bench/rows"
 )
 
 func main() {
-	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
+	if len(os.Args) > 1 && os.Args[1] == child.Arg {
+		exit(child.Main(os.Args[2:], os.Stdout))
+		return
+	}
+	exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+func exit(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -43,7 +51,7 @@ type group struct {
 	rows func(rows.Scale) []harness.Experiment
 }
 
-func groups() []group { return []group{{"store", rows.Store}} }
+func groups() []group { return []group{{"store", rows.Store}, {"sync", rows.Sync}} }
 
 // run measures what the arguments ask for. That a goal is missed is no error.
 func run(args []string, out, progress io.Writer) error {
@@ -62,30 +70,11 @@ func run(args []string, out, progress io.Writer) error {
 		return err
 	}
 	klog.SetOutput(progress) // client-go's remarks
-	stop, err := startProfile(o.cpuProfile)
+	stop, err := harness.Profile(o.cpuProfile)
 	if err != nil {
 		return err
 	}
 	return errors.Join(measure(experiments, o.rounds, out, progress), stop())
-}
-
-// startProfile begins a CPU profile unless the path is empty, and returns what ends
-// it.
-func startProfile(path string) (stop func() error, err error) {
-	if path == "" {
-		return func() error { return nil }, nil
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(file); err != nil {
-		return nil, err
-	}
-	return func() error {
-		pprof.StopCPUProfile()
-		return file.Close()
-	}, nil
 }
 
 func groupNames() (names []string) {

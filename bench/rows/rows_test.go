@@ -1,24 +1,37 @@
 package rows
 
 import (
+	"fmt"
 	"math"
+	"os"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/kinformer/kinformer/bench/child"
 	"github.com/kinformer/kinformer/bench/harness"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain makes the test's program one that can be its own child.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == child.Arg {
+		if err := child.Main(os.Args[2:], os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // smallScale is enough to see that each row does what it says.
 func smallScale() Scale {
-	return Scale{Window: 20 * time.Millisecond, Listed: 50, Keys: 500, Gets: 4000, Events: 300, Entries: []int{200}}
+	return Scale{Window: 20 * time.Millisecond, Listed: 50, Keys: 500, Gets: 4000, Events: 300, Entries: []int{200}, Synced: 100}
 }
 
 func TestEveryRowRunsAndEnds(t *testing.T) {
-	for _, e := range Store(smallScale()) {
+	for _, e := range append(Store(smallScale()), Sync(smallScale())...) {
 		result, err := harness.Run(e, 2)
 		if err != nil {
 			t.Error(err)

@@ -15,6 +15,7 @@ type Scale struct {
 	Gets    int           // reads of one measurement
 	Events  int           // changes sent through an informer at once
 	Entries []int         // sizes of stores of which the memory is taken
+	Synced  int           // Pods that come from a server
 }
 
 // FullScale returns the scale of the design's figures.
@@ -26,6 +27,7 @@ func FullScale() Scale {
 		Gets:    2_000_000,
 		Events:  200_000,
 		Entries: []int{20_000, 200_000, 1_000_000},
+		Synced:  20_000,
 	}
 }
 

@@ -1,0 +1,102 @@
+package child
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	clientcache "k8s.io/client-go/tools/cache"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// The sides. Each is what a program's author would write: an informer on all
+// Pods, with a handler, from a clientset that speaks protobuf.
+const (
+	Kinformer         = "kinformer"
+	ClientGo          = "client-go"
+	ClientGoWatchList = "client-go, WatchList"
+)
+
+// informer is one side's.
+type informer struct {
+	run     func(context.Context) (stopped <-chan struct{})
+	stop    func()
+	synced  func() bool
+	version func() string
+}
+
+func sides() map[string]func(url string, told *tally) (informer, error) {
+	return map[string]func(url string, told *tally) (informer, error){
+		Kinformer:         kinformer,
+		ClientGo:          clientGo,
+		ClientGoWatchList: clientGo, // the feature gate is set by the environment
+	}
+}
+
+// tally counts what a handler is told.
+type tally struct{ adds, updates atomic.Int64 }
+
+func (t *tally) added() int   { return int(t.adds.Load()) }
+func (t *tally) updated() int { return int(t.updates.Load()) }
+
+func config(url string) *rest.Config {
+	return &rest.Config{Host: url, QPS: -1, Timeout: time.Hour, ContentConfig: rest.ContentConfig{
+		ContentType: "application/vnd.kubernetes.protobuf", AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json",
+	}}
+}
+
+func kinformer(url string, told *tally) (informer, error) {
+	config := config(url)
+	cache.EnableStreaming(config)
+	clientset, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return informer{}, err
+	}
+	_, controller := cache.NewInformer(cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{}, 0,
+		cache.ResourceEventHandlerFuncs[*corev1.Pod]{
+			AddFunc:    func(*corev1.Pod) { told.adds.Add(1) },
+			UpdateFunc: func(_, _ *corev1.Pod) { told.updates.Add(1) },
+		})
+	return started(func(ctx context.Context) { _ = controller.Run(ctx) }, controller.HasSynced, controller.LastSyncResourceVersion), nil
+}
+
+func clientGo(url string, told *tally) (informer, error) {
+	clientset, err := kubernetes.NewForConfig(config(url))
+	if err != nil {
+		return informer{}, err
+	}
+	pods := informers.NewSharedInformerFactory(clientset, 0).Core().V1().Pods().Informer()
+	_, err = pods.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { told.adds.Add(1) },
+		UpdateFunc: func(_, _ any) { told.updates.Add(1) },
+	})
+	return started(pods.RunWithContext, pods.HasSynced, pods.LastSyncResourceVersion), err
+}
+
+// started makes an informer of a function that runs until its context ends.
+func started(run func(context.Context), synced func() bool, version func() string) informer {
+	stop := make(chan struct{})
+	return informer{
+		run: func(ctx context.Context) <-chan struct{} {
+			ctx, cancel := context.WithCancel(ctx)
+			stopped := make(chan struct{})
+			go func() {
+				<-stop
+				cancel()
+			}()
+			go func() {
+				defer close(stopped)
+				run(ctx)
+			}()
+			return stopped
+		},
+		stop:    func() { close(stop) },
+		synced:  synced,
+		version: version,
+	}
+}
