@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -77,15 +79,24 @@ type errorLog struct {
 const repeatAfter = 5 * time.Minute
 
 func (l *errorLog) handle(ctx context.Context, err error) {
-	if !l.news(err.Error()) {
-		return
-	}
 	var object *ObjectError
-	if errors.As(err, &object) {
+	switch isObject := errors.As(err, &object); {
+	case isObject && l.news(err.Error()):
 		klog.FromContext(ctx).Error(object.Err, "Object kept out of the cache", "object", object.Key)
-		return
+	case !isObject && l.news(withoutNumbers(err.Error())):
+		klog.FromContext(ctx).Error(err, "Failed to list or watch, will retry")
 	}
-	klog.FromContext(ctx).Error(err, "Failed to list or watch, will retry")
+}
+
+// withoutNumbers makes errors of one cause alike: each attempt has another timeout
+// in its URL, another port of its own, perhaps another version.
+func withoutNumbers(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 func (l *errorLog) news(text string) bool {
