@@ -1,0 +1,108 @@
+package cache_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+const (
+	heapPods = 20_000
+	// heapLimit is what a relist may take: the new state's table, which shares its
+	// objects with the old one, a few batches of bytes, buffers. The body is 65 MB.
+	heapLimit = 4 << 20
+)
+
+// TestHeapOfARelist lists Pods that the store has already, and looks every now and
+// then at what of it is alive.
+func TestHeapOfARelist(t *testing.T) {
+	f := formats["protobuf"]
+	var base, most uint64
+	look := func(sent int) {
+		if sent%(heapPods/8) != 0 {
+			return
+		}
+		runtime.GC()
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		if sent == 0 {
+			runtime.GC() // what pools let go only at the second time
+			runtime.ReadMemStats(&stats)
+			base = stats.HeapAlloc
+		}
+		most = max(most, stats.HeapAlloc)
+	}
+	s := newScript(t, []http.HandlerFunc{servePods(f, "5", func(int) {}), servePods(f, "6", look)}, nil)
+	more := &corev1.Pod{TypeMeta: ofKind("Pod"), ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "more", UID: "u", ResourceVersion: "7"}}
+	settled := make(chan struct{})
+	gone := func(w http.ResponseWriter, r *http.Request) {
+		<-settled
+		serveStatus(http.StatusGone, "", "Expired")(w, r)
+	}
+	s.watches = []http.HandlerFunc{gone, s.serveOpen(f.watch, f.event(watch.Added, more))}
+	config := s.config()
+	cache.EnableStreaming(config)
+	r := runOver(t, cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Pods("")), &corev1.Pod{}, func(o *cache.ReflectorOptions) { o.PageSize = -1 })
+	for range heapPods {
+		next(t, r.events)
+	}
+	close(settled)
+	r.expect("A more@7") // and no other event of the relist
+	r.expectStreaming()
+	grown := max(most, base) - base
+	t.Logf("%d KB more while %d Pods passed", grown>>10, heapPods)
+	if grown > heapLimit {
+		t.Errorf("the heap grew by %d KB while a list of unchanged objects passed", grown>>10)
+	}
+}
+
+// servePods answers with Pods of 3 KB without having them in memory.
+func servePods(f format, resourceVersion string, sent func(int)) http.HandlerFunc {
+	name := func(i int) string { return fmt.Sprintf("%06d", i) }
+	template, err := (&corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "pod-" + name(0), UID: "uid", ResourceVersion: "1",
+		Annotations: map[string]string{"large": strings.Repeat("abcdefgh", 400)},
+	}}).Marshal()
+	if err != nil {
+		panic(err)
+	}
+	digits := bytes.Index(template, []byte(name(0)))
+	head := binary.AppendUvarint([]byte{2<<3 | 2}, uint64(len(template)))
+	listMeta, err := (&metav1.ListMeta{ResourceVersion: resourceVersion}).Marshal()
+	if err != nil {
+		panic(err)
+	}
+	begin := append([]byte{1<<3 | 2, byte(len(listMeta))}, listMeta...)
+	envelope, err := (&apiruntime.Unknown{TypeMeta: apiruntime.TypeMeta{APIVersion: "v1", Kind: "PodList"}}).Marshal()
+	if err != nil {
+		panic(err)
+	}
+	typeMeta := envelope[:2+int(envelope[1])] // field 1; raw, field 2, follows
+	size := len(begin) + heapPods*(len(head)+len(template))
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", f.list)
+		w.Write(append([]byte("k8s\x00"), typeMeta...))
+		w.Write(binary.AppendUvarint([]byte{2<<3 | 2}, uint64(size)))
+		w.Write(begin)
+		pod := bytes.Clone(template)
+		for i := range heapPods {
+			sent(i)
+			copy(pod[digits:], name(i))
+			w.Write(head)
+			w.Write(pod)
+		}
+		sent(heapPods)
+	}
+}
