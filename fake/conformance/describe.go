@@ -1,0 +1,195 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// describe writes an object, a list, a Status or a Table in the normal form.
+func (n *names) describe(step step, object map[string]any) string {
+	kind, _ := object["kind"].(string)
+	switch {
+	case kind == "Status":
+		return n.describeStatus(step, object)
+	case kind == "Table":
+		return n.describeTable(object)
+	case kind == "APIResourceList":
+		return n.hide(describeResources(object))
+	case kind == "" || strings.HasPrefix(kind, "API"):
+		return kind + n.describeFields(step, object)
+	case object["items"] != nil:
+		return n.describeList(step, object)
+	}
+	return n.describeObject(step, object)
+}
+
+// describeStatus writes who failed and why. Numbers in messages are versions and limits, which differ.
+func (n *names) describeStatus(step step, status map[string]any) string {
+	text := fmt.Sprintf("Status %v", status["status"])
+	if reason := status["reason"]; reason != nil {
+		text += fmt.Sprintf(" %v", reason)
+	}
+	if code := status["code"]; code != nil {
+		text += fmt.Sprintf(" %v", code)
+	}
+	if details, ok := status["details"].(map[string]any); ok {
+		if step.quiet {
+			delete(details, "causes")
+		}
+		if uid, ok := details["uid"].(string); ok {
+			details["uid"] = n.uid(uid)
+		}
+		if len(details) > 0 {
+			text += " " + n.hide(compact(details))
+		}
+	}
+	if continues, _, _ := unstructured.NestedString(status, "metadata", "continue"); continues != "" {
+		text += " with a continue token"
+	}
+	if message, ok := status["message"].(string); ok && !step.quiet {
+		text += "\n" + numbers.ReplaceAllString(n.hideIdentity(message), "N")
+	}
+	return text
+}
+
+// describeTable writes columns and cells; ages and times differ.
+func (n *names) describeTable(table map[string]any) string {
+	var lines []string
+	var columns []string
+	definitions, _ := table["columnDefinitions"].([]any)
+	for _, definition := range definitions {
+		d := definition.(map[string]any)
+		columns = append(columns, fmt.Sprintf("%v:%v:%v:%v", d["name"], d["type"], d["format"], d["priority"]))
+	}
+	lines = append(lines, fmt.Sprintf("Table %v", columns))
+	rows, _ := table["rows"].([]any)
+	for _, row := range rows {
+		r := row.(map[string]any)
+		var cells []string
+		for _, cell := range r["cells"].([]any) {
+			text := compact(cell)
+			if ages.MatchString(strings.Trim(text, `"`)) {
+				text = "<age>"
+			}
+			cells = append(cells, n.hide(text))
+		}
+		kind, _, _ := unstructured.NestedString(r, "object", "kind")
+		lines = append(lines, fmt.Sprintf("%v of a %q", cells, kind))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// describeList writes the list and its items' names.
+func (n *names) describeList(step step, list map[string]any) string {
+	metadata, _ := list["metadata"].(map[string]any)
+	version, _ := metadata["resourceVersion"].(string)
+	text := fmt.Sprintf("%v %v", list["apiVersion"], list["kind"])
+	if v, err := strconv.ParseUint(version, 10, 64); err != nil {
+		text += fmt.Sprintf(" at %q", version)
+	} else if v >= n.newest {
+		text += " at the newest version"
+	} else if name := n.version("", version); strings.HasPrefix(name, "{") {
+		text += " at " + name
+	} else {
+		text += " at an older version"
+	}
+	if metadata["continue"] != nil {
+		text += " to be continued"
+	}
+	if remaining := metadata["remainingItemCount"]; remaining != nil {
+		text += fmt.Sprintf(", %v remaining", remaining)
+	}
+	lines := []string{text}
+	items, _ := list["items"].([]any)
+	for _, item := range items {
+		lines = append(lines, "- "+n.describeObject(step, item.(map[string]any)))
+	}
+	return n.hide(strings.Join(lines, "\n"))
+}
+
+// describeResources writes what a version of a group serves: resources, and of their subresources those that both servers are meant to have. Of
+// ComponentStatuses, which the real server makes up when asked, the verbs differ: they are left out.
+func describeResources(list map[string]any) string {
+	text := fmt.Sprintf("APIResourceList %v", list["groupVersion"])
+	var lines []string
+	resources, _ := list["resources"].([]any)
+	for _, resource := range resources {
+		r := resource.(map[string]any)
+		_, subresource, _ := strings.Cut(fmt.Sprint(r["name"]), "/")
+		if r["kind"] != "ComponentStatus" && slices.Contains([]string{"", "status", "binding", "finalize"}, subresource) {
+			delete(r, "storageVersionHash")
+			lines = append(lines, "\n- "+compact(r))
+		}
+	}
+	slices.Sort(lines)
+	return text + strings.Join(lines, "")
+}
+
+// describeObject writes an object's identity, what of its metadata the server decides upon, and the fields that the step shows.
+func (n *names) describeObject(step step, object map[string]any) string {
+	metadata, _ := object["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	uid, _ := metadata["uid"].(string)
+	version, _ := metadata["resourceVersion"].(string)
+	text := ""
+	if object["kind"] != nil {
+		text = fmt.Sprintf("%v %v ", object["apiVersion"], object["kind"])
+	}
+	text += fmt.Sprintf("%q %s rv=%s", n.hide(name), n.uid(uid), n.version(uid, version))
+	for _, field := range slices.Sorted(maps.Keys(metadata)) {
+		switch field {
+		case "name", "uid", "resourceVersion", "managedFields", "namespace", "generateName":
+		case "creationTimestamp", "deletionTimestamp":
+			text += " " + field
+		default:
+			text += fmt.Sprintf(" %s=%s", field, n.hide(compact(metadata[field])))
+		}
+	}
+	return n.hide(text) + n.describeFields(step, object)
+}
+
+func (n *names) describeFields(step step, object map[string]any) string {
+	var text strings.Builder
+	for _, field := range step.show {
+		value, found, err := unstructured.NestedFieldNoCopy(object, strings.Split(strings.TrimPrefix(field, "."), ".")...)
+		if found && err == nil {
+			fmt.Fprintf(&text, " %s=%s", field, n.hide(compact(value)))
+		}
+	}
+	return text.String()
+}
+
+// compact writes a value as JSON, without times.
+func compact(value any) string {
+	data, err := json.Marshal(withoutTimes(value))
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
+
+func withoutTimes(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		kept := map[string]any{}
+		for key, v := range value {
+			if key != "lastTransitionTime" && key != "lastProbeTime" {
+				kept[key] = withoutTimes(v)
+			}
+		}
+		return kept
+	case []any:
+		kept := make([]any, len(value))
+		for i, v := range value {
+			kept[i] = withoutTimes(v)
+		}
+		return kept
+	}
+	return value
+}
