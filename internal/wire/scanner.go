@@ -57,6 +57,10 @@ func (s *scanner) start(outer int, sort scope) {
 // A number is complete only when something follows it.
 func (s *scanner) scan(b []byte) (done bool, err error) {
 	for s.i < len(b) {
+		s.sprint(b)
+		if s.i == len(b) {
+			break
+		}
 		more, err := s.step(b)
 		if more || err != nil {
 			return false, err
@@ -198,17 +202,24 @@ func (s *scanner) open(object bool) error {
 		return errDepth
 	}
 	s.members.open(s.depth, object)
+	s.push(object)
+	s.state = wantFirst
+	if object {
+		s.state = wantFirstName
+	}
+	s.i++
+	return nil
+}
+
+// push remembers what is open.
+func (s *scanner) push(object bool) {
 	bit := uint64(1) << (s.depth & 63)
 	if object {
 		s.objects[s.depth>>6] |= bit
-		s.state = wantFirstName
 	} else {
 		s.objects[s.depth>>6] &^= bit
-		s.state = wantFirst
 	}
 	s.depth++
-	s.i++
-	return nil
 }
 
 // close ends an array or object, of which the caller has seen the right end.
