@@ -1,0 +1,44 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinformer/kinformer/e2e/cluster"
+)
+
+// A server ends in mid-watch, in order or not, and comes back, while somebody writes all the time: before, as soon as the
+// server answers again, and what was asked of it as it died.
+func TestInformerOverRestarts(t *testing.T) {
+	t.Parallel()
+	pods := podScene(t, cluster.New(t, cluster.Options{}), 60)
+	subjects := startSubjects(t, pods.cluster, &corev1.Pod{}, pods.list)
+	awaitListed(t, subjects)
+	for name, server := range map[string]*cluster.Server{"kube-apiserver": pods.cluster.APIServer(), "etcd": pods.cluster.Etcd()} {
+		for how, end := range map[string]func(*cluster.Server) error{"stopped": (*cluster.Server).Stop, "killed": (*cluster.Server).Kill} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				pods.write(t, 200)
+				var back time.Time
+				pods.writeDuring(t, func() {
+					if err := end(server); err != nil {
+						t.Error(err)
+					}
+					if err := server.Start(t.Context()); err != nil {
+						t.Error(err)
+					}
+					back = time.Now()
+				}, 200)
+				allSettle(t, subjects, pods.truth, func(t *testing.T, s *subject) {
+					expectSome(t, s.told, pods.ledger)
+					if s.controller != nil && s.controller.Status().FreshAt.Before(back) {
+						t.Errorf("it was fresh at %v, want after %v, when the server was back", s.controller.Status().FreshAt, back)
+					}
+				})
+			})
+		}
+	}
+	objects, changes := pods.ledger.size()
+	t.Logf("%d Pods, %d changes", objects, changes)
+}

@@ -1,0 +1,217 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kinformer/kinformer/e2e/cluster"
+	"github.com/kinformer/kinformer/e2e/objects"
+)
+
+// The example as people run it: a process that finds the cluster by a kubeconfig.
+func TestNodecacheAsAProcess(t *testing.T) {
+	t.Parallel()
+	c := cluster.New(t, cluster.Options{})
+	clientset := clientsetFor(t, c)
+	const number = 25
+	life := objects.NewLife(clientset, seed)
+	for i := range number {
+		if _, err := life.Join(t.Context(), objects.NewNode(seed, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program, kubeconfig := buildNodecache(t), writeKubeconfig(t, c)
+
+	t.Run("once", func(t *testing.T) {
+		out, err := exec.CommandContext(t.Context(), program, "--kubeconfig", kubeconfig, "--once").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		expectTable(t, string(out), clientset, number)
+	})
+	t.Run("live", func(t *testing.T) {
+		p := startNodecache(t, program, kubeconfig)
+		for range number {
+			p.expect(t, "added", "(initial list)")
+		}
+		node, err := life.Join(t.Context(), objects.NewNode(seed, number))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.expect(t, "added", node.Name)
+		p.expect(t, "updated", node.Name)
+		if err := clientset.CoreV1().Nodes().Delete(t.Context(), node.Name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		p.expect(t, "deleted", node.Name)
+
+		// Its server goes, and comes back.
+		if err := c.APIServer().Stop(); err != nil {
+			t.Fatal(err)
+		}
+		p.expect(t, "trouble", "connection refused")
+		if err := c.APIServer().Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		p.expect(t, "recovered", "Watching at resourceVersion")
+		if err := clientset.CoreV1().Nodes().Delete(t.Context(), objects.NodeName(0), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		p.expect(t, "deleted", objects.NodeName(0))
+		p.expect(t, "summary", fmt.Sprint(number-1, " nodes"), "Watching at resourceVersion")
+		p.interrupt(t)
+	})
+}
+
+// buildNodecache builds the example and returns the program.
+func buildNodecache(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "nodecache")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./examples/nodecache")
+	build.Dir = ".."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build nodecache: %v\n%s", err, out)
+	}
+	return program
+}
+
+// writeKubeconfig writes what kubectl would use for a cluster.
+func writeKubeconfig(t *testing.T, c *cluster.Cluster) string {
+	t.Helper()
+	config, path := c.Config(), filepath.Join(t.TempDir(), "kubeconfig")
+	err := clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"e2e": {Server: config.Host, CertificateAuthority: config.CAFile}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"e2e": {Token: config.BearerToken}},
+		Contexts:       map[string]*clientcmdapi.Context{"e2e": {Cluster: "e2e", AuthInfo: "e2e"}},
+		CurrentContext: "e2e",
+	}, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// expectTable compares the table with what the server has.
+func expectTable(t *testing.T, out string, clientset kubernetes.Interface, number int) {
+	t.Helper()
+	list, err := clientset.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != number {
+		t.Fatalf("the server has %d Nodes (%v), want %d", len(list.Items), err, number)
+	}
+	rows := strings.Split(out, "\n")
+	for i, node := range list.Items { // in the order of their names, as the table is
+		want := []string{node.Name, "Ready", "v1.36.3", node.Status.Addresses[0].Address, node.Labels["topology.kubernetes.io/zone"]}
+		for _, text := range want {
+			if i+1 >= len(rows) || !strings.Contains(rows[i+1], text) {
+				t.Fatalf("row %d has no %q:\n%s", i+1, text, out)
+			}
+		}
+	}
+	if want := fmt.Sprintf("\n\n%d nodes: %d Ready; resourceVersion ", number, number); !strings.Contains(out, want) {
+		t.Errorf("the output does not say %q:\n%s", want, out)
+	}
+}
+
+// nodecacheProcess is a running nodecache.
+type nodecacheProcess struct {
+	cmd    *exec.Cmd
+	stderr bytes.Buffer
+	lines  chan string // closed at the end of its output
+	seen   []string
+	ended  chan error
+}
+
+func startNodecache(t *testing.T, program, kubeconfig string) *nodecacheProcess {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &nodecacheProcess{cmd: exec.CommandContext(ctx, program, "--kubeconfig", kubeconfig), lines: make(chan string, 1000), ended: make(chan error, 1)}
+	p.cmd.Stderr = &p.stderr
+	stdout, err := p.cmd.StdoutPipe()
+	if err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	go func() {
+		for scanner := bufio.NewScanner(stdout); scanner.Scan(); {
+			p.lines <- scanner.Text()
+		}
+		close(p.lines)
+		p.ended <- p.cmd.Wait()
+		close(p.ended)
+	}()
+	t.Cleanup(func() { // whatever the test's outcome
+		cancel()
+		for range p.lines {
+		}
+		<-p.ended
+	})
+	return p
+}
+
+// expect reads on to a line of a kind that has all texts.
+func (p *nodecacheProcess) expect(t *testing.T, kind string, texts ...string) {
+	t.Helper()
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	for {
+		select {
+		case line, ok := <-p.lines:
+			if !ok {
+				t.Fatalf("nodecache ended before it said %s with %q:\n%s", kind, texts, strings.Join(p.seen, "\n"))
+			}
+			p.seen = append(p.seen, line)
+			if hasAll(line, append(texts, "  "+kind+" ")) {
+				return
+			}
+		case <-timeout.C:
+			t.Fatalf("nodecache did not say %s with %q within %s:\n%s", kind, texts, patience, strings.Join(p.seen, "\n"))
+		}
+	}
+}
+
+func hasAll(line string, texts []string) bool {
+	for _, text := range texts {
+		if !strings.Contains(line, text) {
+			return false
+		}
+	}
+	return true
+}
+
+// interrupt is Ctrl-C: the process ends in order and within a second (after which it would end with another exit code).
+func (p *nodecacheProcess) interrupt(t *testing.T) {
+	t.Helper()
+	began := time.Now()
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	var last string
+	for line := range p.lines {
+		last = line
+	}
+	if err := <-p.ended; err != nil {
+		t.Errorf("nodecache ended with %v, want exit code 0; it said\n%s", err, p.stderr.String())
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("nodecache took %s to end, want less than a second", took)
+	}
+	if !strings.Contains(last, "  summary ") {
+		t.Errorf("the last line is %q, want a summary", last)
+	}
+}
