@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,13 +17,22 @@ import (
 )
 
 // eventNotes is a handler that writes events down as they come.
-type eventNotes struct{ events []cache.Event[*corev1.Pod] }
+type eventNotes struct {
+	mu     sync.Mutex // guards events: between the test and a timer's goroutine nothing else orders
+	events []cache.Event[*corev1.Pod]
+}
 
-func (n *eventNotes) OnEvent(event cache.Event[*corev1.Pod]) { n.events = append(n.events, event) }
+func (n *eventNotes) OnEvent(event cache.Event[*corev1.Pod]) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.events = append(n.events, event)
+}
 
 // take describes the events since the last call: initial additions with an i, departures
 // with a d.
 func (n *eventNotes) take() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	var words []string
 	for _, e := range n.events {
 		word := string(e.Type)

@@ -15,6 +15,7 @@ const (
 	PhaseIdle     Phase = Phase(reflector.Idle)     // not started
 	PhaseListing  Phase = Phase(reflector.Listing)  // waits for the whole state
 	PhaseWatching Phase = Phase(reflector.Watching) // follows the watch
+	PhaseResuming Phase = Phase(reflector.Resuming) // the watch ended in order, and the next is about to be opened
 	PhaseRetrying Phase = Phase(reflector.Retrying) // the last attempt failed; the store has the last good state
 	PhaseStopped  Phase = Phase(reflector.Stopped)  // Run has returned
 	PhaseInvalid  Phase = "Invalid"                 // made of something that cannot work; Err says what

@@ -53,6 +53,7 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) end
 	r.status.watched()
 	watched, stop := r.guardWatch(ctx, s, timeout+watchMargin)
 	err := r.config.Source.Watch(watched, options, s)
+	r.status.ended()
 	r.resumes = true // also after a WatchList, whose state was committed in between
 	if err != nil {
 		err = fmt.Errorf("watch: %w", orCause(watched, err))

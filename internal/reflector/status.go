@@ -13,6 +13,7 @@ const (
 	Idle     Phase = "Idle"     // not started
 	Listing  Phase = "Listing"  // waits for the initial state, or for a new one
 	Watching Phase = "Watching" // the watch is open
+	Resuming Phase = "Resuming" // the watch ended in order, and the next is about to be opened
 	Retrying Phase = "Retrying" // the last attempt failed; the sink holds the last good state
 	Stopped  Phase = "Stopped"
 )
@@ -108,6 +109,15 @@ func (s *status) watching() {
 	defer s.mu.Unlock()
 	s.now.Phase = Watching
 	s.now.Err, s.now.Since, s.now.Attempts = nil, time.Time{}, 0
+}
+
+// ended says that no watch is open any more.
+func (s *status) ended() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now.Phase == Watching {
+		s.now.Phase = Resuming
+	}
 }
 
 // succeeded forgets the last error.
