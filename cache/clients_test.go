@@ -215,3 +215,28 @@ func TestWatchWithoutVersionIsNotResumed(t *testing.T) {
 		})
 	}
 }
+
+// A watch that began at no version brings the objects there are first, in no order: none
+// of their versions is one to resume from, until a bookmark says so (W13).
+func TestVersionsOfAWatchWithoutVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.source = &cache.ListWatch{
+			ListFunc:  versionless{r, ""}.List,
+			WatchFunc: r.Watch, // at "": begins with what there is
+		}
+		r.run(cache.ReflectorOptions{})
+		r.expectStored("a@2 b@3 c@4")
+		if rv := r.controller.LastSyncResourceVersion(); rv != "" {
+			t.Errorf("at version %s, by events in no order", rv)
+		}
+		r.Bookmark()
+		r.Update(pod("a"))
+		synctest.Wait()
+		if rv := r.controller.LastSyncResourceVersion(); rv != "5" {
+			t.Errorf("at version %q, want 5", rv)
+		}
+		r.checkFold()
+		r.checkStop()
+	})
+}

@@ -75,7 +75,7 @@ func TestRestoreSeenByTheProbe(t *testing.T) {
 func TestRestoreSeenBehindAProxy(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		ahead(r)
-		r.FaultWatches(-1, fake.Fault{CloseIn: 30 * time.Second})
+		r.FaultWatches(-1, fake.Fault{CloseIn: 10 * time.Second})
 		r.Restore("4")
 		pass(10 * time.Minute)
 		expectRestored(r)

@@ -3,7 +3,9 @@ package cache_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,6 +118,29 @@ func TestWatchResumesAfter(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// However often: what a server that is busy, out of reach or closed to this client said
+// before is as true as it was.
+func TestNoListsOnTopOfTrouble(t *testing.T) {
+	for name, fault := range map[string]error{
+		"429": fake.TooManyRequests(1), "503": apierrors.NewServiceUnavailable("starting"), "504": apierrors.NewTimeoutError("slow", 0),
+		"401": apierrors.NewUnauthorized("token expired"), "403": fake.Forbidden(),
+		"refused": errConnectionRefused, "reset": errConnectionReset, "no such host": &urlError, "cut": io.ErrUnexpectedEOF,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				r.expectSynced()
+				r.FaultWatches(9, fake.Fault{Err: fault})
+				r.CloseWatches()
+				pass(5 * time.Minute)
+				requests, _ := r.requestsSince(0)
+				if want := "list@0" + strings.Repeat(" watch@4", 11); strings.TrimSuffix(requests, " list@") != want { // a probe of the quiet watch
+					t.Errorf("requests [%s], want [%s]", requests, want)
+				}
+			})
+		})
 	}
 }
 

@@ -190,6 +190,12 @@ func TestUndeltaStoreUnderAReflector(t *testing.T) {
 		r.Bookmark()
 		expect("[]")
 
+		// Nor is a deletion of a state older than the one stored.
+		r.Send(watch.Event{Type: watch.Deleted, Object: pod("a", version("4"))})
+		expect("[]")
+		r.expectError(is(cache.ErrStale))
+		pass(2 * time.Second)
+
 		// A relist is one push; what it finds unchanged stays the object that it is, with
 		// what its owner wrote into it.
 		c, _ := store.GetByKey("ns/c")
@@ -197,7 +203,7 @@ func TestUndeltaStoreUnderAReflector(t *testing.T) {
 		r.Send(fake.ErrorEvent(fake.Expired()))
 		r.Update(pod("a"))
 		r.Create(pod("d"))
-		pass(2 * time.Second)
+		pass(5 * time.Second)
 		expect("[[a@8 c@4 d@9]]")
 		if again, _ := store.GetByKey("ns/c"); again != c {
 			t.Error("an unchanged object was replaced by a relist")
