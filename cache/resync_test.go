@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,13 +107,14 @@ func TestResyncOfASlowHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		told := make(map[string]string)
-		slow := true
+		var slow atomic.Bool // read by the handler, whom a timer wakes and nothing orders
+		slow.Store(true)
 		note := func(old, p *corev1.Pod) {
 			if old != nil && told[p.Name] != old.ResourceVersion {
 				t.Errorf("update of %s from %s, told was %s", p.Name, old.ResourceVersion, told[p.Name])
 			}
 			told[p.Name] = p.ResourceVersion
-			if slow {
+			if slow.Load() {
 				<-time.After(7 * time.Second)
 			}
 		}
@@ -133,7 +135,7 @@ func TestResyncOfASlowHandler(t *testing.T) {
 			r.Create(pod("b"))
 			pass(time.Second)
 		}
-		slow = false
+		slow.Store(false)
 		pass(time.Minute)
 		for _, p := range r.store.List() {
 			if told[p.Name] != p.ResourceVersion {
