@@ -471,7 +471,15 @@ func TestScannerAgainstEncodingJSON(t *testing.T) {
 	}
 }
 
+// checkValid compares where an object is by itself, and where no members are
+// watched.
 func checkValid(t *testing.T, object []byte) {
+	t.Helper()
+	checkValidObject(t, object)
+	checkValidObject(t, []byte(`{"x":{"y":[`+string(object)+`]}}`))
+}
+
+func checkValidObject(t *testing.T, object []byte) {
 	t.Helper()
 	_, err := wire.Parse(object, wire.JSON)
 	valid := stdjson.Valid(object) && object[0] == '{' && object[len(object)-1] == '}'

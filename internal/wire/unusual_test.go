@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -236,6 +237,30 @@ func TestHugeItems(t *testing.T) {
 		})
 		if err != nil || n != len(list.Items) {
 			t.Errorf("%s: %d items, %v", e.name, n, err)
+		}
+	}
+}
+
+// TestHugeEvents does the same with a watch, of which the buffer shrinks again.
+func TestHugeEvents(t *testing.T) {
+	for _, format := range formats {
+		var body []byte
+		sizes := []int{1 << 20, 10, 20 << 10, 10, 300 << 10, 300 << 10, 5000, 0}
+		for i, size := range sizes {
+			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i)}, Data: map[string]string{"x": strings.Repeat("x", size)}}
+			body = append(body, encodeEvent(t, format, "ADDED", typed(t, object))...)
+		}
+		n := 0
+		err := wire.Watch(bytes.NewReader(body), format, wire.Options{}, func(event *wire.Event) error {
+			var object corev1.ConfigMap
+			if err := unmarshal(&event.Object, &object); err != nil || object.Name != fmt.Sprint(n) || len(object.Data["x"]) != sizes[n] {
+				t.Errorf("%v: event %d: %s of %d bytes, %v", format, n, object.Name, len(object.Data["x"]), err)
+			}
+			n++
+			return nil
+		})
+		if err != nil || n != len(sizes) {
+			t.Errorf("%v: %d events, %v", format, n, err)
 		}
 	}
 }
