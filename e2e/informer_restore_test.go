@@ -40,7 +40,11 @@ func TestInformerGoesBackWithARestoredEtcd(t *testing.T) {
 		t.Fatalf("the server is not at its backup: %s", difference(now, kept))
 	}
 	allSettle(t, subjects, pods.truth, func(t *testing.T, s *subject) {
-		t.Logf("it is back %s after the restore at most", time.Since(restored).Round(time.Second))
+		took := time.Since(restored).Round(time.Second)
+		t.Logf("it is back %s after the restore at most", took)
+		if took > farPatience {
+			t.Errorf("it is back %s after the restore, want %s at most", took, farPatience)
+		}
 		if at := parseVersion(s.version()); at >= seen[s] {
 			t.Errorf("the version is %d, want less than %d, which was seen before the restore", at, seen[s])
 		}

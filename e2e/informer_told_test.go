@@ -162,8 +162,8 @@ func (r *told) await(t *testing.T, want map[string]state) {
 }
 
 // farPatience is how long what was told may take to come to what the server has. The longest way is that to a restored
-// etcd: a server that says nothing is asked after some three minutes.
-const farPatience = 6 * time.Minute
+// etcd: a server that says nothing is asked after two minutes and a half at most.
+const farPatience = 4 * time.Minute
 
 // difference says how two sets of objects differ, in ten lines at most.
 func difference(got, want map[string]state) string {
