@@ -25,6 +25,8 @@ import (
 // Requests of informers then have their answers cut into objects as they arrive;
 // a whole list is never in memory. All other requests are untouched, and
 // authentication, TLS, proxies, timeouts and rate limits are the client's as ever.
+// Objects are what the client would have decoded; where their type has a protobuf
+// form they come in it, as to a client that is configured for it.
 // Where an answer cannot be cut (CBOR, a transport of one's own in between), the
 // informer takes it as the client decodes it; [Controller.Status] says which.
 func EnableStreaming(config *rest.Config) { config.Wrap(tap.Wrap) }

@@ -1,0 +1,136 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+func TestGate(t *testing.T) {
+	var g gate
+	pushed := errors.New("pushed")
+	if err := g.push(func() error { return pushed }); !errors.Is(err, pushed) {
+		t.Errorf("push returned %v", err)
+	}
+	g.close()
+	g.close()
+	err := g.push(func() error {
+		t.Error("something came through a closed gate")
+		return nil
+	})
+	if !errors.Is(err, errGateClosed) {
+		t.Errorf("push returned %v", err)
+	}
+}
+
+// TestNothingComesAfterListHasReturned, though the client does not heed its context
+// and reads the body to its end.
+func TestNothingComesAfterListHasReturned(t *testing.T) {
+	list := []byte(`{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}},`)
+	rest := []byte(`{"metadata":{"name":"b"}}]}`)
+	returned, finished := make(chan struct{}), make(chan struct{})
+	config := answering(t, func(*http.Request) (string, []byte, []byte) { return runtime.ContentTypeJSON, list, nil })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return transportFunc(func(request *http.Request) (*http.Response, error) {
+			response, err := next.RoundTrip(request)
+			if err == nil {
+				more := &late{Reader: bytes.NewReader(rest), after: returned}
+				response.Body = bodyOf{io.MultiReader(response.Body, more), response.Body}
+			}
+			return response, err
+		})
+	})
+	EnableStreaming(config)
+	client := kubernetes.NewForConfigOrDie(config)
+	lw := ListWatchOf(client.CoreV1().Nodes())
+	inner := lw.ListFunc
+	lw.ListFunc = func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		defer close(finished)
+		return inner(context.WithoutCancel(ctx), options)
+	}
+	source, _ := newSource(lw, kind{goType: reflect.TypeFor[*corev1.Node]()})
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := source.List(ctx, metav1.ListOptions{}, func(item feed.Item) error {
+		if item.Key != "a" {
+			t.Errorf("%s came after List had returned", item.Key)
+		}
+		cancel()
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	close(returned)
+	<-finished
+}
+
+// late is a body that comes only after something has happened.
+type late struct {
+	io.Reader
+	after <-chan struct{}
+}
+
+func (l *late) Read(p []byte) (int, error) {
+	<-l.after
+	return l.Reader.Read(p)
+}
+
+type bodyOf struct {
+	io.Reader
+	io.Closer
+}
+
+type transportFunc func(*http.Request) (*http.Response, error)
+
+func (f transportFunc) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+// TestErrorOfTheReceiverIsNoBrokenConnection, even if it looks like one and the
+// stream is at its end.
+func TestErrorOfTheReceiverIsNoBrokenConnection(t *testing.T) {
+	refused := fmt.Errorf("refused: %w", io.ErrUnexpectedEOF)
+	stream, _ := dynamicWays(t, thing, thingList)
+	if err := stream.Watch(t.Context(), metav1.ListOptions{}, refusing{refused}); !errors.Is(err, refused) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// refusing takes no event.
+type refusing struct{ err error }
+
+func (refusing) Opened()                                  {}
+func (refusing) Bookmark(string, bool) error              { return nil }
+func (r refusing) Event(watch.EventType, feed.Item) error { return r.err }
+
+// TestRequestsThatFailBeforeTheTap say nothing of whether there is one.
+func TestRequestsThatFailBeforeTheTap(t *testing.T) {
+	config := answering(t, func(*http.Request) (string, []byte, []byte) { return "", nil, nil })
+	EnableStreaming(config)
+	noToken := errors.New("no token")
+	config.Wrap(func(http.RoundTripper) http.RoundTripper {
+		return transportFunc(func(*http.Request) (*http.Response, error) { return nil, noToken })
+	})
+	lw := ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Nodes())
+	source, way := newSource(lw, kind{goType: reflect.TypeFor[*corev1.Node]()})
+	if _, err := source.List(t.Context(), metav1.ListOptions{}, nil); !errors.Is(err, noToken) {
+		t.Errorf("error %v", err)
+	}
+	if err := source.Watch(t.Context(), metav1.ListOptions{}, nil); !errors.Is(err, noToken) {
+		t.Errorf("error %v", err)
+	}
+	if streaming, why := way.get(); streaming || why != "" {
+		t.Errorf("streaming: %v, %q", streaming, why)
+	}
+}
