@@ -246,12 +246,7 @@ func (h *errorsHeard) add(_ context.Context, err error) {
 func (h *errorsHeard) any(is func(error) bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, err := range h.all {
-		if is(err) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.all, is)
 }
 
 func (h *errorsHeard) list() []error {

@@ -49,7 +49,7 @@ func syncOnce(scale Scale, side string) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }() // the process behind its connections has gone
 	job := child.Job{Side: side, URL: server.URL(), Pods: scale.Synced, Events: scale.Synced, Stale: scale.Synced / 100}
 	cost, err := child.Run(context.Background(), job)
 	if err != nil {

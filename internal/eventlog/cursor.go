@@ -46,7 +46,6 @@ func (c *Cursor[E]) TryNext() ([]E, bool) {
 	cell := c.at
 	next := cell.next.Load()
 	if next == nil || next == cell { // nothing yet, or never again
-
 		return nil, false
 	}
 	c.at = next
@@ -87,6 +86,7 @@ func (c *cell[E]) ready() <-chan struct{} {
 	return *wake
 }
 
+//nolint:gochecknoglobals // closed from the beginning, it never changes
 var closedChannel = func() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)

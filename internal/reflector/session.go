@@ -100,11 +100,11 @@ func (s *session) Event(eventType watch.EventType, item feed.Item) error {
 // towards its end: a server that does not know WatchList sends changes, and
 // bookmarks, without ever getting there.
 func (s *session) addInitial(eventType watch.EventType, item feed.Item) {
-	switch eventType {
-	case watch.Deleted:
+	if eventType == watch.Deleted {
 		s.initial.Remove(item)
 		return
-	case watch.Added:
+	}
+	if eventType == watch.Added {
 		s.r.proofs.Add(1)
 	}
 	s.initial.Add(item)

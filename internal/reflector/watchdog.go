@@ -68,7 +68,8 @@ func (r *Reflector) probe(ctx context.Context) (answered bool, err error) {
 	}
 	order, err := resourceversion.CompareResourceVersion(page.ResourceVersion, seen)
 	switch {
-	case err != nil:
+	case err != nil: // versions that cannot be compared prove nothing
+		return true, nil //nolint:nilerr // as said above
 	case order < 0:
 		return true, fmt.Errorf("%w: %s, after %s", ErrWentBack, page.ResourceVersion, seen)
 	default:

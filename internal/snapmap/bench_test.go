@@ -23,7 +23,7 @@ func newKeys(n int) []string {
 	return keys
 }
 
-type object struct{ n int }
+type object struct{ _ int } // not empty: pointers to nothing may be equal
 
 // store is what the benchmarks measure.
 type store interface {

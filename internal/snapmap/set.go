@@ -1,6 +1,9 @@
 package snapmap
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // maxSmall is the number of keys up to which a set is a slice.
 const maxSmall = 16
@@ -104,12 +107,7 @@ func (s *Set) Has(key string) bool {
 	if s.big != nil {
 		return s.big.root.Load().find(key) != nil
 	}
-	for _, k := range s.keys {
-		if k == key {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(s.keys, key)
 }
 
 // Len returns the number of keys.

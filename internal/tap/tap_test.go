@@ -19,7 +19,7 @@ func get(t *testing.T, wish *Tap, handler http.HandlerFunc, wraps ...func(http.R
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	var transport http.RoundTripper = server.Client().Transport
+	transport := server.Client().Transport
 	for _, wrap := range wraps {
 		transport = wrap(transport)
 	}

@@ -263,7 +263,8 @@ func decodeJSONList(body []byte) (list jsonList, err error) {
 	}
 	// A second "items" would take the place of the first, which is cut by then.
 	decoder := stdjson.NewDecoder(bytes.NewReader(body))
-	token, err := decoder.Token()
+	var token stdjson.Token
+	_, err = decoder.Token()
 	for items := 0; err == nil && decoder.More(); {
 		if token, err = decoder.Token(); token == "items" {
 			items++

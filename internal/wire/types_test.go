@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math/rand"
+	"math/rand" //nolint:depguard // what randfill takes
 	"reflect"
 	"sort"
 	"strings"

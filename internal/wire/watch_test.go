@@ -114,7 +114,7 @@ func TestWatchErrors(t *testing.T) {
 // events with or without white space between them.
 func TestWatchUnusual(t *testing.T) {
 	pod := string(envelope(t, "v1", "Pod", []byte(bytesField(1, bytesField(1, "n")))))
-	late := string("k8s\x00" + bytesField(2, bytesField(1, bytesField(1, "n"))) + bytesField(1, bytesField(2, "Pod")))
+	late := ("k8s\x00" + bytesField(2, bytesField(1, bytesField(1, "n"))) + bytesField(1, bytesField(2, "Pod")))
 	object := func(s string) string { return bytesField(2, bytesField(1, s)) }
 	framed := func(s string) string { return string(binary.BigEndian.AppendUint32(nil, uint32(len(s)))) + s }
 	for _, tt := range []struct {
