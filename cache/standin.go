@@ -14,8 +14,8 @@ const standInLink = "kinformer.invalid/stand-in"
 // standIn returns the list that a client is given to read instead of the one that
 // was cut: no items, and marked, so that nobody takes it for an empty collection.
 func standIn(header wire.ListHeader) []byte {
-	header.Meta.SelfLink = standInLink //nolint:staticcheck // that nobody uses the field any more is the point
-	if header.Kind == "" {             // the list broke before it said; the client's error is not looked at
+	header.Meta.SetSelfLink(standInLink)
+	if header.Kind == "" { // the list broke before it said; the client's error is not looked at
 		header.APIVersion, header.Kind = "v1", "List"
 	}
 	body, err := header.Empty(wire.JSON)

@@ -67,9 +67,11 @@ func TestTypedClients(t *testing.T) {
 			return cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Nodes())
 		}, "EnableStreaming"},
 		"RESTClient, not enabled": {func(t *testing.T, config *rest.Config) *cache.ListWatch {
+			t.Helper()
 			return cache.NewListWatchFromClient(restClient(t, config), "nodes", "", nil)
 		}, ""},
 		"RESTClient": {func(t *testing.T, config *rest.Config) *cache.ListWatch {
+			t.Helper()
 			cache.EnableStreaming(config)
 			return cache.NewListWatchFromClient(restClient(t, config), "nodes", "", nil)
 		}, ""},
@@ -172,7 +174,7 @@ func TestTwoInformersOfOneClient(t *testing.T) {
 	nodes.expect("A " + nameAt(a))
 	pods.expect("A " + nameAt(p))
 	list, err := client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-	if err != nil || len(list.Items) != 1 || list.SelfLink != "" {
+	if err != nil || len(list.Items) != 1 || list.GetSelfLink() != "" {
 		t.Errorf("the client lists %v, %v", list, err)
 	}
 	generated := informers.NewSharedInformerFactory(client, 0) // which know nothing of the tap
@@ -225,7 +227,7 @@ func TestOtherFormats(t *testing.T) {
 		config := s.config()
 		cache.EnableStreaming(config)
 		r := runOver(t, cache.ListWatchOf(dynamic.NewForConfigOrDie(config).Resource(nodeResource)), &unstructured.Unstructured{})
-		next(t, r.errs)
+		r.expectError()
 		r.end()
 		r.expectClassic(p.list)
 	})

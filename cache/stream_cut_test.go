@@ -115,8 +115,8 @@ func TestWatchThatMakesNoSense(t *testing.T) {
 				r := runOver(t, nodesOf(s.config()), &corev1.Node{})
 				r.expect("A a@1", "A b@4", "D b@4")
 				expectNext(t, s.requests, "list@0", "watch@3", "watch@4", "list@4", "watch@8")
-				next(t, r.errs)
-				next(t, r.errs)
+				r.expectError()
+				r.expectError()
 			})
 		}
 	}
@@ -145,7 +145,7 @@ func TestListThatMakesNoSense(t *testing.T) {
 		"a wrong length": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", f.list)
 			w.Header().Set("Content-Length", "1000")
-			w.Write(whole)
+			_, _ = w.Write(whole)
 		}, "", ""},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -58,7 +58,7 @@ func builtIn() []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for gvk, goType := range scheme.Scheme.AllKnownTypes() {
 		list := gvk.GroupVersion().WithKind(gvk.Kind + "List")
-		_, isObject := reflect.New(goType).Interface().(Object)
+		_, isObject := reflect.TypeAssert[Object](reflect.New(goType))
 		if isObject && scheme.Scheme.Recognizes(list) && gvk.Version != runtime.APIVersionInternal {
 			kinds = append(kinds, gvk)
 		}

@@ -93,15 +93,15 @@ func servePods(f format, resourceVersion string, sent func(int)) http.HandlerFun
 	size := len(begin) + heapPods*(len(head)+len(template))
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", f.list)
-		w.Write(append([]byte("k8s\x00"), typeMeta...))
-		w.Write(binary.AppendUvarint([]byte{2<<3 | 2}, uint64(size)))
-		w.Write(begin)
+		_, _ = w.Write(append([]byte("k8s\x00"), typeMeta...))
+		_, _ = w.Write(binary.AppendUvarint([]byte{2<<3 | 2}, uint64(size)))
+		_, _ = w.Write(begin)
 		pod := bytes.Clone(template)
 		for i := range heapPods {
 			sent(i)
 			copy(pod[digits:], name(i))
-			w.Write(head)
-			w.Write(pod)
+			_, _ = w.Write(head)
+			_, _ = w.Write(pod)
 		}
 		sent(heapPods)
 	}

@@ -177,6 +177,7 @@ func partial(name, version string) *metav1.PartialObjectMetadata {
 }
 
 func partialList(t *testing.T, contentType string) []byte {
+	t.Helper()
 	return encoded(t, contentType, &metav1.PartialObjectMetadataList{
 		TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"},
 		ListMeta: metav1.ListMeta{ResourceVersion: "7"},
@@ -185,6 +186,7 @@ func partialList(t *testing.T, contentType string) []byte {
 }
 
 func partialEvents(t *testing.T, contentType string) []byte {
+	t.Helper()
 	var events bytes.Buffer
 	for i, eventType := range []string{"ADDED", "MODIFIED", "DELETED"} {
 		object := encoded(t, contentType, partial("c", []string{"8", "9", "10"}[i]))
@@ -232,7 +234,7 @@ func answering(t *testing.T, answer func(*http.Request) (contentType string, lis
 			contentType = strings.Replace(contentType, runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+";stream=watch", 1)
 		}
 		w.Header().Set("Content-Type", contentType)
-		io.Copy(w, bytes.NewReader(body))
+		_, _ = io.Copy(w, bytes.NewReader(body))
 	}))
 	t.Cleanup(server.Close)
 	return &rest.Config{Host: server.URL, QPS: -1}

@@ -87,7 +87,7 @@ func (s *script) serveOpen(contentType string, body []byte) http.HandlerFunc {
 func serve(contentType string, body []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
-		io.Copy(w, bytes.NewReader(body))
+		_, _ = io.Copy(w, bytes.NewReader(body))
 	}
 }
 
@@ -231,6 +231,12 @@ func (r *networkRig[T]) expect(want ...string) {
 			r.t.Fatalf("event %q, want %q", got, w)
 		}
 	}
+}
+
+// expectError requires an error to have been reported, whichever.
+func (r *networkRig[T]) expectError() {
+	r.t.Helper()
+	_ = next(r.t, r.errs)
 }
 
 // expectQuiet requires that there was neither an event nor an error more.

@@ -192,7 +192,7 @@ func TestCancel(t *testing.T) {
 						r.expect("A a@1")
 						expectNext(t, s.requests, "watch@3")
 					case 5:
-						next(t, r.errs)
+						r.expectError()
 					}
 					r.end()
 					r.expectQuiet()
@@ -252,7 +252,7 @@ func TestCachingTransport(t *testing.T) {
 		config.Wrap(caching(false))
 		r := runOver(t, cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Nodes()), &corev1.Node{})
 		r.expect("A a@1")
-		next(t, r.errs) // 410
+		r.expectError() // 410
 		if err := next(t, r.errs); !strings.Contains(err.Error(), "from its cache") {
 			t.Errorf("error %v", err)
 		}

@@ -59,7 +59,7 @@ func upper(got *string) *Tap {
 
 func text(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain")
-	io.WriteString(w, "the body")
+	_, _ = io.WriteString(w, "the body")
 }
 
 func TestBodyGoesToTheTapAndAStandInToTheClient(t *testing.T) {
@@ -98,7 +98,7 @@ func TestWhatIsNotTapped(t *testing.T) {
 		wish := upper(&got)
 		_, read, err := get(t, wish, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/cbor")
-			io.WriteString(w, "cbor")
+			_, _ = io.WriteString(w, "cbor")
 		}, Wrap)
 		if answer := wish.Finish(); err != nil || read != "cbor" || answer.Taken || answer.ContentType != "application/cbor" {
 			t.Errorf("client read %q, %v; answer %+v", read, err, answer)
@@ -178,7 +178,7 @@ func TestSecondAttempt(t *testing.T) {
 		w.Header().Set("Content-Type", "text/plain")
 		w.WriteHeader(answers[0])
 		answers = answers[1:]
-		io.WriteString(w, "the body")
+		_, _ = io.WriteString(w, "the body")
 	}, Wrap, twice)
 	if err != nil || read != "stand-in" || got != "the body" || wish.Finish().StatusCode != http.StatusOK {
 		t.Errorf("client read %q, %v; the tap %q; answer %+v", read, err, got, wish.Finish())
