@@ -352,7 +352,7 @@ func (g *gate) close() {
 	defer g.mu.Unlock()
 	g.shut = true
 	for _, conn := range g.conns {
-		conn.Close() //nolint:errcheck // it may have been cut already
+		conn.Close()
 	}
 	g.conns = nil
 }
