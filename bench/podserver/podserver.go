@@ -152,6 +152,9 @@ func (s *Server) serveUpdate(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "count: "+err.Error(), http.StatusBadRequest)
 		return
 	}
+	if !s.watched(r.Context()) {
+		return
+	}
 	for i := range count {
 		s.mu.Lock()
 		frame := s.touch(i % s.pods.Len())
@@ -167,6 +170,26 @@ func (s *Server) serveUpdate(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, s.at())
 }
 
+// watched waits until a watch is open: an informer that has listed is about to open
+// one, and this server keeps no history of what it would have missed.
+func (s *Server) watched(ctx context.Context) bool {
+	ticker := time.NewTicker(time.Millisecond)
+	defer ticker.Stop()
+	for {
+		s.mu.Lock()
+		open := len(s.watches)
+		s.mu.Unlock()
+		if open > 0 {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+	}
+}
+
 // touch gives a Pod the next version and returns the event.
 func (s *Server) touch(i int) []byte {
 	s.version++
@@ -180,6 +203,9 @@ func (s *Server) serveExpire(w http.ResponseWriter, r *http.Request) {
 	count, err := strconv.Atoi(r.FormValue("count"))
 	if err != nil {
 		http.Error(w, "count: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	if !s.watched(r.Context()) {
 		return
 	}
 	s.mu.Lock()
