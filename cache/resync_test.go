@@ -2,6 +2,8 @@ package cache_test
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -67,19 +69,30 @@ func TestResyncOldIsNew(t *testing.T) {
 func TestChangesDuringAResync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
+		var mu sync.Mutex // guards log: nothing else orders the test and what a timer wakes
 		var log []string
+		note := func(word string) (n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			log = append(log, word)
+			return len(log)
+		}
+		told := func() []string {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(log)
+		}
 		inResync := make(chan struct{})
 		resume := make(chan struct{})
 		r.own, r.period = podFuncs{
-			AddFunc: func(p *corev1.Pod) { log = append(log, "A "+at(p)) },
+			AddFunc: func(p *corev1.Pod) { note("A " + at(p)) },
 			UpdateFunc: func(old, p *corev1.Pod) {
-				log = append(log, fmt.Sprintf("U %s→%s", at(old), p.ResourceVersion))
-				if len(log) == 4 {
+				if note(fmt.Sprintf("U %s→%s", at(old), p.ResourceVersion)) == 4 {
 					close(inResync)
 					<-resume
 				}
 			},
-			DeleteFunc: func(p *corev1.Pod) { log = append(log, "D "+at(p)) },
+			DeleteFunc: func(p *corev1.Pod) { note("D " + at(p)) },
 		}, time.Minute
 		r.run(cache.ReflectorOptions{})
 		<-inResync // with a told
@@ -90,12 +103,12 @@ func TestChangesDuringAResync(t *testing.T) {
 		close(resume)
 		pass(time.Minute - time.Nanosecond)
 		want := "[A a@2 A b@3 A c@4 U a@2→2 U b@3→3 U c@4→4 U a@2→5 D b@6 A d@7]"
-		if got := fmt.Sprint(log); got != want {
+		if got := fmt.Sprint(told()); got != want {
 			t.Errorf("events %s, want %s", got, want)
 		}
 		pass(time.Second)
 		want += " [U a@5→5 U c@4→4 U d@7→7]"
-		if got := fmt.Sprint(log[:9], log[9:]); got != want {
+		if got := fmt.Sprint(told()[:9], told()[9:]); got != want {
 			t.Errorf("events %s, want %s", got, want)
 		}
 		r.checkStop()
