@@ -160,3 +160,22 @@ func TestBackoffBeginsAnewAfterHealth(t *testing.T) {
 		}
 	})
 }
+
+// The state that a WatchList brings is health, too.
+func TestBackoffBeginsAnewAfterAWatchList(t *testing.T) {
+	byWatchList(t, func(r *rig) {
+		pass(4 * time.Minute) // a minute of which it takes to get there
+		r.expectSynced()
+		n := len(r.Requests())
+		r.FaultWatches(1, fake.Fault{Err: fake.InternalError()})
+		r.CloseWatches()
+		pass(40 * time.Second)
+		requests := r.Requests()[n:]
+		if len(requests) < 2 || requests[1].Time.Sub(requests[0].Time) > 1200*time.Millisecond {
+			t.Errorf("requests after the failure: %v", requests)
+		}
+	}, func(r *rig) {
+		r.endless = true
+		r.FaultWatches(6, fake.Fault{Err: fake.TooManyRequests(0)})
+	})
+}
