@@ -181,20 +181,23 @@ func TestUnstructuredOfAnotherKind(t *testing.T) {
 	}
 	errs := make(chan error, 10)
 	options := cache.ReflectorOptions{ErrorHandler: func(_ context.Context, err error) { errs <- err }}
-	start := func(t *testing.T) (*cache.Reflector[*unstructured.Unstructured], cache.Store[*unstructured.Unstructured], func()) {
-		store := cache.NewStore[*unstructured.Unstructured](nil, nil)
+	start := func(t *testing.T) (store cache.Store[*unstructured.Unstructured], stop func()) {
+		t.Helper()
+		store = cache.NewStore[*unstructured.Unstructured](nil, nil)
 		reflector := cache.NewReflector(lw, &example, store, options)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- reflector.Run(ctx) }()
-		return reflector, store, func() {
+		return store, func() {
 			cancel()
-			<-done
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
 		}
 	}
 	t.Run("list", func(t *testing.T) {
 		listed.Items = []unstructured.Unstructured{object("", "a", "1"), object("Gadget", "b", "2")}
-		_, store, stop := start(t)
+		store, stop := start(t)
 		defer stop()
 		if err := <-errs; !strings.Contains(err.Error(), `item 1 of the list: expected *unstructured.Unstructured of example.com/v1, Kind=Widget, got example.com/v1, Kind=Gadget "b"`) {
 			t.Errorf("error %v", err)
@@ -205,7 +208,7 @@ func TestUnstructuredOfAnotherKind(t *testing.T) {
 	})
 	t.Run("watch", func(t *testing.T) {
 		listed.Items = []unstructured.Unstructured{object("", "a", "1")}
-		_, store, stop := start(t)
+		store, stop := start(t)
 		defer stop()
 		other, good := object("Gadget", "b", "7"), object("Widget", "c", "6")
 		events.Add(&good)

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clientset "k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
@@ -38,6 +37,7 @@ type client[T cache.Object] struct {
 var podGVR = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 func typedClient(t *testing.T) client[*corev1.Pod] {
+	t.Helper()
 	pods := clientset.NewClientset().CoreV1().Pods("ns")
 	must := func(_ any, err error) {
 		if err != nil {
@@ -63,7 +63,8 @@ func unstructuredPod(name, app string) *unstructured.Unstructured {
 }
 
 func dynamicClient(t *testing.T) client[*unstructured.Unstructured] {
-	var pods dynamic.ResourceInterface = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+	t.Helper()
+	pods := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{podGVR: "PodList"}).Resource(podGVR).Namespace("ns")
 	must := func(_ any, err error) {
 		if err != nil {
@@ -81,6 +82,7 @@ func dynamicClient(t *testing.T) client[*unstructured.Unstructured] {
 }
 
 func metadataClient(t *testing.T) client[*metav1.PartialObjectMetadata] {
+	t.Helper()
 	scheme := metadatafake.NewTestScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -149,6 +151,7 @@ type informerOfAny[T cache.Object] struct {
 }
 
 func informerOf[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T) *informerOfAny[T] {
+	t.Helper()
 	i := &informerOfAny[T]{stopped: make(chan error, 1)}
 	note := func(verb string, objs ...T) {
 		i.mu.Lock()

@@ -166,7 +166,7 @@ func TestGoneBetweenPages(t *testing.T) {
 func (r *rig) expectNoMixture() {
 	r.t.Helper()
 	requests, _ := r.requestsSince(0)
-	for _, list := range strings.Split(requests, "watch") {
+	for list := range strings.SplitSeq(requests, "watch") {
 		if words := strings.Fields(list); len(words) > 1 && strings.HasSuffix(words[1], "...") && strings.HasSuffix(words[0], "...") {
 			r.t.Errorf("a list does not begin with its first page: %s", requests)
 		}

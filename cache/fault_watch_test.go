@@ -240,7 +240,7 @@ func TestSilentConnection(t *testing.T) {
 		inBubble(t, func(r *rig) {
 			r.expectSynced()
 			r.Update(pod("a"))
-			pass(10*time.Minute + 20*time.Second)
+			pass(11 * time.Minute)
 			r.expectError(is(cache.ErrSilent))
 			pass(5 * time.Second)
 			r.expectEvents("U a@2→5")

@@ -38,6 +38,7 @@ type server struct {
 }
 
 func newServer(t *testing.T) *server {
+	t.Helper()
 	s := &server{}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.answer))
 	t.Cleanup(s.Close)

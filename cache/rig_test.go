@@ -74,6 +74,7 @@ func (r *rig) Watch(ctx context.Context, options metav1.ListOptions) (watch.Inte
 
 // newRig returns a rig with three Pods whose informer does not run yet.
 func newRig(t *testing.T) *rig {
+	t.Helper()
 	r := &rig{ListerWatcher: fake.NewListerWatcher(&corev1.Pod{}), t: t, told: make(map[string]*corev1.Pod)}
 	r.source, r.own = r, r.handler()
 	for _, name := range []string{"a", "b", "c"} {
@@ -141,17 +142,16 @@ func (r *rig) note(verb string, before, after *corev1.Pod) {
 	if verb == "U" && before != told {
 		r.t.Errorf("update of %s from %s, told was %s", key, before.ResourceVersion, told.ResourceVersion)
 	}
-	switch {
-	case after == nil:
+	switch verb {
+	case "A":
+		r.told[key] = after
+		r.events = append(r.events, "A "+at(after))
+	case "U":
+		r.told[key] = after
+		r.events = append(r.events, "U "+at(before)+"→"+after.ResourceVersion)
+	case "D":
 		delete(r.told, key)
 		r.events = append(r.events, "D "+at(before))
-	default:
-		r.told[key] = after
-		if before == nil {
-			r.events = append(r.events, "A "+at(after))
-		} else {
-			r.events = append(r.events, "U "+at(before)+"→"+after.ResourceVersion)
-		}
 	}
 }
 

@@ -52,13 +52,15 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) end
 	}
 	r.status.watched()
 	watched, stop := r.guardWatch(ctx, s, timeout+watchMargin)
-	err := r.config.Source.Watch(watched, options, s)
+	// Where the watchdog has ended it, that is why, whatever the source makes of it:
+	// nothing tells a stream that was cancelled from one that the server closed.
+	err := orCause(watched, r.config.Source.Watch(watched, options, s))
+	stop()
 	r.status.ended()
 	r.resumes = true // also after a WatchList, whose state was committed in between
 	if err != nil {
-		err = fmt.Errorf("watch: %w", orCause(watched, err))
+		err = fmt.Errorf("watch: %w", err)
 	}
-	stop()
 	return end{
 		err:    err,
 		listed: initial != nil && s.initial == nil,
