@@ -35,7 +35,7 @@ type told struct {
 	states  map[string][]state // by key, in order; without those that only mark an object for deletion
 	initial int                // additions of the initial list
 	wrong   []string           // what broke the rules
-	back    bool               // versions may go back: etcd was restored
+	back    bool               // versions may go back: etcd is to be restored
 	changed chan struct{}      // closed with the next event
 }
 
@@ -43,7 +43,7 @@ func newTold() *told {
 	return &told{now: map[string]state{}, states: map[string][]state{}, changed: make(chan struct{})}
 }
 
-// mayGoBack lifts the rule that versions grow.
+// mayGoBack lifts the rule that versions grow, and gives more time to find out.
 func (r *told) mayGoBack() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,7 +146,11 @@ func (r *told) check(t *testing.T) {
 // await waits until the fold is what it has to be.
 func (r *told) await(t *testing.T, want map[string]state) {
 	t.Helper()
-	timeout := time.NewTimer(farPatience)
+	limit := nearPatience
+	if r.back {
+		limit = farPatience
+	}
+	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
 	for {
 		now, changed := r.fold()
@@ -156,14 +160,18 @@ func (r *told) await(t *testing.T, want map[string]state) {
 		select {
 		case <-changed:
 		case <-timeout.C:
-			t.Fatalf("after %s what was told comes to something else than what the server has:\n%s", farPatience, difference(now, want))
+			t.Fatalf("after %s what was told comes to something else than what the server has:\n%s", limit, difference(now, want))
 		}
 	}
 }
 
-// farPatience is how long what was told may take to come to what the server has. The longest way is that to a restored
-// etcd: a server that says nothing is asked after two minutes and a half at most.
-const farPatience = 4 * time.Minute
+// How long what was told may take to come to what the server has.
+const (
+	// nearPatience covers the longest wait between two attempts, and a server that starts.
+	nearPatience = 90 * time.Second
+	// farPatience is for a restored etcd: a server that says nothing is asked after two minutes and a half at most.
+	farPatience = 4 * time.Minute
+)
 
 // difference says how two sets of objects differ, in ten lines at most.
 func difference(got, want map[string]state) string {
