@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/fake/internal/codec"
 	"github.com/kinformer/kinformer/fake/internal/history"
@@ -102,7 +103,7 @@ func StartAPIServer(options APIServerOptions) (*APIServer, error) {
 			return nil, fmt.Errorf("the fake API server cannot serve %s: %w", custom.Plural, err)
 		}
 	}
-	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: time.Minute}
+	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: time.Minute, ErrorLog: klog.NewStandardLogger("WARNING")}
 	if err := s.listen(); err != nil {
 		return nil, fmt.Errorf("the fake API server cannot listen: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/fake"
 )
@@ -44,14 +46,18 @@ func startServer(t *testing.T, options fake.APIServerOptions) *fake.APIServer {
 // clientFor returns an ordinary clientset that speaks a content type, on connections of its own.
 func clientFor(t *testing.T, server *fake.APIServer, contentType string) *kubernetes.Clientset {
 	t.Helper()
-	transport := &http.Transport{}
-	t.Cleanup(transport.CloseIdleConnections)
 	config := server.Config()
 	config.ContentType = contentType
 	if contentType != runtime.ContentTypeJSON {
 		config.AcceptContentTypes = contentType
 	}
-	client, err := kubernetes.NewForConfigAndClient(config, &http.Client{Transport: transport})
+	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } // whoever has one shares its transport with nobody
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(httpClient.CloseIdleConnections)
+	client, err := kubernetes.NewForConfigAndClient(config, httpClient)
 	if err != nil {
 		t.Fatal(err)
 	}

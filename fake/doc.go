@@ -10,14 +10,15 @@
 //	lw.Delete("default/a")
 //	lw.CloseWatches()
 //
-// [APIServer] is for everything with a client in it: an HTTP server on a loopback port that an unmodified clientset can list, watch and write to, over
-// JSON or protobuf.
+// [APIServer] is for everything with a client in it: an HTTP server on a loopback port that unmodified clients can talk to, kubectl among them, typed,
+// dynamic and metadata, over JSON or protobuf. It answers as a kube-apiserver does: package fake/conformance asks both the same and compares.
 //
 //	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 //	...
 //	defer server.Close(ctx)
 //	client := kubernetes.NewForConfigOrDie(server.Config())
 //	err = server.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}) // or through the client
+//	server.FaultRequests(1, func(r fake.APIRequest) bool { return r.Verb == "watch" }, fake.RequestFault{CutAfter: 1000})
 //
 // Both remember a bounded history, count resourceVersions and answer lists and watches by the same code, internal/history.
 //

@@ -53,3 +53,37 @@ func ExampleListerWatcher() {
 	// the server has received too many requests and has asked us to try again later
 	// 2 <nil>
 }
+
+// The next list of Pods is answered with 429, and the client waits and tries again, as it would with a real server.
+func ExampleAPIServer_FaultRequests() {
+	ctx := context.Background()
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = server.Close(ctx) }()
+	met := 0
+	lists := func(r fake.APIRequest) bool {
+		isList := r.Verb == "list" && r.Resource == "pods"
+		if isList {
+			met++
+		}
+		return isList
+	}
+	server.FaultRequests(1, lists, fake.RequestFault{Err: fake.TooManyRequests(1)})
+	server.FaultRequests(1, lists, fake.RequestFault{})
+
+	client, err := kubernetes.NewForConfig(server.Config())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	list, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(list.Items), "Pods after", met, "requests")
+	// Output: 0 Pods after 2 requests
+}

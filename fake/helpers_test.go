@@ -3,6 +3,7 @@ package fake_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -125,4 +126,14 @@ func versionOf(t *testing.T, obj runtime.Object) string {
 		t.Fatal(err)
 	}
 	return accessor.GetResourceVersion()
+}
+
+// next returns the version that comes n writes after another.
+func next(t *testing.T, version string, n int) string {
+	t.Helper()
+	v, err := strconv.Atoi(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strconv.Itoa(v + n)
 }

@@ -12,8 +12,9 @@ type Watcher struct {
 	c     *Collection
 	query query
 
-	initial []*Item // still to be sent as ADDED, before anything else
-	end     *Event  // the bookmark after them, if it was asked for and is not yet sent
+	fromState bool    // it starts with the current objects, of which there may be none
+	initial   []*Item // still to be sent as ADDED, before anything else
+	end       *Event  // the bookmark after them, if it was asked for and is not yet sent
 
 	next  uint64 // number of the change to look at next
 	after uint64 // nothing up to this version is sent: it may lie in the future
@@ -46,7 +47,7 @@ func (c *Collection) Watch(namespace string, opts metav1.ListOptions) (*Watcher,
 	case r.initial != nil && *r.initial:
 		return w, w.startWithState(r)
 	case r.initial == nil && r.version == 0:
-		w.initial = r.within(c.snapshot())
+		w.fromState, w.initial = true, r.within(c.snapshot())
 	case r.version > 0:
 		if r.version < c.log.floor {
 			return nil, &StreamError{expired(r.version, c.log.floor)}
@@ -69,7 +70,7 @@ func (c *Collection) WatchAt(namespace string, opts metav1.ListOptions, version 
 		return nil, &StreamError{expired(version, c.log.floor)}
 	}
 	w.limit = version
-	if len(w.initial) > 0 || w.end != nil {
+	if w.fromState {
 		w.initial = w.query.within(c.snapshotAt(version))
 		w.after, w.next = version, c.log.after(version)
 	}
@@ -85,7 +86,7 @@ func (w *Watcher) startWithState(r *request) error {
 	if r.version > current {
 		return &StreamError{TooLarge(r.version, current)}
 	}
-	w.initial, w.after = w.query.within(w.c.snapshot()), current
+	w.fromState, w.initial, w.after = true, w.query.within(w.c.snapshot()), current
 	if r.marks {
 		w.end = w.c.bookmark(current, true)
 	}
@@ -109,7 +110,7 @@ func (w *Watcher) Next(limit int) ([]*Event, <-chan struct{}, error) {
 	m := w.c.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if w.epoch != m.epoch || w.c.removed {
+	if w.epoch != m.epoch {
 		return nil, nil, ErrEnded
 	}
 	if w.next < w.c.log.first {
@@ -118,6 +119,9 @@ func (w *Watcher) Next(limit int) ([]*Event, <-chan struct{}, error) {
 	events := w.takeChanges(limit)
 	if len(events) > 0 {
 		return events, nil, nil
+	}
+	if w.c.removed {
+		return nil, nil, ErrEnded
 	}
 	if w.marks && w.marked != m.bookmarks {
 		w.marked = m.bookmarks

@@ -1,0 +1,328 @@
+package fake_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinformer/kinformer/fake"
+)
+
+// verb matches requests by what they do.
+func verb(want string) func(fake.APIRequest) bool {
+	return func(r fake.APIRequest) bool { return r.Verb == want }
+}
+
+// get sends a GET on a connection of its own, and returns the answer with as much of the body as came.
+func getBody(t *testing.T, url string, header ...string) (*http.Response, string, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	must(t, err)
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	transport := &http.Transport{DisableCompression: true}
+	defer transport.CloseIdleConnections()
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return nil, "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp, string(body), err
+}
+
+func TestRequestFaultsAreTakenInTurnByThoseTheyMatch(t *testing.T) {
+	server, client := serve(t, runtime.ContentTypeJSON)
+	must(t, server.Create(pod("a")))
+	server.FaultRequests(2, verb("list"), fake.RequestFault{Err: fake.InternalError()})
+	server.FaultRequests(1, func(r fake.APIRequest) bool {
+		return r.Resource == "pods" && r.Namespace == "ns" && r.Name == "a" && r.Subresource == "status" && r.HTTP.Method == http.MethodPatch
+	}, fake.RequestFault{Err: fake.Forbidden()})
+	server.FaultRequests(0, nil, fake.RequestFault{Err: fake.Expired()})
+	pods := client.CoreV1().Pods("ns")
+	ctx := t.Context()
+	list := func() error {
+		_, err := pods.List(ctx, metav1.ListOptions{})
+		return err
+	}
+	patch := func(subresources ...string) error {
+		_, err := pods.Patch(ctx, "a", "application/merge-patch+json", []byte(`{}`), metav1.PatchOptions{}, subresources...)
+		return err
+	}
+	if _, err := pods.Get(ctx, "a", metav1.GetOptions{}); err != nil {
+		t.Errorf("a get met a fault for lists: %v", err)
+	}
+	for i, want := range []bool{true, true, false} {
+		if err := list(); apierrors.IsInternalError(err) != want {
+			t.Errorf("list %d: %v", i, err)
+		}
+	}
+	if err := patch(); err != nil {
+		t.Errorf("patch: %v", err)
+	}
+	if err := patch("status"); !apierrors.IsForbidden(err) {
+		t.Errorf("patch of the status: %v", err)
+	}
+	server.FaultRequests(-1, nil, fake.RequestFault{Err: errors.New("broken")})
+	for range 3 {
+		if err := list(); err == nil || !strings.Contains(err.Error(), "broken") {
+			t.Errorf("list: %v", err)
+		}
+	}
+	server.ClearFaults()
+	if err := list(); err != nil {
+		t.Errorf("list, the faults taken back: %v", err)
+	}
+}
+
+func TestFaultThatIsNoVersionPanics(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{})
+	defer func() {
+		if recover() == nil {
+			t.Error("a ResourceVersion that is none was taken")
+		}
+	}()
+	server.FaultRequests(1, nil, fake.RequestFault{ResourceVersion: "x"})
+}
+
+func TestTooManyRequestsHasRetryAfter(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{})
+	server.FaultRequests(1, nil, fake.RequestFault{Err: fake.TooManyRequests(7)})
+	resp, body, err := getBody(t, server.URL()+"/api/v1/pods")
+	must(t, err)
+	if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "7" || !strings.Contains(body, `"reason":"TooManyRequests"`) {
+		t.Errorf("got %d, Retry-After %q, %s", resp.StatusCode, resp.Header.Get("Retry-After"), body)
+	}
+}
+
+func TestRequestsDelayedAndHeld(t *testing.T) {
+	server, client := serve(t, runtime.ContentTypeJSON)
+	hold := make(chan struct{})
+	server.FaultRequests(1, verb("get"), fake.RequestFault{Delay: time.Millisecond, Hold: hold})
+	got := make(chan error, 1)
+	ctx := t.Context()
+	go func() {
+		_, err := client.CoreV1().Pods("ns").Get(ctx, "a", metav1.GetOptions{})
+		got <- err
+	}()
+	must(t, server.Create(pod("a"))) // before the answer is made
+	close(hold)
+	if err := <-got; err != nil {
+		t.Errorf("the held request: %v", err)
+	}
+	server.FaultRequests(1, verb("create"), fake.RequestFault{Delay: time.Hour})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := client.CoreV1().Pods("ns").Create(ctx, pod("b"), metav1.CreateOptions{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the delayed request: %v", err)
+	}
+	if err := server.Get(pod("b")); !apierrors.IsNotFound(err) {
+		t.Errorf("the request that was given up has written: %v", err)
+	}
+}
+
+func TestCutBodies(t *testing.T) {
+	for _, options := range []fake.APIServerOptions{{}, {TLS: true}} {
+		server := startServer(t, options)
+		client := clientFor(t, server, runtime.ContentTypeProtobuf)
+		for i := range 50 {
+			p := fullPod(fmt.Sprint("p", i))
+			p.Annotations["filler"] = incompressible(5000)
+			must(t, server.Create(p))
+		}
+		for _, n := range []int{-1, 1, 4000, 120_000} {
+			server.FaultRequests(-1, nil, fake.RequestFault{CutAfter: n})
+			if list, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}); err == nil {
+				t.Errorf("TLS %v: a body cut after %d bytes is a list of %d", options.TLS, n, len(list.Items))
+			}
+			server.ClearFaults()
+		}
+	}
+}
+
+// incompressible returns text that gzip cannot make much shorter.
+func incompressible(n int) string {
+	var text strings.Builder
+	for text.Len() < n {
+		text.WriteString(rand.Text())
+	}
+	return text.String()
+}
+
+func TestCutBodyHasJustSoManyBytes(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{})
+	must(t, server.Create(pod("a")))
+	url := server.URL() + "/api/v1/pods"
+	_, whole, err := getBody(t, url)
+	must(t, err)
+	for _, n := range []int{1, 10, len(whole) - 1} {
+		server.FaultRequests(1, nil, fake.RequestFault{CutAfter: n})
+		if _, body, err := getBody(t, url); err == nil || body != whole[:n] {
+			t.Errorf("cut after %d bytes: got %q, %v", n, body, err)
+		}
+	}
+	server.FaultRequests(1, nil, fake.RequestFault{CutAfter: len(whole)})
+	if _, body, err := getBody(t, url); err != nil || body != whole {
+		t.Errorf("cut after the end: got %d of %d bytes, %v", len(body), len(whole), err)
+	}
+	server.FaultRequests(1, verb("watch"), fake.RequestFault{CutAfter: 30})
+	if _, body, err := getBody(t, url+"?watch=true"); err == nil || len(body) != 30 {
+		t.Errorf("a watch cut after 30 bytes: got %q, %v", body, err)
+	}
+}
+
+func TestSilence(t *testing.T) {
+	server, client := serve(t, runtime.ContentTypeJSON)
+	must(t, server.Create(pod("a")))
+	one := int64(1)
+	server.FaultRequests(1, verb("watch"), fake.RequestFault{Silent: true, CloseIn: 1100 * time.Millisecond})
+	begin := time.Now()
+	w := watchPods(t, client, "", metav1.ListOptions{TimeoutSeconds: &one, AllowWatchBookmarks: true})
+	must(t, server.Create(pod("b")))
+	server.Bookmark()
+	if e, open := <-w.ResultChan(); open {
+		t.Errorf("a silent watch tells %s", describe(e))
+	}
+	if took := time.Since(begin); took < 1100*time.Millisecond {
+		t.Errorf("a silent watch ended after %v, by its timeoutSeconds", took)
+	}
+	server.FaultRequests(1, verb("create"), fake.RequestFault{Silent: true, CloseIn: time.Millisecond})
+	if _, err := client.CoreV1().Pods("ns").Create(t.Context(), pod("c"), metav1.CreateOptions{}); err == nil {
+		t.Error("a silent connection has answered")
+	}
+	if err := server.Get(pod("c")); !apierrors.IsNotFound(err) {
+		t.Errorf("a request that was never answered has written: %v", err)
+	}
+}
+
+// Close waits for nothing that a fault keeps waiting.
+func TestCloseEndsWhatFaultsHold(t *testing.T) {
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	must(t, err)
+	client := clientFor(t, server, runtime.ContentTypeJSON)
+	met := make(chan struct{}, 3)
+	count := func(fake.APIRequest) bool { met <- struct{}{}; return true }
+	server.FaultRequests(1, count, fake.RequestFault{Silent: true})
+	server.FaultRequests(1, count, fake.RequestFault{Hold: make(chan struct{})})
+	server.FaultRequests(1, count, fake.RequestFault{Delay: time.Hour})
+	ended := make(chan error, 3)
+	for range 3 {
+		go func() {
+			_, err := client.CoreV1().Pods("").List(context.Background(), metav1.ListOptions{})
+			ended <- err
+		}()
+		<-met
+	}
+	must(t, server.Close(t.Context()))
+	for range 3 {
+		if err := <-ended; err == nil {
+			t.Error("a request that waited was answered")
+		}
+	}
+}
+
+func TestWatchesThatEndEarly(t *testing.T) {
+	server, client := serve(t, runtime.ContentTypeProtobuf)
+	for _, name := range []string{"a", "b", "c"} {
+		must(t, server.Create(pod(name)))
+	}
+	server.FaultRequests(1, verb("watch"), fake.RequestFault{CloseAfter: 2})
+	expectNext(t, watchPods(t, client, "", metav1.ListOptions{}), "ADDED a@2", "ADDED b@3", "closed")
+	server.FaultRequests(1, verb("watch"), fake.RequestFault{CloseAfter: -1})
+	expectNext(t, watchPods(t, client, "", metav1.ListOptions{}), "closed")
+	server.FaultRequests(1, verb("watch"), fake.RequestFault{CloseIn: 10 * time.Millisecond})
+	expectNext(t, watchPods(t, client, "", metav1.ListOptions{}), "ADDED a@2", "ADDED b@3", "ADDED c@4", "closed")
+}
+
+func TestStaleReads(t *testing.T) {
+	server, client := serve(t, runtime.ContentTypeJSON)
+	a := pod("a")
+	must(t, server.Create(a)) // 2
+	a.Labels = map[string]string{"n": "1"}
+	must(t, server.Update(a))        // 3
+	must(t, server.Create(pod("b"))) // 4
+	must(t, server.Delete(pod("a"))) // 5
+	ctx, pods := t.Context(), client.CoreV1().Pods("ns")
+	server.FaultRequests(-1, nil, fake.RequestFault{ResourceVersion: "3"})
+
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	must(t, err)
+	expectItems(t, itemsOf(t, list), "a@3")
+	if list.ResourceVersion != "3" {
+		t.Errorf("the replica's list is at %s", list.ResourceVersion)
+	}
+	got, err := pods.Get(ctx, "a", metav1.GetOptions{})
+	must(t, err)
+	if got.Labels["n"] != "1" {
+		t.Errorf("the replica has %v", got.Labels)
+	}
+	if _, err := pods.Get(ctx, "b", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the replica knows what it cannot: %v", err)
+	}
+	resp, _, err := getBody(t, server.URL()+"/api/v1/namespaces/ns/pods/a?resourceVersion=5")
+	must(t, err)
+	if resp.StatusCode != http.StatusGatewayTimeout {
+		t.Errorf("a get at a version that the replica has not reached: %d", resp.StatusCode)
+	}
+	if _, err := pods.Update(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "b", Annotations: map[string]string{"x": "y"}}}, metav1.UpdateOptions{}); err != nil {
+		t.Errorf("a write, which a replica has no part in: %v", err)
+	}
+	state := watchPods(t, client, "", metav1.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
+	old := watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "2", AllowWatchBookmarks: true})
+	expectNext(t, state, "ADDED a@3", "BOOKMARK @3!")
+	expectNext(t, old, "MODIFIED a@3")
+	must(t, server.Create(pod("c")))
+	server.Bookmark()
+	expectNext(t, state, "BOOKMARK @3")
+	expectNext(t, old, "BOOKMARK @3")
+
+	server.ClearFaults()
+	server.Compact()
+	server.FaultRequests(-1, nil, fake.RequestFault{ResourceVersion: "3"})
+	if _, err := pods.List(ctx, metav1.ListOptions{}); !apierrors.IsResourceExpired(err) {
+		t.Errorf("a replica at a forgotten version lists: %v", err)
+	}
+	if _, err := pods.Get(ctx, "b", metav1.GetOptions{}); !apierrors.IsResourceExpired(err) {
+		t.Errorf("a replica at a forgotten version gets: %v", err)
+	}
+	expectNext(t, watchPods(t, client, "", metav1.ListOptions{}), "ERROR 410 Expired", "closed")
+}
+
+// A cut connection is not one whose lines end: what follows is not taken for the stream's end.
+func TestCutWatchBreaksTheStream(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{})
+	must(t, server.Create(pod("a")))
+	server.FaultRequests(1, nil, fake.RequestFault{CutAfter: 1 << 20})
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(mustRequest(t, server.URL()+"/api/v1/pods?watch=true"))
+	must(t, err)
+	defer resp.Body.Close()
+	lines := bufio.NewReader(resp.Body)
+	_, err = lines.ReadString('\n')
+	must(t, err)
+	big := pod("big")
+	big.Annotations = map[string]string{"filler": strings.Repeat("x", 2<<20)}
+	must(t, server.Create(big))
+	if _, err := lines.ReadString('\n'); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("got %v, want an unexpected end", err)
+	}
+}
+
+func mustRequest(t *testing.T, url string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	must(t, err)
+	return req
+}
