@@ -10,7 +10,7 @@ import (
 // The server answers as kube-apiserver did when that was recorded, but for the reviewed differences. The tests in e2e/ ask the real one again.
 func TestConformance(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
-	conformance.Compare(t, conformance.Run(t, server.Config()), conformance.Recorded(t))
+	conformance.Compare(t, conformance.Run(t, server.Config(), server.Compact), conformance.Recorded(t))
 }
 
 // Unmodified clients work, over HTTP/1.1 as over TLS and HTTP/2 with a token.

@@ -11,6 +11,7 @@
 //	quiet ...                                                                leaves out the message and the causes of an error
 //	WATCH w /api/v1/namespaces/{ns}/pods?watch=true                          opens a watch named w
 //	EVENTS w zz                                                              writes down its events up to that of an object zz, or to its end
+//	COMPACT                                                                  makes the server forget all versions but the current one
 //	WAIT /apis/...                                                           until a path is served: custom resources take a moment
 //
 // {ns} is a Namespace of the script's own, which exists when it begins.

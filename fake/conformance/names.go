@@ -76,7 +76,9 @@ func (n *names) answer(step step, code int, header http.Header, body []byte) str
 	}
 	described := n.describe(step, object)
 	if step.save != "" {
-		n.saved[step.save], _, _ = unstructured.NestedString(object, "metadata", "resourceVersion")
+		if version, _, _ := unstructured.NestedString(object, "metadata", "resourceVersion"); version != "" {
+			n.saved[step.save] = version
+		}
 		if token, _, _ := unstructured.NestedString(object, "metadata", "continue"); token != "" {
 			n.saved[step.save+".continue"] = token
 		}

@@ -20,8 +20,9 @@ import (
 // patience is how long a request or an event may take.
 const patience = 20 * time.Second
 
-// Run sends all scripts to a server and returns its answers. It leaves Namespaces behind.
-func Run(tb testing.TB, config *rest.Config) Transcript {
+// Run sends all scripts to a server and returns its answers. compact makes the server forget all versions before the current one. Run leaves
+// Namespaces behind.
+func Run(tb testing.TB, config *rest.Config, compact func()) Transcript {
 	tb.Helper()
 	all, err := readScripts()
 	if err != nil {
@@ -30,6 +31,7 @@ func Run(tb testing.TB, config *rest.Config) Transcript {
 	t := Transcript{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		s := newSession(tb, config, name)
+		s.compact = compact
 		for _, step := range all[name] {
 			s.run(step)
 		}
@@ -46,6 +48,7 @@ type session struct {
 	host    string
 	names   *names
 	watches map[string]*stream
+	compact func()
 	out     strings.Builder
 }
 
@@ -79,6 +82,8 @@ func (s *session) run(step step) {
 		s.events(step)
 	case "WAIT":
 		s.wait(step)
+	case "COMPACT":
+		s.compact()
 	default:
 		code, header, body := s.send(step)
 		s.say("%s", s.names.answer(step, code, header, body))

@@ -14,7 +14,7 @@ var scripts embed.FS
 // step is one line of a script.
 type step struct {
 	text   string // as the transcript shows it
-	verb   string // an HTTP method, WATCH, EVENTS or WAIT
+	verb   string // an HTTP method, WATCH, EVENTS, WAIT or COMPACT
 	name   string // of a watch
 	path   string // or, for EVENTS, the name of the object to stop at
 	body   string
@@ -25,7 +25,7 @@ type step struct {
 	quiet  bool
 }
 
-var stepForm = regexp.MustCompile(`^((?:(?:save|show|accept|type)=\S+ |quiet )*)([A-Z]+) (.*)$`)
+var stepForm = regexp.MustCompile(`^((?:(?:save|show|accept|type)=\S+ |quiet )*)([A-Z]+)(?: (.*))?$`)
 
 // contentType spells out the short names of patches.
 func contentType(name string) string {
