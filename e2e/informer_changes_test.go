@@ -48,6 +48,12 @@ func TestInformerTellsEveryChangeOfNodes(t *testing.T) {
 	// Other tests have Nodes too. A label that is the name of a namespace is nobody else's.
 	label := labels.Set{"e2e.example.com/test": namespace(t, clientset)}
 	w := newWriter(nodeAuthor{clientset, objects.NewLife(clientset, seed), label}, 40)
+	t.Cleanup(func() { // another run of this test has Nodes of the same names
+		err := clientset.CoreV1().Nodes().DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: label.String()})
+		if err != nil {
+			t.Error(err)
+		}
+	})
 	w.fill(t)
 	list := func(t *testing.T, config *rest.Config) cache.ListerWatcher {
 		t.Helper()

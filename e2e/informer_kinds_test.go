@@ -22,9 +22,9 @@ func TestInformerOfCustomResources(t *testing.T) {
 	t.Parallel()
 	c := shared(t)
 	client := dynamic.NewForConfigOrDie(c.Config())
-	widgets := defineWidgets(t, client)
 	ns := namespace(t, clientsetFor(t, c))
-	w := newWriter(widgetAuthor{client.Resource(widgets).Namespace(ns)}, 30)
+	widgets := defineWidgets(t, client, ns+".example.com")
+	w := newWriter(widgetAuthor{client.Resource(widgets).Namespace(ns), widgets.GroupVersion().String()}, 30)
 	w.fill(t)
 	list := func(t *testing.T, config *rest.Config) cache.ListerWatcher {
 		t.Helper()
@@ -73,11 +73,11 @@ func TestInformerOfMetadata(t *testing.T) {
 	}
 }
 
-// defineWidgets makes the API of a custom resource and waits until it is served.
-func defineWidgets(t *testing.T, client dynamic.Interface) schema.GroupVersionResource {
+// defineWidgets makes the API of a custom resource in a group and waits until it is served.
+func defineWidgets(t *testing.T, client dynamic.Interface, group string) schema.GroupVersionResource {
 	t.Helper()
 	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
-	widgets := schema.GroupVersionResource{Group: "informer.example.com", Version: "v1", Resource: "widgets"}
+	widgets := schema.GroupVersionResource{Group: group, Version: "v1", Resource: "widgets"}
 	_, err := definitions.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": map[string]any{"name": widgets.GroupResource().String()},
@@ -104,14 +104,15 @@ func defineWidgets(t *testing.T, client dynamic.Interface) schema.GroupVersionRe
 
 // widgetAuthor writes custom resources.
 type widgetAuthor struct {
-	client dynamic.ResourceInterface
+	client     dynamic.ResourceInterface
+	apiVersion string
 }
 
 func (a widgetAuthor) name(number int) string { return fmt.Sprint("widget-", number) }
 
 func (a widgetAuthor) create(ctx context.Context, number int) (metav1.Object, error) {
 	return a.client.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "informer.example.com/v1", "kind": "Widget",
+		"apiVersion": a.apiVersion, "kind": "Widget",
 		"metadata": map[string]any{"name": a.name(number), "labels": map[string]any{"number": fmt.Sprint(number)}},
 		"spec":     map[string]any{"size": int64(number), "parts": []any{"lid", "spring"}},
 	}}, metav1.CreateOptions{})
