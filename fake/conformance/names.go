@@ -76,11 +76,11 @@ func (n *names) answer(step step, code int, header http.Header, body []byte) str
 	}
 	described := n.describe(step, object)
 	if step.save != "" {
-		if version, _, _ := unstructured.NestedString(object, "metadata", "resourceVersion"); version != "" {
-			n.saved[step.save] = version
-		}
+		// Of a page only the token is named: whether its version is that of an object depends on what else the server had to write.
 		if token, _, _ := unstructured.NestedString(object, "metadata", "continue"); token != "" {
 			n.saved[step.save+".continue"] = token
+		} else if version, _, _ := unstructured.NestedString(object, "metadata", "resourceVersion"); version != "" {
+			n.saved[step.save] = version
 		}
 		if uid, _, _ := unstructured.NestedString(object, "metadata", "uid"); uid != "" {
 			n.saved[step.save+".uid"] = uid
