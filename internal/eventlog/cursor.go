@@ -3,19 +3,18 @@ package eventlog
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 )
 
 // ErrClosed is returned by Cursor.Next once the log is closed and read to its
 // end.
 var ErrClosed = errors.New("event log is closed")
 
-// Cursor reads a log from the moment it was made. It is not safe for use by
-// several goroutines at once, Lag excepted.
+// Cursor reads a log from the moment it was made. It belongs to one goroutine at
+// a time: whoever hands it over says when.
 type Cursor[E any] struct {
 	log  *Log[E]
-	at   *cell[E]      // the first cell not read yet
-	read atomic.Uint64 // events of the log before at
+	at   *cell[E] // the first cell not read yet
+	read uint64   // events of the log before at
 }
 
 // Next returns the next batch, waiting for one if there is none. The error is
@@ -38,7 +37,8 @@ func (c *Cursor[E]) Next(ctx context.Context) ([]E, error) {
 }
 
 // Ready returns a channel that is closed once there is something to read, or the
-// log is closed. It is for those who wait for several things at once.
+// log is closed. It is for those who wait for several things at once; they may wait
+// for it after they have handed the cursor over.
 func (c *Cursor[E]) Ready() <-chan struct{} { return c.at.ready() }
 
 // TryNext returns the next batch if there is one already.
@@ -48,21 +48,16 @@ func (c *Cursor[E]) TryNext() ([]E, bool) {
 	if next == nil || next == cell { // nothing yet, or never again
 		return nil, false
 	}
-	c.at = next
-	c.read.Store(cell.end)
+	c.at, c.read = next, cell.end
 	return cell.batch(), true
 }
 
 // Position returns how many events of the log come before the next one to read.
-// It may be called from any goroutine.
-func (c *Cursor[E]) Position() uint64 { return c.read.Load() }
+func (c *Cursor[E]) Position() uint64 { return c.read }
 
 // Lag returns how many events have been appended that this cursor has not
-// returned yet. It may be called from any goroutine.
-func (c *Cursor[E]) Lag() uint64 {
-	read := c.read.Load() // before appended, which never falls behind it
-	return c.log.appended.Load() - read
-}
+// returned yet.
+func (c *Cursor[E]) Lag() uint64 { return c.log.appended.Load() - c.read }
 
 // ready returns a channel that is closed once the cell is filled. The reader
 // publishes the channel first and looks at next afterwards, the writer the other

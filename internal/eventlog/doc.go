@@ -20,7 +20,8 @@
 // Appends and Close are serialised by the caller (the store appends under its
 // own lock, so that the log's order is the store's). Everything else may be
 // called from any goroutine, except that one Cursor belongs to one goroutine at
-// a time; its Lag may be asked for from anywhere.
+// a time. Where a reader may be stuck, another goroutine can read for it, once it
+// holds the cursor; the log's alarm says when there is reason to.
 //
 // A cell is written before its next pointer is published, atomically, and never
 // afterwards: whoever sees the pointer may read the cell without a lock.

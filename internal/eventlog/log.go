@@ -7,6 +7,7 @@ import "sync/atomic"
 type Log[E any] struct {
 	tail     atomic.Pointer[cell[E]] // the empty cell that the next Append fills
 	appended atomic.Uint64           // events appended since New
+	alarm    alarm
 }
 
 // cell holds one batch: many or, where that is nil, single. All but asleep is
@@ -23,6 +24,7 @@ type cell[E any] struct {
 func New[E any]() *Log[E] {
 	l := &Log[E]{}
 	l.tail.Store(&cell[E]{})
+	l.alarm.init()
 	return l
 }
 
@@ -60,9 +62,7 @@ func (l *Log[E]) Appended() uint64 { return l.appended.Load() }
 // Cursor returns a reader of everything appended from now on. "Now" is only
 // well defined for a caller that excludes Append meanwhile.
 func (l *Log[E]) Cursor() *Cursor[E] {
-	c := &Cursor[E]{log: l, at: l.tail.Load()}
-	c.read.Store(l.appended.Load())
-	return c
+	return &Cursor[E]{log: l, at: l.tail.Load(), read: l.appended.Load()}
 }
 
 // empty returns the cell to fill.
@@ -83,6 +83,7 @@ func (l *Log[E]) publish(filled *cell[E], n int) {
 	l.tail.Store(next)
 	filled.next.Store(next)
 	filled.wake()
+	l.alarm.reached(filled.end)
 }
 
 func (c *cell[E]) wake() {
