@@ -1,0 +1,95 @@
+package decode
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kinformer/kinformer/internal/intern"
+)
+
+// Options say how much objects may have in common.
+type Options struct {
+	// ShareEqual lets objects share maps, slices and messages behind pointers that
+	// are equal, not only strings. Nobody may write into any of them then.
+	ShareEqual bool
+}
+
+// Decoder decodes objects of one type. It keeps tables of what it has seen, so that
+// what is equal in later objects is shared: whoever wants that uses one Decoder for
+// all of a collection. It is safe for concurrent use.
+type Decoder struct {
+	root *message
+
+	strings    *intern.Strings
+	bytes      *intern.Bytes
+	quantities *intern.Values[resource.Quantity]
+	pointerAt  uintptr // in a Quantity; see quantityPointer
+
+	// shared is nil where nothing but strings and bytes is.
+	shared *intern.Values[word]
+	// private decodes into the same tables what cannot be shared.
+	private *Decoder
+}
+
+// New returns a Decoder for objects of a struct type whose pointer has Unmarshal. It
+// is an error if it has not.
+func New(t reflect.Type, options Options) (*Decoder, error) {
+	c := &compiler{messages: map[reflect.Type]*message{}}
+	root := c.plan(t)
+	if root == nil {
+		return nil, fmt.Errorf("%s cannot be decoded from protobuf: *%s has no Unmarshal", t, t)
+	}
+	d := &Decoder{root: root, strings: intern.NewStrings(), bytes: intern.NewBytes()}
+	if offset, ok := quantityPointer(); ok {
+		d.pointerAt, d.quantities = offset, intern.NewValues[resource.Quantity]()
+	}
+	if options.ShareEqual {
+		private := *d
+		d.private, d.shared = &private, intern.NewValues[word]()
+	}
+	return d, nil
+}
+
+// Decode decodes an object and returns a pointer to it, as any. It keeps nothing of
+// raw.
+func (d *Decoder) Decode(raw []byte) (any, error) {
+	object := reflect.New(d.root.goType)
+	err := d.decode(placeOf(object), raw)
+	if errors.Is(err, errMerge) {
+		object = reflect.New(d.root.goType)
+		err = d.private.decode(placeOf(object), raw)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.root.name, err)
+	}
+	return object.Interface(), nil
+}
+
+// decode decodes into a zero object. Some of the Unmarshal functions that
+// Kubernetes' authors wrote by hand panic where others return an error.
+func (d *Decoder) decode(at place, raw []byte) (err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("panic: %v", reason)
+		}
+	}()
+	return d.message(d.root, at, raw)
+}
+
+// Size returns how much the decoder's tables hold. It walks over all of them.
+func (d *Decoder) Size() (size Size) {
+	size.Strings, size.Bytes = d.strings.Size(), d.bytes.Size()
+	if d.quantities != nil {
+		size.Quantities = d.quantities.Size()
+	}
+	if d.shared != nil {
+		size.Shared = d.shared.Size()
+	}
+	return size
+}
+
+// Size is how much the tables of a Decoder hold.
+type Size struct{ Strings, Bytes, Quantities, Shared intern.Size }

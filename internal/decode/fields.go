@@ -1,0 +1,134 @@
+package decode
+
+import "fmt"
+
+// message decodes one occurrence of a message into what is there.
+func (d *Decoder) message(m *message, at place, b []byte) error {
+	if m.special != nil {
+		return m.special(d, at, b)
+	}
+	for i := 0; i < len(b); {
+		start := i
+		tag, next := uint64(b[i]), i+1
+		if tag >= 0x80 { // a number above 15
+			var err error
+			if tag, next, err = varint(b, i); err != nil {
+				return err
+			}
+		}
+		number, wire, err := splitTag(tag)
+		if err != nil {
+			return err
+		}
+		if int(number) < len(m.fields) && m.fields[number] != nil {
+			f := m.fields[number]
+			if i, err = d.field(f, at.at(f.offset), occurrence{b, start, next}, wire); err != nil {
+				return inField(f.name, err)
+			}
+		} else if i, err = skip(b, start); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// occurrence is where a field is in the bytes of its message.
+type occurrence struct {
+	b     []byte
+	start int // of its tag
+	i     int // behind it
+}
+
+// field decodes an occurrence of a field, with those of the same field that follow
+// it if there may be many. It returns where it ends.
+func (d *Decoder) field(f *field, at place, o occurrence, wire int) (end int, err error) {
+	if wire != f.wire {
+		if wire == wireBytes && f.op >= opBools && f.op <= opInt64s {
+			return f.packed(at, o)
+		}
+		return 0, errWire(wire)
+	}
+	if wire == wireVarint {
+		v, end, err := varint(o.b, o.i)
+		if err == nil {
+			f.number(at, v)
+		}
+		return end, err
+	}
+	from, end, err := bounds(o.b, o.i)
+	if err != nil {
+		return 0, err
+	}
+	switch f.op {
+	case opString:
+		*at.string() = d.strings.Worthwhile(o.b[from:end], &f.worth)
+	case opStringP:
+		s := d.strings.Worthwhile(o.b[from:end], &f.worth)
+		*at.stringP() = &s
+	case opBytes:
+		*at.bytes() = append(make([]byte, 0, end-from), o.b[from:end]...)
+	case opSharedBytes:
+		*at.bytes() = d.bytes.Worthwhile(o.b[from:end], &f.worth)
+	case opMessage:
+		err = d.message(f.message, at, o.b[from:end])
+	case opMessageP:
+		err = d.pointer(f, at, o.b[from:end])
+	default:
+		return d.repeated(f, at, o, end)
+	}
+	return end, err
+}
+
+// number writes a number. What does not fit is cut off.
+func (f *field) number(at place, v uint64) {
+	switch f.op {
+	case opBool:
+		*at.bool() = v != 0
+	case opInt32:
+		*at.int32() = int32(v)
+	case opInt64:
+		*at.int64() = int64(v)
+	case opBoolP:
+		*at.boolP() = new(v != 0)
+	case opInt32P:
+		*at.int32P() = new(int32(v))
+	case opInt64P:
+		*at.int64P() = new(int64(v))
+	default:
+		f.another(at, v)
+	}
+}
+
+// another appends a number.
+func (f *field) another(at place, v uint64) {
+	switch f.op {
+	case opBools:
+		*at.bools() = append(*at.bools(), v != 0)
+	case opInt32s:
+		*at.int32s() = append(*at.int32s(), int32(v))
+	default:
+		*at.int64s() = append(*at.int64s(), int64(v))
+	}
+}
+
+// packed decodes numbers that follow each other without tags. As the generated
+// code does, it lets the last one end behind the field, but in the message.
+func (f *field) packed(at place, o occurrence) (end int, err error) {
+	i, to, err := bounds(o.b, o.i)
+	for err == nil && i < to {
+		var v uint64
+		if v, i, err = varint(o.b, i); err == nil {
+			f.another(at, v)
+		}
+	}
+	return i, err
+}
+
+// inField says in which field an error occurred: spec.containers.name, from the
+// inside out.
+func inField(name string, err error) error {
+	if err == errMerge { //nolint:errorlint // it is wrapped nowhere: see share.go
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}

@@ -1,0 +1,170 @@
+package decode
+
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// elements are a run of occurrences of a field that has bytes. Their lengths are
+// known to be right.
+type elements struct {
+	b   []byte
+	i   int // behind the last that was read
+	tag int // size of each one's tag
+	n   int // how many are left
+}
+
+// next returns where the next element's content is.
+func (e *elements) next() (from, to int) {
+	from, to, _ = bounds(e.b, e.i+e.tag)
+	e.i = to
+	e.n--
+	return from, to
+}
+
+// slice appends elements to a slice.
+func (d *Decoder) slice(f *field, at place, run elements) error {
+	element := at.extend(f.element, run.n)
+	for run.n > 0 {
+		from, to := run.next()
+		if f.op == opStrings {
+			*element.string() = d.strings.Worthwhile(run.b[from:to], &f.worth)
+		} else if err := d.message(f.message, element, run.b[from:to]); err != nil {
+			return err
+		}
+		element = element.at(f.element.size)
+	}
+	return nil
+}
+
+// mapOf puts entries into a map.
+func (d *Decoder) mapOf(f *field, at place, run elements) error {
+	switch f.op {
+	case opStringMap:
+		return d.stringMap(f, at.stringMap(), run)
+	case opBytesMap:
+		return d.bytesMap(f, at.bytesMap(), run)
+	case opQuantityMap:
+		return d.quantityMap(f, at.quantityMap(), run)
+	default:
+		return d.messageMap(f, at.as(f.goType).Elem(), run)
+	}
+}
+
+func (d *Decoder) stringMap(f *field, m *map[string]string, run elements) error {
+	if *m == nil {
+		*m = make(map[string]string, run.n)
+	}
+	for run.n > 0 {
+		key, value, err := run.entry(nil)
+		if err != nil {
+			return err
+		}
+		(*m)[d.strings.Worthwhile(key, &f.worth)] = d.strings.Worthwhile(value, &f.values)
+	}
+	return nil
+}
+
+func (d *Decoder) bytesMap(f *field, m *map[string][]byte, run elements) error {
+	if *m == nil {
+		*m = make(map[string][]byte, run.n)
+	}
+	for run.n > 0 {
+		key, value, err := run.entry(nil)
+		if err != nil {
+			return err
+		}
+		(*m)[d.strings.Worthwhile(key, &f.worth)] = append(make([]byte, 0, len(value)), value...)
+	}
+	return nil
+}
+
+func (d *Decoder) quantityMap(f *field, m *map[string]resource.Quantity, run elements) error {
+	if *m == nil {
+		*m = make(map[string]resource.Quantity, run.n)
+	}
+	for run.n > 0 {
+		var q resource.Quantity
+		key, _, err := run.entry(func(value []byte) error {
+			q = resource.Quantity{}
+			return d.quantity(&q, value)
+		})
+		if err != nil {
+			return err
+		}
+		(*m)[d.strings.Worthwhile(key, &f.worth)] = q
+	}
+	return nil
+}
+
+// messageMap is for the maps that few types have, and uses reflection.
+func (d *Decoder) messageMap(f *field, m reflect.Value, run elements) error {
+	if m.IsNil() {
+		m.Set(reflect.MakeMapWithSize(f.goType, run.n))
+	}
+	keyType := f.goType.Key()
+	for run.n > 0 {
+		value := f.message.literal()
+		key, _, err := run.entry(func(b []byte) error {
+			value = f.message.literal()
+			return d.message(f.message, placeOf(value), b)
+		})
+		if err != nil {
+			return err
+		}
+		m.SetMapIndex(reflect.ValueOf(d.strings.Worthwhile(key, &f.worth)).Convert(keyType), value.Elem())
+	}
+	return nil
+}
+
+// literal returns a pointer to T{}, where the generated code has it: of a slice type
+// that is empty, not nil.
+func (m *message) literal() reflect.Value {
+	value := reflect.New(m.goType)
+	if m.goType.Kind() == reflect.Slice {
+		value.Elem().Set(reflect.MakeSlice(m.goType, 0, 0))
+	}
+	return value
+}
+
+// entry reads the next entry of a map: a message with two fields, whose last
+// occurrences count. Each value is passed to check, if there is one.
+//
+// The generated code is lenient here, and so is this: it looks at the numbers of
+// the fields alone, and lets a key or value end behind the entry, if it ends in the
+// message that the map is in.
+func (e *elements) entry(check func(value []byte) error) (key, value []byte, err error) {
+	i, end := e.next()
+	for i < end {
+		tag, next, err := varint(e.b, i)
+		if err != nil {
+			return nil, nil, err
+		}
+		number := int32(tag >> 3)
+		if number != 1 && number != 2 {
+			if i, err = skip(e.b, i); err != nil {
+				return nil, nil, err
+			}
+			if i > end {
+				return nil, nil, errOverrun
+			}
+			continue
+		}
+		from, to, err := bounds(e.b, next)
+		if err != nil {
+			return nil, nil, err
+		}
+		content := e.b[from:to]
+		if i = to; number == 1 {
+			key = content
+			continue
+		}
+		if value = content; check != nil {
+			if err := check(value); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return key, value, nil
+}

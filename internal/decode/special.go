@@ -1,0 +1,107 @@
+package decode
+
+import (
+	"reflect"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// specialFor returns how to decode the types whose Unmarshal was written by hand, nil for
+// others.
+func specialFor(t reflect.Type) func(d *Decoder, at place, b []byte) error {
+	switch t {
+	case reflect.TypeFor[resource.Quantity]():
+		return func(d *Decoder, at place, b []byte) error {
+			return d.quantity(at.as(t).Interface().(*resource.Quantity), b)
+		}
+	case reflect.TypeFor[metav1.Time]():
+		return func(_ *Decoder, at place, b []byte) error {
+			seconds, _, err := timestamp(b)
+			if err == nil {
+				at.as(t).Interface().(*metav1.Time).Time = local(b, seconds, 0)
+			}
+			return err
+		}
+	case reflect.TypeFor[metav1.MicroTime]():
+		return func(_ *Decoder, at place, b []byte) error {
+			seconds, nanos, err := timestamp(b)
+			if err == nil {
+				micros := time.Duration(nanos).Truncate(time.Microsecond)
+				at.as(t).Interface().(*metav1.MicroTime).Time = local(b, seconds, int64(micros))
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// local returns the time of a timestamp. That of no bytes at all is the zero Time.
+func local(b []byte, seconds, nanos int64) time.Time {
+	if len(b) == 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, nanos).Local()
+}
+
+// timestamp decodes a metav1.Timestamp.
+func timestamp(b []byte) (seconds int64, nanos int32, err error) {
+	for i := 0; i < len(b); {
+		tag, next, err := varint(b, i)
+		if err != nil {
+			return 0, 0, err
+		}
+		number, wire, err := splitTag(tag)
+		if err != nil {
+			return 0, 0, err
+		}
+		if number > 2 {
+			if i, err = skip(b, i); err != nil {
+				return 0, 0, err
+			}
+			continue
+		}
+		if wire != wireVarint {
+			return 0, 0, errWire(wire)
+		}
+		v, next, err := varint(b, next)
+		if err != nil {
+			return 0, 0, err
+		}
+		if i = next; number == 1 {
+			seconds = int64(v)
+		} else {
+			nanos = int32(v)
+		}
+	}
+	return seconds, nanos, nil
+}
+
+const (
+	// quantityKind is the one kind of values in the table of quantities.
+	quantityKind = 0
+	// quantityTag begins the encoding of all Quantities: their string. Nothing that
+	// begins otherwise is looked up, since it may leave as it is what is there.
+	quantityTag = 1<<3 | wireBytes
+)
+
+// quantity decodes a Quantity. To parse one takes long, and there are few different
+// ones. One too large for an int64 is not kept: copies of it would share memory.
+func (d *Decoder) quantity(q *resource.Quantity, b []byte) error {
+	if d.quantities == nil || len(b) == 0 || b[0] != quantityTag {
+		return q.Unmarshal(b)
+	}
+	known, ok := d.quantities.Get(quantityKind, b)
+	if ok {
+		*q = known
+		return nil
+	}
+	if err := q.Unmarshal(b); err != nil {
+		return err
+	}
+	if isPlain(q, d.pointerAt) {
+		d.quantities.Put(quantityKind, b, *q)
+	}
+	return nil
+}

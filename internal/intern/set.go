@@ -1,0 +1,128 @@
+package intern
+
+import "sync/atomic"
+
+// ways is how many entries a set has room for.
+const ways = 7
+
+// set is the entries whose tags begin alike. Which of them has to go for a new one:
+//
+//   - the newest, if nobody has asked for it since. So what never comes twice goes
+//     through this one place, however much of it there is.
+//   - otherwise the next one, going round, that nobody has asked for since the last
+//     time round (the CLOCK algorithm).
+//
+// tags and refs are read without a lock, one after the other, so that a tag may
+// meet the entry before or after its own: whoever finds an entry compares its key.
+type set[V any] struct {
+	tags [ways]atomic.Uint32 // 0: free
+	// asked has a bit for each entry that somebody has asked for since the hand
+	// went over it; readers set them.
+	asked atomic.Uint32
+	refs  [ways]atomic.Pointer[entry[V]]
+
+	newest, hand uint8 // the stripe's lock guards them
+}
+
+// find returns the entry of a key, or nil.
+func (s *set[V]) find(tag uint32, key []byte) *entry[V] {
+	for i := range s.tags {
+		if s.tags[i].Load() != tag {
+			continue
+		}
+		if e := s.refs[i].Load(); e != nil && e.key == string(key) {
+			s.touch(i)
+			return e
+		}
+	}
+	return nil
+}
+
+// findString is find, of a key that is a string.
+func (s *set[V]) findString(tag uint32, key string) *entry[V] {
+	for i := range s.tags {
+		if s.tags[i].Load() != tag {
+			continue
+		}
+		if e := s.refs[i].Load(); e != nil && e.key == key {
+			s.touch(i)
+			return e
+		}
+	}
+	return nil
+}
+
+// touch notes that somebody has asked for an entry. Most of the time that is noted
+// already, and the set's memory stays in every processor's cache.
+func (s *set[V]) touch(i int) {
+	if bit := uint32(1) << i; s.asked.Load()&bit == 0 {
+		s.asked.Or(bit)
+	}
+}
+
+// insert puts an entry in, and takes out what it has no room for beside it. It
+// tells whether that was something useful. The caller holds the stripe's lock.
+func (s *set[V]) insert(tag uint32, e *entry[V], maxBytes int) (displaced bool) {
+	i, displaced := s.place()
+	s.clear(i)
+	for bytes := s.bytes() + len(e.key); bytes > maxBytes; {
+		bytes -= s.clear(s.next())
+		displaced = true
+	}
+	s.refs[i].Store(e)
+	s.tags[i].Store(tag)
+	s.newest = uint8(i)
+	return displaced
+}
+
+// place returns where a new entry goes, and whether that costs a useful one.
+func (s *set[V]) place() (i int, useful bool) {
+	for i := range s.tags {
+		if s.tags[i].Load() == 0 {
+			return i, false
+		}
+	}
+	if s.asked.Load()&(1<<s.newest) == 0 {
+		return int(s.newest), false
+	}
+	return s.next(), true
+}
+
+// next moves the hand to the next entry that nobody has asked for lately, and on.
+func (s *set[V]) next() int {
+	for {
+		i := int(s.hand)
+		s.hand = (s.hand + 1) % ways
+		if bit := uint32(1) << i; s.asked.Load()&bit != 0 {
+			s.asked.And(^bit)
+			continue
+		}
+		return i
+	}
+}
+
+// clear takes an entry out, if there is one, and returns the size of its key.
+func (s *set[V]) clear(i int) (bytes int) {
+	if e := s.refs[i].Load(); e != nil {
+		bytes = len(e.key)
+	}
+	s.tags[i].Store(0)
+	s.refs[i].Store(nil)
+	s.asked.And(^(uint32(1) << i))
+	return bytes
+}
+
+// bytes is the size of all keys.
+func (s *set[V]) bytes() (n int) {
+	s.each(func(_ uint32, e *entry[V]) { n += len(e.key) })
+	return n
+}
+
+// each calls f for each entry.
+func (s *set[V]) each(f func(tag uint32, e *entry[V])) {
+	for i := range s.refs {
+		if e := s.refs[i].Load(); e != nil {
+			f(s.tags[i].Load(), e)
+		}
+	}
+}
