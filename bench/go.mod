@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/kinformer/kinformer v0.0.0-00010101000000-000000000000
+	github.com/kinformer/kinformer/e2e v0.0.0-00010101000000-000000000000
 	github.com/tidwall/btree v1.8.2
 	go.uber.org/goleak v1.3.0
 	k8s.io/api v0.37.2
@@ -58,4 +59,7 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-replace github.com/kinformer/kinformer => ../
+replace (
+	github.com/kinformer/kinformer => ../
+	github.com/kinformer/kinformer/e2e => ../e2e
+)

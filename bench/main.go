@@ -1,10 +1,14 @@
 // Command bench measures kinformer beside client-go in one process and prints the
 // figures, their ratio and the goal of each row of the design as a Markdown table.
 //
-//	go run . -only store
+//	go run .                                        # everything but what needs a kube-apiserver
+//	go run . -only apiserver -write ../docs/benchmarks.md
+//	go run . -row P6 -rounds 5
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -41,26 +45,23 @@ type options struct {
 	only   string
 	row    string
 	rounds int
+	write  string
 
 	cpuProfile string
 }
 
-// group is a set of rows that can be asked for alone.
-type group struct {
-	name string
-	rows func(rows.Scale) []harness.Experiment
-}
-
-func groups() []group { return []group{{"store", rows.Store}, {"sync", rows.Sync}} }
+// defaultRounds keeps a run of everything within a quarter of an hour.
+const defaultRounds = 3
 
 // run measures what the arguments ask for. That a goal is missed is no error.
 func run(args []string, out, progress io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(progress)
-	flags.StringVar(&o.only, "only", "", "measure this group of rows alone: "+strings.Join(groupNames(), ", "))
+	flags.StringVar(&o.only, "only", "", "measure this group of rows alone: "+strings.Join(rows.Groups(), ", ")+"; without it, all but "+rows.APIServer)
 	flags.StringVar(&o.row, "row", "", "measure only rows of which the name and situation contain this, such as P5")
-	flags.IntVar(&o.rounds, "rounds", 5, "measure each side so many times")
+	flags.IntVar(&o.rounds, "rounds", defaultRounds, "measure each side so many times")
+	flags.StringVar(&o.write, "write", "", "write the table into this Markdown file, too, where it has a place for it")
 	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "write a CPU profile of all that is measured to this file")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -74,36 +75,49 @@ func run(args []string, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(measure(experiments, o.rounds, out, progress), stop())
+	var table bytes.Buffer
+	if err := errors.Join(measure(experiments, o.rounds, &table, progress), stop()); err != nil {
+		return err
+	}
+	if _, err := out.Write(table.Bytes()); err != nil || o.write == "" {
+		return err
+	}
+	return harness.Document(o.write, o.place(), table.String())
 }
 
-func groupNames() (names []string) {
-	for _, g := range groups() {
-		names = append(names, g.name)
+// place is what the table's place in a file is called.
+func (o options) place() string { return cmp.Or(o.only, "all") }
+
+// groups are those to be measured. What needs Kubernetes to be built is measured
+// only when it is asked for.
+func (o options) groups() []string {
+	if o.only != "" {
+		return []string{o.only}
 	}
-	return names
+	return slices.DeleteFunc(rows.Groups(), func(name string) bool { return name == rows.APIServer })
 }
 
 func (o options) experiments(scale rows.Scale) ([]harness.Experiment, error) {
-	if o.only != "" && !slices.Contains(groupNames(), o.only) {
-		return nil, fmt.Errorf("there is no group %q; there are: %s", o.only, strings.Join(groupNames(), ", "))
+	if o.only != "" && !slices.Contains(rows.Groups(), o.only) {
+		return nil, fmt.Errorf("there is no group %q; there are: %s", o.only, strings.Join(rows.Groups(), ", "))
 	}
 	if o.rounds < 1 {
 		return nil, fmt.Errorf("-rounds is %d; at least one round is needed", o.rounds)
 	}
-	var experiments []harness.Experiment
-	for _, g := range groups() {
-		if o.only == "" || g.name == o.only {
-			experiments = append(experiments, g.rows(scale)...)
-		}
-	}
-	experiments = slices.DeleteFunc(experiments, func(e harness.Experiment) bool {
-		return !strings.Contains(e.Name+" "+e.What, o.row)
-	})
+	experiments := slices.DeleteFunc(rows.In(scale, o.groups()...), func(e harness.Experiment) bool { return !o.asksFor(e) })
 	if len(experiments) == 0 {
 		return nil, fmt.Errorf("no row is called %q", o.row)
 	}
 	return experiments, nil
+}
+
+// asksFor tells whether an experiment, or one of its metrics, is called as -row says.
+func (o options) asksFor(e harness.Experiment) bool {
+	called := strings.Contains(e.Name+" "+e.What, o.row)
+	for _, metric := range e.Metrics {
+		called = called || strings.Contains(metric.Name+" "+metric.What, o.row)
+	}
+	return called
 }
 
 // measure runs the experiments one after the other and prints the table.
@@ -112,14 +126,14 @@ func measure(experiments []harness.Experiment, rounds int, out, progress io.Writ
 	conditions := harness.Conditions()
 	var results []harness.Result
 	for i, e := range experiments {
-		fmt.Fprintf(progress, "%d/%d %s: %s\n", i+1, len(experiments), e.Name, e.What)
+		fmt.Fprintf(progress, "%s %d/%d %s: %s\n", time.Since(start).Round(time.Second), i+1, len(experiments), e.Name, e.What)
 		result, err := harness.Run(e, rounds)
 		if err != nil {
 			return err
 		}
 		results = append(results, result)
 	}
-	fmt.Fprintf(out, "%s before, %s after. Medians of %d rounds (least–greatest); ratio is kinformer / the column beside it. Took %v.\n\n",
+	fmt.Fprintf(out, "%s before, %s after. Medians of %d rounds (least–greatest); ratio is ours / the column beside it. Took %v.\n\n",
 		conditions, harness.Load(), rounds, time.Since(start).Round(time.Second))
 	return harness.WriteTable(out, results)
 }

@@ -25,16 +25,25 @@ import (
 // Job is what a child is to do.
 type Job struct {
 	Side   string // one of Sides
-	URL    string // of a podserver
-	Pods   int    // that it serves
-	Events int    // to be sent once the informer has synced; zero: none
-	Stale  int    // Pods to be changed while the watch is away; zero: no relist
+	Server Server
+	Pods   int // that it serves
+	Events int // to be sent once the informer has synced; zero: none
+	Stale  int // Pods to be changed while the watch is away; zero: no relist
+}
+
+// Server is where the Pods are. One over plain HTTP needs a URL alone, and has to be
+// a podserver where a job asks for events or a relist.
+type Server struct {
+	URL    string
+	CAFile string
+	Token  string
 }
 
 // Cost is what it took.
 type Cost struct {
 	PeakRSS     float64 // bytes above those of the idle process, until synced
 	SyncCPU     float64 // seconds, until synced
+	SyncTime    float64 // seconds, until synced
 	EventsCPU   float64 // seconds, for all events
 	RelistCPU   float64 // seconds, from the end of the watch until all was told
 	RelistTold  float64 // updates that the handler was told then
@@ -51,7 +60,7 @@ func Run(ctx context.Context, job Job) (Cost, error) {
 		return Cost{}, err
 	}
 	command := exec.CommandContext(ctx, self, Arg,
-		"-side", job.Side, "-url", job.URL, "-pods", strconv.Itoa(job.Pods),
+		"-side", job.Side, "-url", job.Server.URL, "-ca", job.Server.CAFile, "-token", job.Server.Token, "-pods", strconv.Itoa(job.Pods),
 		"-events", strconv.Itoa(job.Events), "-stale", strconv.Itoa(job.Stale))
 	command.Env = append(os.Environ(), "KUBE_FEATURE_WatchListClient="+strconv.FormatBool(job.Side == ClientGoWatchList))
 	command.Stderr = os.Stderr
@@ -68,7 +77,9 @@ func Main(args []string, out io.Writer) error {
 	var job Job
 	flags := flag.NewFlagSet(Arg, flag.ContinueOnError)
 	flags.StringVar(&job.Side, "side", "", "whose informer")
-	flags.StringVar(&job.URL, "url", "", "the server")
+	flags.StringVar(&job.Server.URL, "url", "", "the server")
+	flags.StringVar(&job.Server.CAFile, "ca", "", "file of the certificates that the server's is signed by, for HTTPS")
+	flags.StringVar(&job.Server.Token, "token", "", "bearer token, if the server wants one")
 	flags.IntVar(&job.Pods, "pods", 0, "how many Pods the server has")
 	flags.IntVar(&job.Events, "events", 0, "how many events to ask for")
 	flags.IntVar(&job.Stale, "stale", 0, "how many Pods to change before a relist")
@@ -96,7 +107,7 @@ func (job Job) do(ctx context.Context) (cost Cost, err error) {
 		return cost, fmt.Errorf("there is no side %q", job.Side)
 	}
 	var told tally
-	inf, err := start(job.URL, &told)
+	inf, err := start(job.Server.config(), &told)
 	if err != nil {
 		return cost, err
 	}
@@ -105,12 +116,12 @@ func (job Job) do(ctx context.Context) (cost Cost, err error) {
 	if err != nil {
 		return cost, err
 	}
-	cpu := harness.CPU()
+	began, cpu := time.Now(), harness.CPU()
 	stopped := inf.run(ctx)
 	if err := until(ctx, func() bool { return inf.synced() && told.added() == job.Pods }); err != nil {
 		return cost, fmt.Errorf("sync: %w, %d of %d Pods told", err, told.added(), job.Pods)
 	}
-	cost.SyncCPU = (harness.CPU() - cpu).Seconds()
+	cost.SyncCPU, cost.SyncTime = (harness.CPU() - cpu).Seconds(), time.Since(began).Seconds()
 	peak, err := memory("VmHWM")
 	if err != nil {
 		return cost, err
@@ -167,7 +178,7 @@ func (job Job) relist(ctx context.Context, inf informer, told *tally, cost *Cost
 
 // ask has the server do something, and returns the version that it reached.
 func (job Job) ask(ctx context.Context, what string, count int) (string, error) {
-	address := job.URL + "/bench/" + what + "?" + url.Values{"count": {strconv.Itoa(count)}}.Encode()
+	address := job.Server.URL + "/bench/" + what + "?" + url.Values{"count": {strconv.Itoa(count)}}.Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
 	if err != nil {
 		return "", err

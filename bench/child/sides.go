@@ -18,8 +18,13 @@ import (
 // Pods, with a handler, from a clientset that speaks protobuf.
 const (
 	Kinformer         = "kinformer"
-	ClientGo          = "client-go"
-	ClientGoWatchList = "client-go, WatchList"
+	Classic           = "kinformer without EnableStreaming" // and nothing else changed
+	ClientGo          = "client-go"                         // with the feature gate WatchListClient off
+	ClientGoWatchList = "client-go, WatchList"              // with it on, as is its default
+
+	// A reflector of ours that fills a Store, by one way and by the other.
+	ReflectorList      = "List"
+	ReflectorWatchList = "WatchList"
 )
 
 // informer is one side's.
@@ -30,11 +35,17 @@ type informer struct {
 	version func() string
 }
 
-func sides() map[string]func(url string, told *tally) (informer, error) {
-	return map[string]func(url string, told *tally) (informer, error){
-		Kinformer:         kinformer,
-		ClientGo:          clientGo,
-		ClientGoWatchList: clientGo, // the feature gate is set by the environment
+// side makes an informer that is not running yet.
+type side func(config *rest.Config, told *tally) (informer, error)
+
+func sides() map[string]side {
+	return map[string]side{
+		Kinformer:          kinformer,
+		Classic:            classic,
+		ClientGo:           clientGo,
+		ClientGoWatchList:  clientGo, // the feature gate is set by the environment
+		ReflectorList:      reflector(cache.InitialSyncList),
+		ReflectorWatchList: reflector(cache.InitialSyncWatchList),
 	}
 }
 
@@ -44,15 +55,21 @@ type tally struct{ adds, updates atomic.Int64 }
 func (t *tally) added() int   { return int(t.adds.Load()) }
 func (t *tally) updated() int { return int(t.updates.Load()) }
 
-func config(url string) *rest.Config {
-	return &rest.Config{Host: url, QPS: -1, Timeout: time.Hour, ContentConfig: rest.ContentConfig{
-		ContentType: "application/vnd.kubernetes.protobuf", AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json",
-	}}
+func (s Server) config() *rest.Config {
+	return &rest.Config{
+		Host: s.URL, BearerToken: s.Token, TLSClientConfig: rest.TLSClientConfig{CAFile: s.CAFile}, QPS: -1, Timeout: time.Hour,
+		ContentConfig: rest.ContentConfig{
+			ContentType: "application/vnd.kubernetes.protobuf", AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json",
+		},
+	}
 }
 
-func kinformer(url string, told *tally) (informer, error) {
-	config := config(url)
+func kinformer(config *rest.Config, told *tally) (informer, error) {
 	cache.EnableStreaming(config)
+	return classic(config, told)
+}
+
+func classic(config *rest.Config, told *tally) (informer, error) {
 	clientset, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return informer{}, err
@@ -65,8 +82,33 @@ func kinformer(url string, told *tally) (informer, error) {
 	return started(func(ctx context.Context) { _ = controller.Run(ctx) }, controller.HasSynced, controller.LastSyncResourceVersion), nil
 }
 
-func clientGo(url string, told *tally) (informer, error) {
-	clientset, err := kubernetes.NewForConfig(config(url))
+// counted is a Store that tells how many objects a list brought it.
+type counted struct {
+	cache.Store[*corev1.Pod]
+	told *tally
+}
+
+func (c counted) Replace(pods []*corev1.Pod, resourceVersion string) error {
+	c.told.adds.Add(int64(len(pods)))
+	return c.Store.Replace(pods, resourceVersion)
+}
+
+func reflector(sync cache.InitialSync) side {
+	return func(config *rest.Config, told *tally) (informer, error) {
+		cache.EnableStreaming(config)
+		clientset, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return informer{}, err
+		}
+		store := counted{cache.NewStore[*corev1.Pod](nil, nil), told}
+		r := cache.NewReflector(cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{}, store, cache.ReflectorOptions{InitialSync: sync})
+		synced := func() bool { return r.LastSyncResourceVersion() != "" }
+		return started(func(ctx context.Context) { _ = r.Run(ctx) }, synced, r.LastSyncResourceVersion), nil
+	}
+}
+
+func clientGo(config *rest.Config, told *tally) (informer, error) {
+	clientset, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return informer{}, err
 	}

@@ -13,6 +13,8 @@ type Experiment struct {
 	// Prepare makes what all rounds share, and returns a Measure for each side.
 	// What it made is garbage once the experiment is over.
 	Prepare func() ([]Measure, error)
+	// Close, if not nil, ends what Prepare has started.
+	Close func() error
 	// Rounds is how often each side is measured. Zero is what Run was told.
 	Rounds int
 }
@@ -24,6 +26,7 @@ type Measure func() ([]float64, error)
 
 // Metric is one figure of an experiment.
 type Metric struct {
+	Name string // of the row; empty: the experiment's
 	What string // what is counted; empty where the experiment's What says it
 	Unit string
 	Goal Goal // the zero Goal is none
@@ -48,6 +51,14 @@ func (r Result) Theirs(metric int) float64 {
 		}
 	}
 	return nan
+}
+
+// RowName returns the name of a metric's row.
+func (e Experiment) RowName(metric int) string {
+	if name := e.Metrics[metric].Name; name != "" {
+		return name
+	}
+	return e.Name
 }
 
 // Ratio returns ours divided by theirs.

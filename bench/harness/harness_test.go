@@ -137,13 +137,25 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+func TestRunClosesWhatPrepareStarted(t *testing.T) {
+	var asked []string
+	cause, closed := errors.New("cannot end"), 0
+	e := scripted(&asked, Goal{}, []string{"ours"}, map[string][]float64{"ours": {1}})
+	e.Close = func() error { closed++; return cause }
+	if _, err := Run(e, 1); !errors.Is(err, cause) || closed != 1 {
+		t.Errorf("closed %d times, error %v, want once and %v", closed, err, cause)
+	}
+}
+
 func TestWriteTable(t *testing.T) {
 	var asked []string
-	pair := scripted(&asked, AtMost(1), []string{"ours", "theirs"}, map[string][]float64{"ours": {1, 2, 3}, "theirs": {10, 20, 30}})
+	pair := scripted(&asked, AtMost(1), []string{"ours", "theirs", "more"}, map[string][]float64{"ours": {1, 2, 3}, "theirs": {10, 20, 30}, "more": {4, 4, 4}})
+	pair.Metrics[0].Name = "P1"
 	alone := scripted(&asked, Within(1, "ns"), []string{"ours"}, map[string][]float64{"ours": {7}})
-	alone.Rounds = 1
+	other := scripted(&asked, Goal{}, []string{"map", "tree"}, map[string][]float64{"map": {7}, "tree": {14}})
+	alone.Rounds, other.Rounds = 1, 1
 	var results []Result
-	for _, e := range []Experiment{pair, alone} {
+	for _, e := range []Experiment{pair, alone, other} {
 		result, err := Run(e, 3)
 		if err != nil {
 			t.Fatal(err)
@@ -155,16 +167,13 @@ func TestWriteTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := strings.TrimLeft(`
-|     | what     | unit | ours    | theirs     | ratio | goal | not |
-| --- | -------- | ---- | ------- | ---------- | ----- | ---- | --- |
-| P0  | a script | ns   | 2 (1–3) | 20 (10–30) | 0.1x  | ≤ 1x | met |
-
-|     | what     | unit | ours | ratio | goal   |         |
-| --- | -------- | ---- | ---- | ----- | ------ | ------- |
-| P0  | a script | ns   | 7    | –     | ≤ 1 ns | NOT MET |
+|     | what     | unit | ours    | theirs     | ratio | goal   |         | besides |
+| --- | -------- | ---- | ------- | ---------- | ----- | ------ | ------- | --- |
+| P1  | a script | ns   | 2 (1–3) | 20 (10–30) | 0.1x  | ≤ 1x   | met     | more: 4 (4–4) |
+| P0  | a script | ns   | 7       | –          | –     | ≤ 1 ns | NOT MET |     |
+| P0  | a script | ns   | map: 7  | tree: 14   | 0.5x  | –      | –       |     |
 
 `, "\n")
-	want = strings.Replace(want, " not ", "     ", 1)
 	if got := out.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

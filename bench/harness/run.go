@@ -1,20 +1,24 @@
 package harness
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 )
 
 // Run measures every side of an experiment, so many times each unless the
 // experiment says otherwise.
-func Run(e Experiment, rounds int) (Result, error) {
+func Run(e Experiment, rounds int) (result Result, err error) {
 	if e.Rounds > 0 {
 		rounds = e.Rounds
 	}
-	result := Result{Experiment: e, Samples: newSamples(e)}
+	result = Result{Experiment: e, Samples: newSamples(e)}
 	measures, err := e.Prepare()
 	if err != nil {
 		return result, fmt.Errorf("%s, %s: %w", e.Name, e.What, err)
+	}
+	if e.Close != nil {
+		defer func() { err = errors.Join(err, e.Close()) }()
 	}
 	if len(measures) != len(e.Sides) {
 		return result, fmt.Errorf("%s, %s: %d sides, but %d to measure", e.Name, e.What, len(e.Sides), len(measures))

@@ -31,7 +31,7 @@ func smallScale() Scale {
 }
 
 func TestEveryRowRunsAndEnds(t *testing.T) {
-	for _, e := range append(Store(smallScale()), Sync(smallScale())...) {
+	for _, e := range In(smallScale(), Groups()...) {
 		result, err := harness.Run(e, 2)
 		if err != nil {
 			t.Error(err)

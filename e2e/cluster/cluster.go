@@ -122,10 +122,14 @@ func (c *Cluster) StopKeepingLogs() error {
 	return errors.Join(c.stopServers(), os.RemoveAll(c.dataDir()))
 }
 
-// stopServers ends kube-apiserver first, which would complain of a missing etcd.
+// stopServers ends kube-apiserver first, which would complain of a missing etcd, and takes our own connections off etcd,
+// which does not end while there are some.
 func (c *Cluster) stopServers() error {
-	defer c.etcd.client.CloseIdleConnections()
-	return errors.Join(c.apiServer.Stop(), c.etcdServer.Stop())
+	err := c.apiServer.Stop()
+	c.etcd.client.CloseIdleConnections()
+	err = errors.Join(err, c.etcdServer.Stop())
+	c.etcd.client.CloseIdleConnections()
+	return err
 }
 
 // port is the port of an address that freePorts made.

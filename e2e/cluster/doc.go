@@ -6,6 +6,7 @@
 //	c.APIServer().Restart(ctx)                      // or Kill, Stop, Start; c.Etcd() likewise
 //	backup, err := c.Backup(ctx); ...; c.Restore(ctx, backup)
 //	c.Compact(ctx)                                  // history before now is gone from etcd
+//	c.Put(ctx, "pods/ns/name", "v1", "Pod", pod)     // as it is, past the API
 //
 // There is no controller and no kubelet: nothing happens that the test does not do. Namespaces never finish to be
 // deleted, Pods stay where they are bound, Nodes are ready because somebody says so (package objects does).

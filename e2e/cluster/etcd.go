@@ -24,7 +24,7 @@ type etcd struct {
 const memberName = "e2e"
 
 func newEtcd(clientAddr, peerAddr string) *etcd {
-	return &etcd{client: &http.Client{Transport: &http.Transport{}}, url: "http://" + clientAddr, peer: "http://" + peerAddr}
+	return &etcd{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}, url: "http://" + clientAddr, peer: "http://" + peerAddr}
 }
 
 func (e *etcd) args(dataDir string) []string {
