@@ -152,8 +152,8 @@ func TestSyncedAfterTheHandler(t *testing.T) {
 		r.Create(pod("d"))
 		r.Create(pod("e"))
 		synctest.Wait()
-		if lag := r.controller.Status().Handlers[0].Lag; lag != 2 {
-			t.Errorf("lag %d, want 2", lag)
+		if lag := r.controller.Status().Handlers[0].Lag; lag != 5 {
+			t.Errorf("lag %d, want 5: the first call has not returned", lag)
 		}
 		close(resume)
 		if err := r.controller.WaitForSync(t.Context()); err != nil || !r.controller.HasSynced() {

@@ -55,9 +55,17 @@ type Status struct {
 
 // HandlerStatus is the condition of one handler.
 type HandlerStatus struct {
-	Name   string
-	Synced bool   // it has been told of the whole first state
-	Lag    uint64 // events that it has not taken yet
+	Name string
+	// Synced: its calls have returned for the whole first state, or for the state that
+	// was there when it was added.
+	Synced bool
+	// Lag is how many events there have been since the oldest that it has not been told;
+	// those that it is being told count.
+	Lag uint64
+	// Behind is for how long that one has waited, at most.
+	Behind time.Duration
+	// Merged is how many events were joined with others (see MergeWhenBehind).
+	Merged uint64
 }
 
 // status collects the condition of an informer.

@@ -14,7 +14,19 @@ const (
 type Event[V any] struct {
 	Type      EventType
 	Key       string
-	Old, New  V // Old is the zero value of an Add, New that of a Delete
-	Final     V // of a Delete: the state in which the object was deleted, or Old
+	Old, New  V // Old is the state told last, the zero value of an Add; New is the zero value of a Delete
+	Final     V // of a Delete: the last known state, or Old
 	InInitial bool
+	Merged    int  // how many more changes of the object this one stands for
+	Departed  bool // of a Delete: the object is there still, but not accepted any more
 }
+
+// Delivery is what a handler is told of changes that come faster than it can do with.
+type Delivery int
+
+const (
+	// MergeWhenBehind joins changes of one object once the handler is far behind.
+	MergeWhenBehind Delivery = iota
+	// EveryEvent never joins anything: what the handler has not been told is kept.
+	EveryEvent
+)

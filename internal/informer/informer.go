@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/eventlog"
@@ -18,16 +19,21 @@ import (
 var (
 	// ErrAlreadyRunning is returned by a second Run.
 	ErrAlreadyRunning = errors.New("the informer is running already")
-	// ErrStopped is returned by Run, and by waits, once Run has returned: an
-	// informer runs once.
+	// ErrStopped is returned by Run, by waits and by additions of handlers, once the
+	// informer stops: it runs once.
 	ErrStopped = errors.New("the informer has stopped")
 	// ErrHandlerBlocked is returned by Run when a handler did not return in time
-	// after the informer was told to stop. Its call goes on.
-	ErrHandlerBlocked = errors.New("handler still running after the informer was stopped")
+	// after the informer was told to stop, and by Stop of a handler. Its call goes on.
+	ErrHandlerBlocked = errors.New("handler still running after it was stopped")
 )
 
-// handlerGrace is how long Run waits for a handler's last call.
-const handlerGrace = 10 * time.Second
+const (
+	// handlerGrace is how long Run waits for the handlers' last calls.
+	handlerGrace = 10 * time.Second
+	// minBehind is how many events a handler may be behind, in a small collection,
+	// before its changes are joined; in a large one it is twice the objects.
+	minBehind = 10_000
+)
 
 // Config is what an informer is made of. Reflector.Sink and Store.Log are the
 // informer's to set.
@@ -36,6 +42,18 @@ type Config[V any] struct {
 	Store     store.Config[V]
 	Reflector reflector.Config
 	Clock     clock.Clock // the real one if nil
+	// Accepts, if set, says which objects are stored, by what the server sent: before
+	// any transform. One that is not accepted any more is a deletion. The store must
+	// have ItemKeys.
+	Accepts func(runtime.Object) bool
+	// Deleting tells whether a value has a deletionTimestamp. Without it none has.
+	Deleting func(V) bool
+	// Behind is how many events a handler may be behind before its changes are joined.
+	// Zero is 10,000 or twice the number of objects, whichever is more.
+	Behind uint64
+	// HandlerGrace is how long Run waits for the last calls of handlers. Zero is ten
+	// seconds, negative for ever.
+	HandlerGrace time.Duration
 }
 
 // Informer keeps a store equal to a collection and tells handlers of changes.
@@ -44,13 +62,30 @@ type Informer[V any] struct {
 	name      string
 	clock     clock.Clock
 	store     *store.Store[V]
+	log       *eventlog.Log[store.Change[V]]
+	intake    *intake[V]
 	reflector *reflector.Reflector
-	handlers  []*handler[V] // fixed before Run
+	deleting  func(V) bool
+	behind    uint64
+	grace     time.Duration
 
-	mu      sync.Mutex // guards started
-	started bool
-	stopped chan struct{} // closed when Run returns
+	mu       sync.Mutex // guards what follows
+	life     life
+	ctx      context.Context          // of Run
+	handlers []*Handler[V]            // told of what comes; replaced when it changes
+	running  map[*Handler[V]]struct{} // have a goroutine
+	stopped  chan struct{}            // closed when Run returns; not guarded
 }
+
+// life is how far an informer has come.
+type life int
+
+const (
+	fresh life = iota
+	started
+	ending // handlers end, and none is taken any more
+	over
+)
 
 // New returns an informer that is not running. It does no I/O and owns no
 // goroutine.
@@ -58,14 +93,25 @@ func New[V any](config Config[V]) *Informer[V] {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
 	}
-	config.Store.Log = eventlog.New[store.Change[V]]()
+	if config.HandlerGrace == 0 {
+		config.HandlerGrace = handlerGrace
+	}
+	log := eventlog.New[store.Change[V]]()
+	config.Store.Log = log
 	kept := store.New(config.Store)
-	config.Reflector.Sink, config.Reflector.Clock = kept, config.Clock
+	in := &intake[V]{Store: kept, accepts: config.Accepts, identity: config.Store.Identity}
+	config.Reflector.Sink, config.Reflector.Clock = in, config.Clock
 	return &Informer[V]{
 		name:      config.Name,
 		clock:     config.Clock,
 		store:     kept,
+		log:       log,
+		intake:    in,
 		reflector: reflector.New(config.Reflector),
+		deleting:  config.Deleting,
+		behind:    config.Behind,
+		grace:     config.HandlerGrace,
+		running:   make(map[*Handler[V]]struct{}),
 		stopped:   make(chan struct{}),
 	}
 }
@@ -74,148 +120,126 @@ func New[V any](config Config[V]) *Informer[V] {
 // Run.
 func (i *Informer[V]) Store() *store.Store[V] { return i.store }
 
-// AddHandler makes the informer tell deliver of every change from the beginning.
-// resync is the time between updates of every object to itself; zero is never.
-// It must be called before Run.
-func (i *Informer[V]) AddHandler(name string, deliver func(Event[V]), resync time.Duration) {
-	i.handlers = append(i.handlers, newHandler(name, deliver, i.store, resync, i.clock))
-}
-
 // Run keeps the store and the handlers up to date until ctx ends. It returns nil
 // then, after the last call of a handler has returned, or ErrHandlerBlocked.
 func (i *Informer[V]) Run(ctx context.Context) error {
-	if err := i.start(); err != nil {
-		return err
-	}
-	defer close(i.stopped)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for _, h := range i.handlers {
-		go h.run(ctx)
+	if err := i.begin(ctx); err != nil {
+		return err
 	}
-	noted := make(chan struct{})
+	defer i.finish()
+	attended := make(chan struct{})
 	go func() {
-		defer close(noted)
-		i.noteSync(ctx)
+		defer close(attended)
+		i.attend(ctx)
 	}()
 	err := i.reflector.Run(ctx)
 	cancel()
-	<-noted
+	<-attended
 	return errors.Join(err, i.join())
 }
 
-func (i *Informer[V]) start() error {
+// begin starts the handlers that are there.
+func (i *Informer[V]) begin(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.started {
-		select {
-		case <-i.stopped:
-			return ErrStopped
-		default:
-			return ErrAlreadyRunning
-		}
+	switch i.life {
+	case fresh:
+	case started:
+		return fmt.Errorf("%s: %w", i.name, ErrAlreadyRunning)
+	default:
+		return fmt.Errorf("%s: %w", i.name, ErrStopped)
 	}
-	i.started = true
+	i.life, i.ctx = started, ctx
+	for _, h := range i.handlers {
+		i.start(h)
+	}
 	return nil
 }
 
-// noteSync tells the handlers when the first state is there: those with nothing
-// to deliver have no other way to know.
-func (i *Informer[V]) noteSync(ctx context.Context) {
-	select {
-	case <-i.reflector.Synced():
-		for _, h := range i.handlers {
-			h.noteSync()
+// attend is the steward: it tells handlers when the first state is there, which those
+// with nothing to deliver have no other way to know, and reads the log for handlers
+// that are behind.
+func (i *Informer[V]) attend(ctx context.Context) {
+	synced := i.reflector.Synced()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-synced:
+			synced = nil
+			for _, h := range i.current() {
+				h.noteSync()
+			}
+		case <-i.log.Alarm():
+			i.relieve()
 		}
-	case <-ctx.Done():
 	}
+}
+
+// relieve reads for the handlers that are behind, and sets the alarm for the next time.
+func (i *Informer[V]) relieve() {
+	threshold, next := i.threshold(), uint64(never)
+	for _, h := range i.current() {
+		next = min(next, h.relieve(threshold))
+	}
+	i.log.AlarmAt(next)
+}
+
+// threshold is how many events a handler may be behind.
+func (i *Informer[V]) threshold() uint64 {
+	if i.behind > 0 {
+		return i.behind
+	}
+	return max(minBehind, 2*uint64(i.store.Len()))
+}
+
+// finish ends the informer's life.
+func (i *Informer[V]) finish() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.life, i.ctx = over, nil
+	close(i.stopped)
 }
 
 // join waits for the handlers' last calls.
 func (i *Informer[V]) join() error {
-	timer := i.clock.NewTimer(handlerGrace)
-	defer timer.Stop()
-	for _, h := range i.handlers {
+	i.mu.Lock()
+	i.life = ending
+	running := make([]*Handler[V], 0, len(i.running))
+	for h := range i.running {
+		running = append(running, h)
+	}
+	i.mu.Unlock()
+	var expired <-chan time.Time
+	if i.grace > 0 {
+		timer := i.clock.NewTimer(i.grace)
+		defer timer.Stop()
+		expired = timer.C()
+	}
+	var blocked []error
+	late := false
+	for _, h := range running {
+		if !late {
+			select {
+			case <-h.done:
+			case <-expired:
+				late = true
+			}
+		}
 		select {
 		case <-h.done:
-		case <-timer.C():
-			return fmt.Errorf("%w: %s", ErrHandlerBlocked, h.name)
-		}
-	}
-	return nil
-}
-
-// HasSynced tells whether the store holds a first full state and every handler
-// has been told of all of it.
-func (i *Informer[V]) HasSynced() bool {
-	if _, ok := i.store.Filled(); !ok {
-		return false
-	}
-	for _, h := range i.handlers {
-		select {
-		case <-h.synced:
 		default:
-			return false
+			h.release()
+			blocked = append(blocked, fmt.Errorf("%w: %s", ErrHandlerBlocked, h.config.Name))
 		}
 	}
-	return true
-}
-
-// WaitForSync waits until HasSynced. Its error says what kept the informer from
-// it: the last error of the reflector, joined with ctx's, or ErrStopped.
-func (i *Informer[V]) WaitForSync(ctx context.Context) error {
-	if err := i.await(ctx, i.reflector.Synced()); err != nil {
-		return err
-	}
-	for _, h := range i.handlers {
-		if err := i.await(ctx, h.synced); err != nil {
-			return fmt.Errorf("handler %s: %w", h.name, err)
-		}
-	}
-	return nil
-}
-
-func (i *Informer[V]) await(ctx context.Context, event <-chan struct{}) error {
-	select {
-	case <-event:
-		return nil
-	default:
-	}
-	select {
-	case <-event:
-		return nil
-	case <-ctx.Done():
-		return i.notSynced(context.Cause(ctx))
-	case <-i.stopped:
-		return i.notSynced(ErrStopped)
-	}
-}
-
-func (i *Informer[V]) notSynced(why error) error {
-	if err := i.reflector.Status().Err; err != nil {
-		return fmt.Errorf("%s has not synced: %w; last error: %w", i.name, why, err)
-	}
-	return fmt.Errorf("%s has not synced: %w", i.name, why)
+	return errors.Join(blocked...)
 }
 
 // Reflector returns the informer's reflector, to ask for its condition.
 func (i *Informer[V]) Reflector() *reflector.Reflector { return i.reflector }
-
-// HandlerStatus is the condition of one handler.
-type HandlerStatus struct {
-	Name   string
-	Synced bool   // it has been told of the whole first state
-	Lag    uint64 // events that it has not been told yet
-}
-
-// Handlers returns the condition of each handler.
-func (i *Informer[V]) Handlers() []HandlerStatus {
-	conditions := make([]HandlerStatus, 0, len(i.handlers))
-	for _, h := range i.handlers {
-		conditions = append(conditions, h.status())
-	}
-	return conditions
-}
 
 // Size returns how many objects the store holds, and how many more wait for a
 // state that can be stored.

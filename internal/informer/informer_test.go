@@ -164,7 +164,7 @@ func TestHandlersAreIndependent(t *testing.T) {
 		if s.HasSynced() {
 			t.Error("synced, with a handler that was told nothing")
 		}
-		if got := fmt.Sprint(s.Handlers()); got != "[{first true 0} {slow false 2} {second true 0}]" {
+		if got := fmt.Sprint(s.Handlers()); got != "[{first true 0 0s 0} {slow false 4 0s 0} {second true 0 0s 0}]" {
 			t.Errorf("handlers %s", got)
 		}
 		close(resume)
