@@ -60,32 +60,34 @@ func (s *set[V]) touch(i int) {
 	}
 }
 
-// insert puts an entry in, and takes out what it has no room for beside it. It
-// tells whether that was something useful. The caller holds the stripe's lock.
-func (s *set[V]) insert(tag uint32, e *entry[V], maxBytes int) (displaced bool) {
-	i, displaced := s.place()
+// insert puts an entry in, and takes out what there is no room for beside it. It
+// tells whether that was anything, and something useful. The caller holds the
+// stripe's lock.
+func (s *set[V]) insert(tag uint32, e *entry[V], maxBytes int) (evicted, useful bool) {
+	i, evicted, useful := s.place()
 	s.clear(i)
 	for bytes := s.bytes() + len(e.key); bytes > maxBytes; {
 		bytes -= s.clear(s.next())
-		displaced = true
+		evicted, useful = true, true
 	}
 	s.refs[i].Store(e)
 	s.tags[i].Store(tag)
 	s.newest = uint8(i)
-	return displaced
+	return evicted, useful
 }
 
-// place returns where a new entry goes, and whether that costs a useful one.
-func (s *set[V]) place() (i int, useful bool) {
+// place returns where a new entry goes, and whether another one has to go for it,
+// and a useful one.
+func (s *set[V]) place() (i int, taken, useful bool) {
 	for i := range s.tags {
 		if s.tags[i].Load() == 0 {
-			return i, false
+			return i, false, false
 		}
 	}
 	if s.asked.Load()&(1<<s.newest) == 0 {
-		return int(s.newest), false
+		return int(s.newest), true, false
 	}
-	return s.next(), true
+	return s.next(), true, true
 }
 
 // next moves the hand to the next entry that nobody has asked for lately, and on.

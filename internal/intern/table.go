@@ -8,21 +8,30 @@ import (
 )
 
 // table is a hash table of sets of a few entries each, in which a new entry takes
-// the place of one that is of less use. It starts small and grows while useful
-// entries push each other out, up to limits.
+// the place of one that is of less use. It starts small and grows while it forgets
+// what comes again, up to limits.
 //
 // Readers take no lock: an entry never changes, and a reader that meets a set in
 // the middle of a change finds the entry or does not.
-//
-// Invariant: an entry is in the set that the upper bits of its tag name.
 type table[V any] struct {
 	limits limits
 	seed   maphash.Seed
-	sets   atomic.Pointer[[]set[V]] // a power of two of them
+	now    atomic.Pointer[generation[V]]
 
-	// Writers of a set hold the lock of its stripe; who replaces sets, all locks.
-	stripes   [stripes]sync.Mutex
-	displaced atomic.Int32 // useful entries that had to go, since the table grew
+	// Writers hold the lock of their tag's stripe; who replaces the generation, all
+	// of them.
+	stripes [stripes]sync.Mutex
+	missed  atomic.Int32 // what would have been found in a larger table, since it grew
+}
+
+// generation is a table of one size.
+//
+// Invariant: an entry is in the set that the upper bits of its tag name.
+type generation[V any] struct {
+	sets []set[V] // a power of two of them
+	// ghosts are tags of what was put in some time ago, each at the place that its
+	// upper bits name. What is put in and has its tag here comes again.
+	ghosts []uint32
 }
 
 // limits bound a table: to maxSets times ways entries, and to maxSets times
@@ -36,6 +45,11 @@ const (
 	minSets = 32 // one for each stripe: a set's writers share its lock at any size
 	stripes = minSets
 	growth  = 4
+	// smallSets is up to where a table grows for anything: it takes some 100 KiB.
+	smallSets = 512
+	// ghostsPerSet is how many more things than a table holds it can tell to be
+	// coming again, so that it grows. They take as much memory as the sets.
+	ghostsPerSet = 32
 )
 
 // entry is a key and what it stands for. It does not change.
@@ -46,9 +60,12 @@ type entry[V any] struct {
 
 func newTable[V any](l limits) *table[V] {
 	t := &table[V]{limits: l, seed: maphash.MakeSeed()}
-	sets := make([]set[V], min(minSets, l.maxSets))
-	t.sets.Store(&sets)
+	t.now.Store(newGeneration[V](min(minSets, l.maxSets)))
 	return t
+}
+
+func newGeneration[V any](sets int) *generation[V] {
+	return &generation[V]{sets: make([]set[V], sets), ghosts: make([]uint32, ghostsPerSet*sets)}
 }
 
 // tag is the hash of a key, which is never 0: that marks a free place.
@@ -56,14 +73,27 @@ func (t *table[V]) tag(key []byte) uint32 {
 	return uint32(maphash.Bytes(t.seed, key)>>32) | 1
 }
 
-// setOf returns the set of a tag among sets.
-func setOf[V any](sets []set[V], tag uint32) *set[V] {
-	return &sets[tag>>(32-uint(bits.TrailingZeros(uint(len(sets)))))]
+// upper returns the upper bits of a tag that are a number below n, a power of two.
+func upper(tag uint32, n int) uint32 { return tag >> (32 - uint(bits.TrailingZeros(uint(n)))) }
+
+// set returns the set of a tag.
+func (g *generation[V]) set(tag uint32) *set[V] { return &g.sets[upper(tag, len(g.sets))] }
+
+// haunt leaves the ghost of a tag, and tells whether it was there already. The
+// caller holds the stripe's lock.
+func (g *generation[V]) haunt(tag uint32) (again bool) {
+	ghost := &g.ghosts[upper(tag, len(g.ghosts))]
+	again = *ghost == tag
+	*ghost = tag
+	return again
 }
+
+// isTight tells whether there should be more sets, after so much was missed.
+func (g *generation[V]) isTight(missed int32) bool { return int(missed) > len(g.sets)/2 }
 
 // find returns the entry of a key, or nil.
 func (t *table[V]) find(tag uint32, key []byte) *entry[V] {
-	return setOf(*t.sets.Load(), tag).find(tag, key)
+	return t.now.Load().set(tag).find(tag, key)
 }
 
 // insert puts an entry in and returns it, or the one of the same key that somebody
@@ -77,16 +107,21 @@ func (t *table[V]) insert(tag uint32, e *entry[V]) *entry[V] {
 }
 
 func (t *table[V]) put(tag uint32, e *entry[V]) (there *entry[V], grow bool) {
-	lock := &t.stripes[tag>>(32-uint(bits.TrailingZeros(stripes)))]
+	lock := &t.stripes[upper(tag, stripes)]
 	lock.Lock()
 	defer lock.Unlock()
-	sets := *t.sets.Load()
-	s := setOf(sets, tag)
+	g := t.now.Load()
+	s := g.set(tag)
 	if other := s.findString(tag, e.key); other != nil {
 		return other, false
 	}
-	if s.insert(tag, e, t.limits.setBytes) {
-		grow = int(t.displaced.Add(1)) > len(sets) && len(sets) < t.limits.maxSets
+	again := g.haunt(tag)
+	evicted, useful := s.insert(tag, e, t.limits.setBytes)
+	if again {
+		s.touch(int(s.newest))
+	}
+	if len(g.sets) < t.limits.maxSets && (again || useful || evicted && len(g.sets) < smallSets) {
+		grow = g.isTight(t.missed.Add(1))
 	}
 	return e, grow
 }
@@ -101,16 +136,19 @@ func (t *table[V]) grow() {
 			t.stripes[i].Unlock()
 		}
 	}()
-	old := *t.sets.Load()
-	if int(t.displaced.Load()) <= len(old) { // somebody else was faster
+	old := t.now.Load()
+	if !old.isTight(t.missed.Load()) { // somebody else was faster
 		return
 	}
-	sets := make([]set[V], min(growth*len(old), t.limits.maxSets))
-	for i := range old {
-		old[i].each(func(tag uint32, e *entry[V]) { setOf(sets, tag).insert(tag, e, t.limits.setBytes) })
+	g := newGeneration[V](min(growth*len(old.sets), t.limits.maxSets))
+	for i := range old.sets {
+		old.sets[i].each(func(tag uint32, e *entry[V]) {
+			g.haunt(tag)
+			g.set(tag).insert(tag, e, t.limits.setBytes)
+		})
 	}
-	t.displaced.Store(0)
-	t.sets.Store(&sets)
+	t.missed.Store(0)
+	t.now.Store(g)
 }
 
 // Size is how much a table holds.
@@ -126,7 +164,7 @@ func (a Size) plus(b Size) Size {
 
 // size walks over the whole table.
 func (t *table[V]) size() (size Size) {
-	sets := *t.sets.Load()
+	sets := t.now.Load().sets
 	size.Places = len(sets) * ways
 	for i := range sets {
 		sets[i].each(func(_ uint32, e *entry[V]) {

@@ -1,0 +1,104 @@
+package decode
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"unsafe"
+
+	kjson "sigs.k8s.io/json"
+)
+
+// agreeOnJSON compares with apimachinery's decoder.
+func agreeOnJSON(tb testing.TB, j *JSON, raw []byte) {
+	tb.Helper()
+	var want map[string]any
+	wantErr := kjson.UnmarshalCaseSensitivePreserveInts(raw, &want)
+	got, err := j.Decode(raw)
+	if (err == nil) != (wantErr == nil) {
+		tb.Fatalf("%q: error %v, but apimachinery's decoder returns %v", raw, err, wantErr)
+	}
+	if err == nil && !reflect.DeepEqual(got, want) {
+		tb.Fatalf("%q:\n got %#v\nwant %#v", raw, got, want)
+	}
+}
+
+// documents are valid and invalid ones.
+func documents() []string {
+	deep := strings.Repeat(`{"a":`, maxDepth+5)
+	return []string{
+		`{}`, ` { } `, `null`, ``, `[]`, `1`, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{"a":1}x`, "{\"a\":1}\x00", `{,}`, `{"a" 1}`, `{a:1}`,
+		`{"a":1,"a":{"b":2},"a":3}`, `{"a":null,"b":true,"c":false,"d":"","e":[],"f":{}}`, `{"a":nul}`, `{"a":[1,2,]}`, `{"a":[,]}`,
+		`{"a":0,"b":-0,"c":-1,"d":01,"e":1}`, `{"a":-}`, `{"a":1.0}`, `{"a":1e3}`, `{"a":1E+2,"b":0.5,"c":-0.0}`, `{"a":1.}`, `{"a":.5}`, `{"a":1e400}`,
+		`{"a":9223372036854775807,"b":9223372036854775808,"c":-9223372036854775808,"d":123456789012345,"e":1234567890123456}`, `{"a":1-2}`, `{"a":+1}`,
+		`{"a":"\u0041\n\"\\\/","b\u0062":1,"c":"\ud83d\ude00","d":"\ud83d"}`, `{"a":"\x"}`, "{\"a\":\"\xff\"}", "{\"\xff\":1}", "{\"a\":\"\n\"}", `{"a":"é世界"}`,
+		`{"a":"` + strings.Repeat("long ", 500) + `"}`, `{"` + strings.Repeat("long ", 500) + `":1}`,
+		deep + `1` + strings.Repeat(`}`, maxDepth+5), deep + `1`, `{"metadata":{"name":"a","labels":{"app":"a"}},"spec":{"items":["a","b",["c",{"d":"a"}]]}}`,
+	}
+}
+
+func TestJSONAsApimachinery(t *testing.T) {
+	j := NewJSON()
+	for range 2 { // the second time finds what is shared
+		for _, document := range documents() {
+			agreeOnJSON(t, j, []byte(document))
+		}
+	}
+}
+
+func FuzzJSON(f *testing.F) {
+	for _, document := range documents() {
+		f.Add([]byte(document))
+	}
+	j := NewJSON()
+	f.Fuzz(func(t *testing.T, raw []byte) { agreeOnJSON(t, j, raw) })
+}
+
+// TestJSONShares holds that names and repeated strings are in memory once, and that
+// nothing else is.
+func TestJSONShares(t *testing.T) {
+	j := NewJSON()
+	first, err := j.Decode([]byte(`{"kind":"Database","spec":{"list":["x"]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := j.Decode([]byte(`{"kind":"Database","spec":{"list":["x"]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := first["kind"].(string), second["kind"].(string); unsafe.StringData(a) != unsafe.StringData(b) {
+		t.Error("equal strings are in memory twice")
+	}
+	if a, b := nameIn(first), nameIn(second); unsafe.StringData(a) != unsafe.StringData(b) {
+		t.Error("equal names are in memory twice")
+	}
+	first["spec"].(map[string]any)["list"].([]any)[0] = "changed"
+	if got := second["spec"].(map[string]any)["list"].([]any)[0]; got != "x" {
+		t.Errorf("a change of one object has made the other %q", got)
+	}
+}
+
+// nameIn returns the key "spec" as it is in memory.
+func nameIn(object map[string]any) string {
+	for name := range object {
+		if name == "spec" {
+			return name
+		}
+	}
+	return ""
+}
+
+// TestJSONForgets holds that the tables do not grow with what passes through them.
+func TestJSONForgets(t *testing.T) {
+	j := NewJSON()
+	for i := range 20000 {
+		raw := fmt.Appendf(nil, `{"kind":"Database","uid":"%d","data":{"key-%d":"value-%d"}}`, i, i, i)
+		if _, err := j.Decode(raw); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if size := j.Size(); size.Entries > 2000 {
+		t.Errorf("%+v, of 60,000 different strings and 20,000 names that never came twice", size)
+	}
+}

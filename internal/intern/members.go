@@ -1,0 +1,61 @@
+package intern
+
+// Texts makes equal strings one for values of type any: a string in an any takes a
+// string header in memory besides its bytes, and these are shared too. It also
+// knows the names that the values have.
+type Texts struct {
+	texts   *table[any]
+	members *table[Member]
+}
+
+// Member is the name of a member of a JSON object, and whether what stands under
+// that name comes again.
+type Member struct {
+	Name  string
+	Worth Worth
+}
+
+// NewTexts returns empty tables. They hold up to 114,688 strings and 8 MiB of them,
+// and up to 7,168 names.
+func NewTexts() *Texts {
+	return &Texts{
+		texts:   newTable[any](limits{maxSets: 16384, setBytes: 512}),
+		members: newTable[Member](limits{maxSets: 1024, setBytes: maxName * ways}),
+	}
+}
+
+// maxName is the longest name of a member that is shared.
+const maxName = 512
+
+// Member returns what is known under a name, of whose bytes it keeps nothing.
+func (t *Texts) Member(name []byte) *Member {
+	if len(name) > maxName {
+		return &Member{Name: string(name)}
+	}
+	tag := t.members.tag(name)
+	e := t.members.find(tag, name)
+	if e == nil {
+		e = &entry[Member]{key: string(name)}
+		e.value.Name = e.key
+		e = t.members.insert(tag, e)
+	}
+	return &e.value
+}
+
+// Of returns a string of the bytes, of which it keeps nothing, as a value of member.
+func (t *Texts) Of(b []byte, member *Member) any {
+	if len(b) == 0 || len(b) > t.texts.limits.setBytes || !member.Worth.Try() {
+		return string(b)
+	}
+	tag := t.texts.tag(b)
+	if e := t.texts.find(tag, b); e != nil {
+		member.Worth.Hit()
+		return e.value
+	}
+	member.Worth.Miss()
+	s := string(b)
+	return t.texts.insert(tag, &entry[any]{key: s, value: s}).value
+}
+
+// Size returns how much the tables hold. It walks over all of it.
+func (t *Texts) Size() Size { return t.texts.size().plus(t.members.size()) }
