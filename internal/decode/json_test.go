@@ -98,7 +98,7 @@ func TestJSONForgets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if size := j.Size(); size.Entries > 2000 {
+	if size := j.Size(); size.Entries > 8000 {
 		t.Errorf("%+v, of 60,000 different strings and 20,000 names that never came twice", size)
 	}
 }

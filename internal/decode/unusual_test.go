@@ -1,0 +1,184 @@
+package decode
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// testedTypes have between them every form of field that there is.
+func testedTypes() []reflect.Type {
+	return []reflect.Type{
+		reflect.TypeFor[corev1.Pod](), reflect.TypeFor[corev1.Node](), reflect.TypeFor[corev1.Secret](), reflect.TypeFor[corev1.Service](),
+		reflect.TypeFor[certificatesv1.CertificateSigningRequest](), reflect.TypeFor[authorizationv1.SubjectAccessReview](),
+		reflect.TypeFor[resourcev1.ResourceSlice](), reflect.TypeFor[discoveryv1.EndpointSlice](), reflect.TypeFor[coordinationv1.Lease](),
+		reflect.TypeFor[corev1.PodSecurityContext](), reflect.TypeFor[corev1.ResourceRequirements](), reflect.TypeFor[metav1.FieldsV1](),
+		reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime](), reflect.TypeFor[metav1.ObjectMeta](),
+	}
+}
+
+// varintField and bytesField are fields as they are on the wire.
+func varintField(number int, v uint64) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(nil, uint64(number)<<3|wireVarint), v)
+}
+
+func bytesField(number int, content ...[]byte) []byte {
+	joined := bytes.Join(content, nil)
+	b := binary.AppendUvarint(nil, uint64(number)<<3|wireBytes)
+	return append(binary.AppendUvarint(b, uint64(len(joined))), joined...)
+}
+
+func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+
+// unusual is what no Kubernetes component writes, and the wire format allows or
+// does not.
+func unusual() map[string]struct {
+	goType reflect.Type
+	raw    []byte
+} {
+	type c = struct {
+		goType reflect.Type
+		raw    []byte
+	}
+	pod, meta := reflect.TypeFor[corev1.Pod](), reflect.TypeFor[metav1.ObjectMeta]()
+	security, quantities := reflect.TypeFor[corev1.PodSecurityContext](), reflect.TypeFor[corev1.ResourceRequirements]()
+	entry := func(parts ...[]byte) []byte { return bytesField(11, parts...) } // of ObjectMeta.labels
+	key, value := bytesField(1, []byte("k")), bytesField(2, []byte("v"))
+	container := bytesField(2, bytesField(1, []byte("name")))
+	volume := bytesField(1, bytesField(1, []byte("volume")))
+	affinity := func(b ...[]byte) []byte { return bytesField(18, b...) } // of PodSpec
+	unknown := join(varintField(200, 1), bytesField(201, []byte("x")), []byte{0xd5, 0x0c, 1, 2, 3, 4}, []byte{0xd1, 0x0c, 1, 2, 3, 4, 5, 6, 7, 8})
+	group := []byte{0xd3, 0x0c, 0x08, 0x01, 0xdb, 0x0c, 0xdc, 0x0c, 0xd4, 0x0c}
+	return map[string]c{
+		"nothing":                         {pod, nil},
+		"a scalar twice":                  {meta, join(bytesField(1, []byte("a")), bytesField(1, []byte("b")))},
+		"a message twice":                 {pod, join(bytesField(1, bytesField(1, []byte("a"))), bytesField(1, bytesField(3, []byte("b"))))},
+		"a message behind a pointer":      {pod, bytesField(2, affinity(bytesField(1)), affinity(bytesField(2)), affinity(bytesField(1, bytesField(1))))},
+		"elements apart":                  {pod, bytesField(2, container, container, volume, container, volume)},
+		"elements in two specs":           {pod, join(bytesField(2, container, volume), bytesField(2, container, affinity()))},
+		"entries apart":                   {meta, join(entry(key, value), bytesField(1, []byte("a")), entry(bytesField(1, []byte("l")), value), entry(key))},
+		"an entry without value":          {meta, entry(key)},
+		"an entry without key":            {meta, entry(value)},
+		"an empty entry":                  {meta, entry()},
+		"an entry with a part twice":      {meta, entry(value, key, bytesField(2, []byte("w")), bytesField(1, []byte("l")))},
+		"an entry with more":              {meta, entry(key, unknown, value, group)},
+		"a key behind its entry":          {meta, join([]byte{11<<3 | 2, 3, 1<<3 | 2, 5, 'a'}, []byte("bcde"), bytesField(1, []byte("x")))},
+		"a key behind its message":        {meta, []byte{11<<3 | 2, 3, 1<<3 | 2, 5, 'a'}},
+		"more behind an entry":            {meta, []byte{11<<3 | 2, 2, 3<<3 | 2, 5, 'a', 'b', 'c', 'd', 'e'}},
+		"an entry's key as a number":      {meta, entry([]byte{1 << 3, 1, 'k'}, value)},
+		"an entry with group end":         {meta, entry([]byte{3<<3 | wireEnd})},
+		"a quantity twice":                {quantities, bytesField(1, key, bytesField(2, bytesField(1, []byte("1")), bytesField(1, []byte("2"))))},
+		"no quantity":                     {quantities, join(bytesField(1, key, bytesField(2)), bytesField(1, bytesField(1, []byte("l"))))},
+		"a bad quantity":                  {quantities, bytesField(1, key, bytesField(2, bytesField(1, []byte("many"))))},
+		"a bad quantity, then a good one": {quantities, bytesField(1, key, bytesField(2, bytesField(1, []byte("many"))), bytesField(2, bytesField(1, []byte("1"))))},
+		"a quantity with more":            {quantities, bytesField(1, key, bytesField(2, unknown, bytesField(1, []byte("1")), unknown))},
+		"a quantity's negative length":    {quantities, bytesField(1, key, bytesField(2, []byte{0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}))},
+		"numbers packed":                  {security, bytesField(4, []byte{1, 2, 0x80, 1})},
+		"numbers packed and not":          {security, join(varintField(4, 7), bytesField(4, []byte{1, 2}), varintField(4, 8), bytesField(4))},
+		"no numbers packed":               {security, bytesField(4)},
+		"a packed number behind its end":  {security, join([]byte{4<<3 | 2, 1, 0x81}, varintField(1, 5))},
+		"numbers fixed":                   {security, []byte{4<<3 | wireFixed32, 1, 2, 3, 4}},
+		"unknown fields":                  {pod, join(unknown, group, bytesField(1, unknown, group))},
+		"a group that does not end":       {pod, group[:4]},
+		"a group's end":                   {pod, []byte{0xd4, 0x0c}},
+		"field 0":                         {pod, []byte{2, 0}},
+		"a negative field":                {pod, []byte{0xfa, 0xff, 0xff, 0xff, 0xff, 0x1f, 0}},
+		"an unknown wire type":            {pod, []byte{0xd6, 0x0c, 1}},
+		"a wrong wire type":               {pod, varintField(1, 1)},
+		"overlong varints":                {meta, join([]byte{0x8a, 0x80, 0x00, 0x81, 0x00, 'a'}, []byte{7 << 3, 0x85, 0x80, 0x80, 0x00})},
+		"a varint of 11 bytes":            {meta, append([]byte{7 << 3}, bytes.Repeat([]byte{0x80}, 11)...)},
+		"a number that is too large":      {security, join(varintField(3, 1<<40), varintField(1, 1<<63))},
+		"a negative length":               {meta, join([]byte{10}, binary.AppendUvarint(nil, 1<<63))},
+		"a huge length":                   {meta, join([]byte{10}, binary.AppendUvarint(nil, 1<<63-1))},
+		"an element cut short":            {pod, bytesField(2, container, []byte{2<<3 | 2, 9, 1})},
+		"empty bytes":                     {reflect.TypeFor[metav1.FieldsV1](), bytesField(1)},
+		"bytes twice":                     {reflect.TypeFor[metav1.FieldsV1](), join(bytesField(1, []byte("long")), bytesField(1, []byte("s")))},
+		"a time with more":                {reflect.TypeFor[metav1.Time](), join(unknown, varintField(1, 5), group, varintField(1, 7))},
+		"a time as bytes":                 {reflect.TypeFor[metav1.Time](), bytesField(1, []byte("x"))},
+		"nanoseconds":                     {reflect.TypeFor[metav1.MicroTime](), join(varintField(1, 5), varintField(2, 123456789))},
+		"a time of nothing known":         {reflect.TypeFor[metav1.Time](), unknown},
+	}
+}
+
+func TestUnusual(t *testing.T) {
+	for name, c := range unusual() {
+		t.Run(name, func(t *testing.T) {
+			for _, d := range bothWays(t, c.goType) {
+				agree(t, d, c.raw)
+				agree(t, d, c.raw)
+			}
+		})
+	}
+}
+
+// TestMutated decodes objects with a few bytes changed, moved, lost or twice there.
+func TestMutated(t *testing.T) {
+	for n, goType := range testedTypes() {
+		random := rand.New(rand.NewPCG(1, uint64(n)))
+		decoders := bothWays(t, goType)
+		for seed := range int64(4) {
+			raw := encoded(t, goType, seed, 0.3)
+			for range 400 {
+				mutated := mutate(random, raw)
+				for _, d := range decoders {
+					agree(t, d, mutated)
+				}
+			}
+		}
+	}
+}
+
+// mutate returns bytes with a few changes.
+func mutate(random *rand.Rand, raw []byte) []byte {
+	b := slices.Clone(raw)
+	for range 1 + random.IntN(3) {
+		if len(b) < 2 {
+			return b
+		}
+		i := random.IntN(len(b))
+		j := min(len(b), i+1+random.IntN(20))
+		switch random.IntN(5) {
+		case 0:
+			b[i] = byte(random.IntN(256))
+		case 1:
+			b[i] ^= 1 << random.IntN(8)
+		case 2:
+			b = slices.Delete(b, i, j)
+		case 3:
+			b = slices.Insert(b, i, b[i:j]...)
+		default:
+			b = append(b, b...) // everything twice: it is merged
+			b = b[:len(b)-random.IntN(2)]
+		}
+	}
+	return b
+}
+
+// FuzzDecode compares with the generated code, of one of a few types.
+func FuzzDecode(f *testing.F) {
+	types := testedTypes()
+	decoders := make([][]*Decoder, len(types))
+	for n, goType := range types {
+		decoders[n] = bothWays(f, goType)
+		f.Add(byte(n), encoded(f, goType, 1, 0.15))
+	}
+	for _, c := range unusual() {
+		f.Add(byte(slices.Index(types, c.goType)), c.raw)
+	}
+	f.Fuzz(func(t *testing.T, n byte, raw []byte) {
+		for _, d := range decoders[int(n)%len(types)] {
+			agree(t, d, raw)
+		}
+	})
+}
