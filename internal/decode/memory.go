@@ -55,7 +55,6 @@ func (a place) bytes() *[]byte    { return (*[]byte)(a.p) }
 func (a place) bool() *bool       { return (*bool)(a.p) }
 func (a place) int32() *int32     { return (*int32)(a.p) }
 func (a place) int64() *int64     { return (*int64)(a.p) }
-func (a place) texts() *[]string  { return (*[]string)(a.p) }
 func (a place) bools() *[]bool    { return (*[]bool)(a.p) }
 func (a place) int32s() *[]int32  { return (*[]int32)(a.p) }
 func (a place) int64s() *[]int64  { return (*[]int64)(a.p) }

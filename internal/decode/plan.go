@@ -102,8 +102,7 @@ func (c *compiler) plan(t reflect.Type) *message {
 // fill plans a struct's fields. It returns false if there is one that it does not
 // understand.
 func (c *compiler) fill(m *message) bool {
-	for i := range m.goType.NumField() {
-		structField := m.goType.Field(i)
+	for structField := range m.goType.Fields() {
 		number, on, understood := numberOf(structField)
 		if !understood {
 			return false

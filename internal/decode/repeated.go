@@ -13,6 +13,9 @@ type elements struct {
 	i   int // behind the last that was read
 	tag int // size of each one's tag
 	n   int // how many are left
+	// outside is set when what is behind the elements has become part of one: they
+	// would be something else in another message.
+	outside bool
 }
 
 // next returns where the next element's content is.
@@ -24,7 +27,7 @@ func (e *elements) next() (from, to int) {
 }
 
 // slice appends elements to a slice.
-func (d *Decoder) slice(f *field, at place, run elements) error {
+func (d *Decoder) slice(f *field, at place, run *elements) error {
 	element := at.extend(f.element, run.n)
 	for run.n > 0 {
 		from, to := run.next()
@@ -39,7 +42,7 @@ func (d *Decoder) slice(f *field, at place, run elements) error {
 }
 
 // mapOf puts entries into a map.
-func (d *Decoder) mapOf(f *field, at place, run elements) error {
+func (d *Decoder) mapOf(f *field, at place, run *elements) error {
 	switch f.op {
 	case opStringMap:
 		return d.stringMap(f, at.stringMap(), run)
@@ -52,7 +55,7 @@ func (d *Decoder) mapOf(f *field, at place, run elements) error {
 	}
 }
 
-func (d *Decoder) stringMap(f *field, m *map[string]string, run elements) error {
+func (d *Decoder) stringMap(f *field, m *map[string]string, run *elements) error {
 	if *m == nil {
 		*m = make(map[string]string, run.n)
 	}
@@ -66,7 +69,7 @@ func (d *Decoder) stringMap(f *field, m *map[string]string, run elements) error 
 	return nil
 }
 
-func (d *Decoder) bytesMap(f *field, m *map[string][]byte, run elements) error {
+func (d *Decoder) bytesMap(f *field, m *map[string][]byte, run *elements) error {
 	if *m == nil {
 		*m = make(map[string][]byte, run.n)
 	}
@@ -80,7 +83,7 @@ func (d *Decoder) bytesMap(f *field, m *map[string][]byte, run elements) error {
 	return nil
 }
 
-func (d *Decoder) quantityMap(f *field, m *map[string]resource.Quantity, run elements) error {
+func (d *Decoder) quantityMap(f *field, m *map[string]resource.Quantity, run *elements) error {
 	if *m == nil {
 		*m = make(map[string]resource.Quantity, run.n)
 	}
@@ -99,7 +102,7 @@ func (d *Decoder) quantityMap(f *field, m *map[string]resource.Quantity, run ele
 }
 
 // messageMap is for the maps that few types have, and uses reflection.
-func (d *Decoder) messageMap(f *field, m reflect.Value, run elements) error {
+func (d *Decoder) messageMap(f *field, m reflect.Value, run *elements) error {
 	if m.IsNil() {
 		m.Set(reflect.MakeMapWithSize(f.goType, run.n))
 	}
@@ -156,6 +159,7 @@ func (e *elements) entry(check func(value []byte) error) (key, value []byte, err
 			return nil, nil, err
 		}
 		content := e.b[from:to]
+		e.outside = e.outside || to > end
 		if i = to; number == 1 {
 			key = content
 			continue

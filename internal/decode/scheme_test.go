@@ -2,7 +2,6 @@ package decode
 
 import (
 	"fmt"
-	"math/rand"
 	"reflect"
 	"sort"
 	"testing"
@@ -47,7 +46,7 @@ func generatedTypes(tb testing.TB) (types []reflect.Type) {
 // is the same when it was decoded again. density is how often something optional
 // is there.
 func newFiller(seed int64, density float64) *randfill.Filler {
-	return randfill.NewWithSeed(seed).NilChance(1-density).NumElements(1, 3).MaxDepth(12).RandSource(rand.NewSource(seed)).Funcs(
+	return randfill.NewWithSeed(seed).NilChance(1-density).NumElements(1, 3).MaxDepth(12).Funcs(
 		func(q *resource.Quantity, c randfill.Continue) {
 			*q = resource.MustParse([]string{"0", "1", "250m", "1500m", "64Mi", "12e6", "-3", "123456789012345678901234567890", "0.5Gi", "1n"}[c.Intn(10)])
 		},

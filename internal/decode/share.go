@@ -78,13 +78,13 @@ func (d *Decoder) repeated(f *field, at place, o occurrence, end int) (last int,
 		at.setView(w)
 		return last, nil
 	}
-	r := elements{b: o.b, i: o.start, tag: o.i - o.start, n: n}
+	r := &elements{b: o.b, i: o.start, tag: o.i - o.start, n: n}
 	if f.op < opStringMap {
 		err = d.slice(f, at, r)
 	} else {
 		err = d.mapOf(f, at, r)
 	}
-	if err != nil || !look {
+	if err != nil || !look || r.outside {
 		return last, err
 	}
 	if f.op < opStringMap {

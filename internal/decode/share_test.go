@@ -108,7 +108,7 @@ func TestManagedFieldsAreShared(t *testing.T) {
 	d := newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{})
 	raw := fullPod(t, 1)
 	a, b := decodePod(t, d, raw), decodePod(t, d, raw)
-	rawA, rawB := a.ManagedFields[0].FieldsV1.Raw, b.ManagedFields[0].FieldsV1.Raw //nolint:staticcheck // whose memory it is
+	rawA, rawB := a.ManagedFields[0].FieldsV1.Raw, b.ManagedFields[0].FieldsV1.Raw
 	if &rawA[0] != &rawB[0] {
 		t.Error("the bytes of equal managedFields are in memory twice")
 	}
