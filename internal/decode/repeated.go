@@ -28,15 +28,15 @@ func (e *elements) next() (from, to int) {
 
 // slice appends elements to a slice.
 func (d *Decoder) slice(f *field, at place, run *elements) error {
-	element := at.extend(f.element, run.n)
-	for run.n > 0 {
+	first := at.extend(f.element, run.n)
+	for i := uintptr(0); run.n > 0; i++ {
+		element := first.at(i * f.element.size)
 		from, to := run.next()
 		if f.op == opStrings {
 			*element.string() = d.strings.Worthwhile(run.b[from:to], &f.worth)
 		} else if err := d.message(f.message, element, run.b[from:to]); err != nil {
 			return err
 		}
-		element = element.at(f.element.size)
 	}
 	return nil
 }
