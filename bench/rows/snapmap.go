@@ -44,12 +44,12 @@ func newMappings() []func() mapping {
 type pageMap struct {
 	mu         sync.Mutex // one writer, or one taking a snapshot
 	generation *snapmap.Generation
-	m          *snapmap.Map[value]
+	m          *snapmap.Map[value, struct{}]
 }
 
 func newPageMap() mapping {
 	g := new(snapmap.Generation)
-	return &pageMap{generation: g, m: snapmap.NewMap[value](g)}
+	return &pageMap{generation: g, m: snapmap.NewMap[value, struct{}](g)}
 }
 
 func (p *pageMap) Get(key string) *value { return p.m.Get(key) }
@@ -67,7 +67,13 @@ func (p *pageMap) Snapshot() iter.Seq2[string, *value] {
 	defer p.mu.Unlock()
 	view := p.m.View()
 	p.generation.Advance()
-	return view.All()
+	return func(yield func(string, *value) bool) {
+		for key, item := range view.All() {
+			if !yield(key, item.Value) {
+				return
+			}
+		}
+	}
 }
 
 type goMap struct {

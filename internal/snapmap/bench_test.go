@@ -34,19 +34,25 @@ type store interface {
 }
 
 type ours struct {
-	*Map[object]
+	*Map[object, struct{}]
 	g *Generation
 }
 
 func newOurs() store {
 	g := new(Generation)
-	return &ours{NewMap[object](g), g}
+	return &ours{NewMap[object, struct{}](g), g}
 }
 
 func (o *ours) snapshot() func(func(string, *object) bool) {
 	v := o.View()
 	o.g.Advance()
-	return v.All()
+	return func(yield func(string, *object) bool) {
+		for k, item := range v.All() {
+			if !yield(k, item.Value) {
+				return
+			}
+		}
+	}
 }
 
 type lockedMap struct {

@@ -11,9 +11,9 @@
 //	Map ──► root ──► segment ──► page
 //	        segs     pages       tags   8 bits of each entry's hash
 //	        2^k      2^j ≤ 256   slots  value, key
-//	        │        │           │
-//	        hash     the next    the highest bits of the hash
-//	        bits     j bits of
+//	        │        │           notes  what else there is to say of an entry
+//	        hash     the next    │
+//	        bits     j bits of   the highest bits of the hash
 //	        0..k     the hash
 //
 // A segment that needs less than the root's k bits (its depth) stands in several
@@ -44,6 +44,8 @@
 //     the page's life. Deleting an entry clears its value and marks its tag dead;
 //     the slot is used again only in a copy of the page. So a reader who saw the tag
 //     may compare the key, and a value never belongs to another key.
+//   - Notes are no atomics: only the writer reads those of a page that he may still
+//     change. Get has no use for them.
 //   - Where a page is replaced (copied, rewritten, split), the old one is not written
 //     any more: who holds it sees the state when he looked it up.
 //   - Each Get starts at the root, so whoever has seen a write keeps seeing it.

@@ -9,7 +9,7 @@ import (
 )
 
 func TestMapBasics(t *testing.T) {
-	m := NewMap[int](new(Generation))
+	m := NewMap[int, struct{}](new(Generation))
 	if m.Get("a") != nil || m.Delete("a") != nil || m.Len() != 0 {
 		t.Fatal("a new map is not empty")
 	}
@@ -35,11 +35,11 @@ func TestSetOfNilPanics(t *testing.T) {
 			t.Fatal("no panic")
 		}
 	}()
-	NewMap[int](new(Generation)).Set("a", nil)
+	NewMap[int, struct{}](new(Generation)).Set("a", nil)
 }
 
 func TestZeroView(t *testing.T) {
-	var v View[int]
+	var v View[int, struct{}]
 	if v.Get("a") != nil || v.Len() != 0 {
 		t.Fatal("not empty")
 	}
@@ -51,7 +51,7 @@ func TestZeroView(t *testing.T) {
 // TestFamilyFreezesTogether: one Advance freezes all maps and sets of a Generation.
 func TestFamilyFreezesTogether(t *testing.T) {
 	g := new(Generation)
-	m, index, set := NewMap[int](g), NewMap[Set](g), NewSet(g)
+	m, index, set := NewMap[int, struct{}](g), NewMap[Set, struct{}](g), NewSet(g)
 	m.Set("pod", new(1))
 	index.Set("node", set.Add("pod"))
 	entries, byNode := m.View(), index.View()
@@ -68,7 +68,7 @@ func TestFamilyFreezesTogether(t *testing.T) {
 
 // TestWritesInPlace: without a snapshot an update allocates nothing.
 func TestWritesInPlace(t *testing.T) {
-	m := NewMap[int](new(Generation))
+	m := NewMap[int, struct{}](new(Generation))
 	keys := newKeys(1000)
 	v := new(1)
 	for _, k := range keys {
@@ -82,10 +82,10 @@ func TestWritesInPlace(t *testing.T) {
 // TestSlotsAreWrittenOnce: whatever happens to a page, a key that was in one of
 // its slots stays there, for a reader may be looking at it.
 func TestSlotsAreWrittenOnce(t *testing.T) {
-	m := NewMap[int](new(Generation))
+	m := NewMap[int, struct{}](new(Generation))
 	v := new(1)
 	type place struct {
-		p *page[atomic.Pointer[int]]
+		p *page[atomic.Pointer[int], struct{}]
 		i int
 	}
 	was := map[place]string{}
@@ -107,13 +107,14 @@ func TestSlotsAreWrittenOnce(t *testing.T) {
 // TestDeleteAndSetWhileRanging holds what All promises the writer.
 func TestDeleteAndSetWhileRanging(t *testing.T) {
 	g := new(Generation)
-	m := NewMap[int](g)
+	m := NewMap[int, struct{}](g)
 	const n = 5000
 	for i := range n {
 		m.Set(strconv.Itoa(i), new(i))
 	}
 	seen := map[string]bool{}
-	for k, v := range m.All() {
+	for k, item := range m.All() {
+		v := item.Value
 		if seen[k] || strconv.Itoa(*v) != k {
 			t.Fatalf("key %q with %d; seen before: %v", k, *v, seen[k])
 		}
@@ -134,7 +135,7 @@ func TestDeleteAndSetWhileRanging(t *testing.T) {
 // TestRangeEndsEarly: a loop may break out at any depth.
 func TestRangeEndsEarly(t *testing.T) {
 	g := new(Generation)
-	m := NewMap[int](g)
+	m := NewMap[int, struct{}](g)
 	s := NewSet(g)
 	for i := range 100 {
 		m.Set(strconv.Itoa(i), new(i))
@@ -159,7 +160,7 @@ func TestRangeEndsEarly(t *testing.T) {
 }
 
 // size counts pages, places of the directory and bytes of both.
-func (t *table[X]) size() (pages, places, bytes int) {
+func (t *table[X, N]) size() (pages, places, bytes int) {
 	r := t.root.Load()
 	places = len(r.segs)
 	for i := range r.segs {
@@ -170,7 +171,7 @@ func (t *table[X]) size() (pages, places, bytes int) {
 	}
 	for _, p := range t.pages() {
 		pages++
-		bytes += 88 + 24*len(p.slots)
+		bytes += 112 + 24*len(p.slots)
 	}
 	return pages, places, bytes + 8*places
 }
@@ -178,7 +179,7 @@ func (t *table[X]) size() (pages, places, bytes int) {
 // TestChurnLeavesMemoryFlat replaces keys by ever new ones over 20,000 that live.
 func TestChurnLeavesMemoryFlat(t *testing.T) {
 	const live, rounds = 20_000, 500_000
-	m := NewMap[int](new(Generation))
+	m := NewMap[int, struct{}](new(Generation))
 	v := new(1)
 	for i := range live {
 		m.Set(strconv.Itoa(i), v)
@@ -211,7 +212,7 @@ func TestChurnLeavesMemoryFlat(t *testing.T) {
 // TestShrinks: what a map once held does not count.
 func TestShrinks(t *testing.T) {
 	g := new(Generation)
-	m := NewMap[int](g)
+	m := NewMap[int, struct{}](g)
 	s := NewSet(g)
 	const n = 50_000
 	v := new(1)
@@ -236,11 +237,60 @@ func TestShrinks(t *testing.T) {
 	}
 }
 
+// A note stays with its key through updates, splits, copies and views.
+func TestNotes(t *testing.T) {
+	g := new(Generation)
+	m := NewMap[int, string](g)
+	const n = 2000
+	for round := range 3 {
+		frozen := m.View()
+		g.Advance()
+		for i := range n {
+			k := strconv.Itoa(i)
+			old := m.Put(k, Item[int, string]{new(round), fmt.Sprint(k, " in ", round)})
+			if round > 0 && (*old.Value != round-1 || old.Note != fmt.Sprint(k, " in ", round-1)) {
+				t.Fatalf("%q had %d with note %q", k, *old.Value, old.Note)
+			}
+		}
+		for k, item := range frozen.All() {
+			if want := fmt.Sprint(k, " in ", round-1); item.Note != want || frozen.Item(k) != item {
+				t.Fatalf("a view has %q with note %q, want %q", k, item.Note, want)
+			}
+		}
+	}
+	for i := range n {
+		if k := strconv.Itoa(i); m.Item(k).Note != k+" in 2" {
+			t.Fatalf("%q has note %q", k, m.Item(k).Note)
+		}
+	}
+	m.Delete("7")
+	if item := m.Item("7"); item != (Item[int, string]{}) {
+		t.Errorf("a deleted key has %v", item)
+	}
+	m.Set("7", new(7))
+	if item := m.Item("7"); *item.Value != 7 || item.Note != "" {
+		t.Errorf("a key that came back has note %q", item.Note)
+	}
+}
+
+// Become swaps the whole content, for Get as for the writer.
+func TestBecome(t *testing.T) {
+	m, next := NewMap[int, struct{}](new(Generation)), NewMap[int, struct{}](new(Generation))
+	m.Set("old", new(1))
+	next.Set("new", new(2))
+	view := m.View()
+	m.Become(next)
+	m.t.validate(t)
+	if m.Get("old") != nil || *m.Get("new") != 2 || m.Len() != 1 || view.Get("old") == nil || view.Get("new") != nil {
+		t.Error("the contents are mixed")
+	}
+}
+
 // TestDirectoryStaysInBounds: hashes that agree make pages grow, not the directory.
 func TestDirectoryStaysInBounds(t *testing.T) {
 	for name, hash := range hashFuncs() {
 		t.Run(name, func(t *testing.T) {
-			m := NewMap[int](new(Generation))
+			m := NewMap[int, struct{}](new(Generation))
 			m.t.injectHash(hash)
 			n := 1500
 			if name == "uneven" { // dense enough for the root to want to grow for ever
@@ -267,9 +317,9 @@ func TestMemoryOfSizes(t *testing.T) {
 			v := new(object)
 			many := max(1, 10_000/c.n)
 			perMap := heapPer(c.n*many, func() any {
-				maps := make([]*Map[object], many)
+				maps := make([]*Map[object, struct{}], many)
 				for i := range maps {
-					maps[i] = NewMap[object](g)
+					maps[i] = NewMap[object, struct{}](g)
 					for _, k := range keys {
 						maps[i].Set(k, v)
 					}

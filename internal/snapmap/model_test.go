@@ -26,13 +26,13 @@ func hashFuncs() map[string]func(string) uint64 {
 	}
 }
 
-func (t *table[X]) injectHash(f func(string) uint64) {
-	t.root.Store(newRoot[X](t.g.now, hasher{seed: maphash.MakeSeed(), test: f}))
+func (t *table[X, N]) injectHash(f func(string) uint64) {
+	t.root.Store(newRoot[X, N](t.g.now, hasher{seed: maphash.MakeSeed(), test: f}))
 }
 
 // frozen is a view and what was in it.
 type frozen struct {
-	view  View[int]
+	view  View[int, struct{}]
 	model map[string]*int
 }
 
@@ -46,7 +46,7 @@ func TestMapModel(t *testing.T) {
 
 func mapHistory(t *rapid.T, hash func(string) uint64) {
 	g := new(Generation)
-	m := NewMap[int](g)
+	m := NewMap[int, struct{}](g)
 	m.t.injectHash(hash)
 	model := map[string]*int{}
 	var kept []frozen
@@ -148,7 +148,7 @@ func TestSetModel(t *testing.T) {
 // segment, and many, up and down again: sizes that random histories do not reach.
 func TestViewsAcrossGrowth(t *testing.T) {
 	g := new(Generation)
-	m := NewMap[int](g)
+	m := NewMap[int, struct{}](g)
 	model := map[string]*int{}
 	var kept []frozen
 	keep := func() {

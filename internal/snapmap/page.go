@@ -24,13 +24,15 @@ type slot[X any] struct {
 // before its tag. The bit stays set for the page's life.
 // Invariant: only a page of the current generation is written, only by the writer.
 //
-// What a reader looks at comes first: it is one line of the CPU's cache.
-type page[X any] struct {
+// What a reader looks at comes first: it is one line of the CPU's cache. The notes
+// are apart from the slots, so that more of these fit into the cache.
+type page[X, N any] struct {
 	tags    [maxPage / 8]atomic.Uint64 // eight tags a word, one tag a slot, lowest byte first
 	slots   []slot[X]
+	spilled atomic.Uint32 // bit i: entries whose home is word i (modulo 32) are elsewhere
+	depth   uint8         // hash bits that the entries share, counted from the lowest
+	notes   []N           // one a slot; the writer's, and of a frozen page anybody's
 	gen     uint64
-	depth   uint8            // hash bits that the entries share, counted from the lowest
-	spilled atomic.Uint32    // bit i: entries whose home is word i (modulo 32) are elsewhere
 	used    uint32           // slots that are not free; writer only
 	live    uint32           // entries; writer only
 	wide    *[]atomic.Uint64 // the words after tags, of a page that could not split
@@ -60,12 +62,12 @@ func match(w, tag uint64) uint64 {
 
 // home returns the word at which the search for tag begins. It takes nothing but
 // the tag, so that a copy of a page needs no hashes.
-func (p *page[X]) home(tag uint64) int { return int(tag) * len(p.slots) >> 8 >> 3 }
+func (p *page[X, N]) home(tag uint64) int { return int(tag) * len(p.slots) >> 8 >> 3 }
 
 // words returns the number of words of tags.
-func (p *page[X]) words() int { return (len(p.slots) + 7) >> 3 }
+func (p *page[X, N]) words() int { return (len(p.slots) + 7) >> 3 }
 
-func (p *page[X]) word(i int) *atomic.Uint64 {
+func (p *page[X, N]) word(i int) *atomic.Uint64 {
 	if i < len(p.tags) {
 		return &p.tags[i]
 	}
@@ -73,7 +75,7 @@ func (p *page[X]) word(i int) *atomic.Uint64 {
 }
 
 // index returns the place of key, or -1. Safe from any goroutine.
-func (p *page[X]) index(tag uint64, key string) int {
+func (p *page[X, N]) index(tag uint64, key string) int {
 	home := p.home(tag)
 	for m := match(p.word(home).Load(), tag); m != 0; m &= m - 1 {
 		if j := home<<3 + bits.TrailingZeros64(m)>>3; p.slots[j].key == key {
@@ -87,7 +89,7 @@ func (p *page[X]) index(tag uint64, key string) int {
 }
 
 // indexSpilled goes on where the entry is not in its home.
-func (p *page[X]) indexSpilled(home int, tag uint64, key string) int {
+func (p *page[X, N]) indexSpilled(home int, tag uint64, key string) int {
 	for i := range p.words() {
 		for m := match(p.word(i).Load(), tag); m != 0 && i != home; m &= m - 1 {
 			if j := i<<3 + bits.TrailingZeros64(m)>>3; p.slots[j].key == key {
@@ -99,7 +101,7 @@ func (p *page[X]) indexSpilled(home int, tag uint64, key string) int {
 }
 
 // room returns a free place for an entry with this tag; there must be one.
-func (p *page[X]) room(tag uint64) int {
+func (p *page[X, N]) room(tag uint64) int {
 	home := p.home(tag)
 	for i := home; ; {
 		if m := match(p.word(i).Load(), free); m != 0 {
@@ -113,7 +115,7 @@ func (p *page[X]) room(tag uint64) int {
 }
 
 // publish shows readers the slot that room gave; its key and value are complete.
-func (p *page[X]) publish(i int, tag uint64) {
+func (p *page[X, N]) publish(i int, tag uint64) {
 	w := p.word(i >> 3)
 	w.Store(w.Load() | tag<<(i<<3&63))
 	p.used++
@@ -121,18 +123,18 @@ func (p *page[X]) publish(i int, tag uint64) {
 }
 
 // retire takes the slot out of sight. Its key stays: a reader may be comparing it.
-func (p *page[X]) retire(i int) {
+func (p *page[X, N]) retire(i int) {
 	w, shift := p.word(i>>3), i<<3&63
 	w.Store(w.Load()&^(0xff<<shift) | dead<<shift)
 	p.live--
 }
 
-// all yields the published slots and their tags.
-func (p *page[X]) all(yield func(s *slot[X], tag uint64) bool) bool {
+// all yields the places of the published slots and their tags.
+func (p *page[X, N]) all(yield func(i int, tag uint64) bool) bool {
 	for i := range p.words() {
 		w := p.word(i).Load()
 		for j := i << 3; w != 0; j, w = j+1, w>>8 {
-			if tag := w & 0xff; tag >= minTag && !yield(&p.slots[j], tag) {
+			if tag := w & 0xff; tag >= minTag && !yield(j, tag) {
 				return false
 			}
 		}
@@ -140,72 +142,101 @@ func (p *page[X]) all(yield func(s *slot[X], tag uint64) bool) bool {
 	return true
 }
 
-// put copies a slot into a page that nobody else can see yet.
-func (p *page[X]) put(s *slot[X], tag uint64) {
-	i := p.room(tag)
-	p.slots[i] = *s
-	p.publish(i, tag)
+// put copies slot i of another page into one that nobody else can see yet.
+func (p *page[X, N]) put(from *page[X, N], i int, tag uint64) {
+	j := p.room(tag)
+	p.slots[j], p.notes[j] = from.slots[i], from.notes[i]
+	p.publish(j, tag)
 }
 
 // copyTo returns a page of generation gen with the live entries of p and room for n.
-func (p *page[X]) copyTo(gen uint64, n int) *page[X] {
-	c := newPage[X](gen, p.depth, n)
-	p.all(func(s *slot[X], tag uint64) bool { c.put(s, tag); return true })
+func (p *page[X, N]) copyTo(gen uint64, n int) *page[X, N] {
+	c := newPage[X, N](gen, p.depth, n)
+	p.all(func(i int, tag uint64) bool { c.put(p, i, tag); return true })
 	return c
 }
 
-// newPage returns an empty page with room for at least n entries. Header and
-// slots are one allocation; the steps fill Go's size classes to the brim for
-// slots of 24 bytes, and are near enough to each other that little lies idle.
-func newPage[X any](gen uint64, depth uint8, n int) *page[X] {
-	var p *page[X]
+// newPage returns an empty page with room for at least n entries. Header, slots and
+// notes are one allocation; the steps fill Go's size classes nearly to the brim for
+// slots of 24 bytes, with notes of 16 and without, and are near enough to each other
+// that little lies idle.
+//
+//nolint:funlen // an array's length is a constant: each step is the same five lines
+func newPage[X, N any](gen uint64, depth uint8, n int) *page[X, N] {
+	var p *page[X, N]
 	switch {
 	case n <= 3:
 		b := new(struct {
-			page[X]
+			page[X, N]
 			s [3]slot[X]
+			n [3]N
 		})
-		p, b.slots = &b.page, b.s[:]
-	case n <= 7:
+		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
+	case n <= 6:
 		b := new(struct {
-			page[X]
-			s [7]slot[X]
+			page[X, N]
+			s [6]slot[X]
+			n [6]N
 		})
-		p, b.slots = &b.page, b.s[:]
-	case n <= 11:
+		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
+	case n <= 9:
 		b := new(struct {
-			page[X]
-			s [11]slot[X]
+			page[X, N]
+			s [9]slot[X]
+			n [9]N
 		})
-		p, b.slots = &b.page, b.s[:]
-	case n <= 15:
+		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
+	case n <= 13:
 		b := new(struct {
-			page[X]
-			s [15]slot[X]
+			page[X, N]
+			s [13]slot[X]
+			n [13]N
 		})
-		p, b.slots = &b.page, b.s[:]
-	case n <= 20:
+		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
+	case n <= 16:
 		b := new(struct {
-			page[X]
-			s [20]slot[X]
+			page[X, N]
+			s [16]slot[X]
+			n [16]N
 		})
-		p, b.slots = &b.page, b.s[:]
+		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
+	case n <= 19:
+		b := new(struct {
+			page[X, N]
+			s [19]slot[X]
+			n [19]N
+		})
+		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
+	case n <= 22:
+		b := new(struct {
+			page[X, N]
+			s [22]slot[X]
+			n [22]N
+		})
+		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
 	case n <= 25:
 		b := new(struct {
-			page[X]
+			page[X, N]
 			s [25]slot[X]
+			n [25]N
 		})
-		p, b.slots = &b.page, b.s[:]
+		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
+	case n <= 29:
+		b := new(struct {
+			page[X, N]
+			s [29]slot[X]
+			n [29]N
+		})
+		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
 	case n <= maxPage:
 		b := new(struct {
-			page[X]
+			page[X, N]
 			s [maxPage]slot[X]
+			n [maxPage]N
 		})
-		p, b.slots = &b.page, b.s[:]
-	default: // hashes agree too much: a page may grow without bound
-		n = (n + n/4 + 7) &^ 7
-		wide := make([]atomic.Uint64, n/8-len(p.tags))
-		p = &page[X]{slots: make([]slot[X], n), wide: &wide}
+		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
+	default:
+		p = newWidePage[X, N](n)
 	}
 	p.gen, p.depth = gen, depth
 	for i := len(p.slots); i < p.words()*8; i++ {
@@ -213,4 +244,11 @@ func newPage[X any](gen uint64, depth uint8, n int) *page[X] {
 		w.Store(w.Load() | dead<<(i<<3&63))
 	}
 	return p
+}
+
+// newWidePage is for hashes that agree too much: such a page may grow without bound.
+func newWidePage[X, N any](n int) *page[X, N] {
+	n = (n + n/4 + 7) &^ 7
+	wide := make([]atomic.Uint64, n/8-maxPage/8)
+	return &page[X, N]{slots: make([]slot[X], n), notes: make([]N, n), wide: &wide}
 }

@@ -38,7 +38,7 @@ func TestGetBesideWriter(t *testing.T) {
 	for _, snapshotEach := range []int{0, 1, 50} {
 		t.Run(fmt.Sprintf("snapshotEach=%d", snapshotEach), func(t *testing.T) {
 			g := new(Generation)
-			m := NewMap[named](g)
+			m := NewMap[named, struct{}](g)
 			const stay, change = 40, 200
 			key := func(i int) string { return "key-of-some-length-" + strconv.Itoa(i) }
 			for i := range stay {
@@ -82,10 +82,10 @@ func TestGetBesideWriter(t *testing.T) {
 // also where pages are split, rewritten and rebuilt meanwhile.
 func TestReadersNeverGoBack(t *testing.T) {
 	g := new(Generation)
-	m := NewMap[named](g)
+	m := NewMap[named, struct{}](g)
 	const keys = 8
 	write := func() {
-		for round := range 300 {
+		for round := range 100 {
 			for i := range 100 {
 				m.Set(strconv.Itoa(i%keys), &named{round: round*100 + i})
 				m.Set("filler"+strconv.Itoa(i), new(named))
@@ -116,9 +116,9 @@ func TestReadersNeverGoBack(t *testing.T) {
 // moment: the writer keeps all values at the same round but for one prefix.
 func TestViewsBesideWriter(t *testing.T) {
 	g := new(Generation)
-	m := NewMap[named](g)
+	m := NewMap[named, struct{}](g)
 	const keys = 300
-	var current atomic.Pointer[View[named]]
+	var current atomic.Pointer[View[named, struct{}]]
 	publish := func() {
 		v := m.View()
 		g.Advance()
@@ -126,7 +126,7 @@ func TestViewsBesideWriter(t *testing.T) {
 	}
 	publish()
 	write := func() {
-		for round := range 300 {
+		for round := range 100 {
 			for i := range keys { // the keys of a round replace those of the round before
 				m.Delete(fmt.Sprint(round-1, "-", i))
 				m.Set(fmt.Sprint(round, "-", i), &named{round: round})
@@ -137,7 +137,8 @@ func TestViewsBesideWriter(t *testing.T) {
 	readBeside(write, func(*rand.Rand) {
 		v := *current.Load()
 		n, round := 0, -1
-		for k, x := range v.All() {
+		for k, item := range v.All() {
+			x := item.Value
 			if round >= 0 && x.round != round || v.Get(k) != x {
 				t.Errorf("key %q of round %d in the view of round %d", k, x.round, round)
 			}
@@ -152,8 +153,8 @@ func TestViewsBesideWriter(t *testing.T) {
 // TestFrozenSetsBesideWriter has readers use sets that the writer goes on from.
 func TestFrozenSetsBesideWriter(t *testing.T) {
 	g := new(Generation)
-	m := NewMap[Set](g)
-	var current atomic.Pointer[View[Set]]
+	m := NewMap[Set, struct{}](g)
+	var current atomic.Pointer[View[Set, struct{}]]
 	publish := func() {
 		v := m.View()
 		g.Advance()
@@ -180,8 +181,8 @@ func TestFrozenSetsBesideWriter(t *testing.T) {
 		}
 	}
 	readBeside(write, func(*rand.Rand) {
-		for value, s := range current.Load().All() {
-			n := 0
+		for value, item := range current.Load().All() {
+			s, n := item.Value, 0
 			for k := range s.All() {
 				n++
 				if !s.Has(k) {

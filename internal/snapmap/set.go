@@ -18,8 +18,8 @@ const maxSmall = 16
 type Set struct {
 	g    *Generation
 	gen  uint64
-	big  *table[struct{}] // nil up to maxSmall keys
-	keys []string         // the keys of a small set, in no order
+	big  *table[struct{}, struct{}] // nil up to maxSmall keys
+	keys []string                   // the keys of a small set, in no order
 	one  [1]string
 }
 
@@ -42,7 +42,7 @@ func (s *Set) Add(key string) *Set {
 		return s
 	}
 	if s.big == nil {
-		s.big = new(table[struct{}])
+		s.big = new(table[struct{}, struct{}])
 		s.big.init(s.g)
 		for _, k := range s.keys {
 			s.big.add(k)
@@ -85,7 +85,7 @@ func (s *Set) own() *Set {
 	}
 	c := NewSet(s.g)
 	if s.big != nil {
-		c.big = &table[struct{}]{g: s.g, peak: s.big.peak}
+		c.big = &table[struct{}, struct{}]{g: s.g, peak: s.big.peak}
 		c.big.n.Store(s.big.n.Load())
 		c.big.root.Store(s.big.root.Load())
 	}
@@ -122,8 +122,8 @@ func (s *Set) Len() int {
 func (s *Set) All() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if s.big != nil {
-			s.big.root.Load().all(func(p *page[struct{}]) bool {
-				return p.all(func(e *slot[struct{}], _ uint64) bool { return yield(e.key) })
+			s.big.root.Load().all(func(p *page[struct{}, struct{}]) bool {
+				return p.all(func(i int, _ uint64) bool { return yield(p.slots[i].key) })
 			})
 			return
 		}

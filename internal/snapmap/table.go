@@ -2,30 +2,31 @@ package snapmap
 
 import (
 	"hash/maphash"
+	"math/bits"
 	"sync/atomic"
 )
 
 // A table is the page directory under Map and big Sets: two levels of extendible
 // hashing over pages. See doc.go for the drawing and the invariants.
-type table[X any] struct {
+type table[X, N any] struct {
 	g    *Generation
-	root atomic.Pointer[root[X]]
+	root atomic.Pointer[root[X, N]]
 	n    atomic.Int64 // entries
 	peak int          // most entries since the last rebuild; writer only
 }
 
 // A root is the first level: segs[i] has the entries whose hash ends in the bits
 // of i. A segment of lesser depth stands in several places.
-type root[X any] struct {
-	segs []atomic.Pointer[segment[X]] // a power of two
+type root[X, N any] struct {
+	segs []atomic.Pointer[segment[X, N]] // a power of two
 	hash hasher
 	gen  uint64
 }
 
 // A segment is the second level: pages[i] has the entries whose hash, less the
 // depth bits that led here, ends in the bits of i.
-type segment[X any] struct {
-	pages []atomic.Pointer[page[X]] // a power of two, at most maxSegment
+type segment[X, N any] struct {
+	pages []atomic.Pointer[page[X, N]] // a power of two, at most maxSegment
 	depth uint8
 	gen   uint64
 }
@@ -43,41 +44,52 @@ func (h *hasher) sum(key string) uint64 {
 	return maphash.String(h.seed, key)
 }
 
-func (t *table[X]) init(g *Generation) {
+func (t *table[X, N]) init(g *Generation) {
 	t.g = g
-	t.root.Store(newRoot[X](g.now, hasher{seed: maphash.MakeSeed()}))
+	t.root.Store(newRoot[X, N](g.now, hasher{seed: maphash.MakeSeed()}))
 }
 
-func newRoot[X any](gen uint64, hash hasher) *root[X] {
-	s := &segment[X]{gen: gen, pages: make([]atomic.Pointer[page[X]], 1)}
-	s.pages[0].Store(newPage[X](gen, 0, 0))
-	r := &root[X]{gen: gen, hash: hash, segs: make([]atomic.Pointer[segment[X]], 1)}
+func newRoot[X, N any](gen uint64, hash hasher) *root[X, N] {
+	s := &segment[X, N]{gen: gen, pages: make([]atomic.Pointer[page[X, N]], 1)}
+	s.pages[0].Store(newPage[X, N](gen, 0, 0))
+	r := &root[X, N]{gen: gen, hash: hash, segs: make([]atomic.Pointer[segment[X, N]], 1)}
 	r.segs[0].Store(s)
 	return r
 }
 
-// find returns the slot of key, or nil. Safe from any goroutine.
-func (r *root[X]) find(key string) *slot[X] {
+// find returns the slot of key, or nil. Safe from any goroutine. It is what every
+// read of the store goes through, so it has page.index's first look at a page
+// within itself.
+func (r *root[X, N]) find(key string) *slot[X] {
 	h := r.hash.sum(key)
-	p := r.page(h)
-	if i := p.index(tagOf(h), key); i >= 0 {
+	p, tag := r.page(h), tagOf(h)
+	home := p.home(tag)
+	for m := match(p.word(home).Load(), tag); m != 0; m &= m - 1 {
+		if s := &p.slots[home<<3+bits.TrailingZeros64(m)>>3]; s.key == key {
+			return s
+		}
+	}
+	if p.spilled.Load()>>(home&31)&1 == 0 {
+		return nil
+	}
+	if i := p.indexSpilled(home, tag, key); i >= 0 {
 		return &p.slots[i]
 	}
 	return nil
 }
 
-func (r *root[X]) page(h uint64) *page[X] { return r.segment(h).page(h) }
+func (r *root[X, N]) page(h uint64) *page[X, N] { return r.segment(h).page(h) }
 
-func (r *root[X]) segment(h uint64) *segment[X] {
+func (r *root[X, N]) segment(h uint64) *segment[X, N] {
 	return r.segs[h&uint64(len(r.segs)-1)].Load()
 }
 
-func (s *segment[X]) page(h uint64) *page[X] {
+func (s *segment[X, N]) page(h uint64) *page[X, N] {
 	return s.pages[h>>(s.depth&63)&uint64(len(s.pages)-1)].Load()
 }
 
 // setSegment puts s into all its places.
-func (r *root[X]) setSegment(h uint64, s *segment[X]) {
+func (r *root[X, N]) setSegment(h uint64, s *segment[X, N]) {
 	step := uint64(1) << s.depth
 	for i := h & (step - 1); i < uint64(len(r.segs)); i += step {
 		r.segs[i].Store(s)
@@ -85,7 +97,7 @@ func (r *root[X]) setSegment(h uint64, s *segment[X]) {
 }
 
 // setPage puts p into all its places.
-func (s *segment[X]) setPage(h uint64, p *page[X]) {
+func (s *segment[X, N]) setPage(h uint64, p *page[X, N]) {
 	step := uint64(1) << (p.depth - s.depth)
 	for i := h >> s.depth & (step - 1); i < uint64(len(s.pages)); i += step {
 		s.pages[i].Store(p)
@@ -93,7 +105,7 @@ func (s *segment[X]) setPage(h uint64, p *page[X]) {
 }
 
 // all yields each page once: at the first of its places.
-func (r *root[X]) all(yield func(*page[X]) bool) {
+func (r *root[X, N]) all(yield func(*page[X, N]) bool) {
 	for i := range r.segs {
 		s := r.segs[i].Load()
 		if i>>s.depth != 0 {
@@ -108,15 +120,15 @@ func (r *root[X]) all(yield func(*page[X]) bool) {
 }
 
 // path returns the segment of h, writable: it and the root are of this generation.
-func (t *table[X]) path(h uint64) (*root[X], *segment[X]) {
+func (t *table[X, N]) path(h uint64) (*root[X, N], *segment[X, N]) {
 	r := t.root.Load()
 	if r.gen != t.g.now {
-		r = &root[X]{gen: t.g.now, hash: r.hash, segs: clone(r.segs, 1)}
+		r = &root[X, N]{gen: t.g.now, hash: r.hash, segs: clone(r.segs, 1)}
 		t.root.Store(r)
 	}
 	s := r.segment(h)
 	if s.gen != t.g.now {
-		s = &segment[X]{gen: t.g.now, depth: s.depth, pages: clone(s.pages, 1)}
+		s = &segment[X, N]{gen: t.g.now, depth: s.depth, pages: clone(s.pages, 1)}
 		r.setSegment(h, s)
 	}
 	return r, s
@@ -134,7 +146,7 @@ func clone[T any](dir []T, times int) []T {
 
 // own returns the place of a key that is in the table, in a page that may be
 // written.
-func (t *table[X]) own(h uint64, p *page[X], i int) (*page[X], int) {
+func (t *table[X, N]) own(h uint64, p *page[X, N], i int) (*page[X, N], int) {
 	if p.gen == t.g.now {
 		return p, i
 	}
@@ -144,7 +156,7 @@ func (t *table[X]) own(h uint64, p *page[X], i int) (*page[X], int) {
 }
 
 // rewrite replaces the page of h by a copy without tombstones, with room for n.
-func (t *table[X]) rewrite(h uint64, p *page[X], n int) *page[X] {
+func (t *table[X, N]) rewrite(h uint64, p *page[X, N], n int) *page[X, N] {
 	_, s := t.path(h)
 	p = p.copyTo(t.g.now, n)
 	s.setPage(h, p)
@@ -154,7 +166,7 @@ func (t *table[X]) rewrite(h uint64, p *page[X], n int) *page[X] {
 // reserve returns a page of this generation and a place in it for a key with
 // hash h that is not in the table: the caller writes key and value there, then
 // calls publish, before anything else.
-func (t *table[X]) reserve(h uint64) (*page[X], int) {
+func (t *table[X, N]) reserve(h uint64) (*page[X, N], int) {
 	p := t.root.Load().page(h)
 	if p.gen != t.g.now || int(p.used) == len(p.slots) {
 		p = t.makeRoom(h, p)
@@ -166,7 +178,7 @@ func (t *table[X]) reserve(h uint64) (*page[X], int) {
 
 // makeRoom splits the page of h until an entry more fits, or rewrites it. Where
 // entries come and go it leaves some room, or each new one would cost a rewrite.
-func (t *table[X]) makeRoom(h uint64, p *page[X]) *page[X] {
+func (t *table[X, N]) makeRoom(h uint64, p *page[X, N]) *page[X, N] {
 	for p.live >= maxPage && t.split(h, p) {
 		p = t.root.Load().page(h)
 	}
@@ -177,7 +189,7 @@ func (t *table[X]) makeRoom(h uint64, p *page[X]) *page[X] {
 }
 
 // remove takes out the entry with hash h in slot i of page p, which own gave.
-func (t *table[X]) remove(h uint64, p *page[X], i int) {
+func (t *table[X, N]) remove(h uint64, p *page[X, N], i int) {
 	p.retire(i)
 	n := int(t.n.Add(-1))
 	switch {
@@ -190,8 +202,8 @@ func (t *table[X]) remove(h uint64, p *page[X], i int) {
 
 // pages returns the pages as they are. Later writes may replace them; those in
 // the slice stay complete.
-func (t *table[X]) pages() (pages []*page[X]) {
-	t.root.Load().all(func(p *page[X]) bool {
+func (t *table[X, N]) pages() (pages []*page[X, N]) {
+	t.root.Load().all(func(p *page[X, N]) bool {
 		pages = append(pages, p)
 		return true
 	})
@@ -199,7 +211,7 @@ func (t *table[X]) pages() (pages []*page[X]) {
 }
 
 // add inserts a key that is not in the table and has no value.
-func (t *table[X]) add(key string) {
+func (t *table[X, N]) add(key string) {
 	h := t.root.Load().hash.sum(key)
 	p, i := t.reserve(h)
 	p.slots[i].key = key
@@ -207,7 +219,7 @@ func (t *table[X]) add(key string) {
 }
 
 // drop removes a key that is in the table.
-func (t *table[X]) drop(key string) {
+func (t *table[X, N]) drop(key string) {
 	r := t.root.Load()
 	h := r.hash.sum(key)
 	p := r.page(h)

@@ -8,7 +8,7 @@ import (
 
 // validate walks the whole structure, checks the invariants of doc.go and
 // returns the number of entries.
-func (r *root[X]) validate(now uint64) (n int, err error) {
+func (r *root[X, N]) validate(now uint64) (n int, err error) {
 	if len(r.segs)&(len(r.segs)-1) != 0 || r.gen > now {
 		return 0, fmt.Errorf("root of generation %d has %d places at %d", r.gen, len(r.segs), now)
 	}
@@ -34,7 +34,7 @@ func (r *root[X]) validate(now uint64) (n int, err error) {
 	return len(seen), nil
 }
 
-func (s *segment[X]) validate(hash *hasher, prefix uint64, seen map[string]bool) error {
+func (s *segment[X, N]) validate(hash *hasher, prefix uint64, seen map[string]bool) error {
 	for j := range s.pages {
 		p := s.pages[j].Load()
 		own := p.depth - s.depth
@@ -54,9 +54,10 @@ func (s *segment[X]) validate(hash *hasher, prefix uint64, seen map[string]bool)
 	return nil
 }
 
-func (p *page[X]) validate(hash *hasher, prefix uint64, seen map[string]bool) (err error) {
+func (p *page[X, N]) validate(hash *hasher, prefix uint64, seen map[string]bool) (err error) {
 	var live uint32
-	p.all(func(s *slot[X], tag uint64) bool {
+	p.all(func(i int, tag uint64) bool {
+		s := &p.slots[i]
 		h := hash.sum(s.key)
 		live++
 		switch {
@@ -79,7 +80,7 @@ func (p *page[X]) validate(hash *hasher, prefix uint64, seen map[string]bool) (e
 }
 
 // validate checks the table and says at once what is wrong with it.
-func (t *table[X]) validate(tb fataler) {
+func (t *table[X, N]) validate(tb fataler) {
 	tb.Helper()
 	n, err := t.root.Load().validate(t.g.now)
 	if err != nil {
@@ -103,7 +104,7 @@ var _ fataler = testing.TB(nil)
 type mapReader[V any] interface {
 	Get(key string) *V
 	Len() int
-	All() iter.Seq2[string, *V]
+	All() iter.Seq2[string, Item[V, struct{}]]
 }
 
 // checkMap compares a map or view with its model, a plain map.
@@ -118,8 +119,8 @@ func checkMap[V any](tb fataler, got mapReader[V], want map[string]*V) {
 		}
 	}
 	seen := map[string]bool{}
-	for k, v := range got.All() {
-		if seen[k] || v == nil || want[k] != v {
+	for k, item := range got.All() {
+		if v := item.Value; seen[k] || v == nil || want[k] != v {
 			tb.Fatalf("All yields key %q with %v, want %v; seen before: %v", k, v, want[k], seen[k])
 		}
 		seen[k] = true

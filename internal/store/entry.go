@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
 // Packer turns values into bytes at rest and back. It is called by several
@@ -17,23 +18,44 @@ type Packer[V any] interface {
 	Unpack(packed []byte) (V, error)
 }
 
-// Entry is one object of a collection. It is immutable.
+// Entry is one object of a collection. It is immutable. The map has its parts, the
+// face as the value and the rest as the note.
 type Entry[V any] struct {
-	value V      // the zero value where the entry is packed
+	face *face
+	note
+}
+
+// note is what an entry remembers besides its value.
+type note struct {
 	meta  *meta  // nil: a live value of no index, whose identity is its own
 	stamp uint64 // of the identity of a live value when it came
 }
 
-// meta is what an entry remembers besides its value. Entries that have nothing
-// of their own to remember share one (see interner).
+// meta is what a note points to. Entries that have nothing of their own to remember
+// share one (see interner).
 type meta struct {
 	indexed      [][]string // the values under each index, in the order of the indexSet
 	ownsIdentity bool       // uid and version hold, not what the value says
 	uid, version string
-	packed       []byte
 }
 
-func (e *Entry[V]) live() bool { return e.meta == nil || e.meta.packed == nil }
+// item is an entry as it lies in the map.
+type item = snapmap.Item[face, note]
+
+func (e *Entry[V]) item() item { return item{Value: e.face, Note: e.note} }
+
+// entryOf makes *e the entry that lies in the map, and returns e, or nil if there is
+// none.
+func (e *Entry[V]) entryOf(in item) *Entry[V] {
+	if in.Value == nil {
+		return nil
+	}
+	e.face, e.note = in.Value, in.Note
+	return e
+}
+
+// pair is the room for the entries of one change, which the log keeps together.
+type pair[V any] struct{ old, next Entry[V] }
 
 // indexed returns the entry's values under each index, none of a nil entry.
 func (e *Entry[V]) indexed() [][]string {
@@ -46,15 +68,17 @@ func (e *Entry[V]) indexed() [][]string {
 // Load returns an entry's value, decoding it if it is packed. One that cannot be
 // decoded is reported, once while it is live, and its key quarantined, so that
 // it is fetched again.
-func (s *Store[V]) Load(key string, entry *Entry[V]) (V, bool) {
-	if entry.live() {
-		return entry.value, true
+func (s *Store[V]) Load(key string, entry *Entry[V]) (V, bool) { return s.load(key, entry.face) }
+
+func (s *Store[V]) load(key string, f *face) (V, bool) {
+	if s.config.Packer == nil {
+		return s.value(f), true
 	}
-	value, err := guard(func() (V, error) { return s.config.Packer.Unpack(entry.meta.packed) })
+	value, err := guard(func() (V, error) { return s.config.Packer.Unpack(packedOf(f).bytes) })
 	if err == nil {
 		return value, true
 	}
-	if s.unreadable(key, entry) {
+	if s.unreadable(key, f) {
 		s.config.Report(key, fmt.Errorf("decode cached object: %w", err))
 	}
 	return value, false
@@ -63,10 +87,10 @@ func (s *Store[V]) Load(key string, entry *Entry[V]) (V, bool) {
 // unreadable quarantines a key whose entry could not be decoded, and tells
 // whether that is news. Only the live entry is to be fetched again: a deleted or
 // replaced one may still be read from a snapshot or the log.
-func (s *Store[V]) unreadable(key string, entry *Entry[V]) bool {
+func (s *Store[V]) unreadable(key string, f *face) bool {
 	s.mu.Lock() // or a writer could replace the entry before its key is marked
 	defer s.mu.Unlock()
-	if s.live.Load().entries.Get(key) != entry {
+	if s.entries.Get(key) != f {
 		return true
 	}
 	return s.quarantine.add(key, "")
@@ -79,7 +103,7 @@ func (s *Store[V]) identity(entry *Entry[V]) (uid, version string) {
 	if entry.meta != nil && entry.meta.ownsIdentity {
 		return entry.meta.uid, entry.meta.version
 	}
-	uid, version = s.config.Identity(entry.value)
+	uid, version = s.config.Identity(s.value(entry.face))
 	if stampOf(uid, version) != entry.stamp {
 		return "", ""
 	}
@@ -100,26 +124,26 @@ func (s *Store[V]) sameObject(a, b *Entry[V]) bool {
 	return uidA == uidB || uidA == "" || uidB == ""
 }
 
-// newEntry makes an entry of an item, or of its value where there is one already.
-// old, the entry it will replace, or nil, lends what has not changed.
-func (s *Store[V]) newEntry(metas *interner, item feed.Item, value *V, old *Entry[V]) (*Entry[V], error) {
+// makeEntry makes *entry the entry of an item, or of its value where there is one
+// already. old, the entry it will replace, or nil, lends what has not changed.
+func (s *Store[V]) makeEntry(entry *Entry[V], metas *interner, item feed.Item, value *V, old *Entry[V]) error {
 	set := s.live.Load().indexes.set
 	if s.config.Packer != nil {
-		return s.packedEntry(set, metas, item, value, old)
+		return s.packEntry(entry, set, metas, item, value, old)
 	}
 	live, err := s.valueOf(item, value)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	indexed := set.valuesOf(item.Key, live, old.indexed(), s.config.Report)
 	uid, version := s.config.Identity(live)
-	entry := &Entry[V]{value: live, stamp: stampOf(uid, version)}
+	entry.face, entry.stamp = s.faceOf(live), stampOf(uid, version)
 	if uid != item.UID || version != item.ResourceVersion {
 		entry.meta = &meta{indexed: metas.values(indexed, old.metaOrNil()), ownsIdentity: true, uid: item.UID, version: item.ResourceVersion}
 	} else {
 		entry.meta = metas.share(indexed, old.metaOrNil())
 	}
-	return entry, nil
+	return nil
 }
 
 // valueOf returns an item's value: *value, or decoded where that is nil.
@@ -130,7 +154,7 @@ func (s *Store[V]) valueOf(item feed.Item, value *V) (V, error) {
 	return guard(func() (V, error) { return s.config.Decode(item) })
 }
 
-func (s *Store[V]) packedEntry(set *indexSet[V], metas *interner, item feed.Item, value *V, old *Entry[V]) (*Entry[V], error) {
+func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], metas *interner, item feed.Item, value *V, old *Entry[V]) error {
 	decode := func() (V, error) { // once
 		v, err := s.valueOf(item, value)
 		if err == nil {
@@ -142,19 +166,17 @@ func (s *Store[V]) packedEntry(set *indexSet[V], metas *interner, item feed.Item
 	if len(set.names) > 0 {
 		value, err := decode()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		indexed := set.valuesOf(item.Key, value, old.indexed(), s.config.Report)
 		m.indexed = metas.values(indexed, old.metaOrNil())
 	}
-	packed, err := guard(func() ([]byte, error) { return s.config.Packer.Pack(item, decode) })
+	bytes, err := guard(func() ([]byte, error) { return s.config.Packer.Pack(item, decode) })
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if m.packed = packed; packed == nil {
-		m.packed = []byte{} // nil means a live value
-	}
-	return &Entry[V]{meta: m}, nil
+	entry.face, entry.meta = packedFace(bytes), m
+	return nil
 }
 
 func (e *Entry[V]) metaOrNil() *meta {

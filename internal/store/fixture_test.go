@@ -213,4 +213,4 @@ func (jsonPacker) Unpack(packed []byte) (*object, error) {
 }
 
 // corrupt breaks the bytes that a packed store holds under key.
-func (r *rig) corrupt(key string) { r.live.Load().entries.Get(key).meta.packed[0] = '!' }
+func (r *rig) corrupt(key string) { packedOf(r.entries.Get(key)).bytes[0] = '!' }

@@ -89,13 +89,16 @@ func tidy(values []string) []string {
 type indexes[V any] struct {
 	set    *indexSet[V]
 	pages  *snapmap.Generation
-	values []*snapmap.Map[snapmap.Set]
+	values []*postings
 }
+
+// postings is one index: the keys under each value.
+type postings = snapmap.Map[snapmap.Set, struct{}]
 
 func newIndexes[V any](set *indexSet[V], pages *snapmap.Generation) *indexes[V] {
 	ix := &indexes[V]{set: set, pages: pages}
 	for range set.names {
-		ix.values = append(ix.values, snapmap.NewMap[snapmap.Set](pages))
+		ix.values = append(ix.values, snapmap.NewMap[snapmap.Set, struct{}](pages))
 	}
 	return ix
 }
@@ -131,7 +134,7 @@ func at(indexed [][]string, i int) []string {
 	return nil
 }
 
-func (ix *indexes[V]) add(keys *snapmap.Map[snapmap.Set], value, key string) {
+func (ix *indexes[V]) add(keys *postings, value, key string) {
 	old := keys.Get(value)
 	set := old
 	if set == nil {
@@ -142,7 +145,7 @@ func (ix *indexes[V]) add(keys *snapmap.Map[snapmap.Set], value, key string) {
 	}
 }
 
-func (ix *indexes[V]) remove(keys *snapmap.Map[snapmap.Set], value, key string) {
+func (ix *indexes[V]) remove(keys *postings, value, key string) {
 	old := keys.Get(value)
 	if old == nil {
 		return
@@ -170,8 +173,7 @@ func (s *Store[V]) AddIndexers(indexers map[string]IndexFunc[V]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next.version, next.writes = live.version, live.writes+1 // no entry is shared
-	s.live.Store(next)
-	s.current.Store(nil)
+	s.enliven(next)
 	return nil
 }
 
@@ -189,14 +191,16 @@ func (s *Store[V]) Indexers() map[string]IndexFunc[V] {
 // the state's own. The writer's lock is held.
 func (s *Store[V]) reindexed(from *state[V], set *indexSet[V]) *state[V] {
 	to := newState(set)
-	for key, entry := range from.entries.All() {
+	for key, item := range from.entries.All() {
+		var entry Entry[V]
+		entry.entryOf(item)
 		if entry.lacks(set) {
-			if value, ok := s.Load(key, entry); ok {
-				entry = s.withValues(set, key, value, entry)
+			if value, ok := s.Load(key, &entry); ok {
+				s.giveValues(set, key, value, &entry)
 			}
 		}
-		to.entries.Set(key, entry)
-		to.indexes.move(key, nil, entry)
+		to.entries.Put(key, entry.item())
+		to.indexes.move(key, nil, &entry)
 	}
 	return to
 }
@@ -206,19 +210,18 @@ func (e *Entry[V]) lacks(set *indexSet[V]) bool {
 	return len(e.indexed()) < len(set.names)
 }
 
-// withValues returns an entry with the values that it lacks of a longer set.
-func (s *Store[V]) withValues(set *indexSet[V], key string, value V, entry *Entry[V]) *Entry[V] {
+// giveValues gives an entry that nobody else has the values that it lacks of a longer
+// set.
+func (s *Store[V]) giveValues(set *indexSet[V], key string, value V, entry *Entry[V]) {
 	indexed := slices.Clone(entry.indexed())
 	for i := len(indexed); i < len(set.functions); i++ {
 		indexed = append(indexed, tidy(set.call(i, key, value, s.config.Report)))
 	}
-	more := *entry
 	if entry.meta != nil && entry.meta.ownsIdentity {
 		own := *entry.meta
 		own.indexed = s.metas.values(indexed, nil)
-		more.meta = &own
+		entry.meta = &own
 	} else {
-		more.meta = s.metas.share(indexed, nil)
+		entry.meta = s.metas.share(indexed, nil)
 	}
-	return &more
 }

@@ -86,13 +86,13 @@ func (n *naive) index(e *known) *known {
 	return &known{object: e.object, bad: e.bad, values: values}
 }
 
-// read is what a reader does to an entry: if it is the live one and cannot be
-// read, its key is quarantined.
+// read is what a reader does to an entry: if its bytes are the live one's and cannot
+// be read, its key is quarantined.
 func (n *naive) read(key string, e *known) (*object, bool) {
 	if !*e.bad {
 		return e.object, true
 	}
-	if n.live[key] == e {
+	if live := n.live[key]; live != nil && live.bad == e.bad {
 		n.mark(key, "")
 	}
 	return nil, false
@@ -200,7 +200,7 @@ func (n *naive) commit(version string) {
 	}
 	for key := range n.quarantine {
 		old, e := n.live[key], next.entries[key]
-		kept := old != nil && e != nil && (old == e || sameVersion(old.object, e.object))
+		kept := old != nil && e != nil && (old.bad == e.bad || sameVersion(old.object, e.object))
 		if !kept || next.cured[key] {
 			delete(n.quarantine, key)
 		}

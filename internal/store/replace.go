@@ -16,7 +16,7 @@ type replacement[V any] struct {
 	next     *state[V]
 	metas    interner
 	fresh    []string            // keys of entries made for this state, in the order of the list
-	repeats  bool                // a fresh entry was taken out again: fresh may have a key twice
+	repeats  bool                // an entry was replaced or taken out again: fresh may have a key twice
 	writes   uint64              // of the live state when this one was begun
 	rejected map[string]string   // keys whose last state could not be stored, and its version
 	cured    map[string]struct{} // keys that were quarantined and have a good state now
@@ -39,27 +39,29 @@ func (r *replacement[V]) Add(item feed.Item) {
 	key, value, err := s.keyOf(item)
 	item.Key = key
 	_, marked := s.quarantine.failed(key)
-	old := s.live.Load().entries.Get(key)
+	var both pair[V]
+	old := s.fetch(key, &both.old)
 	if old != nil {
 		uid, version := s.identity(old)
 		if s.compare(uid, version, item) == feed.Unchanged {
-			r.accept(sent, key, old, old, marked)
+			r.accept(sent, key, old, marked)
 			return
 		}
 	}
-	var entry *Entry[V]
 	if err == nil {
-		entry, err = s.newEntry(&r.metas, item, value, old)
+		err = s.makeEntry(&both.next, &r.metas, item, value, old)
 	}
 	if err != nil {
 		r.reject(item, err)
 		return
 	}
-	r.accept(sent, key, old, entry, marked)
+	r.accept(sent, key, &both.next, marked)
+	r.fresh = append(r.fresh, key)
 }
 
-// accept puts an entry in: old, the live one, or one made for this state.
-func (r *replacement[V]) accept(sent, key string, old, entry *Entry[V], marked bool) {
+// accept puts an entry in: the live one, or one made for this state, which is fresh
+// then.
+func (r *replacement[V]) accept(sent, key string, entry *Entry[V], marked bool) {
 	delete(r.rejected, sent)
 	delete(r.rejected, key)
 	if marked {
@@ -68,12 +70,8 @@ func (r *replacement[V]) accept(sent, key string, old, entry *Entry[V], marked b
 		}
 		r.cured[key] = struct{}{}
 	}
-	before := r.put(key, entry)
-	switch {
-	case entry == old:
-		r.repeats = r.repeats || before != nil && before != old
-	case before == nil || before == old:
-		r.fresh = append(r.fresh, key)
+	if before := r.put(key, entry); before.Value != nil {
+		r.repeats = true
 	}
 }
 
@@ -92,15 +90,18 @@ func (r *replacement[V]) Remove(item feed.Item) {
 	key, _, _ := r.store.keyOf(item) // with an error the best guess, which at worst is not there
 	delete(r.rejected, item.Key)
 	delete(r.rejected, key)
-	if before := r.next.entries.Delete(key); before != nil {
+	var entry Entry[V]
+	if before := entry.entryOf(r.next.entries.Item(key)); before != nil {
+		r.next.entries.Delete(key)
 		r.next.indexes.move(key, before, nil)
 		r.repeats = true
 	}
 }
 
-func (r *replacement[V]) put(key string, entry *Entry[V]) (before *Entry[V]) {
-	before = r.next.entries.Set(key, entry)
-	r.next.indexes.move(key, before, entry)
+func (r *replacement[V]) put(key string, entry *Entry[V]) (before item) {
+	before = r.next.entries.Put(key, entry.item())
+	var room Entry[V]
+	r.next.indexes.move(key, room.entryOf(before), entry)
 	return before
 }
 
@@ -117,13 +118,14 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 		}
 		uid, version := s.config.Identity(values[i])
 		item := feed.Item{Key: key, UID: uid, ResourceVersion: version}
-		old := s.live.Load().entries.Get(key)
-		entry, err := s.newEntry(&r.metas, item, &values[i], old)
-		if err != nil {
+		var both pair[V]
+		old := both.old.entryOf(s.entries.Item(key))
+		if err := s.makeEntry(&both.next, &r.metas, item, &values[i], old); err != nil {
 			return fmt.Errorf("item %d, %q: %w", i, key, err)
 		}
 		_, marked := s.quarantine.failed(key)
-		r.accept(key, key, old, entry, marked)
+		r.accept(key, key, &both.next, marked)
+		r.fresh = append(r.fresh, key)
 	}
 	r.commit(resourceVersion)
 	return nil
@@ -145,7 +147,8 @@ func (r *replacement[V]) commit(resourceVersion string) {
 		r.next = s.reindexed(r.next, set)
 	}
 	for key := range r.rejected {
-		if old := live.entries.Get(key); old != nil && r.next.entries.Get(key) == nil {
+		var room Entry[V]
+		if old := room.entryOf(live.entries.Item(key)); old != nil && r.next.entries.Get(key) == nil {
 			r.put(key, old)
 		}
 	}
@@ -160,8 +163,7 @@ func (r *replacement[V]) commit(resourceVersion string) {
 		s.quarantine.add(key, version)
 	}
 	r.next.version, r.next.writes = resourceVersion, live.writes+1
-	s.live.Store(r.next)
-	s.current.Store(nil)
+	s.enliven(r.next)
 	s.tell(changes)
 }
 
@@ -187,16 +189,19 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 	}
 	var changes []Change[V]
 	initial := s.filled.Load() == nil
-	for key, old := range live.entries.All() {
-		entry := r.next.entries.Get(key)
-		if entry == nil || entry != old && !s.sameObject(old, entry) {
-			changes = append(changes, Change[V]{Key: key, Old: old, Initial: initial})
+	for key, item := range live.entries.All() {
+		var both pair[V]
+		old, entry := both.old.entryOf(item), both.next.entryOf(r.next.entries.Item(key))
+		if entry == nil || *old != *entry && !s.sameObject(old, entry) {
+			gone := *old
+			changes = append(changes, Change[V]{Key: key, Old: &gone, Initial: initial})
 		}
 	}
 	changes = slices.Grow(changes, len(r.fresh))
-	for key := range r.candidates(live) {
-		old, entry := live.entries.Get(key), r.next.entries.Get(key)
-		if entry == nil || old != nil && s.sameVersion(old, entry) {
+	for key, fresh := range r.candidates(live) {
+		both := new(pair[V])
+		old, entry := both.old.entryOf(live.entries.Item(key)), both.next.entryOf(r.next.entries.Item(key))
+		if entry == nil || old != nil && (!fresh && *old == *entry || s.sameVersion(old, entry)) {
 			continue
 		}
 		if old != nil && !s.sameObject(old, entry) {
@@ -207,26 +212,26 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 	return changes
 }
 
-// candidates yields the keys that may differ from the live state, each once: those
-// of fresh entries and, if somebody wrote to the live state meanwhile, all others.
-func (r *replacement[V]) candidates(live *state[V]) iter.Seq[string] {
+// candidates yields the keys that may differ from the live state, each once, and
+// whether an entry was made for it: those of fresh entries and, if somebody wrote to
+// the live state meanwhile, all others.
+func (r *replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
 	written := live.writes != r.writes
-	if !written && !r.repeats {
-		return slices.Values(r.fresh)
-	}
-	return func(yield func(string) bool) {
-		seen := make(map[string]struct{}, len(r.fresh))
+	return func(yield func(key string, fresh bool) bool) {
+		seen := make(map[string]struct{})
 		for _, key := range r.fresh {
-			if _, again := seen[key]; !again && !yield(key) {
+			if _, again := seen[key]; !again && !yield(key, true) {
 				return
 			}
-			seen[key] = struct{}{}
+			if written || r.repeats {
+				seen[key] = struct{}{}
+			}
 		}
 		if !written { // what is not fresh is shared with the live state
 			return
 		}
 		for key := range r.next.entries.All() {
-			if _, again := seen[key]; !again && !yield(key) {
+			if _, again := seen[key]; !again && !yield(key, false) {
 				return
 			}
 		}
@@ -237,9 +242,10 @@ func (r *replacement[V]) candidates(live *state[V]) iter.Seq[string] {
 // but those it keeps as they are and a reader found corrupt only after that.
 func (r *replacement[V]) settled(live *state[V]) (keys []string) {
 	for _, key := range r.store.quarantine.all() {
-		old, entry := live.entries.Get(key), r.next.entries.Get(key)
+		var both pair[V]
+		old, entry := both.old.entryOf(live.entries.Item(key)), both.next.entryOf(r.next.entries.Item(key))
 		_, cured := r.cured[key]
-		if cured || entry == nil || old == nil || !r.store.sameVersion(old, entry) {
+		if cured || entry == nil || old == nil || *old != *entry && !r.store.sameVersion(old, entry) {
 			keys = append(keys, key)
 		}
 	}
@@ -248,9 +254,6 @@ func (r *replacement[V]) settled(live *state[V]) (keys []string) {
 
 // sameVersion tells whether two entries of one key are one state of one object.
 func (s *Store[V]) sameVersion(a, b *Entry[V]) bool {
-	if a == b {
-		return true
-	}
 	uidA, versionA := s.identity(a)
 	uidB, versionB := s.identity(b)
 	return feed.SameVersion(uidA, versionA, uidB, versionB)

@@ -20,7 +20,8 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 	sent := item.Key
 	key, value, err := s.keyOf(item)
 	item.Key = key
-	old := s.live.Load().entries.Get(key)
+	both := new(pair[V])
+	old := both.old.entryOf(s.entries.Item(key))
 	tell := asChange
 	if old != nil {
 		uid, version := s.identity(old)
@@ -31,14 +32,13 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 		}
 		tell = tellOf(uid, version, item)
 	}
-	var entry *Entry[V]
 	switch {
 	case err != nil:
 	case eventType == watch.Deleted:
 		s.quarantine.release(sent)
-		return s.applyDelete(item, value, old, tell)
+		return s.applyDelete(item, value, old, &both.next, tell)
 	default:
-		entry, err = s.newEntry(&s.metas, item, value, old)
+		err = s.makeEntry(&both.next, &s.metas, item, value, old)
 	}
 	if err != nil {
 		s.quarantine.add(key, item.ResourceVersion)
@@ -49,14 +49,14 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 	if sent != key { // it could not be decoded before, and nobody knew its key
 		s.quarantine.release(sent)
 	}
-	s.set(key, old, entry, item.ResourceVersion, tell)
+	s.set(key, old, &both.next, item.ResourceVersion, tell)
 	return feed.Applied
 }
 
 // applyDelete removes an entry, and tells the state of the deletion, which carries
 // the version at which the object was gone, unless that cannot be had or is
-// another object's.
-func (s *Store[V]) applyDelete(item feed.Item, value *V, old *Entry[V], tell telling) feed.Outcome {
+// another object's. last is room for it.
+func (s *Store[V]) applyDelete(item feed.Item, value *V, old, last *Entry[V], tell telling) feed.Outcome {
 	if old == nil {
 		s.quarantine.release(item.Key)
 		s.Progress(item.ResourceVersion)
@@ -64,10 +64,10 @@ func (s *Store[V]) applyDelete(item feed.Item, value *V, old *Entry[V], tell tel
 	}
 	var final *Entry[V]
 	if s.config.Log != nil && tell != asAnother {
-		if entry, err := s.newEntry(&s.metas, item, value, old); err != nil {
+		if err := s.makeEntry(last, &s.metas, item, value, old); err != nil {
 			s.config.Report(item.Key, fmt.Errorf("state at deletion: %w", err))
 		} else {
-			final = entry
+			final = last
 		}
 	}
 	s.remove(item.Key, old, final, item.ResourceVersion)
@@ -81,7 +81,8 @@ func (s *Store[V]) Holds(item feed.Item) bool {
 		return false
 	}
 	item.Key = key
-	old := s.live.Load().entries.Get(key)
+	var entry Entry[V]
+	old := s.fetch(key, &entry)
 	if old == nil {
 		return false
 	}

@@ -88,7 +88,7 @@ func TestUnchangedIsNotDecoded(t *testing.T) {
 		t.Errorf("%d decodes after the same objects came again, want 2", got)
 	}
 	for _, key := range before.Keys() {
-		if before.Entry(key) != r.Snapshot().Entry(key) {
+		if *before.Entry(key) != *r.Snapshot().Entry(key) {
 			t.Errorf("the entry of %q was replaced though nothing changed", key)
 		}
 	}

@@ -22,8 +22,8 @@ type Snapshot[V any] struct {
 type frozen[V any] struct {
 	store   *Store[V]
 	set     *indexSet[V]
-	entries snapmap.View[Entry[V]]
-	indexes []snapmap.View[snapmap.Set]
+	entries snapmap.View[face, note]
+	indexes []snapmap.View[snapmap.Set, struct{}]
 
 	sorting sync.Once
 	sorted  []string // all keys in order, once somebody wanted them
@@ -48,7 +48,7 @@ func (s *Store[V]) snapshot() *Snapshot[V] {
 	state := s.live.Load()
 	frozen := &frozen[V]{store: s, set: state.indexes.set, entries: state.entries.View()}
 	if n := len(state.indexes.values); n > 0 {
-		frozen.indexes = make([]snapmap.View[snapmap.Set], n)
+		frozen.indexes = make([]snapmap.View[snapmap.Set, struct{}], n)
 		for i, keys := range state.indexes.values {
 			frozen.indexes[i] = keys.View()
 		}
@@ -91,22 +91,22 @@ func (v *frozen[V]) Len() int { return v.entries.Len() }
 
 // Get returns the value under key.
 func (v *frozen[V]) Get(key string) (V, bool) {
-	entry := v.entries.Get(key)
-	if entry == nil {
+	f := v.entries.Get(key)
+	if f == nil {
 		var none V
 		return none, false
 	}
-	return v.store.Load(key, entry)
+	return v.store.load(key, f)
 }
 
 // Entry returns the entry under key, undecoded, or nil.
-func (v *frozen[V]) Entry(key string) *Entry[V] { return v.entries.Get(key) }
+func (v *frozen[V]) Entry(key string) *Entry[V] { return new(Entry[V]).entryOf(v.entries.Item(key)) }
 
 // List returns all values, in no order.
 func (v *frozen[V]) List() []V {
 	values := make([]V, 0, v.entries.Len())
-	for key, entry := range v.entries.All() {
-		if value, ok := v.store.Load(key, entry); ok {
+	for key, item := range v.entries.All() {
+		if value, ok := v.store.load(key, item.Value); ok {
 			values = append(values, value)
 		}
 	}

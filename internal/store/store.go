@@ -47,7 +47,10 @@ type Change[V any] struct {
 // Store is a collection of values. Its methods are safe for concurrent use.
 type Store[V any] struct {
 	config     Config[V]
+	direct     bool // values are pointers, and their own faces
 	quarantine quarantine
+
+	entries entryMap // of the live state: Get reads it without a lock, others under writer or mu
 
 	writer sync.Mutex // one write at a time; guards metas
 	metas  interner
@@ -61,40 +64,60 @@ type Store[V any] struct {
 // state is everything a replacement swaps.
 type state[V any] struct {
 	pages   *snapmap.Generation // of entries and of every index
-	entries *snapmap.Map[Entry[V]]
+	entries *entryMap           // Store.entries once the state is live
 	indexes *indexes[V]
 	version string // resourceVersion; guarded by mu
 	writes  uint64 // changes so far; written under both locks
 }
 
+// entryMap is the map of the entries' parts.
+type entryMap = snapmap.Map[face, note]
+
 // New returns an empty store.
 func New[V any](config Config[V]) *Store[V] {
-	s := &Store[V]{config: config}
-	s.live.Store(newState(newIndexSet(config.Indexers)))
+	s := &Store[V]{config: config, direct: config.Packer == nil && direct[V]()}
+	s.enliven(newState(newIndexSet(config.Indexers)))
 	return s
 }
 
 func newState[V any](set *indexSet[V]) *state[V] {
 	pages := &snapmap.Generation{}
-	return &state[V]{pages: pages, entries: snapmap.NewMap[Entry[V]](pages), indexes: newIndexes(set, pages)}
+	return &state[V]{pages: pages, entries: snapmap.NewMap[face, note](pages), indexes: newIndexes(set, pages)}
+}
+
+// enliven makes a state the live one. Both locks are held.
+func (s *Store[V]) enliven(next *state[V]) {
+	s.entries.Become(next.entries)
+	next.entries = &s.entries
+	s.live.Store(next)
+	s.current.Store(nil)
 }
 
 // Get returns the value under key. It takes no lock, and may see a change that
 // no snapshot shows yet.
 func (s *Store[V]) Get(key string) (V, bool) {
-	entry := s.live.Load().entries.Get(key)
-	if entry == nil {
+	f := s.entries.Get(key)
+	if f == nil {
 		var none V
 		return none, false
 	}
-	if s.config.Packer == nil { // before a look at the meta, which is not in the cache yet
-		return entry.value, true
+	if s.config.Packer == nil {
+		return s.value(f), true
 	}
-	return s.Load(key, entry)
+	return s.load(key, f)
+}
+
+// fetch makes *entry the live entry of key and returns it, or nil. It is for those
+// who do not hold the writer's lock, whom a bare look at the map could show half of
+// a note.
+func (s *Store[V]) fetch(key string, entry *Entry[V]) *Entry[V] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return entry.entryOf(s.entries.Item(key))
 }
 
 // Len returns the number of entries.
-func (s *Store[V]) Len() int { return s.live.Load().entries.Len() }
+func (s *Store[V]) Len() int { return s.entries.Len() }
 
 // ResourceVersion returns the version of the collection that the store has
 // reached, empty before the first.
@@ -125,16 +148,16 @@ func (s *Store[V]) Put(value V) error {
 	s.writer.Lock()
 	defer s.writer.Unlock()
 	uid, version := s.config.Identity(value)
-	old := s.live.Load().entries.Get(key)
-	entry, err := s.newEntry(&s.metas, feed.Item{Key: key, UID: uid, ResourceVersion: version}, &value, old)
-	if err != nil {
+	both := new(pair[V])
+	old := both.old.entryOf(s.entries.Item(key))
+	if err := s.makeEntry(&both.next, &s.metas, feed.Item{Key: key, UID: uid, ResourceVersion: version}, &value, old); err != nil {
 		return err
 	}
 	tell := asChange
-	if old != nil && !s.sameObject(old, entry) {
+	if old != nil && !s.sameObject(old, &both.next) {
 		tell = asAnother
 	}
-	s.set(key, old, entry, version, tell)
+	s.set(key, old, &both.next, version, tell)
 	return nil
 }
 
@@ -147,7 +170,7 @@ func (s *Store[V]) Remove(value V) error {
 	}
 	s.writer.Lock()
 	defer s.writer.Unlock()
-	if old := s.live.Load().entries.Get(key); old != nil {
+	if old := new(Entry[V]).entryOf(s.entries.Item(key)); old != nil {
 		_, version := s.config.Identity(value)
 		s.remove(key, old, nil, version)
 	}
@@ -181,7 +204,7 @@ func (s *Store[V]) set(key string, old, entry *Entry[V], version string, tell te
 	defer s.mu.Unlock()
 	s.quarantine.release(key)
 	state := s.change(version)
-	state.entries.Set(key, entry)
+	state.entries.Put(key, entry.item())
 	state.indexes.move(key, old, entry)
 	switch log := s.config.Log; {
 	case log == nil || tell == asNothing:

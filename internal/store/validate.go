@@ -14,7 +14,8 @@ func (s *Store[V]) Validate() error {
 	snapshot := s.Snapshot()
 	for i, name := range snapshot.set.names {
 		want := 0
-		for key, entry := range snapshot.entries.All() {
+		for key, item := range snapshot.entries.All() {
+			entry := new(Entry[V]).entryOf(item)
 			for _, value := range at(entry.indexed(), i) {
 				want++
 				if set := snapshot.indexes[i].Get(value); set == nil || !set.Has(key) {
@@ -23,7 +24,8 @@ func (s *Store[V]) Validate() error {
 			}
 		}
 		have := 0
-		for value, set := range snapshot.indexes[i].All() {
+		for value, item := range snapshot.indexes[i].All() {
+			set := item.Value
 			if set.Len() == 0 {
 				return fmt.Errorf("index %q: value %q has no key", name, value)
 			}

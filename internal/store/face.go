@@ -1,0 +1,47 @@
+package store
+
+import (
+	"reflect"
+	"unsafe"
+)
+
+// face is what the map keeps beside a key, so that Get finds the value without
+// another step: the object itself where V is a pointer and the store is live, a
+// box with the value where V is anything else, the bytes where the store packs.
+// Which of them is the same for all entries of a store, and only this file knows
+// how to tell. A face is never looked into: its type is smaller than anything that
+// it may stand for, and the garbage collector goes by the memory, not by the type.
+type face struct{ _ byte }
+
+// direct tells whether a value of type V is a pointer, and so its own face.
+func direct[V any]() bool { return reflect.TypeFor[V]().Kind() == reflect.Pointer }
+
+// faceOf returns the face of a live value.
+func (s *Store[V]) faceOf(value V) *face {
+	if s.direct {
+		return *(**face)(unsafe.Pointer(&value)) //nolint:gosec // V is a pointer
+	}
+	return boxed(value)
+}
+
+// boxed is for values that are not pointers. It is apart so that those which are
+// need not be moved to the heap.
+//
+//go:noinline
+func boxed[V any](value V) *face { return (*face)(unsafe.Pointer(&value)) } //nolint:gosec // unboxed knows
+
+// value returns the live value that faceOf made a face of.
+func (s *Store[V]) value(f *face) V {
+	if s.direct {
+		return *(*V)(unsafe.Pointer(&f)) //nolint:gosec // V is a pointer
+	}
+	return *(*V)(unsafe.Pointer(f)) //nolint:gosec // made by boxed
+}
+
+// packed is what the face of an entry at rest stands for.
+type packed struct{ bytes []byte }
+
+func packedFace(bytes []byte) *face { return (*face)(unsafe.Pointer(&packed{bytes})) } //nolint:gosec // see packedOf
+
+// packedOf returns what a face stands for in a store that packs.
+func packedOf(f *face) *packed { return (*packed)(unsafe.Pointer(f)) } //nolint:gosec // made by packedFace
