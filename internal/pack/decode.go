@@ -46,11 +46,22 @@ const (
 // behind it.
 type remembered struct{ start, length, shift int }
 
-// memory are the last literals of two bytes or more which a copy near the cursor
-// followed, in a ring.
+// minAgain is the length from which a literal is remembered.
+const minAgain = 2
+
+// memory are the last literals, behind which the cursor stayed where it was or
+// nearly so, in a ring.
 type memory struct {
 	ring  [maxShort]remembered
 	count int
+}
+
+// get returns the literal that so many were remembered after.
+func (m *memory) get(after int) (remembered, bool) {
+	if after >= min(m.count, len(m.ring)) {
+		return remembered{}, false
+	}
+	return m.ring[(m.count-1-after)%len(m.ring)], true
 }
 
 func (m *memory) add(start, length, shift int) {
@@ -69,12 +80,12 @@ func mayBe(length uint64, packed, source int) bool {
 
 // decoder carries out instructions. Every read is checked: data may be anything.
 type decoder struct {
-	data   []byte // what is left
+	data   []byte // the instructions
+	next   int    // where in data the next one begins
 	source []byte
 	cursor int
-	out    []byte
-	begin  int // of the object in out
-	end    int // of it, as its header says
+	out    []byte // the object, as long as it will be
+	done   int    // how much of it there is
 	memory memory
 }
 
@@ -88,150 +99,147 @@ func decode(dst, data, source []byte) ([]byte, error) {
 	if n <= 0 || !mayBe(length, len(data), len(source)) {
 		return nil, fmt.Errorf("%w: the header says a length of %d", ErrCorrupt, length)
 	}
-	begin := len(dst)
-	d := decoder{data: data[n:], source: source, out: slices.Grow(dst, int(length)), begin: begin, end: begin + int(length)}
-	for len(d.data) > 0 {
+	dst = slices.Grow(dst, int(length))
+	dst = dst[:len(dst)+int(length)]
+	d := decoder{data: data, next: n, source: source, out: dst[len(dst)-int(length):]}
+	for d.next < len(data) {
 		if !d.step() {
-			return nil, fmt.Errorf("%w: the instruction %d bytes before the end cannot be carried out", ErrCorrupt, len(d.data))
+			return nil, fmt.Errorf("%w: the instruction before byte %d of %d cannot be carried out", ErrCorrupt, headerSize+d.next, headerSize+len(data))
 		}
 	}
-	if len(d.out) != d.end {
-		return nil, fmt.Errorf("%w: %d bytes came out and not %d", ErrCorrupt, len(d.out)-begin, length)
+	if d.done != len(d.out) {
+		return nil, fmt.Errorf("%w: %d bytes came out and not %d", ErrCorrupt, d.done, length)
 	}
-	if crc32.ChecksumIEEE(d.out[begin:]) != sum {
+	if crc32.ChecksumIEEE(d.out) != sum {
 		return nil, fmt.Errorf("%w: the checksum differs", ErrCorrupt)
 	}
-	return d.out, nil
+	return dst, nil
 }
 
 // step carries out an instruction; it returns false if that cannot be.
 func (d *decoder) step() bool {
-	k, short := kind(d.data[0])&(1<<kindBits-1), int(d.data[0]>>kindBits)
-	d.data = d.data[1:]
+	token := d.data[d.next]
+	d.next++
+	k, length, ok := kind(token)&(1<<kindBits-1), int(token>>kindBits), true
 	if k == again {
-		return d.again(short) && d.copySource()
+		return d.again(length) && d.copySource()
 	}
-	length, ok := short, true
 	if length == maxShort {
-		if length, ok = d.number(); !ok {
-			return false
-		}
+		length, ok = d.number()
 		length += maxShort
 	}
-	if length > d.end-len(d.out) || !d.literal(k, length) {
+	if !ok || !d.literal(k, length) {
 		return false
 	}
 	switch k {
 	case near, nearHex:
-		return d.near(length) && d.copySource()
+		ok = d.near(length)
 	case inSource:
-		if len(d.data) < 2 {
-			return false
-		}
-		d.cursor = int(binary.LittleEndian.Uint16(d.data))
-		d.data = d.data[2:]
+		ok = d.inSource()
 	case farOff:
-		if d.cursor, ok = d.number(); !ok {
-			return false
-		}
+		d.cursor, ok = d.number()
 	case inOutput:
 		return d.copyOutput()
 	default:
 		d.remember(length, 0)
 	}
-	return d.copySource()
+	return ok && d.copySource()
 }
 
+// number reads a uvarint.
 func (d *decoder) number() (int, bool) {
-	if len(d.data) > 0 && d.data[0] < 0x80 {
-		v := int(d.data[0])
-		d.data = d.data[1:]
-		return v, true
+	if d.next < len(d.data) && d.data[d.next] < 0x80 {
+		d.next++
+		return int(d.data[d.next-1]), true
 	}
-	v, n := binary.Uvarint(d.data)
-	if n <= 0 || v > 1<<40 {
-		return 0, false
-	}
-	d.data = d.data[n:]
-	return int(v), true
+	v, n := binary.Uvarint(d.data[d.next:])
+	d.next += max(n, 0)
+	return int(v), n > 0 && v < 1<<32
 }
 
 func (d *decoder) literal(k kind, length int) bool {
 	if k == atCursorHex || k == nearHex {
 		return d.hexLiteral(length)
 	}
-	if length > len(d.data) {
+	if length > len(d.data)-d.next || !d.write(d.data, d.next, length) {
 		return false
 	}
-	d.out = append(d.out, d.data[:length]...)
-	d.data = d.data[length:]
-	d.cursor += length
+	d.next += length
+	return true
+}
+
+// write appends a part of a text to the object, and moves the cursor.
+func (d *decoder) write(text []byte, from, n int) bool {
+	const step = 16 // bytes, which the processor copies at once
+	switch to := d.out[d.done:]; {
+	case n > len(to) || n > len(text)-from:
+		return false
+	case n <= step && len(to) >= step && len(text)-from >= step:
+		*(*[step]byte)(to) = *(*[step]byte)(text[from:]) // what is too much is overwritten by what comes next
+	default:
+		copy(to, text[from:from+n])
+	}
+	d.done += n
+	d.cursor += n
 	return true
 }
 
 func (d *decoder) near(literal int) bool {
-	if len(d.data) == 0 {
+	if d.next == len(d.data) {
 		return false
 	}
-	shift := int(int8(d.data[0]))
-	d.data = d.data[1:]
+	shift := int(int8(d.data[d.next]))
+	d.next++
 	d.remember(literal, shift)
 	d.cursor += shift
 	return true
 }
 
+func (d *decoder) inSource() bool {
+	if len(d.data)-d.next < 2 {
+		return false
+	}
+	d.cursor = int(binary.LittleEndian.Uint16(d.data[d.next:]))
+	d.next += 2
+	return true
+}
+
 func (d *decoder) remember(literal, shift int) {
-	if literal >= 2 {
-		d.memory.add(len(d.out)-literal, literal, shift)
+	if literal >= minAgain {
+		d.memory.add(d.done-literal, literal, shift)
 	}
 }
 
 // again repeats the literal that so many were remembered after.
 func (d *decoder) again(after int) bool {
-	if after >= min(d.memory.count, len(d.memory.ring)) {
+	r, ok := d.memory.get(after)
+	if !ok || !d.write(d.out[:d.done], r.start, r.length) {
 		return false
 	}
-	r := d.memory.ring[(d.memory.count-1-after)%len(d.memory.ring)]
-	if r.length > d.end-len(d.out) {
-		return false
-	}
-	d.out = append(d.out, d.out[r.start:r.start+r.length]...)
-	d.cursor += r.length + r.shift
+	d.cursor += r.shift
 	return true
 }
 
 // copySource reads a length and copies as much of the source from the cursor on.
 func (d *decoder) copySource() bool {
-	at := d.cursor
 	n, ok := d.number()
-	if !ok || n > d.end-len(d.out) {
-		return false
+	if !ok || n == 0 {
+		return ok
 	}
-	if n > 0 && (at < 0 || at > len(d.source)-n) {
-		return false
-	}
-	if n > 0 {
-		d.out = append(d.out, d.source[at:at+n]...)
-	}
-	d.cursor += n
-	return true
+	return d.cursor >= 0 && d.cursor <= len(d.source) && d.write(d.source, d.cursor, n)
 }
 
 // copyOutput copies out of the object itself, which may overlap what comes of it.
 func (d *decoder) copyOutput() bool {
 	back, ok := d.number()
-	if !ok || back > len(d.out)-d.begin {
+	n, fine := d.number()
+	if !ok || !fine || back > d.done || n > len(d.out)-d.done || n > 0 && back == 0 {
 		return false
 	}
-	n, ok := d.number()
-	if !ok || n > d.end-len(d.out) || n > 0 && back == 0 {
-		return false
-	}
-	for at := len(d.out) - back; n > 0; {
-		chunk := min(n, len(d.out)-at)
-		d.out = append(d.out, d.out[at:at+chunk]...)
-		d.cursor += chunk
-		n -= chunk
+	for from := d.done - back; n > 0; {
+		part := min(n, d.done-from)
+		d.write(d.out[:d.done], from, part)
+		n -= part
 	}
 	return true
 }

@@ -103,7 +103,7 @@ func (e *encoder) nearby(at, shift int) {
 	if shift != 0 {
 		e.out = append(e.out, byte(int8(shift)))
 	}
-	if length >= 2 {
+	if length >= minAgain {
 		e.memory.add(at-length, length, shift)
 	}
 }
@@ -157,14 +157,14 @@ func (e *encoder) token(k kind, length int) {
 // again writes a literal that came before in the same way, if it did.
 func (e *encoder) again(at, shift int) bool {
 	length := at - e.done
-	if length < 2 {
+	if length < minAgain {
 		return false
 	}
-	text := e.raw[e.done : e.done+length]
+	text := e.raw[e.done:at]
 	for after := range min(e.memory.count, len(e.memory.ring)) {
-		r := e.memory.ring[(e.memory.count-1-after)%len(e.memory.ring)]
-		if r.length == length && r.shift == shift && bytes.Equal(e.raw[r.start:r.start+r.length], text) {
-			e.out = append(e.out, byte(after)<<kindBits|byte(again))
+		r, _ := e.memory.get(after)
+		if r.length == length && r.shift == shift && bytes.Equal(e.raw[r.start:r.start+length], text) {
+			e.token(again, after)
 			e.written(length)
 			return true
 		}

@@ -68,30 +68,47 @@ func appendHex(dst, text, template []byte) []byte {
 	return dst
 }
 
-// hexLiteral appends a literal that is packed in half.
+// pairs has both digits of each byte.
+var pairs = func() (table [256][2]byte) { //nolint:gochecknoglobals // a constant that the language cannot say
+	for i := range table {
+		table[i] = [2]byte{digits[i>>4], digits[i&15]}
+	}
+	return table
+}()
+
+// hexLiteral appends a literal that is packed in half, and moves the cursor.
 func (d *decoder) hexLiteral(length int) bool {
-	template := template(d.source, d.cursor, length)
-	at, high := 0, true
-	for i := range length {
+	if length > len(d.out)-d.done {
+		return false
+	}
+	template, to := template(d.source, d.cursor, length), d.out[d.done:d.done+length]
+	at, high := d.next, true
+	for i := 0; i < length; i++ {
 		if template != nil && nibbles[template[i]] == notHex {
-			d.out = append(d.out, template[i])
+			to[i] = template[i]
 			continue
 		}
 		if at >= len(d.data) {
 			return false
 		}
-		if high {
-			d.out = append(d.out, digits[d.data[at]>>4])
-		} else {
-			d.out = append(d.out, digits[d.data[at]&15])
+		pair := pairs[d.data[at]]
+		switch {
+		case !high:
+			to[i], high = pair[1], true
 			at++
+		case i+1 < length && (template == nil || nibbles[template[i+1]] != notHex):
+			to[i], to[i+1] = pair[0], pair[1]
+			i++
+			at++
+		default:
+			to[i], high = pair[0], false
 		}
-		high = !high
 	}
 	if !high {
 		at++
 	}
-	d.data = d.data[at:]
+	d.next = at
+	d.done += length
 	d.cursor += length
 	return true
 }

@@ -105,6 +105,32 @@ func TestAnUpdateStaysWithItsBaseWhileThatPays(t *testing.T) {
 	wantUnpacked(t, sibling, podLike(1, 1))
 }
 
+// TestALongerStateBecomesTheBase: Pods come without a status, which they all have
+// later. The first that has one is a base for those that follow.
+func TestALongerStateBecomesTheBase(t *testing.T) {
+	p := New()
+	for i := range 100 {
+		checked(t, p, podLike(i, 0), "", Object{})
+	}
+	const workload, replicas = 700, 10
+	status := podLike(701, 0)
+	var objects [replicas]Object
+	for i := range objects {
+		objects[i] = checked(t, p, podLike(workload, i), "owner", Object{})
+	}
+	size := 0
+	for i := range objects {
+		objects[i] = checked(t, p, append(podLike(workload, i), status...), "owner", objects[i])
+		size += objects[i].Size()
+	}
+	if alone := New().Pack(append(podLike(workload, 0), status...), "", Object{}).Size(); size > replicas*alone/2 {
+		t.Errorf("%d siblings that have grown take %d bytes, one alone %d", replicas, size, alone)
+	}
+	if !objects[0].isBase() || objects[1].from != objects[0].from {
+		t.Error("the first that has grown is not the base of the others")
+	}
+}
+
 // TestABaseOfItsOwn: where there are no siblings, an object does not pay for many
 // changes to a base that nobody else needs.
 func TestABaseOfItsOwn(t *testing.T) {

@@ -57,23 +57,32 @@ func (o Object) base() *source {
 	return o.from
 }
 
-// A difference pays while it takes less than this share of what the base takes,
-// as an object of its size. A base of which only one object remains is not shared:
-// the object pays for both.
+// A difference pays while it takes less than this share of what the base takes, as
+// an object of its size. An object of about the base's length differs in its own
+// values, which cost as much anywhere; one of another length has parts that the
+// base has not, which its siblings will have as well: it had better be a base. And
+// where a base is not shared, the object pays for both.
 const (
-	paysNumerator, paysDenominator = 5, 8
-	paysUnshared                   = 4
-	paysAlways                     = 64 // bytes
+	paysAlike    = 15.0 / 16
+	paysUnlike   = 10.0 / 16
+	paysUnshared = 4.0 / 16
+	paysAlways   = 64 // bytes
 )
 
 // pays returns up to how many bytes a difference to the base pays.
 func (s *source) pays(length int, same bool) int {
-	alone := len(s.object.data) * length / max(s.length, 1)
-	if same && !s.shared.Load() {
-		return max(alone/paysUnshared, paysAlways)
+	alone := float64(len(s.object.data)) * float64(length) / float64(max(s.length, 1))
+	share := paysUnlike
+	switch {
+	case same && !s.shared.Load():
+		share = paysUnshared
+	case abs(length-s.length) <= s.length/8:
+		share = paysAlike
 	}
-	return max(alone*paysNumerator/paysDenominator, paysAlways)
+	return max(int(alone*share), paysAlways)
 }
+
+func abs(n int) int { return max(n, -n) }
 
 // delta packs an object by its difference to a base, or returns zero where that
 // does not pay. same says that it is a state of an object which was packed against
