@@ -20,11 +20,12 @@ import (
 var (
 	// ErrAlreadyRunning is returned by a Run while another is under way.
 	ErrAlreadyRunning = informer.ErrAlreadyRunning
-	// ErrStopped is returned by a Run after another has returned, and by waits
-	// on an informer that has stopped.
+	// ErrStopped is returned by a Run after another has returned, by waits on an
+	// informer that has stopped, and to who adds a handler to it.
 	ErrStopped = informer.ErrStopped
 	// ErrHandlerBlocked is returned by Run when a handler's call did not return
-	// within ten seconds of the context's end. The call goes on.
+	// within ten seconds of the context's end, and by Registration.Stop. The call goes
+	// on.
 	ErrHandlerBlocked = informer.ErrHandlerBlocked
 )
 
@@ -59,8 +60,27 @@ func (e *ObjectError) Error() string { return fmt.Sprintf("object %q: %v", e.Key
 // Unwrap returns the cause.
 func (e *ObjectError) Unwrap() error { return e.Err }
 
+// HandlerError is a panic of a handler.
+type HandlerError struct {
+	Handler string
+	Key     string // of the object it was told of; of a batch, the first
+	Panic   any    // what it panicked with
+}
+
+// Error names the handler and the object.
+func (e *HandlerError) Error() string {
+	return fmt.Sprintf("handler %q panicked on object %q: %v", e.Handler, e.Key, e.Panic)
+}
+
+// Unwrap returns the panic if it is an error.
+func (e *HandlerError) Unwrap() error {
+	err, _ := e.Panic.(error)
+	return err
+}
+
 // ErrorHandler hears of everything that goes wrong: of each failed attempt to
-// list or watch, and of each object that could not be stored (as an *ObjectError).
+// list or watch, of each object that could not be stored (as an *ObjectError), and of
+// each panic of a handler (as a *HandlerError).
 // It is called from the informer's goroutine, which waits for it, and sometimes
 // from a reader's.
 type ErrorHandler func(ctx context.Context, err error)
@@ -79,6 +99,9 @@ type errorLog struct {
 const repeatAfter = 5 * time.Minute
 
 func (l *errorLog) handle(ctx context.Context, err error) {
+	if _, ok := errors.AsType[*HandlerError](err); ok { // logged with its trace where it was caught
+		return
+	}
 	var object *ObjectError
 	switch isObject := errors.As(err, &object); {
 	case isObject && l.news(err.Error()):

@@ -24,8 +24,11 @@ type Event[T Object] struct {
 	// InInitialList marks the additions that make up the first full state.
 	InInitialList bool
 	// Departed marks the deletion of an object that still exists but is not for
-	// this handler any more: a filter no longer lets it through.
+	// this informer or handler any more: a filter no longer lets it through.
 	Departed bool
+	// Merged is how many later events of the object were joined into this one, because
+	// the handler was behind (see MergeWhenBehind). Zero where nothing was.
+	Merged int
 
 	told T // of a deletion: the last state that the handler was told of
 }

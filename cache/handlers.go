@@ -6,9 +6,9 @@ import "errors"
 //
 // OnEvent is called for one event at a time, in order for each object, after the
 // change is in the store (by then, further changes may be too). It may take its
-// time: nobody but this handler waits. A panic ends the process, as anywhere in
-// Kubernetes, unless utilruntime.ReallyCrash is false; then it is logged and
-// counts as a return.
+// time: nobody but this handler waits, and HandlerOptions.Delivery says what becomes of
+// the events. A panic ends the process, as anywhere in Kubernetes, unless
+// HandlerOptions.ContinueOnPanic says otherwise.
 type ResourceEventHandler[T Object] interface {
 	OnEvent(event Event[T])
 }
@@ -67,10 +67,7 @@ func checkHandler[T Object](handler ResourceEventHandler[T]) error {
 	if isNil(handler) {
 		return errNoHandler
 	}
-	filter, ok := handler.(FilteringResourceEventHandler[T])
-	if pointer, isPointer := handler.(*FilteringResourceEventHandler[T]); isPointer {
-		filter, ok = *pointer, true
-	}
+	filter, ok := filtering(handler)
 	switch {
 	case !ok:
 		return nil
@@ -79,6 +76,15 @@ func checkHandler[T Object](handler ResourceEventHandler[T]) error {
 	default:
 		return checkHandler(filter.Handler)
 	}
+}
+
+// filtering returns a handler as the filtering one that it may be.
+func filtering[T Object](handler ResourceEventHandler[T]) (filter FilteringResourceEventHandler[T], ok bool) {
+	if pointer, isPointer := handler.(*FilteringResourceEventHandler[T]); isPointer {
+		return *pointer, true
+	}
+	filter, ok = handler.(FilteringResourceEventHandler[T])
+	return filter, ok
 }
 
 var (

@@ -45,6 +45,7 @@ type ListWatch struct {
 	Streaming bool
 
 	items reflect.Type // the pointer type of what it lists, where it is known
+	scope scope        // which of them
 }
 
 var _ ListerWatcher = (*ListWatch)(nil)
@@ -88,13 +89,14 @@ func NewListWatchFromClient(client rest.Interface, resource, namespace string, f
 		return &ListWatch{}
 	}
 	client = withTap(client)
-	request := func(options metav1.ListOptions) *rest.Request {
-		if fieldSelector != nil {
+	known := scope{namespace: namespace, modify: modify}
+	if fieldSelector != nil {
+		known.modify = append([]ListOptionsFunc{func(options *metav1.ListOptions) {
 			options.FieldSelector = fieldSelector.String()
-		}
-		for _, change := range modify {
-			change(&options)
-		}
+		}}, modify...)
+	}
+	request := func(options metav1.ListOptions) *rest.Request {
+		known.apply(&options)
 		return client.Get().
 			NamespaceIfScoped(namespace, namespace != metav1.NamespaceAll).
 			Resource(resource).
@@ -102,6 +104,7 @@ func NewListWatchFromClient(client rest.Interface, resource, namespace string, f
 	}
 	return &ListWatch{
 		Streaming: true,
+		scope:     known,
 		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			return request(options).Do(ctx).Get()
 		},
@@ -122,14 +125,14 @@ func ListWatchOf[L runtime.Object](client interface {
 	if isNil(client) {
 		return &ListWatch{}
 	}
+	known := scope{namespace: namespaceOf(client), modify: modify}
 	apply := func(options metav1.ListOptions) metav1.ListOptions {
-		for _, change := range modify {
-			change(&options)
-		}
+		known.apply(&options)
 		return options
 	}
 	return &ListWatch{
 		Streaming: true,
+		scope:     known,
 		items:     itemsOf(reflect.TypeFor[L]()),
 		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			list, err := client.List(ctx, apply(options))
@@ -195,7 +198,7 @@ func newSource(lw ListerWatcher, k kind) (feed.Source, *way) {
 	classic := classicSource{lw, k}
 	if known, ok := lw.(*ListWatch); ok && known != nil && known.Streaming && k.goType != nil {
 		way := &way{}
-		return streamSource{classic, way, newSharing(k, false)}, way
+		return streamSource{classic, way}, way
 	}
 	return classic, &way{why: whyForeign}
 }

@@ -3,7 +3,6 @@ package cache
 import (
 	"time"
 
-	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
@@ -25,7 +24,7 @@ const (
 type Status struct {
 	Name  string
 	Phase Phase
-	// Synced: the store holds a first full state, and every handler knows it.
+	// Synced: HasSynced is true.
 	Synced bool
 	// Err is why the last attempt to list or watch failed, nil once one succeeded.
 	Err error
@@ -66,35 +65,4 @@ type HandlerStatus struct {
 	Behind time.Duration
 	// Merged is how many events were joined with others (see MergeWhenBehind).
 	Merged uint64
-}
-
-// status collects the condition of an informer.
-func status(name string, in statusSource, way *way) Status {
-	loop := in.Reflector().Status()
-	s := Status{
-		Name:            name,
-		Phase:           Phase(loop.Phase),
-		Synced:          in.HasSynced(),
-		Err:             loop.Err,
-		ErrSince:        loop.Since,
-		Attempts:        loop.Attempts,
-		ResourceVersion: loop.ResourceVersion,
-		FreshAt:         loop.Fresh,
-		Lists:           loop.Lists,
-		Watches:         loop.Watches,
-	}
-	s.Streaming, s.NotStreaming = way.get()
-	s.Objects, s.Quarantined = in.Size()
-	for _, h := range in.Handlers() {
-		s.Handlers = append(s.Handlers, HandlerStatus(h))
-	}
-	return s
-}
-
-// statusSource is an informer of any type, asked how it is.
-type statusSource interface {
-	HasSynced() bool
-	Reflector() *reflector.Reflector
-	Handlers() []informer.HandlerStatus
-	Size() (objects, quarantined int)
 }

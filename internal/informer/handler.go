@@ -106,6 +106,9 @@ func (h *Handler[V]) run(ctx context.Context, state *store.Snapshot[V]) {
 	id := goroutineID()
 	h.goroutine.Store(&id)
 	h.tellState(ctx, state, Add)
+	if ctx.Err() != nil {
+		return
+	}
 	h.toldState.Store(true)
 	h.noteSync()
 	defer h.startResync()()

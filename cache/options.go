@@ -1,0 +1,122 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/informer"
+)
+
+// InformerOptions are a SharedInformer's options. The zero value is what production
+// wants.
+type InformerOptions[T Object] struct {
+	// Name is used in logs and errors. The default names the type.
+	Name string
+	// ResyncPeriod is the time between updates of every object to itself, for handlers
+	// that have none of their own. Zero is never, which is right for nearly everyone.
+	ResyncPeriod time.Duration
+	// Indexers are the store's indexes.
+	Indexers Indexers[T]
+	// Transform changes objects before they are stored: drops fields that nobody reads,
+	// say.
+	Transform TransformFunc[T]
+	// Filter, if set, says which objects are stored. What it refuses is not there, and
+	// is a deletion (with Event.Departed) if it was. It sees objects as the server sent
+	// them, before Transform, must depend on the object alone, and must not change it.
+	// A panic in it is an error on that object, which keeps its last good state.
+	Filter func(obj T) bool
+
+	// How entries are kept.
+
+	// How the collection is followed.
+
+	// InitialSync is how whole states are got.
+	InitialSync InitialSync
+	// PageSize is the limit of one list request, in objects. Zero asks for pages
+	// of 500 where the server would answer from etcd anyway; negative never asks
+	// for pages.
+	PageSize int64
+	// Backoff spaces failed attempts. The zero value begins at 0.8 s, doubles up
+	// to 30 s, jittered, and begins anew after two minutes without a failure.
+	Backoff wait.Backoff
+	// ErrorHandler hears what goes wrong. The default logs it, and the same error
+	// again only after five minutes.
+	ErrorHandler ErrorHandler
+	// Logger is used instead of the context's if it is set.
+	Logger klog.Logger
+	// Clock is the real one if nil.
+	Clock clock.Clock
+}
+
+// TransformFunc returns what is to be stored of an object, which may be the object
+// itself, changed: nobody else has it. It is called once for each object received. One
+// that returns an error or nil, panics, or changes name or namespace is an error on that
+// object, which keeps its last good state; UID and resourceVersion may be dropped.
+type TransformFunc[T Object] func(obj T) (T, error)
+
+// loop returns the options of the informer's reflector.
+func (o InformerOptions[T]) loop() ReflectorOptions {
+	return ReflectorOptions{
+		Name:         o.Name,
+		InitialSync:  o.InitialSync,
+		PageSize:     o.PageSize,
+		Backoff:      o.Backoff,
+		ErrorHandler: o.ErrorHandler,
+		Logger:       o.Logger,
+		Clock:        o.Clock,
+	}
+}
+
+// engine returns the configuration of the informer's engine, its reflector excepted.
+func (o InformerOptions[T]) engine(report *reporter) informer.Config[T] {
+	objects := storeConfig(nil, o.Indexers, report.object)
+	if o.Transform != nil {
+		objects.Decode = transformed(objects.Decode, o.Transform)
+	}
+	config := informer.Config[T]{
+		Name:     report.name,
+		Clock:    o.Clock,
+		Store:    objects,
+		Deleting: func(obj T) bool { return obj.GetDeletionTimestamp() != nil },
+	}
+	if filter := o.Filter; filter != nil {
+		config.Accepts = func(obj runtime.Object) bool {
+			object, ok := obj.(T)
+			return !ok || filter(object) // of another type: the store says so
+		}
+	}
+	return config
+}
+
+// transformed returns a function that decodes an item and transforms its object.
+func transformed[T Object](decode func(feed.Item) (T, error), transform TransformFunc[T]) func(feed.Item) (T, error) {
+	return func(item feed.Item) (T, error) {
+		obj, err := decode(item)
+		if err != nil {
+			return obj, err
+		}
+		result, err := transform(obj)
+		return result, checkTransformed(item.Key, result, err)
+	}
+}
+
+// checkTransformed returns an error if a transform's result cannot be stored under the
+// object's key.
+func checkTransformed[T Object](key string, result T, err error) error {
+	switch {
+	case err != nil:
+		return fmt.Errorf("transform: %w", err)
+	case isNil(result):
+		return errors.New("transform: the result is nil")
+	case objectKey(result) != key:
+		return fmt.Errorf("transform: the object has become %q; name and namespace must stay", objectKey(result))
+	}
+	return nil
+}
