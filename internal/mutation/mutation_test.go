@@ -1,0 +1,167 @@
+package mutation
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func somePod() *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "web", Namespace: "default", Labels: map[string]string{"app": "web"}, CreationTimestamp: metav1.Unix(1000, 0),
+			Annotations:   map[string]string{"example.com/note": "x"},
+			ManagedFields: []metav1.ManagedFieldsEntry{{FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:a":{}}`)}}},
+		},
+		Spec: corev1.PodSpec{
+			TerminationGracePeriodSeconds: new(int64(30)),
+			Containers: []corev1.Container{{
+				Name: "app", Image: "app:1", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("100m")}},
+			}},
+			Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+		},
+	}
+}
+
+// TestNamesTheField writes into an object in all the ways there are.
+func TestNamesTheField(t *testing.T) {
+	for want, write := range map[string]func(*corev1.Pod){
+		`metadata.labels.app was "web", is "api"`:                       func(p *corev1.Pod) { p.Labels["app"] = "api" },
+		`metadata.labels.new was not there, is "x"`:                     func(p *corev1.Pod) { p.Labels["new"] = "x" },
+		`metadata.annotations["example.com/note"] was "x", is not the`:  func(p *corev1.Pod) { delete(p.Annotations, "example.com/note") },
+		`metadata.managedFields[0].fieldsV1.Raw was 10 bytes, is 10`:    func(p *corev1.Pod) { p.ManagedFields[0].FieldsV1.Raw[3] = 'X' },
+		`metadata.finalizers was [], is [x]`:                            func(p *corev1.Pod) { p.Finalizers = append(p.Finalizers, "x") },
+		`spec.containers[0].image was "app:1", is "app:2"`:              func(p *corev1.Pod) { p.Spec.Containers[0].Image = "app:2" },
+		`spec.containers[0] was {app `:                                  func(p *corev1.Pod) { p.Spec.Containers = p.Spec.Containers[:0] },
+		`spec.containers[0].resources.requests.cpu was `:                func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("2") },
+		`spec.terminationGracePeriodSeconds was 30, is 5`:               func(p *corev1.Pod) { *p.Spec.TerminationGracePeriodSeconds = 5 },
+		`spec.volumes[0].emptyDir.medium was "", is "Memory"`:           func(p *corev1.Pod) { p.Spec.Volumes[0].EmptyDir.Medium = "Memory" },
+		`spec.volumes[0].emptyDir was {`:                                func(p *corev1.Pod) { p.Spec.Volumes[0].EmptyDir = nil },
+		`metadata.creationTimestamp was 1970-01-01 00:16:40 +0000 UTC,`: func(p *corev1.Pod) { p.CreationTimestamp = metav1.Unix(2000, 0) },
+		`kind was "", is "Pod"`:                                         func(p *corev1.Pod) { p.Kind = "Pod" },
+	} {
+		d, pod := New(), somePod()
+		d.Add("default/web", pod)
+		if errs := d.Check(); len(errs) != 0 {
+			t.Fatalf("nobody has written: %v", errs)
+		}
+		write(pod)
+		errs := d.Check()
+		if len(errs) != 1 {
+			t.Errorf("%s: %d errors", want, len(errs))
+			continue
+		}
+		if got := errs[0].Error(); !strings.Contains(got, `*v1.Pod "default/web" in the cache has been written into: `+want) {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+		if !errors.Is(errs[0], ErrMutated) {
+			t.Error("the error is not ErrMutated")
+		}
+		if again := d.Check(); len(again) != 0 {
+			t.Errorf("reported twice: %v", again)
+		}
+	}
+}
+
+// TestReadingIsNoWriting calls what changes how a value is kept, but not the value.
+func TestReadingIsNoWriting(t *testing.T) {
+	d, pod := New(), somePod()
+	d.Add("default/web", pod)
+	cpu := pod.Spec.Containers[0].Resources.Requests["cpu"]
+	cpu.AsDec()
+	pod.Spec.Containers[0].Resources.Requests["cpu"] = cpu
+	pod.CreationTimestamp.Time = pod.CreationTimestamp.UTC()
+	if errs := d.Check(); len(errs) != 0 {
+		t.Errorf("%v", errs)
+	}
+}
+
+func TestUnstructured(t *testing.T) {
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"users": []any{map[string]any{"name": "a", "age": int64(5)}}}}}
+	d := New()
+	d.Add("db", object)
+	object.Object["spec"].(map[string]any)["users"].([]any)[0].(map[string]any)["age"] = "five"
+	errs := d.Check()
+	if len(errs) != 1 || !strings.Contains(errs[0].Error(), `Object.spec.users[0].age was 5, is "five"`) {
+		t.Errorf("%v", errs)
+	}
+}
+
+// TestDeparted holds that an object which has left the cache is checked once more.
+func TestDeparted(t *testing.T) {
+	d, first, second := New(), somePod(), somePod()
+	d.Add("default/web", first)
+	d.Add("default/web", second)
+	first.Labels["app"] = "late"
+	if errs := d.Check(); len(errs) != 1 {
+		t.Errorf("an object that was replaced: %v", errs)
+	}
+	d.Remove("default/web")
+	d.Remove("default/other")
+	second.Labels["app"] = "late"
+	if errs := d.Check(); len(errs) != 1 {
+		t.Errorf("an object that was removed: %v", errs)
+	}
+	if len(d.current) != 0 || len(d.departed) != 0 {
+		t.Errorf("%d and %d objects are kept", len(d.current), len(d.departed))
+	}
+}
+
+func TestInOrderOfKeys(t *testing.T) {
+	d := New()
+	pods := map[string]*corev1.Pod{"c": somePod(), "a": somePod(), "b": somePod()}
+	for key, pod := range pods {
+		d.Add(key, pod)
+		pod.Name = "changed"
+	}
+	keys := ""
+	for _, err := range d.Check() {
+		var mutated *Error
+		if errors.As(err, &mutated) {
+			keys += mutated.Key
+		}
+	}
+	if keys != "abc" {
+		t.Errorf("in the order %q", keys)
+	}
+}
+
+func TestRun(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
+	d, pod := New(), somePod()
+	d.Add("default/web", pod)
+	ctx, cancel := context.WithCancel(t.Context())
+	reports, ended := make(chan error), make(chan struct{})
+	pod.Labels["app"] = "api"
+	go func() {
+		defer close(ended)
+		d.Run(ctx, clock, time.Second, func(err error) { reports <- err })
+	}()
+	for !clock.HasWaiters() { // the ticker is there in a moment
+		runtime.Gosched()
+	}
+	clock.Step(time.Second)
+	if err := <-reports; !errors.Is(err, ErrMutated) {
+		t.Errorf("got %v", err)
+	}
+	other := somePod()
+	d.Add("default/other", other)
+	other.Name = "changed"
+	cancel()
+	if err := <-reports; !strings.Contains(err.Error(), "default/other") {
+		t.Errorf("at the end: %v", err)
+	}
+	<-ended
+}
