@@ -3,12 +3,14 @@ package cache
 import (
 	"fmt"
 	"reflect"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 
+	decoding "github.com/kinformer/kinformer/internal/decode" // decode is a function here
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/wire"
 )
@@ -22,25 +24,53 @@ type protobufMessage interface {
 // isGenerated tells whether objects of a kind can come as protobuf.
 func (k kind) isGenerated() bool { return k.goType.Implements(reflect.TypeFor[protobufMessage]()) }
 
+// sharing is what decodes the objects of a collection, so that equal parts of them
+// are in memory once. All requests of a source use the same: what a watch brings
+// shares with what the list has brought. It is safe for concurrent use.
+type sharing struct {
+	protobuf func() (*decoding.Decoder, error) // made when there is something to decode
+	json     *decoding.JSON
+}
+
+// newSharing returns the sharing of objects of a kind. They share their strings and
+// the bytes of their managedFields; with shareEqual they share maps, slices and
+// parts behind pointers too, into which nobody may write then.
+func newSharing(k kind, shareEqual bool) *sharing {
+	return &sharing{
+		protobuf: sync.OnceValues(func() (*decoding.Decoder, error) {
+			return decoding.New(k.goType.Elem(), decoding.Options{ShareEqual: shareEqual})
+		}),
+		json: decoding.NewJSON(),
+	}
+}
+
 // protobufCodec decodes bare messages of a generated type. What it returns keeps
 // nothing of the bytes.
-type protobufCodec struct{ goType reflect.Type }
+type protobufCodec struct {
+	goType  reflect.Type
+	sharing *sharing
+}
 
 var _ feed.Codec = protobufCodec{}
 
 func (c protobufCodec) Decode(raw []byte) (runtime.Object, error) {
-	obj := reflect.New(c.goType.Elem()).Interface().(protobufMessage)
-	if err := obj.Unmarshal(raw); err != nil {
+	decoder, err := c.sharing.protobuf()
+	if err != nil {
+		return nil, err
+	}
+	obj, err := decoder.Decode(raw)
+	if err != nil {
 		return nil, fmt.Errorf("decode %s from protobuf: %w", c.goType, err)
 	}
-	return obj, nil
+	return obj.(runtime.Object), nil
 }
 
 // jsonCodec decodes JSON, as client-go does: names of fields are case-sensitive,
 // whole numbers of no type become int64.
 type jsonCodec struct {
-	goType reflect.Type
-	gvk    schema.GroupVersionKind // of unstructured objects that do not say it themselves
+	sharing *sharing
+	goType  reflect.Type
+	gvk     schema.GroupVersionKind // of unstructured objects that do not say it themselves
 	// clearKind takes apiVersion and kind off, as client-go's typed clients do with
 	// the objects of a watch: so an object is the same whichever way it came.
 	clearKind bool
@@ -63,9 +93,11 @@ func (c *jsonCodec) Decode(raw []byte) (runtime.Object, error) {
 }
 
 func (c *jsonCodec) decodeUnstructured(u *unstructured.Unstructured, raw []byte) (runtime.Object, error) {
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &u.Object); err != nil {
+	object, err := c.sharing.json.Decode(raw)
+	if err != nil {
 		return nil, fmt.Errorf("decode unstructured object from JSON: %w", err)
 	}
+	u.Object = object
 	if u.GetKind() == "" {
 		u.SetGroupVersionKind(c.gvk)
 	}
@@ -83,8 +115,8 @@ func (s streamSource) codecs(watching bool) *codecs {
 	k := s.classic.kind
 	return &codecs{
 		kind:     k,
-		protobuf: protobufCodec{k.goType},
-		json:     &jsonCodec{goType: k.goType, gvk: k.gvk, clearKind: watching && !carriesKind(k.goType)},
+		protobuf: protobufCodec{k.goType, s.sharing},
+		json:     &jsonCodec{sharing: s.sharing, goType: k.goType, gvk: k.gvk, clearKind: watching && !carriesKind(k.goType)},
 	}
 }
 
@@ -98,7 +130,7 @@ func (c *codecs) of(item *wire.Item) feed.Codec {
 	}
 	if c.needsKind() && item.Kind != c.json.gvk.Kind {
 		// Of a kind that the list says: the next items will be of it too.
-		c.json = &jsonCodec{goType: c.kind.goType, gvk: schema.FromAPIVersionAndKind(item.APIVersion, item.Kind)}
+		c.json = &jsonCodec{sharing: c.json.sharing, goType: c.kind.goType, gvk: schema.FromAPIVersionAndKind(item.APIVersion, item.Kind)}
 	}
 	return c.json
 }

@@ -36,6 +36,7 @@ func EnableStreaming(config *rest.Config) { config.Wrap(tap.Wrap) }
 type streamSource struct {
 	classic classicSource
 	way     *way
+	sharing *sharing
 }
 
 var _ feed.Source = streamSource{}
