@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/pack"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/store"
 )
@@ -66,13 +67,16 @@ func (s *script) Watch(ctx context.Context, _ metav1.ListOptions, events feed.Wa
 // be unpacked.
 type asIs struct{}
 
-func (asIs) Pack(item feed.Item, _ func() (string, error)) ([]byte, error) { return item.Raw, nil }
+func (asIs) Pack(item feed.Item, _ pack.Object, _ func() (string, error)) (pack.Object, error) {
+	return pack.New().Pack(item.Raw, "", pack.Object{}), nil
+}
 
-func (asIs) Unpack(packed []byte) (string, error) {
-	if strings.HasSuffix(string(packed), "=corrupt") {
+func (asIs) Unpack(object pack.Object) (string, error) {
+	raw, err := object.Unpack(nil)
+	if err == nil && strings.HasSuffix(string(raw), "=corrupt") {
 		return "", errors.New("corrupt")
 	}
-	return string(packed), nil
+	return string(raw), err
 }
 
 // stringStore keeps objects as text, which says its key.

@@ -8,16 +8,6 @@ import (
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
-// Packer turns values into bytes at rest and back. It is called by several
-// goroutines at once.
-type Packer[V any] interface {
-	// Pack returns an item's bytes at rest. value decodes the item, for a
-	// packer that cannot do with what the item carries.
-	Pack(item feed.Item, value func() (V, error)) ([]byte, error)
-	// Unpack returns the value of bytes that Pack returned.
-	Unpack(packed []byte) (V, error)
-}
-
 // Entry is one object of a collection. It is immutable. The map has its parts, the
 // face as the value and the rest as the note.
 type Entry[V any] struct {
@@ -74,9 +64,13 @@ func (s *Store[V]) load(key string, f *face) (V, bool) {
 	if s.config.Packer == nil {
 		return s.value(f), true
 	}
-	value, err := guard(func() (V, error) { return s.config.Packer.Unpack(packedOf(f).bytes) })
-	if err == nil {
+	p := packedOf(f)
+	if value, ok := s.recall(p); ok {
 		return value, true
+	}
+	value, err := guard(func() (V, error) { return s.config.Packer.Unpack(p.object) })
+	if err == nil {
+		return s.remember(p, value), true
 	}
 	if s.unreadable(key, f) {
 		s.config.Report(key, fmt.Errorf("decode cached object: %w", err))
@@ -102,6 +96,9 @@ func (s *Store[V]) unreadable(key string, f *face) bool {
 func (s *Store[V]) identity(entry *Entry[V]) (uid, version string) {
 	if entry.meta != nil && entry.meta.ownsIdentity {
 		return entry.meta.uid, entry.meta.version
+	}
+	if s.config.Packer != nil {
+		return packedOf(entry.face).identity()
 	}
 	uid, version = s.config.Identity(s.value(entry.face))
 	if stampOf(uid, version) != entry.stamp {
@@ -152,31 +149,6 @@ func (s *Store[V]) valueOf(item feed.Item, value *V) (V, error) {
 		return *value, nil
 	}
 	return guard(func() (V, error) { return s.config.Decode(item) })
-}
-
-func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], metas *interner, item feed.Item, value *V, old *Entry[V]) error {
-	decode := func() (V, error) { // once
-		v, err := s.valueOf(item, value)
-		if err == nil {
-			value = &v
-		}
-		return v, err
-	}
-	m := &meta{ownsIdentity: true, uid: item.UID, version: item.ResourceVersion}
-	if len(set.names) > 0 {
-		value, err := decode()
-		if err != nil {
-			return err
-		}
-		indexed := set.valuesOf(item.Key, value, old.indexed(), s.config.Report)
-		m.indexed = metas.values(indexed, old.metaOrNil())
-	}
-	bytes, err := guard(func() ([]byte, error) { return s.config.Packer.Pack(item, decode) })
-	if err != nil {
-		return err
-	}
-	entry.face, entry.meta = packedFace(bytes), m
-	return nil
 }
 
 func (e *Entry[V]) metaOrNil() *meta {

@@ -7,18 +7,18 @@ import (
 
 // face is what the map keeps beside a key, so that Get finds the value without
 // another step: the object itself where V is a pointer and the store is live, a
-// box with the value where V is anything else, the bytes where the store packs.
+// box with the value where V is anything else, a packed where the store packs.
 // Which of them is the same for all entries of a store, and only this file knows
 // how to tell. A face is never looked into: its type is smaller than anything that
 // it may stand for, and the garbage collector goes by the memory, not by the type.
 type face struct{ _ byte }
 
-// direct tells whether a value of type V is a pointer, and so its own face.
-func direct[V any]() bool { return reflect.TypeFor[V]().Kind() == reflect.Pointer }
+// pointers tells whether a value of type V is a pointer, and so its own face.
+func pointers[V any]() bool { return reflect.TypeFor[V]().Kind() == reflect.Pointer }
 
 // faceOf returns the face of a live value.
 func (s *Store[V]) faceOf(value V) *face {
-	if s.direct {
+	if s.pointers {
 		return *(**face)(unsafe.Pointer(&value)) //nolint:gosec // V is a pointer
 	}
 	return boxed(value)
@@ -32,16 +32,13 @@ func boxed[V any](value V) *face { return (*face)(unsafe.Pointer(&value)) } //no
 
 // value returns the live value that faceOf made a face of.
 func (s *Store[V]) value(f *face) V {
-	if s.direct {
+	if s.pointers {
 		return *(*V)(unsafe.Pointer(&f)) //nolint:gosec // V is a pointer
 	}
 	return *(*V)(unsafe.Pointer(f)) //nolint:gosec // made by boxed
 }
 
-// packed is what the face of an entry at rest stands for.
-type packed struct{ bytes []byte }
-
-func packedFace(bytes []byte) *face { return (*face)(unsafe.Pointer(&packed{bytes})) } //nolint:gosec // see packedOf
+func (p *packed) face() *face { return (*face)(unsafe.Pointer(p)) } //nolint:gosec // packedOf knows
 
 // packedOf returns what a face stands for in a store that packs.
-func packedOf(f *face) *packed { return (*packed)(unsafe.Pointer(f)) } //nolint:gosec // made by packedFace
+func packedOf(f *face) *packed { return (*packed)(unsafe.Pointer(f)) } //nolint:gosec // made by packed.face

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/eventlog"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/pack"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -96,7 +97,7 @@ func newRig(options ...func(*Config[*object])) *rig {
 	return r
 }
 
-func packing(c *Config[*object]) { c.Packer = jsonPacker{} }
+func packing(c *Config[*object]) { c.Packer = jsonPacker{pack.New()} }
 
 func withoutItemKeys(c *Config[*object]) { c.ItemKeys = false }
 
@@ -193,24 +194,34 @@ func (r *rig) expect(t *testing.T, batches []string, holds ...string) {
 	}
 }
 
-// jsonPacker packs an object as its JSON, in which one byte may go bad.
-type jsonPacker struct{}
+// jsonPacker packs an object as its JSON.
+type jsonPacker struct{ *pack.Packer }
 
-func (jsonPacker) Pack(item feed.Item, value func() (*object, error)) ([]byte, error) {
+func (p jsonPacker) Pack(_ feed.Item, old pack.Object, value func() (*object, error)) (pack.Object, error) {
 	o, err := value()
+	if err != nil {
+		return pack.Object{}, err
+	}
+	if err := o.fails("pack"); err != nil {
+		return pack.Object{}, err
+	}
+	raw, err := json.Marshal(o)
+	return p.Packer.Pack(raw, o.UID, old), err
+}
+
+func (jsonPacker) Unpack(packed pack.Object) (*object, error) {
+	raw, err := packed.Unpack(nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.fails("pack"); err != nil {
-		return nil, err
-	}
-	return json.Marshal(o)
-}
-
-func (jsonPacker) Unpack(packed []byte) (*object, error) {
 	o := &object{}
-	return o, json.Unmarshal(packed, o)
+	return o, json.Unmarshal(raw, o)
 }
 
-// corrupt breaks the bytes that a packed store holds under key.
-func (r *rig) corrupt(key string) { packedOf(r.entries.Get(key)).bytes[0] = '!' }
+// corrupt breaks the bytes that a packed store holds under key, and makes it forget
+// the object that somebody may still have.
+func (r *rig) corrupt(key string) {
+	p := packedOf(r.entries.Get(key))
+	p.object = pack.Object{}
+	p.live.Store(nil)
+}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/pack"
 )
 
 // machine drives a store and its naive twin and compares them after each step.
@@ -37,7 +38,7 @@ func TestAgainstNaiveStore(t *testing.T) {
 		m.naive = newNaive(rapid.Bool().Draw(t, "item keys"), rapid.Bool().Draw(t, "packed"))
 		m.rig = newRig(func(c *Config[*object]) {
 			if c.ItemKeys = m.naive.itemKeys; m.naive.packed {
-				c.Packer = jsonPacker{}
+				c.Packer = jsonPacker{pack.New()}
 			}
 		})
 		t.Repeat(map[string]func(*rapid.T){

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -179,20 +178,3 @@ func TestStateOfADeletedObjectDoesNotQuarantine(t *testing.T) {
 		t.Errorf("reported %q, want one report", got)
 	}
 }
-
-// Bytes of length zero are bytes: an empty message packs to none.
-func TestPackedToNothing(t *testing.T) {
-	r := newRig(func(c *Config[*object]) { c.Packer = nothingPacker{} })
-	r.relist("1", obj("a/1@1"))
-	if got, ok := r.Get("a"); !ok || got == nil {
-		t.Errorf("Get() = %v, %v", got, ok)
-	}
-	if got := contents(r.Snapshot()); !slices.Equal(got, []string{"/@"}) {
-		t.Errorf("the store holds %q", got)
-	}
-}
-
-type nothingPacker struct{}
-
-func (nothingPacker) Pack(feed.Item, func() (*object, error)) ([]byte, error) { return nil, nil }
-func (nothingPacker) Unpack([]byte) (*object, error)                          { return &object{}, nil }

@@ -22,7 +22,8 @@ type Config[V any] struct {
 	// Decode makes a value of an item: decoded, transformed, checked. Required
 	// by stores that are fed items.
 	Decode func(feed.Item) (V, error)
-	// Packer, if set, keeps entries as bytes.
+	// Packer, if set, keeps entries as bytes. Values are then decoded when they are
+	// read, and remembered as long as somebody holds them, where V is a pointer.
 	Packer Packer[V]
 	// Indexers are the indexes to begin with.
 	Indexers map[string]IndexFunc[V]
@@ -47,7 +48,7 @@ type Change[V any] struct {
 // Store is a collection of values. Its methods are safe for concurrent use.
 type Store[V any] struct {
 	config     Config[V]
-	direct     bool // values are pointers, and their own faces
+	pointers   bool // values are pointers, and their own faces
 	quarantine quarantine
 
 	entries entryMap // of the live state: Get reads it without a lock, others under writer or mu
@@ -75,7 +76,7 @@ type entryMap = snapmap.Map[face, note]
 
 // New returns an empty store.
 func New[V any](config Config[V]) *Store[V] {
-	s := &Store[V]{config: config, direct: config.Packer == nil && direct[V]()}
+	s := &Store[V]{config: config, pointers: pointers[V]()}
 	s.enliven(newState(newIndexSet(config.Indexers)))
 	return s
 }

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"encoding/hex"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"weak"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/pack"
+)
+
+// Packer turns values into bytes at rest and back. It is called by several
+// goroutines at once.
+type Packer[V any] interface {
+	// Pack packs an item. old is what it takes the place of, zero if that is
+	// nothing; value decodes the item, for a packer that cannot do with what the
+	// item carries.
+	Pack(item feed.Item, old pack.Object, value func() (V, error)) (pack.Object, error)
+	// Unpack returns the value of an object that Pack returned.
+	Unpack(object pack.Object) (V, error)
+}
+
+// packed is an entry's value at rest. All but live is written once.
+type packed struct {
+	object pack.Object
+	// uid and version are the item's, where hasIdentity; otherwise the entry's meta
+	// has them. As text they would take a hundred bytes.
+	uid     [16]byte
+	version uint64
+	// live is the value as long as somebody holds it whom it was given to.
+	live atomic.Pointer[weak.Pointer[face]]
+}
+
+// packEntry makes *entry that of an item at rest. The value is decoded for it only
+// if an index has to see it, or the packer wants it.
+func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], metas *interner, item feed.Item, value *V, old *Entry[V]) error {
+	decode := func() (V, error) { // once
+		v, err := s.valueOf(item, value)
+		if err == nil {
+			value = &v
+		}
+		return v, err
+	}
+	var indexed [][]string
+	if len(set.names) > 0 {
+		value, err := decode()
+		if err != nil {
+			return err
+		}
+		indexed = set.valuesOf(item.Key, value, old.indexed(), s.config.Report)
+	}
+	var before pack.Object
+	if old != nil {
+		before = packedOf(old.face).object
+	}
+	object, err := guard(func() (pack.Object, error) { return s.config.Packer.Pack(item, before, decode) })
+	if err != nil {
+		return err
+	}
+	p := &packed{object: object}
+	entry.face, entry.note = p.face(), note{}
+	if p.identify(item.UID, item.ResourceVersion) {
+		entry.meta = metas.share(indexed, old.metaOrNil())
+	} else {
+		entry.meta = &meta{indexed: metas.values(indexed, old.metaOrNil()), ownsIdentity: true, uid: item.UID, version: item.ResourceVersion}
+	}
+	return nil
+}
+
+// identify remembers an identity as an API server gives them, a UUID and a number
+// that is not zero, and tells whether it was one.
+func (p *packed) identify(uid, version string) bool {
+	number, err := strconv.ParseUint(version, 10, 64)
+	if err != nil || number == 0 || strconv.FormatUint(number, 10) != version || len(uid) != len(uuidForm) {
+		return false
+	}
+	var digits [32]byte
+	for i, n := 0, 0; i < len(uid); i++ {
+		switch c := uid[i]; {
+		case uuidForm[i] == '-':
+			if c != '-' {
+				return false
+			}
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'f':
+			digits[n] = c
+			n++
+		default:
+			return false
+		}
+	}
+	p.version = number
+	_, err = hex.Decode(p.uid[:], digits[:])
+	return err == nil
+}
+
+// uuidForm is where a UUID has hyphens.
+const uuidForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
+
+// identity returns what identify remembers.
+func (p *packed) identity() (uid, version string) {
+	digits := hex.AppendEncode(make([]byte, 0, 32), p.uid[:])
+	text := make([]byte, 0, len(uuidForm)+20)
+	for i := range len(uuidForm) {
+		if uuidForm[i] == '-' {
+			text = append(text, '-')
+			continue
+		}
+		text, digits = append(text, digits[0]), digits[1:]
+	}
+	all := string(strconv.AppendUint(text, p.version, 10))
+	return all[:len(uuidForm)], all[len(uuidForm):]
+}
+
+// recall returns the value if somebody still has it.
+func (s *Store[V]) recall(p *packed) (value V, ok bool) {
+	if handle := p.live.Load(); handle != nil {
+		if f := handle.Value(); f != nil {
+			return s.value(f), true
+		}
+	}
+	return value, false
+}
+
+// remember notes a value that was decoded, and returns it, or the one that another
+// reader was faster with: all who hold an object at a time hold the same.
+func (s *Store[V]) remember(p *packed, value V) V {
+	if !s.pointers {
+		return value
+	}
+	f := s.faceOf(value)
+	if f == nil {
+		return value
+	}
+	handle := weak.Make(f)
+	for {
+		other := p.live.Load()
+		if other != nil {
+			if f := other.Value(); f != nil {
+				return s.value(f)
+			}
+		}
+		if p.live.CompareAndSwap(other, &handle) {
+			break
+		}
+	}
+	runtime.AddCleanup(f, forget, remembered{p, &handle})
+	return value
+}
+
+// remembered is a value that a packed entry knows.
+type remembered struct {
+	by     *packed
+	handle *weak.Pointer[face]
+}
+
+// forget frees the handle of a value that nobody holds any more.
+func forget(r remembered) { r.by.live.CompareAndSwap(r.handle, nil) }
