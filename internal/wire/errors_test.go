@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	goruntime "runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -251,17 +252,19 @@ func TestNoProgress(t *testing.T) {
 func TestClaimedLength(t *testing.T) {
 	list := "k8s\x00" + bytesField(1, bytesField(2, "PodList")) + "\x12\xff\xff\xff\x1f" + "\x12\xff\xff\xff\x1e"
 	frame := "\x03\xff\xff\xff"
-	allocated := testing.Benchmark(func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := wire.List(strings.NewReader(list), wire.Protobuf, wire.Options{}, ignore); !errors.Is(err, io.ErrUnexpectedEOF) {
-				b.Fatal(err)
-			}
-			if err := wire.Watch(strings.NewReader(frame), wire.Protobuf, wire.Options{}, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
-				b.Fatal(err)
-			}
+	const times = 20
+	var before, after goruntime.MemStats
+	goruntime.ReadMemStats(&before)
+	for range times {
+		if _, err := wire.List(strings.NewReader(list), wire.Protobuf, wire.Options{}, ignore); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Fatal(err)
 		}
-	}).AllocedBytesPerOp()
+		if err := wire.Watch(strings.NewReader(frame), wire.Protobuf, wire.Options{}, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Fatal(err)
+		}
+	}
+	goruntime.ReadMemStats(&after)
+	allocated := (after.TotalAlloc - before.TotalAlloc) / times
 	if allocated > 128<<10 {
 		t.Errorf("%d bytes for two bodies of a few", allocated)
 	}

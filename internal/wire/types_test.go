@@ -134,6 +134,7 @@ func checkList(t *testing.T, name string, format wire.Format, body []byte) {
 		t.Fatal(err)
 	}
 	options := wire.Options{APIVersion: kind.GroupVersion().String(), Kind: strings.TrimSuffix(kind.Kind, "List")}
+	known := make([]string, len(want)) // bytes of items that have been decoded: what is the same need not be again
 	for how, reader := range readers {
 		for _, buffer := range []int{16, 1 << 16} {
 			where := fmt.Sprintf("%s, %s, buffer of %d", name, how, buffer)
@@ -142,7 +143,12 @@ func checkList(t *testing.T, name string, format wire.Format, body []byte) {
 				if item.Index != n || !bytes.Equal(body[item.Offset:item.Offset+int64(len(item.Raw))], item.Raw) {
 					t.Errorf("%s: item %d is not where it says: index %d, offset %d", where, n, item.Index, item.Offset)
 				}
-				checkItem(t, where, item, want[n])
+				if known[n] == string(item.Raw) {
+					checkMeta(t, where, item, want[n])
+				} else {
+					checkItem(t, where, item, want[n])
+					known[n] = string(item.Raw)
+				}
 				n++
 				return nil
 			})
@@ -266,13 +272,19 @@ func checkWatch(t *testing.T, format wire.Format, kind schema.GroupVersionKind, 
 	}
 	options := wire.Options{}
 	options.APIVersion, options.Kind = kind.ToAPIVersionAndKind()
+	known := make([]string, len(objects))
 	for how, reader := range readers {
 		n := 0
 		err := wire.WatchBuffered(reader(bytes.NewReader(body)), format, options, 16, func(event *wire.Event) error {
 			if string(event.Type) != types[n] || event.Object.Index != n {
 				t.Errorf("%v, %s: event %d: %s, index %d", format, how, n, event.Type, event.Object.Index)
 			}
-			checkItem(t, how, &event.Object, objects[n])
+			if known[n] == string(event.Object.Raw) {
+				checkMeta(t, how, &event.Object, objects[n])
+			} else {
+				checkItem(t, how, &event.Object, objects[n])
+				known[n] = string(event.Object.Raw)
+			}
 			n++
 			return nil
 		})

@@ -224,7 +224,7 @@ func TestPartialObjectMetadata(t *testing.T) {
 // that the small ones behind them do too.
 func TestHugeItems(t *testing.T) {
 	list := typed(t, &corev1.ConfigMapList{})
-	for i, size := range []int{1, 200 << 10, 5 << 20, 3, 1 << 20, 0} {
+	for i, size := range []int{1, 200 << 10, 700 << 10, 3, 100 << 10, 0} {
 		data := strings.Repeat(string(rune('a'+i))+"\"é", size/4)
 		list.Items = append(list.Items, corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: string(rune('a' + i))}, Data: map[string]string{"x": data}})
 	}
