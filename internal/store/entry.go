@@ -132,7 +132,8 @@ func (s *Store[V]) makeEntry(entry *Entry[V], metas *interner, item feed.Item, v
 	if err != nil {
 		return err
 	}
-	indexed := set.valuesOf(item.Key, live, old.indexed(), s.config.Report)
+	ask := func(i int) ([]string, error) { return set.functions[i](live) }
+	indexed := set.valuesOf(item.Key, ask, old.indexed(), s.config.Report)
 	uid, version := s.config.Identity(live)
 	entry.face, entry.stamp = s.faceOf(live), stampOf(uid, version)
 	if uid != item.UID || version != item.ResourceVersion {

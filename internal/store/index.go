@@ -41,18 +41,18 @@ func (set *indexSet[V]) with(indexers map[string]IndexFunc[V]) *indexSet[V] {
 	return more
 }
 
-// valuesOf returns an object's values under every index, or nil where there is
-// no index. A function that fails or panics costs the object its entry in that
-// index and is reported. known, what a former state of the object had, is returned
-// again if nothing has changed, and never written to.
-func (set *indexSet[V]) valuesOf(key string, value V, known [][]string, report func(string, error)) [][]string {
+// valuesOf returns an object's values under every index, which ask finds out one by
+// one, or nil where there is no index. A failure or panic costs the object its entry
+// in that index and is reported. known, what a former state of the object had, is
+// returned again if nothing has changed, and never written to.
+func (set *indexSet[V]) valuesOf(key string, ask func(i int) ([]string, error), known [][]string, report func(string, error)) [][]string {
 	indexed, own := known, false
 	if len(known) != len(set.functions) {
 		indexed, own = make([][]string, len(set.functions)), true
 		copy(indexed, known)
 	}
 	for i := range set.functions {
-		values := set.call(i, key, value, report)
+		values := set.call(i, key, ask, report)
 		if slices.Equal(values, indexed[i]) {
 			continue
 		}
@@ -64,8 +64,8 @@ func (set *indexSet[V]) valuesOf(key string, value V, known [][]string, report f
 	return indexed
 }
 
-func (set *indexSet[V]) call(i int, key string, value V, report func(string, error)) []string {
-	values, err := guard(func() ([]string, error) { return set.functions[i](value) })
+func (set *indexSet[V]) call(i int, key string, ask func(i int) ([]string, error), report func(string, error)) []string {
+	values, err := guard(func() ([]string, error) { return ask(i) })
 	if err != nil {
 		report(key, fmt.Errorf("index %q: %w", set.names[i], err))
 		return nil
@@ -214,8 +214,9 @@ func (e *Entry[V]) lacks(set *indexSet[V]) bool {
 // set.
 func (s *Store[V]) giveValues(set *indexSet[V], key string, value V, entry *Entry[V]) {
 	indexed := slices.Clone(entry.indexed())
+	ask := func(i int) ([]string, error) { return set.functions[i](value) }
 	for i := len(indexed); i < len(set.functions); i++ {
-		indexed = append(indexed, tidy(set.call(i, key, value, s.config.Report)))
+		indexed = append(indexed, tidy(set.call(i, key, ask, s.config.Report)))
 	}
 	if entry.meta != nil && entry.meta.ownsIdentity {
 		own := *entry.meta

@@ -43,13 +43,9 @@ func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], metas *interner,
 		}
 		return v, err
 	}
-	var indexed [][]string
-	if len(set.names) > 0 {
-		value, err := decode()
-		if err != nil {
-			return err
-		}
-		indexed = set.valuesOf(item.Key, value, old.indexed(), s.config.Report)
+	indexed, err := s.indexPacked(set, item, decode, old)
+	if err != nil {
+		return err
 	}
 	var before pack.Object
 	if old != nil {
@@ -67,6 +63,31 @@ func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], metas *interner,
 		entry.meta = &meta{indexed: metas.values(indexed, old.metaOrNil()), ownsIdentity: true, uid: item.UID, version: item.ResourceVersion}
 	}
 	return nil
+}
+
+// indexPacked returns the values of an item under every index. Its value is decoded
+// for the indexes that have no other way to know; that it cannot be is the item's
+// error, not an index's.
+func (s *Store[V]) indexPacked(set *indexSet[V], item feed.Item, decode func() (V, error), old *Entry[V]) ([][]string, error) {
+	for _, name := range set.names {
+		if s.config.ItemIndexers[name] == nil {
+			if _, err := decode(); err != nil {
+				return nil, err
+			}
+			break
+		}
+	}
+	ask := func(i int) ([]string, error) {
+		if index := s.config.ItemIndexers[set.names[i]]; index != nil {
+			return index(item)
+		}
+		value, err := decode()
+		if err != nil {
+			return nil, err
+		}
+		return set.functions[i](value)
+	}
+	return set.valuesOf(item.Key, ask, old.indexed(), s.config.Report), nil
 }
 
 // identify remembers an identity as an API server gives them, a UUID and a number

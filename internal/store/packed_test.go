@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/pack"
 )
 
 const aUID = "8b0c3c1e-5f0a-4a3e-9d7e-0123456789ab"
@@ -112,3 +115,41 @@ func TestUpdatesOfPackedEntries(t *testing.T) {
 		}
 	}
 }
+
+// An index which an item answers costs no decode; the others are asked as ever.
+func TestItemIndexersSpareTheDecode(t *testing.T) {
+	asked := 0
+	itemIndexers := func(c *Config[*object]) {
+		c.Packer = rawPacker{pack.New()}
+		c.Indexers = map[string]IndexFunc[*object]{"key": func(o *object) ([]string, error) {
+			asked++
+			return []string{o.Key}, nil
+		}}
+		c.ItemIndexers = map[string]func(feed.Item) ([]string, error){"key": func(item feed.Item) ([]string, error) { return []string{item.Key}, nil }}
+	}
+	r := newRig(itemIndexers)
+	r.relist("1", obj("a/1@1", "g"), obj("b/1@1", "g"))
+	r.apply(watch.Modified, obj("a/1@2", "g"))
+	if asked != 0 || r.decodes.Load() != 0 {
+		t.Errorf("%d decodes, %d calls of the index function", r.decodes.Load(), asked)
+	}
+	r.expectFound(t, "key", "a", "a")
+	if err := r.AddIndexers(map[string]IndexFunc[*object]{"group": groupsOf}); err != nil {
+		t.Fatal(err)
+	}
+	r.apply(watch.Modified, obj("b/1@3", "h"))
+	r.expectFound(t, "group", "h", "b")
+	r.expectFound(t, "key", "b", "b")
+	if r.decodes.Load() != 1 || asked != 0 {
+		t.Errorf("%d decodes, %d calls of the index function", r.decodes.Load(), asked)
+	}
+}
+
+// rawPacker keeps the bytes of an item as they came.
+type rawPacker struct{ *pack.Packer }
+
+func (p rawPacker) Pack(item feed.Item, old pack.Object, _ func() (*object, error)) (pack.Object, error) {
+	return p.Packer.Pack(item.Raw, "", old), nil
+}
+
+func (p rawPacker) Unpack(packed pack.Object) (*object, error) { return jsonPacker(p).Unpack(packed) }

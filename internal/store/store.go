@@ -27,6 +27,9 @@ type Config[V any] struct {
 	Packer Packer[V]
 	// Indexers are the indexes to begin with.
 	Indexers map[string]IndexFunc[V]
+	// ItemIndexers say how to do without a value in some of Indexers: what an index
+	// finds in an item. They are asked where the value would have to be decoded.
+	ItemIndexers map[string]func(feed.Item) ([]string, error)
 	// Report receives what went wrong with one object. Several goroutines call
 	// it, readers of packed entries among them, some with the writer's lock
 	// held: it may read the store but not write to it. Required.
