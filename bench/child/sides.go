@@ -22,9 +22,9 @@ const (
 	ClientGo          = "client-go"                         // with the feature gate WatchListClient off
 	ClientGoWatchList = "client-go, WatchList"              // with it on, as is its default
 
-	// A reflector of ours that fills a Store, by one way and by the other.
-	ReflectorList      = "List"
-	ReflectorWatchList = "WatchList"
+	// Ours by one way and by the other.
+	List      = "List"
+	WatchList = "WatchList"
 )
 
 // informer is one side's.
@@ -40,12 +40,12 @@ type side func(config *rest.Config, told *tally) (informer, error)
 
 func sides() map[string]side {
 	return map[string]side{
-		Kinformer:          kinformer,
-		Classic:            classic,
-		ClientGo:           clientGo,
-		ClientGoWatchList:  clientGo, // the feature gate is set by the environment
-		ReflectorList:      reflector(cache.InitialSyncList),
-		ReflectorWatchList: reflector(cache.InitialSyncWatchList),
+		Kinformer:         streaming(shared(options{})),
+		Classic:           shared(options{}),
+		ClientGo:          clientGo,
+		ClientGoWatchList: clientGo, // the feature gate is set by the environment
+		List:              streaming(shared(options{InitialSync: cache.InitialSyncList})),
+		WatchList:         streaming(shared(options{InitialSync: cache.InitialSyncWatchList})),
 	}
 }
 
@@ -64,46 +64,30 @@ func (s Server) config() *rest.Config {
 	}
 }
 
-func kinformer(config *rest.Config, told *tally) (informer, error) {
-	cache.EnableStreaming(config)
-	return classic(config, told)
-}
+type options = cache.InformerOptions[*corev1.Pod]
 
-func classic(config *rest.Config, told *tally) (informer, error) {
-	clientset, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return informer{}, err
-	}
-	_, controller := cache.NewInformer(cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{}, 0,
-		cache.ResourceEventHandlerFuncs[*corev1.Pod]{
-			AddFunc:    func(*corev1.Pod) { told.adds.Add(1) },
-			UpdateFunc: func(_, _ *corev1.Pod) { told.updates.Add(1) },
-		})
-	return started(func(ctx context.Context) { _ = controller.Run(ctx) }, controller.HasSynced, controller.LastSyncResourceVersion), nil
-}
-
-// counted is a Store that tells how many objects a list brought it.
-type counted struct {
-	cache.Store[*corev1.Pod]
-	told *tally
-}
-
-func (c counted) Replace(pods []*corev1.Pod, resourceVersion string) error {
-	c.told.adds.Add(int64(len(pods)))
-	return c.Store.Replace(pods, resourceVersion)
-}
-
-func reflector(sync cache.InitialSync) side {
+// streaming is the one line.
+func streaming(s side) side {
 	return func(config *rest.Config, told *tally) (informer, error) {
 		cache.EnableStreaming(config)
+		return s(config, told)
+	}
+}
+
+// shared is a shared informer of ours with a handler.
+func shared(options options) side {
+	return func(config *rest.Config, told *tally) (informer, error) {
 		clientset, err := kubernetes.NewForConfig(config)
 		if err != nil {
 			return informer{}, err
 		}
-		store := counted{cache.NewStore[*corev1.Pod](nil, nil), told}
-		r := cache.NewReflector(cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{}, store, cache.ReflectorOptions{InitialSync: sync})
-		synced := func() bool { return r.LastSyncResourceVersion() != "" }
-		return started(func(ctx context.Context) { _ = r.Run(ctx) }, synced, r.LastSyncResourceVersion), nil
+		pods := cache.NewSharedInformer(cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{}, options)
+		_, err = pods.AddEventHandler(cache.ResourceEventHandlerFuncs[*corev1.Pod]{
+			AddFunc:    func(*corev1.Pod) { told.adds.Add(1) },
+			UpdateFunc: func(_, _ *corev1.Pod) { told.updates.Add(1) },
+		}, cache.HandlerOptions{})
+		version := func() string { return pods.Status().ResourceVersion }
+		return started(func(ctx context.Context) { _ = pods.Run(ctx) }, pods.HasSynced, version), err
 	}
 }
 

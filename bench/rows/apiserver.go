@@ -25,12 +25,12 @@ func syncedFromAPIServer(scale Scale) []harness.Experiment {
 	})}
 }
 
-// listAgainstWatchList is what InitialSyncAuto is chosen by: ours alone, a reflector
-// that fills a Store by the one and by the other.
+// listAgainstWatchList is what InitialSyncAuto is chosen by: ours alone, by the one
+// and by the other.
 func listAgainstWatchList(scale Scale) []harness.Experiment {
 	return []harness.Experiment{fromAPIServer(scale, harness.Experiment{
 		Name: "auto", What: "live, ours, List and WatchList", Metrics: syncMetrics(harness.Goal{}, harness.Goal{}),
-		Sides: []string{child.ReflectorList, child.ReflectorWatchList},
+		Sides: []string{child.List, child.WatchList},
 	})}
 }
 
