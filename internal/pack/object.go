@@ -60,7 +60,7 @@ func (o Object) bytes() []byte { return unsafe.Slice(unsafe.StringData(o.data), 
 type source struct {
 	dictionary *dictionary // nil of a base
 	object     Object      // of a base: how it is packed itself, against no other base
-	length     int         // of the base's bytes
+	length     uint32      // of the base's bytes
 	shared     atomic.Bool // there has been more than one object packed against it
 	desk       *desk
 }

@@ -216,6 +216,16 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
+// TestABaseManyTimes: what takes less than can be told from corrupt bytes is stored
+// otherwise.
+func TestABaseManyTimes(t *testing.T) {
+	p := New()
+	pod := bytes.Repeat(podLike(3, 3), 2)
+	base := checked(t, p, pod, "owner", Object{})
+	checked(t, p, pod, "owner", Object{})
+	checked(t, p, bytes.Repeat(pod, 300), "owner", base)
+}
+
 func TestNoObject(t *testing.T) {
 	var none Object
 	if _, err := none.Unpack(nil); err == nil || !none.IsZero() || none.Size() != 0 {

@@ -36,7 +36,7 @@ func (p *Packer) Pack(raw []byte, owner string, old Object) Object {
 
 // newBase packs an object so that its siblings can be packed against it.
 func (p *Packer) newBase(w *workspace, raw []byte, owner string) Object {
-	base := &source{object: p.alone(w, raw), length: len(raw), desk: &p.desk}
+	base := &source{object: p.alone(w, raw), length: uint32(len(raw)), desk: &p.desk}
 	p.owners.put(owner, base)
 	return Object{from: base}
 }
@@ -71,12 +71,13 @@ const (
 
 // pays returns up to how many bytes a difference to the base pays.
 func (s *source) pays(length int, same bool) int {
-	alone := float64(len(s.object.data)) * float64(length) / float64(max(s.length, 1))
+	own := int(s.length)
+	alone := float64(len(s.object.data)) * float64(length) / float64(max(own, 1))
 	share := paysUnlike
 	switch {
 	case same && !s.shared.Load():
 		share = paysUnshared
-	case abs(length-s.length) <= s.length/8:
+	case abs(length-own) <= own/8:
 		share = paysAlike
 	}
 	return max(int(alone*share), paysAlways)
