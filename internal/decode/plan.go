@@ -34,8 +34,9 @@ type field struct {
 	goType  reflect.Type
 	id      uint32 // to tell equal bytes of one field from those of another
 
-	worth    intern.Worth // of looking for its strings or bytes; of a map's keys
-	values   intern.Worth // of a map's values
+	strings  intern.Site  // its strings, or a map's keys
+	values   intern.Site  // a map's values
+	raw      intern.Worth // of looking for its bytes
 	sharable intern.Worth // of looking for all of it: ShareEqual
 }
 

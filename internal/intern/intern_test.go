@@ -182,7 +182,7 @@ func checkTable[V any](t *testing.T, table *table[V]) {
 		t.Errorf("%d sets, the limit is %d", len(sets), table.limits.maxSets)
 	}
 	for i := range sets {
-		if n := sets[i].bytes(); n > table.limits.setBytes {
+		if n := sets[i].bytes(); table.limits.setBytes != unlimited && n > table.limits.setBytes {
 			t.Errorf("set %d has %d bytes, the limit is %d", i, n, table.limits.setBytes)
 		}
 		sets[i].each(func(tag uint32, e *entry[V]) {
@@ -216,6 +216,7 @@ func TestGrowthKeepsEntries(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	s, v, b := NewStrings(), NewValues[string](), NewBytes()
 	var worth Worth
+	var site Site
 	var running sync.WaitGroup
 	for g := range 8 {
 		running.Go(func() {
@@ -223,7 +224,7 @@ func TestManyAtOnce(t *testing.T) {
 			for range 20_000 {
 				text := fmt.Sprintf("text-%d", random.IntN(4000))
 				raw := []byte(text)
-				if s.Of(raw) != text || s.Worthwhile(raw, &worth) != text || string(b.Worthwhile(raw, &worth)) != text {
+				if s.Of(raw) != text || s.At(raw, &site) != text || string(b.Worthwhile(raw, &worth)) != text {
 					t.Errorf("%s became another string", text)
 				}
 				if got := v.Put(7, raw, text); got != text {
@@ -265,6 +266,30 @@ func TestWorth(t *testing.T) {
 	}
 	if n := tries(true); n < 9_000 {
 		t.Errorf("looked %d times in 10,000 after things have changed", n)
+	}
+}
+
+// TestSite holds that a site gives what the table would have given.
+func TestSite(t *testing.T) {
+	s, site := NewStrings(), &Site{}
+	for _, text := range []string{"True", "False", "Unknown", "True", "", strings.Repeat("x", maxLong+1)} {
+		first := s.Of([]byte(text))
+		for range 3 {
+			if got := s.At([]byte(text), site); got != text || len(text) <= maxLong && !same(got, first) {
+				t.Errorf("%.20q became %.20q", text, got)
+			}
+		}
+	}
+	for i := range 1000 { // of which none comes twice here
+		if text := fmt.Sprint("only-", i); s.At([]byte(text), site) != text {
+			t.Errorf("%q has become another string", text)
+		}
+	}
+	if site.Worth.Try() && site.Worth.Try() {
+		t.Error("the site is still worth looking for")
+	}
+	if got := s.At([]byte("True"), site); !same(got, s.Of([]byte("True"))) {
+		t.Error("a site whose strings do not come again has forgotten the one that does")
 	}
 }
 

@@ -15,17 +15,17 @@ type Member struct {
 	Worth Worth
 }
 
-// NewTexts returns empty tables. They hold up to 114,688 strings and 8 MiB of them,
-// and up to 7,168 names.
+// NewTexts returns empty tables. They hold up to 114,688 strings of up to 256
+// bytes, and 7,168 names.
 func NewTexts() *Texts {
 	return &Texts{
-		texts:   newTable[any](limits{maxSets: 16384, setBytes: 512}),
-		members: newTable[Member](limits{maxSets: 1024, setBytes: maxName * ways}),
+		texts:   newTable[any](limits{maxSets: 16384, setBytes: unlimited}),
+		members: newTable[Member](limits{maxSets: 1024, setBytes: unlimited}),
 	}
 }
 
-// maxName is the longest name of a member that is shared.
-const maxName = 512
+// maxName and maxText are the longest name of a member and string that are shared.
+const maxName, maxText = 512, 256
 
 // Member returns what is known under a name, of whose bytes it keeps nothing.
 func (t *Texts) Member(name []byte) *Member {
@@ -44,7 +44,7 @@ func (t *Texts) Member(name []byte) *Member {
 
 // Of returns a string of the bytes, of which it keeps nothing, as a value of member.
 func (t *Texts) Of(b []byte, member *Member) any {
-	if len(b) == 0 || len(b) > t.texts.limits.setBytes || !member.Worth.Try() {
+	if len(b) == 0 || len(b) > maxText || !member.Worth.Try() {
 		return string(b)
 	}
 	tag := t.texts.tag(b)

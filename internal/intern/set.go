@@ -66,8 +66,8 @@ func (s *set[V]) touch(i int) {
 func (s *set[V]) insert(tag uint32, e *entry[V], maxBytes int) (evicted, useful bool) {
 	i, evicted, useful := s.place()
 	s.clear(i)
-	for bytes := s.bytes() + len(e.key); bytes > maxBytes; {
-		bytes -= s.clear(s.next())
+	for maxBytes != unlimited && s.bytes()+len(e.key) > maxBytes {
+		s.clear(s.next())
 		evicted, useful = true, true
 	}
 	s.refs[i].Store(e)
@@ -103,15 +103,11 @@ func (s *set[V]) next() int {
 	}
 }
 
-// clear takes an entry out, if there is one, and returns the size of its key.
-func (s *set[V]) clear(i int) (bytes int) {
-	if e := s.refs[i].Load(); e != nil {
-		bytes = len(e.key)
-	}
+// clear takes an entry out, if there is one.
+func (s *set[V]) clear(i int) {
 	s.tags[i].Store(0)
 	s.refs[i].Store(nil)
 	s.asked.And(^(uint32(1) << i))
-	return bytes
 }
 
 // bytes is the size of all keys.

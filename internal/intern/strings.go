@@ -1,5 +1,7 @@
 package intern
 
+import "sync/atomic"
+
 // Strings makes equal strings one.
 //
 // Two tables, so that neither kind pushes out the other: there are many short
@@ -22,7 +24,7 @@ const (
 // bytes, and 8 MiB of longer ones.
 func NewStrings() *Strings {
 	return &Strings{
-		short: newTable[struct{}](limits{maxSets: 16384, setBytes: ways * maxShort}),
+		short: newTable[struct{}](limits{maxSets: 16384, setBytes: unlimited}),
 		long:  newTable[struct{}](limits{maxSets: 512, setBytes: maxLong}),
 	}
 }
@@ -40,23 +42,49 @@ func (s *Strings) Of(b []byte) string {
 	return t.insert(tag, &entry[struct{}]{key: string(b)}).key
 }
 
-// Worthwhile is Of for strings of which w knows whether they come again: where they
-// do not, they are made without asking.
-func (s *Strings) Worthwhile(b []byte, w *Worth) string {
-	if len(b) == 0 || !w.Try() {
-		return string(b)
+// Site is one place that strings come from: a field of a type. Many fields have few
+// values, and a site knows the first ones that came again, so that these need not be
+// looked for in the table. It keeps them for ever.
+type Site struct {
+	Worth Worth
+	known [sites]atomic.Pointer[entry[struct{}]]
+}
+
+// sites is how many strings a Site knows: as many as most enumerations have values.
+const sites = 8
+
+// place returns where a string would be. Strings that differ in their length or
+// their last letters mostly have different places.
+func (s *Site) place(b []byte) *atomic.Pointer[entry[struct{}]] {
+	return &s.known[(len(b)+int(b[len(b)-1])+int(b[len(b)/2]))%sites]
+}
+
+// At is Of for the strings of one site. Where they do not come again, they are made
+// without looking.
+func (s *Strings) At(b []byte, site *Site) string {
+	if len(b) == 0 {
+		return ""
+	}
+	place := site.place(b)
+	known := place.Load()
+	if known != nil && known.key == string(b) {
+		return known.key
 	}
 	t := s.table(len(b))
-	if t == nil {
+	if t == nil || !site.Worth.Try() {
 		return string(b)
 	}
 	tag := t.tag(b)
-	if e := t.find(tag, b); e != nil {
-		w.Hit()
-		return e.key
+	e := t.find(tag, b)
+	if e == nil {
+		site.Worth.Miss()
+		return t.insert(tag, &entry[struct{}]{key: string(b)}).key
 	}
-	w.Miss()
-	return t.insert(tag, &entry[struct{}]{key: string(b)}).key
+	site.Worth.Hit()
+	if known == nil {
+		place.Store(e)
+	}
+	return e.key
 }
 
 // table returns where strings of a length are, or nil: nowhere.

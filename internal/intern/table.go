@@ -38,8 +38,10 @@ type generation[V any] struct {
 // setBytes bytes of keys.
 type limits struct {
 	maxSets  int // a power of two
-	setBytes int
+	setBytes int // unlimited: the keys are short enough
 }
+
+const unlimited = 0
 
 const (
 	minSets = 32 // one for each stripe: a set's writers share its lock at any size
