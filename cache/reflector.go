@@ -33,7 +33,7 @@ type InitialSync string
 
 // The ways to get a whole state.
 const (
-	// InitialSyncAuto is InitialSyncList.
+	// InitialSyncAuto is InitialSyncList, which measures better (docs/benchmarks.md).
 	InitialSyncAuto InitialSync = ""
 	// InitialSyncList lists, then watches from the list's version.
 	InitialSyncList InitialSync = "List"
