@@ -285,7 +285,7 @@ func TestSite(t *testing.T) {
 			t.Errorf("%q has become another string", text)
 		}
 	}
-	if site.Worth.Try() && site.Worth.Try() {
+	if first, second := site.Worth.Try(), site.Worth.Try(); first && second {
 		t.Error("the site is still worth looking for")
 	}
 	if got := s.At([]byte("True"), site); !same(got, s.Of([]byte("True"))) {
