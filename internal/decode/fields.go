@@ -61,9 +61,9 @@ func (d *Decoder) field(f *field, at place, o occurrence, wire int) (end int, er
 	}
 	switch f.op {
 	case opString:
-		*at.string() = d.strings.At(o.b[from:end], &f.strings)
+		*at.string() = d.strings.At(o.b[from:end], f.strings)
 	case opStringP:
-		s := d.strings.At(o.b[from:end], &f.strings)
+		s := d.strings.At(o.b[from:end], f.strings)
 		*at.stringP() = &s
 	case opBytes:
 		*at.bytes() = append(make([]byte, 0, end-from), o.b[from:end]...)

@@ -129,6 +129,7 @@ func newElement(sliceType reflect.Type) *element {
 	for n := range e.arrays {
 		e.arrays[n] = reflect.ArrayOf(n, sliceType.Elem())
 	}
+	e.arrays[1] = sliceType.Elem() // the same in memory, and reflection knows the pointer to it
 	return e
 }
 

@@ -34,8 +34,8 @@ type field struct {
 	goType  reflect.Type
 	id      uint32 // to tell equal bytes of one field from those of another
 
-	strings  intern.Site  // its strings, or a map's keys
-	values   intern.Site  // a map's values
+	strings  *intern.Site // its strings, or a map's keys
+	values   *intern.Site // a map's values
 	raw      intern.Worth // of looking for its bytes
 	sharable intern.Worth // of looking for all of it: ShareEqual
 }
@@ -116,11 +116,23 @@ func (c *compiler) fill(m *message) bool {
 		if !c.form(f) || !m.add(number, f) {
 			return false
 		}
+		f.addSites()
 	}
 	if m.goType == reflect.TypeFor[metav1.FieldsV1]() {
 		m.fields[1].op = opSharedBytes
 	}
 	return true
+}
+
+// addSites adds what a field with strings needs.
+func (f *field) addSites() {
+	switch f.op {
+	case opString, opStringP, opStrings, opBytesMap, opQuantityMap, opMessageMap:
+		f.strings = &intern.Site{}
+	case opStringMap:
+		f.strings, f.values = &intern.Site{}, &intern.Site{}
+	default:
+	}
 }
 
 // add adds a field, unless there is one of that number.
