@@ -20,7 +20,7 @@ func heap() uint64 {
 // TestNewOwnersForEver rolls deployments out: the owners of as many objects as ever
 // are always new ones.
 func TestNewOwnersForEver(t *testing.T) {
-	const live, replicas, rounds = 2000, 4, 40
+	const live, replicas, rounds = 400, 4, 30
 	p := New()
 	objects := make([]Object, live)
 	var first, table uint64

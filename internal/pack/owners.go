@@ -16,7 +16,7 @@ type owners struct {
 
 const (
 	shards   = 32
-	minSweep = 64
+	minSweep = 8
 )
 
 type ownersShard struct {
