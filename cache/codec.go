@@ -33,12 +33,12 @@ type sharing struct {
 }
 
 // newSharing returns the sharing of objects of a kind. They share their strings and
-// the bytes of their managedFields; with shareEqual they share maps, slices and
-// parts behind pointers too, into which nobody may write then.
-func newSharing(k kind, shareEqual bool) *sharing {
+// the bytes of their managedFields; those of a kind with shareEqual share maps, slices
+// and parts behind pointers too, into which nobody may write then.
+func newSharing(k kind) *sharing {
 	return &sharing{
 		protobuf: sync.OnceValues(func() (*decoding.Decoder, error) {
-			return decoding.New(k.goType.Elem(), decoding.Options{ShareEqual: shareEqual})
+			return decoding.New(k.goType.Elem(), decoding.Options{ShareEqual: k.shareEqual})
 		}),
 		json: decoding.NewJSON(),
 	}

@@ -198,7 +198,7 @@ func newSource(lw ListerWatcher, k kind) (feed.Source, *way) {
 	classic := classicSource{lw, k}
 	if known, ok := lw.(*ListWatch); ok && known != nil && known.Streaming && k.goType != nil {
 		way := &way{}
-		return streamSource{classic, way, newSharing(k, false)}, way
+		return streamSource{classic, way, newSharing(k)}, way
 	}
 	return classic, &way{why: whyForeign}
 }

@@ -20,6 +20,8 @@ type Object interface {
 type kind struct {
 	goType reflect.Type            // a pointer type
 	gvk    schema.GroupVersionKind // of unstructured objects; empty: any
+
+	shareEqual bool // equal parts of the objects are to be in memory once
 }
 
 // kindOf returns the kind of T. The example need not be more than a nil pointer

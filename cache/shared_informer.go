@@ -33,11 +33,13 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	if options.ResyncPeriod < 0 {
 		err = errors.Join(err, fmt.Errorf("the resync period %v is negative", options.ResyncPeriod))
 	}
+	err = errors.Join(err, options.checkIndexers())
 	report := newReporter(loop, kind)
 	if err != nil {
 		err = fmt.Errorf("informer of %s: %w", report.name, err)
 	}
-	config := options.engine(report)
+	kind.shareEqual = options.ShareEqual
+	config := options.engine(kind, report)
 	source, way := newSource(lw, kind)
 	config.Reflector = loopConfig(lw, source, loop, nil, report)
 	engine := informer.New(config)

@@ -50,6 +50,7 @@ func storeConfig[T Object](keyFunc KeyFunc[T], indexers Indexers[T], report func
 		Identity: func(obj T) (uid, resourceVersion string) {
 			return string(obj.GetUID()), obj.GetResourceVersion()
 		},
+		Labels:   func(obj T) map[string]string { return obj.GetLabels() },
 		Decode:   decode[T],
 		Indexers: indexers.functions(),
 		Report:   report,

@@ -134,6 +134,44 @@ func (p *packed) identity() (uid, version string) {
 	return all[:len(uuidForm)], all[len(uuidForm):]
 }
 
+// labelReader is what a Packer may be, too: it reads the labels of a packed object
+// without decoding it.
+type labelReader interface {
+	Labels(object pack.Object) (map[string]string, error)
+}
+
+// loadIf is load for a value whose labels match, or for any if matches is nil. A
+// packed one that does not is not decoded, if the packer can read labels.
+func (s *Store[V]) loadIf(key string, f *face, matches func(map[string]string) bool) (value V, ok bool) {
+	if matches == nil {
+		return s.load(key, f)
+	}
+	if s.config.Packer != nil {
+		if other, read := s.labelsAtRest(f); read && !matches(other) {
+			return value, false
+		}
+	}
+	if value, ok = s.load(key, f); ok {
+		ok = matches(s.config.Labels(value))
+	}
+	return value, ok
+}
+
+// labelsAtRest reads the labels of an entry whose value nobody holds. With an error
+// the value has to be decoded, which tells what is wrong.
+func (s *Store[V]) labelsAtRest(f *face) (labels map[string]string, ok bool) {
+	reader, ok := s.config.Packer.(labelReader)
+	if !ok {
+		return nil, false
+	}
+	p := packedOf(f)
+	if _, held := s.recall(p); held {
+		return nil, false
+	}
+	labels, err := guard(func() (map[string]string, error) { return reader.Labels(p.object) })
+	return labels, err == nil
+}
+
 // recall returns the value if somebody still has it.
 func (s *Store[V]) recall(p *packed) (value V, ok bool) {
 	if handle := p.live.Load(); handle != nil {

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -153,3 +155,63 @@ func (p rawPacker) Pack(item feed.Item, old pack.Object, _ func() (*object, erro
 }
 
 func (p rawPacker) Unpack(packed pack.Object) (*object, error) { return jsonPacker(p).Unpack(packed) }
+
+// Select decodes what matches, whether the labels are read from the value or from the
+// bytes.
+func TestSelect(t *testing.T) {
+	labels := func(c *Config[*object]) {
+		c.Labels = func(o *object) map[string]string { return map[string]string{"text": o.Text} }
+	}
+	packer := &labelPacker{rawPacker: rawPacker{pack.New()}}
+	for name, options := range map[string][]func(*Config[*object]){
+		"live":                          {labels},
+		"packed":                        {labels, packing},
+		"packed, with labels in bytes":  {labels, func(c *Config[*object]) { c.Packer = packer }},
+		"packed, with unreadable bytes": {labels, func(c *Config[*object]) { c.Packer = &labelPacker{rawPacker: rawPacker{pack.New()}, broken: true} }},
+	} {
+		r := newRig(options...)
+		var list []*object
+		for i := range 10 {
+			o := obj(fmt.Sprintf("%d/1@1", i), "g"+strconv.Itoa(i%2))
+			o.Text = strconv.Itoa(i % 5)
+			list = append(list, o)
+		}
+		r.relist("1", list...)
+		is := func(text string) func(map[string]string) bool {
+			return func(labels map[string]string) bool { return labels["text"] == text }
+		}
+		if got := r.Snapshot().Select(is("3")); len(got) != 2 || got[0].Text != "3" || got[1].Text != "3" {
+			t.Errorf("%s: selected %v, want two objects", name, got)
+		}
+		got, err := r.Snapshot().SelectByIndex("group", "g1", is("3"))
+		if err != nil || len(got) != 1 || got[0].Key != "3" {
+			t.Errorf("%s: selected %v in the index, want 3: %v", name, got, err)
+		}
+		if _, err := r.Snapshot().SelectByIndex("none", "", nil); err == nil {
+			t.Errorf("%s: no error of an index that there is not", name)
+		}
+	}
+	if packer.unpacked > 4 { // what somebody holds is not unpacked again
+		t.Errorf("%d of 10 objects were unpacked for the three that matched", packer.unpacked)
+	}
+}
+
+// labelPacker can read labels, or claims to.
+type labelPacker struct {
+	rawPacker
+	broken   bool
+	unpacked int
+}
+
+func (p *labelPacker) Unpack(packed pack.Object) (*object, error) {
+	p.unpacked++
+	return p.rawPacker.Unpack(packed)
+}
+
+func (p *labelPacker) Labels(packed pack.Object) (map[string]string, error) {
+	if p.broken {
+		return nil, errors.New("broken")
+	}
+	o, err := p.rawPacker.Unpack(packed)
+	return map[string]string{"text": o.Text}, err
+}

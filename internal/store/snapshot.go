@@ -103,10 +103,18 @@ func (v *frozen[V]) Get(key string) (V, bool) {
 func (v *frozen[V]) Entry(key string) *Entry[V] { return new(Entry[V]).entryOf(v.entries.Item(key)) }
 
 // List returns all values, in no order.
-func (v *frozen[V]) List() []V {
-	values := make([]V, 0, v.entries.Len())
+func (v *frozen[V]) List() []V { return v.Select(nil) }
+
+// Select returns the values whose labels match, in no order; with nil all. Of packed
+// entries it decodes only those that do. The labels that matches is given are not to
+// be changed.
+func (v *frozen[V]) Select(matches func(labels map[string]string) bool) []V {
+	var values []V
+	if matches == nil {
+		values = make([]V, 0, v.entries.Len())
+	}
 	for key, item := range v.entries.All() {
-		if value, ok := v.store.load(key, item.Value); ok {
+		if value, ok := v.store.loadIf(key, item.Value, matches); ok {
 			values = append(values, value)
 		}
 	}
@@ -144,14 +152,24 @@ func (v *frozen[V]) sortedKeys() []string {
 // ByIndex returns the values that an index finds under a value, in no order. An
 // index that there is not is an error.
 func (v *frozen[V]) ByIndex(name, value string) ([]V, error) {
+	return v.SelectByIndex(name, value, nil)
+}
+
+// SelectByIndex is Select of what an index finds under a value.
+func (v *frozen[V]) SelectByIndex(name, value string, matches func(labels map[string]string) bool) ([]V, error) {
 	set, err := v.find(name, value)
 	if err != nil || set == nil {
 		return nil, err
 	}
-	values := make([]V, 0, set.Len())
+	var values []V
+	if matches == nil {
+		values = make([]V, 0, set.Len())
+	}
 	for key := range set.All() {
-		if value, ok := v.Get(key); ok {
-			values = append(values, value)
+		if f := v.entries.Get(key); f != nil {
+			if value, ok := v.store.loadIf(key, f, matches); ok {
+				values = append(values, value)
+			}
 		}
 	}
 	return values, nil

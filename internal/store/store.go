@@ -19,6 +19,8 @@ type Config[V any] struct {
 	// Identity returns a value's UID and resourceVersion, empty where it has
 	// none. Required.
 	Identity func(V) (uid, resourceVersion string)
+	// Labels returns a value's labels. Required by who selects by them.
+	Labels func(V) map[string]string
 	// Decode makes a value of an item: decoded, transformed, checked. Required
 	// by stores that are fed items.
 	Decode func(feed.Item) (V, error)

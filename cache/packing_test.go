@@ -1,0 +1,221 @@
+package cache_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+// packedPods starts a server with Pods of two ReplicaSets and one of nobody's.
+func packedPods(t *testing.T) (*rest.Config, kubernetes.Interface) {
+	t.Helper()
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close(context.WithoutCancel(t.Context())) })
+	config := server.Config()
+	client := kubernetes.NewForConfigOrDie(config)
+	for i := range 21 {
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "ns" + fmt.Sprint(i%2), Name: fmt.Sprintf("pod-%02d", i),
+				Labels: map[string]string{"even": fmt.Sprint(i%2 == 0)}, Annotations: map[string]string{"number": fmt.Sprint(i)},
+			},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.example.com/app:v1", Args: []string{"--number", fmt.Sprint(i)}}}},
+		}
+		if i < 20 {
+			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: types.UID("owner-" + fmt.Sprint(i%2)), Controller: new(true)}}
+		}
+		if _, err := client.CoreV1().Pods(pod.Namespace).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return config, client
+}
+
+// ran runs an informer until the test ends, and returns it synced.
+func ran[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T, options cache.InformerOptions[T]) *cache.SharedInformer[T] {
+	t.Helper()
+	informer := cache.NewSharedInformer(lw, example, options)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- informer.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	if err := informer.WaitForSync(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	return informer
+}
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// same compares everything that two informers say of one collection.
+func same[T cache.Object](t *testing.T, live, packed cache.Reader[T]) {
+	t.Helper()
+	var want, got []T
+	for _, obj := range live.Snapshot().All() {
+		want = append(want, obj)
+	}
+	for key, obj := range packed.Snapshot().All() {
+		got = append(got, obj)
+		if one, ok := packed.GetByKey(key); !ok || any(one) != any(obj) {
+			t.Errorf("GetByKey(%s) is another object than the snapshot's, which is still held", key)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(got) == 0 {
+		t.Errorf("%d objects; packed differ from live (-live +packed):\n%s", len(got), diff)
+	}
+}
+
+// What a packed informer gives is what a live one gives, for every kind of client, from
+// a list as from a watch.
+func TestPackedEqualsLive(t *testing.T) {
+	config, client := packedPods(t)
+	streaming := rest.CopyConfig(config)
+	cache.EnableStreaming(streaming)
+	podGVR := corev1.SchemeGroupVersion.WithResource("pods")
+	pod := &unstructured.Unstructured{}
+	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	t.Run("typed, streamed", func(t *testing.T) {
+		equalAfterChanges(t, client, &corev1.Pod{}, cache.ListWatchOf(kubernetes.NewForConfigOrDie(streaming).CoreV1().Pods("")))
+	})
+	t.Run("typed, of closures", func(t *testing.T) {
+		equalAfterChanges(t, client, &corev1.Pod{}, cache.ListWatchOf(client.CoreV1().Pods("")))
+	})
+	t.Run("unstructured, streamed", func(t *testing.T) {
+		equalAfterChanges(t, client, pod, cache.ListWatchOf(dynamic.NewForConfigOrDie(streaming).Resource(podGVR)))
+	})
+	t.Run("unstructured of any kind", func(t *testing.T) {
+		equalAfterChanges(t, client, &unstructured.Unstructured{}, cache.ListWatchOf(dynamic.NewForConfigOrDie(streaming).Resource(podGVR)))
+	})
+	t.Run("unstructured, classic", func(t *testing.T) {
+		equalAfterChanges(t, client, pod, cache.ListWatchOf(dynamic.NewForConfigOrDie(config).Resource(podGVR)))
+	})
+	t.Run("metadata", func(t *testing.T) {
+		equalAfterChanges(t, client, &metav1.PartialObjectMetadata{}, cache.ListWatchOf(metadata.NewForConfigOrDie(streaming).Resource(podGVR)))
+	})
+}
+
+func equalAfterChanges[T cache.Object](t *testing.T, client kubernetes.Interface, example T, lw *cache.ListWatch) {
+	t.Helper()
+	live := ran(t, lw, example, cache.InformerOptions[T]{})
+	packed := ran(t, lw, example, cache.InformerOptions[T]{Packed: true})
+	same(t, live.Store(), packed.Store())
+
+	pods := client.CoreV1().Pods("ns0")
+	pod, err := pods.Get(t.Context(), "pod-02", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod.Labels["changed"] = t.Name()[len(t.Name())-3:]
+	if pod, err = pods.Update(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, informer := range []*cache.SharedInformer[T]{live, packed} {
+		if err := informer.WaitForResourceVersion(within(t), pod.ResourceVersion); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, live.Store(), packed.Store())
+}
+
+// Indexes on metadata find the same in items of a stream and in objects.
+func TestPackedMetadataIndexes(t *testing.T) {
+	config, client := packedPods(t)
+	t.Run("objects", func(t *testing.T) { findByMetadata(t, client) })
+	cache.EnableStreaming(config)
+	t.Run("streamed", func(t *testing.T) { findByMetadata(t, kubernetes.NewForConfigOrDie(config)) })
+}
+
+func findByMetadata(t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	informer := ran(t, cache.ListWatchOf(client.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+		Packed: true,
+		MetadataIndexers: cache.MetadataIndexers{
+			cache.NamespaceIndex: cache.IndexByNamespace,
+			"label":              func(m cache.Metadata) ([]string, error) { return []string{m.GetLabels()["even"]}, nil },
+			"number":             func(m cache.Metadata) ([]string, error) { return []string{m.GetAnnotations()["number"]}, nil },
+			"owner": func(m cache.Metadata) (uids []string, _ error) {
+				for _, owner := range m.GetOwnerReferences() {
+					uids = append(uids, string(owner.UID))
+				}
+				return uids, nil
+			},
+			"broken": func(cache.Metadata) ([]string, error) { return nil, errors.New("no index") },
+		},
+		ErrorHandler: func(_ context.Context, err error) {},
+	})
+	store := informer.Store()
+	for _, c := range []struct {
+		index, value string
+		want         int
+	}{{cache.NamespaceIndex, "ns0", 11}, {"label", "true", 11}, {"number", "7", 1}, {"owner", "owner-1", 10}, {"broken", "", 0}} {
+		keys, err := store.IndexKeys(c.index, c.value)
+		if err != nil || len(keys) != c.want {
+			t.Errorf("index %q finds %d under %q, want %d: %v", c.index, len(keys), c.value, c.want, err)
+		}
+	}
+	if keys := store.ListKeys(); len(keys) != 21 {
+		t.Errorf("%d keys", len(keys))
+	}
+}
+
+// Transform and Filter see objects, and what they make of them is packed.
+func TestPackedWithTransformAndFilter(t *testing.T) {
+	_, client := packedPods(t)
+	informer := ran(t, cache.ListWatchOf(client.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+		Packed: true,
+		Filter: func(pod *corev1.Pod) bool { return pod.Labels["even"] == "true" },
+		Transform: func(pod *corev1.Pod) (*corev1.Pod, error) {
+			pod.Spec, pod.UID, pod.ResourceVersion = corev1.PodSpec{NodeName: "transformed"}, "", ""
+			return pod, nil
+		},
+		MetadataIndexers: cache.MetadataIndexers{cache.NamespaceIndex: cache.IndexByNamespace},
+	})
+	pods, err := informer.Store().ByIndex(cache.NamespaceIndex, "ns0")
+	if err != nil || len(pods) != 11 || informer.Store().Len() != 11 {
+		t.Fatalf("%d of %d Pods in the index: %v", len(pods), informer.Store().Len(), err)
+	}
+	if i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return pod.Spec.NodeName != "transformed" || pod.UID != "" }); i >= 0 {
+		out, _ := json.Marshal(pods[i])
+		t.Errorf("not transformed: %s", out)
+	}
+}
+
+// Two indexes of one name are refused.
+func TestIndexersOfOneName(t *testing.T) {
+	informer := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+		Indexers:         cache.Indexers[*corev1.Pod]{"namespace": cache.MetaNamespaceIndexFunc[*corev1.Pod]},
+		MetadataIndexers: cache.MetadataIndexers{"namespace": cache.IndexByNamespace},
+	})
+	if err := informer.Run(t.Context()); err == nil {
+		t.Error("no error")
+	}
+}
