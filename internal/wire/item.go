@@ -21,6 +21,11 @@ type Item struct {
 	APIVersion string
 	Kind       string
 
+	// TooLarge, if not nil, is an *Error with ErrTooLarge: the object is larger than
+	// Options.MaxItemSize, and only as much of it is here as Meta needs. Raw cannot
+	// be decoded.
+	TooLarge error
+
 	members members // in JSON: where the scanner saw what is of interest
 	text    []byte  // in JSON: what members refers to, Raw or what it lies in
 	body    string  // what the item is part of, for errors

@@ -147,10 +147,13 @@ func (l *jsonList) oneItem() error {
 	}
 	offset := l.offset()
 	raw, err := l.value(depthItem, scopeObject)
+	l.current.Offset = offset
+	if errors.Is(err, ErrTooLarge) && l.options.PassOver {
+		return l.passOver(err)
+	}
 	if err != nil {
 		return err
 	}
-	l.current.Offset = offset
 	l.setObject(&l.current, raw, raw)
 	return l.deliver()
 }

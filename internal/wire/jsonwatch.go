@@ -1,5 +1,7 @@
 package wire
 
+import "errors"
+
 // jsonWatch cuts a watch in JSON: events behind one another, with or without
 // white space between them, each {"type": ..., "object": ...}.
 //
@@ -30,6 +32,10 @@ func (j *jsonWatch) event() error {
 	}
 	offset := j.offset()
 	text, err := j.value(0, scopeEvent)
+	if errors.Is(err, ErrTooLarge) && j.options.PassOver {
+		j.current.Object.Offset = offset
+		return j.passOver(err)
+	}
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,11 @@ type Options struct {
 	// MaxItemSize is the most bytes that an object, and so the buffer, may have;
 	// in JSON a watch event counts as a whole. 0 is DefaultMaxItemSize.
 	MaxItemSize int
+	// PassOver has objects that are too large handed out by their identity alone
+	// (see Item.TooLarge), and what follows them read, instead of ending the body
+	// with ErrTooLarge: so one such object costs itself, not the others. The body
+	// ends all the same where the identity does not come first.
+	PassOver bool
 
 	// APIVersion and Kind are those of the objects. A body of others is refused
 	// as soon as it says so. Empty: any. An object that does not say what it is,
@@ -134,6 +139,15 @@ type cutter struct {
 	options Options
 	body    string // "protobuf list", for errors
 	item    int    // index of the object that is being read, -1 if none is
+
+	oversized error // why the object about to be handed out lacks its end
+}
+
+// takeOversized returns why the object that is handed out is not whole, if it is not.
+func (c *cutter) takeOversized() error {
+	err := c.located(c.oversized)
+	c.oversized = nil
+	return err
 }
 
 // callbackError is an error of a callback on its way out, as it is.
@@ -174,6 +188,7 @@ func (l *listCutter) deliver() error {
 		return err
 	}
 	item.Index = l.item
+	item.TooLarge = l.takeOversized()
 	if err := l.handle(item); err != nil {
 		return callbackError{err}
 	}

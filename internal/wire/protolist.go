@@ -183,7 +183,14 @@ func notShort(err error) error {
 func (l *protoList) oneItem() (err error) {
 	l.item++
 	item := &l.current
-	if item.Raw, err = l.value(); err != nil {
+	n, err := l.length()
+	if err != nil {
+		return err
+	}
+	if n > int64(l.limit) && l.options.PassOver {
+		return l.passOver(n)
+	}
+	if item.Raw, err = l.bytes(n); err != nil {
 		return err
 	}
 	item.Offset = l.offset() - int64(len(item.Raw))

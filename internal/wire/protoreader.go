@@ -82,6 +82,11 @@ func (r *protoReader) value() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.bytes(n)
+}
+
+// bytes reads the next n bytes, which are valid until more is read.
+func (r *protoReader) bytes(n int64) ([]byte, error) {
 	if n > int64(r.limit) {
 		return nil, r.tooLarge(n)
 	}

@@ -43,36 +43,47 @@ func (p *protoWatch) run() error {
 				return cutShort(err)
 			}
 		}
-		frame, err := p.frame()
+		n, err := p.frameLength()
 		if err != nil {
 			return err
 		}
-		if err := p.event(frame); err != nil {
+		if err := p.frame(n); err != nil {
 			return err
 		}
-		p.pos += len(frame)
 	}
 }
 
-// frame returns the next event's bytes; pos stays before them.
-func (p *protoWatch) frame() ([]byte, error) {
+// frameLength reads the length of the next event.
+func (p *protoWatch) frameLength() (int64, error) {
 	if err := p.need(frameHeader); err != nil {
-		return nil, err
+		return 0, err
 	}
 	header := p.ahead()[:frameHeader]
 	if string(header) == magic {
-		return nil, p.notFramed()
+		return 0, p.notFramed()
 	}
 	n := int64(binary.BigEndian.Uint32(header))
-	if n > int64(p.limit) {
-		return nil, p.tooLarge(n)
+	if n > int64(p.limit) && !p.options.PassOver {
+		return 0, p.tooLarge(n)
 	}
 	p.pos += frameHeader
 	p.release()
-	if err := p.need(int(n)); err != nil {
-		return nil, err
+	return n, nil
+}
+
+// frame reads an event of n bytes and hands it out.
+func (p *protoWatch) frame(n int64) error {
+	if n > int64(p.limit) {
+		return p.passOver(n)
 	}
-	return p.ahead()[:n:n], nil
+	if err := p.need(int(n)); err != nil {
+		return err
+	}
+	if err := p.event(p.ahead()[:n:n]); err != nil {
+		return err
+	}
+	p.pos += int(n)
+	return nil
 }
 
 // notFramed is the error of a body that is one object and no stream of events:

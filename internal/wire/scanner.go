@@ -52,6 +52,9 @@ func (s *scanner) start(outer int, sort scope) {
 	s.members.start(sort)
 }
 
+// done tells whether an array or object has been scanned to its end.
+func (s *scanner) done() bool { return s.depth == 0 && s.state == wantNext }
+
 // scan goes on in b, which begins where the value does and has grown since the
 // call before. It returns true when the value is complete: it ends before s.i.
 // A number is complete only when something follows it.
@@ -65,7 +68,7 @@ func (s *scanner) scan(b []byte) (done bool, err error) {
 		if more || err != nil {
 			return false, err
 		}
-		if s.depth == 0 && s.state == wantNext {
+		if s.done() {
 			return true, nil
 		}
 	}

@@ -102,6 +102,7 @@ func (w *watchCutter) deliver(eventType []byte) error {
 		}
 	}
 	object.Index = w.item
+	object.TooLarge = w.takeOversized()
 	if err := w.handle(&w.current); err != nil {
 		return callbackError{err}
 	}

@@ -1,0 +1,215 @@
+package wire_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	goruntime "runtime"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinformer/kinformer/internal/wire"
+)
+
+// poisoned is a list of which the second object has so many bytes of data.
+func poisoned(t testing.TB, data int) *corev1.ConfigMapList {
+	t.Helper()
+	meta := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "u-1", ResourceVersion: "17", Labels: map[string]string{"k": "v"}}
+	}
+	return typed(t, &corev1.ConfigMapList{
+		ListMeta: metav1.ListMeta{ResourceVersion: "42"},
+		Items: []corev1.ConfigMap{
+			{ObjectMeta: meta("before")},
+			{ObjectMeta: meta("poison"), Data: map[string]string{"x": strings.Repeat("\"true\\", data/6), "y": "z"}},
+			{ObjectMeta: meta("behind"), Data: map[string]string{"still": "whole"}},
+		},
+	})
+}
+
+// checkPassedOver holds what is told of one of poisoned's objects.
+func checkPassedOver(t *testing.T, where string, item *wire.Item, want *corev1.ConfigMap) {
+	t.Helper()
+	if meta, err := item.Meta(); err != nil || meta != identityOf(want) || item.Kind != "ConfigMap" || item.APIVersion != "v1" {
+		t.Fatalf("%s: object %d is %+v, %v; want %+v", where, item.Index, meta, err, identityOf(want))
+	}
+	var located *wire.Error
+	switch poison := want.Name == "poison"; {
+	case poison && (!errors.Is(item.TooLarge, wire.ErrTooLarge) || !errors.As(item.TooLarge, &located) || located.Item != 1):
+		t.Fatalf("%s: object %d: %v, want ErrTooLarge in 1", where, item.Index, item.TooLarge)
+	case !poison && item.TooLarge != nil:
+		t.Fatalf("%s: object %d: %v", where, item.Index, item.TooLarge)
+	case !poison:
+		checkItem(t, where, item, untyped(want.DeepCopy()))
+	}
+}
+
+// TestPassOver holds that an object which is too large costs itself: it is told by
+// its identity, and what follows is whole, however the body arrives.
+func TestPassOver(t *testing.T) {
+	const limit = 1 << 10
+	for _, data := range []int{2 << 10, 3 << 10, 200 << 10} {
+		want := poisoned(t, data)
+		for how, reader := range readers {
+			for _, e := range encoders {
+				where := fmt.Sprintf("%s list of %d, %s", e.name, data, how)
+				n := 0
+				header, err := wire.ListBuffered(reader(bytes.NewReader(encode(t, e.encoder, want))), e.format, wire.Options{MaxItemSize: limit, PassOver: true}, 16,
+					func(item *wire.Item) error {
+						checkPassedOver(t, where, item, &want.Items[n])
+						n++
+						return nil
+					})
+				if err != nil || n != len(want.Items) || header.Meta.ResourceVersion != "42" {
+					t.Fatalf("%s: %d items, %+v, %v", where, n, header, err)
+				}
+			}
+			for _, format := range formats {
+				var body []byte
+				for i := range want.Items {
+					body = append(body, encodeEvent(t, format, "MODIFIED", typed(t, &want.Items[i]))...)
+				}
+				where := fmt.Sprintf("%v watch of %d, %s", format, data, how)
+				n := 0
+				err := wire.WatchBuffered(reader(bytes.NewReader(body)), format, wire.Options{MaxItemSize: limit, PassOver: true, Kind: "ConfigMap"}, 16,
+					func(event *wire.Event) error {
+						checkPassedOver(t, where, &event.Object, &want.Items[n])
+						if n++; event.Type != "MODIFIED" {
+							t.Errorf("%s: the type is %s", where, event.Type)
+						}
+						return nil
+					})
+				if err != nil || n != len(want.Items) {
+					t.Fatalf("%s: %d events, %v", where, n, err)
+				}
+			}
+		}
+	}
+}
+
+// TestPassOverTruncated: a body that ends, or breaks, in what is passed over is no
+// whole one.
+func TestPassOverTruncated(t *testing.T) {
+	list := poisoned(t, 8<<10)
+	for _, format := range formats {
+		whole := encode(t, serializer(format), list)
+		event := encodeEvent(t, format, "ADDED", typed(t, &list.Items[1]))
+		options := wire.Options{MaxItemSize: 1 << 10, PassOver: true}
+		for n := 2 << 10; n < 8<<10; n += 97 {
+			if _, err := wire.List(bytes.NewReader(whole[:n]), format, options, ignore); !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Fatalf("%v list of %d bytes: %v", format, n, err)
+			}
+			if err := wire.Watch(bytes.NewReader(event[:n]), format, options, func(*wire.Event) error { return nil }); !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Fatalf("%v watch of %d bytes: %v", format, n, err)
+			}
+		}
+	}
+	broken := []byte(`{"kind":"L","items":[{"metadata":{"name":"a"},"x":"` + strings.Repeat("x", 4<<10) + "\x01" + `"}]}`)
+	if _, err := wire.List(bytes.NewReader(broken), wire.JSON, wire.Options{MaxItemSize: 1 << 10, PassOver: true}, ignore); err == nil {
+		t.Error("what is passed over was not checked")
+	}
+}
+
+// TestPassOverWithoutAName: an object that nobody could be told of ends the body.
+func TestPassOverWithoutAName(t *testing.T) {
+	filling := strings.Repeat("x", 200<<10)
+	options := wire.Options{MaxItemSize: 1 << 10, PassOver: true}
+	for name, body := range map[string]string{
+		"late metadata": `{"kind":"L","items":[{"data":"` + filling + `","metadata":{"name":"a"}}]}`,
+		"late name":     `{"kind":"L","items":[{"metadata":{"x":"` + filling + `","name":"a"}}]}`,
+	} {
+		if _, err := wire.List(strings.NewReader(body), wire.JSON, options, ignore); !errors.Is(err, wire.ErrTooLarge) {
+			t.Errorf("%s: %v", name, err)
+		}
+		event := `{"type":"ADDED","object":` + strings.TrimSuffix(strings.TrimPrefix(body, `{"kind":"L","items":[`), "]}") + "}"
+		if err := wire.Watch(strings.NewReader(event), wire.JSON, options, nil); !errors.Is(err, wire.ErrTooLarge) {
+			t.Errorf("%s in an event: %v", name, err)
+		}
+	}
+	nameless := poisoned(t, 200<<10)
+	nameless.Items[1].ObjectMeta = metav1.ObjectMeta{}
+	if _, err := wire.List(bytes.NewReader(encode(t, serializer(wire.Protobuf), nameless)), wire.Protobuf, options, ignore); !errors.Is(err, wire.ErrTooLarge) {
+		t.Errorf("protobuf: %v", err)
+	}
+	event := encodeEvent(t, wire.Protobuf, "ADDED", typed(t, &nameless.Items[1]))
+	if err := wire.Watch(bytes.NewReader(event), wire.Protobuf, options, nil); !errors.Is(err, wire.ErrTooLarge) {
+		t.Errorf("protobuf event: %v", err)
+	}
+}
+
+// TestPassOverHeap holds that what is passed over is not held.
+func TestPassOverHeap(t *testing.T) {
+	const limit = 128 << 10
+	list := poisoned(t, 6<<20)
+	for _, format := range formats {
+		body := encode(t, serializer(format), list)
+		event := encodeEvent(t, format, "ADDED", typed(t, &list.Items[1]))
+		options := wire.Options{MaxItemSize: limit, PassOver: true}
+		var before, after goruntime.MemStats
+		goruntime.ReadMemStats(&before)
+		_, err := wire.List(bytes.NewReader(body), format, options, ignore)
+		err = errors.Join(err, wire.Watch(bytes.NewReader(event), format, options, func(*wire.Event) error { return nil }))
+		goruntime.ReadMemStats(&after)
+		if grown := after.TotalAlloc - before.TotalAlloc; err != nil || grown > 8*limit {
+			t.Errorf("%v: %d bytes allocated, %v", format, grown, err)
+		}
+	}
+}
+
+// FuzzPassOver compares bodies that can be cut with what is cut of them where little
+// is allowed: the same objects, of which the large ones are told as such, or, where
+// one could not be told, ErrTooLarge.
+func FuzzPassOver(f *testing.F) {
+	for _, format := range formats {
+		list := poisoned(f, 300)
+		f.Add(encode(f, serializer(format), list), format == wire.JSON, false, 100)
+		event := encodeEvent(f, format, "ADDED", typed(f, &list.Items[1]))
+		f.Add(append(event, event...), format == wire.JSON, true, 150)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, json, watch bool, limit int) {
+		format := wire.Protobuf
+		if json {
+			format = wire.JSON
+		}
+		var got, want []cutItem
+		options := wire.Options{MaxItemSize: 1 + limit&0xfff, PassOver: true}
+		gotErr := cutWith(body, format, watch, options, 16, func(item *wire.Item) {
+			one := cutItemOf(item)
+			if item.TooLarge != nil {
+				one = cutItem{}
+			}
+			got = append(got, one)
+		})
+		checkError(t, gotErr, int64(len(body)))
+		if err := cutWith(body, format, watch, wire.Options{}, 1<<16, func(item *wire.Item) { want = append(want, cutItemOf(item)) }); err != nil {
+			return
+		}
+		if gotErr != nil && !errors.Is(gotErr, wire.ErrTooLarge) || gotErr == nil && len(got) != len(want) {
+			t.Fatalf("%d objects, %v; want %d", len(got), gotErr, len(want))
+		}
+		for i, one := range got {
+			if one != (cutItem{}) && one != want[i] {
+				t.Fatalf("object %d is %+v, want %+v", i, one, want[i])
+			}
+		}
+	})
+}
+
+// cutWith cuts a list or a watch.
+func cutWith(body []byte, format wire.Format, watch bool, options wire.Options, buffer int, each func(*wire.Item)) error {
+	if watch {
+		return wire.WatchBuffered(bytes.NewReader(body), format, options, buffer, func(event *wire.Event) error {
+			each(&event.Object)
+			return nil
+		})
+	}
+	_, err := wire.ListBuffered(bytes.NewReader(body), format, options, buffer, func(item *wire.Item) error {
+		each(item)
+		return nil
+	})
+	return err
+}
