@@ -126,12 +126,15 @@ func measure(b *testing.B, raws [][]byte, newDecoder func() decoder) {
 			kept[i%len(raws)] = object
 		}
 	}
-	fill(len(raws))
-	size := liveHeap() - before // with the tables
-	b.ResetTimer()
 	started := harness.CPU()
+	fill(len(raws))
+	first := harness.CPU() - started // into empty tables and memory that was not used yet
+	size := liveHeap() - before      // with the tables
+	b.ResetTimer()
+	started = harness.CPU()
 	fill(b.N)
 	b.ReportMetric(float64(harness.CPU()-started)/float64(b.N), "cpu-ns/op")
+	b.ReportMetric(float64(first)/float64(len(raws)), "first-cpu-ns/object")
 	b.ReportMetric(size/float64(len(raws)), "heap-B/object")
 	runtime.KeepAlive(kept)
 }
