@@ -152,8 +152,24 @@ func (p *page[X, N]) put(from *page[X, N], i int, tag uint64) {
 // copyTo returns a page of generation gen with the live entries of p and room for n.
 func (p *page[X, N]) copyTo(gen uint64, n int) *page[X, N] {
 	c := newPage[X, N](gen, p.depth, n)
+	if p.used == p.live && len(c.slots) == len(p.slots) {
+		c.fillAs(p)
+		return c
+	}
 	p.all(func(i int, tag uint64) bool { c.put(p, i, tag); return true })
 	return c
+}
+
+// fillAs makes an empty page like another of its size that has no tombstones. That one
+// is not written meanwhile: only the writer writes, who calls this.
+func (p *page[X, N]) fillAs(other *page[X, N]) {
+	for i := range p.words() {
+		p.word(i).Store(other.word(i).Load())
+	}
+	copy(p.slots, other.slots)
+	copy(p.notes, other.notes)
+	p.spilled.Store(other.spilled.Load())
+	p.used, p.live = other.used, other.live
 }
 
 // newPage returns an empty page with room for at least n entries. Header, slots and

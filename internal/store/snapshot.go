@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"iter"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -32,13 +33,26 @@ type frozen[V any] struct {
 // Snapshot returns the state as it is now, all of a batch or none. Taking one
 // costs O(1), and nothing if there was no change since the last.
 func (s *Store[V]) Snapshot() *Snapshot[V] {
-	if current := s.current.Load(); current != nil {
-		return current
+	for range snapshotTries {
+		if current := s.current.Load(); current != nil {
+			return current
+		}
+		if s.mu.TryLock() {
+			defer s.mu.Unlock()
+			return s.snapshot()
+		}
+		runtime.Gosched()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.snapshot()
 }
+
+// snapshotTries is how often a reader looks whether the lock is free before it
+// queues for it. The lock is never held for long, and a mutex that has a queue makes
+// everybody queue: a writer beside many readers would wait until each of them has had
+// its turn, and been scheduled for it.
+const snapshotTries = 100
 
 // snapshot is Snapshot for those who hold mu.
 func (s *Store[V]) snapshot() *Snapshot[V] {
