@@ -27,8 +27,10 @@ type Job struct {
 	Side   string // one of Sides
 	Server Server
 	Pods   int // that it serves
-	Events int // to be sent once the informer has synced; zero: none
-	Stale  int // Pods to be changed while the watch is away; zero: no relist
+	// Handlers is how many the informer has; zero: one.
+	Handlers int
+	Events   int // to be sent once the informer has synced; zero: none
+	Stale    int // Pods to be changed while the watch is away; zero: no relist
 }
 
 // Server is where the Pods are. One over plain HTTP needs a URL alone, and has to be
@@ -61,7 +63,7 @@ func Run(ctx context.Context, job Job) (Cost, error) {
 	}
 	command := exec.CommandContext(ctx, self, Arg,
 		"-side", job.Side, "-url", job.Server.URL, "-ca", job.Server.CAFile, "-token", job.Server.Token, "-pods", strconv.Itoa(job.Pods),
-		"-events", strconv.Itoa(job.Events), "-stale", strconv.Itoa(job.Stale))
+		"-handlers", strconv.Itoa(max(1, job.Handlers)), "-events", strconv.Itoa(job.Events), "-stale", strconv.Itoa(job.Stale))
 	command.Env = append(os.Environ(), "KUBE_FEATURE_WatchListClient="+strconv.FormatBool(job.Side == ClientGoWatchList))
 	command.Stderr = os.Stderr
 	out, err := command.Output()
@@ -81,6 +83,7 @@ func Main(args []string, out io.Writer) error {
 	flags.StringVar(&job.Server.CAFile, "ca", "", "file of the certificates that the server's is signed by, for HTTPS")
 	flags.StringVar(&job.Server.Token, "token", "", "bearer token, if the server wants one")
 	flags.IntVar(&job.Pods, "pods", 0, "how many Pods the server has")
+	flags.IntVar(&job.Handlers, "handlers", 1, "how many handlers the informer has")
 	flags.IntVar(&job.Events, "events", 0, "how many events to ask for")
 	flags.IntVar(&job.Stale, "stale", 0, "how many Pods to change before a relist")
 	profile := flags.String("cpuprofile", "", "write a CPU profile of the whole job to this file")
@@ -106,8 +109,8 @@ func (job Job) do(ctx context.Context) (cost Cost, err error) {
 	if !ok {
 		return cost, fmt.Errorf("there is no side %q", job.Side)
 	}
-	var told tally
-	inf, err := start(job.Server.config(), &told)
+	told := newTold(job.Pods, max(1, job.Handlers))
+	inf, err := start(job.Server.config(), told)
 	if err != nil {
 		return cost, err
 	}
@@ -127,14 +130,14 @@ func (job Job) do(ctx context.Context) (cost Cost, err error) {
 		return cost, err
 	}
 	cost.PeakRSS = peak - idle
-	err = errors.Join(job.events(ctx, &told, &cost), job.relist(ctx, inf, &told, &cost))
+	err = errors.Join(job.events(ctx, told, &cost), job.relist(ctx, inf, told, &cost))
 	inf.stop()
 	<-stopped
 	return cost, err
 }
 
 // events has events sent and waits until the handler was told of all.
-func (job Job) events(ctx context.Context, told *tally, cost *Cost) error {
+func (job Job) events(ctx context.Context, told told, cost *Cost) error {
 	if job.Events == 0 {
 		return nil
 	}
@@ -142,7 +145,7 @@ func (job Job) events(ctx context.Context, told *tally, cost *Cost) error {
 	if _, err := job.ask(ctx, "update", job.Events); err != nil {
 		return err
 	}
-	if err := until(ctx, func() bool { return told.updated()-before == job.Events }); err != nil {
+	if err := until(ctx, func() bool { return told.updated()-before >= job.Events }); err != nil {
 		return fmt.Errorf("events: %w, %d of %d told", err, told.updated()-before, job.Events)
 	}
 	cost.EventsCPU = (harness.CPU() - cpu).Seconds()
@@ -151,7 +154,7 @@ func (job Job) events(ctx context.Context, told *tally, cost *Cost) error {
 
 // relist has the watch ended and waits until the informer is where the server is
 // and tells nothing any more.
-func (job Job) relist(ctx context.Context, inf informer, told *tally, cost *Cost) error {
+func (job Job) relist(ctx context.Context, inf informer, told told, cost *Cost) error {
 	if job.Stale == 0 {
 		return nil
 	}

@@ -2,6 +2,7 @@ package child
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,9 @@ const (
 	ClientGo          = "client-go"                         // with the feature gate WatchListClient off
 	ClientGoWatchList = "client-go, WatchList"              // with it on, as is its default
 
+	ShareEqual = "kinformer, ShareEqual"
+	Packed     = "kinformer, packed, keys" // with handlers of keys
+
 	// Ours by one way and by the other.
 	List      = "List"
 	WatchList = "WatchList"
@@ -35,13 +39,16 @@ type informer struct {
 	version func() string
 }
 
-// side makes an informer that is not running yet.
-type side func(config *rest.Config, told *tally) (informer, error)
+// side makes an informer that is not running yet, with a handler for each of the
+// tallies.
+type side func(config *rest.Config, told told) (informer, error)
 
 func sides() map[string]side {
 	return map[string]side{
 		Kinformer:         streaming(shared(options{})),
 		Classic:           shared(options{}),
+		ShareEqual:        streaming(shared(options{ShareEqual: true})),
+		Packed:            streaming(keyed(options{Packed: true})),
 		ClientGo:          clientGo,
 		ClientGoWatchList: clientGo, // the feature gate is set by the environment
 		List:              streaming(shared(options{InitialSync: cache.InitialSyncList})),
@@ -52,8 +59,35 @@ func sides() map[string]side {
 // tally counts what a handler is told.
 type tally struct{ adds, updates atomic.Int64 }
 
-func (t *tally) added() int   { return int(t.adds.Load()) }
-func (t *tally) updated() int { return int(t.updates.Load()) }
+// add and update are a handler's functions.
+func (t *tally) add()    { t.adds.Add(1) }
+func (t *tally) update() { t.updates.Add(1) }
+
+// told is what all handlers are told.
+type told struct {
+	pods    int // that there are: so many keys are told first
+	tallies []*tally
+}
+
+func newTold(pods, handlers int) told {
+	t := told{pods: pods}
+	for range handlers {
+		t.tallies = append(t.tallies, &tally{})
+	}
+	return t
+}
+
+// added and updated return what every handler has been told.
+func (t told) added() int   { return t.least(func(t *tally) int64 { return t.adds.Load() }) }
+func (t told) updated() int { return t.least(func(t *tally) int64 { return t.updates.Load() }) }
+
+func (t told) least(of func(*tally) int64) int {
+	least := of(t.tallies[0])
+	for _, one := range t.tallies[1:] {
+		least = min(least, of(one))
+	}
+	return int(least)
+}
 
 func (s Server) config() *rest.Config {
 	return &rest.Config{
@@ -68,39 +102,67 @@ type options = cache.InformerOptions[*corev1.Pod]
 
 // streaming is the one line.
 func streaming(s side) side {
-	return func(config *rest.Config, told *tally) (informer, error) {
+	return func(config *rest.Config, told told) (informer, error) {
 		cache.EnableStreaming(config)
 		return s(config, told)
 	}
 }
 
-// shared is a shared informer of ours with a handler.
+// shared is a shared informer of ours with handlers of events.
 func shared(options options) side {
-	return func(config *rest.Config, told *tally) (informer, error) {
-		clientset, err := kubernetes.NewForConfig(config)
-		if err != nil {
-			return informer{}, err
-		}
-		pods := cache.NewSharedInformer(cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{}, options)
-		_, err = pods.AddEventHandler(cache.ResourceEventHandlerFuncs[*corev1.Pod]{
-			AddFunc:    func(*corev1.Pod) { told.adds.Add(1) },
-			UpdateFunc: func(_, _ *corev1.Pod) { told.updates.Add(1) },
-		}, cache.HandlerOptions{})
-		version := func() string { return pods.Status().ResourceVersion }
-		return started(func(ctx context.Context) { _ = pods.Run(ctx) }, pods.HasSynced, version), err
+	return func(config *rest.Config, told told) (informer, error) {
+		return ours(config, options, told, func(pods *cache.SharedInformer[*corev1.Pod], t *tally) error {
+			_, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs[*corev1.Pod]{
+				AddFunc:    func(*corev1.Pod) { t.add() },
+				UpdateFunc: func(_, _ *corev1.Pod) { t.update() },
+			}, cache.HandlerOptions{})
+			return err
+		})
 	}
 }
 
-func clientGo(config *rest.Config, told *tally) (informer, error) {
+// keyed is one with handlers of keys. The first key of each Pod is its addition.
+func keyed(options options) side {
+	return func(config *rest.Config, told told) (informer, error) {
+		return ours(config, options, told, func(pods *cache.SharedInformer[*corev1.Pod], t *tally) error {
+			_, err := pods.AddKeyHandler(func(string) {
+				if int(t.adds.Load()) < told.pods {
+					t.add()
+				} else {
+					t.update()
+				}
+			}, cache.HandlerOptions{})
+			return err
+		})
+	}
+}
+
+func ours(config *rest.Config, options options, told told, handle func(*cache.SharedInformer[*corev1.Pod], *tally) error) (informer, error) {
+	clientset, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return informer{}, err
+	}
+	pods := cache.NewSharedInformer(cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{}, options)
+	for _, t := range told.tallies {
+		err = errors.Join(err, handle(pods, t))
+	}
+	version := func() string { return pods.Status().ResourceVersion }
+	return started(func(ctx context.Context) { _ = pods.Run(ctx) }, pods.HasSynced, version), err
+}
+
+func clientGo(config *rest.Config, told told) (informer, error) {
 	clientset, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return informer{}, err
 	}
 	pods := informers.NewSharedInformerFactory(clientset, 0).Core().V1().Pods().Informer()
-	_, err = pods.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { told.adds.Add(1) },
-		UpdateFunc: func(_, _ any) { told.updates.Add(1) },
-	})
+	for _, t := range told.tallies {
+		_, failed := pods.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
+			AddFunc:    func(any) { t.add() },
+			UpdateFunc: func(_, _ any) { t.update() },
+		})
+		err = errors.Join(err, failed)
+	}
 	return started(pods.RunWithContext, pods.HasSynced, pods.LastSyncResourceVersion), err
 }
 

@@ -17,12 +17,19 @@ import (
 // program with the feature gate WatchListClient off.
 
 func syncedFromAPIServer(scale Scale) []harness.Experiment {
-	metrics := syncMetrics(harness.AtMost(0.7), harness.AtMost(0.5))
+	return []harness.Experiment{
+		syncedByAPIServer(scale, "live", child.Kinformer, 0.7, 1.0/2),
+		syncedByAPIServer(scale, "packed with a key handler", child.Packed, 1.0/8, 1.0/4),
+	}
+}
+
+func syncedByAPIServer(scale Scale, how, ours string, memory, cpu float64) harness.Experiment {
+	metrics := syncMetrics(harness.AtMost(memory), harness.AtMost(cpu))
 	metrics[0].Name, metrics[1].Name = "P2", "P3"
-	return []harness.Experiment{fromAPIServer(scale, harness.Experiment{
-		Name: "P2, P3", What: "live, one handler", Metrics: metrics,
-		Sides: []string{child.Kinformer, child.ClientGoWatchList, child.ClientGo},
-	})}
+	return fromAPIServer(scale, harness.Experiment{
+		Name: "P2, P3", What: how, Metrics: metrics,
+		Sides: []string{ours, child.ClientGoWatchList, child.ClientGo},
+	})
 }
 
 // listAgainstWatchList is what InitialSyncAuto is chosen by: ours alone, by the one
