@@ -33,11 +33,17 @@ type Server struct {
 	watches map[chan []byte]struct{} // frames for each open watch
 }
 
-// Start serves the first n Pods of a set on a loopback port of its own.
-func Start(set dataset.Replicas, n int) (*Server, error) {
-	pods, err := dataset.Encode("v1", "Pod", dataset.NewPods(set, 1).Take(n))
-	if err != nil {
-		return nil, err
+// Pods encodes the first n Pods of a set, for servers to serve one after the other.
+func Pods(set dataset.Replicas, n int) (*dataset.Encoded, error) {
+	return dataset.Encode("v1", "Pod", dataset.NewPods(set, 1).Take(n))
+}
+
+// Start serves Pods on a loopback port of its own, each in its first version. Until
+// Close they are the server's.
+func Start(pods *dataset.Encoded) (*Server, error) {
+	n := pods.Len()
+	for i := range n {
+		pods.Touch(i, i) // a server before may have changed it
 	}
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {

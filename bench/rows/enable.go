@@ -19,7 +19,11 @@ func enableStreaming(scale Scale) []harness.Experiment {
 		Name: "one line", What: fmt.Sprintf("%d Pods of R20 over plain HTTP, with and without EnableStreaming", scale.Synced),
 		Sides: oneLineSides(), Metrics: syncMetrics(harness.AtMost(1), harness.AtMost(1)),
 		Prepare: func() (measures []harness.Measure, err error) {
-			if server, err = podserver.Start(dataset.R20, scale.Synced); err != nil {
+			pods, err := podserver.Pods(dataset.R20, scale.Synced)
+			if err != nil {
+				return nil, err
+			}
+			if server, err = podserver.Start(pods); err != nil {
 				return nil, err
 			}
 			return eachSide(oneLineSides(), func(side string) ([]float64, error) {

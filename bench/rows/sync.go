@@ -39,10 +39,11 @@ func syncedBy(scale Scale, how string, sides []string, memory, cpu float64) harn
 			{Name: "P7", What: "updates told by it", Unit: "updates", Goal: harness.Within(float64(scale.Synced/100), "updates")},
 		},
 		Prepare: func() ([]harness.Measure, error) {
+			pods, err := podserver.Pods(dataset.R20, scale.Synced)
 			return eachSide(sides, func(side string) ([]float64, error) {
-				cost, err := syncOnce(child.Job{Side: side, Pods: scale.Synced, Stale: scale.Synced / 100})
+				cost, err := syncOnce(pods, child.Job{Side: side, Pods: scale.Synced, Stale: scale.Synced / 100})
 				return []float64{cost.PeakRSS / 1e6, cost.SyncCPU * 1e6 / float64(scale.Synced), cost.RelistCPU * 1e3, cost.RelistTold}, err
-			}), nil
+			}), err
 		},
 	}
 }
@@ -56,10 +57,11 @@ func eventsTold(scale Scale, how string, sides []string, goal float64) harness.E
 		Name: "P10", What: fmt.Sprintf("watch event over plain HTTP to %d handlers, %s", eventHandlers, how), Sides: sides,
 		Metrics: []harness.Metric{{What: "CPU", Unit: "µs", Goal: harness.AtMost(goal)}},
 		Prepare: func() ([]harness.Measure, error) {
+			pods, err := podserver.Pods(dataset.R20, scale.Synced)
 			return eachSide(sides, func(side string) ([]float64, error) {
-				cost, err := syncOnce(child.Job{Side: side, Pods: scale.Synced, Handlers: eventHandlers, Events: scale.Synced})
+				cost, err := syncOnce(pods, child.Job{Side: side, Pods: scale.Synced, Handlers: eventHandlers, Events: scale.Synced})
 				return []float64{cost.EventsCPU * 1e6 / float64(scale.Synced)}, err
-			}), nil
+			}), err
 		},
 	}
 }
@@ -74,8 +76,8 @@ func eachSide(sides []string, measure func(side string) ([]float64, error)) (mea
 
 // syncOnce does a job against a server of its own: the sides must not find the Pods
 // in different versions.
-func syncOnce(job child.Job) (child.Cost, error) {
-	server, err := podserver.Start(dataset.R20, job.Pods)
+func syncOnce(pods *dataset.Encoded, job child.Job) (child.Cost, error) {
+	server, err := podserver.Start(pods)
 	if err != nil {
 		return child.Cost{}, err
 	}
