@@ -153,7 +153,7 @@ func TestPassOverWithoutAName(t *testing.T) {
 // TestPassOverHeap holds that what is passed over is not held.
 func TestPassOverHeap(t *testing.T) {
 	const limit = 128 << 10
-	list := poisoned(t, 6<<20)
+	list := poisoned(t, 3<<20)
 	for _, format := range formats {
 		body := encode(t, serializer(format), list)
 		event := encodeEvent(t, format, "ADDED", typed(t, &list.Items[1]))
