@@ -96,7 +96,7 @@ func (h *Handler[V]) start(ctx context.Context) {
 	h.cursor = cursor
 	h.mu.Unlock()
 	h.lag.reached.Store(cursor.Position())
-	h.hand = make([]change[V], 0, handSize)
+	h.hand = make([]change[V], 0, h.informer.hand)
 	go h.run(ctx, state)
 }
 

@@ -33,6 +33,8 @@ const (
 	// minBehind is how many events a handler may be behind, in a small collection,
 	// before its changes are joined; in a large one it is twice the objects.
 	minBehind = 10_000
+	// minRelief is how many events the steward lets gather for a handler that is behind.
+	minRelief = 64
 )
 
 // Config is what an informer is made of. Reflector.Sink and Store.Log are the
@@ -54,6 +56,8 @@ type Config[V any] struct {
 	// HandlerGrace is how long Run waits for the last calls of handlers. Zero is ten
 	// seconds, negative for ever.
 	HandlerGrace time.Duration
+
+	hand int // of handlers; 32 if zero
 }
 
 // Informer keeps a store equal to a collection and tells handlers of changes.
@@ -68,6 +72,7 @@ type Informer[V any] struct {
 	deleting  func(V) bool
 	behind    uint64
 	grace     time.Duration
+	hand      int
 
 	mu       sync.Mutex // guards what follows
 	life     life
@@ -96,6 +101,9 @@ func New[V any](config Config[V]) *Informer[V] {
 	if config.HandlerGrace == 0 {
 		config.HandlerGrace = handlerGrace
 	}
+	if config.hand == 0 {
+		config.hand = handSize
+	}
 	log := eventlog.New[store.Change[V]]()
 	config.Store.Log = log
 	kept := store.New(config.Store)
@@ -111,6 +119,7 @@ func New[V any](config Config[V]) *Informer[V] {
 		deleting:  config.Deleting,
 		behind:    config.Behind,
 		grace:     config.HandlerGrace,
+		hand:      config.hand,
 		running:   make(map[*Handler[V]]struct{}),
 		stopped:   make(chan struct{}),
 	}
@@ -181,8 +190,11 @@ func (i *Informer[V]) attend(ctx context.Context) {
 // relieve reads for the handlers that are behind, and sets the alarm for the next time.
 func (i *Informer[V]) relieve() {
 	threshold, next := i.threshold(), uint64(never)
+	// What a stuck handler keeps of the log while it waits for the steward is to be
+	// little beside what it keeps anyway: two states of each object.
+	every := max(1, min(threshold/8, max(minRelief, uint64(i.store.Len())/8)))
 	for _, h := range i.current() {
-		next = min(next, h.relieve(threshold))
+		next = min(next, h.relieve(threshold, every))
 	}
 	i.log.AlarmAt(next)
 }

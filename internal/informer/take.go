@@ -133,22 +133,22 @@ const never = math.MaxUint64
 // goroutine waits meanwhile if it has come back.
 const stewardSlice = 1024
 
-// relieve reads for the handler if it is more than so many events behind, until it has
-// read all that the log holds now. It returns the length of the log at which there may
-// be reason to look again. The steward calls it.
-func (h *Handler[V]) relieve(threshold uint64) uint64 {
+// relieve reads for the handler if it is so many events behind, until it has read all
+// that the log holds now. It returns the length of the log at which there is reason to
+// look again: every so many events while it is being relieved. The steward calls it.
+func (h *Handler[V]) relieve(threshold, every uint64) uint64 {
 	if h.config.Delivery == EveryEvent && h.config.OnKey == nil {
 		return never
 	}
 	end := h.informer.log.Appended()
 	for {
-		if next, done := h.relieveSlice(threshold, end); done {
+		if next, done := h.relieveSlice(threshold, every, end); done {
 			return next
 		}
 	}
 }
 
-func (h *Handler[V]) relieveSlice(threshold, end uint64) (next uint64, done bool) {
+func (h *Handler[V]) relieveSlice(threshold, every, end uint64) (next uint64, done bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.cursor == nil {
@@ -175,5 +175,5 @@ func (h *Handler[V]) relieveSlice(threshold, end uint64) (next uint64, done bool
 		}
 	}
 	at := h.position()
-	return at + max(1, threshold/8), at >= end
+	return at + every, at >= end
 }
