@@ -18,7 +18,7 @@ race := $(shell CC=$$($(go) env CC); \
 linter  := $(root)/.cache/bin/golangci-lint-$(shell cat tools/go.mod tools/go.sum | cksum | cut -d' ' -f1)-$(shell $(go) env GOVERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint fmt bench bench-apiserver e2e e2e-build clean
+.PHONY: help run test lint fmt bench bench-apiserver bench-million e2e e2e-build clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ bench: ## Measure against client-go (15 minutes), into one table in docs/benchma
 
 bench-apiserver: e2e-build ## Measure initial sync from a real kube-apiserver (5 minutes), into the same page
 	$(go) -C bench run . -only apiserver $(or $(ARGS),-write ../docs/benchmarks.md)
+
+bench-million: ## Measure a million packed Pods (10 minutes, 8 GB, most of both client-go's), into the same page
+	$(go) -C bench run . -only million $(or $(ARGS),-write ../docs/benchmarks.md)
 
 e2e-build: ## Build kube-apiserver, etcd and etcdutl into .cache (3 minutes the first time)
 	$(go) -C e2e run ./build

@@ -58,7 +58,7 @@ func run(args []string, out, progress io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(progress)
-	flags.StringVar(&o.only, "only", "", "measure this group of rows alone: "+strings.Join(rows.Groups(), ", ")+"; without it, all but "+rows.APIServer)
+	flags.StringVar(&o.only, "only", "", "measure this group of rows alone: "+strings.Join(rows.Groups(), ", ")+"; without it, all but "+rows.Million+" and "+rows.APIServer)
 	flags.StringVar(&o.row, "row", "", "measure only rows of which the name and situation contain this, such as P5")
 	flags.IntVar(&o.rounds, "rounds", defaultRounds, "measure each side so many times")
 	flags.StringVar(&o.write, "write", "", "write the table into this Markdown file, too, where it has a place for it")
@@ -88,13 +88,13 @@ func run(args []string, out, progress io.Writer) error {
 // place is what the table's place in a file is called.
 func (o options) place() string { return cmp.Or(o.only, "all") }
 
-// groups are those to be measured. What needs Kubernetes to be built is measured
-// only when it is asked for.
+// groups are those to be measured. What needs Kubernetes to be built, or most of the
+// machine's memory, is measured only when it is asked for.
 func (o options) groups() []string {
 	if o.only != "" {
 		return []string{o.only}
 	}
-	return slices.DeleteFunc(rows.Groups(), func(name string) bool { return name == rows.APIServer })
+	return slices.DeleteFunc(rows.Groups(), func(name string) bool { return name == rows.APIServer || name == rows.Million })
 }
 
 func (o options) experiments(scale rows.Scale) ([]harness.Experiment, error) {

@@ -76,6 +76,9 @@ func Run(ctx context.Context, job Job) (Cost, error) {
 
 // Main is the child: it does the job and writes what it cost.
 func Main(args []string, out io.Writer) error {
+	if len(args) > 0 && args[0] == holdArg {
+		return holdMain(args[1:], out)
+	}
 	var job Job
 	flags := flag.NewFlagSet(Arg, flag.ContinueOnError)
 	flags.StringVar(&job.Side, "side", "", "whose informer")

@@ -17,6 +17,7 @@ type Scale struct {
 	Events  int           // changes sent through an informer at once
 	Entries []int         // sizes of stores of which the memory is taken
 	Synced  int           // Pods that come from a server
+	Million int           // Pods of the largest collection that is packed
 }
 
 // FullScale returns the scale of the design's figures.
@@ -29,6 +30,7 @@ func FullScale() Scale {
 		Events:  200_000,
 		Entries: []int{20_000, 200_000, 1_000_000},
 		Synced:  20_000,
+		Million: 1_000_000,
 	}
 }
 
@@ -36,6 +38,8 @@ func FullScale() Scale {
 const (
 	Sync      = "sync"      // the way from a server to a handler
 	Store     = "store"     // the store, its readers, and events
+	Memory    = "memory"    // what it takes to hold a collection
+	Million   = "million"   // a million Pods, which takes minutes, and gigabytes for client-go's part
 	APIServer = "apiserver" // from a real kube-apiserver, which takes minutes to build the first time
 )
 
@@ -51,11 +55,13 @@ func All() []Row {
 	return []Row{
 		{Sync, synced},
 		{Sync, enableStreaming},
+		{Memory, perObject},       // P1
 		{Store, listBesideWrites}, // P5
 		{Store, getByKey},         // P6
 		{Store, event},            // P4, and the way of an item
 		{Store, memory},
 		{Store, snapshotMap},
+		{Million, million}, // P9
 		{APIServer, syncedFromAPIServer},
 		{APIServer, listAgainstWatchList},
 		{APIServer, enableStreamingOnAPIServer},

@@ -1,0 +1,71 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// A list of what is stored is the list of what was encoded, byte by byte.
+func TestStoredPodsAreTheEncodedOnes(t *testing.T) {
+	const n = 130
+	stored, err := StorePods(R20, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, count := range []int{0, 1, n} {
+		encoded, err := Encode("v1", "Pod", NewPods(R20, 1).Take(count))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := encoded.List(count)
+		var all, got bytes.Buffer
+		if _, err := want.WriteTo(&all); err != nil {
+			t.Fatal(err)
+		}
+		if err := stored.WriteList(&got, count); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(all.Bytes(), got.Bytes()) {
+			t.Errorf("the list of %d is another: %d bytes, want %d", count, got.Len(), all.Len())
+		}
+	}
+}
+
+func TestStoredCustomResources(t *testing.T) {
+	const n = 20
+	stored, err := StoreCustomResources(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, count := range []int{0, n} {
+		var body bytes.Buffer
+		if err := stored.WriteList(&body, count); err != nil {
+			t.Fatal(err)
+		}
+		var list struct {
+			metav1.TypeMeta
+			Metadata metav1.ListMeta
+			Items    []json.RawMessage
+		}
+		if err := json.Unmarshal(body.Bytes(), &list); err != nil {
+			t.Fatal(err)
+		}
+		if list.Kind != "DatabaseList" || list.Metadata.ResourceVersion != Version(count) || len(list.Items) != count {
+			t.Fatalf("%s at %s of %d", list.Kind, list.Metadata.ResourceVersion, len(list.Items))
+		}
+		for i, raw := range list.Items {
+			var got unstructured.Unstructured
+			if err := got.UnmarshalJSON(raw); err != nil {
+				t.Fatal(err)
+			}
+			if want := NewCustomResources(1).CustomResource(i); !reflect.DeepEqual(got.Object, want.Object) {
+				t.Fatalf("got %v, want %v", got.Object, want.Object)
+			}
+		}
+	}
+}
