@@ -72,6 +72,7 @@ type following struct {
 
 // consume reads the body. The client is left with the end of it.
 func (f *following) consume(format wire.Format, body io.Reader) []byte {
+	f.source.way.cuts(f.logger)
 	_ = f.push(func() error {
 		f.events.Opened()
 		return nil

@@ -44,7 +44,14 @@ func (w *way) took(ctx context.Context, answer tap.Answer, err error) {
 		why = fmt.Sprintf("the server answered with Content-Type %q", answer.ContentType)
 	}
 	if w.set(answer.Taken, why) {
-		logWay(ctx, answer.Taken, why)
+		logWay(klog.FromContext(ctx), answer.Taken, why)
+	}
+}
+
+// cuts notes that an answer is being cut, before anything of it is known to anybody.
+func (w *way) cuts(logger klog.Logger) {
+	if w.set(true, "") {
+		logWay(logger, true, "")
 	}
 }
 
@@ -55,7 +62,7 @@ func (w *way) giveUp(ctx context.Context, why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.givenUp = true
-	logWay(ctx, false, why)
+	logWay(klog.FromContext(ctx), false, why)
 }
 
 func (w *way) hasGivenUp() bool {
@@ -64,8 +71,8 @@ func (w *way) hasGivenUp() bool {
 	return w.givenUp
 }
 
-func logWay(ctx context.Context, streaming bool, why string) {
-	klog.FromContext(ctx).V(2).Info("Reading lists and watches", "streaming", streaming, "reason", why)
+func logWay(logger klog.Logger, streaming bool, why string) {
+	logger.V(2).Info("Reading lists and watches", "streaming", streaming, "reason", why)
 }
 
 // set tells whether that is a change.
