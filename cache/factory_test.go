@@ -1,0 +1,195 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+// podScope is the scope of the factory's informers in these tests.
+var podScope = cache.Scope{Resource: corev1.SchemeGroupVersion.WithResource("pods")}
+
+// factoryRig is a Factory that runs in a bubble, and how often informers were built.
+type factoryRig struct {
+	*cache.Factory
+	t       *testing.T
+	lw      *fake.ListerWatcher[*corev1.Pod]
+	built   int
+	stopRun func() error
+}
+
+func inFactory(t *testing.T, test func(f *factoryRig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f := &factoryRig{Factory: cache.NewFactory(cache.FactoryOptions{}), t: t, lw: fake.NewListerWatcher(&corev1.Pod{})}
+		f.lw.Create(pod("a"))
+		test(f)
+		if f.stopRun != nil {
+			if err := f.stopRun(); err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		}
+	})
+}
+
+func (f *factoryRig) start() {
+	ctx, cancel := context.WithCancel(f.t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- f.Run(ctx) }()
+	synctest.Wait()
+	f.stopRun = func() error {
+		cancel()
+		return <-stopped
+	}
+}
+
+func (f *factoryRig) claim(namespace string) *cache.Claim[*corev1.Pod] {
+	f.t.Helper()
+	scope := podScope
+	scope.Namespace = namespace
+	c, err := cache.InformerFor(f.Factory, scope, func() *cache.SharedInformer[*corev1.Pod] {
+		f.built++
+		return cache.NewSharedInformer(f.lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: "pods of " + namespace})
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return c
+}
+
+// One informer for each scope, whoever asks and when.
+func TestFactoryShares(t *testing.T) {
+	inFactory(t, func(f *factoryRig) {
+		early, other := f.claim(""), f.claim("x")
+		if early.Informer().Status().Phase != cache.PhaseIdle {
+			t.Error("an informer runs before the factory does")
+		}
+		f.start()
+		late := f.claim("")
+		if early.Informer() != late.Informer() || early.Informer() == other.Informer() || f.built != 2 {
+			t.Errorf("%d informers built", f.built)
+		}
+		if err := f.WaitForSync(f.t.Context()); err != nil || early.Informer().Store().Len() != 1 {
+			t.Errorf("WaitForSync: %v", err)
+		}
+		if len(f.Status()) != 2 {
+			t.Errorf("status %+v", f.Status())
+		}
+	})
+}
+
+// The last claim released stops an informer, but not at once, and not if somebody comes
+// back; what comes later begins anew.
+func TestFactoryLingers(t *testing.T) {
+	inFactory(t, func(f *factoryRig) {
+		f.start()
+		one, two := f.claim(""), f.claim("")
+		first := one.Informer()
+		one.Release()
+		one.Release()
+		pass(time.Hour)
+		if first.Status().Phase != cache.PhaseWatching {
+			t.Fatal("an informer has stopped that is claimed")
+		}
+		two.Release()
+		pass(59 * time.Second)
+		three := f.claim("")
+		pass(time.Hour)
+		if three.Informer() != first || first.Status().Phase != cache.PhaseWatching {
+			t.Fatal("an informer has stopped that was claimed again")
+		}
+		three.Release()
+		pass(61 * time.Second)
+		if first.Status().Phase != cache.PhaseStopped || len(f.Status()) != 0 {
+			t.Error("an informer runs that nobody has claimed for a minute")
+		}
+		again := f.claim("")
+		if err := again.Informer().WaitForSync(f.t.Context()); err != nil || again.Informer() == first || f.built != 2 {
+			t.Errorf("the next one: %v, %d built", err, f.built)
+		}
+		again.Release() // Run ends while it lingers
+	})
+}
+
+// What goes wrong is said: for each informer its own cause.
+func TestFactoryErrors(t *testing.T) {
+	inFactory(t, func(f *factoryRig) {
+		f.claim("").Release() // before Run nothing lingers
+		if len(f.Status()) != 0 {
+			t.Error("an informer is left")
+		}
+		forbidden := apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no"))
+		f.lw.FaultLists(2, fake.Fault{Err: forbidden})
+		f.claim("a")
+		f.claim("b")
+		f.start()
+		ctx, cancel := context.WithTimeout(f.t.Context(), time.Second/2)
+		defer cancel()
+		err := f.WaitForSync(ctx)
+		if !apierrors.IsForbidden(err) || !says("pods of a")(err) || !says("pods of b")(err) {
+			t.Errorf("WaitForSync: %v", err)
+		}
+		if err := f.Run(f.t.Context()); !errors.Is(err, cache.ErrAlreadyRunning) {
+			t.Errorf("Run beside Run: %v", err)
+		}
+		if err := f.stopRun(); err != nil {
+			t.Error(err)
+		}
+		f.stopRun = nil
+		if err := f.Run(f.t.Context()); !errors.Is(err, cache.ErrStopped) {
+			t.Errorf("Run after Run: %v", err)
+		}
+		if _, err := cache.InformerFor(f.Factory, podScope, func() *cache.SharedInformer[*corev1.Pod] { return nil }); !errors.Is(err, cache.ErrStopped) || !says("pods")(err) {
+			t.Errorf("InformerFor after Run: %v", err)
+		}
+	})
+}
+
+// A Lister reads by names and labels, with and without an index of namespaces.
+func TestLister(t *testing.T) {
+	for name, indexers := range map[string]cache.Indexers[*corev1.Pod]{
+		"indexed": {cache.NamespaceIndex: cache.MetaNamespaceIndexFunc[*corev1.Pod]}, "plain": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := cache.NewStore(nil, indexers)
+			for _, p := range []*corev1.Pod{pod("a", label("x", "1")), pod("b"), {ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "c", Labels: map[string]string{"x": "1"}}}} {
+				if err := store.Add(p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			lister := cache.NewLister[*corev1.Pod](store, corev1.Resource("pods"))
+			x1 := labels.SelectorFromSet(labels.Set{"x": "1"})
+			for _, c := range []struct {
+				got  []*corev1.Pod
+				want string
+			}{
+				{lister.List(nil), "a@ b@ c@"},
+				{lister.List(labels.Everything()), "a@ b@ c@"},
+				{lister.List(x1), "a@ c@"},
+				{lister.Namespace("ns").List(nil), "a@ b@"},
+				{lister.Namespace("ns").List(x1), "a@"},
+				{lister.Namespace("none").List(nil), ""},
+			} {
+				if got := describe(c.got); got != c.want {
+					t.Errorf("listed [%s], want [%s]", got, c.want)
+				}
+			}
+			if p, err := lister.Namespace("ns").Get("a"); err != nil || p.Name != "a" {
+				t.Errorf("Get: %v, %v", p, err)
+			}
+			if p, err := lister.Namespace("other").Get("a"); p != nil || !apierrors.IsNotFound(err) || !says(`pods "a"`)(err) {
+				t.Errorf("Get: %v, %v", p, err)
+			}
+		})
+	}
+}

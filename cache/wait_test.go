@@ -1,0 +1,284 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	clientset "k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+// waiter is a wait in another goroutine.
+type waiter chan error
+
+func waiting(wait func() error) waiter {
+	done := make(waiter, 1)
+	go func() { done <- wait() }()
+	synctest.Wait()
+	return done
+}
+
+// over tells whether the wait is over, and how.
+func (w waiter) over() (error, bool) { //nolint:revive // whether there is an error is the second question here
+	synctest.Wait()
+	select {
+	case err := <-w:
+		return err, true
+	default:
+		return nil, false
+	}
+}
+
+// expectOver requires a wait to be over without an error, after what was just done.
+func (w waiter) expectOver(t *testing.T, after string) {
+	t.Helper()
+	if err, over := w.over(); err != nil || !over {
+		t.Errorf("after %s: over %v, %v", after, over, err)
+	}
+}
+
+// A wait for a version is over when an event, a bookmark or a list has brought the store
+// there, at that moment, and asks nothing of the server.
+func TestWaitForResourceVersion(t *testing.T) {
+	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
+		wait := func(version string) waiter {
+			return waiting(func() error { return s.WaitForResourceVersion(s.t.Context(), version) })
+		}
+		wait("3").expectOver(t, "nothing")
+		seven, five, nine, twelve := wait("7"), wait("5"), wait("9"), wait("12")
+		s.Update(pod("a"))
+		five.expectOver(t, "an event")
+		if _, over := seven.over(); over {
+			t.Error("over before its version")
+		}
+		s.Send(watch.Event{Type: watch.Bookmark, Object: pod("", version("8"))})
+		seven.expectOver(t, "a bookmark")
+		if _, over := nine.over(); over {
+			t.Error("over before its version")
+		}
+		s.SkipVersions(5)
+		s.Update(pod("b"))
+		nine.expectOver(t, "an event beyond it")
+		s.Send(fake.ErrorEvent(fake.Expired()))
+		s.SkipVersions(5)
+		s.Update(pod("c"))
+		pass(2 * time.Second)
+		twelve.expectOver(t, "a list")
+	})
+}
+
+// What a wait says that comes to nothing: the version, the one that is there, and the cause.
+func TestWaitForResourceVersionErrors(t *testing.T) {
+	shared(t, cache.InformerOptions[*corev1.Pod]{Name: "pods"}, func(s *sharedRig) {
+		for _, bad := range []string{"", "0", "x"} {
+			if err := s.WaitForResourceVersion(s.t.Context(), bad); !says("not well formed")(err) {
+				t.Errorf("%q: %v", bad, err)
+			}
+		}
+		s.FaultWatches(100, fake.Fault{Err: apierrors.NewUnauthorized("who are you?")})
+		s.CloseWatches()
+		ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
+		defer cancel()
+		err := s.WaitForResourceVersion(ctx, "99")
+		if !errors.Is(err, context.DeadlineExceeded) || !apierrors.IsUnauthorized(err) || !says(`pods is at resourceVersion "4", not yet at 99`)(err) {
+			t.Errorf("%v", err)
+		}
+		w := waiting(func() error { return s.WaitForResourceVersion(s.t.Context(), "99") })
+		if err := s.stopRun(); err != nil {
+			t.Error(err)
+		}
+		s.stopRun = func() error { return nil }
+		if err, over := w.over(); !over || !errors.Is(err, cache.ErrStopped) {
+			t.Errorf("after stop: %v, %v", over, err)
+		}
+	})
+}
+
+// Whoever writes can wait until the store has it, and is told at once where it never will.
+func TestWaitForObject(t *testing.T) {
+	filter := func(p *corev1.Pod) bool { return p.Labels["x"] != "no" }
+	shared(t, cache.InformerOptions[*corev1.Pod]{Filter: filter}, func(s *sharedRig) {
+		written := s.Create(pod("d"))
+		if err := s.WaitForObject(s.t.Context(), written); err != nil {
+			t.Error(err)
+		}
+		if p, ok := s.Store().GetByKey("ns/d"); !ok || p.ResourceVersion != written.ResourceVersion {
+			t.Errorf("the store has %v", p)
+		}
+		later := pod("d", version("6"))
+		w := waiting(func() error { return s.WaitForObject(s.t.Context(), later) })
+		if _, over := w.over(); over {
+			t.Error("over before the write was seen")
+		}
+		s.Update(pod("d"))
+		w.expectOver(t, "the write")
+		for want, obj := range map[string]*corev1.Pod{
+			"Filter refuses": pod("d", version("9"), label("x", "no")), "object is nil": nil, "name is empty": pod(""), "not well formed": pod("d"),
+		} {
+			if err := s.WaitForObject(s.t.Context(), obj); !says(want)(err) {
+				t.Errorf("want %q: %v", want, err)
+			}
+		}
+	})
+}
+
+// An informer knows its namespace and selectors, whichever client it was made of.
+func TestScopeOfClients(t *testing.T) {
+	config := &rest.Config{Host: "http://127.0.0.1:1"}
+	client, dynamicClient, metadataClient := clientset.NewForConfigOrDie(config), dynamic.NewForConfigOrDie(config), metadata.NewForConfigOrDie(config)
+	pods := corev1.SchemeGroupVersion.WithResource("pods")
+	selected := cache.WithLabelSelector(labels.SelectorFromSet(labels.Set{"x": "1"}))
+	onNode := func(options *metav1.ListOptions) { options.FieldSelector = "spec.nodeName=n1,metadata.name!=b" }
+	inside := pod("a", version("9"), label("x", "1"), func(p *corev1.Pod) { p.Spec.NodeName = "n1" })
+	for name, lw := range map[string]*cache.ListWatch{
+		"namespace": cache.ListWatchOf(client.CoreV1().Pods("other")),
+		"rest":      cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "other", nil),
+		"dynamic":   {ListFunc: cache.ListWatchOf(dynamicClient.Resource(pods).Namespace("other")).ListFunc},
+		"label":     cache.ListWatchOf(client.CoreV1().Pods(""), selected),
+		"field":     cache.ListWatchOf(client.CoreV1().Pods(""), onNode),
+	} {
+		obj := pod("a", version("9"), func(p *corev1.Pod) { p.Spec.NodeName = "n2" })
+		if name == "dynamic" {
+			lw = cache.ListWatchOf(metadataClient.Resource(pods).Namespace("other"))
+			meta := &metav1.PartialObjectMetadata{ObjectMeta: obj.ObjectMeta}
+			if err := cache.NewSharedInformer(lw, meta, cache.InformerOptions[*metav1.PartialObjectMetadata]{}).WaitForObject(t.Context(), meta); !errors.Is(err, cache.ErrOutOfScope) {
+				t.Errorf("metadata: %v", err)
+			}
+			continue
+		}
+		informer := cache.NewSharedInformer(lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
+		if err := informer.WaitForObject(t.Context(), obj); !errors.Is(err, cache.ErrOutOfScope) {
+			t.Errorf("%s: %v", name, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if name == "label" || name == "field" {
+			if err := informer.WaitForObject(ctx, inside); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, inside: %v", name, err)
+			}
+		}
+	}
+}
+
+// The check of a health endpoint says why the store cannot be relied on.
+func TestHealthCheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSharedRig(t, cache.InformerOptions[*corev1.Pod]{Name: "pods"})
+		check := s.HealthCheck(5 * time.Minute)
+		if err := check(nil); !says("pods: it has not been started")(err) {
+			t.Errorf("before Run: %v", err)
+		}
+		s.FaultLists(1, fake.Fault{Err: apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no"))})
+		s.start()
+		if err := check(nil); !apierrors.IsForbidden(err) || !says("pods has not synced")(err) {
+			t.Errorf("before the list: %v", err)
+		}
+		pass(10 * time.Second)
+		if err := check(nil); err != nil {
+			t.Error(err)
+		}
+		s.FaultWatches(1000, fake.Fault{Err: apierrors.NewUnauthorized("who are you?")})
+		s.CloseWatches()
+		pass(6 * time.Minute)
+		if err := check(nil); !apierrors.IsUnauthorized(err) || !says("up to date 6m")(err) {
+			t.Errorf("cut off: %v", err)
+		}
+		if err := s.HealthCheck(0)(nil); err != nil {
+			t.Errorf("without a limit: %v", err)
+		}
+		if err := s.stopRun(); err != nil {
+			t.Error(err)
+		}
+		if err := check(nil); !errors.Is(err, cache.ErrStopped) {
+			t.Errorf("after stop: %v", err)
+		}
+	})
+}
+
+// A panic is reported with the handler's name; told to go on, the handler does.
+func TestContinueOnPanic(t *testing.T) {
+	calls, failure := 0, errors.New("no b, please")
+	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
+		errs := s.takeErrors()
+		var reported *cache.HandlerError
+		if len(errs) != 1 || !errors.As(errs[0], &reported) || reported.Handler != "picky" || reported.Key != "ns/b" || !errors.Is(errs[0], failure) {
+			t.Errorf("reported %v", errs)
+		}
+		if status := s.SharedInformer.Status().Handlers[0]; calls != 3 || !status.Synced {
+			t.Errorf("%d calls, %+v", calls, status)
+		}
+	}, func(s *sharedRig) {
+		s.add(cache.ResourceEventHandlerFuncs[*corev1.Pod]{AddFunc: func(p *corev1.Pod) {
+			calls++
+			if p.Name == "b" {
+				panic(failure)
+			}
+		}}, cache.HandlerOptions{Name: "picky", ContinueOnPanic: true})
+	})
+}
+
+// A handler that has been stuck is told of updates as one, from the state it knows to the
+// last, and of what came and went.
+func TestMergeWhenBehind(t *testing.T) {
+	const updates = 12_000
+	var resume chan struct{}
+	notes := &eventNotes{}
+	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
+		resume = make(chan struct{})
+		s.add(cache.ResourceEventHandlerFuncs[*corev1.Pod]{UpdateFunc: func(*corev1.Pod, *corev1.Pod) { <-resume }}, cache.HandlerOptions{Delivery: cache.EveryEvent})
+		first := true
+		r := s.add(onEvents(func(e cache.Event[*corev1.Pod]) {
+			notes.OnEvent(e)
+			if first {
+				first = false
+				<-resume
+			}
+		}), cache.HandlerOptions{})
+		synctest.Wait()
+		s.Create(pod("d"))
+		s.Delete("ns/d")
+		for range updates {
+			s.Update(pod("a"))
+		}
+		synctest.Wait()
+		close(resume)
+		synctest.Wait()
+		if status := r.Status(); status.Merged == 0 || status.Lag != 0 {
+			t.Errorf("status %+v", status)
+		}
+		merged, last := 0, ""
+		for _, e := range notes.events[3:] {
+			merged += 1 + e.Merged
+			if e.Type == cache.EventUpdate {
+				if last != "" && e.Old.ResourceVersion != last {
+					t.Errorf("an update from %s, told last was %s", e.Old.ResourceVersion, last)
+				}
+				last = e.New.ResourceVersion
+			}
+		}
+		if merged != updates+2 || last != s.ResourceVersion() {
+			t.Errorf("told of %d events, the last at %s", merged, last)
+		}
+		if len(notes.events) > 3+2+updates/4 {
+			t.Errorf("%d events for %d updates", len(notes.events), updates)
+		}
+	})
+}
+
+// onEvents is a handler of a function.
+type onEvents func(cache.Event[*corev1.Pod])
+
+func (f onEvents) OnEvent(event cache.Event[*corev1.Pod]) { f(event) }
