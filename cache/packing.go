@@ -69,8 +69,13 @@ func (p *packing[T]) asCame(item feed.Item) bool {
 	if item.Raw == nil || p.transformed {
 		return false
 	}
-	_, protobuf := item.Codec.(protobufCodec)
-	return protobuf == (p.format == wire.Protobuf)
+	switch item.Codec.(type) {
+	case protobufCodec:
+		return p.format == wire.Protobuf
+	case *jsonCodec:
+		return p.format == wire.JSON
+	}
+	return false
 }
 
 // saysKind tells whether an object can be decoded by itself. One of many kinds whose

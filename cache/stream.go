@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -86,25 +87,36 @@ func feedItem(item *wire.Item, codecs *codecs) (feed.Item, error) {
 	case metadata.Key == "":
 		return feed.Item{}, fmt.Errorf("%s in namespace %q: metadata.name is empty", item.Kind, metadata.Namespace)
 	}
-	return feed.Item{
+	out := feed.Item{
 		Key:             metadata.Key,
 		UID:             metadata.UID,
 		ResourceVersion: metadata.ResourceVersion,
 		Raw:             item.Raw,
 		Codec:           codecs.of(item),
-	}, nil
+	}
+	if item.TooLarge != nil {
+		out.Raw, out.Codec = nil, noCodec{item.TooLarge}
+	}
+	return out, nil
 }
+
+// noCodec is that of an object which cannot be had: who wants to decode it hears why,
+// keeps its last good state, and the stream goes on.
+type noCodec struct{ err error }
+
+func (c noCodec) Decode([]byte) (runtime.Object, error) { return nil, c.err }
 
 // expected is what bodies may consist of.
 func (s streamSource) expected() wire.Options {
 	k := s.classic.kind
-	if k.gvk.Empty() && carriesKind(k.goType) {
-		return wire.Options{}
+	options := wire.Options{PassOver: true}
+	switch {
+	case !k.gvk.Empty():
+		options.APIVersion, options.Kind = k.gvk.GroupVersion().String(), k.gvk.Kind
+	case !carriesKind(k.goType): // the names of API types are those of their kinds
+		options.Kind = k.goType.Elem().Name()
 	}
-	if k.gvk.Empty() { // the names of API types are those of their kinds
-		return wire.Options{Kind: k.goType.Elem().Name()}
-	}
-	return wire.Options{APIVersion: k.gvk.GroupVersion().String(), Kind: k.gvk.Kind}
+	return options
 }
 
 // withRetryAfter puts what the tap has kept from the client into its error.

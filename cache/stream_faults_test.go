@@ -347,3 +347,21 @@ func (s *syncBuffer) String() string {
 	defer s.mu.Unlock()
 	return s.b.String()
 }
+
+// An object larger than anything etcd would keep costs itself, and nothing else.
+func TestOversizedObject(t *testing.T) {
+	for name, f := range formats {
+		t.Run(name, func(t *testing.T) {
+			huge := aNode("b", "4")
+			huge.Annotations = map[string]string{"large": strings.Repeat("x", 64<<20)}
+			s := newScript(t, []http.HandlerFunc{serve(f.list, f.nodes("5", aNode("a", "3"), huge, aNode("c", "5")))}, nil)
+			s.watches = []http.HandlerFunc{s.serveOpen(f.watch, f.event(watch.Modified, aNode("b", "6")))}
+			r := runOver(t, nodesOf(s.config()), &corev1.Node{})
+			r.expect("A a@3", "A c@5", "A b@6")
+			var object *cache.ObjectError
+			if err := <-r.errs; !errors.As(err, &object) || object.Key != "b" || !strings.Contains(err.Error(), "larger than allowed") {
+				t.Errorf("told %v, want what is wrong with b", err)
+			}
+		})
+	}
+}
