@@ -47,6 +47,9 @@ func carriesKind(t reflect.Type) bool { return t.Implements(reflect.TypeFor[runt
 func (k kind) isMetadata() bool { return k.goType == reflect.TypeFor[*metav1.PartialObjectMetadata]() }
 
 func (k kind) String() string {
+	if k.goType == nil {
+		return "objects of any type"
+	}
 	if k.gvk.Empty() {
 		return k.goType.String()
 	}
@@ -55,7 +58,7 @@ func (k kind) String() string {
 
 // check returns an error unless obj is of the kind.
 func (k kind) check(obj runtime.Object) error {
-	if t := reflect.TypeOf(obj); t != k.goType {
+	if t := reflect.TypeOf(obj); t != k.goType && k.goType != nil {
 		return fmt.Errorf("expected %s, got %s%s", k, t, named(obj))
 	}
 	if k.gvk.Empty() {

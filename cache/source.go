@@ -74,7 +74,7 @@ func (s classicSource) checkList(list runtime.Object) (metav1.ListMeta, error) {
 	if err != nil || !meta.IsListType(list) {
 		return metav1.ListMeta{}, fmt.Errorf("expected a list of %s, got %T", s.kind, list)
 	}
-	if items := itemsOf(reflect.TypeOf(list)); items != nil && items != s.kind.goType {
+	if items := itemsOf(reflect.TypeOf(list)); items != nil && items != s.kind.goType && s.kind.goType != nil {
 		return metav1.ListMeta{}, fmt.Errorf("expected a list of %s, got %T", s.kind, list)
 	}
 	return metav1.ListMeta{

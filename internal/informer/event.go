@@ -19,6 +19,7 @@ type Event[V any] struct {
 	InInitial bool
 	Merged    int  // how many more changes of the object this one stands for
 	Departed  bool // of a Delete: the object is there still, but not accepted any more
+	Unseen    bool // of a Delete: nobody told the state in which the object was deleted
 }
 
 // Delivery is what a handler is told of changes that come faster than it can do with.

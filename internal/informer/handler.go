@@ -18,6 +18,8 @@ import (
 // set.
 type HandlerConfig[V any] struct {
 	Name string
+	// Logger is used instead of Run's where it has a sink.
+	Logger klog.Logger
 	// OnEvent is told one event at a time.
 	OnEvent func(Event[V])
 	// OnBatch is told what there is, a few dozen events at the utmost. The slice is
@@ -89,7 +91,11 @@ func newHandler[V any](config HandlerConfig[V], i *Informer[V]) *Handler[V] {
 // start makes the goroutine. It tells the state as it is now first, and then
 // everything that the log says after it.
 func (h *Handler[V]) start(ctx context.Context) {
-	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "handler", h.config.Name))
+	logger := klog.FromContext(ctx)
+	if h.config.Logger.GetSink() != nil {
+		logger = h.config.Logger
+	}
+	ctx = klog.NewContext(ctx, klog.LoggerWithValues(logger, "handler", h.config.Name))
 	ctx, h.cancel = context.WithCancel(ctx)
 	state, cursor := h.store.Follow()
 	h.mu.Lock()

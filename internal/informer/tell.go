@@ -52,7 +52,7 @@ func (h *Handler[V]) loadDeletion(event *Event[V], c *store.Change[V]) (ok bool)
 	if !h.config.WithoutOld || c.Final == nil {
 		event.Old, ok = h.store.Load(c.Key, c.Old)
 	}
-	event.Final = event.Old
+	event.Final, event.Unseen = event.Old, c.Final == nil
 	if c.Final != nil {
 		if final, decoded := h.store.Load(c.Key, c.Final); decoded {
 			event.Final, ok = final, true

@@ -111,6 +111,10 @@ func (r *Reflector) ListAndWatch(ctx context.Context) error {
 	return r.watch(ctx, nil)
 }
 
+// UseWatchList says whether to ask for WatchList, whatever Config.WatchList was. It must
+// not be called once the reflector runs.
+func (r *Reflector) UseWatchList(use bool) { r.config.WatchList = use }
+
 // Synced is closed once the sink holds a first state of the collection.
 func (r *Reflector) Synced() <-chan struct{} { return r.synced }
 

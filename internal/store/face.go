@@ -38,6 +38,29 @@ func (s *Store[V]) value(f *face) V {
 	return *(*V)(unsafe.Pointer(f)) //nolint:gosec // made by boxed
 }
 
+// pointee returns what a value points to, nil if it does not, or to something else than
+// all others.
+func (s *Store[V]) pointee(value V) *face {
+	if s.pointers {
+		return s.faceOf(value)
+	}
+	if s.config.Pointers == nil {
+		return nil
+	}
+	if v := reflect.ValueOf(value); v.IsValid() && v.Type() == s.config.Pointers {
+		return (*face)(v.UnsafePointer())
+	}
+	return nil
+}
+
+// pointed returns the value that pointee took apart.
+func (s *Store[V]) pointed(f *face) V {
+	if s.pointers {
+		return s.value(f)
+	}
+	return reflect.NewAt(s.config.Pointers.Elem(), unsafe.Pointer(f)).Interface().(V) //nolint:gosec // made by pointee
+}
+
 func (p *packed) face() *face { return (*face)(unsafe.Pointer(p)) } //nolint:gosec // packedOf knows
 
 // packedOf returns what a face stands for in a store that packs.

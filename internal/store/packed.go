@@ -176,7 +176,7 @@ func (s *Store[V]) labelsAtRest(f *face) (labels map[string]string, ok bool) {
 func (s *Store[V]) recall(p *packed) (value V, ok bool) {
 	if handle := p.live.Load(); handle != nil {
 		if f := handle.Value(); f != nil {
-			return s.value(f), true
+			return s.pointed(f), true
 		}
 	}
 	return value, false
@@ -185,10 +185,7 @@ func (s *Store[V]) recall(p *packed) (value V, ok bool) {
 // remember notes a value that was decoded, and returns it, or the one that another
 // reader was faster with: all who hold an object at a time hold the same.
 func (s *Store[V]) remember(p *packed, value V) V {
-	if !s.pointers {
-		return value
-	}
-	f := s.faceOf(value)
+	f := s.pointee(value)
 	if f == nil {
 		return value
 	}
@@ -197,7 +194,7 @@ func (s *Store[V]) remember(p *packed, value V) V {
 		other := p.live.Load()
 		if other != nil {
 			if f := other.Value(); f != nil {
-				return s.value(f)
+				return s.pointed(f)
 			}
 		}
 		if p.live.CompareAndSwap(other, &handle) {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -27,6 +28,9 @@ type Config[V any] struct {
 	// Packer, if set, keeps entries as bytes. Values are then decoded when they are
 	// read, and remembered as long as somebody holds them, where V is a pointer.
 	Packer Packer[V]
+	// Pointers, where V is an interface, is the pointer type that all values of Packer
+	// have: those are remembered, too.
+	Pointers reflect.Type
 	// Indexers are the indexes to begin with.
 	Indexers map[string]IndexFunc[V]
 	// ItemIndexers say how to do without a value in some of Indexers: what an index
