@@ -1,5 +1,10 @@
 package wire
 
+import (
+	"errors"
+	"io"
+)
+
 // How an object that is larger than allowed is passed over: what comes first, and
 // tells whose it is, is read as ever; the rest goes by without being held. API
 // servers write an object's kind and metadata before everything else, and in the
@@ -75,8 +80,16 @@ func (l *protoList) passOver(n int64) error {
 }
 
 // passOver hands out an event of n bytes, which come next, by its object's identity.
+// A body that is no stream of events at all may look like one of which the first is
+// too large, until it does not begin as events do, or ends.
 func (p *protoWatch) passOver(n int64) error {
+	if err := p.need(1); err == nil && p.ahead()[0] != fieldEventType<<3|wireBytes {
+		return p.tooLarge(n)
+	}
 	b, err := p.beginning(n)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return p.tooLarge(n)
+	}
 	if err != nil {
 		return err
 	}

@@ -222,3 +222,30 @@ func cutWith(body []byte, format wire.Format, watch bool, options wire.Options, 
 	})
 	return err
 }
+
+// A text is no event that is too large, and that is told without waiting for more.
+func TestTextIsNotPassedOver(t *testing.T) {
+	for name, text := range map[string]string{
+		"a page":                    "<html>502 Bad Gateway</html>",
+		"what begins like an event": "\x7f\xff\xff\xff\x0a\x05ADDED",
+	} {
+		body := io.MultiReader(strings.NewReader(text), failingReader{t, name == "a page"})
+		err := wire.Watch(body, wire.Protobuf, wire.Options{PassOver: true}, func(*wire.Event) error { return errors.New("an event") })
+		if !errors.Is(err, wire.ErrTooLarge) {
+			t.Errorf("%s: %v, want ErrTooLarge", name, err)
+		}
+	}
+}
+
+// failingReader is a body's end that is not to be asked for.
+type failingReader struct {
+	t    *testing.T
+	fail bool
+}
+
+func (r failingReader) Read([]byte) (int, error) {
+	if r.fail {
+		r.t.Error("read on after a text")
+	}
+	return 0, io.EOF
+}
