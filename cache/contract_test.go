@@ -1,0 +1,63 @@
+package cache_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Each promise of docs/contract.md has its number, names tests that there are, and says what
+// client-go does.
+func TestContractIsHeld(t *testing.T) {
+	contract, err := os.ReadFile("../docs/contract.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := testsUnder(t, "..")
+	promises := regexp.MustCompile(`(?m)^\*\*\d+\. `).Split(string(contract), -1)[1:]
+	if len(promises) < 20 {
+		t.Fatalf("%d promises", len(promises))
+	}
+	name := regexp.MustCompile("`((?:Test|Benchmark)\\w+)`")
+	for i, promise := range promises {
+		if !strings.Contains(string(contract), fmt.Sprintf("\n**%d. ", i+1)) {
+			t.Errorf("there is no promise %d", i+1)
+		}
+		held := name.FindAllStringSubmatch(promise, -1)
+		if len(held) == 0 || !strings.Contains(promise, "\n- held by ") || !strings.Contains(promise, "\n- client-go: ") {
+			t.Errorf("promise %d does not say by which test it is held, and what client-go does", i+1)
+		}
+		for _, match := range held {
+			if !there[match[1]] {
+				t.Errorf("promise %d is held by %s, which is not there", i+1, match[1])
+			}
+		}
+	}
+}
+
+// testsUnder returns the names of all tests of the library.
+func testsUnder(t *testing.T, root string) map[string]bool {
+	t.Helper()
+	names := make(map[string]bool)
+	function := regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
+	for _, folder := range []string{"cache", "internal"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			code, err := os.ReadFile(path)
+			for _, match := range function.FindAllStringSubmatch(string(code), -1) {
+				names[match[1]] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return names
+}
