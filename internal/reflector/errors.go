@@ -82,3 +82,17 @@ func isUnreachable(err error) bool {
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
 		utilnet.IsTimeout(err) || utilnet.IsHTTP2ConnectionLost(err)
 }
+
+// watchError is an error of a watch.
+type watchError struct{ cause error }
+
+func (e *watchError) Error() string { return "watch: " + e.cause.Error() }
+func (e *watchError) Unwrap() error { return e.cause }
+
+// Unwrapped returns the error that a watch ended with as it came, any other as it is.
+func Unwrapped(err error) error {
+	if watched, ok := errors.AsType[*watchError](err); ok {
+		return watched.cause
+	}
+	return err
+}

@@ -59,7 +59,7 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) end
 	r.status.ended()
 	r.resumes = true // also after a WatchList, whose state was committed in between
 	if err != nil {
-		err = fmt.Errorf("watch: %w", err)
+		err = &watchError{err}
 	}
 	return end{
 		err:    err,

@@ -1,0 +1,107 @@
+package clientgo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientcache "k8s.io/client-go/tools/cache"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/reflector"
+)
+
+// config returns what the engine is made of.
+func (s *sharedIndexInformer) config(example runtime.Object) informer.Config[any] {
+	objects := storeConfig(s.indexer.key, s.options.Indexers)
+	objects.ItemKeys = true // until there is a transform
+	objects.Decode = s.decode
+	if s.collection.Packer != nil {
+		objects.Packer, objects.Pointers = s.collection.Packer, reflect.TypeOf(example)
+		objects.ItemIndexers = itemIndexers(s.options.Indexers)
+	}
+	return informer.Config[any]{
+		Name:  s.options.ObjectDescription,
+		Store: objects,
+		Reflector: reflector.Config{
+			Source: s.collection.Source,
+			Report: s.failures.tell,
+		},
+		Deleting:     deleting,
+		HandlerGrace: -1, // client-go waits for its handlers as long as it takes
+	}
+}
+
+// decode returns an item's object, transformed.
+func (s *sharedIndexInformer) decode(item feed.Item) (any, error) {
+	obj, err := item.Decoded()
+	if err != nil {
+		return nil, err
+	}
+	var result any = obj
+	if s.transform != nil {
+		if result, err = s.transform(obj); err != nil {
+			return nil, fmt.Errorf("transform: %w", err)
+		}
+		if result == nil {
+			return nil, errNoResult
+		}
+	}
+	if object, ok := result.(runtime.Object); ok && !s.options.Packed {
+		s.mutations.AddObject(object)
+	}
+	return result, nil
+}
+
+var errNoResult = errors.New("transform: the result is nil")
+
+func deleting(obj any) bool {
+	accessor, err := meta.Accessor(obj)
+	return err == nil && accessor.GetDeletionTimestamp() != nil
+}
+
+// itemIndexers returns the indexes that need no object: that by namespace. Whatever its
+// function, it can do with metadata, for that is what client-go's listers give it.
+func itemIndexers(indexers clientcache.Indexers) map[string]func(feed.Item) ([]string, error) {
+	byNamespace := indexers[clientcache.NamespaceIndex]
+	if byNamespace == nil {
+		return nil
+	}
+	return map[string]func(feed.Item) ([]string, error){
+		clientcache.NamespaceIndex: func(item feed.Item) ([]string, error) {
+			namespace, name, err := clientcache.SplitMetaNamespaceKey(item.Key)
+			if err != nil {
+				return nil, err
+			}
+			return byNamespace(&metav1.ObjectMeta{Namespace: namespace, Name: name})
+		},
+	}
+}
+
+// failures takes errors of lists and watches to the watch error handler.
+type failures struct {
+	handler clientcache.WatchErrorHandlerWithContext // client-go's if nil; not changed while the informer runs
+	of      func() *clientcache.Reflector
+}
+
+// tell calls the handler, and waits for it as long as the informer runs: it may block.
+func (f *failures) tell(ctx context.Context, err error) {
+	handler := f.handler
+	if handler == nil {
+		handler = clientcache.DefaultWatchErrorHandler
+	}
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		handler(ctx, f.of(), reflector.Unwrapped(err)) // who compares with io.EOF wants that
+	}()
+	select {
+	case <-told:
+	case <-ctx.Done():
+	}
+}
