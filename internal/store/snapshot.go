@@ -179,6 +179,9 @@ func (v *frozen[V]) SelectByIndex(name, value string, matches func(labels map[st
 	if matches == nil {
 		values = make([]V, 0, set.Len())
 	}
+	if set.Len()*scanShare > v.entries.Len() {
+		return v.scan(values, v.set.positions[name], value, matches), nil
+	}
 	for key := range set.All() {
 		if f := v.entries.Get(key); f != nil {
 			if value, ok := v.store.loadIf(key, f, matches); ok {
@@ -187,6 +190,29 @@ func (v *frozen[V]) SelectByIndex(name, value string, matches func(labels map[st
 		}
 	}
 	return values, nil
+}
+
+// scanShare: to go through all entries takes less time than to look up one in so many
+// of them.
+const scanShare = 3
+
+// scan appends the values that the index at position i has under a value. Entries of
+// equal index values mostly have one meta, one after the other.
+func (v *frozen[V]) scan(values []V, i int, value string, matches func(labels map[string]string) bool) []V {
+	var last *meta
+	found := false
+	for key, item := range v.entries.All() {
+		if m := item.Note.meta; m != last {
+			last, found = m, m != nil && slices.Contains(at(m.indexed, i), value)
+		}
+		if !found {
+			continue
+		}
+		if value, ok := v.store.loadIf(key, item.Value, matches); ok {
+			values = append(values, value)
+		}
+	}
+	return values
 }
 
 // IndexKeys returns the keys of what ByIndex returns.
