@@ -13,6 +13,16 @@
 //		})
 //	err := controller.Run(ctx)
 //
+// A [SharedInformer] has any number of handlers, which come and go while it runs, waits
+// for what you want to see in its store, and options. A [Factory] has one for each scope
+// that somebody claims. A [Lister] reads a store as the API is read.
+//
+//	pods := cache.NewSharedInformer(cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{},
+//		cache.InformerOptions[*corev1.Pod]{})
+//	registration, err := pods.AddKeyHandler(queue.Add, cache.HandlerOptions{})
+//	go pods.Run(ctx)
+//	err = pods.WaitForSync(ctx)
+//
 // # Objects belong to the cache
 //
 // What a [Reader] returns and a handler receives is shared by all who ask: copy
@@ -22,13 +32,17 @@
 // # What holds
 //
 //   - A change is in the store before a handler hears of it.
-//   - A handler is called for one event at a time, in order for each key.
+//   - A handler is called for one event at a time, in order for each key, and nobody
+//     else waits for it. One that is far behind is told several updates of an object as
+//     one ([MergeWhenBehind]), unless it wants every event.
 //   - A deletion always shows the object's last known state: there are no
 //     tombstones to unwrap.
 //   - An object deleted and created again under its name is a deletion and an
 //     addition, never an update.
 //   - A relist changes the store at once, for every [Snapshot]; objects whose UID
 //     and resourceVersion have not changed make no event.
-//   - Whatever fails, the last good state stays readable, and [Controller.Status]
-//     says what is wrong and since when.
+//   - Whatever fails, the last good state stays readable, and Status says what is wrong
+//     and since when.
+//
+// docs/contract.md has all of it, with the tests that hold it.
 package cache
