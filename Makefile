@@ -7,7 +7,7 @@ SHELL     := /bin/sh
 root    := $(CURDIR)
 go      ?= go
 # Modules that have code of their own. A folder that is not there is passed over.
-nested  := $(patsubst %/go.mod,%,$(wildcard bench/go.mod e2e/go.mod e2e/controllerruntime/go.mod))
+nested  := $(patsubst %/go.mod,%,$(wildcard bench/go.mod e2e/go.mod e2e/controllerruntime/go.mod e2e/upstream/go.mod))
 modules := . $(nested)
 
 # The race detector needs cgo and a C compiler. Without one the tests run all the same.
@@ -57,6 +57,7 @@ e2e-build: ## Build kube-apiserver, etcd and etcdutl into .cache (3 minutes the 
 e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd
 	$(go) -C e2e test $(race) -count=1 -timeout=20m -v ./...
 	$(go) -C e2e/controllerruntime test $(race) -count=1 -v ./...
+	$(go) -C e2e/upstream test -count=1 -timeout=20m -v ./... # with the race detector, all of it would be compiled once more
 
 clean: ## Remove what was built; the next run builds it again
 	rm -rf .cache

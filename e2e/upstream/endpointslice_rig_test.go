@@ -1,0 +1,256 @@
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientfake "k8s.io/client-go/kubernetes/fake"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	discoverylisters "k8s.io/client-go/listers/discovery/v1"
+	clienttesting "k8s.io/client-go/testing"
+	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/kubernetes/pkg/controller/endpointslice"
+	"k8s.io/utils/ptr"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+// endpointSlices is an EndpointSlice controller on informers of ours.
+type endpointSlices struct {
+	t        *testing.T
+	services *fake.ListerWatcher[*corev1.Service]
+	pods     *fake.ListerWatcher[*corev1.Pod]
+	slices   *fake.ListerWatcher[*discoveryv1.EndpointSlice]
+
+	toldSlices                         *bridge[*discoveryv1.EndpointSlice]
+	servicesGate, podsGate, slicesGate *gate
+	stop                               func()
+
+	ran int // Pods so far, to give each a name and an address
+}
+
+type serviceInformer struct{ *bridge[*corev1.Service] }
+
+func (i serviceInformer) Informer() clientcache.SharedIndexInformer { return i.bridge }
+func (i serviceInformer) Lister() corelisters.ServiceLister {
+	return corelisters.NewServiceLister(i.GetIndexer())
+}
+
+type nodeInformer struct{ *bridge[*corev1.Node] }
+
+func (i nodeInformer) Informer() clientcache.SharedIndexInformer { return i.bridge }
+func (i nodeInformer) Lister() corelisters.NodeLister {
+	return corelisters.NewNodeLister(i.GetIndexer())
+}
+
+type sliceInformer struct {
+	*bridge[*discoveryv1.EndpointSlice]
+}
+
+func (i sliceInformer) Informer() clientcache.SharedIndexInformer { return i.bridge }
+func (i sliceInformer) Lister() discoverylisters.EndpointSliceLister {
+	return discoverylisters.NewEndpointSliceLister(i.GetIndexer())
+}
+
+func startEndpointSlices(t *testing.T, ofServices, ofOthers delivery) *endpointSlices {
+	t.Helper()
+	s := &endpointSlices{
+		t:          t,
+		services:   fake.NewListerWatcher(&corev1.Service{}),
+		pods:       fake.NewListerWatcher(&corev1.Pod{}),
+		slices:     fake.NewListerWatcher(&discoveryv1.EndpointSlice{}),
+		toldSlices: newBridge[*discoveryv1.EndpointSlice](),
+		podsGate:   newGate(), servicesGate: newGate(), slicesGate: newGate(),
+	}
+	gather(s.services, func() *corev1.Service { return &corev1.Service{} })
+	gather(s.pods, func() *corev1.Pod { return &corev1.Pod{} })
+	gather(s.slices, func() *discoveryv1.EndpointSlice { return &discoveryv1.EndpointSlice{} })
+	nodes := fake.NewListerWatcher(&corev1.Node{})
+	nodes.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}})
+
+	ctx, cancel := context.WithCancel(t.Context())
+	ofNodes, told, toldPods := newBridge[*corev1.Node](), newBridge[*corev1.Service](), newBridge[*corev1.Pod]()
+	const endpointsPerSlice = 2
+	subject := endpointslice.NewController(ctx, podInformer{toldPods}, serviceInformer{told}, nodeInformer{ofNodes},
+		sliceInformer{s.toldSlices}, endpointsPerSlice, s.client(), 0)
+	ended := []<-chan struct{}{
+		toldPods.start(ctx, t, s.pods, &corev1.Pod{}, ofOthers, s.podsGate),
+		told.start(ctx, t, s.services, &corev1.Service{}, ofServices, s.servicesGate),
+		s.toldSlices.start(ctx, t, s.slices, &discoveryv1.EndpointSlice{}, ofOthers, s.slicesGate),
+		ofNodes.start(ctx, t, nodes, &corev1.Node{}, delivery{as: cache.EveryEvent}, newGate()),
+		running(func() { subject.Run(ctx, 2) }),
+	}
+	s.stop = func() {
+		cancel()
+		for _, one := range ended {
+			<-one
+		}
+		pass(time.Minute) // the controller's queues end on a ticker
+	}
+	pass(time.Second)
+	return s
+}
+
+// client returns the controller's client: what it writes, the fake collection holds.
+func (s *endpointSlices) client() *clientfake.Clientset {
+	client := clientfake.NewSimpleClientset()
+	client.PrependReactor("create", "endpointslices", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		slice := action.(clienttesting.CreateAction).GetObject().DeepCopyObject().(*discoveryv1.EndpointSlice)
+		slice.Namespace, slice.Generation = action.GetNamespace(), 1
+		return true, s.slices.Create(slice), nil
+	})
+	client.PrependReactor("update", "endpointslices", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		slice := action.(clienttesting.UpdateAction).GetObject().DeepCopyObject().(*discoveryv1.EndpointSlice)
+		if _, ok := s.slices.Get(key(slice)); !ok {
+			return true, nil, fmt.Errorf("there is no EndpointSlice %s", key(slice))
+		}
+		slice.Generation++
+		return true, s.slices.Update(slice), nil
+	})
+	client.PrependReactor("delete", "endpointslices", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		s.slices.Delete(space + "/" + action.(clienttesting.DeleteAction).GetName())
+		return true, nil, nil
+	})
+	return client
+}
+
+// release opens all gates.
+func (s *endpointSlices) release() {
+	s.servicesGate.release()
+	s.podsGate.release()
+	s.slicesGate.release()
+}
+
+// serve creates a Service, and so many Pods for it.
+func (s *endpointSlices) serve(service string, pods int) {
+	s.services.Create(&corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: service},
+		Spec: corev1.ServiceSpec{
+			Selector:   map[string]string{"app": service},
+			IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},
+			Ports:      []corev1.ServicePort{{Port: 80}},
+		},
+	})
+	for range pods {
+		s.run(service)
+	}
+}
+
+// change writes a Service.
+func (s *endpointSlices) change(service string, change func(*corev1.Service)) {
+	current, _ := s.services.Get(space + "/" + service)
+	change(current)
+	s.services.Update(current)
+}
+
+func (s *endpointSlices) remove(service string) { s.services.Delete(space + "/" + service) }
+
+// run creates a Pod of an app, and makes it ready.
+func (s *endpointSlices) run(app string) {
+	s.ran++
+	pod := s.pods.Create(&corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: fmt.Sprintf("%s-%d", app, s.ran), Labels: map[string]string{"app": app}},
+		Spec:       corev1.PodSpec{NodeName: "node"},
+	})
+	pod.Status = corev1.PodStatus{
+		Phase:  corev1.PodRunning,
+		PodIPs: []corev1.PodIP{{IP: fmt.Sprintf("10.0.0.%d", s.ran)}},
+		Conditions: []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: corev1.ConditionTrue},
+		},
+	}
+	pod.Status.PodIP = pod.Status.PodIPs[0].IP
+	s.pods.Update(pod)
+}
+
+// shrink removes an app's Pods but for so many, with grace.
+func (s *endpointSlices) shrink(app string, left int) {
+	for _, pod := range s.podsOf(labels.SelectorFromSet(labels.Set{"app": app}))[left:] {
+		pod.DeletionTimestamp = ptr.To(metav1.Now())
+		s.pods.Update(pod)
+		s.pods.Delete(key(pod))
+	}
+}
+
+func (s *endpointSlices) removeSlices(service string) {
+	for _, slice := range s.madeFor(service) {
+		s.slices.Delete(key(slice))
+	}
+}
+
+// terminateSlices deletes a Service's slices, which somebody's finalizer keeps.
+func (s *endpointSlices) terminateSlices(service string) {
+	for _, slice := range s.madeFor(service) {
+		slice.DeletionTimestamp, slice.Finalizers = ptr.To(metav1.Now()), []string{"example.com/wait"}
+		slice.Generation++
+		s.slices.Update(slice)
+	}
+}
+
+func (s *endpointSlices) podsOf(selector labels.Selector) []*corev1.Pod {
+	return listed[*corev1.Pod](s.t, s.pods, selector)
+}
+
+func (s *endpointSlices) slicesOf(service string) []*discoveryv1.EndpointSlice {
+	return listed[*discoveryv1.EndpointSlice](s.t, s.slices, labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service}))
+}
+
+// madeFor returns a Service's slices, of which there have to be some.
+func (s *endpointSlices) madeFor(service string) []*discoveryv1.EndpointSlice {
+	made := s.slicesOf(service)
+	if len(made) == 0 {
+		s.t.Errorf("%s has no EndpointSlices yet", service)
+	}
+	return made
+}
+
+// fault says what is wrong with a Service's slices, nothing if they have the addresses of its Pods.
+func (s *endpointSlices) fault(service *corev1.Service) string {
+	var want, got []string
+	for _, pod := range s.podsOf(labels.SelectorFromSet(service.Spec.Selector)) {
+		want = append(want, pod.Status.PodIP)
+	}
+	for _, slice := range s.slicesOf(service.Name) {
+		for _, endpoint := range slice.Endpoints {
+			if ptr.Deref(endpoint.Conditions.Ready, false) {
+				got = append(got, endpoint.Addresses...)
+			}
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if slices.Equal(got, want) {
+		return ""
+	}
+	return fmt.Sprintf("the EndpointSlices of %s have %v, want %v", service.Name, got, want)
+}
+
+// expectWithin expects every Service to have the slices that it ought to have.
+func (s *endpointSlices) expectWithin(d time.Duration) {
+	s.t.Helper()
+	pass(d)
+	for _, service := range listed[*corev1.Service](s.t, s.services, labels.Everything()) {
+		if fault := s.fault(service); service.Namespace == space && fault != "" {
+			s.t.Error(fault)
+		}
+	}
+}
+
+// expectStale expects a Service not to have its slices even then.
+func (s *endpointSlices) expectStale(service string, after time.Duration) {
+	s.t.Helper()
+	pass(after)
+	current, _ := s.services.Get(space + "/" + service)
+	if s.fault(current) == "" {
+		s.t.Error("the EndpointSlices are right although an Add and its Delete were dropped: this test finds nothing")
+	}
+}

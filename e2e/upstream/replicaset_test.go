@@ -1,0 +1,245 @@
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientfake "k8s.io/client-go/kubernetes/fake"
+	appslisters "k8s.io/client-go/listers/apps/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	clienttesting "k8s.io/client-go/testing"
+	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/kubernetes/pkg/controller"
+	"k8s.io/kubernetes/pkg/controller/replicaset"
+	"k8s.io/utils/ptr"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+// The ReplicaSet controller counts the Pods that it has created and deleted until it has been told of all of them, and does
+// nothing meanwhile, for five minutes at the most. Behind a stuck handler its Pods run, terminate and go; once the handler
+// is told, whatever was joined, the replacements come at once. Wrongly joined they come after five minutes.
+func TestReplacementsComeAtOnce(t *testing.T) {
+	for _, how := range deliveries() {
+		t.Run(how.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { expectReplacements(t, how) })
+		})
+	}
+}
+
+func expectReplacements(t *testing.T, how delivery) {
+	t.Helper()
+	s := startReplicaSets(t, how)
+	defer s.stop()
+	defer s.gate.release() // or a failed test never ends
+
+	stick(s.gate, s.pods)
+	s.scale(4)
+	pods := s.active()
+	if len(pods) != 4 {
+		t.Fatalf("the controller made %d Pods, want 4", len(pods))
+	}
+	s.run(pods[0])
+	s.pods.Delete(key(pods[1])) // at once, by force
+	s.terminate(pods[2])
+	s.run(pods[3])
+	s.terminate(pods[3])
+	s.pods.Delete(key(pods[3]))
+	s.expectAfterRelease(4, how)
+
+	// The other way round: the controller waits until it has been told of its deletions.
+	stick(s.gate, s.pods)
+	s.scale(1)
+	if active := s.active(); len(active) != 1 {
+		t.Fatalf("the controller left %d Pods, want 1", len(active))
+	}
+	for _, pod := range s.all() {
+		if pod.DeletionTimestamp != nil {
+			s.pods.Delete(key(pod))
+		}
+	}
+	s.scale(3)
+	if how.sound() {
+		s.expectAfterRelease(3, how)
+	} else {
+		s.gate.release()
+	}
+}
+
+// replicaSets is a ReplicaSet controller on informers of ours, and the one ReplicaSet that it has.
+type replicaSets struct {
+	t           *testing.T
+	pods        *fake.ListerWatcher[*corev1.Pod]
+	replicaSets *fake.ListerWatcher[*appsv1.ReplicaSet]
+	told        *bridge[*corev1.Pod]
+	gate        *gate
+	stop        func()
+}
+
+type podInformer struct{ *bridge[*corev1.Pod] }
+
+func (i podInformer) Informer() clientcache.SharedIndexInformer { return i.bridge }
+func (i podInformer) Lister() corelisters.PodLister             { return corelisters.NewPodLister(i.GetIndexer()) }
+
+type replicaSetInformer struct{ *bridge[*appsv1.ReplicaSet] }
+
+func (i replicaSetInformer) Informer() clientcache.SharedIndexInformer { return i.bridge }
+func (i replicaSetInformer) Lister() appslisters.ReplicaSetLister {
+	return appslisters.NewReplicaSetLister(i.GetIndexer())
+}
+
+func startReplicaSets(t *testing.T, how delivery) *replicaSets {
+	t.Helper()
+	s := &replicaSets{
+		t:           t,
+		pods:        fake.NewListerWatcher(&corev1.Pod{}),
+		replicaSets: fake.NewListerWatcher(&appsv1.ReplicaSet{}),
+		told:        newBridge[*corev1.Pod](),
+		gate:        newGate(),
+	}
+	gather(s.pods, func() *corev1.Pod { return &corev1.Pod{} })
+	s.replicaSets.Create(&appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: space, Name: "web",
+			OwnerReferences: []metav1.OwnerReference{{Kind: "Deployment", Name: "web", UID: "deployment", Controller: ptr.To(true)}},
+		},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas: ptr.To[int32](0),
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}},
+		},
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	others := newBridge[*appsv1.ReplicaSet]()
+	subject := replicaset.NewReplicaSetController(ctx, replicaSetInformer{others}, podInformer{s.told}, s.client(), 500)
+	ended := []<-chan struct{}{
+		s.told.start(ctx, t, s.pods, &corev1.Pod{}, how, s.gate),
+		others.start(ctx, t, s.replicaSets, &appsv1.ReplicaSet{}, delivery{as: cache.EveryEvent}, newGate()),
+		running(func() { subject.Run(ctx, 2) }),
+	}
+	s.stop = func() {
+		cancel()
+		for _, one := range ended {
+			<-one
+		}
+		pass(time.Minute) // the controller's queues end on a ticker
+	}
+	pass(time.Second)
+	return s
+}
+
+// client returns the controller's client: what it writes, the fake collections hold.
+func (s *replicaSets) client() *clientfake.Clientset {
+	client := clientfake.NewSimpleClientset()
+	client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		pod := action.(clienttesting.CreateAction).GetObject().DeepCopyObject().(*corev1.Pod)
+		pod.Namespace = action.GetNamespace()
+		return true, s.pods.Create(pod), nil
+	})
+	client.PrependReactor("delete", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if pod, ok := s.pods.Get(space + "/" + action.(clienttesting.DeleteAction).GetName()); ok {
+			s.terminate(pod)
+		}
+		return true, nil, nil
+	})
+	client.PrependReactor("update", "replicasets", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if action.GetSubresource() != "status" {
+			return true, nil, fmt.Errorf("unexpected update of %s", action.GetSubresource())
+		}
+		status := action.(clienttesting.UpdateAction).GetObject().(*appsv1.ReplicaSet).Status
+		return true, s.change(func(rs *appsv1.ReplicaSet) { rs.Status = status }), nil
+	})
+	return client
+}
+
+// change writes the ReplicaSet.
+func (s *replicaSets) change(change func(*appsv1.ReplicaSet)) *appsv1.ReplicaSet {
+	rs, ok := s.replicaSets.Get(space + "/web")
+	if !ok {
+		s.t.Error("the ReplicaSet is gone")
+	}
+	change(rs)
+	return s.replicaSets.Update(rs)
+}
+
+// all returns the Pods of the ReplicaSet.
+func (s *replicaSets) all() []*corev1.Pod {
+	return listed[*corev1.Pod](s.t, s.pods, labels.Everything())
+}
+
+// active returns those that are not on their way out.
+func (s *replicaSets) active() []*corev1.Pod {
+	return slices.DeleteFunc(s.all(), func(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil })
+}
+
+// scale sets the number of replicas, and lets the controller act.
+func (s *replicaSets) scale(replicas int32) {
+	s.change(func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = &replicas })
+	pass(time.Second)
+}
+
+// run makes a Pod run, as the scheduler and the kubelet do.
+func (s *replicaSets) run(pod *corev1.Pod) {
+	pod, _ = s.pods.Get(key(pod))
+	pod.Spec.NodeName = "node"
+	s.pods.Update(pod)
+	pod.Status.Phase = corev1.PodRunning
+	s.pods.Update(pod)
+}
+
+// terminate deletes a Pod with grace.
+func (s *replicaSets) terminate(pod *corev1.Pod) {
+	pod, _ = s.pods.Get(key(pod))
+	pod.DeletionTimestamp = ptr.To(metav1.Now())
+	s.pods.Update(pod)
+}
+
+// expectAfterRelease lets the handler go on after a backlog in which events are joined, if they ever are, and expects so
+// many Pods soon, or after the controller's patience where it is misled.
+func (s *replicaSets) expectAfterRelease(replicas int, how delivery) {
+	s.t.Helper()
+	crowd(s.pods, backlog)
+	synctest.Wait()
+	before := s.told.told[0].Status().Merged
+	s.gate.release()
+	took := s.untilActive(replicas)
+	merged := s.told.told[0].Status().Merged - before
+	s.t.Logf("%d Pods %v after the release, %d events joined by the informer", replicas, took, merged)
+	if joins := how.as == cache.MergeWhenBehind; joins != (merged > 0) {
+		s.t.Errorf("%d events were joined", merged)
+	}
+	switch soon := took <= time.Second; {
+	case how.sound() && !soon:
+		s.t.Errorf("the replacements came after %v, want them at once", took)
+	case !how.sound() && took < controller.ExpectationsTimeout-time.Minute:
+		s.t.Errorf("the replacements came after %v although events were joined wrongly: this test finds nothing", took)
+	}
+}
+
+// untilActive returns how long it takes until there are so many Pods that are not on their way out.
+func (s *replicaSets) untilActive(want int) time.Duration {
+	s.t.Helper()
+	began := time.Now()
+	for step := 1; time.Since(began) < 2*controller.ExpectationsTimeout; step++ {
+		synctest.Wait()
+		if len(s.active()) == want {
+			return time.Since(began)
+		}
+		if step%10 == 0 { // as anything that makes the controller look again
+			s.change(func(rs *appsv1.ReplicaSet) { rs.Annotations = map[string]string{"step": fmt.Sprint(step)} })
+		}
+		pass(time.Second)
+	}
+	s.t.Fatalf("there are %d Pods after %v, want %d", len(s.active()), time.Since(began), want)
+	return 0
+}
