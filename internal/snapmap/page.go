@@ -174,7 +174,7 @@ func (p *page[X, N]) fillAs(other *page[X, N]) {
 
 // newPage returns an empty page with room for at least n entries. Header, slots and
 // notes are one allocation; the steps fill Go's size classes nearly to the brim for
-// slots of 24 bytes, with notes of 16 and without, and are near enough to each other
+// slots of 24 bytes, with notes of 24 and without, and are near enough to each other
 // that little lies idle.
 //
 //nolint:funlen // an array's length is a constant: each step is the same five lines
@@ -188,25 +188,25 @@ func newPage[X, N any](gen uint64, depth uint8, n int) *page[X, N] {
 			n [3]N
 		})
 		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
-	case n <= 6:
+	case n <= 5:
 		b := new(struct {
 			page[X, N]
-			s [6]slot[X]
-			n [6]N
+			s [5]slot[X]
+			n [5]N
 		})
 		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
-	case n <= 9:
+	case n <= 8:
 		b := new(struct {
 			page[X, N]
-			s [9]slot[X]
-			n [9]N
+			s [8]slot[X]
+			n [8]N
 		})
 		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
-	case n <= 13:
+	case n <= 12:
 		b := new(struct {
 			page[X, N]
-			s [13]slot[X]
-			n [13]N
+			s [12]slot[X]
+			n [12]N
 		})
 		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
 	case n <= 16:
@@ -216,25 +216,25 @@ func newPage[X, N any](gen uint64, depth uint8, n int) *page[X, N] {
 			n [16]N
 		})
 		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
-	case n <= 19:
+	case n <= 18:
 		b := new(struct {
 			page[X, N]
-			s [19]slot[X]
-			n [19]N
+			s [18]slot[X]
+			n [18]N
 		})
 		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
-	case n <= 22:
+	case n <= 21:
 		b := new(struct {
 			page[X, N]
-			s [22]slot[X]
-			n [22]N
+			s [21]slot[X]
+			n [21]N
 		})
 		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
-	case n <= 25:
+	case n <= 24:
 		b := new(struct {
 			page[X, N]
-			s [25]slot[X]
-			n [25]N
+			s [24]slot[X]
+			n [24]N
 		})
 		p, b.slots, b.notes = &b.page, b.s[:], b.n[:]
 	case n <= 29:

@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"hash/maphash"
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/snapmap"
@@ -17,16 +16,14 @@ type Entry[V any] struct {
 
 // note is what an entry remembers besides its value.
 type note struct {
-	meta  *meta  // nil: a live value of no index, whose identity is its own
-	stamp uint64 // of the identity of a live value when it came
+	meta *meta // nil where there is no index
+	identity
 }
 
-// meta is what a note points to. Entries that have nothing of their own to remember
+// meta is what entries have in common that are under the same index values: they
 // share one (see interner).
 type meta struct {
-	indexed      [][]string // the values under each index, in the order of the indexSet
-	ownsIdentity bool       // uid and version hold, not what the value says
-	uid, version string
+	indexed [][]string // the values under each index, in the order of the indexSet
 }
 
 // item is an entry as it lies in the map.
@@ -90,37 +87,6 @@ func (s *Store[V]) unreadable(key string, f *face) bool {
 	return s.quarantine.add(key, "")
 }
 
-// identity returns the UID and the resourceVersion that the server gave an entry;
-// nothing, with which everything is news, where a caller has written others into
-// the value since.
-func (s *Store[V]) identity(entry *Entry[V]) (uid, version string) {
-	if entry.meta != nil && entry.meta.ownsIdentity {
-		return entry.meta.uid, entry.meta.version
-	}
-	if s.config.Packer != nil {
-		return packedOf(entry.face).identity()
-	}
-	uid, version = s.config.Identity(s.value(entry.face))
-	if stampOf(uid, version) != entry.stamp {
-		return "", ""
-	}
-	return uid, version
-}
-
-// stampOf returns a hash of an identity: the entries of live values remember
-// eight bytes of it instead of two strings.
-func stampOf(uid, version string) uint64 {
-	const odd = 0x9e3779b97f4a7c15 // so that two equal strings do not cancel out
-	return maphash.String(hashSeed, uid)*odd + maphash.String(hashSeed, version)
-}
-
-// sameObject tells whether two entries of one key may be states of one object.
-func (s *Store[V]) sameObject(a, b *Entry[V]) bool {
-	uidA, _ := s.identity(a)
-	uidB, _ := s.identity(b)
-	return uidA == uidB || uidA == "" || uidB == ""
-}
-
 // makeEntry makes *entry the entry of an item, or of its value where there is one
 // already. old, the entry it will replace, or nil, lends what has not changed.
 func (s *Store[V]) makeEntry(entry *Entry[V], metas *interner, item feed.Item, value *V, old *Entry[V]) error {
@@ -134,13 +100,8 @@ func (s *Store[V]) makeEntry(entry *Entry[V], metas *interner, item feed.Item, v
 	}
 	ask := func(i int) ([]string, error) { return set.functions[i](live) }
 	indexed := set.valuesOf(item.Key, ask, old.indexed(), s.config.Report)
-	uid, version := s.config.Identity(live)
-	entry.face, entry.stamp = s.faceOf(live), stampOf(uid, version)
-	if uid != item.UID || version != item.ResourceVersion {
-		entry.meta = &meta{indexed: metas.values(indexed, old.metaOrNil()), ownsIdentity: true, uid: item.UID, version: item.ResourceVersion}
-	} else {
-		entry.meta = metas.share(indexed, old.metaOrNil())
-	}
+	entry.face = s.faceOf(live)
+	entry.note = note{metas.share(indexed, old.metaOrNil()), identityOf(item.UID, item.ResourceVersion)}
 	return nil
 }
 

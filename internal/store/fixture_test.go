@@ -58,7 +58,27 @@ func (o *object) item() feed.Item {
 	if err != nil {
 		panic(err)
 	}
+	identify(o.UID, o.Version)
 	return feed.Item{Key: o.Key, UID: o.UID, ResourceVersion: o.Version, Raw: raw}
+}
+
+// texts are the identities that items came with. What an entry remembers of them
+// cannot be read back.
+var texts sync.Map // identity to [2]string
+
+func identify(uid, version string) identity {
+	id := identityOf(uid, version)
+	texts.Store(id, [2]string{uid, version})
+	return id
+}
+
+// identified returns the UID and version that an entry came with.
+func identified(entry *Entry[*object]) (uid, version string) {
+	text, ok := texts.Load(entry.identity)
+	if !ok {
+		return "unknown", "unknown"
+	}
+	return text.([2]string)[0], text.([2]string)[1]
 }
 
 func groupsOf(o *object) ([]string, error) { return o.Groups, o.fails("index") }
@@ -83,7 +103,10 @@ func newRig(options ...func(*Config[*object])) *rig {
 	config := Config[*object]{
 		Key:      func(o *object) (string, error) { return o.Key, o.fails("key") },
 		ItemKeys: true,
-		Identity: func(o *object) (string, string) { return o.UID, o.Version },
+		Identity: func(o *object) (string, string) {
+			identify(o.UID, o.Version)
+			return o.UID, o.Version
+		},
 		Decode:   r.decode,
 		Indexers: map[string]IndexFunc[*object]{"group": groupsOf},
 		Report:   r.report,
@@ -154,7 +177,7 @@ func (r *rig) batches() (lines []string) {
 
 func (r *rig) describe(change Change[*object]) string {
 	id := func(entry *Entry[*object]) string {
-		uid, version := r.identity(entry)
+		uid, version := identified(entry)
 		return "/" + uid + "@" + version
 	}
 	initial := ""

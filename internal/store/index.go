@@ -218,11 +218,5 @@ func (s *Store[V]) giveValues(set *indexSet[V], key string, value V, entry *Entr
 	for i := len(indexed); i < len(set.functions); i++ {
 		indexed = append(indexed, tidy(set.call(i, key, ask, s.config.Report)))
 	}
-	if entry.meta != nil && entry.meta.ownsIdentity {
-		own := *entry.meta
-		own.indexed = s.metas.values(indexed, nil)
-		entry.meta = &own
-	} else {
-		entry.meta = s.metas.share(indexed, nil)
-	}
+	entry.meta = s.metas.share(indexed, nil)
 }

@@ -27,7 +27,7 @@ func (m *machine) check(t *rapid.T) {
 		}
 	}
 	if !maps.EqualFunc(m.told, m.naive.live, func(e *Entry[*object], want *known) bool {
-		uid, version := m.identity(e)
+		uid, version := identified(e)
 		return uid == want.object.UID && version == want.object.Version
 	}) {
 		t.Fatalf("the log makes %v of it, want %v", m.told, m.naive.live)
@@ -118,25 +118,18 @@ func (m *machine) hear(change Change[*object], mayTell, mayRepeat bool) error {
 		return fmt.Errorf("nothing changed")
 	case (change.Old != nil) != known:
 		return fmt.Errorf("what was told before is there: %v", known)
-	case known && (!m.sameObject(last, change.Old) || !m.sameState(last, change.Old)):
+	case known && (last.identity != change.Old.identity):
 		return fmt.Errorf("the old state is not the one told before")
-	case change.New == nil && (!known || change.Final != nil && !m.sameObject(last, change.Final)):
+	case change.New == nil && (!known || change.Final != nil && !last.sameObject(change.Final.identity)):
 		return fmt.Errorf("the deletion of something else")
 	case change.New == nil:
 		delete(m.told, change.Key)
 		return nil
-	case known && !m.sameObject(last, change.New):
+	case known && !last.sameObject(change.New.identity):
 		return fmt.Errorf("an update to another object")
-	case known && m.sameVersion(last, change.New) && !mayRepeat:
+	case known && last.sameVersion(change.New.identity) && !mayRepeat:
 		return fmt.Errorf("the same version again")
 	}
 	m.told[change.Key] = change.New
 	return nil
-}
-
-// sameState tells whether two entries have the same identity, be it empty.
-func (m *machine) sameState(a, b *Entry[*object]) bool {
-	uidA, versionA := m.identity(a)
-	uidB, versionB := m.identity(b)
-	return uidA == uidB && versionA == versionB
 }

@@ -1,9 +1,7 @@
 package store
 
 import (
-	"encoding/hex"
 	"runtime"
-	"strconv"
 	"sync/atomic"
 	"weak"
 
@@ -25,10 +23,6 @@ type Packer[V any] interface {
 // packed is an entry's value at rest. All but live is written once.
 type packed struct {
 	object pack.Object
-	// uid and version are the item's, where hasIdentity; otherwise the entry's meta
-	// has them. As text they would take a hundred bytes.
-	uid     [16]byte
-	version uint64
 	// live is the value as long as somebody holds it whom it was given to.
 	live atomic.Pointer[weak.Pointer[face]]
 }
@@ -55,13 +49,8 @@ func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], metas *interner,
 	if err != nil {
 		return err
 	}
-	p := &packed{object: object}
-	entry.face, entry.note = p.face(), note{}
-	if p.identify(item.UID, item.ResourceVersion) {
-		entry.meta = metas.share(indexed, old.metaOrNil())
-	} else {
-		entry.meta = &meta{indexed: metas.values(indexed, old.metaOrNil()), ownsIdentity: true, uid: item.UID, version: item.ResourceVersion}
-	}
+	entry.face = (&packed{object: object}).face()
+	entry.note = note{metas.share(indexed, old.metaOrNil()), identityOf(item.UID, item.ResourceVersion)}
 	return nil
 }
 
@@ -88,50 +77,6 @@ func (s *Store[V]) indexPacked(set *indexSet[V], item feed.Item, decode func() (
 		return set.functions[i](value)
 	}
 	return set.valuesOf(item.Key, ask, old.indexed(), s.config.Report), nil
-}
-
-// identify remembers an identity as an API server gives them, a UUID and a number
-// that is not zero, and tells whether it was one.
-func (p *packed) identify(uid, version string) bool {
-	number, err := strconv.ParseUint(version, 10, 64)
-	if err != nil || number == 0 || strconv.FormatUint(number, 10) != version || len(uid) != len(uuidForm) {
-		return false
-	}
-	var digits [32]byte
-	for i, n := 0, 0; i < len(uid); i++ {
-		switch c := uid[i]; {
-		case uuidForm[i] == '-':
-			if c != '-' {
-				return false
-			}
-		case c >= '0' && c <= '9', c >= 'a' && c <= 'f':
-			digits[n] = c
-			n++
-		default:
-			return false
-		}
-	}
-	p.version = number
-	_, err = hex.Decode(p.uid[:], digits[:])
-	return err == nil
-}
-
-// uuidForm is where a UUID has hyphens.
-const uuidForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
-
-// identity returns what identify remembers.
-func (p *packed) identity() (uid, version string) {
-	digits := hex.AppendEncode(make([]byte, 0, 32), p.uid[:])
-	text := make([]byte, 0, len(uuidForm)+20)
-	for i := range len(uuidForm) {
-		if uuidForm[i] == '-' {
-			text = append(text, '-')
-			continue
-		}
-		text, digits = append(text, digits[0]), digits[1:]
-	}
-	all := string(strconv.AppendUint(text, p.version, 10))
-	return all[:len(uuidForm)], all[len(uuidForm):]
 }
 
 // labelReader is what a Packer may be, too: it reads the labels of a packed object

@@ -15,45 +15,6 @@ import (
 	"github.com/kinformer/kinformer/internal/pack"
 )
 
-const aUID = "8b0c3c1e-5f0a-4a3e-9d7e-0123456789ab"
-
-// Whatever the form of an identity, an entry at rest gives it back; the form that API
-// servers use takes no text.
-func TestPackedIdentity(t *testing.T) {
-	for _, c := range []struct {
-		uid, version string
-		compact      bool
-	}{
-		{aUID, "1", true},
-		{aUID, "18446744073709551615", true},
-		{"00000000-0000-0000-0000-000000000000", "7", true},
-		{aUID, "", false},
-		{aUID, "0", false},
-		{aUID, "007", false},
-		{aUID, "+7", false},
-		{aUID, "18446744073709551616", false},
-		{aUID, "abc", false},
-		{"", "1", false},
-		{"", "", false},
-		{"8B0C3C1E-5f0a-4a3e-9d7e-0123456789ab", "1", false},
-		{"8b0c3c1e-5f0a-4a3e-9d7e-0123456789a", "1", false},
-		{"8b0c3c1e-5f0a-4a3e-9d7e0-123456789ab", "1", false},
-		{"8b0c3c1e-5f0a-4a3e-9d7e-0123456789a-", "1", false},
-		{"uid", "1", false},
-	} {
-		r := newRig(packing)
-		o := &object{Key: "a", UID: c.uid, Version: c.version}
-		r.relist("1", o)
-		entry := r.Snapshot().Entry("a")
-		if uid, version := r.identity(entry); uid != c.uid || version != c.version {
-			t.Errorf("%q, %q became %q, %q", c.uid, c.version, uid, version)
-		}
-		if owns := entry.meta != nil && entry.meta.ownsIdentity; owns == c.compact {
-			t.Errorf("%q, %q: kept as text: %v", c.uid, c.version, owns)
-		}
-	}
-}
-
 // An object that somebody holds is decoded once: all readers get the same. One that
 // nobody holds is forgotten.
 func TestDecodedObjectsAreRememberedWeakly(t *testing.T) {

@@ -241,7 +241,7 @@ func TestNothingComesBetweenSnapshotAndCursor(t *testing.T) {
 		if err != nil || snapshot.ResourceVersion() == "" {
 			return // at the end, or before the beginning
 		}
-		if _, version := r.identity(batch[0].New); atoi(version) != atoi(snapshot.ResourceVersion())+1 {
+		if _, version := identified(batch[0].New); atoi(version) != atoi(snapshot.ResourceVersion())+1 {
 			t.Errorf("a snapshot at %s is followed by %s", snapshot.ResourceVersion(), version)
 		}
 	})
@@ -251,7 +251,7 @@ func TestNothingComesBetweenSnapshotAndCursor(t *testing.T) {
 func (r *rig) follow(t *testing.T, seen map[string]string, change Change[*object]) {
 	t.Helper()
 	version := func(e *Entry[*object]) string {
-		_, v := r.identity(e)
+		_, v := identified(e)
 		return v
 	}
 	old, known := seen[change.Key]

@@ -41,12 +41,9 @@ func (r *replacement[V]) Add(item feed.Item) {
 	_, marked := s.quarantine.failed(key)
 	var both pair[V]
 	old := s.fetch(key, &both.old)
-	if old != nil {
-		uid, version := s.identity(old)
-		if s.compare(uid, version, item) == feed.Unchanged {
-			r.accept(sent, key, old, marked)
-			return
-		}
+	if old != nil && s.compare(old.identity, identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged {
+		r.accept(sent, key, old, marked)
+		return
 	}
 	if err == nil {
 		err = s.makeEntry(&both.next, &r.metas, item, value, old)
@@ -192,7 +189,7 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 	for key, item := range live.entries.All() {
 		var both pair[V]
 		old, entry := both.old.entryOf(item), both.next.entryOf(r.next.entries.Item(key))
-		if entry == nil || *old != *entry && !s.sameObject(old, entry) {
+		if entry == nil || *old != *entry && !old.sameObject(entry.identity) {
 			gone := *old
 			changes = append(changes, Change[V]{Key: key, Old: &gone, Initial: initial})
 		}
@@ -201,10 +198,10 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 	for key, fresh := range r.candidates(live) {
 		both := new(pair[V])
 		old, entry := both.old.entryOf(live.entries.Item(key)), both.next.entryOf(r.next.entries.Item(key))
-		if entry == nil || old != nil && (!fresh && *old == *entry || s.sameVersion(old, entry)) {
+		if entry == nil || old != nil && (!fresh && *old == *entry || old.sameVersion(entry.identity)) {
 			continue
 		}
-		if old != nil && !s.sameObject(old, entry) {
+		if old != nil && !old.sameObject(entry.identity) {
 			old = nil // its deletion is told already
 		}
 		changes = append(changes, Change[V]{Key: key, Old: old, New: entry, Initial: initial})
@@ -245,16 +242,9 @@ func (r *replacement[V]) settled(live *state[V]) (keys []string) {
 		var both pair[V]
 		old, entry := both.old.entryOf(live.entries.Item(key)), both.next.entryOf(r.next.entries.Item(key))
 		_, cured := r.cured[key]
-		if cured || entry == nil || old == nil || *old != *entry && !r.store.sameVersion(old, entry) {
+		if cured || entry == nil || old == nil || *old != *entry && !old.sameVersion(entry.identity) {
 			keys = append(keys, key)
 		}
 	}
 	return keys
-}
-
-// sameVersion tells whether two entries of one key are one state of one object.
-func (s *Store[V]) sameVersion(a, b *Entry[V]) bool {
-	uidA, versionA := s.identity(a)
-	uidB, versionB := s.identity(b)
-	return feed.SameVersion(uidA, versionA, uidB, versionB)
 }

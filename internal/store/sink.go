@@ -3,7 +3,6 @@ package store
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -24,13 +23,13 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 	old := both.old.entryOf(s.entries.Item(key))
 	tell := asChange
 	if old != nil {
-		uid, version := s.identity(old)
-		if outcome := s.compare(uid, version, item); outcome == feed.Stale ||
+		id := identityOf(item.UID, item.ResourceVersion)
+		if outcome := s.compare(old.identity, id, item); outcome == feed.Stale ||
 			outcome == feed.Unchanged && eventType != watch.Deleted {
 			s.Progress(item.ResourceVersion)
 			return outcome
 		}
-		tell = tellOf(uid, version, item)
+		tell = tellOf(old.identity, id)
 	}
 	switch {
 	case err != nil:
@@ -86,8 +85,7 @@ func (s *Store[V]) Holds(item feed.Item) bool {
 	if old == nil {
 		return false
 	}
-	uid, version := s.identity(old)
-	return s.compare(uid, version, item) == feed.Unchanged
+	return s.compare(old.identity, identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
 }
 
 // Needs tells what the store takes of an item: nothing of one that it has, and no
@@ -122,23 +120,16 @@ func (s *Store[V]) keyOf(item feed.Item) (string, *V, error) {
 
 // compare tells whether an item is the state that the store has already
 // (Unchanged), an older one (Stale), or news (Applied), which the same version
-// is, too, where the stored state cannot be read. uid and version are those of
-// the stored state.
-func (s *Store[V]) compare(uid, version string, item feed.Item) feed.Outcome {
-	if feed.SameVersion(uid, version, item.UID, item.ResourceVersion) {
+// is, too, where the stored state cannot be read.
+func (s *Store[V]) compare(old, next identity, item feed.Item) feed.Outcome {
+	if old.sameVersion(next) {
 		if failed, ok := s.quarantine.failed(item.Key); !ok || older(item.ResourceVersion, failed) {
 			return feed.Unchanged
 		}
 		return feed.Applied
 	}
-	if older(item.ResourceVersion, version) {
+	if next.before(old) {
 		return feed.Stale
 	}
 	return feed.Applied
-}
-
-// older tells whether a version is known to be before another.
-func older(version, than string) bool {
-	order, err := resourceversion.CompareResourceVersion(version, than)
-	return err == nil && order < 0
 }

@@ -164,7 +164,7 @@ func (s *Store[V]) Put(value V) error {
 		return err
 	}
 	tell := asChange
-	if old != nil && !s.sameObject(old, &both.next) {
+	if old != nil && !old.sameObject(both.next.identity) {
 		tell = asAnother
 	}
 	s.set(key, old, &both.next, version, tell)
@@ -196,12 +196,12 @@ const (
 	asNothing                // the same state, repaired
 )
 
-// tellOf says how to tell of an item in place of the state uid, version.
-func tellOf(uid, version string, item feed.Item) telling {
+// tellOf says how to tell of a state in place of another.
+func tellOf(old, next identity) telling {
 	switch {
-	case uid != item.UID && uid != "" && item.UID != "":
+	case !old.sameObject(next):
 		return asAnother
-	case feed.SameVersion(uid, version, item.UID, item.ResourceVersion):
+	case old.sameVersion(next):
 		return asNothing
 	}
 	return asChange
