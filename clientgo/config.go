@@ -1,7 +1,6 @@
 package clientgo
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -80,28 +79,5 @@ func itemIndexers(indexers clientcache.Indexers) map[string]func(feed.Item) ([]s
 			}
 			return byNamespace(&metav1.ObjectMeta{Namespace: namespace, Name: name})
 		},
-	}
-}
-
-// failures takes errors of lists and watches to the watch error handler.
-type failures struct {
-	handler clientcache.WatchErrorHandlerWithContext // client-go's if nil; not changed while the informer runs
-	of      func() *clientcache.Reflector
-}
-
-// tell calls the handler, and waits for it as long as the informer runs: it may block.
-func (f *failures) tell(ctx context.Context, err error) {
-	handler := f.handler
-	if handler == nil {
-		handler = clientcache.DefaultWatchErrorHandler
-	}
-	told := make(chan struct{})
-	go func() {
-		defer close(told)
-		handler(ctx, f.of(), reflector.Unwrapped(err)) // who compares with io.EOF wants that
-	}()
-	select {
-	case <-told:
-	case <-ctx.Done():
 	}
 }

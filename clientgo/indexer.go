@@ -248,7 +248,8 @@ func (i *indexer) ListIndexFuncValues(indexName string) []string {
 	return values
 }
 
-func noIndex(name string) error { return fmt.Errorf("Index with name %s does not exist", name) } //nolint:staticcheck // client-go's words
+// noIndex is in client-go's words.
+func noIndex(name string) error { return fmt.Errorf("Index with name %s does not exist", name) }
 
 // GetIndexers returns a copy of the index functions: they may be called, while others are
 // being added.

@@ -153,13 +153,14 @@ var errStarted = errors.New("informer has already started")
 // SetTransform sets what is called for each object received, before it is stored. It may
 // return an object of another name, version, or type.
 func (s *sharedIndexInformer) SetTransform(transform clientcache.TransformFunc) error {
-	return s.beforeRun(func() {
-		s.transform = transform
-		if transform != nil {
-			s.collection.Transformed()
-			s.engine.Store().DistrustItems()
-		}
-	})
+	return s.beforeRun(func() { s.setTransform(transform) })
+}
+
+func (s *sharedIndexInformer) setTransform(transform clientcache.TransformFunc) {
+	if s.transform = transform; transform != nil {
+		s.collection.Transformed()
+		s.engine.Store().DistrustItems()
+	}
 }
 
 // SetWatchErrorHandler is SetWatchErrorHandlerWithContext.
