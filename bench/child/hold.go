@@ -113,8 +113,12 @@ func (holder *holder) sync(ctx context.Context, h Holding, held *Held, cpuProfil
 	}
 	began, cpu := time.Now(), harness.CPU()
 	holder.start(ctx)
-	if err := until(ctx, func() bool { return holder.synced() && int(holder.told.Load()) == h.Objects }); err != nil {
+	if err := until(ctx, holder.synced); err != nil {
 		return fmt.Errorf("sync: %w, %d of %d objects told", err, holder.told.Load(), h.Objects)
+	}
+	objects := len(holder.keys()) // of a million Pods two may have one name
+	if err := until(ctx, func() bool { return int(holder.told.Load()) >= objects }); err != nil || objects < h.Objects*99/100 {
+		return fmt.Errorf("handler: %w, %d of %d objects told", err, holder.told.Load(), objects)
 	}
 	held.SyncCPU, held.SyncTime = (harness.CPU() - cpu).Seconds(), time.Since(began).Seconds()
 	if held.PeakRSS, err = memory("VmHWM"); err != nil {
