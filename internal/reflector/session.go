@@ -26,6 +26,7 @@ type session struct {
 
 	began     time.Time
 	from      string // version at the beginning
+	seen      string // version reached, which nobody else moves meanwhile
 	moved     bool   // an event or bookmark moved the version
 	bookmarks bookmarks
 }
@@ -34,6 +35,7 @@ type session struct {
 // asks for the initial state too.
 func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) end {
 	s := &session{r: r, initial: initial, began: r.clock.Now(), from: r.version()}
+	s.seen = s.from
 	s.ready.Store(initial == nil)
 	timeout := minWatchTimeout + rand.N(minWatchTimeout)
 	seconds := int64(timeout / time.Second)
@@ -85,13 +87,12 @@ func (s *session) Event(eventType watch.EventType, item feed.Item) error {
 		return nil
 	}
 	s.r.proofs.Add(1)
-	seen := s.r.version()
-	order, err := resourceversion.CompareResourceVersion(item.ResourceVersion, seen)
+	order, err := resourceversion.CompareResourceVersion(item.ResourceVersion, s.seen)
 	if err != nil {
-		return s.incomparable(eventType, item, seen)
+		return s.incomparable(eventType, item, s.seen)
 	}
 	if order <= 0 {
-		return s.replayed(eventType, item, seen)
+		return s.replayed(eventType, item, s.seen)
 	}
 	s.r.config.Sink.Apply(eventType, item)
 	s.reached(item.ResourceVersion)
@@ -156,7 +157,7 @@ func (s *session) Bookmark(version string, initialEventsEnd bool) error {
 	}
 	s.r.proofs.Add(1)
 	s.bookmarks.came(s.r.clock.Now())
-	seen := s.r.version()
+	seen := s.seen
 	switch version {
 	case "":
 		s.reached("")
@@ -183,7 +184,7 @@ func (s *session) commit(version string) error {
 		return err
 	}
 	s.r.proofs.Add(1)
-	s.initial, s.moved = nil, true
+	s.initial, s.moved, s.seen = nil, true, version
 	s.ready.Store(true)
 	s.r.status.watching()
 	return nil
@@ -192,6 +193,8 @@ func (s *session) commit(version string) error {
 // reached books a version that the sink has reached, or with an empty one that
 // it is where it was.
 func (s *session) reached(version string) {
-	s.moved = s.moved || version != ""
+	if version != "" {
+		s.moved, s.seen = true, version
+	}
 	s.r.status.reached(version, s.r.clock.Now())
 }
