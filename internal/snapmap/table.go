@@ -58,10 +58,15 @@ func newRoot[X, N any](gen uint64, hash hasher) *root[X, N] {
 }
 
 // find returns the slot of key, or nil. Safe from any goroutine. It is what every
-// read of the store goes through, so it has page.index's first look at a page
-// within itself.
+// read of the store goes through, so it has hasher.sum and page.index's first look at
+// a page within itself.
 func (r *root[X, N]) find(key string) *slot[X] {
-	h := r.hash.sum(key)
+	var h uint64
+	if r.hash.test == nil {
+		h = maphash.String(r.hash.seed, key)
+	} else {
+		h = r.hash.test(key)
+	}
 	p, tag := r.page(h), tagOf(h)
 	home := p.home(tag)
 	for m := match(p.word(home).Load(), tag); m != 0; m &= m - 1 {
