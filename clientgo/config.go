@@ -20,6 +20,7 @@ func (s *sharedIndexInformer) config(example runtime.Object) informer.Config[any
 	objects := storeConfig(s.indexer.key, s.options.Indexers)
 	objects.ItemKeys = true // until there is a transform
 	objects.Decode = s.decode
+	objects.TellUnchanged = s.options.RelistUpdates
 	if s.collection.Packer != nil {
 		objects.Packer, objects.Pointers = s.collection.Packer, reflect.TypeOf(example)
 		objects.ItemIndexers = itemIndexers(s.options.Indexers)

@@ -198,7 +198,7 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 	for key, fresh := range r.candidates(live) {
 		both := new(pair[V])
 		old, entry := both.old.entryOf(live.entries.Item(key)), both.next.entryOf(r.next.entries.Item(key))
-		if entry == nil || old != nil && (!fresh && *old == *entry || old.sameVersion(entry.identity)) {
+		if entry == nil || !s.config.TellUnchanged && old != nil && (!fresh && *old == *entry || old.sameVersion(entry.identity)) {
 			continue
 		}
 		if old != nil && !old.sameObject(entry.identity) {
@@ -211,20 +211,20 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 
 // candidates yields the keys that may differ from the live state, each once, and
 // whether an entry was made for it: those of fresh entries and, if somebody wrote to
-// the live state meanwhile, all others.
+// the live state meanwhile, or all are to be told, all others.
 func (r *replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
-	written := live.writes != r.writes
+	all := live.writes != r.writes || r.store.config.TellUnchanged
 	return func(yield func(key string, fresh bool) bool) {
 		seen := make(map[string]struct{})
 		for _, key := range r.fresh {
 			if _, again := seen[key]; !again && !yield(key, true) {
 				return
 			}
-			if written || r.repeats {
+			if all || r.repeats {
 				seen[key] = struct{}{}
 			}
 		}
-		if !written { // what is not fresh is shared with the live state
+		if !all { // what is not fresh is shared with the live state
 			return
 		}
 		for key := range r.next.entries.All() {

@@ -192,3 +192,15 @@ func TestReplaceTakesValuesWhateverTheirVersions(t *testing.T) {
 	}
 	r.expect(t, []string{"add a/1@9 (initial), add b/@ (initial)", "update a/1@9→/1@3, update b/@→/@"}, "a/1@3", "b/@")
 }
+
+func TestReplacementTellsOfWhatIsUnchangedToo(t *testing.T) {
+	r := newRig(func(config *Config[*object]) { config.TellUnchanged = true })
+	r.relist("10", obj("a/1@1"), obj("b/1@2"))
+	r.batches()
+	r.relist("11", obj("a/1@1"), obj("b/1@3"), obj("b/1@3"), obj("c/1@11"))
+	got := strings.Split(strings.Join(r.batches(), " | "), ", ")
+	slices.Sort(got)
+	if want := []string{"add c/1@11", "update a/1@1→/1@1", "update b/1@2→/1@3"}; !slices.Equal(got, want) {
+		t.Errorf("the log got %q, want %q", got, want)
+	}
+}

@@ -40,6 +40,9 @@ type Config[V any] struct {
 	// it, readers of packed entries among them, some with the writer's lock
 	// held: it may read the store but not write to it. Required.
 	Report func(key string, err error)
+	// TellUnchanged makes a replacement tell of the objects that it leaves as they were,
+	// too, as of updates to themselves.
+	TellUnchanged bool
 	// Log, if set, receives every change.
 	Log *eventlog.Log[Change[V]]
 }
