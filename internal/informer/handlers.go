@@ -50,7 +50,7 @@ func (i *Informer[V]) remove(h *Handler[V]) {
 	switch {
 	case runs:
 		h.cancel()
-	case at >= 0:
+	case at >= 0 && h.cancel == nil: // it never had a goroutine to end
 		close(h.done)
 	}
 	i.mu.Unlock()

@@ -272,3 +272,25 @@ func TestResyncPeriodsAreTheHandlers(t *testing.T) {
 		}
 	})
 }
+
+// A handler may be removed at any time, and again: before Run, and after the end.
+func TestRemovedWheneverAndAgain(t *testing.T) {
+	var kept *Handler[string]
+	play(t, false, []string{"a=1"}, func(s *scene) {
+		early, err := s.Add(HandlerConfig[string]{OnEvent: func(Event[string]) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		early.Remove()
+		early.Remove()
+		<-early.Done()
+		kept, _ = s.Add(HandlerConfig[string]{OnEvent: func(Event[string]) {}})
+	}, func(s *scene) {
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+		<-kept.Done()
+		kept.Remove()
+		kept.Remove()
+	})
+}
