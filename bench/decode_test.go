@@ -97,7 +97,7 @@ func BenchmarkDecodeUnstructured(b *testing.B) {
 			}
 		}},
 		{"default", func() decoder {
-			j := decode.NewJSON()
+			j := decode.NewJSON(decode.Options{})
 			return func(raw []byte) (any, error) { return j.Decode(raw) }
 		}},
 	})

@@ -90,7 +90,7 @@ func (c *cutMetadata) GetOwnerReferences() []metav1.OwnerReference {
 
 // metadataSharing decodes the metadata of objects of any type.
 var metadataSharing = sync.OnceValue(func() *sharing { //nolint:gochecknoglobals // tables of strings, the same for all
-	return newSharing(kind{goType: reflect.TypeFor[*metav1.PartialObjectMetadata]()})
+	return newSharing(kind{goType: reflect.TypeFor[*metav1.PartialObjectMetadata](), packed: true})
 })
 
 // decoded returns the metadata as far as it can be decoded; the error is kept.

@@ -22,6 +22,7 @@ type kind struct {
 	gvk    schema.GroupVersionKind // of unstructured objects; empty: any
 
 	shareEqual bool // equal parts of the objects are to be in memory once
+	packed     bool // few of the objects are there decoded
 }
 
 // kindOf returns the kind of T. The example need not be more than a nil pointer

@@ -28,6 +28,7 @@ type packing[T Object] struct {
 var _ store.Packer[Object] = (*packing[Object])(nil)
 
 func newPacking[T Object](k kind, transformed bool) *packing[T] {
+	k.packed = true
 	shared := newSharing(k)
 	p := &packing[T]{kind: k, transformed: transformed, packer: pack.New()}
 	if k.isGenerated() {

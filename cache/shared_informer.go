@@ -38,7 +38,7 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	if err != nil {
 		err = fmt.Errorf("informer of %s: %w", report.name, err)
 	}
-	kind.shareEqual = options.ShareEqual
+	kind.shareEqual, kind.packed = options.ShareEqual, options.Packed
 	config := options.engine(kind, report)
 	source, way := newSource(lw, kind)
 	config.Reflector = loopConfig(lw, source, loop, nil, report)

@@ -15,6 +15,16 @@ type Options struct {
 	// ShareEqual lets objects share maps, slices and messages behind pointers that
 	// are equal, not only strings. Nobody may write into any of them then.
 	ShareEqual bool
+	// FewHeld says that of the objects that are decoded few are kept, so that the
+	// tables are to be small.
+	FewHeld bool
+}
+
+func (o Options) room() intern.Room {
+	if o.FewHeld {
+		return intern.Scarce
+	}
+	return intern.Ample
 }
 
 // Decoder decodes objects of one type. It keeps tables of what it has seen, so that
@@ -42,13 +52,14 @@ func New(t reflect.Type, options Options) (*Decoder, error) {
 	if root == nil {
 		return nil, fmt.Errorf("%s cannot be decoded from protobuf: *%s has no Unmarshal", t, t)
 	}
-	d := &Decoder{root: root, strings: intern.NewStrings(), bytes: intern.NewBytes()}
+	room := options.room()
+	d := &Decoder{root: root, strings: intern.NewStrings(room), bytes: intern.NewBytes(room)}
 	if offset, ok := quantityPointer(); ok {
-		d.pointerAt, d.quantities = offset, intern.NewValues[resource.Quantity]()
+		d.pointerAt, d.quantities = offset, intern.NewValues[resource.Quantity](room)
 	}
 	if options.ShareEqual {
 		private := *d
-		d.private, d.shared = &private, intern.NewValues[word]()
+		d.private, d.shared = &private, intern.NewValues[word](room)
 	}
 	return d, nil
 }

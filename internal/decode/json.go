@@ -22,9 +22,9 @@ type JSON struct {
 	readers sync.Pool // of *jsonReader
 }
 
-// NewJSON returns a decoder with empty tables.
-func NewJSON() *JSON {
-	return &JSON{texts: intern.NewTexts(), readers: sync.Pool{New: func() any { return &jsonReader{} }}}
+// NewJSON returns a decoder with empty tables. ShareEqual is of no consequence.
+func NewJSON(options Options) *JSON {
+	return &JSON{texts: intern.NewTexts(options.room()), readers: sync.Pool{New: func() any { return &jsonReader{} }}}
 }
 
 // Decode decodes an object. It keeps nothing of raw.

@@ -39,7 +39,7 @@ func documents() []string {
 }
 
 func TestJSONAsApimachinery(t *testing.T) {
-	j := NewJSON()
+	j := NewJSON(Options{})
 	for range 2 { // the second time finds what is shared
 		for _, document := range documents() {
 			agreeOnJSON(t, j, []byte(document))
@@ -51,14 +51,14 @@ func FuzzJSON(f *testing.F) {
 	for _, document := range documents() {
 		f.Add([]byte(document))
 	}
-	j := NewJSON()
+	j := NewJSON(Options{})
 	f.Fuzz(func(t *testing.T, raw []byte) { agreeOnJSON(t, j, raw) })
 }
 
 // TestJSONShares holds that names and repeated strings are in memory once, and that
 // nothing else is.
 func TestJSONShares(t *testing.T) {
-	j := NewJSON()
+	j := NewJSON(Options{})
 	first, err := j.Decode([]byte(`{"kind":"Database","spec":{"list":["x"]}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func nameIn(object map[string]any) string {
 
 // TestJSONForgets holds that the tables do not grow with what passes through them.
 func TestJSONForgets(t *testing.T) {
-	j := NewJSON()
+	j := NewJSON(Options{})
 	for i := range 20000 {
 		raw := fmt.Appendf(nil, `{"kind":"Database","uid":"%d","data":{"key-%d":"value-%d"}}`, i, i, i)
 		if _, err := j.Decode(raw); err != nil {

@@ -6,7 +6,7 @@
 // images, names of fields, labels, environment. Who decodes one asks a table for
 // each part, and gets the one that an earlier object has:
 //
-//	strings := intern.NewStrings()
+//	strings := intern.NewStrings(intern.Ample)
 //	name := strings.Of(raw[i:j]) // allocates only what it has not seen lately
 //
 // Tables forget. Their size has an upper bound whatever passes through them, what

@@ -15,7 +15,7 @@ import (
 func same(a, b string) bool { return unsafe.StringData(a) == unsafe.StringData(b) }
 
 func TestEqualStringsAreOne(t *testing.T) {
-	s := NewStrings()
+	s := NewStrings(Ample)
 	for _, text := range []string{"a", "kubernetes.io/hostname", strings.Repeat("x", maxShort), strings.Repeat("x", maxShort+1), strings.Repeat("x", maxLong)} {
 		a, b := s.Of([]byte(text)), s.Of([]byte(text))
 		if a != text || !same(a, b) {
@@ -33,7 +33,7 @@ func TestEqualStringsAreOne(t *testing.T) {
 
 func TestNothingOfTheBytesIsKept(t *testing.T) {
 	raw := []byte("before")
-	s, b, v := NewStrings().Of(raw), NewBytes().Worthwhile(raw, &Worth{}), NewValues[int]()
+	s, b, v := NewStrings(Ample).Of(raw), NewBytes(Ample).Worthwhile(raw, &Worth{}), NewValues[int](Ample)
 	v.Put(1, raw, 5)
 	copy(raw, "after!")
 	if s != "before" || string(b) != "before" {
@@ -45,7 +45,7 @@ func TestNothingOfTheBytesIsKept(t *testing.T) {
 }
 
 func TestBytesLeaveNoRoom(t *testing.T) {
-	table := NewBytes()
+	table := NewBytes(Ample)
 	a := table.Worthwhile([]byte("abc"), &Worth{})
 	b := table.Worthwhile([]byte("abc"), &Worth{})
 	if &a[0] != &b[0] {
@@ -60,7 +60,7 @@ func TestBytesLeaveNoRoom(t *testing.T) {
 }
 
 func TestValuesOfOneKind(t *testing.T) {
-	v := NewValues[string]()
+	v := NewValues[string](Ample)
 	key := []byte("key")
 	v.Put(1, key, "one")
 	if _, ok := v.Get(2, key); ok {
@@ -89,7 +89,7 @@ func TestDistinctValuesForEver(t *testing.T) {
 	if underRace {
 		distinct /= 5 // it takes ten times as long
 	}
-	s, v, b := NewStrings(), NewValues[int](), NewBytes()
+	s, v, b := NewStrings(Ample), NewValues[int](Ample), NewBytes(Ample)
 	size := func() Size { return s.Size().plus(v.Size()).plus(b.Size()) }
 	useful := make([]string, 100)
 	for i := range useful {
@@ -126,7 +126,7 @@ func TestDistinctValuesForEver(t *testing.T) {
 // TestDistinctTwins is the same with strings of which each comes twice and never
 // again, such as the IP of a Pod: they may fill the table, and no more.
 func TestDistinctTwins(t *testing.T) {
-	s := NewStrings()
+	s := NewStrings(Ample)
 	var first Size
 	buffer := []byte("pod-00000000-of-a-deployment")
 	for i := range 500_000 {
@@ -194,7 +194,7 @@ func checkTable[V any](t *testing.T, table *table[V]) {
 }
 
 func TestGrowthKeepsEntries(t *testing.T) {
-	s := NewStrings()
+	s := NewStrings(Ample)
 	kept := make(map[string]string)
 	lost := 0
 	for round := range 6 {
@@ -213,8 +213,27 @@ func TestGrowthKeepsEntries(t *testing.T) {
 	checkTable(t, s.short)
 }
 
+// Scarce tables hold a sixteenth, and each stripe of one still has a set of its own.
+func TestScarceTables(t *testing.T) {
+	s := NewStrings(Scarce)
+	for i := range 100_000 {
+		short, long := fmt.Appendf(nil, "string-%d", i), fmt.Appendf(nil, "%0200d", i)
+		for range 3 { // it is worth being kept
+			s.Of(short)
+			s.Of(long)
+		}
+	}
+	if got, most := s.Size(), 16384*ways/int(Scarce)+512*ways/int(Scarce); got.Entries > most || got.Entries < most/8 {
+		t.Errorf("%+v, want at most %d entries", got, most)
+	}
+	if sets := len(s.long.now.Load().sets); sets < stripes {
+		t.Errorf("%d sets for %d stripes", sets, stripes)
+	}
+	checkTable(t, s.short)
+}
+
 func TestManyAtOnce(t *testing.T) {
-	s, v, b := NewStrings(), NewValues[string](), NewBytes()
+	s, v, b := NewStrings(Ample), NewValues[string](Ample), NewBytes(Ample)
 	var worth Worth
 	var site Site
 	var running sync.WaitGroup
@@ -271,7 +290,7 @@ func TestWorth(t *testing.T) {
 
 // TestSite holds that a site gives what the table would have given.
 func TestSite(t *testing.T) {
-	s, site := NewStrings(), &Site{}
+	s, site := NewStrings(Ample), &Site{}
 	for _, text := range []string{"True", "False", "Unknown", "True", "", strings.Repeat("x", maxLong+1)} {
 		first := s.Of([]byte(text))
 		for range 3 {
@@ -294,7 +313,7 @@ func TestSite(t *testing.T) {
 }
 
 func TestTexts(t *testing.T) {
-	texts := NewTexts()
+	texts := NewTexts(Ample)
 	member := texts.Member([]byte("kind"))
 	if member.Name != "kind" || texts.Member([]byte("kind")) != member {
 		t.Errorf("a name is in memory twice: %q", member.Name)
@@ -312,7 +331,7 @@ func TestTexts(t *testing.T) {
 }
 
 func BenchmarkStrings(b *testing.B) {
-	s := NewStrings()
+	s := NewStrings(Ample)
 	raws := make([][]byte, 256)
 	for i := range raws {
 		raws[i] = fmt.Appendf(nil, "kubernetes.io/some-label-%d", i)

@@ -15,12 +15,12 @@ type Member struct {
 	Worth Worth
 }
 
-// NewTexts returns empty tables. They hold up to 114,688 strings of up to 256
+// NewTexts returns empty tables. Ample ones hold up to 114,688 strings of up to 256
 // bytes, and 7,168 names.
-func NewTexts() *Texts {
+func NewTexts(room Room) *Texts {
 	return &Texts{
-		texts:   newTable[any](limits{maxSets: 16384, setBytes: unlimited}),
-		members: newTable[Member](limits{maxSets: 1024, setBytes: unlimited}),
+		texts:   newTable[any](limits{maxSets: room.of(16384), setBytes: unlimited}),
+		members: newTable[Member](limits{maxSets: room.of(1024), setBytes: unlimited}),
 	}
 }
 

@@ -20,12 +20,12 @@ const (
 	maxLong = 16 << 10
 )
 
-// NewStrings returns an empty table. It holds up to 114,688 strings of up to 128
-// bytes, and 8 MiB of longer ones.
-func NewStrings() *Strings {
+// NewStrings returns an empty table. An ample one holds up to 114,688 strings of up to
+// 128 bytes, and 8 MiB of longer ones.
+func NewStrings(room Room) *Strings {
 	return &Strings{
-		short: newTable[struct{}](limits{maxSets: 16384, setBytes: unlimited}),
-		long:  newTable[struct{}](limits{maxSets: 512, setBytes: maxLong}),
+		short: newTable[struct{}](limits{maxSets: room.of(16384), setBytes: unlimited}),
+		long:  newTable[struct{}](limits{maxSets: room.of(512), setBytes: maxLong}),
 	}
 }
 

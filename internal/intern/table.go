@@ -43,6 +43,20 @@ type limits struct {
 
 const unlimited = 0
 
+// Room is how much a table may hold, as a part of what an ample one may.
+type Room int
+
+// The tables of objects that are kept are ample. Scarce ones are for objects of which
+// few are there at a time: a sixteenth, since who keeps the others in little memory
+// does not want the most of it for tables.
+const (
+	Ample  Room = 1
+	Scarce Room = 16
+)
+
+// of returns how many sets a table has room for that has so many if it is ample.
+func (r Room) of(sets int) int { return max(sets/int(r), minSets) }
+
 const (
 	minSets = 32 // one for each stripe: a set's writers share its lock at any size
 	stripes = minSets

@@ -16,10 +16,10 @@ type kinded[V any] struct {
 // have.
 const maxValue = 8 << 10
 
-// NewValues returns an empty table, which holds up to 7,168 values and, of the
+// NewValues returns an empty table. An ample one holds up to 7,168 values and, of the
 // bytes that determine them, up to 8 MiB; a value with more than 8 KiB is not kept.
-func NewValues[V any]() *Values[V] {
-	return &Values[V]{newTable[kinded[V]](limits{maxSets: 1024, setBytes: maxValue})}
+func NewValues[V any](room Room) *Values[V] {
+	return &Values[V]{newTable[kinded[V]](limits{maxSets: room.of(1024), setBytes: maxValue})}
 }
 
 // Get returns the value of a kind that bytes determine.
@@ -56,10 +56,10 @@ func (v *Values[V]) Size() Size { return v.table.size() }
 // everybody's.
 type Bytes struct{ table *table[struct{}] }
 
-// NewBytes returns an empty table, which holds up to 16 MiB; slices of more than
+// NewBytes returns an empty table. An ample one holds up to 16 MiB; slices of more than
 // 16 KiB are not shared.
-func NewBytes() *Bytes {
-	return &Bytes{newTable[struct{}](limits{maxSets: 1024, setBytes: maxLong})}
+func NewBytes(room Room) *Bytes {
+	return &Bytes{newTable[struct{}](limits{maxSets: room.of(1024), setBytes: maxLong})}
 }
 
 // Worthwhile returns a slice with b's contents, of which it keeps nothing, and
