@@ -46,38 +46,20 @@ func (l Lister[T]) Get(name string) (T, error) {
 
 // List returns the objects that a selector matches, in the Lister's namespace or, if it has
 // none, in all, in no order. A nil selector matches everything. A namespace is found without
-// looking at the others if the store has the index NamespaceIndex.
+// looking at the others if the store has the index NamespaceIndex, which must then be by
+// namespace. Of packed objects only those that match are decoded.
 func (l Lister[T]) List(selector labels.Selector) []T {
-	objs := l.all()
-	if selector == nil || selector.Empty() {
-		return objs
+	var matches func(map[string]string) bool
+	if selector != nil && !selector.Empty() {
+		matches = func(set map[string]string) bool { return selector.Matches(labels.Set(set)) }
 	}
-	selected := objs[:0] // the slice is ours
-	for _, obj := range objs {
-		if selector.Matches(labels.Set(obj.GetLabels())) {
-			selected = append(selected, obj)
-		}
-	}
-	clear(objs[len(selected):])
-	return selected
-}
-
-// all returns the objects of the namespace.
-func (l Lister[T]) all() []T {
-	snapshot := l.reader.Snapshot()
+	state := l.reader.Snapshot().state
 	if l.namespace == "" {
-		return snapshot.List()
+		return state.Select(matches)
 	}
-	if objs, err := snapshot.ByIndex(NamespaceIndex, l.namespace); err == nil {
+	if objs, err := state.SelectByIndex(NamespaceIndex, l.namespace, matches); err == nil {
 		return objs
 	}
-	var objs []T
-	for _, key := range snapshot.ListKeys() {
-		if strings.HasPrefix(key, l.namespace+"/") {
-			if obj, ok := snapshot.GetByKey(key); ok {
-				objs = append(objs, obj)
-			}
-		}
-	}
-	return objs
+	prefix := l.namespace + "/"
+	return state.SelectByKey(func(key string) bool { return strings.HasPrefix(key, prefix) }, matches)
 }

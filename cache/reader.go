@@ -47,6 +47,12 @@ type snapshotState[T Object] interface {
 	IndexValues(name string) ([]string, error)
 	Len() int
 	All() iter.Seq2[string, T]
+
+	// What a Lister needs: to choose before anything is decoded.
+
+	Select(matches func(labels map[string]string) bool) []T
+	SelectByIndex(name, value string, matches func(labels map[string]string) bool) ([]T, error)
+	SelectByKey(has func(key string) bool, matches func(labels map[string]string) bool) []T
 }
 
 // ResourceVersion returns the version of the collection that the snapshot shows,

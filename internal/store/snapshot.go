@@ -135,6 +135,20 @@ func (v *frozen[V]) Select(matches func(labels map[string]string) bool) []V {
 	return values
 }
 
+// SelectByKey is Select of what has a key that is accepted.
+func (v *frozen[V]) SelectByKey(has func(key string) bool, matches func(labels map[string]string) bool) []V {
+	var values []V
+	for key, item := range v.entries.All() {
+		if !has(key) {
+			continue
+		}
+		if value, ok := v.store.loadIf(key, item.Value, matches); ok {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
 // Keys returns all keys, in no order.
 func (v *frozen[V]) Keys() []string {
 	keys := make([]string, 0, v.entries.Len())

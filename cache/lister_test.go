@@ -1,0 +1,73 @@
+package cache_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+// A Lister reads by names and labels, with and without an index of namespaces.
+func TestLister(t *testing.T) {
+	for name, indexers := range map[string]cache.Indexers[*corev1.Pod]{
+		"indexed": {cache.NamespaceIndex: cache.MetaNamespaceIndexFunc[*corev1.Pod]}, "plain": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := cache.NewStore(nil, indexers)
+			for _, p := range []*corev1.Pod{pod("a", label("x", "1")), pod("b"), {ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "c", Labels: map[string]string{"x": "1"}}}} {
+				if err := store.Add(p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			lister := cache.NewLister[*corev1.Pod](store, corev1.Resource("pods"))
+			x1 := labels.SelectorFromSet(labels.Set{"x": "1"})
+			for _, c := range []struct {
+				got  []*corev1.Pod
+				want string
+			}{
+				{lister.List(nil), "a@ b@ c@"},
+				{lister.List(labels.Everything()), "a@ b@ c@"},
+				{lister.List(x1), "a@ c@"},
+				{lister.Namespace("ns").List(nil), "a@ b@"},
+				{lister.Namespace("ns").List(x1), "a@"},
+				{lister.Namespace("none").List(nil), ""},
+			} {
+				if got := describe(c.got); got != c.want {
+					t.Errorf("listed [%s], want [%s]", got, c.want)
+				}
+			}
+			if p, err := lister.Namespace("ns").Get("a"); err != nil || p.Name != "a" {
+				t.Errorf("Get: %v, %v", p, err)
+			}
+			if p, err := lister.Namespace("other").Get("a"); p != nil || !apierrors.IsNotFound(err) || !says(`pods "a"`)(err) {
+				t.Errorf("Get: %v, %v", p, err)
+			}
+		})
+	}
+}
+
+// A namespace is looked up in the index of that name, wherever it was declared. (This
+// one says something else, so that it shows.)
+func TestListerUsesTheIndexOfNamespaces(t *testing.T) {
+	elsewhere := func(cache.Metadata) ([]string, error) { return []string{"elsewhere"}, nil }
+	for name, options := range map[string]cache.InformerOptions[*corev1.Pod]{
+		"Indexers":         {Indexers: cache.Indexers[*corev1.Pod]{cache.NamespaceIndex: func(p *corev1.Pod) ([]string, error) { return elsewhere(p) }}},
+		"MetadataIndexers": {MetadataIndexers: cache.MetadataIndexers{cache.NamespaceIndex: elsewhere}},
+		"packed":           {MetadataIndexers: cache.MetadataIndexers{cache.NamespaceIndex: elsewhere}, Packed: true},
+	} {
+		server := fake.NewListerWatcher(&corev1.Pod{})
+		server.Create(pod("a"))
+		lister := cache.NewLister(ran(t, server, &corev1.Pod{}, options).Store(), corev1.Resource("pods"))
+		if found := describe(lister.Namespace("elsewhere").List(nil)); found != "a@2" {
+			t.Errorf("%s: the index finds [%s]", name, found)
+		}
+		if found := describe(lister.Namespace("ns").List(nil)); found != "" {
+			t.Errorf("%s: found [%s] without the index", name, found)
+		}
+	}
+}
