@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/controller-manager/pkg/informerfactory"
+	"k8s.io/kubernetes/pkg/controller/deployment"
+	"k8s.io/kubernetes/pkg/controller/endpointslice"
+	"k8s.io/kubernetes/pkg/controller/garbagecollector"
+	"k8s.io/kubernetes/pkg/controller/job"
+	"k8s.io/kubernetes/pkg/controller/replicaset"
+)
+
+// What kube-controller-manager's flags say if nobody sets them.
+const (
+	workers           = 5
+	gcWorkers         = 20
+	gcPeriod          = 30 * time.Second
+	burstReplicas     = replicaset.BurstReplicas
+	endpointsPerSlice = 100
+)
+
+// startControllers starts controllers as kube-controller-manager does: made first, then the informers, then run.
+func startControllers(ctx context.Context, config *rest.Config, f *factories, running *sync.WaitGroup) error {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("make a clientset: %w", err)
+	}
+	factory, partial := f.typed(trim), f.metadata(trim)
+	informersStarted := make(chan struct{})
+	collect, err := garbageCollector(ctx, config, client, informerfactory.NewInformerFactory(factory, partial), informersStarted)
+	if err != nil {
+		return err
+	}
+	loops, err := workloadControllers(ctx, client, factory)
+	if err != nil {
+		return err
+	}
+	for _, loop := range append(loops, collect...) {
+		running.Go(func() { loop(ctx) })
+	}
+	factory.Start(ctx.Done())
+	partial.Start(ctx.Done())
+	close(informersStarted)
+	running.Go(func() {
+		<-ctx.Done()
+		factory.Shutdown()
+		partial.Shutdown()
+	})
+	return synced(factory.WaitForCacheSync(ctx.Done()))
+}
+
+// synced returns an error that names an informer that has not synced.
+func synced[K comparable](informers map[K]bool) error {
+	for name, ok := range informers {
+		if !ok {
+			return fmt.Errorf("the informer of %v has not synced", name)
+		}
+	}
+	return nil
+}
+
+func workloadControllers(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory) ([]func(context.Context), error) {
+	apps, core := factory.Apps().V1(), factory.Core().V1()
+	replicaSets := replicaset.NewReplicaSetController(ctx, apps.ReplicaSets(), core.Pods(), client, burstReplicas)
+	deployments, err := deployment.NewDeploymentController(ctx, apps.Deployments(), apps.ReplicaSets(), core.Pods(), client)
+	if err != nil {
+		return nil, fmt.Errorf("make the Deployment controller: %w", err)
+	}
+	jobs, err := job.NewController(ctx, client, core.Pods(), factory.Batch().V1().Jobs(), nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("make the Job controller: %w", err)
+	}
+	slices := endpointslice.NewController(ctx, core.Pods(), core.Services(), core.Nodes(), factory.Discovery().V1().EndpointSlices(),
+		endpointsPerSlice, client, 0)
+	return []func(context.Context){
+		func(ctx context.Context) { replicaSets.Run(ctx, workers) },
+		func(ctx context.Context) { deployments.Run(ctx, workers) },
+		func(ctx context.Context) { jobs.Run(ctx, workers) },
+		func(ctx context.Context) { slices.Run(ctx, workers) },
+	}, nil
+}
+
+func garbageCollector(ctx context.Context, config *rest.Config, client kubernetes.Interface, factory informerfactory.InformerFactory, informersStarted <-chan struct{}) ([]func(context.Context), error) {
+	partial, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a metadata client: %w", err)
+	}
+	found, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a discovery client: %w", err)
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))
+	collector, err := garbagecollector.NewGarbageCollector(ctx, client, partial, mapper, garbagecollector.DefaultIgnoredResources(), factory, informersStarted)
+	if err != nil {
+		return nil, fmt.Errorf("make the garbage collector: %w", err)
+	}
+	return []func(context.Context){
+		func(ctx context.Context) {
+			wait.UntilWithContext(ctx, func(context.Context) { mapper.Reset() }, gcPeriod)
+		},
+		func(ctx context.Context) { collector.Run(ctx, gcWorkers, gcPeriod) },
+		func(ctx context.Context) { collector.Sync(ctx, found, gcPeriod) },
+	}, nil
+}

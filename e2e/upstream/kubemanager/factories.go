@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/rest"
+	clientcache "k8s.io/client-go/tools/cache"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/clientgo"
+)
+
+// Whose informers.
+const (
+	informersClientGo = "client-go"
+	informersOurs     = "kinformer"
+	informersPacked   = "kinformer-packed"
+)
+
+func informerKinds() []string { return []string{informersClientGo, informersOurs, informersPacked} }
+
+// factories make a program's informers.
+type factories struct {
+	typed    func(clientcache.TransformFunc) informers.SharedInformerFactory
+	metadata func(clientcache.TransformFunc) metadatainformer.SharedInformerFactory
+	dynamic  func() dynamicinformer.DynamicSharedInformerFactory
+}
+
+// factories returns factories of the chosen kind. This is all that the choice changes.
+func (o *options) factories(config *rest.Config) (*factories, error) {
+	ours := o.informers != informersClientGo
+	if ours && o.streaming {
+		config = rest.CopyConfig(config)
+		cache.EnableStreaming(config)
+	}
+	typed, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a clientset: %w", err)
+	}
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a dynamic client: %w", err)
+	}
+	partial, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a metadata client: %w", err)
+	}
+	if ours {
+		return ourFactories(typed, objects, partial, clientgo.Options{Packed: o.informers == informersPacked, Streaming: o.streaming}), nil
+	}
+	return theirFactories(typed, objects, partial), nil
+}
+
+func theirFactories(typed kubernetes.Interface, objects dynamic.Interface, partial metadata.Interface) *factories {
+	return &factories{
+		typed: func(transform clientcache.TransformFunc) informers.SharedInformerFactory {
+			return informers.NewSharedInformerFactoryWithOptions(typed, 0, informers.WithTransform(transform))
+		},
+		metadata: func(transform clientcache.TransformFunc) metadatainformer.SharedInformerFactory {
+			return metadatainformer.NewSharedInformerFactoryWithOptions(partial, 0, metadatainformer.WithTransform(transform))
+		},
+		dynamic: func() dynamicinformer.DynamicSharedInformerFactory {
+			return dynamicinformer.NewFilteredDynamicSharedInformerFactory(objects, 0, metav1.NamespaceAll, nil)
+		},
+	}
+}
+
+func ourFactories(typed kubernetes.Interface, objects dynamic.Interface, partial metadata.Interface, options clientgo.Options) *factories {
+	return &factories{
+		typed: func(transform clientcache.TransformFunc) informers.SharedInformerFactory {
+			return clientgo.NewSharedInformerFactory(typed, clientgo.FactoryOptions{Options: options, Transform: transform})
+		},
+		metadata: func(transform clientcache.TransformFunc) metadatainformer.SharedInformerFactory {
+			return clientgo.NewMetadataSharedInformerFactory(partial, clientgo.FactoryOptions{Options: options, Transform: transform})
+		},
+		dynamic: func() dynamicinformer.DynamicSharedInformerFactory {
+			return clientgo.NewDynamicSharedInformerFactory(objects, clientgo.FactoryOptions{Options: options})
+		},
+	}
+}
+
+// trim drops the managedFields, as both programs do.
+func trim(obj any) (any, error) {
+	if accessor, err := meta.Accessor(obj); err == nil && accessor.GetManagedFields() != nil {
+		accessor.SetManagedFields(nil)
+	}
+	return obj, nil
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/kinformer/kinformer/e2e/cluster"
+)
+
+// asProgram is set in the environment of the test binary where it is to be the program.
+const asProgram = "KUBEMANAGER"
+
+// shared is the cluster of all tests. Each of them has a namespace of its own, and they run one after the other.
+var shared *cluster.Cluster
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		go func() { // it must not outlive the test that has started it, however that ends
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			os.Exit(2)
+		}()
+		main()
+		return
+	}
+	code := m.Run()
+	if err := stopShared(code != 0); err != nil {
+		fmt.Fprintln(os.Stderr, "stop the shared cluster:", err)
+		code = 1
+	}
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func stopShared(failed bool) error {
+	switch {
+	case shared == nil:
+		return nil
+	case failed:
+		return shared.StopKeepingLogs()
+	default:
+		return shared.Stop()
+	}
+}
