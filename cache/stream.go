@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -86,6 +87,9 @@ func feedItem(item *wire.Item, codecs *codecs) (feed.Item, error) {
 		return feed.Item{}, errNoKind
 	case metadata.Key == "":
 		return feed.Item{}, fmt.Errorf("%s in namespace %q: metadata.name is empty", item.Kind, metadata.Namespace)
+	}
+	if codecs.kind.packed { // or the key would keep UID and version, which are one string with it
+		metadata.Key = strings.Clone(metadata.Key)
 	}
 	out := feed.Item{
 		Key:             metadata.Key,

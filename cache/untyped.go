@@ -26,7 +26,7 @@ type Untyped struct {
 // NewUntyped returns the collection that lw lists, of objects of the example's type, or
 // of any type where that is nil.
 func NewUntyped(lw *ListWatch, example runtime.Object, packed, shareEqual bool) *Untyped {
-	k := kind{goType: reflect.TypeOf(example), shareEqual: shareEqual}
+	k := kind{goType: reflect.TypeOf(example), shareEqual: shareEqual, packed: packed}
 	if k.goType != nil && carriesKind(k.goType) && !isNil(example) {
 		k.gvk = example.GetObjectKind().GroupVersionKind()
 	}
