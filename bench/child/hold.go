@@ -125,8 +125,9 @@ func (holder *holder) sync(ctx context.Context, h Holding, held *Held, cpuProfil
 		return err
 	}
 	held.RSSAbove = held.PeakRSS - idle
+	err = stop()
 	held.Heap = heap() - before
-	return stop()
+	return err
 }
 
 // heap returns the bytes in use. Three times, since what is pooled goes late, and
