@@ -2,11 +2,8 @@ package rows
 
 import (
 	"context"
-	"fmt"
 	"strconv"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -19,10 +16,9 @@ import (
 // one's handler having returned, and the processor time of all goroutines, divided
 // by their number. The objects exist before.
 //
-// The first row is ours alone, without a channel: the items are pushed into
+// Here it is ours alone, without a channel: the items are pushed into
 // internal/informer's reflector, and go through store (with an index by namespace),
-// log and one handler. The second is P4 with one handler: the events wait in a
-// watch's channel, and go through the public informers of both sides.
+// log and one handler. P4 is the same through a watch.
 
 // eventKeys is over how many objects the updates are spread.
 const eventKeys = 10_000
@@ -32,75 +28,7 @@ func event(scale Scale) []harness.Experiment {
 		Name: "event", What: "item through reflector, store, log, one handler", Sides: versus()[:1],
 		Metrics: []harness.Metric{{What: "time", Unit: "µs", Goal: harness.Within(0.4, "µs")}, {What: "CPU", Unit: "µs"}},
 		Prepare: func() ([]harness.Measure, error) { return pushed(scale) },
-	}, {
-		Name: "P4", What: "watch event through watch.Interface to 1 handler", Sides: versus(),
-		Metrics: []harness.Metric{{What: "time", Unit: "µs", Goal: harness.AtMost(1.0 / 3)}, {What: "CPU", Unit: "µs"}},
-		Prepare: func() ([]harness.Measure, error) { return watched(scale) },
 	}}
-}
-
-// updates returns so many new states of the Pods, each later than the one before.
-func updates(pods []corev1.Pod, n int) []*corev1.Pod {
-	states := make([]*corev1.Pod, n)
-	for i := range states {
-		pod := pods[scatter(i, len(pods))]
-		pod.ResourceVersion = strconv.Itoa(firstVersion + 1 + i)
-		states[i] = &pod
-	}
-	return states
-}
-
-// counter closes done at the last of n calls. One goroutine calls it.
-type counter struct {
-	n, seen int
-	done    chan struct{}
-}
-
-func newCounter(n int) *counter { return &counter{n: n, done: make(chan struct{})} }
-
-func (c *counter) count() {
-	if c.seen++; c.seen == c.n {
-		close(c.done)
-	}
-}
-
-// time returns the time and the processor time, in microseconds an event, from a
-// call of begin until everything is counted.
-func (c *counter) time(begin func()) ([]float64, error) {
-	start, used := time.Now(), harness.CPU()
-	begin()
-	select {
-	case <-c.done:
-		return []float64{float64(time.Since(start).Nanoseconds()) / float64(c.n) / 1000, cpuEach(used, c.n) / 1000}, nil
-	case <-time.After(syncTimeout):
-		return nil, fmt.Errorf("some of %d events have not been delivered after %v", c.n, syncTimeout)
-	}
-}
-
-// watched sends the events through a channel that holds all of them.
-func watched(scale Scale) ([]harness.Measure, error) {
-	pods := smallPods(eventKeys, namespaceOf(0))
-	states := updates(pods, scale.Events)
-	measure := func(side start) harness.Measure {
-		return func() ([]float64, error) {
-			watcher := watch.NewFakeWithChanSize(len(states), false)
-			count := newCounter(len(states))
-			informer, err := side(newCollection(pods, watcher), count.count)
-			if err != nil {
-				return nil, err
-			}
-			figures, err := count.time(func() {
-				for _, pod := range states {
-					watcher.Modify(pod)
-				}
-			})
-			if err != nil {
-				return nil, err
-			}
-			return figures, informer.stop()
-		}
-	}
-	return []harness.Measure{measure(startNewInformer), measure(startClientGo(false))}, nil
 }
 
 // pushed sends the events without a channel. The objects are nothing but metadata:
@@ -118,16 +46,20 @@ func pushed(scale Scale) ([]harness.Measure, error) {
 		source := pushSource{first, items, make(chan struct{})}
 		engine := newEngine[*metav1.PartialObjectMetadata](source)
 		count := newCounter(len(items))
-		engine.AddHandler("bench", func(e informer.Event[*metav1.PartialObjectMetadata]) {
+		handler := informer.HandlerConfig[*metav1.PartialObjectMetadata]{Name: "bench", Delivery: informer.EveryEvent}
+		handler.OnEvent = func(e informer.Event[*metav1.PartialObjectMetadata]) {
 			if e.Type == informer.Update {
 				count.count()
 			}
-		}, 0)
+		}
+		if _, err := engine.Add(handler); err != nil {
+			return nil, err
+		}
 		running, err := runUntilSynced(nil, engine.Run, engine.WaitForSync)
 		if err != nil {
 			return nil, err
 		}
-		figures, err := count.time(func() { close(source.begin) })
+		figures, err := timeEach(len(items), func() { close(source.begin) }, count)
 		if err != nil {
 			return nil, err
 		}

@@ -51,9 +51,9 @@ type subject struct {
 	stop func() error
 }
 
-// start makes one of the informers below of a collection, with onUpdate as its
-// handler.
-type start func(c collection, onUpdate func()) (subject, error)
+// start makes one of the informers below of a collection, with handlers that call
+// onUpdate, one each.
+type start func(c collection, onUpdate ...func()) (subject, error)
 
 // syncTimeout is far more than any informer here needs.
 const syncTimeout = time.Minute
@@ -61,14 +61,15 @@ const syncTimeout = time.Minute
 // startClientGo runs a SharedIndexInformer. byNamespace says how it is read: as a
 // namespace lister does, or with List.
 func startClientGo(byNamespace bool) start {
-	return func(c collection, onUpdate func()) (subject, error) {
-		source := clientGoSource{&clientcache.ListWatch{ListWithContextFunc: c.List, WatchFuncWithContext: c.Watch}}
-		shared := clientcache.NewSharedIndexInformerWithOptions(source, &corev1.Pod{}, clientcache.SharedIndexInformerOptions{
-			Indexers: clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc},
-		})
-		handled, err := shared.AddEventHandler(clientcache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) { onUpdate() }})
-		if err != nil {
-			return subject{}, err
+	return func(c collection, onUpdate ...func()) (subject, error) {
+		shared := newClientGo(c)
+		synced := []clientcache.InformerSynced{shared.HasSynced}
+		for _, told := range onUpdate {
+			handled, err := shared.AddEventHandler(clientcache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) { told() }})
+			if err != nil {
+				return subject{}, err
+			}
+			synced = append(synced, handled.HasSynced)
 		}
 		read := func() int { return len(shared.GetIndexer().List()) }
 		if byNamespace {
@@ -77,54 +78,90 @@ func startClientGo(byNamespace bool) start {
 				return n
 			}
 		}
-		return runUntilSynced(read,
-			func(ctx context.Context) error { shared.RunWithContext(ctx); return nil },
-			func(ctx context.Context) error {
-				if !clientcache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
-					return errors.New("not synced")
-				}
-				return nil
-			})
+		return runClientGo(shared, read, synced)
 	}
 }
 
-// startNewInformer runs cache.NewInformer, which has no indexes, and reads it with
-// List.
-func startNewInformer(c collection, onUpdate func()) (subject, error) {
-	reader, controller := cache.NewInformer(&cache.ListWatch{ListFunc: c.List, WatchFunc: c.Watch}, &corev1.Pod{}, 0,
-		cache.ResourceEventHandlerFuncs[*corev1.Pod]{UpdateFunc: func(_, _ *corev1.Pod) { onUpdate() }})
-	return runUntilSynced(func() int { return len(reader.List()) }, controller.Run, controller.WaitForSync)
+// newClientGo returns a SharedIndexInformer with the index that a factory gives it.
+func newClientGo(c collection) clientcache.SharedIndexInformer {
+	source := clientGoSource{&clientcache.ListWatch{ListWithContextFunc: c.List, WatchFuncWithContext: c.Watch}}
+	return clientcache.NewSharedIndexInformerWithOptions(source, &corev1.Pod{}, clientcache.SharedIndexInformerOptions{
+		Indexers: clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc},
+	})
 }
 
-// startEngine runs internal/informer, the engine under every informer of ours,
-// with an index by namespace, and reads it by that index.
-func startEngine(c collection, onUpdate func()) (subject, error) {
-	engine := newEngine[*corev1.Pod](watchSource{c})
-	engine.AddHandler("bench", func(e informer.Event[*corev1.Pod]) {
-		if e.Type == informer.Update {
-			onUpdate()
+func runClientGo(shared clientcache.SharedIndexInformer, read func() int, synced []clientcache.InformerSynced) (subject, error) {
+	return runUntilSynced(read,
+		func(ctx context.Context) error { shared.RunWithContext(ctx); return nil },
+		func(ctx context.Context) error {
+			if !clientcache.WaitForCacheSync(ctx.Done(), synced...) {
+				return errors.New("not synced")
+			}
+			return nil
+		})
+}
+
+// startShared runs a SharedInformer whose handlers are told every event, as client-go's
+// are. byNamespace says how it is read: as a namespace lister does, or with List.
+func startShared(byNamespace bool) start {
+	return func(c collection, onUpdate ...func()) (subject, error) {
+		shared := newShared(c, cache.InformerOptions[*corev1.Pod]{})
+		var handled []*cache.Registration
+		for _, told := range onUpdate {
+			handler := cache.ResourceEventHandlerFuncs[*corev1.Pod]{UpdateFunc: func(_, _ *corev1.Pod) { told() }}
+			registration, err := shared.AddEventHandler(handler, cache.HandlerOptions{Delivery: cache.EveryEvent})
+			if err != nil {
+				return subject{}, err
+			}
+			handled = append(handled, registration)
 		}
-	}, 0)
-	read := func() (n int) {
-		pods, _ := engine.Store().Snapshot().ByIndex(cache.NamespaceIndex, namespaceOf(0))
-		for range pods {
-			n++
+		read := func() int { return len(shared.Store().List()) }
+		if byNamespace {
+			lister := cache.NewLister(shared.Store(), corev1.Resource("pods")).Namespace(namespaceOf(0))
+			read = func() int { return len(lister.List(nil)) }
 		}
-		return n
+		return runShared(shared, read, handled)
 	}
-	return runUntilSynced(read, engine.Run, engine.WaitForSync)
+}
+
+// newShared returns a SharedInformer with an index by namespace.
+func newShared(c collection, options cache.InformerOptions[*corev1.Pod]) *cache.SharedInformer[*corev1.Pod] {
+	options.MetadataIndexers = cache.MetadataIndexers{cache.NamespaceIndex: cache.IndexByNamespace}
+	return cache.NewSharedInformer(&cache.ListWatch{ListFunc: c.List, WatchFunc: c.Watch}, &corev1.Pod{}, options)
+}
+
+func runShared(shared *cache.SharedInformer[*corev1.Pod], read func() int, handled []*cache.Registration) (subject, error) {
+	return runUntilSynced(read, shared.Run, func(ctx context.Context) error {
+		for _, handler := range handled {
+			if err := waitForHandler(ctx, handler); err != nil {
+				return err
+			}
+		}
+		return shared.WaitForSync(ctx)
+	})
+}
+
+func waitForHandler(ctx context.Context, handler *cache.Registration) error {
+	select {
+	case <-handler.Synced():
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("handler %s: %w", handler.Status().Name, ctx.Err())
+	}
 }
 
 // startNothing passes the events on to the handler and keeps nothing. What is read
 // is the list as it was.
-func startNothing(c collection, onUpdate func()) (subject, error) {
+func startNothing(c collection, onUpdate ...func()) (subject, error) {
 	handed := make(chan runtime.Object, inFlight)
 	run := func(ctx context.Context) error {
 		handled := make(chan struct{})
 		go func() {
 			defer close(handled)
 			for range handed {
-				onUpdate()
+				for _, told := range onUpdate {
+					told()
+				}
 			}
 		}()
 		defer func() {
@@ -183,38 +220,6 @@ func runUntilSynced(read func() int, run, waitForSync func(context.Context) erro
 		return subject{}, errors.Join(fmt.Errorf("wait for sync: %w", err), stop())
 	}
 	return subject{list: read, stop: stop}, nil
-}
-
-// watchSource feeds the engine from a collection as cache does from any
-// ListerWatcher.
-type watchSource struct{ collection }
-
-var _ feed.Source = watchSource{}
-
-// List passes on a copy of each Pod: what stays in the store must not keep the
-// list.
-func (s watchSource) List(_ context.Context, _ metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
-	for i := range s.list.Items {
-		if err := add(itemOf(new(s.list.Items[i]))); err != nil {
-			return metav1.ListMeta{}, err
-		}
-	}
-	return s.list.ListMeta, nil
-}
-
-// Watch passes on the watch's events, all of which are updates.
-func (s watchSource) Watch(ctx context.Context, _ metav1.ListOptions, events feed.WatchSink) error {
-	events.Opened()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case event := <-s.watcher.ResultChan():
-			if err := events.Event(event.Type, itemOf(event.Object.(cache.Object))); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 // itemOf makes an item of an object, as a source does.

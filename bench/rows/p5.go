@@ -21,8 +21,7 @@ import (
 // handler's call; and readers who list all Pods as fast as they can.
 //
 // It is read twice: by namespace, as client-go's benchmark does and a generated
-// namespace lister would (ours goes through internal/informer, since NewInformer
-// takes no indexers), and with List (ours goes through NewInformer). A third time
+// namespace lister would (ours with a Lister), and with List. A third time
 // the stores are alone: one goroutine calls Update and nobody passes anything on;
 // the design sets no goal for that.
 
@@ -53,8 +52,8 @@ func listBesideWrites(scale Scale) []harness.Experiment {
 		}
 		goal := harness.AtLeast(p.goal)
 		sides := append(versus(), "no cache")
-		add("informer, by namespace", sides, goal, informersRead(scale, p.window, p.readers, startEngine, startClientGo(true), startNothing))
-		add("informer, List", sides, goal, informersRead(scale, p.window, p.readers, startNewInformer, startClientGo(false), startNothing))
+		add("informer, by namespace", sides, goal, informersRead(scale, p.window, p.readers, startShared(true), startClientGo(true), startNothing))
+		add("informer, List", sides, goal, informersRead(scale, p.window, p.readers, startShared(false), startClientGo(false), startNothing))
 		add("store alone, List", versus(), harness.Goal{}, storesRead(scale, p.window, p.readers))
 	}
 	return experiments
