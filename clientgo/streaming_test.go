@@ -1,0 +1,87 @@
+package clientgo_test
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	clientcache "k8s.io/client-go/tools/cache"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/clientgo"
+)
+
+// informersOf are our informers of Pods on a client of each kind.
+func informersOf(config *rest.Config, options clientgo.Options) map[string]clientcache.SharedIndexInformer {
+	factoryOptions := clientgo.FactoryOptions{Options: options}
+	resource := corev1.SchemeGroupVersion.WithResource("pods")
+	typed := clientgo.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), factoryOptions)
+	byFactory := interface {
+		ForResource(schema.GroupVersionResource) informers.GenericInformer
+	}(clientgo.NewDynamicSharedInformerFactory(dynamic.NewForConfigOrDie(config), factoryOptions))
+	metadataFactory := clientgo.NewMetadataSharedInformerFactory(metadata.NewForConfigOrDie(config), factoryOptions)
+	return map[string]clientcache.SharedIndexInformer{
+		"typed":    typed.Core().V1().Pods().Informer(),
+		"dynamic":  byFactory.ForResource(resource).Informer(),
+		"metadata": metadataFactory.ForResource(resource).Informer(),
+	}
+}
+
+// With the option and a tap in the client every kind of informer streams, packs, and has what
+// the client would have decoded; without either it has it all the same.
+func TestStreamingAndPacking(t *testing.T) {
+	config, end := cluster()
+	defer end()
+	tapped := rest.CopyConfig(config)
+	cache.EnableStreaming(tapped)
+	plain := contents(t, config, clientgo.Options{}, false)
+	for _, options := range []clientgo.Options{{Streaming: true}, {Packed: true}, {Streaming: true, Packed: true}, {Streaming: true, ShareEqual: true}} {
+		t.Run(fmt.Sprintf("streaming=%v packed=%v", options.Streaming, options.Packed), func(t *testing.T) {
+			for name, objects := range contents(t, tapped, options, options.Streaming) {
+				if want := plain[name]; !reflect.DeepEqual(objects, want) {
+					t.Errorf("%s: it has\n%#v, want\n%#v", name, objects, want)
+				}
+			}
+		})
+	}
+	contents(t, config, clientgo.Options{Streaming: true}, false) // no tap: the classic way
+}
+
+// contents runs an informer of each kind until it has synced, and returns what it holds.
+func contents(t *testing.T, config *rest.Config, options clientgo.Options, streams bool) map[string]map[string]any {
+	t.Helper()
+	all := map[string]map[string]any{}
+	for name, informer := range informersOf(config, options) {
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			informer.RunWithContext(ctx)
+		}()
+		<-informer.HasSyncedChecker().Done()
+		objects := map[string]any{}
+		for _, obj := range informer.GetStore().List() {
+			objects[obj.(metav1.Object).GetName()] = obj
+		}
+		if got, why := clientgo.Streams(informer); got != streams {
+			t.Errorf("%s: streaming is %v: %s", name, got, why)
+		}
+		found, err := informer.GetIndexer().ByIndex(clientcache.NamespaceIndex, "default")
+		if err != nil || len(found) != len(objects) || len(objects) != 2 {
+			t.Errorf("%s: the store has %d objects, the index by namespace %d, %v", name, len(objects), len(found), err)
+		}
+		cancel()
+		<-stopped
+		all[name] = objects
+	}
+	return all
+}
