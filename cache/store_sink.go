@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -67,9 +69,6 @@ func (s *storeSink[T]) Holds(item feed.Item) bool {
 	return err == nil && outcome == feed.Unchanged
 }
 
-// Needs is always the object: that is all a ReflectorStore knows.
-func (s *storeSink[T]) Needs(feed.Item) feed.Need { return feed.NeedsObject }
-
 // Progress does nothing: a ReflectorStore hears of changes only.
 func (s *storeSink[T]) Progress(string) {}
 
@@ -91,15 +90,26 @@ func (s *storeSink[T]) Begin() feed.Replacement {
 
 // storeReplacement is a list on its way to Replace.
 type storeReplacement[T Object] struct {
-	sink  *storeSink[T]
-	objs  map[string]T
-	order []string // keys as they came; one that was taken out again may be there still, or twice
-	sick  map[string]struct{}
+	sink     *storeSink[T]
+	objs     map[string]T
+	order    []string // keys as they came; one that was taken out again may be there still, or twice
+	sick     map[string]struct{}
+	distrust bool // the same version may be another state
 }
 
-// Add collects an object: the store's own, if that is the same version.
+// Distrust says that versions do not tell whether an object has changed.
+func (r *storeReplacement[T]) Distrust() { r.distrust = true }
+
+// Needs is always the object: that is all a ReflectorStore knows.
+func (r *storeReplacement[T]) Needs(feed.Item) feed.Need { return feed.NeedsObject }
+
+// Add collects an object: the store's own, if that is the same version. What is
+// replaced is told to nobody, so with Distrust the newcomer will do.
 func (r *storeReplacement[T]) Add(item feed.Item) {
-	obj, _, _, err := r.sink.compare(item)
+	obj, _, outcome, err := r.sink.compare(item)
+	if err == nil && outcome == feed.Unchanged && r.distrust {
+		obj, err = decode[T](item)
+	}
 	if err != nil {
 		if r.sick == nil {
 			r.sick = make(map[string]struct{})
@@ -117,9 +127,8 @@ func (r *storeReplacement[T]) Add(item feed.Item) {
 // Remove takes an object out again.
 func (r *storeReplacement[T]) Remove(item feed.Item) { delete(r.objs, item.Key) }
 
-// Commit replaces the store's content. If the store refuses, all of it is to be
-// had again.
-func (r *storeReplacement[T]) Commit(resourceVersion string) {
+// Commit replaces the store's content. If the store refuses, the list has failed.
+func (r *storeReplacement[T]) Commit(resourceVersion string) error {
 	objs := make([]T, 0, len(r.objs))
 	for _, key := range r.order {
 		if obj, ok := r.objs[key]; ok {
@@ -127,8 +136,9 @@ func (r *storeReplacement[T]) Commit(resourceVersion string) {
 			delete(r.objs, key)
 		}
 	}
-	r.sink.sick = r.sick
 	if err := r.sink.store.Replace(objs, resourceVersion); err != nil {
-		r.sink.reject("", err)
+		return fmt.Errorf("the store refuses it: %w", err)
 	}
+	r.sink.sick = r.sick
+	return nil
 }

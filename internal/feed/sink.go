@@ -16,10 +16,6 @@ type Sink interface {
 	// Holds tells whether the collection has exactly this version of the item's
 	// object.
 	Holds(item Item) bool
-	// Needs tells what adding the item will take, so that what it takes can be
-	// prepared ahead, and what it does not need not be kept until then. It may be
-	// called by several goroutines at once.
-	Needs(item Item) Need
 	// Progress says that the collection has reached resourceVersion without a
 	// change.
 	Progress(resourceVersion string)
@@ -27,12 +23,12 @@ type Sink interface {
 	Quarantined() int
 }
 
-// Need is what a sink takes of an item besides its identity.
+// Need is what a replacement takes of an item besides its identity.
 type Need int
 
 const (
-	// NeedsIdentity: the sink has this version of the object. Without the bytes it
-	// can tell that it has, and nothing else.
+	// NeedsIdentity: the sink has this version of the object. Without the bytes that
+	// can be told, and nothing else.
 	NeedsIdentity Need = iota
 	// NeedsBytes: the item as it came.
 	NeedsBytes
@@ -42,13 +38,22 @@ const (
 
 // Replacement is the state of a collection in the making.
 type Replacement interface {
+	// Distrust says that the server has gone back in time, and may have given out
+	// versions again that the sink knows: an object in the version that the sink has
+	// may be another state of it, and is kept only if it is equal. It is called before
+	// everything else.
+	Distrust()
+	// Needs tells what adding the item will take, so that what it takes can be
+	// prepared ahead, and what it does not need not be kept until then. It may be
+	// called while another goroutine adds.
+	Needs(item Item) Need
 	// Add adds an object, or replaces one added before under the same key.
 	Add(item Item)
 	// Remove takes an object out again.
 	Remove(item Item)
 	// Commit makes the replacement the collection's state at resourceVersion,
-	// all at once for every reader.
-	Commit(resourceVersion string)
+	// all at once for every reader. With an error the collection is as it was.
+	Commit(resourceVersion string) error
 }
 
 // Outcome is what became of an event.

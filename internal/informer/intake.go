@@ -42,7 +42,7 @@ func (in *intake[V]) apply(eventType watch.EventType, item feed.Item) feed.Outco
 		in.leave(item, false)
 		return in.Store.Apply(eventType, item)
 	}
-	item, accepted := in.judge(item)
+	item, accepted := in.judge(item, true)
 	if accepted {
 		return in.Store.Apply(eventType, item)
 	}
@@ -54,10 +54,11 @@ func (in *intake[V]) apply(eventType watch.EventType, item feed.Item) feed.Outco
 	return outcome
 }
 
-// judge tells whether an item is accepted. It returns the item decoded, or so that it
-// fails in the store, which keeps its last good state and reports it.
-func (in *intake[V]) judge(item feed.Item) (feed.Item, bool) {
-	if in.accepts == nil || in.Store.Holds(item) {
+// judge tells whether an item is accepted; trust says that one in a version which the
+// store holds is. It returns the item decoded, or so that it fails in the store, which
+// keeps its last good state and reports it.
+func (in *intake[V]) judge(item feed.Item, trust bool) (feed.Item, bool) {
+	if in.accepts == nil || trust && in.Store.Holds(item) {
 		return item, true
 	}
 	obj, accepted, err := in.ask(item)
@@ -95,17 +96,8 @@ func (in *intake[V]) Holds(item feed.Item) bool {
 	if in.accepts == nil || in.Snapshot().Entry(item.Key) != nil {
 		return false
 	}
-	_, accepted := in.judge(item)
+	_, accepted := in.judge(item, true)
 	return !accepted
-}
-
-// Needs tells what is needed of an item: the object, to be looked at.
-func (in *intake[V]) Needs(item feed.Item) feed.Need {
-	need := in.Store.Needs(item)
-	if need != feed.NeedsIdentity && in.accepts != nil {
-		return feed.NeedsObject
-	}
-	return need
 }
 
 // Progress moves the version without a change.
@@ -122,14 +114,30 @@ func (in *intake[V]) Begin() feed.Replacement {
 // intakeReplacement is a state in the making, of accepted objects only.
 type intakeReplacement[V any] struct {
 	feed.Replacement
-	in   *intake[V]
-	left map[string]string // as intake.left, as of this state
+	in       *intake[V]
+	left     map[string]string // as intake.left, as of this state
+	distrust bool
+}
+
+// Distrust says that versions do not tell whether an object has changed.
+func (r *intakeReplacement[V]) Distrust() {
+	r.distrust = true
+	r.Replacement.Distrust()
+}
+
+// Needs tells what is needed of an item: the object, to be looked at.
+func (r *intakeReplacement[V]) Needs(item feed.Item) feed.Need {
+	need := r.Replacement.Needs(item)
+	if need != feed.NeedsIdentity && r.in.accepts != nil {
+		return feed.NeedsObject
+	}
+	return need
 }
 
 // Add puts an item into the new state if it is accepted.
 func (r *intakeReplacement[V]) Add(item feed.Item) {
 	delete(r.left, item.Key)
-	item, accepted := r.in.judge(item)
+	item, accepted := r.in.judge(item, !r.distrust)
 	if accepted {
 		r.Replacement.Add(item)
 		return
@@ -147,12 +155,13 @@ func (r *intakeReplacement[V]) Remove(item feed.Item) {
 }
 
 // Commit makes the new state the collection's.
-func (r *intakeReplacement[V]) Commit(resourceVersion string) {
+func (r *intakeReplacement[V]) Commit(resourceVersion string) error {
 	r.in.mu.Lock()
 	r.in.left = r.left
 	r.in.mu.Unlock()
-	r.Replacement.Commit(resourceVersion)
+	err := r.Replacement.Commit(resourceVersion)
 	r.in.versions.moved(r.in.ResourceVersion)
+	return err
 }
 
 // leave notes whether an object has left, and tells what was noted before.

@@ -21,7 +21,6 @@ import (
 //
 // A list that fits one batch, or comes as objects, is added without any goroutine.
 type ahead struct {
-	sink  feed.Sink
 	state feed.Replacement
 
 	current *batch      // being filled; nil: none
@@ -54,9 +53,7 @@ type batch struct {
 	decoded chan struct{}
 }
 
-func newAhead(sink feed.Sink, state feed.Replacement) *ahead {
-	return &ahead{sink: sink, state: state}
-}
+func newAhead(state feed.Replacement) *ahead { return &ahead{state: state} }
 
 // add takes an item over. Its bytes are copied, unless the sink has it already: most
 // of a relist is such.
@@ -68,7 +65,7 @@ func (a *ahead) add(item feed.Item) {
 	if a.current == nil {
 		a.current = a.empty()
 	}
-	b, need := a.current, a.sink.Needs(item)
+	b, need := a.current, a.state.Needs(item)
 	if need != feed.NeedsIdentity {
 		b.buffer = append(b.buffer, item.Raw...)
 	}

@@ -15,7 +15,7 @@ import (
 
 // aheadSink notes what is added, and needs every object but those held.
 type aheadSink struct {
-	feed.Sink
+	feed.Replacement
 	held  map[string]bool
 	added []feed.Item
 }
@@ -30,8 +30,6 @@ func (s *aheadSink) Add(item feed.Item) {
 	item.Raw = append([]byte(nil), item.Raw...)
 	s.added = append(s.added, item)
 }
-func (s *aheadSink) Remove(feed.Item) {}
-func (s *aheadSink) Commit(string)    {}
 
 // nameCodec decodes a name, padded with spaces; some names do not decode.
 type nameCodec struct{}
@@ -58,7 +56,7 @@ func TestAheadKeepsOrderAndBytes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sink := &aheadSink{held: map[string]bool{"item-1": true}}
-			a := newAhead(sink, sink)
+			a := newAhead(sink)
 			lent := make([]byte, 0, size.pad+20)
 			raw := func(i int) string {
 				name := fmt.Sprintf("item-%d", i)
@@ -101,7 +99,7 @@ func TestAheadKeepsOrderAndBytes(t *testing.T) {
 
 func TestAheadDropsWhatAFailedListHadLeft(t *testing.T) {
 	sink := &aheadSink{}
-	a := newAhead(sink, sink)
+	a := newAhead(sink)
 	for range 10 {
 		a.add(feed.Item{Raw: make([]byte, 10), Codec: nameCodec{}})
 	}
@@ -110,7 +108,7 @@ func TestAheadDropsWhatAFailedListHadLeft(t *testing.T) {
 		t.Errorf("%d items of a dropped batch were added", len(sink.added))
 	}
 
-	a = newAhead(sink, sink)
+	a = newAhead(sink)
 	for range 100 {
 		a.add(feed.Item{Raw: make([]byte, batchBytes), Codec: nameCodec{}})
 	}
@@ -119,7 +117,7 @@ func TestAheadDropsWhatAFailedListHadLeft(t *testing.T) {
 
 func TestAheadPassesObjectsOn(t *testing.T) {
 	sink := &aheadSink{}
-	a := newAhead(sink, sink)
+	a := newAhead(sink)
 	a.add(feed.Item{Key: "a", Object: &corev1.Pod{}})
 	if len(sink.added) != 1 {
 		t.Error("an object was not added at once")
@@ -131,7 +129,7 @@ func TestAheadPassesObjectsOn(t *testing.T) {
 // which one answers in bytes and the other in a format that the client decodes.
 func TestAheadKeepsOrderOfMixedPages(t *testing.T) {
 	sink := &aheadSink{}
-	a := newAhead(sink, sink)
+	a := newAhead(sink)
 	const items = 5_000
 	for i := range items {
 		item := feed.Item{Key: fmt.Sprint(i), Object: &corev1.Pod{}}

@@ -35,8 +35,8 @@ func (r *Reflector) listFrom(ctx context.Context, from string) error {
 	r.status.listing()
 	ctx, stop := r.watchdog(ctx, listSilence)
 	defer stop()
-	state := r.config.Sink.Begin()
-	items := newAhead(r.config.Sink, state)
+	state := r.begin()
+	items := newAhead(state)
 	options := metav1.ListOptions{ResourceVersion: from, Limit: r.limit(from)}
 	for {
 		page, err := r.page(ctx, options, func(item feed.Item) error {
@@ -55,6 +55,16 @@ func (r *Reflector) listFrom(ctx context.Context, from string) error {
 		r.paged = true
 		options.Continue, options.ResourceVersion = page.Continue, ""
 	}
+}
+
+// begin begins a new state. Where the server has gone back in time, what the sink holds
+// says nothing about objects in the same version.
+func (r *Reflector) begin() feed.Replacement {
+	state := r.config.Sink.Begin()
+	if r.consistent {
+		state.Distrust()
+	}
+	return state
 }
 
 // page makes one list request.
@@ -91,7 +101,9 @@ func (r *Reflector) commitList(state feed.Replacement, version string, consisten
 	case err == nil && order < 0 && !consistent:
 		return fmt.Errorf("list: %w: %s, after %s", ErrWentBack, version, seen)
 	}
-	state.Commit(version)
+	if err := state.Commit(version); err != nil {
+		return fmt.Errorf("list: %w", err)
+	}
 	r.committed(version)
 	return nil
 }

@@ -39,7 +39,8 @@ func (noSink) Quarantined() int        { return 0 }
 
 type noReplacement struct{ feed.Replacement }
 
-func (noReplacement) Commit(string) {}
+func (noReplacement) Distrust()           {}
+func (noReplacement) Commit(string) error { return nil }
 
 // What the watchdog found out is why the watch ended, also where the source returns as
 // if the server had closed the stream: with both at once, it cannot tell.

@@ -21,7 +21,7 @@ func (r *Reflector) watchList(ctx context.Context) *end {
 	early := 0
 	for {
 		r.status.listing()
-		last := r.watchOnce(ctx, r.config.Sink.Begin())
+		last := r.watchOnce(ctx, r.begin())
 		switch {
 		case last.listed:
 			return &last

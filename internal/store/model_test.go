@@ -74,7 +74,7 @@ var (
 		"", "", "", "", "", "", "index", "index panic", "decode", "decode panic", "key", "key panic", "pack", "pack panic",
 	})
 	// anObject has contents that follow from its UID and version, as they do on
-	// a server; without either they are random.
+	// a server that does not go back in time; without either they are random.
 	anObject = rapid.Custom(func(t *rapid.T) *object {
 		o := &object{
 			Key: aKey.Draw(t, "key"), UID: rapid.SampledFrom([]string{"1", "1", "1", "2", ""}).Draw(t, "uid"),
@@ -87,7 +87,7 @@ var (
 		if o.UID == "" || o.Version == "" {
 			salt = rapid.IntRange(0, 9).Draw(t, "salt")
 		}
-		o.Text = fmt.Sprint("text ", salt)
+		o.Text = fmt.Sprint("text ", salt, rapid.SampledFrom([]string{"", "", "", " in another epoch"}).Draw(t, "epoch"))
 		for i := range salt % 3 {
 			o.Groups = append(o.Groups, fmt.Sprint("group ", (salt+i)%4), "group 0")
 		}
@@ -105,9 +105,12 @@ func (m *machine) doApply(t *rapid.T) {
 	m.listen(t, want == feed.Applied, false)
 }
 
-func (m *machine) doBegin(*rapid.T) {
-	m.naive.begin()
-	m.next = m.Begin()
+func (m *machine) doBegin(t *rapid.T) {
+	distrust := rapid.Bool().Draw(t, "distrust")
+	m.naive.begin(distrust)
+	if m.next = m.Begin(); distrust {
+		m.next.Distrust()
+	}
 }
 
 func (m *machine) doAdd(t *rapid.T) {
@@ -133,10 +136,13 @@ func (m *machine) doCommit(t *rapid.T) {
 		t.Skip("nothing begun")
 	}
 	version := aVersion.Draw(t, "version")
+	mayRepeat := m.naive.next.distrust
 	m.naive.commit(version)
-	m.next.Commit(version)
+	if err := m.next.Commit(version); err != nil {
+		t.Fatal(err)
+	}
 	m.next = nil
-	m.listen(t, true, false)
+	m.listen(t, true, mayRepeat)
 }
 
 func (m *machine) doPut(t *rapid.T) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,7 @@ type draft struct {
 	entries  map[string]*known
 	rejected map[string]string
 	cured    map[string]bool
+	distrust bool
 }
 
 func newNaive(itemKeys, packed bool) *naive {
@@ -116,7 +118,11 @@ func (n *naive) news(o *object) feed.Outcome {
 		}
 		return feed.Applied
 	}
-	if before(o.Version, old.object.Version) {
+	newest := n.quarantine[o.Key]
+	if newest == "" {
+		newest = old.object.Version
+	}
+	if before(o.Version, newest) {
 		return feed.Stale
 	}
 	return feed.Applied
@@ -164,18 +170,20 @@ func (n *naive) set(key string, e *known) {
 	n.live[key] = e
 }
 
-func (n *naive) begin() {
-	n.next = &draft{map[string]*known{}, map[string]string{}, map[string]bool{}}
+func (n *naive) begin(distrust bool) {
+	n.next = &draft{map[string]*known{}, map[string]string{}, map[string]bool{}, distrust}
 }
 
 func (n *naive) add(o *object) {
 	e := n.live[o.Key]
-	if n.news(o) != feed.Unchanged {
+	if n.news(o) != feed.Unchanged || n.next.distrust {
 		if n.unstorable(o) {
 			n.next.rejected[o.Key] = o.Version
 			return
 		}
-		e = n.entry(o)
+		if n.news(o) != feed.Unchanged || *e.bad || !reflect.DeepEqual(e.object, o) {
+			e = n.entry(o)
+		}
 	}
 	delete(n.next.rejected, o.Key)
 	if _, marked := n.quarantine[o.Key]; marked {
@@ -200,7 +208,7 @@ func (n *naive) commit(version string) {
 	}
 	for key := range n.quarantine {
 		old, e := n.live[key], next.entries[key]
-		kept := old != nil && e != nil && (old.bad == e.bad || sameVersion(old.object, e.object))
+		kept := old != nil && e != nil && (old.bad == e.bad || !next.distrust && sameVersion(old.object, e.object))
 		if !kept || next.cured[key] {
 			delete(n.quarantine, key)
 		}
@@ -229,7 +237,7 @@ func (n *naive) replace(objects []*object, version string) bool {
 		}
 	}
 	interrupted := n.next
-	n.begin()
+	n.begin(false)
 	for _, o := range objects {
 		n.next.entries[o.Key] = n.entry(o)
 		n.next.cured[o.Key] = true

@@ -16,6 +16,7 @@ type replacement[V any] struct {
 	next     *state[V]
 	metas    interner
 	fresh    []string            // keys of entries made for this state, in the order of the list
+	distrust bool                // an object in a version that is known may be another state
 	repeats  bool                // an entry was replaced or taken out again: fresh may have a key twice
 	writes   uint64              // of the live state when this one was begun
 	rejected map[string]string   // keys whose last state could not be stored, and its version
@@ -32,8 +33,25 @@ func (s *Store[V]) begin() *replacement[V] {
 	return &replacement[V]{store: s, next: newState(live.indexes.set), writes: live.writes}
 }
 
+// Distrust says that versions do not tell whether an object has changed.
+func (r *replacement[V]) Distrust() { r.distrust = true }
+
+// Needs tells what is taken of an item: nothing of one that is kept by its version, and
+// no object of one that is packed as it came.
+func (r *replacement[V]) Needs(item feed.Item) feed.Need {
+	switch s := r.store; {
+	case !r.distrust && s.config.ItemKeys && s.Holds(item):
+		return feed.NeedsIdentity
+	case s.config.Packer != nil:
+		return feed.NeedsBytes
+	default:
+		return feed.NeedsObject
+	}
+}
+
 // Add puts an item into the new state. An object in a version that the store has
-// is kept as it is: not decoded, not transformed, no event.
+// is kept as it is: not decoded, not transformed, no event. With Distrust it is, if it
+// turns out to be equal.
 func (r *replacement[V]) Add(item feed.Item) {
 	s, sent := r.store, item.Key
 	key, value, err := s.keyOf(item)
@@ -41,7 +59,8 @@ func (r *replacement[V]) Add(item feed.Item) {
 	_, marked := s.quarantine.failed(key)
 	var both pair[V]
 	old := s.fetch(key, &both.old)
-	if old != nil && s.compare(old.identity, identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged {
+	known := old != nil && s.compare(old.identity, identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
+	if known && !r.distrust {
 		r.accept(sent, key, old, marked)
 		return
 	}
@@ -50,6 +69,10 @@ func (r *replacement[V]) Add(item feed.Item) {
 	}
 	if err != nil {
 		r.reject(item, err)
+		return
+	}
+	if known && s.equal(old.face, both.next.face) {
+		r.accept(sent, key, old, marked)
 		return
 	}
 	r.accept(sent, key, &both.next, marked)
@@ -129,12 +152,13 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 }
 
 // Commit swaps the new state in: every snapshot shows all of it or none. The log
-// gets the difference as one batch, deletions first.
-func (r *replacement[V]) Commit(resourceVersion string) {
+// gets the difference as one batch, deletions first. It does not fail.
+func (r *replacement[V]) Commit(resourceVersion string) error {
 	s := r.store
 	s.writer.Lock()
 	defer s.writer.Unlock()
 	r.commit(resourceVersion)
+	return nil
 }
 
 // commit is Commit for those who hold the writer's lock.
@@ -198,7 +222,7 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 	for key, fresh := range r.candidates(live) {
 		both := new(pair[V])
 		old, entry := both.old.entryOf(live.entries.Item(key)), both.next.entryOf(r.next.entries.Item(key))
-		if entry == nil || !s.config.TellUnchanged && old != nil && (!fresh && *old == *entry || old.sameVersion(entry.identity)) {
+		if entry == nil || !s.config.TellUnchanged && old != nil && r.keeps(old, entry, fresh) {
 			continue
 		}
 		if old != nil && !old.sameObject(entry.identity) {
@@ -207,6 +231,15 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 		changes = append(changes, Change[V]{Key: key, Old: old, New: entry, Initial: initial})
 	}
 	return changes
+}
+
+// keeps tells whether an entry of the new state, which was made for it or not, is the
+// same state of its object as the live one.
+func (r *replacement[V]) keeps(old, entry *Entry[V], fresh bool) bool {
+	if r.distrust { // by the object alone: an index that was added meanwhile changes the note
+		return old.face == entry.face
+	}
+	return !fresh && *old == *entry || old.sameVersion(entry.identity)
 }
 
 // candidates yields the keys that may differ from the live state, each once, and
@@ -242,7 +275,7 @@ func (r *replacement[V]) settled(live *state[V]) (keys []string) {
 		var both pair[V]
 		old, entry := both.old.entryOf(live.entries.Item(key)), both.next.entryOf(r.next.entries.Item(key))
 		_, cured := r.cured[key]
-		if cured || entry == nil || old == nil || *old != *entry && !old.sameVersion(entry.identity) {
+		if cured || entry == nil || old == nil || !r.keeps(old, entry, false) {
 			keys = append(keys, key)
 		}
 	}

@@ -88,19 +88,6 @@ func (s *Store[V]) Holds(item feed.Item) bool {
 	return s.compare(old.identity, identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
 }
 
-// Needs tells what the store takes of an item: nothing of one that it has, and no
-// object of one that it packs as it came.
-func (s *Store[V]) Needs(item feed.Item) feed.Need {
-	switch {
-	case s.config.ItemKeys && s.Holds(item):
-		return feed.NeedsIdentity
-	case s.config.Packer != nil:
-		return feed.NeedsBytes
-	default:
-		return feed.NeedsObject
-	}
-}
-
 // keyOf returns an item's key, and its value where that had to be decoded to
 // find the key. With an error the key is the item's own, which is the best guess.
 func (s *Store[V]) keyOf(item feed.Item) (string, *V, error) {
@@ -120,15 +107,17 @@ func (s *Store[V]) keyOf(item feed.Item) (string, *V, error) {
 
 // compare tells whether an item is the state that the store has already
 // (Unchanged), an older one (Stale), or news (Applied), which the same version
-// is, too, where the stored state cannot be read.
+// is, too, where the stored state cannot be read. Of an object whose newest state could
+// not be stored, that one counts: the good state that it keeps may be of before a restore
+// of the server, with a higher version.
 func (s *Store[V]) compare(old, next identity, item feed.Item) feed.Outcome {
-	if old.sameVersion(next) {
-		if failed, ok := s.quarantine.failed(item.Key); !ok || older(item.ResourceVersion, failed) {
-			return feed.Unchanged
-		}
+	failed, marked := s.quarantine.failed(item.Key)
+	switch {
+	case old.sameVersion(next) && (!marked || older(item.ResourceVersion, failed)):
+		return feed.Unchanged
+	case old.sameVersion(next):
 		return feed.Applied
-	}
-	if next.before(old) {
+	case failed != "" && older(item.ResourceVersion, failed), failed == "" && next.before(old):
 		return feed.Stale
 	}
 	return feed.Applied
