@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+
+	"github.com/kinformer/kinformer/e2e/cluster"
+	"github.com/kinformer/kinformer/e2e/objects"
+)
+
+const (
+	namespace = "default"
+	seed      = 20
+	replicas  = 20 // of a ReplicaSet
+	perNode   = 100
+	writers   = 8
+)
+
+// filling is what the cluster holds: ReplicaSets of different shapes that have all their Pods, bound and running, so that no
+// controller has anything to do.
+type filling struct {
+	cluster *cluster.Cluster
+	client  kubernetes.Interface
+	bytes   int // of all Pods
+
+	mu   sync.Mutex // guards what follows
+	pods []*corev1.Pod
+}
+
+func (f *filling) fill(ctx context.Context, pods int) error {
+	life := objects.NewLife(f.client, seed)
+	for i := range (pods + perNode - 1) / perNode {
+		if _, err := life.Join(ctx, objects.NewNode(seed, i)); err != nil {
+			return err
+		}
+	}
+	if err := parallel(pods/replicas, func(i int) error { return f.workload(ctx, life, i) }); err != nil {
+		return err
+	}
+	return nil
+}
+
+// workload makes a ReplicaSet and its Pods. The first one of them lives by the API, so that its managedFields are what the
+// server makes of its managers; the others are written like it.
+func (f *filling) workload(ctx context.Context, life *objects.Life, number int) error {
+	workload := objects.NewWorkload(seed, number, namespace)
+	first := workload.Pod(0)
+	node := func(replica int) string { return objects.NodeName((number*replicas + replica) / perNode) }
+	if err := f.put(ctx, "replicasets", "apps/v1", "ReplicaSet", replicaSet(workload, first)); err != nil {
+		return err
+	}
+	lived, err := life.Run(ctx, first, node(0))
+	if err != nil {
+		return err
+	}
+	f.note(lived)
+	for i := 1; i < replicas; i++ {
+		like, pod := workload.Pod(i), lived.DeepCopy()
+		pod.Name, pod.UID, pod.ResourceVersion = like.Name, uuid.NewUUID(), ""
+		pod.Spec.NodeName = node(i)
+		pod.Status.PodIP = fmt.Sprintf("10.%d.%d.%d", number/250, number%250, i+1)
+		pod.Status.PodIPs = []corev1.PodIP{{IP: pod.Status.PodIP}}
+		if err := f.put(ctx, "pods", "v1", "Pod", pod); err != nil {
+			return err
+		}
+		f.note(pod)
+	}
+	return nil
+}
+
+func (f *filling) note(pod *corev1.Pod) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pods = append(f.pods, pod)
+	f.bytes += pod.Size()
+}
+
+// replicaSet returns the owner that a workload's Pods name.
+func replicaSet(workload *objects.Workload, pod *corev1.Pod) *appsv1.ReplicaSet {
+	const n int32 = replicas
+	labels := map[string]string{"pod-template-hash": pod.Labels["pod-template-hash"]}
+	return &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: workload.Name, UID: pod.OwnerReferences[0].UID, Generation: 1,
+			CreationTimestamp: metav1.Now(), Labels: pod.Labels,
+		},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas: ptr.To(n),
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels}, Spec: pod.Spec},
+		},
+		Status: appsv1.ReplicaSetStatus{
+			Replicas: n, FullyLabeledReplicas: n, ReadyReplicas: n, AvailableReplicas: n, TerminatingReplicas: ptr.To[int32](0), ObservedGeneration: 1,
+		},
+	}
+}
+
+type storable interface {
+	metav1.Object
+	cluster.Message
+}
+
+func (f *filling) put(ctx context.Context, resource, apiVersion, kind string, obj storable) error {
+	return f.cluster.Put(ctx, resource+"/"+namespace+"/"+obj.GetName(), apiVersion, kind, obj)
+}
+
+// change changes so many Pods a little, one write each.
+func (f *filling) change(ctx context.Context, changes int, mark string) error {
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/mark":%q}}}`, mark)
+	return parallel(changes, func(i int) error {
+		pod := f.pods[i%len(f.pods)]
+		_, err := f.client.CoreV1().Pods(namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: "measure"})
+		return err
+	})
+}
+
+// parallel does n things, several at a time, until one fails.
+func parallel(n int, do func(i int) error) error {
+	next, failed := make(chan int), make(chan error, writers)
+	var group sync.WaitGroup
+	for range writers {
+		group.Go(func() {
+			for i := range next {
+				if err := do(i); err != nil {
+					failed <- err
+					return
+				}
+			}
+		})
+	}
+	defer group.Wait()
+	defer close(next)
+	for i := range n {
+		select {
+		case next <- i:
+		case err := <-failed:
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// subjects are the programs that are measured.
+type subjects struct {
+	binary, dir string
+	config      *rest.Config
+	filling     *filling
+	options     *options
+	runs        int
+}
+
+// figures are what one run takes.
+type figures struct {
+	syncCPU   time.Duration
+	peak      int // bytes
+	changeCPU time.Duration
+	after     int // bytes
+}
+
+func (f figures) String() string {
+	return fmt.Sprintf("%.1f s | %.0f MB | %.0f µs | %.0f MB",
+		f.syncCPU.Seconds(), float64(f.peak)/1e6, float64(f.changeCPU.Nanoseconds())/1e3, float64(f.after)/1e6)
+}
+
+// medians takes the median of each figure by itself.
+func medians(runs []figures) figures {
+	return figures{
+		syncCPU:   median(runs, func(f figures) time.Duration { return f.syncCPU }),
+		peak:      median(runs, func(f figures) int { return f.peak }),
+		changeCPU: median(runs, func(f figures) time.Duration { return f.changeCPU }),
+		after:     median(runs, func(f figures) int { return f.after }),
+	}
+}
+
+func median[N int | time.Duration](runs []figures, of func(figures) N) N {
+	var all []N
+	for _, f := range runs {
+		all = append(all, of(f))
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// run measures one program on one kind of informers.
+func (s *subjects) run(ctx context.Context, program, informers string) (f figures, err error) {
+	s.runs++
+	kubeconfig, err := s.kubeconfig()
+	if err != nil {
+		return f, err
+	}
+	cmd := exec.CommandContext(ctx, s.binary, "--kubeconfig="+kubeconfig, "--programs="+program, "--informers="+informers)
+	log, err := os.Create(filepath.Join(s.dir, fmt.Sprintf("log-%d", s.runs)))
+	if err != nil {
+		return f, err
+	}
+	defer log.Close()
+	cmd.Stderr = log
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return f, err
+	}
+	if err := cmd.Start(); err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()) }()
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "ready\n" {
+		return f, fmt.Errorf("it said %q: %w", line, err)
+	}
+	return s.observe(ctx, cmd.Process.Pid)
+}
+
+func (s *subjects) observe(ctx context.Context, pid int) (f figures, err error) {
+	if f.syncCPU, err = atRest(ctx, pid); err != nil {
+		return f, err
+	}
+	if f.peak, err = memory(pid, "VmHWM"); err != nil {
+		return f, err
+	}
+	if err := s.filling.change(ctx, s.options.changes, strconv.Itoa(s.runs)); err != nil {
+		return f, err
+	}
+	cpu, err := atRest(ctx, pid)
+	if err != nil {
+		return f, err
+	}
+	f.changeCPU = (cpu - f.syncCPU) / time.Duration(s.options.changes)
+	f.after, err = memory(pid, "VmRSS")
+	return f, err
+}
+
+// atRest waits until a process takes next to no CPU time any more, and returns how much it has taken.
+func atRest(ctx context.Context, pid int) (time.Duration, error) {
+	ticker := time.NewTicker(2 * time.Second)
+	defer ticker.Stop()
+	before := -time.Hour
+	for {
+		now, err := cpuTime(pid)
+		if err != nil || now-before < 60*time.Millisecond {
+			return now, err
+		}
+		before = now
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// cpuTime reads from /proc what a process has taken, by user and system, in hundredths of a second.
+func cpuTime(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	user, err1 := strconv.Atoi(fields[11])
+	system, err2 := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond, errors.Join(err1, err2)
+}
+
+// memory reads a figure of a process's memory from /proc.
+func memory(pid int, name string) (bytes int, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); fields[0] == name+":" {
+			kilobytes, err := strconv.Atoi(fields[1])
+			return kilobytes * 1024, err
+		}
+	}
+	return 0, fmt.Errorf("/proc has no %s of process %d", name, pid)
+}
+
+// kubeconfig writes the configuration of the program's client into a file.
+func (s *subjects) kubeconfig() (string, error) {
+	file := clientcmdapi.NewConfig()
+	file.Clusters["measured"] = &clientcmdapi.Cluster{Server: s.config.Host, CertificateAuthority: s.config.CAFile}
+	file.AuthInfos["measured"] = &clientcmdapi.AuthInfo{Token: s.config.BearerToken}
+	file.Contexts["measured"] = &clientcmdapi.Context{Cluster: "measured", AuthInfo: "measured"}
+	file.CurrentContext = "measured"
+	path := filepath.Join(s.dir, "kubeconfig")
+	return path, clientcmd.WriteToFile(*file, path)
+}
