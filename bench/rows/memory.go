@@ -95,8 +95,7 @@ func oursListed(objects []*metav1.PartialObjectMetadata) (any, error) {
 	for _, object := range objects {
 		list.Add(itemOf(object))
 	}
-	list.Commit(strconv.Itoa(firstVersion))
-	return s, nil
+	return s, list.Commit(strconv.Itoa(firstVersion))
 }
 
 func oursWatched(objects []*metav1.PartialObjectMetadata) (any, error) {

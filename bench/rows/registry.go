@@ -15,6 +15,8 @@ type Scale struct {
 	Keys    int           // entries of a store that is read by key
 	Gets    int           // reads of one measurement
 	Events  int           // changes sent through an informer at once
+	Updates int           // changes while a handler is stuck
+	Late    int           // objects of an informer to which a handler is added
 	Entries []int         // sizes of stores of which the memory is taken
 	Synced  int           // Pods that come from a server
 	Million int           // Pods of the largest collection that is packed
@@ -28,6 +30,8 @@ func FullScale() Scale {
 		Keys:    200_000,
 		Gets:    2_000_000,
 		Events:  200_000,
+		Updates: 1_000_000,
+		Late:    200_000,
 		Entries: []int{20_000, 200_000, 1_000_000},
 		Synced:  20_000,
 		Million: 1_000_000,
@@ -40,6 +44,7 @@ const (
 	Store     = "store"     // the store, its readers, and events
 	Memory    = "memory"    // what it takes to hold a collection
 	Million   = "million"   // a million Pods, which takes minutes, and gigabytes for client-go's part
+	Adapter   = "adapter"   // client-go's interfaces with our informers
 	APIServer = "apiserver" // from a real kube-apiserver, which takes minutes to build the first time
 )
 
@@ -58,9 +63,13 @@ func All() []Row {
 		{Memory, perObject},       // P1
 		{Store, listBesideWrites}, // P5
 		{Store, getByKey},         // P6
-		{Store, event},            // P4, and the way of an item
+		{Store, event},
+		{Store, eventToHandlers}, // P4
+		{Store, stuckHandler},    // P8
+		{Store, lateHandler},
 		{Store, memory},
 		{Store, snapshotMap},
+		{Adapter, adapter},
 		{Million, million}, // P9
 		{APIServer, syncedFromAPIServer},
 		{APIServer, listAgainstWatchList},

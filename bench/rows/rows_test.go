@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 
 // smallScale is enough to see that each row does what it says.
 func smallScale() Scale {
-	return Scale{Window: 20 * time.Millisecond, Listed: 50, Keys: 500, Gets: 4000, Events: 300, Entries: []int{200}, Synced: 100, Million: 2000}
+	return Scale{Window: 20 * time.Millisecond, Listed: 50, Keys: 500, Gets: 4000, Events: 300, Updates: 15_000, Late: 500, Entries: []int{200}, Synced: 100, Million: 2000}
 }
 
 func TestEveryRowRunsAndEnds(t *testing.T) {
