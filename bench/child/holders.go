@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/bench/dataset"
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/clientgo"
 )
 
 // holder is one side's informer that holds a collection, with a handler and an index
@@ -39,7 +39,8 @@ func (holder *holder) start(ctx context.Context) {
 	}()
 }
 
-// held says how a side of ours keeps its objects; ok is false for client-go.
+// heldBy says how a side of ours keeps its objects; ok is false for those of
+// client-go's interfaces.
 func heldBy(side string) (shareEqual, packed, ok bool) {
 	switch side {
 	case Kinformer:
@@ -56,11 +57,15 @@ func heldBy(side string) (shareEqual, packed, ok bool) {
 // holder returns the side's informer, which does not run yet.
 func (h Holding) holder() (*holder, error) {
 	config := Server{URL: h.URL}.config()
+	switch h.Side {
+	case ClientGo:
+		return h.sharedIndex(config, newFactory)
+	case Adapter, AdapterPacked:
+		cache.EnableStreaming(config)
+		return h.sharedIndex(config, newAdapted(clientgo.Options{Streaming: true, Packed: h.Side == AdapterPacked}))
+	}
 	if _, _, ok := heldBy(h.Side); !ok {
-		if h.Side != ClientGo {
-			return nil, fmt.Errorf("there is no side %q", h.Side)
-		}
-		return h.clientGo(config)
+		return nil, fmt.Errorf("there is no side %q", h.Side)
 	}
 	cache.EnableStreaming(config)
 	if h.Kind == CustomResources {
@@ -112,8 +117,8 @@ func kept[T cache.Object](side string, lw cache.ListerWatcher, example T) (*hold
 	}, err
 }
 
-func (h Holding) clientGo(config *rest.Config) (*holder, error) {
-	informer, err := h.clientGoInformer(config)
+func (h Holding) sharedIndex(config *rest.Config, factory factory) (*holder, error) {
+	informer, err := h.sharedIndexInformer(config, factory)
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +136,8 @@ func (h Holding) clientGo(config *rest.Config) (*holder, error) {
 	}, err
 }
 
-// clientGoInformer is a factory's, which all have an index by namespace.
-func (h Holding) clientGoInformer(config *rest.Config) (clientcache.SharedIndexInformer, error) {
+// sharedIndexInformer is a factory's, which all have an index by namespace.
+func (h Holding) sharedIndexInformer(config *rest.Config, factory factory) (clientcache.SharedIndexInformer, error) {
 	if h.Kind == CustomResources {
 		client, err := dynamic.NewForConfig(config)
 		if err != nil {
@@ -144,7 +149,7 @@ func (h Holding) clientGoInformer(config *rest.Config) (clientcache.SharedIndexI
 	if err != nil {
 		return nil, err
 	}
-	core := informers.NewSharedInformerFactory(clientset, 0).Core().V1()
+	core := factory(clientset).Core().V1()
 	switch h.Kind {
 	case Pods:
 		return core.Pods().Informer(), nil

@@ -13,6 +13,7 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/clientgo"
 )
 
 // The sides. Each is what a program's author would write: an informer on all
@@ -25,6 +26,11 @@ const (
 
 	ShareEqual = "kinformer, ShareEqual"
 	Packed     = "kinformer, packed, keys" // with handlers of keys
+
+	// client-go's interfaces with our informers behind them: the program of ClientGo with
+	// another factory.
+	Adapter       = "clientgo"
+	AdapterPacked = "clientgo, packed"
 
 	// Ours by one way and by the other.
 	List      = "List"
@@ -49,8 +55,10 @@ func sides() map[string]side {
 		Classic:           shared(options{}),
 		ShareEqual:        streaming(shared(options{ShareEqual: true})),
 		Packed:            streaming(keyed(options{Packed: true})),
-		ClientGo:          clientGo,
-		ClientGoWatchList: clientGo, // the feature gate is set by the environment
+		ClientGo:          sharedIndex(newFactory),
+		ClientGoWatchList: sharedIndex(newFactory), // the feature gate is set by the environment
+		Adapter:           streaming(sharedIndex(newAdapted(clientgo.Options{Streaming: true}))),
+		AdapterPacked:     streaming(sharedIndex(newAdapted(clientgo.Options{Streaming: true, Packed: true}))),
 		List:              streaming(shared(options{InitialSync: cache.InitialSyncList})),
 		WatchList:         streaming(shared(options{InitialSync: cache.InitialSyncWatchList})),
 	}
@@ -150,20 +158,36 @@ func ours(config *rest.Config, options options, told told, handle func(*cache.Sh
 	return started(func(ctx context.Context) { _ = pods.Run(ctx) }, pods.HasSynced, version), err
 }
 
-func clientGo(config *rest.Config, told told) (informer, error) {
-	clientset, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return informer{}, err
+// factory makes client-go's informers, or what stands for them.
+type factory func(kubernetes.Interface) informers.SharedInformerFactory
+
+func newFactory(client kubernetes.Interface) informers.SharedInformerFactory {
+	return informers.NewSharedInformerFactory(client, 0)
+}
+
+func newAdapted(options clientgo.Options) factory {
+	return func(client kubernetes.Interface) informers.SharedInformerFactory {
+		return clientgo.NewSharedInformerFactory(client, clientgo.FactoryOptions{Options: options})
 	}
-	pods := informers.NewSharedInformerFactory(clientset, 0).Core().V1().Pods().Informer()
-	for _, t := range told.tallies {
-		_, failed := pods.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
-			AddFunc:    func(any) { t.add() },
-			UpdateFunc: func(_, _ any) { t.update() },
-		})
-		err = errors.Join(err, failed)
+}
+
+// sharedIndex is a SharedIndexInformer with handlers of events.
+func sharedIndex(factory factory) side {
+	return func(config *rest.Config, told told) (informer, error) {
+		clientset, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return informer{}, err
+		}
+		pods := factory(clientset).Core().V1().Pods().Informer()
+		for _, t := range told.tallies {
+			_, failed := pods.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
+				AddFunc:    func(any) { t.add() },
+				UpdateFunc: func(_, _ any) { t.update() },
+			})
+			err = errors.Join(err, failed)
+		}
+		return started(pods.RunWithContext, pods.HasSynced, pods.LastSyncResourceVersion), err
 	}
-	return started(pods.RunWithContext, pods.HasSynced, pods.LastSyncResourceVersion), err
 }
 
 // started makes an informer of a function that runs until its context ends.

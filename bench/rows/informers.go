@@ -14,6 +14,7 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/store"
@@ -60,9 +61,11 @@ const syncTimeout = time.Minute
 
 // startClientGo runs a SharedIndexInformer. byNamespace says how it is read: as a
 // namespace lister does, or with List.
-func startClientGo(byNamespace bool) start {
+func startClientGo(byNamespace bool) start { return startSharedIndex(newClientGo, byNamespace) }
+
+func startSharedIndex(informerOf func(collection) clientcache.SharedIndexInformer, byNamespace bool) start {
 	return func(c collection, onUpdate ...func()) (subject, error) {
-		shared := newClientGo(c)
+		shared := informerOf(c)
 		synced := []clientcache.InformerSynced{shared.HasSynced}
 		for _, told := range onUpdate {
 			handled, err := shared.AddEventHandler(clientcache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) { told() }})
@@ -88,6 +91,12 @@ func newClientGo(c collection) clientcache.SharedIndexInformer {
 	return clientcache.NewSharedIndexInformerWithOptions(source, &corev1.Pod{}, clientcache.SharedIndexInformerOptions{
 		Indexers: clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc},
 	})
+}
+
+// newAdapted returns ours in its place.
+func newAdapted(c collection) clientcache.SharedIndexInformer {
+	source := clientGoSource{&clientcache.ListWatch{ListWithContextFunc: c.List, WatchFuncWithContext: c.Watch}}
+	return clientgo.NewSharedIndexInformer(source, &corev1.Pod{}, 0, clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc})
 }
 
 func runClientGo(shared clientcache.SharedIndexInformer, read func() int, synced []clientcache.InformerSynced) (subject, error) {

@@ -25,14 +25,16 @@ func eventToHandlers(scale Scale) []harness.Experiment {
 		experiments = append(experiments, harness.Experiment{
 			Name: "P4", What: "watch event through watch.Interface to " + p.what, Sides: versus(),
 			Metrics: []harness.Metric{{What: "time", Unit: "µs", Goal: harness.AtMost(p.goal)}, {What: "CPU", Unit: "µs"}},
-			Prepare: func() ([]harness.Measure, error) { return watched(scale, p.handlers) },
+			Prepare: func() ([]harness.Measure, error) {
+				return watched(scale, p.handlers, startShared(false), startClientGo(false))
+			},
 		})
 	}
 	return experiments
 }
 
 // watched sends the events through a channel that holds all of them.
-func watched(scale Scale, handlers int) ([]harness.Measure, error) {
+func watched(scale Scale, handlers int, sides ...start) (measures []harness.Measure, err error) {
 	pods := smallPods(eventKeys, namespaceOf(0))
 	states := updates(pods, scale.Events)
 	measure := func(side start) harness.Measure {
@@ -54,7 +56,10 @@ func watched(scale Scale, handlers int) ([]harness.Measure, error) {
 			return figures, informer.stop()
 		}
 	}
-	return []harness.Measure{measure(startShared(false)), measure(startClientGo(false))}, nil
+	for _, side := range sides {
+		measures = append(measures, measure(side))
+	}
+	return measures, nil
 }
 
 // updates returns so many new states of the Pods, each later than the one before.
