@@ -10,7 +10,7 @@
 //
 // # What is different
 //
-// client-go's documented contract holds; docs/contract-clientgo.md says by which test. What
+// client-go's documented contract holds; docs/contract.md says by which test. What
 // programs may notice:
 //
 //   - Objects that a relist finds unchanged make no update event ([Options].RelistUpdates
