@@ -48,7 +48,7 @@ bench: ## Measure against client-go (15 minutes), into one table in docs/benchma
 bench-apiserver: e2e-build ## Measure initial sync from a real kube-apiserver (5 minutes), into the same page
 	$(go) -C bench run . -only apiserver $(or $(ARGS),-write ../docs/benchmarks.md)
 
-bench-million: ## Measure a million packed Pods (10 minutes, 8 GB, most of both client-go's), into the same page
+bench-million: ## Measure a million packed Pods (6 minutes, 8 GB, most of both client-go's), into the same page
 	$(go) -C bench run . -only million $(or $(ARGS),-write ../docs/benchmarks.md)
 
 e2e-build: ## Build kube-apiserver, etcd and etcdutl into .cache (3 minutes the first time)

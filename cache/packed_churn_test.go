@@ -23,7 +23,7 @@ import (
 // The whole of a day is
 //
 //	go test ./cache -run TestPackedChurn -v -timeout 30m -churn.updates 5000000 -churn.pods 20000
-var ( //nolint:gochecknoglobals // flags
+var (
 	churnUpdates = flag.Int("churn.updates", 20_000, "so many events of TestPackedChurn")
 	churnPods    = flag.Int("churn.pods", 2000, "so many Pods that TestPackedChurn has at a time")
 )
@@ -323,7 +323,7 @@ const (
 )
 
 // fillings are what a template is encoded with, in each hole: values of their lengths.
-var fillings = [holes]string{ //nolint:gochecknoglobals // a constant that the language cannot say
+var fillings = [holes]string{
 	"01010101-0101-4101-8101-010101010101", "02020202-0202-4202-8202-020202020202",
 	"0303030303", "04f404f4", "1000000005", strings.Repeat("0f06", 16),
 }
