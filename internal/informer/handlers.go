@@ -54,7 +54,7 @@ func (i *Informer[V]) remove(h *Handler[V]) {
 		close(h.done)
 	}
 	i.mu.Unlock()
-	if runs { // not under mu: the handler's lock may be held while an error is reported
+	if runs { // not under mu: the handler's lock may be held while objects are decoded
 		h.release()
 	}
 }

@@ -25,15 +25,16 @@ func (h *Handler[V]) join(first, second *store.Change[V]) bool {
 // beginsDeletion tells whether deletionTimestamp appears between an object's addition
 // and an update of it. Those who count what they have created wait for both.
 func (h *Handler[V]) beginsDeletion(first, second *store.Change[V]) bool {
-	return h.deleting(second.Key, second.New) && !h.deleting(first.Key, first.New)
+	return h.deleting(second.New) && !h.deleting(first.New)
 }
 
-// deleting tells whether an entry's object has a deletionTimestamp. It loads the
-// entry: one that cannot be decoded has none.
-func (h *Handler[V]) deleting(key string, entry *store.Entry[V]) bool {
+// deleting tells whether an entry's object has a deletionTimestamp. One that cannot be
+// decoded has none. That is not reported: the handler's lock is held, and who hears of an
+// error may stop the handler.
+func (h *Handler[V]) deleting(entry *store.Entry[V]) bool {
 	if h.informer.deleting == nil {
 		return false
 	}
-	value, ok := h.informer.store.Load(key, entry)
+	value, ok := h.informer.store.Peek(entry)
 	return ok && h.informer.deleting(value)
 }

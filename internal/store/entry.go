@@ -75,6 +75,20 @@ func (s *Store[V]) load(key string, f *face) (V, bool) {
 	return value, false
 }
 
+// Peek is Load for who can neither report nor do anything about an entry that cannot be
+// decoded.
+func (s *Store[V]) Peek(entry *Entry[V]) (value V, ok bool) {
+	if s.config.Packer == nil {
+		return s.value(entry.face), true
+	}
+	p := packedOf(entry.face)
+	if value, ok = s.recall(p); ok {
+		return value, true
+	}
+	value, err := guard(func() (V, error) { return s.config.Packer.Unpack(p.object) })
+	return value, err == nil
+}
+
 // unreadable quarantines a key whose entry could not be decoded, and tells
 // whether that is news. Only the live entry is to be fetched again: a deleted or
 // replaced one may still be read from a snapshot or the log.
