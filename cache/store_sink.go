@@ -1,7 +1,9 @@
 package cache
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
@@ -63,6 +65,25 @@ func (s *storeSink[T]) compare(item feed.Item) (obj T, held bool, outcome feed.O
 	return obj, held, feed.Applied, nil
 }
 
+var errUnknown = errors.New("it is not there")
+
+// last returns what the store has under a key, asking with an object that has nothing but
+// the name.
+func (s *storeSink[T]) last(key string) (T, error) {
+	obj, ok := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
+	namespace, name, err := SplitMetaNamespaceKey(key)
+	if !ok || err != nil {
+		return obj, errUnknown
+	}
+	obj.SetNamespace(namespace)
+	obj.SetName(name)
+	old, held, err := s.store.Get(obj)
+	if err == nil && !held {
+		err = errUnknown
+	}
+	return old, err
+}
+
 // Holds tells whether the store has exactly this version of the object.
 func (s *storeSink[T]) Holds(item feed.Item) bool {
 	_, _, outcome, err := s.compare(item)
@@ -104,19 +125,23 @@ func (r *storeReplacement[T]) Distrust() { r.distrust = true }
 func (r *storeReplacement[T]) Needs(feed.Item) feed.Need { return feed.NeedsObject }
 
 // Add collects an object: the store's own, if that is the same version. What is
-// replaced is told to nobody, so with Distrust the newcomer will do.
+// replaced is told to nobody, so with Distrust the newcomer will do. In place of one that
+// cannot be stored goes its last good state.
 func (r *storeReplacement[T]) Add(item feed.Item) {
 	obj, _, outcome, err := r.sink.compare(item)
 	if err == nil && outcome == feed.Unchanged && r.distrust {
 		obj, err = decode[T](item)
 	}
+	delete(r.sick, item.Key)
 	if err != nil {
 		if r.sick == nil {
 			r.sick = make(map[string]struct{})
 		}
 		r.sick[item.Key] = struct{}{}
 		r.sink.report(item.Key, err)
-		return
+		if obj, err = r.sink.last(item.Key); err != nil {
+			return
+		}
 	}
 	if _, again := r.objs[item.Key]; !again {
 		r.order = append(r.order, item.Key)
@@ -125,7 +150,10 @@ func (r *storeReplacement[T]) Add(item feed.Item) {
 }
 
 // Remove takes an object out again.
-func (r *storeReplacement[T]) Remove(item feed.Item) { delete(r.objs, item.Key) }
+func (r *storeReplacement[T]) Remove(item feed.Item) {
+	delete(r.sick, item.Key)
+	delete(r.objs, item.Key)
+}
 
 // Commit replaces the store's content. If the store refuses, the list has failed.
 func (r *storeReplacement[T]) Commit(resourceVersion string) error {
