@@ -33,6 +33,7 @@ func TestPrograms(t *testing.T) {
 			startKubelets(t, client, s.namespace)
 			t.Run("Deployment", func(t *testing.T) { s.with(t).rollOut() })
 			t.Run("Job", func(t *testing.T) { s.with(t).complete() })
+			t.Run("server restarts", func(t *testing.T) { s.with(t).outlive() })
 		})
 	}
 }
@@ -62,16 +63,7 @@ func (s *scene) createNamespace() {
 // rollOut is the life of a Deployment.
 func (s *scene) rollOut() {
 	t, ctx := s.t, s.t.Context()
-	service := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80}}},
-	}
-	_, err := s.client.CoreV1().Services(s.namespace).Create(ctx, service, metav1.CreateOptions{})
-	s.must(err)
-	_, err = s.client.AppsV1().Deployments(s.namespace).Create(ctx, newDeployment("web", "example.com/web:1", 6), metav1.CreateOptions{})
-	s.must(err)
-	await(t, "it is rolled out", s.serves("example.com/web:1", 6))
-
+	s.create("example.com/web:1", 6)
 	s.change(func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "example.com/web:2" })
 	await(t, "the next one is rolled out", s.serves("example.com/web:2", 6))
 	s.change(func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](12) })
@@ -80,11 +72,11 @@ func (s *scene) rollOut() {
 	await(t, "it is scaled down", s.serves("example.com/web:2", 4))
 	s.change(func(d *appsv1.Deployment) { d.Spec.Template = s.firstTemplate() })
 	await(t, "it is rolled back", s.serves("example.com/web:1", 4))
-	pods := s.pods(ctx)
+	pods := s.pods()
 	s.must(s.client.CoreV1().Pods(s.namespace).Delete(ctx, pods[0].Name, metav1.DeleteOptions{}))
 	s.must(s.client.CoreV1().Pods(s.namespace).Delete(ctx, pods[1].Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}))
 	await(t, "what somebody deletes is replaced", func(ctx context.Context) error {
-		for _, pod := range s.pods(ctx) {
+		for _, pod := range s.pods() {
 			if pod.UID == pods[0].UID || pod.UID == pods[1].UID {
 				return fmt.Errorf("%s is still there", pod.Name)
 			}
@@ -92,10 +84,48 @@ func (s *scene) rollOut() {
 		return s.serves("example.com/web:1", 4)(ctx)
 	})
 
+	s.remove()
+}
+
+// outlive is what becomes of a large Deployment whose server goes away in the middle, once and crashed, and has forgotten the
+// history when it is back: what the programs have not been told is found by lists.
+func (s *scene) outlive() {
+	t, ctx := s.t, s.t.Context()
+	s.create("example.com/web:1", 40)
+	s.change(func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "example.com/web:2" })
+	s.must(shared.APIServer().Kill())
+	_, err := shared.Compact(ctx)
+	s.must(err)
+	s.must(shared.APIServer().Start(ctx))
+	await(t, "it is rolled out although the server crashed", s.serves("example.com/web:2", 40))
+	s.change(func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](80) })
+	s.must(shared.APIServer().Restart(ctx))
+	await(t, "it is scaled up although the server was restarted", s.serves("example.com/web:2", 80))
+	s.remove()
+}
+
+// create makes the Deployment, a Service of its Pods, and waits until both are as they are to be.
+func (s *scene) create(image string, replicas int32) {
+	s.t.Helper()
+	ctx := s.t.Context()
+	service := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80}}},
+	}
+	_, err := s.client.CoreV1().Services(s.namespace).Create(ctx, service, metav1.CreateOptions{})
+	s.must(err)
+	_, err = s.client.AppsV1().Deployments(s.namespace).Create(ctx, newDeployment("web", image, replicas), metav1.CreateOptions{})
+	s.must(err)
+	await(s.t, "it is rolled out", s.serves(image, replicas))
+}
+
+// remove deletes the Deployment and the Service, and waits until the garbage collector has deleted what they own.
+func (s *scene) remove() {
+	s.t.Helper()
 	background := metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)}
-	s.must(s.client.AppsV1().Deployments(s.namespace).Delete(ctx, "web", background))
-	s.must(s.client.CoreV1().Services(s.namespace).Delete(ctx, "web", background))
-	await(t, "nothing is left", s.empty)
+	s.must(s.client.AppsV1().Deployments(s.namespace).Delete(s.t.Context(), "web", background))
+	s.must(s.client.CoreV1().Services(s.namespace).Delete(s.t.Context(), "web", background))
+	await(s.t, "nothing is left", s.empty)
 }
 
 // complete is the life of a Job.
@@ -122,7 +152,7 @@ func (s *scene) complete() {
 		}
 		return nil
 	})
-	if pods := s.pods(ctx); len(pods) != 8 {
+	if pods := s.pods(); len(pods) != 8 {
 		t.Errorf("it has made %d Pods, want 8", len(pods))
 	}
 	foreground := metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationForeground)}
@@ -183,9 +213,9 @@ func (s *scene) firstTemplate() corev1.PodTemplateSpec {
 }
 
 // pods returns what Pods there are.
-func (s *scene) pods(ctx context.Context) []corev1.Pod {
+func (s *scene) pods() []corev1.Pod {
 	s.t.Helper()
-	list, err := s.client.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{})
+	list, err := s.client.CoreV1().Pods(s.namespace).List(s.t.Context(), metav1.ListOptions{})
 	s.must(err)
 	return list.Items
 }
@@ -203,7 +233,7 @@ func (s *scene) serves(image string, replicas int32) func(context.Context) error
 			return fmt.Errorf("generation %d, status %+v", d.Generation, status)
 		}
 		var want []string
-		for _, pod := range s.pods(ctx) {
+		for _, pod := range s.pods() {
 			if got := pod.Spec.Containers[0].Image; got != image || pod.DeletionTimestamp != nil {
 				return fmt.Errorf("%s runs %s, deleted at %v", pod.Name, got, pod.DeletionTimestamp)
 			}
