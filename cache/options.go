@@ -51,6 +51,14 @@ type InformerOptions[T Object] struct {
 	// comes through a closure without streaming.
 	ShareEqual bool
 
+	// DetectMutations is for tests and debugging: it keeps a copy of each object, and
+	// reports to ErrorHandler which object was written into, and in which field
+	// (ErrMutated): once a second, and before Run returns. It doubles the memory, and a
+	// check that meets the write itself is a data race. The environment's
+	// KUBE_CACHE_MUTATION_DETECTOR=true has it for every informer that does not pack.
+	// With Packed it is an error: there a reader's object is not what is kept.
+	DetectMutations bool
+
 	// How the collection is followed.
 
 	// InitialSync is how whole states are got.

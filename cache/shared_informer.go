@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/mutation"
 )
 
 // SharedInformer keeps a store equal to a collection of the API and tells any number of
@@ -18,6 +19,8 @@ type SharedInformer[T Object] struct {
 	key     func(T) (string, error)
 	options InformerOptions[T]
 	scope   scope
+
+	mutations *mutation.Detector // nil unless asked for
 }
 
 // NewSharedInformer returns an informer of lw's objects that does not run yet. The
@@ -34,12 +37,19 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 		err = errors.Join(err, fmt.Errorf("the resync period %v is negative", options.ResyncPeriod))
 	}
 	err = errors.Join(err, options.checkIndexers())
+	if options.Packed && options.DetectMutations {
+		err = errors.Join(err, errPackedMutations)
+	}
 	report := newReporter(loop, kind)
 	if err != nil {
 		err = fmt.Errorf("informer of %s: %w", report.name, err)
 	}
 	kind.shareEqual, kind.packed = options.ShareEqual, options.Packed
 	config := options.engine(kind, report)
+	detector := options.detector()
+	if detector != nil {
+		config.Store.Decode = noted(config.Store.Decode, detector)
+	}
 	source, way := newSource(lw, kind)
 	config.Reflector = loopConfig(lw, source, loop, nil, report)
 	engine := informer.New(config)
@@ -49,6 +59,8 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 		key:     config.Store.Key,
 		options: options,
 		scope:   scopeOf(lw),
+
+		mutations: detector,
 	}
 }
 
@@ -58,7 +70,12 @@ func (s *SharedInformer[T]) Store() Reader[T] { return reader[T]{s.engine.Store(
 // Run keeps the store up to date and the handlers informed until ctx ends. It returns nil
 // then, once the last calls of all handlers have returned, or ErrHandlerBlocked if that
 // takes longer than ten seconds. It can be run once: ErrAlreadyRunning, ErrStopped.
-func (s *SharedInformer[T]) Run(ctx context.Context) error { return s.run(ctx) }
+func (s *SharedInformer[T]) Run(ctx context.Context) error {
+	if s.mutations != nil && s.invalid == nil {
+		defer s.watchMutations(ctx)()
+	}
+	return s.run(ctx)
+}
 
 // HasSynced tells whether the store holds a first full state of the collection. What the
 // handlers know is theirs: see Registration.

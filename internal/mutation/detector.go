@@ -43,11 +43,13 @@ type Detector struct {
 	departed []*original
 }
 
-// original is an object and what it was. changed: that was reported.
+// original is an object and what it was. changed: that it is not any more was reported.
 type original struct {
 	key          string
 	object, copy runtime.Object
 	changed      bool
+	held         bool // Retain has found it in the cache
+	missed       int  // how often it has not
 }
 
 // New returns a Detector of no objects.
@@ -75,6 +77,27 @@ func (d *Detector) depart(key string) {
 	if gone, ok := d.current[key]; ok {
 		delete(d.current, key)
 		d.departed = append(d.departed, gone)
+	}
+}
+
+// patience is how often Retain may miss an object that it has not found yet: what was
+// added may be of a list that is not in the cache before its end.
+const patience = 300
+
+// Retain notes that nothing is stored any more of what is not held: it was once, or
+// has never come to be.
+func (d *Detector) Retain(held func(key string, object runtime.Object) bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for key, o := range d.current {
+		switch {
+		case held(key, o.object):
+			o.held = true
+		case o.held || o.missed >= patience:
+			d.depart(key)
+		default:
+			o.missed++
+		}
 	}
 }
 
@@ -114,8 +137,8 @@ func (o *original) check(found []*Error) []*Error {
 }
 
 // Run checks every so often, until ctx ends, and then a last time. Each error is
-// passed to report.
-func (d *Detector) Run(ctx context.Context, clock clock.WithTicker, every time.Duration, report func(error)) {
+// passed to report. held, if not nil, is for Retain, before each check.
+func (d *Detector) Run(ctx context.Context, clock clock.WithTicker, every time.Duration, held func(key string, object runtime.Object) bool, report func(error)) {
 	ticker := clock.NewTicker(every)
 	defer ticker.Stop()
 	for ended := false; !ended; {
@@ -123,6 +146,9 @@ func (d *Detector) Run(ctx context.Context, clock clock.WithTicker, every time.D
 		case <-ticker.C():
 		case <-ctx.Done():
 			ended = true
+		}
+		if held != nil {
+			d.Retain(held)
 		}
 		for _, err := range d.Check() {
 			report(err)

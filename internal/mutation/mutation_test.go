@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
@@ -119,6 +120,30 @@ func TestDeparted(t *testing.T) {
 	}
 }
 
+// TestRetain holds that what the cache holds no more is forgotten, after a last check, and
+// that what it does not hold yet is not.
+func TestRetain(t *testing.T) {
+	d, stored, listed := New(), somePod(), somePod()
+	d.Add("stored", stored)
+	d.Add("listed", listed)
+	nothing := func(string, apiruntime.Object) bool { return false }
+	d.Retain(func(_ string, o apiruntime.Object) bool { return o == stored })
+	d.Retain(nothing)
+	if len(d.current) != 1 || len(d.departed) != 1 {
+		t.Errorf("%d objects are there and %d departed, want one each", len(d.current), len(d.departed))
+	}
+	stored.Name = "late"
+	if errs := d.Check(); len(errs) != 1 {
+		t.Errorf("an object that has left: %v", errs)
+	}
+	for range patience {
+		d.Retain(nothing)
+	}
+	if d.Check(); len(d.current) != 0 || len(d.departed) != 0 {
+		t.Errorf("%d and %d objects are kept", len(d.current), len(d.departed))
+	}
+}
+
 func TestInOrderOfKeys(t *testing.T) {
 	d := New()
 	pods := map[string]*corev1.Pod{"c": somePod(), "a": somePod(), "b": somePod()}
@@ -147,7 +172,7 @@ func TestRun(t *testing.T) {
 	pod.Labels["app"] = "api"
 	go func() {
 		defer close(ended)
-		d.Run(ctx, clock, time.Second, func(err error) { reports <- err })
+		d.Run(ctx, clock, time.Second, nil, func(err error) { reports <- err })
 	}()
 	for !clock.HasWaiters() { // the ticker is there in a moment
 		runtime.Gosched()
