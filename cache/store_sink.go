@@ -70,7 +70,7 @@ var errUnknown = errors.New("it is not there")
 // last returns what the store has under a key, asking with an object that has nothing but
 // the name.
 func (s *storeSink[T]) last(key string) (T, error) {
-	obj, ok := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
+	obj, ok := reflect.TypeAssert[T](reflect.New(reflect.TypeFor[T]().Elem()))
 	namespace, name, err := SplitMetaNamespaceKey(key)
 	if !ok || err != nil {
 		return obj, errUnknown
