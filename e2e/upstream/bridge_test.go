@@ -15,14 +15,19 @@ import (
 // controller's constructor would do: how the handlers are told.
 type bridge[T cache.Object] struct {
 	clientcache.SharedIndexInformer // nil: what is not used
+	lw                              cache.ListerWatcher
+	example                         T
+	how                             delivery
+	stuck                           *gate
 	indexers                        clientcache.Indexers
 	handlers                        []clientcache.ResourceEventHandler
 	informer                        *cache.SharedInformer[T] // from start on
 	told                            []*cache.Registration
 }
 
-func newBridge[T cache.Object]() *bridge[T] {
-	return &bridge[T]{indexers: clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}}
+func newBridge[T cache.Object](lw cache.ListerWatcher, example T, how delivery, stuck *gate) *bridge[T] {
+	byNamespace := clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}
+	return &bridge[T]{lw: lw, example: example, how: how, stuck: stuck, indexers: byNamespace}
 }
 
 func (b *bridge[T]) AddEventHandler(handler clientcache.ResourceEventHandler) (clientcache.ResourceEventHandlerRegistration, error) {
@@ -48,17 +53,16 @@ func (b *bridge[T]) HasSynced() bool {
 	return b.informer.HasSynced()
 }
 
-// start runs the informer until ctx ends, and tells the handlers as the delivery says. It returns what ends when the
-// informer has.
-func (b *bridge[T]) start(ctx context.Context, t *testing.T, lw cache.ListerWatcher, example T, how delivery, stuck *gate) (ended <-chan struct{}) {
+// start runs the informer until ctx ends, and tells the handlers as the delivery says.
+func (b *bridge[T]) start(ctx context.Context, t *testing.T) <-chan struct{} {
 	t.Helper()
 	indexers := make(cache.Indexers[T], len(b.indexers))
 	for name, index := range b.indexers {
 		indexers[name] = func(obj T) ([]string, error) { return index(obj) }
 	}
-	b.informer = cache.NewSharedInformer(lw, example, cache.InformerOptions[T]{Indexers: indexers})
+	b.informer = cache.NewSharedInformer(b.lw, b.example, cache.InformerOptions[T]{Indexers: indexers})
 	for _, handler := range b.handlers {
-		registration, err := attach(ctx, b.informer, &gated{handler, stuck}, how)
+		registration, err := attach(ctx, b.informer, &gated{handler, b.stuck}, b.how)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 type delivery struct {
 	name     string
 	as       cache.Delivery
+	adapter  bool                             // by package clientgo
 	keys     bool                             // a handler of keys, for those who look at nothing else
 	rule     func(first, second verb) outcome // if not nil, what the test does between the informer and the handler
 	vanishes bool                             // the rule drops an addition and its deletion
@@ -22,11 +23,16 @@ type delivery struct {
 
 func (d delivery) sound() bool { return !d.vanishes && !d.blind }
 
+// joins tells whether something joins events of a handler that is behind.
+func (d delivery) joins() bool { return d.as == cache.MergeWhenBehind || d.rule != nil }
+
 func deliveries() []delivery {
 	every := cache.EveryEvent
 	return []delivery{
 		{name: "MergeWhenBehind", as: cache.MergeWhenBehind},
 		{name: "EveryEvent", as: every},
+		{name: "MergeWhenBehind by the adapter", as: cache.MergeWhenBehind, adapter: true},
+		{name: "EveryEvent by the adapter", as: every, adapter: true},
 		{name: "joined by the test's rule", as: every, rule: soundly},
 		{name: "wrong: an Add and its Delete vanish", as: every, rule: vanishing, vanishes: true},
 		{name: "wrong: an Add joined with the deletionTimestamp", as: every, rule: blindly, blind: true},
@@ -180,8 +186,9 @@ func (j *joiner[T]) take() (event cache.Event[T], ok bool) {
 
 // gate makes handlers stick while it is shut.
 type gate struct {
-	mu   sync.Mutex
-	open chan struct{} // closed while the gate is open
+	mu     sync.Mutex    // guards what follows
+	open   chan struct{} // closed while the gate is open
+	passed int           // calls
 }
 
 func newGate() *gate {
@@ -209,8 +216,16 @@ func (g *gate) release() {
 func (g *gate) pass() {
 	g.mu.Lock()
 	open := g.open
+	g.passed++
 	g.mu.Unlock()
 	<-open
+}
+
+// count returns how many calls have come to the gate.
+func (g *gate) count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.passed
 }
 
 // gated is a handler behind a gate.

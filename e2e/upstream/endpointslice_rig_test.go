@@ -31,32 +31,29 @@ type endpointSlices struct {
 	pods     *fake.ListerWatcher[*corev1.Pod]
 	slices   *fake.ListerWatcher[*discoveryv1.EndpointSlice]
 
-	toldSlices                         *bridge[*discoveryv1.EndpointSlice]
 	servicesGate, podsGate, slicesGate *gate
 	stop                               func()
 
 	ran int // Pods so far, to give each a name and an address
 }
 
-type serviceInformer struct{ *bridge[*corev1.Service] }
+type serviceInformer struct{ subject }
 
-func (i serviceInformer) Informer() clientcache.SharedIndexInformer { return i.bridge }
+func (i serviceInformer) Informer() clientcache.SharedIndexInformer { return i.subject }
 func (i serviceInformer) Lister() corelisters.ServiceLister {
 	return corelisters.NewServiceLister(i.GetIndexer())
 }
 
-type nodeInformer struct{ *bridge[*corev1.Node] }
+type nodeInformer struct{ subject }
 
-func (i nodeInformer) Informer() clientcache.SharedIndexInformer { return i.bridge }
+func (i nodeInformer) Informer() clientcache.SharedIndexInformer { return i.subject }
 func (i nodeInformer) Lister() corelisters.NodeLister {
 	return corelisters.NewNodeLister(i.GetIndexer())
 }
 
-type sliceInformer struct {
-	*bridge[*discoveryv1.EndpointSlice]
-}
+type sliceInformer struct{ subject }
 
-func (i sliceInformer) Informer() clientcache.SharedIndexInformer { return i.bridge }
+func (i sliceInformer) Informer() clientcache.SharedIndexInformer { return i.subject }
 func (i sliceInformer) Lister() discoverylisters.EndpointSliceLister {
 	return discoverylisters.NewEndpointSliceLister(i.GetIndexer())
 }
@@ -64,12 +61,11 @@ func (i sliceInformer) Lister() discoverylisters.EndpointSliceLister {
 func startEndpointSlices(t *testing.T, ofServices, ofOthers delivery) *endpointSlices {
 	t.Helper()
 	s := &endpointSlices{
-		t:          t,
-		services:   fake.NewListerWatcher(&corev1.Service{}),
-		pods:       fake.NewListerWatcher(&corev1.Pod{}),
-		slices:     fake.NewListerWatcher(&discoveryv1.EndpointSlice{}),
-		toldSlices: newBridge[*discoveryv1.EndpointSlice](),
-		podsGate:   newGate(), servicesGate: newGate(), slicesGate: newGate(),
+		t:        t,
+		services: fake.NewListerWatcher(&corev1.Service{}),
+		pods:     fake.NewListerWatcher(&corev1.Pod{}),
+		slices:   fake.NewListerWatcher(&discoveryv1.EndpointSlice{}),
+		podsGate: newGate(), servicesGate: newGate(), slicesGate: newGate(),
 	}
 	gather(s.services, func() *corev1.Service { return &corev1.Service{} })
 	gather(s.pods, func() *corev1.Pod { return &corev1.Pod{} })
@@ -78,16 +74,18 @@ func startEndpointSlices(t *testing.T, ofServices, ofOthers delivery) *endpointS
 	nodes.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}})
 
 	ctx, cancel := context.WithCancel(t.Context())
-	ofNodes, told, toldPods := newBridge[*corev1.Node](), newBridge[*corev1.Service](), newBridge[*corev1.Pod]()
+	told := []subject{
+		newSubject(s.pods, &corev1.Pod{}, ofOthers, s.podsGate),
+		newSubject(s.services, &corev1.Service{}, ofServices, s.servicesGate),
+		newSubject(nodes, &corev1.Node{}, delivery{as: cache.EveryEvent, adapter: ofOthers.adapter}, newGate()),
+		newSubject(s.slices, &discoveryv1.EndpointSlice{}, ofOthers, s.slicesGate),
+	}
 	const endpointsPerSlice = 2
-	subject := endpointslice.NewController(ctx, podInformer{toldPods}, serviceInformer{told}, nodeInformer{ofNodes},
-		sliceInformer{s.toldSlices}, endpointsPerSlice, s.client(), 0)
-	ended := []<-chan struct{}{
-		toldPods.start(ctx, t, s.pods, &corev1.Pod{}, ofOthers, s.podsGate),
-		told.start(ctx, t, s.services, &corev1.Service{}, ofServices, s.servicesGate),
-		s.toldSlices.start(ctx, t, s.slices, &discoveryv1.EndpointSlice{}, ofOthers, s.slicesGate),
-		ofNodes.start(ctx, t, nodes, &corev1.Node{}, delivery{as: cache.EveryEvent}, newGate()),
-		running(func() { subject.Run(ctx, 2) }),
+	controller := endpointslice.NewController(ctx, podInformer{told[0]}, serviceInformer{told[1]}, nodeInformer{told[2]}, sliceInformer{told[3]},
+		endpointsPerSlice, s.client(), 0)
+	ended := []<-chan struct{}{running(func() { controller.Run(ctx, 2) })}
+	for _, one := range told {
+		ended = append(ended, one.start(ctx, t))
 	}
 	s.stop = func() {
 		cancel()

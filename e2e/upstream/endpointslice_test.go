@@ -7,8 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/kinformer/kinformer/cache"
 )
 
 // The EndpointSlice controller notes which slices it has made, and believes that its cache is stale for as long as it has not
@@ -55,17 +53,14 @@ func expectFreshSlices(t *testing.T, how delivery) {
 	}
 	crowd(s.slices, backlog)
 	synctest.Wait()
-	before := s.toldSlices.told[0].Status().Merged
+	before := s.slicesGate.count()
 	s.slicesGate.release()
 	if !how.sound() {
 		s.expectStale("created", time.Hour)
 		return
 	}
 	s.expectWithin(soon)
-	merged := s.toldSlices.told[0].Status().Merged - before
-	if joins := how.as == cache.MergeWhenBehind; joins != (merged > 0) {
-		t.Errorf("%d events were joined", merged)
-	}
+	expectJoined(t, s.slicesGate.count()-before, how)
 	for _, service := range []string{"created", "ending", "known", "shrinks"} {
 		s.run(service)
 	}
@@ -80,6 +75,9 @@ func TestServicesBehindStuckHandlers(t *testing.T) {
 			continue
 		}
 		for _, keys := range []bool{false, true} {
+			if keys && how.adapter {
+				continue // client-go's interface has no such handlers
+			}
 			ofServices := how
 			ofServices.keys = keys
 			t.Run(fmt.Sprintf("%s, services by key %t", how.name, keys), func(t *testing.T) {

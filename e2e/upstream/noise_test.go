@@ -53,6 +53,14 @@ func stick[T cache.Object](gate *gate, lw *fake.ListerWatcher[T]) {
 	crowd(lw, handful)
 }
 
+// expectJoined holds that the backlog was told event by event, or was not, as the delivery is.
+func expectJoined(t *testing.T, calls int, how delivery) {
+	t.Helper()
+	if told := calls > backlog; told == how.joins() {
+		t.Errorf("the handler was called %d times for %d events", calls, backlog)
+	}
+}
+
 // listed returns what a collection holds outside of the crowd.
 func listed[T cache.Object](t *testing.T, lw *fake.ListerWatcher[T], selector labels.Selector) []T {
 	t.Helper()

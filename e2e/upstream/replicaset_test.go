@@ -81,19 +81,18 @@ type replicaSets struct {
 	t           *testing.T
 	pods        *fake.ListerWatcher[*corev1.Pod]
 	replicaSets *fake.ListerWatcher[*appsv1.ReplicaSet]
-	told        *bridge[*corev1.Pod]
 	gate        *gate
 	stop        func()
 }
 
-type podInformer struct{ *bridge[*corev1.Pod] }
+type podInformer struct{ subject }
 
-func (i podInformer) Informer() clientcache.SharedIndexInformer { return i.bridge }
+func (i podInformer) Informer() clientcache.SharedIndexInformer { return i.subject }
 func (i podInformer) Lister() corelisters.PodLister             { return corelisters.NewPodLister(i.GetIndexer()) }
 
-type replicaSetInformer struct{ *bridge[*appsv1.ReplicaSet] }
+type replicaSetInformer struct{ subject }
 
-func (i replicaSetInformer) Informer() clientcache.SharedIndexInformer { return i.bridge }
+func (i replicaSetInformer) Informer() clientcache.SharedIndexInformer { return i.subject }
 func (i replicaSetInformer) Lister() appslisters.ReplicaSetLister {
 	return appslisters.NewReplicaSetLister(i.GetIndexer())
 }
@@ -104,7 +103,6 @@ func startReplicaSets(t *testing.T, how delivery) *replicaSets {
 		t:           t,
 		pods:        fake.NewListerWatcher(&corev1.Pod{}),
 		replicaSets: fake.NewListerWatcher(&appsv1.ReplicaSet{}),
-		told:        newBridge[*corev1.Pod](),
 		gate:        newGate(),
 	}
 	gather(s.pods, func() *corev1.Pod { return &corev1.Pod{} })
@@ -120,12 +118,13 @@ func startReplicaSets(t *testing.T, how delivery) *replicaSets {
 		},
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	others := newBridge[*appsv1.ReplicaSet]()
-	subject := replicaset.NewReplicaSetController(ctx, replicaSetInformer{others}, podInformer{s.told}, s.client(), 500)
+	told := newSubject(s.pods, &corev1.Pod{}, how, s.gate)
+	others := newSubject(s.replicaSets, &appsv1.ReplicaSet{}, delivery{as: cache.EveryEvent, adapter: how.adapter}, newGate())
+	controller := replicaset.NewReplicaSetController(ctx, replicaSetInformer{others}, podInformer{told}, s.client(), replicaset.BurstReplicas)
 	ended := []<-chan struct{}{
-		s.told.start(ctx, t, s.pods, &corev1.Pod{}, how, s.gate),
-		others.start(ctx, t, s.replicaSets, &appsv1.ReplicaSet{}, delivery{as: cache.EveryEvent}, newGate()),
-		running(func() { subject.Run(ctx, 2) }),
+		told.start(ctx, t),
+		others.start(ctx, t),
+		running(func() { controller.Run(ctx, 2) }),
 	}
 	s.stop = func() {
 		cancel()
@@ -210,14 +209,12 @@ func (s *replicaSets) expectAfterRelease(replicas int, how delivery) {
 	s.t.Helper()
 	crowd(s.pods, backlog)
 	synctest.Wait()
-	before := s.told.told[0].Status().Merged
+	before := s.gate.count()
 	s.gate.release()
 	took := s.untilActive(replicas)
-	merged := s.told.told[0].Status().Merged - before
-	s.t.Logf("%d Pods %v after the release, %d events joined by the informer", replicas, took, merged)
-	if joins := how.as == cache.MergeWhenBehind; joins != (merged > 0) {
-		s.t.Errorf("%d events were joined", merged)
-	}
+	calls := s.gate.count() - before
+	s.t.Logf("%d Pods %v after the release, %d calls", replicas, took, calls)
+	expectJoined(s.t, calls, how)
 	switch soon := took <= time.Second; {
 	case how.sound() && !soon:
 		s.t.Errorf("the replacements came after %v, want them at once", took)
