@@ -16,7 +16,7 @@ import (
 type SharedInformer[T Object] struct {
 	runner
 	engine  *informer.Informer[T]
-	key     func(T) (string, error)
+	store   reader[T]
 	options InformerOptions[T]
 	scope   scope
 
@@ -56,7 +56,7 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	return &SharedInformer[T]{
 		runner:  runner{engine: engine, way: way, report: report, invalid: err},
 		engine:  engine,
-		key:     config.Store.Key,
+		store:   reader[T]{engine.Store(), config.Store.Key},
 		options: options,
 		scope:   scopeOf(lw),
 
@@ -65,7 +65,7 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 }
 
 // Store returns the informer's store. It is there before, during and after Run.
-func (s *SharedInformer[T]) Store() Reader[T] { return reader[T]{s.engine.Store(), s.key} }
+func (s *SharedInformer[T]) Store() Reader[T] { return &s.store }
 
 // Run keeps the store up to date and the handlers informed until ctx ends. It returns nil
 // then, once the last calls of all handlers have returned, or ErrHandlerBlocked if that

@@ -34,7 +34,7 @@ func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
 	if s.invalid != nil {
 		return s.invalid
 	}
-	key, err := s.key(obj)
+	key, err := s.store.key(obj)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.report.name, err)
 	}

@@ -98,7 +98,7 @@ func kept[T cache.Object](side string, lw cache.ListerWatcher, example T) (*hold
 		Packed: packed, ShareEqual: shareEqual,
 		MetadataIndexers: cache.MetadataIndexers{cache.NamespaceIndex: cache.IndexByNamespace},
 	})
-	told := new(atomic.Int64)
+	told, store := new(atomic.Int64), informer.Store()
 	var err error
 	if packed {
 		_, err = informer.AddKeyHandler(func(string) { told.Add(1) }, cache.HandlerOptions{})
@@ -108,9 +108,9 @@ func kept[T cache.Object](side string, lw cache.ListerWatcher, example T) (*hold
 	return &holder{
 		run:    func(ctx context.Context) { _ = informer.Run(ctx) },
 		synced: informer.HasSynced,
-		keys:   informer.Store().ListKeys,
+		keys:   store.ListKeys,
 		get: func(key string) any {
-			obj, _ := informer.Store().GetByKey(key)
+			obj, _ := store.GetByKey(key)
 			return obj
 		},
 		told: told,
@@ -122,14 +122,14 @@ func (h Holding) sharedIndex(config *rest.Config, factory factory) (*holder, err
 	if err != nil {
 		return nil, err
 	}
-	told := new(atomic.Int64)
+	told, indexer := new(atomic.Int64), informer.GetIndexer()
 	_, err = informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { told.Add(1) }})
 	return &holder{
 		run:    informer.RunWithContext,
 		synced: informer.HasSynced,
-		keys:   informer.GetIndexer().ListKeys,
+		keys:   indexer.ListKeys,
 		get: func(key string) any {
-			obj, _, _ := informer.GetIndexer().GetByKey(key)
+			obj, _, _ := indexer.GetByKey(key)
 			return obj
 		},
 		told: told,
