@@ -13,15 +13,21 @@
 //		})
 //	err := controller.Run(ctx)
 //
-// A [SharedInformer] has any number of handlers, which come and go while it runs, waits
-// for what you want to see in its store, and options. A [Factory] has one for each scope
-// that somebody claims. A [Lister] reads a store as the API is read.
+// # Shared informers
+//
+// A [SharedInformer] has any number of handlers, which come and go while it runs, and
+// options. A [Factory] has one for each scope that somebody claims.
 //
 //	pods := cache.NewSharedInformer(cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{},
 //		cache.InformerOptions[*corev1.Pod]{})
 //	registration, err := pods.AddKeyHandler(queue.Add, cache.HandlerOptions{})
 //	go pods.Run(ctx)
 //	err = pods.WaitForSync(ctx)
+//
+// A [Lister] reads its store as the API is read. How fresh that is, Status and HealthCheck
+// say; WaitForObject and WaitForResourceVersion wait until a write is seen. Packed keeps
+// objects as bytes, in a twentieth of the memory; ShareEqual shares their equal parts;
+// DetectMutations names who writes into them.
 //
 // # Objects belong to the cache
 //

@@ -12,6 +12,29 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
+// Keys for a queue, and a Lister to read with.
+func ExampleSharedInformer() {
+	client := clientset.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
+	pods := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+		MetadataIndexers: cache.MetadataIndexers{cache.NamespaceIndex: cache.IndexByNamespace},
+	})
+	queue := make(chan string, 1)
+	_, err := pods.AddKeyHandler(func(key string) { queue <- key }, cache.HandlerOptions{})
+
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- pods.Run(ctx) }()
+	fmt.Println(<-queue, err)
+	lister := cache.NewLister(pods.Store(), corev1.Resource("pods"))
+	fmt.Println(len(lister.Namespace("default").List(nil)), "in the namespace; synced:", pods.WaitForSync(ctx))
+	cancel()
+	fmt.Println("stopped:", <-stopped)
+	// Output:
+	// default/web <nil>
+	// 1 in the namespace; synced: <nil>
+	// stopped: <nil>
+}
+
 // A controller's queue is fed with keys, and reads the state when it gets to them.
 func ExampleSharedInformer_AddKeyHandler() {
 	client := clientset.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}})
