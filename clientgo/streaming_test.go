@@ -85,3 +85,31 @@ func contents(t *testing.T, config *rest.Config, options clientgo.Options, strea
 	}
 	return all
 }
+
+// What is packed is what the transform has made, though the stream has brought the bytes.
+func TestStreamingPackingAndTransforming(t *testing.T) {
+	config, end := cluster()
+	defer end()
+	cache.EnableStreaming(config)
+	factory := clientgo.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), clientgo.FactoryOptions{
+		Options: clientgo.Options{Streaming: true, Packed: true},
+		Transform: func(obj any) (any, error) {
+			obj.(*corev1.Pod).Labels = map[string]string{"transformed": "yes"}
+			return obj, nil
+		},
+	})
+	pods := factory.Core().V1().Pods()
+	informer := pods.Informer()
+	ctx, cancel := context.WithCancel(t.Context())
+	factory.StartWithContext(ctx)
+	factory.WaitForCacheSyncWithContext(ctx)
+	pod, err := pods.Lister().Pods("default").Get("web-0")
+	if err != nil || pod.Labels["transformed"] != "yes" || len(pod.Labels) != 1 {
+		t.Errorf("the store has %v, %v", pod, err)
+	}
+	if streams, why := clientgo.Streams(informer); !streams {
+		t.Errorf("it does not stream: %s", why)
+	}
+	cancel()
+	factory.Shutdown()
+}
