@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -29,7 +30,8 @@ func (s *SharedInformer[T]) WaitForResourceVersion(ctx context.Context, resource
 //
 // An object that the informer does not hold, by its namespace, its selectors or its
 // Filter, is an error at once, ErrOutOfScope; which those are is not known of a
-// ListerWatcher of your own functions. Otherwise it is as WaitForResourceVersion.
+// ListerWatcher of your own functions. One that came and could not be stored is
+// ErrNotStored. Otherwise it is as WaitForResourceVersion.
 func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
 	if s.invalid != nil {
 		return s.invalid
@@ -41,8 +43,18 @@ func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
 	if err := s.outside(obj); err != nil {
 		return fmt.Errorf("%s will not see %q: %w", s.report.name, key, err)
 	}
-	return s.engine.WaitForResourceVersion(ctx, obj.GetResourceVersion())
+	if err := s.engine.WaitForResourceVersion(ctx, obj.GetResourceVersion()); err != nil {
+		return err
+	}
+	if s.engine.Store().Lacks(key) {
+		return fmt.Errorf("%s has seen %q at %s, but keeps an older state of it: %w", s.report.name, key, obj.GetResourceVersion(), ErrNotStored)
+	}
+	return nil
 }
+
+// ErrNotStored is returned by WaitForObject for an object whose newest state could not be
+// stored: it cannot be decoded, or transformed. The ErrorHandler has been told why.
+var ErrNotStored = errors.New("the object's newest state could not be stored")
 
 // outside returns an error if the informer does not hold an object.
 func (s *SharedInformer[T]) outside(obj T) (err error) {

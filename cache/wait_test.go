@@ -135,6 +135,24 @@ func TestWaitForObject(t *testing.T) {
 	})
 }
 
+// A write that came and could not be stored has not been seen.
+func TestWaitForObjectThatIsNotStored(t *testing.T) {
+	transform := func(p *corev1.Pod) (*corev1.Pod, error) {
+		if p.Labels["x"] == "broken" {
+			return nil, errors.New("broken")
+		}
+		return p, nil
+	}
+	shared(t, cache.InformerOptions[*corev1.Pod]{Transform: transform}, func(s *sharedRig) {
+		if err := s.WaitForObject(s.t.Context(), s.Update(pod("a", label("x", "broken")))); !errors.Is(err, cache.ErrNotStored) {
+			t.Errorf("error %v, want ErrNotStored", err)
+		}
+		if err := s.WaitForObject(s.t.Context(), s.Update(pod("a"))); err != nil {
+			t.Errorf("the next write: %v", err)
+		}
+	})
+}
+
 // An informer knows its namespace and selectors, whichever client it was made of.
 func TestScopeOfClients(t *testing.T) {
 	config := &rest.Config{Host: "http://127.0.0.1:1"}

@@ -154,6 +154,12 @@ func (s *Store[V]) Filled() (events uint64, ok bool) {
 	return 0, false
 }
 
+// Lacks tells whether the newest state that was seen under key could not be stored.
+func (s *Store[V]) Lacks(key string) bool {
+	_, failed := s.quarantine.failed(key)
+	return failed
+}
+
 // Quarantined returns how many keys wait for a state that can be stored.
 func (s *Store[V]) Quarantined() int { return s.quarantine.len() }
 
