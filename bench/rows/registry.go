@@ -45,7 +45,6 @@ const (
 	Memory    = "memory"    // what it takes to hold a collection
 	Million   = "million"   // a million Pods, which takes minutes, and gigabytes for client-go's part
 	Adapter   = "adapter"   // client-go's interfaces with our informers
-	Adapter   = "adapter"   // client-go's interfaces with our informers
 	APIServer = "apiserver" // from a real kube-apiserver, which takes minutes to build the first time
 )
 
@@ -70,7 +69,6 @@ func All() []Row {
 		{Store, lateHandler},
 		{Store, memory},
 		{Store, snapshotMap},
-		{Adapter, adapter},
 		{Adapter, adapter},
 		{Million, million}, // P9
 		{APIServer, syncedFromAPIServer},
