@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -38,14 +39,21 @@ func (s *Store[V]) Snapshot() *Snapshot[V] {
 			return current
 		}
 		if s.mu.TryLock() {
-			defer s.mu.Unlock()
-			return s.snapshot()
+			return s.snapshotThenYield()
 		}
 		runtime.Gosched()
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.snapshot()
+	return s.snapshotThenYield()
+}
+
+// snapshotThenYield is snapshot for readers. mu is held, and released. A reader for whom
+// there was something new gives way once (see giveWay).
+func (s *Store[V]) snapshotThenYield() *Snapshot[V] {
+	current := s.snapshot()
+	s.mu.Unlock()
+	runtime.Gosched()
+	return current
 }
 
 // snapshotTries is how often a reader looks whether the lock is free before it
@@ -132,8 +140,24 @@ func (v *frozen[V]) Select(matches func(labels map[string]string) bool) []V {
 			values = append(values, value)
 		}
 	}
+	v.giveWay()
 	return values
 }
+
+// giveWay lets others have the processor after one in some long reads. Readers that
+// never wait for anything would keep it for ten milliseconds at a time, and each of the
+// goroutines that a change goes through would wait for all of them. After every long
+// read it would be the readers who wait.
+func (v *frozen[V]) giveWay() {
+	if v.entries.Len() >= longRead && rand.N(giveWayEvery) == 0 { //nolint:gosec // chance, no secret
+		runtime.Gosched()
+	}
+}
+
+const (
+	longRead     = 1000 // entries from which on a list takes many times what giving way does
+	giveWayEvery = 16
+)
 
 // SelectByKey is Select of what has a key that is accepted.
 func (v *frozen[V]) SelectByKey(has func(key string) bool, matches func(labels map[string]string) bool) []V {
@@ -226,6 +250,7 @@ func (v *frozen[V]) scan(values []V, i int, value string, matches func(labels ma
 			values = append(values, value)
 		}
 	}
+	v.giveWay()
 	return values
 }
 
