@@ -3,7 +3,6 @@ package store
 import (
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -124,55 +123,6 @@ func (v *frozen[V]) Get(key string) (V, bool) {
 // Entry returns the entry under key, undecoded, or nil.
 func (v *frozen[V]) Entry(key string) *Entry[V] { return new(Entry[V]).entryOf(v.entries.Item(key)) }
 
-// List returns all values, in no order.
-func (v *frozen[V]) List() []V { return v.Select(nil) }
-
-// Select returns the values whose labels match, in no order; with nil all. Of packed
-// entries it decodes only those that do. The labels that matches is given are not to
-// be changed.
-func (v *frozen[V]) Select(matches func(labels map[string]string) bool) []V {
-	var values []V
-	if matches == nil {
-		values = make([]V, 0, v.entries.Len())
-	}
-	for key, item := range v.entries.All() {
-		if value, ok := v.store.loadIf(key, item.Value, matches); ok {
-			values = append(values, value)
-		}
-	}
-	v.giveWay()
-	return values
-}
-
-// giveWay lets others have the processor after one in some long reads. Readers that
-// never wait for anything would keep it for ten milliseconds at a time, and each of the
-// goroutines that a change goes through would wait for all of them. After every long
-// read it would be the readers who wait.
-func (v *frozen[V]) giveWay() {
-	if v.entries.Len() >= longRead && rand.N(giveWayEvery) == 0 { //nolint:gosec // chance, no secret
-		runtime.Gosched()
-	}
-}
-
-const (
-	longRead     = 1000 // entries from which on a list takes many times what giving way does
-	giveWayEvery = 16
-)
-
-// SelectByKey is Select of what has a key that is accepted.
-func (v *frozen[V]) SelectByKey(has func(key string) bool, matches func(labels map[string]string) bool) []V {
-	var values []V
-	for key, item := range v.entries.All() {
-		if !has(key) {
-			continue
-		}
-		if value, ok := v.store.loadIf(key, item.Value, matches); ok {
-			values = append(values, value)
-		}
-	}
-	return values
-}
-
 // Keys returns all keys, in no order.
 func (v *frozen[V]) Keys() []string {
 	keys := make([]string, 0, v.entries.Len())
@@ -199,59 +149,6 @@ func (v *frozen[V]) sortedKeys() []string {
 		slices.Sort(v.sorted)
 	})
 	return v.sorted
-}
-
-// ByIndex returns the values that an index finds under a value, in no order. An
-// index that there is not is an error.
-func (v *frozen[V]) ByIndex(name, value string) ([]V, error) {
-	return v.SelectByIndex(name, value, nil)
-}
-
-// SelectByIndex is Select of what an index finds under a value.
-func (v *frozen[V]) SelectByIndex(name, value string, matches func(labels map[string]string) bool) ([]V, error) {
-	set, err := v.find(name, value)
-	if err != nil || set == nil {
-		return nil, err
-	}
-	var values []V
-	if matches == nil {
-		values = make([]V, 0, set.Len())
-	}
-	if set.Len()*scanShare > v.entries.Len() {
-		return v.scan(values, v.set.positions[name], value, matches), nil
-	}
-	for key := range set.All() {
-		if f := v.entries.Get(key); f != nil {
-			if value, ok := v.store.loadIf(key, f, matches); ok {
-				values = append(values, value)
-			}
-		}
-	}
-	return values, nil
-}
-
-// scanShare: to go through all entries takes less time than to look up one in so many
-// of them.
-const scanShare = 3
-
-// scan appends the values that the index at position i has under a value. Entries of
-// equal index values mostly have one meta, one after the other.
-func (v *frozen[V]) scan(values []V, i int, value string, matches func(labels map[string]string) bool) []V {
-	var last *meta
-	found := false
-	for key, item := range v.entries.All() {
-		if m := item.Note.meta; m != last {
-			last, found = m, m != nil && slices.Contains(at(m.indexed, i), value)
-		}
-		if !found {
-			continue
-		}
-		if value, ok := v.store.loadIf(key, item.Value, matches); ok {
-			values = append(values, value)
-		}
-	}
-	v.giveWay()
-	return values
 }
 
 // IndexKeys returns the keys of what ByIndex returns.

@@ -1,0 +1,116 @@
+package store
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"slices"
+)
+
+// List returns all values, in no order.
+func (v *frozen[V]) List() []V { return v.Select(nil) }
+
+// ByIndex returns the values that an index finds under a value, in no order. An
+// index that there is not is an error.
+func (v *frozen[V]) ByIndex(name, value string) ([]V, error) {
+	return v.SelectByIndex(name, value, nil)
+}
+
+// Select returns the values whose labels match, in no order; with nil all. Of packed
+// entries it decodes only those that do. The labels that matches is given are not to
+// be changed.
+func (v *frozen[V]) Select(matches func(labels map[string]string) bool) []V {
+	selected := newSelection(v, matches, v.entries.Len())
+	for key, item := range v.entries.All() {
+		selected.offer(key, item.Value)
+	}
+	v.giveWay()
+	return selected.values
+}
+
+// SelectByKey is Select of what has a key that is accepted.
+func (v *frozen[V]) SelectByKey(has func(key string) bool, matches func(labels map[string]string) bool) []V {
+	selected := selection[V]{store: v.store, matches: matches}
+	for key, item := range v.entries.All() {
+		if has(key) {
+			selected.offer(key, item.Value)
+		}
+	}
+	v.giveWay()
+	return selected.values
+}
+
+// SelectByIndex is Select of what an index finds under a value.
+func (v *frozen[V]) SelectByIndex(name, value string, matches func(labels map[string]string) bool) ([]V, error) {
+	set, err := v.find(name, value)
+	if err != nil || set == nil {
+		return nil, err
+	}
+	selected := newSelection(v, matches, set.Len())
+	if set.Len()*scanShare > v.entries.Len() {
+		v.scan(&selected, v.set.positions[name], value)
+		return selected.values, nil
+	}
+	for key := range set.All() {
+		if f := v.entries.Get(key); f != nil {
+			selected.offer(key, f)
+		}
+	}
+	return selected.values, nil
+}
+
+// scanShare: to go through all entries takes less time than to look up one in so many
+// of them.
+const scanShare = 3
+
+// scan offers what the index at position i has under a value. Entries of equal index
+// values mostly have one meta, one after the other.
+func (v *frozen[V]) scan(selected *selection[V], i int, value string) {
+	var last *meta
+	found := false
+	for key, item := range v.entries.All() {
+		if m := item.Note.meta; m != last {
+			last, found = m, m != nil && slices.Contains(at(m.indexed, i), value)
+		}
+		if found {
+			selected.offer(key, item.Value)
+		}
+	}
+	v.giveWay()
+}
+
+// selection collects the values of entries whose labels match.
+type selection[V any] struct {
+	store   *Store[V]
+	matches func(labels map[string]string) bool // nil: all do
+	values  []V
+}
+
+// newSelection returns an empty one. It has room for n, if all match that are offered.
+func newSelection[V any](from *frozen[V], matches func(labels map[string]string) bool, n int) selection[V] {
+	s := selection[V]{store: from.store, matches: matches}
+	if matches == nil {
+		s.values = make([]V, 0, n)
+	}
+	return s
+}
+
+func (s *selection[V]) offer(key string, f *face) {
+	if value, ok := s.store.loadIf(key, f, s.matches); ok {
+		s.values = append(s.values, value)
+	}
+}
+
+// giveWay lets others have the processor after one in some long reads. Readers that
+// never wait for anything would keep it for ten milliseconds at a time, and each of the
+// goroutines that a change goes through would wait for all of them. After every long
+// read it would be the readers who wait.
+func (v *frozen[V]) giveWay() {
+	if v.entries.Len() >= longRead && rand.N(giveWayEvery) == 0 { //nolint:gosec // chance, no secret
+		runtime.Gosched()
+	}
+}
+
+const (
+	longRead     = 1000 // entries from which on a list takes many times what giving way does
+	giveWayEvery = 16
+)
