@@ -3,7 +3,6 @@ package informer
 import (
 	"fmt"
 	"slices"
-	"time"
 )
 
 // Add adds a handler. Before Run it is told everything from the beginning; while the
@@ -21,14 +20,6 @@ func (i *Informer[V]) Add(config HandlerConfig[V]) (*Handler[V], error) {
 		i.start(h)
 	}
 	return h, nil
-}
-
-// AddHandler is Add of a handler that is told every event, with a resync, to an informer
-// that has not stopped.
-func (i *Informer[V]) AddHandler(name string, deliver func(Event[V]), resync time.Duration) {
-	if _, err := i.Add(HandlerConfig[V]{Name: name, OnEvent: deliver, Delivery: EveryEvent, Resync: resync}); err != nil {
-		panic(err)
-	}
 }
 
 // start starts a handler. mu is held.

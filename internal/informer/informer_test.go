@@ -94,6 +94,14 @@ func stringStore(packed bool) store.Config[string] {
 	return config
 }
 
+// AddHandler is Add of a handler that is told every event, with a resync, to an informer
+// that has not stopped.
+func (i *Informer[V]) AddHandler(name string, deliver func(Event[V]), resync time.Duration) {
+	if _, err := i.Add(HandlerConfig[V]{Name: name, OnEvent: deliver, Delivery: EveryEvent, Resync: resync}); err != nil {
+		panic(err)
+	}
+}
+
 // scene is an informer on a script, in a bubble.
 type scene struct {
 	*Informer[string]
