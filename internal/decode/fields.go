@@ -1,6 +1,10 @@
 package decode
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/kinformer/kinformer/internal/protowire"
+)
 
 // message decodes one occurrence of a message into what is there.
 func (d *Decoder) message(m *message, at place, b []byte) error {
@@ -12,11 +16,11 @@ func (d *Decoder) message(m *message, at place, b []byte) error {
 		tag, next := uint64(b[i]), i+1
 		if tag >= 0x80 { // a number above 15
 			var err error
-			if tag, next, err = varint(b, i); err != nil {
+			if tag, next, err = protowire.Varint(b, i); err != nil {
 				return err
 			}
 		}
-		number, wire, err := splitTag(tag)
+		number, wire, err := protowire.SplitTag(tag)
 		if err != nil {
 			return err
 		}
@@ -25,7 +29,7 @@ func (d *Decoder) message(m *message, at place, b []byte) error {
 			if i, err = d.field(f, at.at(f.offset), occurrence{b, start, next}, wire); err != nil {
 				return inField(f.name, err)
 			}
-		} else if i, err = skip(b, start); err != nil {
+		} else if i, err = protowire.Skip(b, next, wire); err != nil {
 			return err
 		}
 	}
@@ -43,19 +47,19 @@ type occurrence struct {
 // it if there may be many. It returns where it ends.
 func (d *Decoder) field(f *field, at place, o occurrence, wire int) (end int, err error) {
 	if wire != f.wire {
-		if wire == wireBytes && f.op >= opBools && f.op <= opInt64s {
+		if wire == protowire.TypeBytes && f.op >= opBools && f.op <= opInt64s {
 			return f.packed(at, o)
 		}
-		return 0, errWire(wire)
+		return 0, protowire.ErrType(wire)
 	}
-	if wire == wireVarint {
-		v, end, err := varint(o.b, o.i)
+	if wire == protowire.TypeVarint {
+		v, end, err := protowire.Varint(o.b, o.i)
 		if err == nil {
 			f.number(at, v)
 		}
 		return end, err
 	}
-	from, end, err := bounds(o.b, o.i)
+	from, end, err := protowire.Bounds(o.b, o.i)
 	if err != nil {
 		return 0, err
 	}
@@ -114,10 +118,10 @@ func (f *field) another(at place, v uint64) {
 // packed decodes numbers that follow each other without tags. As the generated
 // code does, it lets the last one end behind the field, but in the message.
 func (f *field) packed(at place, o occurrence) (end int, err error) {
-	i, to, err := bounds(o.b, o.i)
+	i, to, err := protowire.Bounds(o.b, o.i)
 	for err == nil && i < to {
 		var v uint64
-		if v, i, err = varint(o.b, i); err == nil {
+		if v, i, err = protowire.Varint(o.b, i); err == nil {
 			f.another(at, v)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/internal/intern"
+	"github.com/kinformer/kinformer/internal/protowire"
 )
 
 // message is how to decode one type.
@@ -150,10 +151,10 @@ func (m *message) add(number int, f *field) bool {
 // form finds out what to do with a field. It returns false if it does not know.
 func (c *compiler) form(f *field) bool {
 	if f.numbers() {
-		f.wire = wireVarint
+		f.wire = protowire.TypeVarint
 		return true
 	}
-	f.wire = wireBytes
+	f.wire = protowire.TypeBytes
 	switch t := f.goType; t.Kind() {
 	case reflect.String:
 		f.op = opString

@@ -4,6 +4,8 @@ import (
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kinformer/kinformer/internal/protowire"
 )
 
 // elements are a run of occurrences of a field that has bytes. Their lengths are
@@ -20,7 +22,7 @@ type elements struct {
 
 // next returns where the next element's content is.
 func (e *elements) next() (from, to int) {
-	from, to, _ = bounds(e.b, e.i+e.tag)
+	from, to, _ = protowire.Bounds(e.b, e.i+e.tag)
 	e.i = to
 	e.n--
 	return from, to
@@ -140,21 +142,21 @@ func (m *message) literal() reflect.Value {
 func (e *elements) entry(check func(value []byte) error) (key, value []byte, err error) {
 	i, end := e.next()
 	for i < end {
-		tag, next, err := varint(e.b, i)
+		tag, next, err := protowire.Varint(e.b, i)
 		if err != nil {
 			return nil, nil, err
 		}
 		number := int32(tag >> 3)
 		if number != 1 && number != 2 {
-			if i, err = skip(e.b, i); err != nil {
+			if i, err = protowire.Skip(e.b, next, int(tag&7)); err != nil {
 				return nil, nil, err
 			}
 			if i > end {
-				return nil, nil, errOverrun
+				return nil, nil, protowire.ErrOverrun
 			}
 			continue
 		}
-		from, to, err := bounds(e.b, next)
+		from, to, err := protowire.Bounds(e.b, next)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -171,4 +173,23 @@ func (e *elements) entry(check func(value []byte) error) (key, value []byte, err
 		}
 	}
 	return key, value, nil
+}
+
+// run returns how many fields with the same tag follow each other, the first of
+// which has its tag at start and its content in b[i:], and where the last of them
+// ends. A field that is malformed is not one of them, except that the first is
+// taken for well-formed up to end.
+func run(b []byte, start, i, end int) (n, last int) {
+	size := i - start
+	for n = 1; ; n++ {
+		next := end + size
+		if next > len(b) || string(b[end:next]) != string(b[start:i]) {
+			return n, end
+		}
+		_, to, err := protowire.Bounds(b, next)
+		if err != nil {
+			return n, end
+		}
+		end = to
+	}
 }

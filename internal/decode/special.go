@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinformer/kinformer/internal/protowire"
 )
 
 // specialFor returns how to decode the types whose Unmarshal was written by hand, nil for
@@ -48,24 +50,24 @@ func local(b []byte, seconds, nanos int64) time.Time {
 // timestamp decodes a metav1.Timestamp.
 func timestamp(b []byte) (seconds int64, nanos int32, err error) {
 	for i := 0; i < len(b); {
-		tag, next, err := varint(b, i)
+		tag, next, err := protowire.Varint(b, i)
 		if err != nil {
 			return 0, 0, err
 		}
-		number, wire, err := splitTag(tag)
+		number, wire, err := protowire.SplitTag(tag)
 		if err != nil {
 			return 0, 0, err
 		}
 		if number > 2 {
-			if i, err = skip(b, i); err != nil {
+			if i, err = protowire.Skip(b, next, wire); err != nil {
 				return 0, 0, err
 			}
 			continue
 		}
-		if wire != wireVarint {
-			return 0, 0, errWire(wire)
+		if wire != protowire.TypeVarint {
+			return 0, 0, protowire.ErrType(wire)
 		}
-		v, next, err := varint(b, next)
+		v, next, err := protowire.Varint(b, next)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -83,7 +85,7 @@ const (
 	quantityKind = 0
 	// quantityTag begins the encoding of all Quantities: their string. Nothing that
 	// begins otherwise is looked up, since it may leave as it is what is there.
-	quantityTag = 1<<3 | wireBytes
+	quantityTag = 1<<3 | protowire.TypeBytes
 )
 
 // quantity decodes a Quantity. To parse one takes long, and there are few different

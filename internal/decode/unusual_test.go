@@ -15,6 +15,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinformer/kinformer/internal/protowire"
 )
 
 // testedTypes have between them every form of field that there is.
@@ -30,12 +32,12 @@ func testedTypes() []reflect.Type {
 
 // varintField and bytesField are fields as they are on the wire.
 func varintField(number int, v uint64) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(nil, uint64(number)<<3|wireVarint), v)
+	return binary.AppendUvarint(binary.AppendUvarint(nil, uint64(number)<<3|protowire.TypeVarint), v)
 }
 
 func bytesField(number int, content ...[]byte) []byte {
 	joined := bytes.Join(content, nil)
-	b := binary.AppendUvarint(nil, uint64(number)<<3|wireBytes)
+	b := binary.AppendUvarint(nil, uint64(number)<<3|protowire.TypeBytes)
 	return append(binary.AppendUvarint(b, uint64(len(joined))), joined...)
 }
 
@@ -77,7 +79,7 @@ func unusual() map[string]struct {
 		"a key behind its message":        {meta, []byte{11<<3 | 2, 3, 1<<3 | 2, 5, 'a'}},
 		"more behind an entry":            {meta, []byte{11<<3 | 2, 2, 3<<3 | 2, 5, 'a', 'b', 'c', 'd', 'e'}},
 		"an entry's key as a number":      {meta, entry([]byte{1 << 3, 1, 'k'}, value)},
-		"an entry with group end":         {meta, entry([]byte{3<<3 | wireEnd})},
+		"an entry with group end":         {meta, entry([]byte{3<<3 | protowire.TypeEnd})},
 		"a quantity twice":                {quantities, bytesField(1, key, bytesField(2, bytesField(1, []byte("1")), bytesField(1, []byte("2"))))},
 		"no quantity":                     {quantities, join(bytesField(1, key, bytesField(2)), bytesField(1, bytesField(1, []byte("l"))))},
 		"a bad quantity":                  {quantities, bytesField(1, key, bytesField(2, bytesField(1, []byte("many"))))},
@@ -88,7 +90,7 @@ func unusual() map[string]struct {
 		"numbers packed and not":          {security, join(varintField(4, 7), bytesField(4, []byte{1, 2}), varintField(4, 8), bytesField(4))},
 		"no numbers packed":               {security, bytesField(4)},
 		"a packed number behind its end":  {security, join([]byte{4<<3 | 2, 1, 0x81}, varintField(1, 5))},
-		"numbers fixed":                   {security, []byte{4<<3 | wireFixed32, 1, 2, 3, 4}},
+		"numbers fixed":                   {security, []byte{4<<3 | protowire.TypeFixed32, 1, 2, 3, 4}},
 		"unknown fields":                  {pod, join(unknown, group, bytesField(1, unknown, group))},
 		"a group that does not end":       {pod, group[:4]},
 		"a group's end":                   {pod, []byte{0xd4, 0x0c}},

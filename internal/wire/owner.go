@@ -1,6 +1,10 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/kinformer/kinformer/internal/protowire"
+)
 
 // Lineage is where an object comes from and whether it is about to go.
 type Lineage struct {
@@ -94,11 +98,11 @@ func readOwner(owner []byte) (uid []byte, controller bool, err error) {
 // bool returns the value of a field that is one. The field is called name, should
 // there be an error.
 func (m *message) bool(name string) bool {
-	if m.wire != wireVarint {
-		m.fail(name, errWire(m.wire))
+	if m.wire != protowire.TypeVarint {
+		m.fail(name, protowire.ErrType(m.wire))
 		return false
 	}
-	v, next, err := varint(m.b, m.i)
+	v, next, err := protowire.Varint(m.b, m.i)
 	m.fail(name, err)
 	m.i = next
 	return v != 0

@@ -3,6 +3,8 @@ package wire
 import (
 	"errors"
 	"io"
+
+	"github.com/kinformer/kinformer/internal/protowire"
 )
 
 // How an object that is larger than allowed is passed over: what comes first, and
@@ -30,11 +32,11 @@ func (w *window) beginning(n int64) ([]byte, error) {
 func contentOf(b []byte, field int32) []byte {
 	m := message{b: b}
 	for m.next() {
-		if m.field != field || m.wire != wireBytes {
+		if m.field != field || m.wire != protowire.TypeBytes {
 			m.skip()
 			continue
 		}
-		n, start, err := varint(m.b, m.i)
+		n, start, err := protowire.Varint(m.b, m.i)
 		if err != nil {
 			return nil
 		}
@@ -83,7 +85,7 @@ func (l *protoList) passOver(n int64) error {
 // A body that is no stream of events at all may look like one of which the first is
 // too large, until it does not begin as events do, or ends.
 func (p *protoWatch) passOver(n int64) error {
-	if err := p.need(1); err == nil && p.ahead()[0] != fieldEventType<<3|wireBytes {
+	if err := p.need(1); err == nil && p.ahead()[0] != fieldEventType<<3|protowire.TypeBytes {
 		return p.tooLarge(n)
 	}
 	b, err := p.beginning(n)

@@ -2,30 +2,8 @@ package wire
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
-	"math"
-)
 
-// The protobuf wire format, as the generated Unmarshal functions of apimachinery
-// read it: what they refuse is refused, what they accept is accepted, overlong
-// varints and groups among unknown fields included. One exception: the entries
-// of maps are read as strictly as everything else.
-
-const (
-	wireVarint  = 0
-	wireFixed64 = 1
-	wireBytes   = 2
-	wireGroup   = 3
-	wireEnd     = 4
-	wireFixed32 = 5
-)
-
-var (
-	errOverrun  = errors.New("longer than the message that it is part of")
-	errOverflow = errors.New("a varint of more than 10 bytes")
-	errLength   = errors.New("a negative length")
-	errEndGroup = errors.New("the end of a group that did not begin")
+	"github.com/kinformer/kinformer/internal/protowire"
 )
 
 // message walks over the fields of a protobuf message in memory:
@@ -40,7 +18,8 @@ var (
 //	}
 //	return m.err
 //
-// The first error ends the walk.
+// The first error ends the walk. The entries of maps are read as strictly as everything
+// else, where the generated code is not.
 type message struct {
 	b   []byte
 	i   int
@@ -48,43 +27,6 @@ type message struct {
 
 	field int32
 	wire  int
-}
-
-// varint reads a varint at i. It returns errOverrun if b ends before the varint
-// does.
-func varint(b []byte, i int) (v uint64, next int, err error) {
-	for shift := uint(0); shift < 64; shift += 7 {
-		if i >= len(b) {
-			return 0, i, errOverrun
-		}
-		c := b[i]
-		i++
-		v |= uint64(c&0x7f) << shift
-		if c < 0x80 {
-			return v, i, nil
-		}
-	}
-	return 0, i, errOverflow
-}
-
-// splitTag takes a field's tag apart.
-func splitTag(tag uint64) (field int32, wire int, err error) {
-	field, wire = int32(tag>>3), int(tag&7)
-	switch {
-	case wire == wireEnd:
-		return 0, 0, errEndGroup
-	case field <= 0:
-		return 0, 0, fmt.Errorf("illegal field number %d", field)
-	}
-	return field, wire, nil
-}
-
-// length makes a length of a varint.
-func length(v uint64) (int, error) {
-	if v > math.MaxInt {
-		return 0, errLength
-	}
-	return int(v), nil
 }
 
 // next goes to the next field. It returns false at the end of the message, and
@@ -97,10 +39,10 @@ func (m *message) next() bool {
 	if tag < 0x80 { // as of all fields with a number below 16
 		m.i++
 	} else {
-		tag, m.i, m.err = varint(m.b, m.i)
+		tag, m.i, m.err = protowire.Varint(m.b, m.i)
 	}
 	if m.err == nil {
-		m.field, m.wire, m.err = splitTag(tag)
+		m.field, m.wire, m.err = protowire.SplitTag(tag)
 	}
 	return m.err == nil
 }
@@ -119,21 +61,10 @@ func (m *message) value(name string) []byte {
 
 // bounds returns where the bytes of a field are.
 func (m *message) bounds() (start, end int, err error) {
-	if m.wire != wireBytes {
-		return 0, 0, errWire(m.wire)
+	if m.wire != protowire.TypeBytes {
+		return 0, 0, protowire.ErrType(m.wire)
 	}
-	v, start, err := varint(m.b, m.i)
-	if err != nil {
-		return 0, 0, err
-	}
-	n, err := length(v)
-	if err != nil {
-		return 0, 0, err
-	}
-	if n > len(m.b)-start {
-		return 0, 0, errOverrun
-	}
-	return start, start + n, nil
+	return protowire.Bounds(m.b, m.i)
 }
 
 // fail ends the walk, if err is an error that occurred in the field called name.
@@ -145,65 +76,14 @@ func (m *message) fail(name string, err error) {
 
 // skip passes over the current field, a group with all that is in it.
 func (m *message) skip() {
-	wire := m.wire
-	for depth := 0; m.err == nil; {
-		depth = groupDepth(depth, wire)
-		m.err = m.skipValue(wire)
-		if depth == 0 || m.err != nil {
-			return
-		}
-		var tag uint64
-		tag, m.i, m.err = varint(m.b, m.i)
-		wire = int(tag & 7)
+	if m.err == nil {
+		m.i, m.err = protowire.Skip(m.b, m.i, m.wire)
 	}
 }
-
-// skipValue passes over what follows a tag.
-func (m *message) skipValue(wire int) (err error) {
-	n := 0
-	switch wire {
-	case wireVarint:
-		_, m.i, err = varint(m.b, m.i)
-	case wireFixed64:
-		n = 8
-	case wireFixed32:
-		n = 4
-	case wireBytes:
-		var v uint64
-		if v, m.i, err = varint(m.b, m.i); err == nil {
-			n, err = length(v)
-		}
-	case wireGroup, wireEnd:
-	default:
-		err = errWire(wire)
-	}
-	if err != nil {
-		return err
-	}
-	if n > len(m.b)-m.i {
-		return errOverrun
-	}
-	m.i += n
-	return nil
-}
-
-// groupDepth is how many groups are open behind a tag.
-func groupDepth(depth, wire int) int {
-	switch wire {
-	case wireGroup:
-		return depth + 1
-	case wireEnd:
-		return depth - 1
-	}
-	return depth
-}
-
-// errWire is the error of a wire type that a field cannot have.
-func errWire(wire int) error { return fmt.Errorf("wrong wire type %d", wire) }
 
 // appendBytes appends a field that has bytes to a message.
 func appendBytes(b []byte, field int32, value []byte) []byte {
-	b = binary.AppendUvarint(b, uint64(field)<<3|wireBytes)
+	b = binary.AppendUvarint(b, uint64(field)<<3|protowire.TypeBytes)
 	b = binary.AppendUvarint(b, uint64(len(value)))
 	return append(b, value...)
 }

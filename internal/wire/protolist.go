@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinformer/kinformer/internal/protowire"
 )
 
 // magic stands before every envelope.
@@ -175,7 +177,7 @@ func (l *protoList) listMeta() error {
 // ended too early: only that is io.ErrUnexpectedEOF.
 func notShort(err error) error {
 	if err == io.ErrUnexpectedEOF {
-		return errOverrun
+		return protowire.ErrOverrun
 	}
 	return err
 }

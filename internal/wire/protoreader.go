@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/kinformer/kinformer/internal/protowire"
 )
 
 // protoReader walks over the fields of a message that is still arriving.
@@ -34,14 +36,14 @@ func (r *protoReader) next() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	r.field, r.wire, err = splitTag(tag)
+	r.field, r.wire, err = protowire.SplitTag(tag)
 	return err == nil, err
 }
 
 func (r *protoReader) varint() (uint64, error) {
 	for {
-		v, next, err := varint(r.buf[:r.end], r.pos)
-		if err == errOverrun {
+		v, next, err := protowire.Varint(r.buf[:r.end], r.pos)
+		if err == protowire.ErrOverrun {
 			if err := r.fill(); err != nil {
 				return 0, cutShort(err)
 			}
@@ -51,7 +53,7 @@ func (r *protoReader) varint() (uint64, error) {
 			return 0, err
 		}
 		if r.base+int64(next) > r.until {
-			return 0, errOverrun
+			return 0, protowire.ErrOverrun
 		}
 		r.pos = next
 		return v, nil
@@ -60,18 +62,18 @@ func (r *protoReader) varint() (uint64, error) {
 
 // length reads the length of a field that has one.
 func (r *protoReader) length() (int64, error) {
-	if r.wire != wireBytes {
-		return 0, errWire(r.wire)
+	if r.wire != protowire.TypeBytes {
+		return 0, protowire.ErrType(r.wire)
 	}
 	v, err := r.varint()
 	if err != nil {
 		return 0, err
 	}
 	if v > math.MaxInt64 {
-		return 0, errLength
+		return 0, protowire.ErrLength
 	}
 	if int64(v) > r.until-r.offset() {
-		return 0, fmt.Errorf("%d bytes, %w", v, errOverrun)
+		return 0, fmt.Errorf("%d bytes, %w", v, protowire.ErrOverrun)
 	}
 	return int64(v), nil
 }
@@ -102,7 +104,7 @@ func (r *protoReader) bytes(n int64) ([]byte, error) {
 func (r *protoReader) skip() error {
 	wire := r.wire
 	for depth := 0; ; {
-		depth = groupDepth(depth, wire)
+		depth = protowire.Depth(depth, wire)
 		if err := r.skipValue(wire); err != nil || depth == 0 {
 			return err
 		}
@@ -119,28 +121,28 @@ func (r *protoReader) skip() error {
 func (r *protoReader) skipValue(wire int) error {
 	n := int64(0)
 	switch wire {
-	case wireVarint:
+	case protowire.TypeVarint:
 		_, err := r.varint()
 		return err
-	case wireFixed64:
+	case protowire.TypeFixed64:
 		n = 8
-	case wireFixed32:
+	case protowire.TypeFixed32:
 		n = 4
-	case wireBytes:
+	case protowire.TypeBytes:
 		v, err := r.varint()
 		if err != nil {
 			return err
 		}
 		if v > math.MaxInt64 {
-			return errLength
+			return protowire.ErrLength
 		}
 		n = int64(v)
-	case wireGroup, wireEnd:
+	case protowire.TypeGroup, protowire.TypeEnd:
 	default:
-		return errWire(wire)
+		return protowire.ErrType(wire)
 	}
 	if n > r.until-r.offset() {
-		return errOverrun
+		return protowire.ErrOverrun
 	}
 	return r.discard(n)
 }

@@ -1,0 +1,132 @@
+package protowire
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// The types of what follows a tag.
+const (
+	TypeVarint  = 0
+	TypeFixed64 = 1
+	TypeBytes   = 2
+	TypeGroup   = 3
+	TypeEnd     = 4 // of a group
+	TypeFixed32 = 5
+)
+
+// Errors of the wire format. They do not say in which field: who reads it does.
+var (
+	ErrOverrun  = errors.New("longer than the message that it is part of")
+	ErrOverflow = errors.New("a varint of more than 10 bytes")
+	ErrLength   = errors.New("a negative length")
+	ErrEndGroup = errors.New("the end of a group that did not begin")
+)
+
+// ErrType is the error of a wire type that a field cannot have.
+func ErrType(wire int) error { return fmt.Errorf("wrong wire type %d", wire) }
+
+// Varint reads a varint at i. It returns ErrOverrun, as it is, if b ends before the
+// varint does.
+func Varint(b []byte, i int) (v uint64, next int, err error) {
+	for shift := uint(0); shift < 64; shift += 7 {
+		if i >= len(b) {
+			return 0, i, ErrOverrun
+		}
+		c := b[i]
+		i++
+		v |= uint64(c&0x7f) << shift
+		if c < 0x80 {
+			return v, i, nil
+		}
+	}
+	return 0, i, ErrOverflow
+}
+
+// Bounds reads a length at i and returns where the bytes are that it is of.
+func Bounds(b []byte, i int) (from, to int, err error) {
+	if i < len(b) && b[i] < 0x80 { // as most are
+		from = i + 1
+		to = from + int(b[i])
+	} else {
+		v, next, err := Varint(b, i)
+		if err != nil {
+			return 0, 0, err
+		}
+		if v > math.MaxInt {
+			return 0, 0, ErrLength
+		}
+		if v > uint64(len(b)) {
+			return 0, 0, ErrOverrun
+		}
+		from, to = next, next+int(v)
+	}
+	if to > len(b) {
+		return 0, 0, ErrOverrun
+	}
+	return from, to, nil
+}
+
+// SplitTag takes a field's tag apart.
+func SplitTag(tag uint64) (field int32, wire int, err error) {
+	field, wire = int32(tag>>3), int(tag&7)
+	switch {
+	case wire == TypeEnd:
+		return 0, 0, ErrEndGroup
+	case field <= 0:
+		return 0, 0, fmt.Errorf("illegal field number %d", field)
+	}
+	return field, wire, nil
+}
+
+// Skip returns where the field ends whose tag, of a wire type, ends at i; of a group,
+// with all that is in it.
+func Skip(b []byte, i, wire int) (end int, err error) {
+	for depth := 0; ; {
+		if depth = Depth(depth, wire); depth < 0 {
+			return 0, ErrEndGroup
+		}
+		if i, err = skipValue(b, i, wire); err != nil || depth == 0 {
+			return i, err
+		}
+		var tag uint64
+		if tag, i, err = Varint(b, i); err != nil {
+			return 0, err
+		}
+		wire = int(tag & 7)
+	}
+}
+
+// Depth is how many groups are open behind a tag, before which so many were.
+func Depth(depth, wire int) int {
+	switch wire {
+	case TypeGroup:
+		return depth + 1
+	case TypeEnd:
+		return depth - 1
+	}
+	return depth
+}
+
+// skipValue returns where the value at i ends.
+func skipValue(b []byte, i, wire int) (end int, err error) {
+	switch wire {
+	case TypeVarint:
+		_, end, err = Varint(b, i)
+	case TypeFixed64:
+		end = i + 8
+	case TypeFixed32:
+		end = i + 4
+	case TypeBytes:
+		_, end, err = Bounds(b, i)
+	case TypeGroup, TypeEnd:
+		end = i
+	default:
+		err = ErrType(wire)
+	}
+	if err == nil && end > len(b) {
+		err = ErrOverrun
+	}
+	return end, err
+}
