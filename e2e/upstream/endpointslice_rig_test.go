@@ -83,17 +83,12 @@ func startEndpointSlices(t *testing.T, ofServices, ofOthers delivery) *endpointS
 	const endpointsPerSlice = 2
 	controller := endpointslice.NewController(ctx, podInformer{told[0]}, serviceInformer{told[1]}, nodeInformer{told[2]}, sliceInformer{told[3]},
 		endpointsPerSlice, s.client(), 0)
-	ended := []<-chan struct{}{running(func() { controller.Run(ctx, 2) })}
+	var ended []<-chan struct{}
 	for _, one := range told {
 		ended = append(ended, one.start(ctx, t))
 	}
-	s.stop = func() {
-		cancel()
-		for _, one := range ended {
-			<-one
-		}
-		pass(time.Minute) // the controller's queues end on a ticker
-	}
+	ended = append(ended, running(func() { controller.Run(ctx, 2) })) // last: it asks the informers at once whether they have synced
+	s.stop = stopping(cancel, ended)
 	pass(time.Second)
 	return s
 }

@@ -80,20 +80,7 @@ func listed[T cache.Object](t *testing.T, lw *fake.ListerWatcher[T], selector la
 	return objs
 }
 
-// running returns what is closed when a function that runs from now on has returned.
-func running(run func()) <-chan struct{} {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		run()
-	}()
-	return ended
-}
-
 func crowdName(i int) string { return fmt.Sprintf("crowd-%02d", i) }
 
 // key is an object's key.
 func key(obj metav1.Object) string { return obj.GetNamespace() + "/" + obj.GetName() }
-
-// pass lets time pass in a bubble of synctest: everything happens that is due within d.
-func pass(d time.Duration) { <-time.After(d) }

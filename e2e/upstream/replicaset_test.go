@@ -126,13 +126,7 @@ func startReplicaSets(t *testing.T, how delivery) *replicaSets {
 		others.start(ctx, t),
 		running(func() { controller.Run(ctx, 2) }),
 	}
-	s.stop = func() {
-		cancel()
-		for _, one := range ended {
-			<-one
-		}
-		pass(time.Minute) // the controller's queues end on a ticker
-	}
+	s.stop = stopping(cancel, ended)
 	pass(time.Second)
 	return s
 }
