@@ -4,45 +4,16 @@
 package listserver
 
 import (
-	"context"
-	"net"
 	"net/http"
-	"time"
 
 	"github.com/kinformer/kinformer/bench/dataset"
+	"github.com/kinformer/kinformer/bench/loopback"
 )
 
-// Server is a server that listens.
-type Server struct {
-	url  string
-	http *http.Server
-	done chan struct{}
-}
-
-// Start serves the first n objects under every path, on a loopback port of its own:
-// who asks for anything else than their list gets that list.
-func Start(objects *dataset.Stored, n int) (*Server, error) {
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{url: "http://" + listener.Addr().String(), done: make(chan struct{})}
-	s.http = &http.Server{Handler: handler(objects, n), ReadHeaderTimeout: 10 * time.Second}
-	go func() {
-		defer close(s.done)
-		_ = s.http.Serve(listener) // until Close
-	}()
-	return s, nil
-}
-
-// URL is where the server is.
-func (s *Server) URL() string { return s.url }
-
-// Close ends the server and all its watches.
-func (s *Server) Close() error {
-	err := s.http.Close()
-	<-s.done
-	return err
+// Start serves the first n objects under every path: who asks for anything else than
+// their list gets that list.
+func Start(objects *dataset.Stored, n int) (*loopback.Server, error) {
+	return loopback.Start(handler(objects, n))
 }
 
 func handler(objects *dataset.Stored, n int) http.HandlerFunc {

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"sync"
@@ -19,13 +18,12 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/bench/dataset"
+	"github.com/kinformer/kinformer/bench/loopback"
 )
 
 // Server is a server that listens. Its watches are fed by one goroutine each.
 type Server struct {
-	url  string
-	http *http.Server
-	done chan struct{}
+	*loopback.Server
 
 	mu      sync.Mutex // guards the rest
 	pods    *dataset.Encoded
@@ -45,13 +43,7 @@ func Start(pods *dataset.Encoded) (*Server, error) {
 	for i := range n {
 		pods.Touch(i, i) // a server before may have changed it
 	}
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
 	s := &Server{
-		url:     "http://" + listener.Addr().String(),
-		done:    make(chan struct{}),
 		pods:    pods,
 		version: n,
 		watches: make(map[chan []byte]struct{}),
@@ -60,22 +52,9 @@ func Start(pods *dataset.Encoded) (*Server, error) {
 	mux.HandleFunc("GET /api/v1/pods", s.servePods)
 	mux.HandleFunc("POST /bench/update", s.serveUpdate)
 	mux.HandleFunc("POST /bench/expire", s.serveExpire)
-	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-	go func() {
-		defer close(s.done)
-		_ = s.http.Serve(listener) // until Close
-	}()
-	return s, nil
-}
-
-// URL is where the server is.
-func (s *Server) URL() string { return s.url }
-
-// Close ends the server and all its watches.
-func (s *Server) Close() error {
-	err := s.http.Close()
-	<-s.done
-	return err
+	var err error
+	s.Server, err = loopback.Start(mux)
+	return s, err
 }
 
 const contentType = "application/vnd.kubernetes.protobuf"
