@@ -142,11 +142,12 @@ func TestBackoffBeginsAnewAfterHealth(t *testing.T) {
 			pass(31 * time.Second)
 		}
 		firstWait := func() time.Duration {
+			before := len(r.Requests())
 			r.FaultWatches(1, fake.Fault{Err: fake.InternalError()})
 			r.CloseWatches()
 			pass(40 * time.Second)
-			requests := r.Requests()
-			return requests[len(requests)-1].Time.Sub(requests[len(requests)-2].Time)
+			requests := r.Requests()[before:] // the watch that fails, and the next watch, or a list and a watch after it
+			return requests[1].Time.Sub(requests[0].Time)
 		}
 		r.endless = true
 		r.CloseWatches()
