@@ -27,7 +27,14 @@ func TestListCutAtEveryByte(t *testing.T) {
 				lists = append(lists, serveCut(f.list, body[:n]))
 			}
 			// Half of a body that ends like a whole one, as a proxy's timeout makes it.
-			lists = append(lists, serve(f.list, body[:len(body)/2]), serve(f.list, body))
+			looked := make(chan struct{}) // closed once nobody minds that the whole list comes
+			lists = append(lists, serve(f.list, body[:len(body)/2]), func(w http.ResponseWriter, r *http.Request) {
+				select {
+				case <-looked:
+				case <-r.Context().Done():
+				}
+				serve(f.list, body)(w, r)
+			})
 			s := newScript(t, lists, nil)
 			s.watches = []http.HandlerFunc{s.serveOpen(f.watch, nil)}
 			r := runOver(t, nodesOf(s.config()), &corev1.Node{})
@@ -37,6 +44,7 @@ func TestListCutAtEveryByte(t *testing.T) {
 					t.Fatalf("something of a list cut at byte %d was applied, after %v", n, err)
 				}
 			}
+			close(looked)
 			r.expect("A a@1", "A b@2")
 			r.expectQuiet()
 			r.expectStreaming()
