@@ -64,7 +64,7 @@ func (s *script) answer(r *http.Request) http.HandlerFunc {
 	if r.URL.Query().Has("watch") {
 		verb, count, answers = "watch", &s.opened, s.watches
 	}
-	s.requests <- verb + "@" + r.URL.Query().Get("resourceVersion")
+	offer(s.requests, verb+"@"+r.URL.Query().Get("resourceVersion"))
 	*count++
 	return answers[min(*count, len(answers))-1]
 }
@@ -189,7 +189,7 @@ func runOver[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T, ed
 	options := cache.ReflectorOptions{
 		Clock:        r.clock,
 		Backoff:      wait.Backoff{Duration: time.Millisecond, Factor: 1, Steps: 1},
-		ErrorHandler: func(_ context.Context, err error) { r.errs <- err },
+		ErrorHandler: func(_ context.Context, err error) { offer(r.errs, err) },
 	}
 	for _, e := range edit {
 		e(&options)
@@ -267,6 +267,15 @@ func (r *networkRig[T]) expectClassic(why string) {
 	}
 }
 
+// offer puts something into a channel that has room. An informer that fails all the
+// time, and waits for nothing, fills any sooner or later, and must not get stuck in it.
+func offer[E any](c chan<- E, e E) {
+	select {
+	case c <- e:
+	default:
+	}
+}
+
 // next returns what comes next from a channel.
 func next[E any](t *testing.T, c <-chan E) E {
 	t.Helper()
@@ -300,6 +309,6 @@ func (c *quickClock) NewTimer(d time.Duration) clock.Timer {
 	if d > 7*time.Second {
 		return c.RealClock.NewTimer(d)
 	}
-	c.waits <- d
+	offer(c.waits, d)
 	return c.RealClock.NewTimer(0)
 }
