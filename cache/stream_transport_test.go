@@ -147,7 +147,7 @@ func TestClientTimeoutEndsAWatch(t *testing.T) {
 		s.serveOpen(f.watch, f.event(watch.Added, aNode("c", "5"))),
 	}
 	config := s.config()
-	config.Timeout = 200 * time.Millisecond
+	config.Timeout = time.Second // for the list, too, however slow the machine is
 	r := runOver(t, nodesOf(config), &corev1.Node{})
 	r.expect("A a@1", "A b@4", "A c@5")
 	expectNext(t, s.requests, "list@0", "watch@3", "watch@4", "watch@5")
