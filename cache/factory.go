@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,7 +27,7 @@ type Factory struct {
 	over    bool // Run's context has ended
 	slots   map[slotKey]*slot
 	running sync.WaitGroup
-	errs    []error
+	errs    map[slotKey]error // of each that failed, the last
 }
 
 // FactoryOptions are a Factory's options. The zero value is what production wants.
@@ -77,7 +79,7 @@ type sharedAny interface {
 
 // NewFactory returns a Factory without informers. It starts them in Run.
 func NewFactory(options FactoryOptions) *Factory {
-	f := &Factory{linger: options.Linger, clock: options.Clock, slots: make(map[slotKey]*slot)}
+	f := &Factory{linger: options.Linger, clock: options.Clock, slots: make(map[slotKey]*slot), errs: make(map[slotKey]error)}
 	if f.linger == 0 {
 		f.linger = usualLinger
 	}
@@ -127,7 +129,7 @@ func InformerFor[T Object](f *Factory, scope Scope, build func() *SharedInformer
 }
 
 // Run runs the informers that are claimed, until ctx ends, and returns once they have. The
-// error is theirs. It can be run once: ErrAlreadyRunning, ErrStopped.
+// error is theirs, of each scope the last. It can be run once: ErrAlreadyRunning, ErrStopped.
 func (f *Factory) Run(ctx context.Context) error {
 	if err := f.begin(ctx); err != nil {
 		return fmt.Errorf("factory: %w", err)
@@ -139,7 +141,7 @@ func (f *Factory) Run(ctx context.Context) error {
 	f.running.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return errors.Join(f.errs...)
+	return errors.Join(slices.Collect(maps.Values(f.errs))...)
 }
 
 func (f *Factory) begin(ctx context.Context) error {
@@ -167,7 +169,7 @@ func (f *Factory) start(s *slot) {
 		if err := s.informer.Run(ctx); err != nil {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			f.errs = append(f.errs, err)
+			f.errs[s.key] = err
 		}
 	})
 }

@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,6 +150,28 @@ func TestFactoryErrors(t *testing.T) {
 		}
 		if _, err := cache.InformerFor(f.Factory, podScope, func() *cache.SharedInformer[*corev1.Pod] { return nil }); !errors.Is(err, cache.ErrStopped) || !says("pods")(err) {
 			t.Errorf("InformerFor after Run: %v", err)
+		}
+	})
+}
+
+// An informer that cannot run is reported once for its scope, however often it was claimed.
+func TestFactoryReportsEachScopeOnce(t *testing.T) {
+	inFactory(t, func(f *factoryRig) {
+		f.start()
+		for range 3 {
+			claim, err := cache.InformerFor(f.Factory, podScope, func() *cache.SharedInformer[*corev1.Pod] {
+				return cache.NewSharedInformer(nil, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: "pods of nobody"})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			claim.Release()
+			pass(2 * time.Minute) // longer than it lingers
+		}
+		err := f.stopRun()
+		f.stopRun = nil
+		if err == nil || strings.Count(err.Error(), "pods of nobody") != 1 {
+			t.Errorf("Run: %v", err)
 		}
 	})
 }
