@@ -28,6 +28,7 @@ const (
 // TestHeapOfARelist lists Pods that the store has already, and looks every now and
 // then at what of it is alive.
 func TestHeapOfARelist(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // as many batches are on their way as there are processors, and more
 	f := formats["protobuf"]
 	var base, most uint64
 	look := func(sent int) {
