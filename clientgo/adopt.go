@@ -20,7 +20,10 @@ func adopt(like clientcache.SharedIndexInformer, options FactoryOptions) clientc
 		}
 		return like
 	}
-	own := options.with(like.GetIndexer().GetIndexers())
+	own := options.with(like.GetIndexer().GetIndexers(), parts.identifier)
+	if own.InformerMetricsProvider == nil {
+		own.InformerMetricsProvider = parts.metrics
+	}
 	own.ResyncPeriod = parts.resync
 	if own.ObjectDescription == "" {
 		own.ObjectDescription = parts.description
@@ -39,6 +42,8 @@ type parts struct {
 	resync      time.Duration
 	transform   clientcache.TransformFunc
 	failed      clientcache.WatchErrorHandlerWithContext
+	identifier  clientcache.InformerNameAndResource
+	metrics     clientcache.InformerMetricsProvider
 }
 
 // takeApart returns what an informer of client-go's was made of. Generated code makes such,
@@ -53,7 +58,8 @@ func takeApart(informer clientcache.SharedIndexInformer) (parts, bool) {
 	}
 	v = v.Elem()
 	ok := field(v, "listerWatcher", &p.lw) && field(v, "objectType", &p.example) && field(v, "objectDescription", &p.description) &&
-		field(v, "defaultEventHandlerResyncPeriod", &p.resync) && field(v, "transform", &p.transform) && field(v, "watchErrorHandler", &p.failed)
+		field(v, "defaultEventHandlerResyncPeriod", &p.resync) && field(v, "transform", &p.transform) && field(v, "watchErrorHandler", &p.failed) &&
+		field(v, "identifier", &p.identifier) && field(v, "informerMetricsProvider", &p.metrics)
 	return p, ok && unused(v)
 }
 

@@ -29,7 +29,7 @@ func (s *sharedIndexInformer) config(example runtime.Object) informer.Config[any
 		Name:  s.options.ObjectDescription,
 		Store: objects,
 		Reflector: reflector.Config{
-			Source: s.collection.Source,
+			Source: metered(s.collection.Source, s.options),
 			Report: s.failures.tell,
 		},
 		Deleting:     deleting,

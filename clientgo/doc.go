@@ -24,7 +24,8 @@
 //   - A handler's resync period is its own, whatever that of the others.
 //   - Readers do not stop writers, and an informer that is stopped while a request hangs
 //     stops.
-//   - client-go's metrics provider is not fed. KUBE_CACHE_MUTATION_DETECTOR works as ever.
+//   - client-go's metrics count watch events; a list is not counted.
+//     KUBE_CACHE_MUTATION_DETECTOR works as ever.
 //
 // The package compiles with client-go v0.36 and v0.37.
 package clientgo

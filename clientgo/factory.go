@@ -28,11 +28,9 @@ import (
 // API groups that are newer than client-go v0.36 are the exception (Lifecycle is): the
 // informers that their accessors make are client-go's. Those of ForResource are ours.
 func NewSharedInformerFactory(client kubernetes.Interface, options FactoryOptions) informers.SharedInformerFactory {
-	plain := func() informers.SharedInformerFactory {
-		return informers.NewSharedInformerFactoryWithOptions(client, options.ResyncPeriod,
-			informers.WithNamespace(options.Namespace), informers.WithTweakListOptions(options.TweakListOptions), informers.WithTransform(options.Transform))
-	}
-	return &factory{SharedInformerFactory: plain(), pattern: plain(), client: client, options: options}
+	f := &factory{client: client, options: options}
+	f.SharedInformerFactory, f.pattern = f.plain(options.InformerName), f.plain(nil)
+	return f
 }
 
 // factory is client-go's factory with our informers.
@@ -41,13 +39,19 @@ type factory struct {
 	// groups.go does not know.
 	informers.SharedInformerFactory
 
-	pattern informers.SharedInformerFactory // never started: its informers show what to make
+	pattern informers.SharedInformerFactory // never started, without a name: its informers show what to make
 	client  kubernetes.Interface
 	options FactoryOptions
 	fleet   fleet[reflect.Type]
 }
 
 var _ informers.SharedInformerFactory = (*factory)(nil)
+
+// plain returns a factory of client-go's with the same options.
+func (f *factory) plain(name *clientcache.InformerName) informers.SharedInformerFactory {
+	return informers.NewSharedInformerFactoryWithOptions(f.client, f.options.ResyncPeriod, informers.WithInformerName(name),
+		informers.WithNamespace(f.options.Namespace), informers.WithTweakListOptions(f.options.TweakListOptions), informers.WithTransform(f.options.Transform))
+}
 
 // InformerFor returns the informer of objects of a type.
 func (f *factory) InformerFor(obj runtime.Object, newFunc internalinterfaces.NewInformerFunc) clientcache.SharedIndexInformer {
@@ -70,7 +74,12 @@ func (f *factory) ForResource(resource schema.GroupVersionResource) (informers.G
 	like := pattern.Informer()
 	informer := like
 	if parts, ok := takeApart(like); ok {
-		informer = f.InformerFor(parts.example, func(_ kubernetes.Interface, _ time.Duration) clientcache.SharedIndexInformer { return like })
+		informer = f.InformerFor(parts.example, func(_ kubernetes.Interface, _ time.Duration) clientcache.SharedIndexInformer {
+			if named, err := f.plain(f.options.InformerName).ForResource(resource); err == nil {
+				return named.Informer() // now that it is made its name is taken
+			}
+			return like
+		})
 	}
 	return genericInformer{informer, func() clientcache.GenericLister {
 		return clientcache.NewGenericLister(informer.GetIndexer(), resource.GroupResource())

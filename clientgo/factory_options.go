@@ -22,6 +22,9 @@ type FactoryOptions struct {
 	TweakListOptions func(options *metav1.ListOptions)
 	// Transform, if set, is each informer's (see SetTransform).
 	Transform clientcache.TransformFunc
+	// InformerName, if set, names the informers in client-go's metrics, each with its
+	// resource.
+	InformerName *clientcache.InformerName
 	// CustomResync are resync periods by the types of objects. Only NewSharedInformerFactory
 	// knows types.
 	CustomResync map[metav1.Object]time.Duration
@@ -38,8 +41,9 @@ func (o FactoryOptions) resyncOf(objects reflect.Type) time.Duration {
 }
 
 // with returns the options of an informer that has some indexes already.
-func (o FactoryOptions) with(indexers clientcache.Indexers) Options {
+func (o FactoryOptions) with(indexers clientcache.Indexers, identifier clientcache.InformerNameAndResource) Options {
 	options := o.Options
+	options.Identifier = identifier
 	options.Indexers = clientcache.Indexers{}
 	maps.Copy(options.Indexers, indexers)
 	maps.Copy(options.Indexers, o.Indexers)

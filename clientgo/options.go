@@ -20,6 +20,12 @@ type Options struct {
 	// ObjectDescription says in logs and to watch error handlers what is watched. The
 	// default names the example's type.
 	ObjectDescription string
+	// Identifier names the informer in client-go's metrics; there are none for one that is
+	// not reserved. In the options of a factory it has no effect: its InformerName has.
+	Identifier clientcache.InformerNameAndResource
+	// InformerMetricsProvider is where these metrics are made. The default is what
+	// client-go's SetInformerMetricsProvider was given.
+	InformerMetricsProvider clientcache.InformerMetricsProvider
 
 	// Packed keeps objects as bytes, in a twentieth of the memory or so: see
 	// cache.InformerOptions. A transform must not change the objects' type then.

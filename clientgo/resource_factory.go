@@ -86,7 +86,7 @@ var (
 // ForResource returns the informer of a resource.
 func (f *resourceFactory) ForResource(resource schema.GroupVersionResource) informers.GenericInformer {
 	informer := f.fleet.informer(resource, func() clientcache.SharedIndexInformer {
-		options := f.options.with(clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc})
+		options := f.options.with(clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}, f.options.InformerName.WithResource(resource))
 		if options.ObjectDescription == "" {
 			options.ObjectDescription = resource.String()
 		}
