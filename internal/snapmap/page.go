@@ -88,16 +88,23 @@ func (p *page[X, N]) index(tag uint64, key string) int {
 	return p.indexSpilled(home, tag, key)
 }
 
-// indexSpilled goes on where the entry is not in its home.
+// indexSpilled goes on where the entry is not in its home, in the order in which room
+// looks for a place.
 func (p *page[X, N]) indexSpilled(home int, tag uint64, key string) int {
-	for i := range p.words() {
-		for m := match(p.word(i).Load(), tag); m != 0 && i != home; m &= m - 1 {
+	words := p.words()
+	for i := home + 1; ; i++ {
+		if i >= words {
+			i = 0
+		}
+		if i == home {
+			return -1
+		}
+		for m := match(p.word(i).Load(), tag); m != 0; m &= m - 1 {
 			if j := i<<3 + bits.TrailingZeros64(m)>>3; p.slots[j].key == key {
 				return j
 			}
 		}
 	}
-	return -1
 }
 
 // room returns a free place for an entry with this tag; there must be one.
