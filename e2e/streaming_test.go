@@ -279,7 +279,7 @@ func TestCancelIsPrompt(t *testing.T) {
 }
 
 // promptly is how long an informer may take to end.
-const promptly = time.Second
+const promptly = 5 * time.Second
 
 func (s *subject) expectPromptEnd(t *testing.T) {
 	t.Helper()

@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long something may take that takes seconds at the utmost on an idle machine.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // startProgram runs the program until the end of the test, and returns when it is ready. Then it has to end by itself, soon
 // and without a complaint.
