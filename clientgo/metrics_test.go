@@ -35,25 +35,10 @@ func newName(t *testing.T) *clientcache.InformerName {
 }
 
 // series is a metric that writes down its values.
-type series struct {
-	mu     sync.Mutex
-	values []float64
-}
+type series struct{ written[float64] }
 
-func (s *series) Set(value float64) { s.Observe(value) }
-func (s *series) Observe(value float64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.values = append(s.values, value)
-}
-
-func (s *series) take() []float64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	values := s.values
-	s.values = nil
-	return values
-}
+func (s *series) Set(value float64)     { s.note(value) }
+func (s *series) Observe(value float64) { s.note(value) }
 
 // meter is a provider of metrics: of one informer, for those who look at the values.
 type meter struct {

@@ -80,9 +80,8 @@ func (s *scene) expect(want ...string) {
 // noted is a handler that writes down what it is told: A name (initial), U name, D name, or
 // T name for a tombstone, each with the version if there is one.
 type noted struct {
-	mu     sync.Mutex
-	events []string
-	last   any // what OnDelete was given
+	written[string]
+	last any // what OnDelete was given
 }
 
 var _ clientcache.ResourceEventHandler = (*noted)(nil)
@@ -108,18 +107,25 @@ func (n *noted) OnDelete(obj any) {
 	n.note("D " + at(obj))
 }
 
-func (n *noted) note(event string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.events = append(n.events, event)
+// written is what several goroutines write down.
+type written[V any] struct {
+	mu     sync.Mutex
+	values []V
 }
 
-func (n *noted) take() []string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	events := n.events
-	n.events = nil
-	return events
+func (w *written[V]) note(value V) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.values = append(w.values, value)
+}
+
+// take returns what was written since the last time.
+func (w *written[V]) take() []V {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	values := w.values
+	w.values = nil
+	return values
 }
 
 // at returns an object's name and version.
