@@ -100,17 +100,27 @@ func (s *selection[V]) offer(key string, f *face) {
 	}
 }
 
-// giveWay lets others have the processor after one in some long reads. Readers that
-// never wait for anything would keep it for ten milliseconds at a time, and each of the
-// goroutines that a change goes through would wait for all of them. After every long
-// read it would be the readers who wait.
+// giveWay lets others have the processor after some long reads. Readers that never wait
+// for anything would keep it for ten milliseconds at a time, and each of the goroutines
+// that a change goes through would wait for all of them; after every long read it would be
+// the readers who wait. So they do it the oftener, the more of them are waiting to have it
+// back: however many there are, a change waits for about as many reads.
 func (v *frozen[V]) giveWay() {
-	if v.entries.Len() >= longRead && rand.N(giveWayEvery) == 0 { //nolint:gosec // chance, no secret
+	if v.entries.Len() < longRead {
+		return
+	}
+	waiting := &v.store.waiting
+	if chance := max(waiting.Load(), seldom); rand.N(always) < chance { //nolint:gosec // no secret
+		waiting.Add(1)
 		runtime.Gosched()
+		waiting.Add(-1)
 	}
 }
 
 const (
-	longRead     = 1000 // entries from which on a list takes many times what giving way does
-	giveWayEvery = 16
+	longRead = 1000 // entries from which on a list takes many times what giving way does
+	// Where few wait, a reader gives way after so many reads in always. It is measured: ten
+	// readers, and eighty, list no less often than client-go's, whose writer hardly writes.
+	seldom int32 = 10
+	always int32 = 256
 )

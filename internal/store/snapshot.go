@@ -38,21 +38,14 @@ func (s *Store[V]) Snapshot() *Snapshot[V] {
 			return current
 		}
 		if s.mu.TryLock() {
-			return s.snapshotThenYield()
+			defer s.mu.Unlock()
+			return s.snapshot()
 		}
 		runtime.Gosched()
 	}
 	s.mu.Lock()
-	return s.snapshotThenYield()
-}
-
-// snapshotThenYield is snapshot for readers. mu is held, and released. A reader for whom
-// there was something new gives way once (see giveWay).
-func (s *Store[V]) snapshotThenYield() *Snapshot[V] {
-	current := s.snapshot()
-	s.mu.Unlock()
-	runtime.Gosched()
-	return current
+	defer s.mu.Unlock()
+	return s.snapshot()
 }
 
 // snapshotTries is how often a reader looks whether the lock is free before it

@@ -68,6 +68,7 @@ type Store[V any] struct {
 	_       [64]byte // what each write changes is on other lines of the CPU's cache than what each read looks at
 
 	quarantine quarantine
+	waiting    atomic.Int32 // readers that have given way (see giveWay)
 
 	writer sync.Mutex // one write at a time; guards metas
 	metas  interner
