@@ -156,14 +156,14 @@ func (s *session) Bookmark(version string, initialEventsEnd bool) error {
 		return nil
 	}
 	s.r.proofs.Add(1)
-	s.bookmarks.came(s.r.clock.Now())
+	s.bookmarks.came(s.now())
 	seen := s.seen
 	switch version {
 	case "":
 		s.reached("")
 		return nil
 	case seen:
-		s.r.status.proven(s.r.clock.Now())
+		s.r.status.proven(s.now())
 		s.reached("")
 		return nil
 	}
@@ -196,5 +196,8 @@ func (s *session) reached(version string) {
 	if version != "" {
 		s.moved, s.seen = true, version
 	}
-	s.r.status.reached(version, s.r.clock.Now())
+	s.r.status.reached(version, s.now())
 }
+
+// now is the time, from the one clock that takes half as long to read as two do: each event asks for it.
+func (s *session) now() time.Time { return s.began.Add(s.r.clock.Since(s.began)) }
