@@ -121,6 +121,6 @@ const (
 	longRead = 1000 // entries from which on a list takes many times what giving way does
 	// Where few wait, a reader gives way after so many reads in always. It is measured: ten
 	// readers, and eighty, list no less often than client-go's, whose writer hardly writes.
-	seldom int32 = 10
-	always int32 = 256
+	seldom int32 = 11
+	always int32 = 320
 )
