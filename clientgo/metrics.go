@@ -37,35 +37,47 @@ type meteredSource struct {
 
 // Watch makes one watch request. One that follows a list begins at the list's version.
 func (m meteredSource) Watch(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error {
-	if options.SendInitialEvents == nil {
-		m.store.Bookmark(options.ResourceVersion)
+	initial := options.SendInitialEvents != nil
+	if !initial {
+		m.reached(options.ResourceVersion)
 	}
-	return m.Source.Watch(ctx, options, meteredEvents{events, m})
+	return m.Source.Watch(ctx, options, &meteredEvents{WatchSink: events, source: m, initial: initial})
+}
+
+func (m meteredSource) reached(resourceVersion string) {
+	if resourceVersion != "" {
+		m.store.Bookmark(resourceVersion)
+	}
 }
 
 // meteredEvents are the events of a watch on their way to the store.
 type meteredEvents struct {
 	feed.WatchSink
-	meteredSource
+	source  meteredSource
+	initial bool // they are a first state, of which the store has nothing yet
 }
 
 // Event passes an event on, through the queue.
-func (m meteredEvents) Event(eventType watch.EventType, item feed.Item) error {
-	if err := m.queue.Add(clientcache.ExplicitKey(item.Key)); err != nil {
+func (m *meteredEvents) Event(eventType watch.EventType, item feed.Item) error {
+	if m.initial {
+		return m.WatchSink.Event(eventType, item)
+	}
+	if err := m.source.queue.Add(clientcache.ExplicitKey(item.Key)); err != nil {
 		return err
 	}
-	_, err := m.queue.Pop(func(any, bool) error { return m.WatchSink.Event(eventType, item) })
+	_, err := m.source.queue.Pop(func(any, bool) error { return m.WatchSink.Event(eventType, item) })
 	if err == nil {
-		m.store.Bookmark(item.ResourceVersion)
+		m.source.reached(item.ResourceVersion)
 	}
 	return err
 }
 
 // Bookmark passes a bookmark on.
-func (m meteredEvents) Bookmark(resourceVersion string, initialEventsEnd bool) error {
+func (m *meteredEvents) Bookmark(resourceVersion string, initialEventsEnd bool) error {
 	err := m.WatchSink.Bookmark(resourceVersion, initialEventsEnd)
-	if err == nil {
-		m.store.Bookmark(resourceVersion)
+	m.initial = m.initial && !initialEventsEnd
+	if err == nil && !m.initial {
+		m.source.reached(resourceVersion)
 	}
 	return err
 }

@@ -119,8 +119,8 @@ func (v *frozen[V]) giveWay() {
 
 const (
 	longRead = 1000 // entries from which on a list takes many times what giving way does
-	// Where few wait, a reader gives way after so many reads in always. It is measured: ten
-	// readers, and eighty, list no less often than client-go's, whose writer hardly writes.
+	// Where few wait, a reader gives way after so many reads in always. These are measured:
+	// ten readers, and eighty, list about as often as client-go's, whose writer hardly writes.
 	seldom int32 = 11
 	always int32 = 320
 )
