@@ -37,7 +37,7 @@ func TestInformersThatCannotWork(t *testing.T) {
 		return controller
 	}
 	_, ofInterface := cache.NewInformer[cache.Object](lw, &corev1.Pod{}, 0, cache.ResourceEventHandlerFuncs[cache.Object]{})
-	_, badSync := cache.NewInformerWithOptions(lw, &corev1.Pod{}, 0, podFuncs{}, cache.ReflectorOptions{InitialSync: "Watchlist"})
+	_, badSync := cache.NewInformerWithOptions(lw, &corev1.Pod{}, 0, podFuncs{}, cache.ReflectorOptions{ListMode: "Watchlist"})
 	for name, c := range map[string]struct {
 		controller *cache.Controller
 		want       []string

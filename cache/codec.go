@@ -36,7 +36,7 @@ type sharing struct {
 // the bytes of their managedFields; those of a kind with shareEqual share maps, slices
 // and parts behind pointers too, into which nobody may write then.
 func newSharing(k kind) *sharing {
-	options := decoding.Options{ShareEqual: k.shareEqual, FewHeld: k.packed}
+	options := decoding.Options{ShareEqual: k.shareEqual, SmallTables: k.packed}
 	return &sharing{
 		protobuf: sync.OnceValues(func() (*decoding.Decoder, error) {
 			return decoding.New(k.goType.Elem(), options)

@@ -35,9 +35,9 @@ var (
 	// ErrStale: the watch sent an event older than what was seen before it.
 	ErrStale = reflector.ErrStale
 	// ErrWentBack: the server is at an older resourceVersion than it was.
-	ErrWentBack = reflector.ErrWentBack
+	ErrVersionRegressed = reflector.ErrVersionRegressed
 	// ErrSilent: nothing came for longer than a living server is silent.
-	ErrSilent = reflector.ErrSilent
+	ErrStalled = reflector.ErrStalled
 	// ErrShortWatches: the server ended several watches at once.
 	ErrShortWatches = reflector.ErrShortWatches
 	// ErrNoVersion: a list or an event without a valid resourceVersion.

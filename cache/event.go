@@ -25,10 +25,10 @@ type Event[T Object] struct {
 	InInitialList bool
 	// Departed marks the deletion of an object that still exists but is not for
 	// this informer or handler any more: a filter no longer lets it through.
-	Departed bool
+	LeftScope bool
 	// Merged is how many later events of the object were joined into this one, because
 	// the handler was behind (see MergeWhenBehind). Zero where nothing was.
-	Merged int
+	Coalesced int
 
 	told T // of a deletion: the last state that the handler was told of
 }

@@ -34,7 +34,7 @@ type Factory struct {
 type FactoryOptions struct {
 	// Linger is how long an informer goes on that nobody claims any more. Zero is one
 	// minute, negative not at all.
-	Linger time.Duration
+	IdleTimeout time.Duration
 	// Clock is the real one if nil.
 	Clock clock.Clock
 }
@@ -44,21 +44,21 @@ type FactoryOptions struct {
 const usualLinger = time.Minute
 
 // Scope is what an informer of a Factory is of.
-type Scope struct {
+type InformerKey struct {
 	Resource      schema.GroupVersionResource
 	Namespace     string // empty: all
 	LabelSelector string
 	FieldSelector string
 }
 
-func (s Scope) String() string {
+func (s InformerKey) String() string {
 	return fmt.Sprintf("%s in namespace %q, labels %q, fields %q", s.Resource, s.Namespace, s.LabelSelector, s.FieldSelector)
 }
 
 // slotKey is which informer it is: typed, dynamic and metadata ones of one scope differ.
 type slotKey struct {
 	objects reflect.Type
-	scope   Scope
+	scope   InformerKey
 }
 
 // slot is an informer and how many claim it.
@@ -79,7 +79,7 @@ type sharedAny interface {
 
 // NewFactory returns a Factory without informers. It starts them in Run.
 func NewFactory(options FactoryOptions) *Factory {
-	f := &Factory{linger: options.Linger, clock: options.Clock, slots: make(map[slotKey]*slot), errs: make(map[slotKey]error)}
+	f := &Factory{linger: options.IdleTimeout, clock: options.Clock, slots: make(map[slotKey]*slot), errs: make(map[slotKey]error)}
 	if f.linger == 0 {
 		f.linger = usualLinger
 	}
@@ -90,22 +90,22 @@ func NewFactory(options FactoryOptions) *Factory {
 }
 
 // Claim is a share in an informer of a Factory. Release it once.
-type Claim[T Object] struct {
+type InformerRef[T Object] struct {
 	informer *SharedInformer[T]
 	release  func()
 }
 
 // Informer returns the shared informer. Handlers that are added to it stay until they are
 // stopped: whoever releases a claim stops his own.
-func (c *Claim[T]) Informer() *SharedInformer[T] { return c.informer }
+func (c *InformerRef[T]) Informer() *SharedInformer[T] { return c.informer }
 
 // Release gives the share back. It may be repeated, and does not wait.
-func (c *Claim[T]) Release() { c.release() }
+func (c *InformerRef[T]) Release() { c.release() }
 
 // InformerFor claims the informer of a scope. build makes it where there is none, and must
 // only construct: it runs under the factory's lock. It is the caller's to make scope and
 // informer agree. After Run has ended the error is ErrStopped.
-func InformerFor[T Object](f *Factory, scope Scope, build func() *SharedInformer[T]) (*Claim[T], error) {
+func InformerFor[T Object](f *Factory, scope InformerKey, build func() *SharedInformer[T]) (*InformerRef[T], error) {
 	key := slotKey{reflect.TypeFor[T](), scope}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,7 +125,7 @@ func InformerFor[T Object](f *Factory, scope Scope, build func() *SharedInformer
 		s.claimed = nil
 	}
 	s.claims++
-	return &Claim[T]{informer: s.informer.(*SharedInformer[T]), release: sync.OnceFunc(func() { f.release(s) })}, nil
+	return &InformerRef[T]{informer: s.informer.(*SharedInformer[T]), release: sync.OnceFunc(func() { f.release(s) })}, nil
 }
 
 // Run runs the informers that are claimed, until ctx ends, and returns once they have. The

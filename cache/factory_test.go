@@ -16,7 +16,7 @@ import (
 )
 
 // podScope is the scope of the factory's informers in these tests.
-var podScope = cache.Scope{Resource: corev1.SchemeGroupVersion.WithResource("pods")}
+var podScope = cache.InformerKey{Resource: corev1.SchemeGroupVersion.WithResource("pods")}
 
 // factoryRig is a Factory that runs in a bubble, and how often informers were built.
 type factoryRig struct {
@@ -52,7 +52,7 @@ func (f *factoryRig) start() {
 	}
 }
 
-func (f *factoryRig) claim(namespace string) *cache.Claim[*corev1.Pod] {
+func (f *factoryRig) claim(namespace string) *cache.InformerRef[*corev1.Pod] {
 	f.t.Helper()
 	scope := podScope
 	scope.Namespace = namespace

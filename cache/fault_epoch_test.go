@@ -33,7 +33,7 @@ func ahead(r *rig) {
 func expectRestored(r *rig) {
 	r.t.Helper()
 	r.expectEvents("D d@7", "U a@5→2", "A b@3")
-	r.expectError(is(cache.ErrWentBack))
+	r.expectError(is(cache.ErrVersionRegressed))
 	r.Update(pod("c"))
 	r.expectEvents("U c@4→5")
 	r.expectStored(r.served())

@@ -180,7 +180,7 @@ func TestListStuck(t *testing.T) {
 			t.Errorf("phase %s", phase)
 		}
 		pass(7 * time.Minute)
-		r.expectError(is(cache.ErrSilent))
+		r.expectError(is(cache.ErrStalled))
 		r.expectSynced()
 	}, func(r *rig) { r.FaultLists(1, fake.Fault{Hold: make(chan struct{})}) })
 }

@@ -13,9 +13,9 @@ import (
 // A server that says nothing for two minutes is asked before half a minute more has passed, however long the watch may
 // be, and asked again if it could not answer (W28).
 func TestRestoreIsSeenInTime(t *testing.T) {
-	for _, sync := range []cache.InitialSync{cache.InitialSyncList, cache.InitialSyncWatchList} {
+	for _, sync := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
 		t.Run(string(sync), func(t *testing.T) {
-			withOptions(t, cache.ReflectorOptions{InitialSync: sync}, func(r *rig) {
+			withOptions(t, cache.ReflectorOptions{ListMode: sync}, func(r *rig) {
 				ahead(r)
 				r.FaultLists(1, fake.Fault{Err: apierrors.NewServiceUnavailable("starting")})
 				r.Restore("4")

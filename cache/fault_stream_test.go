@@ -179,7 +179,7 @@ func TestBookmarks(t *testing.T) {
 
 		r.Send(watch.Event{Type: watch.Bookmark, Object: pod("", version("8"))})
 		pass(2 * time.Second)
-		r.expectError(is(cache.ErrWentBack))
+		r.expectError(is(cache.ErrVersionRegressed))
 		r.expectRequests(3, "list@ watch@24")
 		r.expectEvents()
 	})

@@ -241,7 +241,7 @@ func TestSilentConnection(t *testing.T) {
 			r.expectSynced()
 			r.Update(pod("a"))
 			pass(11 * time.Minute)
-			r.expectError(is(cache.ErrSilent))
+			r.expectError(is(cache.ErrStalled))
 			pass(5 * time.Second)
 			r.expectEvents("U a@2→5")
 		}, func(r *rig) { r.FaultWatches(1, fake.Fault{Silent: true}) })
@@ -254,7 +254,7 @@ func TestSilentConnection(t *testing.T) {
 			dead = true
 			r.Update(pod("a"))
 			pass(5 * time.Minute)
-			r.expectError(is(cache.ErrSilent))
+			r.expectError(is(cache.ErrStalled))
 			dead = false
 			pass(2 * time.Minute)
 			r.expectStored(r.served())

@@ -19,7 +19,7 @@ import (
 // byWatchList is inBubble with the initial state got by a WatchList.
 func byWatchList(t *testing.T, test func(r *rig), before ...func(r *rig)) {
 	t.Helper()
-	withOptions(t, cache.ReflectorOptions{InitialSync: cache.InitialSyncWatchList}, test, before...)
+	withOptions(t, cache.ReflectorOptions{ListMode: cache.ListModeWatchList}, test, before...)
 }
 
 // One request brings the state and goes on as the watch; a relist is a WatchList

@@ -107,7 +107,7 @@ func (f FilteringResourceEventHandler[T]) OnEvent(event Event[T]) {
 	case !before:
 		event.Type, event.Old = EventAdd, none
 	case !after && event.Type == EventUpdate:
-		event.Type, event.New, event.told, event.Departed = EventDelete, none, event.Old, true
+		event.Type, event.New, event.told, event.LeftScope = EventDelete, none, event.Old, true
 	}
 	f.Handler.OnEvent(event)
 }

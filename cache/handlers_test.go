@@ -39,7 +39,7 @@ func (n *eventNotes) take() string {
 		if e.InInitialList {
 			word += "i"
 		}
-		if e.Departed {
+		if e.LeftScope {
 			word += "d"
 		}
 		word += " " + e.Key

@@ -27,7 +27,7 @@ func newInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 	shared := NewSharedInformer(lw, example, InformerOptions[T]{
 		Name:         options.Name,
 		ResyncPeriod: resyncPeriod,
-		InitialSync:  options.InitialSync,
+		ListMode:  options.ListMode,
 		PageSize:     options.PageSize,
 		Backoff:      options.Backoff,
 		ErrorHandler: options.ErrorHandler,

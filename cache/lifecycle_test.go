@@ -152,7 +152,7 @@ func TestSyncedAfterTheHandler(t *testing.T) {
 		r.Create(pod("d"))
 		r.Create(pod("e"))
 		synctest.Wait()
-		if lag := r.controller.Status().Handlers[0].Lag; lag != 5 {
+		if lag := r.controller.Status().Handlers[0].Backlog; lag != 5 {
 			t.Errorf("lag %d, want 5: the first call has not returned", lag)
 		}
 		close(resume)
@@ -160,7 +160,7 @@ func TestSyncedAfterTheHandler(t *testing.T) {
 			t.Errorf("WaitForSync: %v", err)
 		}
 		synctest.Wait()
-		if status := r.controller.Status(); status.Handlers[0].Lag != 0 || !status.Synced || status.Objects != 5 {
+		if status := r.controller.Status(); status.Handlers[0].Backlog != 0 || !status.Synced || status.Objects != 5 {
 			t.Errorf("status %+v", status)
 		}
 		r.checkStop()

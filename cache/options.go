@@ -62,7 +62,7 @@ type InformerOptions[T Object] struct {
 	// How the collection is followed.
 
 	// InitialSync is how whole states are got.
-	InitialSync InitialSync
+	ListMode ListMode
 	// PageSize is the limit of one list request, in objects. Zero asks for pages
 	// of 500 where the server would answer from etcd anyway; negative never asks
 	// for pages.
@@ -89,7 +89,7 @@ type TransformFunc[T Object] func(obj T) (T, error)
 func (o InformerOptions[T]) loop() ReflectorOptions {
 	return ReflectorOptions{
 		Name:         o.Name,
-		InitialSync:  o.InitialSync,
+		ListMode:  o.ListMode,
 		PageSize:     o.PageSize,
 		Backoff:      o.Backoff,
 		ErrorHandler: o.ErrorHandler,
@@ -112,10 +112,10 @@ func (o InformerOptions[T]) engine(k kind, report *reporter) informer.Config[T] 
 		Name:     report.name,
 		Clock:    o.Clock,
 		Store:    objects,
-		Deleting: func(obj T) bool { return obj.GetDeletionTimestamp() != nil },
+		Terminating: func(obj T) bool { return obj.GetDeletionTimestamp() != nil },
 	}
 	if filter := o.Filter; filter != nil {
-		config.Accepts = func(obj runtime.Object) bool {
+		config.Filter = func(obj runtime.Object) bool {
 			object, ok := obj.(T)
 			return !ok || filter(object) // of another type: the store says so
 		}

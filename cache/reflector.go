@@ -29,18 +29,18 @@ type ReflectorStore[T Object] interface {
 
 // InitialSync says how the first state of a collection is got, and each later one
 // that is needed as a whole.
-type InitialSync string
+type ListMode string
 
 // The ways to get a whole state.
 const (
 	// InitialSyncAuto is InitialSyncList, which measures better (docs/benchmarks.md).
-	InitialSyncAuto InitialSync = ""
+	ListModeAuto ListMode = ""
 	// InitialSyncList lists, then watches from the list's version.
-	InitialSyncList InitialSync = "List"
+	ListModeList ListMode = "List"
 	// InitialSyncWatchList asks for the state by the watch itself (KEP-3157). A
 	// server that does not bring it to its end is listed instead, which is
 	// reported and remembered.
-	InitialSyncWatchList InitialSync = "WatchList"
+	ListModeWatchList ListMode = "WatchList"
 )
 
 // ReflectorOptions are a Reflector's options. The zero value is what production
@@ -49,7 +49,7 @@ type ReflectorOptions struct {
 	// Name is used in logs and errors. The default names the type.
 	Name string
 	// InitialSync is how whole states are got.
-	InitialSync InitialSync
+	ListMode ListMode
 	// PageSize is the limit of one list request, in objects. Zero asks for pages
 	// of 500 where the server would answer from etcd anyway; negative never asks
 	// for pages.
@@ -118,11 +118,11 @@ func check[T Object](lw ListerWatcher, example T, options ReflectorOptions) (kin
 	if err == nil {
 		err = checkSource(lw, k)
 	}
-	switch options.InitialSync {
-	case InitialSyncAuto, InitialSyncList, InitialSyncWatchList:
+	switch options.ListMode {
+	case ListModeAuto, ListModeList, ListModeWatchList:
 	default:
 		err = errors.Join(err, fmt.Errorf("InitialSync is %q, which is none of %q, %q and %q",
-			options.InitialSync, InitialSyncAuto, InitialSyncList, InitialSyncWatchList))
+			options.ListMode, ListModeAuto, ListModeList, ListModeWatchList))
 	}
 	return k, err
 }
@@ -131,7 +131,7 @@ func loopConfig(lw ListerWatcher, source feed.Source, options ReflectorOptions, 
 	return reflector.Config{
 		Source:    source,
 		Sink:      sink,
-		WatchList: options.InitialSync == InitialSyncWatchList && knowsWatchList(lw),
+		WatchList: options.ListMode == ListModeWatchList && knowsWatchList(lw),
 		PageSize:  options.PageSize,
 		Backoff:   options.Backoff,
 		Report:    report.attempt,

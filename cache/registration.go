@@ -21,7 +21,7 @@ const (
 	// sets deletionTimestamp. An object that came and went is an addition and a deletion
 	// all the same, and an object created anew never the update of its predecessor. So
 	// what a stuck handler keeps in memory is bounded by the objects that lived meanwhile.
-	MergeWhenBehind Delivery = "MergeWhenBehind"
+	CoalesceWhenBehind Delivery = "MergeWhenBehind"
 	// EveryEvent never joins events. What the handler has not been told is kept, however
 	// much that is.
 	EveryEvent Delivery = "EveryEvent"
@@ -115,7 +115,7 @@ func (s *SharedInformer[T]) add(err error, name string, options HandlerOptions, 
 		Name:       name,
 		Resync:     options.ResyncPeriod,
 		WithoutOld: options.WithoutOld,
-		GoOn:       options.ContinueOnPanic,
+		ContinueOnPanic:       options.ContinueOnPanic,
 		OnPanic: func(ctx context.Context, key string, recovered any) {
 			s.report.handle(ctx, &HandlerError{Handler: name, Key: key, Panic: recovered})
 		},
@@ -124,11 +124,11 @@ func (s *SharedInformer[T]) add(err error, name string, options HandlerOptions, 
 		config.Resync = s.options.ResyncPeriod
 	}
 	switch options.Delivery {
-	case "", MergeWhenBehind:
+	case "", CoalesceWhenBehind:
 	case EveryEvent:
 		config.Delivery = informer.EveryEvent
 	default:
-		err = errors.Join(err, fmt.Errorf("Delivery is %q, which is neither %q nor %q", options.Delivery, MergeWhenBehind, EveryEvent))
+		err = errors.Join(err, fmt.Errorf("Delivery is %q, which is neither %q nor %q", options.Delivery, CoalesceWhenBehind, EveryEvent))
 	}
 	switch {
 	case s.invalid != nil:
@@ -187,7 +187,7 @@ func deliverTo[T Object](handler ResourceEventHandler[T]) func(informer.Event[T]
 
 // eventOf returns an event of the engine's as handlers know it.
 func eventOf[T Object](e *informer.Event[T]) Event[T] {
-	event := Event[T]{Key: e.Key, Old: e.Old, New: e.New, InInitialList: e.InInitial, Merged: e.Merged, Departed: e.Departed}
+	event := Event[T]{Key: e.Key, Old: e.Old, New: e.New, InInitialList: e.InInitial, Coalesced: e.Coalesced, LeftScope: e.LeftScope}
 	switch e.Type {
 	case informer.Add:
 		event.Type = EventAdd

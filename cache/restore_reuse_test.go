@@ -48,7 +48,7 @@ func TestRestoredObjectInAVersionThatIsKnown(t *testing.T) {
 			p.UID, p.ManagedFields = "", nil
 			return p, nil
 		}},
-		"watched": {InitialSync: cache.InitialSyncWatchList},
+		"watched": {ListMode: cache.ListModeWatchList},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -43,14 +43,14 @@ func (r *runner) status(synced bool) Status {
 		Phase:           Phase(loop.Phase),
 		Synced:          synced,
 		Err:             loop.Err,
-		ErrSince:        loop.Since,
+		ErrSince:        loop.ErrSince,
 		Attempts:        loop.Attempts,
 		ResourceVersion: loop.ResourceVersion,
-		FreshAt:         loop.Fresh,
+		FreshAt:         loop.FreshAt,
 		Lists:           loop.Lists,
 		Watches:         loop.Watches,
 	}
-	s.Streaming, s.NotStreaming = r.way.get()
+	s.Streaming, s.NotStreamingReason = r.way.get()
 	s.Objects, s.Quarantined = r.engine.Size()
 	for _, h := range r.engine.Handlers() {
 		s.Handlers = append(s.Handlers, HandlerStatus(h))

@@ -79,7 +79,7 @@ func (s *SharedInformer[T]) Run(ctx context.Context) error {
 
 // HasSynced tells whether the store holds a first full state of the collection. What the
 // handlers know is theirs: see Registration.
-func (s *SharedInformer[T]) HasSynced() bool { return s.engine.StoreSynced() }
+func (s *SharedInformer[T]) HasSynced() bool { return s.engine.StoreHasSynced() }
 
 // WaitForSync waits until HasSynced. If that does not happen before ctx ends, or cannot
 // happen any more, the error says what stands in the way: Forbidden, say, or an object
@@ -88,7 +88,7 @@ func (s *SharedInformer[T]) WaitForSync(ctx context.Context) error {
 	if s.invalid != nil {
 		return s.invalid
 	}
-	return s.engine.WaitForStore(ctx)
+	return s.engine.WaitForStoreSync(ctx)
 }
 
 // Status returns the informer's condition.

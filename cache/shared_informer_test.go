@@ -126,7 +126,7 @@ func TestRegistration(t *testing.T) {
 		}
 		s.Update(pod("a"))
 		pass(3 * time.Second)
-		if got := r.Status(); got.Name != "slow" || got.Synced || got.Lag != 1 {
+		if got := r.Status(); got.Name != "slow" || got.Synced || got.Backlog != 1 {
 			t.Errorf("status %+v", got)
 		}
 		if got := s.SharedInformer.Status().Handlers; len(got) != 1 || got[0] != r.Status() {

@@ -45,7 +45,7 @@ type Status struct {
 	// Streaming: the last answer was cut from the stream (see EnableStreaming).
 	Streaming bool
 	// NotStreaming says why it was not, once there was an answer.
-	NotStreaming string
+	NotStreamingReason string
 	// Lists and Watches are how many such requests were made.
 	Lists, Watches uint64
 	// Handlers are the conditions of the handlers.
@@ -60,9 +60,9 @@ type HandlerStatus struct {
 	Synced bool
 	// Lag is how many events there have been since the oldest that it has not been told;
 	// those that it is being told count.
-	Lag uint64
+	Backlog uint64
 	// Behind is for how long that one has waited, at most.
-	Behind time.Duration
+	Lag time.Duration
 	// Merged is how many events were joined with others (see MergeWhenBehind).
-	Merged uint64
+	Coalesced uint64
 }

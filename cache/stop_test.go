@@ -55,13 +55,13 @@ func TestStopAtEveryStage(t *testing.T) {
 			pass(2*time.Minute + 15*time.Second)
 		}},
 	} {
-		for _, how := range []cache.InitialSync{cache.InitialSyncList, cache.InitialSyncWatchList} {
+		for _, how := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
 			t.Run(fmt.Sprintf("%s, by %s", name, how), func(t *testing.T) {
 				before := c.before
 				if before == nil {
 					before = func(*rig) {}
 				}
-				withOptions(t, cache.ReflectorOptions{InitialSync: how, PageSize: 2}, c.at, before)
+				withOptions(t, cache.ReflectorOptions{ListMode: how, PageSize: 2}, c.at, before)
 			})
 		}
 	}
@@ -155,7 +155,7 @@ func TestListThatIsStuckForEver(t *testing.T) {
 		r.source = source
 		r.run(cache.ReflectorOptions{})
 		pass(7 * time.Minute)
-		r.expectError(is(cache.ErrSilent))
+		r.expectError(is(cache.ErrStalled))
 		close(source.list)
 		close(source.watch)
 		pass(time.Minute)

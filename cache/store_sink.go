@@ -85,13 +85,13 @@ func (s *storeSink[T]) last(key string) (T, error) {
 }
 
 // Holds tells whether the store has exactly this version of the object.
-func (s *storeSink[T]) Holds(item feed.Item) bool {
+func (s *storeSink[T]) HasVersion(item feed.Item) bool {
 	_, _, outcome, err := s.compare(item)
 	return err == nil && outcome == feed.Unchanged
 }
 
 // Progress does nothing: a ReflectorStore hears of changes only.
-func (s *storeSink[T]) Progress(string) {}
+func (s *storeSink[T]) AdvanceVersion(string) {}
 
 // Quarantined returns how many objects could not be stored.
 func (s *storeSink[T]) Quarantined() int { return len(s.sick) }
@@ -119,7 +119,7 @@ type storeReplacement[T Object] struct {
 }
 
 // Distrust says that versions do not tell whether an object has changed.
-func (r *storeReplacement[T]) Distrust() { r.distrust = true }
+func (r *storeReplacement[T]) CompareContents() { r.distrust = true }
 
 // Needs is always the object: that is all a ReflectorStore knows.
 func (r *storeReplacement[T]) Needs(feed.Item) feed.Need { return feed.NeedsObject }

@@ -57,10 +57,10 @@ const (
 // client has nothing to complain about.
 func (s streamSource) tap(consume func(format wire.Format, body io.Reader) []byte) *tap.Tap {
 	t := &tap.Tap{
-		Wants:       s.understands,
-		StandInType: jsonType,
+		Accepts:       s.understands,
+		PlaceholderType: jsonType,
 		Consume: func(contentType string, body io.Reader) ([]byte, error) {
-			format, _ := wire.Known(contentType)
+			format, _ := wire.FormatOf(contentType)
 			return consume(format, body), nil
 		},
 	}
@@ -73,7 +73,7 @@ func (s streamSource) tap(consume func(format wire.Format, body io.Reader) []byt
 // understands tells whether bodies of a Content-Type can be cut and their objects
 // decoded.
 func (s streamSource) understands(contentType string) bool {
-	format, ok := wire.Known(contentType)
+	format, ok := wire.FormatOf(contentType)
 	return ok && (format == wire.JSON || s.classic.kind.isGenerated())
 }
 
@@ -113,7 +113,7 @@ func (c noCodec) Decode([]byte) (runtime.Object, error) { return nil, c.err }
 // expected is what bodies may consist of.
 func (s streamSource) expected() wire.Options {
 	k := s.classic.kind
-	options := wire.Options{PassOver: true}
+	options := wire.Options{SkipOversized: true}
 	switch {
 	case !k.gvk.Empty():
 		options.APIVersion, options.Kind = k.gvk.GroupVersion().String(), k.gvk.Kind
@@ -124,7 +124,7 @@ func (s streamSource) expected() wire.Options {
 }
 
 // withRetryAfter puts what the tap has kept from the client into its error.
-func withRetryAfter(err error, answer tap.Answer) error {
+func withRetryAfter(err error, answer tap.Response) error {
 	seconds, bad := strconv.Atoi(answer.RetryAfter)
 	var status *apierrors.StatusError
 	if bad != nil || seconds <= 0 || !errors.As(err, &status) {

@@ -166,7 +166,7 @@ func TestListThatMakesNoSense(t *testing.T) {
 				report := o.ErrorHandler
 				o.ErrorHandler = func(ctx context.Context, err error) {
 					<-ready
-					reasons <- controller.Status().NotStreaming
+					reasons <- controller.Status().NotStreamingReason
 					report(ctx, err)
 				}
 			})

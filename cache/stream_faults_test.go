@@ -131,14 +131,14 @@ func TestServerThatIsNotThere(t *testing.T) {
 	if err := next(t, r.errs); !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("error %v", err)
 	}
-	if s := r.controller.Status(); s.NotStreaming != "" {
-		t.Errorf("not streaming: %s", s.NotStreaming)
+	if s := r.controller.Status(); s.NotStreamingReason != "" {
+		t.Errorf("not streaming: %s", s.NotStreamingReason)
 	}
 }
 
 // TestWatchListStream gets the initial state from the stream of a watch.
 func TestWatchListStream(t *testing.T) {
-	watchList := func(o *cache.ReflectorOptions) { o.InitialSync = cache.InitialSyncWatchList }
+	watchList := func(o *cache.ReflectorOptions) { o.ListMode = cache.ListModeWatchList }
 	t.Run("from an API server", func(t *testing.T) {
 		f, config := newFront(t, false)
 		a := aNode("a", "")

@@ -24,7 +24,7 @@ func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add 
 	list, err := s.classic.request(tap.With(ctx, t), options)
 	l.close()
 	answer := t.Finish()
-	if err == nil && !answer.Taken && isStandIn(list) {
+	if err == nil && !answer.Consumed && isStandIn(list) {
 		err = errStandIn
 	}
 	s.way.took(ctx, answer, err)
@@ -36,7 +36,7 @@ func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add 
 		return l.header.Meta, l.broken
 	case err != nil:
 		return metav1.ListMeta{}, withRetryAfter(err, answer)
-	case answer.Taken:
+	case answer.Consumed:
 		return metav1.ListMeta{}, errNotRead
 	}
 	return s.classic.addAll(list, add)

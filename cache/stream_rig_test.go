@@ -254,16 +254,16 @@ func (r *networkRig[T]) expectQuiet() {
 // expectStreaming requires the last answer to have been cut from the stream.
 func (r *networkRig[T]) expectStreaming() {
 	r.t.Helper()
-	if s := r.controller.Status(); !s.Streaming || s.NotStreaming != "" {
-		r.t.Errorf("streaming: %v, %q", s.Streaming, s.NotStreaming)
+	if s := r.controller.Status(); !s.Streaming || s.NotStreamingReason != "" {
+		r.t.Errorf("streaming: %v, %q", s.Streaming, s.NotStreamingReason)
 	}
 }
 
 // expectClassic requires it not to have been, for a reason.
 func (r *networkRig[T]) expectClassic(why string) {
 	r.t.Helper()
-	if s := r.controller.Status(); s.Streaming || !strings.Contains(s.NotStreaming, why) {
-		r.t.Errorf("streaming: %v, %q, want a reason with %q", s.Streaming, s.NotStreaming, why)
+	if s := r.controller.Status(); s.Streaming || !strings.Contains(s.NotStreamingReason, why) {
+		r.t.Errorf("streaming: %v, %q, want a reason with %q", s.Streaming, s.NotStreamingReason, why)
 	}
 }
 

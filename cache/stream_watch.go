@@ -25,7 +25,7 @@ func (s streamSource) Watch(ctx context.Context, options metav1.ListOptions, eve
 	stream, err := s.classic.open(tap.With(ctx, t), options)
 	answer := t.Finish()
 	s.way.took(ctx, answer, err)
-	if err == nil && !answer.Taken {
+	if err == nil && !answer.Consumed {
 		return s.classic.follow(ctx, stream, events)
 	}
 	if err == nil {

@@ -46,7 +46,7 @@ func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
 	if err := s.engine.WaitForResourceVersion(ctx, obj.GetResourceVersion()); err != nil {
 		return err
 	}
-	if s.engine.Store().Lacks(key) {
+	if s.engine.Store().IsQuarantined(key) {
 		return fmt.Errorf("%s has seen %q at %s, but keeps an older state of it: %w", s.report.name, key, obj.GetResourceVersion(), ErrNotStored)
 	}
 	return nil

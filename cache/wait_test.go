@@ -276,12 +276,12 @@ func TestMergeWhenBehind(t *testing.T) {
 		synctest.Wait()
 		close(resume)
 		synctest.Wait()
-		if status := r.Status(); status.Merged == 0 || status.Lag != 0 {
+		if status := r.Status(); status.Coalesced == 0 || status.Backlog != 0 {
 			t.Errorf("status %+v", status)
 		}
 		merged, last := 0, ""
 		for _, e := range notes.events[3:] {
-			merged += 1 + e.Merged
+			merged += 1 + e.Coalesced
 			if e.Type == cache.EventUpdate {
 				if last != "" && e.Old.ResourceVersion != last {
 					t.Errorf("an update from %s, told last was %s", e.Old.ResourceVersion, last)

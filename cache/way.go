@@ -30,11 +30,11 @@ const (
 
 // took notes how the answer to a request came, which ended with err or nil, and
 // logs a change.
-func (w *way) took(ctx context.Context, answer tap.Answer, err error) {
+func (w *way) took(ctx context.Context, answer tap.Response, err error) {
 	why := ""
 	switch {
-	case answer.Taken:
-	case !answer.Reached && err == nil:
+	case answer.Consumed:
+	case !answer.Intercepted && err == nil:
 		why = whyNoTap
 	case answer.StatusCode != http.StatusOK: // no answer to speak of
 		return
@@ -43,8 +43,8 @@ func (w *way) took(ctx context.Context, answer tap.Answer, err error) {
 	default:
 		why = fmt.Sprintf("the server answered with Content-Type %q", answer.ContentType)
 	}
-	if w.set(answer.Taken, why) {
-		logWay(klog.FromContext(ctx), answer.Taken, why)
+	if w.set(answer.Consumed, why) {
+		logWay(klog.FromContext(ctx), answer.Consumed, why)
 	}
 }
 

@@ -20,9 +20,9 @@ func (s *sharedIndexInformer) config(example runtime.Object) informer.Config[any
 	objects := storeConfig(s.indexer.key, s.options.Indexers)
 	objects.ItemKeys = true // until there is a transform
 	objects.Decode = s.decode
-	objects.TellUnchanged = s.options.RelistUpdates
+	objects.EmitUnchanged = s.options.RelistUpdates
 	if s.collection.Packer != nil {
-		objects.Packer, objects.Pointers = s.collection.Packer, reflect.TypeOf(example)
+		objects.Packer, objects.PointerType = s.collection.Packer, reflect.TypeOf(example)
 		objects.ItemIndexers = itemIndexers(s.options.Indexers)
 	}
 	return informer.Config[any]{
@@ -32,7 +32,7 @@ func (s *sharedIndexInformer) config(example runtime.Object) informer.Config[any
 			Source: metered(s.collection.Source, s.options),
 			Report: s.failures.tell,
 		},
-		Deleting:     deleting,
+		Terminating:     deleting,
 		HandlerGrace: -1, // client-go waits for its handlers as long as it takes
 	}
 }

@@ -72,7 +72,7 @@ func TestFact19TheStoreIsFirst(t *testing.T) {
 // Every event is told, however far a handler is behind, unless it is to be merged.
 func TestFact20EveryEventIsTold(t *testing.T) {
 	const updates = 12_000
-	for _, delivery := range []cache.Delivery{"", cache.EveryEvent, cache.MergeWhenBehind} {
+	for _, delivery := range []cache.Delivery{"", cache.EveryEvent, cache.CoalesceWhenBehind} {
 		t.Run(string(delivery), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				source := newScripted()
@@ -93,7 +93,7 @@ func TestFact20EveryEventIsTold(t *testing.T) {
 				synctest.Wait()
 				close(resume)
 				synctest.Wait()
-				if merged := told.Load() < updates; adds.Load() != 1 || merged != (delivery == cache.MergeWhenBehind) {
+				if merged := told.Load() < updates; adds.Load() != 1 || merged != (delivery == cache.CoalesceWhenBehind) {
 					t.Errorf("told %d additions and %d of %d updates", adds.Load(), told.Load(), updates)
 				}
 			})

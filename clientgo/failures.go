@@ -24,7 +24,7 @@ const failureGrace = 10 * time.Second
 // tell calls the handler, and waits for it. One of the user's may block for ever: that must
 // not keep the informer from stopping.
 func (f *failures) tell(ctx context.Context, err error) {
-	err = reflector.Unwrapped(err) // handlers compare with io.EOF
+	err = reflector.UnwrapWatchError(err) // handlers compare with io.EOF
 	if f.handler == nil {
 		clientcache.DefaultWatchErrorHandler(ctx, f.of(), err)
 		return

@@ -53,7 +53,7 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler clientcache.Res
 		OnEvent:    tell(handler),
 		Delivery:   s.options.delivery(),
 		Resync:     resync,
-		AfterPanic: afterPanic,
+		PanicDelay: afterPanic,
 	})
 	if errors.Is(err, informer.ErrStopped) {
 		return nil, fmt.Errorf("handler %v was not added to shared informer because it has stopped already", handler)
@@ -74,7 +74,7 @@ func tell(handler clientcache.ResourceEventHandler) func(informer.Event[any]) {
 			handler.OnAdd(e.New, e.InInitial)
 		case e.Type == informer.Update:
 			handler.OnUpdate(e.Old, e.New)
-		case e.Unseen:
+		case e.FinalStateUnknown:
 			handler.OnDelete(clientcache.DeletedFinalStateUnknown{Key: e.Key, Obj: e.Final})
 		default:
 			handler.OnDelete(e.Final)

@@ -130,7 +130,7 @@ func (i *indexer) Transaction(txns ...clientcache.Transaction) *clientcache.Tran
 // Bookmark says that the store is at a version.
 func (i *indexer) Bookmark(resourceVersion string) {
 	if !i.alone {
-		i.kept.Progress(resourceVersion)
+		i.kept.AdvanceVersion(resourceVersion)
 		return
 	}
 	i.writing.Lock()

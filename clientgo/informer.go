@@ -159,7 +159,7 @@ func (s *sharedIndexInformer) SetTransform(transform clientcache.TransformFunc) 
 func (s *sharedIndexInformer) setTransform(transform clientcache.TransformFunc) {
 	if s.transform = transform; transform != nil {
 		s.collection.Transformed()
-		s.engine.Store().DistrustItems()
+		s.engine.Store().KeyFromObject()
 	}
 }
 

@@ -65,8 +65,8 @@ func (o Options) NewInformer(lw clientcache.ListerWatcher, exampleObject runtime
 
 // delivery returns how events are told.
 func (o Options) delivery() informer.Delivery {
-	if o.Delivery == cache.MergeWhenBehind {
-		return informer.MergeWhenBehind
+	if o.Delivery == cache.CoalesceWhenBehind {
+		return informer.CoalesceWhenBehind
 	}
 	return informer.EveryEvent
 }

@@ -29,7 +29,7 @@ func TestClosuresOfAGeneratedFactoryStream(t *testing.T) {
 			}, cache.EnableStreaming)
 			s.settled(t, pods.truth(t))
 			if status := s.controller.Status(); status.Streaming != allowed {
-				t.Errorf("streaming: %v (%s), want %v", status.Streaming, status.NotStreaming, allowed)
+				t.Errorf("streaming: %v (%s), want %v", status.Streaming, status.NotStreamingReason, allowed)
 			}
 		})
 	}

@@ -54,8 +54,8 @@ func startSubjects[T cache.Object](t *testing.T, c *cluster.Cluster, example T, 
 	for _, streaming := range []bool{true, false} {
 		all = append(all,
 			startInformer(t, c, streaming, example, list, configure...),
-			startReflector(t, c, streaming, example, list, cache.InitialSyncList, configure...),
-			startReflector(t, c, streaming, example, list, cache.InitialSyncWatchList, configure...))
+			startReflector(t, c, streaming, example, list, cache.ListModeList, configure...),
+			startReflector(t, c, streaming, example, list, cache.ListModeWatchList, configure...))
 	}
 	return all
 }
@@ -69,14 +69,14 @@ func startInformer[T cache.Object](t *testing.T, c *cluster.Cluster, streaming b
 	return s
 }
 
-func startReflector[T cache.Object](t *testing.T, c *cluster.Cluster, streaming bool, example T, list lister, sync cache.InitialSync,
+func startReflector[T cache.Object](t *testing.T, c *cluster.Cluster, streaming bool, example T, list lister, sync cache.ListMode,
 	configure ...func(*rest.Config)) *subject {
 	t.Helper()
 	s := newSubject(fmt.Sprintf("reflector by %s", sync), streaming, c)
-	s.watchList = sync == cache.InitialSyncWatchList
+	s.watchList = sync == cache.ListModeWatchList
 	store := &toldStore[T]{Store: cache.NewStore[T](nil, nil), told: s.told}
 	reflector := cache.NewReflector(list(t, s.connect(c, configure...)), example, store,
-		cache.ReflectorOptions{InitialSync: sync, ErrorHandler: s.errors.add})
+		cache.ReflectorOptions{ListMode: sync, ErrorHandler: s.errors.add})
 	s.version, s.content = reflector.LastSyncResourceVersion, contentOf(store)
 	s.start(t, reflector.Run)
 	return s
@@ -200,9 +200,9 @@ func (s *subject) inOrder(ctx context.Context, want map[string]state) error {
 		return fmt.Errorf("it was fresh %s ago", time.Since(status.FreshAt))
 	case status.Objects != len(want) || status.Quarantined != 0:
 		return fmt.Errorf("it holds %d objects, %d in quarantine, want %d and none", status.Objects, status.Quarantined, len(want))
-	case status.Streaming != s.streaming, status.Streaming != (status.NotStreaming == ""):
-		return fmt.Errorf("streaming is %t (%s), want %t", status.Streaming, status.NotStreaming, s.streaming)
-	case len(status.Handlers) != 1 || !status.Handlers[0].Synced || status.Handlers[0].Lag != 0:
+	case status.Streaming != s.streaming, status.Streaming != (status.NotStreamingReason == ""):
+		return fmt.Errorf("streaming is %t (%s), want %t", status.Streaming, status.NotStreamingReason, s.streaming)
+	case len(status.Handlers) != 1 || !status.Handlers[0].Synced || status.Handlers[0].Backlog != 0:
 		return fmt.Errorf("the handlers are %+v, want one that has heard all", status.Handlers)
 	case status.ResourceVersion != s.controller.LastSyncResourceVersion():
 		return fmt.Errorf("the status is at %s, the informer at %s", status.ResourceVersion, s.controller.LastSyncResourceVersion())

@@ -22,13 +22,13 @@ import (
 func TestReflectorPushesTheFullSetOfANodesPods(t *testing.T) {
 	t.Parallel()
 	for _, streaming := range []bool{true, false} {
-		for _, sync := range []cache.InitialSync{cache.InitialSyncList, cache.InitialSyncWatchList} {
+		for _, sync := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
 			t.Run(wayOf(streaming)+" by "+string(sync), func(t *testing.T) { pushNodesPods(t, streaming, sync) })
 		}
 	}
 }
 
-func pushNodesPods(t *testing.T, streaming bool, sync cache.InitialSync) {
+func pushNodesPods(t *testing.T, streaming bool, sync cache.ListMode) {
 	t.Helper()
 	c := shared(t)
 	clientset := clientsetFor(t, c)
@@ -46,7 +46,7 @@ func pushNodesPods(t *testing.T, streaming bool, sync cache.InitialSync) {
 	store := cache.NewUndeltaStore(pushed.push, cache.MetaNamespaceKeyFunc[*corev1.Pod])
 	lw := cache.NewListWatchFromClient(kubernetes.NewForConfigOrDie(s.connect(c)).CoreV1().RESTClient(), "pods", metav1.NamespaceAll,
 		fields.OneTermEqualSelector("spec.nodeName", here.node))
-	reflector := cache.NewReflector(lw, &corev1.Pod{}, store, cache.ReflectorOptions{InitialSync: sync, ErrorHandler: s.errors.add})
+	reflector := cache.NewReflector(lw, &corev1.Pod{}, store, cache.ReflectorOptions{ListMode: sync, ErrorHandler: s.errors.add})
 	s.version, s.content = reflector.LastSyncResourceVersion, contentOf(store)
 	s.start(t, reflector.Run)
 	pushed.await(t, 1)

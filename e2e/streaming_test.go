@@ -257,7 +257,7 @@ func TestCancelIsPrompt(t *testing.T) {
 			s.settled(t, pods.truth(t))
 			s.expectPromptEnd(t)
 		})
-		for _, sync := range []cache.InitialSync{cache.InitialSyncList, cache.InitialSyncWatchList} {
+		for _, sync := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
 			t.Run(wayOf(streaming)+" in a stuck "+string(sync), func(t *testing.T) {
 				stuck := &stuckNetwork{reached: make(chan struct{}), ended: make(chan struct{})}
 				t.Cleanup(func() { close(stuck.ended) })

@@ -59,8 +59,8 @@ func sides() map[string]side {
 		ClientGoWatchList: sharedIndex(newFactory), // the feature gate is set by the environment
 		Adapter:           streaming(sharedIndex(newAdapted(clientgo.Options{Streaming: true}))),
 		AdapterPacked:     streaming(sharedIndex(newAdapted(clientgo.Options{Streaming: true, Packed: true}))),
-		List:              streaming(shared(options{InitialSync: cache.InitialSyncList})),
-		WatchList:         streaming(shared(options{InitialSync: cache.InitialSyncWatchList})),
+		List:              streaming(shared(options{ListMode: cache.ListModeList})),
+		WatchList:         streaming(shared(options{ListMode: cache.ListModeWatchList})),
 	}
 }
 

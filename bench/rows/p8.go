@@ -40,7 +40,7 @@ func stuckHandler(scale Scale) []harness.Experiment {
 					return []float64{grown * float64(share) / 1e6, grown * float64(share) / bound}, err
 				}
 			}
-			return []harness.Measure{growth(sticksShared(cache.InformerOptions[*corev1.Pod]{}, cache.MergeWhenBehind), 1), growth(sticksClientGo, theirShare)}, nil
+			return []harness.Measure{growth(sticksShared(cache.InformerOptions[*corev1.Pod]{}, cache.CoalesceWhenBehind), 1), growth(sticksClientGo, theirShare)}, nil
 		},
 	},
 		everyEvent(scale.Updates/theirShare, "small Pods", harness.Goal{}, func() source { return &smallSource{pods: smallPods(eventKeys, namespaceOf(0))} }),

@@ -133,7 +133,7 @@ func expectStreamed[T object](t *testing.T, config *rest.Config, p *pods, exampl
 	streaming.has(t, p.names)
 	classic.has(t, p.names)
 	if status := streaming.controller.Status(); !status.Streaming {
-		t.Errorf("it does not stream: %s", status.NotStreaming)
+		t.Errorf("it does not stream: %s", status.NotStreamingReason)
 	}
 	if status := classic.controller.Status(); status.Streaming {
 		t.Error("it streams what it was not allowed to")

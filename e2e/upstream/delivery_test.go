@@ -24,14 +24,14 @@ type delivery struct {
 func (d delivery) sound() bool { return !d.vanishes && !d.blind }
 
 // joins tells whether something joins events of a handler that is behind.
-func (d delivery) joins() bool { return d.as == cache.MergeWhenBehind || d.rule != nil }
+func (d delivery) joins() bool { return d.as == cache.CoalesceWhenBehind || d.rule != nil }
 
 func deliveries() []delivery {
 	every := cache.EveryEvent
 	return []delivery{
-		{name: "MergeWhenBehind", as: cache.MergeWhenBehind},
+		{name: "MergeWhenBehind", as: cache.CoalesceWhenBehind},
 		{name: "EveryEvent", as: every},
-		{name: "MergeWhenBehind by the adapter", as: cache.MergeWhenBehind, adapter: true},
+		{name: "MergeWhenBehind by the adapter", as: cache.CoalesceWhenBehind, adapter: true},
 		{name: "EveryEvent by the adapter", as: every, adapter: true},
 		{name: "joined by the test's rule", as: every, rule: soundly},
 		{name: "wrong: an Add and its Delete vanish", as: every, rule: vanishing, vanishes: true},

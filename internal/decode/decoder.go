@@ -17,11 +17,11 @@ type Options struct {
 	ShareEqual bool
 	// FewHeld says that of the objects that are decoded few are kept, so that the
 	// tables are to be small.
-	FewHeld bool
+	SmallTables bool
 }
 
 func (o Options) room() intern.Room {
-	if o.FewHeld {
+	if o.SmallTables {
 		return intern.Scarce
 	}
 	return intern.Ample

@@ -15,10 +15,10 @@ type Sink interface {
 	Apply(eventType watch.EventType, item Item) Outcome
 	// Holds tells whether the collection has exactly this version of the item's
 	// object.
-	Holds(item Item) bool
+	HasVersion(item Item) bool
 	// Progress says that the collection has reached resourceVersion without a
 	// change.
-	Progress(resourceVersion string)
+	AdvanceVersion(resourceVersion string)
 	// Quarantined returns how many keys wait for a state that can be stored.
 	Quarantined() int
 }
@@ -42,7 +42,7 @@ type Replacement interface {
 	// versions again that the sink knows: an object in the version that the sink has
 	// may be another state of it, and is kept only if it is equal. It is called before
 	// everything else.
-	Distrust()
+	CompareContents()
 	// Needs tells what adding the item will take, so that what it takes can be
 	// prepared ahead, and what it does not need not be kept until then. It may be
 	// called while another goroutine adds.

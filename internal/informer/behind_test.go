@@ -22,8 +22,8 @@ func behind(t *testing.T, hand int, list []string, prepare, test func(s *scene))
 	synctest.Test(t, func(t *testing.T) {
 		source := &script{list: list, version: "10", events: make(chan scripted)}
 		s := &scene{t: t, source: source, Informer: New(Config[string]{
-			Name: "strings", Store: stringStore(false), Reflector: reflector.Config{Source: source}, Behind: 4, hand: hand,
-			Deleting: func(object string) bool { return strings.Contains(object, "deleting") },
+			Name: "strings", Store: stringStore(false), Reflector: reflector.Config{Source: source}, CoalesceThreshold: 4, hand: hand,
+			Terminating: func(object string) bool { return strings.Contains(object, "deleting") },
 		})}
 		prepare(s)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -66,8 +66,8 @@ func TestWhatIsJoined(t *testing.T) {
 		resume = make(chan struct{})
 		s.add(HandlerConfig[string]{Name: "stuck", OnEvent: func(e Event[string]) {
 			noted(&log)(e)
-			if e.Merged > 0 {
-				log[len(log)-1] += fmt.Sprint(" +", e.Merged)
+			if e.Coalesced > 0 {
+				log[len(log)-1] += fmt.Sprint(" +", e.Coalesced)
 			}
 			<-resume
 		}})
@@ -148,7 +148,7 @@ func TestPanicsAndPauses(t *testing.T) {
 		play(t, false, []string{"a=1", "b=1", "c=1"}, func(s *scene) {
 			began = time.Now()
 			s.add(HandlerConfig[string]{
-				Name: "bad", GoOn: goOn, AfterPanic: time.Second,
+				Name: "bad", ContinueOnPanic: goOn, PanicDelay: time.Second,
 				OnPanic: func(_ context.Context, key string, r any) { heard = append(heard, fmt.Sprint(key, " ", r)) },
 				OnEvent: func(e Event[string]) {
 					told = append(told, time.Since(began))

@@ -66,7 +66,7 @@ func TestStuckHandlerKeepsTwoStatesOfEachObject(t *testing.T) {
 			close(stuck)
 			<-resume
 		}
-		merged.Add(int64(e.Merged))
+		merged.Add(int64(e.Coalesced))
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestStuckHandlerKeepsTwoStatesOfEachObject(t *testing.T) {
 		t.Errorf("a stuck handler keeps %d bytes, want at most %d", most, bound)
 	}
 	close(resume)
-	for h.Status().Lag > 0 {
+	for h.Status().Backlog > 0 {
 		runtime.Gosched()
 	}
 	if got := calls.Load() + merged.Load(); got != updates {
@@ -252,8 +252,8 @@ func TestHandlersComeWhileEventsDo(t *testing.T) {
 				last := make(map[string]int)
 				h, err := i.Add(HandlerConfig[*corev1.Pod]{Name: fmt.Sprint(w, k), Delivery: Delivery(w % 2), OnEvent: func(e Event[*corev1.Pod]) {
 					version, _ := strconv.Atoi(e.New.ResourceVersion)
-					if before, ok := last[e.Key]; ok && version != before+20*(1+e.Merged) {
-						t.Errorf("%s at %d after %d, %d joined", e.Key, version, before, e.Merged)
+					if before, ok := last[e.Key]; ok && version != before+20*(1+e.Coalesced) {
+						t.Errorf("%s at %d after %d, %d joined", e.Key, version, before, e.Coalesced)
 					}
 					last[e.Key] = version
 				}})
@@ -264,7 +264,7 @@ func TestHandlersComeWhileEventsDo(t *testing.T) {
 				<-h.Synced()
 				if k == 19 {
 					<-ended
-					for h.Status().Lag > 0 {
+					for h.Status().Backlog > 0 {
 						runtime.Gosched()
 					}
 					if len(last) != 20 {
@@ -289,12 +289,12 @@ func TestLag(t *testing.T) {
 	}, func(s *scene) {
 		s.send(watch.Modified, "a=2", "11")
 		<-time.After(5 * time.Second)
-		if got := s.Handlers()[0]; got.Lag != 2 || got.Behind != 5*time.Second {
+		if got := s.Handlers()[0]; got.Backlog != 2 || got.Lag != 5*time.Second {
 			s.t.Errorf("%+v", got)
 		}
 		close(resume)
 		synctest.Wait()
-		if got := s.Handlers()[0]; got.Lag != 0 || got.Behind != 0 {
+		if got := s.Handlers()[0]; got.Backlog != 0 || got.Lag != 0 {
 			s.t.Errorf("%+v", got)
 		}
 		if err := s.stop(); err != nil {

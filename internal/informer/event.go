@@ -17,9 +17,9 @@ type Event[V any] struct {
 	Old, New  V // Old is the state told last, the zero value of an Add; New is the zero value of a Delete
 	Final     V // of a Delete: the last known state, or Old
 	InInitial bool
-	Merged    int  // how many more changes of the object this one stands for
-	Departed  bool // of a Delete: the object is there still, but not accepted any more
-	Unseen    bool // of a Delete: nobody told the state in which the object was deleted
+	Coalesced    int  // how many more changes of the object this one stands for
+	LeftScope  bool // of a Delete: the object is there still, but not accepted any more
+	FinalStateUnknown    bool // of a Delete: nobody told the state in which the object was deleted
 }
 
 // Delivery is what a handler is told of changes that come faster than it can do with.
@@ -27,7 +27,7 @@ type Delivery int
 
 const (
 	// MergeWhenBehind joins changes of one object once the handler is far behind.
-	MergeWhenBehind Delivery = iota
+	CoalesceWhenBehind Delivery = iota
 	// EveryEvent never joins anything: what the handler has not been told is kept.
 	EveryEvent
 )

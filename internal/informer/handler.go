@@ -37,9 +37,9 @@ type HandlerConfig[V any] struct {
 	// OnPanic hears of a panic of the receiver, which was told of key.
 	OnPanic func(ctx context.Context, key string, recovered any)
 	// GoOn says that a panic ends nothing, whatever utilruntime.ReallyCrash says.
-	GoOn bool
+	ContinueOnPanic bool
 	// AfterPanic is how long to wait after a panic that did not end the process.
-	AfterPanic time.Duration
+	PanicDelay time.Duration
 }
 
 // Handler is a receiver at an informer. Its methods may be called from any goroutine.
@@ -97,7 +97,7 @@ func (h *Handler[V]) start(ctx context.Context) {
 	}
 	ctx = klog.NewContext(ctx, klog.LoggerWithValues(logger, "handler", h.config.Name))
 	ctx, h.cancel = context.WithCancel(ctx)
-	state, cursor := h.store.Follow()
+	state, cursor := h.store.SnapshotAndCursor()
 	h.mu.Lock()
 	h.cursor = cursor
 	h.mu.Unlock()
@@ -182,7 +182,7 @@ func (h *Handler[V]) tellHand(ctx context.Context) {
 // to the end of the first full state have been delivered. It is called when either
 // side may have got there: after a delivery, and after that state was committed.
 func (h *Handler[V]) noteSync() {
-	if filled, ok := h.store.Filled(); ok && h.toldState.Load() && h.lag.reached.Load() >= filled {
+	if filled, ok := h.store.Synced(); ok && h.toldState.Load() && h.lag.reached.Load() >= filled {
 		h.syncOnce.Do(func() { close(h.synced) })
 	}
 }
@@ -240,14 +240,14 @@ func (h *Handler[V]) release() {
 type HandlerStatus struct {
 	Name   string
 	Synced bool          // it has been told of the whole first state
-	Lag    uint64        // events since the oldest that it has not been told, those in its hand included
-	Behind time.Duration // for how long, at most, that one has waited
-	Merged uint64        // events that were joined with others
+	Backlog    uint64        // events since the oldest that it has not been told, those in its hand included
+	Lag time.Duration // for how long, at most, that one has waited
+	Coalesced uint64        // events that were joined with others
 }
 
 // Status returns the handler's condition.
 func (h *Handler[V]) Status() HandlerStatus {
-	status := HandlerStatus{Name: h.config.Name, Synced: h.HasSynced(), Merged: h.merged.Load()}
+	status := HandlerStatus{Name: h.config.Name, Synced: h.HasSynced(), Coalesced: h.merged.Load()}
 	if h.goroutine.Load() == nil {
 		return status
 	}
@@ -257,8 +257,8 @@ func (h *Handler[V]) Status() HandlerStatus {
 	default:
 	}
 	reached := h.lag.reached.Load() // before the log's length, which never falls behind it
-	if status.Lag = h.informer.log.Appended() - reached; status.Lag > 0 {
-		status.Behind = h.lag.age(h.clock.Now())
+	if status.Backlog = h.informer.log.Appended() - reached; status.Backlog > 0 {
+		status.Lag = h.lag.age(h.clock.Now())
 	}
 	return status
 }

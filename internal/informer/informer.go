@@ -47,12 +47,12 @@ type Config[V any] struct {
 	// Accepts, if set, says which objects are stored, by what the server sent: before
 	// any transform. One that is not accepted any more is a deletion. The store must
 	// have ItemKeys.
-	Accepts func(runtime.Object) bool
+	Filter func(runtime.Object) bool
 	// Deleting tells whether a value has a deletionTimestamp. Without it none has.
-	Deleting func(V) bool
+	Terminating func(V) bool
 	// Behind is how many events a handler may be behind before its changes are joined.
 	// Zero is 10,000 or twice the number of objects, whichever is more.
-	Behind uint64
+	CoalesceThreshold uint64
 	// HandlerGrace is how long Run waits for the last calls of handlers. Zero is ten
 	// seconds, negative for ever.
 	HandlerGrace time.Duration
@@ -107,7 +107,7 @@ func New[V any](config Config[V]) *Informer[V] {
 	log := eventlog.New[store.Change[V]]()
 	config.Store.Log = log
 	kept := store.New(config.Store)
-	in := &intake[V]{Store: kept, accepts: config.Accepts, identity: config.Store.Identity}
+	in := &intake[V]{Store: kept, accepts: config.Filter, identity: config.Store.Identity}
 	config.Reflector.Sink, config.Reflector.Clock = in, config.Clock
 	return &Informer[V]{
 		name:      config.Name,
@@ -116,8 +116,8 @@ func New[V any](config Config[V]) *Informer[V] {
 		log:       log,
 		intake:    in,
 		reflector: reflector.New(config.Reflector),
-		deleting:  config.Deleting,
-		behind:    config.Behind,
+		deleting:  config.Terminating,
+		behind:    config.CoalesceThreshold,
 		grace:     config.HandlerGrace,
 		hand:      config.hand,
 		running:   make(map[*Handler[V]]struct{}),

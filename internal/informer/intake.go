@@ -58,7 +58,7 @@ func (in *intake[V]) apply(eventType watch.EventType, item feed.Item) feed.Outco
 // store holds is. It returns the item decoded, or so that it fails in the store, which
 // keeps its last good state and reports it.
 func (in *intake[V]) judge(item feed.Item, trust bool) (feed.Item, bool) {
-	if in.accepts == nil || trust && in.Store.Holds(item) {
+	if in.accepts == nil || trust && in.Store.HasVersion(item) {
 		return item, true
 	}
 	obj, accepted, err := in.ask(item)
@@ -89,8 +89,8 @@ func (f failing) Decode([]byte) (runtime.Object, error) { return nil, f.err }
 
 // Holds tells whether the collection has exactly this version of the object. It has any
 // version of one that is kept out.
-func (in *intake[V]) Holds(item feed.Item) bool {
-	if in.Store.Holds(item) {
+func (in *intake[V]) HasVersion(item feed.Item) bool {
+	if in.Store.HasVersion(item) {
 		return true
 	}
 	if in.accepts == nil || in.Snapshot().Entry(item.Key) != nil {
@@ -101,8 +101,8 @@ func (in *intake[V]) Holds(item feed.Item) bool {
 }
 
 // Progress moves the version without a change.
-func (in *intake[V]) Progress(resourceVersion string) {
-	in.Store.Progress(resourceVersion)
+func (in *intake[V]) AdvanceVersion(resourceVersion string) {
+	in.Store.AdvanceVersion(resourceVersion)
 	in.versions.moved(in.ResourceVersion)
 }
 
@@ -120,9 +120,9 @@ type intakeReplacement[V any] struct {
 }
 
 // Distrust says that versions do not tell whether an object has changed.
-func (r *intakeReplacement[V]) Distrust() {
+func (r *intakeReplacement[V]) CompareContents() {
 	r.distrust = true
-	r.Replacement.Distrust()
+	r.Replacement.CompareContents()
 }
 
 // Needs tells what is needed of an item: the object, to be looked at.

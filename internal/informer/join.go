@@ -35,6 +35,6 @@ func (h *Handler[V]) deleting(entry *store.Entry[V]) bool {
 	if h.informer.deleting == nil {
 		return false
 	}
-	value, ok := h.informer.store.Peek(entry)
+	value, ok := h.informer.store.TryLoad(entry)
 	return ok && h.informer.deleting(value)
 }

@@ -345,9 +345,9 @@ func tryProgram(t *testing.T, rt *rapid.T, joined *atomic.Uint64) {
 		st := &stage{
 			key: func(i int) string { return fmt.Sprint("key", i) },
 			Informer: New(Config[*thing]{
-				Name: "things", Store: thingStore(), Behind: behind,
+				Name: "things", Store: thingStore(), CoalesceThreshold: behind,
 				Reflector: reflector.Config{Source: noSource{}},
-				Deleting:  func(s *thing) bool { return s.deleting },
+				Terminating:  func(s *thing) bool { return s.deleting },
 				hand:      hand,
 			}),
 		}
@@ -360,7 +360,7 @@ func tryProgram(t *testing.T, rt *rapid.T, joined *atomic.Uint64) {
 		for _, w := range st.witnesses {
 			if w != nil {
 				st.check(w, true)
-				joined.Add(w.handler.Load().Status().Merged)
+				joined.Add(w.handler.Load().Status().Coalesced)
 			}
 		}
 		for _, w := range st.gone {
@@ -405,7 +405,7 @@ func (st *stage) check(w *witness, whole bool) {
 			delete(w.began, e.Key)
 			continue
 		}
-		n := 1 + e.Merged
+		n := 1 + e.Coalesced
 		if n > len(happened[e.Key]) || n > 1 && w.kind == 1 {
 			st.problem(w, "told of %d events of %s, where %d happened", n, e.Key, len(happened[e.Key]))
 			return
@@ -428,7 +428,7 @@ func (st *stage) check(w *witness, whole bool) {
 	if len(w.began) > 0 {
 		st.problem(w, "not told that there were %v", w.began)
 	}
-	if !w.handler.Load().HasSynced() || w.handler.Load().Status().Lag != 0 {
+	if !w.handler.Load().HasSynced() || w.handler.Load().Status().Backlog != 0 {
 		st.problem(w, "at the end: %+v", w.handler.Load().Status())
 	}
 }

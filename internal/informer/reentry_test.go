@@ -20,8 +20,8 @@ func TestHandlerIsStoppedByWhoHearsOfAnError(t *testing.T) {
 		config.Report = func(string, error) { stops <- stuck.Stop(t.Context()) }
 		source := &script{list: []string{"a=1"}, version: "10", events: make(chan scripted)}
 		s := &scene{t: t, source: source, Informer: New(Config[string]{
-			Name: "strings", Store: config, Reflector: reflector.Config{Source: source}, Behind: 2,
-			Deleting: func(string) bool { return false },
+			Name: "strings", Store: config, Reflector: reflector.Config{Source: source}, CoalesceThreshold: 2,
+			Terminating: func(string) bool { return false },
 		})}
 		resume := make(chan struct{})
 		stuck = s.add(HandlerConfig[string]{Name: "stuck", OnEvent: func(Event[string]) { <-resume }})

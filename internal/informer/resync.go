@@ -66,7 +66,7 @@ func (h *Handler[V]) openResync() {
 		h.resync.owed = true
 		return
 	}
-	state, cursor := h.store.Follow()
+	state, cursor := h.store.SnapshotAndCursor()
 	h.resync.state, h.resync.at = state, cursor.Position()
 }
 

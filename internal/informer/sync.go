@@ -6,14 +6,14 @@ import (
 )
 
 // StoreSynced tells whether the store holds a first full state.
-func (i *Informer[V]) StoreSynced() bool {
-	_, ok := i.store.Filled()
+func (i *Informer[V]) StoreHasSynced() bool {
+	_, ok := i.store.Synced()
 	return ok
 }
 
 // HasSynced tells whether StoreSynced, and every handler has been told of all of it.
 func (i *Informer[V]) HasSynced() bool {
-	if !i.StoreSynced() {
+	if !i.StoreHasSynced() {
 		return false
 	}
 	for _, h := range i.current() {
@@ -26,14 +26,14 @@ func (i *Informer[V]) HasSynced() bool {
 
 // WaitForStore waits until StoreSynced. Its error says what kept the informer from it:
 // the last error of the reflector, joined with ctx's, or ErrStopped.
-func (i *Informer[V]) WaitForStore(ctx context.Context) error {
+func (i *Informer[V]) WaitForStoreSync(ctx context.Context) error {
 	return i.await(ctx, i.reflector.Synced(), nil)
 }
 
 // WaitForSync waits until HasSynced. Its error is as that of WaitForStore, or names the
 // handler. Handlers that are removed meanwhile are not waited for.
 func (i *Informer[V]) WaitForSync(ctx context.Context) error {
-	if err := i.WaitForStore(ctx); err != nil {
+	if err := i.WaitForStoreSync(ctx); err != nil {
 		return err
 	}
 	for _, h := range i.current() {

@@ -15,7 +15,7 @@ import (
 // update from such a state is told as one from the new state itself. A handler of
 // keys needs no state.
 func (h *Handler[V]) tell(ctx context.Context, c *change[V]) {
-	event := Event[V]{Key: c.Key, InInitial: c.Initial, Merged: c.merged}
+	event := Event[V]{Key: c.Key, InInitial: c.Initial, Coalesced: c.merged}
 	ok := true
 	switch {
 	case h.config.OnKey != nil:
@@ -52,13 +52,13 @@ func (h *Handler[V]) loadDeletion(event *Event[V], c *store.Change[V]) (ok bool)
 	if !h.config.WithoutOld || c.Final == nil {
 		event.Old, ok = h.store.Load(c.Key, c.Old)
 	}
-	event.Final, event.Unseen = event.Old, c.Final == nil
+	event.Final, event.FinalStateUnknown = event.Old, c.Final == nil
 	if c.Final != nil {
 		if final, decoded := h.store.Load(c.Key, c.Final); decoded {
 			event.Final, ok = final, true
 		}
 	}
-	event.Departed = ok && h.informer.intake.departed(c.Key, event.Final)
+	event.LeftScope = ok && h.informer.intake.departed(c.Key, event.Final)
 	return ok
 }
 
@@ -98,7 +98,7 @@ func (h *Handler[V]) call(ctx context.Context, event *Event[V]) {
 // the frames between itself and the panic: it must be deferred right here.)
 func (h *Handler[V]) receive(ctx context.Context, event *Event[V]) {
 	defer utilruntime.HandleCrashWithContext(ctx, h.panicHooks...)
-	if h.config.GoOn {
+	if h.config.ContinueOnPanic {
 		defer h.goOn(ctx)
 	}
 	switch {
@@ -128,10 +128,10 @@ func (h *Handler[V]) panicked(ctx context.Context, recovered any) {
 }
 
 func (h *Handler[V]) pause(ctx context.Context) {
-	if h.config.AfterPanic <= 0 {
+	if h.config.PanicDelay <= 0 {
 		return
 	}
-	timer := h.clock.NewTimer(h.config.AfterPanic)
+	timer := h.clock.NewTimer(h.config.PanicDelay)
 	defer timer.Stop()
 	select {
 	case <-timer.C():

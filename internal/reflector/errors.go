@@ -19,9 +19,9 @@ var (
 	// ErrStale: an event older than what was seen already.
 	ErrStale = errors.New("the watch went back to a resourceVersion that was passed already")
 	// ErrWentBack: the server is at an older version than the one seen from it.
-	ErrWentBack = errors.New("the server is at an older resourceVersion than it was")
+	ErrVersionRegressed = errors.New("the server is at an older resourceVersion than it was")
 	// ErrSilent: nothing came for longer than a living server would be silent.
-	ErrSilent = errors.New("no answer within the deadline; the connection is taken for dead")
+	ErrStalled = errors.New("no answer within the deadline; the connection is taken for dead")
 	// ErrShortWatches: the server accepts watches and ends them at once.
 	ErrShortWatches = errors.New("the server repeatedly ended the watch at once and without an event")
 	// ErrNoVersion: a list or event that does not say its version.
@@ -78,7 +78,7 @@ func isUnreachable(err error) bool {
 	var request *url.Error // whatever net/http could not get an answer to: no such host, no trust
 	var operation *net.OpError
 	return errors.As(err, &request) || errors.As(err, &operation) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, ErrSilent) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, ErrStalled) ||
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
 		utilnet.IsTimeout(err) || utilnet.IsHTTP2ConnectionLost(err)
 }
@@ -90,7 +90,7 @@ func (e *watchError) Error() string { return "watch: " + e.cause.Error() }
 func (e *watchError) Unwrap() error { return e.cause }
 
 // Unwrapped returns the error that a watch ended with as it came, any other as it is.
-func Unwrapped(err error) error {
+func UnwrapWatchError(err error) error {
 	if watched, ok := errors.AsType[*watchError](err); ok {
 		return watched.cause
 	}

@@ -55,7 +55,7 @@ func TestErrorClasses(t *testing.T) {
 		{&net.OpError{Op: "dial", Err: errors.New("no route to host")}, "unreachable"},
 		{&url.Error{Op: "Get", Err: errors.New("x509: unknown authority")}, "unreachable"},
 		{context.DeadlineExceeded, "unreachable"},
-		{ErrSilent, "unreachable"},
+		{ErrStalled, "unreachable"},
 		{ErrStale, ""},
 		{ErrNoVersion, ""},
 		{errors.New("unheard of"), ""},

@@ -23,7 +23,7 @@ func (r *Reflector) list(ctx context.Context) error {
 		from = "0" // any state will do to begin with
 	}
 	err := r.listFrom(ctx, from)
-	if from != "" && ctx.Err() == nil && (isGone(err) || isAhead(err) || errors.Is(err, ErrWentBack)) {
+	if from != "" && ctx.Err() == nil && (isGone(err) || isAhead(err) || errors.Is(err, ErrVersionRegressed)) {
 		r.consistent = true
 		err = r.listFrom(ctx, "")
 	}
@@ -62,7 +62,7 @@ func (r *Reflector) listFrom(ctx context.Context, from string) error {
 func (r *Reflector) begin() feed.Replacement {
 	state := r.config.Sink.Begin()
 	if r.consistent {
-		state.Distrust()
+		state.CompareContents()
 	}
 	return state
 }
@@ -99,7 +99,7 @@ func (r *Reflector) commitList(state feed.Replacement, version string, consisten
 	case err != nil && wellFormed(seen):
 		return fmt.Errorf("list: %w: %q", ErrNoVersion, version)
 	case err == nil && order < 0 && !consistent:
-		return fmt.Errorf("list: %w: %s, after %s", ErrWentBack, version, seen)
+		return fmt.Errorf("list: %w: %s, after %s", ErrVersionRegressed, version, seen)
 	}
 	if err := state.Commit(version); err != nil {
 		return fmt.Errorf("list: %w", err)

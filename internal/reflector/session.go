@@ -141,7 +141,7 @@ func (s *session) replayed(eventType watch.EventType, item feed.Item, seen strin
 			s.reached("")
 			return nil
 		}
-	} else if s.r.config.Sink.Holds(item) {
+	} else if s.r.config.Sink.HasVersion(item) {
 		return nil
 	}
 	return fmt.Errorf("%w: %s of %q at %s, after %s", ErrStale, eventType, item.Key, item.ResourceVersion, seen)
@@ -168,11 +168,11 @@ func (s *session) Bookmark(version string, initialEventsEnd bool) error {
 		return nil
 	}
 	if order, err := resourceversion.CompareResourceVersion(version, seen); err == nil && order < 0 {
-		return fmt.Errorf("%w: bookmark at %s, after %s", ErrWentBack, version, seen)
+		return fmt.Errorf("%w: bookmark at %s, after %s", ErrVersionRegressed, version, seen)
 	} else if err != nil && wellFormed(seen) {
 		return fmt.Errorf("%w in a bookmark: %q", ErrNoVersion, version)
 	}
-	s.r.config.Sink.Progress(version)
+	s.r.config.Sink.AdvanceVersion(version)
 	s.reached(version)
 	return nil
 }

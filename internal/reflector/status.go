@@ -22,10 +22,10 @@ const (
 type Status struct {
 	Phase           Phase
 	Err             error     // of the last attempt, nil once one succeeded
-	Since           time.Time // of Err: the first failure since an attempt succeeded
+	ErrSince           time.Time // of Err: the first failure since an attempt succeeded
 	Attempts        int       // failed in a row
 	ResourceVersion string    // reached
-	Fresh           time.Time // the last proof that the sink was up to date: an event, bookmark or list
+	FreshAt           time.Time // the last proof that the sink was up to date: an event, bookmark or list
 	Lists, Watches  uint64    // requests made; each page is one, a WatchList is a watch
 }
 
@@ -87,7 +87,7 @@ func (s *status) reached(resourceVersion string, at time.Time) {
 	if resourceVersion != "" {
 		s.now.ResourceVersion, s.proved = resourceVersion, at
 	}
-	s.now.Fresh = at
+	s.now.FreshAt = at
 }
 
 // proven notes that the server is known to be no older than the version reached.
@@ -108,7 +108,7 @@ func (s *status) watching() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now.Phase = Watching
-	s.now.Err, s.now.Since, s.now.Attempts = nil, time.Time{}, 0
+	s.now.Err, s.now.ErrSince, s.now.Attempts = nil, time.Time{}, 0
 }
 
 // ended says that no watch is open any more.
@@ -124,7 +124,7 @@ func (s *status) ended() {
 func (s *status) succeeded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now.Err, s.now.Since, s.now.Attempts = nil, time.Time{}, 0
+	s.now.Err, s.now.ErrSince, s.now.Attempts = nil, time.Time{}, 0
 }
 
 func (s *status) fail(err error, at time.Time) {
@@ -132,7 +132,7 @@ func (s *status) fail(err error, at time.Time) {
 	defer s.mu.Unlock()
 	s.now.Phase, s.now.Err = Retrying, err
 	if s.now.Attempts++; s.now.Attempts == 1 {
-		s.now.Since = at
+		s.now.ErrSince = at
 	}
 }
 

@@ -109,7 +109,7 @@ func (r *Reflector) mustRelist(err error, failures int) bool {
 	switch {
 	case isGone(err), !r.canResume():
 		return true
-	case errors.Is(err, ErrWentBack):
+	case errors.Is(err, ErrVersionRegressed):
 		r.consistent = true
 		return true
 	case isAhead(err): // a replica that lags, or an etcd restored from backup

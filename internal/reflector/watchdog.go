@@ -71,7 +71,7 @@ func (r *Reflector) probe(ctx context.Context) (answered bool, err error) {
 	case err != nil: // versions that cannot be compared prove nothing
 		return true, nil //nolint:nilerr // as said above
 	case order < 0:
-		return true, fmt.Errorf("%w: %s, after %s", ErrWentBack, page.ResourceVersion, seen)
+		return true, fmt.Errorf("%w: %s, after %s", ErrVersionRegressed, page.ResourceVersion, seen)
 	default:
 		r.status.proven(r.clock.Now())
 	}
@@ -126,7 +126,7 @@ func (r *Reflector) whileAnswered(ctx context.Context, silence func() time.Durat
 		if proofs := r.proofs.Load(); proofs != seen {
 			seen, since = proofs, r.clock.Now()
 		} else if r.clock.Since(since) >= limit {
-			return ErrSilent
+			return ErrStalled
 		} else if err := quiet(ctx); err != nil {
 			return err
 		}

@@ -49,8 +49,8 @@ func TestTheWatchdogsWordIsTheLast(t *testing.T) {
 		versions []string
 		want     error
 	}{
-		"silent":    {[]string{"5"}, ErrSilent},
-		"went back": {[]string{"5", "3"}, ErrWentBack}, // says the probe of the second watch
+		"silent":    {[]string{"5"}, ErrStalled},
+		"went back": {[]string{"5", "3"}, ErrVersionRegressed}, // says the probe of the second watch
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

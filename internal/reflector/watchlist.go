@@ -28,7 +28,7 @@ func (r *Reflector) watchList(ctx context.Context) *end {
 		case ctx.Err() != nil:
 			return &end{err: ctx.Err()}
 		case apierrors.IsTooManyRequests(last.err): // it knows WatchList and is busy
-		case errors.Is(last.err, ErrSilent):
+		case errors.Is(last.err, ErrStalled):
 			early = maxWatchLists
 		case last.err == nil:
 			early++

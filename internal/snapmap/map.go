@@ -16,7 +16,7 @@ type Map[V, N any] struct {
 // Item is a value with its note. The Value of an item that is not there is nil.
 type Item[V, N any] struct {
 	Value *V
-	Note  N
+	Meta  N
 }
 
 func itemAt[V, N any](p *page[atomic.Pointer[V], N], i int) Item[V, N] {
@@ -44,7 +44,7 @@ func (m *Map[V, N]) Init(g *Generation) { m.t.init(g) }
 
 // Become gives m the content of other, all at once for every reader. From then on
 // only m may be used.
-func (m *Map[V, N]) Become(other *Map[V, N]) {
+func (m *Map[V, N]) Swap(other *Map[V, N]) {
 	m.t.g, m.t.peak = other.t.g, other.t.peak
 	m.t.n.Store(other.t.n.Load())
 	m.t.root.Store(other.t.root.Load())
@@ -79,7 +79,7 @@ func (m *Map[V, N]) Put(key string, item Item[V, N]) (old Item[V, N]) {
 	if i := p.index(tagOf(h), key); i >= 0 {
 		p, i = m.t.own(h, p, i)
 		old = itemAt(p, i)
-		p.notes[i] = item.Note
+		p.notes[i] = item.Meta
 		p.slots[i].val.Store(item.Value)
 		return old
 	}
@@ -87,7 +87,7 @@ func (m *Map[V, N]) Put(key string, item Item[V, N]) (old Item[V, N]) {
 	s := &p.slots[i]
 	s.key = key
 	s.val.Store(item.Value)
-	p.notes[i] = item.Note
+	p.notes[i] = item.Meta
 	p.publish(i, tagOf(h))
 	return old
 }

@@ -248,19 +248,19 @@ func TestNotes(t *testing.T) {
 		for i := range n {
 			k := strconv.Itoa(i)
 			old := m.Put(k, Item[int, string]{new(round), fmt.Sprint(k, " in ", round)})
-			if round > 0 && (*old.Value != round-1 || old.Note != fmt.Sprint(k, " in ", round-1)) {
-				t.Fatalf("%q had %d with note %q", k, *old.Value, old.Note)
+			if round > 0 && (*old.Value != round-1 || old.Meta != fmt.Sprint(k, " in ", round-1)) {
+				t.Fatalf("%q had %d with note %q", k, *old.Value, old.Meta)
 			}
 		}
 		for k, item := range frozen.All() {
-			if want := fmt.Sprint(k, " in ", round-1); item.Note != want || frozen.Item(k) != item {
-				t.Fatalf("a view has %q with note %q, want %q", k, item.Note, want)
+			if want := fmt.Sprint(k, " in ", round-1); item.Meta != want || frozen.Item(k) != item {
+				t.Fatalf("a view has %q with note %q, want %q", k, item.Meta, want)
 			}
 		}
 	}
 	for i := range n {
-		if k := strconv.Itoa(i); m.Item(k).Note != k+" in 2" {
-			t.Fatalf("%q has note %q", k, m.Item(k).Note)
+		if k := strconv.Itoa(i); m.Item(k).Meta != k+" in 2" {
+			t.Fatalf("%q has note %q", k, m.Item(k).Meta)
 		}
 	}
 	m.Delete("7")
@@ -268,8 +268,8 @@ func TestNotes(t *testing.T) {
 		t.Errorf("a deleted key has %v", item)
 	}
 	m.Set("7", new(7))
-	if item := m.Item("7"); *item.Value != 7 || item.Note != "" {
-		t.Errorf("a key that came back has note %q", item.Note)
+	if item := m.Item("7"); *item.Value != 7 || item.Meta != "" {
+		t.Errorf("a key that came back has note %q", item.Meta)
 	}
 }
 
@@ -279,7 +279,7 @@ func TestBecome(t *testing.T) {
 	m.Set("old", new(1))
 	next.Set("new", new(2))
 	view := m.View()
-	m.Become(next)
+	m.Swap(next)
 	m.t.validate(t)
 	if m.Get("old") != nil || *m.Get("new") != 2 || m.Len() != 1 || view.Get("old") == nil || view.Get("new") != nil {
 		t.Error("the contents are mixed")

@@ -12,7 +12,7 @@ import (
 func (r *rig) relistDistrusting(t *testing.T, version string, objects ...*object) {
 	t.Helper()
 	next := r.Begin()
-	next.Distrust()
+	next.CompareContents()
 	for _, o := range objects {
 		if need := next.Needs(o.item()); need == feed.NeedsIdentity {
 			t.Errorf("of %v nothing but the identity is needed", o)
@@ -53,7 +53,7 @@ func TestDistrustTellsNothingOfAnIndexAdded(t *testing.T) {
 	r.relist("10", obj("a/1@1"), obj("b/1@2"))
 	r.batches()
 	next := r.Begin()
-	next.Distrust()
+	next.CompareContents()
 	next.Add(obj("a/1@1").item())
 	next.Add(obj("b/1@2").item())
 	if err := r.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}); err != nil {

@@ -29,7 +29,7 @@ type meta struct {
 // item is an entry as it lies in the map.
 type item = snapmap.Item[face, note]
 
-func (e *Entry[V]) item() item { return item{Value: e.face, Note: e.note} }
+func (e *Entry[V]) item() item { return item{Value: e.face, Meta: e.note} }
 
 // entryOf makes *e the entry that lies in the map, and returns e, or nil if there is
 // none.
@@ -37,7 +37,7 @@ func (e *Entry[V]) entryOf(in item) *Entry[V] {
 	if in.Value == nil {
 		return nil
 	}
-	e.face, e.note = in.Value, in.Note
+	e.face, e.note = in.Value, in.Meta
 	return e
 }
 
@@ -77,7 +77,7 @@ func (s *Store[V]) load(key string, f *face) (V, bool) {
 
 // Peek is Load for who can neither report nor do anything about an entry that cannot be
 // decoded.
-func (s *Store[V]) Peek(entry *Entry[V]) (value V, ok bool) {
+func (s *Store[V]) TryLoad(entry *Entry[V]) (value V, ok bool) {
 	if s.config.Packer == nil {
 		return s.value(entry.face), true
 	}

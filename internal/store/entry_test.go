@@ -12,7 +12,7 @@ import (
 func (r *rig) distinctMetas() int {
 	metas := map[*meta]bool{}
 	for _, entry := range r.Snapshot().entries.All() {
-		metas[entry.Note.meta] = true
+		metas[entry.Meta.meta] = true
 	}
 	return len(metas)
 }

@@ -44,10 +44,10 @@ func (s *Store[V]) pointee(value V) *face {
 	if s.pointers {
 		return s.faceOf(value)
 	}
-	if s.config.Pointers == nil {
+	if s.config.PointerType == nil {
 		return nil
 	}
-	if v := reflect.ValueOf(value); v.IsValid() && v.Type() == s.config.Pointers {
+	if v := reflect.ValueOf(value); v.IsValid() && v.Type() == s.config.PointerType {
 		return (*face)(v.UnsafePointer())
 	}
 	return nil
@@ -58,7 +58,7 @@ func (s *Store[V]) pointed(f *face) V {
 	if s.pointers {
 		return s.value(f)
 	}
-	return reflect.NewAt(s.config.Pointers.Elem(), unsafe.Pointer(f)).Interface().(V) //nolint:gosec // made by pointee
+	return reflect.NewAt(s.config.PointerType.Elem(), unsafe.Pointer(f)).Interface().(V) //nolint:gosec // made by pointee
 }
 
 func (p *packed) face() *face { return (*face)(unsafe.Pointer(p)) } //nolint:gosec // packedOf knows

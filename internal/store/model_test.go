@@ -109,7 +109,7 @@ func (m *machine) doBegin(t *rapid.T) {
 	distrust := rapid.Bool().Draw(t, "distrust")
 	m.naive.begin(distrust)
 	if m.next = m.Begin(); distrust {
-		m.next.Distrust()
+		m.next.CompareContents()
 	}
 }
 
@@ -183,7 +183,7 @@ func (m *machine) doReplace(t *rapid.T) {
 func (m *machine) doProgress(t *rapid.T) {
 	version := aVersion.Draw(t, "version")
 	m.naive.progress(version)
-	m.Progress(version)
+	m.AdvanceVersion(version)
 }
 
 var moreIndexers = map[string]IndexFunc[*object]{

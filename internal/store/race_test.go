@@ -118,9 +118,9 @@ func TestReadersBesideAWriter(t *testing.T) {
 				r.Len()
 				r.ResourceVersion()
 				r.Quarantined()
-				r.Filled()
+				r.Synced()
 				r.Indexers()
-				r.Holds(obj("1/1@1").item())
+				r.HasVersion(obj("1/1@1").item())
 			}
 			list := func() {
 				snapshot := r.Snapshot()
@@ -175,7 +175,7 @@ func (r *rig) churn(t *testing.T) {
 				t.Error(err)
 			}
 		case n%10 == 5:
-			r.Progress(strconv.Itoa(version + raceKeys))
+			r.AdvanceVersion(strconv.Itoa(version + raceKeys))
 		}
 	}
 }
@@ -186,7 +186,7 @@ func TestFollowersSeeEachChangeOnce(t *testing.T) {
 	r := newRig()
 	var group sync.WaitGroup
 	follow := func() {
-		snapshot, cursor := r.Follow()
+		snapshot, cursor := r.SnapshotAndCursor()
 		group.Go(func() {
 			seen := map[string]string{}
 			for key, o := range snapshot.All() {
@@ -236,7 +236,7 @@ func TestNothingComesBetweenSnapshotAndCursor(t *testing.T) {
 		}
 		cancel()
 	}, func() {
-		snapshot, cursor := r.Follow()
+		snapshot, cursor := r.SnapshotAndCursor()
 		batch, err := cursor.Next(ctx)
 		if err != nil || snapshot.ResourceVersion() == "" {
 			return // at the end, or before the beginning
@@ -277,7 +277,7 @@ func TestConcurrentWriters(t *testing.T) {
 				case 0:
 					r.Snapshot()
 				case 1:
-					r.Progress(strconv.Itoa(i))
+					r.AdvanceVersion(strconv.Itoa(i))
 				}
 				if err := r.Put(o); err != nil {
 					t.Error(err)

@@ -34,13 +34,13 @@ func (s *Store[V]) begin() *replacement[V] {
 }
 
 // Distrust says that versions do not tell whether an object has changed.
-func (r *replacement[V]) Distrust() { r.distrust = true }
+func (r *replacement[V]) CompareContents() { r.distrust = true }
 
 // Needs tells what is taken of an item: nothing of one that is kept by its version, and
 // no object of one that is packed as it came.
 func (r *replacement[V]) Needs(item feed.Item) feed.Need {
 	switch s := r.store; {
-	case !r.distrust && s.config.ItemKeys && s.Holds(item):
+	case !r.distrust && s.config.ItemKeys && s.HasVersion(item):
 		return feed.NeedsIdentity
 	case s.config.Packer != nil:
 		return feed.NeedsBytes
@@ -222,7 +222,7 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 	for key, fresh := range r.candidates(live) {
 		both := new(pair[V])
 		old, entry := both.old.entryOf(live.entries.Item(key)), both.next.entryOf(r.next.entries.Item(key))
-		if entry == nil || !s.config.TellUnchanged && old != nil && r.keeps(old, entry, fresh) {
+		if entry == nil || !s.config.EmitUnchanged && old != nil && r.keeps(old, entry, fresh) {
 			continue
 		}
 		if old != nil && !old.sameObject(entry.identity) {
@@ -246,7 +246,7 @@ func (r *replacement[V]) keeps(old, entry *Entry[V], fresh bool) bool {
 // whether an entry was made for it: those of fresh entries and, if somebody wrote to
 // the live state meanwhile, or all are to be told, all others.
 func (r *replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
-	all := live.writes != r.writes || r.store.config.TellUnchanged
+	all := live.writes != r.writes || r.store.config.EmitUnchanged
 	return func(yield func(key string, fresh bool) bool) {
 		seen := make(map[string]struct{})
 		for _, key := range r.fresh {

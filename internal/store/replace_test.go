@@ -53,13 +53,13 @@ func TestFilledSaysWhereTheInitialStateEnds(t *testing.T) {
 	if err := r.Put(obj("p/1@1")); err != nil {
 		t.Fatal(err)
 	}
-	if events, ok := r.Filled(); ok {
+	if events, ok := r.Synced(); ok {
 		t.Errorf("Filled() = %d, true before the first replacement", events)
 	}
 	r.relist("2", obj("a/1@1"), obj("b/1@1"))
 	r.apply(watch.Added, obj("c/1@3"))
 	r.relist("4")
-	if events, ok := r.Filled(); events != 4 || !ok { // p came and went, a, b
+	if events, ok := r.Synced(); events != 4 || !ok { // p came and went, a, b
 		t.Errorf("Filled() = %d, %v, want 4", events, ok)
 	}
 }
@@ -194,7 +194,7 @@ func TestReplaceTakesValuesWhateverTheirVersions(t *testing.T) {
 }
 
 func TestReplacementTellsOfWhatIsUnchangedToo(t *testing.T) {
-	r := newRig(func(config *Config[*object]) { config.TellUnchanged = true })
+	r := newRig(func(config *Config[*object]) { config.EmitUnchanged = true })
 	r.relist("10", obj("a/1@1"), obj("b/1@2"))
 	r.batches()
 	r.relist("11", obj("a/1@1"), obj("b/1@3"), obj("b/1@3"), obj("c/1@11"))

@@ -68,7 +68,7 @@ func (v *frozen[V]) scan(selected *selection[V], i int, value string) {
 	var last *meta
 	found := false
 	for key, item := range v.entries.All() {
-		if m := item.Note.meta; m != last {
+		if m := item.Meta.meta; m != last {
 			last, found = m, m != nil && slices.Contains(at(m.indexed, i), value)
 		}
 		if found {

@@ -26,7 +26,7 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 		id := identityOf(item.UID, item.ResourceVersion)
 		if outcome := s.compare(old.identity, id, item); outcome == feed.Stale ||
 			outcome == feed.Unchanged && eventType != watch.Deleted {
-			s.Progress(item.ResourceVersion)
+			s.AdvanceVersion(item.ResourceVersion)
 			return outcome
 		}
 		tell = tellOf(old.identity, id)
@@ -42,7 +42,7 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 	if err != nil {
 		s.quarantine.add(key, item.ResourceVersion)
 		s.config.Report(key, err)
-		s.Progress(item.ResourceVersion)
+		s.AdvanceVersion(item.ResourceVersion)
 		return feed.Quarantined
 	}
 	if sent != key { // it could not be decoded before, and nobody knew its key
@@ -58,7 +58,7 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 func (s *Store[V]) applyDelete(item feed.Item, value *V, old, last *Entry[V], tell telling) feed.Outcome {
 	if old == nil {
 		s.quarantine.release(item.Key)
-		s.Progress(item.ResourceVersion)
+		s.AdvanceVersion(item.ResourceVersion)
 		return feed.Unchanged
 	}
 	var final *Entry[V]
@@ -74,7 +74,7 @@ func (s *Store[V]) applyDelete(item feed.Item, value *V, old, last *Entry[V], te
 }
 
 // Holds tells whether the store has exactly this version of the item's object.
-func (s *Store[V]) Holds(item feed.Item) bool {
+func (s *Store[V]) HasVersion(item feed.Item) bool {
 	key, _, err := s.keyOf(item)
 	if err != nil {
 		return false

@@ -113,8 +113,8 @@ func TestWithoutVersionsEveryEventCounts(t *testing.T) {
 func TestVersionGoesBackOnlyByAReplacement(t *testing.T) {
 	r := newRig()
 	r.relist("100")
-	r.Progress("90")
-	r.Progress("")
+	r.AdvanceVersion("90")
+	r.AdvanceVersion("")
 	r.apply(watch.Added, obj("a/1@80"))
 	r.apply(watch.Deleted, obj("b/1@70"))
 	if err := r.Put(obj("c/1@60")); err != nil {

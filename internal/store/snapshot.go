@@ -75,14 +75,14 @@ func (s *Store[V]) snapshot() *Snapshot[V] {
 
 // Follow returns the state as it is now and a cursor that begins with the first
 // change after it. The store must have a log.
-func (s *Store[V]) Follow() (*Snapshot[V], *eventlog.Cursor[Change[V]]) {
+func (s *Store[V]) SnapshotAndCursor() (*Snapshot[V], *eventlog.Cursor[Change[V]]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.snapshot(), s.config.Log.Cursor()
 }
 
 // Progress moves the version without a change.
-func (s *Store[V]) Progress(resourceVersion string) {
+func (s *Store[V]) AdvanceVersion(resourceVersion string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	state := s.live.Load()

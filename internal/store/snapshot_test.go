@@ -34,7 +34,7 @@ func TestSnapshotIsSharedUntilAChange(t *testing.T) {
 	r.relist("1", obj("a/1@1"))
 	first := r.Snapshot()
 	r.apply(watch.Modified, obj("a/1@1"))
-	r.Progress("1")
+	r.AdvanceVersion("1")
 	if r.Snapshot() != first {
 		t.Error("another snapshot though nothing changed")
 	}
@@ -53,7 +53,7 @@ func TestProgressKeepsWhatASnapshotKnows(t *testing.T) {
 	}
 	first := r.Snapshot()
 	sorted := first.sortedKeys()
-	r.Progress("2")
+	r.AdvanceVersion("2")
 	second := r.Snapshot()
 	if first.ResourceVersion() != "1" || second.ResourceVersion() != "2" {
 		t.Errorf("snapshots at %q and %q, want 1 and 2", first.ResourceVersion(), second.ResourceVersion())
@@ -105,7 +105,7 @@ func second[T any](_ T, err error) error { return err }
 func TestFollowBeginsAfterItsSnapshot(t *testing.T) {
 	r := newRig()
 	r.relist("1", obj("a/1@1"))
-	snapshot, cursor := r.Follow()
+	snapshot, cursor := r.SnapshotAndCursor()
 	r.apply(watch.Added, obj("b/1@2"))
 	if got := contents(snapshot); !slices.Equal(got, []string{"a/1@1"}) {
 		t.Errorf("the snapshot holds %q", got)

@@ -31,7 +31,7 @@ type Config[V any] struct {
 	Packer Packer[V]
 	// Pointers, where V is an interface, is the pointer type that all values of Packer
 	// have: those are remembered, too.
-	Pointers reflect.Type
+	PointerType reflect.Type
 	// Indexers are the indexes to begin with.
 	Indexers map[string]IndexFunc[V]
 	// ItemIndexers say how to do without a value in some of Indexers: what an index
@@ -43,7 +43,7 @@ type Config[V any] struct {
 	Report func(key string, err error)
 	// TellUnchanged makes a replacement tell of the objects that it leaves as they were,
 	// too, as of updates to themselves.
-	TellUnchanged bool
+	EmitUnchanged bool
 	// Log, if set, receives every change.
 	Log *eventlog.Log[Change[V]]
 }
@@ -106,7 +106,7 @@ func newState[V any](set *indexSet[V]) *state[V] {
 
 // enliven makes a state the live one. Both locks are held.
 func (s *Store[V]) enliven(next *state[V]) {
-	s.entries.Become(next.entries)
+	s.entries.Swap(next.entries)
 	next.entries = &s.entries
 	s.live.Store(next)
 	s.current.Store(nil)
@@ -148,7 +148,7 @@ func (s *Store[V]) ResourceVersion() string {
 
 // Filled tells whether the store has been given a first full state, and how many
 // events its log held then, that state included.
-func (s *Store[V]) Filled() (events uint64, ok bool) {
+func (s *Store[V]) Synced() (events uint64, ok bool) {
 	if filled := s.filled.Load(); filled != nil {
 		return *filled, true
 	}
@@ -156,7 +156,7 @@ func (s *Store[V]) Filled() (events uint64, ok bool) {
 }
 
 // Lacks tells whether the newest state that was seen under key could not be stored.
-func (s *Store[V]) Lacks(key string) bool {
+func (s *Store[V]) IsQuarantined(key string) bool {
 	_, failed := s.quarantine.failed(key)
 	return failed
 }

@@ -81,7 +81,7 @@ func FuzzTap(f *testing.F) {
 			body.broken = errFuzz
 		}
 		f := &fuzzed{consumer: consumer % consumers}
-		wish := &Tap{Wants: f.wants, Consume: f.consume, StandInType: "application/json"}
+		wish := &Tap{Accepts: f.wants, Consume: f.consume, PlaceholderType: "application/json"}
 		header := http.Header{"Content-Type": {contentType}, "Content-Encoding": {encoding}, "Retry-After": {retryAfter}}
 		next := roundTripper(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: status, Header: header.Clone(), Body: body, ContentLength: int64(len(sent))}, nil
@@ -100,13 +100,13 @@ func FuzzTap(f *testing.F) {
 			t.Fatalf("closed: %v, %v", body.closed, err)
 		}
 		answer := wish.Finish()
-		if taken := status == http.StatusOK && encoding == "" && f.wants(contentType); answer.Taken != taken {
-			t.Fatalf("taken: %v, want %v of %d %q %q", answer.Taken, taken, status, contentType, encoding)
+		if taken := status == http.StatusOK && encoding == "" && f.wants(contentType); answer.Consumed != taken {
+			t.Fatalf("taken: %v, want %v of %d %q %q", answer.Consumed, taken, status, contentType, encoding)
 		}
 		if again == nil {
 			t.Fatal("the body went on behind its end")
 		}
-		if answer.Taken {
+		if answer.Consumed {
 			f.checkTaken(t, response, sent, read, readErr, body)
 		} else {
 			f.checkUntouched(t, response, header, answer, sent, read, readErr, broken)
@@ -123,13 +123,13 @@ type fuzzed struct {
 }
 
 func (f *fuzzed) wants(contentType string) bool {
-	_, ok := wire.Known(contentType)
+	_, ok := wire.FormatOf(contentType)
 	return ok || f.consumer == consumeAll && strings.HasPrefix(contentType, "text/")
 }
 
 func (f *fuzzed) consume(contentType string, body io.Reader) ([]byte, error) {
 	f.calls++
-	format, _ := wire.Known(contentType)
+	format, _ := wire.FormatOf(contentType)
 	body = io.TeeReader(body, writer(func(p []byte) { f.got = append(f.got, p...) }))
 	switch f.consumer {
 	case consumeAll:
@@ -168,7 +168,7 @@ func (f *fuzzed) checkTaken(t *testing.T, response *http.Response, sent, read []
 	}
 }
 
-func (f *fuzzed) checkUntouched(t *testing.T, response *http.Response, header http.Header, answer Answer, sent, read []byte, err error, broken bool) {
+func (f *fuzzed) checkUntouched(t *testing.T, response *http.Response, header http.Header, answer Response, sent, read []byte, err error, broken bool) {
 	t.Helper()
 	want := header.Clone()
 	if response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= http.StatusInternalServerError {

@@ -15,33 +15,33 @@ type Tap struct {
 	// Accept, if not empty, replaces the request's Accept header.
 	Accept string
 	// Wants tells whether Consume understands bodies of a Content-Type.
-	Wants func(contentType string) bool
+	Accepts func(contentType string) bool
 	// Consume reads the body of a 200 answer and returns what the client is to
 	// read instead, as StandInType. Its error is what the client's read fails
 	// with. It is called at most once.
 	Consume func(contentType string, body io.Reader) (standIn []byte, err error)
 	// StandInType is the Content-Type of what Consume returns.
-	StandInType string
+	PlaceholderType string
 
 	mu       sync.Mutex // guards the rest
-	answer   Answer
+	answer   Response
 	finished bool
 }
 
 // Answer is what was seen of the last answer to a request.
-type Answer struct {
-	Reached     bool   // a request came through the tap
+type Response struct {
+	Intercepted     bool   // a request came through the tap
 	StatusCode  int    // zero: none was answered
 	ContentType string // as the server sent it
 	Encoding    string // the Content-Encoding, where the transport has not undone it
 	RetryAfter  string // the header of a 429 or 5xx, which the client does not get to see
-	Taken       bool   // Consume gets the body
+	Consumed       bool   // Consume gets the body
 }
 
 // Finish returns what was seen, once the client's call has returned. No other
 // body is taken after that: a client that goes on by itself, as one that resumes
 // watches, reads its later answers itself.
-func (t *Tap) Finish() Answer {
+func (t *Tap) Finish() Response {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.finished = true
@@ -82,7 +82,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 // prepare notes a request and returns the one to make in its place.
 func (t *Tap) prepare(request *http.Request) *http.Request {
 	t.mu.Lock()
-	t.answer.Reached = true
+	t.answer.Intercepted = true
 	t.mu.Unlock()
 	request = request.WithContext(With(request.Context(), nil))
 	if t.Accept != "" {
@@ -96,11 +96,11 @@ func (t *Tap) prepare(request *http.Request) *http.Request {
 func (t *Tap) see(response *http.Response) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.finished || t.answer.Taken { // in the second case by an attempt before this one
+	if t.finished || t.answer.Consumed { // in the second case by an attempt before this one
 		return
 	}
-	t.answer = Answer{
-		Reached:     true,
+	t.answer = Response{
+		Intercepted:     true,
 		StatusCode:  response.StatusCode,
 		ContentType: response.Header.Get("Content-Type"),
 		Encoding:    response.Header.Get("Content-Encoding"),
@@ -109,14 +109,14 @@ func (t *Tap) see(response *http.Response) {
 		t.takeRetryAfter(response)
 		return
 	}
-	if response.Body == nil || t.answer.Encoding != "" || !t.Wants(t.answer.ContentType) {
+	if response.Body == nil || t.answer.Encoding != "" || !t.Accepts(t.answer.ContentType) {
 		return
 	}
-	t.answer.Taken = true
+	t.answer.Consumed = true
 	response.Body = &body{tap: t, real: response.Body, contentType: t.answer.ContentType}
 	response.ContentLength = -1
 	response.Header.Del("Content-Length")
-	response.Header.Set("Content-Type", t.StandInType)
+	response.Header.Set("Content-Type", t.PlaceholderType)
 	response.Header.Set("Cache-Control", "no-store") // a stand-in is nobody else's answer
 }
 

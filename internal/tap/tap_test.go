@@ -47,13 +47,13 @@ func get(t *testing.T, wish *Tap, handler http.HandlerFunc, wraps ...func(http.R
 // upper wants text/plain, keeps it and leaves a stand-in.
 func upper(got *string) *Tap {
 	return &Tap{
-		Wants: func(contentType string) bool { return strings.HasPrefix(contentType, "text/plain") },
+		Accepts: func(contentType string) bool { return strings.HasPrefix(contentType, "text/plain") },
 		Consume: func(_ string, body io.Reader) ([]byte, error) {
 			all, err := io.ReadAll(body)
 			*got += string(all)
 			return []byte("stand-in"), err
 		},
-		StandInType: "application/json",
+		PlaceholderType: "application/json",
 	}
 }
 
@@ -80,7 +80,7 @@ func TestBodyGoesToTheTapAndAStandInToTheClient(t *testing.T) {
 			if response.Header.Get("Cache-Control") != "no-store" {
 				t.Error("the stand-in may be cached as the answer")
 			}
-			if answer := wish.Finish(); answer != (Answer{Reached: true, StatusCode: 200, ContentType: "text/plain", Taken: true}) {
+			if answer := wish.Finish(); answer != (Response{Intercepted: true, StatusCode: 200, ContentType: "text/plain", Consumed: true}) {
 				t.Errorf("Finish() = %+v", answer)
 			}
 		})
@@ -100,7 +100,7 @@ func TestWhatIsNotTapped(t *testing.T) {
 			w.Header().Set("Content-Type", "application/cbor")
 			_, _ = io.WriteString(w, "cbor")
 		}, Wrap)
-		if answer := wish.Finish(); err != nil || read != "cbor" || answer.Taken || answer.ContentType != "application/cbor" {
+		if answer := wish.Finish(); err != nil || read != "cbor" || answer.Consumed || answer.ContentType != "application/cbor" {
 			t.Errorf("client read %q, %v; answer %+v", read, err, answer)
 		}
 	})
@@ -110,7 +110,7 @@ func TestWhatIsNotTapped(t *testing.T) {
 			w.Header().Set("Content-Encoding", "br")
 			text(w, r)
 		}, Wrap)
-		if answer := wish.Finish(); err != nil || read != "the body" || answer.Taken || answer.Encoding != "br" {
+		if answer := wish.Finish(); err != nil || read != "the body" || answer.Consumed || answer.Encoding != "br" {
 			t.Errorf("client read %q, %v; answer %+v", read, err, answer)
 		}
 	})
@@ -120,7 +120,7 @@ func TestWhatIsNotTapped(t *testing.T) {
 			wish.Finish()
 			text(w, r)
 		}, Wrap)
-		if err != nil || read != "the body" || wish.Finish().Taken {
+		if err != nil || read != "the body" || wish.Finish().Consumed {
 			t.Errorf("client read %q, %v; answer %+v", read, err, wish.Finish())
 		}
 	})
@@ -130,7 +130,7 @@ func TestWhatIsNotTapped(t *testing.T) {
 			w.WriteHeader(http.StatusGone)
 			text(w, r)
 		}, Wrap)
-		if err != nil || read != "the body" || wish.Finish().Taken {
+		if err != nil || read != "the body" || wish.Finish().Consumed {
 			t.Errorf("client read %q, %v; answer %+v", read, err, wish.Finish())
 		}
 	})
@@ -196,7 +196,7 @@ func TestRequestThatFailsHasReachedTheTap(t *testing.T) {
 	if _, err := Wrap(fails).RoundTrip(request); !errors.Is(err, refused) { //nolint:bodyclose // there is none
 		t.Errorf("error %v, want %v", err, refused)
 	}
-	if answer := wish.Finish(); answer != (Answer{Reached: true}) {
+	if answer := wish.Finish(); answer != (Response{Intercepted: true}) {
 		t.Errorf("Finish() = %+v", answer)
 	}
 }

@@ -24,7 +24,7 @@ const (
 // Known returns the format that the value of a Content-Type header stands for,
 // and whether it is one that List and Watch read. Tables (as=Table), CBOR and
 // whatever else changes what a body consists of are not.
-func Known(contentType string) (Format, bool) {
+func FormatOf(contentType string) (Format, bool) {
 	mediaType, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil || !plain(parameters) {
 		return UnknownFormat, false

@@ -26,7 +26,7 @@ func TestKnown(t *testing.T) {
 		"application/json;=":                                                                  wire.UnknownFormat,
 		"":                                                                                    wire.UnknownFormat,
 	} {
-		got, known := wire.Known(contentType)
+		got, known := wire.FormatOf(contentType)
 		if got != want || known != (want != wire.UnknownFormat) {
 			t.Errorf("%q: %v, %v; want %v", contentType, got, known, want)
 		}

@@ -148,7 +148,7 @@ func (l *jsonList) oneItem() error {
 	offset := l.offset()
 	raw, err := l.value(depthItem, scopeObject)
 	l.current.Offset = offset
-	if errors.Is(err, ErrTooLarge) && l.options.PassOver {
+	if errors.Is(err, ErrTooLarge) && l.options.SkipOversized {
 		return l.passOver(err)
 	}
 	if err != nil {

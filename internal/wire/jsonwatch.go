@@ -32,7 +32,7 @@ func (j *jsonWatch) event() error {
 	}
 	offset := j.offset()
 	text, err := j.value(0, scopeEvent)
-	if errors.Is(err, ErrTooLarge) && j.options.PassOver {
+	if errors.Is(err, ErrTooLarge) && j.options.SkipOversized {
 		j.current.Object.Offset = offset
 		return j.passOver(err)
 	}

@@ -28,7 +28,7 @@ type Options struct {
 	// (see Item.TooLarge), and what follows them read, instead of ending the body
 	// with ErrTooLarge: so one such object costs itself, not the others. The body
 	// ends all the same where the identity does not come first.
-	PassOver bool
+	SkipOversized bool
 
 	// APIVersion and Kind are those of the objects. A body of others is refused
 	// as soon as it says so. Empty: any. An object that does not say what it is,

@@ -75,7 +75,7 @@ func TestPassOver(t *testing.T) {
 func passOverList(t *testing.T, where string, body io.Reader, format wire.Format, limit int, want *corev1.ConfigMapList) {
 	t.Helper()
 	n := 0
-	header, err := wire.ListBuffered(body, format, wire.Options{MaxItemSize: limit, PassOver: true}, 16, func(item *wire.Item) error {
+	header, err := wire.ListBuffered(body, format, wire.Options{MaxItemSize: limit, SkipOversized: true}, 16, func(item *wire.Item) error {
 		checkPassedOver(t, where, item, &want.Items[n])
 		n++
 		return nil
@@ -88,7 +88,7 @@ func passOverList(t *testing.T, where string, body io.Reader, format wire.Format
 func passOverWatch(t *testing.T, where string, body io.Reader, format wire.Format, limit int, want *corev1.ConfigMapList) {
 	t.Helper()
 	n := 0
-	err := wire.WatchBuffered(body, format, wire.Options{MaxItemSize: limit, PassOver: true, Kind: "ConfigMap"}, 16, func(event *wire.Event) error {
+	err := wire.WatchBuffered(body, format, wire.Options{MaxItemSize: limit, SkipOversized: true, Kind: "ConfigMap"}, 16, func(event *wire.Event) error {
 		checkPassedOver(t, where, &event.Object, &want.Items[n])
 		if n++; event.Type != "MODIFIED" {
 			t.Errorf("%s: the type is %s", where, event.Type)
@@ -107,7 +107,7 @@ func TestPassOverTruncated(t *testing.T) {
 	for _, format := range formats {
 		whole := encode(t, serializer(format), list)
 		event := encodeEvent(t, format, "ADDED", typed(t, &list.Items[1]))
-		options := wire.Options{MaxItemSize: 1 << 10, PassOver: true}
+		options := wire.Options{MaxItemSize: 1 << 10, SkipOversized: true}
 		for n := 2 << 10; n < 8<<10; n += 97 {
 			if _, err := wire.List(bytes.NewReader(whole[:n]), format, options, ignore); !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Fatalf("%v list of %d bytes: %v", format, n, err)
@@ -118,7 +118,7 @@ func TestPassOverTruncated(t *testing.T) {
 		}
 	}
 	broken := []byte(`{"kind":"L","items":[{"metadata":{"name":"a"},"x":"` + strings.Repeat("x", 4<<10) + "\x01" + `"}]}`)
-	if _, err := wire.List(bytes.NewReader(broken), wire.JSON, wire.Options{MaxItemSize: 1 << 10, PassOver: true}, ignore); err == nil {
+	if _, err := wire.List(bytes.NewReader(broken), wire.JSON, wire.Options{MaxItemSize: 1 << 10, SkipOversized: true}, ignore); err == nil {
 		t.Error("what is passed over was not checked")
 	}
 }
@@ -126,7 +126,7 @@ func TestPassOverTruncated(t *testing.T) {
 // TestPassOverWithoutAName: an object that nobody could be told of ends the body.
 func TestPassOverWithoutAName(t *testing.T) {
 	filling := strings.Repeat("x", 200<<10)
-	options := wire.Options{MaxItemSize: 1 << 10, PassOver: true}
+	options := wire.Options{MaxItemSize: 1 << 10, SkipOversized: true}
 	for name, body := range map[string]string{
 		"late metadata": `{"kind":"L","items":[{"data":"` + filling + `","metadata":{"name":"a"}}]}`,
 		"late name":     `{"kind":"L","items":[{"metadata":{"x":"` + filling + `","name":"a"}}]}`,
@@ -157,7 +157,7 @@ func TestPassOverHeap(t *testing.T) {
 	for _, format := range formats {
 		body := encode(t, serializer(format), list)
 		event := encodeEvent(t, format, "ADDED", typed(t, &list.Items[1]))
-		options := wire.Options{MaxItemSize: limit, PassOver: true}
+		options := wire.Options{MaxItemSize: limit, SkipOversized: true}
 		var before, after goruntime.MemStats
 		goruntime.ReadMemStats(&before)
 		_, err := wire.List(bytes.NewReader(body), format, options, ignore)
@@ -185,7 +185,7 @@ func FuzzPassOver(f *testing.F) {
 			format = wire.JSON
 		}
 		var got, want []cutItem
-		options := wire.Options{MaxItemSize: 1 + limit&0xfff, PassOver: true}
+		options := wire.Options{MaxItemSize: 1 + limit&0xfff, SkipOversized: true}
 		gotErr := cutWith(body, format, watch, options, 16, func(item *wire.Item) {
 			one := cutItemOf(item)
 			if item.TooLarge != nil {
@@ -230,7 +230,7 @@ func TestTextIsNotPassedOver(t *testing.T) {
 		"what begins like an event": "\x7f\xff\xff\xff\x0a\x05ADDED",
 	} {
 		body := io.MultiReader(strings.NewReader(text), failingReader{t, name == "a page"})
-		err := wire.Watch(body, wire.Protobuf, wire.Options{PassOver: true}, func(*wire.Event) error { return errors.New("an event") })
+		err := wire.Watch(body, wire.Protobuf, wire.Options{SkipOversized: true}, func(*wire.Event) error { return errors.New("an event") })
 		if !errors.Is(err, wire.ErrTooLarge) {
 			t.Errorf("%s: %v, want ErrTooLarge", name, err)
 		}

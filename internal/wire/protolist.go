@@ -189,7 +189,7 @@ func (l *protoList) oneItem() (err error) {
 	if err != nil {
 		return err
 	}
-	if n > int64(l.limit) && l.options.PassOver {
+	if n > int64(l.limit) && l.options.SkipOversized {
 		return l.passOver(n)
 	}
 	if item.Raw, err = l.bytes(n); err != nil {

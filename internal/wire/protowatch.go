@@ -63,7 +63,7 @@ func (p *protoWatch) frameLength() (int64, error) {
 		return 0, p.notFramed()
 	}
 	n := int64(binary.BigEndian.Uint32(header))
-	if n > int64(p.limit) && !p.options.PassOver {
+	if n > int64(p.limit) && !p.options.SkipOversized {
 		return 0, p.tooLarge(n)
 	}
 	p.pos += frameHeader
