@@ -9,11 +9,11 @@ import (
 
 	"github.com/kinformer/kinformer/e2e/cluster"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/fake/conformance"
+	"github.com/kinformer/kinformer/internal/conformance"
 )
 
 // record writes the real server's answers to where the tests of package fake compare with them.
-var record = flag.Bool("record", false, "write what kube-apiserver answers to ../fake/conformance/recorded")
+var record = flag.Bool("record", false, "write what kube-apiserver answers to ../internal/conformance/recorded")
 
 // The embedded server answers as the real one does, but for the reviewed differences, and the real one as it was recorded.
 func TestServersAnswerAlike(t *testing.T) {
@@ -29,7 +29,7 @@ func TestServersAnswerAlike(t *testing.T) {
 	})
 	if *record {
 		for script, answers := range genuine {
-			path := filepath.Join("..", "fake", "conformance", "recorded", script+".txt")
+			path := filepath.Join("..", "internal", "conformance", "recorded", script+".txt")
 			if err := os.WriteFile(path, []byte(answers), 0o644); err != nil {
 				t.Fatal(err)
 			}

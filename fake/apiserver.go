@@ -56,7 +56,7 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 
 // APIServer is a Kubernetes API server in this process, on a loopback port, with its objects in memory. It is a test double: any client of the
 // real one can talk to it, and requests are answered as there, but objects are not validated beyond their metadata, defaulted, admitted, stored on disk
-// or acted upon by any controller. Package fake/conformance compares it with a kube-apiserver, and lists the differences.
+// or acted upon by any controller. Package internal/conformance compares it with a kube-apiserver, and lists the differences.
 //
 // It serves every resource that client-go's clientset knows, CustomResourceDefinitions, and the resources that these define:
 //

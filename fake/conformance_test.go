@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/fake/conformance"
+	"github.com/kinformer/kinformer/internal/conformance"
 )
 
 // The server answers as kube-apiserver did when that was recorded, but for the reviewed differences. The tests in e2e/ ask the real one again.

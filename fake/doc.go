@@ -11,7 +11,7 @@
 //	lw.CloseWatches()
 //
 // [APIServer] is for everything with a client in it: an HTTP server on a loopback port that unmodified clients can talk to, kubectl among them, typed,
-// dynamic and metadata, over JSON or protobuf. It answers as a kube-apiserver does: package fake/conformance asks both the same and compares.
+// dynamic and metadata, over JSON or protobuf. It answers as a kube-apiserver does: package internal/conformance asks both the same and compares.
 //
 //	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 //	...
