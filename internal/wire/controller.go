@@ -6,48 +6,41 @@ import (
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
-// Lineage is where an object comes from and whether it is about to go.
-type Lineage struct {
-	Controller string // the UID of the owner that manages the object; empty without one
-	Deleting   bool   // metadata.deletionTimestamp is set
-}
-
 // Numbers of further fields.
 const (
-	fieldDeletionTimestamp = 9 // of ObjectMeta
-	fieldOwnerReferences   = 13
+	fieldOwnerReferences = 13 // of ObjectMeta
 
 	fieldOwnerUID        = 4 // of OwnerReference
 	fieldOwnerController = 6
 )
 
-// Lineage reads the object's lineage. In JSON a value of another type than it has
-// to have is as none: decoding the object says what is wrong with it. Of a
-// metadata that comes twice in JSON, as no server writes it, only the last counts.
-func (i *Item) Lineage() (Lineage, error) {
-	var found lineage
+// ControllerUID returns the UID of the object's controller, the first owner reference whose
+// controller field is true. It returns "" if the object has no controller.
+//
+// In JSON, a value of the wrong type counts as absent: decoding the object reports it.
+func (i *Item) ControllerUID() (string, error) {
+	var c controllerRef
 	if i.Format != Protobuf {
-		found.readJSON(i.members.at[memberMetadata].of(i.text))
-	} else if err := found.readMessage(i.Raw); err != nil {
-		return Lineage{}, i.located(i.Offset, err)
+		c.readJSON(i.members.at[memberMetadata].of(i.text))
+	} else if err := c.readMessage(i.Raw); err != nil {
+		return "", i.located(i.Offset, err)
 	}
-	return Lineage{string(found.controller), found.deleting}, nil
+	return string(c.uid), nil
 }
 
-// lineage is Lineage while it is still part of a buffer.
-type lineage struct {
-	controller []byte
-	managed    bool // controller is known: the first owner that is one counts
-	deleting   bool
+// controllerRef is the controller reference found so far. Its uid is part of the item.
+type controllerRef struct {
+	uid   []byte
+	found bool
 }
 
-func (l *lineage) readMessage(object []byte) error {
+func (c *controllerRef) readMessage(object []byte) error {
 	m := message{b: object}
 	for m.next() {
 		switch m.field {
 		case fieldMetadata:
 			metadata := m.value("metadata")
-			m.fail("metadata", l.readMetadata(metadata))
+			m.fail("metadata", c.readMetadata(metadata))
 		default:
 			m.skip()
 		}
@@ -55,18 +48,15 @@ func (l *lineage) readMessage(object []byte) error {
 	return m.err
 }
 
-func (l *lineage) readMetadata(metadata []byte) error {
+func (c *controllerRef) readMetadata(metadata []byte) error {
 	m := message{b: metadata}
 	for m.next() {
 		switch m.field {
-		case fieldDeletionTimestamp:
-			m.value("deletionTimestamp")
-			l.deleting = true
 		case fieldOwnerReferences:
 			owner := m.value("ownerReferences")
 			uid, controller, err := readOwner(owner)
 			m.fail("ownerReferences", err)
-			l.owner(uid, controller)
+			c.add(uid, controller)
 		default:
 			m.skip()
 		}
@@ -74,9 +64,10 @@ func (l *lineage) readMetadata(metadata []byte) error {
 	return m.err
 }
 
-func (l *lineage) owner(uid []byte, controller bool) {
-	if controller && !l.managed {
-		l.controller, l.managed = uid, true
+// add adds an owner reference. The first controller among them counts.
+func (c *controllerRef) add(uid []byte, controller bool) {
+	if controller && !c.found {
+		c.uid, c.found = uid, true
 	}
 }
 
@@ -108,22 +99,19 @@ func (m *message) bool(name string) bool {
 	return v != 0
 }
 
-// readJSON reads a metadata that was scanned and is valid.
-func (l *lineage) readJSON(metadata []byte) {
+// readJSON reads metadata that the scanner has validated.
+func (c *controllerRef) readJSON(metadata []byte) {
 	for name, value := range jsonMembers(metadata) {
-		switch string(name) {
-		case "deletionTimestamp":
-			l.deleting = value[0] == '"'
-		case "ownerReferences":
-			l.controller, l.managed = nil, false // what came before does not count
+		if string(name) == "ownerReferences" {
+			*c = controllerRef{} // the last ownerReferences counts
 			for owner := range jsonElements(value) {
-				l.readJSONOwner(owner)
+				c.readJSONOwner(owner)
 			}
 		}
 	}
 }
 
-func (l *lineage) readJSONOwner(owner []byte) {
+func (c *controllerRef) readJSONOwner(owner []byte) {
 	var uid []byte
 	controller := false
 	for name, value := range jsonMembers(owner) {
@@ -139,7 +127,7 @@ func (l *lineage) readJSONOwner(owner []byte) {
 			}
 		}
 	}
-	l.owner(uid, controller)
+	c.add(uid, controller)
 }
 
 // jsonMembers ranges over the members of an object that is known to be valid JSON:
