@@ -24,6 +24,15 @@ type Codec interface {
 	Decode(raw []byte) (runtime.Object, error)
 }
 
+// ErrorCodec is a Codec that cannot decode anything. A source that has found an object's bytes
+// to be malformed puts it in the Item, so that the sink reports the error for that object.
+type ErrorCodec struct {
+	Err error // returned by Decode
+}
+
+// Decode implements Codec. It returns c.Err.
+func (c ErrorCodec) Decode([]byte) (runtime.Object, error) { return nil, c.Err }
+
 // Decoded returns the item's object, decoding it if it came as bytes.
 func (i Item) Decoded() (runtime.Object, error) {
 	if i.Object != nil {
