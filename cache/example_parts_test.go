@@ -24,7 +24,7 @@ func ExampleReflector() {
 
 	store := cache.NewStore[*corev1.Node](nil, nil)
 	reflector := cache.NewReflector(server, &corev1.Node{}, store, cache.ReflectorOptions{})
-	server.FaultWatches(1, fake.Fault{Err: fake.Expired()}) // so that the example ends
+	server.InjectWatchFault(1, fake.Fault{Err: fake.Expired()}) // so that the example ends
 	err := reflector.ListAndWatch(context.Background())
 	fmt.Println("ended:", err)
 	fmt.Println("holds:", store.ListKeys(), "at", reflector.LastSyncResourceVersion())

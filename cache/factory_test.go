@@ -128,7 +128,7 @@ func TestFactoryErrors(t *testing.T) {
 			t.Error("an informer is left")
 		}
 		forbidden := apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no"))
-		f.lw.FaultLists(2, fake.Fault{Err: forbidden})
+		f.lw.InjectListFault(2, fake.Fault{Err: forbidden})
 		f.claim("a")
 		f.claim("b")
 		f.start()

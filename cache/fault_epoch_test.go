@@ -43,7 +43,7 @@ func expectRestored(r *rig) {
 func TestRestoreSeenByTheList(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		ahead(r)
-		r.FaultWatches(1, fake.Fault{Err: fake.Expired()})
+		r.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
 		r.Restore("4")
 		pass(10 * time.Second)
 		requests, _ := r.requestsSince(2)
@@ -74,7 +74,7 @@ func TestRestoreSeenByTheProbe(t *testing.T) {
 func TestRestoreSeenBehindAProxy(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		ahead(r)
-		r.FaultWatches(-1, fake.Fault{CloseIn: 10 * time.Second})
+		r.InjectWatchFault(-1, fake.Fault{CloseIn: 10 * time.Second})
 		r.Restore("4")
 		pass(10 * time.Minute)
 		expectRestored(r)
@@ -97,7 +97,7 @@ func TestRestoreSeenByABookmark(t *testing.T) {
 func TestRelistAtALaggingReplica(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		ahead(r)
-		r.FaultLists(1, fake.Fault{ResourceVersion: "4"})
+		r.InjectListFault(1, fake.Fault{ResourceVersion: "4"})
 		r.Send(fake.ErrorEvent(fake.Expired()))
 		pass(2 * time.Second)
 		r.expectRequests(2, "list@57 list@ watch@57")
@@ -110,7 +110,7 @@ func TestRelistAtALaggingReplica(t *testing.T) {
 func TestWatchAtALaggingReplica(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		ahead(r)
-		r.FaultWatches(4, fake.Fault{Err: fake.TooLargeResourceVersion()})
+		r.InjectWatchFault(4, fake.Fault{Err: fake.TooLargeResourceVersion()})
 		r.CloseWatches()
 		pass(30 * time.Second)
 		r.expectRequests(2, "watch@57 watch@57 watch@57 watch@57 watch@57")
@@ -124,9 +124,9 @@ func TestWatchIsAheadForEver(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		ahead(r)
 		began := time.Now()
-		r.FaultWatches(-1, fake.Fault{EditEvent: func(watch.Event) []watch.Event {
+		r.InjectWatchFault(-1, fake.Fault{EditEvent: func(watch.Event) []watch.Event {
 			return []watch.Event{fake.ErrorEvent(fake.TooLargeResourceVersion())}
-		}, CloseAfter: 1})
+		}, CloseAfterEvents: 1})
 		r.CloseWatches()
 		r.BookmarkEvery(time.Millisecond)
 		pass(time.Hour)
@@ -150,7 +150,7 @@ func TestFirstListFromALaggingReplica(t *testing.T) {
 		r.expectEvents("A a@2", "A b@3", "A c@4")
 		r.expectStored("a@2 b@3 c@4")
 	}, func(r *rig) {
-		r.FaultLists(1, fake.Fault{ResourceVersion: "3", EditList: func(list runtime.Object) runtime.Object {
+		r.InjectListFault(1, fake.Fault{ResourceVersion: "3", EditList: func(list runtime.Object) runtime.Object {
 			if n := len(list.(*corev1.PodList).Items); n != 2 {
 				r.t.Errorf("the replica has %d Pods", n)
 			}

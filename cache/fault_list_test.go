@@ -21,7 +21,7 @@ import (
 func relist(r *rig) {
 	r.expectSynced()
 	pass(time.Minute) // so that the watch is not taken for one that ends at once
-	r.FaultWatches(1, fake.Fault{Err: fake.Expired()})
+	r.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
 	r.CloseWatches()
 	r.Update(pod("a")) // 5
 	r.Delete("ns/b")   // 6
@@ -40,7 +40,7 @@ func TestListAtAVersionThatIsNotThere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(r *rig) {
-				r.FaultLists(1, fake.Fault{Err: fault})
+				r.InjectListFault(1, fake.Fault{Err: fault})
 				relist(r)
 				pass(7 * time.Second)
 				r.expectRequests(0, "list@0 watch@4 watch@4 list@4 list@ watch@6")
@@ -58,8 +58,8 @@ func (w *wrapped) Unwrap() error { return w.error }
 // after the backoff.
 func TestListGoneAndThenFailing(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		r.FaultLists(1, fake.Fault{Err: fake.Expired()})
-		r.FaultLists(1, fake.Fault{Err: fake.InternalError()})
+		r.InjectListFault(1, fake.Fault{Err: fake.Expired()})
+		r.InjectListFault(1, fake.Fault{Err: fake.InternalError()})
 		relist(r)
 		pass(15 * time.Second)
 		r.expectRequests(0, "list@0 watch@4 watch@4 list@4 list@ list@ watch@6")
@@ -102,7 +102,7 @@ func TestListNotToBeBelieved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(r *rig) {
-				r.FaultLists(3, fake.Fault{EditList: bad.edit})
+				r.InjectListFault(3, fake.Fault{EditList: bad.edit})
 				relist(r)
 				pass(7 * time.Second)
 				r.expectEvents()
@@ -133,7 +133,7 @@ func TestListNotToBeBelieved(t *testing.T) {
 				}
 				pass(10 * time.Second)
 				r.expectSynced()
-			}, func(r *rig) { r.FaultLists(2, fake.Fault{EditList: bad.edit}) })
+			}, func(r *rig) { r.InjectListFault(2, fake.Fault{EditList: bad.edit}) })
 		})
 	}
 }
@@ -145,12 +145,12 @@ func TestGoneBetweenPages(t *testing.T) {
 		r.expectRequests(0, "list@0 watch@4")
 		r.expectSynced()
 		r.CloseWatches()
-		r.FaultWatches(1, fake.Fault{Err: fake.Expired()})
+		r.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
 		pages := 0
-		r.FaultLists(2, fake.Fault{EditList: func(list runtime.Object) runtime.Object { pages++; return list }})
-		r.FaultLists(1, fake.Fault{Err: fake.Expired()})
+		r.InjectListFault(2, fake.Fault{EditList: func(list runtime.Object) runtime.Object { pages++; return list }})
+		r.InjectListFault(1, fake.Fault{Err: fake.Expired()})
 		r.Delete("ns/b")
-		r.FaultWatches(1, fake.Fault{Err: fake.Expired()})
+		r.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
 		pass(30 * time.Second)
 		if pages != 2 {
 			t.Fatalf("%d pages before the fault", pages)
@@ -182,7 +182,7 @@ func TestListStuck(t *testing.T) {
 		pass(7 * time.Minute)
 		r.expectError(is(cache.ErrStalled))
 		r.expectSynced()
-	}, func(r *rig) { r.FaultLists(1, fake.Fault{Hold: make(chan struct{})}) })
+	}, func(r *rig) { r.InjectListFault(1, fake.Fault{Hold: make(chan struct{})}) })
 }
 
 // A change between list and watch is not lost (W25), nor is a deletion in the first
@@ -192,7 +192,7 @@ func TestChangeBetweenListAndWatch(t *testing.T) {
 		r.expectEvents("A a@2", "A b@3", "A c@4", "D b@5", "A d@6")
 		r.expectStored("a@2 c@4 d@6")
 	}, func(r *rig) {
-		r.FaultLists(1, fake.Fault{EditList: func(list runtime.Object) runtime.Object {
+		r.InjectListFault(1, fake.Fault{EditList: func(list runtime.Object) runtime.Object {
 			r.Delete("ns/b")
 			r.Create(pod("d"))
 			return list
@@ -209,7 +209,7 @@ func TestRelistSaysWhatChanged(t *testing.T) {
 		pass(2 * time.Second)
 		r.expectEvents()
 		kept, _ := r.store.GetByKey("ns/c")
-		r.FaultWatches(1, fake.Fault{Err: fake.Expired()})
+		r.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
 		r.CloseWatches()
 		r.Update(pod("a"))
 		r.Delete("ns/b")
@@ -226,7 +226,7 @@ func TestRelistSaysWhatChanged(t *testing.T) {
 // Reads during a relist see all of it or nothing (C25).
 func TestRelistIsAtomic(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		r.FaultLists(1, fake.Fault{EditList: func(list runtime.Object) runtime.Object {
+		r.InjectListFault(1, fake.Fault{EditList: func(list runtime.Object) runtime.Object {
 			r.expectStoredNow("a@2 b@3 c@4")
 			return list
 		}})
@@ -274,5 +274,5 @@ func TestFirstListForbidden(t *testing.T) {
 		if err := r.controller.WaitForSync(r.t.Context()); err != nil {
 			t.Errorf("WaitForSync: %v", err)
 		}
-	}, func(r *rig) { r.FaultLists(-1, fake.Fault{Err: fake.Forbidden()}) })
+	}, func(r *rig) { r.InjectListFault(-1, fake.Fault{Err: fake.Forbidden()}) })
 }

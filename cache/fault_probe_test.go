@@ -17,7 +17,7 @@ func TestRestoreIsSeenInTime(t *testing.T) {
 		t.Run(string(sync), func(t *testing.T) {
 			withOptions(t, cache.ReflectorOptions{ListMode: sync}, func(r *rig) {
 				ahead(r)
-				r.FaultLists(1, fake.Fault{Err: apierrors.NewServiceUnavailable("starting")})
+				r.InjectListFault(1, fake.Fault{Err: apierrors.NewServiceUnavailable("starting")})
 				r.Restore("4")
 				pass(3*time.Minute + 15*time.Second)
 				expectRestored(r)

@@ -18,10 +18,10 @@ import (
 // there again soon after the trouble is over (T8, T9, W9, W14, W15; I11, I16).
 func TestStorms(t *testing.T) {
 	lists := func(err error) func(*rig) {
-		return func(r *rig) { r.FaultLists(-1, fake.Fault{Err: err}) }
+		return func(r *rig) { r.InjectListFault(-1, fake.Fault{Err: err}) }
 	}
 	watches := func(err error) func(*rig) {
-		return func(r *rig) { r.FaultWatches(-1, fake.Fault{Err: err}) }
+		return func(r *rig) { r.InjectWatchFault(-1, fake.Fault{Err: err}) }
 	}
 	everything := func(err error) func(*rig) {
 		return func(r *rig) { lists(err)(r); watches(err)(r) }
@@ -43,24 +43,24 @@ func TestStorms(t *testing.T) {
 		"403 to everything":  everything(fake.Forbidden()),
 		"404 to everything":  everything(apierrors.NewNotFound(podResource, "")),
 		"410 in each stream": func(r *rig) {
-			r.FaultWatches(-1, fake.Fault{CloseAfter: 1, EditEvent: func(watch.Event) []watch.Event {
+			r.InjectWatchFault(-1, fake.Fault{CloseAfterEvents: 1, EditEvent: func(watch.Event) []watch.Event {
 				return []watch.Event{fake.ErrorEvent(fake.Expired())}
 			}})
 		},
-		"watches closed at once":  func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseAfter: -1}) },
-		"watches closed after ms": func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseIn: time.Millisecond}) },
-		"watches closed after 2s": func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseIn: 2 * time.Second}) },
-		"one event, then close":   func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseAfter: 1}) },
+		"watches closed at once":  func(r *rig) { r.InjectWatchFault(-1, fake.Fault{CloseAfterEvents: -1}) },
+		"watches closed after ms": func(r *rig) { r.InjectWatchFault(-1, fake.Fault{CloseIn: time.Millisecond}) },
+		"watches closed after 2s": func(r *rig) { r.InjectWatchFault(-1, fake.Fault{CloseIn: 2 * time.Second}) },
+		"one event, then close":   func(r *rig) { r.InjectWatchFault(-1, fake.Fault{CloseAfterEvents: 1}) },
 		"one bookmark, then close": func(r *rig) {
 			r.BookmarkEvery(time.Millisecond)
-			r.FaultWatches(-1, fake.Fault{CloseAfter: 1})
+			r.InjectWatchFault(-1, fake.Fault{CloseAfterEvents: 1})
 		},
 		"lists without version": func(r *rig) {
-			r.FaultLists(-1, fake.Fault{EditList: func(runtime.Object) runtime.Object { return &metav1.Table{} }})
-			r.FaultWatches(-1, fake.Fault{Err: fake.Expired()})
+			r.InjectListFault(-1, fake.Fault{EditList: func(runtime.Object) runtime.Object { return &metav1.Table{} }})
+			r.InjectWatchFault(-1, fake.Fault{Err: fake.Expired()})
 		},
 		"nonsense in each stream": func(r *rig) {
-			r.FaultWatches(-1, fake.Fault{EditEvent: func(watch.Event) []watch.Event {
+			r.InjectWatchFault(-1, fake.Fault{EditEvent: func(watch.Event) []watch.Event {
 				return []watch.Event{{Type: watch.Added, Object: pod("")}}
 			}})
 		},
@@ -113,7 +113,7 @@ func TestWatchesOfOneEventStayFresh(t *testing.T) {
 			t.Errorf("%d lists", lists)
 		}
 		r.expectNoError()
-	}, func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseAfter: 1}) })
+	}, func(r *rig) { r.InjectWatchFault(-1, fake.Fault{CloseAfterEvents: 1}) })
 }
 
 // Watches that end at once, and say nothing, bring the version in doubt (T3): a
@@ -121,7 +121,7 @@ func TestWatchesOfOneEventStayFresh(t *testing.T) {
 func TestShortWatchesLeadToARelist(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.expectSynced()
-		r.FaultWatches(3, fake.Fault{CloseAfter: -1})
+		r.InjectWatchFault(3, fake.Fault{CloseAfterEvents: -1})
 		pass(2 * time.Second)
 		r.CloseWatches()
 		pass(time.Minute)
@@ -135,7 +135,7 @@ func TestShortWatchesLeadToARelist(t *testing.T) {
 func TestBackoffBeginsAnewAfterHealth(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		fail := func(for_ time.Duration) {
-			r.FaultWatches(-1, fake.Fault{Err: fake.InternalError()})
+			r.InjectWatchFault(-1, fake.Fault{Err: fake.InternalError()})
 			r.CloseWatches()
 			pass(for_)
 			r.ClearFaults()
@@ -143,7 +143,7 @@ func TestBackoffBeginsAnewAfterHealth(t *testing.T) {
 		}
 		firstWait := func() time.Duration {
 			before := len(r.Requests())
-			r.FaultWatches(1, fake.Fault{Err: fake.InternalError()})
+			r.InjectWatchFault(1, fake.Fault{Err: fake.InternalError()})
 			r.CloseWatches()
 			pass(40 * time.Second)
 			requests := r.Requests()[before:] // the watch that fails, and the next watch, or a list and a watch after it
@@ -168,7 +168,7 @@ func TestBackoffBeginsAnewAfterAWatchList(t *testing.T) {
 		pass(4 * time.Minute) // a minute of which it takes to get there
 		r.expectSynced()
 		n := len(r.Requests())
-		r.FaultWatches(1, fake.Fault{Err: fake.InternalError()})
+		r.InjectWatchFault(1, fake.Fault{Err: fake.InternalError()})
 		r.CloseWatches()
 		pass(40 * time.Second)
 		requests := r.Requests()[n:]
@@ -177,6 +177,6 @@ func TestBackoffBeginsAnewAfterAWatchList(t *testing.T) {
 		}
 	}, func(r *rig) {
 		r.endless = true
-		r.FaultWatches(6, fake.Fault{Err: fake.TooManyRequests(0)})
+		r.InjectWatchFault(6, fake.Fault{Err: fake.TooManyRequests(0)})
 	})
 }

@@ -83,7 +83,7 @@ func TestReplayWindowForEver(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.Update(pod("a"))
 		r.expectEvents("A a@2", "A b@3", "A c@4", "U a@2→5")
-		r.FaultWatches(-1, fake.Fault{EditEvent: func(e watch.Event) []watch.Event {
+		r.InjectWatchFault(-1, fake.Fault{EditEvent: func(e watch.Event) []watch.Event {
 			return []watch.Event{{Type: watch.Modified, Object: pod("b", version("2"))}, e}
 		}})
 		r.CloseWatches()

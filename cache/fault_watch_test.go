@@ -43,7 +43,7 @@ func TestWatchGone(t *testing.T) {
 		})
 		t.Run(reason+" as the answer", func(t *testing.T) {
 			inBubble(t, func(r *rig) {
-				r.FaultWatches(1, fake.Fault{Err: err})
+				r.InjectWatchFault(1, fake.Fault{Err: err})
 				r.Update(pod("a"))
 				r.CloseWatches()
 				r.Delete("ns/b")
@@ -60,7 +60,7 @@ func TestWatchGone(t *testing.T) {
 func TestWatchCompacted(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.expectSynced()
-		r.FaultWatches(1, fake.Fault{Err: fake.InternalError()})
+		r.InjectWatchFault(1, fake.Fault{Err: fake.InternalError()})
 		r.CloseWatches()
 		r.Delete("ns/c")
 		r.Create(pod("d"))
@@ -100,7 +100,7 @@ func TestWatchResumesAfter(t *testing.T) {
 					if inStream {
 						r.Send(fake.ErrorEvent(fault))
 					} else {
-						r.FaultWatches(1, fake.Fault{Err: fault})
+						r.InjectWatchFault(1, fake.Fault{Err: fault})
 						r.CloseWatches()
 					}
 					r.Update(pod("a"))
@@ -132,7 +132,7 @@ func TestNoListsOnTopOfTrouble(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(r *rig) {
 				r.expectSynced()
-				r.FaultWatches(9, fake.Fault{Err: fault})
+				r.InjectWatchFault(9, fake.Fault{Err: fault})
 				r.CloseWatches()
 				pass(5 * time.Minute)
 				requests, _ := r.requestsSince(0)
@@ -188,7 +188,7 @@ func TestRetryAfterIsJittered(t *testing.T) {
 func TestWatchFailsForEverAtOneVersion(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.expectSynced()
-		r.FaultWatches(5, fake.Fault{Err: fake.InternalError()})
+		r.InjectWatchFault(5, fake.Fault{Err: fake.InternalError()})
 		r.CloseWatches()
 		r.Delete("ns/b")
 		pass(2 * time.Minute)
@@ -205,7 +205,7 @@ func TestForbiddenThenHealed(t *testing.T) {
 			inBubble(t, func(r *rig) {
 				r.expectSynced()
 				lost := time.Now()
-				r.FaultWatches(-1, fake.Fault{Err: fault})
+				r.InjectWatchFault(-1, fake.Fault{Err: fault})
 				r.CloseWatches()
 				pass(time.Hour)
 				for _, request := range r.Requests()[1:] {
@@ -244,7 +244,7 @@ func TestSilentConnection(t *testing.T) {
 			r.expectError(is(cache.ErrStalled))
 			pass(5 * time.Second)
 			r.expectEvents("U a@2→5")
-		}, func(r *rig) { r.FaultWatches(1, fake.Fault{Silent: true}) })
+		}, func(r *rig) { r.InjectWatchFault(1, fake.Fault{Stall: true}) })
 	})
 	t.Run("bookmarks stop", func(t *testing.T) {
 		dead := false
@@ -261,7 +261,7 @@ func TestSilentConnection(t *testing.T) {
 		}, func(r *rig) {
 			r.endless = true
 			r.BookmarkEvery(time.Minute)
-			r.FaultWatches(1, fake.Fault{EditEvent: func(e watch.Event) []watch.Event {
+			r.InjectWatchFault(1, fake.Fault{EditEvent: func(e watch.Event) []watch.Event {
 				if dead {
 					return nil
 				}
@@ -329,7 +329,7 @@ func TestNonsenseInTheStream(t *testing.T) {
 				if len(r.takeErrors()) != 1 {
 					t.Error("want one error reported")
 				}
-				r.FaultWatches(1, fake.Fault{EditEvent: func(watch.Event) []watch.Event { return []watch.Event{event} }})
+				r.InjectWatchFault(1, fake.Fault{EditEvent: func(watch.Event) []watch.Event { return []watch.Event{event} }})
 				send(r, event)
 				r.Update(pod("a"))
 				pass(10 * time.Second)

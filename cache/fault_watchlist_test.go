@@ -63,7 +63,7 @@ func TestWatchListIsAtomic(t *testing.T) {
 			t.Errorf("at version %s", rv)
 		}
 	}, func(r *rig) {
-		r.FaultWatches(1, fake.Fault{EditEvent: fake.DropEndBookmark})
+		r.InjectWatchFault(1, fake.Fault{EditEvent: fake.DropInitialEventsEndBookmark})
 		r.SkipVersions(20)
 	})
 	byWatchList(t, func(r *rig) {
@@ -94,7 +94,7 @@ func TestWatchListEndBookmark(t *testing.T) {
 				}
 				pass(time.Minute)
 				r.expectSynced()
-			}, func(r *rig) { r.FaultWatches(1, fake.Fault{EditEvent: fake.DropEndBookmark}) })
+			}, func(r *rig) { r.InjectWatchFault(1, fake.Fault{EditEvent: fake.DropInitialEventsEndBookmark}) })
 		})
 	}
 }
@@ -108,13 +108,13 @@ func TestWatchListWithoutEnd(t *testing.T) {
 		within   time.Duration
 		requests string
 	}{
-		"held open":               {fault: fake.Fault{EditEvent: fake.DropEndBookmark}, within: 40 * time.Second, requests: "watch@+ list@0 "},
-		"held open, with changes": {fault: fake.Fault{EditEvent: fake.DropEndBookmark}, before: func(r *rig) { r.updateEachSecond(600) }, within: 40 * time.Second, requests: "watch@+ list@0 "},
-		"held open, with bookmarks": {fault: fake.Fault{EditEvent: fake.DropEndBookmark}, before: func(r *rig) { r.BookmarkEvery(time.Second) },
+		"held open":               {fault: fake.Fault{EditEvent: fake.DropInitialEventsEndBookmark}, within: 40 * time.Second, requests: "watch@+ list@0 "},
+		"held open, with changes": {fault: fake.Fault{EditEvent: fake.DropInitialEventsEndBookmark}, before: func(r *rig) { r.updateEachSecond(600) }, within: 40 * time.Second, requests: "watch@+ list@0 "},
+		"held open, with bookmarks": {fault: fake.Fault{EditEvent: fake.DropInitialEventsEndBookmark}, before: func(r *rig) { r.BookmarkEvery(time.Second) },
 			within: 40 * time.Second, requests: "watch@+ list@0 "},
-		"never answered":       {fault: fake.Fault{Silent: true}, within: 40 * time.Second, requests: "watch@+ list@0 "},
-		"closed at once":       {fault: fake.Fault{CloseAfter: -1}, within: 2 * time.Second, requests: "watch@+ watch@+ list@0 "},
-		"closed in the middle": {fault: fake.Fault{CloseAfter: 2}, within: 2 * time.Second, requests: "watch@+ watch@+ list@0 "},
+		"never answered":       {fault: fake.Fault{Stall: true}, within: 40 * time.Second, requests: "watch@+ list@0 "},
+		"closed at once":       {fault: fake.Fault{CloseAfterEvents: -1}, within: 2 * time.Second, requests: "watch@+ watch@+ list@0 "},
+		"closed in the middle": {fault: fake.Fault{CloseAfterEvents: 2}, within: 2 * time.Second, requests: "watch@+ watch@+ list@0 "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			byWatchList(t, func(r *rig) {
@@ -130,13 +130,13 @@ func TestWatchListWithoutEnd(t *testing.T) {
 				r.CloseWatches()
 				pass(2 * time.Minute)
 				r.CloseWatches()
-				r.FaultWatches(1, fake.Fault{Err: fake.Expired()})
+				r.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
 				pass(time.Minute)
 				if requests, _ := r.requestsSince(len(strings.Fields(c.requests))); strings.Contains(requests, "+") {
 					t.Errorf("asked for a WatchList again: %s", requests)
 				}
 			}, func(r *rig) {
-				r.FaultWatches(-1, c.fault)
+				r.InjectWatchFault(-1, c.fault)
 				if c.before != nil {
 					c.before(r)
 				}
@@ -172,7 +172,7 @@ func TestWatchListRefused(t *testing.T) {
 				if want := map[bool]string{false: "list@4 watch@4", true: "watch@4+"}[c.again]; true {
 					r.expectRequests(n, want)
 				}
-			}, func(r *rig) { r.FaultWatches(1, fake.Fault{Err: c.err}) })
+			}, func(r *rig) { r.InjectWatchFault(1, fake.Fault{Err: c.err}) })
 		})
 	}
 	t.Run("the list, too", func(t *testing.T) {
@@ -182,8 +182,8 @@ func TestWatchListRefused(t *testing.T) {
 				t.Errorf("errors %v", errs)
 			}
 		}, func(r *rig) {
-			r.FaultWatches(1, fake.Fault{Err: fake.InternalError()})
-			r.FaultLists(1, fake.Fault{Err: fake.Forbidden()})
+			r.InjectWatchFault(1, fake.Fault{Err: fake.InternalError()})
+			r.InjectListFault(1, fake.Fault{Err: fake.Forbidden()})
 		})
 	})
 }
@@ -198,15 +198,15 @@ func TestWatchListTooManyRequests(t *testing.T) {
 			t.Errorf("asked again after %v, not 7 s", waited)
 		}
 		r.expectSynced()
-	}, func(r *rig) { r.FaultWatches(3, fake.Fault{Err: fake.TooManyRequests(7)}) })
+	}, func(r *rig) { r.InjectWatchFault(3, fake.Fault{Err: fake.TooManyRequests(7)}) })
 	byWatchList(t, func(r *rig) {
 		pass(10 * time.Second)
 		r.expectRequests(0, "watch@+ watch@+ watch@+ list@0 watch@4")
 		r.expectSynced()
 	}, func(r *rig) {
-		r.FaultWatches(1, fake.Fault{CloseAfter: 1})
-		r.FaultWatches(1, fake.Fault{Err: fake.TooManyRequests(0)})
-		r.FaultWatches(1, fake.Fault{CloseAfter: 1})
+		r.InjectWatchFault(1, fake.Fault{CloseAfterEvents: 1})
+		r.InjectWatchFault(1, fake.Fault{Err: fake.TooManyRequests(0)})
+		r.InjectWatchFault(1, fake.Fault{CloseAfterEvents: 1})
 	})
 }
 
@@ -215,7 +215,7 @@ func TestWatchListTooManyRequests(t *testing.T) {
 func TestWatchListGoesBack(t *testing.T) {
 	byWatchList(t, func(r *rig) {
 		ahead(r)
-		r.FaultWatches(1, fake.Fault{Err: fake.Expired()})
+		r.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
 		r.Restore("4")
 		pass(10 * time.Second)
 		r.expectRequests(1, "watch@57 watch@57+ list@57 list@ watch@4")
@@ -226,7 +226,7 @@ func TestWatchListGoesBack(t *testing.T) {
 		r.SkipVersions(10)
 		r.Bookmark()
 		lagging := true
-		r.FaultWatches(1, fake.Fault{EditEvent: func(e watch.Event) []watch.Event {
+		r.InjectWatchFault(1, fake.Fault{EditEvent: func(e watch.Event) []watch.Event {
 			if e.Type == watch.Bookmark && lagging {
 				lagging = false
 				e.Object = endBookmark("4", "true")
@@ -253,7 +253,7 @@ func TestNonsenseInTheInitialState(t *testing.T) {
 				r.expectRequests(0, "watch@+ list@0 watch@4")
 				r.expectSynced()
 			}, func(r *rig) {
-				r.FaultWatches(1, fake.Fault{EditEvent: func(watch.Event) []watch.Event { return []watch.Event{event} }})
+				r.InjectWatchFault(1, fake.Fault{EditEvent: func(watch.Event) []watch.Event { return []watch.Event{event} }})
 			})
 		})
 	}

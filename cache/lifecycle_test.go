@@ -81,11 +81,11 @@ func TestListAndWatchReturnsTheCause(t *testing.T) {
 		reflector := cache.NewReflector(r, &corev1.Pod{}, cache.NewStore[*corev1.Pod](nil, nil), cache.ReflectorOptions{
 			ErrorHandler: func(_ context.Context, err error) { t.Errorf("reported what is returned: %v", err) },
 		})
-		r.FaultLists(1, fake.Fault{Err: fake.Forbidden()})
+		r.InjectListFault(1, fake.Fault{Err: fake.Forbidden()})
 		if err := reflector.ListAndWatch(t.Context()); !errors.Is(err, fake.Forbidden()) && !says("list: ")(err) {
 			t.Errorf("ListAndWatch: %v", err)
 		}
-		r.FaultWatches(1, fake.Fault{Err: fake.Expired()})
+		r.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
 		if err := reflector.ListAndWatch(t.Context()); !says("watch: too old resource version")(err) {
 			t.Errorf("ListAndWatch: %v", err)
 		}

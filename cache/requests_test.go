@@ -40,7 +40,7 @@ func TestRequestOptions(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.expectOptions(0, "list", metav1.ListOptions{ResourceVersion: "0", Limit: 500})
 		r.expectOptions(1, "watch", metav1.ListOptions{ResourceVersion: "4", AllowWatchBookmarks: true})
-		r.FaultLists(1, fake.Fault{Err: fake.Expired()})
+		r.InjectListFault(1, fake.Fault{Err: fake.Expired()})
 		r.Send(fake.ErrorEvent(fake.Expired()))
 		pass(2 * time.Second)
 		r.expectOptions(2, "list", metav1.ListOptions{ResourceVersion: "4"})
@@ -70,7 +70,7 @@ func TestRequestOptionsOfAWatchList(t *testing.T) {
 // limit, and no version.
 func TestRequestOptionsOfPages(t *testing.T) {
 	withOptions(t, cache.ReflectorOptions{PageSize: 2}, func(r *rig) {
-		r.FaultLists(1, fake.Fault{Err: fake.Expired()})
+		r.InjectListFault(1, fake.Fault{Err: fake.Expired()})
 		r.Send(fake.ErrorEvent(fake.Expired()))
 		pass(2 * time.Second)
 		r.expectOptions(0, "list", metav1.ListOptions{ResourceVersion: "0", Limit: 2})

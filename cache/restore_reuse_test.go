@@ -24,7 +24,7 @@ func restoreAndReuse(r *rig) {
 	r.SkipVersions(50)
 	r.Bookmark()
 	synctest.Wait()
-	r.FaultWatches(1, fake.Fault{Err: fake.Expired()})
+	r.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
 	r.Restore("4")
 	r.Update(pod("a", label("epoch", "restored")))
 	pass(10 * time.Second)

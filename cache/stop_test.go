@@ -26,32 +26,32 @@ func TestStopAtEveryStage(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, at func(r *rig)
 	}{
-		"before the first answer": {func(r *rig) { r.FaultLists(1, fake.Fault{Delay: time.Minute}) }, after(time.Second)},
+		"before the first answer": {func(r *rig) { r.InjectListFault(1, fake.Fault{Delay: time.Minute}) }, after(time.Second)},
 		"between pages": {func(r *rig) {
-			r.FaultLists(1, fake.Fault{})
-			r.FaultLists(1, fake.Fault{Delay: time.Minute})
+			r.InjectListFault(1, fake.Fault{})
+			r.InjectListFault(1, fake.Fault{Delay: time.Minute})
 		}, after(time.Second)},
-		"while the watch is opened":    {func(r *rig) { r.FaultWatches(1, fake.Fault{Delay: time.Minute}) }, after(time.Second)},
+		"while the watch is opened":    {func(r *rig) { r.InjectWatchFault(1, fake.Fault{Delay: time.Minute}) }, after(time.Second)},
 		"while watching":               {nil, after(time.Second)},
-		"on a silent connection":       {func(r *rig) { r.FaultWatches(1, fake.Fault{Silent: true}) }, after(time.Minute)},
-		"in the backoff of a list":     {func(r *rig) { r.FaultLists(-1, fake.Fault{Err: fake.InternalError()}) }, after(time.Minute)},
-		"in the backoff of a watch":    {func(r *rig) { r.FaultWatches(-1, fake.Fault{Err: fake.InternalError()}) }, after(time.Minute)},
-		"in a Retry-After":             {func(r *rig) { r.FaultWatches(-1, fake.Fault{Err: fake.TooManyRequests(200)}) }, after(time.Minute)},
-		"after a watch closed":         {func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseAfter: -1}) }, after(time.Second)},
-		"after a watch of one event":   {func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseAfter: 1}) }, func(r *rig) { r.Update(pod("a")); pass(time.Second) }},
-		"after a watch of two seconds": {func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseIn: 2 * time.Second}) }, after(3 * time.Second)},
+		"on a silent connection":       {func(r *rig) { r.InjectWatchFault(1, fake.Fault{Stall: true}) }, after(time.Minute)},
+		"in the backoff of a list":     {func(r *rig) { r.InjectListFault(-1, fake.Fault{Err: fake.InternalError()}) }, after(time.Minute)},
+		"in the backoff of a watch":    {func(r *rig) { r.InjectWatchFault(-1, fake.Fault{Err: fake.InternalError()}) }, after(time.Minute)},
+		"in a Retry-After":             {func(r *rig) { r.InjectWatchFault(-1, fake.Fault{Err: fake.TooManyRequests(200)}) }, after(time.Minute)},
+		"after a watch closed":         {func(r *rig) { r.InjectWatchFault(-1, fake.Fault{CloseAfterEvents: -1}) }, after(time.Second)},
+		"after a watch of one event":   {func(r *rig) { r.InjectWatchFault(-1, fake.Fault{CloseAfterEvents: 1}) }, func(r *rig) { r.Update(pod("a")); pass(time.Second) }},
+		"after a watch of two seconds": {func(r *rig) { r.InjectWatchFault(-1, fake.Fault{CloseIn: 2 * time.Second}) }, after(3 * time.Second)},
 		"while relisting": {nil, func(r *rig) {
-			r.FaultLists(1, fake.Fault{Delay: time.Minute})
+			r.InjectListFault(1, fake.Fault{Delay: time.Minute})
 			r.Send(fake.ErrorEvent(fake.Expired()))
 			pass(3 * time.Second)
 		}},
 		"while probing": {nil, func(r *rig) {
 			r.CloseWatches()
-			r.FaultLists(1, fake.Fault{Delay: time.Hour})
+			r.InjectListFault(1, fake.Fault{Delay: time.Hour})
 			pass(4 * time.Minute)
 		}},
-		"while probing between watches": {func(r *rig) { r.FaultWatches(-1, fake.Fault{CloseIn: 30 * time.Second}) }, func(r *rig) {
-			r.FaultLists(1, fake.Fault{Delay: time.Hour})
+		"while probing between watches": {func(r *rig) { r.InjectWatchFault(-1, fake.Fault{CloseIn: 30 * time.Second}) }, func(r *rig) {
+			r.InjectListFault(1, fake.Fault{Delay: time.Hour})
 			pass(2*time.Minute + 15*time.Second)
 		}},
 	} {

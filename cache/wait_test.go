@@ -88,7 +88,7 @@ func TestWaitForResourceVersionErrors(t *testing.T) {
 				t.Errorf("%q: %v", bad, err)
 			}
 		}
-		s.FaultWatches(100, fake.Fault{Err: apierrors.NewUnauthorized("who are you?")})
+		s.InjectWatchFault(100, fake.Fault{Err: apierrors.NewUnauthorized("who are you?")})
 		s.CloseWatches()
 		ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
 		defer cancel()
@@ -199,7 +199,7 @@ func TestHealthCheck(t *testing.T) {
 		if err := check(nil); !says("pods: it has not been started")(err) {
 			t.Errorf("before Run: %v", err)
 		}
-		s.FaultLists(1, fake.Fault{Err: apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no"))})
+		s.InjectListFault(1, fake.Fault{Err: apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no"))})
 		s.start()
 		if err := check(nil); !apierrors.IsForbidden(err) || !says("pods has not synced")(err) {
 			t.Errorf("before the list: %v", err)
@@ -208,7 +208,7 @@ func TestHealthCheck(t *testing.T) {
 		if err := check(nil); err != nil {
 			t.Error(err)
 		}
-		s.FaultWatches(1000, fake.Fault{Err: apierrors.NewUnauthorized("who are you?")})
+		s.InjectWatchFault(1000, fake.Fault{Err: apierrors.NewUnauthorized("who are you?")})
 		s.CloseWatches()
 		pass(6 * time.Minute)
 		if err := check(nil); !apierrors.IsUnauthorized(err) || !says("up to date 6m")(err) {

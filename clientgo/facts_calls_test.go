@@ -109,7 +109,7 @@ func TestFact12AddIndexers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a")
 		hold := make(chan struct{})
-		server.FaultWatches(1, fake.Fault{Hold: hold})
+		server.InjectWatchFault(1, fake.Fault{Hold: hold})
 		s := run(t, server, clientgo.Options{Indexers: clientcache.Indexers{"first": byName}}, func(informer clientcache.SharedIndexInformer) {
 			if err := informer.AddIndexers(clientcache.Indexers{"before": byName}); err != nil {
 				t.Error(err)
@@ -330,8 +330,8 @@ func TestFact16WatchErrorHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a")
 		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errRefused)
-		server.FaultWatches(2, fake.Fault{Err: errGaveUp})
-		server.FaultLists(1, fake.Fault{Err: forbidden})
+		server.InjectWatchFault(2, fake.Fault{Err: errGaveUp})
+		server.InjectListFault(1, fake.Fault{Err: forbidden})
 		var errs failures
 		s := run(t, server, clientgo.Options{}, errs.listen(t))
 		if got := errs.all(); len(got) != 1 || !apierrors.IsForbidden(got[0]) {
@@ -354,8 +354,8 @@ func TestFact16WatchErrorHandler(t *testing.T) {
 func TestFact16TheReflectorIsThereToBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a")
-		server.FaultWatches(1, fake.Fault{Err: errRefused})
-		server.FaultLists(1, fake.Fault{Err: errRefused})
+		server.InjectWatchFault(1, fake.Fault{Err: errRefused})
+		server.InjectListFault(1, fake.Fault{Err: errRefused})
 		var described string
 		s := run(t, server, clientgo.Options{ObjectDescription: "the Pods"}, func(informer clientcache.SharedIndexInformer) {
 			if err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *clientcache.Reflector, err error) {
@@ -376,8 +376,8 @@ func TestFact16TheReflectorIsThereToBeRead(t *testing.T) {
 func TestFact16WatchErrorHandlersMayBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a")
-		server.FaultWatches(1, fake.Fault{Err: errRefused})
-		server.FaultLists(1, fake.Fault{Err: errRefused})
+		server.InjectWatchFault(1, fake.Fault{Err: errRefused})
+		server.InjectListFault(1, fake.Fault{Err: errRefused})
 		resume := make(chan struct{})
 		defer close(resume)
 		s := run(t, server, clientgo.Options{}, func(informer clientcache.SharedIndexInformer) {

@@ -29,7 +29,7 @@ func (s *server) relist() {
 // away changes the server while nobody watches, and has the informer list again.
 func (s *server) away(change func()) {
 	hold := make(chan struct{})
-	s.FaultWatches(1, fake.Fault{Hold: hold, Err: apierrors.NewResourceExpired("gone")})
+	s.InjectWatchFault(1, fake.Fault{Hold: hold, Err: apierrors.NewResourceExpired("gone")})
 	s.CloseWatches()
 	<-time.After(time.Minute)
 	synctest.Wait()

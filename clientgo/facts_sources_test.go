@@ -258,7 +258,7 @@ func TestFact08VersionsAfterTrouble(t *testing.T) {
 				server := newServer("a")
 				s := run(t, server, clientgo.Options{})
 				if test.fault != nil {
-					server.FaultLists(1, fake.Fault{Err: test.fault})
+					server.InjectListFault(1, fake.Fault{Err: test.fault})
 				}
 				expired := gone.Status()
 				server.Send(watch.Event{Type: watch.Error, Object: &expired})
@@ -294,12 +294,12 @@ func TestFact09WatchListFails(t *testing.T) {
 	}{
 		"an error is nobody's business":        {fake.Fault{Err: errRefused}, "Wl", 0},
 		"429 asks for patience":                {fake.Fault{Err: apierrors.NewTooManyRequests("later", 1)}, "WW", 1},
-		"closed before its end is tried again": {fake.Fault{CloseAfter: 1}, "WW", 1},
+		"closed before its end is tried again": {fake.Fault{CloseAfterEvents: 1}, "WW", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := newServer("a", "b")
-				server.FaultWatches(1, test.fault)
+				server.InjectWatchFault(1, test.fault)
 				var errs failures
 				s := run(t, server, clientgo.Options{}, errs.listen(t))
 				<-s.informer.HasSyncedChecker().Done()
@@ -318,7 +318,7 @@ func TestFact09WatchListFails(t *testing.T) {
 func TestFact09OnlyTrueEndsTheInitialState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a")
-		server.FaultWatches(1, fake.Fault{EditEvent: func(event watch.Event) []watch.Event {
+		server.InjectWatchFault(1, fake.Fault{EditEvent: func(event watch.Event) []watch.Event {
 			if event.Type == watch.Bookmark {
 				event.Object.(*corev1.Pod).Annotations[metav1.InitialEventsAnnotationKey] = "yes"
 			}

@@ -6,18 +6,26 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// CustomResource describes a custom resource in the few words that matter to a test. Whoever needs more of a CustomResourceDefinition creates that,
-// as unstructured object, through a client or with [APIServer.Create].
+// CustomResource describes a custom resource for a test. For a CustomResourceDefinition with other
+// settings, create the definition as an unstructured object, through a client or with
+// [APIServer.Create].
 type CustomResource struct {
-	Group    string
-	Versions []string // all served, the first one stored
-	Kind     string
-	Plural   string // the resource's name; the lower-case kind with an s if empty
-	Cluster  bool   // objects are in no namespace
-	Status   bool   // there is a status subresource
+	// Group is the API group, for example "example.com".
+	Group string
+	// Versions lists the versions, all of which are served. The first one is the storage version.
+	Versions []string
+	// Kind is the kind of the objects, for example "Widget".
+	Kind string
+	// Plural is the name of the resource. If empty, it is the lower-case kind followed by "s".
+	Plural string
+	// ClusterScoped makes the resource cluster-scoped. It is namespaced otherwise.
+	ClusterScoped bool
+	// StatusSubresource enables the status subresource.
+	StatusSubresource bool
 }
 
-// Definition returns the CustomResourceDefinition, which accepts any fields, so that it can be created on a real server too.
+// Definition returns the CustomResourceDefinition. Its schema accepts any field, and a real API
+// server accepts it too.
 func (c CustomResource) Definition() *unstructured.Unstructured {
 	singular := strings.ToLower(c.Kind)
 	plural := c.Plural
@@ -25,7 +33,7 @@ func (c CustomResource) Definition() *unstructured.Unstructured {
 		plural = singular + "s"
 	}
 	scope := "Namespaced"
-	if c.Cluster {
+	if c.ClusterScoped {
 		scope = "Cluster"
 	}
 	var versions []any
@@ -50,7 +58,7 @@ func (c CustomResource) version(name string, storage bool) map[string]any {
 		"name": name, "served": true, "storage": storage,
 		"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
 	}
-	if c.Status {
+	if c.StatusSubresource {
 		version["subresources"] = map[string]any{"status": map[string]any{}}
 	}
 	return version

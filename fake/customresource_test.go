@@ -14,7 +14,7 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-var widget = fake.CustomResource{Group: "example.com", Versions: []string{"v1", "v1beta1"}, Kind: "Widget", Status: true}
+var widget = fake.CustomResource{Group: "example.com", Versions: []string{"v1", "v1beta1"}, Kind: "Widget", StatusSubresource: true}
 
 func newWidget(version, name string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
@@ -25,7 +25,7 @@ func newWidget(version, name string) *unstructured.Unstructured {
 
 func TestCustomResourcesFromTheStart(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{
-		widget, {Group: "example.com", Versions: []string{"v1"}, Kind: "Sheep", Plural: "sheep", Cluster: true},
+		widget, {Group: "example.com", Versions: []string{"v1"}, Kind: "Sheep", Plural: "sheep", ClusterScoped: true},
 	}})
 	a := newWidget("v1", "a")
 	a.Object["status"] = map[string]any{"ready": true}

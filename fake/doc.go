@@ -5,7 +5,7 @@
 //
 //	lw := fake.NewListerWatcher(&corev1.Pod{})
 //	pod := lw.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}})
-//	lw.FaultLists(2, fake.Fault{Err: fake.TooManyRequests(7)})
+//	lw.InjectListFault(2, fake.Fault{Err: fake.TooManyRequests(7)})
 //	// start what is tested, then
 //	lw.Delete("default/a")
 //	lw.CloseWatches()
@@ -18,7 +18,7 @@
 //	defer server.Close(ctx)
 //	client := kubernetes.NewForConfigOrDie(server.Config())
 //	err = server.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}) // or through the client
-//	server.FaultRequests(1, func(r fake.APIRequest) bool { return r.Verb == "watch" }, fake.RequestFault{CutAfter: 1000})
+//	server.InjectFault(1, func(r fake.APIRequest) bool { return r.Verb == "watch" }, fake.RequestFault{CutAfterBytes: 1000})
 //
 // Both remember a bounded history, count resourceVersions and answer lists and watches by the same code, internal/history.
 //

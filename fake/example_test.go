@@ -43,7 +43,7 @@ func ExampleStartAPIServer() {
 func ExampleListerWatcher() {
 	lw := fake.NewListerWatcher(&corev1.Pod{})
 	lw.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}})
-	lw.FaultLists(1, fake.Fault{Err: fake.TooManyRequests(7)})
+	lw.InjectListFault(1, fake.Fault{Err: fake.TooManyRequests(7)})
 
 	_, err := lw.List(context.Background(), metav1.ListOptions{})
 	fmt.Println(err)
@@ -55,7 +55,7 @@ func ExampleListerWatcher() {
 }
 
 // The next list of Pods is answered with 429, and the client waits and tries again, as it would with a real server.
-func ExampleAPIServer_FaultRequests() {
+func ExampleAPIServer_InjectFault() {
 	ctx := context.Background()
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {
@@ -71,8 +71,8 @@ func ExampleAPIServer_FaultRequests() {
 		}
 		return isList
 	}
-	server.FaultRequests(1, lists, fake.RequestFault{Err: fake.TooManyRequests(1)})
-	server.FaultRequests(1, lists, fake.RequestFault{})
+	server.InjectFault(1, lists, fake.RequestFault{Err: fake.TooManyRequests(1)})
+	server.InjectFault(1, lists, fake.RequestFault{})
 
 	client, err := kubernetes.NewForConfig(server.Config())
 	if err != nil {

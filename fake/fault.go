@@ -27,20 +27,20 @@ type Fault struct {
 	// EditList, if not nil, is given a list's answer, a private copy, and returns what is answered in its place.
 	EditList func(list runtime.Object) runtime.Object
 
-	// CloseAfter, if positive, closes a watch after that many events, bookmarks counted; if negative, before the first.
-	CloseAfter int
+	// CloseAfterEvents, if positive, closes a watch after that many events, bookmarks counted; if negative, before the first.
+	CloseAfterEvents int
 	// CloseIn, if positive, closes a watch after that time.
 	CloseIn time.Duration
 	// Silent makes a watch a dead connection: it sends nothing, and neither its TimeoutSeconds nor CloseWatches ends it, only Stop,
 	// its context and CloseIn.
-	Silent bool
+	Stall bool
 	// EditEvent, if not nil, is given each event of a watch, a private copy, and returns what is sent in its place: nothing, the event, others.
 	// It must not use the ListerWatcher.
 	EditEvent func(event watch.Event) []watch.Event
 }
 
-// DropEndBookmark is a Fault's EditEvent that keeps back the bookmark which ends a WatchList's initial events.
-func DropEndBookmark(event watch.Event) []watch.Event {
+// DropInitialEventsEndBookmark is a Fault's EditEvent that keeps back the bookmark which ends a WatchList's initial events.
+func DropInitialEventsEndBookmark(event watch.Event) []watch.Event {
 	if obj, ok := event.Object.(metav1.Object); ok && event.Type == watch.Bookmark {
 		if _, isEnd := obj.GetAnnotations()[metav1.InitialEventsAnnotationKey]; isEnd {
 			return nil
@@ -49,15 +49,15 @@ func DropEndBookmark(event watch.Event) []watch.Event {
 	return []watch.Event{event}
 }
 
-// FaultLists lets a fault happen to the next n lists, after those that earlier calls were given; a negative n means all, until ClearFaults.
-func (lw *ListerWatcher[T]) FaultLists(n int, fault Fault) {
+// InjectListFault lets a fault happen to the next n lists, after those that earlier calls were given; a negative n means all, until ClearFaults.
+func (lw *ListerWatcher[T]) InjectListFault(n int, fault Fault) {
 	lw.mu.Lock()
 	defer lw.mu.Unlock()
 	lw.listFaults.add(n, fault)
 }
 
-// FaultWatches lets a fault happen to the next n watches, after those that earlier calls were given; a negative n means all, until ClearFaults.
-func (lw *ListerWatcher[T]) FaultWatches(n int, fault Fault) {
+// InjectWatchFault lets a fault happen to the next n watches, after those that earlier calls were given; a negative n means all, until ClearFaults.
+func (lw *ListerWatcher[T]) InjectWatchFault(n int, fault Fault) {
 	lw.mu.Lock()
 	defer lw.mu.Unlock()
 	lw.watchFaults.add(n, fault)
@@ -73,7 +73,7 @@ func (lw *ListerWatcher[T]) ClearFaults() {
 // CloseWatches closes all open watches, as a server that restarts does. Events that were sent before can still be received.
 func (lw *ListerWatcher[T]) CloseWatches() {
 	for _, s := range lw.open() {
-		if !s.fault.Silent {
+		if !s.fault.Stall {
 			s.finish(nil)
 			s.pump()
 		}
@@ -134,7 +134,7 @@ func (f *faults) take() Fault {
 
 // before does what happens to a request before it is answered.
 func (f Fault) before(ctx context.Context, opts metav1.ListOptions) error {
-	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 && !f.Silent {
+	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 && !f.Stall {
 		var cancel context.CancelFunc
 		timeout := time.Duration(*opts.TimeoutSeconds) * time.Second
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, apierrors.NewTimeoutError("the request did not complete within "+timeout.String(), 0))

@@ -20,10 +20,10 @@ import (
 
 func TestFaultsComeInTurn(t *testing.T) {
 	lw := threePods()
-	lw.FaultLists(2, fake.Fault{Err: fake.InternalError()})
-	lw.FaultLists(1, fake.Fault{Err: fake.Expired()})
-	lw.FaultWatches(-1, fake.Fault{Err: fake.Forbidden()})
-	lw.FaultLists(0, fake.Fault{Err: errors.New("never")})
+	lw.InjectListFault(2, fake.Fault{Err: fake.InternalError()})
+	lw.InjectListFault(1, fake.Fault{Err: fake.Expired()})
+	lw.InjectWatchFault(-1, fake.Fault{Err: fake.Forbidden()})
+	lw.InjectListFault(0, fake.Fault{Err: errors.New("never")})
 	ctx := context.Background()
 	var got []string
 	for range 4 {
@@ -68,7 +68,7 @@ func TestErrors(t *testing.T) {
 func TestDelayAndHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lw := threePods()
-		lw.FaultLists(3, fake.Fault{Delay: time.Minute})
+		lw.InjectListFault(3, fake.Fault{Delay: time.Minute})
 		start := time.Now()
 		mustList(t, lw, metav1.ListOptions{})
 		if took := time.Since(start); took != time.Minute {
@@ -88,7 +88,7 @@ func TestDelayAndHold(t *testing.T) {
 		}
 
 		release := make(chan struct{})
-		lw.FaultWatches(1, fake.Fault{Hold: release})
+		lw.InjectWatchFault(1, fake.Fault{Hold: release})
 		opened := make(chan watch.Interface, 1)
 		go func() {
 			w, err := lw.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "4"})
@@ -112,13 +112,13 @@ func TestDelayAndHold(t *testing.T) {
 
 func TestListFaults(t *testing.T) {
 	lw := threePods()
-	lw.FaultLists(1, fake.Fault{ResourceVersion: "3"})
+	lw.InjectListFault(1, fake.Fault{ResourceVersion: "3"})
 	list, items := mustList(t, lw, metav1.ListOptions{ResourceVersion: "4"})
 	expectItems(t, items, "a@2", "b@3")
 	if got := versionOf(t, list); got != "3" {
 		t.Errorf("the lagging replica's list is at %s", got)
 	}
-	lw.FaultLists(1, fake.Fault{EditList: func(list runtime.Object) runtime.Object {
+	lw.InjectListFault(1, fake.Fault{EditList: func(list runtime.Object) runtime.Object {
 		list.(*corev1.PodList).ResourceVersion = ""
 		return list
 	}})
@@ -135,11 +135,11 @@ func TestWatchFaults(t *testing.T) {
 		lw := threePods()
 		at := metav1.ListOptions{ResourceVersion: "2"}
 		open := func(f fake.Fault) watch.Interface {
-			lw.FaultWatches(1, f)
+			lw.InjectWatchFault(1, f)
 			return mustWatch(t, lw, at)
 		}
-		expectEnd(t, open(fake.Fault{CloseAfter: -1}))
-		expectEnd(t, open(fake.Fault{CloseAfter: 1}), "ADDED b@3")
+		expectEnd(t, open(fake.Fault{CloseAfterEvents: -1}))
+		expectEnd(t, open(fake.Fault{CloseAfterEvents: 1}), "ADDED b@3")
 		soon := open(fake.Fault{CloseIn: time.Second})
 		expectEvents(t, soon, "ADDED b@3", "ADDED c@4")
 		time.Sleep(time.Second)
@@ -147,7 +147,7 @@ func TestWatchFaults(t *testing.T) {
 		expectEnd(t, soon)
 
 		ctx, cancel := context.WithCancel(t.Context())
-		lw.FaultWatches(1, fake.Fault{Silent: true})
+		lw.InjectWatchFault(1, fake.Fault{Stall: true})
 		ten := int64(10)
 		silent, err := lw.Watch(ctx, metav1.ListOptions{ResourceVersion: "2", TimeoutSeconds: &ten})
 		if err != nil {
@@ -167,7 +167,7 @@ func TestWatchFaults(t *testing.T) {
 		twice := open(fake.Fault{EditEvent: func(e watch.Event) []watch.Event { return []watch.Event{e, e} }})
 		expectEvents(t, twice, "ADDED b@3", "ADDED b@3", "ADDED c@4", "ADDED c@4", "MODIFIED a@5", "MODIFIED a@5")
 		at = metav1.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}
-		endless := open(fake.Fault{EditEvent: fake.DropEndBookmark})
+		endless := open(fake.Fault{EditEvent: fake.DropInitialEventsEndBookmark})
 		lw.Bookmark()
 		expectEvents(t, endless, "ADDED a@5", "ADDED b@3", "ADDED c@4", "BOOKMARK @5")
 	})

@@ -36,24 +36,24 @@ type RequestFault struct {
 	// will, whatever version was asked for: a stale read. 410 where that version is forgotten.
 	ResourceVersion string
 
-	// CutAfter, if positive, cuts the connection after so many bytes of the answer's body, compressed as they are sent; if negative, before the first. A
+	// CutAfterBytes, if positive, cuts the connection after so many bytes of the answer's body, compressed as they are sent; if negative, before the first. A
 	// write has happened all the same.
-	CutAfter int
-	// CloseAfter, if positive, ends a watch in good order after that many events, bookmarks counted; if negative, before the first.
-	CloseAfter int
+	CutAfterBytes int
+	// CloseAfterEvents, if positive, ends a watch in good order after that many events, bookmarks counted; if negative, before the first.
+	CloseAfterEvents int
 	// CloseIn, if positive, ends a watch in good order after that time, and cuts another request's connection if it is Silent.
 	CloseIn time.Duration
 	// Silent makes a dead connection: a watch is opened and sends nothing, bookmarks neither, whatever its timeoutSeconds; other requests are never
 	// answered and nothing is written. Only the client, CloseIn and Close end it.
-	Silent bool
+	Stall bool
 }
 
-// FaultRequests lets a fault happen to the next n requests that match, a negative n means all, until ClearFaults. match may be nil, for any
+// InjectFault lets a fault happen to the next n requests that match, a negative n means all, until ClearFaults. match may be nil, for any
 // request; it is called for one request at a time, and must not use the server's faults. Where several faults match it is the one that was
 // given first.
 //
 // It panics if the fault's ResourceVersion is not one.
-func (s *APIServer) FaultRequests(n int, match func(APIRequest) bool, fault RequestFault) {
+func (s *APIServer) InjectFault(n int, match func(APIRequest) bool, fault RequestFault) {
 	if fault.ResourceVersion != "" {
 		if _, err := history.ParseVersion(fault.ResourceVersion); err != nil {
 			panic("fake.APIServer: " + err.Error())

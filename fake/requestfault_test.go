@@ -47,11 +47,11 @@ func getBody(t *testing.T, url string, header ...string) (*http.Response, string
 func TestRequestFaultsAreTakenInTurnByThoseTheyMatch(t *testing.T) {
 	server, client := serve(t, runtime.ContentTypeJSON)
 	must(t, server.Create(pod("a")))
-	server.FaultRequests(2, verb("list"), fake.RequestFault{Err: fake.InternalError()})
-	server.FaultRequests(1, func(r fake.APIRequest) bool {
+	server.InjectFault(2, verb("list"), fake.RequestFault{Err: fake.InternalError()})
+	server.InjectFault(1, func(r fake.APIRequest) bool {
 		return r.Resource == "pods" && r.Namespace == "ns" && r.Name == "a" && r.Subresource == "status" && r.HTTP.Method == http.MethodPatch
 	}, fake.RequestFault{Err: fake.Forbidden()})
-	server.FaultRequests(0, nil, fake.RequestFault{Err: fake.Expired()})
+	server.InjectFault(0, nil, fake.RequestFault{Err: fake.Expired()})
 	pods := client.CoreV1().Pods("ns")
 	ctx := t.Context()
 	list := func() error {
@@ -76,7 +76,7 @@ func TestRequestFaultsAreTakenInTurnByThoseTheyMatch(t *testing.T) {
 	if err := patch("status"); !apierrors.IsForbidden(err) {
 		t.Errorf("patch of the status: %v", err)
 	}
-	server.FaultRequests(-1, nil, fake.RequestFault{Err: errors.New("broken")})
+	server.InjectFault(-1, nil, fake.RequestFault{Err: errors.New("broken")})
 	for range 3 {
 		if err := list(); err == nil || !strings.Contains(err.Error(), "broken") {
 			t.Errorf("list: %v", err)
@@ -95,12 +95,12 @@ func TestFaultThatIsNoVersionPanics(t *testing.T) {
 			t.Error("a ResourceVersion that is none was taken")
 		}
 	}()
-	server.FaultRequests(1, nil, fake.RequestFault{ResourceVersion: "x"})
+	server.InjectFault(1, nil, fake.RequestFault{ResourceVersion: "x"})
 }
 
 func TestTooManyRequestsHasRetryAfter(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
-	server.FaultRequests(1, nil, fake.RequestFault{Err: fake.TooManyRequests(7)})
+	server.InjectFault(1, nil, fake.RequestFault{Err: fake.TooManyRequests(7)})
 	resp, body, err := getBody(t, server.URL()+"/api/v1/pods")
 	must(t, err)
 	if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "7" || !strings.Contains(body, `"reason":"TooManyRequests"`) {
@@ -111,7 +111,7 @@ func TestTooManyRequestsHasRetryAfter(t *testing.T) {
 func TestRequestsDelayedAndHeld(t *testing.T) {
 	server, client := serve(t, runtime.ContentTypeJSON)
 	hold := make(chan struct{})
-	server.FaultRequests(1, verb("get"), fake.RequestFault{Delay: time.Millisecond, Hold: hold})
+	server.InjectFault(1, verb("get"), fake.RequestFault{Delay: time.Millisecond, Hold: hold})
 	got := make(chan error, 1)
 	ctx := t.Context()
 	go func() {
@@ -123,7 +123,7 @@ func TestRequestsDelayedAndHeld(t *testing.T) {
 	if err := <-got; err != nil {
 		t.Errorf("the held request: %v", err)
 	}
-	server.FaultRequests(1, verb("create"), fake.RequestFault{Delay: time.Hour})
+	server.InjectFault(1, verb("create"), fake.RequestFault{Delay: time.Hour})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := client.CoreV1().Pods("ns").Create(ctx, pod("b"), metav1.CreateOptions{}); !errors.Is(err, context.DeadlineExceeded) {
@@ -144,7 +144,7 @@ func TestCutBodies(t *testing.T) {
 			must(t, server.Create(p))
 		}
 		for _, n := range []int{-1, 1, 4000, 120_000} {
-			server.FaultRequests(-1, nil, fake.RequestFault{CutAfter: n})
+			server.InjectFault(-1, nil, fake.RequestFault{CutAfterBytes: n})
 			if list, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}); err == nil {
 				t.Errorf("TLS %v: a body cut after %d bytes is a list of %d", options.TLS, n, len(list.Items))
 			}
@@ -169,16 +169,16 @@ func TestCutBodyHasJustSoManyBytes(t *testing.T) {
 	_, whole, err := getBody(t, url)
 	must(t, err)
 	for _, n := range []int{1, 10, len(whole) - 1} {
-		server.FaultRequests(1, nil, fake.RequestFault{CutAfter: n})
+		server.InjectFault(1, nil, fake.RequestFault{CutAfterBytes: n})
 		if _, body, err := getBody(t, url); err == nil || body != whole[:n] {
 			t.Errorf("cut after %d bytes: got %q, %v", n, body, err)
 		}
 	}
-	server.FaultRequests(1, nil, fake.RequestFault{CutAfter: len(whole)})
+	server.InjectFault(1, nil, fake.RequestFault{CutAfterBytes: len(whole)})
 	if _, body, err := getBody(t, url); err != nil || body != whole {
 		t.Errorf("cut after the end: got %d of %d bytes, %v", len(body), len(whole), err)
 	}
-	server.FaultRequests(1, verb("watch"), fake.RequestFault{CutAfter: 30})
+	server.InjectFault(1, verb("watch"), fake.RequestFault{CutAfterBytes: 30})
 	if _, body, err := getBody(t, url+"?watch=true"); err == nil || len(body) != 30 {
 		t.Errorf("a watch cut after 30 bytes: got %q, %v", body, err)
 	}
@@ -188,7 +188,7 @@ func TestSilence(t *testing.T) {
 	server, client := serve(t, runtime.ContentTypeJSON)
 	must(t, server.Create(pod("a")))
 	one := int64(1)
-	server.FaultRequests(1, verb("watch"), fake.RequestFault{Silent: true, CloseIn: 1100 * time.Millisecond})
+	server.InjectFault(1, verb("watch"), fake.RequestFault{Stall: true, CloseIn: 1100 * time.Millisecond})
 	begin := time.Now()
 	w := watchPods(t, client, "", metav1.ListOptions{TimeoutSeconds: &one, AllowWatchBookmarks: true})
 	must(t, server.Create(pod("b")))
@@ -199,7 +199,7 @@ func TestSilence(t *testing.T) {
 	if took := time.Since(begin); took < 1100*time.Millisecond {
 		t.Errorf("a silent watch ended after %v, by its timeoutSeconds", took)
 	}
-	server.FaultRequests(1, verb("create"), fake.RequestFault{Silent: true, CloseIn: time.Millisecond})
+	server.InjectFault(1, verb("create"), fake.RequestFault{Stall: true, CloseIn: time.Millisecond})
 	if _, err := client.CoreV1().Pods("ns").Create(t.Context(), pod("c"), metav1.CreateOptions{}); err == nil {
 		t.Error("a silent connection has answered")
 	}
@@ -215,9 +215,9 @@ func TestCloseEndsWhatFaultsHold(t *testing.T) {
 	client := clientFor(t, server, runtime.ContentTypeJSON)
 	met := make(chan struct{}, 3)
 	count := func(fake.APIRequest) bool { met <- struct{}{}; return true }
-	server.FaultRequests(1, count, fake.RequestFault{Silent: true})
-	server.FaultRequests(1, count, fake.RequestFault{Hold: make(chan struct{})})
-	server.FaultRequests(1, count, fake.RequestFault{Delay: time.Hour})
+	server.InjectFault(1, count, fake.RequestFault{Stall: true})
+	server.InjectFault(1, count, fake.RequestFault{Hold: make(chan struct{})})
+	server.InjectFault(1, count, fake.RequestFault{Delay: time.Hour})
 	ended := make(chan error, 3)
 	for range 3 {
 		go func() {
@@ -239,11 +239,11 @@ func TestWatchesThatEndEarly(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		must(t, server.Create(pod(name)))
 	}
-	server.FaultRequests(1, verb("watch"), fake.RequestFault{CloseAfter: 2})
+	server.InjectFault(1, verb("watch"), fake.RequestFault{CloseAfterEvents: 2})
 	expectNext(t, watchPods(t, client, "", metav1.ListOptions{}), "ADDED a@2", "ADDED b@3", "closed")
-	server.FaultRequests(1, verb("watch"), fake.RequestFault{CloseAfter: -1})
+	server.InjectFault(1, verb("watch"), fake.RequestFault{CloseAfterEvents: -1})
 	expectNext(t, watchPods(t, client, "", metav1.ListOptions{}), "closed")
-	server.FaultRequests(1, verb("watch"), fake.RequestFault{CloseIn: 10 * time.Millisecond})
+	server.InjectFault(1, verb("watch"), fake.RequestFault{CloseIn: 10 * time.Millisecond})
 	expectNext(t, watchPods(t, client, "", metav1.ListOptions{}), "ADDED a@2", "ADDED b@3", "ADDED c@4", "closed")
 }
 
@@ -256,7 +256,7 @@ func TestStaleReads(t *testing.T) {
 	must(t, server.Create(pod("b"))) // 4
 	must(t, server.Delete(pod("a"))) // 5
 	ctx, pods := t.Context(), client.CoreV1().Pods("ns")
-	server.FaultRequests(-1, nil, fake.RequestFault{ResourceVersion: "3"})
+	server.InjectFault(-1, nil, fake.RequestFault{ResourceVersion: "3"})
 
 	list, err := pods.List(ctx, metav1.ListOptions{})
 	must(t, err)
@@ -291,7 +291,7 @@ func TestStaleReads(t *testing.T) {
 
 	server.ClearFaults()
 	server.Compact()
-	server.FaultRequests(-1, nil, fake.RequestFault{ResourceVersion: "3"})
+	server.InjectFault(-1, nil, fake.RequestFault{ResourceVersion: "3"})
 	if _, err := pods.List(ctx, metav1.ListOptions{}); !apierrors.IsResourceExpired(err) {
 		t.Errorf("a replica at a forgotten version lists: %v", err)
 	}
@@ -305,7 +305,7 @@ func TestStaleReads(t *testing.T) {
 func TestCutWatchBreaksTheStream(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
 	must(t, server.Create(pod("a")))
-	server.FaultRequests(1, nil, fake.RequestFault{CutAfter: 1 << 20})
+	server.InjectFault(1, nil, fake.RequestFault{CutAfterBytes: 1 << 20})
 	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(mustRequest(t, server.URL()+"/api/v1/pods?watch=true"))
 	must(t, err)
 	defer resp.Body.Close()

@@ -76,7 +76,7 @@ func (lw *ListerWatcher[T]) start(ctx context.Context, s *stream, opts metav1.Li
 	lw.streams = append(lw.streams, s)
 	period := lw.bookmarkPeriod
 	lw.mu.Unlock()
-	if opts.TimeoutSeconds != nil && !s.fault.Silent {
+	if opts.TimeoutSeconds != nil && !s.fault.Stall {
 		s.endAfter(time.Duration(*opts.TimeoutSeconds) * time.Second)
 	}
 	if s.fault.CloseIn > 0 {

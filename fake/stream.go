@@ -45,7 +45,7 @@ func newStream(cursor *history.Watcher, fault Fault, forget func(*stream)) *stre
 		result:  make(chan watch.Event, streamBuffer),
 		stopped: make(chan struct{}),
 	}
-	if fault.CloseAfter < 0 {
+	if fault.CloseAfterEvents < 0 {
 		s.cursor = nil
 	}
 	return s
@@ -82,7 +82,7 @@ func (s *stream) finishLocked(err error) {
 // send puts an event of the test's own behind all that the history has for the stream.
 func (s *stream) send(event watch.Event) {
 	s.mu.Lock()
-	if s.cursor != nil && !s.fault.Silent {
+	if s.cursor != nil && !s.fault.Stall {
 		for s.take() {
 		}
 		if event.Object != nil {
@@ -96,7 +96,7 @@ func (s *stream) send(event watch.Event) {
 
 // pump sends what there is to send, and closes the channel if there will never be more.
 func (s *stream) pump() {
-	if s.fault.Silent {
+	if s.fault.Stall {
 		return
 	}
 	s.settle()
@@ -150,7 +150,7 @@ func (s *stream) next() (watch.Event, bool) {
 	event := s.queue[0]
 	s.queue = s.queue[1:]
 	s.count++
-	if s.count == s.fault.CloseAfter {
+	if s.count == s.fault.CloseAfterEvents {
 		s.cursor, s.queue = nil, nil
 	}
 	return event, true

@@ -26,7 +26,7 @@ import (
 
 // widgets are a custom resource in two versions, in a group of the test's own.
 func widgets(namespace string) fake.CustomResource {
-	return fake.CustomResource{Group: namespace + ".example.com", Versions: []string{"v1", "v1beta1"}, Kind: "Widget", Status: true}
+	return fake.CustomResource{Group: namespace + ".example.com", Versions: []string{"v1", "v1beta1"}, Kind: "Widget", StatusSubresource: true}
 }
 
 // dynamicClient defines a custom resource and writes its objects in one version and reads them in another.

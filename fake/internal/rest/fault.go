@@ -20,14 +20,14 @@ type Request struct {
 
 // Fault is what goes wrong with one request; package fake documents its fields.
 type Fault struct {
-	Delay           time.Duration
-	Hold            <-chan struct{}
-	Err             error
-	ResourceVersion string
-	CutAfter        int
-	CloseAfter      int
-	CloseIn         time.Duration
-	Silent          bool
+	Delay            time.Duration
+	Hold             <-chan struct{}
+	Err              error
+	ResourceVersion  string
+	CutAfterBytes    int
+	CloseAfterEvents int
+	CloseIn          time.Duration
+	Stall            bool
 }
 
 // request describes the call to those who choose what goes wrong.
@@ -51,10 +51,10 @@ func (f Fault) replica() registry.Replica {
 }
 
 // misfortune does what happens to a request before it is answered, and tells whether it is answered at all.
-func (c *call) misfortune() bool {
+func (c *call) applyFault() bool {
 	f := &c.fault
-	if f.CutAfter != 0 {
-		c.w = &cutWriter{ResponseWriter: c.w, left: max(f.CutAfter, 0)}
+	if f.CutAfterBytes != 0 {
+		c.w = &cutWriter{ResponseWriter: c.w, left: max(f.CutAfterBytes, 0)}
 	}
 	if f.Delay > 0 {
 		timer := time.NewTimer(f.Delay)
@@ -64,8 +64,8 @@ func (c *call) misfortune() bool {
 	if f.Hold != nil {
 		await(c, f.Hold)
 	}
-	if f.Silent && c.verb() != "watch" {
-		c.silence()
+	if f.Stall && c.verb() != "watch" {
+		c.hang()
 	}
 	if f.Err != nil {
 		c.fail(f.Err)
@@ -75,7 +75,7 @@ func (c *call) misfortune() bool {
 }
 
 // silence never answers. It ends with the request, with the server, or when the fault says so; then the connection is cut.
-func (c *call) silence() {
+func (c *call) hang() {
 	if c.fault.CloseIn > 0 {
 		timer := time.NewTimer(c.fault.CloseIn)
 		defer timer.Stop()

@@ -20,7 +20,7 @@ import (
 
 const (
 	// batch is how many events are taken from the memory at a time; they are flushed together.
-	batch = 100
+	batchSize = 100
 	// minWatchTimeout is how long a watch without timeoutSeconds lasts at least, and half of what it lasts at most, as in the real server.
 	minWatchTimeout = 30 * time.Minute
 )
@@ -37,7 +37,7 @@ func (c *call) watch() error {
 		}
 	}
 	if c.As == codec.MetadataList {
-		return wrongForm("you requested PartialObjectMetadataList, but the objects of a watch are not lists")
+		return notAcceptable("you requested PartialObjectMetadataList, but the objects of a watch are not lists")
 	}
 	cursor, err := c.store.Watch(c.target.namespace, opts, c.fault.replica())
 	if err != nil && !history.IsStreamError(err) {
@@ -54,13 +54,13 @@ func (c *call) watch() error {
 		return nil // the client is gone: there is nobody left to tell
 	}
 	switch {
-	case c.fault.CloseAfter < 0:
-	case c.fault.Silent:
+	case c.fault.CloseAfterEvents < 0:
+	case c.fault.Stall:
 		s.idle(ctx)
 	case err != nil:
-		s.end(err)
+		s.finish(err)
 	default:
-		s.end(s.run(ctx, cursor))
+		s.finish(s.run(ctx, cursor))
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (c *call) watch() error {
 // watchTimeout is how long a watch lasts. A silent one knows no time but the fault's.
 func (c *call) watchTimeout(opts metav1.ListOptions) time.Duration {
 	timeout := watchTimeout(opts)
-	if c.fault.Silent {
+	if c.fault.Stall {
 		timeout = math.MaxInt64
 	}
 	if c.fault.CloseIn > 0 {
@@ -111,10 +111,10 @@ func (s *stream) nameVariant() {
 func (s *stream) run(ctx context.Context, cursor *history.Watcher) error {
 	bookmarks := time.NewTicker(s.BookmarkPeriod)
 	defer bookmarks.Stop()
-	atOnce := make(chan struct{})
-	close(atOnce)
+	ready := make(chan struct{})
+	close(ready)
 	for {
-		events, changed, err := cursor.Next(batch)
+		events, changed, err := cursor.Next(batchSize)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (s *stream) run(ctx context.Context, cursor *history.Watcher) error {
 			if err := s.send(events); err != nil {
 				return err
 			}
-			changed = atOnce // unless the end has come
+			changed = ready // unless the end has come
 		}
 		select {
 		case <-changed:
@@ -166,11 +166,11 @@ func (s *stream) sendOne(event *history.Event) error {
 		return err
 	}
 	if _, err := s.w.Write(frame); err != nil {
-		return errGone
+		return errClientGone
 	}
 	s.sent++
-	if s.sent == s.fault.CloseAfter {
-		return errors.Join(s.flush(), errGone)
+	if s.sent == s.fault.CloseAfterEvents {
+		return errors.Join(s.flush(), errClientGone)
 	}
 	if s.As == codec.Table && !s.table.noColumns {
 		s.table.noColumns = true
@@ -185,7 +185,7 @@ func (s *stream) deadline(t time.Time) {
 }
 
 func (s *stream) encode(event *history.Event) ([]byte, error) {
-	obj, err := s.form(s.store.Present(event.Object), s.table)
+	obj, err := s.represent(s.store.Present(event.Object), s.table)
 	if err != nil {
 		return nil, err
 	}
@@ -194,17 +194,17 @@ func (s *stream) encode(event *history.Event) ([]byte, error) {
 
 func (s *stream) flush() error {
 	if err := s.control.Flush(); err != nil {
-		return errGone
+		return errClientGone
 	}
 	return nil
 }
 
 // errGone means that nobody reads the stream any more, or not quickly enough.
-var errGone = errors.New("the client is gone")
+var errClientGone = errors.New("the client is gone")
 
 // end tells the client why the watch has ended, where it can be told.
-func (s *stream) end(err error) {
-	if err == nil || errors.Is(err, errGone) || errors.Is(err, history.ErrEnded) {
+func (s *stream) finish(err error) {
+	if err == nil || errors.Is(err, errClientGone) || errors.Is(err, history.ErrEnded) {
 		return
 	}
 	frame, encodeErr := s.EncodeEvent(watch.Error, runtime.Object(statusOf(err)))
