@@ -71,7 +71,7 @@ func tell(handler clientcache.ResourceEventHandler) func(informer.Event[any]) {
 	return func(e informer.Event[any]) {
 		switch {
 		case e.Type == informer.Add:
-			handler.OnAdd(e.New, e.InInitial)
+			handler.OnAdd(e.New, e.InInitialList)
 		case e.Type == informer.Update:
 			handler.OnUpdate(e.Old, e.New)
 		case e.FinalStateUnknown:
@@ -90,7 +90,7 @@ func (s *sharedIndexInformer) RemoveEventHandler(handle clientcache.ResourceEven
 		return fmt.Errorf("invalid key type %T", handle)
 	}
 	if r.informer == s {
-		r.handler.Remove()
+		r.handler.Cancel()
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package clientgo
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -63,10 +64,7 @@ func (o Options) NewInformer(lw clientcache.ListerWatcher, exampleObject runtime
 	return NewSharedIndexInformerWithOptions(lw, exampleObject, o)
 }
 
-// delivery returns how events are told.
+// delivery returns the Delivery of handlers. The default is EveryEvent.
 func (o Options) delivery() informer.Delivery {
-	if o.Delivery == cache.CoalesceWhenBehind {
-		return informer.CoalesceWhenBehind
-	}
-	return informer.EveryEvent
+	return cmp.Or(informer.Delivery(o.Delivery), informer.EveryEvent)
 }
