@@ -9,7 +9,7 @@ import (
 // equal tells whether the values behind two faces are equal. It decodes packed ones only
 // if their bytes differ, and does not take what somebody holds of them, who may have
 // changed it. What cannot be decoded, or compared, is not equal.
-func (s *Store[V]) equal(a, b *face) bool {
+func (s *Store[V]) equal(a, b *valueRef) bool {
 	if s.config.Packer == nil {
 		return equalValues(s.value(a), s.value(b))
 	}

@@ -29,14 +29,14 @@ type object struct {
 	Fault             string   `json:",omitempty"`
 }
 
-var errToy = errors.New("the toy says no")
+var errInjected = errors.New("the toy says no")
 
 func (o *object) fails(at string) error {
 	switch o.Fault {
 	case at:
-		return errToy
+		return errInjected
 	case at + " panic":
-		panic(errToy)
+		panic(errInjected)
 	}
 	return nil
 }
@@ -64,17 +64,17 @@ func (o *object) item() feed.Item {
 
 // texts are the identities that items came with. What an entry remembers of them
 // cannot be read back.
-var texts sync.Map // identity to [2]string
+var identityTexts sync.Map // identity to [2]string
 
 func identify(uid, version string) identity {
 	id := identityOf(uid, version)
-	texts.Store(id, [2]string{uid, version})
+	identityTexts.Store(id, [2]string{uid, version})
 	return id
 }
 
 // identified returns the UID and version that an entry came with.
 func identified(entry *Entry[*object]) (uid, version string) {
-	text, ok := texts.Load(entry.identity)
+	text, ok := identityTexts.Load(entry.identity)
 	if !ok {
 		return "unknown", "unknown"
 	}
@@ -86,7 +86,7 @@ func groupsOf(o *object) ([]string, error) { return o.Groups, o.fails("index") }
 func keyAndUID(o *object) ([]string, error) { return []string{o.Key, o.UID}, nil }
 
 // rig is a store of objects with a log and a cursor at the log's beginning.
-type rig struct {
+type harness struct {
 	*Store[*object]
 	log     *eventlog.Log[Change[*object]]
 	cursor  *eventlog.Cursor[Change[*object]]
@@ -98,8 +98,8 @@ type rig struct {
 
 // newRig makes a store with an index "group" whose items know their keys;
 // options may change that.
-func newRig(options ...func(*Config[*object])) *rig {
-	r := &rig{log: eventlog.New[Change[*object]]()}
+func newHarness(options ...func(*Config[*object])) *harness {
+	h := &harness{log: eventlog.New[Change[*object]]()}
 	config := Config[*object]{
 		Key:      func(o *object) (string, error) { return o.Key, o.fails("key") },
 		ItemKeys: true,
@@ -107,25 +107,25 @@ func newRig(options ...func(*Config[*object])) *rig {
 			identify(o.UID, o.Version)
 			return o.UID, o.Version
 		},
-		Decode:   r.decode,
+		Decode:   h.decode,
 		Indexers: map[string]IndexFunc[*object]{"group": groupsOf},
-		Report:   r.report,
-		Log:      r.log,
+		Report:   h.report,
+		Log:      h.log,
 	}
 	for _, option := range options {
 		option(&config)
 	}
-	r.Store = New(config)
-	r.cursor = r.log.Cursor()
-	return r
+	h.Store = New(config)
+	h.cursor = h.log.Cursor()
+	return h
 }
 
 func packing(c *Config[*object]) { c.Packer = jsonPacker{pack.New()} }
 
 func withoutItemKeys(c *Config[*object]) { c.ItemKeys = false }
 
-func (r *rig) decode(item feed.Item) (*object, error) {
-	r.decodes.Add(1)
+func (h *harness) decode(item feed.Item) (*object, error) {
+	h.decodes.Add(1)
 	o := &object{}
 	if err := json.Unmarshal(item.Raw, o); err != nil {
 		return nil, err
@@ -133,27 +133,27 @@ func (r *rig) decode(item feed.Item) (*object, error) {
 	return o, o.fails("decode")
 }
 
-func (r *rig) report(key string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.reports = append(r.reports, fmt.Sprintf("%s: %v", key, err))
+func (h *harness) report(key string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reports = append(h.reports, fmt.Sprintf("%s: %v", key, err))
 }
 
 // reported returns what was reported since it was last asked.
-func (r *rig) reported() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	defer func() { r.reports = nil }()
-	return r.reports
+func (h *harness) reported() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	defer func() { h.reports = nil }()
+	return h.reports
 }
 
-func (r *rig) apply(eventType watch.EventType, o *object) feed.Outcome {
-	return r.Apply(eventType, o.item())
+func (h *harness) apply(eventType watch.EventType, o *object) feed.Outcome {
+	return h.Apply(eventType, o.item())
 }
 
 // relist feeds a list to the store as a reflector does.
-func (r *rig) relist(version string, objects ...*object) {
-	next := r.Begin()
+func (h *harness) relist(version string, objects ...*object) {
+	next := h.Begin()
 	for _, o := range objects {
 		next.Add(o.item())
 	}
@@ -161,21 +161,21 @@ func (r *rig) relist(version string, objects ...*object) {
 }
 
 // batches returns what the log has got since it was last asked, a line a batch.
-func (r *rig) batches() (lines []string) {
+func (h *harness) batches() (lines []string) {
 	for {
-		batch, ok := r.cursor.TryNext()
+		batch, ok := h.cursor.TryNext()
 		if !ok {
 			return lines
 		}
 		var words []string
 		for _, change := range batch {
-			words = append(words, r.describe(change))
+			words = append(words, h.describe(change))
 		}
 		lines = append(lines, strings.Join(words, ", "))
 	}
 }
 
-func (r *rig) describe(change Change[*object]) string {
+func (h *harness) describe(change Change[*object]) string {
 	id := func(entry *Entry[*object]) string {
 		uid, version := identified(entry)
 		return "/" + uid + "@" + version
@@ -204,15 +204,15 @@ func contents(s *Snapshot[*object]) (ids []string) {
 }
 
 // expect checks the log's news and what the store holds.
-func (r *rig) expect(t *testing.T, batches []string, holds ...string) {
+func (h *harness) expect(t *testing.T, batches []string, holds ...string) {
 	t.Helper()
-	if got := r.batches(); !slices.Equal(got, batches) {
+	if got := h.batches(); !slices.Equal(got, batches) {
 		t.Errorf("the log got %q, want %q", got, batches)
 	}
-	if got := contents(r.Snapshot()); !slices.Equal(got, holds) {
+	if got := contents(h.Snapshot()); !slices.Equal(got, holds) {
 		t.Errorf("the store holds %q, want %q", got, holds)
 	}
-	if err := r.Validate(); err != nil {
+	if err := h.validate(); err != nil {
 		t.Error(err)
 	}
 }
@@ -243,8 +243,8 @@ func (jsonPacker) Unpack(packed pack.Object) (*object, error) {
 
 // corrupt breaks the bytes that a packed store holds under key, and makes it forget
 // the object that somebody may still have.
-func (r *rig) corrupt(key string) {
-	p := packedOf(r.entries.Get(key))
+func (h *harness) corrupt(key string) {
+	p := packedOf(h.entries.Get(key))
 	p.object = pack.Object{}
 	p.live.Store(nil)
 }

@@ -45,27 +45,27 @@ func (set *indexSet[V]) with(indexers map[string]IndexFunc[V]) *indexSet[V] {
 // one, or nil where there is no index. A failure or panic costs the object its entry
 // in that index and is reported. known, what a former state of the object had, is
 // returned again if nothing has changed, and never written to.
-func (set *indexSet[V]) valuesOf(key string, ask func(i int) ([]string, error), known [][]string, report func(string, error)) [][]string {
+func (set *indexSet[V]) valuesOf(key string, valuesAt func(i int) ([]string, error), known [][]string, report func(string, error)) [][]string {
 	indexed, own := known, false
 	if len(known) != len(set.functions) {
 		indexed, own = make([][]string, len(set.functions)), true
 		copy(indexed, known)
 	}
 	for i := range set.functions {
-		values := set.call(i, key, ask, report)
+		values := set.call(i, key, valuesAt, report)
 		if slices.Equal(values, indexed[i]) {
 			continue
 		}
 		if !own {
 			indexed, own = slices.Clone(known), true
 		}
-		indexed[i] = tidy(values)
+		indexed[i] = normalize(values)
 	}
 	return indexed
 }
 
-func (set *indexSet[V]) call(i int, key string, ask func(i int) ([]string, error), report func(string, error)) []string {
-	values, err := guard(func() ([]string, error) { return ask(i) })
+func (set *indexSet[V]) call(i int, key string, valuesAt func(i int) ([]string, error), report func(string, error)) []string {
+	values, err := guard(func() ([]string, error) { return valuesAt(i) })
 	if err != nil {
 		report(key, fmt.Errorf("index %q: %w", set.names[i], err))
 		return nil
@@ -75,7 +75,7 @@ func (set *indexSet[V]) call(i int, key string, ask func(i int) ([]string, error
 
 // tidy returns a copy of what an index function returned, which may be a shared
 // slice: sorted, and each value once.
-func tidy(values []string) []string {
+func normalize(values []string) []string {
 	values = slices.Clone(values)
 	if len(values) > 1 {
 		slices.Sort(values)
@@ -106,7 +106,7 @@ func newIndexes[V any](set *indexSet[V], pages *snapmap.Generation) *indexes[V] 
 // move takes a key from where old, its former entry, put it to where entry does.
 // Either may be nil.
 func (ix *indexes[V]) move(key string, old, entry *Entry[V]) {
-	from, to := old.indexed(), entry.indexed()
+	from, to := old.byIndex(), entry.byIndex()
 	for i, keys := range ix.values {
 		was, is := at(from, i), at(to, i)
 		if slices.Equal(was, is) {
@@ -173,7 +173,7 @@ func (s *Store[V]) AddIndexers(indexers map[string]IndexFunc[V]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next.version, next.writes = live.version, live.writes+1 // no entry is shared
-	s.enliven(next)
+	s.publish(next)
 	return nil
 }
 
@@ -193,30 +193,30 @@ func (s *Store[V]) reindexed(from *state[V], set *indexSet[V]) *state[V] {
 	to := newState(set)
 	for key, item := range from.entries.All() {
 		var entry Entry[V]
-		entry.entryOf(item)
-		if entry.lacks(set) {
+		entry.fromMap(item)
+		if entry.lacksIndexOf(set) {
 			if value, ok := s.Load(key, &entry); ok {
-				s.giveValues(set, key, value, &entry)
+				s.addIndexValues(set, key, value, &entry)
 			}
 		}
-		to.entries.Put(key, entry.item())
+		to.entries.Put(key, entry.mapItem())
 		to.indexes.move(key, nil, &entry)
 	}
 	return to
 }
 
 // lacks tells whether an entry was made before an index of the set was added.
-func (e *Entry[V]) lacks(set *indexSet[V]) bool {
-	return len(e.indexed()) < len(set.names)
+func (e *Entry[V]) lacksIndexOf(set *indexSet[V]) bool {
+	return len(e.byIndex()) < len(set.names)
 }
 
 // giveValues gives an entry that nobody else has the values that it lacks of a longer
 // set.
-func (s *Store[V]) giveValues(set *indexSet[V], key string, value V, entry *Entry[V]) {
-	indexed := slices.Clone(entry.indexed())
-	ask := func(i int) ([]string, error) { return set.functions[i](value) }
+func (s *Store[V]) addIndexValues(set *indexSet[V], key string, value V, entry *Entry[V]) {
+	indexed := slices.Clone(entry.byIndex())
+	valuesAt := func(i int) ([]string, error) { return set.functions[i](value) }
 	for i := len(indexed); i < len(set.functions); i++ {
-		indexed = append(indexed, tidy(set.call(i, key, ask, s.config.Report)))
+		indexed = append(indexed, normalize(set.call(i, key, valuesAt, s.config.Report)))
 	}
-	entry.meta = s.metas.share(indexed, nil)
+	entry.indexed = s.interner.intern(indexed, nil)
 }

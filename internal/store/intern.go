@@ -8,30 +8,30 @@ import (
 // interner lets entries with equal index values share their meta. It forgets all that
 // it knows instead of growing beyond a few thousand namespaces, or whatever the
 // indexes are of. The zero value is ready.
-type interner struct {
-	known map[uint64]*meta // by hash
+type valueInterner struct {
+	shared map[uint64]*indexValues // by hash
 }
 
-const maxKnown = 4096
+const maxInterned = 4096
 
 // share returns a meta that remembers index values: nil where there is no index, old
 // or a known one if it has the same.
-func (in *interner) share(indexed [][]string, old *meta) *meta {
+func (in *valueInterner) intern(indexed [][]string, old *indexValues) *indexValues {
 	if len(indexed) == 0 {
 		return nil
 	}
-	if old != nil && sameValues(old.indexed, indexed) {
+	if old != nil && sameValues(old.byIndex, indexed) {
 		return old
 	}
 	hash := hashOf(indexed)
-	if m := in.known[hash]; m != nil && sameValues(m.indexed, indexed) {
+	if m := in.shared[hash]; m != nil && sameValues(m.byIndex, indexed) {
 		return m
 	}
-	if in.known == nil || len(in.known) >= maxKnown {
-		in.known = make(map[uint64]*meta)
+	if in.shared == nil || len(in.shared) >= maxInterned {
+		in.shared = make(map[uint64]*indexValues)
 	}
-	m := &meta{indexed: indexed}
-	in.known[hash] = m
+	m := &indexValues{byIndex: indexed}
+	in.shared[hash] = m
 	return m
 }
 

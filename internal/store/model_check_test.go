@@ -12,30 +12,30 @@ import (
 // check compares what can be compared without taking a snapshot, which would
 // turn every write into a copy; now and then the rest, too.
 func (m *machine) check(t *rapid.T) {
-	if got, want := m.Len(), len(m.naive.live); got != want {
+	if got, want := m.Len(), len(m.model.live); got != want {
 		t.Fatalf("%d entries, want %d", got, want)
 	}
-	if got, want := m.ResourceVersion(), m.naive.version; got != want {
+	if got, want := m.ResourceVersion(), m.model.version; got != want {
 		t.Fatalf("the store is at %q, want %q", got, want)
 	}
-	if got, want := m.quarantine.all(), m.naive.quarantine; len(got) != len(want) || m.Quarantined() != len(want) {
+	if got, want := m.quarantine.all(), m.model.quarantine; len(got) != len(want) || m.Quarantined() != len(want) {
 		t.Fatalf("%q are quarantined, want %q", got, want)
 	}
-	for key, want := range m.naive.quarantine {
+	for key, want := range m.model.quarantine {
 		if got, ok := m.quarantine.failed(key); !ok || got != want {
 			t.Fatalf("%q is quarantined at %q, %v, want %q", key, got, ok, want)
 		}
 	}
-	if !maps.EqualFunc(m.told, m.naive.live, func(e *Entry[*object], want *known) bool {
+	if !maps.EqualFunc(m.replayed, m.model.live, func(e *Entry[*object], want *modelEntry) bool {
 		uid, version := identified(e)
 		return uid == want.object.UID && version == want.object.Version
 	}) {
-		t.Fatalf("the log makes %v of it, want %v", m.told, m.naive.live)
+		t.Fatalf("the log makes %v of it, want %v", m.replayed, m.model.live)
 	}
 	if rapid.IntRange(0, 3).Draw(t, "look closely") != 0 {
 		return
 	}
-	if err := m.Validate(); err != nil {
+	if err := m.validate(); err != nil {
 		t.Fatal(err)
 	}
 	if len(m.kept) > 0 {
@@ -48,7 +48,7 @@ func (m *machine) compare(t *rapid.T, s keptSnapshot) {
 	t.Helper()
 	want := map[string]*object{}
 	for key, e := range s.live {
-		if o, ok := m.naive.read(key, e); ok {
+		if o, ok := m.model.read(key, e); ok {
 			want[key] = o
 		}
 	}
@@ -97,11 +97,11 @@ func sameObjects(a, b *object) bool {
 }
 
 // listen folds what the log has got into what was told before.
-func (m *machine) listen(t *rapid.T, mayTell, mayRepeat bool) {
+func (m *machine) replayLog(t *rapid.T, mayTell, mayRepeat bool) {
 	t.Helper()
 	for batch, ok := m.cursor.TryNext(); ok; batch, ok = m.cursor.TryNext() {
 		for i, change := range batch {
-			if err := m.hear(change, mayTell, mayRepeat); err != nil {
+			if err := m.replay(change, mayTell, mayRepeat); err != nil {
 				t.Fatalf("event %d of %d, %s: %v", i, len(batch), m.describe(change), err)
 			}
 			if change.New == nil && i > 0 && batch[i-1].New != nil {
@@ -111,8 +111,8 @@ func (m *machine) listen(t *rapid.T, mayTell, mayRepeat bool) {
 	}
 }
 
-func (m *machine) hear(change Change[*object], mayTell, mayRepeat bool) error {
-	last, known := m.told[change.Key]
+func (m *machine) replay(change Change[*object], mayTell, mayRepeat bool) error {
+	last, known := m.replayed[change.Key]
 	switch {
 	case !mayTell:
 		return fmt.Errorf("nothing changed")
@@ -123,13 +123,13 @@ func (m *machine) hear(change Change[*object], mayTell, mayRepeat bool) error {
 	case change.New == nil && (!known || change.Final != nil && !last.sameObject(change.Final.identity)):
 		return fmt.Errorf("the deletion of something else")
 	case change.New == nil:
-		delete(m.told, change.Key)
+		delete(m.replayed, change.Key)
 		return nil
 	case known && !last.sameObject(change.New.identity):
 		return fmt.Errorf("an update to another object")
 	case known && last.sameVersion(change.New.identity) && !mayRepeat:
 		return fmt.Errorf("the same version again")
 	}
-	m.told[change.Key] = change.New
+	m.replayed[change.Key] = change.New
 	return nil
 }

@@ -15,18 +15,18 @@ import (
 
 // machine drives a store and its naive twin and compares them after each step.
 type machine struct {
-	*rig
-	naive *naive
-	next  feed.Replacement
-	told  map[string]*Entry[*object] // what somebody knows who listens to the log only
-	kept  []keptSnapshot
+	*harness
+	model    *modelStore
+	next     feed.Replacement
+	replayed map[string]*Entry[*object] // what somebody knows who listens to the log only
+	kept     []keptSnapshot
 }
 
 // keptSnapshot is a snapshot and what the store held when it was taken.
 type keptSnapshot struct {
 	*Snapshot[*object]
 	version string
-	live    map[string]*known
+	live    map[string]*modelEntry
 	names   []string // of the indexes
 }
 
@@ -34,10 +34,10 @@ type keptSnapshot struct {
 // meet, with objects on which any function of the Config may fail.
 func TestAgainstNaiveStore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &machine{told: map[string]*Entry[*object]{}}
-		m.naive = newNaive(rapid.Bool().Draw(t, "item keys"), rapid.Bool().Draw(t, "packed"))
-		m.rig = newRig(func(c *Config[*object]) {
-			if c.ItemKeys = m.naive.itemKeys; m.naive.packed {
+		m := &machine{replayed: map[string]*Entry[*object]{}}
+		m.model = newModelStore(rapid.Bool().Draw(t, "item keys"), rapid.Bool().Draw(t, "packed"))
+		m.harness = newHarness(func(c *Config[*object]) {
+			if c.ItemKeys = m.model.itemKeys; m.model.packed {
 				c.Packer = jsonPacker{pack.New()}
 			}
 		})
@@ -49,9 +49,9 @@ func TestAgainstNaiveStore(t *testing.T) {
 			"remove":       m.doRemove,
 			"commit":       m.doCommit,
 			"put":          m.doPut,
-			"take":         m.doTake,
+			"take":         m.doRemoveKey,
 			"replace":      m.doReplace,
-			"progress":     m.doProgress,
+			"progress":     m.doAdvanceVersion,
 			"add indexers": m.doAddIndexers,
 			"corrupt":      m.doCorrupt,
 			"get":          m.doGet,
@@ -98,16 +98,16 @@ var (
 func (m *machine) doApply(t *rapid.T) {
 	event := rapid.SampledFrom([]watch.EventType{watch.Added, watch.Modified, watch.Deleted}).Draw(t, "event")
 	o := anObject.Draw(t, "object")
-	want := m.naive.apply(event, o)
+	want := m.model.apply(event, o)
 	if got := m.apply(event, o); got != want {
 		t.Fatalf("Apply(%s %v) = %v, want %v", event, o, got, want)
 	}
-	m.listen(t, want == feed.Applied, false)
+	m.replayLog(t, want == feed.Applied, false)
 }
 
 func (m *machine) doBegin(t *rapid.T) {
 	distrust := rapid.Bool().Draw(t, "distrust")
-	m.naive.begin(distrust)
+	m.model.begin(distrust)
 	if m.next = m.Begin(); distrust {
 		m.next.CompareContents()
 	}
@@ -118,7 +118,7 @@ func (m *machine) doAdd(t *rapid.T) {
 		t.Skip("nothing begun")
 	}
 	o := anObject.Draw(t, "object")
-	m.naive.add(o)
+	m.model.add(o)
 	m.next.Add(o.item())
 }
 
@@ -127,7 +127,7 @@ func (m *machine) doRemove(t *rapid.T) {
 		t.Skip("nothing begun")
 	}
 	o := anObject.Draw(t, "object")
-	m.naive.drop(o)
+	m.model.drop(o)
 	m.next.Remove(o.item())
 }
 
@@ -136,53 +136,53 @@ func (m *machine) doCommit(t *rapid.T) {
 		t.Skip("nothing begun")
 	}
 	version := aVersion.Draw(t, "version")
-	mayRepeat := m.naive.next.distrust
-	m.naive.commit(version)
+	mayRepeat := m.model.next.compareContents
+	m.model.commit(version)
 	if err := m.next.Commit(version); err != nil {
 		t.Fatal(err)
 	}
 	m.next = nil
-	m.listen(t, true, mayRepeat)
+	m.replayLog(t, true, mayRepeat)
 }
 
 func (m *machine) doPut(t *rapid.T) {
 	o := anObject.Draw(t, "object")
-	bad := isFault(o, "key") || m.naive.packed && isFault(o, "pack")
+	bad := isFault(o, "key") || m.model.packed && isFault(o, "pack")
 	if !bad {
-		m.naive.set(o.Key, m.naive.entry(o))
-		m.naive.progress(o.Version)
+		m.model.set(o.Key, m.model.entry(o))
+		m.model.advanceVersion(o.Version)
 	}
 	if err := m.Put(o); (err != nil) != bad {
 		t.Fatalf("Put(%v) = %v", o, err)
 	}
-	m.listen(t, !bad, true)
+	m.replayLog(t, !bad, true)
 }
 
-func (m *machine) doTake(t *rapid.T) {
+func (m *machine) doRemoveKey(t *rapid.T) {
 	o := anObject.Draw(t, "object")
-	if !isFault(o, "key") && m.naive.live[o.Key] != nil {
-		m.naive.set(o.Key, nil)
-		m.naive.progress(o.Version)
+	if !isFault(o, "key") && m.model.live[o.Key] != nil {
+		m.model.set(o.Key, nil)
+		m.model.advanceVersion(o.Version)
 	}
 	if err := m.Remove(o); (err != nil) != isFault(o, "key") {
 		t.Fatalf("Remove(%v) = %v", o, err)
 	}
-	m.listen(t, true, false)
+	m.replayLog(t, true, false)
 }
 
 func (m *machine) doReplace(t *rapid.T) {
 	objects := rapid.SliceOfN(anObject, 0, 5).Draw(t, "objects")
 	version := aVersion.Draw(t, "version")
-	want := m.naive.replace(objects, version)
+	want := m.model.replace(objects, version)
 	if err := m.Replace(objects, version); (err == nil) != want {
 		t.Fatalf("Replace(%v) = %v", objects, err)
 	}
-	m.listen(t, want, false)
+	m.replayLog(t, want, false)
 }
 
-func (m *machine) doProgress(t *rapid.T) {
+func (m *machine) doAdvanceVersion(t *rapid.T) {
 	version := aVersion.Draw(t, "version")
-	m.naive.progress(version)
+	m.model.advanceVersion(version)
 	m.AdvanceVersion(version)
 }
 
@@ -194,10 +194,10 @@ var moreIndexers = map[string]IndexFunc[*object]{
 
 func (m *machine) doAddIndexers(t *rapid.T) {
 	name := rapid.SampledFrom([]string{"uid", "text", "none", "group"}).Draw(t, "name")
-	_, taken := m.naive.indexers[name]
+	_, taken := m.model.indexers[name]
 	if !taken {
-		m.naive.indexers[name] = moreIndexers[name]
-		m.naive.reindex(m.naive.live)
+		m.model.indexers[name] = moreIndexers[name]
+		m.model.reindex(m.model.live)
 	}
 	if err := m.AddIndexers(map[string]IndexFunc[*object]{name: moreIndexers[name]}); (err != nil) != taken {
 		t.Fatalf("AddIndexers(%s) = %v", name, err)
@@ -206,18 +206,18 @@ func (m *machine) doAddIndexers(t *rapid.T) {
 
 func (m *machine) doCorrupt(t *rapid.T) {
 	key := aKey.Draw(t, "key")
-	if !m.naive.packed || m.naive.live[key] == nil {
+	if !m.model.packed || m.model.live[key] == nil {
 		t.Skip("nothing to corrupt")
 	}
-	*m.naive.live[key].bad = true
+	*m.model.live[key].bad = true
 	m.corrupt(key)
 }
 
 func (m *machine) doGet(t *rapid.T) {
 	key := aKey.Draw(t, "key")
 	var want *object
-	if e := m.naive.live[key]; e != nil {
-		want, _ = m.naive.read(key, e)
+	if e := m.model.live[key]; e != nil {
+		want, _ = m.model.read(key, e)
 	}
 	if got, ok := m.Get(key); ok != (want != nil) || ok && !sameObjects(got, want) {
 		t.Fatalf("Get(%q) = %v, %v, want %v", key, got, ok, want)
@@ -225,7 +225,7 @@ func (m *machine) doGet(t *rapid.T) {
 }
 
 func (m *machine) doSnapshot(t *rapid.T) {
-	kept := keptSnapshot{m.Snapshot(), m.naive.version, maps.Clone(m.naive.live), slices.Sorted(maps.Keys(m.naive.indexers))}
+	kept := keptSnapshot{m.Snapshot(), m.model.version, maps.Clone(m.model.live), slices.Sorted(maps.Keys(m.model.indexers))}
 	m.compare(t, kept)
 	m.kept = append(m.kept, kept)
 }

@@ -24,12 +24,12 @@ type Packer[V any] interface {
 type packed struct {
 	object pack.Object
 	// live is the value as long as somebody holds it whom it was given to.
-	live atomic.Pointer[weak.Pointer[face]]
+	live atomic.Pointer[weak.Pointer[valueRef]]
 }
 
 // packEntry makes *entry that of an item at rest. The value is decoded for it only
 // if an index has to see it, or the packer wants it.
-func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], metas *interner, item feed.Item, value *V, old *Entry[V]) error {
+func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], interner *valueInterner, item feed.Item, value *V, old *Entry[V]) error {
 	decode := func() (V, error) { // once
 		v, err := s.valueOf(item, value)
 		if err == nil {
@@ -43,14 +43,14 @@ func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], metas *interner,
 	}
 	var before pack.Object
 	if old != nil {
-		before = packedOf(old.face).object
+		before = packedOf(old.ref).object
 	}
 	object, err := guard(func() (pack.Object, error) { return s.config.Packer.Pack(item, before, decode) })
 	if err != nil {
 		return err
 	}
-	entry.face = (&packed{object: object}).face()
-	entry.note = note{metas.share(indexed, old.metaOrNil()), identityOf(item.UID, item.ResourceVersion)}
+	entry.ref = (&packed{object: object}).ref()
+	entry.entryMeta = entryMeta{interner.intern(indexed, old.sharedValues()), identityOf(item.UID, item.ResourceVersion)}
 	return nil
 }
 
@@ -66,7 +66,7 @@ func (s *Store[V]) indexPacked(set *indexSet[V], item feed.Item, decode func() (
 			break
 		}
 	}
-	ask := func(i int) ([]string, error) {
+	valuesAt := func(i int) ([]string, error) {
 		if index := s.config.ItemIndexers[set.names[i]]; index != nil {
 			return index(item)
 		}
@@ -76,7 +76,7 @@ func (s *Store[V]) indexPacked(set *indexSet[V], item feed.Item, decode func() (
 		}
 		return set.functions[i](value)
 	}
-	return set.valuesOf(item.Key, ask, old.indexed(), s.config.Report), nil
+	return set.valuesOf(item.Key, valuesAt, old.byIndex(), s.config.Report), nil
 }
 
 // labelReader is what a Packer may be, too: it reads the labels of a packed object
@@ -87,12 +87,12 @@ type labelReader interface {
 
 // loadIf is load for a value whose labels match, or for any if matches is nil. A
 // packed one that does not is not decoded, if the packer can read labels.
-func (s *Store[V]) loadIf(key string, f *face, matches func(map[string]string) bool) (value V, ok bool) {
+func (s *Store[V]) loadMatching(key string, f *valueRef, matches func(map[string]string) bool) (value V, ok bool) {
 	if matches == nil {
 		return s.load(key, f)
 	}
 	if s.config.Packer != nil {
-		if other, read := s.labelsAtRest(f); read && !matches(other) {
+		if other, read := s.packedLabels(f); read && !matches(other) {
 			return value, false
 		}
 	}
@@ -104,13 +104,13 @@ func (s *Store[V]) loadIf(key string, f *face, matches func(map[string]string) b
 
 // labelsAtRest reads the labels of an entry whose value nobody holds. With an error
 // the value has to be decoded, which tells what is wrong.
-func (s *Store[V]) labelsAtRest(f *face) (labels map[string]string, ok bool) {
+func (s *Store[V]) packedLabels(f *valueRef) (labels map[string]string, ok bool) {
 	reader, ok := s.config.Packer.(labelReader)
 	if !ok {
 		return nil, false
 	}
 	p := packedOf(f)
-	if _, held := s.recall(p); held {
+	if _, held := s.loadLive(p); held {
 		return nil, false
 	}
 	labels, err := guard(func() (map[string]string, error) { return reader.Labels(p.object) })
@@ -118,10 +118,10 @@ func (s *Store[V]) labelsAtRest(f *face) (labels map[string]string, ok bool) {
 }
 
 // recall returns the value if somebody still has it.
-func (s *Store[V]) recall(p *packed) (value V, ok bool) {
+func (s *Store[V]) loadLive(p *packed) (value V, ok bool) {
 	if handle := p.live.Load(); handle != nil {
 		if f := handle.Value(); f != nil {
-			return s.pointed(f), true
+			return s.fromPointee(f), true
 		}
 	}
 	return value, false
@@ -129,7 +129,7 @@ func (s *Store[V]) recall(p *packed) (value V, ok bool) {
 
 // remember notes a value that was decoded, and returns it, or the one that another
 // reader was faster with: all who hold an object at a time hold the same.
-func (s *Store[V]) remember(p *packed, value V) V {
+func (s *Store[V]) storeLive(p *packed, value V) V {
 	f := s.pointee(value)
 	if f == nil {
 		return value
@@ -139,22 +139,22 @@ func (s *Store[V]) remember(p *packed, value V) V {
 		other := p.live.Load()
 		if other != nil {
 			if f := other.Value(); f != nil {
-				return s.pointed(f)
+				return s.fromPointee(f)
 			}
 		}
 		if p.live.CompareAndSwap(other, &handle) {
 			break
 		}
 	}
-	runtime.AddCleanup(f, forget, remembered{p, &handle})
+	runtime.AddCleanup(f, clearLive, liveHandle{p, &handle})
 	return value
 }
 
 // remembered is a value that a packed entry knows.
-type remembered struct {
+type liveHandle struct {
 	by     *packed
-	handle *weak.Pointer[face]
+	handle *weak.Pointer[valueRef]
 }
 
 // forget frees the handle of a value that nobody holds any more.
-func forget(r remembered) { r.by.live.CompareAndSwap(r.handle, nil) }
+func clearLive(r liveHandle) { r.by.live.CompareAndSwap(r.handle, nil) }

@@ -18,18 +18,18 @@ import (
 // An object that somebody holds is decoded once: all readers get the same. One that
 // nobody holds is forgotten.
 func TestDecodedObjectsAreRememberedWeakly(t *testing.T) {
-	r := newRig(packing)
-	r.relist("1", obj("a/1@1"))
+	h := newHarness(packing)
+	h.relist("1", obj("a/1@1"))
 	func() {
-		first, _ := r.Get("a")
-		again, _ := r.Snapshot().Get("a")
-		listed := r.Snapshot().List()
+		first, _ := h.Get("a")
+		again, _ := h.Snapshot().Get("a")
+		listed := h.Snapshot().List()
 		if first != again || first != listed[0] {
 			t.Error("one object was decoded several times")
 		}
 		runtime.KeepAlive(first)
 	}()
-	p := packedOf(r.entries.Get("a"))
+	p := packedOf(h.entries.Get("a"))
 	for range 100 { // cleanups run in a goroutine of the runtime's
 		if p.live.Load() == nil {
 			break
@@ -40,7 +40,7 @@ func TestDecodedObjectsAreRememberedWeakly(t *testing.T) {
 	if p.live.Load() != nil {
 		t.Error("what nobody holds is still remembered")
 	}
-	if o, ok := r.Get("a"); !ok || o.Version != "1" {
+	if o, ok := h.Get("a"); !ok || o.Version != "1" {
 		t.Errorf("Get() = %v, %v after it was forgotten", o, ok)
 	}
 }
@@ -48,12 +48,12 @@ func TestDecodedObjectsAreRememberedWeakly(t *testing.T) {
 // Readers at the same time agree on one object.
 func TestReadersOfAPackedEntryAgree(t *testing.T) {
 	for range 50 {
-		r := newRig(packing)
-		r.relist("1", obj("a/1@1"))
+		h := newHarness(packing)
+		h.relist("1", obj("a/1@1"))
 		var group sync.WaitGroup
 		got := make([]*object, 8)
 		for i := range got {
-			group.Go(func() { got[i], _ = r.Get("a") })
+			group.Go(func() { got[i], _ = h.Get("a") })
 		}
 		group.Wait()
 		for _, o := range got {
@@ -66,12 +66,12 @@ func TestReadersOfAPackedEntryAgree(t *testing.T) {
 
 // A state is packed against the one that it replaces, and each is read as it was.
 func TestUpdatesOfPackedEntries(t *testing.T) {
-	r := newRig(packing)
+	h := newHarness(packing)
 	for i := range 50 {
 		o := obj(fmt.Sprintf("a/1@%d", i+1), "g")
 		o.Text = fmt.Sprint("text ", i)
-		r.apply(watch.Modified, o)
-		snapshot := r.Snapshot()
+		h.apply(watch.Modified, o)
+		snapshot := h.Snapshot()
 		got, ok := snapshot.Get("a")
 		if !ok || got.Text != o.Text || got.Version != o.Version || !slices.Equal(got.Groups, o.Groups) {
 			t.Fatalf("got %v, %v, want %v", got, ok, o)
@@ -90,21 +90,21 @@ func TestItemIndexersSpareTheDecode(t *testing.T) {
 		}}
 		c.ItemIndexers = map[string]func(feed.Item) ([]string, error){"key": func(item feed.Item) ([]string, error) { return []string{item.Key}, nil }}
 	}
-	r := newRig(itemIndexers)
-	r.relist("1", obj("a/1@1", "g"), obj("b/1@1", "g"))
-	r.apply(watch.Modified, obj("a/1@2", "g"))
-	if asked != 0 || r.decodes.Load() != 0 {
-		t.Errorf("%d decodes, %d calls of the index function", r.decodes.Load(), asked)
+	h := newHarness(itemIndexers)
+	h.relist("1", obj("a/1@1", "g"), obj("b/1@1", "g"))
+	h.apply(watch.Modified, obj("a/1@2", "g"))
+	if asked != 0 || h.decodes.Load() != 0 {
+		t.Errorf("%d decodes, %d calls of the index function", h.decodes.Load(), asked)
 	}
-	r.expectFound(t, "key", "a", "a")
-	if err := r.AddIndexers(map[string]IndexFunc[*object]{"group": groupsOf}); err != nil {
+	h.expectFound(t, "key", "a", "a")
+	if err := h.AddIndexers(map[string]IndexFunc[*object]{"group": groupsOf}); err != nil {
 		t.Fatal(err)
 	}
-	r.apply(watch.Modified, obj("b/1@3", "h"))
-	r.expectFound(t, "group", "h", "b")
-	r.expectFound(t, "key", "b", "b")
-	if r.decodes.Load() != 1 || asked != 0 {
-		t.Errorf("%d decodes, %d calls of the index function", r.decodes.Load(), asked)
+	h.apply(watch.Modified, obj("b/1@3", "h"))
+	h.expectFound(t, "group", "h", "b")
+	h.expectFound(t, "key", "b", "b")
+	if h.decodes.Load() != 1 || asked != 0 {
+		t.Errorf("%d decodes, %d calls of the index function", h.decodes.Load(), asked)
 	}
 }
 
@@ -130,25 +130,25 @@ func TestSelect(t *testing.T) {
 		"packed, with labels in bytes":  {labels, func(c *Config[*object]) { c.Packer = packer }},
 		"packed, with unreadable bytes": {labels, func(c *Config[*object]) { c.Packer = &labelPacker{rawPacker: rawPacker{pack.New()}, broken: true} }},
 	} {
-		r := newRig(options...)
+		h := newHarness(options...)
 		var list []*object
 		for i := range 10 {
 			o := obj(fmt.Sprintf("%d/1@1", i), "g"+strconv.Itoa(i%2))
 			o.Text = strconv.Itoa(i % 5)
 			list = append(list, o)
 		}
-		r.relist("1", list...)
+		h.relist("1", list...)
 		is := func(text string) func(map[string]string) bool {
 			return func(labels map[string]string) bool { return labels["text"] == text }
 		}
-		if got := r.Snapshot().Select(is("3")); len(got) != 2 || got[0].Text != "3" || got[1].Text != "3" {
+		if got := h.Snapshot().Select(is("3")); len(got) != 2 || got[0].Text != "3" || got[1].Text != "3" {
 			t.Errorf("%s: selected %v, want two objects", name, got)
 		}
-		got, err := r.Snapshot().SelectByIndex("group", "g1", is("3"))
+		got, err := h.Snapshot().SelectByIndex("group", "g1", is("3"))
 		if err != nil || len(got) != 1 || got[0].Key != "3" {
 			t.Errorf("%s: selected %v in the index, want 3: %v", name, got, err)
 		}
-		if _, err := r.Snapshot().SelectByIndex("none", "", nil); err == nil {
+		if _, err := h.Snapshot().SelectByIndex("none", "", nil); err == nil {
 			t.Errorf("%s: no error of an index that there is not", name)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // ways an object cannot be stored, and the options under which it meets them.
-var badWays = map[string][]func(*Config[*object]){
+var storeFaults = map[string][]func(*Config[*object]){
 	"decode":       nil,
 	"decode panic": nil,
 	"key":          {withoutItemKeys},
@@ -20,33 +20,33 @@ var badWays = map[string][]func(*Config[*object]){
 }
 
 func TestLastGoodStateStays(t *testing.T) {
-	for fault, options := range badWays {
+	for fault, options := range storeFaults {
 		t.Run(fault, func(t *testing.T) {
-			r := newRig(options...)
-			r.relist("1", obj("a/1@1"), obj("b/1@1"))
-			r.batches()
-			if got := r.apply(watch.Modified, obj("a/1@2").with(fault)); got != feed.Quarantined {
+			h := newHarness(options...)
+			h.relist("1", obj("a/1@1"), obj("b/1@1"))
+			h.batches()
+			if got := h.apply(watch.Modified, obj("a/1@2").with(fault)); got != feed.Quarantined {
 				t.Errorf("outcome %v, want Quarantined", got)
 			}
-			if got := r.reported(); len(got) != 1 || !strings.HasPrefix(got[0], "a: ") || !strings.Contains(got[0], errToy.Error()) {
+			if got := h.reported(); len(got) != 1 || !strings.HasPrefix(got[0], "a: ") || !strings.Contains(got[0], errInjected.Error()) {
 				t.Errorf("reported %q, want one report of a", got)
 			}
-			r.expect(t, nil, "a/1@1", "b/1@1")
-			if got := r.Quarantined(); got != 1 {
+			h.expect(t, nil, "a/1@1", "b/1@1")
+			if got := h.Quarantined(); got != 1 {
 				t.Errorf("%d quarantined, want 1", got)
 			}
-			if got := r.ResourceVersion(); got != "2" {
+			if got := h.ResourceVersion(); got != "2" {
 				t.Errorf("the store is at %q: a bad object must not hold up the collection", got)
 			}
 
-			r.relist("3", obj("a/1@2").with(fault), obj("b/1@1"), obj("c/1@3").with(fault))
-			r.expect(t, nil, "a/1@1", "b/1@1")
-			if got := r.Quarantined(); got != 2 {
+			h.relist("3", obj("a/1@2").with(fault), obj("b/1@1"), obj("c/1@3").with(fault))
+			h.expect(t, nil, "a/1@1", "b/1@1")
+			if got := h.Quarantined(); got != 2 {
 				t.Errorf("%d quarantined after a list with two bad objects", got)
 			}
-			r.relist("4", obj("a/1@2"), obj("b/1@1"))
-			r.expect(t, []string{"update a/1@1→/1@2"}, "a/1@2", "b/1@1")
-			if got := r.Quarantined(); got != 0 {
+			h.relist("4", obj("a/1@2"), obj("b/1@1"))
+			h.expect(t, []string{"update a/1@1→/1@2"}, "a/1@2", "b/1@1")
+			if got := h.Quarantined(); got != 0 {
 				t.Errorf("%d quarantined after a good list", got)
 			}
 		})
@@ -54,56 +54,56 @@ func TestLastGoodStateStays(t *testing.T) {
 }
 
 func TestQuarantineIsReleased(t *testing.T) {
-	for name, release := range map[string]func(*rig){
-		"by a good state":          func(r *rig) { r.apply(watch.Modified, obj("a/1@3")) },
-		"by a deletion":            func(r *rig) { r.apply(watch.Deleted, obj("a/1@3")) },
-		"by a list without it":     func(r *rig) { r.relist("3") },
-		"by a list as it was":      func(r *rig) { r.relist("3", obj("a/1@1")) },
-		"by the state that failed": func(r *rig) { r.apply(watch.Modified, obj("a/1@2")) },
-		"by Put":                   func(r *rig) { _ = r.Put(obj("a/1@3")) },
-		"by Remove":                func(r *rig) { _ = r.Remove(obj("a/1@3")) },
+	for name, release := range map[string]func(*harness){
+		"by a good state":          func(h *harness) { h.apply(watch.Modified, obj("a/1@3")) },
+		"by a deletion":            func(h *harness) { h.apply(watch.Deleted, obj("a/1@3")) },
+		"by a list without it":     func(h *harness) { h.relist("3") },
+		"by a list as it was":      func(h *harness) { h.relist("3", obj("a/1@1")) },
+		"by the state that failed": func(h *harness) { h.apply(watch.Modified, obj("a/1@2")) },
+		"by Put":                   func(h *harness) { _ = h.Put(obj("a/1@3")) },
+		"by Remove":                func(h *harness) { _ = h.Remove(obj("a/1@3")) },
 	} {
-		r := newRig()
-		r.relist("1", obj("a/1@1"))
-		r.apply(watch.Modified, obj("a/1@2").with("decode"))
-		if release(r); r.Quarantined() != 0 {
+		h := newHarness()
+		h.relist("1", obj("a/1@1"))
+		h.apply(watch.Modified, obj("a/1@2").with("decode"))
+		if release(h); h.Quarantined() != 0 {
 			t.Errorf("not released %s", name)
 		}
 	}
-	r := newRig()
-	r.apply(watch.Added, obj("new/1@2").with("decode"))
-	if r.apply(watch.Deleted, obj("new/1@3")); r.Quarantined() != 0 {
+	h := newHarness()
+	h.apply(watch.Added, obj("new/1@2").with("decode"))
+	if h.apply(watch.Deleted, obj("new/1@3")); h.Quarantined() != 0 {
 		t.Error("an object that never was in the store is not released by its deletion")
 	}
 }
 
 // The replay of the good state before it does not make up for the lost one.
 func TestReplayDoesNotReleaseQuarantine(t *testing.T) {
-	r := newRig()
-	r.relist("1", obj("a/1@1"))
-	r.apply(watch.Modified, obj("a/1@2").with("decode"))
-	r.batches()
-	if got := r.apply(watch.Modified, obj("a/1@1")); got != feed.Unchanged {
+	h := newHarness()
+	h.relist("1", obj("a/1@1"))
+	h.apply(watch.Modified, obj("a/1@2").with("decode"))
+	h.batches()
+	if got := h.apply(watch.Modified, obj("a/1@1")); got != feed.Unchanged {
 		t.Errorf("outcome %v of a replayed state, want Unchanged", got)
 	}
-	r.expect(t, nil, "a/1@1")
-	if got := r.Quarantined(); got != 1 {
+	h.expect(t, nil, "a/1@1")
+	if got := h.Quarantined(); got != 1 {
 		t.Errorf("%d quarantined, want 1: version 2 is still missing", got)
 	}
 }
 
 func TestCorruptPackedEntry(t *testing.T) {
-	r := newRig(packing)
-	r.relist("1", obj("a/1@1", "g"), obj("b/1@1", "g"))
-	r.batches()
-	r.corrupt("a")
-	if got, ok := r.Get("a"); ok {
+	h := newHarness(packing)
+	h.relist("1", obj("a/1@1", "g"), obj("b/1@1", "g"))
+	h.batches()
+	h.corrupt("a")
+	if got, ok := h.Get("a"); ok {
 		t.Errorf("Get returned %v of corrupt bytes", got)
 	}
-	if got := r.reported(); len(got) != 1 || !strings.HasPrefix(got[0], "a: decode cached object") {
+	if got := h.reported(); len(got) != 1 || !strings.HasPrefix(got[0], "a: decode cached object") {
 		t.Errorf("reported %q, want one report of a", got)
 	}
-	snapshot := r.Snapshot()
+	snapshot := h.Snapshot()
 	if _, ok := snapshot.Get("a"); ok {
 		t.Error("Snapshot().Get returned corrupt bytes")
 	}
@@ -113,68 +113,68 @@ func TestCorruptPackedEntry(t *testing.T) {
 	if got, err := snapshot.ByIndex("group", "g"); err != nil || len(got) != 1 {
 		t.Errorf("ByIndex() = %v, %v, want b alone", got, err)
 	}
-	if got := r.reported(); got != nil {
+	if got := h.reported(); got != nil {
 		t.Errorf("reported %q again: readers would flood the log", got)
 	}
-	if got := r.Quarantined(); got != 1 {
+	if got := h.Quarantined(); got != 1 {
 		t.Fatalf("%d quarantined, want 1", got)
 	}
 
-	r.relist("2", obj("a/1@1", "g"), obj("b/1@1", "g")) // its version is unchanged
-	r.expect(t, nil, "a/1@1", "b/1@1")
-	if got := r.Quarantined(); got != 0 {
+	h.relist("2", obj("a/1@1", "g"), obj("b/1@1", "g")) // its version is unchanged
+	h.expect(t, nil, "a/1@1", "b/1@1")
+	if got := h.Quarantined(); got != 0 {
 		t.Errorf("%d quarantined after the next list", got)
 	}
 	if got, ok := snapshot.Get("a"); ok {
 		t.Errorf("the old snapshot has %v by now", got)
 	}
-	if got := r.Quarantined(); got != 0 {
+	if got := h.Quarantined(); got != 0 {
 		t.Errorf("reading an old snapshot quarantined what is good today")
 	}
 }
 
 func TestCorruptEntryIsRepairedByTheSameVersion(t *testing.T) {
-	r := newRig(packing)
-	r.relist("1", obj("a/1@1"))
-	r.batches()
-	r.corrupt("a")
-	r.Get("a")
-	r.apply(watch.Modified, obj("a/1@1"))
-	r.expect(t, nil, "a/1@1") // nobody is told of what did not change
-	if got := r.Quarantined(); got != 0 {
+	h := newHarness(packing)
+	h.relist("1", obj("a/1@1"))
+	h.batches()
+	h.corrupt("a")
+	h.Get("a")
+	h.apply(watch.Modified, obj("a/1@1"))
+	h.expect(t, nil, "a/1@1") // nobody is told of what did not change
+	if got := h.Quarantined(); got != 0 {
 		t.Errorf("%d quarantined after it was repaired", got)
 	}
 }
 
 // A reader may find out while a list goes on that already kept the entry.
 func TestCorruptionFoundDuringAReplacementIsRemembered(t *testing.T) {
-	r := newRig(packing)
-	r.relist("1", obj("a/1@1"))
-	r.corrupt("a")
-	next := r.Begin()
+	h := newHarness(packing)
+	h.relist("1", obj("a/1@1"))
+	h.corrupt("a")
+	next := h.Begin()
 	next.Add(obj("a/1@1").item())
-	r.Get("a")
+	h.Get("a")
 	next.Commit("2")
-	if got := r.Quarantined(); got != 1 {
+	if got := h.Quarantined(); got != 1 {
 		t.Fatalf("%d quarantined, want 1: the entry is as corrupt as before", got)
 	}
-	r.relist("3", obj("a/1@1"))
-	r.expect(t, []string{"add a/1@1 (initial)"}, "a/1@1")
+	h.relist("3", obj("a/1@1"))
+	h.expect(t, []string{"add a/1@1 (initial)"}, "a/1@1")
 }
 
 func TestStateOfADeletedObjectDoesNotQuarantine(t *testing.T) {
-	r := newRig(packing)
-	r.relist("1", obj("a/1@1"))
-	old := r.Snapshot()
-	r.corrupt("a")
-	r.apply(watch.Deleted, obj("a/1@2"))
+	h := newHarness(packing)
+	h.relist("1", obj("a/1@1"))
+	old := h.Snapshot()
+	h.corrupt("a")
+	h.apply(watch.Deleted, obj("a/1@2"))
 	if _, ok := old.Get("a"); ok {
 		t.Error("corrupt bytes were returned")
 	}
-	if got := r.Quarantined(); got != 0 {
+	if got := h.Quarantined(); got != 0 {
 		t.Errorf("%d quarantined though nothing is there to fetch", got)
 	}
-	if got := r.reported(); len(got) != 1 {
+	if got := h.reported(); len(got) != 1 {
 		t.Errorf("reported %q, want one report", got)
 	}
 }

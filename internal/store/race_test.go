@@ -31,7 +31,7 @@ func generation(n int) []*object {
 }
 
 // beside runs readers until work is done.
-func beside(work func(), readers ...func()) {
+func runConcurrently(work func(), readers ...func()) {
 	done := make(chan struct{})
 	var group sync.WaitGroup
 	for _, read := range readers {
@@ -55,11 +55,11 @@ func beside(work func(), readers ...func()) {
 func TestSnapshotNeverMixesTwoReplacements(t *testing.T) {
 	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(options...)
-			r.relist("1", generation(0)...)
+			h := newHarness(options...)
+			h.relist("1", generation(0)...)
 			want := len(generation(0))
 			whole := func() {
-				snapshot := r.Snapshot()
+				snapshot := h.Snapshot()
 				indexed, err := snapshot.ByIndex("group", "all")
 				if err != nil {
 					t.Error(err)
@@ -78,16 +78,16 @@ func TestSnapshotNeverMixesTwoReplacements(t *testing.T) {
 					t.Errorf("generation %s at %s: %d listed, %d indexed", first, snapshot.ResourceVersion(), snapshot.Len(), len(indexed))
 				}
 			}
-			beside(func() {
+			runConcurrently(func() {
 				for n := 1; n < rounds; n++ {
 					if n%2 == 0 {
-						r.relist(strconv.Itoa(n+1), generation(n)...)
-					} else if err := r.Replace(generation(n), strconv.Itoa(n+1)); err != nil {
+						h.relist(strconv.Itoa(n+1), generation(n)...)
+					} else if err := h.Replace(generation(n), strconv.Itoa(n+1)); err != nil {
 						t.Error(err)
 					}
 				}
 			}, whole, whole)
-			if err := r.Validate(); err != nil {
+			if err := h.validate(); err != nil {
 				t.Error(err)
 			}
 		})
@@ -106,24 +106,24 @@ func atoi(s string) int {
 func TestReadersBesideAWriter(t *testing.T) {
 	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(options...)
-			r.relist("1", generation(0)...)
+			h := newHarness(options...)
+			h.relist("1", generation(0)...)
 			get := func() {
 				for i := range raceKeys {
 					key := strconv.Itoa(i)
-					if o, ok := r.Get(key); ok && o.Key != key {
+					if o, ok := h.Get(key); ok && o.Key != key {
 						t.Errorf("Get(%q) = %v", key, o)
 					}
 				}
-				r.Len()
-				r.ResourceVersion()
-				r.Quarantined()
-				r.Synced()
-				r.Indexers()
-				r.HasVersion(obj("1/1@1").item())
+				h.Len()
+				h.ResourceVersion()
+				h.Quarantined()
+				h.Synced()
+				h.Indexers()
+				h.HasVersion(obj("1/1@1").item())
 			}
 			list := func() {
-				snapshot := r.Snapshot()
+				snapshot := h.Snapshot()
 				for key, o := range snapshot.All() {
 					if o.Key != key {
 						t.Errorf("%v under %q", o, key)
@@ -134,7 +134,7 @@ func TestReadersBesideAWriter(t *testing.T) {
 				}
 			}
 			index := func() {
-				snapshot := r.Snapshot()
+				snapshot := h.Snapshot()
 				values, err := snapshot.IndexValues("group")
 				if err != nil {
 					t.Error(err)
@@ -146,8 +146,8 @@ func TestReadersBesideAWriter(t *testing.T) {
 					}
 				}
 			}
-			beside(func() { r.churn(t) }, get, list, index)
-			if err := r.Validate(); err != nil {
+			runConcurrently(func() { h.churn(t) }, get, list, index)
+			if err := h.validate(); err != nil {
 				t.Error(err)
 			}
 		})
@@ -155,27 +155,27 @@ func TestReadersBesideAWriter(t *testing.T) {
 }
 
 // churn writes to a store in every way, so that each object's version grows.
-func (r *rig) churn(t *testing.T) {
+func (h *harness) churn(t *testing.T) {
 	t.Helper()
 	for n := range rounds {
 		version := 10 + n*raceKeys
 		for i := range raceKeys / 4 {
 			o := obj(fmt.Sprintf("%d/1@%d", (n*31+i*7)%raceKeys, version+i), "all", strconv.Itoa(i%5))
 			if i%4 == 3 {
-				r.apply(watch.Deleted, o)
+				h.apply(watch.Deleted, o)
 			} else {
-				r.apply(watch.Modified, o)
+				h.apply(watch.Modified, o)
 			}
 		}
 		switch {
 		case n%20 == 19:
-			r.relist(strconv.Itoa(version), generation(version)...)
+			h.relist(strconv.Itoa(version), generation(version)...)
 		case n == rounds/2:
-			if err := r.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}); err != nil {
+			if err := h.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}); err != nil {
 				t.Error(err)
 			}
 		case n%10 == 5:
-			r.AdvanceVersion(strconv.Itoa(version + raceKeys))
+			h.AdvanceVersion(strconv.Itoa(version + raceKeys))
 		}
 	}
 }
@@ -183,10 +183,10 @@ func (r *rig) churn(t *testing.T) {
 // Snapshot and cursor fit: what a follower makes of both is the store's state,
 // each change seen exactly once, whenever it began.
 func TestFollowersSeeEachChangeOnce(t *testing.T) {
-	r := newRig()
+	h := newHarness()
 	var group sync.WaitGroup
 	follow := func() {
-		snapshot, cursor := r.SnapshotAndCursor()
+		snapshot, cursor := h.SnapshotAndCursor()
 		group.Go(func() {
 			seen := map[string]string{}
 			for key, o := range snapshot.All() {
@@ -194,10 +194,10 @@ func TestFollowersSeeEachChangeOnce(t *testing.T) {
 			}
 			for batch, err := cursor.Next(t.Context()); err == nil; batch, err = cursor.Next(t.Context()) {
 				for _, change := range batch {
-					r.follow(t, seen, change)
+					h.follow(t, seen, change)
 				}
 			}
-			final := r.Snapshot()
+			final := h.Snapshot()
 			if len(seen) != final.Len() {
 				t.Errorf("a follower knows %d objects, the store has %d", len(seen), final.Len())
 			}
@@ -218,25 +218,25 @@ func TestFollowersSeeEachChangeOnce(t *testing.T) {
 		}
 		close(followed)
 	})
-	r.churn(t)
+	h.churn(t)
 	<-followed
-	r.log.Close()
+	h.log.Close()
 	group.Wait()
 }
 
 // The first event after a snapshot is the one that the snapshot does not show.
 func TestNothingComesBetweenSnapshotAndCursor(t *testing.T) {
-	r := newRig()
+	h := newHarness()
 	ctx, cancel := context.WithCancel(t.Context())
-	beside(func() {
+	runConcurrently(func() {
 		for i := range 20_000 {
-			if err := r.Put(obj(fmt.Sprintf("a/1@%d", i+1))); err != nil {
+			if err := h.Put(obj(fmt.Sprintf("a/1@%d", i+1))); err != nil {
 				t.Error(err)
 			}
 		}
 		cancel()
 	}, func() {
-		snapshot, cursor := r.SnapshotAndCursor()
+		snapshot, cursor := h.SnapshotAndCursor()
 		batch, err := cursor.Next(ctx)
 		if err != nil || snapshot.ResourceVersion() == "" {
 			return // at the end, or before the beginning
@@ -248,7 +248,7 @@ func TestNothingComesBetweenSnapshotAndCursor(t *testing.T) {
 }
 
 // follow applies one change to what a follower knows, and checks that it fits.
-func (r *rig) follow(t *testing.T, seen map[string]string, change Change[*object]) {
+func (h *harness) follow(t *testing.T, seen map[string]string, change Change[*object]) {
 	t.Helper()
 	version := func(e *Entry[*object]) string {
 		_, v := identified(e)
@@ -256,7 +256,7 @@ func (r *rig) follow(t *testing.T, seen map[string]string, change Change[*object
 	}
 	old, known := seen[change.Key]
 	if known != (change.Old != nil) || known && version(change.Old) != old {
-		t.Errorf("%s, but %q (%v) was told before", r.describe(change), old, known)
+		t.Errorf("%s, but %q (%v) was told before", h.describe(change), old, known)
 	}
 	if change.New == nil {
 		delete(seen, change.Key)
@@ -267,7 +267,7 @@ func (r *rig) follow(t *testing.T, seen map[string]string, change Change[*object
 
 // Writers of different kinds take turns: none is lost.
 func TestConcurrentWriters(t *testing.T) {
-	r := newRig(func(c *Config[*object]) { c.Log = eventlog.New[Change[*object]]() })
+	h := newHarness(func(c *Config[*object]) { c.Log = eventlog.New[Change[*object]]() })
 	var group sync.WaitGroup
 	for w := range 4 {
 		group.Go(func() {
@@ -275,32 +275,32 @@ func TestConcurrentWriters(t *testing.T) {
 				o := obj(fmt.Sprintf("%d-%d/1@%d", w, i, i+1), strconv.Itoa(w))
 				switch i % 4 {
 				case 0:
-					r.Snapshot()
+					h.Snapshot()
 				case 1:
-					r.AdvanceVersion(strconv.Itoa(i))
+					h.AdvanceVersion(strconv.Itoa(i))
 				}
-				if err := r.Put(o); err != nil {
+				if err := h.Put(o); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	group.Go(func() {
-		if err := r.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}); err != nil {
+		if err := h.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}); err != nil {
 			t.Error(err)
 		}
 	})
 	group.Wait()
-	if got := r.Len(); got != 800 {
+	if got := h.Len(); got != 800 {
 		t.Errorf("%d entries, want 800", got)
 	}
-	if got := len(r.found(t, "uid", "1")); got != 800 {
+	if got := len(h.found(t, "uid", "1")); got != 800 {
 		t.Errorf("%d keys in the index, want 800", got)
 	}
-	if got := r.config.Log.Appended(); got != 800 {
+	if got := h.config.Log.Appended(); got != 800 {
 		t.Errorf("%d events, want 800", got)
 	}
-	if err := r.Validate(); err != nil {
+	if err := h.validate(); err != nil {
 		t.Error(err)
 	}
 }

@@ -12,15 +12,15 @@ import (
 // swapped for it at once. Entries that have not changed are shared. One goroutine
 // uses it, without the writer's lock until it commits.
 type replacement[V any] struct {
-	store    *Store[V]
-	next     *state[V]
-	metas    interner
-	fresh    []string            // keys of entries made for this state, in the order of the list
-	distrust bool                // an object in a version that is known may be another state
-	repeats  bool                // an entry was replaced or taken out again: fresh may have a key twice
-	writes   uint64              // of the live state when this one was begun
-	rejected map[string]string   // keys whose last state could not be stored, and its version
-	cured    map[string]struct{} // keys that were quarantined and have a good state now
+	store           *Store[V]
+	next            *state[V]
+	interner        valueInterner
+	added           []string            // keys of entries made for this state, in the order of the list
+	compareContents bool                // an object in a version that is known may be another state
+	repeats         bool                // an entry was replaced or taken out again: fresh may have a key twice
+	writes          uint64              // of the live state when this one was begun
+	rejected        map[string]string   // keys whose last state could not be stored, and its version
+	recovered       map[string]struct{} // keys that were quarantined and have a good state now
 }
 
 // Begin starts a new state of the whole collection.
@@ -34,13 +34,13 @@ func (s *Store[V]) begin() *replacement[V] {
 }
 
 // Distrust says that versions do not tell whether an object has changed.
-func (r *replacement[V]) CompareContents() { r.distrust = true }
+func (r *replacement[V]) CompareContents() { r.compareContents = true }
 
 // Needs tells what is taken of an item: nothing of one that is kept by its version, and
 // no object of one that is packed as it came.
 func (r *replacement[V]) Needs(item feed.Item) feed.Need {
 	switch s := r.store; {
-	case !r.distrust && s.config.ItemKeys && s.HasVersion(item):
+	case !r.compareContents && s.config.ItemKeys && s.HasVersion(item):
 		return feed.NeedsIdentity
 	case s.config.Packer != nil:
 		return feed.NeedsBytes
@@ -53,42 +53,42 @@ func (r *replacement[V]) Needs(item feed.Item) feed.Need {
 // is kept as it is: not decoded, not transformed, no event. With Distrust it is, if it
 // turns out to be equal.
 func (r *replacement[V]) Add(item feed.Item) {
-	s, sent := r.store, item.Key
+	s, itemKey := r.store, item.Key
 	key, value, err := s.keyOf(item)
 	item.Key = key
-	_, marked := s.quarantine.failed(key)
-	var both pair[V]
-	old := s.fetch(key, &both.old)
+	_, quarantined := s.quarantine.failed(key)
+	var pair entryPair[V]
+	old := s.liveEntry(key, &pair.old)
 	known := old != nil && s.compare(old.identity, identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
-	if known && !r.distrust {
-		r.accept(sent, key, old, marked)
+	if known && !r.compareContents {
+		r.accept(itemKey, key, old, quarantined)
 		return
 	}
 	if err == nil {
-		err = s.makeEntry(&both.next, &r.metas, item, value, old)
+		err = s.makeEntry(&pair.next, &r.interner, item, value, old)
 	}
 	if err != nil {
 		r.reject(item, err)
 		return
 	}
-	if known && s.equal(old.face, both.next.face) {
-		r.accept(sent, key, old, marked)
+	if known && s.equal(old.ref, pair.next.ref) {
+		r.accept(itemKey, key, old, quarantined)
 		return
 	}
-	r.accept(sent, key, &both.next, marked)
-	r.fresh = append(r.fresh, key)
+	r.accept(itemKey, key, &pair.next, quarantined)
+	r.added = append(r.added, key)
 }
 
 // accept puts an entry in: the live one, or one made for this state, which is fresh
 // then.
-func (r *replacement[V]) accept(sent, key string, entry *Entry[V], marked bool) {
-	delete(r.rejected, sent)
+func (r *replacement[V]) accept(itemKey, key string, entry *Entry[V], quarantined bool) {
+	delete(r.rejected, itemKey)
 	delete(r.rejected, key)
-	if marked {
-		if r.cured == nil {
-			r.cured = make(map[string]struct{})
+	if quarantined {
+		if r.recovered == nil {
+			r.recovered = make(map[string]struct{})
 		}
-		r.cured[key] = struct{}{}
+		r.recovered[key] = struct{}{}
 	}
 	if before := r.put(key, entry); before.Value != nil {
 		r.repeats = true
@@ -111,17 +111,17 @@ func (r *replacement[V]) Remove(item feed.Item) {
 	delete(r.rejected, item.Key)
 	delete(r.rejected, key)
 	var entry Entry[V]
-	if before := entry.entryOf(r.next.entries.Item(key)); before != nil {
+	if before := entry.fromMap(r.next.entries.Item(key)); before != nil {
 		r.next.entries.Delete(key)
 		r.next.indexes.move(key, before, nil)
 		r.repeats = true
 	}
 }
 
-func (r *replacement[V]) put(key string, entry *Entry[V]) (before item) {
-	before = r.next.entries.Put(key, entry.item())
+func (r *replacement[V]) put(key string, entry *Entry[V]) (before mapItem) {
+	before = r.next.entries.Put(key, entry.mapItem())
 	var room Entry[V]
-	r.next.indexes.move(key, room.entryOf(before), entry)
+	r.next.indexes.move(key, room.fromMap(before), entry)
 	return before
 }
 
@@ -138,14 +138,14 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 		}
 		uid, version := s.config.Identity(values[i])
 		item := feed.Item{Key: key, UID: uid, ResourceVersion: version}
-		var both pair[V]
-		old := both.old.entryOf(s.entries.Item(key))
-		if err := s.makeEntry(&both.next, &r.metas, item, &values[i], old); err != nil {
+		var pair entryPair[V]
+		old := pair.old.fromMap(s.entries.Item(key))
+		if err := s.makeEntry(&pair.next, &r.interner, item, &values[i], old); err != nil {
 			return fmt.Errorf("item %d, %q: %w", i, key, err)
 		}
-		_, marked := s.quarantine.failed(key)
-		r.accept(key, key, &both.next, marked)
-		r.fresh = append(r.fresh, key)
+		_, quarantined := s.quarantine.failed(key)
+		r.accept(key, key, &pair.next, quarantined)
+		r.added = append(r.added, key)
 	}
 	r.commit(resourceVersion)
 	return nil
@@ -169,11 +169,11 @@ func (r *replacement[V]) commit(resourceVersion string) {
 	}
 	for key := range r.rejected {
 		var room Entry[V]
-		if old := room.entryOf(live.entries.Item(key)); old != nil && r.next.entries.Get(key) == nil {
+		if old := room.fromMap(live.entries.Item(key)); old != nil && r.next.entries.Get(key) == nil {
 			r.put(key, old)
 		}
 	}
-	changes, settled := r.changes(live), r.settled(live)
+	changes, settled := r.changes(live), r.resolved(live)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,20 +184,20 @@ func (r *replacement[V]) commit(resourceVersion string) {
 		s.quarantine.add(key, version)
 	}
 	r.next.version, r.next.writes = resourceVersion, live.writes+1
-	s.enliven(r.next)
-	s.tell(changes)
+	s.publish(r.next)
+	s.appendChanges(changes)
 }
 
 // tell appends a replacement's changes to the log, and notes where the initial
 // state ends. mu is held.
-func (s *Store[V]) tell(changes []Change[V]) {
+func (s *Store[V]) appendChanges(changes []Change[V]) {
 	var events uint64
 	if s.config.Log != nil {
 		s.config.Log.Append(changes)
 		events = s.config.Log.Appended()
 	}
-	if s.filled.Load() == nil {
-		s.filled.Store(&events)
+	if s.synced.Load() == nil {
+		s.synced.Store(&events)
 	}
 }
 
@@ -209,20 +209,20 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 		return nil
 	}
 	var changes []Change[V]
-	initial := s.filled.Load() == nil
+	initial := s.synced.Load() == nil
 	for key, item := range live.entries.All() {
-		var both pair[V]
-		old, entry := both.old.entryOf(item), both.next.entryOf(r.next.entries.Item(key))
+		var pair entryPair[V]
+		old, entry := pair.old.fromMap(item), pair.next.fromMap(r.next.entries.Item(key))
 		if entry == nil || *old != *entry && !old.sameObject(entry.identity) {
 			gone := *old
 			changes = append(changes, Change[V]{Key: key, Old: &gone, Initial: initial})
 		}
 	}
-	changes = slices.Grow(changes, len(r.fresh))
+	changes = slices.Grow(changes, len(r.added))
 	for key, fresh := range r.candidates(live) {
-		both := new(pair[V])
-		old, entry := both.old.entryOf(live.entries.Item(key)), both.next.entryOf(r.next.entries.Item(key))
-		if entry == nil || !s.config.EmitUnchanged && old != nil && r.keeps(old, entry, fresh) {
+		pair := new(entryPair[V])
+		old, entry := pair.old.fromMap(live.entries.Item(key)), pair.next.fromMap(r.next.entries.Item(key))
+		if entry == nil || !s.config.EmitUnchanged && old != nil && r.sameState(old, entry, fresh) {
 			continue
 		}
 		if old != nil && !old.sameObject(entry.identity) {
@@ -235,9 +235,9 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 
 // keeps tells whether an entry of the new state, which was made for it or not, is the
 // same state of its object as the live one.
-func (r *replacement[V]) keeps(old, entry *Entry[V], fresh bool) bool {
-	if r.distrust { // by the object alone: an index that was added meanwhile changes the note
-		return old.face == entry.face
+func (r *replacement[V]) sameState(old, entry *Entry[V], fresh bool) bool {
+	if r.compareContents { // by the object alone: an index that was added meanwhile changes the note
+		return old.ref == entry.ref
 	}
 	return !fresh && *old == *entry || old.sameVersion(entry.identity)
 }
@@ -249,7 +249,7 @@ func (r *replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
 	all := live.writes != r.writes || r.store.config.EmitUnchanged
 	return func(yield func(key string, fresh bool) bool) {
 		seen := make(map[string]struct{})
-		for _, key := range r.fresh {
+		for _, key := range r.added {
 			if _, again := seen[key]; !again && !yield(key, true) {
 				return
 			}
@@ -270,12 +270,12 @@ func (r *replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
 
 // settled returns the quarantined keys that the new state has an answer to: all,
 // but those it keeps as they are and a reader found corrupt only after that.
-func (r *replacement[V]) settled(live *state[V]) (keys []string) {
+func (r *replacement[V]) resolved(live *state[V]) (keys []string) {
 	for _, key := range r.store.quarantine.all() {
-		var both pair[V]
-		old, entry := both.old.entryOf(live.entries.Item(key)), both.next.entryOf(r.next.entries.Item(key))
-		_, cured := r.cured[key]
-		if cured || entry == nil || old == nil || !r.keeps(old, entry, false) {
+		var pair entryPair[V]
+		old, entry := pair.old.fromMap(live.entries.Item(key)), pair.next.fromMap(r.next.entries.Item(key))
+		_, cured := r.recovered[key]
+		if cured || entry == nil || old == nil || !r.sameState(old, entry, false) {
 			keys = append(keys, key)
 		}
 	}

@@ -12,11 +12,11 @@ import (
 func TestReplacementIsOneBatchDeletionsFirst(t *testing.T) {
 	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(options...)
-			r.relist("10", obj("z/1@3"), obj("m/1@2"), obj("a/1@9"))
-			r.expect(t, []string{"add z/1@3 (initial), add m/1@2 (initial), add a/1@9 (initial)"}, "a/1@9", "m/1@2", "z/1@3")
-			r.relist("20", obj("y/1@13"), obj("a/1@11"), obj("z/2@12"))
-			got := r.batches()
+			h := newHarness(options...)
+			h.relist("10", obj("z/1@3"), obj("m/1@2"), obj("a/1@9"))
+			h.expect(t, []string{"add z/1@3 (initial), add m/1@2 (initial), add a/1@9 (initial)"}, "a/1@9", "m/1@2", "z/1@3")
+			h.relist("20", obj("y/1@13"), obj("a/1@11"), obj("z/2@12"))
+			got := h.batches()
 			if len(got) != 1 {
 				t.Fatalf("the log got %q, want one batch", got)
 			}
@@ -31,35 +31,35 @@ func TestReplacementIsOneBatchDeletionsFirst(t *testing.T) {
 }
 
 func TestReplacementWithoutAChangeMakesNoEvent(t *testing.T) {
-	r := newRig()
-	r.relist("10", obj("a/1@1"))
-	r.batches()
-	r.relist("11", obj("a/1@1"))
-	r.expect(t, nil, "a/1@1")
-	if got := r.ResourceVersion(); got != "11" {
+	h := newHarness()
+	h.relist("10", obj("a/1@1"))
+	h.batches()
+	h.relist("11", obj("a/1@1"))
+	h.expect(t, nil, "a/1@1")
+	if got := h.ResourceVersion(); got != "11" {
 		t.Errorf("the store is at %q, want 11", got)
 	}
 }
 
 func TestInitialIsTheFirstStateOnly(t *testing.T) {
-	r := newRig()
-	r.relist("1") // even an empty one
-	r.relist("2", obj("a/1@2"))
-	r.expect(t, []string{"add a/1@2"}, "a/1@2")
+	h := newHarness()
+	h.relist("1") // even an empty one
+	h.relist("2", obj("a/1@2"))
+	h.expect(t, []string{"add a/1@2"}, "a/1@2")
 }
 
 func TestFilledSaysWhereTheInitialStateEnds(t *testing.T) {
-	r := newRig()
-	if err := r.Put(obj("p/1@1")); err != nil {
+	h := newHarness()
+	if err := h.Put(obj("p/1@1")); err != nil {
 		t.Fatal(err)
 	}
-	if events, ok := r.Synced(); ok {
+	if events, ok := h.Synced(); ok {
 		t.Errorf("Filled() = %d, true before the first replacement", events)
 	}
-	r.relist("2", obj("a/1@1"), obj("b/1@1"))
-	r.apply(watch.Added, obj("c/1@3"))
-	r.relist("4")
-	if events, ok := r.Synced(); events != 4 || !ok { // p came and went, a, b
+	h.relist("2", obj("a/1@1"), obj("b/1@1"))
+	h.apply(watch.Added, obj("c/1@3"))
+	h.relist("4")
+	if events, ok := h.Synced(); events != 4 || !ok { // p came and went, a, b
 		t.Errorf("Filled() = %d, %v, want 4", events, ok)
 	}
 }
@@ -89,10 +89,10 @@ func TestOneKeySeveralTimesInAReplacement(t *testing.T) {
 		{"good, removed, then bad", "a@5 -a@6 !a@7", "", "a/1@1", 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			r := newRig()
-			r.relist("1", obj("a/1@1"))
-			r.batches()
-			next := r.Begin()
+			h := newHarness()
+			h.relist("1", obj("a/1@1"))
+			h.batches()
+			next := h.Begin()
 			if !strings.Contains(row.steps, "a@") {
 				next.Add(obj("a/1@1").item())
 			}
@@ -112,8 +112,8 @@ func TestOneKeySeveralTimesInAReplacement(t *testing.T) {
 			if row.log != "" {
 				log = []string{row.log}
 			}
-			r.expect(t, log, strings.Fields(row.holds)...)
-			if got := r.Quarantined(); got != row.quarantined {
+			h.expect(t, log, strings.Fields(row.holds)...)
+			if got := h.Quarantined(); got != row.quarantined {
 				t.Errorf("%d quarantined, want %d", got, row.quarantined)
 			}
 		})
@@ -122,37 +122,37 @@ func TestOneKeySeveralTimesInAReplacement(t *testing.T) {
 
 // Writes between Begin and Commit give way to the replacement, told truly.
 func TestWritesWhileAReplacementIsMade(t *testing.T) {
-	r := newRig()
-	r.relist("1", obj("a/1@1"), obj("b/1@1"), obj("c/1@1"), obj("d/1@1"))
-	next := r.Begin()
+	h := newHarness()
+	h.relist("1", obj("a/1@1"), obj("b/1@1"), obj("c/1@1"), obj("d/1@1"))
+	next := h.Begin()
 	for _, o := range []*object{obj("z/1@2"), obj("a/1@1"), obj("b/1@1"), obj("y/1@2"), obj("x/1@2").with(""), obj("c/1@1")} {
 		next.Add(o.item())
 	}
-	r.apply(watch.Modified, obj("a/1@5"))
-	r.apply(watch.Deleted, obj("b/1@6"))
-	r.apply(watch.Added, obj("n/1@7"))
-	r.batches()
+	h.apply(watch.Modified, obj("a/1@5"))
+	h.apply(watch.Deleted, obj("b/1@6"))
+	h.apply(watch.Added, obj("n/1@7"))
+	h.batches()
 	next.Commit("4")
-	got := strings.Split(strings.Join(r.batches(), " | "), ", ")
+	got := strings.Split(strings.Join(h.batches(), " | "), ", ")
 	slices.Sort(got[:2]) // deletions
 	slices.Sort(got[5:]) // what the writes in between are answered with
 	want := []string{"delete d/1@1", "delete n/1@7", "add z/1@2", "add y/1@2", "add x/1@2", "add b/1@1", "update a/1@5→/1@1"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the log got %q, want %q", got, want)
 	}
-	r.expect(t, nil, "a/1@1", "b/1@1", "c/1@1", "x/1@2", "y/1@2", "z/1@2")
+	h.expect(t, nil, "a/1@1", "b/1@1", "c/1@1", "x/1@2", "y/1@2", "z/1@2")
 }
 
 func TestReplacementsThatOverlap(t *testing.T) {
-	r := newRig()
-	r.relist("1", obj("a/1@1"), obj("b/1@1"))
-	r.batches()
-	next := r.Begin()
+	h := newHarness()
+	h.relist("1", obj("a/1@1"), obj("b/1@1"))
+	h.batches()
+	next := h.Begin()
 	next.Add(obj("a/1@1").item())
 	next.Add(obj("b/1@1").item())
-	r.relist("2", obj("a/1@2"))
+	h.relist("2", obj("a/1@2"))
 	next.Commit("1")
-	got := r.batches()
+	got := h.batches()
 	if len(got) != 2 || !strings.Contains(got[1], "update a/1@2→/1@1") || !strings.Contains(got[1], "add b/1@1") {
 		t.Errorf("the log got %q, want what each replacement changed", got)
 	}
@@ -160,45 +160,45 @@ func TestReplacementsThatOverlap(t *testing.T) {
 
 func TestReplaceIsAllOrNothing(t *testing.T) {
 	for _, fault := range []string{"key", "key panic"} {
-		r := newRig()
-		r.relist("1", obj("a/1@1"))
-		r.batches()
-		err := r.Replace([]*object{obj("b/1@2"), obj("c/1@2").with(fault)}, "2")
+		h := newHarness()
+		h.relist("1", obj("a/1@1"))
+		h.batches()
+		err := h.Replace([]*object{obj("b/1@2"), obj("c/1@2").with(fault)}, "2")
 		if err == nil || !strings.Contains(err.Error(), "item 1") {
 			t.Errorf("%s: Replace() = %v, want an error that names item 1", fault, err)
 		}
-		if !errors.Is(err, errToy) {
+		if !errors.Is(err, errInjected) {
 			t.Errorf("%s: Replace() = %v, which does not wrap its cause", fault, err)
 		}
-		r.expect(t, nil, "a/1@1")
-		if got := r.ResourceVersion(); got != "1" {
+		h.expect(t, nil, "a/1@1")
+		if got := h.ResourceVersion(); got != "1" {
 			t.Errorf("%s: the store is at %q", fault, got)
 		}
 	}
-	r := newRig(packing)
-	err := r.Replace([]*object{obj("a/1@1").with("pack")}, "2")
-	if !errors.Is(err, errToy) || !strings.Contains(err.Error(), `"a"`) {
+	h := newHarness(packing)
+	err := h.Replace([]*object{obj("a/1@1").with("pack")}, "2")
+	if !errors.Is(err, errInjected) || !strings.Contains(err.Error(), `"a"`) {
 		t.Errorf("Replace() = %v, want an error that names the key and wraps its cause", err)
 	}
 }
 
 func TestReplaceTakesValuesWhateverTheirVersions(t *testing.T) {
-	r := newRig()
-	if err := r.Replace([]*object{obj("a/1@9"), obj("b")}, "9"); err != nil {
+	h := newHarness()
+	if err := h.Replace([]*object{obj("a/1@9"), obj("b")}, "9"); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Replace([]*object{obj("a/1@3"), obj("b")}, "3"); err != nil {
+	if err := h.Replace([]*object{obj("a/1@3"), obj("b")}, "3"); err != nil {
 		t.Fatal(err)
 	}
-	r.expect(t, []string{"add a/1@9 (initial), add b/@ (initial)", "update a/1@9→/1@3, update b/@→/@"}, "a/1@3", "b/@")
+	h.expect(t, []string{"add a/1@9 (initial), add b/@ (initial)", "update a/1@9→/1@3, update b/@→/@"}, "a/1@3", "b/@")
 }
 
 func TestReplacementTellsOfWhatIsUnchangedToo(t *testing.T) {
-	r := newRig(func(config *Config[*object]) { config.EmitUnchanged = true })
-	r.relist("10", obj("a/1@1"), obj("b/1@2"))
-	r.batches()
-	r.relist("11", obj("a/1@1"), obj("b/1@3"), obj("b/1@3"), obj("c/1@11"))
-	got := strings.Split(strings.Join(r.batches(), " | "), ", ")
+	h := newHarness(func(config *Config[*object]) { config.EmitUnchanged = true })
+	h.relist("10", obj("a/1@1"), obj("b/1@2"))
+	h.batches()
+	h.relist("11", obj("a/1@1"), obj("b/1@3"), obj("b/1@3"), obj("c/1@11"))
+	got := strings.Split(strings.Join(h.batches(), " | "), ", ")
 	slices.Sort(got)
 	if want := []string{"add c/1@11", "update a/1@1→/1@1", "update b/1@2→/1@3"}; !slices.Equal(got, want) {
 		t.Errorf("the log got %q, want %q", got, want)

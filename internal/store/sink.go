@@ -16,12 +16,12 @@ var _ feed.Sink = (*Store[any])(nil)
 func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	s.writer.Lock()
 	defer s.writer.Unlock()
-	sent := item.Key
+	itemKey := item.Key
 	key, value, err := s.keyOf(item)
 	item.Key = key
-	both := new(pair[V])
-	old := both.old.entryOf(s.entries.Item(key))
-	tell := asChange
+	pair := new(entryPair[V])
+	old := pair.old.fromMap(s.entries.Item(key))
+	tell := update
 	if old != nil {
 		id := identityOf(item.UID, item.ResourceVersion)
 		if outcome := s.compare(old.identity, id, item); outcome == feed.Stale ||
@@ -29,15 +29,15 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 			s.AdvanceVersion(item.ResourceVersion)
 			return outcome
 		}
-		tell = tellOf(old.identity, id)
+		tell = changeKindOf(old.identity, id)
 	}
 	switch {
 	case err != nil:
 	case eventType == watch.Deleted:
-		s.quarantine.release(sent)
-		return s.applyDelete(item, value, old, &both.next, tell)
+		s.quarantine.release(itemKey)
+		return s.applyDelete(item, value, old, &pair.next, tell)
 	default:
-		err = s.makeEntry(&both.next, &s.metas, item, value, old)
+		err = s.makeEntry(&pair.next, &s.interner, item, value, old)
 	}
 	if err != nil {
 		s.quarantine.add(key, item.ResourceVersion)
@@ -45,25 +45,25 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 		s.AdvanceVersion(item.ResourceVersion)
 		return feed.Quarantined
 	}
-	if sent != key { // it could not be decoded before, and nobody knew its key
-		s.quarantine.release(sent)
+	if itemKey != key { // it could not be decoded before, and nobody knew its key
+		s.quarantine.release(itemKey)
 	}
-	s.set(key, old, &both.next, item.ResourceVersion, tell)
+	s.set(key, old, &pair.next, item.ResourceVersion, tell)
 	return feed.Applied
 }
 
 // applyDelete removes an entry, and tells the state of the deletion, which carries
 // the version at which the object was gone, unless that cannot be had or is
 // another object's. last is room for it.
-func (s *Store[V]) applyDelete(item feed.Item, value *V, old, last *Entry[V], tell telling) feed.Outcome {
+func (s *Store[V]) applyDelete(item feed.Item, value *V, old, last *Entry[V], tell changeKind) feed.Outcome {
 	if old == nil {
 		s.quarantine.release(item.Key)
 		s.AdvanceVersion(item.ResourceVersion)
 		return feed.Unchanged
 	}
 	var final *Entry[V]
-	if s.config.Log != nil && tell != asAnother {
-		if err := s.makeEntry(last, &s.metas, item, value, old); err != nil {
+	if s.config.Log != nil && tell != recreate {
+		if err := s.makeEntry(last, &s.interner, item, value, old); err != nil {
 			s.config.Report(item.Key, fmt.Errorf("state at deletion: %w", err))
 		} else {
 			final = last
@@ -81,7 +81,7 @@ func (s *Store[V]) HasVersion(item feed.Item) bool {
 	}
 	item.Key = key
 	var entry Entry[V]
-	old := s.fetch(key, &entry)
+	old := s.liveEntry(key, &entry)
 	if old == nil {
 		return false
 	}
@@ -111,9 +111,9 @@ func (s *Store[V]) keyOf(item feed.Item) (string, *V, error) {
 // not be stored, that one counts: the good state that it keeps may be of before a restore
 // of the server, with a higher version.
 func (s *Store[V]) compare(old, next identity, item feed.Item) feed.Outcome {
-	failed, marked := s.quarantine.failed(item.Key)
+	failed, quarantined := s.quarantine.failed(item.Key)
 	switch {
-	case old.sameVersion(next) && (!marked || older(item.ResourceVersion, failed)):
+	case old.sameVersion(next) && (!quarantined || older(item.ResourceVersion, failed)):
 		return feed.Unchanged
 	case old.sameVersion(next):
 		return feed.Applied

@@ -51,21 +51,21 @@ func TestApply(t *testing.T) {
 			{"packed", []func(*Config[*object]){packing}},
 		} {
 			t.Run(row.name+", "+kind.name, func(t *testing.T) {
-				r := newRig(kind.options...)
-				r.relist("10", obj("a/1@10"))
-				r.batches()
-				if got := r.apply(row.event, row.object); got != row.outcome {
+				h := newHarness(kind.options...)
+				h.relist("10", obj("a/1@10"))
+				h.batches()
+				if got := h.apply(row.event, row.object); got != row.outcome {
 					t.Errorf("outcome %v, want %v", got, row.outcome)
 				}
 				var log []string
 				if row.log != "" {
 					log = []string{row.log}
 				}
-				r.expect(t, log, strings.Fields(row.holds)...)
-				if got := r.ResourceVersion(); got != row.version {
+				h.expect(t, log, strings.Fields(row.holds)...)
+				if got := h.ResourceVersion(); got != row.version {
 					t.Errorf("the store is at %q, want %q", got, row.version)
 				}
-				if got := r.Snapshot().ResourceVersion(); got != row.version {
+				if got := h.Snapshot().ResourceVersion(); got != row.version {
 					t.Errorf("a snapshot is at %q, want %q", got, row.version)
 				}
 			})
@@ -74,102 +74,102 @@ func TestApply(t *testing.T) {
 }
 
 func TestUnchangedIsNotDecoded(t *testing.T) {
-	r := newRig()
-	r.relist("10", obj("a/1@10"), obj("b/2@9"))
-	before := r.Snapshot()
-	if got := r.decodes.Load(); got != 2 {
+	h := newHarness()
+	h.relist("10", obj("a/1@10"), obj("b/2@9"))
+	before := h.Snapshot()
+	if got := h.decodes.Load(); got != 2 {
 		t.Fatalf("%d decodes for a list of 2", got)
 	}
-	r.apply(watch.Added, obj("a/1@10"))
-	r.apply(watch.Modified, obj("b/2@9"))
-	r.apply(watch.Modified, obj("b/2@8"))
-	r.relist("12", obj("a/1@10"), obj("b/2@9"))
-	if got := r.decodes.Load(); got != 2 {
+	h.apply(watch.Added, obj("a/1@10"))
+	h.apply(watch.Modified, obj("b/2@9"))
+	h.apply(watch.Modified, obj("b/2@8"))
+	h.relist("12", obj("a/1@10"), obj("b/2@9"))
+	if got := h.decodes.Load(); got != 2 {
 		t.Errorf("%d decodes after the same objects came again, want 2", got)
 	}
 	for _, key := range before.Keys() {
-		if *before.Entry(key) != *r.Snapshot().Entry(key) {
+		if *before.Entry(key) != *h.Snapshot().Entry(key) {
 			t.Errorf("the entry of %q was replaced though nothing changed", key)
 		}
 	}
-	r.relist("13", obj("a/1@13"), obj("b/2@9"))
-	if got := r.decodes.Load(); got != 3 {
+	h.relist("13", obj("a/1@13"), obj("b/2@9"))
+	if got := h.decodes.Load(); got != 3 {
 		t.Errorf("%d decodes after one of two changed, want 3", got)
 	}
 }
 
 // Objects of client-go's fake clientsets have neither version nor UID.
 func TestWithoutVersionsEveryEventCounts(t *testing.T) {
-	r := newRig()
-	r.relist("", obj("a"))
-	r.apply(watch.Modified, obj("a"))
-	r.relist("", obj("a"), obj("b"))
-	r.expect(t, []string{"add a/@ (initial)", "update a/@→/@", "update a/@→/@, add b/@"}, "a/@", "b/@")
-	if got := r.ResourceVersion(); got != "" {
+	h := newHarness()
+	h.relist("", obj("a"))
+	h.apply(watch.Modified, obj("a"))
+	h.relist("", obj("a"), obj("b"))
+	h.expect(t, []string{"add a/@ (initial)", "update a/@→/@", "update a/@→/@, add b/@"}, "a/@", "b/@")
+	if got := h.ResourceVersion(); got != "" {
 		t.Errorf("the store is at %q though nobody said a version", got)
 	}
 }
 
 func TestVersionGoesBackOnlyByAReplacement(t *testing.T) {
-	r := newRig()
-	r.relist("100")
-	r.AdvanceVersion("90")
-	r.AdvanceVersion("")
-	r.apply(watch.Added, obj("a/1@80"))
-	r.apply(watch.Deleted, obj("b/1@70"))
-	if err := r.Put(obj("c/1@60")); err != nil {
+	h := newHarness()
+	h.relist("100")
+	h.AdvanceVersion("90")
+	h.AdvanceVersion("")
+	h.apply(watch.Added, obj("a/1@80"))
+	h.apply(watch.Deleted, obj("b/1@70"))
+	if err := h.Put(obj("c/1@60")); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Remove(obj("c/1@60")); err != nil {
+	if err := h.Remove(obj("c/1@60")); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.ResourceVersion(); got != "100" {
+	if got := h.ResourceVersion(); got != "100" {
 		t.Errorf("the store went from 100 to %q", got)
 	}
-	r.relist("50")
-	if got := r.ResourceVersion(); got != "50" {
+	h.relist("50")
+	if got := h.ResourceVersion(); got != "50" {
 		t.Errorf("the store is at %q after a replacement at 50", got)
 	}
 }
 
 // A transform may rename: the key is the transformed object's.
 func TestKeyOfTheDecodedObject(t *testing.T) {
-	r := newRig(withoutItemKeys)
+	h := newHarness(withoutItemKeys)
 	renamed := func(name string, o *object) feed.Item {
 		item := o.item()
 		item.Key = name
 		return item
 	}
-	r.Apply(watch.Added, renamed("server-a", obj("a/1@1")))
-	r.Apply(watch.Modified, renamed("server-a", obj("a/1@2")))
-	r.Apply(watch.Modified, renamed("server-a", obj("a/1@3").with("key")))
-	if got := r.Quarantined(); got != 1 {
+	h.Apply(watch.Added, renamed("server-a", obj("a/1@1")))
+	h.Apply(watch.Modified, renamed("server-a", obj("a/1@2")))
+	h.Apply(watch.Modified, renamed("server-a", obj("a/1@3").with("key")))
+	if got := h.Quarantined(); got != 1 {
 		t.Fatalf("%d quarantined, want 1", got)
 	}
-	r.Apply(watch.Modified, renamed("server-a", obj("a/1@4")))
-	if got := r.Quarantined(); got != 0 {
+	h.Apply(watch.Modified, renamed("server-a", obj("a/1@4")))
+	if got := h.Quarantined(); got != 0 {
 		t.Errorf("%d quarantined after a good state came", got)
 	}
-	next := r.Begin()
+	next := h.Begin()
 	next.Add(renamed("server-a", obj("a/1@5").with("decode")))
 	next.Add(renamed("server-a", obj("a/1@4")))
 	next.Commit("5")
-	if got := r.Quarantined(); got != 0 {
+	if got := h.Quarantined(); got != 0 {
 		t.Errorf("%d quarantined after a list that ended well", got)
 	}
-	r.Apply(watch.Deleted, renamed("server-a", obj("a/1@5")))
+	h.Apply(watch.Deleted, renamed("server-a", obj("a/1@5")))
 	want := []string{"add a/1@1", "update a/1@1→/1@2", "update a/1@2→/1@4", "delete a/1@4→/1@5"}
-	if got := r.batches(); !slices.Equal(got, want) {
+	if got := h.batches(); !slices.Equal(got, want) {
 		t.Errorf("the log got %q, want %q", got, want)
 	}
 }
 
 // Decoding what nobody will hear of is work for nothing.
 func TestDeletionWithoutALogIsNotDecoded(t *testing.T) {
-	r := newRig(func(c *Config[*object]) { c.Log = nil })
-	r.relist("1", obj("a/1@1"))
-	r.apply(watch.Deleted, obj("a/1@2"))
-	if got := r.decodes.Load(); got != 1 || r.Len() != 0 {
-		t.Errorf("%d decodes, %d entries left", got, r.Len())
+	h := newHarness(func(c *Config[*object]) { c.Log = nil })
+	h.relist("1", obj("a/1@1"))
+	h.apply(watch.Deleted, obj("a/1@2"))
+	if got := h.decodes.Load(); got != 1 || h.Len() != 0 {
+		t.Errorf("%d decodes, %d entries left", got, h.Len())
 	}
 }

@@ -14,16 +14,16 @@ import (
 // Snapshot is the state of a store at one moment. It is immutable, and costs
 // nothing to keep but the memory of what has changed since.
 type Snapshot[V any] struct {
-	*frozen[V]
+	*snapshotData[V]
 	version string
 }
 
 // frozen is what snapshots of one state at several versions share: a bookmark
 // moves the version and nothing else.
-type frozen[V any] struct {
+type snapshotData[V any] struct {
 	store   *Store[V]
 	set     *indexSet[V]
-	entries snapmap.View[face, note]
+	entries snapmap.View[valueRef, entryMeta]
 	indexes []snapmap.View[snapmap.Set, struct{}]
 
 	sorting sync.Once
@@ -60,7 +60,7 @@ func (s *Store[V]) snapshot() *Snapshot[V] {
 		return current
 	}
 	state := s.live.Load()
-	frozen := &frozen[V]{store: s, set: state.indexes.set, entries: state.entries.View()}
+	frozen := &snapshotData[V]{store: s, set: state.indexes.set, entries: state.entries.View()}
 	if n := len(state.indexes.values); n > 0 {
 		frozen.indexes = make([]snapmap.View[snapmap.Set, struct{}], n)
 		for i, keys := range state.indexes.values {
@@ -92,7 +92,7 @@ func (s *Store[V]) AdvanceVersion(resourceVersion string) {
 	}
 	state.version = version
 	if current := s.current.Load(); current != nil {
-		s.current.Store(&Snapshot[V]{current.frozen, version})
+		s.current.Store(&Snapshot[V]{current.snapshotData, version})
 	}
 }
 
@@ -101,10 +101,10 @@ func (s *Store[V]) AdvanceVersion(resourceVersion string) {
 func (v *Snapshot[V]) ResourceVersion() string { return v.version }
 
 // Len returns the number of entries.
-func (v *frozen[V]) Len() int { return v.entries.Len() }
+func (v *snapshotData[V]) Len() int { return v.entries.Len() }
 
 // Get returns the value under key.
-func (v *frozen[V]) Get(key string) (V, bool) {
+func (v *snapshotData[V]) Get(key string) (V, bool) {
 	f := v.entries.Get(key)
 	if f == nil {
 		var none V
@@ -114,10 +114,12 @@ func (v *frozen[V]) Get(key string) (V, bool) {
 }
 
 // Entry returns the entry under key, undecoded, or nil.
-func (v *frozen[V]) Entry(key string) *Entry[V] { return new(Entry[V]).entryOf(v.entries.Item(key)) }
+func (v *snapshotData[V]) Entry(key string) *Entry[V] {
+	return new(Entry[V]).fromMap(v.entries.Item(key))
+}
 
 // Keys returns all keys, in no order.
-func (v *frozen[V]) Keys() []string {
+func (v *snapshotData[V]) Keys() []string {
 	keys := make([]string, 0, v.entries.Len())
 	for key := range v.entries.All() {
 		keys = append(keys, key)
@@ -126,7 +128,7 @@ func (v *frozen[V]) Keys() []string {
 }
 
 // All iterates over all values in the order of their keys.
-func (v *frozen[V]) All() iter.Seq2[string, V] {
+func (v *snapshotData[V]) All() iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, key := range v.sortedKeys() {
 			if value, ok := v.Get(key); ok && !yield(key, value) {
@@ -136,7 +138,7 @@ func (v *frozen[V]) All() iter.Seq2[string, V] {
 	}
 }
 
-func (v *frozen[V]) sortedKeys() []string {
+func (v *snapshotData[V]) sortedKeys() []string {
 	v.sorting.Do(func() {
 		v.sorted = v.Keys()
 		slices.Sort(v.sorted)
@@ -145,7 +147,7 @@ func (v *frozen[V]) sortedKeys() []string {
 }
 
 // IndexKeys returns the keys of what ByIndex returns.
-func (v *frozen[V]) IndexKeys(name, value string) ([]string, error) {
+func (v *snapshotData[V]) IndexKeys(name, value string) ([]string, error) {
 	set, err := v.find(name, value)
 	if err != nil || set == nil {
 		return nil, err
@@ -154,7 +156,7 @@ func (v *frozen[V]) IndexKeys(name, value string) ([]string, error) {
 }
 
 // IndexValues returns the values that an index has, in no order.
-func (v *frozen[V]) IndexValues(name string) ([]string, error) {
+func (v *snapshotData[V]) IndexValues(name string) ([]string, error) {
 	i, ok := v.set.positions[name]
 	if !ok {
 		return nil, noIndex(name)
@@ -166,7 +168,7 @@ func (v *frozen[V]) IndexValues(name string) ([]string, error) {
 	return values, nil
 }
 
-func (v *frozen[V]) find(name, value string) (*snapmap.Set, error) {
+func (v *snapshotData[V]) find(name, value string) (*snapmap.Set, error) {
 	i, ok := v.set.positions[name]
 	if !ok {
 		return nil, noIndex(name)

@@ -10,13 +10,13 @@ import (
 )
 
 func TestSnapshotStaysAsItWas(t *testing.T) {
-	r := newRig()
-	r.relist("1", obj("a/1@1", "x"), obj("b/1@1", "x"))
-	old := r.Snapshot()
-	r.apply(watch.Modified, obj("a/1@2", "y"))
-	r.apply(watch.Deleted, obj("b/1@3"))
-	r.apply(watch.Added, obj("c/1@4", "x"))
-	r.relist("5", obj("d/1@5"))
+	h := newHarness()
+	h.relist("1", obj("a/1@1", "x"), obj("b/1@1", "x"))
+	old := h.Snapshot()
+	h.apply(watch.Modified, obj("a/1@2", "y"))
+	h.apply(watch.Deleted, obj("b/1@3"))
+	h.apply(watch.Added, obj("c/1@4", "x"))
+	h.relist("5", obj("d/1@5"))
 	if got := contents(old); !slices.Equal(got, []string{"a/1@1", "b/1@1"}) {
 		t.Errorf("the old snapshot holds %q", got)
 	}
@@ -30,16 +30,16 @@ func TestSnapshotStaysAsItWas(t *testing.T) {
 }
 
 func TestSnapshotIsSharedUntilAChange(t *testing.T) {
-	r := newRig()
-	r.relist("1", obj("a/1@1"))
-	first := r.Snapshot()
-	r.apply(watch.Modified, obj("a/1@1"))
-	r.AdvanceVersion("1")
-	if r.Snapshot() != first {
+	h := newHarness()
+	h.relist("1", obj("a/1@1"))
+	first := h.Snapshot()
+	h.apply(watch.Modified, obj("a/1@1"))
+	h.AdvanceVersion("1")
+	if h.Snapshot() != first {
 		t.Error("another snapshot though nothing changed")
 	}
-	r.apply(watch.Modified, obj("a/1@2"))
-	if r.Snapshot() == first {
+	h.apply(watch.Modified, obj("a/1@2"))
+	if h.Snapshot() == first {
 		t.Error("the same snapshot after a change")
 	}
 }
@@ -47,18 +47,18 @@ func TestSnapshotIsSharedUntilAChange(t *testing.T) {
 // A bookmark moves the version. It must not cost the next write a page copy nor
 // the next reader a sort.
 func TestProgressKeepsWhatASnapshotKnows(t *testing.T) {
-	r := newRig()
+	h := newHarness()
 	for i := range 100 {
-		r.apply(watch.Added, obj(fmt.Sprintf("k%02d/1@1", i)))
+		h.apply(watch.Added, obj(fmt.Sprintf("k%02d/1@1", i)))
 	}
-	first := r.Snapshot()
+	first := h.Snapshot()
 	sorted := first.sortedKeys()
-	r.AdvanceVersion("2")
-	second := r.Snapshot()
+	h.AdvanceVersion("2")
+	second := h.Snapshot()
 	if first.ResourceVersion() != "1" || second.ResourceVersion() != "2" {
 		t.Errorf("snapshots at %q and %q, want 1 and 2", first.ResourceVersion(), second.ResourceVersion())
 	}
-	if first.frozen != second.frozen {
+	if first.snapshotData != second.snapshotData {
 		t.Error("the second snapshot captured the state again")
 	}
 	if unsafe.SliceData(sorted) != unsafe.SliceData(second.sortedKeys()) {
@@ -67,10 +67,10 @@ func TestProgressKeepsWhatASnapshotKnows(t *testing.T) {
 }
 
 func TestAllIsInOrderAndStops(t *testing.T) {
-	r := newRig()
-	r.relist("1", obj("c/1@1"), obj("a/1@1"), obj("b/1@1"))
+	h := newHarness()
+	h.relist("1", obj("c/1@1"), obj("a/1@1"), obj("b/1@1"))
 	var keys []string
-	for key, o := range r.Snapshot().All() {
+	for key, o := range h.Snapshot().All() {
 		if keys = append(keys, key); o.Key == "b" {
 			break
 		}
@@ -81,7 +81,7 @@ func TestAllIsInOrderAndStops(t *testing.T) {
 }
 
 func TestEmptySnapshot(t *testing.T) {
-	snapshot := newRig().Snapshot()
+	snapshot := newHarness().Snapshot()
 	if got, ok := snapshot.Get("a"); ok || got != nil {
 		t.Errorf("Get() = %v, %v", got, ok)
 	}
@@ -103,10 +103,10 @@ func TestEmptySnapshot(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestFollowBeginsAfterItsSnapshot(t *testing.T) {
-	r := newRig()
-	r.relist("1", obj("a/1@1"))
-	snapshot, cursor := r.SnapshotAndCursor()
-	r.apply(watch.Added, obj("b/1@2"))
+	h := newHarness()
+	h.relist("1", obj("a/1@1"))
+	snapshot, cursor := h.SnapshotAndCursor()
+	h.apply(watch.Added, obj("b/1@2"))
 	if got := contents(snapshot); !slices.Equal(got, []string{"a/1@1"}) {
 		t.Errorf("the snapshot holds %q", got)
 	}

@@ -60,23 +60,23 @@ type Change[V any] struct {
 
 // Store is a collection of values. Its methods are safe for concurrent use.
 type Store[V any] struct {
-	config   Config[V]
-	pointers bool // values are pointers, and their own faces
-	direct   bool // and nothing is packed: a face is all that Get needs
+	config            Config[V]
+	valuesArePointers bool // values are pointers, and their own faces
+	direct            bool // and nothing is packed: a face is all that Get needs
 
 	entries entryMap // of the live state: Get reads it without a lock, others under writer or mu
 	_       [64]byte // what each write changes is on other lines of the CPU's cache than what each read looks at
 
 	quarantine quarantine
-	waiting    atomic.Int32 // readers that have given way (see giveWay)
+	yielding   atomic.Int32 // readers that have given way (see giveWay)
 
-	writer sync.Mutex // one write at a time; guards metas
-	metas  interner
+	writer   sync.Mutex // one write at a time; guards metas
+	interner valueInterner
 
 	mu      sync.Mutex                  // guards what follows, the maps inside included
 	live    atomic.Pointer[state[V]]    // read without mu by Get; swapped by a replacement
 	current atomic.Pointer[Snapshot[V]] // the state as it is, once somebody asked; nil after a change
-	filled  atomic.Pointer[uint64]      // events in the log once the first replacement was; nil before it; written under both locks
+	synced  atomic.Pointer[uint64]      // events in the log once the first replacement was; nil before it; written under both locks
 }
 
 // state is everything a replacement swaps.
@@ -89,23 +89,23 @@ type state[V any] struct {
 }
 
 // entryMap is the map of the entries' parts.
-type entryMap = snapmap.Map[face, note]
+type entryMap = snapmap.Map[valueRef, entryMeta]
 
 // New returns an empty store.
 func New[V any](config Config[V]) *Store[V] {
-	s := &Store[V]{config: config, pointers: pointers[V]()}
-	s.direct = s.pointers && config.Packer == nil
-	s.enliven(newState(newIndexSet(config.Indexers)))
+	s := &Store[V]{config: config, valuesArePointers: isPointer[V]()}
+	s.direct = s.valuesArePointers && config.Packer == nil
+	s.publish(newState(newIndexSet(config.Indexers)))
 	return s
 }
 
 func newState[V any](set *indexSet[V]) *state[V] {
 	pages := &snapmap.Generation{}
-	return &state[V]{pages: pages, entries: snapmap.NewMap[face, note](pages), indexes: newIndexes(set, pages)}
+	return &state[V]{pages: pages, entries: snapmap.NewMap[valueRef, entryMeta](pages), indexes: newIndexes(set, pages)}
 }
 
 // enliven makes a state the live one. Both locks are held.
-func (s *Store[V]) enliven(next *state[V]) {
+func (s *Store[V]) publish(next *state[V]) {
 	s.entries.Swap(next.entries)
 	next.entries = &s.entries
 	s.live.Store(next)
@@ -129,10 +129,10 @@ func (s *Store[V]) Get(key string) (V, bool) {
 // fetch makes *entry the live entry of key and returns it, or nil. It is for those
 // who do not hold the writer's lock, whom a bare look at the map could show half of
 // a note.
-func (s *Store[V]) fetch(key string, entry *Entry[V]) *Entry[V] {
+func (s *Store[V]) liveEntry(key string, entry *Entry[V]) *Entry[V] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return entry.entryOf(s.entries.Item(key))
+	return entry.fromMap(s.entries.Item(key))
 }
 
 // Len returns the number of entries.
@@ -149,7 +149,7 @@ func (s *Store[V]) ResourceVersion() string {
 // Filled tells whether the store has been given a first full state, and how many
 // events its log held then, that state included.
 func (s *Store[V]) Synced() (events uint64, ok bool) {
-	if filled := s.filled.Load(); filled != nil {
+	if filled := s.synced.Load(); filled != nil {
 		return *filled, true
 	}
 	return 0, false
@@ -173,16 +173,16 @@ func (s *Store[V]) Put(value V) error {
 	s.writer.Lock()
 	defer s.writer.Unlock()
 	uid, version := s.config.Identity(value)
-	both := new(pair[V])
-	old := both.old.entryOf(s.entries.Item(key))
-	if err := s.makeEntry(&both.next, &s.metas, feed.Item{Key: key, UID: uid, ResourceVersion: version}, &value, old); err != nil {
+	pair := new(entryPair[V])
+	old := pair.old.fromMap(s.entries.Item(key))
+	if err := s.makeEntry(&pair.next, &s.interner, feed.Item{Key: key, UID: uid, ResourceVersion: version}, &value, old); err != nil {
 		return err
 	}
-	tell := asChange
-	if old != nil && !old.sameObject(both.next.identity) {
-		tell = asAnother
+	tell := update
+	if old != nil && !old.sameObject(pair.next.identity) {
+		tell = recreate
 	}
-	s.set(key, old, &both.next, version, tell)
+	s.set(key, old, &pair.next, version, tell)
 	return nil
 }
 
@@ -195,7 +195,7 @@ func (s *Store[V]) Remove(value V) error {
 	}
 	s.writer.Lock()
 	defer s.writer.Unlock()
-	if old := new(Entry[V]).entryOf(s.entries.Item(key)); old != nil {
+	if old := new(Entry[V]).fromMap(s.entries.Item(key)); old != nil {
 		_, version := s.config.Identity(value)
 		s.remove(key, old, nil, version)
 	}
@@ -203,37 +203,37 @@ func (s *Store[V]) Remove(value V) error {
 }
 
 // telling is how the log hears of an entry that is put in place of another.
-type telling int
+type changeKind int
 
 const (
-	asChange  telling = iota // an addition or an update
-	asAnother                // another object under the same key: a deletion and an addition
-	asNothing                // the same state, repaired
+	update   changeKind = iota // an addition or an update
+	recreate                   // another object under the same key: a deletion and an addition
+	silent                     // the same state, repaired
 )
 
 // tellOf says how to tell of a state in place of another.
-func tellOf(old, next identity) telling {
+func changeKindOf(old, next identity) changeKind {
 	switch {
 	case !old.sameObject(next):
-		return asAnother
+		return recreate
 	case old.sameVersion(next):
-		return asNothing
+		return silent
 	}
-	return asChange
+	return update
 }
 
 // set puts an entry in place of old, which may be nil. The writer's lock is
 // held.
-func (s *Store[V]) set(key string, old, entry *Entry[V], version string, tell telling) {
+func (s *Store[V]) set(key string, old, entry *Entry[V], version string, tell changeKind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.quarantine.release(key)
-	state := s.change(version)
-	state.entries.Put(key, entry.item())
+	state := s.prepareChange(version)
+	state.entries.Put(key, entry.mapItem())
 	state.indexes.move(key, old, entry)
 	switch log := s.config.Log; {
-	case log == nil || tell == asNothing:
-	case tell == asAnother:
+	case log == nil || tell == silent:
+	case tell == recreate:
 		log.Append([]Change[V]{{Key: key, Old: old}, {Key: key, New: entry}})
 	default:
 		log.AppendOne(Change[V]{Key: key, Old: old, New: entry})
@@ -246,7 +246,7 @@ func (s *Store[V]) remove(key string, old, final *Entry[V], version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.quarantine.release(key)
-	state := s.change(version)
+	state := s.prepareChange(version)
 	state.entries.Delete(key)
 	state.indexes.move(key, old, nil)
 	if s.config.Log != nil {
@@ -255,7 +255,7 @@ func (s *Store[V]) remove(key string, old, final *Entry[V], version string) {
 }
 
 // change prepares the live state for a change at a version. mu is held.
-func (s *Store[V]) change(version string) *state[V] {
+func (s *Store[V]) prepareChange(version string) *state[V] {
 	if s.current.Load() != nil {
 		s.current.Store(nil)
 	}

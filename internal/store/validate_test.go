@@ -8,15 +8,15 @@ import (
 // Validate checks the structure: every entry is under exactly the index values
 // that it remembers, every index value has keys, and every key an entry. It is
 // for tests, and takes time in proportion to the store.
-func (s *Store[V]) Validate() error {
+func (s *Store[V]) validate() error {
 	s.writer.Lock()
 	defer s.writer.Unlock()
 	snapshot := s.Snapshot()
 	for i, name := range snapshot.set.names {
 		want := 0
 		for key, item := range snapshot.entries.All() {
-			entry := new(Entry[V]).entryOf(item)
-			for _, value := range at(entry.indexed(), i) {
+			entry := new(Entry[V]).fromMap(item)
+			for _, value := range at(entry.byIndex(), i) {
 				want++
 				if set := snapshot.indexes[i].Get(value); set == nil || !set.Has(key) {
 					return fmt.Errorf("index %q: %q is not found under %q", name, key, value)

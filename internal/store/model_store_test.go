@@ -13,10 +13,10 @@ import (
 )
 
 // naive is what a store is to be, in maps: no pages, no sharing, no locks.
-type naive struct {
+type modelStore struct {
 	itemKeys, packed bool
 
-	live       map[string]*known
+	live       map[string]*modelEntry
 	version    string
 	quarantine map[string]string // the version that failed, "" for what cannot be read
 	indexers   map[string]IndexFunc[*object]
@@ -26,22 +26,22 @@ type naive struct {
 
 // known is an entry: an object, whether its bytes went bad, and its values under
 // the indexes that there were when it was indexed.
-type known struct {
+type modelEntry struct {
 	object *object
 	bad    *bool // shared by entries of the same bytes
 	values map[string][]string
 }
 
 type draft struct {
-	entries  map[string]*known
-	rejected map[string]string
-	cured    map[string]bool
-	distrust bool
+	entries         map[string]*modelEntry
+	rejected        map[string]string
+	recovered       map[string]bool
+	compareContents bool
 }
 
-func newNaive(itemKeys, packed bool) *naive {
-	return &naive{
-		itemKeys: itemKeys, packed: packed, live: map[string]*known{}, quarantine: map[string]string{},
+func newModelStore(itemKeys, packed bool) *modelStore {
+	return &modelStore{
+		itemKeys: itemKeys, packed: packed, live: map[string]*modelEntry{}, quarantine: map[string]string{},
 		indexers: map[string]IndexFunc[*object]{"group": groupsOf},
 	}
 }
@@ -57,19 +57,19 @@ func before(a, b string) bool {
 	return errA == nil && errB == nil && x < y
 }
 
-func (n *naive) progress(version string) {
+func (n *modelStore) advanceVersion(version string) {
 	if version != "" && !before(version, n.version) {
 		n.version = version
 	}
 }
 
-func (n *naive) entry(o *object) *known {
-	e := &known{object: o, bad: new(bool)}
+func (n *modelStore) entry(o *object) *modelEntry {
+	e := &modelEntry{object: o, bad: new(bool)}
 	return n.index(e)
 }
 
 // index returns an entry with values under all indexes.
-func (n *naive) index(e *known) *known {
+func (n *modelStore) index(e *modelEntry) *modelEntry {
 	values := maps.Clone(e.values)
 	if values == nil {
 		values = map[string][]string{}
@@ -85,12 +85,12 @@ func (n *naive) index(e *known) *known {
 			values[name] = slices.Compact(found)
 		}
 	}
-	return &known{object: e.object, bad: e.bad, values: values}
+	return &modelEntry{object: e.object, bad: e.bad, values: values}
 }
 
 // read is what a reader does to an entry: if its bytes are the live one's and cannot
 // be read, its key is quarantined.
-func (n *naive) read(key string, e *known) (*object, bool) {
+func (n *modelStore) read(key string, e *modelEntry) (*object, bool) {
 	if !*e.bad {
 		return e.object, true
 	}
@@ -100,20 +100,20 @@ func (n *naive) read(key string, e *known) (*object, bool) {
 	return nil, false
 }
 
-func (n *naive) mark(key, version string) {
-	if _, marked := n.quarantine[key]; !marked || version != "" {
+func (n *modelStore) mark(key, version string) {
+	if _, quarantined := n.quarantine[key]; !quarantined || version != "" {
 		n.quarantine[key] = version
 	}
 }
 
 // news tells what an object is to the live state: Unchanged, Stale or Applied.
-func (n *naive) news(o *object) feed.Outcome {
+func (n *modelStore) classify(o *object) feed.Outcome {
 	old := n.live[o.Key]
 	if old == nil {
 		return feed.Applied
 	}
 	if sameVersion(old.object, o) {
-		if failed, marked := n.quarantine[o.Key]; !marked || before(o.Version, failed) {
+		if failed, quarantined := n.quarantine[o.Key]; !quarantined || before(o.Version, failed) {
 			return feed.Unchanged
 		}
 		return feed.Applied
@@ -134,15 +134,15 @@ func sameVersion(a, b *object) bool {
 
 // unknowable tells whether not even the key can be told, unstorable whether the
 // object cannot be stored.
-func (n *naive) unknowable(o *object) bool { return !n.itemKeys && isFault(o, "decode", "key") }
+func (n *modelStore) unknowable(o *object) bool { return !n.itemKeys && isFault(o, "decode", "key") }
 
-func (n *naive) unstorable(o *object) bool {
+func (n *modelStore) unstorable(o *object) bool {
 	return n.unknowable(o) || isFault(o, "decode") || n.packed && isFault(o, "pack")
 }
 
-func (n *naive) apply(event watch.EventType, o *object) feed.Outcome {
-	defer n.progress(o.Version)
-	outcome := n.news(o)
+func (n *modelStore) apply(event watch.EventType, o *object) feed.Outcome {
+	defer n.advanceVersion(o.Version)
+	outcome := n.classify(o)
 	switch {
 	case outcome == feed.Stale, outcome == feed.Unchanged && event != watch.Deleted:
 		return outcome
@@ -161,7 +161,7 @@ func (n *naive) apply(event watch.EventType, o *object) feed.Outcome {
 	return feed.Applied
 }
 
-func (n *naive) set(key string, e *known) {
+func (n *modelStore) set(key string, e *modelEntry) {
 	delete(n.quarantine, key)
 	if e == nil {
 		delete(n.live, key)
@@ -170,34 +170,34 @@ func (n *naive) set(key string, e *known) {
 	n.live[key] = e
 }
 
-func (n *naive) begin(distrust bool) {
-	n.next = &draft{map[string]*known{}, map[string]string{}, map[string]bool{}, distrust}
+func (n *modelStore) begin(distrust bool) {
+	n.next = &draft{map[string]*modelEntry{}, map[string]string{}, map[string]bool{}, distrust}
 }
 
-func (n *naive) add(o *object) {
+func (n *modelStore) add(o *object) {
 	e := n.live[o.Key]
-	if n.news(o) != feed.Unchanged || n.next.distrust {
+	if n.classify(o) != feed.Unchanged || n.next.compareContents {
 		if n.unstorable(o) {
 			n.next.rejected[o.Key] = o.Version
 			return
 		}
-		if n.news(o) != feed.Unchanged || *e.bad || !reflect.DeepEqual(e.object, o) {
+		if n.classify(o) != feed.Unchanged || *e.bad || !reflect.DeepEqual(e.object, o) {
 			e = n.entry(o)
 		}
 	}
 	delete(n.next.rejected, o.Key)
-	if _, marked := n.quarantine[o.Key]; marked {
-		n.next.cured[o.Key] = true
+	if _, quarantined := n.quarantine[o.Key]; quarantined {
+		n.next.recovered[o.Key] = true
 	}
 	n.next.entries[o.Key] = e
 }
 
-func (n *naive) drop(o *object) {
+func (n *modelStore) drop(o *object) {
 	delete(n.next.rejected, o.Key)
 	delete(n.next.entries, o.Key)
 }
 
-func (n *naive) commit(version string) {
+func (n *modelStore) commit(version string) {
 	next := n.next
 	n.next = nil
 	n.reindex(next.entries)
@@ -208,8 +208,8 @@ func (n *naive) commit(version string) {
 	}
 	for key := range n.quarantine {
 		old, e := n.live[key], next.entries[key]
-		kept := old != nil && e != nil && (old.bad == e.bad || !next.distrust && sameVersion(old.object, e.object))
-		if !kept || next.cured[key] {
+		kept := old != nil && e != nil && (old.bad == e.bad || !next.compareContents && sameVersion(old.object, e.object))
+		if !kept || next.recovered[key] {
 			delete(n.quarantine, key)
 		}
 	}
@@ -220,7 +220,7 @@ func (n *naive) commit(version string) {
 }
 
 // reindex gives the entries that were made before an index was added its values.
-func (n *naive) reindex(entries map[string]*known) {
+func (n *modelStore) reindex(entries map[string]*modelEntry) {
 	for key, e := range entries {
 		if len(e.values) < len(n.indexers) {
 			if _, ok := n.read(key, e); ok {
@@ -230,7 +230,7 @@ func (n *naive) reindex(entries map[string]*known) {
 	}
 }
 
-func (n *naive) replace(objects []*object, version string) bool {
+func (n *modelStore) replace(objects []*object, version string) bool {
 	for _, o := range objects {
 		if isFault(o, "key") || n.packed && isFault(o, "pack") {
 			return false
@@ -240,7 +240,7 @@ func (n *naive) replace(objects []*object, version string) bool {
 	n.begin(false)
 	for _, o := range objects {
 		n.next.entries[o.Key] = n.entry(o)
-		n.next.cured[o.Key] = true
+		n.next.recovered[o.Key] = true
 	}
 	n.commit(version)
 	n.next = interrupted
