@@ -2,8 +2,8 @@ package feed
 
 import "fmt"
 
-// CatchPanic calls f and returns its results. If f panics, CatchPanic returns the panic as an
-// error, which wraps the panic's value where that is an error. It is meant for calls of functions
+// CatchPanic calls f and returns its results. If f panics, CatchPanic returns an error that
+// describes the panic, and wraps the panic's value if that is an error. Use it to call functions
 // supplied by the user.
 func CatchPanic[R any](f func() (R, error)) (result R, err error) {
 	defer func() {

@@ -2,70 +2,68 @@ package feed
 
 import "k8s.io/apimachinery/pkg/watch"
 
-// Sink keeps what a reflector feeds it. One goroutine at a time calls it.
+// Sink stores the objects that a reflector passes to it. Its methods are called by one goroutine at
+// a time.
 //
-// An object that cannot be stored (it does not decode, its transform fails) is
-// the sink's to report. It keeps the object's last good state and counts the
-// key as quarantined until a later state can be stored.
+// The sink reports each object that it cannot store, for example because decoding or the transform
+// fails. It keeps the last good state of such an object and counts its key as quarantined until it
+// has stored a later state.
 type Sink interface {
-	// Begin starts a new state of the whole collection. Nobody sees any of it
-	// before its Commit. The one begun before, if not committed, is dropped.
+	// Begin starts a new state of the whole collection. Readers see none of it before Commit. An
+	// earlier replacement that was not committed is dropped.
 	Begin() Replacement
 	// Apply applies one watch event.
 	Apply(eventType watch.EventType, item Item) Outcome
-	// Holds tells whether the collection has exactly this version of the item's
-	// object.
+	// HasVersion reports whether the collection holds exactly this version of the item's object.
 	HasVersion(item Item) bool
-	// Progress says that the collection has reached resourceVersion without a
-	// change.
+	// AdvanceVersion records that the collection has reached resourceVersion without a change.
 	AdvanceVersion(resourceVersion string)
-	// Quarantined returns how many keys wait for a state that can be stored.
+	// Quarantined returns the number of quarantined keys.
 	Quarantined() int
 }
 
-// Need is what a replacement takes of an item besides its identity.
+// Need is what a Replacement reads of an item besides its identity.
 type Need int
 
 const (
-	// NeedsIdentity: the sink has this version of the object. Without the bytes that
-	// can be told, and nothing else.
+	// NeedsIdentity means that the sink already has this version of the object and reads only
+	// Key, UID and ResourceVersion.
 	NeedsIdentity Need = iota
-	// NeedsBytes: the item as it came.
+	// NeedsBytes means that the sink reads the item as received.
 	NeedsBytes
-	// NeedsObject: the object, decoded.
+	// NeedsObject means that the sink reads the decoded object.
 	NeedsObject
 )
 
-// Replacement is the state of a collection in the making.
+// Replacement is a new state of the whole collection that has not been committed yet.
 type Replacement interface {
-	// Distrust says that the server has gone back in time, and may have given out
-	// versions again that the sink knows: an object in the version that the sink has
-	// may be another state of it, and is kept only if it is equal. It is called before
-	// everything else.
+	// CompareContents makes the replacement compare objects by content. It is called when the
+	// server has gone back in time and may have assigned resourceVersions a second time: an
+	// object whose version the sink has is then kept only if its content is equal. It must be
+	// called before any other method.
 	CompareContents()
-	// Needs tells what adding the item will take, so that what it takes can be
-	// prepared ahead, and what it does not need not be kept until then. It may be
-	// called while another goroutine adds.
+	// Needs returns what Add will read of the item, so that the caller can prepare it in advance
+	// and drop the rest. It may be called concurrently with Add.
 	Needs(item Item) Need
-	// Add adds an object, or replaces one added before under the same key.
+	// Add adds an object, or replaces one that was added under the same key.
 	Add(item Item)
-	// Remove takes an object out again.
+	// Remove removes an object that was added.
 	Remove(item Item)
-	// Commit makes the replacement the collection's state at resourceVersion,
-	// all at once for every reader. With an error the collection is as it was.
+	// Commit makes the replacement the collection's state at resourceVersion, atomically for all
+	// readers. On error the collection is unchanged.
 	Commit(resourceVersion string) error
 }
 
-// Outcome is what became of an event.
+// Outcome is the result of applying an event.
 type Outcome int
 
 const (
-	// Applied: the event changed the collection.
+	// Applied means that the event changed the collection.
 	Applied Outcome = iota
-	// Unchanged: the collection was in that state already.
+	// Unchanged means that the collection was in this state already.
 	Unchanged
-	// Stale: the collection holds a newer state of the object; nothing changed.
+	// Stale means that the collection holds a newer state of the object. Nothing changed.
 	Stale
-	// Quarantined: the object could not be stored; its last good state stays.
+	// Quarantined means that the object could not be stored. Its last good state remains.
 	Quarantined
 )

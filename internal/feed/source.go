@@ -7,32 +7,29 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Source is a collection of the API that can be listed and watched. Its methods
-// push what they receive in the calling goroutine and return when the request
-// has ended, soon after ctx has.
+// Source is a collection of the API that can be listed and watched. Its methods call the given
+// functions in the calling goroutine and return when the request has ended, soon after ctx ends.
 type Source interface {
-	// List makes one list request and passes each item of the answer to add,
-	// as it arrives if the source can. An error of add ends the request and is
-	// returned. Whoever lists must be ready to have been passed items of a
-	// list that then fails.
+	// List makes one list request and calls add for each item of the response, as it arrives if
+	// the source streams. If add returns an error, List ends the request and returns that error.
+	// List may fail after it has passed items to add.
 	List(ctx context.Context, options metav1.ListOptions, add func(Item) error) (metav1.ListMeta, error)
 
-	// Watch makes one watch request and passes what the stream says to events
-	// until it ends: nil if the server closed it, otherwise the error, an ERROR
-	// event of the stream included (as an *apierrors.StatusError). An error of
-	// events ends the stream and is returned.
+	// Watch makes one watch request and passes its events to the sink until the stream ends. It
+	// returns nil if the server closed the stream, and the error otherwise; an ERROR event is
+	// returned as an *apierrors.StatusError. If a method of the sink returns an error, Watch ends
+	// the stream and returns that error.
 	Watch(ctx context.Context, options metav1.ListOptions, events WatchSink) error
 }
 
-// WatchSink receives a watch. Its methods are called in order, from one
-// goroutine.
+// WatchSink receives the events of a watch. Its methods are called in order by one goroutine.
 type WatchSink interface {
-	// Opened is called when the server has accepted the watch.
+	// Opened is called once the server has accepted the watch.
 	Opened()
-	// Event is an ADDED, MODIFIED or DELETED event.
+	// Event receives an ADDED, MODIFIED or DELETED event.
 	Event(eventType watch.EventType, item Item) error
-	// Bookmark says that every event up to resourceVersion (empty: not said)
-	// has been sent; initialEventsEnd marks the end of the initial state that
-	// sendInitialEvents asked for (KEP-3157).
+	// Bookmark reports that the server has sent every event up to resourceVersion, which is empty
+	// if the server did not send one. initialEventsEnd marks the end of the initial state
+	// requested with sendInitialEvents (KEP-3157).
 	Bookmark(resourceVersion string, initialEventsEnd bool) error
 }
