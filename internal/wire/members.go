@@ -19,6 +19,9 @@ const (
 	memberResourceVersion
 	memberLabels
 	memberAnnotations
+	memberOwnerReferences
+
+	memberController // of an owner reference, as is memberUID
 
 	memberCount
 )
@@ -26,6 +29,7 @@ const (
 var memberPaths = [memberCount]string{
 	"", "type", "object", "apiVersion", "kind", "metadata", "metadata.name", "metadata.namespace",
 	"metadata.uid", "metadata.resourceVersion", "metadata.labels", "metadata.annotations",
+	"metadata.ownerReferences", "controller",
 }
 
 // opening is the first byte of a member's value, if it has the right type.
@@ -33,6 +37,10 @@ func (m member) opening() byte {
 	switch m {
 	case memberObject, memberMetadata, memberLabels, memberAnnotations:
 		return '{'
+	case memberOwnerReferences:
+		return '['
+	case memberController:
+		return 't'
 	}
 	return '"'
 }
@@ -46,6 +54,7 @@ const (
 	scopeEvent
 	scopeObject
 	scopeMetadata
+	scopeOwner
 )
 
 // member returns the member called name; memberNone for those of no interest.
@@ -69,6 +78,13 @@ func (s scope) member(name []byte) member {
 		}
 	case scopeMetadata:
 		return metadataMember(name)
+	case scopeOwner:
+		switch string(name) {
+		case "uid":
+			return memberUID
+		case "controller":
+			return memberController
+		}
 	}
 	return memberNone
 }
@@ -87,6 +103,8 @@ func metadataMember(name []byte) member {
 		return memberLabels
 	case "annotations":
 		return memberAnnotations
+	case "ownerReferences":
+		return memberOwnerReferences
 	}
 	return memberNone
 }
@@ -188,10 +206,12 @@ func (m *members) end(text []byte, depth, at int) {
 	if (which == memberLabels || which == memberAnnotations) && m.at[which] != (span{}) {
 		m.twice = true
 	}
-	switch text[start] {
-	case which.opening():
+	switch c := text[start]; {
+	case c == which.opening(), which == memberController && c == 'f':
 		m.at[which] = span{start, at}
-	case 'n':
+	case which == memberOwnerReferences:
+		m.at[which] = span{} // null and other types count as absent
+	case c == 'n':
 	default:
 		if m.wrong == memberNone {
 			m.wrong = which
