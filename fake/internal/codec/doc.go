@@ -1,2 +1,4 @@
-// Package codec speaks the API's content types: JSON and protobuf, for single objects, lists and watch events, with client-go's own serializers.
+// Package codec encodes and decodes API objects, lists and watch events in the content types that
+// the fake API server supports, JSON and protobuf. It uses client-go's own serializers, and it
+// chooses the content type of an answer from the request's Accept header.
 package codec

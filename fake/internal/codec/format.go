@@ -14,20 +14,20 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// Format is one content type. It is immutable and may be used from any goroutine.
+// Format encodes and decodes one content type. It is safe for concurrent use.
 type Format struct {
-	ContentType       string // of a single object or a list
-	StreamContentType string // of a watch
+	ContentType       string // for a single object or a list
+	StreamContentType string // for a watch
 	info              runtime.SerializerInfo
 }
 
-// Set is the formats that are spoken. It is immutable.
+// Set holds the supported formats. It is safe for concurrent use.
 type Set struct {
-	formats []*Format // the preferred one first
+	formats []*Format // the preferred format first
 }
 
-// NewSet returns JSON and protobuf for all types of client-go's scheme. Lists are encoded item by item, as by the real server, and objects are written
-// as they are: kind and apiVersion must be set in them.
+// NewSet returns the formats JSON and protobuf for all types of client-go's scheme. Lists are
+// encoded item by item, as by the real server. Encoded objects must have kind and apiVersion set.
 func NewSet() *Set {
 	factory := serializer.NewCodecFactory(scheme.Scheme,
 		serializer.WithStreamingCollectionEncodingToJSON(), serializer.WithStreamingCollectionEncodingToProtobuf())
@@ -43,30 +43,32 @@ func NewSet() *Set {
 	return s
 }
 
-// JSON is the format for those who do not ask for one.
+// JSON returns the JSON format, which is the default for requests that name none.
 func (s *Set) JSON() *Format { return s.formats[0] }
 
-// Encode writes an object or a list.
+// Encode writes an object or a list to w.
 func (f *Format) Encode(w io.Writer, obj runtime.Object) error {
 	return f.info.Serializer.Encode(obj, w)
 }
 
-// EncodeEvent returns one frame of a watch.
+// EncodeEvent returns a watch event encoded as one frame of a watch stream.
 func (f *Format) EncodeEvent(eventType watch.EventType, obj runtime.Object) ([]byte, error) {
 	var object, frame bytes.Buffer
 	if err := f.Encode(&object, obj); err != nil {
-		return nil, fmt.Errorf("cannot encode the object of a %s event: %w", eventType, err)
+		return nil, fmt.Errorf("encode object of %s event: %w", eventType, err)
 	}
 	encoder := streaming.NewEncoder(f.info.StreamSerializer.NewFrameWriter(&frame), f.info.StreamSerializer.Serializer)
 	event := &metav1.WatchEvent{Type: string(eventType), Object: runtime.RawExtension{Raw: object.Bytes()}}
 	if err := encoder.Encode(event); err != nil {
-		return nil, fmt.Errorf("cannot frame a %s event: %w", eventType, err)
+		return nil, fmt.Errorf("encode %s event: %w", eventType, err)
 	}
 	return frame.Bytes(), nil
 }
 
-// Decode reads one object of the given type. Its own kind and apiVersion win, where it has them, over the default; so the caller checks what came.
-// If it is strict an unknown or a repeated field of JSON is an error that runtime.IsStrictDecodingError knows.
+// Decode decodes one object into the given object. The given kind is the default for data without
+// kind and apiVersion; data that has them overrides it, so the caller must check the returned kind.
+// If strict is set, an unknown or duplicate JSON field is an error for which
+// [runtime.IsStrictDecodingError] reports true.
 func (f *Format) Decode(data []byte, kind schema.GroupVersionKind, into runtime.Object, strict bool) (runtime.Object, *schema.GroupVersionKind, error) {
 	if strict && f.info.StrictSerializer != nil {
 		return f.info.StrictSerializer.Decode(data, &kind, into)
@@ -74,5 +76,5 @@ func (f *Format) Decode(data []byte, kind schema.GroupVersionKind, into runtime.
 	return f.info.Serializer.Decode(data, &kind, into)
 }
 
-// IsJSON tells whether this is the format for those who do not ask for one.
+// IsJSON reports whether the format is JSON.
 func (f *Format) IsJSON() bool { return f.ContentType == runtime.ContentTypeJSON }

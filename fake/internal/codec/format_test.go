@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-func TestForAccept(t *testing.T) {
+func TestForAcceptChoosesBestSupportedEncoding(t *testing.T) {
 	const proto, json = "application/vnd.kubernetes.protobuf", "application/json"
 	for _, tc := range []struct{ header, want, wantJSONOnly string }{
 		{"", json, json},
@@ -34,25 +34,26 @@ func TestForAccept(t *testing.T) {
 				got = strings.TrimSpace(accepted.ContentType + " " + accepted.As)
 			}
 			if got != want {
-				t.Errorf("%q (only JSON %v): got %q, want %q", tc.header, jsonOnly, got, want)
+				t.Errorf("Accept %q, jsonOnly %v: got %q, want %q", tc.header, jsonOnly, got, want)
 			}
 		}
 	}
 }
 
-func TestForContentType(t *testing.T) {
+func TestForContentTypeRejectsUnsupportedTypes(t *testing.T) {
 	for header, want := range map[string]bool{
 		"": true, "application/json; charset=utf-8": true, "application/vnd.kubernetes.protobuf": true,
 		"*/*": false, "text/plain": false, ";": false,
 	} {
 		if got := NewSet().ForContentType(header) != nil; got != want {
-			t.Errorf("%q: known %v, want %v", header, got, want)
+			t.Errorf("Content-Type %q: supported %v, want %v", header, got, want)
 		}
 	}
 }
 
-// The frames are those that client-go's decoders expect: a length before protobuf, a line of JSON.
-func TestFrames(t *testing.T) {
+// client-go's decoders expect a length prefix before each protobuf frame, and one line per JSON
+// frame.
+func TestEncodeEventFraming(t *testing.T) {
 	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: "a"}}
 	frame, err := NewSet().ForContentType("application/vnd.kubernetes.protobuf").EncodeEvent(watch.Added, pod)
 	if err != nil || int(binary.BigEndian.Uint32(frame)) != len(frame)-4 {

@@ -7,31 +7,34 @@ import (
 	"strings"
 )
 
-// The forms that a client can ask an object or a list to be turned into, with the parameter "as" of a media type.
+// The alternate representations of an object or a list that a client can request with the media
+// type parameter "as".
 const (
 	Table        = "Table"
 	Metadata     = "PartialObjectMetadata"
 	MetadataList = "PartialObjectMetadataList"
 )
 
-// Accepted is what a client takes: a format, and a form, which is empty for the object as it is.
+// Accepted is the negotiated encoding of an answer.
 type Accepted struct {
 	*Format
+	// As is the requested representation. It is empty for the object itself.
 	As string
 }
 
-// ForAccept returns what to answer to an Accept header: the first that is known among those with the highest quality. Objects that have only JSON take
-// protobuf for their metadata. It returns false if nothing is known.
+// ForAccept returns the encoding for an Accept header: the first supported clause among those with
+// the highest quality. With jsonOnly, set for objects that have no protobuf encoding, protobuf is
+// accepted for their metadata only. It returns false if no clause is supported.
 func (s *Set) ForAccept(header string, jsonOnly bool) (Accepted, bool) {
 	if strings.TrimSpace(header) == "" {
 		return Accepted{Format: s.JSON()}, true
 	}
 	for _, clause := range parseAccept(header) {
 		f := s.forMediaType(clause.mediaType)
-		as, ok := clause.as()
+		as, ok := clause.representation()
 		switch {
 		case f == nil || !ok:
-		case as == Table && f != s.JSON(): // there is no protobuf of a Table
+		case as == Table && f != s.JSON(): // a Table has no protobuf encoding
 		case as == "" && jsonOnly && f != s.JSON():
 		default:
 			return Accepted{f, as}, true
@@ -40,8 +43,9 @@ func (s *Set) ForAccept(header string, jsonOnly bool) (Accepted, bool) {
 	return Accepted{}, false
 }
 
-// as returns the form that a clause asks for, and false if that is unknown.
-func (c clause) as() (string, bool) {
+// representation returns the representation that a clause requests. It returns false if that
+// representation is not supported.
+func (c clause) representation() (string, bool) {
 	if c.params["as"] == "" && c.params["g"] == "" && c.params["v"] == "" {
 		return "", true
 	}
@@ -49,7 +53,8 @@ func (c clause) as() (string, bool) {
 	return c.params["as"], known && c.params["g"] == "meta.k8s.io" && c.params["v"] == "v1"
 }
 
-// ForContentType returns the format of a request's body; none given means JSON. It returns nil if it is unknown.
+// ForContentType returns the format for a Content-Type header, JSON if the header is empty, and nil
+// if the type is not supported.
 func (s *Set) ForContentType(header string) *Format {
 	if header == "" {
 		return s.JSON()
@@ -61,14 +66,15 @@ func (s *Set) ForContentType(header string) *Format {
 	return s.forMediaType(mediaType)
 }
 
-// clause is one of the things that an Accept header accepts.
+// clause is one media type of an Accept header.
 type clause struct {
 	mediaType string
 	params    map[string]string
 	quality   float64
 }
 
-// parseAccept returns the clauses of an Accept header, best first; what cannot be parsed is left out.
+// parseAccept returns the clauses of an Accept header, highest quality first. It skips clauses that
+// cannot be parsed.
 func parseAccept(header string) []clause {
 	var clauses []clause
 	for part := range strings.SplitSeq(header, ",") {
@@ -98,7 +104,7 @@ func (s *Set) forMediaType(mediaType string) *Format {
 	return nil
 }
 
-// Supported names the content types, for the error that none of them is accepted.
+// Supported returns the supported content types, the preferred one first.
 func (s *Set) Supported() []string {
 	var types []string
 	for _, f := range s.formats {

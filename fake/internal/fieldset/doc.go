@@ -1,2 +1,4 @@
-// Package fieldset knows which fields of an object a field selector can look at, and their values.
+// Package fieldset reads the fields of an object that field selectors can select by. Each type has
+// the fields that the real API server supports for it. An unstructured object can be selected by
+// any field.
 package fieldset

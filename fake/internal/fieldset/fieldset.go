@@ -12,39 +12,40 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The fields that every object has.
+// Every object can be selected by these fields.
 const (
 	name      = "metadata.name"
 	namespace = "metadata.namespace"
 )
 
-// Of returns the fields of an object, read when asked for: most objects are never asked.
+// Of returns the selectable fields of an object. A field is read only when a selector asks for it.
 func Of(obj metav1.Object) fields.Fields {
-	return view{obj}
+	return objectFields{obj}
 }
 
-// Check returns an error if objects of the example's type cannot be selected by a field. An unstructured object can be by any: a
-// CustomResourceDefinition may name any field as selectable.
+// Check returns an error if objects of the example's type cannot be selected by a field. An
+// unstructured object can be selected by any field, because a CustomResourceDefinition may declare
+// any field selectable.
 func Check(example runtime.Object, field string) error {
 	if _, ok := example.(*unstructured.Unstructured); ok || field == name || field == namespace {
 		return nil
 	}
-	if _, ok := known(example, field); ok {
+	if _, ok := typedField(example, field); ok {
 		return nil
 	}
 	return fmt.Errorf("field label not supported: %s", field)
 }
 
-// view implements fields.Fields on an object.
-type view struct{ obj metav1.Object }
+// objectFields implements fields.Fields for an object.
+type objectFields struct{ obj metav1.Object }
 
 // Has implements fields.Fields.
-func (v view) Has(field string) bool {
+func (v objectFields) Has(field string) bool {
 	return v.Get(field) != ""
 }
 
 // Get implements fields.Fields.
-func (v view) Get(field string) string {
+func (v objectFields) Get(field string) string {
 	switch field {
 	case name:
 		return v.obj.GetName()
@@ -52,14 +53,15 @@ func (v view) Get(field string) string {
 		return v.obj.GetNamespace()
 	}
 	if u, ok := v.obj.(*unstructured.Unstructured); ok {
-		return nested(u, field)
+		return nestedField(u, field)
 	}
-	value, _ := known(v.obj, field)
+	value, _ := typedField(v.obj, field)
 	return value
 }
 
-// nested reads a dotted path; a number or a boolean is written as text, as the real server does.
-func nested(u *unstructured.Unstructured, field string) string {
+// nestedField returns the field at a dotted path. It formats numbers and booleans as text, as the
+// real server does.
+func nestedField(u *unstructured.Unstructured, field string) string {
 	value, found, err := unstructured.NestedFieldNoCopy(u.Object, strings.Split(field, ".")...)
 	if err != nil || !found {
 		return ""
@@ -74,8 +76,9 @@ func nested(u *unstructured.Unstructured, field string) string {
 	}
 }
 
-// known returns a field that objects of a type have beyond name and namespace, and whether they have it.
-func known(obj any, field string) (string, bool) {
+// typedField returns a selectable field of a typed object other than its name and namespace. It
+// reports whether objects of that type have the field.
+func typedField(obj any, field string) (string, bool) {
 	switch obj := obj.(type) {
 	case *corev1.Pod:
 		return podField(obj, field)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-func TestFields(t *testing.T) {
+func TestOfReturnsSelectableFields(t *testing.T) {
 	meta := metav1.ObjectMeta{Namespace: "ns", Name: "x"}
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"name": "u"},
@@ -41,12 +41,12 @@ func TestFields(t *testing.T) {
 	} {
 		fields := Of(tc.obj)
 		if got := fields.Get(tc.field); got != tc.want || fields.Has(tc.field) != (tc.want != "") {
-			t.Errorf("%s of a %T: got %q, want %q", tc.field, tc.obj, got, tc.want)
+			t.Errorf("field %s of %T: got %q, want %q", tc.field, tc.obj, got, tc.want)
 		}
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestCheckRejectsUnsupportedFields(t *testing.T) {
 	for _, tc := range []struct {
 		example runtime.Object
 		field   string
@@ -60,7 +60,7 @@ func TestCheck(t *testing.T) {
 		{&unstructured.Unstructured{}, "spec.anything", true},
 	} {
 		if err := Check(tc.example, tc.field); (err == nil) != tc.ok {
-			t.Errorf("%s of a %T: got %v", tc.field, tc.example, err)
+			t.Errorf("field %s of %T: got error %v, want supported %v", tc.field, tc.example, err, tc.ok)
 		}
 	}
 }

@@ -8,44 +8,45 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// DefaultLimit is how many changes a collection remembers if its Spec does not say.
+// DefaultLimit is the number of changes in a collection's log if its Spec sets no limit.
 const DefaultLimit = 4096
 
-// Spec says what a collection holds.
+// Spec describes a collection.
 type Spec struct {
 	// Resource names the collection in errors.
 	Resource schema.GroupResource
-	// New returns an empty object of the collection's type, which becomes a bookmark.
+	// New returns an empty object of the collection's type, for bookmarks.
 	New func() Object
-	// Fields returns what field selectors can look at. It must not keep the object's parts beyond the object's own life.
+	// Fields returns the fields that field selectors read.
 	Fields func(Object) fields.Fields
-	// CheckField returns an error for a field that selectors cannot use.
+	// CheckField returns an error for a field that selectors do not support.
 	CheckField func(field string) error
-	// Limit is how many changes are remembered; 0 means DefaultLimit.
+	// Limit is the maximum number of changes in the log; 0 means DefaultLimit.
 	Limit int
 }
 
-// Collection holds the objects of one resource. Its fields are guarded by the memory's mu.
+// Collection holds the objects of one resource. The memory's mu guards its fields.
 type Collection struct {
 	memory  *Memory
 	spec    Spec
 	items   map[string]*Item
 	log     changeLog
-	changed chan struct{} // closed at the next change; nil while nobody waits
-	removed bool          // the memory no longer has it: its watchers are ended
+	changed chan struct{} // closed by the next change; nil while no watcher waits
+	removed bool          // set by Memory.Remove; ends the watchers
 
-	keys   []string // the keys of items in order; nil when one was added or removed since
-	sorted []*Item  // items in key order; nil after any write. Shared with readers: replaced, never changed
+	keys   []string // sorted keys of items; nil after a key was added or removed
+	sorted []*Item  // items sorted by key; nil after a write; shared, so never modified
 }
 
-// SetLimit changes how many changes are remembered; 0 means DefaultLimit. It takes effect at the next write.
+// SetLimit sets the maximum number of changes in the log; 0 means DefaultLimit. It takes effect at
+// the next write.
 func (c *Collection) SetLimit(n int) {
 	c.memory.mu.Lock()
 	defer c.memory.mu.Unlock()
 	c.spec.Limit = n
 }
 
-// Get returns the current object, shared and read only.
+// Get returns the current object with the key. The object is shared and must not be modified.
 func (c *Collection) Get(key string) (Object, bool) {
 	c.memory.mu.Lock()
 	defer c.memory.mu.Unlock()
@@ -56,7 +57,8 @@ func (c *Collection) Get(key string) (Object, bool) {
 	return item.Object, true
 }
 
-// GetAt returns an object as it was at an older version, which the log must still reach: 410 if it does not. Shared and read only.
+// GetAt returns the object with the key as it was at an older version. The error is 410 Expired if
+// the log does not reach back to that version. The object is shared and must not be modified.
 func (c *Collection) GetAt(key string, version uint64) (Object, bool, error) {
 	c.memory.mu.Lock()
 	defer c.memory.mu.Unlock()
@@ -65,7 +67,7 @@ func (c *Collection) GetAt(key string, version uint64) (Object, bool, error) {
 	}
 	item := c.items[key]
 	for i := len(c.log.changes) - 1; i >= 0 && c.log.changes[i].version > version; i-- {
-		if keyOf(c.log.changes[i]) == key {
+		if keyOfChange(c.log.changes[i]) == key {
 			item = c.log.changes[i].old
 		}
 	}
@@ -75,8 +77,8 @@ func (c *Collection) GetAt(key string, version uint64) (Object, bool, error) {
 	return item.Object, true, nil
 }
 
-// Try is Apply without the write, for a dry run: what would be stored has no new version.
-func (c *Collection) Try(key string, change func(current Object) (Object, error)) (Object, error) {
+// DryRun is like Apply but does not write. The returned object has no new resourceVersion.
+func (c *Collection) DryRun(key string, change func(current Object) (Object, error)) (Object, error) {
 	c.memory.mu.Lock()
 	defer c.memory.mu.Unlock()
 	current := Object(nil)
@@ -90,10 +92,16 @@ func (c *Collection) Try(key string, change func(current Object) (Object, error)
 	return next, err
 }
 
-// Apply is the one way to write. It calls change with the current object, nil if there is none, and stores what it returns under the next
-// resourceVersion: a new object, which belongs to the memory from then on; nil to delete; the current one to leave it as it is.
-// It returns what is stored, or, for a delete, the last content with the version of the delete; shared and read only, as is what change sees.
-// change runs under the memory's lock: it must be quick and must not use the memory.
+// Apply creates, updates or deletes the object with the key. It calls change with the current
+// object, nil if there is none, and stores the returned object under the next resourceVersion. If
+// change returns nil the object is deleted, and if it returns the current object nothing is
+// written.
+//
+// Apply returns the stored object or, for a delete, the last content with the version of the
+// delete. That object and the argument of change are shared and must not be modified. The object
+// returned by change must not be used afterwards.
+//
+// change is called with the memory's lock held: it must be fast and must not use the memory.
 func (c *Collection) Apply(key string, change func(current Object) (Object, error)) (Object, error) {
 	m := c.memory
 	m.mu.Lock()
@@ -112,7 +120,7 @@ func (c *Collection) Apply(key string, change func(current Object) (Object, erro
 	return c.commit(key, old, next), nil
 }
 
-// commit stores one change and wakes the watchers. The caller holds mu.
+// commit stores one change and wakes the watchers. The caller must hold mu.
 func (c *Collection) commit(key string, old *Item, next Object) Object {
 	c.memory.version++
 	ch := &change{version: c.memory.version, old: old}
@@ -123,13 +131,13 @@ func (c *Collection) commit(key string, old *Item, next Object) Object {
 	c.log.append(ch, c.limit())
 	c.wake()
 	if next == nil {
-		ch.deleted = newEvent("DELETED", c.departed(old, ch.version))
+		ch.deleted = newEvent("DELETED", c.deletedItem(old, ch.version))
 		return ch.deleted.Object
 	}
 	return next
 }
 
-// set replaces the current state of a key; nil removes it. The caller holds mu.
+// set replaces the item of a key; nil removes it. The caller must hold mu.
 func (c *Collection) set(key string, item *Item) {
 	before := len(c.items)
 	if item == nil {
@@ -150,7 +158,7 @@ func (c *Collection) limit() int {
 	return DefaultLimit
 }
 
-// wake tells those who wait that there is something new. The caller holds mu.
+// wake wakes the waiting watchers. The caller must hold mu.
 func (c *Collection) wake() {
 	if c.changed != nil {
 		close(c.changed)
@@ -158,25 +166,26 @@ func (c *Collection) wake() {
 	}
 }
 
-// undo takes the collection back to a version that the log still reaches. The caller holds mu.
+// undo resets the collection to a version that its log covers. The caller must hold mu.
 func (c *Collection) undo(version uint64) {
 	for i := len(c.log.changes) - 1; i >= 0 && c.log.changes[i].version > version; i-- {
 		ch := c.log.changes[i]
-		key := keyOf(ch)
+		key := keyOfChange(ch)
 		c.set(key, ch.old)
 		c.log.changes[i] = nil
 		c.log.changes = c.log.changes[:i]
 	}
 }
 
-func keyOf(ch *change) string {
+func keyOfChange(ch *change) string {
 	if ch.new != nil {
 		return ch.new.Key
 	}
 	return ch.old.Key
 }
 
-// snapshot returns the current items in key order; the slice is immutable. The caller holds mu.
+// snapshot returns the current items sorted by key. The slice must not be modified. The caller must
+// hold mu.
 func (c *Collection) snapshot() []*Item {
 	if c.sorted != nil {
 		return c.sorted
@@ -195,22 +204,23 @@ func (c *Collection) snapshot() []*Item {
 	return c.sorted
 }
 
-// snapshotAt returns the items as they were at an older version that the log still reaches. The caller holds mu.
+// snapshotAt returns the items of an older version that the log covers, sorted by key. The caller
+// must hold mu.
 func (c *Collection) snapshotAt(version uint64) []*Item {
-	then := map[string]*Item{} // what differs from now; nil: did not exist
+	older := map[string]*Item{} // items that differ from the current ones; nil if absent then
 	for i := len(c.log.changes) - 1; i >= 0 && c.log.changes[i].version > version; i-- {
-		then[keyOf(c.log.changes[i])] = c.log.changes[i].old
+		older[keyOfChange(c.log.changes[i])] = c.log.changes[i].old
 	}
-	if len(then) == 0 {
+	if len(older) == 0 {
 		return c.snapshot()
 	}
-	items := make([]*Item, 0, len(c.items)+len(then))
+	items := make([]*Item, 0, len(c.items)+len(older))
 	for _, item := range c.snapshot() {
-		if _, differs := then[item.Key]; !differs {
+		if _, differs := older[item.Key]; !differs {
 			items = append(items, item)
 		}
 	}
-	for _, item := range then {
+	for _, item := range older {
 		if item != nil {
 			items = append(items, item)
 		}
@@ -219,12 +229,12 @@ func (c *Collection) snapshotAt(version uint64) []*Item {
 	return items
 }
 
-// seek returns the index of the first item whose key is not below the given one.
+// seek returns the index of the first item whose key is at or after the given key.
 func seek(sorted []*Item, key string) int {
 	return sort.Search(len(sorted), func(i int) bool { return sorted[i].Key >= key })
 }
 
-// Clear deletes all objects, in key order, each with a version and an event of its own.
+// Clear deletes all objects in key order. Each delete has its own resourceVersion and event.
 func (c *Collection) Clear() {
 	c.memory.mu.Lock()
 	defer c.memory.mu.Unlock()

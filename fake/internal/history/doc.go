@@ -1,16 +1,17 @@
-// Package history is the memory of a fake API server: what etcd and the watch cache are to a real one.
+// Package history stores the objects of a fake API server and the log of their changes. It is the
+// counterpart of etcd and the watch cache.
 //
-// A [Memory] counts one resourceVersion for all its collections. A [Collection] holds the current objects of one resource
-// and a bounded log of their changes; lists at an older version are read backwards from that log, and watches are cursors
-// into it. Whatever the log no longer holds is answered with 410 Expired, as after a compaction.
+// A [Memory] assigns one sequence of resourceVersions to all its collections. A [Collection] holds
+// the current objects of one resource and a bounded log of changes. A list at an older version is
+// reconstructed from that log, and a watch is a cursor into it. A version that the log no longer
+// covers is answered with 410 Expired, as after a compaction.
 //
-// A [Watcher] is pulled, never pushed: it owns no goroutine and no buffer, only a position in the log. So a thousand watchers
-// cost a thousand positions, a slow one holds up nobody, and one so slow that the log has moved past it gets its 410.
-// (k8s.io/apimachinery/pkg/watch.Broadcaster does not serve here: it remembers nothing, so a watch cannot start at an older
-// version, and when a watcher is slow it either stops all the others or drops events without a word.)
+// A [Watcher] is polled: it has a position in the log but no goroutine and no buffer. A slow
+// watcher blocks no other watcher, and if the log drops changes that it has not read, it gets 410
+// Expired. (watch.Broadcaster of k8s.io/apimachinery is no substitute. It keeps no history, so a
+// watch cannot start at an older version, and a slow watcher either blocks all others or silently
+// loses events.)
 //
-// Objects in the memory are shared between all readers and never changed after they were stored: callers copy before they
-// hand one to somebody who may write into it.
-//
-// All exported methods may be called from any goroutine, except those of a Watcher, which belong to one caller at a time.
+// Stored objects are shared between all readers and never modified. A caller must copy an object
+// before modifying it. All exported methods are safe for concurrent use, except those of Watcher.
 package history

@@ -9,21 +9,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ErrEnded is what a watcher's Next returns once what it watched is gone: the stream ends without an ERROR event.
-var ErrEnded = errors.New("the watch has ended: the server was restored from a backup, or serves this resource no longer")
+// ErrEnded reports that the server was restored from a backup or no longer serves the resource. The
+// caller must close the watch stream without an ERROR event.
+var ErrEnded = errors.New("watch ended: server restored from a backup, or resource no longer served")
 
-// errContinueExpired is the text of the real server, word for word, since clients have been seen to look for it.
+// errContinueExpired is the exact text of the real server, because some clients compare it.
 const errContinueExpired = "The provided continue parameter is too old to display a consistent list result. " +
 	"You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. " +
 	"Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first " +
 	"chunk was returned and now may show up in the list."
 
-// expired is 410 for a watch whose version the log has passed.
+// expired returns the error 410 Expired for a watch at a version that the log no longer covers.
 func expired(version, floor uint64) error {
 	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", version, floor))
 }
 
-// TooLarge is the 504 for a version that this server has not reached: it asks to be tried again in a second, as a lagging replica does.
+// TooLarge returns the error 504 Timeout for a version that the server has not reached. It asks the
+// client to retry after a second, as a lagging replica does.
 func TooLarge(wanted, current uint64) error {
 	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", wanted, current), 1)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
@@ -34,7 +36,9 @@ func TooLarge(wanted, current uint64) error {
 	return err
 }
 
-// continueExpired is 410 for a continue token whose version is forgotten. It brings a token that goes on, inconsistently, at the current version.
+// continueExpired returns the error 410 Expired for a continue token at a version that the log no
+// longer covers. The error carries a new token, which continues the list inconsistently at the
+// current version.
 func continueExpired(start string) error {
 	err := apierrors.NewResourceExpired(errContinueExpired)
 	err.ErrStatus.Continue = encodeToken(token{Version: anyVersion, Start: start})

@@ -7,22 +7,23 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Event is what watchers see. All watchers of a change get the same Event, so that it is encoded once for all of them.
+// Event is a watch event. All watchers of a change share one Event, so that it is encoded once.
 type Event struct {
 	Type    watch.EventType
-	Object  Object // shared: read only
+	Object  Object // shared; must not be modified
 	Version uint64
 
-	mu      sync.Mutex        // guards encoded; held while encoding, so that a thousand watchers wait for one encoder
-	encoded map[string][]byte // by content type
+	mu      sync.Mutex        // guards encoded; held while encoding, so that one watcher encodes
+	encoded map[string][]byte // by encoding
 }
 
 func newEvent(eventType watch.EventType, item *Item) *Event {
 	return &Event{Type: eventType, Object: item.Object, Version: item.Version}
 }
 
-// bookmark returns a bookmark at a version: an empty object of the collection's type, which carries the version alone, and at the end of
-// the initial events the annotation that says so.
+// bookmark returns a bookmark event: an empty object of the collection's type with only the
+// resourceVersion set and, for the bookmark that ends the initial events, the annotation
+// k8s.io/initial-events-end.
 func (c *Collection) bookmark(version uint64, endOfInitialEvents bool) *Event {
 	obj := c.spec.New()
 	obj.SetResourceVersion(FormatVersion(version))
@@ -32,12 +33,12 @@ func (c *Collection) bookmark(version uint64, endOfInitialEvents bool) *Event {
 	return &Event{Type: watch.Bookmark, Object: obj, Version: version}
 }
 
-// Encoded returns the bytes of the event in a form; encode is called once per event and form, whatever the number of watchers.
-// The bytes are shared: nobody may change them.
-func (e *Event) Encoded(form string, encode func(*Event) ([]byte, error)) ([]byte, error) {
+// Encoded returns the event in an encoding, identified by its name. It calls encode once for each
+// encoding, however many watchers share the event. The returned bytes must not be modified.
+func (e *Event) Encoded(encoding string, encode func(*Event) ([]byte, error)) ([]byte, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if data, ok := e.encoded[form]; ok {
+	if data, ok := e.encoded[encoding]; ok {
 		return data, nil
 	}
 	data, err := encode(e)
@@ -47,6 +48,6 @@ func (e *Event) Encoded(form string, encode func(*Event) ([]byte, error)) ([]byt
 	if e.encoded == nil {
 		e.encoded = map[string][]byte{}
 	}
-	e.encoded[form] = data
+	e.encoded[encoding] = data
 	return data, nil
 }

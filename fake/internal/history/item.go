@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Object is what the memory holds: every type with metadata, typed, unstructured or metadata only.
+// Object is an API object with metadata: a typed object, unstructured, or metadata only.
 type Object interface {
 	runtime.Object
 	metav1.Object
 }
 
-// Key is the place of an object in its collection: namespace/name, or the name alone where there is no namespace. In the order of
-// their bytes, keys are in the order in which a real server lists.
+// Key returns the key of an object in its collection: namespace/name, or the name alone for a
+// cluster-scoped object. Sorted by bytes, keys are in the order of the real server's lists.
 func Key(namespace, name string) string {
 	if namespace == "" {
 		return name
@@ -30,18 +30,19 @@ func KeyOf(obj Object) string {
 	return Key(obj.GetNamespace(), obj.GetName())
 }
 
-// Item is one state of one object, with what selectors look at taken out of it once.
+// Item is one version of one object, with the labels and fields that selectors read.
 type Item struct {
 	Key     string
 	Version uint64
-	Object  Object // never changed once the item exists
+	Object  Object // never modified
 
 	namespace string
 	labels    labels.Set
 	fields    fields.Fields
 }
 
-// newItem stamps the version on an object, which belongs to the item from then on.
+// newItem returns an item for an object and sets the object's resourceVersion. The caller must not
+// use the object afterwards.
 func (c *Collection) newItem(key string, version uint64, obj Object) *Item {
 	obj.SetResourceVersion(FormatVersion(version))
 	return &Item{
@@ -54,19 +55,20 @@ func (c *Collection) newItem(key string, version uint64, obj Object) *Item {
 	}
 }
 
-// FormatVersion writes a version the way objects carry it.
+// FormatVersion returns a version as the text of a resourceVersion.
 func FormatVersion(version uint64) string {
 	return strconv.FormatUint(version, 10)
 }
 
-// query is the part of a collection that a request asks for.
+// query selects the part of a collection that a request asks for.
 type query struct {
-	namespace string // empty: all
+	namespace string // empty for all namespaces
 	labels    labels.Selector
 	fields    fields.Selector
 }
 
-// matches tells whether an item belongs to what was asked for; nil, an object that does not exist, never does.
+// matches reports whether an item matches the query. A nil item, for an object that does not exist,
+// does not match.
 func (q query) matches(item *Item) bool {
 	if item == nil {
 		return false
@@ -77,13 +79,13 @@ func (q query) matches(item *Item) bool {
 	return (q.labels.Empty() || q.labels.Matches(item.labels)) && (q.fields.Empty() || q.fields.Matches(item.fields))
 }
 
-// selective tells whether anything but the namespace narrows the request.
-func (q query) selective() bool {
+// hasSelector reports whether the query has a label or field selector.
+func (q query) hasSelector() bool {
 	return !q.labels.Empty() || !q.fields.Empty()
 }
 
-// within cuts the items of the query's namespace out of a list in key order.
-func (q query) within(sorted []*Item) []*Item {
+// inNamespace returns the items in the query's namespace from a slice sorted by key.
+func (q query) inNamespace(sorted []*Item) []*Item {
 	if q.namespace == "" {
 		return sorted
 	}

@@ -5,20 +5,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Page is the answer to a list request. Its objects are shared and read only.
+// Page is the answer to a list request. Its objects are shared and must not be modified.
 type Page struct {
 	Items     []*Item // in key order
-	Version   uint64  // that the whole list, of which this may be one page, is consistent at
-	Continue  string  // asks for the next page; empty on the last one
-	Remaining *int64  // how many items follow; nil on the last page and where selectors hide the number
+	Version   uint64  // the version of the whole list, the same for all its pages
+	Continue  string  // the token for the next page; empty on the last page
+	Remaining *int64  // number of items on later pages; nil on the last page and with selectors
 }
 
-// List answers a list request for a namespace ("" for all) by the rules of the real server:
+// List answers a list request for a namespace ("" for all) as the real server does:
 //
-//   - "" is answered at the current version, "0" too, and without pages;
-//   - a version means "not older than" it, or the version itself with ResourceVersionMatch Exact or with a limit;
-//   - all pages of a list are answered at the version of the first one;
-//   - 410 Expired if the version is forgotten, 504 if it has not been reached.
+//   - resourceVersion "" lists at the current version, and so does "0", which also ignores the
+//     limit;
+//   - another version lists at that version or a newer one, and at exactly that version with
+//     ResourceVersionMatch Exact or with a limit;
+//   - all pages of a list have the version of its first page;
+//   - a version that the log no longer covers is 410 Expired, one in the future 504.
 func (c *Collection) List(namespace string, opts metav1.ListOptions) (*Page, error) {
 	r, err := c.parse(namespace, opts, false)
 	if err != nil {
@@ -29,7 +31,7 @@ func (c *Collection) List(namespace string, opts metav1.ListOptions) (*Page, err
 	return c.list(r)
 }
 
-// ListAt answers like List, but from a server whose newest version is the given one: a replica that lags behind.
+// ListAt answers like List, but as a lagging replica whose newest version is the given one.
 func (c *Collection) ListAt(namespace string, opts metav1.ListOptions, version uint64) (*Page, error) {
 	r, err := c.parse(namespace, opts, false)
 	if err != nil {
@@ -43,7 +45,7 @@ func (c *Collection) ListAt(namespace string, opts metav1.ListOptions, version u
 	return page(r, c.snapshotAt(version), version, ""), nil
 }
 
-// list chooses the version and reads it. The caller holds mu.
+// list chooses the version of the list and reads it. The caller must hold mu.
 func (c *Collection) list(r *request) (*Page, error) {
 	current := c.memory.version
 	version, start := current, ""
@@ -53,7 +55,7 @@ func (c *Collection) list(r *request) (*Page, error) {
 		if r.token.Version != anyVersion {
 			version = uint64(r.token.Version)
 		}
-	case r.exact():
+	case r.isExact():
 		version = r.version
 	}
 	if wanted := max(version, r.version); wanted > current {
@@ -68,13 +70,13 @@ func (c *Collection) list(r *request) (*Page, error) {
 	return page(r, c.snapshotAt(version), version, start), nil
 }
 
-// page cuts one page out of all items of a version.
+// page returns one page of all items of a version, starting at the key start.
 func page(r *request, all []*Item, version uint64, start string) *Page {
-	all = r.within(all)
+	all = r.inNamespace(all)
 	p := &Page{Version: version}
 	limit := r.limit
-	if limit == 0 || (r.given && r.version == 0 && r.token == nil) {
-		limit = len(all) // "0" has always been answered whole
+	if limit == 0 || (r.hasVersion && r.version == 0 && r.token == nil) {
+		limit = len(all) // the real server ignores the limit for "0"
 	}
 	for i := seek(all, start); i < len(all); i++ {
 		if !r.matches(all[i]) {
@@ -82,9 +84,9 @@ func page(r *request, all []*Item, version uint64, start string) *Page {
 		}
 		p.Items = append(p.Items, all[i])
 		if remaining := int64(len(all) - i - 1); len(p.Items) == limit && remaining > 0 {
-			// Whether any of them matches is not looked at: the next page may be empty.
+			// The remaining items may all fail to match, so the next page may be empty.
 			p.Continue = encodeToken(token{Version: int64(version), Start: all[i].Key + "\x00"})
-			if !r.selective() {
+			if !r.hasSelector() {
 				p.Remaining = &remaining
 			}
 			break

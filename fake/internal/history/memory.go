@@ -9,23 +9,25 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Memory is everything that one fake server knows. Its collections share one resourceVersion, as those of a real server do.
+// Memory is the storage of one fake server. Its collections share one sequence of resourceVersions,
+// as those of a real server do.
 type Memory struct {
-	mu          sync.Mutex // guards everything below and every field of the collections
-	version     uint64     // of the last write, of whatever collection
-	epoch       int        // counts Restores: watchers of an older epoch are ended
-	bookmarks   int        // counts Bookmarks: each watcher owes one per count
+	mu          sync.Mutex // guards the fields below and all fields of the collections
+	version     uint64     // of the last write to any collection
+	epoch       int        // number of calls of Restore; each one ends the watchers opened before
+	bookmarks   int        // number of calls of Bookmark; each watcher sends one for each
 	collections []*Collection
 
 	uids atomic.Uint64
 }
 
-// NewMemory returns an empty memory. Versions start at 1, since "0" means "any" to the list and watch protocol.
+// NewMemory returns an empty memory. Its first version is 1, since "0" means any version in list
+// and watch requests.
 func NewMemory() *Memory {
 	return &Memory{version: 1}
 }
 
-// Collection adds a collection to the memory. Each call makes a new one.
+// Collection adds a new, empty collection to the memory.
 func (m *Memory) Collection(spec Spec) *Collection {
 	c := &Collection{memory: m, spec: spec, items: map[string]*Item{}}
 	m.mu.Lock()
@@ -34,7 +36,8 @@ func (m *Memory) Collection(spec Spec) *Collection {
 	return c
 }
 
-// Remove forgets a collection, and ends its watchers. Nobody may write to it any more.
+// Remove removes a collection and ends its watchers. The collection must not be written to
+// afterwards.
 func (m *Memory) Remove(c *Collection) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -43,27 +46,28 @@ func (m *Memory) Remove(c *Collection) {
 	c.wake()
 }
 
-// Version returns the version of the last write.
+// Version returns the resourceVersion of the last write.
 func (m *Memory) Version() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.version
 }
 
-// SkipVersions uses up n versions, as writes to collections that nobody watches do on a real server.
+// SkipVersions advances the resourceVersion by n without a write to any collection, as writes to
+// other resources do on a real server.
 func (m *Memory) SkipVersions(n uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.version += n
 }
 
-// NewUID returns an identity never returned before by this memory, in the form of a UUID. It is a count and no random number, so that
-// the same test makes the same objects.
+// NewUID returns a new unique UID in the form of a UUID. UIDs are sequential rather than random, so
+// that tests are reproducible.
 func (m *Memory) NewUID() types.UID {
 	return types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012x", m.uids.Add(1)))
 }
 
-// Bookmark makes every open watcher that allows bookmarks send one, after all that it has still to send.
+// Bookmark makes every open watcher that allows bookmarks send one after its outstanding events.
 func (m *Memory) Bookmark() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,8 +75,9 @@ func (m *Memory) Bookmark() {
 	m.wakeAll()
 }
 
-// Compact forgets all changes up to now: a watch, an exact list or a continue token at an older version is answered with 410,
-// and so is a watcher that has not yet taken the changes that were forgotten.
+// Compact drops all changes up to now. A watch, an exact list or a continue token at an older
+// version is then answered with 410 Expired, and so is an open watcher that has not read the
+// dropped changes.
 func (m *Memory) Compact() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,18 +88,19 @@ func (m *Memory) Compact() {
 	m.wakeAll()
 }
 
-// Restore takes the memory back to what it was at an older version, as an etcd restored from a backup does: later writes have never
-// happened and their versions are given out again. All watchers are ended, as by the restart that a restore needs.
-// It fails if a collection no longer remembers that version.
+// Restore resets the memory to an older version, as restoring etcd from a backup does. Later writes
+// are undone and their resourceVersions are assigned again. All watchers are ended, as by the
+// server restart that a restore requires. It returns an error if the log of a collection does not
+// reach back to the version.
 func (m *Memory) Restore(version uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if version > m.version {
-		return fmt.Errorf("cannot restore version %d: the newest is %d", version, m.version)
+		return fmt.Errorf("restore version %d: newest version is %d", version, m.version)
 	}
 	for _, c := range m.collections {
 		if version < c.log.floor {
-			return fmt.Errorf("cannot restore version %d: %s remembers nothing older than %d", version, c.spec.Resource, c.log.floor)
+			return fmt.Errorf("restore version %d: oldest version of %s is %d", version, c.spec.Resource, c.log.floor)
 		}
 	}
 	for _, c := range m.collections {
@@ -106,18 +112,7 @@ func (m *Memory) Restore(version uint64) error {
 	return nil
 }
 
-// Items returns the number of objects in all collections.
-func (m *Memory) Items() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	n := 0
-	for _, c := range m.collections {
-		n += len(c.items)
-	}
-	return n
-}
-
-// wakeAll wakes whoever waits for a change of any collection. The caller holds mu.
+// wakeAll wakes the watchers of all collections. The caller must hold mu.
 func (m *Memory) wakeAll() {
 	for _, c := range m.collections {
 		c.wake()

@@ -14,10 +14,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// state is a collection at one version, as key -> label value and version of the object.
+// state is the model of a collection at one version: a map from key to "label value@version".
 type state map[string]string
 
-// where returns the part of a state whose objects have a label value; "" is all of it.
+// where returns the objects with a label value, or all objects for "".
 func (s state) where(value string) state {
 	part := state{}
 	for key, object := range s {
@@ -28,20 +28,20 @@ func (s state) where(value string) state {
 	return part
 }
 
-// world is the collection under test beside a naive twin, which remembers every state there ever was.
-type world struct {
+// harness holds the collection under test and a naive model of it, which keeps every past state.
+type harness struct {
 	memory  *Memory
 	objects *Collection
-	states  map[uint64]state // by version; a version without a change has the state of the one before
+	states  map[uint64]state // by version; a skipped version has the state of the version before
 	version uint64
 	changes []uint64 // versions of the changes since the last compaction
-	floor   uint64   // everything below is forgotten
+	floor   uint64   // the oldest version that the log covers
 	limit   int
-	views   []*view
+	watches []*modelWatch
 }
 
-// view is one watcher beside the state that its events add up to.
-type view struct {
+// modelWatch is a watcher and the state that results from its events.
+type modelWatch struct {
 	watcher *Watcher
 	value   string
 	state   state
@@ -49,9 +49,9 @@ type view struct {
 	ended   bool
 }
 
-func newWorld(limit int) *world {
+func newHarness(limit int) *harness {
 	memory := NewMemory()
-	return &world{
+	return &harness{
 		memory: memory,
 		limit:  limit,
 		objects: memory.Collection(Spec{
@@ -65,16 +65,17 @@ func newWorld(limit int) *world {
 	}
 }
 
-// write creates, updates or deletes (value "") an object in both.
-func (w *world) write(t rapid.TB, key, value string) {
-	now := maps.Clone(w.states[w.version])
+// write creates or updates an object, or deletes it if value is "", in the collection and the
+// model.
+func (h *harness) write(t rapid.TB, key, value string) {
+	now := maps.Clone(h.states[h.version])
 	_, exists := now[key]
 	if value == "" && !exists {
 		return
 	}
-	_, err := w.objects.Apply(key, func(current Object) (Object, error) {
+	_, err := h.objects.Apply(key, func(current Object) (Object, error) {
 		if (current != nil) != exists {
-			return nil, fmt.Errorf("%s: the memory has %v, the model %v", key, current != nil, exists)
+			return nil, fmt.Errorf("%s: exists in collection %v, in model %v", key, current != nil, exists)
 		}
 		if value == "" {
 			return nil, nil
@@ -84,51 +85,51 @@ func (w *world) write(t rapid.TB, key, value string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.version++
+	h.version++
 	if value == "" {
 		delete(now, key)
 	} else {
-		now[key] = fmt.Sprint(value, "@", w.version)
+		now[key] = fmt.Sprint(value, "@", h.version)
 	}
-	w.states[w.version] = now
-	w.changes = append(w.changes, w.version)
-	if len(w.changes) > w.limit {
-		w.floor, w.changes = w.changes[0], w.changes[1:]
+	h.states[h.version] = now
+	h.changes = append(h.changes, h.version)
+	if len(h.changes) > h.limit {
+		h.floor, h.changes = h.changes[0], h.changes[1:]
 	}
 }
 
-func (w *world) skip(n uint64) {
-	w.memory.SkipVersions(n)
+func (h *harness) skip(n uint64) {
+	h.memory.SkipVersions(n)
 	for range n {
-		w.states[w.version+1] = w.states[w.version]
-		w.version++
+		h.states[h.version+1] = h.states[h.version]
+		h.version++
 	}
 }
 
-func (w *world) compact() {
-	w.memory.Compact()
-	w.changes, w.floor = nil, w.version
+func (h *harness) compact() {
+	h.memory.Compact()
+	h.changes, h.floor = nil, h.version
 }
 
-func (w *world) restore(t *rapid.T, version uint64) {
-	err := w.memory.Restore(version)
-	if possible := version >= w.floor && version <= w.version; possible != (err == nil) {
-		t.Fatalf("Restore(%d) between %d and %d: %v", version, w.floor, w.version, err)
+func (h *harness) restore(t *rapid.T, version uint64) {
+	err := h.memory.Restore(version)
+	if possible := version >= h.floor && version <= h.version; possible != (err == nil) {
+		t.Fatalf("Restore(%d) with versions %d to %d: %v", version, h.floor, h.version, err)
 	}
 	if err != nil {
 		return
 	}
-	w.version = version
-	for len(w.changes) > 0 && w.changes[len(w.changes)-1] > version {
-		w.changes = w.changes[:len(w.changes)-1]
+	h.version = version
+	for len(h.changes) > 0 && h.changes[len(h.changes)-1] > version {
+		h.changes = h.changes[:len(h.changes)-1]
 	}
-	for _, v := range w.views {
+	for _, v := range h.watches {
 		v.ended = true
-		if _, _, err := v.watcher.Next(1); len(v.watcher.initial) == 0 && v.watcher.end == nil && !errors.Is(err, ErrEnded) {
-			t.Fatalf("a watcher outlives a restore: %v", err)
+		if _, _, err := v.watcher.Next(1); len(v.watcher.initial) == 0 && v.watcher.initialEventsEnd == nil && !errors.Is(err, ErrEnded) {
+			t.Fatalf("Next after Restore: got %v, want ErrEnded", err)
 		}
 	}
-	w.views = nil
+	h.watches = nil
 }
 
 func selector(value string) string {
@@ -138,35 +139,35 @@ func selector(value string) string {
 	return "l=" + value
 }
 
-// list reads a version in pages, with writes between them, and compares it with the model.
-func (w *world) list(t *rapid.T, version uint64, value string, limit int64) {
+// list lists a version in pages, writes between the pages, and compares the result with the model.
+func (h *harness) list(t *rapid.T, version uint64, value string, limit int64) {
 	opts := metav1.ListOptions{
 		ResourceVersion: FormatVersion(version), ResourceVersionMatch: metav1.ResourceVersionMatchExact,
 		LabelSelector: selector(value), Limit: limit,
 	}
 	got := state{}
 	for {
-		page, err := w.objects.List("", opts)
+		page, err := h.objects.List("", opts)
 		switch {
-		case version > w.version:
+		case version > h.version:
 			if !apierrors.IsTimeout(err) {
-				t.Fatalf("an exact list at %d, ahead of %d: %v", version, w.version, err)
+				t.Fatalf("exact list at %d, newest version %d: got %v, want timeout", version, h.version, err)
 			}
 			return
-		case version < w.floor:
+		case version < h.floor:
 			if !apierrors.IsResourceExpired(err) {
-				t.Fatalf("an exact list at %d, below %d: %v", version, w.floor, err)
+				t.Fatalf("exact list at %d, oldest version %d: got %v, want expired", version, h.floor, err)
 			}
 			return
 		case err != nil:
-			t.Fatalf("an exact list at %d between %d and %d: %v", version, w.floor, w.version, err)
+			t.Fatalf("exact list at %d with versions %d to %d: %v", version, h.floor, h.version, err)
 		}
 		if page.Version != version {
-			t.Fatalf("an exact list at %d is at %d", version, page.Version)
+			t.Fatalf("exact list at %d has version %d", version, page.Version)
 		}
 		for _, item := range page.Items {
 			if _, twice := got[item.Key]; twice {
-				t.Fatalf("%s is listed twice", item.Key)
+				t.Fatalf("%s listed twice", item.Key)
 			}
 			got[item.Key] = fmt.Sprint(item.Object.GetLabels()["l"], "@", item.Object.GetResourceVersion())
 		}
@@ -174,35 +175,35 @@ func (w *world) list(t *rapid.T, version uint64, value string, limit int64) {
 			break
 		}
 		opts.Continue, opts.ResourceVersion, opts.ResourceVersionMatch = page.Continue, "", ""
-		w.write(t, "between", rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "write between pages"))
+		h.write(t, "between", rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "write between pages"))
 	}
-	if want := w.states[version].where(value); !maps.Equal(got, want) {
-		t.Fatalf("listed %v at %d, want %v", got, version, want)
+	if want := h.states[version].where(value); !maps.Equal(got, want) {
+		t.Fatalf("list at %d: got %v, want %v", version, got, want)
 	}
 }
 
-// open starts a watcher at a version whose state the model knows.
-func (w *world) open(t *rapid.T, version uint64, value string) {
-	watcher, err := w.objects.Watch("", metav1.ListOptions{ResourceVersion: FormatVersion(version), LabelSelector: selector(value)})
-	if version < w.floor {
+// open starts a watcher at a version.
+func (h *harness) open(t *rapid.T, version uint64, value string) {
+	watcher, err := h.objects.Watch("", metav1.ListOptions{ResourceVersion: FormatVersion(version), LabelSelector: selector(value)})
+	if version < h.floor {
 		if !IsStreamError(err) || !apierrors.IsResourceExpired(err) {
-			t.Fatalf("a watch at %d, below %d: %v", version, w.floor, err)
+			t.Fatalf("watch at %d, oldest version %d: got %v, want expired", version, h.floor, err)
 		}
 		return
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.views = append(w.views, &view{watcher: watcher, value: value, state: w.states[version].where(value), last: version})
+	h.watches = append(h.watches, &modelWatch{watcher: watcher, value: value, state: h.states[version].where(value), last: version})
 }
 
-// drain applies all that a watcher has for its view, and compares the two.
-func (w *world) drain(t *rapid.T, v *view) {
+// drain applies all events of a watcher and compares the resulting state with the model.
+func (h *harness) drain(t *rapid.T, v *modelWatch) {
 	for {
 		events, changed, err := v.watcher.Next(2)
 		if err != nil {
-			if v.last >= w.floor || !apierrors.IsResourceExpired(err) {
-				t.Fatalf("a watcher at %d was ended though the history reaches back to %d: %v", v.last, w.floor, err)
+			if v.last >= h.floor || !apierrors.IsResourceExpired(err) {
+				t.Fatalf("watcher at %d ended, oldest version %d: %v", v.last, h.floor, err)
 			}
 			v.ended = true
 			return
@@ -214,21 +215,22 @@ func (w *world) drain(t *rapid.T, v *view) {
 			break
 		}
 	}
-	if want := w.states[w.version].where(v.value); !maps.Equal(v.state, want) {
-		t.Fatalf("the events add up to %v, want %v", v.state, want)
+	if want := h.states[h.version].where(v.value); !maps.Equal(v.state, want) {
+		t.Fatalf("state from events: got %v, want %v", v.state, want)
 	}
-	v.last = w.version
+	v.last = h.version
 }
 
-// apply folds one event into the view. It must be legal: ADDED what is not there, MODIFIED or DELETED what is.
-func (v *view) apply(t *rapid.T, event *Event) {
+// apply applies one event to the state. The test fails if the event is ADDED for an existing
+// object, or MODIFIED or DELETED for a missing one.
+func (v *modelWatch) apply(t *rapid.T, event *Event) {
 	key := event.Object.GetName()
 	_, exists := v.state[key]
 	if exists == (event.Type == watch.Added) {
-		t.Fatalf("%s %s, but it was there: %v", event.Type, key, exists)
+		t.Fatalf("got %s for %s, object existed before: %v", event.Type, key, exists)
 	}
 	if event.Version <= v.last || event.Object.GetResourceVersion() != FormatVersion(event.Version) {
-		t.Fatalf("%s %s@%s after version %d", event.Type, key, event.Object.GetResourceVersion(), v.last)
+		t.Fatalf("got %s for %s@%s after version %d", event.Type, key, event.Object.GetResourceVersion(), v.last)
 	}
 	v.last = event.Version
 	if event.Type == watch.Deleted {
@@ -238,33 +240,34 @@ func (v *view) apply(t *rapid.T, event *Event) {
 	v.state[key] = fmt.Sprint(event.Object.GetLabels()["l"], "@", event.Version)
 }
 
-// Any sequence of writes, compactions and restores leaves lists and watches that a twin remembering everything would give.
-func TestHistoryAgainstModel(t *testing.T) {
+// Random sequences of writes, compactions and restores: lists and watches agree with a model that
+// keeps every past state.
+func TestCollectionAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(rapid.IntRange(1, 12).Draw(t, "limit"))
+		h := newHarness(rapid.IntRange(1, 12).Draw(t, "limit"))
 		key := rapid.SampledFrom([]string{"a", "b", "c", "d", "e"})
 		value := rapid.SampledFrom([]string{"", "x", "y"})
 		anyVersion := func(t *rapid.T) uint64 {
-			return rapid.Uint64Range(max(w.floor, 2)-1, w.version+1).Draw(t, "version")
+			return rapid.Uint64Range(max(h.floor, 2)-1, h.version+1).Draw(t, "version")
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"write":   func(t *rapid.T) { w.write(t, key.Draw(t, "key"), value.Draw(t, "value")) },
-			"again":   func(t *rapid.T) { w.write(t, key.Draw(t, "key"), value.Draw(t, "value")) },
-			"skip":    func(t *rapid.T) { w.skip(rapid.Uint64Range(1, 3).Draw(t, "n")) },
-			"compact": func(*rapid.T) { w.compact() },
+			"write":   func(t *rapid.T) { h.write(t, key.Draw(t, "key"), value.Draw(t, "value")) },
+			"again":   func(t *rapid.T) { h.write(t, key.Draw(t, "key"), value.Draw(t, "value")) },
+			"skip":    func(t *rapid.T) { h.skip(rapid.Uint64Range(1, 3).Draw(t, "n")) },
+			"compact": func(*rapid.T) { h.compact() },
 			"restore": func(t *rapid.T) {
 				if rapid.IntRange(0, 4).Draw(t, "rarely") == 0 {
-					w.restore(t, anyVersion(t))
+					h.restore(t, anyVersion(t))
 				}
 			},
 			"list": func(t *rapid.T) {
-				w.list(t, anyVersion(t), value.Draw(t, "value"), rapid.Int64Range(0, 3).Draw(t, "limit"))
+				h.list(t, anyVersion(t), value.Draw(t, "value"), rapid.Int64Range(0, 3).Draw(t, "limit"))
 			},
-			"watch": func(t *rapid.T) { w.open(t, min(anyVersion(t), w.version), value.Draw(t, "value")) },
+			"watch": func(t *rapid.T) { h.open(t, min(anyVersion(t), h.version), value.Draw(t, "value")) },
 			"drain": func(t *rapid.T) {
-				for _, v := range w.views {
+				for _, v := range h.watches {
 					if !v.ended {
-						w.drain(t, v)
+						h.drain(t, v)
 					}
 				}
 			},

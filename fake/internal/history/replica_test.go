@@ -11,58 +11,59 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A replica that has come no further than a version shows what there was at that version, and nothing later, however it is asked.
+// Get, list and watch requests to a lagging replica return the state at the replica's version.
 func TestReplicaAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(rapid.IntRange(1, 12).Draw(t, "limit"))
+		h := newHarness(rapid.IntRange(1, 12).Draw(t, "limit"))
 		keys := []string{"a", "b", "c"}
 		for range rapid.IntRange(0, 20).Draw(t, "writes") {
-			w.write(t, rapid.SampledFrom(keys).Draw(t, "key"), rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "value"))
+			h.write(t, rapid.SampledFrom(keys).Draw(t, "key"), rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "value"))
 		}
-		for version := uint64(1); version <= w.version; version++ {
-			w.compareReplica(t, version, keys)
+		for version := uint64(1); version <= h.version; version++ {
+			h.compareReplica(t, version, keys)
 		}
 	})
 }
 
-func (w *world) compareReplica(t *rapid.T, version uint64, keys []string) {
-	known := version >= w.floor
+func (h *harness) compareReplica(t *rapid.T, version uint64, keys []string) {
+	known := version >= h.floor
 	for _, key := range keys {
-		obj, ok, err := w.objects.GetAt(key, version)
+		obj, ok, err := h.objects.GetAt(key, version)
 		if known != (err == nil) || (err != nil && !apierrors.IsResourceExpired(err)) {
-			t.Fatalf("GetAt(%s, %d), the history reaching back to %d: %v", key, version, w.floor, err)
+			t.Fatalf("GetAt(%s, %d), oldest version %d: %v", key, version, h.floor, err)
 		}
-		want, exists := w.states[version][key]
+		want, exists := h.states[version][key]
 		if known && ok != exists {
-			t.Fatalf("GetAt(%s, %d): there is one: %v, want %v", key, version, ok, exists)
+			t.Fatalf("GetAt(%s, %d): found %v, want %v", key, version, ok, exists)
 		}
 		if ok && fmt.Sprint(obj.GetLabels()["l"], "@", obj.GetResourceVersion()) != want {
 			t.Fatalf("GetAt(%s, %d): got version %s, want %s", key, version, obj.GetResourceVersion(), want)
 		}
 	}
-	for _, from := range []uint64{0, max(w.floor, 1), version} {
-		w.compareReplicaWatch(t, version, from)
+	for _, from := range []uint64{0, max(h.floor, 1), version} {
+		h.compareReplicaWatch(t, version, from)
 	}
 }
 
-// compareReplicaWatch folds what a replica's watch tells from a version on, 0 being its state.
-func (w *world) compareReplicaWatch(t *rapid.T, version, from uint64) {
-	watcher, err := w.objects.WatchAt("", metav1.ListOptions{ResourceVersion: FormatVersion(from), AllowWatchBookmarks: true}, version)
-	if version < w.floor {
+// compareReplicaWatch applies the events of a replica's watch from a version on, 0 for the initial
+// state, and compares the resulting state with the model.
+func (h *harness) compareReplicaWatch(t *rapid.T, version, from uint64) {
+	watcher, err := h.objects.WatchAt("", metav1.ListOptions{ResourceVersion: FormatVersion(from), AllowWatchBookmarks: true}, version)
+	if version < h.floor {
 		if !IsStreamError(err) {
-			t.Fatalf("a watch of a replica at %d, below %d: %v", version, w.floor, err)
+			t.Fatalf("watch of replica at %d, oldest version %d: got %v, want StreamError", version, h.floor, err)
 		}
 		return
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &view{watcher: watcher, state: state{}}
+	v := &modelWatch{watcher: watcher, state: state{}}
 	if from > 0 {
 		if from > version {
-			return // nothing comes until the replica has caught up, which it never does
+			return // the watch sends nothing until the replica has caught up, which it never does
 		}
-		v.state, v.last = w.states[from].where(""), from
+		v.state, v.last = h.states[from].where(""), from
 	}
 	for {
 		events, changed, err := watcher.Next(2)
@@ -79,29 +80,28 @@ func (w *world) compareReplicaWatch(t *rapid.T, version, from uint64) {
 			break
 		}
 	}
-	if want := w.states[version]; !maps.Equal(v.state, want) {
-		t.Fatalf("the watch of a replica at %d from %d adds up to %v, want %v", version, from, v.state, want)
+	if want := h.states[version]; !maps.Equal(v.state, want) {
+		t.Fatalf("watch of replica at %d from %d: got state %v, want %v", version, from, v.state, want)
 	}
 	if bookmark := watcher.Bookmark(); bookmark == nil || bookmark.Version != version {
-		t.Fatalf("the replica's bookmark is %v, want one at %d", bookmark, version)
+		t.Fatalf("watch of replica: got bookmark %v, want one at %d", bookmark, version)
 	}
 }
 
-// A collection that is removed has its last changes told, and then ends its watchers.
-func TestRemovedCollection(t *testing.T) {
-	w := newWorld(10)
-	w.write(t, "a", "x")
-	w.write(t, "b", "x")
-	watcher, err := w.objects.Watch("", metav1.ListOptions{ResourceVersion: FormatVersion(w.version)})
+func TestRemovedCollectionSendsLastChangesBeforeEndingWatches(t *testing.T) {
+	h := newHarness(10)
+	h.write(t, "a", "x")
+	h.write(t, "b", "x")
+	watcher, err := h.objects.Watch("", metav1.ListOptions{ResourceVersion: FormatVersion(h.version)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, changed, err := watcher.Next(1)
 	if err != nil || changed == nil {
-		t.Fatalf("nothing has happened yet: %v", err)
+		t.Fatalf("Next before any change: got channel %v, %v", changed, err)
 	}
-	w.objects.Clear()
-	w.memory.Remove(w.objects)
+	h.objects.Clear()
+	h.memory.Remove(h.objects)
 	<-changed
 	for _, want := range []string{"a", "b"} {
 		events, _, err := watcher.Next(1)
@@ -110,22 +110,21 @@ func TestRemovedCollection(t *testing.T) {
 		}
 	}
 	if _, _, err := watcher.Next(1); !errors.Is(err, ErrEnded) {
-		t.Errorf("got %v, want the end", err)
+		t.Errorf("got %v, want ErrEnded", err)
 	}
-	if w.memory.Items() != 0 {
-		t.Errorf("the memory still counts %d objects", w.memory.Items())
+	if n := len(h.memory.collections); n != 0 {
+		t.Errorf("got %d collections after Remove, want 0", n)
 	}
 }
 
-// A dry run sees what a write would see and changes nothing.
-func TestTry(t *testing.T) {
-	w := newWorld(10)
-	w.write(t, "a", "x")
-	got, err := w.objects.Try("a", func(current Object) (Object, error) { return nil, nil })
+func TestDryRunDoesNotWrite(t *testing.T) {
+	h := newHarness(10)
+	h.write(t, "a", "x")
+	got, err := h.objects.DryRun("a", func(current Object) (Object, error) { return nil, nil })
 	if err != nil || got.GetName() != "a" {
-		t.Errorf("a tried delete: %v, %v", got, err)
+		t.Errorf("DryRun of a delete: got %v, %v", got, err)
 	}
-	if _, ok := w.objects.Get("a"); !ok || w.memory.Version() != w.version {
-		t.Errorf("a tried delete was made, or took a version")
+	if _, ok := h.objects.Get("a"); !ok || h.memory.Version() != h.version {
+		t.Errorf("DryRun deleted the object or advanced the version")
 	}
 }

@@ -13,19 +13,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// request is a list or a watch request, parsed and found valid.
+// request is a parsed and validated list or watch request.
 type request struct {
 	query
-	version uint64 // 0: "" or "0", told apart by given
-	given   bool   // a resourceVersion was asked for, be it "0"
-	match   metav1.ResourceVersionMatch
-	limit   int
-	token   *token
-	initial *bool // sendInitialEvents
-	marks   bool  // allowWatchBookmarks
+	version           uint64 // 0 for "" and "0"; hasVersion distinguishes them
+	hasVersion        bool   // resourceVersion is not empty
+	match             metav1.ResourceVersionMatch
+	limit             int
+	token             *token
+	sendInitialEvents *bool
+	allowBookmarks    bool
 }
 
-// parse validates the options with apimachinery's own rules and words.
+// parse validates the options with apimachinery's own validation and error texts.
 func (c *Collection) parse(namespace string, opts metav1.ListOptions, watch bool) (*request, error) {
 	opts.Watch = watch
 	var in internalversion.ListOptions
@@ -36,12 +36,16 @@ func (c *Collection) parse(namespace string, opts metav1.ListOptions, watch bool
 		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
 	}
 	r := &request{
-		query:   query{namespace: namespace, labels: orEverything(in.LabelSelector, labels.Everything()), fields: orEverything(in.FieldSelector, fields.Everything())},
-		given:   opts.ResourceVersion != "",
-		match:   opts.ResourceVersionMatch,
-		limit:   int(max(opts.Limit, 0)),
-		initial: opts.SendInitialEvents,
-		marks:   opts.AllowWatchBookmarks,
+		query: query{
+			namespace: namespace,
+			labels:    selectorOr(in.LabelSelector, labels.Everything()),
+			fields:    selectorOr(in.FieldSelector, fields.Everything()),
+		},
+		hasVersion:        opts.ResourceVersion != "",
+		match:             opts.ResourceVersionMatch,
+		limit:             int(max(opts.Limit, 0)),
+		sendInitialEvents: opts.SendInitialEvents,
+		allowBookmarks:    opts.AllowWatchBookmarks,
 	}
 	if err := c.checkFields(r.fields); err != nil {
 		return nil, err
@@ -49,7 +53,7 @@ func (c *Collection) parse(namespace string, opts metav1.ListOptions, watch bool
 	return r, r.parseVersions(opts)
 }
 
-func orEverything[S comparable](selector, everything S) S {
+func selectorOr[S comparable](selector, everything S) S {
 	var none S
 	if selector == none {
 		return everything
@@ -67,7 +71,7 @@ func (c *Collection) checkFields(selector fields.Selector) error {
 }
 
 func (r *request) parseVersions(opts metav1.ListOptions) (err error) {
-	if r.given {
+	if r.hasVersion {
 		if r.version, err = ParseVersion(opts.ResourceVersion); err != nil {
 			return err
 		}
@@ -82,7 +86,7 @@ func (r *request) parseVersions(opts metav1.ListOptions) (err error) {
 	return err
 }
 
-// ParseVersion reads a resourceVersion.
+// ParseVersion parses a resourceVersion.
 func ParseVersion(version string) (uint64, error) {
 	v, err := strconv.ParseUint(version, 10, 64)
 	if err != nil {
@@ -91,8 +95,8 @@ func ParseVersion(version string) (uint64, error) {
 	return v, nil
 }
 
-// exact tells whether the list must be answered at the version itself and not at a newer one. A limit with a version and no match
-// has meant exact since before there was a match.
-func (r *request) exact() bool {
+// isExact reports whether the list must have exactly the requested version. A request with a limit
+// and a version, but without resourceVersionMatch, is exact for compatibility with older clients.
+func (r *request) isExact() bool {
 	return r.match == metav1.ResourceVersionMatchExact || (r.match == "" && r.version > 0 && r.limit > 0)
 }

@@ -8,24 +8,24 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// anyVersion in a token means: go on at the current version, consistent or not.
+// anyVersion in a token continues the list inconsistently at the current version.
 const anyVersion = -1
 
-// tokenFormat names the layout of a token, which is the real server's.
+// tokenFormat names the format of a token, which is that of the real server.
 const tokenFormat = "meta.k8s.io/v1"
 
-// token is where the next page of a list starts, and at which version it is read.
+// token is the content of a continue token: the start of the next page and the version of the list.
 type token struct {
 	Format  string `json:"v"`
 	Version int64  `json:"rv"`
-	Start   string `json:"start"` // the first key not below it is next
+	Start   string `json:"start"` // the next page has the keys at or after Start
 }
 
 func encodeToken(t token) string {
 	t.Format = tokenFormat
 	data, err := json.Marshal(t)
 	if err != nil {
-		panic(fmt.Sprintf("a continue token of two strings and a number could not be marshalled: %v", err))
+		panic(fmt.Sprintf("encode continue token: %v", err))
 	}
 	return base64.RawURLEncoding.EncodeToString(data)
 }

@@ -7,33 +7,38 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Watcher is a cursor into a collection's log. It holds nothing that has to be closed, and belongs to one caller at a time.
+// Watcher is a cursor into a collection's log. It need not be closed. It is not safe for concurrent
+// use.
 type Watcher struct {
 	c     *Collection
 	query query
 
-	fromState bool    // it starts with the current objects, of which there may be none
-	initial   []*Item // still to be sent as ADDED, before anything else
-	end       *Event  // the bookmark after them, if it was asked for and is not yet sent
+	sendsInitialEvents bool    // the watch starts with the current objects
+	initial            []*Item // remaining initial items, sent as ADDED before all changes
+	initialEventsEnd   *Event  // the bookmark after the initial items; nil if not requested or sent
 
-	next  uint64 // number of the change to look at next
-	after uint64 // nothing up to this version is sent: it may lie in the future
+	next  uint64 // number of the next change to read
+	after uint64 // only changes after this version are sent; it may be a future version
 	epoch int
-	limit uint64 // if not 0, nothing newer is seen: the replica that is watched has come no further
+	limit uint64 // if not 0, the newest version of the lagging replica that is watched
 
-	marks  bool // bookmarks are allowed
-	marked int  // the memory's count of bookmarks already answered
+	allowBookmarks bool
+	bookmarksSent  int // compared with the memory's bookmarks
 }
 
-// Watch answers a watch request for a namespace ("" for all) by the rules of the real server:
+// Watch answers a watch request for a namespace ("" for all) as the real server does:
 //
-//   - a version starts with the first change after it, or with 410 Expired if that is forgotten; one not reached yet is accepted without a
-//     word, and nothing is sent until the server has passed it;
-//   - "" and "0" start with the current objects as ADDED, unless sendInitialEvents is false;
-//   - sendInitialEvents starts with the current objects as ADDED and, where bookmarks are allowed, a bookmark with the annotation
-//     k8s.io/initial-events-end, at the version of those objects; 504 if the version asked for has not been reached.
+//   - a watch at a resourceVersion starts with the first change after it, and is 410 Expired if the
+//     log no longer covers it; a watch at a future version sends nothing until the server has
+//     passed that version;
+//   - a watch at "" or "0" starts with the current objects as ADDED, unless sendInitialEvents is
+//     false;
+//   - with sendInitialEvents, a watch starts with the current objects as ADDED and, if bookmarks
+//     are allowed, a bookmark at the version of those objects with the annotation
+//     k8s.io/initial-events-end; a future version is 504.
 //
-// The real server reports 410 and 504 as an ERROR event on an open stream: so must the caller. Other errors mean that no stream is opened.
+// 410 and 504 are returned as a StreamError, which the caller must send as an ERROR event on an
+// open stream, as the real server does. For any other error no stream must be opened.
 func (c *Collection) Watch(namespace string, opts metav1.ListOptions) (*Watcher, error) {
 	r, err := c.parse(namespace, opts, true)
 	if err != nil {
@@ -42,12 +47,12 @@ func (c *Collection) Watch(namespace string, opts metav1.ListOptions) (*Watcher,
 	m := c.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	w := &Watcher{c: c, query: r.query, epoch: m.epoch, marks: r.marks, marked: m.bookmarks, next: c.log.next(), after: r.version}
+	w := &Watcher{c: c, query: r.query, epoch: m.epoch, allowBookmarks: r.allowBookmarks, bookmarksSent: m.bookmarks, next: c.log.next(), after: r.version}
 	switch {
-	case r.initial != nil && *r.initial:
-		return w, w.startWithState(r)
-	case r.initial == nil && r.version == 0:
-		w.fromState, w.initial = true, r.within(c.snapshot())
+	case r.sendInitialEvents != nil && *r.sendInitialEvents:
+		return w, w.startWithInitialEvents(r)
+	case r.sendInitialEvents == nil && r.version == 0:
+		w.sendsInitialEvents, w.initial = true, r.inNamespace(c.snapshot())
 	case r.version > 0:
 		if r.version < c.log.floor {
 			return nil, &StreamError{expired(r.version, c.log.floor)}
@@ -57,7 +62,7 @@ func (c *Collection) Watch(namespace string, opts metav1.ListOptions) (*Watcher,
 	return w, nil
 }
 
-// WatchAt answers like Watch, but from a server that has come no further than the given version and never will: a replica that lags behind.
+// WatchAt answers like Watch, but as a lagging replica that stays at the given version.
 func (c *Collection) WatchAt(namespace string, opts metav1.ListOptions, version uint64) (*Watcher, error) {
 	w, err := c.Watch(namespace, opts)
 	if err != nil {
@@ -70,39 +75,41 @@ func (c *Collection) WatchAt(namespace string, opts metav1.ListOptions, version 
 		return nil, &StreamError{expired(version, c.log.floor)}
 	}
 	w.limit = version
-	if w.fromState {
-		w.initial = w.query.within(c.snapshotAt(version))
+	if w.sendsInitialEvents {
+		w.initial = w.query.inNamespace(c.snapshotAt(version))
 		w.after, w.next = version, c.log.after(version)
 	}
-	if w.end != nil {
-		w.end = c.bookmark(version, true)
+	if w.initialEventsEnd != nil {
+		w.initialEventsEnd = c.bookmark(version, true)
 	}
 	return w, nil
 }
 
-// startWithState prepares the initial events of a WatchList. The caller holds mu.
-func (w *Watcher) startWithState(r *request) error {
+// startWithInitialEvents prepares the initial events of a watch list. The caller must hold mu.
+func (w *Watcher) startWithInitialEvents(r *request) error {
 	current := w.c.memory.version
 	if r.version > current {
 		return &StreamError{TooLarge(r.version, current)}
 	}
-	w.fromState, w.initial, w.after = true, w.query.within(w.c.snapshot()), current
-	if r.marks {
-		w.end = w.c.bookmark(current, true)
+	w.sendsInitialEvents, w.initial, w.after = true, w.query.inNamespace(w.c.snapshot()), current
+	if r.allowBookmarks {
+		w.initialEventsEnd = w.c.bookmark(current, true)
 	}
 	return nil
 }
 
-// StreamError is an error that the real server reports as an ERROR event on an open watch.
+// StreamError is an error that the real server sends as an ERROR event on an open watch.
 type StreamError struct{ Err error }
 
+// Error implements error.
 func (e *StreamError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the API error, which is what the ERROR event carries.
+// Unwrap returns the API error, which is the object of the ERROR event.
 func (e *StreamError) Unwrap() error { return e.Err }
 
-// Next returns up to limit events. If there are none at present it returns a channel that is closed when it is worth asking again.
-// An error ends the watch: ErrEnded without a word to the client, a StreamError with an ERROR event.
+// Next returns up to limit events. If there are none, it returns a channel that is closed at the
+// next change. An error ends the watch: the caller must close the stream silently for ErrEnded, and
+// after an ERROR event for a StreamError.
 func (w *Watcher) Next(limit int) ([]*Event, <-chan struct{}, error) {
 	if events := w.takeInitial(limit); len(events) > 0 {
 		return events, nil, nil
@@ -123,26 +130,27 @@ func (w *Watcher) Next(limit int) ([]*Event, <-chan struct{}, error) {
 	if w.c.removed {
 		return nil, nil, ErrEnded
 	}
-	if w.marks && w.marked != m.bookmarks {
-		w.marked = m.bookmarks
+	if w.allowBookmarks && w.bookmarksSent != m.bookmarks {
+		w.bookmarksSent = m.bookmarks
 		return []*Event{w.c.bookmark(w.version(), false)}, nil, nil
 	}
-	return nil, w.c.wait(), nil
+	return nil, w.c.nextChange(), nil
 }
 
-// Bookmark returns a bookmark at the current version if bookmarks are allowed and everything up to that version was taken, else nil.
+// Bookmark returns a bookmark at the current version. It returns nil if bookmarks are not allowed
+// or if Next has not yet returned all events up to that version.
 func (w *Watcher) Bookmark() *Event {
 	m := w.c.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	caughtUp := len(w.initial) == 0 && w.end == nil && (w.next == w.c.log.next() || w.limit > 0)
-	if !w.marks || !caughtUp || w.epoch != m.epoch {
+	caughtUp := len(w.initial) == 0 && w.initialEventsEnd == nil && (w.next == w.c.log.next() || w.limit > 0)
+	if !w.allowBookmarks || !caughtUp || w.epoch != m.epoch {
 		return nil
 	}
 	return w.c.bookmark(w.version(), false)
 }
 
-// version is the newest that the watched server has. The caller holds mu.
+// version returns the newest version of the watched server. The caller must hold mu.
 func (w *Watcher) version() uint64 {
 	if w.limit > 0 {
 		return w.limit
@@ -150,7 +158,8 @@ func (w *Watcher) version() uint64 {
 	return w.c.memory.version
 }
 
-// takeInitial needs no lock: the initial items are the watcher's own.
+// takeInitial returns up to limit initial events. It needs no lock because the initial items belong
+// to the watcher.
 func (w *Watcher) takeInitial(limit int) []*Event {
 	var events []*Event
 	for len(w.initial) > 0 && len(events) < limit {
@@ -159,14 +168,14 @@ func (w *Watcher) takeInitial(limit int) []*Event {
 		}
 		w.initial = w.initial[1:]
 	}
-	if len(w.initial) == 0 && w.end != nil && len(events) < limit {
-		events = append(events, w.end)
-		w.end = nil
+	if len(w.initial) == 0 && w.initialEventsEnd != nil && len(events) < limit {
+		events = append(events, w.initialEventsEnd)
+		w.initialEventsEnd = nil
 	}
 	return events
 }
 
-// takeChanges walks the log until limit events were found. The caller holds mu.
+// takeChanges reads up to limit events from the log. The caller must hold mu.
 func (w *Watcher) takeChanges(limit int) []*Event {
 	var events []*Event
 	log := &w.c.log
@@ -187,15 +196,15 @@ func (w *Watcher) takeChanges(limit int) []*Event {
 	return events
 }
 
-// wait returns the channel that the next change closes. The caller holds mu.
-func (c *Collection) wait() <-chan struct{} {
+// nextChange returns a channel that is closed by the next change. The caller must hold mu.
+func (c *Collection) nextChange() <-chan struct{} {
 	if c.changed == nil {
 		c.changed = make(chan struct{})
 	}
 	return c.changed
 }
 
-// IsStreamError tells whether an error belongs into an ERROR event of an open watch.
+// IsStreamError reports whether err is a StreamError.
 func IsStreamError(err error) bool {
 	var stream *StreamError
 	return errors.As(err, &stream)

@@ -6,25 +6,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A bookmark says that everything up to its version was sent, so there must be none while there is more to send.
-func TestNoBookmarkBeforeTheWatcherHasCaughtUp(t *testing.T) {
-	w := newWorld(10)
-	w.write(t, "a", "x")
+// A bookmark promises that all events up to its version were sent, so a watcher with outstanding
+// events must not return one.
+func TestNoBookmarkBeforeWatcherHasCaughtUp(t *testing.T) {
+	h := newHarness(10)
+	h.write(t, "a", "x")
 	yes := true
-	cursor, err := w.objects.Watch("", metav1.ListOptions{
+	cursor, err := h.objects.Watch("", metav1.ListOptions{
 		AllowWatchBookmarks: true, SendInitialEvents: &yes, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if bookmark := cursor.Bookmark(); bookmark != nil {
-		t.Fatalf("a bookmark at %d before the initial events", bookmark.Version)
+		t.Fatalf("got bookmark at %d before the initial events", bookmark.Version)
 	}
-	w.write(t, "b", "x")
-	w.memory.Bookmark()
+	h.write(t, "b", "x")
+	h.memory.Bookmark()
 	for _, want := range []string{"ADDED 2", "BOOKMARK 2", "ADDED 3"} {
 		if bookmark := cursor.Bookmark(); bookmark != nil {
-			t.Fatalf("a bookmark at %d before %s", bookmark.Version, want)
+			t.Fatalf("got bookmark at %d before %s", bookmark.Version, want)
 		}
 		events, _, err := cursor.Next(1)
 		if got := string(events[0].Type) + " " + FormatVersion(events[0].Version); err != nil || got != want {
@@ -36,9 +37,9 @@ func TestNoBookmarkBeforeTheWatcherHasCaughtUp(t *testing.T) {
 	}
 	events, _, _ := cursor.Next(1)
 	if len(events) != 1 || events[0].Version != 3 || len(events[0].Object.GetAnnotations()) != 0 {
-		t.Errorf("got %v for the memory's Bookmark", events)
+		t.Errorf("after Memory.Bookmark: got %v, want one bookmark at 3", events)
 	}
 	if events, changed, err := cursor.Next(1); len(events) != 0 || changed == nil || err != nil {
-		t.Errorf("got %v, %v after everything", events, err)
+		t.Errorf("after all events: got %v, %v", events, err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// Bind puts a Pod on a node, once: labels and annotations of the Binding are added to the Pod's, and the condition PodScheduled becomes true. The node
-// need not exist.
+// Bind binds a Pod to a node. It adds the labels and annotations of the Binding to the Pod and sets
+// the condition PodScheduled to true. A Pod can be bound only once. The node need not exist.
 func (s *Store) Bind(namespace, name string, binding *corev1.Binding, mode Mode) error {
 	if binding.Name != name {
 		return apierrors.NewBadRequest("name in URL does not match name in Binding object")
@@ -30,13 +30,14 @@ func (s *Store) Bind(namespace, name string, binding *corev1.Binding, mode Mode)
 			return nil, s.conflict(current, "Precondition failed: UID in precondition: %v, UID in object meta: %v", binding.UID, current.GetUID())
 		}
 		if version := binding.ResourceVersion; version != "" && version != current.GetResourceVersion() {
-			return nil, s.conflict(current, "Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", version, current.GetResourceVersion())
+			return nil, s.conflict(current, "Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v",
+				version, current.GetResourceVersion())
 		}
 		pod := current.(*corev1.Pod)
-		if err := mayBind(pod); err != nil {
+		if err := checkBindable(pod); err != nil {
 			return nil, apierrors.NewConflict(schema.GroupResource{Resource: "pods/binding"}, name, err)
 		}
-		return bound(pod, binding), nil
+		return boundPod(pod, binding), nil
 	})
 	return err
 }
@@ -56,7 +57,7 @@ func checkBinding(binding *corev1.Binding) error {
 	return errs.ToAggregate() // 500, as from the real server
 }
 
-func mayBind(pod *corev1.Pod) error {
+func checkBindable(pod *corev1.Pod) error {
 	switch {
 	case pod.DeletionTimestamp != nil:
 		return fmt.Errorf("pod %s is being deleted, cannot be assigned to a host", pod.Name)
@@ -68,12 +69,12 @@ func mayBind(pod *corev1.Pod) error {
 	return nil
 }
 
-func bound(pod *corev1.Pod, binding *corev1.Binding) *corev1.Pod {
+func boundPod(pod *corev1.Pod, binding *corev1.Binding) *corev1.Pod {
 	next := pod.DeepCopy()
 	next.Spec.NodeName = binding.Target.Name
 	next.Status.NominatedNodeName = ""
-	next.Annotations = merged(next.Annotations, binding.Annotations)
-	next.Labels = merged(next.Labels, binding.Labels)
+	next.Annotations = mergeMaps(next.Annotations, binding.Annotations)
+	next.Labels = mergeMaps(next.Labels, binding.Labels)
 	for i, c := range next.Status.Conditions {
 		if c.Type == corev1.PodScheduled {
 			if c.Status != corev1.ConditionTrue {
@@ -87,7 +88,7 @@ func bound(pod *corev1.Pod, binding *corev1.Binding) *corev1.Pod {
 	return next
 }
 
-func merged(into, from map[string]string) map[string]string {
+func mergeMaps(into, from map[string]string) map[string]string {
 	if len(from) == 0 {
 		return into
 	}

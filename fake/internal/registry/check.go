@@ -16,13 +16,14 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/resource"
 )
 
-// checkPlace puts an object without a namespace into that of the request, and refuses one that names another.
-func (s *Store) checkPlace(namespace string, obj history.Object) error {
+// matchNamespace sets the namespace of the request on an object that has none. It returns an error
+// for an object with another namespace.
+func (s *Store) matchNamespace(namespace string, obj history.Object) error {
 	if s.Namespaced && namespace == "" {
 		return apierrors.NewBadRequest("an empty namespace may not be set during creation or update")
 	}
 	if !s.Namespaced && namespace != "" {
-		return apierrors.NewBadRequest(fmt.Sprintf("%s are in no namespace: metadata.namespace must be empty, not %q", s.GroupResource(), namespace))
+		return apierrors.NewBadRequest(fmt.Sprintf("%s are cluster-scoped: metadata.namespace must be empty, not %q", s.GroupResource(), namespace))
 	}
 	if obj.GetNamespace() == "" {
 		obj.SetNamespace(namespace)
@@ -33,7 +34,8 @@ func (s *Store) checkPlace(namespace string, obj history.Object) error {
 	return nil
 }
 
-// checkNew requires a name that can be a segment of a path, and valid labels, annotations, finalizers and owners.
+// checkNew returns an error if the metadata of a new object is invalid: its name, which must be a
+// valid path segment, its labels, annotations, finalizers or owner references.
 func (s *Store) checkNew(obj history.Object, mode Mode) error {
 	segment := func(name string, prefix bool) []string {
 		if prefix {
@@ -48,7 +50,7 @@ func (s *Store) checkNew(obj history.Object, mode Mode) error {
 	if obj.GetName() == "" && mode == Trusted {
 		errs = append(errs, field.Required(field.NewPath("metadata", "name"), "name or generateName is required"))
 	}
-	if len(errs) == 0 && s.isDefinitions() {
+	if len(errs) == 0 && s.storesDefinitions() {
 		if _, err := resource.FromDefinition(obj); err != nil {
 			errs = append(errs, field.Invalid(field.NewPath("spec"), field.OmitValueType{}, err.Error()))
 		}
@@ -56,8 +58,9 @@ func (s *Store) checkNew(obj history.Object, mode Mode) error {
 	return s.invalid(obj, errs)
 }
 
-// checkChange refuses changes of metadata that a server does not allow, such as a new finalizer on an object that is being deleted.
-func (s *Store) checkChange(next, current history.Object, mode Mode) error {
+// checkMetadataUpdate returns an error for a change of metadata that the API forbids, such as a new
+// finalizer on an object that is being deleted.
+func (s *Store) checkMetadataUpdate(next, current history.Object, mode Mode) error {
 	if mode == Trusted {
 		return nil
 	}
@@ -71,8 +74,9 @@ func (s *Store) invalid(obj history.Object, errs field.ErrorList) error {
 	return apierrors.NewInvalid(s.Stored.GroupKind(), obj.GetName(), errs)
 }
 
-// checkCurrent refuses an update that was made for another object of the same name, or for an older version. Where the rules allow it, no version
-// means: whichever there is.
+// checkCurrent returns an error if an update is based on another object of the same name or on an
+// older version. An update without a resourceVersion is unconditional, if the kind's rules allow
+// that.
 func (s *Store) checkCurrent(name string, current, obj history.Object, mode Mode) error {
 	if current == nil {
 		return s.notFound(name)
@@ -99,20 +103,20 @@ func (s *Store) checkCurrent(name string, current, obj history.Object, mode Mode
 	return s.conflict(current, "%w", errModified)
 }
 
-// errModified is the real server's text, word for word, since clients have been seen to look for it.
+// errModified has the exact text of the real server, because some clients compare it.
 var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
-// checkPreconditions refuses a delete that was meant for another object or another version.
+// checkPreconditions returns an error if the preconditions of a delete do not hold for the object.
 func (s *Store) checkPreconditions(current history.Object, want *metav1.Preconditions) error {
 	if want == nil {
 		return nil
 	}
 	if want.UID != nil && *want.UID != current.GetUID() {
-		return s.conflictOfKind(current, "the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated",
+		return s.conflictByKind(current, "the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated",
 			*want.UID, current.GetUID())
 	}
 	if want.ResourceVersion != nil && *want.ResourceVersion != current.GetResourceVersion() {
-		return s.conflictOfKind(current, "the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified",
+		return s.conflictByKind(current, "the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified",
 			*want.ResourceVersion, current.GetResourceVersion())
 	}
 	return nil
@@ -122,8 +126,9 @@ func (s *Store) conflict(obj history.Object, format string, args ...any) error {
 	return apierrors.NewConflict(s.GroupResource(), obj.GetName(), fmt.Errorf(format, args...))
 }
 
-// conflictOfKind names the kind where a resource is expected, as the real server does at this place.
-func (s *Store) conflictOfKind(obj history.Object, format string, args ...any) error {
+// conflictByKind is like conflict, but names the kind instead of the resource, as the real server
+// does for preconditions of a delete.
+func (s *Store) conflictByKind(obj history.Object, format string, args ...any) error {
 	return apierrors.NewConflict(schema.GroupResource{Group: s.Group, Resource: s.Kind.Kind}, obj.GetName(), fmt.Errorf(format, args...))
 }
 

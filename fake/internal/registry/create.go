@@ -16,29 +16,29 @@ import (
 )
 
 const (
-	// nameAttempts is how often a generated name is tried, as in the real server.
+	// nameAttempts is the maximum number of generated names to try, as in the real server.
 	nameAttempts = 8
-	// generatedSuffix is how many letters are added to a prefix, and longestPrefix how much is kept of it.
-	generatedSuffix = 5
-	longestPrefix   = 63 - generatedSuffix
+	// suffixLength and maxPrefixLength are the lengths of the parts of a generated name.
+	suffixLength    = 5
+	maxPrefixLength = 63 - suffixLength
 )
 
-// Create stores a new object.
+// Create stores a new object and returns it.
 func (s *Store) Create(namespace string, obj history.Object, mode Mode) (history.Object, error) {
-	if err := s.checkPlace(namespace, obj); err != nil {
+	if err := s.matchNamespace(namespace, obj); err != nil {
 		return nil, err
 	}
 	if obj.GetResourceVersion() != "" {
 		return nil, errVersionSet
 	}
-	if err := s.checkNamespace(obj); err != nil {
+	if err := s.checkNamespaceActive(obj); err != nil {
 		return nil, err
 	}
 	generate := obj.GetName() == "" && obj.GetGenerateName() != ""
 	for attempt := 1; ; attempt++ {
 		if generate {
 			prefix := obj.GetGenerateName()
-			obj.SetName(prefix[:min(len(prefix), longestPrefix)] + utilrand.String(generatedSuffix))
+			obj.SetName(prefix[:min(len(prefix), maxPrefixLength)] + utilrand.String(suffixLength))
 		}
 		stored, err := s.create(obj, mode)
 		switch {
@@ -56,19 +56,19 @@ func (s *Store) Create(namespace string, obj history.Object, mode Mode) (history
 var errVersionSet = errors.New("resourceVersion should not be set on objects to be created")
 
 func (s *Store) create(obj history.Object, mode Mode) (history.Object, error) {
-	s.initialise(obj)
+	s.setServerFields(obj)
 	if err := s.checkNew(obj, mode); err != nil {
 		return nil, err
 	}
 	return s.apply(history.KeyOf(obj), mode, func(current history.Object) (history.Object, error) {
 		if current != nil {
-			return nil, s.exists(current)
+			return nil, s.alreadyExists(current)
 		}
 		return obj, nil
 	})
 }
 
-func (s *Store) exists(current history.Object) error {
+func (s *Store) alreadyExists(current history.Object) error {
 	err := apierrors.NewAlreadyExists(s.GroupResource(), current.GetName())
 	if current.GetDeletionTimestamp() != nil {
 		err.ErrStatus.Message = fmt.Sprintf("object is being deleted: %s", err.ErrStatus.Message)
@@ -76,8 +76,8 @@ func (s *Store) exists(current history.Object) error {
 	return err
 }
 
-// initialise gives an object what the server decides.
-func (s *Store) initialise(obj history.Object) {
+// setServerFields sets the fields of a new object that the server assigns.
+func (s *Store) setServerFields(obj history.Object) {
 	obj.GetObjectKind().SetGroupVersionKind(s.Stored)
 	obj.SetUID(s.memory.NewUID())
 	obj.SetCreationTimestamp(now())
@@ -88,13 +88,13 @@ func (s *Store) initialise(obj history.Object) {
 		obj.SetGeneration(1)
 	}
 	if s.HasStatus && !s.Rules.KeepsStatus {
-		resource.TakeStatus(obj, nil)
+		resource.CopyStatus(obj, nil)
 	}
-	s.beginLife(obj)
+	s.setInitialStatus(obj)
 }
 
-// beginLife sets what a few kinds begin with.
-func (s *Store) beginLife(obj history.Object) {
+// setInitialStatus sets the initial status of the kinds that have one.
+func (s *Store) setInitialStatus(obj history.Object) {
 	switch obj := obj.(type) {
 	case *corev1.Pod:
 		obj.Status.Phase = corev1.PodPending
@@ -103,13 +103,14 @@ func (s *Store) beginLife(obj history.Object) {
 	case *corev1.PersistentVolumeClaim:
 		obj.Status.Phase = corev1.ClaimPending
 	case *corev1.Namespace:
-		beginNamespace(obj)
+		initNamespace(obj)
 	}
 }
 
-// afterCreate does what follows from a new object.
+// afterCreate starts serving the resource of a new CustomResourceDefinition. It returns the object
+// to answer with.
 func (s *Store) afterCreate(stored history.Object, mode Mode) (history.Object, error) {
-	if s.isDefinitions() && mode != DryRun {
+	if s.storesDefinitions() && mode != DryRun {
 		if err := s.registry.define(stored); err != nil {
 			return nil, err
 		}
@@ -117,13 +118,13 @@ func (s *Store) afterCreate(stored history.Object, mode Mode) (history.Object, e
 	return s.Present(stored), nil
 }
 
-// now is the time as the API tells it, in seconds.
+// now returns the current time with the API's precision of one second.
 func now() metav1.Time {
 	return metav1.Unix(time.Now().Unix(), 0)
 }
 
-// copyOf returns an object that shares nothing with a stored one.
-func copyOf(obj history.Object) history.Object {
+// deepCopy returns a deep copy of a stored object.
+func deepCopy(obj history.Object) history.Object {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		return u.DeepCopy()
 	}

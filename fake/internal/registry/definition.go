@@ -10,12 +10,13 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/resource"
 )
 
-func (s *Store) isDefinitions() bool {
+func (s *Store) storesDefinitions() bool {
 	return s.Kind.Kind == "CustomResourceDefinition" && s.Group == "apiextensions.k8s.io"
 }
 
-// define serves what a stored CustomResourceDefinition asks for, in place of what it asked for before, and says so in its status. There is no
-// moment between the two at which another server would still be busy: a definition is established when its creator gets the answer.
+// define serves the resources of a stored CustomResourceDefinition, replacing those of its previous
+// version, and updates its status. Unlike on a real server, the definition is established when the
+// create request returns.
 func (r *Registry) define(obj history.Object) error {
 	resources, err := resource.FromDefinition(obj)
 	if err != nil {
@@ -28,7 +29,7 @@ func (r *Registry) define(obj history.Object) error {
 	return r.establish(obj)
 }
 
-// serve replaces the versions of a custom resource, which keeps its objects.
+// serve replaces the served versions of a custom resource. The resource keeps its objects.
 func (r *Registry) serve(resources []*resource.Resource) {
 	if len(resources) == 0 {
 		return
@@ -47,7 +48,7 @@ func (r *Registry) serve(resources []*resource.Resource) {
 	}
 }
 
-// withdraw stops serving a custom resource. The caller holds mu.
+// withdraw stops serving a custom resource. The caller must hold mu.
 func (r *Registry) withdraw(name schema.GroupResource) {
 	for gvr, s := range r.byResource {
 		if gvr.GroupResource() == name {
@@ -57,14 +58,14 @@ func (r *Registry) withdraw(name schema.GroupResource) {
 	}
 }
 
-// establish writes the status that clients wait for.
+// establish sets the conditions Established and NamesAccepted, for which clients wait.
 func (r *Registry) establish(obj history.Object) error {
 	definitions := r.ForResource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	_, err := definitions.objects.Apply(history.KeyOf(obj), func(current history.Object) (history.Object, error) {
 		if current == nil || isEstablished(current) {
 			return current, nil
 		}
-		next := copyOf(current).(*unstructured.Unstructured)
+		next := deepCopy(current).(*unstructured.Unstructured)
 		names, _, _ := unstructured.NestedMap(next.Object, "spec", "names")
 		at := now().UTC().Format("2006-01-02T15:04:05Z")
 		next.Object["status"] = map[string]any{
@@ -89,7 +90,7 @@ func isEstablished(obj history.Object) bool {
 	return len(conditions) > 0
 }
 
-// storedVersions returns the one version that objects are stored in.
+// storedVersions returns the name of the storage version.
 func storedVersions(definition *unstructured.Unstructured) []any {
 	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	for _, v := range versions {
@@ -100,7 +101,8 @@ func storedVersions(definition *unstructured.Unstructured) []any {
 	return nil
 }
 
-// undefine deletes the objects of a custom resource, whose definition is about to be deleted, and stops serving it.
+// undefine deletes the objects of a custom resource and stops serving it, before its definition is
+// deleted.
 func (s *Store) undefine(name string, opts *metav1.DeleteOptions) error {
 	obj, ok := s.objects.Get(name)
 	if !ok {
@@ -117,7 +119,7 @@ func (s *Store) undefine(name string, opts *metav1.DeleteOptions) error {
 	return nil
 }
 
-// drop removes a custom resource with all its objects, whatever finalizers these have.
+// drop removes a custom resource with all its objects, even those with finalizers.
 func (r *Registry) drop(name schema.GroupResource) {
 	r.mu.Lock()
 	objects := r.custom[name]

@@ -15,20 +15,23 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/resource"
 )
 
-// defaultGrace is the grace period of a Pod that says nothing: what the real server puts into its spec.
+// defaultGrace is the grace period in seconds of a Pod whose spec has none. The real server sets it
+// in the spec.
 const defaultGrace = 30
 
-// Delete deletes an object, or marks it with a deletionTimestamp where something holds it: finalizers, a grace period, a Namespace's own
-// finalizers. It returns the object, and whether it is gone. The options may be changed.
+// Delete deletes an object, or sets its deletionTimestamp if finalizers or a grace period block the
+// deletion. It returns the object and reports whether it has been removed. Delete may modify the
+// options.
 //
-// A Pod is always marked first: with the grace period that is asked for or that its spec says if it is bound to a node and has not ended, with 0
-// otherwise. With 0 it is removed at once after that.
+// A Pod always gets a deletionTimestamp first. If it is bound to a node and has not terminated, its
+// grace period is that of the options or else of its spec; otherwise it is 0, and the Pod is then
+// removed.
 func (s *Store) Delete(namespace, name string, opts *metav1.DeleteOptions) (history.Object, bool, error) {
 	mode := Checked
 	if len(opts.DryRun) > 0 {
 		mode = DryRun
 	}
-	if s.isDefinitions() && mode != DryRun {
+	if s.storesDefinitions() && mode != DryRun {
 		if err := s.undefine(name, opts); err != nil {
 			return nil, false, err
 		}
@@ -43,20 +46,21 @@ func (s *Store) Delete(namespace, name string, opts *metav1.DeleteOptions) (hist
 	if err != nil {
 		return nil, false, err
 	}
-	if d.markedOnly && !d.held && mode != DryRun {
-		// Between the two writes somebody else may have deleted it, which is as good.
+	if d.markedOnly && !d.blocked && mode != DryRun {
+		// Another client may have removed the object between the two writes.
 		obj, err = s.remove(key, obj)
 	}
-	return s.Present(obj), !d.held, err
+	return s.Present(obj), !d.blocked, err
 }
 
-// Remove takes away an object at once, whatever holds it, and returns its last state. If a UID is given it must be the object's.
+// Remove removes an object immediately, ignoring finalizers and grace periods, and returns its last
+// state. If uid is not empty, it must be the object's.
 func (s *Store) Remove(namespace, name string, uid types.UID) (history.Object, error) {
 	preconditions := &metav1.Preconditions{}
 	if uid != "" {
 		preconditions.UID = &uid
 	}
-	if s.isDefinitions() {
+	if s.storesDefinitions() {
 		if err := s.undefine(name, &metav1.DeleteOptions{Preconditions: preconditions}); err != nil {
 			return nil, err
 		}
@@ -69,53 +73,53 @@ func (s *Store) Remove(namespace, name string, uid types.UID) (history.Object, e
 	})
 }
 
-// remove takes away a marked object.
+// remove removes an object that is marked for deletion.
 func (s *Store) remove(key string, marked history.Object) (history.Object, error) {
 	gone, err := s.objects.Apply(key, func(current history.Object) (history.Object, error) {
 		if current == nil || current.GetUID() != marked.GetUID() {
-			return current, errGone
+			return current, errAlreadyGone
 		}
 		return nil, nil
 	})
-	if errors.Is(err, errGone) {
+	if errors.Is(err, errAlreadyGone) {
 		return marked, nil
 	}
 	return gone, err
 }
 
-var errGone = errors.New("the object is gone already")
+var errAlreadyGone = errors.New("object already removed")
 
-// deletion is one delete of one object.
+// deletion is the delete of one object.
 type deletion struct {
 	store      *Store
 	opts       *metav1.DeleteOptions
-	markedOnly bool // the object was marked and not removed
-	held       bool // and something holds it
+	markedOnly bool // the object was marked for deletion, not removed
+	blocked    bool // finalizers or a grace period block the removal
 }
 
-// mark returns what becomes of the object at first: nil if it is removed at once.
+// mark returns the object marked for deletion, or nil if it is to be removed immediately.
 func (d *deletion) mark(current history.Object) (history.Object, error) {
 	if err := d.store.checkPreconditions(current, d.opts.Preconditions); err != nil {
 		return nil, err
 	}
 	if marked := markNamespace(current); marked != nil {
-		d.markedOnly, d.held = true, true
+		d.markedOnly, d.blocked = true, true
 		return marked, nil
 	}
 	next := resource.Copy(current)
-	next.SetFinalizers(finalizersFor(current, d.opts))
-	graceful, pending := grace(next, d.opts)
+	next.SetFinalizers(deletionFinalizers(current, d.opts))
+	graceful, pending := applyGracePeriod(next, d.opts)
 	if pending {
-		d.markedOnly, d.held = true, true
+		d.markedOnly, d.blocked = true, true
 		return current, nil
 	}
-	d.held = len(next.GetFinalizers()) > 0 || (graceful && *d.opts.GracePeriodSeconds > 0)
-	if !graceful && !d.held {
+	d.blocked = len(next.GetFinalizers()) > 0 || (graceful && *d.opts.GracePeriodSeconds > 0)
+	if !graceful && !d.blocked {
 		return nil, nil
 	}
 	d.markedOnly = true
 	if !graceful {
-		markHeld(next)
+		markForDeletion(next)
 	}
 	if apiequality.Semantic.DeepEqual(current, next) {
 		return current, nil
@@ -123,16 +127,18 @@ func (d *deletion) mark(current history.Object) (history.Object, error) {
 	return next, nil
 }
 
-// grace marks a Pod and tells whether it did; or that it was marked before and the options would not shorten its time. Other kinds have no grace.
-func grace(next history.Object, opts *metav1.DeleteOptions) (graceful, pending bool) {
+// applyGracePeriod sets the deletion timestamp and grace period of a Pod. It returns graceful if it
+// did, and pending if the Pod was marked before and the options do not shorten its grace period.
+// For other kinds it returns false.
+func applyGracePeriod(next history.Object, opts *metav1.DeleteOptions) (graceful, pending bool) {
 	pod, ok := next.(*corev1.Pod)
 	if !ok {
 		return false, false
 	}
 	if pod.DeletionTimestamp != nil {
-		return shorten(pod, opts)
+		return shortenGracePeriod(pod, opts)
 	}
-	seconds := periodOf(pod, opts)
+	seconds := gracePeriod(pod, opts)
 	opts.GracePeriodSeconds = &seconds
 	until := metav1.NewTime(now().Add(time.Duration(seconds) * time.Second))
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &until, &seconds
@@ -140,8 +146,8 @@ func grace(next history.Object, opts *metav1.DeleteOptions) (graceful, pending b
 	return true, false
 }
 
-// periodOf returns the grace period of a Pod that nobody has deleted yet.
-func periodOf(pod *corev1.Pod, opts *metav1.DeleteOptions) int64 {
+// gracePeriod returns the grace period in seconds of a Pod that is not yet marked for deletion.
+func gracePeriod(pod *corev1.Pod, opts *metav1.DeleteOptions) int64 {
 	seconds := int64(defaultGrace)
 	if pod.Spec.TerminationGracePeriodSeconds != nil {
 		seconds = *pod.Spec.TerminationGracePeriodSeconds
@@ -159,8 +165,9 @@ func periodOf(pod *corev1.Pod, opts *metav1.DeleteOptions) int64 {
 	return seconds
 }
 
-// shorten applies a second delete to a Pod that is marked: a grace period can become shorter, never longer.
-func shorten(pod *corev1.Pod, opts *metav1.DeleteOptions) (graceful, pending bool) {
+// shortenGracePeriod applies another delete to a Pod that is marked for deletion. It can make the
+// grace period shorter, never longer.
+func shortenGracePeriod(pod *corev1.Pod, opts *metav1.DeleteOptions) (graceful, pending bool) {
 	old := pod.DeletionGracePeriodSeconds
 	if old == nil || *old == 0 {
 		return false, false
@@ -180,8 +187,8 @@ func shorten(pod *corev1.Pod, opts *metav1.DeleteOptions) (graceful, pending boo
 	return true, false
 }
 
-// markHeld marks an object that only its finalizers hold.
-func markHeld(next history.Object) {
+// markForDeletion marks an object whose deletion only finalizers block.
+func markForDeletion(next history.Object) {
 	at := now()
 	if old := next.GetDeletionTimestamp(); old == nil {
 		bumpGeneration(next)
@@ -192,17 +199,17 @@ func markHeld(next history.Object) {
 	next.SetDeletionGracePeriodSeconds(new(int64))
 }
 
-// bumpGeneration counts the beginning of the end, for kinds that count.
+// bumpGeneration increments the generation, for kinds that have one.
 func bumpGeneration(obj history.Object) {
 	if obj.GetGeneration() > 0 {
 		obj.SetGeneration(obj.GetGeneration() + 1)
 	}
 }
 
-// finalizersFor returns the finalizers that an object has while it is being deleted: its own, and the one that asks the garbage collector for what
-// the options say about dependents.
-func finalizersFor(obj history.Object, opts *metav1.DeleteOptions) []string {
-	collectors := []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
+// deletionFinalizers returns the finalizers of an object that is being deleted: its own and, as the
+// propagation policy of the options requires, that of the garbage collector.
+func deletionFinalizers(obj history.Object, opts *metav1.DeleteOptions) []string {
+	gcFinalizers := []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 	wanted := ""
 	switch {
 	case opts.OrphanDependents != nil: //nolint:staticcheck // old clients still send it
@@ -216,14 +223,15 @@ func finalizersFor(obj history.Object, opts *metav1.DeleteOptions) []string {
 	case *opts.PropagationPolicy == metav1.DeletePropagationForeground:
 		wanted = metav1.FinalizerDeleteDependents
 	}
-	finalizers := slices.DeleteFunc(slices.Clone(obj.GetFinalizers()), func(f string) bool { return slices.Contains(collectors, f) && f != wanted })
+	finalizers := slices.DeleteFunc(slices.Clone(obj.GetFinalizers()), func(f string) bool { return slices.Contains(gcFinalizers, f) && f != wanted })
 	if wanted != "" && !slices.Contains(finalizers, wanted) {
 		finalizers = append(finalizers, wanted)
 	}
 	return finalizers
 }
 
-// DeleteCollection deletes all objects that a list request asks for, and returns them as they were.
+// DeleteCollection deletes all objects that a list request selects. It returns them as they were
+// before.
 func (s *Store) DeleteCollection(namespace string, list metav1.ListOptions, opts *metav1.DeleteOptions) (*history.Page, error) {
 	page, err := s.objects.List(namespace, list)
 	if err != nil {

@@ -1,9 +1,12 @@
-// Package registry is what an API server does with objects: names, identities, versions, conflicts, generations, status, finalizers and graceful
-// deletion, on top of a server's memory.
+// Package registry implements the API server's create, get, list, watch, update, patch and delete
+// of objects on top of package history. It assigns names, UIDs and resourceVersions, detects
+// conflicts, and handles generations, status, finalizers and graceful deletion.
 //
-// It checks an object's metadata with apimachinery's own validation and nothing else of it, applies no defaults, runs no admission, tracks no
-// managedFields, and needs no Namespace to exist; one that exists and is being deleted takes no new objects.
+// The registry validates an object's metadata with apimachinery's own validation, and nothing else.
+// It applies no defaults, runs no admission plugins and tracks no managedFields. Objects can be
+// created in a Namespace that does not exist, but not in one that is being deleted.
 //
-// There are no controllers: a Pod bound to a node that is deleted with a grace period stays, marked, until somebody deletes it with none, as a
-// kubelet does; a Namespace stays until its finalizer is removed through the subresource finalize.
+// No controllers run. A Pod that is deleted with a grace period keeps its deletionTimestamp until a
+// client deletes it with grace period 0, as a kubelet does. A deleted Namespace stays until a
+// client removes its finalizer through the subresource finalize.
 package registry

@@ -13,17 +13,17 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/resource"
 )
 
-// beginNamespace gives a new Namespace its phase, the label with its name and the finalizer that keeps it until it is empty.
-func beginNamespace(n *corev1.Namespace) {
+// initNamespace sets the phase, the name label and the finalizer of a new Namespace.
+func initNamespace(n *corev1.Namespace) {
 	n.Status.Phase = corev1.NamespaceActive
 	if !slices.Contains(n.Spec.Finalizers, corev1.FinalizerKubernetes) {
 		n.Spec.Finalizers = append(n.Spec.Finalizers, corev1.FinalizerKubernetes)
 	}
-	nameLabel(n)
+	setNameLabel(n)
 }
 
-// checkNamespace refuses new objects in a Namespace that is being deleted. One that does not exist is no obstacle.
-func (s *Store) checkNamespace(obj history.Object) error {
+// checkNamespaceActive returns an error for a new object in a Namespace that is being deleted.
+func (s *Store) checkNamespaceActive(obj history.Object) error {
 	if obj.GetNamespace() == "" {
 		return nil
 	}
@@ -45,31 +45,33 @@ func (s *Store) checkNamespace(obj history.Object) error {
 	return err
 }
 
-// keepFinalizers is what an ordinary update of a Namespace cannot change.
+// keepFinalizers keeps the finalizers in the spec of a Namespace, which Update must not change.
 func keepFinalizers(next, current history.Object) {
 	if n, ok := next.(*corev1.Namespace); ok {
 		n.Spec.Finalizers = current.(*corev1.Namespace).Spec.Finalizers
 	}
 }
 
-// nameLabel gives a Namespace the label with its name, which it cannot lose.
-func nameLabel(obj history.Object) {
+// setNameLabel sets the label kubernetes.io/metadata.name of a Namespace.
+func setNameLabel(obj history.Object) {
 	n, ok := obj.(*corev1.Namespace)
 	if !ok || n.Name == "" {
 		return
 	}
-	n.Labels = merged(n.Labels, map[string]string{corev1.LabelMetadataName: n.Name})
+	n.Labels = mergeMaps(n.Labels, map[string]string{corev1.LabelMetadataName: n.Name})
 }
 
-// Finalize replaces a Namespace with its finalizers, but for its status. One that is being deleted and has none any more is gone.
+// Finalize replaces a Namespace and its finalizers, but not its status. A Namespace that is being
+// deleted is removed when it has no finalizers left.
 func (s *Store) Finalize(namespace, name string, obj history.Object, mode Mode) (history.Object, bool, error) {
 	return s.update(namespace, name, obj, mode, func(next, current history.Object) history.Object {
-		resource.TakeStatus(next, current)
+		resource.CopyStatus(next, current)
 		return next
 	})
 }
 
-// markNamespace returns a Namespace as it is while its finalizers hold it, or nil if nothing does.
+// markNamespace returns a Namespace marked for deletion, or nil if no finalizers in its spec block
+// the deletion.
 func markNamespace(current history.Object) history.Object {
 	n, ok := current.(*corev1.Namespace)
 	if !ok || len(n.Spec.Finalizers) == 0 {
@@ -84,8 +86,8 @@ func markNamespace(current history.Object) history.Object {
 	return marked
 }
 
-// held tells whether something in its spec keeps an object that is being deleted.
-func held(obj history.Object) bool {
+// hasSpecFinalizers reports whether an object is a Namespace with finalizers in its spec.
+func hasSpecFinalizers(obj history.Object) bool {
 	n, ok := obj.(*corev1.Namespace)
 	return ok && len(n.Spec.Finalizers) > 0
 }

@@ -20,15 +20,17 @@ import (
 )
 
 const (
-	// patchAttempts is how often a patch is tried while others write the object, and maxOperations how long a JSON patch may be, as in the real server.
+	// patchAttempts is the maximum number of attempts to apply a patch while other clients update
+	// the object. maxOperations is the maximum length of a JSON patch. Both are those of the real
+	// server.
 	patchAttempts = 6
 	maxOperations = 10_000
 )
 
-// Writer is one of a store's ways to replace an object: Update, UpdateStatus, Finalize.
+// Writer is a method of Store that replaces an object: Update, UpdateStatus or Finalize.
 type Writer func(namespace, name string, obj history.Object, mode Mode) (history.Object, bool, error)
 
-// PatchTypes returns the content types of the patches that objects of this resource take.
+// PatchTypes returns the content types of the patches that the resource supports.
 func (s *Store) PatchTypes() []string {
 	patchTypes := []string{string(types.JSONPatchType), string(types.MergePatchType)}
 	if !s.Custom {
@@ -37,15 +39,15 @@ func (s *Store) PatchTypes() []string {
 	return patchTypes
 }
 
-// Patch reads an object, patches it and writes it back, again if somebody else has written it meanwhile. Where the patch itself has a
-// resourceVersion, that must be the current one.
+// Patch reads an object, applies a patch to it and writes it back. It retries if another client has
+// updated the object meanwhile. A resourceVersion in the patch must be the current one.
 func (s *Store) Patch(namespace, name string, patchType types.PatchType, patch []byte, write Writer, mode Mode) (history.Object, error) {
 	for attempt := 1; ; attempt++ {
 		current, ok := s.objects.Get(history.Key(namespace, name))
 		if !ok {
 			return nil, s.notFound(name)
 		}
-		next, err := s.patched(s.Present(current), patchType, patch)
+		next, err := s.applyPatch(s.Present(current), patchType, patch)
 		if err != nil {
 			return nil, err
 		}
@@ -53,18 +55,18 @@ func (s *Store) Patch(namespace, name string, patchType types.PatchType, patch [
 			return nil, s.invalid(next, field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
 		}
 		stored, _, err := write(namespace, name, next, mode)
-		outrun := apierrors.IsConflict(err) && next.GetResourceVersion() == current.GetResourceVersion() && next.GetUID() == current.GetUID()
-		if !outrun || attempt == patchAttempts {
+		lostRace := apierrors.IsConflict(err) && next.GetResourceVersion() == current.GetResourceVersion() && next.GetUID() == current.GetUID()
+		if !lostRace || attempt == patchAttempts {
 			return stored, err
 		}
 	}
 }
 
-// patched applies a patch to an object's JSON and decodes what comes of it.
-func (s *Store) patched(current history.Object, patchType types.PatchType, patch []byte) (history.Object, error) {
+// applyPatch applies a patch to an object's JSON and decodes the result.
+func (s *Store) applyPatch(current history.Object, patchType types.PatchType, patch []byte) (history.Object, error) {
 	before, err := json.Marshal(current)
 	if err != nil {
-		return nil, fmt.Errorf("cannot encode %s %q to patch it: %w", s.Kind.Kind, current.GetName(), err)
+		return nil, fmt.Errorf("encode %s %q for patch: %w", s.Kind.Kind, current.GetName(), err)
 	}
 	var after []byte
 	switch patchType {
@@ -75,15 +77,15 @@ func (s *Store) patched(current history.Object, patchType types.PatchType, patch
 	case types.StrategicMergePatchType:
 		after, err = s.applyStrategicPatch(before, patch)
 	default:
-		err = fmt.Errorf("patches of type %s are not implemented", patchType)
+		err = fmt.Errorf("patch type %s is not supported", patchType)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.fromPatch(after, patch)
+	return s.decodePatched(after, patch)
 }
 
-func (s *Store) fromPatch(after, patch []byte) (history.Object, error) {
+func (s *Store) decodePatched(after, patch []byte) (history.Object, error) {
 	obj := s.New()
 	into := any(obj)
 	if u, ok := obj.(*unstructured.Unstructured); ok {
@@ -94,7 +96,7 @@ func (s *Store) fromPatch(after, patch []byte) (history.Object, error) {
 		return nil, apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), string(patch), err.Error())})
 	}
 	if kind := obj.GetObjectKind().GroupVersionKind(); kind != s.Kind {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the patch makes a %s of a %s", kind, s.Kind))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("patch changes the kind from %s to %s", s.Kind, kind))
 	}
 	return obj, nil
 }

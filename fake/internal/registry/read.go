@@ -7,12 +7,14 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// Replica is the server that answers a read: at the zero value one that has everything; otherwise one that has come no further than that version.
+// Replica is the server that answers a read. The zero value is an up-to-date server, any other
+// value a lagging replica whose newest resourceVersion is that value.
 type Replica uint64
 
-// Get returns one object, not older than a version if one is given: 504 if it has not been reached.
+// Get returns one object. If version is not empty and the server has not reached it, the error is
+// 504 Timeout.
 func (s *Store) Get(namespace, name, version string, replica Replica) (history.Object, error) {
-	if err := s.reached(version, replica); err != nil {
+	if err := s.checkVersionReached(version, replica); err != nil {
 		return nil, err
 	}
 	obj, ok, err := s.get(history.Key(namespace, name), replica)
@@ -33,7 +35,7 @@ func (s *Store) get(key string, replica Replica) (history.Object, bool, error) {
 	return obj, ok, nil
 }
 
-func (s *Store) reached(version string, replica Replica) error {
+func (s *Store) checkVersionReached(version string, replica Replica) error {
 	if version == "" {
 		return nil
 	}
@@ -51,7 +53,8 @@ func (s *Store) reached(version string, replica Replica) error {
 	return nil
 }
 
-// Page answers a list request. Its items are as they are stored.
+// Page answers a list request. The items are in the stored version; see
+// [resource.Resource.Present].
 func (s *Store) Page(namespace string, opts metav1.ListOptions, replica Replica) (*history.Page, error) {
 	if replica > 0 {
 		return s.objects.ListAt(namespace, opts, uint64(replica))
@@ -59,7 +62,7 @@ func (s *Store) Page(namespace string, opts metav1.ListOptions, replica Replica)
 	return s.objects.List(namespace, opts)
 }
 
-// ListOf makes the list of a page, read only.
+// ListOf returns the list object for a page. It shares the page's items and must not be modified.
 func (s *Store) ListOf(page *history.Page) (runtime.Object, error) {
 	return s.List(page.Items, metav1.ListMeta{
 		ResourceVersion:    history.FormatVersion(page.Version),
@@ -68,7 +71,8 @@ func (s *Store) ListOf(page *history.Page) (runtime.Object, error) {
 	})
 }
 
-// Watch answers a watch request. Its events have objects as they are stored.
+// Watch answers a watch request. The objects are in the stored version; see
+// [resource.Resource.Present].
 func (s *Store) Watch(namespace string, opts metav1.ListOptions, replica Replica) (*history.Watcher, error) {
 	if replica > 0 {
 		return s.objects.WatchAt(namespace, opts, uint64(replica))

@@ -17,18 +17,20 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/resource"
 )
 
-// Registry holds one Store for each resource, all in one memory. Custom resources come and go.
+// Registry holds a Store for each resource. All stores share one memory. Custom resources are added
+// and removed with their definitions. It is safe for concurrent use.
 type Registry struct {
 	memory *history.Memory
 	limit  int
 
-	mu         sync.RWMutex // guards everything below; never held together with the memory's
+	mu         sync.RWMutex // guards the fields below; never held together with the memory's lock
 	byResource map[schema.GroupVersionResource]*Store
 	byKind     map[schema.GroupVersionKind]*Store
-	custom     map[schema.GroupResource]*history.Collection // shared by the versions of a custom resource
+	custom     map[schema.GroupResource]*history.Collection // shared by all versions
 }
 
-// New makes a registry of the given resources and of CustomResourceDefinitions, each with a history of that many changes, 0 for the default.
+// New returns a registry of the given resources and of CustomResourceDefinitions. The log of each
+// resource holds historyLimit changes; 0 means [history.DefaultLimit].
 func New(memory *history.Memory, resources []*resource.Resource, historyLimit int) *Registry {
 	r := &Registry{
 		memory:     memory,
@@ -43,48 +45,49 @@ func New(memory *history.Memory, resources []*resource.Resource, historyLimit in
 	return r
 }
 
-// add makes a resource known. The caller holds mu, but for New.
+// add adds a resource with its objects. The caller must hold mu, except in New.
 func (r *Registry) add(res *resource.Resource, objects *history.Collection) {
 	s := &Store{Resource: res, registry: r, memory: r.memory, objects: objects}
 	r.byResource[res.GroupVersionResource] = s
 	r.byKind[res.Kind] = s
 }
 
-// collection makes the memory of a resource.
+// collection returns a new collection for a resource.
 func (r *Registry) collection(res *resource.Resource) *history.Collection {
-	blank := res.New()
+	example := res.New()
 	return r.memory.Collection(history.Spec{
 		Resource:   res.GroupResource(),
 		New:        res.New,
 		Fields:     func(obj history.Object) fields.Fields { return fieldset.Of(obj) },
-		CheckField: func(field string) error { return checkField(res, blank, field) },
+		CheckField: func(field string) error { return checkField(res, example, field) },
 		Limit:      r.limit,
 	})
 }
 
-// checkField refuses selectors by fields that objects of a resource cannot be selected by.
-func checkField(res *resource.Resource, blank history.Object, field string) error {
+// checkField returns an error for a field that selectors of the resource do not support.
+func checkField(res *resource.Resource, example history.Object, field string) error {
 	if res.Custom && field != "metadata.name" && field != "metadata.namespace" && !slices.Contains(res.Selectable, field) {
 		return fmt.Errorf("field label not supported: %s", field)
 	}
-	return fieldset.Check(blank, field)
+	return fieldset.Check(example, field)
 }
 
-// ForResource returns the store of a resource, nil if it is not served.
+// ForResource returns the store of a resource, or nil if it is not served.
 func (r *Registry) ForResource(gvr schema.GroupVersionResource) *Store {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.byResource[gvr]
 }
 
-// ForObject returns the store of an object's type, or of the kind that it says it is.
+// ForObject returns the store for an object's Go type or, for a type that is not in client-go's
+// scheme, for the kind that is set in the object.
 func (r *Registry) ForObject(obj runtime.Object) (*Store, error) {
 	gvks, _, err := scheme.Scheme.ObjectKinds(obj)
 	if err != nil {
 		gvks = []schema.GroupVersionKind{obj.GetObjectKind().GroupVersionKind()}
 	}
 	if gvks[0].Empty() {
-		return nil, fmt.Errorf("cannot tell the kind of a %T: %w", obj, err)
+		return nil, fmt.Errorf("get kind of %T: %w", obj, err)
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -93,17 +96,19 @@ func (r *Registry) ForObject(obj runtime.Object) (*Store, error) {
 			return s, nil
 		}
 	}
-	return nil, fmt.Errorf("the server has no resource for %s (%T)", gvks[0], obj)
+	return nil, fmt.Errorf("get resource of %s (%T): not served", gvks[0], obj)
 }
 
-// BuiltIn tells whether a group is not that of custom resources alone.
+// BuiltIn reports whether a group has built-in resources.
 func (r *Registry) BuiltIn(group string) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return slices.ContainsFunc(slices.Collect(maps.Values(r.byResource)), func(s *Store) bool { return s.Group == group && (!s.Custom || s.isDefinitions()) })
+	return slices.ContainsFunc(slices.Collect(maps.Values(r.byResource)), func(s *Store) bool {
+		return s.Group == group && (!s.Custom || s.storesDefinitions())
+	})
 }
 
-// Resources returns all resources that are served now, by group, version and name.
+// Resources returns all served resources, sorted by group, version and name.
 func (r *Registry) Resources() []*resource.Resource {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -117,8 +122,8 @@ func (r *Registry) Resources() []*resource.Resource {
 	return all
 }
 
-// Store is the objects of one resource. Its methods return stored objects, which are shared and read only; objects that are passed in belong to the
-// store afterwards.
+// Store holds the objects of one resource. Returned objects are shared and must not be modified. An
+// object passed to a method must not be used afterwards. It is safe for concurrent use.
 type Store struct {
 	*resource.Resource
 	registry *Registry
@@ -126,22 +131,23 @@ type Store struct {
 	objects  *history.Collection
 }
 
-// Mode is how a write is made.
+// Mode says how a write is validated and whether it is stored.
 type Mode int
 
 const (
-	// Checked is how requests are carried out.
+	// Checked validates metadata. It is the mode of requests.
 	Checked Mode = iota
-	// DryRun does all but the write.
+	// DryRun validates metadata and does not store the object.
 	DryRun
-	// Trusted does not validate metadata: a test or a simulation that writes in this process may store what no request could.
+	// Trusted does not validate metadata. Tests and simulations that write without a request may
+	// store objects that no request could.
 	Trusted
 )
 
-// apply writes, or in a dry run does all but that.
+// apply calls change on the current object and stores the result, unless mode is DryRun.
 func (s *Store) apply(key string, mode Mode, change func(current history.Object) (history.Object, error)) (history.Object, error) {
 	if mode == DryRun {
-		return s.objects.Try(key, change)
+		return s.objects.DryRun(key, change)
 	}
 	return s.objects.Apply(key, change)
 }

@@ -25,8 +25,7 @@ func newPod(name string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 }
 
-// A patch reads and writes: what others write in between must not be lost.
-func TestPatchesAreNotLost(t *testing.T) {
+func TestConcurrentPatchesAreNotLost(t *testing.T) {
 	pods := newPods(t)
 	if _, err := pods.Create("ns", newPod("a"), Checked); err != nil {
 		t.Fatal(err)
@@ -50,12 +49,12 @@ func TestPatchesAreNotLost(t *testing.T) {
 	done.Wait()
 	got, err := pods.Get("ns", "a", "", 0)
 	if err != nil || len(got.GetLabels()) != writers*patches {
-		t.Errorf("%d labels are there, want %d (%v)", len(got.GetLabels()), writers*patches, err)
+		t.Errorf("got %d labels, want %d (%v)", len(got.GetLabels()), writers*patches, err)
 	}
 }
 
-// However many delete a Pod at once, it goes once, and nobody takes away the next of its name.
-func TestDeletesOfManyAtOnce(t *testing.T) {
+// Concurrent deletes remove a Pod once, and do not remove the next Pod of the same name.
+func TestConcurrentDeletesRemoveOnePod(t *testing.T) {
 	pods := newPods(t)
 	watcher, err := pods.Watch("ns", metav1.ListOptions{}, 0)
 	if err != nil {
@@ -70,7 +69,7 @@ func TestDeletesOfManyAtOnce(t *testing.T) {
 		for range deleters {
 			done.Go(func() {
 				if _, gone, err := pods.Delete("ns", "a", &metav1.DeleteOptions{}); !gone && !apierrors.IsNotFound(err) {
-					t.Errorf("gone %v, %v", gone, err)
+					t.Errorf("Delete: got removed %v, %v", gone, err)
 				}
 			})
 		}
@@ -90,12 +89,13 @@ func TestDeletesOfManyAtOnce(t *testing.T) {
 		}
 	}
 	if want := map[watch.EventType]int{watch.Added: rounds, watch.Modified: rounds, watch.Deleted: rounds}; fmt.Sprint(seen) != fmt.Sprint(want) {
-		t.Errorf("the events are %v, want %v", seen, want)
+		t.Errorf("got events %v, want %v", seen, want)
 	}
 }
 
-// A marked Pod that somebody else has removed, and created again, before the second write of its deletion is left alone.
-func TestRemoveTakesOnlyWhatWasMarked(t *testing.T) {
+// A delete first marks a Pod and then removes it. If the Pod is replaced by another one of the same
+// name between the two writes, the new Pod stays.
+func TestDeleteDoesNotRemoveRecreatedPod(t *testing.T) {
 	pods := newPods(t)
 	marked := newPod("a")
 	marked.UID = "another"
@@ -106,12 +106,11 @@ func TestRemoveTakesOnlyWhatWasMarked(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	if _, err := pods.Get("ns", "a", "", 0); err != nil {
-		t.Errorf("the Pod that nobody deleted: %v", err)
+		t.Errorf("Get of the new Pod: %v", err)
 	}
 }
 
-// Stored objects are shared with readers: no write may reach into one.
-func TestStoredObjectsDoNotChange(t *testing.T) {
+func TestWritesDoNotModifyStoredObjects(t *testing.T) {
 	pods := newPods(t)
 	p := newPod("a")
 	p.Labels, p.Finalizers = map[string]string{"l": "1"}, []string{"example.com/f"}
@@ -127,7 +126,8 @@ func TestStoredObjectsDoNotChange(t *testing.T) {
 			}, Checked)
 		},
 		func() error {
-			_, err := pods.Patch("ns", "a", types.JSONPatchType, []byte(`[{"op":"replace","path":"/metadata/labels/l","value":"3"}]`), pods.UpdateStatus, Checked)
+			patch := []byte(`[{"op":"replace","path":"/metadata/labels/l","value":"3"}]`)
+			_, err := pods.Patch("ns", "a", types.JSONPatchType, patch, pods.UpdateStatus, Checked)
 			return err
 		},
 		func() error { _, _, err := pods.Delete("ns", "a", &metav1.DeleteOptions{}); return err },
@@ -138,17 +138,17 @@ func TestStoredObjectsDoNotChange(t *testing.T) {
 			t.Fatalf("step %d: %v", i, err)
 		}
 		if fmt.Sprintf("%+v", first) != fmt.Sprintf("%+v", before) {
-			t.Fatalf("step %d has changed the first state:\n%+v\nwas\n%+v", i, first, before)
+			t.Fatalf("step %d modified the stored object: got\n%+v\nwant\n%+v", i, first, before)
 		}
 	}
 }
 
-func TestGeneratedNames(t *testing.T) {
+func TestGeneratedNameIsTruncated(t *testing.T) {
 	pods := newPods(t)
 	long := newPod("")
 	long.GenerateName = "a-prefix-that-is-longer-than-the-sixty-three-letters-that-a-name-may-have-"
 	got, err := pods.Create("ns", long, Checked)
 	if err != nil || len(got.GetName()) != 63 {
-		t.Errorf("a long prefix gives %q, %v", got.GetName(), err)
+		t.Errorf("got name %q (%v), want 63 characters", got.GetName(), err)
 	}
 }

@@ -11,41 +11,43 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/resource"
 )
 
-// Update replaces an object, but for its status where that is a subresource, and tells whether it was created. An update that changes nothing
-// writes nothing; one that removes the last finalizer of an object that is being deleted deletes it.
+// Update replaces an object, except for its status if the resource has a status subresource. It
+// reports whether the object was created. An update without changes is not written. An update that
+// removes the last finalizer of an object that is being deleted removes the object.
 func (s *Store) Update(namespace, name string, obj history.Object, mode Mode) (history.Object, bool, error) {
 	stored, created, err := s.update(namespace, name, obj, mode, func(next, current history.Object) history.Object {
 		if s.HasStatus {
-			resource.TakeStatus(next, current)
+			resource.CopyStatus(next, current)
 		}
 		keepFinalizers(next, current)
 		next.SetGeneration(current.GetGeneration())
-		if s.Rules.Generation && s.counts(next, current) {
+		if s.Rules.Generation && s.bumpsGeneration(next, current) {
 			next.SetGeneration(current.GetGeneration() + 1)
 		}
 		return next
 	})
-	if err == nil && s.isDefinitions() && mode != DryRun {
+	if err == nil && s.storesDefinitions() && mode != DryRun {
 		err = s.registry.define(stored)
 	}
 	return stored, created, err
 }
 
-// counts tells whether a change is one that generations count.
-func (s *Store) counts(next, current history.Object) bool {
+// bumpsGeneration reports whether an update increments metadata.generation.
+func (s *Store) bumpsGeneration(next, current history.Object) bool {
 	if s.Rules.GenerationAnnotation && !apiequality.Semantic.DeepEqual(next.GetAnnotations(), current.GetAnnotations()) {
 		return true
 	}
 	if s.Custom && !s.HasStatus { // the status is content like any other
-		return !resource.SameContent(next, current) || !resource.SameStatus(next, current)
+		return !resource.EqualContent(next, current) || !resource.EqualStatus(next, current)
 	}
-	return !resource.SameContent(next, current)
+	return !resource.EqualContent(next, current)
 }
 
-// UpdateStatus replaces the status of an object and none of its content. Metadata is written or kept as the kind's rules say.
+// UpdateStatus replaces the status of an object and keeps its content. The kind's rules decide
+// which metadata it replaces.
 func (s *Store) UpdateStatus(namespace, name string, obj history.Object, mode Mode) (history.Object, bool, error) {
 	return s.update(namespace, name, obj, mode, func(next, current history.Object) history.Object {
-		resource.TakeContent(next, current)
+		resource.CopyContent(next, current)
 		next.SetGeneration(current.GetGeneration())
 		if s.Rules.StatusKeepsMetadata || s.Rules.StatusKeepsLabels {
 			next.SetLabels(current.GetLabels())
@@ -61,24 +63,26 @@ func (s *Store) UpdateStatus(namespace, name string, obj history.Object, mode Mo
 	})
 }
 
-// update checks that obj may replace the current object, and stores what prepare makes of the two.
-func (s *Store) update(namespace, name string, obj history.Object, mode Mode, prepare func(next, current history.Object) history.Object) (history.Object, bool, error) {
+// update checks that obj may replace the current object, and stores the object returned by prepare.
+func (s *Store) update(
+	namespace, name string, obj history.Object, mode Mode, prepare func(next, current history.Object) history.Object,
+) (history.Object, bool, error) {
 	if err := s.checkUpdate(namespace, name, obj); err != nil {
 		return nil, false, err
 	}
 	obj.GetObjectKind().SetGroupVersionKind(s.Stored)
-	var last history.Object // if it is deleted: what it would have been
+	var last history.Object // the updated object, if the update removes it
 	stored, err := s.apply(history.KeyOf(obj), mode, func(current history.Object) (history.Object, error) {
 		if err := s.checkCurrent(name, current, obj, mode); err != nil {
 			return nil, err
 		}
 		next := prepare(obj, current)
 		keepIdentity(next, current)
-		nameLabel(next)
-		if err := s.checkChange(next, current, mode); err != nil {
+		setNameLabel(next)
+		if err := s.checkMetadataUpdate(next, current, mode); err != nil {
 			return nil, err
 		}
-		if released(next, current) {
+		if lastFinalizerRemoved(next, current) {
 			last = next
 			return nil, nil
 		}
@@ -101,13 +105,15 @@ func (s *Store) update(namespace, name string, obj history.Object, mode Mode, pr
 	return s.Present(stored), false, nil
 }
 
-// released tells whether an update lets go of an object that was only waiting for its finalizers.
-func released(next, current history.Object) bool {
+// lastFinalizerRemoved reports whether an update removes the last finalizer that blocks the
+// deletion of an object.
+func lastFinalizerRemoved(next, current history.Object) bool {
 	grace := current.GetDeletionGracePeriodSeconds()
-	return current.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && (grace == nil || *grace == 0) && !held(next)
+	return current.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && (grace == nil || *grace == 0) && !hasSpecFinalizers(next)
 }
 
-// keepIdentity carries over what no client may change. The resourceVersion is carried over too, so that objects can be compared.
+// keepIdentity copies the metadata that no client may change. It also copies the resourceVersion,
+// so that next and current can be compared.
 func keepIdentity(next, current history.Object) {
 	next.GetObjectKind().SetGroupVersionKind(current.GetObjectKind().GroupVersionKind())
 	next.SetUID(current.GetUID())
@@ -118,9 +124,9 @@ func keepIdentity(next, current history.Object) {
 	next.SetSelfLink("")
 }
 
-// checkUpdate checks what can be checked without the current object.
+// checkUpdate returns an error if obj does not match the namespace and name of the request.
 func (s *Store) checkUpdate(namespace, name string, obj history.Object) error {
-	if err := s.checkPlace(namespace, obj); err != nil {
+	if err := s.matchNamespace(namespace, obj); err != nil {
 		return err
 	}
 	if obj.GetName() == "" {

@@ -14,20 +14,22 @@ import (
 
 // BuiltIn returns the resources of all types that client-go's clientset can list, in a fixed order.
 //
-// Each version of a group is a resource of its own here, with objects of its own: there is no conversion between versions in client-go.
+// Each version of a group is a separate resource with separate objects, because client-go has no
+// conversion between versions.
 func BuiltIn() []*Resource {
 	var all []*Resource
 	for method := range reflect.TypeFor[kubernetes.Interface]().Methods() {
 		group := method.Type // func() corev1.CoreV1Interface
 		if group.NumIn() == 0 && group.NumOut() == 1 && group.Out(0).Kind() == reflect.Interface {
-			all = append(all, ofGroup(group.Out(0))...)
+			all = append(all, groupResources(group.Out(0))...)
 		}
 	}
 	return all
 }
 
-// ofGroup returns the resources of one group and version: those of its getters whose result can List.
-func ofGroup(group reflect.Type) []*Resource {
+// groupResources returns the resources of one group and version: those of the getters whose result
+// has a method List.
+func groupResources(group reflect.Type) []*Resource {
 	var all []*Resource
 	for getter := range group.Methods() {
 		if getter.Type.NumOut() != 1 || getter.Type.Out(0).Kind() != reflect.Interface {
@@ -35,28 +37,29 @@ func ofGroup(group reflect.Type) []*Resource {
 		}
 		if list, ok := getter.Type.Out(0).MethodByName("List"); ok {
 			_, hasStatus := getter.Type.Out(0).MethodByName("UpdateStatus")
-			all = append(all, ofList(getter, list.Type.Out(0).Elem(), hasStatus))
+			all = append(all, newBuiltIn(getter, list.Type.Out(0).Elem(), hasStatus))
 		}
 	}
 	return all
 }
 
-// ofList makes the resource of a getter, say Pods(namespace string), whose List returns the given type, say PodList. It panics where the
-// clientset breaks its own rules, which a test of this package would find before anybody else.
-func ofList(getter reflect.Method, listType reflect.Type, hasStatus bool) *Resource {
+// newBuiltIn returns the resource of a getter, such as Pods(namespace string), whose method List
+// returns the given type, such as PodList. It panics if the clientset does not follow its
+// conventions, which the tests of this package would find.
+func newBuiltIn(getter reflect.Method, listType reflect.Type, hasStatus bool) *Resource {
 	list, ok := reflect.TypeAssert[runtime.Object](reflect.New(listType))
 	if !ok {
-		panic(fmt.Sprintf("clientset method %s lists %s, which is no runtime.Object", getter.Name, listType))
+		panic(fmt.Sprintf("clientset method %s: %s is not a runtime.Object", getter.Name, listType))
 	}
 	gvks, _, err := scheme.Scheme.ObjectKinds(list)
 	if err != nil {
-		panic(fmt.Sprintf("client-go's scheme does not know what the clientset's %s lists: %v", getter.Name, err))
+		panic(fmt.Sprintf("clientset method %s: get kind of %s: %v", getter.Name, listType, err))
 	}
 	gvk := gvks[0]
 	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
 	example, err := scheme.Scheme.New(gvk)
 	if err != nil {
-		panic(fmt.Sprintf("client-go's scheme does not know the items of %s: %v", listType, err))
+		panic(fmt.Sprintf("clientset method %s: create item of %s: %v", getter.Name, listType, err))
 	}
 	objectType := reflect.TypeOf(example).Elem()
 	gvr := gvk.GroupVersion().WithResource(strings.ToLower(getter.Name))

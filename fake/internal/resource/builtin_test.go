@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-func TestBuiltIn(t *testing.T) {
+func TestBuiltInDescribesResources(t *testing.T) {
 	type facts struct {
 		kind       string
 		namespaced bool
@@ -37,7 +37,7 @@ func TestBuiltIn(t *testing.T) {
 	seen := map[schema.GroupVersionResource]bool{}
 	for _, r := range BuiltIn() {
 		if seen[r.GroupVersionResource] {
-			t.Errorf("%s is there twice", r.GroupVersionResource)
+			t.Errorf("%s returned twice", r.GroupVersionResource)
 		}
 		seen[r.GroupVersionResource] = true
 		if facts, ok := want[r.String()]; ok {
@@ -47,14 +47,14 @@ func TestBuiltIn(t *testing.T) {
 			}
 		}
 		if got := r.New().GetObjectKind().GroupVersionKind(); got != r.Kind {
-			t.Errorf("%s: a new object is a %s", r.GroupVersionResource, got)
+			t.Errorf("%s: New returned kind %s, want %s", r.GroupVersionResource, got, r.Kind)
 		}
 		if _, ok := reflect.TypeOf(r.New()).Elem().FieldByName("Status"); r.HasStatus && !ok {
 			t.Errorf("%s has a status subresource but no field Status", r.GroupVersionResource)
 		}
 		list, err := r.List(nil, metav1.ListMeta{ResourceVersion: "7"})
 		if err != nil || list.GetObjectKind().GroupVersionKind().Kind != r.Kind.Kind+"List" {
-			t.Errorf("%s: got a list %T, %v", r.GroupVersionResource, list, err)
+			t.Errorf("%s: List returned %T, %v", r.GroupVersionResource, list, err)
 		}
 	}
 	for missing := range want {
@@ -62,8 +62,9 @@ func TestBuiltIn(t *testing.T) {
 	}
 }
 
-// Every type that client-go's scheme has a list of is served, but for those that nothing in the clientset lists.
-func TestNothingInTheSchemeIsMissing(t *testing.T) {
+// Every type with a list in client-go's scheme is served, except the types that the clientset
+// cannot list.
+func TestBuiltInServesAllListableTypes(t *testing.T) {
 	served := map[schema.GroupVersionKind]bool{}
 	for _, r := range BuiltIn() {
 		served[r.Kind] = true
@@ -78,7 +79,7 @@ func TestNothingInTheSchemeIsMissing(t *testing.T) {
 			continue
 		}
 		if !served[item] {
-			t.Errorf("%s is in the scheme, with a list, and not served", item)
+			t.Errorf("%s has a list in the scheme but is not served", item)
 		}
 	}
 }

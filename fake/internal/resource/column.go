@@ -2,7 +2,6 @@ package resource
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,10 +10,10 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// Column is one column of the Table that an object is shown as to people, by kubectl get.
+// Column is one column of the Table representation of an object, which kubectl get prints.
 type Column struct {
 	metav1.TableColumnDefinition
-	// Cell returns what stands in the column: text, an int64, a float64, a bool or nil.
+	// Cell returns the value of the column: a string, an int64, a float64, a bool or nil.
 	Cell func(obj history.Object) any
 }
 
@@ -22,7 +21,7 @@ func column(name, columnType string, cell func(history.Object) any) Column {
 	return Column{metav1.TableColumnDefinition{Name: name, Type: columnType}, cell}
 }
 
-// wide returns a column that is shown only when more than usual is asked for.
+// wide returns a column that kubectl prints only with -o wide.
 func wide(name string, cell func(history.Object) any) Column {
 	c := column(name, "string", cell)
 	c.Priority = 1
@@ -36,18 +35,18 @@ func nameColumn() Column {
 }
 
 func ageColumn() Column {
-	return column("Age", "string", func(obj history.Object) any { return since(obj.GetCreationTimestamp()) })
+	return column("Age", "string", func(obj history.Object) any { return age(obj.GetCreationTimestamp()) })
 }
 
-// defaultColumns is how objects are shown that have no columns of their own.
+// defaultColumns returns the columns of types without specific columns.
 func defaultColumns() []Column {
 	return []Column{nameColumn(), column("Created At", "date", func(obj history.Object) any {
 		return obj.GetCreationTimestamp().UTC().Format(time.RFC3339)
 	})}
 }
 
-// since writes how long ago something was, as kubectl does.
-func since(t metav1.Time) string {
+// age formats the time since t as kubectl does.
+func age(t metav1.Time) string {
 	if t.IsZero() {
 		return "<unknown>"
 	}
@@ -68,17 +67,14 @@ func orUnknown(text string) string {
 	return text
 }
 
-// share writes how many of how many.
-func share[N int | int32](part, whole N) string {
+func fraction[N int | int32](part, whole N) string {
 	return fmt.Sprintf("%d/%d", part, whole)
 }
 
-// deref returns what an optional field means when it is not set.
-func deref(n *int32) int32 {
+// replicasOrOne returns the number of replicas, which defaults to 1.
+func replicasOrOne(n *int32) int32 {
 	if n == nil {
 		return 1
 	}
 	return *n
 }
-
-func count(n int) string { return strconv.Itoa(n) }

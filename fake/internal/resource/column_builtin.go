@@ -2,6 +2,7 @@ package resource
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,8 +13,8 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// columnsOf returns the columns of a built-in type: those of the real server for the types that people look at most while they test, name and time
-// of creation for all others.
+// columnsOf returns the columns of a built-in type. A few common types have the columns of the real
+// server, all others the default columns.
 func columnsOf(example history.Object) []Column {
 	switch example.(type) {
 	case *corev1.Pod:
@@ -21,35 +22,35 @@ func columnsOf(example history.Object) []Column {
 	case *corev1.Node:
 		return nodeColumns()
 	case *corev1.Namespace:
-		return []Column{nameColumn(), column("Status", "string", of(func(n *corev1.Namespace) any { return string(n.Status.Phase) })), ageColumn()}
+		return []Column{nameColumn(), column("Status", "string", cellOf(namespacePhase)), ageColumn()}
 	case *corev1.ConfigMap:
-		return []Column{nameColumn(), column("Data", "string", of(func(m *corev1.ConfigMap) any { return int64(len(m.Data) + len(m.BinaryData)) })), ageColumn()}
+		return []Column{nameColumn(), column("Data", "string", cellOf(configMapSize)), ageColumn()}
 	case *appsv1.Deployment:
 		return deploymentColumns()
 	case *appsv1.ReplicaSet:
 		return replicaSetColumns()
 	case *coordinationv1.Lease:
-		return []Column{nameColumn(), column("Holder", "string", of(leaseHolder)), ageColumn()}
+		return []Column{nameColumn(), column("Holder", "string", cellOf(leaseHolder)), ageColumn()}
 	}
 	return defaultColumns()
 }
 
-// of makes a cell of what a typed object says.
-func of[T history.Object](cell func(T) any) func(history.Object) any {
+// cellOf returns a Column.Cell for a function of a typed object.
+func cellOf[T history.Object](cell func(T) any) func(history.Object) any {
 	return func(obj history.Object) any { return cell(obj.(T)) }
 }
 
 func podColumns() []Column {
 	return []Column{
 		nameColumn(),
-		column("Ready", "string", of(podReady)),
-		column("Status", "string", of(podStatus)),
-		column("Restarts", "string", of(podRestarts)),
+		column("Ready", "string", cellOf(podReady)),
+		column("Status", "string", cellOf(podStatus)),
+		column("Restarts", "string", cellOf(podRestarts)),
 		ageColumn(),
-		wide("IP", of(func(p *corev1.Pod) any { return orNone(p.Status.PodIP) })),
-		wide("Node", of(func(p *corev1.Pod) any { return orNone(p.Spec.NodeName) })),
-		wide("Nominated Node", of(func(p *corev1.Pod) any { return orNone(p.Status.NominatedNodeName) })),
-		wide("Readiness Gates", of(podGates)),
+		wide("IP", cellOf(func(p *corev1.Pod) any { return orNone(p.Status.PodIP) })),
+		wide("Node", cellOf(func(p *corev1.Pod) any { return orNone(p.Spec.NodeName) })),
+		wide("Nominated Node", cellOf(func(p *corev1.Pod) any { return orNone(p.Status.NominatedNodeName) })),
+		wide("Readiness Gates", cellOf(podGates)),
 	}
 }
 
@@ -60,10 +61,10 @@ func podReady(p *corev1.Pod) any {
 			ready++
 		}
 	}
-	return share(ready, len(p.Spec.Containers))
+	return fraction(ready, len(p.Spec.Containers))
 }
 
-// podStatus is the one word that people read first: why a container does not run, or the phase.
+// podStatus returns the reason why a container does not run, or else the phase.
 func podStatus(p *corev1.Pod) any {
 	status := string(p.Status.Phase)
 	if p.Status.Reason != "" {
@@ -88,7 +89,7 @@ func podRestarts(p *corev1.Pod) any {
 	for _, c := range p.Status.ContainerStatuses {
 		restarts += int(c.RestartCount)
 	}
-	return count(restarts)
+	return strconv.Itoa(restarts)
 }
 
 func podGates(p *corev1.Pod) any {
@@ -103,21 +104,21 @@ func podGates(p *corev1.Pod) any {
 	if len(p.Spec.ReadinessGates) == 0 {
 		return "<none>"
 	}
-	return share(passed, len(p.Spec.ReadinessGates))
+	return fraction(passed, len(p.Spec.ReadinessGates))
 }
 
 func nodeColumns() []Column {
 	return []Column{
 		nameColumn(),
-		column("Status", "string", of(nodeStatus)),
-		column("Roles", "string", of(nodeRoles)),
+		column("Status", "string", cellOf(nodeStatus)),
+		column("Roles", "string", cellOf(nodeRoles)),
 		ageColumn(),
-		column("Version", "string", of(func(n *corev1.Node) any { return n.Status.NodeInfo.KubeletVersion })),
-		wide("Internal-IP", of(nodeAddress(corev1.NodeInternalIP))),
-		wide("External-IP", of(nodeAddress(corev1.NodeExternalIP))),
-		wide("OS-Image", of(func(n *corev1.Node) any { return orUnknown(n.Status.NodeInfo.OSImage) })),
-		wide("Kernel-Version", of(nodeKernel)),
-		wide("Container-Runtime", of(func(n *corev1.Node) any { return orUnknown(n.Status.NodeInfo.ContainerRuntimeVersion) })),
+		column("Version", "string", cellOf(func(n *corev1.Node) any { return n.Status.NodeInfo.KubeletVersion })),
+		wide("Internal-IP", cellOf(nodeAddress(corev1.NodeInternalIP))),
+		wide("External-IP", cellOf(nodeAddress(corev1.NodeExternalIP))),
+		wide("OS-Image", cellOf(func(n *corev1.Node) any { return orUnknown(n.Status.NodeInfo.OSImage) })),
+		wide("Kernel-Version", cellOf(nodeKernel)),
+		wide("Container-Runtime", cellOf(func(n *corev1.Node) any { return orUnknown(n.Status.NodeInfo.ContainerRuntimeVersion) })),
 	}
 }
 
@@ -172,13 +173,15 @@ func nodeKernel(n *corev1.Node) any {
 func deploymentColumns() []Column {
 	return []Column{
 		nameColumn(),
-		column("Ready", "string", of(func(d *appsv1.Deployment) any { return share(d.Status.ReadyReplicas, deref(d.Spec.Replicas)) })),
-		column("Up-to-date", "string", of(func(d *appsv1.Deployment) any { return int64(d.Status.UpdatedReplicas) })),
-		column("Available", "string", of(func(d *appsv1.Deployment) any { return int64(d.Status.AvailableReplicas) })),
+		column("Ready", "string", cellOf(func(d *appsv1.Deployment) any {
+			return fraction(d.Status.ReadyReplicas, replicasOrOne(d.Spec.Replicas))
+		})),
+		column("Up-to-date", "string", cellOf(func(d *appsv1.Deployment) any { return int64(d.Status.UpdatedReplicas) })),
+		column("Available", "string", cellOf(func(d *appsv1.Deployment) any { return int64(d.Status.AvailableReplicas) })),
 		ageColumn(),
-		wide("Containers", of(func(d *appsv1.Deployment) any { return containerNames(d.Spec.Template.Spec) })),
-		wide("Images", of(func(d *appsv1.Deployment) any { return containerImages(d.Spec.Template.Spec) })),
-		wide("Selector", of(func(d *appsv1.Deployment) any { return metav1.FormatLabelSelector(d.Spec.Selector) })),
+		wide("Containers", cellOf(func(d *appsv1.Deployment) any { return containerNames(d.Spec.Template.Spec) })),
+		wide("Images", cellOf(func(d *appsv1.Deployment) any { return containerImages(d.Spec.Template.Spec) })),
+		wide("Selector", cellOf(func(d *appsv1.Deployment) any { return metav1.FormatLabelSelector(d.Spec.Selector) })),
 	}
 }
 
@@ -201,15 +204,19 @@ func containerImages(p corev1.PodSpec) string {
 func replicaSetColumns() []Column {
 	return []Column{
 		nameColumn(),
-		column("Desired", "integer", of(func(r *appsv1.ReplicaSet) any { return int64(deref(r.Spec.Replicas)) })),
-		column("Current", "integer", of(func(r *appsv1.ReplicaSet) any { return int64(r.Status.Replicas) })),
-		column("Ready", "integer", of(func(r *appsv1.ReplicaSet) any { return int64(r.Status.ReadyReplicas) })),
+		column("Desired", "integer", cellOf(func(r *appsv1.ReplicaSet) any { return int64(replicasOrOne(r.Spec.Replicas)) })),
+		column("Current", "integer", cellOf(func(r *appsv1.ReplicaSet) any { return int64(r.Status.Replicas) })),
+		column("Ready", "integer", cellOf(func(r *appsv1.ReplicaSet) any { return int64(r.Status.ReadyReplicas) })),
 		ageColumn(),
-		wide("Containers", of(func(r *appsv1.ReplicaSet) any { return containerNames(r.Spec.Template.Spec) })),
-		wide("Images", of(func(r *appsv1.ReplicaSet) any { return containerImages(r.Spec.Template.Spec) })),
-		wide("Selector", of(func(r *appsv1.ReplicaSet) any { return metav1.FormatLabelSelector(r.Spec.Selector) })),
+		wide("Containers", cellOf(func(r *appsv1.ReplicaSet) any { return containerNames(r.Spec.Template.Spec) })),
+		wide("Images", cellOf(func(r *appsv1.ReplicaSet) any { return containerImages(r.Spec.Template.Spec) })),
+		wide("Selector", cellOf(func(r *appsv1.ReplicaSet) any { return metav1.FormatLabelSelector(r.Spec.Selector) })),
 	}
 }
+
+func namespacePhase(n *corev1.Namespace) any { return string(n.Status.Phase) }
+
+func configMapSize(m *corev1.ConfigMap) any { return int64(len(m.Data) + len(m.BinaryData)) }
 
 func leaseHolder(l *coordinationv1.Lease) any {
 	if l.Spec.HolderIdentity == nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// columns returns what a definition's version asks for with additionalPrinterColumns; name and age if it asks for nothing.
+// columns returns the name column and the additionalPrinterColumns of a definition's version, or
+// the name and age columns if it has none.
 func (v *definitionVersion) columns() ([]Column, error) {
 	columns := []Column{nameColumn()}
 	for _, wanted := range v.Columns {
@@ -20,7 +21,7 @@ func (v *definitionVersion) columns() ([]Column, error) {
 		if err := path.Parse("{" + wanted.JSONPath + "}"); err != nil {
 			return nil, fmt.Errorf("additionalPrinterColumns of version %s: jsonPath %q: %w", v.Name, wanted.JSONPath, err)
 		}
-		c := column(wanted.Name, wanted.Type, func(obj history.Object) any { return cellAt(path, wanted.Type, obj) })
+		c := column(wanted.Name, wanted.Type, func(obj history.Object) any { return customCell(path, wanted.Type, obj) })
 		c.Format, c.Priority = wanted.Format, wanted.Priority
 		columns = append(columns, c)
 	}
@@ -32,8 +33,9 @@ func (v *definitionVersion) columns() ([]Column, error) {
 	return columns, nil
 }
 
-// cellAt reads a path, nil where it leads nowhere or to another type than the column's. Finding results changes nothing in the path.
-func cellAt(path *jsonpath.JSONPath, columnType string, obj history.Object) any {
+// customCell returns the value at a path, or nil if it is absent or its type is not the column's.
+// It is safe for concurrent use, because evaluating a path does not modify it.
+func customCell(path *jsonpath.JSONPath, columnType string, obj history.Object) any {
 	results, err := path.FindResults(obj.(*unstructured.Unstructured).Object)
 	if err != nil || len(results) == 0 || len(results[0]) == 0 {
 		return nil
@@ -46,23 +48,24 @@ func cellAt(path *jsonpath.JSONPath, columnType string, obj history.Object) any 
 		}
 		return text.String()
 	}
-	return cellOf(columnType, value)
+	return convertCell(columnType, value)
 }
 
-func cellOf(columnType string, value any) any {
+// convertCell returns a value as a cell of the column's type, or nil if the types do not match.
+func convertCell(columnType string, value any) any {
 	switch typed := value.(type) {
 	case int64:
 		if columnType == "number" {
 			return float64(typed)
 		}
-		return whenType(columnType, "integer", typed)
+		return ifType(columnType, "integer", typed)
 	case float64:
 		if columnType == "integer" {
 			return int64(typed)
 		}
-		return whenType(columnType, "number", typed)
+		return ifType(columnType, "number", typed)
 	case bool:
-		return whenType(columnType, "boolean", typed)
+		return ifType(columnType, "boolean", typed)
 	case string:
 		if columnType != "date" {
 			return nil
@@ -71,12 +74,12 @@ func cellOf(columnType string, value any) any {
 		if err := stamp.UnmarshalQueryParameter(typed); err != nil {
 			return "<invalid>"
 		}
-		return since(stamp)
+		return age(stamp)
 	}
 	return nil
 }
 
-func whenType(columnType, want string, value any) any {
+func ifType(columnType, want string, value any) any {
 	if columnType != want {
 		return nil
 	}

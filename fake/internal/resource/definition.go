@@ -12,7 +12,8 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// Definitions is the resource of CustomResourceDefinitions. client-go has no type for them, so they are unstructured.
+// Definitions returns the resource of CustomResourceDefinitions. They are unstructured, because
+// client-go has no type for them.
 func Definitions() *Resource {
 	kind := schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 	r := newCustom(kind, kind, "customresourcedefinitions")
@@ -23,7 +24,8 @@ func Definitions() *Resource {
 	return r
 }
 
-// definition is what is read of a CustomResourceDefinition. Schemas and conversion are not.
+// definition is the part of a CustomResourceDefinition that this package uses. Schemas and
+// conversion are ignored.
 type definition struct {
 	Spec struct {
 		Group string `json:"group"`
@@ -58,12 +60,12 @@ type definitionVersion struct {
 	} `json:"additionalPrinterColumns"`
 }
 
-// FromDefinition returns the resources that a CustomResourceDefinition asks for: one for each version served, all stored in one version. The
-// error says which field is missing or wrong.
+// FromDefinition returns the resources of a CustomResourceDefinition, one for each served version.
+// All are stored in the storage version. The error names the field that is missing or invalid.
 func FromDefinition(obj history.Object) ([]*Resource, error) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
-		return nil, fmt.Errorf("a CustomResourceDefinition is unstructured here, not a %T", obj)
+		return nil, fmt.Errorf("read CustomResourceDefinition: got %T, want *unstructured.Unstructured", obj)
 	}
 	var d definition
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d); err != nil {
@@ -75,13 +77,13 @@ func FromDefinition(obj history.Object) ([]*Resource, error) {
 	return d.resources()
 }
 
-// check requires what the rest of this package relies on.
+// check validates the fields that this package uses.
 func (d *definition) check(name string) error {
 	s := &d.Spec
 	stored := 0
 	for _, v := range s.Versions {
 		if v.Name == "" {
-			return errors.New("spec.versions: a version without a name")
+			return errors.New("spec.versions: version name is required")
 		}
 		if v.Storage {
 			stored++
@@ -93,11 +95,11 @@ func (d *definition) check(name string) error {
 	case s.Names.Plural == "" || s.Names.Kind == "":
 		return errors.New("spec.names.plural and spec.names.kind are required")
 	case s.Scope != "Namespaced" && s.Scope != "Cluster":
-		return fmt.Errorf("spec.scope is %q, want Namespaced or Cluster", s.Scope)
+		return fmt.Errorf("spec.scope: got %q, want Namespaced or Cluster", s.Scope)
 	case stored != 1:
-		return fmt.Errorf("spec.versions: %d of them are marked as storage version, want exactly one", stored)
+		return fmt.Errorf("spec.versions: got %d storage versions, want 1", stored)
 	case name != s.Names.Plural+"."+s.Group:
-		return fmt.Errorf("metadata.name must be spec.names.plural+\".\"+spec.group, %q", s.Names.Plural+"."+s.Group)
+		return fmt.Errorf("metadata.name: got %q, want %q, which is spec.names.plural+\".\"+spec.group", name, s.Names.Plural+"."+s.Group)
 	}
 	return nil
 }

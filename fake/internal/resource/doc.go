@@ -1,6 +1,9 @@
-// Package resource is the table of the resources that an API server serves.
+// Package resource describes the resources that an API server serves, built-in and custom: their
+// kinds, names, table columns and the rules for writing them.
 //
-// The table of the built-in ones is read off client-go's clientset: a method Nodes() that returns something with a List is a cluster-scoped
-// resource "nodes", a method Pods(namespace) a namespaced one, and whatever has UpdateStatus has a status subresource. So it is complete and right
-// for every version of client-go that this module is built with.
+// The built-in resources are derived from client-go's clientset by reflection. A method Nodes()
+// whose result has a method List is the cluster-scoped resource "nodes", a method Pods(namespace)
+// is a namespaced resource, and a method UpdateStatus means a status subresource. The list is
+// therefore complete for any version of client-go. Custom resources are read from
+// CustomResourceDefinitions.
 package resource

@@ -2,7 +2,7 @@ package resource
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// shortNamesOf returns what people type instead of a built-in resource's name.
+// shortNamesOf returns the short names of a built-in resource.
 func shortNamesOf(resource schema.GroupResource) []string {
 	short := map[string]string{
 		"configmaps": "cm", "componentstatuses": "cs", "endpoints": "ep", "events": "ev", "limitranges": "limits", "namespaces": "ns",
@@ -25,7 +25,7 @@ func shortNamesOf(resource schema.GroupResource) []string {
 	return []string{short}
 }
 
-// categoriesOf returns the groups of resources that a built-in one is listed with, as by kubectl get all.
+// categoriesOf returns the categories of a built-in resource, such as "all" for kubectl get all.
 func categoriesOf(resource schema.GroupResource) []string {
 	switch resource.String() {
 	case "pods", "replicationcontrollers", "services", "daemonsets.apps", "deployments.apps", "replicasets.apps", "statefulsets.apps",

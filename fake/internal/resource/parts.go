@@ -10,10 +10,13 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// An object has three parts: metadata, status, and the rest, which is called its content here: spec, data, rules, webhooks. The functions below
-// move parts from one object to another of the same type, typed or unstructured. Two objects may share parts afterwards: stored ones never change.
+// An object consists of its metadata, its status, and its content, which is everything else: spec,
+// data, rules, webhooks. The functions below copy parts of one object to another of the same type,
+// typed or unstructured. The copies are shallow, which is safe because stored objects are never
+// modified.
 
-// Copy returns an object that shares all parts with the given one, and whose metadata may be set without changing the other's.
+// Copy returns a shallow copy of an object. Metadata fields of the copy may be set without
+// modifying the original.
 func Copy(obj history.Object) history.Object {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		top := maps.Clone(u.Object)
@@ -27,30 +30,31 @@ func Copy(obj history.Object) history.Object {
 	return next.Interface().(history.Object)
 }
 
-// TakeStatus gives an object the status of another, or none if there is no other.
-func TakeStatus(obj, from history.Object) {
-	takeParts(obj, from, isStatus)
+// CopyStatus sets the status of an object to that of another object, or removes it if from is nil.
+func CopyStatus(obj, from history.Object) {
+	copyParts(obj, from, isStatus)
 }
 
-// TakeContent gives an object the content of another.
-func TakeContent(obj, from history.Object) {
-	takeParts(obj, from, func(part string) bool { return !isStatus(part) })
+// CopyContent sets the content of an object to that of another object.
+func CopyContent(obj, from history.Object) {
+	copyParts(obj, from, func(part string) bool { return !isStatus(part) })
 }
 
-// SameContent tells whether two objects have equal content.
-func SameContent(a, b history.Object) bool {
-	return same(a, b, func(part string) bool { return !isStatus(part) })
+// EqualContent reports whether two objects have equal content.
+func EqualContent(a, b history.Object) bool {
+	return equalParts(a, b, func(part string) bool { return !isStatus(part) })
 }
 
-// SameStatus tells whether two objects have an equal status, or both none.
-func SameStatus(a, b history.Object) bool {
-	return same(a, b, isStatus)
+// EqualStatus reports whether two objects have an equal status, or both have none.
+func EqualStatus(a, b history.Object) bool {
+	return equalParts(a, b, isStatus)
 }
 
-// same compares the wanted ones of the parts that are not identity.
-func same(a, b history.Object, wanted func(part string) bool) bool {
+// equalParts reports whether two objects are equal in all wanted parts other than metadata and
+// kind.
+func equalParts(a, b history.Object, wanted func(part string) bool) bool {
 	if u, ok := a.(*unstructured.Unstructured); ok {
-		return sameFields(u.Object, b.(*unstructured.Unstructured).Object, wanted)
+		return equalFields(u.Object, b.(*unstructured.Unstructured).Object, wanted)
 	}
 	x, y := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
 	for i := range x.NumField() {
@@ -64,7 +68,7 @@ func same(a, b history.Object, wanted func(part string) bool) bool {
 	return true
 }
 
-func sameFields(a, b map[string]any, wanted func(part string) bool) bool {
+func equalFields(a, b map[string]any, wanted func(part string) bool) bool {
 	parts := func(object map[string]any) map[string]any {
 		object = maps.Clone(object)
 		maps.DeleteFunc(object, func(field string, _ any) bool { return isIdentity(field) || !wanted(field) })
@@ -73,8 +77,9 @@ func sameFields(a, b map[string]any, wanted func(part string) bool) bool {
 	return apiequality.Semantic.DeepEqual(parts(a), parts(b))
 }
 
-// takeParts moves the wanted ones of the parts that are not identity. Nothing in another's place is a part too.
-func takeParts(obj, from history.Object, wanted func(part string) bool) {
+// copyParts copies all wanted parts other than metadata and kind. It clears parts that from does
+// not have.
+func copyParts(obj, from history.Object, wanted func(part string) bool) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		take := func(field string, _ any) bool { return !isIdentity(field) && wanted(field) }
 		maps.DeleteFunc(u.Object, take)
@@ -100,7 +105,7 @@ func takeParts(obj, from history.Object, wanted func(part string) bool) {
 	}
 }
 
-// isStatus and isIdentity know the names of Go fields as well as those of JSON.
+// isStatus and isIdentity accept the names of Go fields and of JSON fields.
 func isStatus(part string) bool { return part == "Status" || part == "status" }
 
 func isIdentity(part string) bool {

@@ -14,27 +14,27 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// Resource is one kind of objects and where it is served. It is immutable.
+// Resource describes a kind of objects and the API path that serves it. It must not be modified.
 type Resource struct {
 	schema.GroupVersionResource
-	Kind       schema.GroupVersionKind // as it is served
-	Stored     schema.GroupVersionKind // as it is stored; differs from Kind where a custom resource has several versions
+	Kind       schema.GroupVersionKind // the served kind and version
+	Stored     schema.GroupVersionKind // the stored kind and version
 	Singular   string
 	ShortNames []string
 	Categories []string
 	Namespaced bool
-	HasStatus  bool     // there is a status subresource: only it writes status
+	HasStatus  bool     // the status is written only through a status subresource
 	Custom     bool     // objects are unstructured: JSON only, no strategic merge patch
-	Selectable []string // fields of a custom resource that selectors can use, beside name and namespace
+	Selectable []string // selectable fields of a custom resource, besides name and namespace
 	Columns    []Column
 	Rules      Rules
 
-	// New returns an empty object with its kind and apiVersion, as stored, set, as all stored objects have them.
+	// New returns an empty object with the stored kind and apiVersion set.
 	New     func() history.Object
 	newList func() runtime.Object
 }
 
-// Verbs returns what can be done with the resource's objects.
+// Verbs returns the verbs that the resource supports.
 func (r *Resource) Verbs() []string {
 	switch {
 	case r.Group == "" && r.Resource == "namespaces":
@@ -45,8 +45,8 @@ func (r *Resource) Verbs() []string {
 	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 }
 
-// Present returns a stored object as this resource's version shows it. There is no conversion: versions differ in apiVersion alone. What it
-// returns is read only.
+// Present returns a stored object in the resource's served version. Versions differ only in
+// apiVersion; there is no other conversion. The returned object must not be modified.
 func (r *Resource) Present(obj history.Object) history.Object {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok || r.Kind == r.Stored {
@@ -57,13 +57,14 @@ func (r *Resource) Present(obj history.Object) history.Object {
 	return &unstructured.Unstructured{Object: shown}
 }
 
-// List makes the list of some items. The items are not copied but for their topmost struct, so the list is read only.
+// List returns the list object for items. It contains shallow copies of the items, so it must not
+// be modified.
 func (r *Resource) List(items []*history.Item, listMeta metav1.ListMeta) (runtime.Object, error) {
 	list := r.newList()
 	list.GetObjectKind().SetGroupVersionKind(r.Kind.GroupVersion().WithKind(r.Kind.Kind + "List"))
 	accessor, err := meta.ListAccessor(list)
 	if err != nil {
-		return nil, fmt.Errorf("cannot set the metadata of a %T: %w", list, err)
+		return nil, fmt.Errorf("set metadata of %T: %w", list, err)
 	}
 	accessor.SetResourceVersion(listMeta.ResourceVersion)
 	accessor.SetContinue(listMeta.Continue)
@@ -77,14 +78,15 @@ func (r *Resource) List(items []*history.Item, listMeta metav1.ListMeta) (runtim
 	}
 	pointer, err := meta.GetItemsPtr(list)
 	if err != nil {
-		return nil, fmt.Errorf("cannot set the items of a %T: %w", list, err)
+		return nil, fmt.Errorf("set items of %T: %w", list, err)
 	}
-	fill(reflect.ValueOf(pointer).Elem(), items)
+	setItems(reflect.ValueOf(pointer).Elem(), items)
 	return list, nil
 }
 
-// fill puts the structs that the items point to into a slice of such structs, without kind and apiVersion: in a list, the list says them.
-func fill(slice reflect.Value, items []*history.Item) {
+// setItems sets a slice of structs to the structs that the items point to. It clears their kind and
+// apiVersion, which list items of typed objects do not have.
+func setItems(slice reflect.Value, items []*history.Item) {
 	slice.Set(reflect.MakeSlice(slice.Type(), len(items), len(items)))
 	typeMeta, ok := slice.Type().Elem().FieldByName("TypeMeta")
 	for i, item := range items {

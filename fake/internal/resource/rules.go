@@ -2,36 +2,35 @@ package resource
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// Rules is what kinds do differently when they are written. The zero value is what most do.
+// Rules are the rules for writing objects of a kind. Most kinds have the zero value.
 type Rules struct {
 	Generation           bool // metadata.generation counts the changes of the content
-	GenerationAnnotation bool // and of the annotations
-	KeepsStatus          bool // a created object keeps the status that it comes with
-	CreateOnUpdate       bool // an update of what does not exist creates it
-	NeedsVersion         bool // an update must say the version that it replaces
-	ReturnsDeleted       bool // a delete is answered with the object instead of a Status
-	StatusKeepsLabels    bool // the status subresource leaves the labels as they are; for the others it writes all metadata
-	StatusKeepsMetadata  bool // it writes no metadata at all
-	Phase                string
+	GenerationAnnotation bool // metadata.generation also counts the changes of the annotations
+	KeepsStatus          bool // create does not clear the status
+	CreateOnUpdate       bool // update creates an object that does not exist
+	NeedsVersion         bool // update requires a resourceVersion
+	ReturnsDeleted       bool // delete returns the object instead of a Status
+	StatusKeepsLabels    bool // the status subresource does not update labels
+	StatusKeepsMetadata  bool // the status subresource does not update any metadata
 }
 
-// rulesOf returns the rules of a built-in kind, as the strategies under pkg/registry of Kubernetes 1.36 have them.
+// rulesOf returns the rules of a built-in kind. They are those of the strategies in pkg/registry of
+// Kubernetes 1.36.
 func rulesOf(kind schema.GroupKind) Rules {
 	name := kind.String()
 	return Rules{
-		Generation:           counted(name),
+		Generation:           hasGeneration(name),
 		GenerationAnnotation: name == "Deployment.apps",
 		KeepsStatus:          name == "Node",
-		CreateOnUpdate:       createdOnUpdate(name),
-		NeedsVersion:         neverUnconditional(name),
-		ReturnsDeleted:       returned(name),
+		CreateOnUpdate:       allowsCreateOnUpdate(name),
+		NeedsVersion:         requiresVersion(name),
+		ReturnsDeleted:       returnsDeleted(name),
 		StatusKeepsLabels:    name == "Deployment.apps",
-		StatusKeepsMetadata:  statusAlone(name),
-		Phase:                firstPhase(name),
+		StatusKeepsMetadata:  statusKeepsMetadata(name),
 	}
 }
 
-func counted(kind string) bool {
+func hasGeneration(kind string) bool {
 	switch kind {
 	case "Pod", "PodTemplate", "ReplicationController",
 		"DaemonSet.apps", "Deployment.apps", "ReplicaSet.apps", "StatefulSet.apps",
@@ -50,7 +49,7 @@ func counted(kind string) bool {
 	return false
 }
 
-func createdOnUpdate(kind string) bool {
+func allowsCreateOnUpdate(kind string) bool {
 	switch kind {
 	case "Endpoints", "Event", "Event.events.k8s.io", "LimitRange", "Service",
 		"Lease.coordination.k8s.io", "LeaseCandidate.coordination.k8s.io",
@@ -62,7 +61,7 @@ func createdOnUpdate(kind string) bool {
 	return false
 }
 
-func neverUnconditional(kind string) bool {
+func requiresVersion(kind string) bool {
 	switch kind {
 	case "Lease.coordination.k8s.io", "LeaseCandidate.coordination.k8s.io",
 		"ClusterTrustBundle.certificates.k8s.io", "PodCertificateRequest.certificates.k8s.io",
@@ -78,7 +77,7 @@ func neverUnconditional(kind string) bool {
 	return false
 }
 
-func returned(kind string) bool {
+func returnsDeleted(kind string) bool {
 	switch kind {
 	case "Namespace", "PersistentVolume", "PersistentVolumeClaim", "Pod", "PodTemplate", "ResourceQuota", "Service", "ServiceAccount",
 		"DeviceClass.resource.k8s.io", "DeviceTaintRule.resource.k8s.io", "ResourceClaim.resource.k8s.io",
@@ -90,7 +89,7 @@ func returned(kind string) bool {
 	return false
 }
 
-func statusAlone(kind string) bool {
+func statusKeepsMetadata(kind string) bool {
 	switch kind {
 	case "PodCertificateRequest.certificates.k8s.io",
 		"FlowSchema.flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration.flowcontrol.apiserver.k8s.io",
@@ -102,15 +101,4 @@ func statusAlone(kind string) bool {
 		return true
 	}
 	return false
-}
-
-// firstPhase is the status.phase of a new object.
-func firstPhase(kind string) string {
-	switch kind {
-	case "Pod", "PersistentVolume", "PersistentVolumeClaim":
-		return "Pending"
-	case "Namespace":
-		return "Active"
-	}
-	return ""
 }

@@ -5,7 +5,8 @@ import (
 	"net/http"
 )
 
-// authorized tells whether a request brings the token, where there is one. There are no users and no rights.
+// authorized reports whether a request has the handler's bearer token, if one is set. There are no
+// users and no permissions.
 func (h *Handler) authorized(r *http.Request) bool {
 	if h.Token == "" {
 		return true

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// bind puts a Pod on a node. Without a name, which the older path does not have, the Binding says which.
+// bind binds a Pod to a node. If name is empty, as for the legacy path, the Binding names the Pod.
 func (c *call) bind(name string) error {
 	opts, err := c.writeOptions()
 	if err != nil {
@@ -27,14 +27,15 @@ func (c *call) bind(name string) error {
 	if err := c.store.Bind(c.target.namespace, name, binding, opts.mode); err != nil {
 		return err
 	}
-	return c.answer(http.StatusCreated, &metav1.Status{
+	return c.write(http.StatusCreated, &metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   metav1.StatusSuccess,
 		Code:     http.StatusCreated,
 	})
 }
 
-// legacyBinding serves POST .../namespaces/{namespace}/bindings, and tells whether it was that.
+// legacyBinding serves POST .../namespaces/{namespace}/bindings. It reports whether the request was
+// one.
 func (c *call) legacyBinding() bool {
 	if !c.isCore("bindings") || c.target.namespace == "" || c.verb() != "create" {
 		return false

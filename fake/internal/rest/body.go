@@ -19,7 +19,7 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// maxBody is the largest body that is read, as in the real server.
+// maxBody is the maximum size of a request body in bytes, as in the real server.
 const maxBody = 3 << 20
 
 // read reads the request's body.
@@ -29,12 +29,12 @@ func (c *call) read() ([]byte, error) {
 		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxBody))
 	}
 	if err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("cannot read the body: %v", err))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("read body: %v", err))
 	}
 	return data, nil
 }
 
-// body reads the request's body and finds its format.
+// body reads the request's body and returns it with its format.
 func (c *call) body() ([]byte, *codec.Format, error) {
 	format := c.Codecs.ForContentType(c.r.Header.Get("Content-Type"))
 	if format == nil || (c.store != nil && c.store.Custom && !format.IsJSON() && c.r.Method != http.MethodDelete) {
@@ -44,14 +44,14 @@ func (c *call) body() ([]byte, *codec.Format, error) {
 	return data, format, err
 }
 
-// object reads an object of the store's type from the body.
+// object decodes an object of the store's type from the body.
 func (c *call) object(fieldValidation string) (history.Object, error) {
 	data, format, err := c.body()
 	if err != nil {
 		return nil, err
 	}
 	if c.store.Custom {
-		return c.custom(data)
+		return c.customObject(data)
 	}
 	obj := c.store.New()
 	if err := c.decode(data, format, c.store.Kind, obj, fieldValidation); err != nil {
@@ -60,7 +60,8 @@ func (c *call) object(fieldValidation string) (history.Object, error) {
 	return obj, nil
 }
 
-// decode reads one object of a Go type. Unknown fields are refused, warned of or ignored, as the client wishes.
+// decode decodes one typed object. Unknown fields are rejected, reported as a warning or ignored,
+// depending on fieldValidation.
 func (c *call) decode(data []byte, format *codec.Format, want schema.GroupVersionKind, obj runtime.Object, fieldValidation string) error {
 	strict := fieldValidation != metav1.FieldValidationIgnore
 	decoded, kind, err := format.Decode(data, want, obj, strict)
@@ -79,7 +80,7 @@ func (c *call) decode(data []byte, format *codec.Format, want schema.GroupVersio
 	return nil
 }
 
-// warn tells the client what is wrong with its fields.
+// warn adds a Warning header for each invalid field.
 func (c *call) warn(err error) {
 	strict, ok := runtime.AsStrictDecodingError(err)
 	if !ok {
@@ -90,15 +91,16 @@ func (c *call) warn(err error) {
 	}
 }
 
-// custom reads an unstructured object, which must say what it is.
-func (c *call) custom(data []byte) (history.Object, error) {
+// customObject decodes an unstructured object, which must have its kind and apiVersion set.
+func (c *call) customObject(data []byte) (history.Object, error) {
 	u := &unstructured.Unstructured{}
 	if err := utiljson.Unmarshal(data, &u.Object); err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v", c.store.Kind.Kind, err))
 	}
 	kind := u.GroupVersionKind()
 	if kind.Kind == "" {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): Object 'Kind' is missing in '%.100s'", c.store.Kind.Kind, data))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): Object 'Kind' is missing in '%.100s'",
+			c.store.Kind.Kind, data))
 	}
 	if kind.GroupVersion() != c.store.Kind.GroupVersion() {
 		return nil, wrongKind(kind, c.store.Kind)
@@ -113,7 +115,8 @@ func (c *call) custom(data []byte) (history.Object, error) {
 
 func wrongKind(kind, want schema.GroupVersionKind) error {
 	if kind.GroupVersion() != want.GroupVersion() {
-		return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", kind.GroupVersion(), want.GroupVersion()))
+		return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
+			kind.GroupVersion(), want.GroupVersion()))
 	}
 	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s", kind.Kind, kind.Version, want.Kind))
 }

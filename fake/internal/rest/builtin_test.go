@@ -18,8 +18,8 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/resource"
 )
 
-// Every built-in type can be created, read, listed, updated and deleted, in both formats, and comes back as it went in.
-func TestEveryBuiltInType(t *testing.T) {
+// Every built-in type can be created, read, listed, updated and deleted in both formats.
+func TestBuiltInTypesRoundTrip(t *testing.T) {
 	for _, contentType := range codec.NewSet().Supported() {
 		handler := &Handler{
 			Codecs:         codec.NewSet(),
@@ -54,7 +54,7 @@ func roundTrip(t *testing.T, handler http.Handler, contentType string, r *resour
 		t.Errorf("created %+v, got %+v", created, got)
 	}
 	if gvk := got.GetObjectKind().GroupVersionKind(); gvk != r.Kind {
-		t.Errorf("got a %s, want a %s", gvk, r.Kind)
+		t.Errorf("got kind %s, want %s", gvk, r.Kind)
 	}
 	list := do(t, handler, contentType, http.MethodGet, path, nil)
 	items, err := meta.ExtractList(list)
@@ -72,7 +72,7 @@ func roundTrip(t *testing.T, handler http.Handler, contentType string, r *resour
 	do(t, handler, contentType, http.MethodDelete, path+"/x", nil)
 }
 
-// do sends one request and decodes its answer, which must be a success.
+// do sends one request, which must succeed, and decodes the answer.
 func do(t *testing.T, handler http.Handler, contentType, method, path string, body runtime.Object) runtime.Object {
 	t.Helper()
 	var data bytes.Buffer

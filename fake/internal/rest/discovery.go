@@ -14,10 +14,11 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/resource"
 )
 
-// Version is the release of Kubernetes that the server says it is: the one whose behaviour it was compared with.
+// Version is the version of Kubernetes that the server reports, whose behavior it reproduces.
 const Version = "v1.36.3"
 
-// discover answers requests for what there is, and tells whether it was one. There is no aggregated discovery: clients ask path by path.
+// discover answers discovery requests and reports whether the request was one. Aggregated discovery
+// is not supported.
 func (c *call) discover() bool {
 	if c.r.Method != http.MethodGet {
 		return false
@@ -27,24 +28,24 @@ func (c *call) discover() bool {
 		c.writeVersion()
 		return true
 	}
-	found := c.discovered(path)
+	found := c.discoveryDocument(path)
 	if found == nil {
 		return false
 	}
 	accepted, ok := c.Codecs.ForAccept(c.r.Header.Get("Accept"), false)
 	if !ok || accepted.As != "" {
-		c.fail(notAcceptable(c.Codecs.Supported()))
+		c.fail(noAcceptableType(c.Codecs.Supported()))
 		return true
 	}
 	c.Accepted = accepted
-	if err := c.answer(http.StatusOK, found); err != nil {
+	if err := c.write(http.StatusOK, found); err != nil {
 		c.fail(err)
 	}
 	return true
 }
 
-// discovered returns what a path of discovery names, nil if it names nothing.
-func (c *call) discovered(path string) runtime.Object {
+// discoveryDocument returns the discovery document for a path, or nil if the path has none.
+func (c *call) discoveryDocument(path string) runtime.Object {
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	all := c.Registry.Resources()
 	switch {
@@ -75,7 +76,8 @@ func (c *call) coreVersions() *metav1.APIVersions {
 	}
 }
 
-// groupsOf returns all groups but the core one, each with its versions, the preferred one first.
+// groupsOf returns all groups except the core group, each with its versions, the preferred one
+// first.
 func groupsOf(all []*resource.Resource) []metav1.APIGroup {
 	versions := map[string][]string{}
 	for _, r := range all {
@@ -97,12 +99,12 @@ func groupsOf(all []*resource.Resource) []metav1.APIGroup {
 	return groups
 }
 
-// resourcesOf returns the resources of one version of a group with their subresources, nil if there are none.
+// resourcesOf returns the resources and subresources of a group and version, or nil if it has none.
 func resourcesOf(all []*resource.Resource, gv schema.GroupVersion) runtime.Object {
 	list := &metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String()}
 	for _, r := range all {
 		if r.GroupVersion() == gv {
-			list.APIResources = append(list.APIResources, describe(r)...)
+			list.APIResources = append(list.APIResources, apiResources(r)...)
 		}
 	}
 	if len(list.APIResources) == 0 {
@@ -117,8 +119,8 @@ func resourcesOf(all []*resource.Resource, gv schema.GroupVersion) runtime.Objec
 	return list
 }
 
-// describe returns a resource and its subresources.
-func describe(r *resource.Resource) []metav1.APIResource {
+// apiResources returns the discovery entries of a resource and its subresources.
+func apiResources(r *resource.Resource) []metav1.APIResource {
 	name, isCore := r.Resource, r.Group == ""
 	described := []metav1.APIResource{{
 		Name: name, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind.Kind,
@@ -139,7 +141,7 @@ func describe(r *resource.Resource) []metav1.APIResource {
 	return described
 }
 
-// writeVersion answers with the server's release, which is JSON and no object.
+// writeVersion answers with the server's version, which is plain JSON and not an API object.
 func (c *call) writeVersion() {
 	c.w.Header().Set("Content-Type", runtime.ContentTypeJSON)
 	parts := strings.SplitN(strings.TrimPrefix(Version, "v"), ".", 3)

@@ -1,8 +1,10 @@
-// Package rest is the HTTP side of the embedded API server: paths, verbs, content types and forms, discovery, watches, errors, faults.
+// Package rest serves a registry over HTTP with the API server's protocol: paths, verbs, content
+// negotiation, discovery, watches, errors and injected faults.
 //
-// The way of a request, a file each: auth.go, handler.go (which path is what), path.go, fault.go (what goes wrong with it), verbs.go (what it does),
-// form.go and table.go (what its answer is turned into), gzip.go.
+// A request passes through auth.go, path.go and handler.go, which route it, fault.go, which injects
+// faults, and verbs.go or watch.go, which carry it out. representation.go and table.go convert the
+// answer to the requested representation, and gzip.go compresses it.
 //
-// A watch is served by the goroutine of its request and by nothing else: the loop in watch.go pulls from the server's memory what the watcher has not
-// seen, writes it, and waits for the next change, the end of the request or of the server.
+// A watch runs in the goroutine of its request. The loop in watch.go reads new events from the
+// history, writes them, and waits for the next change or the end of the request or the server.
 package rest

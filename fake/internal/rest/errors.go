@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// statusOf returns the Status that an error is answered with; one that is no API error becomes a 500.
+// statusOf returns the Status for an error. An error that is not an API error has the code 500.
 func statusOf(err error) *metav1.Status {
 	var api apierrors.APIStatus
 	if !errors.As(err, &api) {
@@ -23,16 +23,16 @@ func statusOf(err error) *metav1.Status {
 	return &status
 }
 
-// failure makes an error that is a Status.
+// failure returns an API error.
 func failure(code int32, reason metav1.StatusReason, message string) *apierrors.StatusError {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
 }
 
-func notAcceptable(supported []string) error {
-	return wrongForm("only the following media types are accepted: " + strings.Join(supported, ", "))
+func noAcceptableType(supported []string) error {
+	return notAcceptable("only the following media types are accepted: " + strings.Join(supported, ", "))
 }
 
-func wrongForm(message string) error {
+func notAcceptable(message string) error {
 	return failure(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, message)
 }
 
@@ -47,7 +47,7 @@ func methodNotAllowed() error {
 	return err
 }
 
-func nothingHere() error {
+func notFound() error {
 	err := failure(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource")
 	err.ErrStatus.Details = &metav1.StatusDetails{}
 	return err
@@ -57,9 +57,9 @@ func setRetryAfter(header http.Header, seconds int32) {
 	header.Set("Retry-After", strconv.Itoa(int(seconds)))
 }
 
-// logFailure reports that an answer could not be written. A client that has gone away is no failure.
+// logFailure logs an error of writing an answer, unless the client has disconnected.
 func logFailure(r *http.Request, err error) {
 	if r.Context().Err() == nil {
-		klog.FromContext(r.Context()).Error(err, "Cannot answer a request", "method", r.Method, "path", r.URL.Path)
+		klog.FromContext(r.Context()).Error(err, "Failed to answer request", "method", r.Method, "path", r.URL.Path)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/registry"
 )
 
-// Request is what a request asks for. For paths that are no resource all but HTTP is empty.
+// Request describes a request. For paths that are not those of a resource, only HTTP is set.
 type Request struct {
 	Verb string
 	schema.GroupVersionResource
@@ -18,7 +18,7 @@ type Request struct {
 	HTTP                         *http.Request
 }
 
-// Fault is what goes wrong with one request; package fake documents its fields.
+// Fault is a fault to inject into one request. Package fake documents its fields.
 type Fault struct {
 	Delay            time.Duration
 	Hold             <-chan struct{}
@@ -30,7 +30,7 @@ type Fault struct {
 	Stall            bool
 }
 
-// request describes the call to those who choose what goes wrong.
+// request returns the call's description, by which the fault is chosen.
 func (c *call) request() Request {
 	if c.target.Resource == "" {
 		return Request{HTTP: c.r}
@@ -41,7 +41,7 @@ func (c *call) request() Request {
 	}
 }
 
-// replica is the server that answers; an unreadable version, which was refused before, is none.
+// replica returns the replica that answers the request. Package fake has validated the version.
 func (f Fault) replica() registry.Replica {
 	version, err := history.ParseVersion(f.ResourceVersion)
 	if err != nil {
@@ -50,7 +50,8 @@ func (f Fault) replica() registry.Replica {
 	return registry.Replica(version)
 }
 
-// misfortune does what happens to a request before it is answered, and tells whether it is answered at all.
+// applyFault injects the fault before the request is served. It reports whether the request is
+// still to be served.
 func (c *call) applyFault() bool {
 	f := &c.fault
 	if f.CutAfterBytes != 0 {
@@ -74,7 +75,8 @@ func (c *call) applyFault() bool {
 	return true
 }
 
-// silence never answers. It ends with the request, with the server, or when the fault says so; then the connection is cut.
+// hang never answers. It closes the connection when the request ends, the server closes or the
+// fault's CloseIn has passed.
 func (c *call) hang() {
 	if c.fault.CloseIn > 0 {
 		timer := time.NewTimer(c.fault.CloseIn)
@@ -88,10 +90,11 @@ func (c *call) hang() {
 
 func (c *call) await(timer <-chan time.Time) { await(c, timer) }
 
-// await waits for something. If the client or the server goes first the call is over: its connection is cut.
-func await[T any](c *call, something <-chan T) {
+// await waits for ch. If the client disconnects or the server closes first, it panics to close the
+// connection.
+func await[T any](c *call, ch <-chan T) {
 	select {
-	case <-something:
+	case <-ch:
 	case <-c.r.Context().Done():
 		panic(http.ErrAbortHandler)
 	case <-c.Closing:
@@ -99,7 +102,7 @@ func await[T any](c *call, something <-chan T) {
 	}
 }
 
-// cutWriter passes on so many bytes of a body and then cuts the connection.
+// cutWriter closes the connection after a number of bytes of the body.
 type cutWriter struct {
 	http.ResponseWriter
 	left int
@@ -114,7 +117,8 @@ func (w *cutWriter) Write(data []byte) (int, error) {
 		w.left -= len(data)
 		return w.ResponseWriter.Write(data)
 	}
-	_, _ = w.ResponseWriter.Write(data[:w.left])             // if the client is gone already, so much the better
-	_ = http.NewResponseController(w.ResponseWriter).Flush() // what is cut off must not take the rest with it
+	// Errors mean that the client has disconnected. Without Flush, the abort would drop the bytes.
+	_, _ = w.ResponseWriter.Write(data[:w.left])
+	_ = http.NewResponseController(w.ResponseWriter).Flush()
 	panic(http.ErrAbortHandler)
 }

@@ -10,20 +10,21 @@ import (
 )
 
 const (
-	// compressFrom is the size from which on a body is compressed, and compressLevel how much, as in the real server.
+	// compressFrom is the minimum size of a compressed body in bytes, as in the real server.
 	compressFrom  = 128 << 10
 	compressLevel = gzip.BestSpeed
 )
 
-// compressor writes an answer, compressed if the client accepts that and the body is large. It holds back the first bytes until it knows.
+// compressor writes an answer, compressed if the client accepts gzip and the body is large. It
+// buffers the body until its size reaches compressFrom.
 type compressor struct {
 	http.ResponseWriter
-	zippers *sync.Pool
-	code    int  // of the answer, sent with its first byte
-	accepts bool // the client accepts gzip
-	held    []byte
-	body    io.Writer // where the rest goes, once it is decided
-	zipper  *gzip.Writer
+	zippers  *sync.Pool // of *gzip.Writer
+	code     int        // status code of the answer
+	accepts  bool       // the client accepts gzip
+	buffered []byte
+	body     io.Writer // set by begin
+	zipper   *gzip.Writer
 }
 
 func (h *Handler) compressor(w http.ResponseWriter, r *http.Request) *compressor {
@@ -45,17 +46,17 @@ func (c *compressor) Write(data []byte) (int, error) {
 	if c.body != nil {
 		return c.body.Write(data)
 	}
-	c.held = append(c.held, data...)
-	if len(c.held) < compressFrom {
+	c.buffered = append(c.buffered, data...)
+	if len(c.buffered) < compressFrom {
 		return len(data), nil
 	}
-	return len(data), c.decide()
+	return len(data), c.begin()
 }
 
-// decide begins the answer with what was held back.
-func (c *compressor) decide() error {
+// begin sends the header and the buffered bytes, compressed if the body is large.
+func (c *compressor) begin() error {
 	c.body = c.ResponseWriter
-	if c.accepts && len(c.held) >= compressFrom {
+	if c.accepts && len(c.buffered) >= compressFrom {
 		zipper, err := c.newZipper()
 		if err != nil {
 			return err
@@ -65,8 +66,8 @@ func (c *compressor) decide() error {
 		c.Header().Add("Vary", "Accept-Encoding")
 	}
 	c.WriteHeader(c.code)
-	_, err := c.body.Write(c.held)
-	c.held = nil
+	_, err := c.body.Write(c.buffered)
+	c.buffered = nil
 	return err
 }
 
@@ -78,11 +79,11 @@ func (c *compressor) newZipper() (*gzip.Writer, error) {
 	return gzip.NewWriterLevel(c.ResponseWriter, compressLevel)
 }
 
-// Close writes what is left.
+// Close writes the buffered rest of the answer.
 func (c *compressor) Close() error {
 	var err error
 	if c.body == nil {
-		err = c.decide()
+		err = c.begin()
 	}
 	if c.zipper != nil {
 		err = errors.Join(err, c.zipper.Close())
@@ -92,8 +93,9 @@ func (c *compressor) Close() error {
 	return err
 }
 
-// abort gives up on an answer that could not be encoded. If nothing of it was sent the error can still be answered, and is returned. If some
-// of it was, the connection is cut, so that no client takes the part for the whole.
+// abort ends an answer that could not be encoded. If nothing was sent, it returns err, which can
+// still be answered. Otherwise it panics to close the connection, so that the client detects the
+// truncated answer.
 func (c *compressor) abort(err error) error {
 	if c.body == nil {
 		return err

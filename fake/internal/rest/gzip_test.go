@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// An answer that breaks off must not look like a whole one: nothing sent, the error is answered; something sent, the connection is cut.
-func TestAbort(t *testing.T) {
+// A client must be able to detect a truncated answer. If nothing was sent, abort returns the error;
+// otherwise it closes the connection.
+func TestAbortDoesNotLeaveTruncatedAnswer(t *testing.T) {
 	broken := errors.New("broken")
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	small := (&Handler{}).compressor(httptest.NewRecorder(), request)
@@ -16,7 +17,7 @@ func TestAbort(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := small.abort(broken); !errors.Is(err, broken) {
-		t.Errorf("got %v for an answer of which nothing was sent", err)
+		t.Errorf("abort before sending: got %v, want %v", err, broken)
 	}
 
 	large := (&Handler{}).compressor(httptest.NewRecorder(), request)
@@ -25,7 +26,7 @@ func TestAbort(t *testing.T) {
 	}
 	defer func() {
 		if p, ok := recover().(error); !ok || !errors.Is(p, http.ErrAbortHandler) {
-			t.Errorf("got panic %v for an answer of which a part was sent", p)
+			t.Errorf("abort after sending: got panic %v, want http.ErrAbortHandler", p)
 		}
 	}()
 	_ = large.abort(broken)

@@ -14,19 +14,20 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/registry"
 )
 
-// Handler serves a registry over HTTP. Its fields are set before the first request and not changed after.
+// Handler serves a registry over HTTP. Its fields must not be modified after the first request.
 type Handler struct {
 	Codecs   *codec.Set
 	Registry *registry.Registry
-	// Token, if not empty, is the bearer token that requests must bring.
+	// Token, if not empty, is the bearer token that requests must have.
 	Token string
-	// Faults returns what goes wrong with a request. It may be nil.
+	// Faults returns the fault to inject into a request. It may be nil.
 	Faults func(Request) Fault
 	// BookmarkPeriod is the time between two bookmarks of a watch.
 	BookmarkPeriod time.Duration
-	// WriteTimeout is how long a watch may take to write what it has before it is given up.
+	// WriteTimeout is the maximum time for writing a batch of events to a watch. After it the watch
+	// is closed.
 	WriteTimeout time.Duration
-	// Closing, once closed, ends all watches and whatever waits.
+	// Closing, once closed, ends all watches and all waiting requests.
 	Closing <-chan struct{}
 
 	zippers sync.Pool // of *gzip.Writer
@@ -36,7 +37,7 @@ type Handler struct {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/healthz", "/livez", "/readyz":
-		_, _ = w.Write([]byte("ok")) // a client that is gone needs no answer
+		_, _ = w.Write([]byte("ok")) // fails only if the client has disconnected
 		return
 	}
 	c := &call{Handler: h, w: w, r: r, Accepted: codec.Accepted{Format: h.Codecs.JSON()}}
@@ -49,7 +50,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.target, c.store = t, h.Registry.ForResource(t.GroupVersionResource)
 	}
 	if h.Faults != nil {
-		if c.fault = h.Faults(c.request()); !c.misfortune() {
+		if c.fault = h.Faults(c.request()); !c.applyFault() {
 			return
 		}
 	}
@@ -59,22 +60,22 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case c.discover():
 	case c.legacyBinding():
 	case c.inBuiltInGroup():
-		c.fail(nothingHere())
+		c.fail(notFound())
 	default:
-		http.NotFound(w, r) // as the real server, in plain text
+		http.NotFound(w, r) // plain text, as from the real server
 	}
 }
 
-// inBuiltInGroup tells whether a path leads into a group that has been there from the start.
+// inBuiltInGroup reports whether the path is in an API group with built-in resources.
 func (c *call) inBuiltInGroup() bool {
 	segments := strings.SplitN(strings.TrimPrefix(c.r.URL.Path, "/"), "/", 3)
 	return len(segments) > 1 && (segments[0] == "api" && segments[1] == "v1" || segments[0] == "apis" && c.Registry.BuiltIn(segments[1]))
 }
 
-// call is one request on its way.
+// call is one request and its answer.
 type call struct {
 	*Handler
-	codec.Accepted // what the answer is turned into
+	codec.Accepted // the encoding of the answer
 	w              http.ResponseWriter
 	r              *http.Request
 	target         target
@@ -82,11 +83,11 @@ type call struct {
 	fault          Fault
 }
 
-// serveResource answers a request for a resource.
+// serveResource serves a request for a resource.
 func (c *call) serveResource() {
 	accepted, ok := c.Codecs.ForAccept(c.r.Header.Get("Accept"), c.store.Custom)
 	if !ok {
-		c.refuseForm()
+		c.failNotAcceptable()
 		return
 	}
 	c.Accepted = accepted
@@ -95,22 +96,22 @@ func (c *call) serveResource() {
 	}
 }
 
-// refuseForm answers that nothing of what the client accepts is there, in a format that it accepts, if there is one.
-func (c *call) refuseForm() {
+// failNotAcceptable answers 406, in a format that the client accepts if there is one.
+func (c *call) failNotAcceptable() {
 	if readable, ok := c.Codecs.ForAccept(c.r.Header.Get("Accept"), false); ok && readable.As == "" {
 		c.Accepted = readable
 	}
-	c.fail(notAcceptable(c.Codecs.Supported()))
+	c.fail(noAcceptableType(c.Codecs.Supported()))
 }
 
-// dispatch does what the path and the method ask for. An error it returns is not answered yet.
+// dispatch calls the method for the request's verb. The caller must answer the returned error.
 func (c *call) dispatch() error {
 	verb := c.verb()
-	everywhere := c.store.Namespaced && c.target.namespace == ""
+	allNamespaces := c.store.Namespaced && c.target.namespace == ""
 	switch {
-	case everywhere && c.target.name != "":
-		return nothingHere()
-	case everywhere && (verb == "create" || verb == "deletecollection"):
+	case allNamespaces && c.target.name != "":
+		return notFound()
+	case allNamespaces && (verb == "create" || verb == "deletecollection"):
 		return methodNotAllowed()
 	case c.target.subresource != "":
 		return c.dispatchSubresource()
@@ -138,7 +139,7 @@ func (c *call) dispatch() error {
 	return methodNotAllowed()
 }
 
-// dispatchSubresource does the same for subresources, of which there are few.
+// dispatchSubresource is like dispatch, for subresources.
 func (c *call) dispatchSubresource() error {
 	name := c.target.subresource
 	isNamespace, isPod := c.isCore("namespaces"), c.isCore("pods")
@@ -159,14 +160,14 @@ func (c *call) dispatchSubresource() error {
 	if c.store.Custom {
 		return apierrors.NewNotFound(c.target.GroupResource(), c.target.name)
 	}
-	return nothingHere()
+	return notFound()
 }
 
 func (c *call) isCore(resource string) bool {
 	return c.target.Group == "" && c.target.Resource == resource
 }
 
-// verb names what a request does, as authorisation does.
+// verb returns the request's verb, as used in authorization, or "" for an unsupported method.
 func (c *call) verb() string {
 	switch c.r.Method {
 	case http.MethodGet:
@@ -198,8 +199,8 @@ func (c *call) verb() string {
 	return ""
 }
 
-// answer writes an object as it is. An error it returns was met before anything was written.
-func (c *call) answer(code int, obj runtime.Object) error {
+// write answers with an object. If it returns an error, nothing has been sent.
+func (c *call) write(code int, obj runtime.Object) error {
 	w := c.compressor(c.w, c.r)
 	w.Header().Set("Content-Type", c.ContentType)
 	w.Header().Set("Cache-Control", "no-cache, private")
@@ -213,13 +214,13 @@ func (c *call) answer(code int, obj runtime.Object) error {
 	return nil
 }
 
-// fail writes an error as a metav1.Status.
+// fail answers with an error, as a metav1.Status.
 func (c *call) fail(err error) {
 	status := statusOf(err)
 	if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
 		setRetryAfter(c.w.Header(), d.RetryAfterSeconds)
 	}
-	if err := c.answer(int(status.Code), status); err != nil {
+	if err := c.write(int(status.Code), status); err != nil {
 		logFailure(c.r, err)
 	}
 }

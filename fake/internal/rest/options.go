@@ -14,7 +14,7 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/registry"
 )
 
-// fromQuery reads options from a request's query, with apimachinery's conversion.
+// fromQuery returns the options in a request's query, decoded with apimachinery's conversion.
 func fromQuery[T any](c *call, convert func(*url.Values, *T, conversion.Scope) error) (T, error) {
 	var opts T
 	query := c.r.URL.Query()
@@ -28,10 +28,10 @@ func (c *call) listOptions() (metav1.ListOptions, error) {
 	return fromQuery(c, metav1.Convert_url_Values_To_v1_ListOptions)
 }
 
-// writeOptions are those that creates, updates and patches have in common.
+// writeOptions are the common options of create, update and patch requests.
 type writeOptions struct {
 	mode       registry.Mode
-	validation string // of fields: Ignore, Warn or Strict
+	validation string // fieldValidation: Ignore, Warn or Strict
 }
 
 func (c *call) writeOptions() (writeOptions, error) {
@@ -56,7 +56,8 @@ func invalidOptions(kind string, errs field.ErrorList) error {
 	return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: kind}, "", errs)
 }
 
-// deleteOptions reads the options of a delete, which are the body or, without one, the query.
+// deleteOptions returns the options of a delete request, from the body or, if it is empty, the
+// query.
 func (c *call) deleteOptions() (*metav1.DeleteOptions, error) {
 	data, format, err := c.body()
 	if err != nil {
@@ -69,12 +70,12 @@ func (c *call) deleteOptions() (*metav1.DeleteOptions, error) {
 		fromURL, err = fromQuery(c, metav1.Convert_url_Values_To_v1_DeleteOptions)
 		opts = &fromURL
 	case format.IsJSON():
-		err = utiljson.Unmarshal(data, opts) // whatever group they say to be of: it is the same type in all
+		err = utiljson.Unmarshal(data, opts) // DeleteOptions of any API group are the same type
 	default:
 		_, _, err = format.Decode(data, metav1.SchemeGroupVersion.WithKind("DeleteOptions"), opts, false)
 	}
 	if err != nil {
-		return nil, apierrors.NewBadRequest("cannot read DeleteOptions: " + err.Error())
+		return nil, apierrors.NewBadRequest("decode DeleteOptions: " + err.Error())
 	}
 	return opts, invalidOptions("DeleteOptions", validation.ValidateDeleteOptions(opts))
 }

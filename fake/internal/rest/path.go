@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// target is what a path names.
+// target is the resource, object or subresource that a path names.
 type target struct {
 	schema.GroupVersionResource
 	namespace   string
@@ -15,7 +15,7 @@ type target struct {
 	subresource string
 }
 
-// parsePath reads
+// parsePath parses a path of one of the forms
 //
 //	/api/{version}/...           the core group
 //	/apis/{group}/{version}/...
@@ -34,7 +34,7 @@ func parsePath(path string) (target, bool) {
 	default:
 		return target{}, false
 	}
-	if len(segments) > 2 && segments[0] == "namespaces" && !ofNamespaceItself(segments[2]) {
+	if len(segments) > 2 && segments[0] == "namespaces" && !isNamespaceSubresource(segments[2]) {
 		t.namespace, segments = segments[1], segments[2:]
 	}
 	if len(segments) > 3 {
@@ -45,7 +45,8 @@ func parsePath(path string) (target, bool) {
 	return t, true
 }
 
-// ofNamespaceItself tells what may follow /api/v1/namespaces/{name} without being a resource in that namespace.
-func ofNamespaceItself(segment string) bool {
+// isNamespaceSubresource reports whether a path segment after /api/v1/namespaces/{name} is a
+// subresource of the Namespace rather than a resource in it.
+func isNamespaceSubresource(segment string) bool {
 	return segment == "status" || segment == "finalize"
 }

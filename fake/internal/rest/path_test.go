@@ -2,7 +2,7 @@ package rest
 
 import "testing"
 
-func TestParsePath(t *testing.T) {
+func TestParsePathReturnsTarget(t *testing.T) {
 	for path, want := range map[string]string{
 		"/api/v1/pods":                                    "/v1 pods ns= name= sub=",
 		"/api/v1/pods/":                                   "/v1 pods ns= name= sub=",

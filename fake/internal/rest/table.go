@@ -13,17 +13,18 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/resource"
 )
 
-// tableOptions say what of a Table is wanted.
+// tableOptions are the options of the Table representation.
 type tableOptions struct {
-	include   metav1.IncludeObjectPolicy // what of an object goes with its row
-	noColumns bool                       // the columns are known: an earlier event of the watch has told them
+	include   metav1.IncludeObjectPolicy // the part of the object to include in its row
+	noColumns bool                       // an earlier event of the watch has sent the columns
 }
 
 func (c *call) tableOptions() tableOptions {
 	return tableOptions{include: metav1.IncludeObjectPolicy(c.r.URL.Query().Get("includeObject"))}
 }
 
-// table shows objects to people. Columns that are shown only to those who ask for more are told with a priority: the client leaves them out.
+// table returns the Table representation of objects. It includes wide columns, which clients omit
+// unless the user asks for them.
 func (c *call) table(listMeta metav1.ListMeta, objects []history.Object, opts tableOptions) (*metav1.Table, error) {
 	table := &metav1.Table{ListMeta: listMeta, Rows: make([]metav1.TableRow, 0, len(objects))}
 	table.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind(codec.Table))

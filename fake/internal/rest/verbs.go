@@ -20,7 +20,7 @@ func (c *call) get() error {
 	if err != nil {
 		return err
 	}
-	return c.show(http.StatusOK, obj)
+	return c.writeObject(http.StatusOK, obj)
 }
 
 func (c *call) list() error {
@@ -32,7 +32,7 @@ func (c *call) list() error {
 	if err != nil {
 		return err
 	}
-	return c.showPage(page)
+	return c.writePage(page)
 }
 
 func (c *call) create() error {
@@ -48,10 +48,10 @@ func (c *call) create() error {
 	if err != nil {
 		return err
 	}
-	return c.show(http.StatusCreated, stored)
+	return c.writeObject(http.StatusCreated, stored)
 }
 
-// update writes the body's object with one of the store's ways to do that.
+// update writes the object in the body with a method of the store.
 func (c *call) update(write registry.Writer) error {
 	opts, err := c.writeOptions()
 	if err != nil {
@@ -66,12 +66,13 @@ func (c *call) update(write registry.Writer) error {
 		return err
 	}
 	if created {
-		return c.show(http.StatusCreated, stored)
+		return c.writeObject(http.StatusCreated, stored)
 	}
-	return c.show(http.StatusOK, stored)
+	return c.writeObject(http.StatusOK, stored)
 }
 
-// patch applies the body's patch. Server-side apply needs to know who owns which field, which nobody here does: it is answered with 415.
+// patch applies the patch in the body. Server-side apply is not supported and answered with 415,
+// because the server does not track field ownership.
 func (c *call) patch(write registry.Writer) error {
 	opts, err := c.writeOptions()
 	if err != nil {
@@ -89,10 +90,11 @@ func (c *call) patch(write registry.Writer) error {
 	if err != nil {
 		return err
 	}
-	return c.show(http.StatusOK, stored)
+	return c.writeObject(http.StatusOK, stored)
 }
 
-// delete answers with the object where it stays for a while or its kind's rules say so, and with a Status otherwise.
+// delete answers with the object if its deletion is pending or the kind's rules require it, and
+// otherwise with a Status.
 func (c *call) delete() error {
 	opts, err := c.deleteOptions()
 	if err != nil {
@@ -103,9 +105,9 @@ func (c *call) delete() error {
 		return err
 	}
 	if !gone || c.store.Rules.ReturnsDeleted {
-		return c.show(http.StatusOK, obj)
+		return c.writeObject(http.StatusOK, obj)
 	}
-	return c.answer(http.StatusOK, &metav1.Status{
+	return c.write(http.StatusOK, &metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   metav1.StatusSuccess,
 		Details:  &metav1.StatusDetails{Name: obj.GetName(), Group: c.target.Group, Kind: c.target.Resource, UID: obj.GetUID()},
@@ -125,5 +127,5 @@ func (c *call) deleteCollection() error {
 	if err != nil {
 		return err
 	}
-	return c.showPage(page)
+	return c.writePage(page)
 }

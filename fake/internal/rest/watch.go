@@ -19,13 +19,14 @@ import (
 )
 
 const (
-	// batch is how many events are taken from the memory at a time; they are flushed together.
+	// batchSize is the maximum number of events that are written and flushed together.
 	batchSize = 100
-	// minWatchTimeout is how long a watch without timeoutSeconds lasts at least, and half of what it lasts at most, as in the real server.
+	// minWatchTimeout is the minimum duration of a watch without timeoutSeconds. The maximum is
+	// twice as long, as in the real server.
 	minWatchTimeout = 30 * time.Minute
 )
 
-// watch serves one watch for as long as its request lives. An error it returns was met before the answer was begun.
+// watch serves a watch until its request ends. If it returns an error, nothing has been sent.
 func (c *call) watch() error {
 	opts, err := c.listOptions()
 	if err != nil {
@@ -46,12 +47,12 @@ func (c *call) watch() error {
 	ctx, cancel := context.WithTimeout(c.r.Context(), c.watchTimeout(opts))
 	defer cancel()
 	s := newStream(c)
-	defer s.deadline(time.Time{}) // the connection may serve other requests
+	defer s.deadline(time.Time{}) // the connection may be reused for other requests
 	c.w.Header().Set("Content-Type", c.StreamContentType)
 	c.w.Header().Set("Cache-Control", "no-cache, private")
 	c.w.WriteHeader(http.StatusOK)
 	if flushErr := s.flush(); flushErr != nil {
-		return nil // the client is gone: there is nobody left to tell
+		return nil // the client has disconnected
 	}
 	switch {
 	case c.fault.CloseAfterEvents < 0:
@@ -65,7 +66,8 @@ func (c *call) watch() error {
 	return nil
 }
 
-// watchTimeout is how long a watch lasts. A silent one knows no time but the fault's.
+// watchTimeout returns the maximum duration of a watch. A stalled watch is limited only by the
+// fault.
 func (c *call) watchTimeout(opts metav1.ListOptions) time.Duration {
 	timeout := watchTimeout(opts)
 	if c.fault.Stall {
@@ -84,13 +86,13 @@ func watchTimeout(opts metav1.ListOptions) time.Duration {
 	return minWatchTimeout + rand.N(minWatchTimeout)
 }
 
-// stream is the answer to a watch.
+// stream writes the answer to a watch.
 type stream struct {
 	*call
 	control *http.ResponseController
 	table   tableOptions
-	variant string // names the bytes of an event among those of other watches
-	sent    int    // events
+	variant string // identifies the encoding of events, shared by all watches with the same one
+	sent    int    // number of events
 }
 
 func newStream(c *call) *stream {
@@ -99,7 +101,7 @@ func newStream(c *call) *stream {
 	return s
 }
 
-// nameVariant tells events for which the same bytes are sent from those for which other ones are.
+// nameVariant sets variant. Streams with the same variant send the same bytes for an event.
 func (s *stream) nameVariant() {
 	s.variant = s.ContentType + " " + s.As + " " + s.store.Kind.Version
 	if s.As == codec.Table {
@@ -107,7 +109,8 @@ func (s *stream) nameVariant() {
 	}
 }
 
-// run sends what the cursor finds until something ends the watch, and returns what that was; nil where the client need not be told.
+// run sends the cursor's events until the watch ends. The returned error is nil if the watch ended
+// normally.
 func (s *stream) run(ctx context.Context, cursor *history.Watcher) error {
 	bookmarks := time.NewTicker(s.BookmarkPeriod)
 	defer bookmarks.Stop()
@@ -122,7 +125,7 @@ func (s *stream) run(ctx context.Context, cursor *history.Watcher) error {
 			if err := s.send(events); err != nil {
 				return err
 			}
-			changed = ready // unless the end has come
+			changed = ready // go on at once, unless the watch has ended
 		}
 		select {
 		case <-changed:
@@ -141,7 +144,7 @@ func (s *stream) run(ctx context.Context, cursor *history.Watcher) error {
 	}
 }
 
-// idle sends nothing until the end.
+// idle sends nothing until the watch ends.
 func (s *stream) idle(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -149,7 +152,7 @@ func (s *stream) idle(ctx context.Context) {
 	}
 }
 
-// send writes some events and flushes them. Each event is encoded once for all watchers of one form.
+// send writes events and flushes them. Each event is encoded once for all streams of a variant.
 func (s *stream) send(events []*history.Event) error {
 	s.deadline(time.Now().Add(s.WriteTimeout))
 	for _, event := range events {
@@ -179,7 +182,8 @@ func (s *stream) sendOne(event *history.Event) error {
 	return nil
 }
 
-// deadline limits how long the next writes may take. A writer that cannot be limited is one that does not block.
+// deadline sets the deadline for writes. It ignores an error: a writer without deadlines does not
+// block.
 func (s *stream) deadline(t time.Time) {
 	_ = s.control.SetWriteDeadline(t)
 }
@@ -199,10 +203,10 @@ func (s *stream) flush() error {
 	return nil
 }
 
-// errGone means that nobody reads the stream any more, or not quickly enough.
-var errClientGone = errors.New("the client is gone")
+// errClientGone reports that the client has disconnected or reads too slowly.
+var errClientGone = errors.New("client disconnected")
 
-// end tells the client why the watch has ended, where it can be told.
+// finish sends the reason for the end of the watch as an ERROR event, if there is one to send.
 func (s *stream) finish(err error) {
 	if err == nil || errors.Is(err, errClientGone) || errors.Is(err, history.ErrEnded) {
 		return
@@ -217,6 +221,6 @@ func (s *stream) finish(err error) {
 	}
 	s.deadline(time.Now().Add(s.WriteTimeout))
 	if _, err := s.w.Write(frame); err == nil {
-		_ = s.flush() // the client is gone: there is nobody left to tell
+		_ = s.flush() // fails only if the client has disconnected
 	}
 }

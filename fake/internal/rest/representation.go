@@ -12,38 +12,38 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// show answers with an object in the form that is asked for.
-func (c *call) show(code int, obj history.Object) error {
-	form, err := c.form(obj, c.tableOptions())
+// writeObject answers with an object in the requested representation.
+func (c *call) writeObject(code int, obj history.Object) error {
+	representation, err := c.represent(obj, c.tableOptions())
 	if err != nil {
 		return err
 	}
-	return c.answer(code, form)
+	return c.write(code, representation)
 }
 
-// form turns an object, as served, into what is asked for.
-func (c *call) form(obj history.Object, table tableOptions) (runtime.Object, error) {
+// represent converts an object in the served version to the requested representation.
+func (c *call) represent(obj history.Object, table tableOptions) (runtime.Object, error) {
 	switch c.As {
 	case codec.Metadata:
 		return metadataOf(obj), nil
 	case codec.Table:
 		return c.table(metav1.ListMeta{ResourceVersion: obj.GetResourceVersion()}, []history.Object{obj}, table)
 	case codec.MetadataList:
-		return nil, wrongForm(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (%T)", obj))
+		return nil, notAcceptable(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (%T)", obj))
 	}
 	return obj, nil
 }
 
-// showPage answers with a list in the form that is asked for.
-func (c *call) showPage(page *history.Page) error {
-	list, err := c.listForm(page)
+// writePage answers with a list in the requested representation.
+func (c *call) writePage(page *history.Page) error {
+	list, err := c.representPage(page)
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, list)
+	return c.write(http.StatusOK, list)
 }
 
-func (c *call) listForm(page *history.Page) (runtime.Object, error) {
+func (c *call) representPage(page *history.Page) (runtime.Object, error) {
 	if c.As == "" {
 		return c.store.ListOf(page)
 	}
@@ -63,10 +63,10 @@ func (c *call) listForm(page *history.Page) (runtime.Object, error) {
 		}
 		return c.table(listMeta, objects, c.tableOptions())
 	}
-	return nil, wrongForm(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (%sList)", c.store.Kind.Kind))
+	return nil, notAcceptable(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (%sList)", c.store.Kind.Kind))
 }
 
-// metadataOf returns an object's metadata, shared with it.
+// metadataOf returns an object's metadata, which it shares with the object.
 func metadataOf(obj history.Object) *metav1.PartialObjectMetadata {
 	partial := meta.AsPartialObjectMetadata(obj)
 	partial.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind(codec.Metadata))
