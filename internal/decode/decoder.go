@@ -20,11 +20,11 @@ type Options struct {
 	SmallTables bool
 }
 
-func (o Options) room() intern.Room {
+func (o Options) room() intern.TableSize {
 	if o.SmallTables {
-		return intern.Scarce
+		return intern.Small
 	}
-	return intern.Ample
+	return intern.Large
 }
 
 // Decoder decodes objects of one type. It keeps tables of what it has seen, so that

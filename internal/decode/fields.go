@@ -65,14 +65,14 @@ func (d *Decoder) field(f *field, at place, o occurrence, wire int) (end int, er
 	}
 	switch f.op {
 	case opString:
-		*at.string() = d.strings.At(o.b[from:end], f.strings)
+		*at.string() = d.strings.Intern(o.b[from:end], f.strings)
 	case opStringP:
-		s := d.strings.At(o.b[from:end], f.strings)
+		s := d.strings.Intern(o.b[from:end], f.strings)
 		*at.stringP() = &s
 	case opBytes:
 		*at.bytes() = append(make([]byte, 0, end-from), o.b[from:end]...)
 	case opSharedBytes:
-		*at.bytes() = d.bytes.Worthwhile(o.b[from:end], &f.raw)
+		*at.bytes() = d.bytes.Intern(o.b[from:end], &f.raw)
 	case opMessage:
 		err = d.message(f.message, at, o.b[from:end])
 	case opMessageP:

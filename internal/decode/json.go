@@ -18,13 +18,13 @@ import (
 // It reads what API servers write. What is unusual or wrong it leaves to
 // apimachinery's decoder, which then decides what that means.
 type JSON struct {
-	texts   *intern.Texts
+	texts   *intern.JSONStrings
 	readers sync.Pool // of *jsonReader
 }
 
 // NewJSON returns a decoder with empty tables. ShareEqual is of no consequence.
 func NewJSON(options Options) *JSON {
-	return &JSON{texts: intern.NewTexts(options.room()), readers: sync.Pool{New: func() any { return &jsonReader{} }}}
+	return &JSON{texts: intern.NewJSONStrings(options.room()), readers: sync.Pool{New: func() any { return &jsonReader{} }}}
 }
 
 // Decode decodes an object. It keeps nothing of raw.
@@ -54,7 +54,7 @@ const (
 // jsonReader reads one document. Parts of objects and arrays that are not finished are on
 // stacks, so that a map or slice is made when its size is known.
 type jsonReader struct {
-	texts *intern.Texts
+	texts *intern.JSONStrings
 	b     []byte
 	i     int
 	depth int
@@ -64,7 +64,7 @@ type jsonReader struct {
 	high   int // the most values that there were, and so names
 }
 
-func (r *jsonReader) document(texts *intern.Texts, raw []byte) (map[string]any, error) {
+func (r *jsonReader) document(texts *intern.JSONStrings, raw []byte) (map[string]any, error) {
 	r.texts, r.b, r.i, r.depth = texts, raw, 0, 0
 	defer r.release()
 	if r.space() != '{' {
@@ -112,7 +112,7 @@ func (r *jsonReader) value(of *intern.Member) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return r.texts.Of(content, of), nil
+		return r.texts.Intern(content, of), nil
 	case 't':
 		return true, r.literal("true")
 	case 'f':

@@ -35,10 +35,10 @@ type field struct {
 	goType  reflect.Type
 	id      uint32 // to tell equal bytes of one field from those of another
 
-	strings  *intern.Site // its strings, or a map's keys
-	values   *intern.Site // a map's values
-	raw      intern.Worth // of looking for its bytes
-	sharable intern.Worth // of looking for all of it: ShareEqual
+	strings  *intern.FieldCache  // its strings, or a map's keys
+	values   *intern.FieldCache  // a map's values
+	raw      intern.HitEstimator // of looking for its bytes
+	sharable intern.HitEstimator // of looking for all of it: ShareEqual
 }
 
 // op is what to do with a field: its form in Go.
@@ -129,9 +129,9 @@ func (c *compiler) fill(m *message) bool {
 func (f *field) addSites() {
 	switch f.op {
 	case opString, opStringP, opStrings, opBytesMap, opQuantityMap, opMessageMap:
-		f.strings = &intern.Site{}
+		f.strings = &intern.FieldCache{}
 	case opStringMap:
-		f.strings, f.values = &intern.Site{}, &intern.Site{}
+		f.strings, f.values = &intern.FieldCache{}, &intern.FieldCache{}
 	default:
 	}
 }

@@ -35,7 +35,7 @@ func (d *Decoder) slice(f *field, at place, run *elements) error {
 		element := first.at(i * f.element.size)
 		from, to := run.next()
 		if f.op == opStrings {
-			*element.string() = d.strings.At(run.b[from:to], f.strings)
+			*element.string() = d.strings.Intern(run.b[from:to], f.strings)
 		} else if err := d.message(f.message, element, run.b[from:to]); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (d *Decoder) stringMap(f *field, m *map[string]string, run *elements) error
 		if err != nil {
 			return err
 		}
-		(*m)[d.strings.At(key, f.strings)] = d.strings.At(value, f.values)
+		(*m)[d.strings.Intern(key, f.strings)] = d.strings.Intern(value, f.values)
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (d *Decoder) bytesMap(f *field, m *map[string][]byte, run *elements) error 
 		if err != nil {
 			return err
 		}
-		(*m)[d.strings.At(key, f.strings)] = append(make([]byte, 0, len(value)), value...)
+		(*m)[d.strings.Intern(key, f.strings)] = append(make([]byte, 0, len(value)), value...)
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (d *Decoder) quantityMap(f *field, m *map[string]resource.Quantity, run *el
 		if err != nil {
 			return err
 		}
-		(*m)[d.strings.At(key, f.strings)] = q
+		(*m)[d.strings.Intern(key, f.strings)] = q
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (d *Decoder) messageMap(f *field, m reflect.Value, run *elements) error {
 		if err != nil {
 			return err
 		}
-		m.SetMapIndex(reflect.ValueOf(d.strings.At(key, f.strings)).Convert(keyType), value.Elem())
+		m.SetMapIndex(reflect.ValueOf(d.strings.Intern(key, f.strings)).Convert(keyType), value.Elem())
 	}
 	return nil
 }

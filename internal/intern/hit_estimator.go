@@ -7,36 +7,36 @@ import "sync/atomic"
 //
 // Counts may get lost when several goroutines count at once; nothing but an
 // opinion depends on them.
-type Worth struct {
+type HitEstimator struct {
 	score   atomic.Int32  // from worthless to mostWorth
 	skipped atomic.Uint32 // since it is worthless
 }
 
 const (
 	// hitScore makes up for as many misses: looking pays from about one hit in nine.
-	hitScore  = 8
-	mostWorth = 64
-	worthless = -128
+	hitScore = 8
+	maxScore = 64
+	minScore = -128
 	// probe is how often something worthless is looked for all the same, since
 	// things change: one time in so many.
-	probe = 32
+	probeInterval = 32
 )
 
 // Try tells whether to look. Hit or Miss is to say what came of it.
-func (w *Worth) Try() bool {
-	return w.score.Load() > worthless || w.skipped.Add(1)%probe == 0
+func (w *HitEstimator) Try() bool {
+	return w.score.Load() > minScore || w.skipped.Add(1)%probeInterval == 0
 }
 
 // Hit says that there was an equal value.
-func (w *Worth) Hit() {
-	if score := w.score.Load(); score < mostWorth {
-		w.score.Store(min(score+hitScore, mostWorth))
+func (w *HitEstimator) Hit() {
+	if score := w.score.Load(); score < maxScore {
+		w.score.Store(min(score+hitScore, maxScore))
 	}
 }
 
 // Miss says that there was none.
-func (w *Worth) Miss() {
-	if score := w.score.Load(); score > worthless {
+func (w *HitEstimator) Miss() {
+	if score := w.score.Load(); score > minScore {
 		w.score.Store(score - 1)
 	}
 }

@@ -15,7 +15,7 @@ import (
 func same(a, b string) bool { return unsafe.StringData(a) == unsafe.StringData(b) }
 
 func TestEqualStringsAreOne(t *testing.T) {
-	s := NewStrings(Ample)
+	s := NewStrings(Large)
 	for _, text := range []string{"a", "kubernetes.io/hostname", strings.Repeat("x", maxShort), strings.Repeat("x", maxShort+1), strings.Repeat("x", maxLong)} {
 		a, b := s.Of([]byte(text)), s.Of([]byte(text))
 		if a != text || !same(a, b) {
@@ -33,7 +33,7 @@ func TestEqualStringsAreOne(t *testing.T) {
 
 func TestNothingOfTheBytesIsKept(t *testing.T) {
 	raw := []byte("before")
-	s, b, v := NewStrings(Ample).Of(raw), NewBytes(Ample).Worthwhile(raw, &Worth{}), NewValues[int](Ample)
+	s, b, v := NewStrings(Large).Of(raw), NewBytes(Large).Intern(raw, &HitEstimator{}), NewValues[int](Large)
 	v.Put(1, raw, 5)
 	copy(raw, "after!")
 	if s != "before" || string(b) != "before" {
@@ -45,22 +45,22 @@ func TestNothingOfTheBytesIsKept(t *testing.T) {
 }
 
 func TestBytesLeaveNoRoom(t *testing.T) {
-	table := NewBytes(Ample)
-	a := table.Worthwhile([]byte("abc"), &Worth{})
-	b := table.Worthwhile([]byte("abc"), &Worth{})
+	table := NewBytes(Large)
+	a := table.Intern([]byte("abc"), &HitEstimator{})
+	b := table.Intern([]byte("abc"), &HitEstimator{})
 	if &a[0] != &b[0] {
 		t.Error("equal bytes are in memory twice")
 	}
 	if _ = append(a, 'x'); cap(a) != len(a) {
 		t.Error("append to one slice writes behind the other")
 	}
-	if empty := table.Worthwhile(nil, &Worth{}); empty == nil || len(empty) != 0 {
+	if empty := table.Intern(nil, &HitEstimator{}); empty == nil || len(empty) != 0 {
 		t.Errorf("no bytes make %v, want a slice that is empty and not nil", empty)
 	}
 }
 
 func TestValuesOfOneKind(t *testing.T) {
-	v := NewValues[string](Ample)
+	v := NewValues[string](Large)
 	key := []byte("key")
 	v.Put(1, key, "one")
 	if _, ok := v.Get(2, key); ok {
@@ -89,12 +89,12 @@ func TestDistinctValuesForEver(t *testing.T) {
 	if underRace {
 		distinct /= 5 // it takes ten times as long
 	}
-	s, v, b := NewStrings(Ample), NewValues[int](Ample), NewBytes(Ample)
+	s, v, b := NewStrings(Large), NewValues[int](Large), NewBytes(Large)
 	size := func() Size { return s.Size().plus(v.Size()).plus(b.Size()) }
-	useful := make([]string, 100)
-	for i := range useful {
+	usefulEvicted := make([]string, 100)
+	for i := range usefulEvicted {
 		for range 2 {
-			useful[i] = s.Of(fmt.Appendf(nil, "useful-%d", i))
+			usefulEvicted[i] = s.Of(fmt.Appendf(nil, "useful-%d", i))
 		}
 	}
 	var first Size
@@ -103,9 +103,9 @@ func TestDistinctValuesForEver(t *testing.T) {
 		number(buffer[4:12], i)
 		if s.Of(buffer); i%100 == 0 {
 			v.Put(0, buffer, i)
-			b.Worthwhile(buffer, &Worth{})
+			b.Intern(buffer, &HitEstimator{})
 		}
-		if u := &useful[i/100%len(useful)]; i%100 == 0 && !same(*u, s.Of([]byte(*u))) {
+		if u := &usefulEvicted[i/100%len(usefulEvicted)]; i%100 == 0 && !same(*u, s.Of([]byte(*u))) {
 			lost++
 			*u = s.Of([]byte(*u))
 		}
@@ -126,7 +126,7 @@ func TestDistinctValuesForEver(t *testing.T) {
 // TestDistinctTwins is the same with strings of which each comes twice and never
 // again, such as the IP of a Pod: they may fill the table, and no more.
 func TestDistinctTwins(t *testing.T) {
-	s := NewStrings(Ample)
+	s := NewStrings(Large)
 	var first Size
 	buffer := []byte("pod-00000000-of-a-deployment")
 	for i := range 500_000 {
@@ -176,13 +176,13 @@ func TestLimits(t *testing.T) {
 // checkTable checks a table's invariants.
 func checkTable[V any](t *testing.T, table *table[V]) {
 	t.Helper()
-	g := table.now.Load()
+	g := table.current.Load()
 	sets := g.sets
 	if len(sets) > table.limits.maxSets {
 		t.Errorf("%d sets, the limit is %d", len(sets), table.limits.maxSets)
 	}
 	for i := range sets {
-		if n := sets[i].bytes(); table.limits.setBytes != unlimited && n > table.limits.setBytes {
+		if n := sets[i].keyBytes(); table.limits.setBytes != unlimited && n > table.limits.setBytes {
 			t.Errorf("set %d has %d bytes, the limit is %d", i, n, table.limits.setBytes)
 		}
 		sets[i].each(func(tag uint32, e *entry[V]) {
@@ -194,7 +194,7 @@ func checkTable[V any](t *testing.T, table *table[V]) {
 }
 
 func TestGrowthKeepsEntries(t *testing.T) {
-	s := NewStrings(Ample)
+	s := NewStrings(Large)
 	kept := make(map[string]string)
 	lost := 0
 	for round := range 6 {
@@ -215,7 +215,7 @@ func TestGrowthKeepsEntries(t *testing.T) {
 
 // Scarce tables hold a sixteenth, and each stripe of one still has a set of its own.
 func TestScarceTables(t *testing.T) {
-	s := NewStrings(Scarce)
+	s := NewStrings(Small)
 	for i := range 100_000 {
 		short, long := fmt.Appendf(nil, "string-%d", i), fmt.Appendf(nil, "%0200d", i)
 		for range 3 { // it is worth being kept
@@ -223,19 +223,19 @@ func TestScarceTables(t *testing.T) {
 			s.Of(long)
 		}
 	}
-	if got, most := s.Size(), 16384*ways/int(Scarce)+512*ways/int(Scarce); got.Entries > most || got.Entries < most/8 {
+	if got, most := s.Size(), 16384*ways/int(Small)+512*ways/int(Small); got.Entries > most || got.Entries < most/8 {
 		t.Errorf("%+v, want at most %d entries", got, most)
 	}
-	if sets := len(s.long.now.Load().sets); sets < stripes {
+	if sets := len(s.long.current.Load().sets); sets < stripes {
 		t.Errorf("%d sets for %d stripes", sets, stripes)
 	}
 	checkTable(t, s.short)
 }
 
 func TestManyAtOnce(t *testing.T) {
-	s, v, b := NewStrings(Ample), NewValues[string](Ample), NewBytes(Ample)
-	var worth Worth
-	var site Site
+	s, v, b := NewStrings(Large), NewValues[string](Large), NewBytes(Large)
+	var hits HitEstimator
+	var fields FieldCache
 	var running sync.WaitGroup
 	for g := range 8 {
 		running.Go(func() {
@@ -243,7 +243,7 @@ func TestManyAtOnce(t *testing.T) {
 			for range 20_000 {
 				text := fmt.Sprintf("text-%d", random.IntN(4000))
 				raw := []byte(text)
-				if s.Of(raw) != text || s.At(raw, &site) != text || string(b.Worthwhile(raw, &worth)) != text {
+				if s.Of(raw) != text || s.Intern(raw, &fields) != text || string(b.Intern(raw, &hits)) != text {
 					t.Errorf("%s became another string", text)
 				}
 				if got := v.Put(7, raw, text); got != text {
@@ -262,7 +262,7 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 func TestWorth(t *testing.T) {
-	var w Worth
+	var w HitEstimator
 	tries := func(hits bool) (n int) {
 		for range 10_000 {
 			if !w.Try() {
@@ -280,7 +280,7 @@ func TestWorth(t *testing.T) {
 	if n := tries(true); n != 10_000 {
 		t.Errorf("looked %d times in 10,000 for what is always there", n)
 	}
-	if n := tries(false); n > 10_000/probe+200 {
+	if n := tries(false); n > 10_000/probeInterval+200 {
 		t.Errorf("looked %d times in 10,000 for what is never there", n)
 	}
 	if n := tries(true); n < 9_000 {
@@ -290,48 +290,48 @@ func TestWorth(t *testing.T) {
 
 // TestSite holds that a site gives what the table would have given.
 func TestSite(t *testing.T) {
-	s, site := NewStrings(Ample), &Site{}
+	s, fields := NewStrings(Large), &FieldCache{}
 	for _, text := range []string{"True", "False", "Unknown", "True", "", strings.Repeat("x", maxLong+1)} {
 		first := s.Of([]byte(text))
 		for range 3 {
-			if got := s.At([]byte(text), site); got != text || len(text) <= maxLong && !same(got, first) {
+			if got := s.Intern([]byte(text), fields); got != text || len(text) <= maxLong && !same(got, first) {
 				t.Errorf("%.20q became %.20q", text, got)
 			}
 		}
 	}
 	for i := range 1000 { // of which none comes twice here
-		if text := fmt.Sprint("only-", i); s.At([]byte(text), site) != text {
+		if text := fmt.Sprint("only-", i); s.Intern([]byte(text), fields) != text {
 			t.Errorf("%q has become another string", text)
 		}
 	}
-	if first, second := site.Worth.Try(), site.Worth.Try(); first && second {
+	if first, second := fields.Hits.Try(), fields.Hits.Try(); first && second {
 		t.Error("the site is still worth looking for")
 	}
-	if got := s.At([]byte("True"), site); !same(got, s.Of([]byte("True"))) {
+	if got := s.Intern([]byte("True"), fields); !same(got, s.Of([]byte("True"))) {
 		t.Error("a site whose strings do not come again has forgotten the one that does")
 	}
 }
 
 func TestTexts(t *testing.T) {
-	texts := NewTexts(Ample)
-	member := texts.Member([]byte("kind"))
-	if member.Name != "kind" || texts.Member([]byte("kind")) != member {
+	jsonStrings := NewJSONStrings(Large)
+	member := jsonStrings.Member([]byte("kind"))
+	if member.Name != "kind" || jsonStrings.Member([]byte("kind")) != member {
 		t.Errorf("a name is in memory twice: %q", member.Name)
 	}
-	a, b := texts.Of([]byte("Database"), member), texts.Of([]byte("Database"), member)
+	a, b := jsonStrings.Intern([]byte("Database"), member), jsonStrings.Intern([]byte("Database"), member)
 	if a != any("Database") || !same(a.(string), b.(string)) {
 		t.Errorf("got %v and %v", a, b)
 	}
-	if got := texts.Member(make([]byte, maxName+1)); len(got.Name) != maxName+1 {
+	if got := jsonStrings.Member(make([]byte, maxName+1)); len(got.Name) != maxName+1 {
 		t.Errorf("a long name has become one of %d bytes", len(got.Name))
 	}
-	if n := testing.AllocsPerRun(100, func() { texts.Of([]byte("Database"), member) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { jsonStrings.Intern([]byte("Database"), member) }); n != 0 {
 		t.Errorf("%v allocations for a string that is there", n)
 	}
 }
 
 func BenchmarkStrings(b *testing.B) {
-	s := NewStrings(Ample)
+	s := NewStrings(Large)
 	raws := make([][]byte, 256)
 	for i := range raws {
 		raws[i] = fmt.Appendf(nil, "kubernetes.io/some-label-%d", i)

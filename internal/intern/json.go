@@ -3,32 +3,32 @@ package intern
 // Texts makes equal strings one for values of type any: a string in an any takes a
 // string header in memory besides its bytes, and these are shared too. It also
 // knows the names that the values have.
-type Texts struct {
-	texts   *table[any]
-	members *table[Member]
+type JSONStrings struct {
+	jsonStrings *table[any]
+	members     *table[Member]
 }
 
 // Member is the name of a member of a JSON object, and whether what stands under
 // that name comes again.
 type Member struct {
-	Name  string
-	Worth Worth
+	Name string
+	Hits HitEstimator
 }
 
 // NewTexts returns empty tables. Ample ones hold up to 114,688 strings of up to 256
 // bytes, and 7,168 names.
-func NewTexts(room Room) *Texts {
-	return &Texts{
-		texts:   newTable[any](limits{maxSets: room.of(16384), setBytes: unlimited}),
-		members: newTable[Member](limits{maxSets: room.of(1024), setBytes: unlimited}),
+func NewJSONStrings(size TableSize) *JSONStrings {
+	return &JSONStrings{
+		jsonStrings: newTable[any](limits{maxSets: size.sets(16384), setBytes: unlimited}),
+		members:     newTable[Member](limits{maxSets: size.sets(1024), setBytes: unlimited}),
 	}
 }
 
 // maxName and maxText are the longest name of a member and string that are shared.
-const maxName, maxText = 512, 256
+const maxName, maxValueString = 512, 256
 
 // Member returns what is known under a name, of whose bytes it keeps nothing.
-func (t *Texts) Member(name []byte) *Member {
+func (t *JSONStrings) Member(name []byte) *Member {
 	if len(name) > maxName {
 		return &Member{Name: string(name)}
 	}
@@ -43,19 +43,19 @@ func (t *Texts) Member(name []byte) *Member {
 }
 
 // Of returns a string of the bytes, of which it keeps nothing, as a value of member.
-func (t *Texts) Of(b []byte, member *Member) any {
-	if len(b) == 0 || len(b) > maxText || !member.Worth.Try() {
+func (t *JSONStrings) Intern(b []byte, member *Member) any {
+	if len(b) == 0 || len(b) > maxValueString || !member.Hits.Try() {
 		return string(b)
 	}
-	tag := t.texts.tag(b)
-	if e := t.texts.find(tag, b); e != nil {
-		member.Worth.Hit()
+	tag := t.jsonStrings.tag(b)
+	if e := t.jsonStrings.find(tag, b); e != nil {
+		member.Hits.Hit()
 		return e.value
 	}
-	member.Worth.Miss()
+	member.Hits.Miss()
 	s := string(b)
-	return t.texts.insert(tag, &entry[any]{key: s, value: s}).value
+	return t.jsonStrings.insert(tag, &entry[any]{key: s, value: s}).value
 }
 
 // Size returns how much the tables hold. It walks over all of it.
-func (t *Texts) Size() Size { return t.texts.size().plus(t.members.size()) }
+func (t *JSONStrings) Size() Size { return t.jsonStrings.size().plus(t.members.size()) }

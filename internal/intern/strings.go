@@ -22,10 +22,10 @@ const (
 
 // NewStrings returns an empty table. An ample one holds up to 114,688 strings of up to
 // 128 bytes, and 8 MiB of longer ones.
-func NewStrings(room Room) *Strings {
+func NewStrings(size TableSize) *Strings {
 	return &Strings{
-		short: newTable[struct{}](limits{maxSets: room.of(16384), setBytes: unlimited}),
-		long:  newTable[struct{}](limits{maxSets: room.of(512), setBytes: maxLong}),
+		short: newTable[struct{}](limits{maxSets: size.sets(16384), setBytes: unlimited}),
+		long:  newTable[struct{}](limits{maxSets: size.sets(512), setBytes: maxLong}),
 	}
 }
 
@@ -45,42 +45,42 @@ func (s *Strings) Of(b []byte) string {
 // Site is one place that strings come from: a field of a type. Many fields have few
 // values, and a site knows the first ones that came again, so that these need not be
 // looked for in the table. It keeps them for ever.
-type Site struct {
-	Worth Worth
-	known [sites]atomic.Pointer[entry[struct{}]]
+type FieldCache struct {
+	Hits  HitEstimator
+	slots [cacheSlots]atomic.Pointer[entry[struct{}]]
 }
 
 // sites is how many strings a Site knows: as many as most enumerations have values.
-const sites = 8
+const cacheSlots = 8
 
 // place returns where a string would be. Strings that differ in their length or
 // their last letters mostly have different places.
-func (s *Site) place(b []byte) *atomic.Pointer[entry[struct{}]] {
-	return &s.known[(len(b)+int(b[len(b)-1])+int(b[len(b)/2]))%sites]
+func (s *FieldCache) slot(b []byte) *atomic.Pointer[entry[struct{}]] {
+	return &s.slots[(len(b)+int(b[len(b)-1])+int(b[len(b)/2]))%cacheSlots]
 }
 
 // At is Of for the strings of one site. Where they do not come again, they are made
 // without looking.
-func (s *Strings) At(b []byte, site *Site) string {
+func (s *Strings) Intern(b []byte, fields *FieldCache) string {
 	if len(b) == 0 {
 		return ""
 	}
-	place := site.place(b)
+	place := fields.slot(b)
 	known := place.Load()
 	if known != nil && known.key == string(b) {
 		return known.key
 	}
 	t := s.table(len(b))
-	if t == nil || !site.Worth.Try() {
+	if t == nil || !fields.Hits.Try() {
 		return string(b)
 	}
 	tag := t.tag(b)
 	e := t.find(tag, b)
 	if e == nil {
-		site.Worth.Miss()
+		fields.Hits.Miss()
 		return t.insert(tag, &entry[struct{}]{key: string(b)}).key
 	}
-	site.Worth.Hit()
+	fields.Hits.Hit()
 	if known == nil {
 		place.Store(e)
 	}

@@ -14,14 +14,14 @@ import (
 // Readers take no lock: an entry never changes, and a reader that meets a set in
 // the middle of a change finds the entry or does not.
 type table[V any] struct {
-	limits limits
-	seed   maphash.Seed
-	now    atomic.Pointer[generation[V]]
+	limits  limits
+	seed    maphash.Seed
+	current atomic.Pointer[generation[V]]
 
 	// Writers hold the lock of their tag's stripe; who replaces the generation, all
 	// of them.
 	stripes [stripes]sync.Mutex
-	missed  atomic.Int32 // what would have been found in a larger table, since it grew
+	misses  atomic.Int32 // what would have been found in a larger table, since it grew
 }
 
 // generation is a table of one size.
@@ -44,23 +44,23 @@ type limits struct {
 const unlimited = 0
 
 // Room is how much a table may hold, as a part of what an ample one may.
-type Room int
+type TableSize int
 
 // The tables of objects that are kept are ample. Scarce ones are for objects of which
 // few are there at a time: a sixteenth, since who keeps the others in little memory
 // does not want the most of it for tables.
 const (
-	Ample  Room = 1
-	Scarce Room = 16
+	Large TableSize = 1
+	Small TableSize = 16
 )
 
 // of returns how many sets a table has room for that has so many if it is ample.
-func (r Room) of(sets int) int { return max(sets/int(r), minSets) }
+func (r TableSize) sets(sets int) int { return max(sets/int(r), minSets) }
 
 const (
-	minSets = 32 // one for each stripe: a set's writers share its lock at any size
-	stripes = minSets
-	growth  = 4
+	minSets      = 32 // one for each stripe: a set's writers share its lock at any size
+	stripes      = minSets
+	growthFactor = 4
 	// smallSets is up to where a table grows for anything: it takes some 100 KiB.
 	smallSets = 512
 	// ghostsPerSet is how many more things than a table holds it can tell to be
@@ -76,7 +76,7 @@ type entry[V any] struct {
 
 func newTable[V any](l limits) *table[V] {
 	t := &table[V]{limits: l, seed: maphash.MakeSeed()}
-	t.now.Store(newGeneration[V](min(minSets, l.maxSets)))
+	t.current.Store(newGeneration[V](min(minSets, l.maxSets)))
 	return t
 }
 
@@ -90,54 +90,54 @@ func (t *table[V]) tag(key []byte) uint32 {
 }
 
 // upper returns the upper bits of a tag that are a number below n, a power of two.
-func upper(tag uint32, n int) uint32 { return tag >> (32 - uint(bits.TrailingZeros(uint(n)))) }
+func upperBits(tag uint32, n int) uint32 { return tag >> (32 - uint(bits.TrailingZeros(uint(n)))) }
 
 // set returns the set of a tag.
-func (g *generation[V]) set(tag uint32) *set[V] { return &g.sets[upper(tag, len(g.sets))] }
+func (g *generation[V]) set(tag uint32) *set[V] { return &g.sets[upperBits(tag, len(g.sets))] }
 
 // haunt leaves the ghost of a tag, and tells whether it was there already. The
 // caller holds the stripe's lock.
-func (g *generation[V]) haunt(tag uint32) (again bool) {
-	ghost := &g.ghosts[upper(tag, len(g.ghosts))]
-	again = *ghost == tag
+func (g *generation[V]) recordGhost(tag uint32) (recurring bool) {
+	ghost := &g.ghosts[upperBits(tag, len(g.ghosts))]
+	recurring = *ghost == tag
 	*ghost = tag
-	return again
+	return recurring
 }
 
 // isTight tells whether there should be more sets, after so much was missed.
-func (g *generation[V]) isTight(missed int32) bool { return int(missed) > len(g.sets)/2 }
+func (g *generation[V]) isTooSmall(missed int32) bool { return int(missed) > len(g.sets)/2 }
 
 // find returns the entry of a key, or nil.
 func (t *table[V]) find(tag uint32, key []byte) *entry[V] {
-	return t.now.Load().set(tag).find(tag, key)
+	return t.current.Load().set(tag).find(tag, key)
 }
 
 // insert puts an entry in and returns it, or the one of the same key that somebody
 // else has put in meanwhile.
 func (t *table[V]) insert(tag uint32, e *entry[V]) *entry[V] {
-	there, grow := t.put(tag, e)
+	existing, grow := t.put(tag, e)
 	if grow {
 		t.grow()
 	}
-	return there
+	return existing
 }
 
-func (t *table[V]) put(tag uint32, e *entry[V]) (there *entry[V], grow bool) {
-	lock := &t.stripes[upper(tag, stripes)]
+func (t *table[V]) put(tag uint32, e *entry[V]) (existing *entry[V], grow bool) {
+	lock := &t.stripes[upperBits(tag, stripes)]
 	lock.Lock()
 	defer lock.Unlock()
-	g := t.now.Load()
+	g := t.current.Load()
 	s := g.set(tag)
 	if other := s.findString(tag, e.key); other != nil {
 		return other, false
 	}
-	again := g.haunt(tag)
-	evicted, useful := s.insert(tag, e, t.limits.setBytes)
-	if again {
+	recurring := g.recordGhost(tag)
+	evicted, usefulEvicted := s.insert(tag, e, t.limits.setBytes)
+	if recurring {
 		s.touch(int(s.newest))
 	}
-	if len(g.sets) < t.limits.maxSets && (again || useful || evicted && len(g.sets) < smallSets) {
-		grow = g.isTight(t.missed.Add(1))
+	if len(g.sets) < t.limits.maxSets && (recurring || usefulEvicted || evicted && len(g.sets) < smallSets) {
+		grow = g.isTooSmall(t.misses.Add(1))
 	}
 	return e, grow
 }
@@ -152,19 +152,19 @@ func (t *table[V]) grow() {
 			t.stripes[i].Unlock()
 		}
 	}()
-	old := t.now.Load()
-	if !old.isTight(t.missed.Load()) { // somebody else was faster
+	old := t.current.Load()
+	if !old.isTooSmall(t.misses.Load()) { // somebody else was faster
 		return
 	}
-	g := newGeneration[V](min(growth*len(old.sets), t.limits.maxSets))
+	g := newGeneration[V](min(growthFactor*len(old.sets), t.limits.maxSets))
 	for i := range old.sets {
 		old.sets[i].each(func(tag uint32, e *entry[V]) {
-			g.haunt(tag)
+			g.recordGhost(tag)
 			g.set(tag).insert(tag, e, t.limits.setBytes)
 		})
 	}
-	t.missed.Store(0)
-	t.now.Store(g)
+	t.misses.Store(0)
+	t.current.Store(g)
 }
 
 // Size is how much a table holds.
@@ -180,7 +180,7 @@ func (a Size) plus(b Size) Size {
 
 // size walks over the whole table.
 func (t *table[V]) size() (size Size) {
-	sets := t.now.Load().sets
+	sets := t.current.Load().sets
 	size.Places = len(sets) * ways
 	for i := range sets {
 		sets[i].each(func(_ uint32, e *entry[V]) {

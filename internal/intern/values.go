@@ -5,9 +5,9 @@ import "unsafe"
 // Values holds values by bytes that determine them: what a piece of a message was
 // decoded to, by that piece. The same bytes may mean several things; so a value is
 // of a kind, a number that its user chooses.
-type Values[V any] struct{ table *table[kinded[V]] }
+type Values[V any] struct{ table *table[kindValue[V]] }
 
-type kinded[V any] struct {
+type kindValue[V any] struct {
 	value V
 	kind  uint32
 }
@@ -18,8 +18,8 @@ const maxValue = 8 << 10
 
 // NewValues returns an empty table. An ample one holds up to 7,168 values and, of the
 // bytes that determine them, up to 8 MiB; a value with more than 8 KiB is not kept.
-func NewValues[V any](room Room) *Values[V] {
-	return &Values[V]{newTable[kinded[V]](limits{maxSets: room.of(1024), setBytes: maxValue})}
+func NewValues[V any](size TableSize) *Values[V] {
+	return &Values[V]{newTable[kindValue[V]](limits{maxSets: size.sets(1024), setBytes: maxValue})}
 }
 
 // Get returns the value of a kind that bytes determine.
@@ -36,7 +36,7 @@ func (v *Values[V]) Put(kind uint32, key []byte, value V) V {
 	if len(key) > maxValue {
 		return value
 	}
-	e := v.table.insert(v.tag(kind, key), &entry[kinded[V]]{kinded[V]{value, kind}, string(key)})
+	e := v.table.insert(v.tag(kind, key), &entry[kindValue[V]]{kindValue[V]{value, kind}, string(key)})
 	if e.value.kind != kind { // equal bytes, and equal tags by chance
 		return value
 	}
@@ -58,14 +58,14 @@ type Bytes struct{ table *table[struct{}] }
 
 // NewBytes returns an empty table. An ample one holds up to 16 MiB; slices of more than
 // 16 KiB are not shared.
-func NewBytes(room Room) *Bytes {
-	return &Bytes{newTable[struct{}](limits{maxSets: room.of(1024), setBytes: maxLong})}
+func NewBytes(size TableSize) *Bytes {
+	return &Bytes{newTable[struct{}](limits{maxSets: size.sets(1024), setBytes: maxLong})}
 }
 
 // Worthwhile returns a slice with b's contents, of which it keeps nothing, and
 // which is b's alone where w knows that such slices do not come again. It is never
 // nil, and there is no room behind it: append copies it.
-func (t *Bytes) Worthwhile(b []byte, w *Worth) []byte {
+func (t *Bytes) Intern(b []byte, w *HitEstimator) []byte {
 	if len(b) == 0 || len(b) > maxLong || !w.Try() {
 		return append(make([]byte, 0, len(b)), b...)
 	}
