@@ -1,22 +1,22 @@
-// Package cache keeps local, always-current copies of Kubernetes objects and
-// tells handlers what changed.
+// Package cache keeps local, always-current copies of Kubernetes objects and delivers changes to
+// handlers.
 //
-// A [ListWatch] of a list and a watch function feeds a [Reflector], whose
-// ListAndWatch loop relists when a watch cannot be resumed, and which pushes into
-// a [Store] or an [UndeltaStore]. [NewInformer] joins the three and calls a
-// handler on each addition, update and deletion:
+// A [ListWatch] made of a list and a watch function feeds a [Reflector], whose ListAndWatch method
+// relists when a watch cannot be resumed, and which writes to a [Store] or an [UndeltaStore].
+// [NewInformer] connects the three and calls a handler for each addition, update and deletion:
 //
 //	nodes := cache.ListWatchOf(clientset.CoreV1().Nodes())
 //	store, controller := cache.NewInformer(nodes, &corev1.Node{}, 0,
 //		cache.ResourceEventHandlerFuncs[*corev1.Node]{
-//			AddFunc: func(node *corev1.Node) { fmt.Println("joined:", node.Name) },
+//			AddFunc: func(node *corev1.Node) { fmt.Println("added", node.Name) },
 //		})
 //	err := controller.Run(ctx)
 //
 // # Shared informers
 //
-// A [SharedInformer] has any number of handlers, which come and go while it runs, and
-// options. A [Factory] has one for each scope that somebody claims.
+// A [SharedInformer] has options and any number of handlers, which may be added and removed while
+// it runs. A [Factory] shares one informer among all users of the same objects and runs it while it
+// is used.
 //
 //	pods := cache.NewSharedInformer(cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{},
 //		cache.InformerOptions[*corev1.Pod]{})
@@ -24,31 +24,27 @@
 //	go pods.Run(ctx)
 //	err = pods.WaitForSync(ctx)
 //
-// A [Lister] reads its store as the API is read. How fresh that is, Status and HealthCheck
-// say; WaitForObject and WaitForResourceVersion wait until a write is seen. Packed keeps
-// objects as bytes, in a twentieth of the memory; ShareEqual shares their equal parts;
-// DetectMutations names who writes into them.
+// A [Lister] reads a store by names and labels. Status and HealthCheck report how fresh the store
+// is; WaitForObject, WaitForDelete and WaitForResourceVersion block until it has a write. The option
+// Packed stores objects as bytes in a twentieth of the memory, ShareEqual shares their equal parts,
+// and DetectMutations reports writes into cached objects.
 //
 // # Objects belong to the cache
 //
-// What a [Reader] returns and a handler receives is shared by all who ask: copy
-// an object (DeepCopy) before changing it. The objects of an [UndeltaStore] are
-// the exception.
+// All readers and handlers share the objects of a [Reader]: a program must copy an object (DeepCopy)
+// before it changes it. Objects in an [UndeltaStore] belong to the store's owner.
 //
-// # What holds
+// # Guarantees
 //
-//   - A change is in the store before a handler hears of it.
-//   - A handler is called for one event at a time, in order for each key, and nobody
-//     else waits for it. One that is far behind is told several updates of an object as
-//     one ([MergeWhenBehind]), unless it wants every event.
-//   - A deletion always shows the object's last known state: there are no
-//     tombstones to unwrap.
-//   - An object deleted and created again under its name is a deletion and an
-//     addition, never an update.
-//   - A relist changes the store at once, for every [Snapshot]; objects whose UID
-//     and resourceVersion have not changed make no event.
-//   - Whatever fails, the last good state stays readable, and Status says what is wrong
-//     and since when.
+//   - The store has a change before a handler receives it.
+//   - A handler receives one event at a time, in order for each object, and delays no other handler.
+//     A handler that is far behind receives coalesced updates ([CoalesceWhenBehind]) unless it asks
+//     for every event.
+//   - A deletion carries the object's last known state, never a tombstone.
+//   - An object that was deleted and recreated under its name is a deletion and an addition.
+//   - A relist replaces the store's content at once for every [Snapshot], and emits no event for
+//     objects whose UID and resourceVersion did not change.
+//   - On any failure the last good state stays readable; Status returns the error and when it began.
 //
-// docs/contract.md has all of it, with the tests that hold it.
+// docs/contract.md lists all guarantees with the tests that hold them.
 package cache

@@ -1,6 +1,8 @@
 package cache
 
-// EventType says what happened to an object.
+import "github.com/kinformer/kinformer/internal/informer"
+
+// EventType is the type of an Event.
 type EventType string
 
 // The types of an Event.
@@ -10,33 +12,46 @@ const (
 	EventDelete EventType = "Delete"
 )
 
-// Event is one change, as a handler is told it. Its objects are the cache's and
-// must not be changed.
+// Event is one change of one object, as delivered to a handler. Its objects belong to the cache
+// and must not be changed.
 type Event[T Object] struct {
 	Type EventType
-	Key  string // the key in the store
-	// Old is the object before the change: the last state this handler was told
-	// of or, of a deletion, the state in which the object was deleted. Nil for an
-	// addition.
+	// Key is the object's key in the store.
+	Key string
+	// Old is the object before the change: of an update the state that was last delivered to this
+	// handler, of a deletion the state in which the object was deleted, or the last known one.
+	// It is nil for an addition.
 	Old T
-	// New is the object after the change, nil for a deletion.
+	// New is the object after the change. It is nil for a deletion.
 	New T
-	// InInitialList marks the additions that make up the first full state.
+	// InInitialList is set for the additions of the initial list.
 	InInitialList bool
-	// Departed marks the deletion of an object that still exists but is not for
-	// this informer or handler any more: a filter no longer lets it through.
+	// LeftScope is set for the deletion of an object that still exists but that the informer's
+	// Filter or the handler's FilterFunc no longer accepts.
 	LeftScope bool
-	// Merged is how many later events of the object were joined into this one, because
-	// the handler was behind (see MergeWhenBehind). Zero where nothing was.
+	// Coalesced is the number of later changes of the object that this event includes because the
+	// handler was behind; see CoalesceWhenBehind.
 	Coalesced int
 
-	told T // of a deletion: the last state that the handler was told of
+	delivered T // of a deletion: the state that was last delivered to this handler
 }
 
-// Object returns the latest state: New, or Old of a deletion.
+// Object returns the latest state: Old of a deletion, otherwise New.
 func (e Event[T]) Object() T {
 	if e.Type == EventDelete {
 		return e.Old
 	}
 	return e.New
+}
+
+// eventOf returns the engine's event in its public form.
+func eventOf[T Object](e *informer.Event[T]) Event[T] {
+	event := Event[T]{
+		Type: EventType(e.Type), Key: e.Key, Old: e.Old, New: e.New,
+		InInitialList: e.InInitialList, LeftScope: e.LeftScope, Coalesced: e.Coalesced,
+	}
+	if event.Type == EventDelete {
+		event.Old, event.delivered = e.Final, e.Old
+	}
+	return event
 }

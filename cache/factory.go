@@ -5,83 +5,101 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"reflect"
 	"slices"
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 )
 
-// Factory shares informers between all who want the same: there is one for each resource
-// and scope. The first claim on it builds and starts it, the last one released stops it,
-// after a while in which nobody came; a later claim begins anew. Its methods may be called
-// from any goroutine.
+// Factory shares one informer among all callers of InformerFor that select the same objects. It
+// starts an informer on its first use and stops it some time after its last. The informers of a
+// Factory must be of one cluster. Its methods are safe for concurrent use.
 type Factory struct {
-	linger time.Duration
-	clock  clock.Clock
+	idleTimeout time.Duration
+	clock       clock.Clock
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	ctx     context.Context
-	over    bool // Run's context has ended
-	slots   map[slotKey]*slot
+	stopped bool // Run's context has ended
+	entries map[informerKey]*factoryEntry
 	running sync.WaitGroup
-	errs    map[slotKey]error // of each that failed, the last
+	errs    map[informerKey]error // the last error of each informer that failed
 }
 
-// FactoryOptions are a Factory's options. The zero value is what production wants.
+// FactoryOptions are the options of a Factory. The zero value is right for production.
 type FactoryOptions struct {
-	// Linger is how long an informer goes on that nobody claims any more. Zero is one
-	// minute, negative not at all.
+	// IdleTimeout is how long an informer without users keeps running. Zero is one minute; with a
+	// negative value it stops at once.
 	IdleTimeout time.Duration
-	// Clock is the real one if nil.
+	// Clock replaces the real clock, for tests.
 	Clock clock.Clock
 }
 
-// usualLinger is longer than a rolling restart of a part of a program takes, and short
-// beside what a list costs the server.
-const usualLinger = time.Minute
+// defaultIdleTimeout is longer than a part of a program takes to restart, and short compared with
+// what another list costs the server.
+const defaultIdleTimeout = time.Minute
 
-// Scope is what an informer of a Factory is of.
-type InformerKey struct {
-	Resource      schema.GroupVersionResource
-	Namespace     string // empty: all
-	LabelSelector string
-	FieldSelector string
+// informerKey identifies an informer of a Factory: the type of its objects and their selection.
+type informerKey struct {
+	objects                      reflect.Type
+	kind, resource, namespace    string
+	labelSelector, fieldSelector string
 }
 
-func (s InformerKey) String() string {
-	return fmt.Sprintf("%s in namespace %q, labels %q, fields %q", s.Resource, s.Namespace, s.LabelSelector, s.FieldSelector)
+// String describes the key for errors.
+func (k informerKey) String() string {
+	return fmt.Sprintf("%s in namespace %q with label selector %q and field selector %q", k.objects, k.namespace, k.labelSelector, k.fieldSelector)
 }
 
-// slotKey is which informer it is: typed, dynamic and metadata ones of one scope differ.
-type slotKey struct {
-	objects reflect.Type
-	scope   InformerKey
+var errUnknownSelection = errors.New("the objects that the ListWatch selects are not known: use ListWatchOf or NewListWatchFromClient")
+
+// keyOfInformer returns the key of an informer of the objects that lw selects.
+func keyOfInformer[T Object](lw *ListWatch, example T) (informerKey, error) {
+	objects, err := checkSource(lw, example, ReflectorOptions{})
+	if err != nil {
+		return informerKey{}, err
+	}
+	if !lw.selected.known {
+		return informerKey{}, errUnknownSelection
+	}
+	var options metav1.ListOptions
+	lw.selected.apply(&options)
+	return informerKey{
+		objects: objects.GoType, kind: objects.GVK.String(), resource: lw.selected.resource, namespace: lw.selected.namespace,
+		labelSelector: options.LabelSelector, fieldSelector: options.FieldSelector,
+	}, nil
 }
 
-// slot is an informer and how many claim it.
-type slot struct {
-	key      slotKey
-	informer sharedAny
-	claims   int
-	cancel   context.CancelFunc // nil before it runs
-	claimed  chan struct{}      // closed when somebody comes back; nil while claimed
+// factoryEntry is an informer and its users.
+type factoryEntry struct {
+	key      informerKey
+	informer factoryInformer
+	refs     int
+	cancel   context.CancelFunc // nil before the informer runs
+	reused   chan struct{}      // closed by a new user while the informer is idle; nil while it is used
 }
 
-// sharedAny is a SharedInformer of any type.
-type sharedAny interface {
+// factoryInformer is a *SharedInformer of any type.
+type factoryInformer interface {
 	Run(ctx context.Context) error
+	HasSynced() bool
 	WaitForSync(ctx context.Context) error
 	Status() Status
+	HealthCheck(maxStaleness time.Duration) func(*http.Request) error
 }
 
-// NewFactory returns a Factory without informers. It starts them in Run.
+// NewFactory returns a Factory without informers.
 func NewFactory(options FactoryOptions) *Factory {
-	f := &Factory{linger: options.IdleTimeout, clock: options.Clock, slots: make(map[slotKey]*slot), errs: make(map[slotKey]error)}
-	if f.linger == 0 {
-		f.linger = usualLinger
+	f := &Factory{
+		idleTimeout: options.IdleTimeout, clock: options.Clock,
+		entries: make(map[informerKey]*factoryEntry), errs: make(map[informerKey]error),
+	}
+	if f.idleTimeout == 0 {
+		f.idleTimeout = defaultIdleTimeout
 	}
 	if f.clock == nil {
 		f.clock = clock.RealClock{}
@@ -89,54 +107,103 @@ func NewFactory(options FactoryOptions) *Factory {
 	return f
 }
 
-// Claim is a share in an informer of a Factory. Release it once.
+// InformerRef is a user's reference to an informer of a Factory. Its user must call Release.
 type InformerRef[T Object] struct {
 	informer *SharedInformer[T]
 	release  func()
 }
 
-// Informer returns the shared informer. Handlers that are added to it stay until they are
-// stopped: whoever releases a claim stops his own.
-func (c *InformerRef[T]) Informer() *SharedInformer[T] { return c.informer }
+// Informer returns the shared informer. A handler stays until it is removed: a user must stop its
+// own handlers before Release.
+func (r *InformerRef[T]) Informer() *SharedInformer[T] { return r.informer }
 
-// Release gives the share back. It may be repeated, and does not wait.
-func (c *InformerRef[T]) Release() { c.release() }
+// Release gives up the reference. It does not block and may be called more than once.
+func (r *InformerRef[T]) Release() { r.release() }
 
-// InformerFor claims the informer of a scope. build makes it where there is none, and must
-// only construct: it runs under the factory's lock. It is the caller's to make scope and
-// informer agree. After Run has ended the error is ErrStopped.
-func InformerFor[T Object](f *Factory, scope InformerKey, build func() *SharedInformer[T]) (*InformerRef[T], error) {
-	key := slotKey{reflect.TypeFor[T](), scope}
+// InformerFor returns a reference to the factory's informer of the objects that lw selects, and
+// makes the informer on first use. The type of the objects, their kind and resource, and the
+// namespace and selectors of lw identify the informer; for dynamic and metadata clients call
+// lw.InNamespace and set the example's kind.
+//
+// The options must be those of the informer's first use. A difference in a scalar option, in the
+// names of the indexes, or in the presence of Transform and Filter is an error that names the
+// option. Functions cannot be compared, and ErrorHandler, Logger and Clock are those of the first
+// use. After the factory has stopped, InformerFor returns ErrStopped.
+func InformerFor[T Object](f *Factory, lw *ListWatch, example T, options InformerOptions[T]) (*InformerRef[T], error) {
+	key, err := keyOfInformer(lw, example)
+	if err != nil {
+		return nil, fmt.Errorf("informer of %s: %w", reflect.TypeFor[T](), err)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.over {
-		return nil, fmt.Errorf("no informer of %s: the factory: %w", scope, ErrStopped)
+	if f.stopped {
+		return nil, fmt.Errorf("informer of %s: factory: %w", key, ErrStopped)
 	}
-	s := f.slots[key]
-	if s == nil {
-		s = &slot{key: key, informer: build()}
-		f.slots[key] = s
-		if f.ctx != nil {
-			f.start(s)
-		}
+	entry := f.entries[key]
+	if entry == nil {
+		entry = f.add(key, NewSharedInformer(lw, example, options))
 	}
-	if s.claimed != nil {
-		close(s.claimed)
-		s.claimed = nil
+	shared := entry.informer.(*SharedInformer[T])
+	if err := shared.options.sameAs(options); err != nil {
+		return nil, fmt.Errorf("informer of %s: %w", key, err)
 	}
-	s.claims++
-	return &InformerRef[T]{informer: s.informer.(*SharedInformer[T]), release: sync.OnceFunc(func() { f.release(s) })}, nil
+	entry.use()
+	return &InformerRef[T]{informer: shared, release: sync.OnceFunc(func() { f.release(entry) })}, nil
 }
 
-// Run runs the informers that are claimed, until ctx ends, and returns once they have. The
-// error is theirs, of each scope the last. It can be run once: ErrAlreadyRunning, ErrStopped.
+// sameAs returns an error that names the first option in which other differs.
+func (o InformerOptions[T]) sameAs(other InformerOptions[T]) error {
+	for _, option := range []struct {
+		name        string
+		own, theirs any
+	}{
+		{"Name", o.Name, other.Name},
+		{"ResyncPeriod", o.ResyncPeriod, other.ResyncPeriod},
+		{"the names of Indexers", fmt.Sprint(slices.Sorted(maps.Keys(o.Indexers))), fmt.Sprint(slices.Sorted(maps.Keys(other.Indexers)))},
+		{"the presence of Transform", o.Transform != nil, other.Transform != nil},
+		{"the presence of Filter", o.Filter != nil, other.Filter != nil},
+		{"Packed", o.Packed, other.Packed},
+		{"ShareEqual", o.ShareEqual, other.ShareEqual},
+		{"DetectMutations", o.DetectMutations, other.DetectMutations},
+		{"ListMode", o.ListMode, other.ListMode},
+		{"PageSize", o.PageSize, other.PageSize},
+		{"Backoff", o.Backoff, other.Backoff},
+	} {
+		if option.own != option.theirs {
+			return fmt.Errorf("%s differs from the informer's first use: %v, not %v", option.name, option.theirs, option.own)
+		}
+	}
+	return nil
+}
+
+// add adds an informer, and starts it if the factory runs. mu is held.
+func (f *Factory) add(key informerKey, informer factoryInformer) *factoryEntry {
+	entry := &factoryEntry{key: key, informer: informer}
+	f.entries[key] = entry
+	if f.ctx != nil {
+		f.start(entry)
+	}
+	return entry
+}
+
+// use counts a user. Factory.mu is held.
+func (e *factoryEntry) use() {
+	if e.reused != nil {
+		close(e.reused)
+		e.reused = nil
+	}
+	e.refs++
+}
+
+// Run runs the informers in use until ctx ends, and returns once they have stopped. It returns the
+// joined errors of its informers, the last of each. It can run once: ErrAlreadyRunning, ErrStopped.
 func (f *Factory) Run(ctx context.Context) error {
 	if err := f.begin(ctx); err != nil {
 		return fmt.Errorf("factory: %w", err)
 	}
 	<-ctx.Done()
 	f.mu.Lock()
-	f.over = true
+	f.stopped = true
 	f.mu.Unlock()
 	f.running.Wait()
 	f.mu.Lock()
@@ -148,89 +215,96 @@ func (f *Factory) begin(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case f.over:
+	case f.stopped:
 		return ErrStopped
 	case f.ctx != nil:
 		return ErrAlreadyRunning
 	}
 	f.ctx = ctx
-	for _, s := range f.slots {
-		f.start(s)
+	for _, entry := range f.entries {
+		f.start(entry)
 	}
 	return nil
 }
 
-// start runs a slot's informer. mu is held.
-func (f *Factory) start(s *slot) {
+// start runs an entry's informer. mu is held.
+func (f *Factory) start(entry *factoryEntry) {
 	ctx, cancel := context.WithCancel(f.ctx)
-	s.cancel = cancel
+	entry.cancel = cancel
 	f.running.Go(func() {
 		defer cancel()
-		if err := s.informer.Run(ctx); err != nil {
+		if err := entry.informer.Run(ctx); err != nil {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			f.errs[s.key] = err
+			f.errs[entry.key] = err
 		}
 	})
 }
 
-// release gives one claim back, and lets the informer linger if it was the last.
-func (f *Factory) release(s *slot) {
+// release discounts a user. After the last one it stops the informer, at once or when it has been
+// idle for idleTimeout.
+func (f *Factory) release(entry *factoryEntry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s.claims--; s.claims > 0 {
+	if entry.refs--; entry.refs > 0 {
 		return
 	}
-	if s.cancel == nil || f.linger < 0 || f.over {
-		f.drop(s)
+	if entry.cancel == nil || f.idleTimeout < 0 || f.stopped {
+		f.remove(entry)
 		return
 	}
-	claimed := make(chan struct{})
-	s.claimed = claimed
-	timer := f.clock.NewTimer(f.linger)
+	reused := make(chan struct{})
+	entry.reused = reused
+	timer := f.clock.NewTimer(f.idleTimeout)
 	f.running.Go(func() {
 		defer timer.Stop()
 		select {
-		case <-claimed:
+		case <-reused:
 		case <-f.ctx.Done():
 		case <-timer.C():
-			f.expire(s, claimed)
+			f.expire(entry, reused)
 		}
 	})
 }
 
-// expire drops a slot unless somebody has come back since it was left.
-func (f *Factory) expire(s *slot, claimed chan struct{}) {
+// expire removes an entry unless it has been used since it became idle.
+func (f *Factory) expire(entry *factoryEntry, reused chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s.claimed == claimed {
-		f.drop(s)
+	if entry.reused == reused {
+		f.remove(entry)
 	}
 }
 
-// drop stops a slot's informer; the next claim makes another. mu is held.
-func (f *Factory) drop(s *slot) {
-	if f.slots[s.key] == s {
-		delete(f.slots, s.key)
+// remove stops an entry's informer. The next user gets a new one. mu is held.
+func (f *Factory) remove(entry *factoryEntry) {
+	if f.entries[entry.key] == entry {
+		delete(f.entries, entry.key)
 	}
-	if s.cancel != nil {
-		s.cancel()
+	if entry.cancel != nil {
+		entry.cancel()
 	}
 }
 
-// informers returns what there is now.
-func (f *Factory) informers() []sharedAny {
+// informers returns the current informers.
+func (f *Factory) informers() []factoryInformer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	all := make([]sharedAny, 0, len(f.slots))
-	for _, s := range f.slots {
-		all = append(all, s.informer)
+	all := make([]factoryInformer, 0, len(f.entries))
+	for _, entry := range f.entries {
+		all = append(all, entry.informer)
 	}
 	return all
 }
 
-// WaitForSync waits until every informer that is claimed now holds a first full state. If
-// ctx ends first the error says of each that does not what stands in its way.
+// HasSynced reports whether the initial list of every informer has been stored. It says nothing
+// about handlers.
+func (f *Factory) HasSynced() bool {
+	return !slices.ContainsFunc(f.informers(), func(informer factoryInformer) bool { return !informer.HasSynced() })
+}
+
+// WaitForSync blocks until HasSynced of every informer that is in use now. If ctx ends first, it
+// returns the cause for each informer that has not synced.
 func (f *Factory) WaitForSync(ctx context.Context) error {
 	var errs []error
 	for _, informer := range f.informers() {
@@ -239,7 +313,7 @@ func (f *Factory) WaitForSync(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Status returns the condition of every informer that there is, in no order.
+// Status returns the condition of every informer, in no particular order.
 func (f *Factory) Status() []Status {
 	informers := f.informers()
 	conditions := make([]Status, 0, len(informers))
@@ -247,4 +321,16 @@ func (f *Factory) Status() []Status {
 		conditions = append(conditions, informer.Status())
 	}
 	return conditions
+}
+
+// HealthCheck returns a check for a health endpoint that joins the errors of the checks of every
+// informer; see SharedInformer.HealthCheck.
+func (f *Factory) HealthCheck(maxStaleness time.Duration) func(*http.Request) error {
+	return func(request *http.Request) error {
+		var errs []error
+		for _, informer := range f.informers() {
+			errs = append(errs, informer.HealthCheck(maxStaleness)(request))
+		}
+		return errors.Join(errs...)
+	}
 }

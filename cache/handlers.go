@@ -1,24 +1,35 @@
 package cache
 
-import "errors"
+import (
+	"errors"
 
-// ResourceEventHandler is told what changes.
+	"github.com/kinformer/kinformer/internal/codec"
+)
+
+// EventHandler receives the changes of a collection. It is not client-go's ResourceEventHandler:
+// it has one method for all events.
 //
-// OnEvent is called for one event at a time, in order for each object, after the
-// change is in the store (by then, further changes may be too). It may take its
-// time: nobody but this handler waits, and HandlerOptions.Delivery says what becomes of
-// the events. A panic ends the process, as anywhere in Kubernetes, unless
-// HandlerOptions.ContinueOnPanic says otherwise.
-type ResourceEventHandler[T Object] interface {
+// OnEvent is called for one event at a time, in order for each object, after the store has the
+// change (and perhaps later ones). It may block: this delays no other handler, and
+// HandlerOptions.Delivery says what becomes of the events that arrive meanwhile. A panic ends the
+// process, as elsewhere in Kubernetes, unless HandlerOptions.ContinueOnPanic is set.
+type EventHandler[T Object] interface {
 	OnEvent(event Event[T])
 }
 
-// ResourceEventHandlerFuncs is a ResourceEventHandler of functions, each of which
-// may be nil.
+// EventHandlerFunc is an EventHandler that calls a function with each event.
+type EventHandlerFunc[T Object] func(event Event[T])
+
+// OnEvent calls f.
+func (f EventHandlerFunc[T]) OnEvent(event Event[T]) { f(event) }
+
+// ResourceEventHandlerFuncs is an EventHandler with a function for each type of event, in the
+// shape of client-go's. Each may be nil.
 type ResourceEventHandlerFuncs[T Object] struct {
 	AddFunc    func(obj T)
 	UpdateFunc func(oldObj, newObj T)
-	DeleteFunc func(obj T) // the last known state, always
+	// DeleteFunc is called with the object's last known state, never with a tombstone.
+	DeleteFunc func(obj T)
 }
 
 // OnEvent calls the function for the event's type.
@@ -33,41 +44,42 @@ func (f ResourceEventHandlerFuncs[T]) OnEvent(event Event[T]) {
 	}
 }
 
-// ResourceEventHandlerDetailedFuncs is ResourceEventHandlerFuncs whose AddFunc is
-// told whether the addition is part of the initial list.
-type ResourceEventHandlerDetailedFuncs[T Object] struct {
-	AddFunc    func(obj T, isInInitialList bool)
-	UpdateFunc func(oldObj, newObj T)
-	DeleteFunc func(obj T)
-}
-
-// OnEvent calls the function for the event's type.
-func (f ResourceEventHandlerDetailedFuncs[T]) OnEvent(event Event[T]) {
-	if event.Type == EventAdd {
-		if f.AddFunc != nil {
-			f.AddFunc(event.New, event.InInitialList)
-		}
-		return
-	}
-	ResourceEventHandlerFuncs[T]{UpdateFunc: f.UpdateFunc, DeleteFunc: f.DeleteFunc}.OnEvent(event)
-}
-
-// FilteringResourceEventHandler passes on to Handler what concerns the objects
-// that FilterFunc accepts. An object that begins to be accepted is an addition,
-// one that no longer is a deletion (of the last state that was, with Departed
-// set). What was added is deleted, even if the state in which an object is deleted
-// would not be accepted. FilterFunc must depend on the object alone. Both are required.
+// FilteringResourceEventHandler delivers to Handler the events of objects that FilterFunc accepts.
+// An object that FilterFunc begins to accept is an addition. One that it no longer accepts is a
+// deletion of the last accepted state, with Event.LeftScope set. An object that was added is
+// deleted even if FilterFunc does not accept its final state. FilterFunc must depend on the object
+// alone. Both fields are required.
 type FilteringResourceEventHandler[T Object] struct {
 	FilterFunc func(obj T) bool
-	Handler    ResourceEventHandler[T]
+	Handler    EventHandler[T]
+}
+
+// OnEvent delivers the event as what it is for the filtered collection.
+func (f FilteringResourceEventHandler[T]) OnEvent(event Event[T]) {
+	delivered := event.Old
+	if event.Type == EventDelete && !codec.IsNil(event.delivered) {
+		delivered = event.delivered
+	}
+	before := event.Type != EventAdd && f.FilterFunc(delivered)
+	after := event.Type != EventDelete && f.FilterFunc(event.New)
+	var none T
+	switch {
+	case !before && !after:
+		return
+	case !before:
+		event.Type, event.Old = EventAdd, none
+	case !after && event.Type == EventUpdate:
+		event.Type, event.New, event.delivered, event.LeftScope = EventDelete, none, event.Old, true
+	}
+	f.Handler.OnEvent(event)
 }
 
 // checkHandler returns an error if a handler cannot be called.
-func checkHandler[T Object](handler ResourceEventHandler[T]) error {
-	if isNil(handler) {
+func checkHandler[T Object](handler EventHandler[T]) error {
+	if codec.IsNil(handler) {
 		return errNoHandler
 	}
-	filter, ok := filtering(handler)
+	filter, ok := asFiltering(handler)
 	switch {
 	case !ok:
 		return nil
@@ -78,8 +90,8 @@ func checkHandler[T Object](handler ResourceEventHandler[T]) error {
 	}
 }
 
-// filtering returns a handler as the filtering one that it may be.
-func filtering[T Object](handler ResourceEventHandler[T]) (filter FilteringResourceEventHandler[T], ok bool) {
+// asFiltering returns a handler as the FilteringResourceEventHandler that it may be.
+func asFiltering[T Object](handler EventHandler[T]) (filter FilteringResourceEventHandler[T], ok bool) {
 	if pointer, isPointer := handler.(*FilteringResourceEventHandler[T]); isPointer {
 		return *pointer, true
 	}
@@ -91,23 +103,3 @@ var (
 	errNoHandler    = errors.New("the handler is nil")
 	errNoFilterFunc = errors.New("the FilteringResourceEventHandler has no FilterFunc")
 )
-
-// OnEvent passes the event on as what it is for the filtered collection.
-func (f FilteringResourceEventHandler[T]) OnEvent(event Event[T]) {
-	told := event.Old
-	if event.Type == EventDelete && !isNil(event.told) {
-		told = event.told
-	}
-	before := event.Type != EventAdd && f.FilterFunc(told)
-	after := event.Type != EventDelete && f.FilterFunc(event.New)
-	var none T
-	switch {
-	case !before && !after:
-		return
-	case !before:
-		event.Type, event.Old = EventAdd, none
-	case !after && event.Type == EventUpdate:
-		event.Type, event.New, event.told, event.LeftScope = EventDelete, none, event.Old, true
-	}
-	f.Handler.OnEvent(event)
-}

@@ -3,35 +3,97 @@ package cache
 import (
 	"errors"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// IndexFunc returns the values under which an index finds an object. It must
-// depend on the object alone, must not change it, and may return the same slice
-// again and again. One that fails or panics costs the object its entry in that
-// index, which is reported.
-type IndexFunc[T Object] func(obj T) ([]string, error)
+// Indexers are a store's indexes by name:
+//
+//	cache.Indexers[*corev1.Pod]{
+//		cache.NamespaceIndex: cache.ByMetadata[*corev1.Pod](cache.MetaNamespaceIndexFunc),
+//		"node":               cache.ByObject(func(pod *corev1.Pod) ([]string, error) { return []string{pod.Spec.NodeName}, nil }),
+//	}
+type Indexers[T Object] map[string]Index[T]
 
-// Indexers are index functions by the names of their indexes.
-type Indexers[T Object] map[string]IndexFunc[T]
-
-// NamespaceIndex is the usual name of an index by namespace.
-const NamespaceIndex = "namespace"
-
-// MetaNamespaceIndexFunc indexes objects by their namespaces.
-func MetaNamespaceIndexFunc[T Object](obj T) ([]string, error) {
-	return []string{obj.GetNamespace()}, nil
+// Index says under which values an index finds an object. ByObject and ByMetadata return one; the
+// zero value is an error on each object.
+type Index[T Object] struct {
+	object   IndexFunc[T]
+	metadata MetadataIndexFunc
 }
 
+// IndexFunc returns the values under which an index finds an object. It must depend on the object
+// alone and must not change it. It may return the same slice more than once. If it fails or
+// panics, the error is reported and the index does not find the object.
+type IndexFunc[T Object] func(obj T) ([]string, error)
+
+// MetadataIndexFunc is an IndexFunc that reads metadata only. The metadata is valid until the
+// function returns.
+type MetadataIndexFunc func(metadata Metadata) ([]string, error)
+
+// Metadata is the part of an object that a MetadataIndexFunc reads.
+type Metadata interface {
+	GetNamespace() string
+	GetName() string
+	GetLabels() map[string]string
+	GetAnnotations() map[string]string
+	GetOwnerReferences() []metav1.OwnerReference
+}
+
+// ByObject returns an index by the whole object. With Packed, it decodes each object that is
+// stored.
+func ByObject[T Object](index func(obj T) ([]string, error)) Index[T] { return Index[T]{object: index} }
+
+// ByMetadata returns an index by metadata. With Packed, it decodes only the metadata, and nothing
+// if the function reads namespace and name only.
+func ByMetadata[T Object](index func(metadata Metadata) ([]string, error)) Index[T] {
+	return Index[T]{metadata: index}
+}
+
+// NamespaceIndex is the conventional name of an index by namespace. A Lister uses the index of
+// that name.
+const NamespaceIndex = "namespace"
+
+// MetaNamespaceIndexFunc is a MetadataIndexFunc that returns the namespace.
+func MetaNamespaceIndexFunc(metadata Metadata) ([]string, error) {
+	return []string{metadata.GetNamespace()}, nil
+}
+
+var errNoIndexFunc = errors.New("the index function is nil")
+
+// functions returns the indexes as functions of objects.
 func (indexers Indexers[T]) functions() map[string]store.IndexFunc[T] {
 	functions := make(map[string]store.IndexFunc[T], len(indexers))
 	for name, index := range indexers {
-		if index == nil {
-			index = func(T) ([]string, error) { return nil, errNoIndexFunc }
-		}
-		functions[name] = store.IndexFunc[T](index)
+		functions[name] = index.function()
 	}
 	return functions
 }
 
-var errNoIndexFunc = errors.New("the index function is nil")
+func (i Index[T]) function() store.IndexFunc[T] {
+	switch {
+	case i.object != nil:
+		return store.IndexFunc[T](i.object)
+	case i.metadata != nil:
+		return func(obj T) ([]string, error) { return i.metadata(obj) }
+	default:
+		return func(T) ([]string, error) { return nil, errNoIndexFunc }
+	}
+}
+
+// itemFunctions returns the indexes by metadata as functions of items, which need no decoded
+// object.
+func (indexers Indexers[T]) itemFunctions() map[string]func(feed.Item) ([]string, error) {
+	functions := make(map[string]func(feed.Item) ([]string, error))
+	for name, index := range indexers {
+		if index.metadata != nil {
+			functions[name] = func(item feed.Item) ([]string, error) {
+				return codec.IndexMetadata(item, func(m codec.Metadata) ([]string, error) { return index.metadata(m) })
+			}
+		}
+	}
+	return functions
+}

@@ -4,27 +4,46 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"reflect"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
-	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/source"
 	"github.com/kinformer/kinformer/internal/tap"
 )
 
-// ListerWatcher is a collection of the API that can be listed and watched. Both
-// methods pass the context and the options on to the server.
+// EnableStreaming prepares config so that informers read lists and watches straight from the
+// response, for every client that is made of config afterwards:
+//
+//	config, err := rest.InClusterConfig()
+//	cache.EnableStreaming(config)
+//	clientset, err := kubernetes.NewForConfig(config)
+//
+// The response to an informer's request is then split into objects as it arrives, and a list is
+// never in memory whole. Other requests are not affected. Authentication, TLS, proxies, timeouts
+// and rate limits remain the client's. Objects are equal to what the client would have decoded;
+// those of generated types are requested as protobuf whatever the client's configuration.
+//
+// An object that cannot be decoded is then an error on that object alone. Without streaming, the
+// client fails to decode the whole list, and the informer does not sync.
+//
+// Where a response cannot be split (CBOR, or a transport in between that changes it), the informer
+// uses what the client decodes. Status.Streaming says which, and Status.NotStreamingReason why.
+func EnableStreaming(config *rest.Config) { config.Wrap(tap.Wrap) }
+
+// ListerWatcher lists and watches a collection of the API. Both methods pass the context and the
+// options on to the server.
 type ListerWatcher interface {
-	// List returns a list object: a type with ListMeta and Items.
+	// List returns a list object, which has ListMeta and Items.
 	List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
-	// Watch begins a watch at options.ResourceVersion.
+	// Watch opens a watch from options.ResourceVersion.
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }
 
@@ -34,18 +53,19 @@ type ListFunc func(ctx context.Context, options metav1.ListOptions) (runtime.Obj
 // WatchFunc watches a collection.
 type WatchFunc func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 
-// ListWatch is a ListerWatcher of two functions. Both are required.
+// ListWatch is a ListerWatcher made of two functions, both of which are required.
 type ListWatch struct {
 	ListFunc  ListFunc
 	WatchFunc WatchFunc
-	// Streaming says that the functions return what the server answered as it is,
-	// so that it may be read from the stream instead (see EnableStreaming). Those
-	// that filter, merge or change what they return must not set it: what they do
-	// would be passed over. NewListWatchFromClient and ListWatchOf set it.
+	// Streaming says that the functions return the server's response unchanged, so that it may be
+	// read from the stream where EnableStreaming has prepared the client. It must not be set for
+	// functions that filter, merge or change what they return. ListWatchOf and
+	// NewListWatchFromClient set it.
 	Streaming bool
 
-	items reflect.Type // the pointer type of what it lists, where it is known
-	scope scope        // which of them
+	items       reflect.Type // the pointer type of the items; nil if unknown
+	selected    selected
+	noWatchList bool // the functions cannot answer a WatchList
 }
 
 var _ ListerWatcher = (*ListWatch)(nil)
@@ -66,14 +86,23 @@ func (lw *ListWatch) Watch(ctx context.Context, options metav1.ListOptions) (wat
 	return lw.WatchFunc(ctx, options)
 }
 
+// InNamespace declares that lw lists the objects of one namespace only, and returns lw. It does not
+// change the requests. Typed clients declare their namespace themselves; use it with dynamic and
+// metadata clients, so that WaitForObject recognizes an object of another namespace and a Factory
+// keeps the informers of several namespaces apart.
+func (lw *ListWatch) InNamespace(namespace string) *ListWatch {
+	lw.selected.namespace = namespace
+	return lw
+}
+
 var (
 	errNoLister    = errors.New("the ListerWatcher is nil")
-	errNoListFunc  = errors.New("the ListWatch has no ListFunc; perhaps it was made of a nil client")
+	errNoListFunc  = errors.New("the ListWatch has no ListFunc; its client may have been nil")
 	errNoWatchFunc = errors.New("the ListWatch has no WatchFunc")
 )
 
-// ListOptionsFunc changes the options of a request before it is sent: to select
-// by label, say. It is called for each request with the options to change.
+// ListOptionsFunc changes the options of a list or watch request before it is sent. It must be
+// safe for concurrent use and do the same each time.
 type ListOptionsFunc func(options *metav1.ListOptions)
 
 // WithLabelSelector selects objects by their labels, on the server.
@@ -81,20 +110,22 @@ func WithLabelSelector(selector labels.Selector) ListOptionsFunc {
 	return func(options *metav1.ListOptions) { options.LabelSelector = selector.String() }
 }
 
-// NewListWatchFromClient returns a ListWatch of a resource, such as "pods", in a
-// namespace, or in all of them ("" or metav1.NamespaceAll). The field selector
-// may be nil; modify, if given, changes the options of each list and watch.
+// WithFieldSelector selects objects by their fields, on the server. Which fields can be selected
+// depends on the resource.
+func WithFieldSelector(selector fields.Selector) ListOptionsFunc {
+	return func(options *metav1.ListOptions) { options.FieldSelector = selector.String() }
+}
+
+// NewListWatchFromClient returns a ListWatch of a resource, such as "pods", in a namespace, or in
+// all namespaces if that is metav1.NamespaceAll. The field selector may be nil.
 func NewListWatchFromClient(client rest.Interface, resource, namespace string, fieldSelector fields.Selector, modify ...ListOptionsFunc) *ListWatch {
-	if isNil(client) {
+	if codec.IsNil(client) {
 		return &ListWatch{}
 	}
-	client = withTap(client)
-	known := scope{namespace: namespace, modify: modify}
 	if fieldSelector != nil {
-		known.modify = append([]ListOptionsFunc{func(options *metav1.ListOptions) {
-			options.FieldSelector = fieldSelector.String()
-		}}, modify...)
+		modify = append([]ListOptionsFunc{WithFieldSelector(fieldSelector)}, modify...)
 	}
+	known := selected{known: true, resource: resource, namespace: namespace, modify: modify}
 	request := func(options metav1.ListOptions) *rest.Request {
 		known.apply(&options)
 		return client.Get().
@@ -104,7 +135,7 @@ func NewListWatchFromClient(client rest.Interface, resource, namespace string, f
 	}
 	return &ListWatch{
 		Streaming: true,
-		scope:     known,
+		selected:  known,
 		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			return request(options).Do(ctx).Get()
 		},
@@ -115,25 +146,28 @@ func NewListWatchFromClient(client rest.Interface, resource, namespace string, f
 	}
 }
 
-// ListWatchOf returns a ListWatch of what a typed, dynamic or metadata client
-// lists: clientset.CoreV1().Nodes(), or dynamicClient.Resource(gvr). It knows the
-// type of its objects, and an informer of another type refuses it.
+// ListWatchOf returns a ListWatch of the objects that a typed, dynamic or metadata client lists,
+// such as clientset.CoreV1().Nodes() or dynamicClient.Resource(gvr). An informer of another type
+// refuses it.
 func ListWatchOf[L runtime.Object](client interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }, modify ...ListOptionsFunc) *ListWatch {
-	if isNil(client) {
+	if codec.IsNil(client) {
 		return &ListWatch{}
 	}
-	known := scope{namespace: namespaceOf(client), modify: modify}
+	known := selected{known: true, modify: slices.Clone(modify)}
+	if namespaced, ok := client.(interface{ GetNamespace() string }); ok {
+		known.namespace = namespaced.GetNamespace()
+	}
 	apply := func(options metav1.ListOptions) metav1.ListOptions {
 		known.apply(&options)
 		return options
 	}
 	return &ListWatch{
 		Streaming: true,
-		scope:     known,
-		items:     itemsOf(reflect.TypeFor[L]()),
+		selected:  known,
+		items:     codec.ItemType(reflect.TypeFor[L]()),
 		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			list, err := client.List(ctx, apply(options))
 			if err != nil {
@@ -147,65 +181,56 @@ func ListWatchOf[L runtime.Object](client interface {
 	}
 }
 
-// itemsOf returns the pointer type of a list type's items, nil if they may be of
-// any type.
-func itemsOf(list reflect.Type) reflect.Type {
-	if list == nil || list.Kind() != reflect.Pointer || list.Elem().Kind() != reflect.Struct {
-		return nil
+// ListWatchFromClientGo returns a ListWatch that calls a ListerWatcher of client-go's tools/cache,
+// with the request's context if it takes one. Set Streaming if its functions return the server's
+// response unchanged.
+func ListWatchFromClientGo(lw interface {
+	List(options metav1.ListOptions) (runtime.Object, error)
+	Watch(options metav1.ListOptions) (watch.Interface, error)
+}) *ListWatch {
+	if codec.IsNil(lw) {
+		return &ListWatch{}
 	}
-	if list == reflect.TypeFor[*unstructured.UnstructuredList]() {
-		return reflect.TypeFor[*unstructured.Unstructured]()
+	converted := &ListWatch{
+		ListFunc: func(_ context.Context, options metav1.ListOptions) (runtime.Object, error) { return lw.List(options) },
+		WatchFunc: func(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return lw.Watch(options)
+		},
+		noWatchList: !knowsWatchList(lw),
 	}
-	items, ok := list.Elem().FieldByName("Items")
-	if !ok || items.Type.Kind() != reflect.Slice {
-		return nil
+	if contextual, ok := lw.(interface {
+		ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
+		WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+	}); ok {
+		converted.ListFunc, converted.WatchFunc = contextual.ListWithContext, contextual.WatchWithContext
 	}
-	item := items.Type.Elem()
-	if item.Kind() != reflect.Pointer {
-		item = reflect.PointerTo(item)
-	}
-	if !item.Implements(reflect.TypeFor[metav1.Object]()) { // runtime.RawExtension, of a list of anything
-		return nil
-	}
-	return item
+	return converted
 }
 
-// withTap returns a copy of a RESTClient whose transport has the tap; another
-// client as it is.
-func withTap(client rest.Interface) rest.Interface {
-	original, ok := client.(*rest.RESTClient)
-	if !ok || original == nil {
-		return client
+// knowsWatchList reports whether a ListerWatcher can answer a WatchList. client-go's fakes, which
+// accept the request and never finish it, declare by a method that they cannot.
+func knowsWatchList(lw any) bool {
+	if known, ok := lw.(*ListWatch); ok && known != nil {
+		return !known.noWatchList
 	}
-	tapped := reflect.New(reflect.TypeFor[rest.RESTClient]()) // most of its fields are not ours to name
-	tapped.Elem().Set(reflect.ValueOf(original).Elem())
-	copied := tapped.Interface().(*rest.RESTClient)
-	doer := http.Client{Transport: http.DefaultTransport}
-	if original.Client != nil {
-		doer = *original.Client
-	}
-	if doer.Transport == nil {
-		doer.Transport = http.DefaultTransport
-	}
-	doer.Transport = tap.Wrap(doer.Transport)
-	copied.Client = &doer
-	return copied
+	declares, ok := lw.(interface{ IsWatchListSemanticsUnSupported() bool })
+	return !ok || !declares.IsWatchListSemanticsUnSupported()
 }
 
-// newSource returns the source that a ListerWatcher feeds, and the way that it
-// takes.
-func newSource(lw ListerWatcher, k kind) (feed.Source, *way) {
-	classic := classicSource{lw, k}
-	if known, ok := lw.(*ListWatch); ok && known != nil && known.Streaming && k.goType != nil {
-		way := &way{}
-		return streamSource{classic, way, newSharing(k)}, way
-	}
-	return classic, &way{why: whyForeign}
+// newSource returns the source of a ListerWatcher's objects.
+func newSource(lw ListerWatcher, objects codec.ObjectType, options codec.Options) source.Source {
+	known, ok := lw.(*ListWatch)
+	return source.New(source.Config{
+		ListerWatcher: lw,
+		Objects:       objects,
+		Streaming:     ok && known != nil && known.Streaming,
+		Codec:         options,
+	})
 }
 
-// checkSource returns an error if a ListerWatcher cannot feed objects of a kind.
-func checkSource(lw ListerWatcher, k kind) error {
-	if isNil(lw) {
+// checkListerWatcher returns an error if a ListerWatcher cannot return objects of a type.
+func checkListerWatcher(lw ListerWatcher, objects codec.ObjectType) error {
+	if codec.IsNil(lw) {
 		return errNoLister
 	}
 	known, ok := lw.(*ListWatch)
@@ -216,8 +241,8 @@ func checkSource(lw ListerWatcher, k kind) error {
 		return errNoListFunc
 	case known.WatchFunc == nil:
 		return errNoWatchFunc
-	case known.items != nil && known.items != k.goType:
-		return fmt.Errorf("the ListWatch lists %s, not %s", known.items, k.goType)
+	case known.items != nil && known.items != objects.GoType:
+		return fmt.Errorf("the ListWatch lists %s, not %s", known.items, objects.GoType)
 	}
 	return nil
 }

@@ -1,93 +1,77 @@
 package cache
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinformer/kinformer/internal/codec"
 )
 
-// Object is what a cache keeps: a pointer to an API type, such as *corev1.Pod,
+// Object is a cached object: a pointer to an API type, such as *corev1.Pod,
 // *unstructured.Unstructured or *metav1.PartialObjectMetadata.
 type Object interface {
 	runtime.Object
 	metav1.Object
 }
 
-// kind is the one type of objects that a collection has.
-type kind struct {
-	goType reflect.Type            // a pointer type
-	gvk    schema.GroupVersionKind // of unstructured objects; empty: any
+// KeyFunc returns the key under which a store keeps an object. It must depend on the object alone
+// and return the same key for every state of it.
+type KeyFunc[T Object] func(obj T) (string, error)
 
-	shareEqual bool // equal parts of the objects are to be in memory once
-	packed     bool // few of the objects are there decoded
+// MetaNamespaceKeyFunc is the default KeyFunc. It returns "namespace/name", or "name" for an
+// object without namespace. A nil object, or one without a name, is an error.
+func MetaNamespaceKeyFunc[T Object](obj T) (string, error) {
+	if codec.IsNil(obj) {
+		return "", errNilObject
+	}
+	if obj.GetName() == "" {
+		return "", fmt.Errorf("%T in namespace %q: metadata.name is empty", obj, obj.GetNamespace())
+	}
+	return codec.Key(obj), nil
 }
 
-// kindOf returns the kind of T. The example need not be more than a nil pointer
-// where the Go type says everything; an unstructured one may name its apiVersion
-// and kind. Nothing of it is kept.
-func kindOf[T Object](example T) (kind, error) {
+var errNilObject = errors.New("object is nil")
+
+// SplitMetaNamespaceKey splits a key that MetaNamespaceKeyFunc returned. The namespace is empty
+// for an object without one.
+func SplitMetaNamespaceKey(key string) (namespace, name string, err error) {
+	before, after, found := strings.Cut(key, "/")
+	switch {
+	case !found:
+		return "", key, nil
+	case strings.Contains(after, "/"):
+		return "", "", fmt.Errorf("unexpected key %q: more than one slash", key)
+	default:
+		return before, after, nil
+	}
+}
+
+// keyOf returns an object's key. An error, or a panic of the key function, names the object.
+func keyOf[T Object](keyFunc KeyFunc[T], obj T) (key string, err error) {
+	if codec.IsNil(obj) {
+		return "", errNilObject
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("no key for %T%s: panic: %v", obj, codec.QuotedName(obj), r)
+		}
+	}()
+	if key, err = keyFunc(obj); err != nil {
+		return "", fmt.Errorf("no key for %T%s: %w", obj, codec.QuotedName(obj), err)
+	}
+	return key, nil
+}
+
+// objectType returns the type of T's objects. The example may be a nil pointer.
+func objectType[T Object](example T) (codec.ObjectType, error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() == reflect.Interface {
-		return kind{}, fmt.Errorf("the type argument %s is an interface; name the type of the objects, such as *v1.Pod", t)
+		return codec.ObjectType{}, fmt.Errorf("the type argument %s is an interface: use the objects' pointer type, such as *v1.Pod", t)
 	}
-	k := kind{goType: t}
-	if !isNil(example) && carriesKind(t) {
-		k.gvk = example.GetObjectKind().GroupVersionKind()
-	}
-	return k, nil
-}
-
-// carriesKind tells whether objects of one Go type may be of several kinds. (The
-// metadata of an object is of one: PartialObjectMetadata.)
-func carriesKind(t reflect.Type) bool { return t.Implements(reflect.TypeFor[runtime.Unstructured]()) }
-
-// isMetadata tells whether objects are metadata only.
-func (k kind) isMetadata() bool { return k.goType == reflect.TypeFor[*metav1.PartialObjectMetadata]() }
-
-func (k kind) String() string {
-	if k.goType == nil {
-		return "objects of any type"
-	}
-	if k.gvk.Empty() {
-		return k.goType.String()
-	}
-	return fmt.Sprintf("%s of %s", k.goType, k.gvk)
-}
-
-// check returns an error unless obj is of the kind.
-func (k kind) check(obj runtime.Object) error {
-	if t := reflect.TypeOf(obj); t != k.goType && k.goType != nil {
-		return fmt.Errorf("expected %s, got %s%s", k, t, named(obj))
-	}
-	if k.gvk.Empty() {
-		return nil
-	}
-	if got := obj.GetObjectKind().GroupVersionKind(); got != k.gvk {
-		return fmt.Errorf("expected %s, got %s%s", k, got, named(obj))
-	}
-	return nil
-}
-
-// named returns the name of an object for an error, as far as it has one.
-func named(obj any) string {
-	if object, ok := obj.(metav1.Object); ok && !isNil(obj) && object.GetName() != "" {
-		return fmt.Sprintf(" %q", objectKey(object))
-	}
-	return ""
-}
-
-// isNil tells whether obj is nil, or an interface around nil.
-func isNil(obj any) bool {
-	if obj == nil {
-		return true
-	}
-	switch v := reflect.ValueOf(obj); v.Kind() {
-	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
-		return v.IsNil()
-	default:
-		return false
-	}
+	return codec.TypeOf(t, example), nil
 }

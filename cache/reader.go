@@ -1,42 +1,45 @@
 package cache
 
-import "iter"
+import (
+	"fmt"
+	"iter"
+)
 
-// Reader is the reading side of a store. Its methods are safe for concurrent use
-// and take no lock that a writer waits for. Objects are the cache's: they are
-// shared by all readers and must not be changed.
+// Reader is the reading side of a store. Its methods are safe for concurrent use, and take no lock
+// that a writer waits for. Objects belong to the cache: all readers share them, and they must not
+// be changed.
 //
-// GetByKey and Get see each change as soon as it is made. The others read one
-// state each: all of a relist, or none.
+// GetByKey and Get see each change as soon as it is made. Each other method reads one state, which
+// has all of a relist or nothing of it. Results are in no particular order except All's.
 type Reader[T Object] interface {
-	// Get returns the object that has obj's key, and whether there is one. The
-	// error is the key function's.
+	// Get returns the object that has obj's key and reports whether there is one. The error is that
+	// of the key function.
 	Get(obj T) (item T, exists bool, err error)
-	// GetByKey returns the object under a key, and whether there is one.
+	// GetByKey returns the object that has a key and reports whether there is one.
 	GetByKey(key string) (item T, exists bool)
-	// List returns all objects, in no order.
+	// List returns all objects.
 	List() []T
-	// ListKeys returns all keys, in no order.
+	// ListKeys returns all keys.
 	ListKeys() []string
-	// ByIndex returns the objects that an index finds under a value, in no order.
-	// An index that there is not is an error.
+	// All returns an iterator over keys and objects in the order of the keys.
+	All() iter.Seq2[string, T]
+	// ByIndex returns the objects that an index finds under a value. An unknown index is an error.
 	ByIndex(indexName, indexedValue string) ([]T, error)
-	// IndexKeys returns the keys of what ByIndex returns.
+	// IndexKeys returns the keys of the objects that ByIndex returns.
 	IndexKeys(indexName, indexedValue string) ([]string, error)
 	// Len returns the number of objects.
 	Len() int
-	// Snapshot returns the state as it is now, for several reads of one state.
+	// Snapshot returns the current state, for several reads of the same state.
 	Snapshot() Snapshot[T]
 }
 
-// Snapshot is a store's state at one moment. It is immutable, may be kept, and
-// costs O(1) to take; keeping it costs the memory of what has changed since. Its
-// zero value is not usable.
+// Snapshot is the state of a store at one moment. It is immutable and costs O(1) to take; keeping
+// it costs the memory of what has changed since. The zero Snapshot is empty.
 type Snapshot[T Object] struct {
-	state snapshotState[T]
+	state snapshotState[T] // nil: empty
 }
 
-// snapshotState is what a snapshot reads.
+// snapshotState is a *store.Snapshot.
 type snapshotState[T Object] interface {
 	ResourceVersion() string
 	Get(key string) (T, bool)
@@ -48,47 +51,89 @@ type snapshotState[T Object] interface {
 	Len() int
 	All() iter.Seq2[string, T]
 
-	// What a Lister needs: to choose before anything is decoded.
+	// For a Lister, which selects before anything is decoded:
 
 	Select(matches func(labels map[string]string) bool) []T
 	SelectByIndex(name, value string, matches func(labels map[string]string) bool) ([]T, error)
 	SelectByKey(has func(key string) bool, matches func(labels map[string]string) bool) []T
 }
 
-// ResourceVersion returns the version of the collection that the snapshot shows,
-// empty before the first list.
-func (s Snapshot[T]) ResourceVersion() string { return s.state.ResourceVersion() }
+// ResourceVersion returns the version of the collection that the snapshot shows. It is empty before
+// the first list.
+func (s Snapshot[T]) ResourceVersion() string {
+	if s.state == nil {
+		return ""
+	}
+	return s.state.ResourceVersion()
+}
 
-// GetByKey returns the object under a key, and whether there is one.
-func (s Snapshot[T]) GetByKey(key string) (item T, exists bool) { return s.state.Get(key) }
+// GetByKey returns the object that has a key and reports whether there is one.
+func (s Snapshot[T]) GetByKey(key string) (item T, exists bool) {
+	if s.state == nil {
+		return item, false
+	}
+	return s.state.Get(key)
+}
 
-// List returns all objects, in no order.
-func (s Snapshot[T]) List() []T { return s.state.List() }
+// List returns all objects, in no particular order.
+func (s Snapshot[T]) List() []T {
+	if s.state == nil {
+		return nil
+	}
+	return s.state.List()
+}
 
-// ListKeys returns all keys, in no order.
-func (s Snapshot[T]) ListKeys() []string { return s.state.Keys() }
+// ListKeys returns all keys, in no particular order.
+func (s Snapshot[T]) ListKeys() []string {
+	if s.state == nil {
+		return nil
+	}
+	return s.state.Keys()
+}
 
-// ByIndex returns the objects that an index finds under a value, in no order. An
-// index that there is not is an error.
+// ByIndex returns the objects that an index finds under a value, in no particular order. An unknown
+// index is an error.
 func (s Snapshot[T]) ByIndex(indexName, indexedValue string) ([]T, error) {
+	if s.state == nil {
+		return nil, errZeroSnapshot(indexName)
+	}
 	return s.state.ByIndex(indexName, indexedValue)
 }
 
-// IndexKeys returns the keys of what ByIndex returns.
+// IndexKeys returns the keys of the objects that ByIndex returns.
 func (s Snapshot[T]) IndexKeys(indexName, indexedValue string) ([]string, error) {
+	if s.state == nil {
+		return nil, errZeroSnapshot(indexName)
+	}
 	return s.state.IndexKeys(indexName, indexedValue)
 }
 
-// ListIndexValues returns the values under which an index finds something, in no
-// order.
+// ListIndexValues returns the values under which an index finds objects, in no particular order. An
+// unknown index is an error.
 func (s Snapshot[T]) ListIndexValues(indexName string) ([]string, error) {
+	if s.state == nil {
+		return nil, errZeroSnapshot(indexName)
+	}
 	return s.state.IndexValues(indexName)
 }
 
-// Len returns the number of objects.
-func (s Snapshot[T]) Len() int { return s.state.Len() }
+func errZeroSnapshot(indexName string) error {
+	return fmt.Errorf("unknown index %q: the Snapshot is not of a store", indexName)
+}
 
-// All iterates over keys and objects in the order of the keys. The first
-// iteration over a state sorts its keys; later ones, of every snapshot of that
-// state, do not.
-func (s Snapshot[T]) All() iter.Seq2[string, T] { return s.state.All() }
+// Len returns the number of objects.
+func (s Snapshot[T]) Len() int {
+	if s.state == nil {
+		return 0
+	}
+	return s.state.Len()
+}
+
+// All returns an iterator over keys and objects in the order of the keys. The first iteration over
+// a state sorts its keys; later ones, of all snapshots of that state, reuse the order.
+func (s Snapshot[T]) All() iter.Seq2[string, T] {
+	if s.state == nil {
+		return func(func(string, T) bool) {}
+	}
+	return s.state.All()
+}

@@ -4,92 +4,160 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"time"
 
+	"k8s.io/utils/clock"
+
+	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/mutation"
 )
 
-// SharedInformer keeps a store equal to a collection of the API and tells any number of
-// handlers what changes, each at its own pace. Its methods may be called from any
-// goroutine, handlers included, and at any time: handlers may be added, and the store
-// read, before and while it runs.
+// SharedInformer keeps a store equal to a collection of the API and delivers changes to any number
+// of handlers, each at its own pace. Its methods are safe for concurrent use, also by handlers, and
+// may be called before, during and after Run.
 type SharedInformer[T Object] struct {
-	runner
+	core    core
 	engine  *informer.Informer[T]
 	store   reader[T]
 	options InformerOptions[T]
-	scope   scope
 
-	mutations *mutation.Detector // nil unless asked for
+	mutations *mutation.Detector // nil unless mutations are to be detected
 }
 
-// NewSharedInformer returns an informer of lw's objects that does not run yet. The
-// example says their type, and the kind of unstructured and metadata-only ones
-// (apiVersion and kind set; without them, any kind); nothing of it is kept.
+// NewSharedInformer returns an informer of lw's objects. The example states their type and, for
+// unstructured and metadata-only objects, their kind (apiVersion and kind set; without them, any
+// kind). The informer does not keep it.
 //
-// Nothing is done before Run. What is wrong with the arguments is returned by Run and by
-// everything else that returns an error: a nil lister, a negative ResyncPeriod, a
-// ListWatch of another type, an interface as T.
+// Nothing happens before Run. Run, and every other method that returns an error, returns an error
+// for invalid arguments: a nil lister, a negative ResyncPeriod, a ListWatch of another type, an
+// interface as T.
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
-	loop := options.loop()
-	kind, err := check(lw, example, loop)
-	if options.ResyncPeriod < 0 {
-		err = errors.Join(err, fmt.Errorf("the resync period %v is negative", options.ResyncPeriod))
-	}
-	err = errors.Join(err, options.checkIndexers())
-	if options.Packed && options.DetectMutations {
-		err = errors.Join(err, errPackedMutations)
-	}
-	report := newReporter(loop, kind)
+	objects, err := checkSource(lw, example, options.reflectorOptions())
+	err = errors.Join(err, options.check())
+	report := newReporter(options.reflectorOptions(), objects)
 	if err != nil {
 		err = fmt.Errorf("informer of %s: %w", report.name, err)
 	}
-	kind.shareEqual, kind.packed = options.ShareEqual, options.Packed
-	config := options.engine(kind, report)
-	detector := options.detector()
+	config := options.engineConfig(objects, report)
+	detector := options.mutationDetector()
 	if detector != nil {
-		config.Store.Decode = noted(config.Store.Decode, detector)
+		config.Store.Decode = tracked(config.Store.Decode, detector)
 	}
-	source, way := newSource(lw, kind)
-	config.Reflector = loopConfig(lw, source, loop, nil, report)
-	engine := informer.New(config)
-	return &SharedInformer[T]{
-		runner:  runner{engine: engine, way: way, report: report, invalid: err},
-		engine:  engine,
-		store:   reader[T]{engine.Store(), config.Store.Key},
-		options: options,
-		scope:   scopeOf(lw),
-
+	source := newSource(lw, objects, codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed})
+	config.Reflector = reflectorConfig(lw, source, options.reflectorOptions(), nil, report)
+	s := &SharedInformer[T]{
+		engine:    informer.New(config),
+		options:   options,
 		mutations: detector,
 	}
+	s.store = reader[T]{s.engine.Store(), config.Store.Key}
+	s.core = core{
+		engine: s.engine, source: source, report: report, clock: options.Clock, invalid: err,
+		key: objectKey(objects, s.store.key), admits: s.admits(lw),
+	}
+	if s.core.clock == nil {
+		s.core.clock = clock.RealClock{}
+	}
+	return s
 }
 
-// Store returns the informer's store. It is there before, during and after Run.
+// objectKey returns key as a function of objects whose type is checked.
+func objectKey[T Object](objects codec.ObjectType, key func(T) (string, error)) func(Object) (string, error) {
+	return func(obj Object) (string, error) {
+		typed, ok := obj.(T)
+		if !ok {
+			return "", fmt.Errorf("expected %s, got %T", objects, obj)
+		}
+		return key(typed)
+	}
+}
+
+// admits returns a function that returns ErrOutOfScope for an object that the informer does not
+// hold.
+func (s *SharedInformer[T]) admits(lw ListerWatcher) func(Object) error {
+	selected, filter := selectionOf(lw), s.options.Filter
+	return func(obj Object) (err error) {
+		if err := selected.check(obj); err != nil || filter == nil {
+			return err
+		}
+		defer func() {
+			if r := recover(); r != nil {
+				err = fmt.Errorf("filter: panic: %v", r)
+			}
+		}()
+		if !filter(obj.(T)) {
+			return fmt.Errorf("%w: its Filter refuses it", ErrOutOfScope)
+		}
+		return nil
+	}
+}
+
+// Store returns the informer's store, which can be read before, during and after Run.
 func (s *SharedInformer[T]) Store() Reader[T] { return &s.store }
 
-// Run keeps the store up to date and the handlers informed until ctx ends. It returns nil
-// then, once the last calls of all handlers have returned, or ErrHandlerBlocked if that
-// takes longer than ten seconds. It can be run once: ErrAlreadyRunning, ErrStopped.
+// Run keeps the store up to date and delivers changes until ctx ends. It then returns nil once the
+// last call of each handler has returned, or ErrHandlerBlocked if that takes longer than ten
+// seconds. An informer can run once: ErrAlreadyRunning, ErrStopped.
 func (s *SharedInformer[T]) Run(ctx context.Context) error {
-	if s.mutations != nil && s.invalid == nil {
-		defer s.watchMutations(ctx)()
+	if s.mutations != nil && s.core.invalid == nil {
+		defer s.detectMutations(ctx)()
 	}
-	return s.run(ctx)
+	return s.core.run(ctx)
 }
 
-// HasSynced tells whether the store holds a first full state of the collection. What the
-// handlers know is theirs: see Registration.
+// HasSynced reports whether the initial list has been stored. It says nothing about handlers; see
+// Registration.HasSynced.
 func (s *SharedInformer[T]) HasSynced() bool { return s.engine.StoreHasSynced() }
 
-// WaitForSync waits until HasSynced. If that does not happen before ctx ends, or cannot
-// happen any more, the error says what stands in the way: Forbidden, say, or an object
-// that cannot be decoded.
+// WaitForSync blocks until HasSynced. If ctx ends first, or the informer stops, it returns an error
+// with the cause, such as Forbidden or an object that cannot be decoded. If Run has not been called
+// yet, it waits for that, too.
 func (s *SharedInformer[T]) WaitForSync(ctx context.Context) error {
-	if s.invalid != nil {
-		return s.invalid
-	}
-	return s.engine.WaitForStoreSync(ctx)
+	return s.core.wait(ctx, s.engine.WaitForStoreSync)
+}
+
+// WaitForResourceVersion blocks until an event, a bookmark or a list has brought the store to a
+// resourceVersion of the collection: that of the collection itself or of an object in it. An
+// invalid version is an error at once. If ctx ends first, or the informer stops, the error says
+// which version the store has reached, and the cause.
+//
+// Bookmarks bring a quiet collection up to the versions of other collections about once a minute.
+func (s *SharedInformer[T]) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
+	return s.core.waitForResourceVersion(ctx, resourceVersion)
+}
+
+// WaitForObject blocks until the store holds the state obj, as a write returned it, or a later one,
+// so that a program reads its own writes:
+//
+//	pod, err := client.Create(ctx, pod, metav1.CreateOptions{})
+//	err = pods.WaitForObject(ctx, pod)
+//	// pods.Store() holds the Pod
+//
+// For an object outside of the informer's namespace, selectors or Filter it returns ErrOutOfScope at
+// once; the selection of a ListerWatcher with the caller's own functions is not known. For one that
+// arrived but could not be stored it returns ErrNotStored. Other errors are those of
+// WaitForResourceVersion.
+func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
+	return s.core.waitForObject(ctx, obj)
+}
+
+// WaitForDelete blocks until the store has reached obj's resourceVersion and no longer holds an
+// object with obj's key and UID: it was deleted, recreated, or left the informer's selection. An
+// empty UID stands for any. Errors are those of WaitForResourceVersion.
+func (s *SharedInformer[T]) WaitForDelete(ctx context.Context, obj T) error {
+	return s.core.waitForDelete(ctx, obj)
 }
 
 // Status returns the informer's condition.
-func (s *SharedInformer[T]) Status() Status { return s.status(s.HasSynced()) }
+func (s *SharedInformer[T]) Status() Status { return s.core.status(s.HasSynced()) }
+
+// HealthCheck returns a check for a health endpoint, such as apiserver's healthz.NamedCheck or
+// controller-runtime's Checker. It returns an error if the informer is not running, has not synced,
+// or has not been confirmed up to date (Status.FreshAt) for longer than maxStaleness; zero is no
+// limit. API servers that send bookmarks confirm a quiet collection about once a minute, others
+// never, so use a limit of several minutes.
+func (s *SharedInformer[T]) HealthCheck(maxStaleness time.Duration) func(*http.Request) error {
+	return healthCheck(s.Status, s.core.clock, maxStaleness)
+}

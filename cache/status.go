@@ -1,9 +1,15 @@
 package cache
 
 import (
+	"errors"
+	"fmt"
+	"net/http"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/source"
 )
 
 // Phase is what an informer is doing.
@@ -11,42 +17,43 @@ type Phase string
 
 // The phases of an informer.
 const (
-	PhaseIdle     Phase = Phase(reflector.Idle)     // not started
-	PhaseListing  Phase = Phase(reflector.Listing)  // waits for the whole state
-	PhaseWatching Phase = Phase(reflector.Watching) // follows the watch
-	PhaseResuming Phase = Phase(reflector.Resuming) // the watch ended in order, and the next is about to be opened
-	PhaseRetrying Phase = Phase(reflector.Retrying) // the last attempt failed; the store has the last good state
-	PhaseStopped  Phase = Phase(reflector.Stopped)  // Run has returned
-	PhaseInvalid  Phase = "Invalid"                 // made of something that cannot work; Err says what
+	PhaseIdle     Phase = "Idle"     // Run has not been called
+	PhaseListing  Phase = "Listing"  // the complete state is being fetched
+	PhaseWatching Phase = "Watching" // a watch is open
+	PhaseResuming Phase = "Resuming" // the server closed the watch and the next one is being opened
+	PhaseRetrying Phase = "Retrying" // the last attempt failed; the store has the last good state
+	PhaseStopped  Phase = "Stopped"  // Run has returned
+	PhaseInvalid  Phase = "Invalid"  // made of invalid arguments; Err says which
 )
 
-// Status is an informer's condition at one moment.
+// Status is the condition of an informer at one moment.
 type Status struct {
 	Name  string
 	Phase Phase
-	// Synced: HasSynced is true.
+	// Synced is the result of HasSynced.
 	Synced bool
-	// Err is why the last attempt to list or watch failed, nil once one succeeded.
+	// Err is the error of the last attempt to list or watch, nil once one has succeeded.
 	Err error
-	// ErrSince is when Err's row of failures began.
+	// ErrSince is the time of the first failure since an attempt succeeded.
 	ErrSince time.Time
-	// Attempts is how many attempts have failed in that row.
+	// Attempts is the number of failed attempts since one succeeded.
 	Attempts int
 	// ResourceVersion is the version of the collection that the store has reached.
 	ResourceVersion string
-	// FreshAt is when the store was last proved to be up to date: by an event, a
-	// bookmark or a list. Zero before the first list. A quiet collection is proved
-	// about once a minute, by API servers that send bookmarks.
+	// FreshAt is when an event, a bookmark or a list last confirmed that the store is up to date.
+	// It is zero before the first list. API servers that send bookmarks confirm a quiet collection
+	// about once a minute.
 	FreshAt time.Time
-	// Objects is how many objects the store holds.
+	// Objects is the number of objects in the store.
 	Objects int
-	// Quarantined is how many objects wait for a state that can be stored.
+	// Quarantined is the number of objects whose newest state could not be stored.
 	Quarantined int
-	// Streaming: the last answer was cut from the stream (see EnableStreaming).
+	// Streaming reports whether the last response was read from the stream; see EnableStreaming.
 	Streaming bool
-	// NotStreaming says why it was not, once there was an answer.
+	// NotStreamingReason says why it was not. It is empty before the first response.
 	NotStreamingReason string
-	// Lists and Watches are how many such requests were made.
+	// Lists and Watches are the numbers of requests made. Each page is a list; a WatchList is a
+	// watch.
 	Lists, Watches uint64
 	// Handlers are the conditions of the handlers.
 	Handlers []HandlerStatus
@@ -55,14 +62,71 @@ type Status struct {
 // HandlerStatus is the condition of one handler.
 type HandlerStatus struct {
 	Name string
-	// Synced: its calls have returned for the whole first state, or for the state that
-	// was there when it was added.
+	// Synced is the result of Registration.HasSynced.
 	Synced bool
-	// Lag is how many events there have been since the oldest that it has not been told;
-	// those that it is being told count.
+	// Backlog is the number of events since the oldest one whose delivery has not finished.
 	Backlog uint64
-	// Behind is for how long that one has waited, at most.
+	// Lag is an upper bound of the time that this event has waited.
 	Lag time.Duration
-	// Merged is how many events were joined with others (see MergeWhenBehind).
+	// Coalesced is the number of events that were coalesced into others; see CoalesceWhenBehind.
 	Coalesced uint64
+}
+
+// reflectorStatus returns the part of a Status that a reflector knows.
+func reflectorStatus(name string, invalid error, loop *reflector.Reflector, source source.Source, synced bool) Status {
+	if invalid != nil {
+		return Status{Name: name, Phase: PhaseInvalid, Err: invalid}
+	}
+	now := loop.Status()
+	s := Status{
+		Name:            name,
+		Phase:           Phase(now.Phase),
+		Synced:          synced,
+		Err:             now.Err,
+		ErrSince:        now.ErrSince,
+		Attempts:        now.Attempts,
+		ResourceVersion: now.ResourceVersion,
+		FreshAt:         now.FreshAt,
+		Lists:           now.Lists,
+		Watches:         now.Watches,
+	}
+	s.Streaming, s.NotStreamingReason = source.Mode()
+	return s
+}
+
+func passiveClock(c clock.Clock) clock.PassiveClock {
+	if c == nil {
+		return clock.RealClock{}
+	}
+	return c
+}
+
+// healthCheck returns a check of a status.
+func healthCheck(status func() Status, now clock.PassiveClock, maxStaleness time.Duration) func(*http.Request) error {
+	return func(*http.Request) error { return status().unhealthy(now.Now(), maxStaleness) }
+}
+
+var errNotStarted = errors.New("Run has not been called")
+
+// unhealthy returns why a store in this condition cannot be relied on.
+func (s Status) unhealthy(now time.Time, maxStaleness time.Duration) error {
+	age := now.Sub(s.FreshAt)
+	switch {
+	case s.Phase == PhaseInvalid:
+		return s.Err
+	case s.Phase == PhaseStopped:
+		return fmt.Errorf("%s: %w", s.Name, ErrStopped)
+	case s.Phase == PhaseIdle:
+		return fmt.Errorf("%s: %w", s.Name, errNotStarted)
+	case !s.Synced && s.Err != nil:
+		return fmt.Errorf("%s has not synced: %w", s.Name, s.Err)
+	case !s.Synced:
+		return fmt.Errorf("%s has not synced", s.Name)
+	case maxStaleness <= 0 || age <= maxStaleness:
+		return nil
+	case s.Err != nil:
+		return fmt.Errorf("%s was last confirmed up to date %v ago: %w", s.Name, age.Round(time.Second), s.Err)
+	default:
+		return fmt.Errorf("%s was last confirmed up to date %v ago", s.Name, age.Round(time.Second))
+	}
 }

@@ -2,33 +2,32 @@ package cache
 
 import (
 	"context"
-	"fmt"
+	"iter"
 
 	"k8s.io/utils/clock"
 
-	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// Store is a Reader that can be written to. Writes take an object as it is,
-// whatever its version. They are safe for concurrent use, one at a time.
+// Store is a Reader that can be written to. Writes store an object whatever its version. They are
+// safe for concurrent use.
 type Store[T Object] interface {
 	Reader[T]
-	// Add puts an object in, in place of the one with its key if there is one.
+	// Add stores an object, replacing the one that has its key.
 	Add(obj T) error
-	// Update is Add: a store does not ask what was there before.
+	// Update is Add.
 	Update(obj T) error
-	// Delete takes the object out that has obj's key. That there is none is no
-	// error.
+	// Delete removes the object that has obj's key. It is not an error if there is none.
 	Delete(obj T) error
-	// Replace makes objs the whole content, all at once: every snapshot shows all
-	// of it or nothing. If one of them has no key, nothing is changed and the
-	// error names it. resourceVersion is the collection's, and may be empty.
+	// Replace makes objs the whole content. Every snapshot shows all of it or nothing. If an object
+	// has no key, nothing is changed and the error names the object. resourceVersion is the
+	// collection's and may be empty.
 	Replace(objs []T, resourceVersion string) error
 }
 
-// NewStore returns an empty store. keyFunc nil is MetaNamespaceKeyFunc; indexers
-// may be nil. An index function's failure is logged.
+// NewStore returns an empty store. A nil keyFunc stands for MetaNamespaceKeyFunc; indexers may be
+// nil. Errors of index functions are logged.
 func NewStore[T Object](keyFunc KeyFunc[T], indexers Indexers[T]) Store[T] {
 	log := &errorLog{clock: clock.RealClock{}}
 	report := func(key string, err error) {
@@ -38,57 +37,26 @@ func NewStore[T Object](keyFunc KeyFunc[T], indexers Indexers[T]) Store[T] {
 	return &objectStore[T]{reader[T]{store.New(config), config.Key}}
 }
 
-// storeConfig describes objects of type T to the store.
+// storeConfig returns the configuration of a store of objects of type T.
 func storeConfig[T Object](keyFunc KeyFunc[T], indexers Indexers[T], report func(string, error)) store.Config[T] {
-	usual := keyFunc == nil
-	if usual {
+	isDefault := keyFunc == nil
+	if isDefault {
 		keyFunc = MetaNamespaceKeyFunc[T]
 	}
 	return store.Config[T]{
 		Key:      func(obj T) (string, error) { return keyOf(keyFunc, obj) },
-		ItemKeys: usual,
+		ItemKeys: isDefault,
 		Identity: func(obj T) (uid, resourceVersion string) {
 			return string(obj.GetUID()), obj.GetResourceVersion()
 		},
 		Labels:   func(obj T) map[string]string { return obj.GetLabels() },
-		Decode:   decode[T],
+		Decode:   codec.Decode[T],
 		Indexers: indexers.functions(),
 		Report:   report,
 	}
 }
 
-// keyOf returns an object's key, or an error that names the object; the key
-// function's panic is one.
-func keyOf[T Object](keyFunc KeyFunc[T], obj T) (key string, err error) {
-	if isNil(obj) {
-		return "", errNilObject
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("no key for %T%s: panic: %v", obj, named(obj), r)
-		}
-	}()
-	if key, err = keyFunc(obj); err != nil {
-		return "", fmt.Errorf("no key for %T%s: %w", obj, named(obj), err)
-	}
-	return key, nil
-}
-
-// decode returns an item's object.
-func decode[T Object](item feed.Item) (T, error) {
-	decoded, err := item.Decoded()
-	if err != nil {
-		var none T
-		return none, err
-	}
-	obj, ok := decoded.(T)
-	if !ok {
-		return obj, fmt.Errorf("expected %T, got %T", obj, decoded)
-	}
-	return obj, nil
-}
-
-// reader is the Reader over a store.
+// reader is the Reader of a store.
 type reader[T Object] struct {
 	kept *store.Store[T]
 	key  func(T) (string, error)
@@ -111,6 +79,8 @@ func (r reader[T]) List() []T { return r.kept.Snapshot().List() }
 
 func (r reader[T]) ListKeys() []string { return r.kept.Snapshot().Keys() }
 
+func (r reader[T]) All() iter.Seq2[string, T] { return r.kept.Snapshot().All() }
+
 func (r reader[T]) ByIndex(indexName, indexedValue string) ([]T, error) {
 	return r.kept.Snapshot().ByIndex(indexName, indexedValue)
 }
@@ -123,7 +93,7 @@ func (r reader[T]) Len() int { return r.kept.Len() }
 
 func (r reader[T]) Snapshot() Snapshot[T] { return Snapshot[T]{r.kept.Snapshot()} }
 
-// objectStore is the Store over a store.
+// objectStore is the Store that NewStore returns.
 type objectStore[T Object] struct{ reader[T] }
 
 var _ Store[Object] = &objectStore[Object]{}

@@ -8,20 +8,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// storeSink feeds a ReflectorStore: every item becomes an object, every event a
-// call. One goroutine uses it.
+// storeSink is the sink of a Reflector: it decodes every item and calls a ReflectorStore. One
+// goroutine uses it.
 type storeSink[T Object] struct {
-	store  ReflectorStore[T]
-	report func(key string, err error)
-	sick   map[string]struct{} // keys that could not be stored
+	store       ReflectorStore[T]
+	report      func(key string, err error)
+	quarantined map[string]struct{} // keys whose newest state could not be stored
 }
 
 var _ feed.Sink = (*storeSink[Object])(nil)
 
-// Apply calls Add, Update or Delete; nothing for a deletion of what is not there.
+// Apply calls Add, Update or Delete. It calls nothing for the deletion of an unknown object.
 func (s *storeSink[T]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	obj, held, outcome, err := s.compare(item)
 	switch {
@@ -41,15 +42,15 @@ func (s *storeSink[T]) Apply(eventType watch.EventType, item feed.Item) feed.Out
 		s.reject(item.Key, err)
 		return feed.Quarantined
 	}
-	delete(s.sick, item.Key)
+	delete(s.quarantined, item.Key)
 	return outcome
 }
 
-// compare returns an item's object, or the store's if that is the same version;
-// whether the store holds the key; and whether it has that version already
-// (Unchanged), a newer one (Stale), or not yet (Applied).
+// compare returns an item's object, or the store's if that has the same version. It reports whether
+// the store holds the key, and whether it holds that version (Unchanged), a newer one (Stale) or
+// neither (Applied).
 func (s *storeSink[T]) compare(item feed.Item) (obj T, held bool, outcome feed.Outcome, err error) {
-	if obj, err = decode[T](item); err != nil {
+	if obj, err = codec.Decode[T](item); err != nil {
 		return obj, false, feed.Quarantined, err
 	}
 	old, held, err := s.store.Get(obj)
@@ -65,81 +66,80 @@ func (s *storeSink[T]) compare(item feed.Item) (obj T, held bool, outcome feed.O
 	return obj, held, feed.Applied, nil
 }
 
-var errUnknown = errors.New("it is not there")
+var errNotHeld = errors.New("the store does not hold the key")
 
-// last returns what the store has under a key, asking with an object that has nothing but
-// the name.
-func (s *storeSink[T]) last(key string) (T, error) {
+// lastState returns the store's object with a key. It asks with an object that has only a name.
+func (s *storeSink[T]) lastState(key string) (T, error) {
 	obj, ok := reflect.TypeAssert[T](reflect.New(reflect.TypeFor[T]().Elem()))
 	namespace, name, err := SplitMetaNamespaceKey(key)
 	if !ok || err != nil {
-		return obj, errUnknown
+		return obj, errNotHeld
 	}
 	obj.SetNamespace(namespace)
 	obj.SetName(name)
 	old, held, err := s.store.Get(obj)
 	if err == nil && !held {
-		err = errUnknown
+		err = errNotHeld
 	}
 	return old, err
 }
 
-// Holds tells whether the store has exactly this version of the object.
+// HasVersion reports whether the store holds exactly this version of the object.
 func (s *storeSink[T]) HasVersion(item feed.Item) bool {
 	_, _, outcome, err := s.compare(item)
 	return err == nil && outcome == feed.Unchanged
 }
 
-// Progress does nothing: a ReflectorStore hears of changes only.
+// AdvanceVersion does nothing: a ReflectorStore receives changes only.
 func (s *storeSink[T]) AdvanceVersion(string) {}
 
-// Quarantined returns how many objects could not be stored.
-func (s *storeSink[T]) Quarantined() int { return len(s.sick) }
+// Quarantined returns the number of objects whose newest state could not be stored.
+func (s *storeSink[T]) Quarantined() int { return len(s.quarantined) }
 
 func (s *storeSink[T]) reject(key string, err error) {
-	if s.sick == nil {
-		s.sick = make(map[string]struct{})
+	if s.quarantined == nil {
+		s.quarantined = make(map[string]struct{})
 	}
-	s.sick[key] = struct{}{}
+	s.quarantined[key] = struct{}{}
 	s.report(key, err)
 }
 
-// Begin starts collecting a list.
+// Begin starts to collect a list.
 func (s *storeSink[T]) Begin() feed.Replacement {
 	return &storeReplacement[T]{sink: s, objs: make(map[string]T)}
 }
 
-// storeReplacement is a list on its way to Replace.
+// storeReplacement collects the objects for a call of Replace.
 type storeReplacement[T Object] struct {
-	sink     *storeSink[T]
-	objs     map[string]T
-	order    []string // keys as they came; one that was taken out again may be there still, or twice
-	sick     map[string]struct{}
-	distrust bool // the same version may be another state
+	sink            *storeSink[T]
+	objs            map[string]T
+	order           []string // keys in the order of the list; may have a removed key, or a key twice
+	quarantined     map[string]struct{}
+	compareContents bool // an equal version may be another state
 }
 
-// Distrust says that versions do not tell whether an object has changed.
-func (r *storeReplacement[T]) CompareContents() { r.distrust = true }
+// CompareContents says that an equal version does not imply an equal object.
+func (r *storeReplacement[T]) CompareContents() { r.compareContents = true }
 
-// Needs is always the object: that is all a ReflectorStore knows.
+// Needs returns NeedsObject: a ReflectorStore takes objects.
 func (r *storeReplacement[T]) Needs(feed.Item) feed.Need { return feed.NeedsObject }
 
-// Add collects an object: the store's own, if that is the same version. What is
-// replaced is told to nobody, so with Distrust the newcomer will do. In place of one that
-// cannot be stored goes its last good state.
+// Add collects an object, or the store's own if that has the same version. Since Replace delivers
+// no events, CompareContents needs no comparison: the new object replaces the old one. For an object
+// that cannot be decoded it collects the last good state.
 func (r *storeReplacement[T]) Add(item feed.Item) {
 	obj, _, outcome, err := r.sink.compare(item)
-	if err == nil && outcome == feed.Unchanged && r.distrust {
-		obj, err = decode[T](item)
+	if err == nil && outcome == feed.Unchanged && r.compareContents {
+		obj, err = codec.Decode[T](item)
 	}
-	delete(r.sick, item.Key)
+	delete(r.quarantined, item.Key)
 	if err != nil {
-		if r.sick == nil {
-			r.sick = make(map[string]struct{})
+		if r.quarantined == nil {
+			r.quarantined = make(map[string]struct{})
 		}
-		r.sick[item.Key] = struct{}{}
+		r.quarantined[item.Key] = struct{}{}
 		r.sink.report(item.Key, err)
-		if obj, err = r.sink.last(item.Key); err != nil {
+		if obj, err = r.sink.lastState(item.Key); err != nil {
 			return
 		}
 	}
@@ -149,13 +149,13 @@ func (r *storeReplacement[T]) Add(item feed.Item) {
 	r.objs[item.Key] = obj
 }
 
-// Remove takes an object out again.
+// Remove removes an object that was added.
 func (r *storeReplacement[T]) Remove(item feed.Item) {
-	delete(r.sick, item.Key)
+	delete(r.quarantined, item.Key)
 	delete(r.objs, item.Key)
 }
 
-// Commit replaces the store's content. If the store refuses, the list has failed.
+// Commit calls Replace. If the store returns an error, the list has failed.
 func (r *storeReplacement[T]) Commit(resourceVersion string) error {
 	objs := make([]T, 0, len(r.objs))
 	for _, key := range r.order {
@@ -165,8 +165,8 @@ func (r *storeReplacement[T]) Commit(resourceVersion string) error {
 		}
 	}
 	if err := r.sink.store.Replace(objs, resourceVersion); err != nil {
-		return fmt.Errorf("the store refuses it: %w", err)
+		return fmt.Errorf("replace the store's content: %w", err)
 	}
-	r.sink.sick = r.sick
+	r.sink.quarantined = r.quarantined
 	return nil
 }

@@ -5,25 +5,24 @@ import (
 	"sync"
 )
 
-// UndeltaStore is a Store that tells the whole content after each change, for
-// those who want states and not differences: the kubelet's pod sources, say.
+// UndeltaStore is a Store that passes its whole content to PushFunc after each change, for programs
+// that need states and not differences, such as the kubelet's pod sources.
 //
-// PushFunc gets a consistent state, a slice of its own, once for each change.
-// Changes made at the same time may each push the state that has both; the last
-// push is always the last state. Pushes come one at a time, and a change returns
-// after its push.
+// PushFunc receives a consistent state in a slice of its own, once for each change. Concurrent
+// changes may each push the state that has both; the last push always has the last state. PushFunc
+// is called by one goroutine at a time, and a change returns after its push.
 //
-// Its objects are its owner's: they are kept as they are, not packed and not
-// shared with another store, and may be changed by whoever synchronises that.
+// The objects belong to the store's owner, who may change them: they are neither packed nor shared
+// with another store.
 type UndeltaStore[T Object] struct {
 	Store[T]
 	PushFunc func(objs []T)
 
-	pushing sync.Mutex // orders pushes: a state is read and pushed under it
+	pushing sync.Mutex // orders pushes: held while a state is read and pushed
 }
 
-// NewUndeltaStore returns an empty UndeltaStore. pushFunc is required: without it
-// every change is an error. keyFunc nil is MetaNamespaceKeyFunc.
+// NewUndeltaStore returns an empty UndeltaStore. pushFunc is required: without it every change is an
+// error. A nil keyFunc stands for MetaNamespaceKeyFunc.
 func NewUndeltaStore[T Object](pushFunc func(objs []T), keyFunc KeyFunc[T]) *UndeltaStore[T] {
 	return &UndeltaStore[T]{Store: NewStore(keyFunc, nil), PushFunc: pushFunc}
 }
@@ -55,8 +54,8 @@ func (u *UndeltaStore[T]) Replace(objs []T, resourceVersion string) error {
 	return u.push(func() error { return u.Store.Replace(objs, resourceVersion) })
 }
 
-// push makes a change and pushes the state after it. The state is read once it is
-// this change's turn to push, so no push shows less than the one before it.
+// push makes a change and pushes the state after it. The state is read while pushing is held, so
+// that no push shows less than an earlier one.
 func (u *UndeltaStore[T]) push(change func() error) error {
 	if err := u.check(); err != nil {
 		return err
@@ -70,7 +69,7 @@ func (u *UndeltaStore[T]) push(change func() error) error {
 	return nil
 }
 
-// check returns an error if the store was not made as it must be.
+// check returns an error if a required field is missing.
 func (u *UndeltaStore[T]) check() error {
 	switch {
 	case u.PushFunc == nil:

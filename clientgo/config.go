@@ -3,36 +3,37 @@ package clientgo
 import (
 	"errors"
 	"fmt"
-	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
 
+	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
 // config returns what the engine is made of.
-func (s *sharedIndexInformer) config(example runtime.Object) informer.Config[any] {
+func (s *sharedIndexInformer) config() informer.Config[any] {
 	objects := storeConfig(s.indexer.key, s.options.Indexers)
-	objects.ItemKeys = true // until there is a transform
+	objects.ItemKeys, objects.Transforms = true, s.transforms
 	objects.Decode = s.decode
 	objects.EmitUnchanged = s.options.RelistUpdates
-	if s.collection.Packer != nil {
-		objects.Packer, objects.PointerType = s.collection.Packer, reflect.TypeOf(example)
+	if s.options.Packed && s.objects.GoType != nil {
+		objects.Packer = codec.NewAnyPacker(s.objects, s.options.ShareEqual, s.transforms)
+		objects.PointerType = s.objects.GoType
 		objects.ItemIndexers = itemIndexers(s.options.Indexers)
 	}
 	return informer.Config[any]{
 		Name:  s.options.ObjectDescription,
 		Store: objects,
 		Reflector: reflector.Config{
-			Source: metered(s.collection.Source, s.options),
+			Source: metered(s.source, s.options),
 			Report: s.failures.tell,
 		},
-		Terminating:     deleting,
+		Terminating:  deleting,
 		HandlerGrace: -1, // client-go waits for its handlers as long as it takes
 	}
 }

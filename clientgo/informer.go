@@ -4,19 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/features"
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/watchlist"
 	"k8s.io/klog/v2"
 
-	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/source"
 )
 
 // NewSharedIndexInformer returns an informer of lw's objects that does not run yet, as
@@ -33,20 +38,22 @@ func NewSharedIndexInformerWithOptions(lw clientcache.ListerWatcher, exampleObje
 
 // sharedIndexInformer is client-go's SharedIndexInformer on our engine.
 type sharedIndexInformer struct {
-	engine     *informer.Informer[any]
-	indexer    *indexer
-	collection *cache.Untyped
-	lw         clientcache.ListerWatcher
-	failures   failures
-	typeName   string // of the example
-	options    Options
-	mutations  clientcache.MutationDetector
+	engine    *informer.Informer[any]
+	indexer   *indexer
+	objects   codec.ObjectType
+	source    source.Source
+	lw        clientcache.ListerWatcher
+	failures  failures
+	typeName  string // of the example
+	options   Options
+	mutations clientcache.MutationDetector
 
 	mu      sync.Mutex // guards what follows; no function of the user is called under it
 	running context.Context
 	stopped bool
 	// transform is written before it runs, and read without mu from then on.
-	transform clientcache.TransformFunc
+	transform   clientcache.TransformFunc
+	transformed atomic.Bool // whether transform is set; may be read at any time
 }
 
 var _ clientcache.SharedIndexInformer = (*sharedIndexInformer)(nil)
@@ -63,20 +70,36 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options O
 		s.options.ObjectDescription = describe(example)
 	}
 	s.failures.of = reflectorOf(s.options.ObjectDescription)
-	s.collection = cache.NewUntyped(listWatch(lw, options.Streaming), example, options.Packed, options.ShareEqual)
-	s.engine = informer.New(s.config(example))
+	s.objects = codec.TypeOf(reflect.TypeOf(example), example)
+	s.source = source.New(source.Config{
+		ListerWatcher: listerWatcher{lw},
+		Objects:       s.objects,
+		Streaming:     options.Streaming,
+		Codec:         codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed},
+	})
+	s.engine = informer.New(s.config())
 	s.indexer.keep(s.engine.Store(), options.Indexers)
 	return s
 }
 
-// listWatch returns a ListerWatcher of client-go's as one of ours. Its methods are called,
-// with the context of the request.
-func listWatch(lw clientcache.ListerWatcher, streaming bool) *cache.ListWatch {
-	if lw == nil {
-		return &cache.ListWatch{}
+// listerWatcher is client-go's ListerWatcher with the methods of ours. It passes the request's
+// context on.
+type listerWatcher struct{ clientcache.ListerWatcher }
+
+var errNoLister = errors.New("the ListerWatcher is nil")
+
+func (lw listerWatcher) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	if lw.ListerWatcher == nil {
+		return nil, errNoLister
 	}
-	with := clientcache.ToListerWatcherWithContext(lw)
-	return &cache.ListWatch{ListFunc: with.ListWithContext, WatchFunc: with.WatchWithContext, Streaming: streaming}
+	return clientcache.ToListerWatcherWithContext(lw.ListerWatcher).ListWithContext(ctx, options)
+}
+
+func (lw listerWatcher) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	if lw.ListerWatcher == nil {
+		return nil, errNoLister
+	}
+	return clientcache.ToListerWatcherWithContext(lw.ListerWatcher).WatchWithContext(ctx, options)
 }
 
 // Run runs the informer until stopCh is closed.
@@ -156,11 +179,12 @@ func (s *sharedIndexInformer) SetTransform(transform clientcache.TransformFunc) 
 	return s.beforeRun(func() { s.setTransform(transform) })
 }
 
+// transforms reports whether a transform is set.
+func (s *sharedIndexInformer) transforms() bool { return s.transformed.Load() }
+
 func (s *sharedIndexInformer) setTransform(transform clientcache.TransformFunc) {
-	if s.transform = transform; transform != nil {
-		s.collection.Transformed()
-		s.engine.Store().KeyFromObject()
-	}
+	s.transform = transform
+	s.transformed.Store(transform != nil)
 }
 
 // SetWatchErrorHandler is SetWatchErrorHandlerWithContext.

@@ -1,4 +1,4 @@
-package cache
+package source
 
 import (
 	"context"
@@ -14,20 +14,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// classicSource feeds from the lists and watch.Interfaces of a ListerWatcher.
-type classicSource struct {
-	lw   ListerWatcher
-	kind kind
+// decodedSource reads the lists and watch.Interfaces that a ListerWatcher returns.
+type decodedSource struct {
+	lw      ListerWatcher
+	objects codec.ObjectType
 }
 
-var _ feed.Source = classicSource{}
+var _ feed.Source = decodedSource{}
 
-// List makes one list request. A list that is not of the kind throughout is
-// refused whole.
-func (s classicSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
+// List makes one list request. A list with an item of another type is an error.
+func (s decodedSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
 	list, err := s.request(ctx, options)
 	if err != nil {
 		return metav1.ListMeta{}, err
@@ -35,21 +35,20 @@ func (s classicSource) List(ctx context.Context, options metav1.ListOptions, add
 	return s.addAll(list, add)
 }
 
-// request makes a list request.
-func (s classicSource) request(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+func (s decodedSource) request(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	return await(ctx, func() (runtime.Object, error) { return s.lw.List(ctx, options) }, nil)
 }
 
 // addAll passes on the items of a list.
-func (s classicSource) addAll(list runtime.Object, add func(feed.Item) error) (metav1.ListMeta, error) {
+func (s decodedSource) addAll(list runtime.Object, add func(feed.Item) error) (metav1.ListMeta, error) {
 	page, err := s.checkList(list)
 	if err != nil {
 		return metav1.ListMeta{}, err
 	}
 	n := 0
-	// WithAlloc: an item that stays in the cache must not keep the list alive.
+	// WithAlloc: an item that stays in the cache must not keep the whole list alive.
 	err = meta.EachListItemWithAlloc(list, func(obj runtime.Object) error {
-		item, err := s.item(adopt(obj, list))
+		item, err := s.item(withKindOf(obj, list))
 		if err != nil {
 			return fmt.Errorf("item %d of the list: %w", n, err)
 		}
@@ -59,23 +58,23 @@ func (s classicSource) addAll(list runtime.Object, add func(feed.Item) error) (m
 	return page, err
 }
 
-// checkList returns a list's metadata, or why it is no list of the kind.
-func (s classicSource) checkList(list runtime.Object) (metav1.ListMeta, error) {
-	if isNil(list) {
+// checkList returns a list's metadata, or an error if it is not a list of the collection's type.
+func (s decodedSource) checkList(list runtime.Object) (metav1.ListMeta, error) {
+	if codec.IsNil(list) {
 		return metav1.ListMeta{}, errors.New("the list is nil")
 	}
 	switch list.(type) {
 	case *metav1.Table:
-		return metav1.ListMeta{}, fmt.Errorf("the server answered with a Table, which holds rows for printing, not %s", s.kind)
+		return metav1.ListMeta{}, fmt.Errorf("the server sent a Table, which holds rows for printing, not %s", s.objects)
 	case *metav1.Status:
 		return metav1.ListMeta{}, apierrors.FromObject(list)
 	}
 	accessor, err := meta.ListAccessor(list)
 	if err != nil || !meta.IsListType(list) {
-		return metav1.ListMeta{}, fmt.Errorf("expected a list of %s, got %T", s.kind, list)
+		return metav1.ListMeta{}, fmt.Errorf("expected a list of %s, got %T", s.objects, list)
 	}
-	if items := itemsOf(reflect.TypeOf(list)); items != nil && items != s.kind.goType && s.kind.goType != nil {
-		return metav1.ListMeta{}, fmt.Errorf("expected a list of %s, got %T", s.kind, list)
+	if items := codec.ItemType(reflect.TypeOf(list)); items != nil && items != s.objects.GoType && s.objects.GoType != nil {
+		return metav1.ListMeta{}, fmt.Errorf("expected a list of %s, got %T", s.objects, list)
 	}
 	return metav1.ListMeta{
 		ResourceVersion:    accessor.GetResourceVersion(),
@@ -84,9 +83,9 @@ func (s classicSource) checkList(list runtime.Object) (metav1.ListMeta, error) {
 	}, nil
 }
 
-// adopt gives an unstructured item without a kind that of its list, as
-// apimachinery does when it decodes one.
-func adopt(obj, list runtime.Object) runtime.Object {
+// withKindOf sets the kind of an unstructured item without one from its list, as apimachinery does
+// when it decodes a list.
+func withKindOf(obj, list runtime.Object) runtime.Object {
 	item, ok := obj.(*unstructured.Unstructured)
 	if !ok || item.GetKind() != "" {
 		return obj
@@ -98,12 +97,14 @@ func adopt(obj, list runtime.Object) runtime.Object {
 	return item
 }
 
-// item checks an object and makes an item of it.
-func (s classicSource) item(obj runtime.Object) (feed.Item, error) {
-	if isNil(obj) {
+var errNilObject = errors.New("object is nil")
+
+// item returns the feed's form of an object of the collection's type.
+func (s decodedSource) item(obj runtime.Object) (feed.Item, error) {
+	if codec.IsNil(obj) {
 		return feed.Item{}, errNilObject
 	}
-	if err := s.kind.check(obj); err != nil {
+	if err := s.objects.Check(obj); err != nil {
 		return feed.Item{}, err
 	}
 	object, err := meta.Accessor(obj)
@@ -114,7 +115,7 @@ func (s classicSource) item(obj runtime.Object) (feed.Item, error) {
 		return feed.Item{}, fmt.Errorf("%T in namespace %q: metadata.name is empty", obj, object.GetNamespace())
 	}
 	return feed.Item{
-		Key:             objectKey(object),
+		Key:             codec.Key(object),
 		UID:             string(object.GetUID()),
 		ResourceVersion: object.GetResourceVersion(),
 		Object:          obj,
@@ -122,7 +123,7 @@ func (s classicSource) item(obj runtime.Object) (feed.Item, error) {
 }
 
 // Watch makes one watch request.
-func (s classicSource) Watch(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error {
+func (s decodedSource) Watch(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error {
 	stream, err := s.open(ctx, options)
 	if err != nil {
 		return err
@@ -130,8 +131,8 @@ func (s classicSource) Watch(ctx context.Context, options metav1.ListOptions, ev
 	return s.follow(ctx, stream, events)
 }
 
-// open makes a watch request.
-func (s classicSource) open(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+// open opens a watch.
+func (s decodedSource) open(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	stream, err := await(ctx, func() (watch.Interface, error) { return s.lw.Watch(ctx, options) }, stopWatch)
 	if err == nil && stream == nil {
 		err = errors.New("the watch is nil")
@@ -139,8 +140,8 @@ func (s classicSource) open(ctx context.Context, options metav1.ListOptions) (wa
 	return stream, err
 }
 
-// follow passes on what a stream says until it ends.
-func (s classicSource) follow(ctx context.Context, stream watch.Interface, events feed.WatchSink) error {
+// follow passes on the events of a stream until it ends.
+func (s decodedSource) follow(ctx context.Context, stream watch.Interface, events feed.WatchSink) error {
 	defer stopWatch(stream)
 	events.Opened()
 	for {
@@ -151,8 +152,8 @@ func (s classicSource) follow(ctx context.Context, stream watch.Interface, event
 			if !ok {
 				return nil
 			}
-			if err := s.push(event, events); err != nil {
-				if ctx.Err() != nil { // a cancelled stream ends with an ERROR event of its own
+			if err := s.deliver(event, events); err != nil {
+				if ctx.Err() != nil { // a cancelled stream may end with an ERROR event
 					return ctx.Err()
 				}
 				return err
@@ -161,9 +162,8 @@ func (s classicSource) follow(ctx context.Context, stream watch.Interface, event
 	}
 }
 
-// push passes one event on.
-func (s classicSource) push(event watch.Event, events feed.WatchSink) error {
-	if isNil(event.Object) {
+func (s decodedSource) deliver(event watch.Event, events feed.WatchSink) error {
+	if codec.IsNil(event.Object) {
 		return fmt.Errorf("%s event: %w", event.Type, errNilObject)
 	}
 	switch event.Type {
@@ -187,8 +187,8 @@ func (s classicSource) push(event watch.Event, events feed.WatchSink) error {
 	}
 }
 
-// stopWatch stops a stream and reads what it still has to say: some producers
-// block on an unread event and would never end.
+// stopWatch stops a stream and reads its remaining events: some producers block on an unread
+// event.
 func stopWatch(stream watch.Interface) {
 	if stream == nil {
 		return
@@ -200,9 +200,9 @@ func stopWatch(stream watch.Interface) {
 	}()
 }
 
-// await calls f and returns its result, or ctx's error as soon as that ends: a
-// function that does not heed its context must not keep the informer from
-// stopping. A result that comes too late is given to discard.
+// await calls f and returns its result, or ctx's error as soon as ctx ends, so that a function
+// that ignores its context does not keep the informer from stopping. discard, if not nil, receives
+// a result that comes after that.
 func await[R any](ctx context.Context, f func() (R, error), discard func(R)) (R, error) {
 	type result struct {
 		value R

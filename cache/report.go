@@ -1,0 +1,146 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode"
+
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/reflector"
+)
+
+// reporter passes errors to the ErrorHandler, with the context of the Run they happened in.
+type reporter struct {
+	name    string
+	handle  ErrorHandler
+	quiet   bool // the caller's ErrorHandler replaces the log
+	logger  klog.Logger
+	running atomic.Pointer[context.Context] // of the latest Run, if any
+}
+
+func newReporter(options ReflectorOptions, objects codec.ObjectType) *reporter {
+	r := &reporter{name: options.Name, handle: options.ErrorHandler, logger: options.Logger, quiet: options.ErrorHandler != nil}
+	if r.name == "" && objects.GoType != nil {
+		r.name = objects.String()
+	}
+	if r.handle == nil {
+		r.handle = (&errorLog{clock: passiveClock(options.Clock)}).handle
+	}
+	return r
+}
+
+// begin returns the context of a Run, with a logger that names the informer.
+func (r *reporter) begin(ctx context.Context) context.Context {
+	ctx = klog.NewContext(ctx, r.named(ctx))
+	r.running.Store(&ctx)
+	return ctx
+}
+
+// named returns the logger to use with ctx, which names the informer.
+func (r *reporter) named(ctx context.Context) klog.Logger {
+	logger := r.logger
+	if logger.GetSink() == nil {
+		logger = klog.FromContext(ctx)
+	}
+	return klog.LoggerWithValues(logger, "informer", r.name)
+}
+
+// attempt reports a failed attempt to list or watch.
+func (r *reporter) attempt(ctx context.Context, err error) { r.handle(ctx, err) }
+
+// recovered logs that an attempt succeeded after failed ones.
+func (r *reporter) recovered(ctx context.Context, after time.Duration, attempts int) {
+	if !r.quiet {
+		klog.FromContext(ctx).Info("Recovered: lists and watches succeed again", "after", after, "failedAttempts", attempts)
+	}
+}
+
+// object reports an error on one object.
+func (r *reporter) object(key string, err error) {
+	ctx := context.Background()
+	if running := r.running.Load(); running != nil {
+		ctx = *running
+	}
+	r.handle(ctx, &ObjectError{Key: key, Err: err})
+}
+
+// errorLog is the default ErrorHandler. It logs an error, and the same error again only after
+// repeatAfter.
+type errorLog struct {
+	clock clock.PassiveClock
+
+	mu     sync.Mutex // guards the fields below
+	last   string
+	logged time.Time
+}
+
+const repeatAfter = 5 * time.Minute
+
+func (l *errorLog) handle(ctx context.Context, err error) {
+	if _, ok := errors.AsType[*HandlerError](err); ok { // logged with its stack where it was recovered
+		return
+	}
+	logger := klog.FromContext(ctx)
+	if object, ok := errors.AsType[*ObjectError](err); ok {
+		if l.isNew(err.Error()) {
+			logger.Error(object.Err, "Object not stored", "object", object.Key)
+		}
+		return
+	}
+	if l.isNew(withoutDigits(err.Error())) {
+		logger.Error(err, message(err))
+	}
+}
+
+// message says what has failed.
+func message(err error) string {
+	if errors.Is(err, ErrMutated) {
+		return "Cached object was written to"
+	}
+	attempt, ok := errors.AsType[*reflector.AttemptError](err)
+	if !ok {
+		return "Informer error"
+	}
+	switch attempt.Op {
+	case reflector.OpList:
+		return "Failed to list, will retry"
+	case reflector.OpWatchList:
+		return "Failed to get the initial state by WatchList"
+	case reflector.OpWatchOpen:
+		return "Failed to open a watch, will retry"
+	case reflector.OpRelist:
+		return "Relisting"
+	default:
+		return "Watch ended with an error, will retry"
+	}
+}
+
+// withoutDigits makes errors of one cause equal: attempts differ in the timeout of their URL, in
+// their local port and perhaps in their version.
+func withoutDigits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// isNew reports whether a text is to be logged.
+func (l *errorLog) isNew(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.clock.Now()
+	if text == l.last && now.Sub(l.logged) < repeatAfter {
+		return false
+	}
+	l.last, l.logged = text, now
+	return true
+}

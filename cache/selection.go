@@ -1,0 +1,90 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// ErrOutOfScope reports that an informer does not hold an object, whatever its version: the object
+// is in another namespace, or a selector or the Filter refuses it.
+var ErrOutOfScope = errors.New("the object is outside of the informer's scope")
+
+// selected is which objects a ListWatch lists. The zero value is unknown.
+type selected struct {
+	known     bool
+	resource  string // empty if the type of the objects determines it
+	namespace string
+	modify    []ListOptionsFunc
+}
+
+// selectionOf returns the selection of a ListerWatcher.
+func selectionOf(lw ListerWatcher) selected {
+	if known, ok := lw.(*ListWatch); ok && known != nil {
+		return known.selected
+	}
+	return selected{}
+}
+
+// apply sets the selectors in the options of a request.
+func (s selected) apply(options *metav1.ListOptions) {
+	for _, modify := range s.modify {
+		modify(options)
+	}
+}
+
+// check returns ErrOutOfScope for an object that is known not to be selected.
+func (s selected) check(obj metav1.Object) error {
+	if s.namespace != "" && obj.GetNamespace() != s.namespace {
+		return fmt.Errorf("%w: it lists namespace %q", ErrOutOfScope, s.namespace)
+	}
+	var options metav1.ListOptions
+	s.apply(&options)
+	if selector, err := labels.Parse(options.LabelSelector); err == nil && !selector.Matches(labels.Set(obj.GetLabels())) {
+		return fmt.Errorf("%w: its label selector is %q", ErrOutOfScope, options.LabelSelector)
+	}
+	if selector, err := fields.ParseSelector(options.FieldSelector); err == nil && !mayMatch(selector, obj) {
+		return fmt.Errorf("%w: its field selector is %q", ErrOutOfScope, options.FieldSelector)
+	}
+	return nil
+}
+
+// mayMatch reports whether a field selector may select an object. Which fields a selector may name
+// depends on the resource; nearly all are paths in the object, and others are taken to match.
+func mayMatch(selector fields.Selector, obj metav1.Object) bool {
+	return !slices.ContainsFunc(selector.Requirements(), func(r fields.Requirement) bool {
+		value, known := fieldValue(obj, r.Field)
+		return known && (value == r.Value) != (r.Operator != selection.NotEquals)
+	})
+}
+
+// fieldValue returns the value of a scalar field by its path.
+func fieldValue(obj metav1.Object, path string) (value string, known bool) {
+	switch path {
+	case metav1.ObjectNameField:
+		return obj.GetName(), true
+	case "metadata.namespace":
+		return obj.GetNamespace(), true
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return "", false
+	}
+	found, ok, err := unstructured.NestedFieldNoCopy(content, strings.Split(path, ".")...)
+	if !ok || err != nil { // omitted, which stands for empty, false or zero
+		return "", false
+	}
+	switch found.(type) {
+	case string, bool, int64:
+		return fmt.Sprint(found), true
+	}
+	return "", false
+}

@@ -1,0 +1,150 @@
+package codec
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/kinformer/kinformer/internal/decode"
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/wire"
+)
+
+// Options say how decoded objects share memory.
+type Options struct {
+	// ShareEqual lets objects share equal maps, slices and sub-messages, which must not be written
+	// into then. Strings and managedFields bytes are always shared.
+	ShareEqual bool
+	// Packed says that few decoded objects exist at a time, so that small tables suffice.
+	Packed bool
+}
+
+// Decoders decodes the objects of one collection so that their equal parts are in memory once.
+// All requests of a source use the same Decoders: objects of a watch share with those of the list.
+// It is safe for concurrent use.
+type Decoders struct {
+	objects  ObjectType
+	options  Options
+	protobuf func() (*decode.Decoder, error) // made on first use
+	json     *decode.JSON
+}
+
+// NewDecoders returns decoders of objects of a type.
+func NewDecoders(objects ObjectType, options Options) *Decoders {
+	shared := decode.Options{ShareEqual: options.ShareEqual, SmallTables: options.Packed}
+	return &Decoders{
+		objects: objects,
+		options: options,
+		protobuf: sync.OnceValues(func() (*decode.Decoder, error) {
+			return decode.New(objects.GoType.Elem(), shared)
+		}),
+		json: decode.NewJSON(shared),
+	}
+}
+
+// Objects returns the type of the objects.
+func (d *Decoders) Objects() ObjectType { return d.objects }
+
+// protobufCodec decodes messages of a generated type. Decoded objects do not reference the bytes.
+type protobufCodec struct{ decoders *Decoders }
+
+var _ feed.Codec = protobufCodec{}
+
+func (c protobufCodec) Decode(raw []byte) (runtime.Object, error) {
+	decoder, err := c.decoders.protobuf()
+	if err != nil {
+		return nil, err
+	}
+	obj, err := decoder.Decode(raw)
+	if err != nil {
+		return nil, fmt.Errorf("decode %s from protobuf: %w", c.decoders.objects.GoType, err)
+	}
+	return obj.(runtime.Object), nil
+}
+
+// jsonCodec decodes JSON as client-go does: field names are case-sensitive, and whole numbers of
+// unstructured objects become int64.
+type jsonCodec struct {
+	decoders *Decoders
+	gvk      schema.GroupVersionKind // of unstructured objects that do not state it themselves
+	// clearKind removes apiVersion and kind, as client-go's typed clients do from the objects of a
+	// watch, so that an object is the same by list and by watch.
+	clearKind bool
+}
+
+var _ feed.Codec = &jsonCodec{}
+
+func (c *jsonCodec) Decode(raw []byte) (runtime.Object, error) {
+	goType := c.decoders.objects.GoType
+	obj := reflect.New(goType.Elem()).Interface().(runtime.Object)
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return c.decodeUnstructured(u, raw)
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, obj); err != nil {
+		return nil, fmt.Errorf("decode %s from JSON: %w", goType, err)
+	}
+	if c.clearKind {
+		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	}
+	return obj, nil
+}
+
+func (c *jsonCodec) decodeUnstructured(u *unstructured.Unstructured, raw []byte) (runtime.Object, error) {
+	object, err := c.decoders.json.Decode(raw)
+	if err != nil {
+		return nil, fmt.Errorf("decode unstructured object from JSON: %w", err)
+	}
+	u.Object = object
+	if u.GetKind() == "" {
+		u.SetGroupVersionKind(c.gvk)
+	}
+	return u, nil
+}
+
+// Codecs selects the codec of each item of one response. It is not safe for concurrent use; the
+// codecs it returns are.
+type Codecs struct {
+	decoders *Decoders
+	protobuf protobufCodec
+	json     *jsonCodec
+}
+
+// ForList returns the codecs of a LIST response's items.
+func (d *Decoders) ForList() *Codecs { return d.codecs(false) }
+
+// ForWatch returns the codecs of a WATCH response's objects.
+func (d *Decoders) ForWatch() *Codecs { return d.codecs(!d.objects.IsUnstructured()) }
+
+func (d *Decoders) codecs(clearKind bool) *Codecs {
+	return &Codecs{
+		decoders: d,
+		protobuf: protobufCodec{d},
+		json:     &jsonCodec{decoders: d, gvk: d.objects.GVK, clearKind: clearKind},
+	}
+}
+
+// NeedsKind reports whether each item has to state its kind: the collection's type does not.
+func (c *Codecs) NeedsKind() bool {
+	return c.decoders.objects.IsUnstructured() && c.decoders.objects.GVK.Empty()
+}
+
+// For returns the codec of an item.
+func (c *Codecs) For(item *wire.Item) feed.Codec {
+	if item.Format == wire.Protobuf {
+		return c.protobuf
+	}
+	if c.NeedsKind() && item.Kind != c.json.gvk.Kind {
+		// The list states the kind, so the following items are of it too.
+		c.json = &jsonCodec{decoders: c.decoders, gvk: schema.FromAPIVersionAndKind(item.APIVersion, item.Kind)}
+	}
+	return c.json
+}
+
+// CloneKeys reports whether the key of an item must not share memory with its UID and
+// resourceVersion, as a packed entry keeps the key alone.
+func (c *Codecs) CloneKeys() bool { return c.decoders.options.Packed }

@@ -1,0 +1,6 @@
+// Package codec turns the bytes of API objects into objects and back: decoders that share equal
+// parts, the packed form of a store's objects, and an object's metadata without the rest of it.
+//
+// An [ObjectType] says what the objects of a collection are, [Decoders] decodes them from both
+// formats of the API, and a [Packer] keeps them as bytes.
+package codec

@@ -1,0 +1,86 @@
+package codec
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// Metadata is the part of an object's metadata that an index may be by.
+type Metadata interface {
+	GetNamespace() string
+	GetName() string
+	GetLabels() map[string]string
+	GetAnnotations() map[string]string
+	GetOwnerReferences() []metav1.OwnerReference
+}
+
+// IndexMetadata calls index with the metadata of an item's object. Namespace and name come from
+// the item's key; the other fields are decoded when index reads one, without the rest of the
+// object. A failure to decode them is the error returned.
+func IndexMetadata(item feed.Item, index func(Metadata) ([]string, error)) ([]string, error) {
+	if obj, ok := item.Object.(Metadata); ok {
+		return index(obj)
+	}
+	namespace, name, found := strings.Cut(item.Key, "/")
+	if !found {
+		namespace, name = "", item.Key
+	}
+	metadata := &lazyMetadata{namespace: namespace, name: name, item: item}
+	values, err := index(metadata)
+	if metadata.err != nil {
+		return nil, metadata.err
+	}
+	return values, err
+}
+
+// lazyMetadata is the metadata of an item that carries bytes.
+type lazyMetadata struct {
+	namespace, name string
+	item            feed.Item
+	partial         *metav1.PartialObjectMetadata // nil until a field is read
+	err             error
+}
+
+var _ Metadata = (*lazyMetadata)(nil)
+
+func (m *lazyMetadata) GetNamespace() string              { return m.namespace }
+func (m *lazyMetadata) GetName() string                   { return m.name }
+func (m *lazyMetadata) GetLabels() map[string]string      { return m.decoded().Labels }
+func (m *lazyMetadata) GetAnnotations() map[string]string { return m.decoded().Annotations }
+func (m *lazyMetadata) GetOwnerReferences() []metav1.OwnerReference {
+	return m.decoded().OwnerReferences
+}
+
+// decoded returns the metadata, empty if it cannot be decoded.
+func (m *lazyMetadata) decoded() *metav1.PartialObjectMetadata {
+	if m.partial != nil {
+		return m.partial
+	}
+	m.partial = &metav1.PartialObjectMetadata{}
+	obj, err := m.codec().Decode(m.item.Raw)
+	if err != nil {
+		m.err = err
+		return m.partial
+	}
+	m.partial = obj.(*metav1.PartialObjectMetadata)
+	return m.partial
+}
+
+// metadataDecoders decodes the metadata of objects of any type.
+var metadataDecoders = sync.OnceValue(func() *Decoders { //nolint:gochecknoglobals // tables of strings, the same for all collections
+	return NewDecoders(ObjectType{GoType: reflect.TypeFor[*metav1.PartialObjectMetadata]()}, Options{Packed: true})
+})
+
+// codec returns the codec of PartialObjectMetadata in the item's format: in both formats metadata
+// is at the same place in objects of every type.
+func (m *lazyMetadata) codec() feed.Codec {
+	if _, ok := m.item.Codec.(protobufCodec); ok {
+		return protobufCodec{metadataDecoders()}
+	}
+	return &jsonCodec{decoders: metadataDecoders()}
+}

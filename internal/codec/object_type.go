@@ -1,0 +1,98 @@
+package codec
+
+import (
+	"fmt"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// ObjectType is the one type of a collection's objects.
+type ObjectType struct {
+	// GoType is a pointer type; nil stands for objects of any type.
+	GoType reflect.Type
+	// GVK is the kind of unstructured objects; empty stands for any kind.
+	GVK schema.GroupVersionKind
+}
+
+// TypeOf returns the type of objects such as example, which may be a nil pointer. It takes the
+// kind from an unstructured example and keeps nothing else of it.
+func TypeOf(goType reflect.Type, example runtime.Object) ObjectType {
+	t := ObjectType{GoType: goType}
+	if goType != nil && !IsNil(example) && t.IsUnstructured() {
+		t.GVK = example.GetObjectKind().GroupVersionKind()
+	}
+	return t
+}
+
+// protobufMessage is implemented by generated API types.
+type protobufMessage interface {
+	runtime.Object
+	Unmarshal(data []byte) error
+}
+
+// IsGenerated reports whether the objects can be decoded from protobuf.
+func (t ObjectType) IsGenerated() bool { return t.GoType.Implements(reflect.TypeFor[protobufMessage]()) }
+
+// IsUnstructured reports whether objects of the Go type may be of several kinds. The kind of
+// metadata-only objects is always PartialObjectMetadata.
+func (t ObjectType) IsUnstructured() bool {
+	return t.GoType.Implements(reflect.TypeFor[runtime.Unstructured]())
+}
+
+// IsMetadata reports whether the objects are metadata only.
+func (t ObjectType) IsMetadata() bool {
+	return t.GoType == reflect.TypeFor[*metav1.PartialObjectMetadata]()
+}
+
+// String describes the type for logs and errors.
+func (t ObjectType) String() string {
+	switch {
+	case t.GoType == nil:
+		return "objects of any type"
+	case t.GVK.Empty():
+		return t.GoType.String()
+	default:
+		return fmt.Sprintf("%s of %s", t.GoType, t.GVK)
+	}
+}
+
+// Check returns an error that names obj unless obj is of the type.
+func (t ObjectType) Check(obj runtime.Object) error {
+	if got := reflect.TypeOf(obj); got != t.GoType && t.GoType != nil {
+		return fmt.Errorf("expected %s, got %s%s", t, got, QuotedName(obj))
+	}
+	if t.GVK.Empty() {
+		return nil
+	}
+	if got := obj.GetObjectKind().GroupVersionKind(); got != t.GVK {
+		return fmt.Errorf("expected %s, got %s%s", t, got, QuotedName(obj))
+	}
+	return nil
+}
+
+// ItemType returns the pointer type of the items of a list type, or nil if they may be of any
+// type.
+func ItemType(list reflect.Type) reflect.Type {
+	if list == nil || list.Kind() != reflect.Pointer || list.Elem().Kind() != reflect.Struct {
+		return nil
+	}
+	if list == reflect.TypeFor[*unstructured.UnstructuredList]() {
+		return reflect.TypeFor[*unstructured.Unstructured]()
+	}
+	items, ok := list.Elem().FieldByName("Items")
+	if !ok || items.Type.Kind() != reflect.Slice {
+		return nil
+	}
+	item := items.Type.Elem()
+	if item.Kind() != reflect.Pointer {
+		item = reflect.PointerTo(item)
+	}
+	if !item.Implements(reflect.TypeFor[metav1.Object]()) { // such as runtime.RawExtension
+		return nil
+	}
+	return item
+}

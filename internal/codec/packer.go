@@ -1,0 +1,164 @@
+package codec
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/pack"
+	"github.com/kinformer/kinformer/internal/wire"
+)
+
+// object is what a Packer packs.
+type object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// Packer keeps the objects of a collection as bytes: protobuf where T is a generated type,
+// otherwise JSON. The bytes of a streamed item in that format are packed as they came. It is safe
+// for concurrent use.
+type Packer[T object] struct {
+	objects     ObjectType
+	transformed func() bool
+	packer      *pack.Packer
+	format      wire.Format // of the stored bytes
+	codec       feed.Codec  // of the stored bytes
+}
+
+// NewPacker returns a packer of objects of a type. transformed reports whether a transform changes
+// objects between the wire and the store; then their wire bytes are not what is stored.
+func NewPacker[T object](objects ObjectType, shareEqual bool, transformed func() bool) *Packer[T] {
+	decoders := NewDecoders(objects, Options{ShareEqual: shareEqual, Packed: true})
+	p := &Packer[T]{objects: objects, transformed: transformed, packer: pack.New()}
+	if objects.IsGenerated() {
+		p.format, p.codec = wire.Protobuf, protobufCodec{decoders}
+	} else {
+		p.format, p.codec = wire.JSON, &jsonCodec{decoders: decoders, gvk: objects.GVK}
+	}
+	return p
+}
+
+// Pack packs an item against the other objects of its controller. value decodes the item.
+func (p *Packer[T]) Pack(item feed.Item, old pack.Object, value func() (T, error)) (pack.Object, error) {
+	if p.hasStoredFormat(item) {
+		parsed, err := wire.Parse(item.Raw, p.format)
+		if err != nil {
+			return pack.Object{}, err
+		}
+		if p.hasKind(parsed) {
+			controller, err := parsed.ControllerUID()
+			if err != nil {
+				return pack.Object{}, err
+			}
+			return p.packer.Pack(item.Raw, controller, old), nil
+		}
+	}
+	obj, err := value()
+	if err != nil {
+		return pack.Object{}, err
+	}
+	raw, err := p.encode(obj)
+	if err != nil {
+		return pack.Object{}, fmt.Errorf("encode for packing: %w", err)
+	}
+	return p.packer.Pack(raw, controllerUID(obj), old), nil
+}
+
+// hasStoredFormat reports whether an item carries the bytes to store.
+func (p *Packer[T]) hasStoredFormat(item feed.Item) bool {
+	if item.Raw == nil || p.transformed() {
+		return false
+	}
+	switch item.Codec.(type) {
+	case protobufCodec:
+		return p.format == wire.Protobuf
+	case *jsonCodec:
+		return p.format == wire.JSON
+	}
+	return false
+}
+
+// hasKind reports whether an object can be decoded on its own. An unstructured object cannot if
+// only its list states the kind.
+func (p *Packer[T]) hasKind(parsed wire.Item) bool {
+	return parsed.Kind != "" || !p.objects.GVK.Empty() || !p.objects.IsUnstructured()
+}
+
+func controllerUID(obj metav1.Object) string {
+	if owner := metav1.GetControllerOfNoCopy(obj); owner != nil {
+		return string(owner.UID)
+	}
+	return ""
+}
+
+// marshaler is implemented by generated API types.
+type marshaler interface{ Marshal() ([]byte, error) }
+
+func (p *Packer[T]) encode(obj T) ([]byte, error) {
+	switch o := any(obj).(type) {
+	case *unstructured.Unstructured:
+		return json.Marshal(o.Object)
+	case marshaler:
+		if p.format == wire.Protobuf {
+			return o.Marshal()
+		}
+	}
+	return json.Marshal(obj)
+}
+
+// buffers hold the bytes of an object while it is unpacked.
+var buffers = sync.Pool{New: func() any { return new([]byte) }} //nolint:gochecknoglobals // one pool serves all packers
+
+// withBytes calls use with the bytes that were packed, which are valid during the call.
+func (p *Packer[T]) withBytes(packed pack.Object, use func(raw []byte) error) error {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	raw, err := packed.Unpack((*buffer)[:0])
+	if err != nil {
+		return err
+	}
+	*buffer = raw
+	return use(raw)
+}
+
+// Unpack decodes a packed object.
+func (p *Packer[T]) Unpack(packed pack.Object) (obj T, err error) {
+	err = p.withBytes(packed, func(raw []byte) error {
+		obj, err = Decode[T](feed.Item{Raw: raw, Codec: p.codec})
+		return err
+	})
+	return obj, err
+}
+
+// Labels returns the labels of a packed object without decoding the object.
+func (p *Packer[T]) Labels(packed pack.Object) (labels map[string]string, err error) {
+	err = p.withBytes(packed, func(raw []byte) error {
+		parsed, err := wire.Parse(raw, p.format)
+		if err != nil {
+			return err
+		}
+		labels, err = parsed.Labels()
+		return err
+	})
+	return labels, err
+}
+
+// Decode returns an item's object, or an error if it is not a T.
+func Decode[T runtime.Object](item feed.Item) (T, error) {
+	decoded, err := item.Decoded()
+	if err != nil {
+		var none T
+		return none, err
+	}
+	obj, ok := decoded.(T)
+	if !ok {
+		return obj, fmt.Errorf("expected %T, got %T", obj, decoded)
+	}
+	return obj, nil
+}

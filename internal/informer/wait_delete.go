@@ -1,0 +1,46 @@
+package informer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kinformer/kinformer/internal/store"
+)
+
+// WaitForDelete blocks until the initial list has been stored and the store holds no object with
+// this key and UID. An empty UID stands for any. The error is ctx's or ErrStopped, with the last
+// error of the reflector.
+func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error {
+	if err := i.WaitForStoreSync(ctx); err != nil {
+		return err
+	}
+	_, cursor := i.store.SnapshotAndCursor()
+	for i.holds(key, uid) {
+		for changed := false; !changed; {
+			select {
+			case <-cursor.Ready():
+			case <-ctx.Done():
+				return i.waitError(fmt.Sprintf("%s still holds %q", i.name, key), context.Cause(ctx))
+			case <-i.stopped:
+				return i.waitError(fmt.Sprintf("%s still holds %q", i.name, key), ErrStopped)
+			}
+			batch, _ := cursor.TryNext()
+			changed = slices.ContainsFunc(batch, func(c store.Change[V]) bool { return c.Key == key })
+		}
+	}
+	return nil
+}
+
+// holds reports whether the store holds an object with this key and UID.
+func (i *Informer[V]) holds(key, uid string) bool {
+	value, ok := i.store.Get(key)
+	if !ok || uid == "" {
+		return ok
+	}
+	current, _ := i.sink.identity(value)
+	return current == uid
+}
+
+// IsQuarantined reports whether the newest state of an object arrived and could not be stored.
+func (i *Informer[V]) IsQuarantined(key string) bool { return i.store.IsQuarantined(key) }

@@ -1,0 +1,8 @@
+// Package source makes list and watch requests and passes their objects on item by item.
+//
+// A [Source] makes a request by the functions of a [ListerWatcher]. Where the client's transport
+// has the tap (internal/tap), it splits the response's body into items as it arrives and the
+// client decodes an empty placeholder instead; this is called streaming. In all other cases it
+// walks the object that the client decoded. A Source takes no decisions: when to list, what to
+// watch and what an error means is the reflector's part.
+package source

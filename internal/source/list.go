@@ -1,0 +1,97 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/tap"
+	"github.com/kinformer/kinformer/internal/wire"
+)
+
+// List makes one list request.
+func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
+	if s.mode.isDisabled() {
+		return s.decoded.List(ctx, options, add)
+	}
+	request := &listRequest{source: s, codecs: s.decoders.ForList(), add: add}
+	t := s.tap(request.consume)
+	list, err := s.decoded.request(tap.With(ctx, t), options)
+	request.close()
+	response := t.Finish()
+	if err == nil && !response.Consumed && isPlaceholder(list) {
+		err = errCachedPlaceholder
+	}
+	s.mode.record(ctx, response, err)
+	if reason := s.reasonToDisable(request, list); reason != "" {
+		s.mode.disable(ctx, reason)
+	}
+	switch {
+	case request.read: // the client's result is that of the placeholder
+		return request.header.Meta, request.err
+	case err != nil:
+		return metav1.ListMeta{}, withRetryAfter(err, response)
+	case response.Consumed:
+		return metav1.ListMeta{}, errNotRead
+	}
+	return s.decoded.addAll(list, add)
+}
+
+// reasonToDisable returns why no list of this collection can be split, if that is why this one
+// could not. list is the client's result: the placeholder, decoded.
+func (s streamSource) reasonToDisable(request *listRequest, list runtime.Object) string {
+	switch {
+	case errors.Is(request.err, errNoKind):
+		return reasonKindAfterItems
+	case !errors.Is(request.err, wire.ErrWrongKind) || request.header.Kind == s.expected().Kind+"List" || !isPlaceholder(list):
+		return ""
+	}
+	if _, err := s.decoded.checkList(list); err != nil {
+		return ""
+	}
+	return reasonKindName // the client decodes that kind into the expected Go type
+}
+
+var (
+	errNotRead = errors.New("the client did not read the server's response")
+	errNoKind  = errors.New("neither the object nor what precedes it in the list states its kind")
+)
+
+// listRequest is one list request. The client's goroutine feeds it, and may continue after List
+// has returned.
+type listRequest struct {
+	gate
+	source streamSource
+	codecs *codec.Codecs
+	add    func(feed.Item) error
+
+	read   bool // to the end or to an error; the fields below are set then
+	header wire.ListHeader
+	err    error
+}
+
+// consume splits the body and returns its placeholder.
+func (r *listRequest) consume(format wire.Format, body io.Reader) []byte {
+	header, err := wire.List(body, format, r.source.expected(), r.addItem)
+	_ = r.push(func() error {
+		r.read, r.header, r.err = true, header, err
+		return nil
+	})
+	return placeholder(header)
+}
+
+func (r *listRequest) addItem(split *wire.Item) error {
+	return r.push(func() error {
+		item, err := feedItem(split, r.codecs)
+		if err != nil {
+			return fmt.Errorf("item %d of the list: %w", split.Index, err)
+		}
+		return r.add(item)
+	})
+}

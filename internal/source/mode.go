@@ -1,0 +1,88 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kinformer/kinformer/internal/tap"
+)
+
+// mode is how a source's responses are read: split as they arrive, or decoded whole by the client.
+type mode struct {
+	mu        sync.Mutex // guards the fields below
+	streaming bool
+	reason    string // for not streaming; empty before the first response
+	disabled  bool   // streaming was tried and cannot work for this collection
+}
+
+// Reasons for not streaming.
+const (
+	reasonForeignFunctions = "the ListerWatcher's own functions may change the server's response; set ListWatch.Streaming if they do not"
+	reasonNoTap            = "the client's transport was not prepared; call EnableStreaming on its config"
+	reasonKindAfterItems   = "the server states the kind of a list's objects only after them; set apiVersion and kind of the example object"
+	reasonKindName         = "the kind of the objects is not named like their Go type"
+)
+
+// record records how the response of a request that ended with err was read, and logs a change.
+func (m *mode) record(ctx context.Context, response tap.Response, err error) {
+	reason := ""
+	switch {
+	case response.Consumed:
+	case !response.Intercepted && err == nil:
+		reason = reasonNoTap
+	case response.StatusCode != http.StatusOK: // no response to a list or watch
+		return
+	case response.Encoding != "":
+		reason = fmt.Sprintf("the server's response has Content-Encoding %q, which the transport does not decode", response.Encoding)
+	default:
+		reason = fmt.Sprintf("the server's response has Content-Type %q", response.ContentType)
+	}
+	if m.set(response.Consumed, reason) {
+		logMode(klog.FromContext(ctx), response.Consumed, reason)
+	}
+}
+
+// markStreaming records that a response is being split, before its first item is passed on.
+func (m *mode) markStreaming(logger klog.Logger) {
+	if m.set(true, "") {
+		logMode(logger, true, "")
+	}
+}
+
+// disable ends streaming for a reason that holds for every later response.
+func (m *mode) disable(ctx context.Context, reason string) {
+	m.set(false, reason)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.disabled = true
+	logMode(klog.FromContext(ctx), false, reason)
+}
+
+func (m *mode) isDisabled() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.disabled
+}
+
+func logMode(logger klog.Logger, streaming bool, reason string) {
+	logger.V(2).Info("Changed how lists and watches are read", "streaming", streaming, "reason", reason)
+}
+
+// set reports whether the mode changed.
+func (m *mode) set(streaming bool, reason string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	changed := streaming != m.streaming || reason != m.reason
+	m.streaming, m.reason = streaming, reason
+	return changed
+}
+
+func (m *mode) get() (streaming bool, reason string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.streaming, m.reason
+}

@@ -1,0 +1,35 @@
+package source
+
+import (
+	"errors"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/kinformer/kinformer/internal/wire"
+)
+
+// placeholderLink marks a placeholder, in a field that servers stopped setting.
+const placeholderLink = "kinformer.invalid/placeholder"
+
+// placeholder returns the list that the client decodes in place of the one that was split. It has
+// no items and is marked, so that it cannot be mistaken for an empty collection.
+func placeholder(header wire.ListHeader) []byte {
+	header.Meta.SetSelfLink(placeholderLink)
+	if header.Kind == "" { // the list broke before its kind; the client's error is not looked at
+		header.APIVersion, header.Kind = "v1", "List"
+	}
+	body, err := header.Empty(wire.JSON)
+	if err != nil {
+		return nil
+	}
+	return body
+}
+
+// isPlaceholder reports whether a list is a placeholder.
+func isPlaceholder(list any) bool {
+	accessor, err := meta.ListAccessor(list)
+	return err == nil && accessor.GetSelfLink() == placeholderLink
+}
+
+// errCachedPlaceholder reports a list that was made of the response to another request.
+var errCachedPlaceholder = errors.New("a caching transport returned the placeholder of an earlier list: put it below EnableStreaming, or let it respect Cache-Control: no-store")

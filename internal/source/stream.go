@@ -1,0 +1,117 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/tap"
+	"github.com/kinformer/kinformer/internal/wire"
+)
+
+// streamSource reads the bytes of a ListerWatcher's responses where the client's transport has the
+// tap, and its decoded lists and watch.Interfaces where it has not.
+type streamSource struct {
+	decoded  decodedSource
+	mode     *mode
+	decoders *codec.Decoders
+}
+
+var _ feed.Source = streamSource{}
+
+const (
+	// acceptProtobuf is requested where the objects can be decoded from protobuf, whatever the
+	// client's configuration: the client itself decodes nothing but a placeholder.
+	acceptProtobuf = "application/vnd.kubernetes.protobuf,application/json"
+
+	jsonType = "application/json"
+)
+
+// tap returns a tap for one request. consume reads the body and returns the client's placeholder;
+// it keeps an error of the body to itself, so that the client has nothing to report.
+func (s streamSource) tap(consume func(format wire.Format, body io.Reader) []byte) *tap.Tap {
+	t := &tap.Tap{
+		Accepts:         s.understands,
+		PlaceholderType: jsonType,
+		Consume: func(contentType string, body io.Reader) ([]byte, error) {
+			format, _ := wire.FormatOf(contentType)
+			return consume(format, body), nil
+		},
+	}
+	if objects := s.decoded.objects; objects.IsGenerated() && !objects.IsMetadata() {
+		t.Accept = acceptProtobuf
+	}
+	return t
+}
+
+// understands reports whether bodies of a Content-Type can be split and their objects decoded.
+func (s streamSource) understands(contentType string) bool {
+	format, ok := wire.FormatOf(contentType)
+	return ok && (format == wire.JSON || s.decoded.objects.IsGenerated())
+}
+
+// feedItem returns the feed's form of a split item.
+func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
+	metadata, err := item.Meta()
+	switch {
+	case err != nil:
+		return feed.Item{}, err
+	case item.Kind == "" && codecs.NeedsKind():
+		return feed.Item{}, errNoKind
+	case metadata.Key == "":
+		return feed.Item{}, fmt.Errorf("%s in namespace %q: metadata.name is empty", item.Kind, metadata.Namespace)
+	}
+	if codecs.CloneKeys() {
+		metadata.Key = strings.Clone(metadata.Key)
+	}
+	out := feed.Item{
+		Key:             metadata.Key,
+		UID:             metadata.UID,
+		ResourceVersion: metadata.ResourceVersion,
+		Raw:             item.Raw,
+		Codec:           codecs.For(item),
+	}
+	if item.TooLarge != nil { // only this object fails to decode; the stream goes on
+		out.Raw, out.Codec = nil, feed.ErrorCodec{Err: item.TooLarge}
+	}
+	return out, nil
+}
+
+// expected returns what a body may consist of.
+func (s streamSource) expected() wire.Options {
+	objects := s.decoded.objects
+	options := wire.Options{SkipOversized: true}
+	switch {
+	case !objects.GVK.Empty():
+		options.APIVersion, options.Kind = objects.GVK.GroupVersion().String(), objects.GVK.Kind
+	case !objects.IsUnstructured(): // the Go types of the API are named like their kinds
+		options.Kind = objects.GoType.Elem().Name()
+	}
+	return options
+}
+
+// withRetryAfter adds the Retry-After header, which the tap removes from the client's response, to
+// the client's error. The reflector limits it.
+func withRetryAfter(err error, response tap.Response) error {
+	seconds, invalid := strconv.Atoi(response.RetryAfter)
+	var status *apierrors.StatusError
+	if invalid != nil || seconds <= 0 || !errors.As(err, &status) {
+		return err
+	}
+	result := status.ErrStatus
+	details := metav1.StatusDetails{}
+	if result.Details != nil {
+		details = *result.Details
+	}
+	details.RetryAfterSeconds = int32(min(seconds, math.MaxInt32))
+	result.Details = &details
+	return &apierrors.StatusError{ErrStatus: result}
+}
