@@ -96,11 +96,11 @@ func (m *Memory) Restore(version uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if version > m.version {
-		return fmt.Errorf("restore version %d: newest version is %d", version, m.version)
+		return fmt.Errorf("restore resourceVersion %d: newest is %d", version, m.version)
 	}
 	for _, c := range m.collections {
 		if version < c.log.floor {
-			return fmt.Errorf("restore version %d: oldest version of %s is %d", version, c.spec.Resource, c.log.floor)
+			return fmt.Errorf("restore resourceVersion %d: oldest of %s is %d", version, c.spec.Resource, c.log.floor)
 		}
 	}
 	for _, c := range m.collections {

@@ -87,7 +87,7 @@ func (r *Registry) ForObject(obj runtime.Object) (*Store, error) {
 		gvks = []schema.GroupVersionKind{obj.GetObjectKind().GroupVersionKind()}
 	}
 	if gvks[0].Empty() {
-		return nil, fmt.Errorf("get kind of %T: %w", obj, err)
+		return nil, fmt.Errorf("find store of %T: unknown kind: %w", obj, err)
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -96,7 +96,7 @@ func (r *Registry) ForObject(obj runtime.Object) (*Store, error) {
 			return s, nil
 		}
 	}
-	return nil, fmt.Errorf("get resource of %s (%T): not served", gvks[0], obj)
+	return nil, fmt.Errorf("find store of %T: no resource for %s", obj, gvks[0])
 }
 
 // BuiltIn reports whether a group has built-in resources.

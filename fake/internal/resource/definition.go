@@ -97,7 +97,7 @@ func (d *definition) check(name string) error {
 	case s.Scope != "Namespaced" && s.Scope != "Cluster":
 		return fmt.Errorf("spec.scope: got %q, want Namespaced or Cluster", s.Scope)
 	case stored != 1:
-		return fmt.Errorf("spec.versions: got %d storage versions, want 1", stored)
+		return fmt.Errorf("spec.versions: got %d storage versions, want exactly one", stored)
 	case name != s.Names.Plural+"."+s.Group:
 		return fmt.Errorf("metadata.name: got %q, want %q, which is spec.names.plural+\".\"+spec.group", name, s.Names.Plural+"."+s.Group)
 	}
