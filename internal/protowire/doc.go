@@ -1,6 +1,9 @@
-// Package protowire reads the wire format of protobuf as the generated Unmarshal
-// functions of Kubernetes do: what they refuse is refused, and what they accept,
-// which is more than the standard does, is accepted: overlong varints, groups among
-// unknown fields. The cutter and the decoder stand on it, so that one never refuses
-// what the other takes.
+// Package protowire reads the wire format of protobuf exactly as the generated Unmarshal methods of
+// Kubernetes do. It accepts and rejects the same input, so that the splitter (internal/wire) and
+// the decoder (internal/decode) never disagree with them or with each other.
+//
+// google.golang.org/protobuf/encoding/protowire is stricter. It rejects three inputs that generated
+// code accepts: a varint whose tenth byte exceeds 1, a field number that overflows an int32, and a
+// group that ends with the number of another field. It is also slower: reading the identity of a
+// Pod with it (BenchmarkMeta of internal/wire) takes 0.53 µs instead of 0.39 µs.
 package protowire

@@ -6,29 +6,29 @@ import (
 	"math"
 )
 
-// The types of what follows a tag.
+// Wire types, the low three bits of a tag.
 const (
 	TypeVarint  = 0
 	TypeFixed64 = 1
 	TypeBytes   = 2
-	TypeGroup   = 3
-	TypeEnd     = 4 // of a group
+	TypeGroup   = 3 // start of a group
+	TypeEnd     = 4 // end of a group
 	TypeFixed32 = 5
 )
 
-// Errors of the wire format. They do not say in which field: who reads it does.
+// Errors of the wire format. The caller adds the name of the field.
 var (
-	ErrOverrun  = errors.New("longer than the message that it is part of")
-	ErrOverflow = errors.New("a varint of more than 10 bytes")
-	ErrLength   = errors.New("a negative length")
-	ErrEndGroup = errors.New("the end of a group that did not begin")
+	ErrOverrun  = errors.New("exceeds the enclosing message")
+	ErrOverflow = errors.New("varint longer than 10 bytes")
+	ErrLength   = errors.New("negative length")
+	ErrEndGroup = errors.New("unmatched end-group tag")
 )
 
-// ErrType is the error of a wire type that a field cannot have.
+// ErrType returns the error for a wire type that a field cannot have.
 func ErrType(wire int) error { return fmt.Errorf("wrong wire type %d", wire) }
 
-// Varint reads a varint at i. It returns ErrOverrun, as it is, if b ends before the
-// varint does.
+// Varint reads the varint at i and returns its value and the index after it. It returns ErrOverrun,
+// not wrapped, if b ends before the varint does.
 func Varint(b []byte, i int) (v uint64, next int, err error) {
 	for shift := uint(0); shift < 64; shift += 7 {
 		if i >= len(b) {
@@ -44,9 +44,9 @@ func Varint(b []byte, i int) (v uint64, next int, err error) {
 	return 0, i, ErrOverflow
 }
 
-// Bounds reads a length at i and returns where the bytes are that it is of.
+// Bounds reads the length prefix at i and returns the bounds of the bytes after it.
 func Bounds(b []byte, i int) (from, to int, err error) {
-	if i < len(b) && b[i] < 0x80 { // as most are
+	if i < len(b) && b[i] < 0x80 { // the common case
 		from = i + 1
 		to = from + int(b[i])
 	} else {
@@ -68,20 +68,20 @@ func Bounds(b []byte, i int) (from, to int, err error) {
 	return from, to, nil
 }
 
-// SplitTag takes a field's tag apart.
+// SplitTag splits a tag into the field number and the wire type.
 func SplitTag(tag uint64) (field int32, wire int, err error) {
 	field, wire = int32(tag>>3), int(tag&7)
 	switch {
 	case wire == TypeEnd:
 		return 0, 0, ErrEndGroup
 	case field <= 0:
-		return 0, 0, fmt.Errorf("illegal field number %d", field)
+		return 0, 0, fmt.Errorf("invalid field number %d", field)
 	}
 	return field, wire, nil
 }
 
-// Skip returns where the field ends whose tag, of a wire type, ends at i; of a group,
-// with all that is in it.
+// Skip returns the end of the field whose tag, with the given wire type, ends at i. A group is
+// skipped with all its fields.
 func Skip(b []byte, i, wire int) (end int, err error) {
 	for depth := 0; ; {
 		if depth = Depth(depth, wire); depth < 0 {
@@ -98,7 +98,7 @@ func Skip(b []byte, i, wire int) (end int, err error) {
 	}
 }
 
-// Depth is how many groups are open behind a tag, before which so many were.
+// Depth returns the number of open groups after a tag, given the number before it.
 func Depth(depth, wire int) int {
 	switch wire {
 	case TypeGroup:
@@ -109,7 +109,7 @@ func Depth(depth, wire int) int {
 	return depth
 }
 
-// skipValue returns where the value at i ends.
+// skipValue returns the end of the value at i.
 func skipValue(b []byte, i, wire int) (end int, err error) {
 	switch wire {
 	case TypeVarint:
