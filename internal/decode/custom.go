@@ -12,26 +12,26 @@ import (
 
 // specialFor returns how to decode the types whose Unmarshal was written by hand, nil for
 // others.
-func specialFor(t reflect.Type) func(d *Decoder, at place, b []byte) error {
+func customDecoder(t reflect.Type) func(d *Decoder, at addr, b []byte) error {
 	switch t {
 	case reflect.TypeFor[resource.Quantity]():
-		return func(d *Decoder, at place, b []byte) error {
-			return d.quantity(at.as(t).Interface().(*resource.Quantity), b)
+		return func(d *Decoder, at addr, b []byte) error {
+			return d.decodeQuantity(at.pointerTo(t).Interface().(*resource.Quantity), b)
 		}
 	case reflect.TypeFor[metav1.Time]():
-		return func(_ *Decoder, at place, b []byte) error {
-			seconds, _, err := timestamp(b)
+		return func(_ *Decoder, at addr, b []byte) error {
+			seconds, _, err := decodeTimestamp(b)
 			if err == nil {
-				at.as(t).Interface().(*metav1.Time).Time = local(b, seconds, 0)
+				at.pointerTo(t).Interface().(*metav1.Time).Time = localTime(b, seconds, 0)
 			}
 			return err
 		}
 	case reflect.TypeFor[metav1.MicroTime]():
-		return func(_ *Decoder, at place, b []byte) error {
-			seconds, nanos, err := timestamp(b)
+		return func(_ *Decoder, at addr, b []byte) error {
+			seconds, nanos, err := decodeTimestamp(b)
 			if err == nil {
 				micros := time.Duration(nanos).Truncate(time.Microsecond)
-				at.as(t).Interface().(*metav1.MicroTime).Time = local(b, seconds, int64(micros))
+				at.pointerTo(t).Interface().(*metav1.MicroTime).Time = localTime(b, seconds, int64(micros))
 			}
 			return err
 		}
@@ -40,7 +40,7 @@ func specialFor(t reflect.Type) func(d *Decoder, at place, b []byte) error {
 }
 
 // local returns the time of a timestamp. That of no bytes at all is the zero Time.
-func local(b []byte, seconds, nanos int64) time.Time {
+func localTime(b []byte, seconds, nanos int64) time.Time {
 	if len(b) == 0 {
 		return time.Time{}
 	}
@@ -48,7 +48,7 @@ func local(b []byte, seconds, nanos int64) time.Time {
 }
 
 // timestamp decodes a metav1.Timestamp.
-func timestamp(b []byte) (seconds int64, nanos int32, err error) {
+func decodeTimestamp(b []byte) (seconds int64, nanos int32, err error) {
 	for i := 0; i < len(b); {
 		tag, next, err := protowire.Varint(b, i)
 		if err != nil {
@@ -90,7 +90,7 @@ const (
 
 // quantity decodes a Quantity. To parse one takes long, and there are few different
 // ones. One too large for an int64 is not kept: copies of it would share memory.
-func (d *Decoder) quantity(q *resource.Quantity, b []byte) error {
+func (d *Decoder) decodeQuantity(q *resource.Quantity, b []byte) error {
 	if d.quantities == nil || len(b) == 0 || b[0] != quantityTag {
 		return q.Unmarshal(b)
 	}
@@ -102,7 +102,7 @@ func (d *Decoder) quantity(q *resource.Quantity, b []byte) error {
 	if err := q.Unmarshal(b); err != nil {
 		return err
 	}
-	if isPlain(q, d.pointerAt) {
+	if isCopyable(q, d.quantityPointer) {
 		d.quantities.Put(quantityKind, b, *q)
 	}
 	return nil

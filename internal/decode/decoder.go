@@ -20,7 +20,7 @@ type Options struct {
 	SmallTables bool
 }
 
-func (o Options) room() intern.TableSize {
+func (o Options) tableSize() intern.TableSize {
 	if o.SmallTables {
 		return intern.Small
 	}
@@ -31,35 +31,35 @@ func (o Options) room() intern.TableSize {
 // what is equal in later objects is shared: whoever wants that uses one Decoder for
 // all of a collection. It is safe for concurrent use.
 type Decoder struct {
-	root *message
+	root *messagePlan
 
-	strings    *intern.Strings
-	bytes      *intern.Bytes
-	quantities *intern.Values[resource.Quantity]
-	pointerAt  uintptr // in a Quantity; see quantityPointer
+	strings         *intern.Strings
+	bytes           *intern.Bytes
+	quantities      *intern.Values[resource.Quantity]
+	quantityPointer uintptr // in a Quantity; see quantityPointer
 
 	// shared is nil where nothing but strings and bytes is.
-	shared *intern.Values[word]
+	shared *intern.Values[ref]
 	// private decodes into the same tables what cannot be shared.
-	private *Decoder
+	unshared *Decoder
 }
 
 // New returns a Decoder for objects of a struct type whose pointer has Unmarshal. It
 // is an error if it has not.
 func New(t reflect.Type, options Options) (*Decoder, error) {
-	c := &compiler{messages: map[reflect.Type]*message{}}
+	c := &compiler{messages: map[reflect.Type]*messagePlan{}}
 	root := c.plan(t)
 	if root == nil {
 		return nil, fmt.Errorf("%s cannot be decoded from protobuf: *%s has no Unmarshal", t, t)
 	}
-	room := options.room()
+	room := options.tableSize()
 	d := &Decoder{root: root, strings: intern.NewStrings(room), bytes: intern.NewBytes(room)}
-	if offset, ok := quantityPointer(); ok {
-		d.pointerAt, d.quantities = offset, intern.NewValues[resource.Quantity](room)
+	if offset, ok := quantityPointerOffset(); ok {
+		d.quantityPointer, d.quantities = offset, intern.NewValues[resource.Quantity](room)
 	}
 	if options.ShareEqual {
 		private := *d
-		d.private, d.shared = &private, intern.NewValues[word](room)
+		d.unshared, d.shared = &private, intern.NewValues[ref](room)
 	}
 	return d, nil
 }
@@ -68,10 +68,10 @@ func New(t reflect.Type, options Options) (*Decoder, error) {
 // raw.
 func (d *Decoder) Decode(raw []byte) (any, error) {
 	object := reflect.New(d.root.goType)
-	err := d.decode(placeOf(object), raw)
+	err := d.decode(addrOf(object), raw)
 	if errors.Is(err, errMerge) {
 		object = reflect.New(d.root.goType)
-		err = d.private.decode(placeOf(object), raw)
+		err = d.unshared.decode(addrOf(object), raw)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.root.name, err)
@@ -81,26 +81,11 @@ func (d *Decoder) Decode(raw []byte) (any, error) {
 
 // decode decodes into a zero object. Some of the Unmarshal functions that
 // Kubernetes' authors wrote by hand panic where others return an error.
-func (d *Decoder) decode(at place, raw []byte) (err error) {
+func (d *Decoder) decode(at addr, raw []byte) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			err = fmt.Errorf("panic: %v", reason)
 		}
 	}()
-	return d.message(d.root, at, raw)
+	return d.decodeMessage(d.root, at, raw)
 }
-
-// Size returns how much the decoder's tables hold. It walks over all of them.
-func (d *Decoder) Size() (size Size) {
-	size.Strings, size.Bytes = d.strings.Size(), d.bytes.Size()
-	if d.quantities != nil {
-		size.Quantities = d.quantities.Size()
-	}
-	if d.shared != nil {
-		size.Shared = d.shared.Size()
-	}
-	return size
-}
-
-// Size is how much the tables of a Decoder hold.
-type Size struct{ Strings, Bytes, Quantities, Shared intern.Size }

@@ -7,9 +7,9 @@ import (
 )
 
 // message decodes one occurrence of a message into what is there.
-func (d *Decoder) message(m *message, at place, b []byte) error {
-	if m.special != nil {
-		return m.special(d, at, b)
+func (d *Decoder) decodeMessage(m *messagePlan, at addr, b []byte) error {
+	if m.custom != nil {
+		return m.custom(d, at, b)
 	}
 	for i := 0; i < len(b); {
 		start := i
@@ -26,8 +26,8 @@ func (d *Decoder) message(m *message, at place, b []byte) error {
 		}
 		if int(number) < len(m.fields) && m.fields[number] != nil {
 			f := m.fields[number]
-			if i, err = d.field(f, at.at(f.offset), occurrence{b, start, next}, wire); err != nil {
-				return inField(f.name, err)
+			if i, err = d.decodeField(f, at.add(f.offset), wireField{b, start, next}, wire); err != nil {
+				return wrapField(f.name, err)
 			}
 		} else if i, err = protowire.Skip(b, next, wire); err != nil {
 			return err
@@ -37,29 +37,29 @@ func (d *Decoder) message(m *message, at place, b []byte) error {
 }
 
 // occurrence is where a field is in the bytes of its message.
-type occurrence struct {
-	b     []byte
-	start int // of its tag
-	i     int // behind it
+type wireField struct {
+	b       []byte
+	start   int // of its tag
+	content int // behind it
 }
 
 // field decodes an occurrence of a field, with those of the same field that follow
 // it if there may be many. It returns where it ends.
-func (d *Decoder) field(f *field, at place, o occurrence, wire int) (end int, err error) {
+func (d *Decoder) decodeField(f *fieldPlan, at addr, o wireField, wire int) (end int, err error) {
 	if wire != f.wire {
 		if wire == protowire.TypeBytes && f.op >= opBools && f.op <= opInt64s {
-			return f.packed(at, o)
+			return f.appendPacked(at, o)
 		}
 		return 0, protowire.ErrType(wire)
 	}
 	if wire == protowire.TypeVarint {
-		v, end, err := protowire.Varint(o.b, o.i)
+		v, end, err := protowire.Varint(o.b, o.content)
 		if err == nil {
-			f.number(at, v)
+			f.setNumber(at, v)
 		}
 		return end, err
 	}
-	from, end, err := protowire.Bounds(o.b, o.i)
+	from, end, err := protowire.Bounds(o.b, o.content)
 	if err != nil {
 		return 0, err
 	}
@@ -72,19 +72,19 @@ func (d *Decoder) field(f *field, at place, o occurrence, wire int) (end int, er
 	case opBytes:
 		*at.bytes() = append(make([]byte, 0, end-from), o.b[from:end]...)
 	case opSharedBytes:
-		*at.bytes() = d.bytes.Intern(o.b[from:end], &f.raw)
+		*at.bytes() = d.bytes.Intern(o.b[from:end], &f.bytesHits)
 	case opMessage:
-		err = d.message(f.message, at, o.b[from:end])
+		err = d.decodeMessage(f.message, at, o.b[from:end])
 	case opMessageP:
-		err = d.pointer(f, at, o.b[from:end])
+		err = d.decodePointer(f, at, o.b[from:end])
 	default:
-		return d.repeated(f, at, o, end)
+		return d.decodeRepeated(f, at, o, end)
 	}
 	return end, err
 }
 
 // number writes a number. What does not fit is cut off.
-func (f *field) number(at place, v uint64) {
+func (f *fieldPlan) setNumber(at addr, v uint64) {
 	switch f.op {
 	case opBool:
 		*at.bool() = v != 0
@@ -99,12 +99,12 @@ func (f *field) number(at place, v uint64) {
 	case opInt64P:
 		*at.int64P() = new(int64(v))
 	default:
-		f.another(at, v)
+		f.appendNumber(at, v)
 	}
 }
 
 // another appends a number.
-func (f *field) another(at place, v uint64) {
+func (f *fieldPlan) appendNumber(at addr, v uint64) {
 	switch f.op {
 	case opBools:
 		*at.bools() = append(*at.bools(), v != 0)
@@ -117,12 +117,12 @@ func (f *field) another(at place, v uint64) {
 
 // packed decodes numbers that follow each other without tags. As the generated
 // code does, it lets the last one end behind the field, but in the message.
-func (f *field) packed(at place, o occurrence) (end int, err error) {
-	i, to, err := protowire.Bounds(o.b, o.i)
+func (f *fieldPlan) appendPacked(at addr, o wireField) (end int, err error) {
+	i, to, err := protowire.Bounds(o.b, o.content)
 	for err == nil && i < to {
 		var v uint64
 		if v, i, err = protowire.Varint(o.b, i); err == nil {
-			f.another(at, v)
+			f.appendNumber(at, v)
 		}
 	}
 	return i, err
@@ -130,7 +130,7 @@ func (f *field) packed(at place, o occurrence) (end int, err error) {
 
 // inField says in which field an error occurred: spec.containers.name, from the
 // inside out.
-func inField(name string, err error) error {
+func wrapField(name string, err error) error {
 	if err == errMerge { //nolint:errorlint // it is wrapped nowhere: see share.go
 		return err
 	}

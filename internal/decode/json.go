@@ -18,20 +18,20 @@ import (
 // It reads what API servers write. What is unusual or wrong it leaves to
 // apimachinery's decoder, which then decides what that means.
 type JSON struct {
-	texts   *intern.JSONStrings
+	strings *intern.JSONStrings
 	readers sync.Pool // of *jsonReader
 }
 
 // NewJSON returns a decoder with empty tables. ShareEqual is of no consequence.
 func NewJSON(options Options) *JSON {
-	return &JSON{texts: intern.NewJSONStrings(options.room()), readers: sync.Pool{New: func() any { return &jsonReader{} }}}
+	return &JSON{strings: intern.NewJSONStrings(options.tableSize()), readers: sync.Pool{New: func() any { return &jsonReader{} }}}
 }
 
 // Decode decodes an object. It keeps nothing of raw.
 func (j *JSON) Decode(raw []byte) (object map[string]any, err error) {
 	r := j.readers.Get().(*jsonReader)
 	defer j.readers.Put(r)
-	if object, err = r.document(j.texts, raw); err == nil {
+	if object, err = r.readDocument(j.strings, raw); err == nil {
 		return object, nil
 	}
 	object = nil
@@ -39,59 +39,56 @@ func (j *JSON) Decode(raw []byte) (object map[string]any, err error) {
 	return object, err
 }
 
-// Size returns how much the decoder's tables hold. It walks over all of them.
-func (j *JSON) Size() intern.Size { return j.texts.Size() }
-
 // errUnusual is anything that this reader does not read.
-var errUnusual = errors.New("not read here")
+var errUnsupported = errors.New("not read here")
 
 const (
 	maxDepth = 200
 	// keepParts is how much room for parts a reader keeps; a huge object's is not.
-	keepParts = 4096
+	maxRetainedValues = 4096
 )
 
 // jsonReader reads one document. Parts of objects and arrays that are not finished are on
 // stacks, so that a map or slice is made when its size is known.
 type jsonReader struct {
-	texts *intern.JSONStrings
-	b     []byte
-	i     int
-	depth int
+	strings *intern.JSONStrings
+	raw     []byte
+	pos     int
+	depth   int
 
 	names  []string // of the values of objects
 	values []any
-	high   int // the most values that there were, and so names
+	peak   int // the most values that there were, and so names
 }
 
-func (r *jsonReader) document(texts *intern.JSONStrings, raw []byte) (map[string]any, error) {
-	r.texts, r.b, r.i, r.depth = texts, raw, 0, 0
-	defer r.release()
-	if r.space() != '{' {
-		return nil, errUnusual
+func (r *jsonReader) readDocument(strings *intern.JSONStrings, raw []byte) (map[string]any, error) {
+	r.strings, r.raw, r.pos, r.depth = strings, raw, 0, 0
+	defer r.reset()
+	if r.skipSpace() != '{' {
+		return nil, errUnsupported
 	}
-	object, err := r.object()
-	if err == nil && (r.space() != 0 || r.i < len(r.b)) {
-		err = errUnusual
+	object, err := r.readObject()
+	if err == nil && (r.skipSpace() != 0 || r.pos < len(r.raw)) {
+		err = errUnsupported
 	}
 	return object, err
 }
 
 // release forgets the document.
-func (r *jsonReader) release() {
-	r.texts, r.b = nil, nil
-	clear(r.values[:r.high])
-	clear(r.names[:min(r.high, cap(r.names))])
-	r.names, r.values, r.high = r.names[:0], r.values[:0], 0
-	if cap(r.values) > keepParts {
+func (r *jsonReader) reset() {
+	r.strings, r.raw = nil, nil
+	clear(r.values[:r.peak])
+	clear(r.names[:min(r.peak, cap(r.names))])
+	r.names, r.values, r.peak = r.names[:0], r.values[:0], 0
+	if cap(r.values) > maxRetainedValues {
 		r.names, r.values = nil, nil
 	}
 }
 
 // space passes over white space and returns the byte behind it, 0 at the end.
-func (r *jsonReader) space() byte {
-	for ; r.i < len(r.b); r.i++ {
-		switch c := r.b[r.i]; c {
+func (r *jsonReader) skipSpace() byte {
+	for ; r.pos < len(r.raw); r.pos++ {
+		switch c := r.raw[r.pos]; c {
 		case ' ', '\t', '\r', '\n':
 		default:
 			return c
@@ -101,48 +98,48 @@ func (r *jsonReader) space() byte {
 }
 
 // value reads a value, which a member's name stands for.
-func (r *jsonReader) value(of *intern.Member) (any, error) {
-	switch c := r.space(); c {
+func (r *jsonReader) readValue(member *intern.Member) (any, error) {
+	switch c := r.skipSpace(); c {
 	case '{':
-		return r.object()
+		return r.readObject()
 	case '[':
-		return r.array(of)
+		return r.readArray(member)
 	case '"':
-		content, err := r.text()
+		content, err := r.readString()
 		if err != nil {
 			return nil, err
 		}
-		return r.texts.Intern(content, of), nil
+		return r.strings.Intern(content, member), nil
 	case 't':
-		return true, r.literal("true")
+		return true, r.readLiteral("true")
 	case 'f':
-		return false, r.literal("false")
+		return false, r.readLiteral("false")
 	case 'n':
-		return nil, r.literal("null")
+		return nil, r.readLiteral("null")
 	default:
-		return r.number()
+		return r.readNumber()
 	}
 }
 
 // object reads an object, at whose brace the reader is. Of members with the same
 // name the last one counts.
-func (r *jsonReader) object() (map[string]any, error) {
+func (r *jsonReader) readObject() (map[string]any, error) {
 	firstName, first := len(r.names), len(r.values)
-	err := r.list('}', func() error {
-		if r.space() != '"' {
-			return errUnusual
+	err := r.readList('}', func() error {
+		if r.skipSpace() != '"' {
+			return errUnsupported
 		}
-		name, err := r.text()
+		name, err := r.readString()
 		if err != nil {
 			return err
 		}
-		member := r.texts.Member(name)
-		if r.space() != ':' {
-			return errUnusual
+		member := r.strings.Member(name)
+		if r.skipSpace() != ':' {
+			return errUnsupported
 		}
-		r.i++
+		r.pos++
 		r.names = append(r.names, member.Name)
-		return r.push(member)
+		return r.pushValue(member)
 	})
 	if err != nil {
 		return nil, err
@@ -156,9 +153,9 @@ func (r *jsonReader) object() (map[string]any, error) {
 }
 
 // array reads an array, at whose bracket the reader is.
-func (r *jsonReader) array(of *intern.Member) (any, error) {
+func (r *jsonReader) readArray(member *intern.Member) (any, error) {
 	first := len(r.values)
-	if err := r.list(']', func() error { return r.push(of) }); err != nil {
+	if err := r.readList(']', func() error { return r.pushValue(member) }); err != nil {
 		return nil, err
 	}
 	array := append(make([]any, 0, len(r.values)-first), r.values[first:]...)
@@ -167,22 +164,22 @@ func (r *jsonReader) array(of *intern.Member) (any, error) {
 }
 
 // push reads a value onto the stack.
-func (r *jsonReader) push(of *intern.Member) error {
-	value, err := r.value(of)
+func (r *jsonReader) pushValue(member *intern.Member) error {
+	value, err := r.readValue(member)
 	r.values = append(r.values, value)
-	r.high = max(r.high, len(r.values))
+	r.peak = max(r.peak, len(r.values))
 	return err
 }
 
 // list reads what stands between commas, up to a closing brace or bracket. The
 // reader is at the opening one.
-func (r *jsonReader) list(closing byte, item func() error) error {
+func (r *jsonReader) readList(closing byte, item func() error) error {
 	if r.depth++; r.depth > maxDepth {
-		return errUnusual
+		return errUnsupported
 	}
-	r.i++
-	if r.space() == closing {
-		r.i++
+	r.pos++
+	if r.skipSpace() == closing {
+		r.pos++
 		r.depth--
 		return nil
 	}
@@ -190,97 +187,97 @@ func (r *jsonReader) list(closing byte, item func() error) error {
 		if err := item(); err != nil {
 			return err
 		}
-		switch r.space() {
+		switch r.skipSpace() {
 		case ',':
-			r.i++
+			r.pos++
 		case closing:
-			r.i++
+			r.pos++
 			r.depth--
 			return nil
 		default:
-			return errUnusual
+			return errUnsupported
 		}
 	}
 }
 
 // text reads a string and returns its bytes, which are part of the document or, if
 // there was something to unescape, new.
-func (r *jsonReader) text() ([]byte, error) {
-	start, ascii := r.i+1, true
-	for i := start; i < len(r.b); i++ {
-		switch c := r.b[i]; {
+func (r *jsonReader) readString() ([]byte, error) {
+	start, ascii := r.pos+1, true
+	for i := start; i < len(r.raw); i++ {
+		switch c := r.raw[i]; {
 		case c == '"':
-			r.i = i + 1
-			if content := r.b[start:i]; ascii || utf8.Valid(content) {
+			r.pos = i + 1
+			if content := r.raw[start:i]; ascii || utf8.Valid(content) {
 				return content, nil
 			}
-			return nil, errUnusual
+			return nil, errUnsupported
 		case c == '\\':
-			return r.escaped(start - 1)
+			return r.readEscaped(start - 1)
 		case c < ' ':
-			return nil, errUnusual
+			return nil, errUnsupported
 		case c >= utf8.RuneSelf:
 			ascii = false
 		}
 	}
-	return nil, errUnusual
+	return nil, errUnsupported
 }
 
 // escaped reads a string in which something is escaped. It begins at start, with
 // its quote.
-func (r *jsonReader) escaped(start int) ([]byte, error) {
-	for i := start + 1; i < len(r.b); i++ {
-		switch r.b[i] {
+func (r *jsonReader) readEscaped(start int) ([]byte, error) {
+	for i := start + 1; i < len(r.raw); i++ {
+		switch r.raw[i] {
 		case '\\':
 			i++
 		case '"':
-			r.i = i + 1
+			r.pos = i + 1
 			var s string
-			err := kjson.UnmarshalCaseSensitivePreserveInts(r.b[start:r.i], &s)
+			err := kjson.UnmarshalCaseSensitivePreserveInts(r.raw[start:r.pos], &s)
 			return []byte(s), err
 		}
 	}
-	return nil, errUnusual
+	return nil, errUnsupported
 }
 
 // literal reads a word.
-func (r *jsonReader) literal(word string) error {
-	end := r.i + len(word)
-	if end > len(r.b) || string(r.b[r.i:end]) != word {
-		return errUnusual
+func (r *jsonReader) readLiteral(word string) error {
+	end := r.pos + len(word)
+	if end > len(r.raw) || string(r.raw[r.pos:end]) != word {
+		return errUnsupported
 	}
-	r.i = end
+	r.pos = end
 	return nil
 }
 
 // number reads a number. Those of few digits are most.
-func (r *jsonReader) number() (any, error) {
-	start := r.i
-	for r.i < len(r.b) && isOfNumber(r.b[r.i]) {
-		r.i++
+func (r *jsonReader) readNumber() (any, error) {
+	start := r.pos
+	for r.pos < len(r.raw) && isNumberByte(r.raw[r.pos]) {
+		r.pos++
 	}
-	digits := r.b[start:r.i]
+	digits := r.raw[start:r.pos]
 	if n := len(digits); n == 0 || n > 15 || digits[0] == '0' && n > 1 {
-		return r.unusualNumber(digits)
+		return r.readOtherNumber(digits)
 	}
 	v := int64(0)
 	for _, c := range digits {
 		if c < '0' || c > '9' {
-			return r.unusualNumber(digits)
+			return r.readOtherNumber(digits)
 		}
 		v = 10*v + int64(c-'0')
 	}
 	return v, nil
 }
 
-func isOfNumber(c byte) bool {
+func isNumberByte(c byte) bool {
 	return '0' <= c && c <= '9' || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'
 }
 
 // unusualNumber reads any other number.
-func (r *jsonReader) unusualNumber(digits []byte) (number any, err error) {
+func (r *jsonReader) readOtherNumber(digits []byte) (number any, err error) {
 	if len(digits) == 0 {
-		return nil, errUnusual
+		return nil, errUnsupported
 	}
 	err = kjson.UnmarshalCaseSensitivePreserveInts(digits, &number)
 	return number, err

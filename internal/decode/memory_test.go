@@ -10,14 +10,14 @@ import (
 
 // TestIdleIsSmall holds what a Decoder costs that has nothing to decode: a program
 // may have many informers of few objects. A Pod has more fields than most.
-func TestIdleIsSmall(t *testing.T) {
+func TestNewDecoderIsSmall(t *testing.T) {
 	newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{}) // reflection keeps what it makes for the first one
 	var decoders [10]*Decoder
-	before := heap()
+	before := heapBytes()
 	for i := range decoders {
 		decoders[i] = newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{})
 	}
-	each := (heap() - before) / len(decoders)
+	each := (heapBytes() - before) / len(decoders)
 	t.Logf("%d bytes", each)
 	if each > 250_000 {
 		t.Errorf("a Decoder takes %d bytes", each)
@@ -25,7 +25,7 @@ func TestIdleIsSmall(t *testing.T) {
 	runtime.KeepAlive(decoders)
 }
 
-func heap() int {
+func heapBytes() int {
 	runtime.GC()
 	runtime.GC()
 	var stats runtime.MemStats

@@ -45,7 +45,7 @@ func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
 // unusual is what no Kubernetes component writes, and the wire format allows or
 // does not.
-func unusual() map[string]struct {
+func nonstandard() map[string]struct {
 	goType reflect.Type
 	raw    []byte
 } {
@@ -113,10 +113,10 @@ func unusual() map[string]struct {
 	}
 }
 
-func TestUnusual(t *testing.T) {
-	for name, c := range unusual() {
+func TestNonstandardInput(t *testing.T) {
+	for name, c := range nonstandard() {
 		t.Run(name, func(t *testing.T) {
-			for _, d := range bothWays(t, c.goType) {
+			for _, d := range decodersOf(t, c.goType) {
 				agree(t, d, c.raw)
 				agree(t, d, c.raw)
 			}
@@ -125,12 +125,12 @@ func TestUnusual(t *testing.T) {
 }
 
 // TestMutated decodes objects with a few bytes changed, moved, lost or twice there.
-func TestMutated(t *testing.T) {
+func TestMutatedInput(t *testing.T) {
 	for n, goType := range testedTypes() {
 		random := rand.New(rand.NewPCG(1, uint64(n)))
-		decoders := bothWays(t, goType)
+		decoders := decodersOf(t, goType)
 		for seed := range int64(4) {
-			raw := encoded(t, goType, seed, 0.3)
+			raw := randomEncoding(t, goType, seed, 0.3)
 			for range 400 {
 				mutated := mutate(random, raw)
 				for _, d := range decoders {
@@ -172,10 +172,10 @@ func FuzzDecode(f *testing.F) {
 	types := testedTypes()
 	decoders := make([][]*Decoder, len(types))
 	for n, goType := range types {
-		decoders[n] = bothWays(f, goType)
-		f.Add(byte(n), encoded(f, goType, 1, 0.15))
+		decoders[n] = decodersOf(f, goType)
+		f.Add(byte(n), randomEncoding(f, goType, 1, 0.15))
 	}
-	for _, c := range unusual() {
+	for _, c := range nonstandard() {
 		f.Add(byte(slices.Index(types, c.goType)), c.raw)
 	}
 	f.Fuzz(func(t *testing.T, n byte, raw []byte) {

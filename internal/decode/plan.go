@@ -12,33 +12,33 @@ import (
 )
 
 // message is how to decode one type.
-type message struct {
+type messagePlan struct {
 	goType reflect.Type
 	name   string // of the type, for errors
 	// fields has the fields by their numbers; nil: not there, or not ours.
-	fields []*field
+	fields []*fieldPlan
 	// special decodes a type that is not decoded field by field, nil for others.
 	// b is the content of one occurrence of the message, which is merged into what
 	// is there.
-	special func(d *Decoder, at place, b []byte) error
+	custom func(d *Decoder, at addr, b []byte) error
 }
 
 // field is how to decode one field of a struct.
-type field struct {
+type fieldPlan struct {
 	name   string
 	offset uintptr
 	wire   int
 	op     op
 
-	message *message // of messages, and of maps' values
-	element *element // of slices
+	message *messagePlan // of messages, and of maps' values
+	element *elementType // of slices
 	goType  reflect.Type
 	id      uint32 // to tell equal bytes of one field from those of another
 
-	strings  *intern.FieldCache  // its strings, or a map's keys
-	values   *intern.FieldCache  // a map's values
-	raw      intern.HitEstimator // of looking for its bytes
-	sharable intern.HitEstimator // of looking for all of it: ShareEqual
+	strings   *intern.FieldCache  // its strings, or a map's keys
+	values    *intern.FieldCache  // a map's values
+	bytesHits intern.HitEstimator // of looking for its bytes
+	shareHits intern.HitEstimator // of looking for all of it: ShareEqual
 }
 
 // op is what to do with a field: its form in Go.
@@ -70,7 +70,7 @@ const (
 
 // compiler makes plans. Types that refer to each other are planned once.
 type compiler struct {
-	messages map[reflect.Type]*message
+	messages map[reflect.Type]*messagePlan
 	fields   uint32
 }
 
@@ -80,44 +80,44 @@ type unmarshaler interface{ Unmarshal(data []byte) error }
 // ours are the packages whose generated code the plan stands for. A tag does not
 // say how its Unmarshal was generated, or that somebody wrote it: all of
 // Kubernetes' are known, and tested.
-const ours = "k8s.io/"
+const kubernetesPackages = "k8s.io/"
 
 // plan returns the message of a type, or nil if it has no Unmarshal.
-func (c *compiler) plan(t reflect.Type) *message {
+func (c *compiler) plan(t reflect.Type) *messagePlan {
 	if m, ok := c.messages[t]; ok {
 		return m
 	}
 	if !reflect.PointerTo(t).Implements(reflect.TypeFor[unmarshaler]()) {
 		return nil
 	}
-	m := &message{goType: t, name: t.Name()}
+	m := &messagePlan{goType: t, name: t.Name()}
 	c.messages[t] = m // a type may contain itself
-	if m.special = specialFor(t); m.special != nil {
+	if m.custom = customDecoder(t); m.custom != nil {
 		return m
 	}
-	if t.Kind() != reflect.Struct || !strings.HasPrefix(t.PkgPath(), ours) || !c.fill(m) {
-		m.fields, m.special = nil, foreign(t)
+	if t.Kind() != reflect.Struct || !strings.HasPrefix(t.PkgPath(), kubernetesPackages) || !c.planFields(m) {
+		m.fields, m.custom = nil, viaUnmarshal(t)
 	}
 	return m
 }
 
 // fill plans a struct's fields. It returns false if there is one that it does not
 // understand.
-func (c *compiler) fill(m *message) bool {
+func (c *compiler) planFields(m *messagePlan) bool {
 	for structField := range m.goType.Fields() {
-		number, on, understood := numberOf(structField)
+		number, on, understood := fieldNumber(structField)
 		if !understood {
 			return false
 		}
 		if !on {
 			continue
 		}
-		f := &field{name: structField.Name, offset: structField.Offset, goType: structField.Type, id: c.fields}
+		f := &fieldPlan{name: structField.Name, offset: structField.Offset, goType: structField.Type, id: c.fields}
 		c.fields++
-		if !c.form(f) || !m.add(number, f) {
+		if !c.planField(f) || !m.addField(number, f) {
 			return false
 		}
-		f.addSites()
+		f.addFieldCaches()
 	}
 	if m.goType == reflect.TypeFor[metav1.FieldsV1]() {
 		m.fields[1].op = opSharedBytes
@@ -126,7 +126,7 @@ func (c *compiler) fill(m *message) bool {
 }
 
 // addSites adds what a field with strings needs.
-func (f *field) addSites() {
+func (f *fieldPlan) addFieldCaches() {
 	switch f.op {
 	case opString, opStringP, opStrings, opBytesMap, opQuantityMap, opMessageMap:
 		f.strings = &intern.FieldCache{}
@@ -137,7 +137,7 @@ func (f *field) addSites() {
 }
 
 // add adds a field, unless there is one of that number.
-func (m *message) add(number int, f *field) bool {
+func (m *messagePlan) addField(number int, f *fieldPlan) bool {
 	for number >= len(m.fields) {
 		m.fields = append(m.fields, nil)
 	}
@@ -149,8 +149,8 @@ func (m *message) add(number int, f *field) bool {
 }
 
 // form finds out what to do with a field. It returns false if it does not know.
-func (c *compiler) form(f *field) bool {
-	if f.numbers() {
+func (c *compiler) planField(f *fieldPlan) bool {
+	if f.planNumber() {
 		f.wire = protowire.TypeVarint
 		return true
 	}
@@ -159,17 +159,17 @@ func (c *compiler) form(f *field) bool {
 	case reflect.String:
 		f.op = opString
 	case reflect.Struct:
-		return c.messageOf(f, t, opMessage)
+		return c.planMessage(f, t, opMessage)
 	case reflect.Pointer:
 		if t.Elem().Kind() == reflect.String {
 			f.op = opStringP
 			return true
 		}
-		return c.messageOf(f, t.Elem(), opMessageP)
+		return c.planMessage(f, t.Elem(), opMessageP)
 	case reflect.Slice:
-		return c.slice(f, t)
+		return c.planSlice(f, t)
 	case reflect.Map:
-		return c.mapOf(f, t)
+		return c.planMap(f, t)
 	default:
 		return false
 	}
@@ -177,7 +177,7 @@ func (c *compiler) form(f *field) bool {
 }
 
 // numbers is form for what is varints on the wire.
-func (f *field) numbers() bool {
+func (f *fieldPlan) planNumber() bool {
 	t, ops := f.goType, [3]op{opBool, opInt32, opInt64}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -200,23 +200,23 @@ func (f *field) numbers() bool {
 }
 
 // messageOf is form for what holds messages of type t.
-func (c *compiler) messageOf(f *field, t reflect.Type, as op) bool {
+func (c *compiler) planMessage(f *fieldPlan, t reflect.Type, as op) bool {
 	f.op, f.message = as, c.plan(t)
 	return f.message != nil
 }
 
 // slice is form for slices of anything but numbers.
-func (c *compiler) slice(f *field, t reflect.Type) bool {
+func (c *compiler) planSlice(f *fieldPlan, t reflect.Type) bool {
 	switch elem := t.Elem(); {
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[unmarshaler]()):
-		return c.messageOf(f, t, opMessage) // such as authorization's ExtraValue
+		return c.planMessage(f, t, opMessage) // such as authorization's ExtraValue
 	case elem.Kind() == reflect.Uint8:
 		f.op = opBytes
 	case elem.Kind() == reflect.String:
-		f.op, f.element = opStrings, newElement(t)
+		f.op, f.element = opStrings, newElementType(t)
 	case elem.Kind() == reflect.Struct:
-		f.element = newElement(t)
-		return c.messageOf(f, elem, opMessages)
+		f.element = newElementType(t)
+		return c.planMessage(f, elem, opMessages)
 	default:
 		return false
 	}
@@ -224,7 +224,7 @@ func (c *compiler) slice(f *field, t reflect.Type) bool {
 }
 
 // mapOf is form for maps.
-func (c *compiler) mapOf(f *field, t reflect.Type) bool {
+func (c *compiler) planMap(f *fieldPlan, t reflect.Type) bool {
 	value := t.Elem()
 	if t.Key().Kind() != reflect.String {
 		return false
@@ -237,14 +237,14 @@ func (c *compiler) mapOf(f *field, t reflect.Type) bool {
 	case value == reflect.TypeFor[[]byte]():
 		f.op = opBytesMap
 	default:
-		return c.messageOf(f, value, opMessageMap)
+		return c.planMessage(f, value, opMessageMap)
 	}
 	return true
 }
 
 // foreign returns how to decode a type by its own Unmarshal.
-func foreign(t reflect.Type) func(d *Decoder, at place, b []byte) error {
-	return func(_ *Decoder, at place, b []byte) error {
-		return at.as(t).Interface().(unmarshaler).Unmarshal(b)
+func viaUnmarshal(t reflect.Type) func(d *Decoder, at addr, b []byte) error {
+	return func(_ *Decoder, at addr, b []byte) error {
+		return at.pointerTo(t).Interface().(unmarshaler).Unmarshal(b)
 	}
 }

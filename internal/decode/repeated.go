@@ -10,33 +10,33 @@ import (
 
 // elements are a run of occurrences of a field that has bytes. Their lengths are
 // known to be right.
-type elements struct {
-	b   []byte
-	i   int // behind the last that was read
-	tag int // size of each one's tag
-	n   int // how many are left
+type elementRun struct {
+	b       []byte
+	pos     int // behind the last that was read
+	tagSize int // size of each one's tag
+	left    int // how many are left
 	// outside is set when what is behind the elements has become part of one: they
 	// would be something else in another message.
-	outside bool
+	overrun bool
 }
 
 // next returns where the next element's content is.
-func (e *elements) next() (from, to int) {
-	from, to, _ = protowire.Bounds(e.b, e.i+e.tag)
-	e.i = to
-	e.n--
+func (e *elementRun) next() (from, to int) {
+	from, to, _ = protowire.Bounds(e.b, e.pos+e.tagSize)
+	e.pos = to
+	e.left--
 	return from, to
 }
 
 // slice appends elements to a slice.
-func (d *Decoder) slice(f *field, at place, run *elements) error {
-	first := at.extend(f.element, run.n)
-	for i := uintptr(0); run.n > 0; i++ {
-		element := first.at(i * f.element.size)
+func (d *Decoder) decodeSlice(f *fieldPlan, at addr, run *elementRun) error {
+	first := at.extend(f.element, run.left)
+	for i := uintptr(0); run.left > 0; i++ {
+		element := first.add(i * f.element.size)
 		from, to := run.next()
 		if f.op == opStrings {
 			*element.string() = d.strings.Intern(run.b[from:to], f.strings)
-		} else if err := d.message(f.message, element, run.b[from:to]); err != nil {
+		} else if err := d.decodeMessage(f.message, element, run.b[from:to]); err != nil {
 			return err
 		}
 	}
@@ -44,25 +44,25 @@ func (d *Decoder) slice(f *field, at place, run *elements) error {
 }
 
 // mapOf puts entries into a map.
-func (d *Decoder) mapOf(f *field, at place, run *elements) error {
+func (d *Decoder) decodeMap(f *fieldPlan, at addr, run *elementRun) error {
 	switch f.op {
 	case opStringMap:
-		return d.stringMap(f, at.stringMap(), run)
+		return d.decodeStringMap(f, at.stringMap(), run)
 	case opBytesMap:
-		return d.bytesMap(f, at.bytesMap(), run)
+		return d.decodeBytesMap(f, at.bytesMap(), run)
 	case opQuantityMap:
-		return d.quantityMap(f, at.quantityMap(), run)
+		return d.decodeQuantityMap(f, at.quantityMap(), run)
 	default:
-		return d.messageMap(f, at.as(f.goType).Elem(), run)
+		return d.decodeMessageMap(f, at.pointerTo(f.goType).Elem(), run)
 	}
 }
 
-func (d *Decoder) stringMap(f *field, m *map[string]string, run *elements) error {
+func (d *Decoder) decodeStringMap(f *fieldPlan, m *map[string]string, run *elementRun) error {
 	if *m == nil {
-		*m = make(map[string]string, run.n)
+		*m = make(map[string]string, run.left)
 	}
-	for run.n > 0 {
-		key, value, err := run.entry(nil)
+	for run.left > 0 {
+		key, value, err := run.nextEntry(nil)
 		if err != nil {
 			return err
 		}
@@ -71,12 +71,12 @@ func (d *Decoder) stringMap(f *field, m *map[string]string, run *elements) error
 	return nil
 }
 
-func (d *Decoder) bytesMap(f *field, m *map[string][]byte, run *elements) error {
+func (d *Decoder) decodeBytesMap(f *fieldPlan, m *map[string][]byte, run *elementRun) error {
 	if *m == nil {
-		*m = make(map[string][]byte, run.n)
+		*m = make(map[string][]byte, run.left)
 	}
-	for run.n > 0 {
-		key, value, err := run.entry(nil)
+	for run.left > 0 {
+		key, value, err := run.nextEntry(nil)
 		if err != nil {
 			return err
 		}
@@ -85,15 +85,15 @@ func (d *Decoder) bytesMap(f *field, m *map[string][]byte, run *elements) error 
 	return nil
 }
 
-func (d *Decoder) quantityMap(f *field, m *map[string]resource.Quantity, run *elements) error {
+func (d *Decoder) decodeQuantityMap(f *fieldPlan, m *map[string]resource.Quantity, run *elementRun) error {
 	if *m == nil {
-		*m = make(map[string]resource.Quantity, run.n)
+		*m = make(map[string]resource.Quantity, run.left)
 	}
-	for run.n > 0 {
+	for run.left > 0 {
 		var q resource.Quantity
-		key, _, err := run.entry(func(value []byte) error {
+		key, _, err := run.nextEntry(func(value []byte) error {
 			q = resource.Quantity{}
-			return d.quantity(&q, value)
+			return d.decodeQuantity(&q, value)
 		})
 		if err != nil {
 			return err
@@ -104,16 +104,16 @@ func (d *Decoder) quantityMap(f *field, m *map[string]resource.Quantity, run *el
 }
 
 // messageMap is for the maps that few types have, and uses reflection.
-func (d *Decoder) messageMap(f *field, m reflect.Value, run *elements) error {
+func (d *Decoder) decodeMessageMap(f *fieldPlan, m reflect.Value, run *elementRun) error {
 	if m.IsNil() {
-		m.Set(reflect.MakeMapWithSize(f.goType, run.n))
+		m.Set(reflect.MakeMapWithSize(f.goType, run.left))
 	}
 	keyType := f.goType.Key()
-	for run.n > 0 {
-		value := f.message.literal()
-		key, _, err := run.entry(func(b []byte) error {
-			value = f.message.literal()
-			return d.message(f.message, placeOf(value), b)
+	for run.left > 0 {
+		value := f.message.newLiteral()
+		key, _, err := run.nextEntry(func(b []byte) error {
+			value = f.message.newLiteral()
+			return d.decodeMessage(f.message, addrOf(value), b)
 		})
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func (d *Decoder) messageMap(f *field, m reflect.Value, run *elements) error {
 
 // literal returns a pointer to T{}, where the generated code has it: of a slice type
 // that is empty, not nil.
-func (m *message) literal() reflect.Value {
+func (m *messagePlan) newLiteral() reflect.Value {
 	value := reflect.New(m.goType)
 	if m.goType.Kind() == reflect.Slice {
 		value.Elem().Set(reflect.MakeSlice(m.goType, 0, 0))
@@ -139,7 +139,7 @@ func (m *message) literal() reflect.Value {
 // The generated code is lenient here, and so is this: it looks at the numbers of
 // the fields alone, and lets a key or value end behind the entry, if it ends in the
 // message that the map is in.
-func (e *elements) entry(check func(value []byte) error) (key, value []byte, err error) {
+func (e *elementRun) nextEntry(check func(value []byte) error) (key, value []byte, err error) {
 	i, end := e.next()
 	for i < end {
 		tag, next, err := protowire.Varint(e.b, i)
@@ -161,7 +161,7 @@ func (e *elements) entry(check func(value []byte) error) (key, value []byte, err
 			return nil, nil, err
 		}
 		content := e.b[from:to]
-		e.outside = e.outside || to > end
+		e.overrun = e.overrun || to > end
 		if i = to; number == 1 {
 			key = content
 			continue
@@ -179,7 +179,7 @@ func (e *elements) entry(check func(value []byte) error) (key, value []byte, err
 // which has its tag at start and its content in b[i:], and where the last of them
 // ends. A field that is malformed is not one of them, except that the first is
 // taken for well-formed up to end.
-func run(b []byte, start, i, end int) (n, last int) {
+func measureRun(b []byte, start, i, end int) (n, last int) {
 	size := i - start
 	for n = 1; ; n++ {
 		next := end + size

@@ -18,7 +18,7 @@ import (
 )
 
 // generated is what the types of the scheme have.
-type generated interface {
+type generatedMessage interface {
 	Marshal() ([]byte, error)
 	Unmarshal(data []byte) error
 }
@@ -29,7 +29,7 @@ func generatedTypes(tb testing.TB) (types []reflect.Type) {
 	tb.Helper()
 	seen := map[reflect.Type]bool{}
 	for _, t := range scheme.Scheme.AllKnownTypes() {
-		if !seen[t] && reflect.PointerTo(t).Implements(reflect.TypeFor[generated]()) {
+		if !seen[t] && reflect.PointerTo(t).Implements(reflect.TypeFor[generatedMessage]()) {
 			seen[t] = true
 			types = append(types, t)
 		}
@@ -76,9 +76,9 @@ func newFiller(seed int64, density float64) *randfill.Filler {
 }
 
 // encoded returns a random object of a type in its encoding.
-func encoded(tb testing.TB, t reflect.Type, seed int64, density float64) []byte {
+func randomEncoding(tb testing.TB, t reflect.Type, seed int64, density float64) []byte {
 	tb.Helper()
-	object := reflect.New(t).Interface().(generated)
+	object := reflect.New(t).Interface().(generatedMessage)
 	newFiller(seed, density).Fill(object)
 	raw, err := object.Marshal()
 	if err != nil {
@@ -95,7 +95,7 @@ func unmarshal(t reflect.Type, raw []byte) (object any, err error) {
 		}
 	}()
 	object = reflect.New(t).Interface()
-	return object, object.(generated).Unmarshal(raw)
+	return object, object.(generatedMessage).Unmarshal(raw)
 }
 
 func newDecoder(tb testing.TB, t reflect.Type, options Options) *Decoder {
@@ -108,7 +108,7 @@ func newDecoder(tb testing.TB, t reflect.Type, options Options) *Decoder {
 }
 
 // bothWays are a decoder that shares little, and one that shares all.
-func bothWays(tb testing.TB, t reflect.Type) []*Decoder {
+func decodersOf(tb testing.TB, t reflect.Type) []*Decoder {
 	tb.Helper()
 	return []*Decoder{newDecoder(tb, t, Options{}), newDecoder(tb, t, Options{ShareEqual: true})}
 }
@@ -129,11 +129,11 @@ func agree(tb testing.TB, d *Decoder, raw []byte) {
 
 // TestSameAsGenerated decodes objects of all types of the scheme, full ones and
 // ones with gaps, each twice, so that the second time finds what is shared.
-func TestSameAsGenerated(t *testing.T) {
+func TestDecodesLikeGeneratedCode(t *testing.T) {
 	for _, goType := range generatedTypes(t) {
-		for _, d := range bothWays(t, goType) {
+		for _, d := range decodersOf(t, goType) {
 			for seed := range int64(6) {
-				raw := encoded(t, goType, seed, []float64{1, 0.5, 0.2}[seed%3])
+				raw := randomEncoding(t, goType, seed, []float64{1, 0.5, 0.2}[seed%3])
 				agree(t, d, raw)
 				agree(t, d, raw)
 			}
@@ -143,14 +143,14 @@ func TestSameAsGenerated(t *testing.T) {
 
 // TestEveryTypeIsPlanned holds that no type of the scheme goes through its
 // Unmarshal unnoticed.
-func TestEveryTypeIsPlanned(t *testing.T) {
-	c := &compiler{messages: map[reflect.Type]*message{}}
+func TestEveryTypeHasAPlan(t *testing.T) {
+	c := &compiler{messages: map[reflect.Type]*messagePlan{}}
 	for _, goType := range generatedTypes(t) {
 		c.plan(goType)
 	}
 	foreign := 0
 	for goType, m := range c.messages {
-		if m.special != nil && specialFor(goType) == nil && goType.Kind() == reflect.Struct {
+		if m.custom != nil && customDecoder(goType) == nil && goType.Kind() == reflect.Struct {
 			t.Errorf("%s goes through its Unmarshal", goType)
 			foreign++
 		}
@@ -159,10 +159,10 @@ func TestEveryTypeIsPlanned(t *testing.T) {
 }
 
 // TestTruncated cuts an object off everywhere.
-func TestTruncated(t *testing.T) {
+func TestTruncatedInput(t *testing.T) {
 	goType := reflect.TypeFor[corev1.Pod]()
-	raw := encoded(t, goType, 1, 0.2)
-	for _, d := range bothWays(t, goType) {
+	raw := randomEncoding(t, goType, 1, 0.2)
+	for _, d := range decodersOf(t, goType) {
 		for end := 0; end < len(raw); end += 1 + len(raw)/2000 {
 			agree(t, d, raw[:end])
 		}

@@ -23,74 +23,74 @@ const minShared = 4
 // lookFor returns what an earlier object has in a field that is made of key. ok is
 // false if there is none; then look tells whether to keep it when it is decoded.
 // It is an error if the field is not nil.
-func (d *Decoder) lookFor(f *field, at place, key []byte) (w word, look, ok bool, err error) {
+func (d *Decoder) lookup(f *fieldPlan, at addr, key []byte) (w ref, look, ok bool, err error) {
 	if d.shared == nil {
-		return word{}, false, false, nil
+		return ref{}, false, false, nil
 	}
 	if !at.isNil() {
-		return word{}, false, false, errMerge
+		return ref{}, false, false, errMerge
 	}
-	if len(key) < minShared || !f.sharable.Try() {
-		return word{}, false, false, nil
+	if len(key) < minShared || !f.shareHits.Try() {
+		return ref{}, false, false, nil
 	}
 	if w, ok = d.shared.Get(f.id, key); ok {
-		f.sharable.Hit()
+		f.shareHits.Hit()
 		return w, true, true, nil
 	}
-	f.sharable.Miss()
-	return word{}, true, false, nil
+	f.shareHits.Miss()
+	return ref{}, true, false, nil
 }
 
 // pointer decodes a message behind a pointer.
-func (d *Decoder) pointer(f *field, at place, b []byte) error {
-	w, look, ok, err := d.lookFor(f, at, b)
+func (d *Decoder) decodePointer(f *fieldPlan, at addr, b []byte) error {
+	w, look, ok, err := d.lookup(f, at, b)
 	if err != nil || ok {
 		if ok {
-			at.refer(w)
+			at.setRef(w)
 		}
 		return err
 	}
 	to, there := at.deref()
 	if !there {
-		to = newPlace(f.message.goType)
-		at.point(to)
+		to = newAddr(f.message.goType)
+		at.setPointer(to)
 	}
-	if err := d.message(f.message, to, b); err != nil || !look {
+	if err := d.decodeMessage(f.message, to, b); err != nil || !look {
 		return err
 	}
-	at.refer(d.shared.Put(f.id, b, at.reference()))
+	at.setRef(d.shared.Put(f.id, b, at.ref()))
 	return nil
 }
 
 // repeated decodes a run of elements, of which the first ends at end, and returns
 // where the last does.
-func (d *Decoder) repeated(f *field, at place, o occurrence, end int) (last int, err error) {
-	n, last := run(o.b, o.start, o.i, end)
+func (d *Decoder) decodeRepeated(f *fieldPlan, at addr, o wireField, end int) (last int, err error) {
+	n, last := measureRun(o.b, o.start, o.content, end)
 	key := o.b[o.start:last]
-	w, look, ok, err := d.lookFor(f, at, key)
+	w, look, ok, err := d.lookup(f, at, key)
 	switch {
 	case err != nil:
 		return 0, err
 	case ok && f.op >= opStringMap:
-		at.refer(w)
+		at.setRef(w)
 		return last, nil
 	case ok:
-		at.setView(w)
+		at.setSliceRef(w)
 		return last, nil
 	}
-	r := &elements{b: o.b, i: o.start, tag: o.i - o.start, n: n}
+	r := &elementRun{b: o.b, pos: o.start, tagSize: o.content - o.start, left: n}
 	if f.op < opStringMap {
-		err = d.slice(f, at, r)
+		err = d.decodeSlice(f, at, r)
 	} else {
-		err = d.mapOf(f, at, r)
+		err = d.decodeMap(f, at, r)
 	}
-	if err != nil || !look || r.outside {
+	if err != nil || !look || r.overrun {
 		return last, err
 	}
 	if f.op < opStringMap {
-		at.setView(d.shared.Put(f.id, key, at.view()))
+		at.setSliceRef(d.shared.Put(f.id, key, at.sliceRef()))
 	} else {
-		at.refer(d.shared.Put(f.id, key, at.reference()))
+		at.setRef(d.shared.Put(f.id, key, at.ref()))
 	}
 	return last, nil
 }

@@ -15,7 +15,7 @@ import (
 // pod is a Pod that has everything, in its encoding.
 func fullPod(tb testing.TB, seed int64) []byte {
 	tb.Helper()
-	return encoded(tb, reflect.TypeFor[corev1.Pod](), seed, 1)
+	return randomEncoding(tb, reflect.TypeFor[corev1.Pod](), seed, 1)
 }
 
 func decodePod(tb testing.TB, d *Decoder, raw []byte) *corev1.Pod {
@@ -29,10 +29,10 @@ func decodePod(tb testing.TB, d *Decoder, raw []byte) *corev1.Pod {
 
 // memory collects the addresses of what objects could share and somebody could
 // write into: what is behind pointers, maps and slices. Strings are not.
-type memory map[uintptr]string
+type addresses map[uintptr]string
 
 // collect adds what v refers to. It calls met for what is there already.
-func (m memory) collect(v reflect.Value, path string, met func(path string)) {
+func (m addresses) collect(v reflect.Value, path string, met func(path string)) {
 	refer := func(size uintptr) bool {
 		if size == 0 {
 			return true
@@ -74,8 +74,8 @@ func (m memory) collect(v reflect.Value, path string, met func(path string)) {
 }
 
 // sharedBy returns what two objects share.
-func sharedBy(a, b any) (paths []string) {
-	m := memory{}
+func sharedPaths(a, b any) (paths []string) {
+	m := addresses{}
 	met := func(path string) { paths = append(paths, path) }
 	m.collect(reflect.ValueOf(a), "(1)", met)
 	m.collect(reflect.ValueOf(b), "(2)", met)
@@ -84,10 +84,10 @@ func sharedBy(a, b any) (paths []string) {
 
 // TestDefaultSharesNothingWritable holds that whoever writes into an object writes
 // into no other, but for the bytes of managedFields.
-func TestDefaultSharesNothingWritable(t *testing.T) {
+func TestDefaultSharesOnlyStringsAndManagedFields(t *testing.T) {
 	for _, goType := range generatedTypes(t) {
 		d := newDecoder(t, goType, Options{})
-		raw := encoded(t, goType, 1, 1)
+		raw := randomEncoding(t, goType, 1, 1)
 		var objects []any
 		for range 3 {
 			object, err := d.Decode(raw)
@@ -96,7 +96,7 @@ func TestDefaultSharesNothingWritable(t *testing.T) {
 			}
 			objects = append(objects, object)
 		}
-		for _, path := range sharedBy(objects[1], objects[2]) {
+		for _, path := range sharedPaths(objects[1], objects[2]) {
 			if !strings.Contains(path, ".ManagedFields[") || !strings.HasSuffix(path, ".FieldsV1.Raw") {
 				t.Errorf("%s: two objects share %s", goType, path)
 			}
@@ -119,7 +119,7 @@ func TestManagedFieldsAreShared(t *testing.T) {
 
 // TestShareEqual holds that equal parts are found, and that one which differs does
 // not hide those inside it.
-func TestShareEqual(t *testing.T) {
+func TestShareEqualSharesEqualParts(t *testing.T) {
 	d := newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{ShareEqual: true})
 	pod := func(name string) []byte {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "web", "tier": "front"}}}
@@ -155,7 +155,7 @@ func TestShareEqual(t *testing.T) {
 
 // TestMergedLeavesSharedAlone decodes a Pod whose parts others share, and then the
 // same parts with more of them merged in.
-func TestMergedLeavesSharedAlone(t *testing.T) {
+func TestMergingFieldsDoesNotChangeSharedParts(t *testing.T) {
 	raw := fullPod(t, 1)
 	d := newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{ShareEqual: true})
 	first := decodePod(t, d, raw)
@@ -169,18 +169,18 @@ func TestMergedLeavesSharedAlone(t *testing.T) {
 	}
 }
 
-func TestManyGoroutines(t *testing.T) {
+func TestConcurrentDecode(t *testing.T) {
 	goType := reflect.TypeFor[corev1.Pod]()
 	raws := make([][]byte, 12)
 	want := make([]any, len(raws))
 	for i := range raws {
-		raws[i] = encoded(t, goType, int64(i/2), 0.4) // each twice
+		raws[i] = randomEncoding(t, goType, int64(i/2), 0.4) // each twice
 		var err error
 		if want[i], err = unmarshal(goType, raws[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, d := range bothWays(t, goType) {
+	for _, d := range decodersOf(t, goType) {
 		var running sync.WaitGroup
 		for g := range 6 {
 			running.Go(func() {
@@ -196,9 +196,9 @@ func TestManyGoroutines(t *testing.T) {
 	}
 }
 
-func TestNothingOfTheBytesIsKept(t *testing.T) {
+func TestInputIsNotRetained(t *testing.T) {
 	goType := reflect.TypeFor[corev1.Pod]()
-	for _, d := range bothWays(t, goType) {
+	for _, d := range decodersOf(t, goType) {
 		raw := fullPod(t, 3)
 		want, _ := unmarshal(goType, raw)
 		for range 2 {
@@ -212,7 +212,7 @@ func TestNothingOfTheBytesIsKept(t *testing.T) {
 	}
 }
 
-func TestNotProtobuf(t *testing.T) {
+func TestNewRejectsTypeWithoutUnmarshal(t *testing.T) {
 	if _, err := New(reflect.TypeFor[struct{ Name string }](), Options{}); err == nil {
 		t.Error("New takes a type that has no Unmarshal")
 	}

@@ -18,7 +18,7 @@ const maxNumber = 255
 // types in Go; the tags are written by people, and some say bytes of a bool.
 // on is false where the field is not on the wire; understood is false where a tag is
 // of a form that Kubernetes' types do not have.
-func numberOf(f reflect.StructField) (number int, on, understood bool) {
+func fieldNumber(f reflect.StructField) (number int, on, understood bool) {
 	text, on := f.Tag.Lookup("protobuf")
 	if !on {
 		return 0, false, true

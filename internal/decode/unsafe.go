@@ -27,96 +27,96 @@ import (
 //     that is not known are left to reflection.
 //
 // The race detector and checkptr see all of these accesses.
-type place struct{ p unsafe.Pointer }
+type addr struct{ p unsafe.Pointer }
 
 // newPlace returns the place of a new zero value.
-func newPlace(t reflect.Type) place { return place{reflect.New(t).UnsafePointer()} }
+func newAddr(t reflect.Type) addr { return addr{reflect.New(t).UnsafePointer()} }
 
 // placeOf returns where a pointer points to.
-func placeOf(pointer reflect.Value) place { return place{pointer.UnsafePointer()} }
+func addrOf(pointer reflect.Value) addr { return addr{pointer.UnsafePointer()} }
 
 // at returns a place so many bytes on.
-func (a place) at(offset uintptr) place { return place{unsafe.Add(a.p, offset)} }
+func (a addr) add(offset uintptr) addr { return addr{unsafe.Add(a.p, offset)} }
 
 // as returns a pointer to the value of type t that is there.
-func (a place) as(t reflect.Type) reflect.Value { return reflect.NewAt(t, a.p) }
+func (a addr) pointerTo(t reflect.Type) reflect.Value { return reflect.NewAt(t, a.p) }
 
 // deref returns what the pointer there points to.
-func (a place) deref() (to place, ok bool) {
+func (a addr) deref() (to addr, ok bool) {
 	p := *(*unsafe.Pointer)(a.p)
-	return place{p}, p != nil
+	return addr{p}, p != nil
 }
 
 // point makes the pointer there point to another place.
-func (a place) point(to place) { *(*unsafe.Pointer)(a.p) = to.p }
+func (a addr) setPointer(to addr) { *(*unsafe.Pointer)(a.p) = to.p }
 
-func (a place) string() *string   { return (*string)(a.p) }
-func (a place) bytes() *[]byte    { return (*[]byte)(a.p) }
-func (a place) bool() *bool       { return (*bool)(a.p) }
-func (a place) int32() *int32     { return (*int32)(a.p) }
-func (a place) int64() *int64     { return (*int64)(a.p) }
-func (a place) bools() *[]bool    { return (*[]bool)(a.p) }
-func (a place) int32s() *[]int32  { return (*[]int32)(a.p) }
-func (a place) int64s() *[]int64  { return (*[]int64)(a.p) }
-func (a place) stringP() **string { return (**string)(a.p) }
-func (a place) boolP() **bool     { return (**bool)(a.p) }
-func (a place) int32P() **int32   { return (**int32)(a.p) }
-func (a place) int64P() **int64   { return (**int64)(a.p) }
+func (a addr) string() *string   { return (*string)(a.p) }
+func (a addr) bytes() *[]byte    { return (*[]byte)(a.p) }
+func (a addr) bool() *bool       { return (*bool)(a.p) }
+func (a addr) int32() *int32     { return (*int32)(a.p) }
+func (a addr) int64() *int64     { return (*int64)(a.p) }
+func (a addr) bools() *[]bool    { return (*[]bool)(a.p) }
+func (a addr) int32s() *[]int32  { return (*[]int32)(a.p) }
+func (a addr) int64s() *[]int64  { return (*[]int64)(a.p) }
+func (a addr) stringP() **string { return (**string)(a.p) }
+func (a addr) boolP() **bool     { return (**bool)(a.p) }
+func (a addr) int32P() **int32   { return (**int32)(a.p) }
+func (a addr) int64P() **int64   { return (**int64)(a.p) }
 
-func (a place) stringMap() *map[string]string { return (*map[string]string)(a.p) }
-func (a place) bytesMap() *map[string][]byte  { return (*map[string][]byte)(a.p) }
-func (a place) quantityMap() *map[string]resource.Quantity {
+func (a addr) stringMap() *map[string]string { return (*map[string]string)(a.p) }
+func (a addr) bytesMap() *map[string][]byte  { return (*map[string][]byte)(a.p) }
+func (a addr) quantityMap() *map[string]resource.Quantity {
 	return (*map[string]resource.Quantity)(a.p)
 }
 
 // slice is what a slice is in memory.
-type slice struct {
+type sliceHeader struct {
 	first    unsafe.Pointer
 	len, cap int
 }
 
-func (a place) slice() *slice { return (*slice)(a.p) }
+func (a addr) sliceHeader() *sliceHeader { return (*sliceHeader)(a.p) }
 
 // word is a slice without its capacity, a pointer or a map: all that a field can
 // share with that of another object.
-type word struct {
+type ref struct {
 	p   unsafe.Pointer
 	len int // of a slice
 }
 
 // reference returns the pointer or map that is there.
-func (a place) reference() word { return word{p: *(*unsafe.Pointer)(a.p)} }
+func (a addr) ref() ref { return ref{p: *(*unsafe.Pointer)(a.p)} }
 
 // refer makes the pointer or map there another.
-func (a place) refer(w word) { *(*unsafe.Pointer)(a.p) = w.p }
+func (a addr) setRef(w ref) { *(*unsafe.Pointer)(a.p) = w.p }
 
 // view returns the slice that is there.
-func (a place) view() word { return word{a.slice().first, a.slice().len} }
+func (a addr) sliceRef() ref { return ref{a.sliceHeader().first, a.sliceHeader().len} }
 
 // setView makes the slice there another, without room to append to.
-func (a place) setView(w word) { *a.slice() = slice{w.p, w.len, w.len} }
+func (a addr) setSliceRef(w ref) { *a.sliceHeader() = sliceHeader{w.p, w.len, w.len} }
 
 // isNil tells whether the pointer, map or slice there is nil.
-func (a place) isNil() bool { return *(*unsafe.Pointer)(a.p) == nil }
+func (a addr) isNil() bool { return *(*unsafe.Pointer)(a.p) == nil }
 
 // extend makes a slice n elements longer and returns the place of the first of
 // them. There is no room left behind them: what is full is never written into
 // again, so that slices can be shared.
-func (a place) extend(e *element, n int) place {
-	s := a.slice()
-	first := e.make(s.len + n)
+func (a addr) extend(e *elementType, n int) addr {
+	s := a.sliceHeader()
+	first := e.newArray(s.len + n)
 	if s.len > 0 {
 		old := reflect.NewAt(e.sliceType, a.p).Elem()
-		header := slice{first.p, s.len + n, s.len + n}
+		header := sliceHeader{first.p, s.len + n, s.len + n}
 		reflect.Copy(reflect.NewAt(e.sliceType, unsafe.Pointer(&header)).Elem(), old)
 	}
-	added := first.at(uintptr(s.len) * e.size)
-	*s = slice{first.p, s.len + n, s.len + n}
+	added := first.add(uintptr(s.len) * e.size)
+	*s = sliceHeader{first.p, s.len + n, s.len + n}
 	return added
 }
 
 // element is the type of a slice's elements.
-type element struct {
+type elementType struct {
 	size      uintptr
 	sliceType reflect.Type
 	// arrays are the types of arrays of 0, 1, 2... elements: one is made without
@@ -124,8 +124,8 @@ type element struct {
 	arrays [9]reflect.Type
 }
 
-func newElement(sliceType reflect.Type) *element {
-	e := &element{size: sliceType.Elem().Size(), sliceType: sliceType}
+func newElementType(sliceType reflect.Type) *elementType {
+	e := &elementType{size: sliceType.Elem().Size(), sliceType: sliceType}
 	for n := range e.arrays {
 		e.arrays[n] = reflect.ArrayOf(n, sliceType.Elem())
 	}
@@ -134,16 +134,16 @@ func newElement(sliceType reflect.Type) *element {
 }
 
 // make makes room for n elements.
-func (e *element) make(n int) place {
+func (e *elementType) newArray(n int) addr {
 	if n < len(e.arrays) {
-		return newPlace(e.arrays[n])
+		return newAddr(e.arrays[n])
 	}
-	return placeOf(reflect.MakeSlice(e.sliceType, n, n))
+	return addrOf(reflect.MakeSlice(e.sliceType, n, n))
 }
 
 // quantityPointer is the offset of the pointer in a Quantity that makes copies of it
 // share memory: nil but for numbers that do not fit into an int64.
-func quantityPointer() (offset uintptr, ok bool) {
+func quantityPointerOffset() (offset uintptr, ok bool) {
 	field, ok := reflect.TypeFor[resource.Quantity]().FieldByName("d")
 	if !ok || field.Type.Kind() != reflect.Struct || field.Type.NumField() != 1 || field.Type.Field(0).Type.Kind() != reflect.Pointer {
 		return 0, false
@@ -152,6 +152,6 @@ func quantityPointer() (offset uintptr, ok bool) {
 }
 
 // isPlain tells whether a Quantity can be copied, offset being quantityPointer's.
-func isPlain(q *resource.Quantity, offset uintptr) bool {
-	return place{unsafe.Pointer(q)}.at(offset).isNil()
+func isCopyable(q *resource.Quantity, offset uintptr) bool {
+	return addr{unsafe.Pointer(q)}.add(offset).isNil()
 }
