@@ -28,12 +28,13 @@ func (i *Item) ControllerUID() (string, error) {
 		err = c.readJSON(owners.of(i.text))
 	}
 	if err != nil {
-		return "", i.located(i.Offset, err)
+		return "", i.errorAt(i.Offset, err)
 	}
 	return string(c.uid), nil
 }
 
-// controllerRef is the controller reference found so far. Its uid is part of the item.
+// controllerRef is the first controller among the owner references read so far. Its uid is part of
+// the item.
 type controllerRef struct {
 	uid   []byte
 	found bool
@@ -69,7 +70,7 @@ func (c *controllerRef) readMetadata(metadata []byte) error {
 	return m.err
 }
 
-// add adds an owner reference. The first controller among them counts.
+// add considers an owner reference.
 func (c *controllerRef) add(uid []byte, controller bool) {
 	if controller && !c.found {
 		c.uid, c.found = uid, true
@@ -91,8 +92,7 @@ func readOwner(owner []byte) (uid []byte, controller bool, err error) {
 	return uid, controller, m.err
 }
 
-// bool returns the value of a field that is one. The field is called name, should
-// there be an error.
+// bool returns the value of a boolean field. An error names the field.
 func (m *message) bool(name string) bool {
 	if m.wire != protowire.TypeVarint {
 		m.fail(name, protowire.ErrType(m.wire))
@@ -108,7 +108,7 @@ func (m *message) bool(name string) bool {
 func (c *controllerRef) readJSON(owners []byte) error {
 	r := jsonReader{window: &window{buf: owners, end: len(owners), limit: len(owners), err: io.EOF}}
 	return r.array(func() error {
-		owner, err := r.value(depthMember, scopeOwner)
+		owner, err := r.value(depthMember, levelOwner)
 		found := &r.scanner.members
 		c.add(found.string(owner, memberUID), bytes.Equal(found.at[memberController].of(owner), []byte("true")))
 		return err

@@ -1,41 +1,38 @@
-// Package wire cuts the body of a LIST or WATCH answer of a Kubernetes API
-// server into objects as it arrives. It never holds more of the body than the
-// object that is being read, and decodes nothing but what it is asked for.
+// Package wire splits the body of a Kubernetes LIST or WATCH response into objects while the body
+// arrives. It buffers one object at a time and decodes only the fields that the caller asks for.
 //
 //	          ┌───────────────────────── List / Watch ─┐
 //	          │           ┌─ protobuf: lengths ─┐      │
 //	body ─────┼─▶ window ─┤                     ├──────┼─▶ Item / Event
-//	          │           └─ JSON: scanner ─────┘      │      (borrowed)
+//	          │           └─ JSON: scanner ─────┘      │   (valid during the callback)
 //	          └────────────────────────────────────────┘
 //
 // # Terms
 //
-// A body is what an HTTP answer carries. A list is cut into items; a watch is
-// cut into events, each of a type and an object. The bytes of an item are the
-// same whichever way it came: in protobuf the bare message of the object's type
-// (an envelope, if there was one, is taken off), in JSON the object from '{' to
-// '}'. An envelope is the four bytes "k8s\x00" and a runtime.Unknown, which
-// names apiVersion and kind of the message in it.
+// A body is the payload of an HTTP response. A list is split into items, a watch into events, each
+// with a type and an object. The bytes of an item are the same in a list and in a watch: in
+// protobuf the bare message of the object's type without its envelope, in JSON the object from '{'
+// to '}'. An envelope is the four bytes "k8s\x00" followed by a runtime.Unknown, which carries the
+// apiVersion and kind of the message.
 //
-// # What is checked
+// # Validation
 //
-// Enough to know where an object begins and ends, and that all of it was there:
-// an item is handed out only when its last byte has been read. JSON is checked
-// in full, to encoding/json's grammar; of a protobuf message only the fields on
-// the way are looked at. Of what comes twice, the same is believed as by the
-// decoders of apimachinery: in protobuf the last value, messages merged; in JSON
-// the last that is not null, objects merged, names of members case-sensitive.
+// The package checks what it needs to find the bounds of each object, and that all of the body
+// arrived: it delivers an item only after its last byte. JSON is checked in full, against the
+// grammar of encoding/json; in protobuf only the fields on the path to the objects are checked.
+// Duplicate fields are resolved as the decoders of apimachinery do: in protobuf the last value wins
+// and messages are merged; in JSON the last non-null value wins and objects are merged. JSON member
+// names are case-sensitive.
 //
 // # Lifetime
 //
-// An Item and its bytes are the reader's buffer: they are the callee's until it
-// returns. Who keeps them copies them (bytes.Clone). Strings are copies always.
+// An Item and its bytes belong to the reader's buffer and are valid until the callback returns. A
+// caller that keeps the bytes must copy them (bytes.Clone). Strings are always copies.
 //
 // # Errors
 //
-// What is wrong with a body is an *Error: it says where. A body that ends too
-// early is io.ErrUnexpectedEOF, one item too large is ErrTooLarge, a Status in
-// the place of a list or watch is the *apierrors.StatusError that it states; all
-// to be found with errors.Is and errors.As. Errors of a callback are returned
-// as they are.
+// An error in a body is an *Error, which holds its position. A truncated body is
+// io.ErrUnexpectedEOF, an oversized object is ErrTooLarge, and a Status in place of a list or watch
+// is the *apierrors.StatusError it encodes; use errors.Is and errors.As. Errors of a callback are
+// returned unchanged.
 package wire

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// ErrTooLarge is the cause when an object is larger than Options.MaxItemSize.
-// A larger one may be allowed; the body is otherwise lost from there on.
+// ErrTooLarge reports that an object exceeds Options.MaxItemSize. Without Options.SkipOversized,
+// the rest of the body is lost.
 var ErrTooLarge = errors.New("larger than allowed")
 
-// Error says what is wrong with a body, or with an item of it, and where.
+// Error is an error in a body, or in one item of it, and its position.
 type Error struct {
-	Body   string // what was read, as "protobuf list"
-	Offset int64  // byte of the body (of the item, if an item alone was read) up to which all was well
-	Item   int    // index of the item or event concerned, from 0; -1 if none is
-	Field  string // path of the field concerned, as "metadata.name"; empty if none is
+	Body   string // what was read, such as "protobuf list"
+	Offset int64  // the byte at which the error was found, in the body or in an item parsed on its own
+	Item   int    // the index of the item or event, from 0; -1 if the error is in none
+	Field  string // the path of the field, such as "metadata.name"; empty if unknown
 	Err    error  // the cause
 }
 
-// Error returns one line with everything that is known.
+// Error returns the position and the cause in one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("wire: " + e.Body)
@@ -34,7 +34,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// element is what Item counts.
+// element returns the noun for what Item counts.
 func (e *Error) element() string {
 	if strings.HasSuffix(e.Body, "watch") {
 		return "event"
@@ -45,7 +45,7 @@ func (e *Error) element() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// fieldError is an error on its way up to where the body is known.
+// fieldError is an error in a field. newError turns it into an *Error.
 type fieldError struct {
 	field string
 	err   error
@@ -54,7 +54,7 @@ type fieldError struct {
 func (e *fieldError) Error() string { return e.field + ": " + e.err.Error() }
 func (e *fieldError) Unwrap() error { return e.err }
 
-// inField names the field in which err occurred. Outer fields are added last.
+// inField adds field to the front of err's field path. It returns nil if err is nil.
 func inField(field string, err error) error {
 	if err == nil {
 		return nil
@@ -65,8 +65,8 @@ func inField(field string, err error) error {
 	return &fieldError{field, err}
 }
 
-// located makes err an *Error, taking the field out of it.
-func located(body string, offset int64, item int, err error) error {
+// newError returns err as an *Error. It moves the path of a fieldError to Error.Field.
+func newError(body string, offset int64, item int, err error) error {
 	e := &Error{Body: body, Offset: offset, Item: item, Err: err}
 	if inner, ok := err.(*fieldError); ok {
 		e.Field, e.Err = inner.field, inner.err
@@ -74,11 +74,10 @@ func located(body string, offset int64, item int, err error) error {
 	return e
 }
 
-// excerptLength is the most bytes that are quoted in an error.
+// excerptLength is the maximum number of bytes quoted in an error.
 const excerptLength = 32
 
-// excerpt quotes the beginning of what was found instead of what was expected:
-// an HTML page in the place of a list is recognised by it.
+// excerpt quotes the beginning of unexpected input, enough to recognize an HTML page.
 func excerpt(b []byte) string {
 	if len(b) > excerptLength {
 		return fmt.Sprintf("%q...", b[:excerptLength])

@@ -3,8 +3,8 @@ package wire
 // For tests in package wire_test: the buffers are a few bytes to begin with, so
 // that every object lies across their end.
 var (
-	ListBuffered  = list
-	WatchBuffered = watchBody
+	ListBuffered  = splitList
+	WatchBuffered = splitWatch
 )
 
 const MaxDepth = maxDepth

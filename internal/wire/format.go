@@ -2,11 +2,11 @@ package wire
 
 import "mime"
 
-// Format is how the objects of a body are encoded.
+// Format is the encoding of the objects in a body.
 type Format uint8
 
 const (
-	// UnknownFormat is any format this package does not read.
+	// UnknownFormat is any format that this package does not read.
 	UnknownFormat Format = iota
 	// JSON is application/json.
 	JSON
@@ -21,12 +21,12 @@ const (
 	mediaTypeProtobuf = "application/vnd.kubernetes.protobuf"
 )
 
-// Known returns the format that the value of a Content-Type header stands for,
-// and whether it is one that List and Watch read. Tables (as=Table), CBOR and
-// whatever else changes what a body consists of are not.
+// FormatOf returns the format of a Content-Type header's value and reports whether List and Watch
+// read it. They do not read CBOR, Tables (as=Table) and other parameters that change the structure
+// of the body.
 func FormatOf(contentType string) (Format, bool) {
 	mediaType, parameters, err := mime.ParseMediaType(contentType)
-	if err != nil || !plain(parameters) {
+	if err != nil || !isObjectBody(parameters) {
 		return UnknownFormat, false
 	}
 	switch mediaType {
@@ -38,9 +38,9 @@ func FormatOf(contentType string) (Format, bool) {
 	return UnknownFormat, false
 }
 
-// plain tells whether a media type's parameters leave a body as it is: a list
-// or watch of objects in UTF-8.
-func plain(parameters map[string]string) bool {
+// isObjectBody reports whether a body with these media type parameters is a list or watch of
+// objects in UTF-8.
+func isObjectBody(parameters map[string]string) bool {
 	for name, value := range parameters {
 		switch name {
 		case "as":
@@ -71,19 +71,19 @@ func (f Format) String() string {
 	return "unknown format"
 }
 
-// what returns what is read, for errors.
-func (f Format) what(thing thing) string { return bodies[thing][f%formatCount] }
+// bodyName returns the name of a body of the format, for Error.Body.
+func (f Format) bodyName(kind bodyKind) string { return bodyNames[kind][f%formatCount] }
 
-type thing int
+type bodyKind int
 
 const (
-	aList thing = iota
-	aWatch
-	anObject
+	bodyList bodyKind = iota
+	bodyWatch
+	bodyObject
 )
 
-var bodies = [...][formatCount]string{
-	aList:    {"list", "JSON list", "protobuf list"},
-	aWatch:   {"watch", "JSON watch", "protobuf watch"},
-	anObject: {"object", "JSON object", "protobuf object"},
+var bodyNames = [...][formatCount]string{
+	bodyList:   {"list", "JSON list", "protobuf list"},
+	bodyWatch:  {"watch", "JSON watch", "protobuf watch"},
+	bodyObject: {"object", "JSON object", "protobuf object"},
 }

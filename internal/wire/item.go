@@ -5,56 +5,51 @@ import (
 	"strings"
 )
 
-// Item is one object, cut out of a body and not decoded. Its fields say what
-// could be told without reading the rest; its methods read more.
-//
-// Raw is valid until the function that was given the item returns.
+// Item is one undecoded object of a body. It is valid until the callback that received it returns.
 type Item struct {
 	Raw    []byte // the object: a bare protobuf message, or JSON from '{' to '}'
 	Format Format
-	Index  int   // which of the body's objects it is, from 0
+	Index  int   // position among the body's objects, from 0
 	Offset int64 // where Raw begins in the body
 
-	// APIVersion and Kind are the object's own. An item of a list may have
-	// none, as all built-in types; it then has its list's, if that was known
-	// when the item came (some lists in JSON say it after their items).
+	// APIVersion and Kind are those of the object. Items of built-in lists do not carry them; such
+	// an item gets those of its list, unless the list states them after its items, as some lists in
+	// JSON do.
 	APIVersion string
 	Kind       string
 
-	// TooLarge, if not nil, is an *Error with ErrTooLarge: the object is larger than
-	// Options.MaxItemSize, and only as much of it is here as Meta needs. Raw cannot
-	// be decoded.
+	// TooLarge is an *Error with ErrTooLarge if the object exceeds Options.MaxItemSize. Such an
+	// item supports Meta, but Raw is incomplete and cannot be decoded.
 	TooLarge error
 
-	members members // in JSON: where the scanner saw what is of interest
-	text    []byte  // in JSON: what members refers to, Raw or what it lies in
-	body    string  // what the item is part of, for errors
+	members members // in JSON: the positions of the members that the methods read
+	text    []byte  // in JSON: the text that members refers to, Raw or the event that contains it
+	body    string  // the name of the item's body, for errors
 }
 
-// ObjectMeta is what tells an object's identity. Its strings are one allocation.
+// ObjectMeta identifies an object and its version. Its strings share one allocation.
 type ObjectMeta struct {
-	Key             string // "namespace/name", "name" without namespace; empty without name
+	Key             string // "namespace/name", or "name" if cluster-scoped; empty without a name
 	Namespace       string
 	Name            string
 	UID             string
 	ResourceVersion string
 }
 
-// Parse makes an item of an object's bytes as Item.Raw has them, without
-// keeping a copy. JSON is checked in full.
+// Parse returns an item for the bytes of one object, in the form of Item.Raw. The item refers to
+// raw. JSON is checked in full.
 func Parse(raw []byte, format Format) (Item, error) {
-	item := Item{Raw: raw, Format: format, body: format.what(anObject)}
+	item := Item{Raw: raw, Format: format, body: format.bodyName(bodyObject)}
 	switch format {
 	case Protobuf:
 		return item, nil
 	case JSON:
 		return item, item.parseJSON()
 	}
-	return item, item.located(0, errFormat(format))
+	return item, item.errorAt(0, errFormat(format))
 }
 
-// Meta reads the object's identity. What the object lacks is empty, without
-// error: judging that is the caller's.
+// Meta returns the object's identity. Fields that the object lacks are empty.
 func (i *Item) Meta() (ObjectMeta, error) {
 	var fields identity
 	var err error
@@ -64,25 +59,25 @@ func (i *Item) Meta() (ObjectMeta, error) {
 		fields, err = i.members.identity(i.text)
 	}
 	if err != nil {
-		return ObjectMeta{}, i.located(i.Offset, err)
+		return ObjectMeta{}, i.errorAt(i.Offset, err)
 	}
 	return fields.strings(), nil
 }
 
-// Labels reads the object's labels; nil if it has none.
+// Labels returns the object's labels, or nil if it has none.
 func (i *Item) Labels() (map[string]string, error) {
 	labels, err := i.stringMap(fieldLabels)
 	if err != nil {
-		return nil, i.located(i.Offset, err)
+		return nil, i.errorAt(i.Offset, err)
 	}
 	return labels, nil
 }
 
-// annotations reads the object's annotations; nil if it has none.
+// annotations returns the object's annotations, or nil if it has none.
 func (i *Item) annotations() (map[string]string, error) {
 	annotations, err := i.stringMap(fieldAnnotations)
 	if err != nil {
-		return nil, i.located(i.Offset, err)
+		return nil, i.errorAt(i.Offset, err)
 	}
 	return annotations, nil
 }
@@ -94,19 +89,19 @@ func (i *Item) stringMap(field metaField) (map[string]string, error) {
 	return i.members.stringMap(i.text, field)
 }
 
-// located makes an error of the item's an *Error.
-func (i *Item) located(offset int64, err error) error {
+// errorAt returns err as an *Error of the item.
+func (i *Item) errorAt(offset int64, err error) error {
 	index := i.Index
 	if !strings.HasSuffix(i.body, "list") && !strings.HasSuffix(i.body, "watch") {
 		index = -1
 	}
-	return located(i.body, offset, index, err)
+	return newError(i.body, offset, index, err)
 }
 
-// metaField is a member of metadata that is a map of strings.
+// metaField is a field of metadata that holds a map of strings. Its value is the field's number in
+// protobuf's ObjectMeta.
 type metaField int32
 
-// Their numbers are those of the fields of ObjectMeta in protobuf.
 const (
 	fieldLabels      metaField = 11
 	fieldAnnotations metaField = 12
@@ -119,13 +114,13 @@ func (f metaField) String() string {
 	return "annotations"
 }
 
-// identity is ObjectMeta while it is still part of a buffer.
+// identity holds the fields of ObjectMeta as parts of the buffer.
 type identity struct {
 	namespace, name, uid, resourceVersion []byte
 }
 
-// strings copies the identity out of the buffer: key, UID and resourceVersion
-// behind one another in one string, of which all others are parts.
+// strings copies the identity out of the buffer. It concatenates key, UID and resourceVersion into
+// one string, and all fields are substrings of that.
 func (f *identity) strings() ObjectMeta {
 	key := len(f.name)
 	if len(f.namespace) > 0 {
@@ -156,5 +151,5 @@ func (f *identity) strings() ObjectMeta {
 }
 
 func errFormat(format Format) error {
-	return fmt.Errorf("%v cannot be read", format)
+	return fmt.Errorf("cannot read %v", format)
 }

@@ -8,29 +8,29 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// How deep values lie in a list.
+// The nesting depth of values in a list.
 const (
 	depthMember = 1
 	depthItem   = 2
 )
 
-// jsonList cuts a list in JSON. Its members may come in any order: of a custom
-// resource kind and metadata come after the items.
+// jsonList splits a list in JSON. The members may come in any order: a list of custom resources has
+// kind and metadata after the items.
 type jsonList struct {
-	listCutter
+	listSplitter
 	jsonReader
-	items bool   // the list's items have been there
-	rest  []byte // the other members, should it turn out to be a Status
+	sawItems     bool   // the "items" member has been read
+	otherMembers []byte // the other members, in case the body turns out to be a Status
 }
 
-func (l *jsonList) run(header *ListHeader) error {
-	l.jsonReader.window = &l.cutter.window
+func (l *jsonList) split(header *ListHeader) error {
+	l.jsonReader.window = &l.splitter.window
 	defer func() { *header = l.header }()
 	if err := l.openBody(); err != nil {
 		return err
 	}
-	l.rest = append(l.rest, '{')
-	if err := l.object(l.member); err != nil {
+	l.otherMembers = append(l.otherMembers, '{')
+	if err := l.object(l.readMember); err != nil {
 		return err
 	}
 	if err := l.endOfBody(); err != nil {
@@ -39,14 +39,14 @@ func (l *jsonList) run(header *ListHeader) error {
 	return l.finish()
 }
 
-// openBody goes to the '{' of the body.
+// openBody advances to the '{' of the body.
 func (l *jsonList) openBody() error {
 	c, err := l.peek()
 	if err == io.ErrUnexpectedEOF {
-		return fmt.Errorf("an empty body: %w", err)
+		return fmt.Errorf("empty body: %w", err)
 	}
 	if err == nil && c != '{' {
-		return fmt.Errorf("it begins with %s where an object was expected", l.preview())
+		return fmt.Errorf("begins with %s, want an object", l.preview())
 	}
 	return err
 }
@@ -56,26 +56,26 @@ func (l *jsonList) endOfBody() error {
 	if err != nil || end {
 		return err
 	}
-	return unexpected(l.ahead()[0], "the end")
+	return unexpected(l.unread()[0], "the end of the body")
 }
 
-// finish judges the list as a whole.
+// finish checks the list after its last byte.
 func (l *jsonList) finish() error {
 	switch {
 	case l.header.Kind == "Status":
-		return statusError(append(l.rest, '}'), JSON)
-	case !l.items:
-		return fmt.Errorf("%w %q, it has no items", ErrWrongKind, l.header.Kind)
+		return statusError(append(l.otherMembers, '}'), JSON)
+	case !l.sawItems:
+		return fmt.Errorf("%w %q: no items", ErrWrongKind, l.header.Kind)
 	}
-	return l.listCutter.finish()
+	return l.listSplitter.finish()
 }
 
-// member reads a member of the list.
-func (l *jsonList) member(name string) error {
+// readMember reads the value of a member of the list.
+func (l *jsonList) readMember(name string) error {
 	if name == "items" && l.header.Kind != "Status" {
-		return l.itemsMember()
+		return l.readItems()
 	}
-	value, err := l.value(depthMember, scopeOther)
+	value, err := l.value(depthMember, levelOther)
 	if err != nil {
 		return inField(name, err)
 	}
@@ -91,65 +91,66 @@ func (l *jsonList) member(name string) error {
 		return inField(name, err)
 	}
 	if l.header.Kind == "Table" {
-		return fmt.Errorf("%w %q where a list was expected", ErrWrongKind, l.header.Kind)
+		return fmt.Errorf("%w %q, want a list", ErrWrongKind, l.header.Kind)
 	}
-	return l.keep(name, value)
+	return l.keepForStatus(name, value)
 }
 
-// keep keeps a member for a Status, until it is known that there is none.
-func (l *jsonList) keep(name string, value []byte) error {
+// keepForStatus keeps a member as long as the body may be a Status.
+func (l *jsonList) keepForStatus(name string, value []byte) error {
 	if l.header.Kind != "" && l.header.Kind != "Status" {
 		return nil
 	}
-	if len(l.rest)+len(value) > l.limit {
-		return l.tooLarge(int64(len(l.rest) + len(value)))
+	if len(l.otherMembers)+len(value) > l.limit {
+		return l.tooLarge(int64(len(l.otherMembers) + len(value)))
 	}
 	quoted, err := json.Marshal(name)
 	if err != nil {
 		return err
 	}
-	if len(l.rest) > 1 {
-		l.rest = append(l.rest, ',')
+	if len(l.otherMembers) > 1 {
+		l.otherMembers = append(l.otherMembers, ',')
 	}
-	l.rest = append(append(l.rest, quoted...), ':')
-	l.rest = append(l.rest, value...)
+	l.otherMembers = append(append(l.otherMembers, quoted...), ':')
+	l.otherMembers = append(l.otherMembers, value...)
 	return nil
 }
 
-// itemsMember reads the items.
-func (l *jsonList) itemsMember() error {
-	if l.items {
-		return inField("items", errors.New("there twice"))
+// readItems reads the value of the "items" member.
+func (l *jsonList) readItems() error {
+	if l.sawItems {
+		return inField("items", errors.New("duplicate member"))
 	}
-	l.items = true
+	l.sawItems = true
 	c, err := l.peek()
 	if err != nil {
 		return inField("items", err)
 	}
 	if c == 'n' {
-		_, err = l.value(depthMember, scopeOther)
+		_, err = l.value(depthMember, levelOther)
 		return inField("items", err)
 	}
 	if c != '[' {
 		return inField("items", unexpected(c, "an array"))
 	}
-	if err := l.array(l.oneItem); err != nil {
+	if err := l.array(l.readItem); err != nil {
 		return err
 	}
 	l.item = -1
 	return nil
 }
 
-func (l *jsonList) oneItem() error {
+// readItem reads one item and delivers it.
+func (l *jsonList) readItem() error {
 	l.item++
 	if c, err := l.peek(); err != nil || c != '{' {
 		return notObject(c, err)
 	}
 	offset := l.offset()
-	raw, err := l.value(depthItem, scopeObject)
+	raw, err := l.value(depthItem, levelObject)
 	l.current.Offset = offset
 	if errors.Is(err, ErrTooLarge) && l.options.SkipOversized {
-		return l.passOver(err)
+		return l.skipOversized(err)
 	}
 	if err != nil {
 		return err
@@ -158,7 +159,8 @@ func (l *jsonList) oneItem() error {
 	return l.deliver()
 }
 
-// notObject is the error of a value beginning with c in the place of an object.
+// notObject returns the error for a value that begins with c in place of an object. If err is not
+// nil, it returns err.
 func notObject(c byte, err error) error {
 	if err != nil {
 		return err

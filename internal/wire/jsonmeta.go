@@ -8,14 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// parseJSON scans an object that is there in full, without white space around
-// it. Nothing of it may be missing, nothing may follow.
+// parseJSON scans Raw, which must be one complete object without white space around it.
 func (i *Item) parseJSON() error {
 	var s scanner
 	i.text = i.Raw
-	s.start(0, scopeObject)
+	s.start(0, levelObject)
 	if len(i.Raw) > 0 && i.Raw[0] != '{' {
-		return i.located(0, unexpected(i.Raw[0], "an object"))
+		return i.errorAt(0, unexpected(i.Raw[0], "an object"))
 	}
 	done, err := s.scan(i.Raw)
 	switch {
@@ -23,10 +22,10 @@ func (i *Item) parseJSON() error {
 	case !done:
 		err = io.ErrUnexpectedEOF
 	case s.i < len(i.Raw):
-		err = unexpected(i.Raw[s.i], "the end")
+		err = unexpected(i.Raw[s.i], "the end of the object")
 	}
 	if err != nil {
-		return i.located(int64(s.i), err)
+		return i.errorAt(int64(s.i), err)
 	}
 	i.members = s.members
 	i.APIVersion = string(s.members.string(i.text, memberAPIVersion))
@@ -34,10 +33,10 @@ func (i *Item) parseJSON() error {
 	return nil
 }
 
-// identity returns the object's identity, as part of text if it can be.
+// identity returns the object's identity. Values without escapes are parts of text.
 func (m *members) identity(text []byte) (identity, error) {
-	if m.wrong != memberNone {
-		return identity{}, m.errWrong()
+	if m.wrongType != memberNone {
+		return identity{}, m.typeError()
 	}
 	return identity{
 		namespace:       m.string(text, memberNamespace),
@@ -47,16 +46,16 @@ func (m *members) identity(text []byte) (identity, error) {
 	}, nil
 }
 
-// errWrong is the error of a member that has another type.
-func (m *members) errWrong() error {
+// typeError returns the error for a member that has the wrong type.
+func (m *members) typeError() error {
 	expected := "a string"
-	if m.wrong.opening() == '{' {
+	if m.wrongType.opening() == '{' {
 		expected = "an object"
 	}
-	return inField(memberPaths[m.wrong], fmt.Errorf("not %s", expected))
+	return inField(memberPaths[m.wrongType], fmt.Errorf("not %s", expected))
 }
 
-// string returns a member's value, empty if there is none.
+// string returns the value of a member, or nil if the object lacks it.
 func (m *members) string(text []byte, which member) []byte {
 	at := m.at[which]
 	if at == (span{}) {
@@ -65,8 +64,8 @@ func (m *members) string(text []byte, which member) []byte {
 	return unquote(text[at.start+1 : at.end-1])
 }
 
-// unquote returns what a string stands for, given what is between its quotes.
-// It copies only what has escapes or is not UTF-8.
+// unquote returns the value of the string that is encoded as quoted, without the quotes. It copies
+// only strings with escapes or invalid UTF-8.
 func unquote(quoted []byte) []byte {
 	ascii := true
 	for _, c := range quoted {
@@ -81,25 +80,25 @@ func unquote(quoted []byte) []byte {
 	return quoted
 }
 
-// unescape leaves the seldom cases to those who decode strings elsewhere.
+// unescape decodes a string with escapes or invalid UTF-8 as apimachinery does.
 func unescape(quoted []byte) []byte {
 	var s string
 	if err := json.Unmarshal([]byte(`"`+string(quoted)+`"`), &s); err != nil {
-		return quoted // it was scanned and is a string
+		return quoted // unreachable: the scanner has validated the string
 	}
 	return []byte(s)
 }
 
-// stringMap decodes labels or annotations.
+// stringMap returns the labels or annotations, or nil if the object lacks them.
 func (m *members) stringMap(text []byte, field metaField) (map[string]string, error) {
 	which := memberLabels
 	if field == fieldAnnotations {
 		which = memberAnnotations
 	}
-	if m.wrong != memberNone {
-		return nil, m.errWrong()
+	if m.wrongType != memberNone {
+		return nil, m.typeError()
 	}
-	if m.twice {
+	if m.duplicateMap {
 		return m.mergedMap(text, field)
 	}
 	if m.at[which] == (span{}) {
@@ -112,8 +111,7 @@ func (m *members) stringMap(text []byte, field metaField) (map[string]string, er
 	return entries, nil
 }
 
-// mergedMap decodes the object's metadata to know what becomes of a map that is
-// there twice.
+// mergedMap decodes the object's metadata to merge a map that occurs more than once.
 func (m *members) mergedMap(text []byte, field metaField) (map[string]string, error) {
 	if m.at[memberObject] != (span{}) {
 		text = m.at[memberObject].of(text)

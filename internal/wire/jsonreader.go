@@ -2,17 +2,16 @@ package wire
 
 import "io"
 
-// jsonReader reads JSON that is still arriving.
+// jsonReader reads JSON from a window.
 type jsonReader struct {
 	*window
 	scanner scanner
 
-	apiVersion, kind string // of the last object, so that equal ones are one
+	apiVersion, kind string // of the last object, reused if the next one has the same
 }
 
-// peek passes over white space and returns the byte that follows it, which
-// stays where it is. Nothing is held. At the end of the body it returns
-// io.ErrUnexpectedEOF.
+// peek skips white space and returns the next byte without consuming it. It releases the held
+// bytes. At the end of the body it returns io.ErrUnexpectedEOF.
 func (r *jsonReader) peek() (byte, error) {
 	for {
 		for ; r.pos < r.end; r.pos++ {
@@ -25,12 +24,12 @@ func (r *jsonReader) peek() (byte, error) {
 		}
 		r.release()
 		if err := r.fill(); err != nil {
-			return 0, cutShort(err)
+			return 0, noEOF(err)
 		}
 	}
 }
 
-// take reads a byte that has to be c.
+// take consumes the next byte, which must be c.
 func (r *jsonReader) take(c byte, name string) error {
 	got, err := r.peek()
 	if err != nil {
@@ -43,13 +42,13 @@ func (r *jsonReader) take(c byte, name string) error {
 	return nil
 }
 
-// value reads a value, which lies outer levels deep in the document. Its bytes
-// are held: they are valid until more is read.
-func (r *jsonReader) value(outer int, sort scope) ([]byte, error) {
+// value reads a value at a nesting depth of the document. It returns the bytes of the value, which
+// are valid until the next read.
+func (r *jsonReader) value(depth int, level objectLevel) ([]byte, error) {
 	if _, err := r.peek(); err != nil {
 		return nil, err
 	}
-	r.scanner.start(outer, sort)
+	r.scanner.start(depth, level)
 	for {
 		done, err := r.scanner.scan(r.buf[r.mark:r.end])
 		r.pos = r.mark + r.scanner.i
@@ -63,13 +62,13 @@ func (r *jsonReader) value(outer int, sort scope) ([]byte, error) {
 			return r.buf[r.mark:r.pos:r.pos], nil
 		}
 		if err := r.fill(); err != nil {
-			return nil, cutShort(err)
+			return nil, noEOF(err)
 		}
 	}
 }
 
-// object calls member behind the name of each of an object's members; it has to
-// read the value.
+// object reads an object and calls member after the name of each member. member must read the
+// value.
 func (r *jsonReader) object(member func(name string) error) error {
 	if err := r.take('{', "an object"); err != nil {
 		return err
@@ -78,7 +77,7 @@ func (r *jsonReader) object(member func(name string) error) error {
 		if c, err := r.peek(); err != nil || c != '"' {
 			return notName(c, err)
 		}
-		quoted, err := r.value(depthMember, scopeOther)
+		quoted, err := r.value(depthMember, levelOther)
 		if err != nil {
 			return err
 		}
@@ -90,7 +89,7 @@ func (r *jsonReader) object(member func(name string) error) error {
 	})
 }
 
-// array calls element for each of an array's elements; it has to read it.
+// array reads an array and calls element for each element. element must read it.
 func (r *jsonReader) array(element func() error) error {
 	if err := r.take('[', "an array"); err != nil {
 		return err
@@ -98,7 +97,7 @@ func (r *jsonReader) array(element func() error) error {
 	return r.elements(']', element)
 }
 
-// elements reads what is between commas, to the closing byte.
+// elements calls element for each comma-separated element up to the closing byte.
 func (r *jsonReader) elements(closing byte, element func() error) error {
 	c, err := r.peek()
 	if err != nil {
@@ -126,15 +125,17 @@ func (r *jsonReader) elements(closing byte, element func() error) error {
 	}
 }
 
+// notName returns the error for a member name that begins with c. If err is not nil, it returns
+// err.
 func notName(c byte, err error) error {
 	if err != nil {
 		return err
 	}
-	return unexpected(c, "the name of a member")
+	return unexpected(c, "a member name")
 }
 
-// setObject makes item the object that has just been scanned: raw, as part of
-// text.
+// setObject sets item to the object that the scanner has just read. raw is the object, text the
+// scanned text that contains it.
 func (r *jsonReader) setObject(item *Item, raw, text []byte) {
 	item.Raw, item.text = raw, text
 	item.members = r.scanner.members
@@ -143,7 +144,7 @@ func (r *jsonReader) setObject(item *Item, raw, text []byte) {
 	item.APIVersion, item.Kind = r.apiVersion, r.kind
 }
 
-// reuse returns b as a string, last if it is the same.
+// reuse returns b as a string. It returns last if they are equal, which saves an allocation.
 func reuse(last string, b []byte) string {
 	if last == string(b) {
 		return last
@@ -151,7 +152,7 @@ func reuse(last string, b []byte) string {
 	return string(b)
 }
 
-// atEnd passes over white space and tells whether the body ends there.
+// atEnd skips white space and reports whether the body ends there.
 func (r *jsonReader) atEnd() (bool, error) {
 	_, err := r.peek()
 	if err == io.ErrUnexpectedEOF && r.err == io.EOF {

@@ -2,46 +2,44 @@ package wire
 
 import "errors"
 
-// jsonWatch cuts a watch in JSON: events behind one another, with or without
-// white space between them, each {"type": ..., "object": ...}.
-//
-// An event is held as a whole, since its members may come in any order.
+// jsonWatch splits a watch in JSON: a sequence of events {"type": ..., "object": ...}, optionally
+// separated by white space. It buffers whole events, because their members may come in any order.
 type jsonWatch struct {
-	*watchCutter
+	*watchSplitter
 	jsonReader
 }
 
-func (j *jsonWatch) run() error {
-	j.jsonReader.window = &j.cutter.window
+func (j *jsonWatch) split() error {
+	j.jsonReader.window = &j.splitter.window
 	for {
 		j.shrink()
 		end, err := j.atEnd()
 		if err != nil || end {
 			return err
 		}
-		if err := j.event(); err != nil {
+		if err := j.readEvent(); err != nil {
 			return err
 		}
 	}
 }
 
-// event reads an event and hands it out.
-func (j *jsonWatch) event() error {
+// readEvent reads an event and delivers it.
+func (j *jsonWatch) readEvent() error {
 	if c, err := j.peek(); err != nil || c != '{' {
 		return notObject(c, err)
 	}
 	offset := j.offset()
-	text, err := j.value(0, scopeEvent)
+	text, err := j.value(0, levelEvent)
 	if errors.Is(err, ErrTooLarge) && j.options.SkipOversized {
 		j.current.Object.Offset = offset
-		return j.passOver(err)
+		return j.skipOversized(err)
 	}
 	if err != nil {
 		return err
 	}
 	found := &j.scanner.members
 	if found.at[memberType] == (span{}) && found.at[memberObject] == (span{}) {
-		return notEvent(text)
+		return unframedError(text)
 	}
 	object := &j.current.Object
 	object.Offset = offset
@@ -49,9 +47,9 @@ func (j *jsonWatch) event() error {
 	return j.deliver(found.string(text, memberType))
 }
 
-// notEvent is the error of an object that is no event: the error stated by it,
-// if it is a Status.
-func notEvent(text []byte) error {
+// unframedError returns the error for an object that is not an event. For a Status it is the error
+// that the Status encodes.
+func unframedError(text []byte) error {
 	item, err := Parse(text, JSON)
 	if err == nil && item.Kind == "Status" {
 		return statusError(text, JSON)

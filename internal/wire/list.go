@@ -12,36 +12,33 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// DefaultMaxItemSize is how large an object may be if nothing else is asked for.
-// etcd takes 1.5 MiB by default and client-go's watches 16 MiB, in JSON an
-// object can be several times what it is in protobuf: this leaves room for
-// whatever works elsewhere, and one broken answer costs no more than it.
+// DefaultMaxItemSize is the default of Options.MaxItemSize. It exceeds the limits of etcd (1.5 MiB
+// by default, several times that once encoded in JSON) and of client-go's watches (16 MiB), and
+// bounds the memory that a broken response can use.
 const DefaultMaxItemSize = 64 << 20
 
-// Options says what a body may consist of. The zero value takes whatever is a
-// list or a watch.
+// Options restricts the bodies that List and Watch accept. The zero value accepts every list and
+// watch.
 type Options struct {
-	// MaxItemSize is the most bytes that an object, and so the buffer, may have;
-	// in JSON a watch event counts as a whole. 0 is DefaultMaxItemSize.
+	// MaxItemSize is the maximum size of an object in bytes; in JSON watches, of an event. It also
+	// bounds the buffer. 0 means DefaultMaxItemSize.
 	MaxItemSize int
-	// PassOver has objects that are too large handed out by their identity alone
-	// (see Item.TooLarge), and what follows them read, instead of ending the body
-	// with ErrTooLarge: so one such object costs itself, not the others. The body
-	// ends all the same where the identity does not come first.
+	// SkipOversized delivers an object larger than MaxItemSize by its identity alone (see
+	// Item.TooLarge) and continues after it. Otherwise, and if the identity is not at the beginning
+	// of the object, the first oversized object ends the body with ErrTooLarge.
 	SkipOversized bool
 
-	// APIVersion and Kind are those of the objects. A body of others is refused
-	// as soon as it says so. Empty: any. An object that does not say what it is,
-	// in a list that does not, is taken.
+	// APIVersion and Kind, if not empty, are those of the objects. A body of other objects is
+	// rejected with ErrWrongKind. Objects without apiVersion and kind, in a list without them, are
+	// accepted.
 	APIVersion string
 	Kind       string
 }
 
-// ErrWrongKind is the cause when a body is not of the objects it should be of,
-// or no list.
+// ErrWrongKind reports that a body holds objects of another kind, or is not a list.
 var ErrWrongKind = errors.New("wrong kind")
 
-// limit is the most bytes that an object may have.
+// limit returns the maximum size of an object.
 func (o *Options) limit() int {
 	if o.MaxItemSize <= 0 {
 		return DefaultMaxItemSize
@@ -49,59 +46,59 @@ func (o *Options) limit() int {
 	return o.MaxItemSize
 }
 
-// check compares what an object says of itself with what is expected.
+// check returns ErrWrongKind if an object's apiVersion or kind is set and not the expected one.
 func (o *Options) check(apiVersion, kind string) error {
 	if o.Kind != "" && kind != "" && kind != o.Kind {
-		return fmt.Errorf("%w %q where %q was expected", ErrWrongKind, kind, o.Kind)
+		return fmt.Errorf("%w %q, want %q", ErrWrongKind, kind, o.Kind)
 	}
 	if o.APIVersion != "" && apiVersion != "" && apiVersion != o.APIVersion {
-		return fmt.Errorf("%w: %s %q where %q was expected", ErrWrongKind, kind, apiVersion, o.APIVersion)
+		return fmt.Errorf("%w: apiVersion %q of %s, want %q", ErrWrongKind, apiVersion, kind, o.APIVersion)
 	}
 	return nil
 }
 
-// ListHeader is what a list has beside its items.
+// ListHeader holds the fields of a list other than its items.
 type ListHeader struct {
 	APIVersion string
-	Kind       string // as "PodList"
+	Kind       string // such as "PodList"
 	Meta       metav1.ListMeta
 }
 
-// List cuts the body of a LIST into items and calls item with each, in order,
-// as soon as its last byte has been read. It reads the body to its end. An error
-// of item ends it and is returned as it is; the header then says what was known.
+// List splits the body of a LIST response into items and calls item for each, in order, as soon as
+// the item's last byte has been read. It reads the body to its end. If item returns an error, List
+// stops and returns that error unchanged.
 //
-// Items that have been handed out stay so if the list turns out to be broken
-// further on: only when List returns no error they were all, and the header is
-// whole. An item is valid until item returns.
+// The list is complete only if List returns no error: it delivers items before it has seen the rest
+// of the body. On an error the header holds the fields read so far. An item is valid until item
+// returns.
 func List(body io.Reader, format Format, options Options, item func(*Item) error) (ListHeader, error) {
-	return list(body, format, options, listBuffer, item)
+	return splitList(body, format, options, listBuffer, item)
 }
 
-// list is List with a buffer of some size to begin with.
-func list(body io.Reader, format Format, options Options, buffer int, item func(*Item) error) (ListHeader, error) {
-	cut := cutter{
+// splitList is List with a given initial buffer size.
+func splitList(body io.Reader, format Format, options Options, buffer int, item func(*Item) error) (ListHeader, error) {
+	s := splitter{
 		options: options,
 		window:  newWindow(body, buffer, options.limit()),
-		body:    format.what(aList),
+		body:    format.bodyName(bodyList),
 		item:    -1,
 	}
-	l := listCutter{cutter: &cut, handle: item}
-	l.current = Item{Format: format, body: cut.body}
+	l := listSplitter{splitter: &s, callback: item}
+	l.current = Item{Format: format, body: s.body}
 	var err error
 	switch format {
 	case Protobuf:
-		err = (&protoList{listCutter: l}).run(&l.header)
+		err = (&protoList{listSplitter: l}).split(&l.header)
 	case JSON:
-		err = (&jsonList{listCutter: l}).run(&l.header)
+		err = (&jsonList{listSplitter: l}).split(&l.header)
 	default:
 		err = errFormat(format)
 	}
-	return l.header, cut.located(err)
+	return l.header, s.wrapError(err)
 }
 
-// Empty returns a body that is the list without its items: same kind, same
-// ListMeta. Members of it that Kubernetes does not know are lost.
+// Empty returns the body of a list with this header and no items. Members of ListMeta that this
+// version of Kubernetes does not define are lost.
 func (h *ListHeader) Empty(format Format) ([]byte, error) {
 	switch format {
 	case Protobuf:
@@ -130,96 +127,96 @@ func (h *ListHeader) emptyProtobuf() ([]byte, error) {
 	return append([]byte(magic), b...), err
 }
 
-// itemKind is the kind of the items of a list that do not say it themselves.
+// itemKind returns the kind of items that do not carry their own.
 func (h *ListHeader) itemKind() string { return strings.TrimSuffix(h.Kind, "List") }
 
-// cutter is what all ways of cutting have in common.
-type cutter struct {
+// splitter is the common part of the list and watch splitters of both formats.
+type splitter struct {
 	window
 	options Options
 	body    string // "protobuf list", for errors
-	item    int    // index of the object that is being read, -1 if none is
+	item    int    // index of the object being read, -1 outside of objects
 
-	oversized error // why the object about to be handed out lacks its end
+	oversized error // the ErrTooLarge of the next object to deliver
 }
 
-// takeOversized returns why the object that is handed out is not whole, if it is not.
-func (c *cutter) takeOversized() error {
-	err := c.located(c.oversized)
-	c.oversized = nil
+// takeOversized returns and clears the ErrTooLarge of the object being delivered.
+func (s *splitter) takeOversized() error {
+	err := s.wrapError(s.oversized)
+	s.oversized = nil
 	return err
 }
 
-// callbackError is an error of a callback on its way out, as it is.
+// callbackError marks an error of a callback, which wrapError returns unchanged.
 type callbackError struct{ error }
 
-// located says of an error where it occurred.
-func (c *cutter) located(err error) error {
+// wrapError returns err as an *Error at the current position.
+func (s *splitter) wrapError(err error) error {
 	switch callback, ok := err.(callbackError); {
 	case err == nil:
 		return nil
 	case ok:
 		return callback.error
 	}
-	offset := c.offset()
+	offset := s.offset()
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		offset = c.base + int64(c.end)
+		offset = s.base + int64(s.end)
 	}
-	return located(c.body, offset, c.item, err)
+	return newError(s.body, offset, s.item, err)
 }
 
-// listCutter is what both ways of cutting a list have in common.
-type listCutter struct {
-	*cutter
-	header  ListHeader
-	current Item
-	handle  func(*Item) error
-	unnamed bool // an item was handed out of which no kind is known yet
+// listSplitter is the common part of jsonList and protoList.
+type listSplitter struct {
+	*splitter
+	header      ListHeader
+	current     Item
+	callback    func(*Item) error
+	kindUnknown bool // an item was delivered before its kind was known
 }
 
-// deliver hands out current, whose bytes and own kind are set.
-func (l *listCutter) deliver() error {
+// deliver completes current, whose bytes and kind are set, and calls the callback with it.
+func (l *listSplitter) deliver() error {
 	item := &l.current
 	if item.Kind == "" && item.APIVersion == "" {
 		item.APIVersion, item.Kind = l.header.APIVersion, l.header.itemKind()
-		l.unnamed = l.unnamed || item.Kind == ""
+		l.kindUnknown = l.kindUnknown || item.Kind == ""
 	}
 	if err := l.options.check(item.APIVersion, item.Kind); err != nil {
 		return err
 	}
 	item.Index = l.item
 	item.TooLarge = l.takeOversized()
-	if err := l.handle(item); err != nil {
+	if err := l.callback(item); err != nil {
 		return callbackError{err}
 	}
 	return nil
 }
 
-// finish checks what could be said only at the end of the list.
-func (l *listCutter) finish() error {
+// finish makes the checks that need the whole list.
+func (l *listSplitter) finish() error {
 	l.item = -1
-	if l.unnamed {
+	if l.kindUnknown {
 		return l.options.check(l.header.APIVersion, l.header.itemKind())
 	}
 	return nil
 }
 
-// statusError is the error of a Status in the place of what was asked for.
+// statusError returns the error that an encoded Status represents.
 func statusError(raw []byte, format Format) error {
 	var status metav1.Status
 	var err error
 	if format == Protobuf {
-		err = notShort(status.Unmarshal(raw))
+		err = asOverrun(status.Unmarshal(raw))
 	} else {
 		err = json.Unmarshal(raw, &status)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: a Status that cannot be decoded: %w", ErrWrongKind, err)
+		return fmt.Errorf("%w: decode Status: %w", ErrWrongKind, err)
 	}
 	return &apierrors.StatusError{ErrStatus: status}
 }
 
-// isStatus tells whether err is one stated by the server.
+// isStatus reports whether err is a Status of the server.
 func isStatus(err error) bool {
 	var status *apierrors.StatusError
 	return errors.As(err, &status)

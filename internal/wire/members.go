@@ -1,19 +1,22 @@
 package wire
 
-// member is a member of a JSON object that is of interest.
+// member is a member of a JSON object that the scanner records.
 type member uint8
 
 const (
 	memberNone member = iota
 
-	memberType // of a watch event
+	// Of a watch event.
+	memberType
 	memberObject
 
-	memberAPIVersion // of an object
+	// Of an object.
+	memberAPIVersion
 	memberKind
 	memberMetadata
 
-	memberName // of metadata
+	// Of metadata.
+	memberName
 	memberNamespace
 	memberUID
 	memberResourceVersion
@@ -21,7 +24,8 @@ const (
 	memberAnnotations
 	memberOwnerReferences
 
-	memberController // of an owner reference, as is memberUID
+	// Of an owner reference, as is memberUID.
+	memberController
 
 	memberCount
 )
@@ -32,7 +36,7 @@ var memberPaths = [memberCount]string{
 	"metadata.ownerReferences", "controller",
 }
 
-// opening is the first byte of a member's value, if it has the right type.
+// opening returns the first byte of a value of the member's type.
 func (m member) opening() byte {
 	switch m {
 	case memberObject, memberMetadata, memberLabels, memberAnnotations:
@@ -45,29 +49,29 @@ func (m member) opening() byte {
 	return '"'
 }
 
-// scope is what kind of object a scanner is in, and so which of its members are
-// of interest.
-type scope uint8
+// objectLevel says what an open JSON object is in the document, and thereby which of its members
+// are recorded.
+type objectLevel uint8
 
 const (
-	scopeOther scope = iota
-	scopeEvent
-	scopeObject
-	scopeMetadata
-	scopeOwner
+	levelOther objectLevel = iota
+	levelEvent
+	levelObject
+	levelMetadata
+	levelOwner
 )
 
-// member returns the member called name; memberNone for those of no interest.
-func (s scope) member(name []byte) member {
-	switch s {
-	case scopeEvent:
+// member returns the member called name, or memberNone if it is not recorded.
+func (l objectLevel) member(name []byte) member {
+	switch l {
+	case levelEvent:
 		switch string(name) {
 		case "type":
 			return memberType
 		case "object":
 			return memberObject
 		}
-	case scopeObject:
+	case levelObject:
 		switch string(name) {
 		case "apiVersion":
 			return memberAPIVersion
@@ -76,9 +80,9 @@ func (s scope) member(name []byte) member {
 		case "metadata":
 			return memberMetadata
 		}
-	case scopeMetadata:
+	case levelMetadata:
 		return metadataMember(name)
-	case scopeOwner:
+	case levelOwner:
 		switch string(name) {
 		case "uid":
 			return memberUID
@@ -109,102 +113,100 @@ func metadataMember(name []byte) member {
 	return memberNone
 }
 
-// span is a part of a scanned text; the zero span is none, as nothing of interest
-// begins where the text does.
+// span is a part of a scanned text. The zero span means absent: no recorded value begins at 0.
 type span struct{ start, end int }
 
 func (s span) of(text []byte) []byte { return text[s.start:s.end] }
 
-// watchedDepth is one more than how deep the deepest member of interest lies:
-// the name in the metadata in the object of an event.
+// watchedDepth is one more than the depth of the deepest recorded members, which are in the
+// metadata of the object of an event.
 const watchedDepth = 4
 
-// members is where the members of interest are in a text. Of one that comes
-// twice it is the last that is not null, as encoding/json decodes a struct.
+// members records the positions of members in a text. Of a duplicate member it records the last
+// value that is not null, as encoding/json does when it decodes a struct.
 //
-// The scanner reports names and values while it is watching their depth; that
-// spares what lies deeper, nearly all of an object, everything but a comparison.
+// The scanner reports names and values only at watched depths. Nearly all of an object lies deeper
+// and costs one comparison.
 //
 //	depth  0  1         2                 3
 //	       {"type":..., "object": {
 //	                       "metadata": {
 //	                                   "name": ...
 //
-// Invariant: scopes[d] and current[d+1] are of the value that is open at depth
-// d, and no longer of interest once it is closed.
+// Invariant: levels[d] and current[d+1] describe the value that is open at depth d. They have no
+// meaning after it is closed.
 type members struct {
-	at    [memberCount]span
-	wrong member // one with a value of another type than it has to have
-	twice bool   // labels or annotations came twice, and have to be merged
+	at           [memberCount]span
+	wrongType    member // the first member with a value of the wrong type
+	duplicateMap bool   // labels or annotations occur more than once and must be merged
 
-	scopes  [watchedDepth]scope  // of the open objects, from the outermost
-	current [watchedDepth]member // whose value comes next, or is open
-	begun   [watchedDepth]int    // where that value begins
+	levels  [watchedDepth]objectLevel // of the open values, from the outermost
+	current [watchedDepth]member      // the member whose value is next, or open
+	starts  [watchedDepth]int         // where the value of current begins
 }
 
-// start forgets everything. The text's outermost object is of the given scope.
-func (m *members) start(outermost scope) {
+// start resets m for a text whose outermost object is at the given level.
+func (m *members) start(outermost objectLevel) {
 	*m = members{}
-	m.scopes[0] = outermost
+	m.levels[0] = outermost
 }
 
-// watching tells whether at that depth something may be of interest: values
-// and names there are to be reported.
+// watching reports whether the scanner must report names and values at depth.
 func (m *members) watching(depth int) bool {
-	return depth < watchedDepth && depth > 0 && m.scopes[depth-1] != scopeOther
+	return depth < watchedDepth && depth > 0 && m.levels[depth-1] != levelOther
 }
 
-// name is called behind the name of a member.
+// name is called after the name of a member.
 func (m *members) name(name []byte, escaped bool, depth int) {
 	if escaped {
 		name = unquote(name)
 	}
-	m.current[depth] = m.scopes[depth-1].member(name)
+	m.current[depth] = m.levels[depth-1].member(name)
 }
 
 // begin is called where a value begins.
-func (m *members) begin(depth, at int) { m.begun[depth] = at }
+func (m *members) begin(depth, at int) { m.starts[depth] = at }
 
-// open is called where an array or object is opened in one depth levels deep.
+// open is called where an array or object begins at depth.
 func (m *members) open(depth int, object bool) {
 	if depth == 0 || depth >= watchedDepth {
 		return
 	}
-	m.scopes[depth] = scopeOther
+	m.levels[depth] = levelOther
 	if !object {
 		return
 	}
-	switch m.scopes[depth-1] {
-	case scopeEvent:
+	switch m.levels[depth-1] {
+	case levelEvent:
 		if m.current[depth] == memberObject {
-			m.scopes[depth] = scopeObject
-			m.forgetObject()
+			m.levels[depth] = levelObject
+			m.resetObject()
 		}
-	case scopeObject:
+	case levelObject:
 		if m.current[depth] == memberMetadata {
-			m.scopes[depth] = scopeMetadata
+			m.levels[depth] = levelMetadata
 		}
 	}
 }
 
-// forgetObject is called where an event's object begins: a second one takes the
-// place of the first, unlike other objects, as it is decoded apart.
-func (m *members) forgetObject() {
+// resetObject is called where an event's object begins. A duplicate "object" replaces the first and
+// is not merged with it, because the object is decoded separately from the event.
+func (m *members) resetObject() {
 	for i := memberAPIVersion; i < memberCount; i++ {
 		m.at[i] = span{}
 	}
-	m.wrong, m.twice = memberNone, false
+	m.wrongType, m.duplicateMap = memberNone, false
 }
 
-// end is called behind a value.
+// end is called after a value.
 func (m *members) end(text []byte, depth, at int) {
 	which := m.current[depth]
 	if which == memberNone {
 		return
 	}
-	start := m.begun[depth]
+	start := m.starts[depth]
 	if (which == memberLabels || which == memberAnnotations) && m.at[which] != (span{}) {
-		m.twice = true
+		m.duplicateMap = true
 	}
 	switch c := text[start]; {
 	case c == which.opening(), which == memberController && c == 'f':
@@ -213,8 +215,8 @@ func (m *members) end(text []byte, depth, at int) {
 		m.at[which] = span{} // null and other types count as absent
 	case c == 'n':
 	default:
-		if m.wrong == memberNone {
-			m.wrong = which
+		if m.wrongType == memberNone {
+			m.wrongType = which
 		}
 	}
 }

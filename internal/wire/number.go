@@ -1,6 +1,6 @@
 package wire
 
-// numberState is what a JSON number consists of so far.
+// numberState is the state of the scanner in a JSON number, named after the input so far.
 type numberState uint8
 
 const (
@@ -15,8 +15,7 @@ const (
 	numberExponent                    // "12e-3"
 )
 
-// scanNumber goes on in a number. It returns true if b ends before something
-// that is not part of the number.
+// scanNumber continues in a number. It returns true if b ends before the number does.
 func (s *scanner) scanNumber(b []byte) (more bool, err error) {
 	for ; s.i < len(b); s.i++ {
 		next, ok := s.number.next(b[s.i])
@@ -32,7 +31,7 @@ func (s *scanner) scanNumber(b []byte) (more bool, err error) {
 	return true, nil
 }
 
-// complete tells whether what was read is a number.
+// complete reports whether the input so far is a number.
 func (n numberState) complete() bool {
 	switch n {
 	case numberZero, numberDigits, numberFraction, numberExponent:
@@ -41,7 +40,7 @@ func (n numberState) complete() bool {
 	return false
 }
 
-// next returns what c makes of the number, and whether c can be part of it.
+// next returns the state after c, and reports whether c continues the number.
 func (n numberState) next(c byte) (numberState, bool) {
 	if '0' <= c && c <= '9' {
 		return n.digit(c)
@@ -59,7 +58,7 @@ func (n numberState) next(c byte) (numberState, bool) {
 	return n, false
 }
 
-// digit is next for the digit c.
+// digit is next for a digit.
 func (n numberState) digit(c byte) (numberState, bool) {
 	switch n {
 	case numberStart, numberMinus:

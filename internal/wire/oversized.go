@@ -7,29 +7,27 @@ import (
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
-// How an object that is larger than allowed is passed over: what comes first, and
-// tells whose it is, is read as ever; the rest goes by without being held. API
-// servers write an object's kind and metadata before everything else, and in the
-// metadata the identity first, or nearly so.
+// This file skips oversized objects. It reads the identity from the beginning of the object and
+// skips the rest without holding it. API servers write an object's kind and metadata first, and in
+// the metadata the identity first or nearly so.
 
-// passedBeginning is how much of such an object is read in protobuf, where its size
-// is known before it comes. In JSON it is as much as is allowed.
-const passedBeginning = 64 << 10
+// maxPrefix is the maximum part of an oversized object that is read in protobuf, where the size is
+// known in advance. In JSON it is Options.MaxItemSize.
+const maxPrefix = 64 << 10
 
-// beginning reads what there is of the next n bytes, up to what is looked at. They
-// stay ahead.
-func (w *window) beginning(n int64) ([]byte, error) {
-	size := int(min(n, int64(w.limit), passedBeginning))
+// peekPrefix returns the first of the next n bytes, at most maxPrefix, without consuming them.
+func (w *window) peekPrefix(n int64) ([]byte, error) {
+	size := int(min(n, int64(w.limit), maxPrefix))
 	w.release()
 	if err := w.need(size); err != nil {
 		return nil, err
 	}
-	return w.ahead()[:size], nil
+	return w.unread()[:size], nil
 }
 
-// contentOf returns the first bytes of a field in a message of which the end may be
-// missing, as far as they are there; nil if it has none, or not in time.
-func contentOf(b []byte, field int32) []byte {
+// prefixOf returns the available bytes of the first such field in a truncated message. It returns
+// nil if the field is not in b.
+func prefixOf(b []byte, field int32) []byte {
 	m := message{b: b}
 	for m.next() {
 		if m.field != field || m.wire != protowire.TypeBytes {
@@ -45,27 +43,27 @@ func contentOf(b []byte, field int32) []byte {
 	return nil
 }
 
-// identityOnly returns an object that has an identity and nothing else: that of the
-// object of which b is the beginning. It returns nil if that has no name.
+// identityOnly returns the encoding of an object that has only the identity of the object that b is
+// the beginning of. It returns nil if b holds no name.
 func identityOnly(b []byte) []byte {
 	var f identity
-	_ = f.readMetadata(contentOf(b, fieldMetadata)) // what is not all there counts as absent
+	_ = f.readMetadata(prefixOf(b, fieldMetadata)) // a truncated field counts as absent
 	if len(f.name) == 0 {
 		return nil
 	}
 	var metadata []byte
-	for _, one := range []struct {
+	for _, f := range []struct {
 		field int32
 		value []byte
 	}{{fieldName, f.name}, {fieldNamespace, f.namespace}, {fieldUID, f.uid}, {fieldResourceVersion, f.resourceVersion}} {
-		metadata = appendBytes(metadata, one.field, one.value)
+		metadata = appendBytes(metadata, f.field, f.value)
 	}
 	return appendBytes(nil, fieldMetadata, metadata)
 }
 
-// passOver hands out an item of n bytes, which come next, by its identity.
-func (l *protoList) passOver(n int64) error {
-	b, err := l.beginning(n)
+// skipOversized delivers the identity of the next n bytes, an item, and skips them.
+func (l *protoList) skipOversized(n int64) error {
+	b, err := l.peekPrefix(n)
 	if err != nil {
 		return err
 	}
@@ -81,42 +79,41 @@ func (l *protoList) passOver(n int64) error {
 	return l.discard(n)
 }
 
-// passOver hands out an event of n bytes, which come next, by its object's identity.
-// A body that is no stream of events at all may look like one of which the first is
-// too large, until it does not begin as events do, or ends.
-func (p *protoWatch) passOver(n int64) error {
-	if err := p.need(1); err == nil && p.ahead()[0] != fieldEventType<<3|protowire.TypeBytes {
+// skipOversized delivers the identity of the object in the next n bytes, an event, and skips them.
+// A body that is not a stream of events may look like one with an oversized first event; it differs
+// in its first byte, or ends before n bytes.
+func (p *protoWatch) skipOversized(n int64) error {
+	if err := p.need(1); err == nil && p.unread()[0] != fieldEventType<<3|protowire.TypeBytes {
 		return p.tooLarge(n)
 	}
-	b, err := p.beginning(n)
+	b, err := p.peekPrefix(n)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return p.tooLarge(n)
 	}
 	if err != nil {
 		return err
 	}
-	object := contentOf(contentOf(b, fieldEventObject), fieldExtensionRaw)
+	object := prefixOf(prefixOf(b, fieldEventObject), fieldExtensionRaw)
 	if len(object) < len(magic) || string(object[:len(magic)]) != magic {
 		return p.tooLarge(n)
 	}
 	envelope := object[len(magic):]
 	item := &p.current.Object
-	item.Offset, item.Raw = p.offset(), identityOnly(contentOf(envelope, fieldRaw))
-	typeMeta := contentOf(envelope, fieldTypeMeta)
-	item.APIVersion, item.Kind = string(contentOf(typeMeta, fieldAPIVersion)), string(contentOf(typeMeta, fieldKind))
+	item.Offset, item.Raw = p.offset(), identityOnly(prefixOf(envelope, fieldRaw))
+	typeMeta := prefixOf(envelope, fieldTypeMeta)
+	item.APIVersion, item.Kind = string(prefixOf(typeMeta, fieldAPIVersion)), string(prefixOf(typeMeta, fieldKind))
 	if p.oversized = p.tooLarge(n); item.Raw == nil {
 		return p.oversized
 	}
-	if err := p.deliver(contentOf(b, fieldEventType)); err != nil {
+	if err := p.deliver(prefixOf(b, fieldEventType)); err != nil {
 		return err
 	}
 	return p.discard(n)
 }
 
-// passOver hands out an item that turned out to be too large, with what is held of
-// it.
-func (l *jsonList) passOver(tooLarge error) error {
-	text := l.held()
+// skipOversized delivers the held beginning of an item that exceeds the limit, and skips the rest.
+func (l *jsonList) skipOversized(tooLarge error) error {
+	text := l.heldValue()
 	if l.scanner.members.at[memberName] == (span{}) {
 		return tooLarge
 	}
@@ -125,16 +122,16 @@ func (l *jsonList) passOver(tooLarge error) error {
 	if err := l.deliver(); err != nil {
 		return err
 	}
-	return l.restOfValue()
+	return l.skipRestOfValue()
 }
 
-// passOver hands out an event that turned out to be too large, if what is held of it
-// says its type and begins with the object.
-func (j *jsonWatch) passOver(tooLarge error) error {
-	text, found := j.held(), &j.scanner.members
+// skipOversized delivers the held beginning of an event that exceeds the limit, and skips the rest.
+// It returns tooLarge if that beginning lacks the type or the object's name.
+func (j *jsonWatch) skipOversized(tooLarge error) error {
+	text, found := j.heldValue(), &j.scanner.members
 	object := found.at[memberObject].of(text)
 	if len(object) == 0 && found.current[depthMember] == memberObject {
-		object = text[found.begun[depthMember]:]
+		object = text[found.starts[depthMember]:]
 	}
 	if found.at[memberType] == (span{}) || found.at[memberName] == (span{}) || len(object) == 0 {
 		return tooLarge
@@ -144,22 +141,22 @@ func (j *jsonWatch) passOver(tooLarge error) error {
 	if err := j.deliver(found.string(text, memberType)); err != nil {
 		return err
 	}
-	return j.restOfValue()
+	return j.skipRestOfValue()
 }
 
-// held is what has been scanned of the value that is being read.
-func (r *jsonReader) held() []byte { return r.buf[r.mark:r.pos:r.pos] }
+// heldValue returns the scanned bytes of the value being read.
+func (r *jsonReader) heldValue() []byte { return r.buf[r.mark:r.pos:r.pos] }
 
-// restOfValue scans the value that is being read to its end without holding it.
-func (r *jsonReader) restOfValue() error {
-	r.scanner.members.start(scopeOther)
+// skipRestOfValue scans the value being read to its end without holding it.
+func (r *jsonReader) skipRestOfValue() error {
+	r.scanner.members.start(levelOther)
 	for !r.scanner.done() {
 		r.release()
 		if err := r.fill(); err != nil {
-			return cutShort(err)
+			return noEOF(err)
 		}
-		r.scanner.i, r.scanner.text = 0, 0
-		_, err := r.scanner.scan(r.ahead())
+		r.scanner.i, r.scanner.stringStart = 0, 0
+		_, err := r.scanner.scan(r.unread())
 		r.pos = r.mark + r.scanner.i
 		if err != nil {
 			return err

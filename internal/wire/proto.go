@@ -6,7 +6,7 @@ import (
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
-// message walks over the fields of a protobuf message in memory:
+// message iterates over the fields of a protobuf message:
 //
 //	for m.next() {
 //		switch m.field {
@@ -18,8 +18,8 @@ import (
 //	}
 //	return m.err
 //
-// The first error ends the walk. The entries of maps are read as strictly as everything
-// else, where the generated code is not.
+// The first error ends the iteration. The entries of maps are read as strictly as other messages,
+// unlike in generated code.
 type message struct {
 	b   []byte
 	i   int
@@ -29,14 +29,13 @@ type message struct {
 	wire  int
 }
 
-// next goes to the next field. It returns false at the end of the message, and
-// when there is an error.
+// next advances to the next field. It returns false at the end of the message and after an error.
 func (m *message) next() bool {
 	if m.err != nil || m.i >= len(m.b) {
 		return false
 	}
 	tag := uint64(m.b[m.i])
-	if tag < 0x80 { // as of all fields with a number below 16
+	if tag < 0x80 { // all fields with a number below 16
 		m.i++
 	} else {
 		tag, m.i, m.err = protowire.Varint(m.b, m.i)
@@ -47,8 +46,7 @@ func (m *message) next() bool {
 	return m.err == nil
 }
 
-// value returns the bytes of a field that has some: a string, bytes, a message.
-// The field is called name, should there be an error.
+// value returns the bytes of a string, bytes or message field. An error names the field.
 func (m *message) value(name string) []byte {
 	start, end, err := m.bounds()
 	if err != nil {
@@ -59,7 +57,7 @@ func (m *message) value(name string) []byte {
 	return m.b[start:end]
 }
 
-// bounds returns where the bytes of a field are.
+// bounds returns the bounds of a field's bytes.
 func (m *message) bounds() (start, end int, err error) {
 	if m.wire != protowire.TypeBytes {
 		return 0, 0, protowire.ErrType(m.wire)
@@ -67,21 +65,21 @@ func (m *message) bounds() (start, end int, err error) {
 	return protowire.Bounds(m.b, m.i)
 }
 
-// fail ends the walk, if err is an error that occurred in the field called name.
+// fail ends the iteration if err, an error in the field called name, is not nil.
 func (m *message) fail(name string, err error) {
 	if err != nil && m.err == nil {
 		m.err = inField(name, err)
 	}
 }
 
-// skip passes over the current field, a group with all that is in it.
+// skip skips the current field. A group is skipped with all its fields.
 func (m *message) skip() {
 	if m.err == nil {
 		m.i, m.err = protowire.Skip(m.b, m.i, m.wire)
 	}
 }
 
-// appendBytes appends a field that has bytes to a message.
+// appendBytes appends a bytes field to a message.
 func appendBytes(b []byte, field int32, value []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(field)<<3|protowire.TypeBytes)
 	b = binary.AppendUvarint(b, uint64(len(value)))

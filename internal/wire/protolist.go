@@ -12,13 +12,13 @@ import (
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
-// magic stands before every envelope.
+// magic precedes every envelope.
 const magic = "k8s\x00"
 
 const (
 	fieldTypeMeta = 1 // of an envelope, runtime.Unknown
 	fieldRaw      = 2
-	// Strings without a meaning on the wire, sent empty.
+	// Servers send these empty.
 	fieldContentEncoding = 3
 	fieldContentType     = 4
 
@@ -26,23 +26,23 @@ const (
 	fieldItems    = 2
 )
 
-var errNoRaw = fmt.Errorf("the envelope has no content: %w", io.ErrUnexpectedEOF)
+var errNoContent = fmt.Errorf("envelope without content: %w", io.ErrUnexpectedEOF)
 
-// protoList cuts a list in protobuf:
+// protoList splits a list in protobuf:
 //
 //	"k8s\x00"  envelope: typeMeta, raw  ┐
 //	           list:     ListMeta, item, item, ...
 //
-// Fields may come in any order. The kind comes before the items in practice; if
-// not, they are handed out without, and a wrong one is found at the end.
+// The fields may come in any order. If the kind comes after the items, which no server does, the
+// items are delivered without a kind, and a wrong kind is detected at the end.
 type protoList struct {
-	listCutter
+	listSplitter
 	protoReader
-	raws int
+	contents int
 }
 
-func (l *protoList) run(header *ListHeader) error {
-	l.protoReader = protoReader{window: &l.cutter.window, until: math.MaxInt64}
+func (l *protoList) split(header *ListHeader) error {
+	l.protoReader = protoReader{window: &l.splitter.window, until: math.MaxInt64}
 	defer func() { *header = l.header }()
 	if err := l.readMagic(); err != nil {
 		return err
@@ -57,9 +57,9 @@ func (l *protoList) run(header *ListHeader) error {
 		}
 		switch l.field {
 		case fieldTypeMeta:
-			err = inField("typeMeta", l.typeMeta())
+			err = inField("typeMeta", l.readTypeMeta())
 		case fieldRaw:
-			err = l.raw()
+			err = l.readContent()
 		case fieldContentEncoding, fieldContentType:
 			_, err = l.value()
 		default:
@@ -73,9 +73,9 @@ func (l *protoList) run(header *ListHeader) error {
 
 func (l *protoList) readMagic() error {
 	if err := l.need(len(magic)); err != nil && l.end == 0 {
-		return fmt.Errorf("an empty body: %w", err)
-	} else if b := l.ahead(); !strings.HasPrefix(magic, string(b[:min(len(b), len(magic))])) {
-		return fmt.Errorf("it begins with %s where %q was expected", l.preview(), magic)
+		return fmt.Errorf("empty body: %w", err)
+	} else if b := l.unread(); !strings.HasPrefix(magic, string(b[:min(len(b), len(magic))])) {
+		return fmt.Errorf("begins with %s, want %q", l.preview(), magic)
 	} else if err != nil {
 		return err
 	}
@@ -84,44 +84,44 @@ func (l *protoList) readMagic() error {
 }
 
 func (l *protoList) finish() error {
-	if l.raws == 0 {
-		return errNoRaw
+	if l.contents == 0 {
+		return errNoContent
 	}
 	if err := l.checkKind(); err != nil {
 		return err
 	}
-	return l.listCutter.finish()
+	return l.listSplitter.finish()
 }
 
-func (l *protoList) typeMeta() error {
+func (l *protoList) readTypeMeta() error {
 	b, err := l.value()
 	if err != nil {
 		return err
 	}
 	t := runtime.TypeMeta{APIVersion: l.header.APIVersion, Kind: l.header.Kind}
 	if err := t.Unmarshal(b); err != nil {
-		return notShort(err)
+		return asOverrun(err)
 	}
 	l.header.APIVersion, l.header.Kind = t.APIVersion, t.Kind
 	return nil
 }
 
-// checkKind refuses what is no list, or not the one that was asked for.
+// checkKind returns ErrWrongKind unless the body is a list of the expected kind.
 func (l *protoList) checkKind() error {
 	kind := l.header.Kind
 	if want := l.options.Kind; want != "" && kind != want+"List" {
-		return fmt.Errorf("%w %q where %q was expected", ErrWrongKind, kind, want+"List")
+		return fmt.Errorf("%w %q, want %q", ErrWrongKind, kind, want+"List")
 	}
 	if !strings.HasSuffix(kind, "List") || kind == "List" {
-		return fmt.Errorf("%w %q where a list was expected", ErrWrongKind, kind)
+		return fmt.Errorf("%w %q, want a list", ErrWrongKind, kind)
 	}
 	return l.options.check(l.header.APIVersion, l.header.itemKind())
 }
 
-// raw reads the envelope's content.
-func (l *protoList) raw() error {
-	if l.raws++; l.raws > 1 {
-		return errors.New("a second content in one envelope")
+// readContent reads the envelope's content, the list.
+func (l *protoList) readContent() error {
+	if l.contents++; l.contents > 1 {
+		return errors.New("duplicate content in envelope")
 	}
 	switch {
 	case l.header.Kind == "Status":
@@ -140,12 +140,12 @@ func (l *protoList) raw() error {
 		return inField("raw", err)
 	}
 	l.until = l.offset() + n
-	err = l.list()
+	err = l.readList()
 	l.until = math.MaxInt64
 	return err
 }
 
-func (l *protoList) list() error {
+func (l *protoList) readList() error {
 	for {
 		more, err := l.next()
 		if err != nil || !more {
@@ -153,9 +153,9 @@ func (l *protoList) list() error {
 		}
 		switch l.field {
 		case fieldListMeta:
-			err = inField("metadata", l.listMeta())
+			err = inField("metadata", l.readListMeta())
 		case fieldItems:
-			err = l.oneItem()
+			err = l.readItem()
 		default:
 			err = l.skip()
 		}
@@ -165,24 +165,25 @@ func (l *protoList) list() error {
 	}
 }
 
-func (l *protoList) listMeta() error {
+func (l *protoList) readListMeta() error {
 	b, err := l.value()
 	if err != nil {
 		return err
 	}
-	return notShort(l.header.Meta.Unmarshal(b))
+	return asOverrun(l.header.Meta.Unmarshal(b))
 }
 
-// notShort keeps apart a message with lengths that do not fit from a body that
-// ended too early: only that is io.ErrUnexpectedEOF.
-func notShort(err error) error {
+// asOverrun returns err, or protowire.ErrOverrun if generated code returned io.ErrUnexpectedEOF,
+// which in this package means a truncated body.
+func asOverrun(err error) error {
 	if err == io.ErrUnexpectedEOF {
 		return protowire.ErrOverrun
 	}
 	return err
 }
 
-func (l *protoList) oneItem() (err error) {
+// readItem reads one item and delivers it.
+func (l *protoList) readItem() (err error) {
 	l.item++
 	item := &l.current
 	n, err := l.length()
@@ -190,7 +191,7 @@ func (l *protoList) oneItem() (err error) {
 		return err
 	}
 	if n > int64(l.limit) && l.options.SkipOversized {
-		return l.passOver(n)
+		return l.skipOversized(n)
 	}
 	if item.Raw, err = l.bytes(n); err != nil {
 		return err

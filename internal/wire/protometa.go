@@ -1,7 +1,6 @@
 package wire
 
-// Numbers of fields. metadata is field 1 of every type that has it, and every
-// type that an API server lists has it (a test holds both).
+// Field numbers. All types that an API server lists have metadata, as field 1.
 const (
 	fieldMetadata = 1 // of an object
 
@@ -14,8 +13,8 @@ const (
 	fieldMapValue = 2
 )
 
-// readMessage reads an object's identity. Of a metadata that comes more than
-// once the last value of each field is it: messages are merged.
+// readMessage reads an object's identity. Duplicate metadata messages are merged: the last value of
+// each field wins.
 func (f *identity) readMessage(object []byte) error {
 	m := message{b: object}
 	for m.next() {
@@ -49,8 +48,7 @@ func (f *identity) readMetadata(metadata []byte) error {
 	return m.err
 }
 
-// messageMap reads a map of strings out of an object's metadata; nil if it is
-// empty.
+// messageMap returns a map of strings from an object's metadata, or nil if it has no entries.
 func messageMap(object []byte, field metaField) (entries map[string]string, err error) {
 	m := message{b: object}
 	for m.next() {
@@ -66,7 +64,7 @@ func messageMap(object []byte, field metaField) (entries map[string]string, err 
 	return entries, m.err
 }
 
-// readMap adds to entries those of a metadata's map.
+// readMap adds the entries of a map in metadata to entries, which it returns.
 func readMap(metadata []byte, field metaField, entries map[string]string) (map[string]string, error) {
 	m := message{b: metadata}
 	for m.next() {

@@ -8,16 +8,16 @@ import (
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
-// protoReader walks over the fields of a message that is still arriving.
+// protoReader iterates over the fields of a message in a window.
 type protoReader struct {
 	*window
-	until int64 // the offset at which the message ends, at the latest
+	until int64 // offset at which the message must end; math.MaxInt64 for the whole body
 
 	field int32
 	wire  int
 }
 
-// next goes to the next field. It returns false at the end of the message.
+// next advances to the next field. It returns false at the end of the message.
 func (r *protoReader) next() (bool, error) {
 	r.release()
 	if r.offset() == r.until {
@@ -29,7 +29,7 @@ func (r *protoReader) next() (bool, error) {
 			return false, nil
 		}
 		if err != nil {
-			return false, cutShort(err)
+			return false, noEOF(err)
 		}
 	}
 	tag, err := r.varint()
@@ -45,7 +45,7 @@ func (r *protoReader) varint() (uint64, error) {
 		v, next, err := protowire.Varint(r.buf[:r.end], r.pos)
 		if err == protowire.ErrOverrun {
 			if err := r.fill(); err != nil {
-				return 0, cutShort(err)
+				return 0, noEOF(err)
 			}
 			continue
 		}
@@ -60,7 +60,7 @@ func (r *protoReader) varint() (uint64, error) {
 	}
 }
 
-// length reads the length of a field that has one.
+// length reads the length prefix of a field.
 func (r *protoReader) length() (int64, error) {
 	if r.wire != protowire.TypeBytes {
 		return 0, protowire.ErrType(r.wire)
@@ -73,12 +73,12 @@ func (r *protoReader) length() (int64, error) {
 		return 0, protowire.ErrLength
 	}
 	if int64(v) > r.until-r.offset() {
-		return 0, fmt.Errorf("%d bytes, %w", v, protowire.ErrOverrun)
+		return 0, fmt.Errorf("length %d: %w", v, protowire.ErrOverrun)
 	}
 	return int64(v), nil
 }
 
-// value reads a field's bytes. They are valid until more is read.
+// value reads a field's bytes, which are valid until the next read.
 func (r *protoReader) value() ([]byte, error) {
 	n, err := r.length()
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *protoReader) value() ([]byte, error) {
 	return r.bytes(n)
 }
 
-// bytes reads the next n bytes, which are valid until more is read.
+// bytes reads the next n bytes, which are valid until the next read.
 func (r *protoReader) bytes(n int64) ([]byte, error) {
 	if n > int64(r.limit) {
 		return nil, r.tooLarge(n)
@@ -100,7 +100,7 @@ func (r *protoReader) bytes(n int64) ([]byte, error) {
 	return r.buf[r.mark:r.pos:r.pos], nil
 }
 
-// skip passes over the current field without holding it.
+// skip skips the current field without holding it.
 func (r *protoReader) skip() error {
 	wire := r.wire
 	for depth := 0; ; {
@@ -117,7 +117,7 @@ func (r *protoReader) skip() error {
 	}
 }
 
-// skipValue passes over what follows a tag.
+// skipValue skips the value after a tag.
 func (r *protoReader) skipValue(wire int) error {
 	n := int64(0)
 	switch wire {

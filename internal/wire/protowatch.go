@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Fields of a watch event and what is in it.
+// Field numbers of a watch event and its parts.
 const (
 	fieldEventType   = 1 // of metav1.WatchEvent
 	fieldEventObject = 2
@@ -18,49 +18,49 @@ const (
 	fieldKind       = 2
 )
 
-// frameHeader is the length that every event begins with, big-endian.
+// frameHeader is the size of the big-endian length before every event.
 const frameHeader = 4
 
-var errNotFramed = errors.New("one object where a stream of events was expected")
+var errNotFramed = errors.New("single object, want a stream of events")
 
-// protoWatch cuts a watch in protobuf:
+// protoWatch splits a watch in protobuf:
 //
 //	length  WatchEvent: type, object ┐
 //	                                 RawExtension: raw ┐
 //	                                                   "k8s\x00"  envelope: typeMeta, raw
 type protoWatch struct {
-	*watchCutter
-	apiVersion, kind string // of the last object, so that equal ones are one
+	*watchSplitter
+	apiVersion, kind string // of the last object, reused if the next one has the same
 }
 
-func (p *protoWatch) run() error {
+func (p *protoWatch) split() error {
 	for {
 		p.shrink()
 		if p.pos == p.end {
 			if err := p.fill(); err == io.EOF {
 				return nil
 			} else if err != nil {
-				return cutShort(err)
+				return noEOF(err)
 			}
 		}
-		n, err := p.frameLength()
+		n, err := p.readFrameLength()
 		if err != nil {
 			return err
 		}
-		if err := p.frame(n); err != nil {
+		if err := p.readFrame(n); err != nil {
 			return err
 		}
 	}
 }
 
-// frameLength reads the length of the next event.
-func (p *protoWatch) frameLength() (int64, error) {
+// readFrameLength reads the length of the next event.
+func (p *protoWatch) readFrameLength() (int64, error) {
 	if err := p.need(frameHeader); err != nil {
 		return 0, err
 	}
-	header := p.ahead()[:frameHeader]
+	header := p.unread()[:frameHeader]
 	if string(header) == magic {
-		return 0, p.notFramed()
+		return 0, p.unframedError()
 	}
 	n := int64(binary.BigEndian.Uint32(header))
 	if n > int64(p.limit) && !p.options.SkipOversized {
@@ -71,37 +71,37 @@ func (p *protoWatch) frameLength() (int64, error) {
 	return n, nil
 }
 
-// frame reads an event of n bytes and hands it out.
-func (p *protoWatch) frame(n int64) error {
+// readFrame reads an event of n bytes and delivers it.
+func (p *protoWatch) readFrame(n int64) error {
 	if n > int64(p.limit) {
-		return p.passOver(n)
+		return p.skipOversized(n)
 	}
 	if err := p.need(int(n)); err != nil {
 		return err
 	}
-	if err := p.event(p.ahead()[:n:n]); err != nil {
+	if err := p.readEvent(p.unread()[:n:n]); err != nil {
 		return err
 	}
 	p.pos += int(n)
 	return nil
 }
 
-// notFramed is the error of a body that is one object and no stream of events:
-// the error stated by it, if it is a Status.
-func (p *protoWatch) notFramed() error {
-	list := protoList{listCutter: listCutter{
-		cutter: &p.cutter,
-		handle: func(*Item) error { return errNotFramed },
+// unframedError returns the error for a body that is a single object. For a Status it is the error
+// that the Status encodes.
+func (p *protoWatch) unframedError() error {
+	list := protoList{listSplitter: listSplitter{
+		splitter: &p.splitter,
+		callback: func(*Item) error { return errNotFramed },
 	}}
 	p.item = -1
-	if err := list.run(&ListHeader{}); isStatus(err) {
+	if err := list.split(&ListHeader{}); isStatus(err) {
 		return err
 	}
 	return errNotFramed
 }
 
-// event reads an event and hands it out.
-func (p *protoWatch) event(frame []byte) error {
+// readEvent parses an event and delivers it.
+func (p *protoWatch) readEvent(frame []byte) error {
 	p.current.Object.Offset = p.offset()
 	p.current.Object.Raw = nil
 	var eventType, object []byte
@@ -140,10 +140,10 @@ func readExtension(extension []byte, raw *[]byte) error {
 	return m.err
 }
 
-// openEnvelope takes the envelope off an event's object.
+// openEnvelope sets the current object from its envelope.
 func (p *protoWatch) openEnvelope(object []byte) error {
 	if len(object) < len(magic) || string(object[:len(magic)]) != magic {
-		return fmt.Errorf("it begins with %s where %q was expected", excerpt(object), magic)
+		return fmt.Errorf("begins with %s, want %q", excerpt(object), magic)
 	}
 	var apiVersion, kind []byte
 	item := &p.current.Object

@@ -1,19 +1,18 @@
 package wire
 
-// sprint goes on in b through what servers write nearly always: strings without
-// escapes, integers, literals, no white space, and all of it there. It stops,
-// between two tokens, at anything else, which is left to step. So it knows
-// neither errors nor how to be resumed, and takes half the time.
+// scanFast scans the common tokens of b: strings without escapes, integers and literals, without
+// white space. It stops between two tokens at anything else, including errors and incomplete
+// tokens, and at depths that members watches; step handles those. That makes it twice as fast as
+// step.
 //
-// It keeps away from where members are watched. It is as long as it is because
-// calls would be what takes the time.
-func (s *scanner) sprint(b []byte) {
+// It is one long function because calls would dominate its cost.
+func (s *scanner) scanFast(b []byte) {
 	if s.depth == 0 || s.state >= inString || s.members.watching(s.depth) {
 		return
 	}
 	i, state, object := s.i, s.state, s.inObject()
 	for i < len(b) {
-		end := 0 // of the token at i
+		end := 0 // end of the token at i
 		switch c := b[i]; {
 		case c == ',':
 			if state != wantNext {
@@ -24,7 +23,7 @@ func (s *scanner) sprint(b []byte) {
 				state = wantName
 			}
 		case c == '"':
-			quote := plainText(b, i+1)
+			quote := indexSpecial(b, i+1)
 			switch {
 			case quote+1 >= len(b) || b[quote] != '"':
 			case state == wantValue || state == wantFirst:
@@ -33,7 +32,7 @@ func (s *scanner) sprint(b []byte) {
 				end, state = quote+2, wantValue
 			}
 		case c == '{' || c == '[':
-			if state != wantValue && state != wantFirst || s.depth+s.outer >= maxDepth {
+			if state != wantValue && state != wantFirst || s.depth+s.outerDepth >= maxDepth {
 				break
 			}
 			object = c == '{'
@@ -43,13 +42,13 @@ func (s *scanner) sprint(b []byte) {
 				state = wantFirstName
 			}
 		case c == '}' || c == ']':
-			if !s.mayClose(c, state, object) {
+			if !s.canClose(c, state, object) {
 				break
 			}
 			s.depth--
 			end, state, object = i+1, wantNext, s.inObject()
 		case state == wantValue || state == wantFirst:
-			if end = plainScalar(b, i); end != 0 {
+			if end = scalarEnd(b, i); end != 0 {
 				state = wantNext
 			}
 		}
@@ -61,9 +60,9 @@ func (s *scanner) sprint(b []byte) {
 	s.i, s.state = i, state
 }
 
-// mayClose tells whether sprint may take c as the end of the innermost array or
-// object: it is, and what lies around is not watched.
-func (s *scanner) mayClose(c byte, state state, object bool) bool {
+// canClose reports whether c ends the innermost array or object and the depth around it is not
+// watched.
+func (s *scanner) canClose(c byte, state state, object bool) bool {
 	if s.depth == 1 || s.members.watching(s.depth-1) {
 		return false
 	}
@@ -73,9 +72,9 @@ func (s *scanner) mayClose(c byte, state state, object bool) bool {
 	return c == ']' && (state == wantNext || state == wantFirst)
 }
 
-// plainScalar returns the end of the integer or literal at i, 0 if it is another
-// thing or b may end before it does.
-func plainScalar(b []byte, i int) int {
+// scalarEnd returns the end of the integer or literal at i. It returns 0 for other values, and if
+// the value may continue after b.
+func scalarEnd(b []byte, i int) int {
 	switch c := b[i]; {
 	case c == 't':
 		return literalEnd(b, i, "true")
@@ -98,7 +97,7 @@ func plainScalar(b []byte, i int) int {
 	return 0
 }
 
-// literalEnd returns the end of literal, 0 if it is not at i.
+// literalEnd returns the end of literal at i, or 0 if b has something else there.
 func literalEnd(b []byte, i int, literal string) int {
 	end := i + len(literal)
 	if end > len(b) || string(b[i:end]) != literal {

@@ -7,60 +7,57 @@ import (
 	"math/bits"
 )
 
-// maxDepth is how deep values may be nested: what encoding/json allows.
+// maxDepth is the maximum nesting depth, the same as in encoding/json.
 const maxDepth = 10000
 
-var errDepth = fmt.Errorf("nested deeper than %d", maxDepth)
+var errDepth = fmt.Errorf("nested deeper than %d levels", maxDepth)
 
-// state is what a scanner expects next.
+// state is what the scanner expects next.
 type state uint8
 
 const (
 	wantValue     state = iota // any value
 	wantFirst                  // a value or ']'
-	wantFirstName              // the name of a member or '}'
-	wantName                   // the name of a member
+	wantFirstName              // a member name or '}'
+	wantName                   // a member name
 	wantColon                  // ':'
-	wantNext                   // ',' or what closes the array or object
-	inString                   // a string goes on, from scanner.text
-	inName                     // the same, of a member's name
-	inNumber                   // a number goes on
+	wantNext                   // ',' or the end of the array or object
+	inString                   // the rest of a string
+	inName                     // the rest of a member name
+	inNumber                   // the rest of a number
 )
 
-// scanner finds the end of a JSON value and checks every byte of it on the way. It can be stopped at any byte and resumed when there are more:
-// what it has to know is in it, no byte is looked at twice (the few of a
-// literal or escape that were cut apart excepted).
-//
-// Beside that it notes the members that say what the object is.
+// scanner finds the end of a JSON value, validates it, and records the positions of its members. It
+// can pause at any byte and resume when more input is available. It reads no byte twice, except in
+// a literal or escape that was incomplete.
 type scanner struct {
-	state   state
-	number  numberState // if inNumber
-	escaped bool        // the string begun has a backslash
-	i       int         // the next byte to look at
-	text    int         // where the string begun starts, behind its quote
-	depth   int         // open arrays and objects
-	outer   int         // how deep the value itself lies
-	objects [maxDepth/64 + 1]uint64
+	state       state
+	number      numberState             // if inNumber
+	escaped     bool                    // the current string contains a backslash
+	i           int                     // index of the next byte
+	stringStart int                     // index of the current string, after its quote
+	depth       int                     // number of open arrays and objects
+	outerDepth  int                     // depth of the value in its document
+	objects     [maxDepth/64 + 1]uint64 // bit d is set if the open value at depth d is an object
 
 	members members
 }
 
-// start makes s ready for a value which lies outer levels deep in its document,
-// and is of the given sort.
-func (s *scanner) start(outer int, sort scope) {
-	s.state, s.i, s.depth, s.outer = wantValue, 0, 0, outer
-	s.members.start(sort)
+// start resets s for a value of the given level, at outerDepth in its document.
+func (s *scanner) start(outerDepth int, level objectLevel) {
+	s.state, s.i, s.depth, s.outerDepth = wantValue, 0, 0, outerDepth
+	s.members.start(level)
 }
 
-// done tells whether an array or object has been scanned to its end.
+// done reports whether the value is complete.
 func (s *scanner) done() bool { return s.depth == 0 && s.state == wantNext }
 
-// scan goes on in b, which begins where the value does and has grown since the
-// call before. It returns true when the value is complete: it ends before s.i.
-// A number is complete only when something follows it.
+// scan continues in b, which begins at the value and has grown since the previous call. It returns
+// true when the value is complete, and ends at s.i. A number is complete only when something
+// follows.
 func (s *scanner) scan(b []byte) (done bool, err error) {
 	for s.i < len(b) {
-		s.sprint(b)
+		s.scanFast(b)
 		if s.i == len(b) {
 			break
 		}
@@ -75,8 +72,7 @@ func (s *scanner) scan(b []byte) (done bool, err error) {
 	return false, nil
 }
 
-// step reads white space, a token or a part of one. It returns true if b ends
-// too early for that.
+// step reads white space, a token or a part of one. It returns true if it needs more input.
 func (s *scanner) step(b []byte) (more bool, err error) {
 	switch s.state {
 	case inString, inName:
@@ -93,8 +89,8 @@ func (s *scanner) step(b []byte) (more bool, err error) {
 	}
 }
 
-// scanToken reads the token, or the beginning of the string or number, that
-// begins with c. It returns true if b ends too early to tell.
+// scanToken reads the token that begins with c, or the beginning of a string or number. It returns
+// true if it needs more input.
 func (s *scanner) scanToken(b []byte, c byte) (more bool, err error) {
 	switch s.state {
 	case wantValue:
@@ -123,13 +119,13 @@ func (s *scanner) scanToken(b []byte, c byte) (more bool, err error) {
 	return false, s.scanNext(b, c)
 }
 
-// scanNext reads what may follow a value.
+// scanNext reads the token c after a value.
 func (s *scanner) scanNext(b []byte, c byte) error {
 	object := s.inObject()
 	switch {
 	case c == ',' && object:
 		s.i, s.state = s.i+1, wantName
-		// No white space, as servers write: save the step to the name.
+		// Servers write no white space here: save the step to the name.
 		if s.i < len(b) && b[s.i] == '"' {
 			s.openString(inName)
 		}
@@ -147,19 +143,19 @@ func (s *scanner) scanNext(b []byte, c byte) error {
 
 func (s *scanner) openName(c byte) error {
 	if c != '"' {
-		return unexpected(c, "the name of a member")
+		return unexpected(c, "a member name")
 	}
 	s.openString(inName)
 	return nil
 }
 
-// openString goes into the string that begins at s.i.
+// openString enters the string that begins at s.i.
 func (s *scanner) openString(in state) {
 	s.i++
-	s.state, s.text, s.escaped = in, s.i, false
+	s.state, s.stringStart, s.escaped = in, s.i, false
 }
 
-// scanValue reads a value that is not part of another, or begins it.
+// scanValue reads a literal, or the beginning of another value.
 func (s *scanner) scanValue(b []byte, c byte) (more bool, err error) {
 	if s.members.watching(s.depth) {
 		s.members.begin(s.depth, s.i)
@@ -201,7 +197,7 @@ func (s *scanner) scanLiteral(b []byte, literal string) (more bool, err error) {
 }
 
 func (s *scanner) open(object bool) error {
-	if s.depth+s.outer >= maxDepth {
+	if s.depth+s.outerDepth >= maxDepth {
 		return errDepth
 	}
 	s.members.open(s.depth, object)
@@ -214,7 +210,7 @@ func (s *scanner) open(object bool) error {
 	return nil
 }
 
-// push remembers what is open.
+// push records an opened array or object.
 func (s *scanner) push(object bool) {
 	bit := uint64(1) << (s.depth & 63)
 	if object {
@@ -225,14 +221,14 @@ func (s *scanner) push(object bool) {
 	s.depth++
 }
 
-// close ends an array or object, of which the caller has seen the right end.
+// close ends the innermost array or object. The caller has checked the closing byte.
 func (s *scanner) close(b []byte) {
 	s.depth--
 	s.i++
 	s.endValue(b)
 }
 
-// endValue is called behind every value.
+// endValue is called after every value.
 func (s *scanner) endValue(b []byte) {
 	s.state = wantNext
 	if s.members.watching(s.depth) {
@@ -240,17 +236,17 @@ func (s *scanner) endValue(b []byte) {
 	}
 }
 
-// inObject tells whether the innermost open value is an object.
+// inObject reports whether the innermost open value is an object.
 func (s *scanner) inObject() bool {
 	d := s.depth - 1
 	return s.objects[d>>6]>>(d&63)&1 != 0
 }
 
-// scanString goes on in a string. It returns true if b ends before it does.
+// scanString continues in a string. It returns true if b ends before the string does.
 func (s *scanner) scanString(b []byte) (more bool, err error) {
 	i := s.i
 	for {
-		i = plainText(b, i)
+		i = indexSpecial(b, i)
 		if i == len(b) {
 			s.i = i
 			return true, nil
@@ -262,7 +258,7 @@ func (s *scanner) scanString(b []byte) (more bool, err error) {
 			return false, nil
 		case c != '\\':
 			s.i = i
-			return false, fmt.Errorf("control character %#x in a string", c)
+			return false, fmt.Errorf("control character %#x in string", c)
 		}
 		s.escaped = true
 		n, err := escape(b[i:])
@@ -274,14 +270,14 @@ func (s *scanner) scanString(b []byte) (more bool, err error) {
 	}
 }
 
-// endString is called behind a string, of which end is the closing quote.
+// endString is called after a string. end is the index of its closing quote.
 func (s *scanner) endString(b []byte, end int) {
 	if s.state == inString {
 		s.endValue(b)
 		return
 	}
 	if s.members.watching(s.depth) {
-		s.members.name(b[s.text:end], s.escaped, s.depth)
+		s.members.name(b[s.stringStart:end], s.escaped, s.depth)
 	}
 	s.state = wantColon
 	if s.i < len(b) && b[s.i] == ':' {
@@ -290,11 +286,10 @@ func (s *scanner) endString(b []byte, end int) {
 	}
 }
 
-// plainText returns the index of the first byte, from i, that is not plain text
-// of a string: a quote, a backslash or a control character. It looks at eight
-// bytes at a time. A byte below x borrows from the bit above it when x is taken
-// off, so the lowest of the bits that come out is a hit for sure.
-func plainText(b []byte, i int) int {
+// indexSpecial returns the index of the first quote, backslash or control character from i, or
+// len(b). It tests eight bytes at a time. Subtracting x from a byte below x sets the byte's high
+// bit and borrows from the bytes above it, so only the lowest hit is reliable.
+func indexSpecial(b []byte, i int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(b); i += 8 {
 		v := binary.LittleEndian.Uint64(b[i:])
@@ -312,10 +307,9 @@ func plainText(b []byte, i int) int {
 	return i
 }
 
-var errEscape = errors.New("an escape that JSON does not know")
+var errEscape = errors.New("invalid escape sequence")
 
-// escape returns the length of the escape sequence at the beginning of b, 0 if
-// b ends before it does.
+// escape returns the length of the escape sequence at the beginning of b, or 0 if it is incomplete.
 func escape(b []byte) (int, error) {
 	if len(b) < 2 {
 		return 0, nil
@@ -342,7 +336,7 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
 }
 
-// unexpected is the error of a byte that cannot stand where it does.
-func unexpected(c byte, expected string) error {
-	return fmt.Errorf("%q where %s was expected", c, expected)
+// unexpected returns the error for an invalid byte c.
+func unexpected(c byte, want string) error {
+	return fmt.Errorf("unexpected %q, want %s", c, want)
 }

@@ -144,12 +144,12 @@ func TestMetaErrors(t *testing.T) {
 		{`{"metadata":{"labels":"x"}}`, wire.JSON, "wire: JSON object, byte 0, metadata.labels: not an object"},
 		{`{"kind":{}}`, wire.JSON, "wire: JSON object, byte 0, kind: not a string"},
 		{bytesField(1, "\x08\x05"), wire.Protobuf, "wire: protobuf object, byte 0, metadata.name: wrong wire type 0"},
-		{bytesField(1, "\x2a\x05x"), wire.Protobuf, "wire: protobuf object, byte 0, metadata.uid: longer than the message that it is part of"},
+		{bytesField(1, "\x2a\x05x"), wire.Protobuf, "wire: protobuf object, byte 0, metadata.uid: exceeds the enclosing message"},
 		{"\x08\x05", wire.Protobuf, "wire: protobuf object, byte 0, metadata: wrong wire type 0"},
 		{"\x17", wire.Protobuf, "wire: protobuf object, byte 0: wrong wire type 7"},
-		{"\x14", wire.Protobuf, "wire: protobuf object, byte 0: the end of a group that did not begin"},
-		{strings.Repeat("\xff", 11), wire.Protobuf, "wire: protobuf object, byte 0: a varint of more than 10 bytes"},
-		{"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", wire.Protobuf, "wire: protobuf object, byte 0: a negative length"},
+		{"\x14", wire.Protobuf, "wire: protobuf object, byte 0: unmatched end-group tag"},
+		{strings.Repeat("\xff", 11), wire.Protobuf, "wire: protobuf object, byte 0: varint longer than 10 bytes"},
+		{"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", wire.Protobuf, "wire: protobuf object, byte 0: negative length"},
 	} {
 		item, err := wire.Parse([]byte(tt.raw), tt.format)
 		if err == nil {

@@ -9,63 +9,61 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Event is one event of a watch. It is valid until the function that was given
-// it returns.
+// Event is one event of a watch. It is valid until the callback that received it returns.
 type Event struct {
-	Type   watch.EventType // one of package watch's
-	Object Item            // for an ERROR a Status, else the watched object
+	Type   watch.EventType
+	Object Item // the watched object, or a Status for watch.Error
 }
 
-// Watch cuts the body of a WATCH into events and calls event with each, in
-// order, as soon as its last byte has been read. It returns nil when the body
-// ends behind an event. An error of event ends it and is returned as it is.
+// Watch splits the body of a WATCH response into events and calls event for each, in order, as soon
+// as the event's last byte has been read. It returns nil when the body ends after an event. If
+// event returns an error, Watch stops and returns that error unchanged.
 //
-// ERROR and BOOKMARK events are passed like the others; see Err and Bookmark.
+// ERROR and BOOKMARK events are delivered like the others; see Event.Err and Event.Bookmark.
 func Watch(body io.Reader, format Format, options Options, event func(*Event) error) error {
-	return watchBody(body, format, options, watchBuffer, event)
+	return splitWatch(body, format, options, watchBuffer, event)
 }
 
-// watchBody is Watch with a buffer of some size to begin with.
-func watchBody(body io.Reader, format Format, options Options, buffer int, event func(*Event) error) error {
-	cut := watchCutter{
-		cutter: cutter{
+// splitWatch is Watch with a given initial buffer size.
+func splitWatch(body io.Reader, format Format, options Options, buffer int, event func(*Event) error) error {
+	w := watchSplitter{
+		splitter: splitter{
 			options: options,
 			window:  newWindow(body, buffer, options.limit()),
-			body:    format.what(aWatch),
+			body:    format.bodyName(bodyWatch),
 		},
-		handle: event,
+		callback: event,
 	}
-	cut.current.Object = Item{Format: format, body: cut.body}
+	w.current.Object = Item{Format: format, body: w.body}
 	var err error
 	switch format {
 	case Protobuf:
-		err = (&protoWatch{watchCutter: &cut}).run()
+		err = (&protoWatch{watchSplitter: &w}).split()
 	case JSON:
-		err = (&jsonWatch{watchCutter: &cut}).run()
+		err = (&jsonWatch{watchSplitter: &w}).split()
 	default:
 		err = errFormat(format)
 	}
-	return cut.located(err)
+	return w.wrapError(err)
 }
 
-// Err returns the error that an ERROR event states, an *apierrors.StatusError;
-// nil for an event of another type.
+// Err returns the error of an ERROR event, an *apierrors.StatusError unless the event is malformed.
+// It returns nil for events of other types.
 func (e *Event) Err() error {
 	if e.Type != watch.Error {
 		return nil
 	}
-	err := fmt.Errorf("ERROR event: %w %q where \"Status\" was expected", ErrWrongKind, e.Object.Kind)
+	err := fmt.Errorf("ERROR event: %w %q, want \"Status\"", ErrWrongKind, e.Object.Kind)
 	if e.Object.Kind == "Status" {
 		if err = statusError(e.Object.Raw, e.Object.Format); isStatus(err) {
 			return err
 		}
 	}
-	return e.Object.located(e.Object.Offset, err)
+	return e.Object.errorAt(e.Object.Offset, err)
 }
 
-// Bookmark returns what a BOOKMARK event says: the resourceVersion that the
-// stream has reached, and whether it is the end of the initial events that
-// sendInitialEvents asked for.
+// Bookmark returns the resourceVersion of a BOOKMARK event, and whether the event ends the initial
+// events of a watch with sendInitialEvents.
 func (e *Event) Bookmark() (resourceVersion string, initialEventsEnd bool, err error) {
 	meta, err := e.Object.Meta()
 	if err != nil {
@@ -78,49 +76,49 @@ func (e *Event) Bookmark() (resourceVersion string, initialEventsEnd bool, err e
 	return meta.ResourceVersion, annotations[metav1.InitialEventsAnnotationKey] == "true", nil
 }
 
-// watchCutter is what both ways of cutting a watch have in common.
-type watchCutter struct {
-	cutter
-	current Event
-	handle  func(*Event) error
+// watchSplitter is the common part of jsonWatch and protoWatch.
+type watchSplitter struct {
+	splitter
+	current  Event
+	callback func(*Event) error
 }
 
-// deliver hands out current, of which the object and its kind are set.
-func (w *watchCutter) deliver(eventType []byte) error {
-	known, err := knownType(eventType)
+// deliver completes current, whose object and kind are set, and calls the callback with it.
+func (w *watchSplitter) deliver(eventType []byte) error {
+	parsed, err := parseEventType(eventType)
 	if err != nil {
 		return inField("type", err)
 	}
-	w.current.Type = known
+	w.current.Type = parsed
 	object := &w.current.Object
 	if len(object.Raw) == 0 {
-		return inField("object", fmt.Errorf("the %s event has none", known))
+		return inField("object", fmt.Errorf("missing in %s event", parsed))
 	}
-	if known != watch.Error {
+	if parsed != watch.Error {
 		if err := w.check(object); err != nil {
 			return inField("object", err)
 		}
 	}
 	object.Index = w.item
 	object.TooLarge = w.takeOversized()
-	if err := w.handle(&w.current); err != nil {
+	if err := w.callback(&w.current); err != nil {
 		return callbackError{err}
 	}
 	w.item++
 	return nil
 }
 
-// check refuses an object of another kind. Unlike items of a list, the objects
-// of a watch always say what they are.
-func (w *watchCutter) check(object *Item) error {
+// check returns ErrWrongKind for an object of another kind. Unlike the items of a list, the objects
+// of a watch always carry their kind.
+func (w *watchSplitter) check(object *Item) error {
 	if w.options.Kind != "" && object.Kind == "" {
-		return fmt.Errorf("%w: none where %q was expected", ErrWrongKind, w.options.Kind)
+		return fmt.Errorf("%w: none, want %q", ErrWrongKind, w.options.Kind)
 	}
 	return w.options.check(object.APIVersion, object.Kind)
 }
 
-// knownType returns the type of an event without making a string of it.
-func knownType(b []byte) (watch.EventType, error) {
+// parseEventType returns the type of an event. It does not allocate for valid types.
+func parseEventType(b []byte) (watch.EventType, error) {
 	switch t := watch.EventType(b); t {
 	case watch.Added:
 		return watch.Added, nil
@@ -133,8 +131,8 @@ func knownType(b []byte) (watch.EventType, error) {
 	case watch.Error:
 		return watch.Error, nil
 	case "":
-		return "", errors.New("the event has none")
+		return "", errors.New("missing")
 	default:
-		return "", fmt.Errorf("%s, which is none of an event's", excerpt(b))
+		return "", fmt.Errorf("unknown event type %s", excerpt(b))
 	}
 }

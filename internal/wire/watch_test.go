@@ -80,22 +80,22 @@ func TestWatchErrors(t *testing.T) {
 		body   string // behind a good event
 		want   string
 	}{
-		{"no type", wire.JSON, `{"object":{"kind":"Pod"}}`, "event 1, byte 65, type: the event has none"},
-		{"no object", wire.JSON, `{"type":"ADDED"}`, "event 1, byte 56, object: the ADDED event has none"},
-		{"null object", wire.JSON, `{"type":"ADDED","object":null}`, "event 1, byte 70, object: the ADDED event has none"},
-		{"empty object", wire.JSON, `{"type":"ADDED","object":{}}`, `event 1, byte 68, object: wrong kind: none where "Pod" was expected`},
-		{"other kind", wire.JSON, `{"type":"ADDED","object":{"kind":"Node"}}`, `event 1, byte 81, object: wrong kind "Node" where "Pod" was expected`},
-		{"other type", wire.JSON, `{"type":"X","object":{"kind":"Pod"}}`, `event 1, byte 76, type: "X", which is none of an event's`},
-		{"no event", wire.JSON, `{}`, "event 1, byte 42: one object where a stream of events was expected"},
-		{"no object of JSON", wire.JSON, `<html>`, "event 1, byte 40: '<' where an object was expected"},
-		{"number", wire.JSON, `5`, "event 1, byte 40: '5' where an object was expected"},
-		{"empty frame", wire.Protobuf, framed(""), "event 1, byte 45, type: the event has none"},
-		{"no object", wire.Protobuf, framed(bytesField(1, "ADDED")), "event 1, byte 45, object: the ADDED event has none"},
-		{"empty content", wire.Protobuf, framed(event("k8s\x00" + bytesField(1, bytesField(2, "Pod")))), "event 1, byte 45, object: the ADDED event has none"},
-		{"wrong magic", wire.Protobuf, framed(event("{}")), `event 1, byte 45, object: it begins with "{}" where "k8s\x00" was expected`},
+		{"no type", wire.JSON, `{"object":{"kind":"Pod"}}`, "event 1, byte 65, type: missing"},
+		{"no object", wire.JSON, `{"type":"ADDED"}`, "event 1, byte 56, object: missing in ADDED event"},
+		{"null object", wire.JSON, `{"type":"ADDED","object":null}`, "event 1, byte 70, object: missing in ADDED event"},
+		{"empty object", wire.JSON, `{"type":"ADDED","object":{}}`, `event 1, byte 68, object: wrong kind: none, want "Pod"`},
+		{"other kind", wire.JSON, `{"type":"ADDED","object":{"kind":"Node"}}`, `event 1, byte 81, object: wrong kind "Node", want "Pod"`},
+		{"other type", wire.JSON, `{"type":"X","object":{"kind":"Pod"}}`, `event 1, byte 76, type: unknown event type "X"`},
+		{"no event", wire.JSON, `{}`, "event 1, byte 42: single object, want a stream of events"},
+		{"no object of JSON", wire.JSON, `<html>`, "event 1, byte 40: unexpected '<', want an object"},
+		{"number", wire.JSON, `5`, "event 1, byte 40: unexpected '5', want an object"},
+		{"empty frame", wire.Protobuf, framed(""), "event 1, byte 45, type: missing"},
+		{"no object", wire.Protobuf, framed(bytesField(1, "ADDED")), "event 1, byte 45, object: missing in ADDED event"},
+		{"empty content", wire.Protobuf, framed(event("k8s\x00" + bytesField(1, bytesField(2, "Pod")))), "event 1, byte 45, object: missing in ADDED event"},
+		{"wrong magic", wire.Protobuf, framed(event("{}")), `event 1, byte 45, object: begins with "{}", want "k8s\x00"`},
 		{"wrong wire type", wire.Protobuf, framed("\x08\x01"), "event 1, byte 45, type: wrong wire type 0"},
-		{"broken envelope", wire.Protobuf, framed(event("k8s\x00\x12\x05x")), "event 1, byte 45, object.raw: longer than the message that it is part of"},
-		{"an object", wire.Protobuf, object, "byte 57: one object where a stream of events was expected"},
+		{"broken envelope", wire.Protobuf, framed(event("k8s\x00\x12\x05x")), "event 1, byte 45, object.raw: exceeds the enclosing message"},
+		{"an object", wire.Protobuf, object, "byte 57: single object, want a stream of events"},
 	} {
 		t.Run(tt.format.String()+" "+tt.name, func(t *testing.T) {
 			n := 0

@@ -6,54 +6,53 @@ import (
 )
 
 const (
-	// A list's buffer takes a few of a body's chunks (HTTP/2 frames and TLS
-	// records are 16 KiB) and a dozen Pods: fewer objects lie across its end.
+	// listBuffer holds several chunks of a body (HTTP/2 frames and TLS records are 16 KiB) and a
+	// dozen Pods, so that few objects cross its end.
 	listBuffer = 64 << 10
-	// Watches are many and idle, so theirs begins small.
+	// watchBuffer is small, because a process has many watches and most are idle.
 	watchBuffer = 4 << 10
-	// A watch lasts minutes: a buffer that one large object made larger than
-	// this is not kept.
-	watchKeeps = 256 << 10
+	// maxIdleWatchBuffer is the maximum buffer that a watch keeps after a large object.
+	maxIdleWatchBuffer = 256 << 10
 )
 
-// window is the part of a body that is in memory.
+// window buffers a part of a body.
 //
-//	buf  ├──── gone ────┼──── held ────┼──── read ahead ────┼──── free ────┤
-//	     0             mark           pos                  end        len(buf)
+//	buf  ├── released ──┼──── held ────┼──── unread ────┼──── free ────┤
+//	     0             mark           pos              end         len(buf)
 //
-// What is held may move, but stays in one piece, until mark is set to pos.
-// Slices of buf are valid until the next call of fill.
+// The held bytes are contiguous until release is called, but fill may move them. Slices of buf are
+// valid until the next call of fill.
 type window struct {
 	body  io.Reader
 	buf   []byte
 	mark  int
 	pos   int
 	end   int
-	base  int64 // the offset of buf[0] in the body
-	limit int   // how much may be held
-	err   error // how the body ended
+	base  int64 // offset of buf[0] in the body
+	limit int   // maximum size of buf
+	err   error // the error, or io.EOF, that ended the body
 }
 
-// newWindow returns an empty window which holds no more than limit bytes.
+// newWindow returns an empty window with a buffer of size bytes, which grows to at most limit
+// bytes.
 func newWindow(body io.Reader, size, limit int) window {
 	return window{body: body, buf: make([]byte, size), limit: limit}
 }
 
-// offset is where in the body pos is.
+// offset returns the offset of pos in the body.
 func (w *window) offset() int64 { return w.base + int64(w.pos) }
 
-// ahead is what has been read and not been looked at.
-func (w *window) ahead() []byte { return w.buf[w.pos:w.end] }
+// unread returns the bytes that are in the buffer and have not been consumed.
+func (w *window) unread() []byte { return w.buf[w.pos:w.end] }
 
-// release lets go of what is held.
+// release releases the held bytes, so that fill may overwrite them.
 func (w *window) release() { w.mark = w.pos }
 
-// fill reads at least one more byte. It returns io.EOF, or what else ended the
-// body, and ErrTooLarge if there is no room for more.
+// fill reads at least one byte of the body into the buffer. It returns io.EOF or the error that
+// ended the body, and ErrTooLarge if the buffer is full and at its limit.
 //
-// The buffer is doubled only when all of it is held and full, so it is never
-// more than twice what has been received of the largest object, whatever
-// length that object claims to have.
+// The buffer doubles only when it is full of held bytes. Its size is therefore at most twice the
+// received part of the largest object, whatever length prefix that object has.
 func (w *window) fill() error {
 	if w.err != nil {
 		return w.err
@@ -61,7 +60,7 @@ func (w *window) fill() error {
 	if err := w.makeRoom(); err != nil {
 		return err
 	}
-	// A reader may return nothing and no error; one that goes on so is broken.
+	// A reader may return 0, nil, but not forever.
 	for range 100 {
 		n, err := w.body.Read(w.buf[w.end:])
 		w.end += n
@@ -77,7 +76,7 @@ func (w *window) fill() error {
 	return w.err
 }
 
-// makeRoom sees to it that there is room for a read worth the call.
+// makeRoom makes room for a read of a useful size.
 func (w *window) makeRoom() error {
 	switch {
 	case w.mark == w.end:
@@ -95,7 +94,7 @@ func (w *window) makeRoom() error {
 	return nil
 }
 
-// slide moves what is held, and what was read ahead, to the beginning of buf.
+// slide moves the held and unread bytes to the beginning of buf, which becomes the buffer.
 func (w *window) slide(buf []byte) {
 	copy(buf, w.buf[w.mark:w.end])
 	w.base += int64(w.mark)
@@ -103,22 +102,22 @@ func (w *window) slide(buf []byte) {
 	w.buf = buf
 }
 
-// tooLarge is the error for an object of at least size bytes.
+// tooLarge returns the error for an object of at least size bytes.
 func (w *window) tooLarge(size int64) error {
-	return fmt.Errorf("%w: %d bytes or more, the limit is %d", ErrTooLarge, size, w.limit)
+	return fmt.Errorf("%w: at least %d bytes, limit %d", ErrTooLarge, size, w.limit)
 }
 
-// need reads until n bytes are ahead.
+// need reads until n bytes are unread.
 func (w *window) need(n int) error {
 	for w.end-w.pos < n {
 		if err := w.fill(); err != nil {
-			return cutShort(err)
+			return noEOF(err)
 		}
 	}
 	return nil
 }
 
-// discard passes over n bytes without holding them.
+// discard skips n bytes without holding them.
 func (w *window) discard(n int64) error {
 	for {
 		step := min(n, int64(w.end-w.pos))
@@ -128,31 +127,31 @@ func (w *window) discard(n int64) error {
 			return nil
 		}
 		if err := w.fill(); err != nil {
-			return cutShort(err)
+			return noEOF(err)
 		}
 	}
 }
 
-// shrink gives back a buffer that has become large, if little is in it.
+// shrink replaces a large buffer that holds few bytes by a small one.
 func (w *window) shrink() {
 	w.release()
-	if len(w.buf) > watchKeeps && w.end-w.mark <= watchBuffer {
+	if len(w.buf) > maxIdleWatchBuffer && w.end-w.mark <= watchBuffer {
 		w.slide(make([]byte, watchBuffer))
 	}
 }
 
-// preview quotes the beginning of what is ahead, for an error.
+// preview quotes the first unread bytes for an error.
 func (w *window) preview() string {
 	for w.end-w.pos <= excerptLength {
 		if w.fill() != nil {
 			break
 		}
 	}
-	return excerpt(w.ahead())
+	return excerpt(w.unread())
 }
 
-// cutShort is the error of a body that ended where more of it had to come.
-func cutShort(err error) error {
+// noEOF returns err, or io.ErrUnexpectedEOF if err is io.EOF.
+func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
 	}
