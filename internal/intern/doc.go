@@ -1,20 +1,20 @@
-// Package intern holds bounded tables in which equal things find each other:
-// strings, bytes, and decoded values that are known by the bytes they were decoded
-// from.
+// Package intern deduplicates equal values in bounded tables: strings, byte slices, and decoded
+// values keyed by their encoding.
 //
-// Objects of a cluster are full of equal parts: a Deployment's Pods have the same
-// images, names of fields, labels, environment. Who decodes one asks a table for
-// each part, and gets the one that an earlier object has:
+// The objects of a cluster are full of equal parts: the Pods of a Deployment have the same images,
+// labels, environment and field names. A decoder looks each part up in a table and gets the value
+// that an earlier object holds:
 //
-//	strings := intern.NewStrings(intern.Ample)
-//	name := strings.Of(raw[i:j]) // allocates only what it has not seen lately
+//	strings := intern.NewStrings(intern.Large)
+//	var names intern.FieldCache
+//	name := strings.Intern(raw[i:j], &names) // allocates only on a miss
 //
-// Tables forget. Their size has an upper bound whatever passes through them, what
-// never comes twice does not push out what does (see set), and a table of few
-// things is small. A table that forgets costs memory later, never correctness.
+// Tables evict. Each has an upper bound on its size, values that never recur do not evict values
+// that do (see set), and a table with few entries is small. An eviction costs memory later, never
+// correctness.
 //
-// [Worth] finds out what is not worth asking for: names, UIDs and
-// resourceVersions, which are all different.
+// A [HitEstimator] detects fields that are not worth a lookup, such as names, UIDs and
+// resourceVersions, whose values are all different.
 //
-// Everything here is safe for concurrent use. Looking up takes no lock.
+// All types are safe for concurrent use. Lookups take no lock.
 package intern

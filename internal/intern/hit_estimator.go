@@ -2,41 +2,40 @@ package intern
 
 import "sync/atomic"
 
-// Worth finds out whether the values of one kind (one field of one type) come again
-// often enough to be looked for. The zero Worth takes it that they do.
+// HitEstimator estimates whether the values of one field recur often enough to be worth a lookup.
+// The zero value assumes that they do.
 //
-// Counts may get lost when several goroutines count at once; nothing but an
-// opinion depends on them.
+// Concurrent updates may lose counts, which affects the estimate only.
 type HitEstimator struct {
-	score   atomic.Int32  // from worthless to mostWorth
-	skipped atomic.Uint32 // since it is worthless
+	score   atomic.Int32  // from minScore to maxScore
+	skipped atomic.Uint32 // number of Try calls at minScore
 }
 
 const (
-	// hitScore makes up for as many misses: looking pays from about one hit in nine.
+	// hitScore is how many misses one hit makes up for: a lookup pays from about one hit in nine.
 	hitScore = 8
 	maxScore = 64
 	minScore = -128
-	// probe is how often something worthless is looked for all the same, since
-	// things change: one time in so many.
+	// probeInterval is the interval, in calls of Try, of the lookups made at minScore to notice
+	// that the values have begun to recur.
 	probeInterval = 32
 )
 
-// Try tells whether to look. Hit or Miss is to say what came of it.
-func (w *HitEstimator) Try() bool {
-	return w.score.Load() > minScore || w.skipped.Add(1)%probeInterval == 0
+// Try reports whether to look up a value. If so, the caller must call Hit or Miss with the result.
+func (h *HitEstimator) Try() bool {
+	return h.score.Load() > minScore || h.skipped.Add(1)%probeInterval == 0
 }
 
-// Hit says that there was an equal value.
-func (w *HitEstimator) Hit() {
-	if score := w.score.Load(); score < maxScore {
-		w.score.Store(min(score+hitScore, maxScore))
+// Hit records a lookup that found an equal value.
+func (h *HitEstimator) Hit() {
+	if score := h.score.Load(); score < maxScore {
+		h.score.Store(min(score+hitScore, maxScore))
 	}
 }
 
-// Miss says that there was none.
-func (w *HitEstimator) Miss() {
-	if score := w.score.Load(); score > minScore {
-		w.score.Store(score - 1)
+// Miss records a lookup that found none.
+func (h *HitEstimator) Miss() {
+	if score := h.score.Load(); score > minScore {
+		h.score.Store(score - 1)
 	}
 }

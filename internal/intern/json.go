@@ -1,61 +1,56 @@
 package intern
 
-// Texts makes equal strings one for values of type any: a string in an any takes a
-// string header in memory besides its bytes, and these are shared too. It also
-// knows the names that the values have.
+// JSONStrings deduplicates the member names and the string values of JSON objects. Values have type
+// any, so that equal ones share a string header as well as the bytes.
 type JSONStrings struct {
-	jsonStrings *table[any]
-	members     *table[Member]
+	values  *table[any]
+	members *table[Member]
 }
 
-// Member is the name of a member of a JSON object, and whether what stands under
-// that name comes again.
+// Member is the name of a JSON object's member, with an estimate of whether its values recur.
 type Member struct {
 	Name string
 	Hits HitEstimator
 }
 
-// NewTexts returns empty tables. Ample ones hold up to 114,688 strings of up to 256
-// bytes, and 7,168 names.
+// NewJSONStrings returns empty tables. Large ones hold up to 114,688 values of up to 256 bytes and
+// 7,168 names.
 func NewJSONStrings(size TableSize) *JSONStrings {
 	return &JSONStrings{
-		jsonStrings: newTable[any](limits{maxSets: size.sets(16384), setBytes: unlimited}),
-		members:     newTable[Member](limits{maxSets: size.sets(1024), setBytes: unlimited}),
+		values:  newTable[any](limits{maxSets: size.sets(16384), setBytes: unlimited}),
+		members: newTable[Member](limits{maxSets: size.sets(1024), setBytes: unlimited}),
 	}
 }
 
-// maxName and maxText are the longest name of a member and string that are shared.
-const maxName, maxValueString = 512, 256
+// maxName and maxString are the lengths in bytes up to which names and values are deduplicated.
+const maxName, maxString = 512, 256
 
-// Member returns what is known under a name, of whose bytes it keeps nothing.
-func (t *JSONStrings) Member(name []byte) *Member {
+// Member returns the member of the given name. It does not retain name.
+func (j *JSONStrings) Member(name []byte) *Member {
 	if len(name) > maxName {
 		return &Member{Name: string(name)}
 	}
-	tag := t.members.tag(name)
-	e := t.members.find(tag, name)
+	tag := j.members.tag(name)
+	e := j.members.find(tag, name)
 	if e == nil {
 		e = &entry[Member]{key: string(name)}
 		e.value.Name = e.key
-		e = t.members.insert(tag, e)
+		e = j.members.insert(tag, e)
 	}
 	return &e.value
 }
 
-// Of returns a string of the bytes, of which it keeps nothing, as a value of member.
-func (t *JSONStrings) Intern(b []byte, member *Member) any {
-	if len(b) == 0 || len(b) > maxValueString || !member.Hits.Try() {
+// Intern returns b as a string, a value of member. It does not retain b.
+func (j *JSONStrings) Intern(b []byte, member *Member) any {
+	if len(b) == 0 || len(b) > maxString || !member.Hits.Try() {
 		return string(b)
 	}
-	tag := t.jsonStrings.tag(b)
-	if e := t.jsonStrings.find(tag, b); e != nil {
+	tag := j.values.tag(b)
+	if e := j.values.find(tag, b); e != nil {
 		member.Hits.Hit()
 		return e.value
 	}
 	member.Hits.Miss()
 	s := string(b)
-	return t.jsonStrings.insert(tag, &entry[any]{key: s, value: s}).value
+	return j.values.insert(tag, &entry[any]{key: s, value: s}).value
 }
-
-// Size returns how much the tables hold. It walks over all of it.
-func (t *JSONStrings) Size() Size { return t.jsonStrings.size().plus(t.members.size()) }

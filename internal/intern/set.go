@@ -2,26 +2,25 @@ package intern
 
 import "sync/atomic"
 
-// ways is how many entries a set has room for.
+// ways is the number of entries of a set.
 const ways = 7
 
-// set is the entries whose tags begin alike. Which of them has to go for a new one:
+// set holds the entries whose tags have the same upper bits. A new entry replaces:
 //
-//   - the newest, if nobody has asked for it since. So what never comes twice goes
-//     through this one place, however much of it there is.
-//   - otherwise the next one, going round, that nobody has asked for since the last
-//     time round (the CLOCK algorithm).
+//   - the newest entry, if it has not been referenced since. Values that never recur therefore pass
+//     through one slot, however many there are.
+//   - otherwise the next entry not referenced since the hand last passed it (the CLOCK algorithm).
 //
-// tags and refs are read without a lock, one after the other, so that a tag may
-// meet the entry before or after its own: whoever finds an entry compares its key.
+// tags and entries are read without a lock, one after the other, so a reader may see a tag with the
+// previous or the next entry of its slot. It therefore compares the key.
 type set[V any] struct {
-	tags [ways]atomic.Uint32 // 0: free
-	// asked has a bit for each entry that somebody has asked for since the hand
-	// went over it; readers set them.
+	tags [ways]atomic.Uint32 // 0 marks a free slot
+	// referenced has a bit for each entry that was found since the hand last passed it. Readers set
+	// the bits.
 	referenced atomic.Uint32
 	entries    [ways]atomic.Pointer[entry[V]]
 
-	newest, hand uint8 // the stripe's lock guards them
+	newest, hand uint8 // guarded by the stripe's lock
 }
 
 // find returns the entry of a key, or nil.
@@ -38,7 +37,7 @@ func (s *set[V]) find(tag uint32, key []byte) *entry[V] {
 	return nil
 }
 
-// findString is find, of a key that is a string.
+// findString is find for a string key.
 func (s *set[V]) findString(tag uint32, key string) *entry[V] {
 	for i := range s.tags {
 		if s.tags[i].Load() != tag {
@@ -52,33 +51,32 @@ func (s *set[V]) findString(tag uint32, key string) *entry[V] {
 	return nil
 }
 
-// touch notes that somebody has asked for an entry. Most of the time that is noted
-// already, and the set's memory stays in every processor's cache.
+// touch marks an entry as referenced. Mostly it is marked already; then nothing is written, and the
+// set stays in the cache of every processor.
 func (s *set[V]) touch(i int) {
 	if bit := uint32(1) << i; s.referenced.Load()&bit == 0 {
 		s.referenced.Or(bit)
 	}
 }
 
-// insert puts an entry in, and takes out what there is no room for beside it. It
-// tells whether that was anything, and something useful. The caller holds the
-// stripe's lock.
-func (s *set[V]) insert(tag uint32, e *entry[V], maxBytes int) (evicted, usefulEvicted bool) {
-	i, evicted, usefulEvicted := s.pickSlot()
+// insert adds an entry and evicts the entries it has no room for. It reports whether it evicted
+// any, and whether one of them was in use. The caller must hold the stripe's lock.
+func (s *set[V]) insert(tag uint32, e *entry[V], maxBytes int) (evicted, evictedUsed bool) {
+	i, evicted, evictedUsed := s.pickSlot()
 	s.remove(i)
 	for maxBytes != unlimited && s.keyBytes()+len(e.key) > maxBytes {
 		s.remove(s.advanceHand())
-		evicted, usefulEvicted = true, true
+		evicted, evictedUsed = true, true
 	}
 	s.entries[i].Store(e)
 	s.tags[i].Store(tag)
 	s.newest = uint8(i)
-	return evicted, usefulEvicted
+	return evicted, evictedUsed
 }
 
-// place returns where a new entry goes, and whether another one has to go for it,
-// and a useful one.
-func (s *set[V]) pickSlot() (i int, taken, usefulEvicted bool) {
+// pickSlot returns the slot for a new entry. It reports whether the slot is taken, and whether its
+// entry is in use.
+func (s *set[V]) pickSlot() (i int, taken, used bool) {
 	for i := range s.tags {
 		if s.tags[i].Load() == 0 {
 			return i, false, false
@@ -90,7 +88,8 @@ func (s *set[V]) pickSlot() (i int, taken, usefulEvicted bool) {
 	return s.advanceHand(), true, true
 }
 
-// next moves the hand to the next entry that nobody has asked for lately, and on.
+// advanceHand moves the hand past the next unreferenced entry and returns that entry's slot. It
+// clears the referenced bits on its path.
 func (s *set[V]) advanceHand() int {
 	for {
 		i := int(s.hand)
@@ -103,14 +102,14 @@ func (s *set[V]) advanceHand() int {
 	}
 }
 
-// clear takes an entry out, if there is one.
+// remove empties a slot.
 func (s *set[V]) remove(i int) {
 	s.tags[i].Store(0)
 	s.entries[i].Store(nil)
 	s.referenced.And(^(uint32(1) << i))
 }
 
-// bytes is the size of all keys.
+// keyBytes returns the total length of the keys.
 func (s *set[V]) keyBytes() (n int) {
 	s.each(func(_ uint32, e *entry[V]) { n += len(e.key) })
 	return n

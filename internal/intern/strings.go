@@ -2,26 +2,24 @@ package intern
 
 import "sync/atomic"
 
-// Strings makes equal strings one.
+// Strings deduplicates strings.
 //
-// Two tables, so that neither kind pushes out the other: there are many short
-// strings (names, images, values), and few long ones (annotations that hold whole
-// objects).
+// Short and long strings have a table each, so that neither evicts the other: there are many short
+// strings (names, images, label values) and few long ones (annotations that hold whole objects).
 type Strings struct {
 	short, long *table[struct{}]
 }
 
 const (
-	// maxShort is the length of most strings of Kubernetes: names have up to 63 or
-	// 253 bytes, and label values up to 63.
+	// maxShort is the length in bytes up to which a string is short. Names have up to 63 or 253
+	// bytes, and label values up to 63.
 	maxShort = 128
-	// maxLong is the longest that is shared: an equal string in every object that
-	// is longer than this is not a thing to expect.
+	// maxLong is the length in bytes up to which strings and byte slices are deduplicated.
 	maxLong = 16 << 10
 )
 
-// NewStrings returns an empty table. An ample one holds up to 114,688 strings of up to
-// 128 bytes, and 8 MiB of longer ones.
+// NewStrings returns an empty table. A large one holds up to 114,688 strings of up to 128 bytes,
+// and 8 MiB of longer ones.
 func NewStrings(size TableSize) *Strings {
 	return &Strings{
 		short: newTable[struct{}](limits{maxSets: size.sets(16384), setBytes: unlimited}),
@@ -29,74 +27,58 @@ func NewStrings(size TableSize) *Strings {
 	}
 }
 
-// Of returns a string of the bytes, of which it keeps nothing.
-func (s *Strings) Of(b []byte) string {
-	t := s.table(len(b))
-	if t == nil {
-		return string(b)
-	}
-	tag := t.tag(b)
-	if e := t.find(tag, b); e != nil {
-		return e.key
-	}
-	return t.insert(tag, &entry[struct{}]{key: string(b)}).key
-}
-
-// Site is one place that strings come from: a field of a type. Many fields have few
-// values, and a site knows the first ones that came again, so that these need not be
-// looked for in the table. It keeps them for ever.
+// FieldCache holds the state of one field of a type whose values are interned: an estimate of
+// whether they recur, and the first values that did. A field with few distinct values is served
+// from the cache without a table lookup. Cached values are never evicted.
 type FieldCache struct {
 	Hits  HitEstimator
 	slots [cacheSlots]atomic.Pointer[entry[struct{}]]
 }
 
-// sites is how many strings a Site knows: as many as most enumerations have values.
+// cacheSlots is the number of strings in a FieldCache, enough for most enumerations.
 const cacheSlots = 8
 
-// place returns where a string would be. Strings that differ in their length or
-// their last letters mostly have different places.
-func (s *FieldCache) slot(b []byte) *atomic.Pointer[entry[struct{}]] {
-	return &s.slots[(len(b)+int(b[len(b)-1])+int(b[len(b)/2]))%cacheSlots]
+// slot returns the slot of a non-empty string. It depends on the length and two of the bytes, so
+// that different strings mostly have different slots.
+func (c *FieldCache) slot(b []byte) *atomic.Pointer[entry[struct{}]] {
+	return &c.slots[(len(b)+int(b[len(b)-1])+int(b[len(b)/2]))%cacheSlots]
 }
 
-// At is Of for the strings of one site. Where they do not come again, they are made
-// without looking.
-func (s *Strings) Intern(b []byte, fields *FieldCache) string {
+// Intern returns b as a string, the value of a field. It does not retain b. If the field's values
+// do not recur, it allocates a string without a lookup.
+func (s *Strings) Intern(b []byte, field *FieldCache) string {
 	if len(b) == 0 {
 		return ""
 	}
-	place := fields.slot(b)
-	known := place.Load()
-	if known != nil && known.key == string(b) {
-		return known.key
+	slot := field.slot(b)
+	cached := slot.Load()
+	if cached != nil && cached.key == string(b) {
+		return cached.key
 	}
 	t := s.table(len(b))
-	if t == nil || !fields.Hits.Try() {
+	if t == nil || !field.Hits.Try() {
 		return string(b)
 	}
 	tag := t.tag(b)
 	e := t.find(tag, b)
 	if e == nil {
-		fields.Hits.Miss()
+		field.Hits.Miss()
 		return t.insert(tag, &entry[struct{}]{key: string(b)}).key
 	}
-	fields.Hits.Hit()
-	if known == nil {
-		place.Store(e)
+	field.Hits.Hit()
+	if cached == nil {
+		slot.Store(e)
 	}
 	return e.key
 }
 
-// table returns where strings of a length are, or nil: nowhere.
+// table returns the table for strings of a length, or nil if they are not deduplicated.
 func (s *Strings) table(length int) *table[struct{}] {
 	switch {
-	case length == 0 || length > maxLong:
+	case length > maxLong:
 		return nil
 	case length <= maxShort:
 		return s.short
 	}
 	return s.long
 }
-
-// Size returns how much the tables hold. It walks over all of it.
-func (s *Strings) Size() Size { return s.short.size().plus(s.long.size()) }

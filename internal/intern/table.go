@@ -7,68 +7,64 @@ import (
 	"sync/atomic"
 )
 
-// table is a hash table of sets of a few entries each, in which a new entry takes
-// the place of one that is of less use. It starts small and grows while it forgets
-// what comes again, up to limits.
+// table is a set-associative hash table in which a new entry replaces a less useful one. It starts
+// small and grows, up to its limits, while it evicts entries that recur.
 //
-// Readers take no lock: an entry never changes, and a reader that meets a set in
-// the middle of a change finds the entry or does not.
+// Readers take no lock. An entry is immutable, and a reader that meets a set during a change either
+// finds the entry or misses it.
 type table[V any] struct {
 	limits  limits
 	seed    maphash.Seed
 	current atomic.Pointer[generation[V]]
 
-	// Writers hold the lock of their tag's stripe; who replaces the generation, all
-	// of them.
+	// A writer holds the lock of its tag's stripe. Replacing the generation takes all of them.
 	stripes [stripes]sync.Mutex
-	misses  atomic.Int32 // what would have been found in a larger table, since it grew
+	misses  atomic.Int32 // since the table grew, that a larger table would have avoided
 }
 
 // generation is a table of one size.
 //
-// Invariant: an entry is in the set that the upper bits of its tag name.
+// Invariant: an entry is in the set that the upper bits of its tag select.
 type generation[V any] struct {
-	sets []set[V] // a power of two of them
-	// ghosts are tags of what was put in some time ago, each at the place that its
-	// upper bits name. What is put in and has its tag here comes again.
+	sets []set[V] // the length is a power of two
+	// ghosts are tags of entries inserted some time ago, indexed by their upper bits. A new entry
+	// whose tag is a ghost recurs.
 	ghosts []uint32
 }
 
-// limits bound a table: to maxSets times ways entries, and to maxSets times
-// setBytes bytes of keys.
+// limits bound a table to maxSets*ways entries and maxSets*setBytes bytes of keys.
 type limits struct {
 	maxSets  int // a power of two
-	setBytes int // unlimited: the keys are short enough
+	setBytes int // or unlimited, if keys are short
 }
 
 const unlimited = 0
 
-// Room is how much a table may hold, as a part of what an ample one may.
+// TableSize selects the maximum size of a table, as a divisor of the largest.
 type TableSize int
 
-// The tables of objects that are kept are ample. Scarce ones are for objects of which
-// few are there at a time: a sixteenth, since who keeps the others in little memory
-// does not want the most of it for tables.
+// Large tables are for objects that are kept in memory. Small ones, a sixteenth of the size, are
+// for objects of which only a few are in memory at a time.
 const (
 	Large TableSize = 1
 	Small TableSize = 16
 )
 
-// of returns how many sets a table has room for that has so many if it is ample.
-func (r TableSize) sets(sets int) int { return max(sets/int(r), minSets) }
+// sets returns the number of sets of a table that has large sets at size Large.
+func (s TableSize) sets(large int) int { return max(large/int(s), minSets) }
 
 const (
-	minSets      = 32 // one for each stripe: a set's writers share its lock at any size
+	minSets      = 32 // at least one per stripe, so that the writers of a set share a lock
 	stripes      = minSets
 	growthFactor = 4
-	// smallSets is up to where a table grows for anything: it takes some 100 KiB.
+	// smallSets is the number of sets up to which any eviction makes a table grow. Such a table
+	// takes about 100 KiB.
 	smallSets = 512
-	// ghostsPerSet is how many more things than a table holds it can tell to be
-	// coming again, so that it grows. They take as much memory as the sets.
+	// ghostsPerSet is the number of ghosts for each set. They take as much memory as the sets.
 	ghostsPerSet = 32
 )
 
-// entry is a key and what it stands for. It does not change.
+// entry is an immutable key and value.
 type entry[V any] struct {
 	value V
 	key   string
@@ -84,45 +80,46 @@ func newGeneration[V any](sets int) *generation[V] {
 	return &generation[V]{sets: make([]set[V], sets), ghosts: make([]uint32, ghostsPerSet*sets)}
 }
 
-// tag is the hash of a key, which is never 0: that marks a free place.
+// tag returns the hash of a key. It is never 0, which marks a free slot.
 func (t *table[V]) tag(key []byte) uint32 {
 	return uint32(maphash.Bytes(t.seed, key)>>32) | 1
 }
 
-// upper returns the upper bits of a tag that are a number below n, a power of two.
+// upperBits returns the upper bits of a tag as a number below n, a power of two.
 func upperBits(tag uint32, n int) uint32 { return tag >> (32 - uint(bits.TrailingZeros(uint(n)))) }
 
 // set returns the set of a tag.
 func (g *generation[V]) set(tag uint32) *set[V] { return &g.sets[upperBits(tag, len(g.sets))] }
 
-// haunt leaves the ghost of a tag, and tells whether it was there already. The
-// caller holds the stripe's lock.
-func (g *generation[V]) recordGhost(tag uint32) (recurring bool) {
+// recordGhost records the ghost of a tag and reports whether it was recorded before. The caller
+// must hold the stripe's lock.
+func (g *generation[V]) recordGhost(tag uint32) (recurs bool) {
 	ghost := &g.ghosts[upperBits(tag, len(g.ghosts))]
-	recurring = *ghost == tag
+	recurs = *ghost == tag
 	*ghost = tag
-	return recurring
+	return recurs
 }
 
-// isTight tells whether there should be more sets, after so much was missed.
-func (g *generation[V]) isTooSmall(missed int32) bool { return int(missed) > len(g.sets)/2 }
+// isTooSmall reports whether the table must grow after a number of misses.
+func (g *generation[V]) isTooSmall(misses int32) bool { return int(misses) > len(g.sets)/2 }
 
 // find returns the entry of a key, or nil.
 func (t *table[V]) find(tag uint32, key []byte) *entry[V] {
 	return t.current.Load().set(tag).find(tag, key)
 }
 
-// insert puts an entry in and returns it, or the one of the same key that somebody
-// else has put in meanwhile.
+// insert adds an entry and returns it, or the entry of the same key that another goroutine has
+// inserted meanwhile.
 func (t *table[V]) insert(tag uint32, e *entry[V]) *entry[V] {
-	existing, grow := t.put(tag, e)
+	stored, grow := t.put(tag, e)
 	if grow {
 		t.grow()
 	}
-	return existing
+	return stored
 }
 
-func (t *table[V]) put(tag uint32, e *entry[V]) (existing *entry[V], grow bool) {
+// put inserts an entry like insert. It reports whether the table must grow.
+func (t *table[V]) put(tag uint32, e *entry[V]) (stored *entry[V], grow bool) {
 	lock := &t.stripes[upperBits(tag, stripes)]
 	lock.Lock()
 	defer lock.Unlock()
@@ -131,18 +128,18 @@ func (t *table[V]) put(tag uint32, e *entry[V]) (existing *entry[V], grow bool) 
 	if other := s.findString(tag, e.key); other != nil {
 		return other, false
 	}
-	recurring := g.recordGhost(tag)
-	evicted, usefulEvicted := s.insert(tag, e, t.limits.setBytes)
-	if recurring {
+	recurs := g.recordGhost(tag)
+	evicted, evictedUsed := s.insert(tag, e, t.limits.setBytes)
+	if recurs {
 		s.touch(int(s.newest))
 	}
-	if len(g.sets) < t.limits.maxSets && (recurring || usefulEvicted || evicted && len(g.sets) < smallSets) {
+	if len(g.sets) < t.limits.maxSets && (recurs || evictedUsed || evicted && len(g.sets) < smallSets) {
 		grow = g.isTooSmall(t.misses.Add(1))
 	}
 	return e, grow
 }
 
-// grow makes room for more sets, and moves what is there.
+// grow replaces the generation with a larger one and moves the entries to it.
 func (t *table[V]) grow() {
 	for i := range t.stripes {
 		t.stripes[i].Lock()
@@ -153,7 +150,7 @@ func (t *table[V]) grow() {
 		}
 	}()
 	old := t.current.Load()
-	if !old.isTooSmall(t.misses.Load()) { // somebody else was faster
+	if !old.isTooSmall(t.misses.Load()) { // another goroutine has grown the table
 		return
 	}
 	g := newGeneration[V](min(growthFactor*len(old.sets), t.limits.maxSets))
@@ -165,28 +162,4 @@ func (t *table[V]) grow() {
 	}
 	t.misses.Store(0)
 	t.current.Store(g)
-}
-
-// Size is how much a table holds.
-type Size struct {
-	Places  int // for entries
-	Entries int
-	Bytes   int // of their keys
-}
-
-func (a Size) plus(b Size) Size {
-	return Size{a.Places + b.Places, a.Entries + b.Entries, a.Bytes + b.Bytes}
-}
-
-// size walks over the whole table.
-func (t *table[V]) size() (size Size) {
-	sets := t.current.Load().sets
-	size.Places = len(sets) * ways
-	for i := range sets {
-		sets[i].each(func(_ uint32, e *entry[V]) {
-			size.Entries++
-			size.Bytes += len(e.key)
-		})
-	}
-	return size
 }

@@ -2,9 +2,8 @@ package intern
 
 import "unsafe"
 
-// Values holds values by bytes that determine them: what a piece of a message was
-// decoded to, by that piece. The same bytes may mean several things; so a value is
-// of a kind, a number that its user chooses.
+// Values holds decoded values, keyed by their encoding. The same bytes may encode different values
+// in different fields, so a key belongs to a kind, a number that the caller chooses.
 type Values[V any] struct{ table *table[kindValue[V]] }
 
 type kindValue[V any] struct {
@@ -12,17 +11,16 @@ type kindValue[V any] struct {
 	kind  uint32
 }
 
-// maxValue is how many bytes a value's may be: more than a Pod's containers mostly
-// have.
-const maxValue = 8 << 10
+// maxKey is the length in bytes of the longest key, more than the containers of most Pods have.
+const maxKey = 8 << 10
 
-// NewValues returns an empty table. An ample one holds up to 7,168 values and, of the
-// bytes that determine them, up to 8 MiB; a value with more than 8 KiB is not kept.
+// NewValues returns an empty table. A large one holds up to 7,168 values and 8 MiB of keys. Values
+// with keys of more than 8 KiB are not stored.
 func NewValues[V any](size TableSize) *Values[V] {
-	return &Values[V]{newTable[kindValue[V]](limits{maxSets: size.sets(1024), setBytes: maxValue})}
+	return &Values[V]{newTable[kindValue[V]](limits{maxSets: size.sets(1024), setBytes: maxKey})}
 }
 
-// Get returns the value of a kind that bytes determine.
+// Get returns the value of a kind with the given key.
 func (v *Values[V]) Get(kind uint32, key []byte) (value V, ok bool) {
 	if e := v.table.find(v.tag(kind, key), key); e != nil && e.value.kind == kind {
 		return e.value.value, true
@@ -30,57 +28,48 @@ func (v *Values[V]) Get(kind uint32, key []byte) (value V, ok bool) {
 	return value, false
 }
 
-// Put keeps a value of a kind for the bytes that determine it, of which it keeps a
-// copy. It returns what is kept for them: another's value, if that was there first.
+// Put stores a value of a kind under a copy of key. It returns the stored value, which is another
+// caller's if that was stored first.
 func (v *Values[V]) Put(kind uint32, key []byte, value V) V {
-	if len(key) > maxValue {
+	if len(key) > maxKey {
 		return value
 	}
 	e := v.table.insert(v.tag(kind, key), &entry[kindValue[V]]{kindValue[V]{value, kind}, string(key)})
-	if e.value.kind != kind { // equal bytes, and equal tags by chance
+	if e.value.kind != kind { // equal keys of two kinds whose tags collide
 		return value
 	}
 	return e.value.value
 }
 
-// tag is different for the kinds of a value.
+// tag returns the tag of a key, which differs between kinds.
 func (v *Values[V]) tag(kind uint32, key []byte) uint32 {
-	const spread = 0x9e3779b1 // odd, its bits all over the word (2^32 by the golden ratio)
+	const spread = 0x9e3779b1 // 2^32 divided by the golden ratio
 	return (v.table.tag(key) ^ kind*spread) | 1
 }
 
-// Size returns how much the table holds. It walks over all of it.
-func (v *Values[V]) Size() Size { return v.table.size() }
-
-// Bytes makes equal byte slices one. Whoever writes into such a slice writes into
-// everybody's.
+// Bytes deduplicates byte slices. Equal slices share memory, so callers must not write into them.
 type Bytes struct{ table *table[struct{}] }
 
-// NewBytes returns an empty table. An ample one holds up to 16 MiB; slices of more than
-// 16 KiB are not shared.
+// NewBytes returns an empty table. A large one holds up to 16 MiB. Slices of more than 16 KiB are
+// not deduplicated.
 func NewBytes(size TableSize) *Bytes {
 	return &Bytes{newTable[struct{}](limits{maxSets: size.sets(1024), setBytes: maxLong})}
 }
 
-// Worthwhile returns a slice with b's contents, of which it keeps nothing, and
-// which is b's alone where w knows that such slices do not come again. It is never
-// nil, and there is no room behind it: append copies it.
-func (t *Bytes) Intern(b []byte, w *HitEstimator) []byte {
-	if len(b) == 0 || len(b) > maxLong || !w.Try() {
+// Intern returns a non-nil slice with the contents and the length of b as its capacity. It does not
+// retain b. The slice is a new one if, by the estimate in hits, such slices do not recur.
+func (t *Bytes) Intern(b []byte, hits *HitEstimator) []byte {
+	if len(b) == 0 || len(b) > maxLong || !hits.Try() {
 		return append(make([]byte, 0, len(b)), b...)
 	}
 	tag := t.table.tag(b)
 	e := t.table.find(tag, b)
 	if e != nil {
-		w.Hit()
+		hits.Hit()
 	} else {
-		w.Miss()
+		hits.Miss()
 		e = t.table.insert(tag, &entry[struct{}]{key: string(b)})
 	}
-	// The key is nobody's but ours and the slices': what somebody can write into is
-	// never given out as a string.
+	// Only the table refers to the key as a string: writable memory must not be visible as one.
 	return unsafe.Slice(unsafe.StringData(e.key), len(e.key))
 }
-
-// Size returns how much the table holds. It walks over all of it.
-func (t *Bytes) Size() Size { return t.table.size() }

@@ -1,5 +1,0 @@
-//go:build race
-
-package intern
-
-const underRace = true
