@@ -6,12 +6,12 @@ import (
 	"weak"
 )
 
-// owners finds the base of each owner's objects, as long as an object needs it.
-// Owners are told apart by a hash: what two of them share a base for is stored
-// correctly, in more bytes. It is safe for concurrent use.
-type owners struct {
+// baseTable holds the newest base of each owner through weak pointers. Owners are identified by a
+// hash: two owners with the same hash share a base, which costs space but not correctness. It is
+// safe for concurrent use.
+type baseTable struct {
 	seed   maphash.Seed
-	shards [shards]ownersShard
+	shards [shards]baseShard
 }
 
 const (
@@ -19,23 +19,23 @@ const (
 	minSweep = 8
 )
 
-type ownersShard struct {
-	mu      sync.Mutex // guards the rest
+type baseShard struct {
+	mu      sync.Mutex // guards the fields below
 	bases   map[uint64]weak.Pointer[source]
-	sweepAt int // how many bases are so many that those gone are to be forgotten
+	sweepAt int // number of bases at which the dead ones are removed
 }
 
-func (o *owners) get(owner string) *source {
-	hash := maphash.String(o.seed, owner)
-	s := &o.shards[hash%shards]
+func (t *baseTable) get(owner string) *source {
+	hash := maphash.String(t.seed, owner)
+	s := &t.shards[hash%shards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bases[hash].Value()
 }
 
-func (o *owners) put(owner string, base *source) {
-	hash := maphash.String(o.seed, owner)
-	s := &o.shards[hash%shards]
+func (t *baseTable) put(owner string, base *source) {
+	hash := maphash.String(t.seed, owner)
+	s := &t.shards[hash%shards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.bases) >= s.sweepAt {
@@ -44,15 +44,14 @@ func (o *owners) put(owner string, base *source) {
 	s.bases[hash] = weak.Make(base)
 }
 
-// sweep forgets the bases that are garbage. It is due when there are twice as many
-// as it left the last time, so that it costs each of them little; and it makes a
-// new map, as maps do not shrink.
-func (s *ownersShard) sweep() {
-	left := make(map[uint64]weak.Pointer[source])
+// sweep removes the bases that were garbage collected. It runs when the table has doubled since the
+// last sweep, so its cost per put is constant. It copies, because maps do not shrink.
+func (s *baseShard) sweep() {
+	live := make(map[uint64]weak.Pointer[source])
 	for hash, base := range s.bases {
 		if base.Value() != nil {
-			left[hash] = base
+			live[hash] = base
 		}
 	}
-	s.bases, s.sweepAt = left, max(2*len(left), minSweep)
+	s.bases, s.sweepAt = live, max(2*len(live), minSweep)
 }

@@ -8,136 +8,133 @@ import (
 	"slices"
 )
 
-// ErrCorrupt is what packed bytes are that nobody has packed.
-var ErrCorrupt = errors.New("corrupt")
+// ErrCorrupt reports that the input was not produced by Pack, or was modified since.
+var ErrCorrupt = errors.New("corrupt packed object")
 
-// A packed object is its checksum (four bytes, little-endian, of what was
-// packed), its length, and instructions. Instructions make the object out of a
-// source, which is a sibling, a dictionary or nothing: each is a literal, that is
-// bytes as they are, and behind it a copy.
+// A packed object consists of the checksum of the unpacked bytes (four bytes, little-endian), their
+// length (uvarint), and instructions. Instructions assemble the object from a source, which is a
+// base, a dictionary or empty. Each is a literal followed by a copy:
 //
-//	token     kind in the lower three bits, length of the literal in the others,
-//	          or, of an again, which literal
-//	literal   in full, or in half: see hex.go
-//	where     what is copied begins, as the kind says
+//	token     opcode in the lower three bits; in the upper five the length of the literal,
+//	          or, for repeat, the age of a recent literal
+//	literal   raw, or as hexadecimal digits: see hex.go
+//	address   where the copy begins; its encoding depends on the opcode
 //	length    of the copy, may be 0
 //
-// The cursor is where in the source what comes next is expected: it moves on by
-// the length of every literal and every copy, whatever is copied. So siblings, of
-// which the same bytes differ, need no addresses.
-type kind byte
+// The cursor is the expected address of the next copy. Each literal and each copy advances it by
+// its length, whatever the copy is from. So an object that is aligned with its base needs no
+// addresses.
+type opcode byte
 
 const (
-	atCursor    kind = iota // the copy is where it is expected
-	atCursorHex             // the same; the literal is packed in half
-	near                    // one signed byte away from there
-	nearHex
-	inSource // two bytes: the address in the source
-	inOutput // uvarint: how far back in the object itself
-	again    // the literal of an earlier instruction, and its way from there
-	farOff   // uvarint: an address in a source longer than two bytes can say
+	atCursor    opcode = iota // the copy is at the cursor
+	atCursorHex               // the same, with a hexadecimal literal
+	near                      // int8: offset of the copy from the cursor
+	nearHex                   // the same, with a hexadecimal literal
+	inSource                  // uint16: address in the source
+	inOutput                  // uvarint: distance back in the object itself
+	repeat                    // literal and offset of a recent instruction
+	farSource                 // uvarint: address in the source, if uint16 is too small
 
-	kindBits   = 3
-	maxShort   = 1<<(8-kindBits) - 1 // the length from which a uvarint follows with the rest
-	headerSize = 4                   // of the checksum
+	opcodeBits = 3
+	maxShort   = 1<<(8-opcodeBits) - 1 // token length from which a uvarint with the rest follows
+	headerSize = 4                     // of the checksum
 )
 
-// remembered is a literal that may come again, and how far the cursor jumped
-// behind it.
-type remembered struct{ start, length, shift int }
+// recentLiteral is a literal that may be repeated, and how far the cursor moved after it.
+type recentLiteral struct{ start, length, shift int }
 
-// minAgain is the length from which a literal is remembered.
-const minAgain = 2
+// minRepeat is the length from which a literal is remembered.
+const minRepeat = 2
 
-// memory are the last literals, behind which the cursor stayed where it was or
-// nearly so, in a ring.
-type memory struct {
-	ring  [maxShort]remembered
+// recentLiterals is a ring of the last literals at or near the cursor.
+type recentLiterals struct {
+	ring  [maxShort]recentLiteral
 	count int
 }
 
-// get returns the literal that so many were remembered after.
-func (m *memory) get(after int) (remembered, bool) {
-	if after >= min(m.count, len(m.ring)) {
-		return remembered{}, false
+// get returns a literal by the number of literals added after it.
+func (l *recentLiterals) get(age int) (recentLiteral, bool) {
+	if age >= min(l.count, len(l.ring)) {
+		return recentLiteral{}, false
 	}
-	return m.ring[(m.count-1-after)%len(m.ring)], true
+	return l.ring[(l.count-1-age)%len(l.ring)], true
 }
 
-func (m *memory) add(start, length, shift int) {
-	m.ring[m.count%len(m.ring)] = remembered{start, length, shift}
-	m.count++
+func (l *recentLiterals) add(start, length, shift int) {
+	l.ring[l.count%len(l.ring)] = recentLiteral{start, length, shift}
+	l.count++
 }
 
-// maxGrowth is how many times its packed bytes and its source an object may be:
-// what makes corrupt bytes cost no more memory than that. An object that is
-// beyond is stored as it is.
+// maxGrowth bounds the length of an object relative to its packed bytes, and so the memory that
+// corrupt bytes can claim. An object that would compress better is stored uncompressed.
 const maxGrowth = 256
 
-func mayBe(length uint64, packed, source int) bool {
+// plausible reports whether an object of this length may be encoded in so many bytes.
+func plausible(length uint64, packed, source int) bool {
 	return length <= maxGrowth*uint64(packed)+4*uint64(source)
 }
 
-// decoder carries out instructions. Every read is checked: data may be anything.
+// decoder executes instructions. Every read is checked, because the data may be anything.
 type decoder struct {
 	data   []byte // the instructions
-	next   int    // where in data the next one begins
+	next   int    // offset of the next instruction in data
 	source []byte
 	cursor int
-	out    []byte // the object, as long as it will be
-	done   int    // how much of it there is
-	memory memory
+	out    []byte // the object, at its full length
+	done   int    // bytes of out that are written
+	recent recentLiterals
 }
 
-// decode appends to dst the object that data makes out of the source.
+// decode appends the object that data encodes against source to dst.
 func decode(dst, data, source []byte) ([]byte, error) {
 	if len(data) <= headerSize {
-		return nil, fmt.Errorf("%w: %d bytes are too few for a header", ErrCorrupt, len(data))
+		return nil, fmt.Errorf("%w: truncated header of %d bytes", ErrCorrupt, len(data))
 	}
 	sum, data := binary.LittleEndian.Uint32(data), data[headerSize:]
 	length, n := binary.Uvarint(data)
-	if n <= 0 || !mayBe(length, len(data), len(source)) {
-		return nil, fmt.Errorf("%w: the header says a length of %d", ErrCorrupt, length)
+	if n <= 0 || !plausible(length, len(data), len(source)) {
+		return nil, fmt.Errorf("%w: implausible length %d", ErrCorrupt, length)
 	}
 	dst = slices.Grow(dst, int(length))
 	dst = dst[:len(dst)+int(length)]
 	d := decoder{data: data, next: n, source: source, out: dst[len(dst)-int(length):]}
 	for d.next < len(data) {
 		if !d.step() {
-			return nil, fmt.Errorf("%w: the instruction before byte %d of %d cannot be carried out", ErrCorrupt, headerSize+d.next, headerSize+len(data))
+			return nil, fmt.Errorf("%w: invalid instruction before byte %d of %d", ErrCorrupt, headerSize+d.next, headerSize+len(data))
 		}
 	}
 	if d.done != len(d.out) {
-		return nil, fmt.Errorf("%w: %d bytes came out and not %d", ErrCorrupt, d.done, length)
+		return nil, fmt.Errorf("%w: decoded %d of %d bytes", ErrCorrupt, d.done, length)
 	}
 	if crc32.ChecksumIEEE(d.out) != sum {
-		return nil, fmt.Errorf("%w: the checksum differs", ErrCorrupt)
+		return nil, fmt.Errorf("%w: checksum mismatch", ErrCorrupt)
 	}
 	return dst, nil
 }
 
-// step carries out an instruction; it returns false if that cannot be.
+// step executes one instruction. It reports whether the instruction is valid.
 func (d *decoder) step() bool {
 	token := d.data[d.next]
 	d.next++
-	k, length, ok := kind(token)&(1<<kindBits-1), int(token>>kindBits), true
-	if k == again {
-		return d.again(length) && d.copySource()
+	op, length, ok := opcode(token)&(1<<opcodeBits-1), int(token>>opcodeBits), true
+	if op == repeat {
+		return d.repeat(length) && d.copySource()
 	}
 	if length == maxShort {
-		length, ok = d.number()
+		length, ok = d.uvarint()
 		length += maxShort
 	}
-	if !ok || !d.literal(k, length) {
+	if !ok || !d.literal(op, length) {
 		return false
 	}
-	switch k {
+	switch op {
 	case near, nearHex:
 		ok = d.near(length)
 	case inSource:
 		ok = d.inSource()
-	case farOff:
-		d.cursor, ok = d.number()
+	case farSource:
+		d.cursor, ok = d.uvarint()
 	case inOutput:
 		return d.copyOutput()
 	default:
@@ -146,8 +143,7 @@ func (d *decoder) step() bool {
 	return ok && d.copySource()
 }
 
-// number reads a uvarint.
-func (d *decoder) number() (int, bool) {
+func (d *decoder) uvarint() (int, bool) {
 	if d.next < len(d.data) && d.data[d.next] < 0x80 {
 		d.next++
 		return int(d.data[d.next-1]), true
@@ -157,8 +153,8 @@ func (d *decoder) number() (int, bool) {
 	return int(v), n > 0 && v < 1<<32
 }
 
-func (d *decoder) literal(k kind, length int) bool {
-	if k == atCursorHex || k == nearHex {
+func (d *decoder) literal(op opcode, length int) bool {
+	if op == atCursorHex || op == nearHex {
 		return d.hexLiteral(length)
 	}
 	if length > len(d.data)-d.next || !d.write(d.data, d.next, length) {
@@ -168,14 +164,14 @@ func (d *decoder) literal(k kind, length int) bool {
 	return true
 }
 
-// write appends a part of a text to the object, and moves the cursor.
+// write appends n bytes of text to the object and advances the cursor.
 func (d *decoder) write(text []byte, from, n int) bool {
-	const step = 16 // bytes, which the processor copies at once
+	const block = 16 // bytes that the processor copies at once
 	switch to := d.out[d.done:]; {
 	case n > len(to) || n > len(text)-from:
 		return false
-	case n <= step && len(to) >= step && len(text)-from >= step:
-		*(*[step]byte)(to) = *(*[step]byte)(text[from:]) // what is too much is overwritten by what comes next
+	case n <= block && len(to) >= block && len(text)-from >= block:
+		*(*[block]byte)(to) = *(*[block]byte)(text[from:]) // the next write overwrites the excess
 	default:
 		copy(to, text[from:from+n])
 	}
@@ -204,15 +200,16 @@ func (d *decoder) inSource() bool {
 	return true
 }
 
+// remember adds the literal that was just written to the recent ones.
 func (d *decoder) remember(literal, shift int) {
-	if literal >= minAgain {
-		d.memory.add(d.done-literal, literal, shift)
+	if literal >= minRepeat {
+		d.recent.add(d.done-literal, literal, shift)
 	}
 }
 
-// again repeats the literal that so many were remembered after.
-func (d *decoder) again(after int) bool {
-	r, ok := d.memory.get(after)
+// repeat writes a recent literal again.
+func (d *decoder) repeat(age int) bool {
+	r, ok := d.recent.get(age)
 	if !ok || !d.write(d.out[:d.done], r.start, r.length) {
 		return false
 	}
@@ -220,20 +217,20 @@ func (d *decoder) again(after int) bool {
 	return true
 }
 
-// copySource reads a length and copies as much of the source from the cursor on.
+// copySource reads a length and copies so many bytes of the source, beginning at the cursor.
 func (d *decoder) copySource() bool {
-	n, ok := d.number()
+	n, ok := d.uvarint()
 	if !ok || n == 0 {
 		return ok
 	}
 	return d.cursor >= 0 && d.cursor <= len(d.source) && d.write(d.source, d.cursor, n)
 }
 
-// copyOutput copies out of the object itself, which may overlap what comes of it.
+// copyOutput copies a part of the object itself, which may overlap the copy.
 func (d *decoder) copyOutput() bool {
-	back, ok := d.number()
-	n, fine := d.number()
-	if !ok || !fine || back > d.done || n > len(d.out)-d.done || n > 0 && back == 0 {
+	back, ok := d.uvarint()
+	n, okLength := d.uvarint()
+	if !ok || !okLength || back > d.done || n > len(d.out)-d.done || n > 0 && back == 0 {
 		return false
 	}
 	for from := d.done - back; n > 0; {

@@ -5,67 +5,65 @@ import (
 	"math/bits"
 )
 
-// Siblings are aligned: nearly all of what is the same is at the same place, or a
-// few bytes from there. So their difference needs no search but where they differ.
+// An object and its base are aligned: most of what they have in common is at the same offset or a
+// few bytes away. A delta therefore searches only where they differ.
 
 const (
-	enough   = 6   // so many bytes that are the same again are worth a copy
-	sideways = 6   // how many bytes away they may be
-	straight = 80  // how far they are looked for, first at the same distance alone
-	farthest = 256 // and then to either side
-	tail     = 96  // what is not worth an index of the source
+	minMatch   = 6   // equal bytes that are worth a copy
+	maxShift   = 6   // bytes by which a match may be shifted
+	nearWindow = 80  // bytes in which an unshifted match is searched for first
+	farWindow  = 256 // bytes in which a shifted match is searched for then
+	minSearch  = 96  // bytes left that are worth indexing the source
 )
 
-// siblings writes raw by its difference to the source. It gives up, and returns
-// false, when that takes more bytes than limit.
-func (e *encoder) siblings(limit int) bool {
-	at, address := 0, 0
+// deltaEncode writes raw as its differences from the source. It reports false, and stops, once that
+// takes more than limit bytes.
+func (e *encoder) deltaEncode(limit int) bool {
+	at, addr := 0, 0
 	for {
-		n := common(e.raw[at:], e.source[address:])
-		e.copySource(at, address, n)
+		n := commonPrefix(e.raw[at:], e.source[addr:])
+		e.copySource(at, addr, n)
 		if len(e.out) > limit {
 			return false
 		}
-		at, address = at+n, address+n
+		at, addr = at+n, addr+n
 		if at == len(e.raw) {
 			return true
 		}
-		skip, shift, ok := e.resume(at, address)
-		if !ok && len(e.raw)-at > tail {
-			skip, shift, ok = e.search(at, address, limit-len(e.out))
+		skip, shift, ok := e.realign(at, addr)
+		if !ok && len(e.raw)-at > minSearch {
+			skip, shift, ok = e.search(at, addr, limit-len(e.out))
 		}
 		if !ok {
-			e.ending(at)
+			e.encodeTail()
 			return len(e.out) <= limit
 		}
-		at, address = at+skip, address+skip+shift
+		at, addr = at+skip, addr+skip+shift
 	}
 }
 
-// ending writes the rest, of which what both end with need not be written.
-func (e *encoder) ending(at int) {
+// encodeTail writes the rest of raw. A common suffix of raw and the source becomes a copy.
+func (e *encoder) encodeTail() {
 	n := 0
-	for n < len(e.raw)-at && n < len(e.source) && e.raw[len(e.raw)-1-n] == e.source[len(e.source)-1-n] {
+	for n < len(e.raw)-e.done && n < len(e.source) && e.raw[len(e.raw)-1-n] == e.source[len(e.source)-1-n] {
 		n++
 	}
-	if n >= enough {
+	if n >= minMatch {
 		e.copySource(len(e.raw)-n, len(e.source)-n, n)
 	}
 	e.finish()
 }
 
-// resume returns how many bytes of raw to skip until it agrees with the source
-// again, and how much farther that is in the source.
-func (e *encoder) resume(at, address int) (skip, shift int, ok bool) {
-	raw, source := e.raw[at:], e.source[address:]
-	skip, ok = e.ahead(raw, source)
-	if ok && skip < straight {
+// realign returns how many bytes of raw to skip until raw and the source match again, and how far
+// that match is shifted in the source.
+func (e *encoder) realign(at, addr int) (skip, shift int, ok bool) {
+	raw, source := e.raw[at:], e.source[addr:]
+	if skip, ok = nextMatch(raw, source); ok && skip < nearWindow {
 		return skip, 0, true
 	}
-	until := min(farthest, len(raw)-8)
-	for d := range until {
+	for d := range min(farWindow, len(raw)-8) {
 		want := binary.LittleEndian.Uint64(raw[d:]) & sixBytes
-		for s := -min(sideways, address+d); s <= sideways && d+s+8 <= len(source); s++ {
+		for s := -min(maxShift, addr+d); s <= maxShift && d+s+8 <= len(source); s++ {
 			if d+s >= 0 && binary.LittleEndian.Uint64(source[d+s:])&sixBytes == want {
 				return d, s, true
 			}
@@ -76,36 +74,36 @@ func (e *encoder) resume(at, address int) (skip, shift int, ok bool) {
 
 const sixBytes = 1<<48 - 1
 
-// ahead returns how many bytes to skip until six are the same in both.
-func (e *encoder) ahead(raw, source []byte) (int, bool) {
+// nextMatch returns how many bytes to skip until minMatch bytes of raw and source are equal.
+func nextMatch(raw, source []byte) (int, bool) {
 	same := 0
-	for i := range min(len(raw), len(source), straight+enough) {
+	for i := range min(len(raw), len(source), nearWindow+minMatch) {
 		if raw[i] != source[i] {
 			same = 0
-		} else if same++; same == enough {
-			return i + 1 - enough, true
+		} else if same++; same == minMatch {
+			return i + 1 - minMatch, true
 		}
 	}
 	return 0, false
 }
 
-// search finds where raw goes on in a source of which nothing near agrees: parts
-// were put in or taken out.
-func (e *encoder) search(at, address, until int) (skip, shift int, ok bool) {
-	if !e.places.fresh {
-		e.places.index(e.source)
+// search finds the next match anywhere in the source, after parts were inserted or removed. It skips
+// less than limit bytes.
+func (e *encoder) search(at, addr, limit int) (skip, shift int, ok bool) {
+	if !e.baseIndex.valid {
+		e.baseIndex.build(e.source)
 	}
-	for d := 0; d < until && at+d+8 <= len(e.raw); d++ {
+	for d := 0; d < limit && at+d+8 <= len(e.raw); d++ {
 		word := binary.LittleEndian.Uint64(e.raw[at+d:])
-		if found, ok := e.places.find(word); ok && binary.LittleEndian.Uint64(e.source[found:]) == word {
-			return d, found - address - d, true
+		if found, ok := e.baseIndex.find(word); ok && binary.LittleEndian.Uint64(e.source[found:]) == word {
+			return d, found - addr - d, true
 		}
 	}
 	return 0, 0, false
 }
 
-// common returns how many bytes a and b begin with are the same.
-func common(a, b []byte) int {
+// commonPrefix returns the number of leading bytes that a and b share.
+func commonPrefix(a, b []byte) int {
 	n := 0
 	for n+8 <= len(a) && n+8 <= len(b) {
 		if diff := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); diff != 0 {

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestWhatADifferenceTakes holds what each way to find a difference is there for.
-func TestWhatADifferenceTakes(t *testing.T) {
+func TestDeltaSize(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	text := func(n int) []byte {
 		b := make([]byte, n)
@@ -28,72 +27,71 @@ func TestWhatADifferenceTakes(t *testing.T) {
 		source, next []byte
 		limit        int
 	}{
-		{"nothing", join("", "", ""), join("", "", ""), 3},
-		{"a byte", join("x", "", ""), join("y", "", ""), 7},
-		{"a UID", join("aa4953c4-a53f-4417-8d3e-3071b94e1d6f", "", ""), join("e26d0e11-2745-485e-86c5-1df69f9f1781", "", ""), 6 + 17},
-		{"an ID", join(id, "", ""), join(other, "", ""), 7 + 32},
-		{"a longer address", join("10.0.0.1", "", ""), join("10.100.200.1", "", ""), 18},
-		{"the same twice", join("uuuuuuu", "uuuuuuu", ""), join("vvvvvvv", "vvvvvvv", ""), 6 + 7 + 3},
-		{"two hundred bytes more", join("", "", ""), join(string(c[:200]), "", ""), 20 + 200},
-		{"two hundred bytes fewer", join(string(text(200)), "", ""), join("", "", ""), 16},
-		{"parts in another order", bytes.Join([][]byte{a, b, c}, nil), bytes.Join([][]byte{c, a, b}, nil), 24},
-		{"another ending", join("", "", "uuuuuuuuuuuu-the end"), join("", "", "vv-the end"), 9},
-		{"another, longer ending", join("", "", "u-the end"), join("", "", "vvvvvvvvvvvv-the end"), 19},
-		{"no ending", join("", "", string(text(50))), join("", "", ""), 3},
+		{"equal", join("", "", ""), join("", "", ""), 3},
+		{"one byte", join("x", "", ""), join("y", "", ""), 7},
+		{"UID", join("aa4953c4-a53f-4417-8d3e-3071b94e1d6f", "", ""), join("e26d0e11-2745-485e-86c5-1df69f9f1781", "", ""), 6 + 17},
+		{"container ID", join(id, "", ""), join(other, "", ""), 7 + 32},
+		{"longer IP address", join("10.0.0.1", "", ""), join("10.100.200.1", "", ""), 18},
+		{"same change twice", join("uuuuuuu", "uuuuuuu", ""), join("vvvvvvv", "vvvvvvv", ""), 6 + 7 + 3},
+		{"200 bytes inserted", join("", "", ""), join(string(c[:200]), "", ""), 20 + 200},
+		{"200 bytes removed", join(string(text(200)), "", ""), join("", "", ""), 16},
+		{"parts reordered", bytes.Join([][]byte{a, b, c}, nil), bytes.Join([][]byte{c, a, b}, nil), 24},
+		{"shorter before a common suffix", join("", "", "uuuuuuuuuuuu-the end"), join("", "", "vv-the end"), 9},
+		{"longer before a common suffix", join("", "", "u-the end"), join("", "", "vvvvvvvvvvvv-the end"), 19},
+		{"truncated", join("", "", string(text(50))), join("", "", ""), 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := new(encoder)
 			e.start(tt.next, tt.source)
-			if !e.siblings(1 << 20) {
-				t.Fatal("given up without a limit")
+			if !e.deltaEncode(1 << 20) {
+				t.Fatal("deltaEncode stopped below its limit")
 			}
 			if got := len(e.out) - header; got > tt.limit {
-				t.Errorf("takes %d bytes besides the header, want at most %d: %q", got, tt.limit, e.out[header:])
+				t.Errorf("takes %d bytes after the header, want at most %d: %q", got, tt.limit, e.out[header:])
 			}
 			if got, err := decode(nil, e.out, tt.source); err != nil || !bytes.Equal(got, tt.next) {
-				t.Errorf("%v: %.100q", err, got)
+				t.Errorf("decoded %.100q with error %v", got, err)
 			}
 		})
 	}
 }
 
-func TestADifferenceHasALimit(t *testing.T) {
+func TestDeltaEncodeStopsAtItsLimit(t *testing.T) {
 	var many, others string
 	for i := range 40 {
 		many += fmt.Sprintf("the same in both: %016x", i)
 		others += fmt.Sprintf("the same in both: %016x", (i+1)*0x123456789)
 	}
-	for what, tt := range map[string][2]string{
+	for name, tt := range map[string][2]string{
 		"nothing in common": {string(podLike(1, 0)), string(bytes.ToUpper(podLike(2, 0)))},
 		"many differences":  {many + "the end", others + "the end"},
 	} {
 		e := new(encoder)
 		e.start([]byte(tt[1]), []byte(tt[0]))
-		if e.siblings(200) {
-			t.Errorf("%s: %d bytes were written, where 200 were the limit", what, len(e.out))
+		if e.deltaEncode(200) {
+			t.Errorf("%s: wrote %d bytes, the limit is 200", name, len(e.out))
 		}
 	}
 }
 
-// TestPackingIsRepeatable: what a workspace was used for before does not matter.
-func TestPackingIsRepeatable(t *testing.T) {
+// TestPackingIsDeterministic packs an object with a workspace that other objects have used.
+func TestPackingIsDeterministic(t *testing.T) {
 	p, w := New(), new(workspace)
 	for i := range 100 {
 		p.Pack(podLike(i, 0), "", Object{})
 	}
-	from := p.training.current.Load()
-	fresh := w.alone(podLike(300, 0), from)
+	from := p.trainer.current.Load()
+	first := w.packStandalone(podLike(300, 0), from)
 	for i := range 20 {
-		w.alone(podLike(300+i, 1), from)
-		if again := w.alone(podLike(300, 0), from); again != fresh {
-			t.Fatalf("%d bytes, and %d after something else", fresh.Size(), again.Size())
+		w.packStandalone(podLike(300+i, 1), from)
+		if again := w.packStandalone(podLike(300, 0), from); again != first {
+			t.Fatalf("%d bytes at first, %d after other objects", first.Size(), again.Size())
 		}
 	}
 }
 
-// TestAWorkspaceForgetsABaseThatFailed: or it would take what was left of it for
-// the base before.
-func TestAWorkspaceForgetsABaseThatFailed(t *testing.T) {
+// TestWorkspaceForgetsFailedBase guards against reuse of a partly unpacked base.
+func TestWorkspaceForgetsFailedBase(t *testing.T) {
 	p, w := New(), new(workspace)
 	raw := podLike(1, 0)
 	good := p.Pack(raw, "owner", Object{})
@@ -101,26 +99,25 @@ func TestAWorkspaceForgetsABaseThatFailed(t *testing.T) {
 	bad := &source{object: other.withData(other.data[:len(other.data)-1])}
 	for range 2 {
 		if got, err := w.unpack(good.from); err != nil || !bytes.Equal(got, raw) {
-			t.Fatalf("%v: %q", err, got)
+			t.Fatalf("unpacked %q with error %v", got, err)
 		}
 		if _, err := w.unpack(bad); err == nil {
-			t.Fatal("a broken base can be unpacked")
+			t.Fatal("a corrupt base was unpacked")
 		}
 	}
 }
 
-// TestNothingNewTrainsNoDictionary: or a thousand equal ConfigMaps would be all
-// that there is in it.
-func TestNothingNewTrainsNoDictionary(t *testing.T) {
+// TestEqualObjectsAreSampledOnce guards against a dictionary of a thousand equal ConfigMaps.
+func TestEqualObjectsAreSampledOnce(t *testing.T) {
 	p := New()
-	for p.training.current.Load() == nil {
+	for p.trainer.current.Load() == nil {
 		p.Pack(podLike(1, 0), "", Object{})
 	}
-	before := len(p.training.sample)
+	before := len(p.trainer.sample)
 	for range 100 {
 		p.Pack(podLike(1, 0), "", Object{})
 	}
-	if now := len(p.training.sample); now != before {
-		t.Errorf("the sample has grown from %d to %d bytes", before, now)
+	if now := len(p.trainer.sample); now != before {
+		t.Errorf("the sample grew from %d to %d bytes", before, now)
 	}
 }

@@ -1,32 +1,29 @@
-// Package pack keeps objects in a fraction of their bytes, each of them readable
-// for itself.
+// Package pack compresses the objects of a collection so that each can be decompressed on its own.
 //
-// Objects of one owner, such as the Pods of a ReplicaSet, are siblings: the first
-// is their base, and every other is packed by its difference to the base. An
-// object without siblings, and every base, is put together from parts of a
-// dictionary, which is a number of objects that came early. The packer knows
-// nothing of what the bytes mean: protobuf, JSON, whatever does not look random.
+// Objects with the same owner, such as the Pods of a ReplicaSet, are nearly equal. The first is
+// their base; the others are stored as deltas against the base. Bases, and objects without an
+// owner, are encoded against a dictionary built from the first objects of the collection. The
+// packer does not interpret the bytes: protobuf and JSON compress equally well.
 //
-//	Object ──▶ base ──▶ dictionary          of an owner with several objects
-//	Object ────────────▶ dictionary          of no owner
+//	Object ──▶ base ──▶ dictionary          object with an owner
+//	Object ────────────▶ dictionary          object without an owner
 //
-// # Who needs whom
+// # Lifetime
 //
-// The arrows are pointers, and all that there are: a base and a dictionary never
-// change, and are garbage once no object needs them any more. The table of owners
-// points to bases weakly. A new dictionary takes the place of an older one for
-// what is packed from then on. So nothing is ever packed anew because something
-// else went or changed; and a collection whose owners come and go for ever takes
-// as much memory as its objects.
+// The arrows are pointers, and there are no others. Bases and dictionaries are immutable, and are
+// garbage once no object refers to them. The table of bases by owner holds weak pointers. A new
+// dictionary applies to objects packed from then on. Therefore no object is ever repacked because
+// another object changed, and a collection whose owners change all the time takes no more memory
+// than its current objects.
 //
 // # Updates
 //
-// An object's next state is packed against the same base, while that pays, then
-// against its owner's newest, and otherwise becomes the newest itself.
+// The next state of an object is packed against the same base while that saves space, otherwise
+// against the newest base of its owner, and otherwise becomes the newest base itself.
 //
 // # Corruption
 //
-// Every object has a checksum of the bytes that it stands for. Whatever happens to
-// its own bytes, to the base's or to the dictionary's, or goes wrong in this
-// package, Unpack returns the object as it was, or an error.
+// Each object carries a checksum of its unpacked bytes. If the packed bytes, the base or the
+// dictionary are damaged, or this package has a bug, Unpack returns an error and never another
+// object.
 package pack

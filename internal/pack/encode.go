@@ -7,111 +7,108 @@ import (
 	"math"
 )
 
-// encoder writes an object as instructions. It is used again and again, for one
-// object at a time.
+// encoder writes one object at a time as instructions. It is reused.
 type encoder struct {
-	raw    []byte
-	source []byte
-	out    []byte
-	cursor int    // as the decoder's
-	done   int    // how much of raw is written
-	own    own    // of strangers
-	places places // of siblings
-	memory memory
+	raw       []byte
+	source    []byte
+	out       []byte
+	cursor    int       // the decoder's cursor
+	done      int       // bytes of raw that are written
+	selfIndex selfIndex // for dictEncode
+	baseIndex baseIndex // for deltaEncode
+	recent    recentLiterals
 }
 
-// start begins with an object. Neither it nor the source is changed.
+// start begins an object. Neither raw nor source is modified.
 func (e *encoder) start(raw, source []byte) {
-	e.places.fresh = false
-	e.raw, e.source, e.cursor, e.done, e.memory.count = raw, source, 0, 0, 0
+	e.baseIndex.valid = false
+	e.raw, e.source, e.cursor, e.done, e.recent.count = raw, source, 0, 0, 0
 	e.out = binary.LittleEndian.AppendUint32(e.out[:0], crc32.ChecksumIEEE(raw))
 	e.out = binary.AppendUvarint(e.out, uint64(len(raw)))
 }
 
-// minHex is how many digits in a row are worth an instruction of their own.
+// minHex is the number of consecutive digits that are worth an instruction of their own.
 const minHex = 8
 
-// copySource writes what there is before at as a literal, and behind it a copy of
-// n bytes of the source.
-func (e *encoder) copySource(at, address, n int) {
-	shift := address - e.cursor - (at - e.done)
+// copySource writes raw up to at as a literal, followed by a copy of n bytes of the source.
+func (e *encoder) copySource(at, addr, n int) {
+	shift := addr - e.cursor - (at - e.done)
 	far := shift != int(int8(shift))
-	e.halves(at, far)
+	e.writeHexRuns(at, far)
 	switch {
-	case far && address <= math.MaxUint16:
-		e.literal(inSource, at)
-		e.out = binary.LittleEndian.AppendUint16(e.out, uint16(address))
+	case far && addr <= math.MaxUint16:
+		e.writeLiteral(inSource, at)
+		e.out = binary.LittleEndian.AppendUint16(e.out, uint16(addr))
 	case far:
-		e.literal(farOff, at)
-		e.out = binary.AppendUvarint(e.out, uint64(address))
-	case !e.again(at, shift):
-		e.nearby(at, shift)
+		e.writeLiteral(farSource, at)
+		e.out = binary.AppendUvarint(e.out, uint64(addr))
+	case !e.writeRepeat(at, shift):
+		e.writeNear(at, shift)
 	}
-	e.cursor = address
-	e.copied(n)
+	e.cursor = addr
+	e.writeCopy(n)
 }
 
-// copyOutput writes what there is before at as a literal, and behind it a copy of
-// n bytes of the object itself, from address on.
-func (e *encoder) copyOutput(at, address, n int) {
-	e.halves(at, true)
-	e.literal(inOutput, at)
-	e.out = binary.AppendUvarint(e.out, uint64(at-address))
-	e.copied(n)
+// copyOutput writes raw up to at as a literal, followed by a copy of n bytes of raw itself.
+func (e *encoder) copyOutput(at, addr, n int) {
+	e.writeHexRuns(at, true)
+	e.writeLiteral(inOutput, at)
+	e.out = binary.AppendUvarint(e.out, uint64(at-addr))
+	e.writeCopy(n)
 }
 
-func (e *encoder) copied(n int) {
+// writeCopy ends an instruction with the length of its copy.
+func (e *encoder) writeCopy(n int) {
 	e.out = binary.AppendUvarint(e.out, uint64(n))
-	e.done += n
-	e.cursor += n
+	e.advance(n)
 }
 
-// finish writes what is left as a literal.
+// finish writes the rest of raw as a literal.
 func (e *encoder) finish() {
-	if e.halves(len(e.raw), false); e.done < len(e.raw) {
-		e.nearby(len(e.raw), 0)
-		e.copied(0)
+	if e.writeHexRuns(len(e.raw), false); e.done < len(e.raw) {
+		e.writeNear(len(e.raw), 0)
+		e.writeCopy(0)
 	}
 }
 
-// whole writes raw as it is.
-func (e *encoder) whole() {
-	e.literal(atCursor, len(e.raw))
-	e.copied(0)
+// storeRaw writes raw uncompressed.
+func (e *encoder) storeRaw() {
+	e.writeLiteral(atCursor, len(e.raw))
+	e.writeCopy(0)
 }
 
-// sound tells whether what was written can be read again: see maxGrowth.
-func (e *encoder) sound() bool {
-	return mayBe(uint64(len(e.raw)), len(e.out)-headerSize, len(e.source))
+// decodable reports whether the decoder accepts what was written: see maxGrowth.
+func (e *encoder) decodable() bool {
+	return plausible(uint64(len(e.raw)), len(e.out)-headerSize, len(e.source))
 }
 
-// nearby writes raw up to at as a literal behind which the cursor jumps by shift.
-func (e *encoder) nearby(at, shift int) {
-	k := atCursor
+// writeNear writes raw up to at as a literal after which the cursor moves by shift.
+func (e *encoder) writeNear(at, shift int) {
+	op := atCursor
 	if shift != 0 {
-		k = near
+		op = near
 	}
 	length := at - e.done
 	template := template(e.source, e.cursor, length)
 	if n, count := hexPrefix(e.raw[e.done:at], template); n == length && (count+1)/2 < length {
-		e.token(k+1, length)
+		e.writeToken(op+1, length)
 		e.out = appendHex(e.out, e.raw[e.done:at], template)
-		e.written(length)
+		e.advance(length)
 	} else {
-		e.literal(k, at)
+		e.writeLiteral(op, at)
 	}
 	if shift != 0 {
 		e.out = append(e.out, byte(int8(shift)))
 	}
-	if length >= minAgain {
-		e.memory.add(at-length, length, shift)
+	if length >= minRepeat {
+		e.recent.add(at-length, length, shift)
 	}
 }
 
-// halves writes the digits among raw up to at that are many in a row, and what is
-// before them. What is behind them is left to the next instruction, and so is a row
-// of digits behind which nothing is, unless all is asked for.
-func (e *encoder) halves(at int, all bool) {
+// writeHexRuns writes the long runs of digits in raw up to at, and the bytes before them. The bytes
+// after the last run are left to the next instruction, and so is a run that ends at at, unless all
+// is set.
+func (e *encoder) writeHexRuns(at int, all bool) {
 	for from := e.done; at-from >= minHex; {
 		template := template(e.source, e.cursor+from-e.done, at-from)
 		n, count := hexPrefix(e.raw[from:at], template)
@@ -120,52 +117,53 @@ func (e *encoder) halves(at int, all bool) {
 			continue
 		}
 		if from > e.done {
-			e.nearby(from, 0)
-			e.copied(0)
+			e.writeNear(from, 0)
+			e.writeCopy(0)
 		}
 		if from+n == at && !all {
 			return
 		}
-		e.nearby(from+n, 0)
-		e.copied(0)
+		e.writeNear(from+n, 0)
+		e.writeCopy(0)
 		from = e.done
 	}
 }
 
-// literal writes raw up to at as it is.
-func (e *encoder) literal(k kind, at int) {
+// writeLiteral writes raw up to at uncompressed.
+func (e *encoder) writeLiteral(op opcode, at int) {
 	length := at - e.done
-	e.token(k, length)
+	e.writeToken(op, length)
 	e.out = append(e.out, e.raw[e.done:at]...)
-	e.written(length)
+	e.advance(length)
 }
 
-func (e *encoder) written(length int) {
-	e.done += length
-	e.cursor += length
+func (e *encoder) advance(n int) {
+	e.done += n
+	e.cursor += n
 }
 
-func (e *encoder) token(k kind, length int) {
+func (e *encoder) writeToken(op opcode, length int) {
 	if length < maxShort {
-		e.out = append(e.out, byte(length)<<kindBits|byte(k))
+		e.out = append(e.out, byte(length)<<opcodeBits|byte(op))
 		return
 	}
-	e.out = append(e.out, maxShort<<kindBits|byte(k))
+	e.out = append(e.out, maxShort<<opcodeBits|byte(op))
 	e.out = binary.AppendUvarint(e.out, uint64(length-maxShort))
 }
 
-// again writes a literal that came before in the same way, if it did.
-func (e *encoder) again(at, shift int) bool {
+// writeRepeat writes raw up to at as a repetition of a recent literal with the same shift. It
+// reports whether there is one.
+func (e *encoder) writeRepeat(at, shift int) bool {
 	length := at - e.done
-	if length < minAgain {
+	if length < minRepeat {
 		return false
 	}
 	text := e.raw[e.done:at]
-	for after := range min(e.memory.count, len(e.memory.ring)) {
-		r, _ := e.memory.get(after)
+	for age := range min(e.recent.count, len(e.recent.ring)) {
+		r, _ := e.recent.get(age)
 		if r.length == length && r.shift == shift && bytes.Equal(e.raw[r.start:r.start+length], text) {
-			e.token(again, after)
-			e.written(length)
+			e.writeToken(repeat, age)
+			e.advance(length)
 			return true
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// fuzzSeeds are objects and their siblings.
+// fuzzSeeds adds pairs of objects of the same workload and of different ones.
 func fuzzSeeds(add func(a, b []byte)) {
 	for i := range 8 {
 		add(podLike(i, 0), podLike(i, 1))
@@ -17,46 +17,46 @@ func fuzzSeeds(add func(a, b []byte)) {
 	add(bytes.Repeat([]byte("ab"), 500), bytes.Repeat([]byte("ba"), 400))
 }
 
-// wantDecoded decodes what an encoder has written.
-func wantDecoded(t *testing.T, what string, e *encoder, raw, source []byte) {
+// wantDecoded decodes the output of an encoder.
+func wantDecoded(t *testing.T, name string, e *encoder, raw, source []byte) {
 	t.Helper()
-	if !e.sound() {
-		return // nobody stores it
+	if !e.decodable() {
+		return // Pack stores such an object uncompressed
 	}
 	if got, err := decode(nil, e.out, source); err != nil || !bytes.Equal(got, raw) {
-		t.Fatalf("%s: %v\nraw    %q\nsource %q\nout    %q\ngot    %q", what, err, raw, source, e.out, got)
+		t.Fatalf("%s: %v\nraw    %q\nsource %q\nout    %q\ngot    %q", name, err, raw, source, e.out, got)
 	}
 }
 
-// FuzzDelta writes any bytes against any others, in both ways.
+// FuzzDelta encodes any bytes against any others, as a delta and with a dictionary.
 func FuzzDelta(f *testing.F) {
 	fuzzSeeds(func(a, b []byte) { f.Add(a, b) })
 	f.Fuzz(func(t *testing.T, source, raw []byte) {
 		e := new(encoder)
 		e.start(raw, source)
-		if !e.siblings(len(raw) + 1000) {
-			t.Fatalf("%d bytes against %d take %d", len(raw), len(source), len(e.out))
+		if !e.deltaEncode(len(raw) + 1000) {
+			t.Fatalf("a delta of %d bytes against %d takes %d", len(raw), len(source), len(e.out))
 		}
-		wantDecoded(t, "siblings", e, raw, source)
+		wantDecoded(t, "delta", e, raw, source)
 		text := source[:min(len(source), maxDictionary)]
 		e.start(raw, text)
-		e.strangers(newIndex(text))
-		wantDecoded(t, "strangers", e, raw, text)
+		e.dictEncode(newIndex(text))
+		wantDecoded(t, "with dictionary", e, raw, text)
 		e.start(raw, nil)
-		e.strangers(nil)
-		wantDecoded(t, "alone", e, raw, nil)
+		e.dictEncode(nil)
+		wantDecoded(t, "without dictionary", e, raw, nil)
 	})
 }
 
-// FuzzUnpack unpacks any bytes, with a checksum that is right as often as not.
+// FuzzUnpack decodes any bytes against any source.
 func FuzzUnpack(f *testing.F) {
 	fuzzSeeds(func(a, b []byte) {
 		e := new(encoder)
 		e.start(b, a)
-		e.siblings(1 << 20)
+		e.deltaEncode(1 << 20)
 		f.Add(e.out, a)
 		e.start(b, a)
-		e.strangers(newIndex(a))
+		e.dictEncode(newIndex(a))
 		f.Add(e.out, a)
 	})
 	f.Fuzz(func(t *testing.T, data, source []byte) {
@@ -65,31 +65,30 @@ func FuzzUnpack(f *testing.F) {
 			t.Fatal(err)
 		}
 		if err == nil && !bytes.HasPrefix(got, []byte("before")) {
-			t.Fatalf("%q", got)
+			t.Fatalf("the destination was overwritten: %q", got)
 		}
 		if limit := maxGrowth*len(data) + 4*len(source); len(got) > limit+6 {
-			t.Fatalf("%d bytes came out of %d", len(got), len(data))
+			t.Fatalf("%d packed bytes became %d", len(data), len(got))
 		}
 	})
 }
 
-// FuzzPackUnpack takes three objects through a life: listed as siblings, updated,
-// and relisted by their owner or without.
+// FuzzPackUnpack packs three objects, updates them, and moves them between owners.
 func FuzzPackUnpack(f *testing.F) {
 	fuzzSeeds(func(a, b []byte) { f.Add(a, b, bytes.ToUpper(b), "owner") })
 	f.Fuzz(func(t *testing.T, a, b, c []byte, owner string) {
 		p := New()
-		one := checked(t, p, a, owner, Object{})
-		two := checked(t, p, b, owner, Object{})
-		three := checked(t, p, c, "", Object{})
-		checked(t, p, c, owner, one)
-		checked(t, p, a, owner, two)
-		checked(t, p, b, owner, three)
-		checked(t, p, b, "", two)
+		one := packChecked(t, p, a, owner, Object{})
+		two := packChecked(t, p, b, owner, Object{})
+		three := packChecked(t, p, c, "", Object{})
+		packChecked(t, p, c, owner, one)
+		packChecked(t, p, a, owner, two)
+		packChecked(t, p, b, owner, three)
+		packChecked(t, p, b, "", two)
 		for i := range 3 {
-			p.Pack(podLike(i, 0), "", Object{}) // another dictionary
+			p.Pack(podLike(i, 0), "", Object{}) // trains another dictionary
 		}
-		checked(t, p, a, owner, two)
+		packChecked(t, p, a, owner, two)
 		wantUnpacked(t, one, a)
 		wantUnpacked(t, two, b)
 		wantUnpacked(t, three, c)

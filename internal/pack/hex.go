@@ -1,15 +1,15 @@
 package pack
 
-// What differs between siblings is, for the greater part, hexadecimal: UIDs, IDs
-// of containers, digests. In half, each digit takes four bits. Where the source
-// has no digit at the cursor (the dashes of a UID, the dots of an address) the
-// object has the same byte, and it takes none.
+// Most of what differs between an object and its base is hexadecimal: UIDs, container IDs, digests.
+// A hexadecimal literal takes four bits a digit. The bytes at the cursor in the source serve as a
+// template: where the template has no digit (the dashes of a UID, the dots of an address), the
+// object has the same byte, which is not written.
 
-// notHex is the nibble of what is no digit of a hexadecimal number in lower case.
+// notHex is the nibble of bytes that are not lower-case hexadecimal digits.
 const notHex = 0xff
 
 // nibbles has the value of each digit.
-var nibbles = func() (table [256]byte) { //nolint:gochecknoglobals // a constant that the language cannot say
+var nibbles = func() (table [256]byte) { //nolint:gochecknoglobals // constant
 	for i := range table {
 		table[i] = notHex
 	}
@@ -21,8 +21,7 @@ var nibbles = func() (table [256]byte) { //nolint:gochecknoglobals // a constant
 
 const digits = "0123456789abcdef"
 
-// template returns the source at the cursor where it has a byte for each of a
-// literal's, and otherwise nothing.
+// template returns length bytes of source at the cursor, or nil if there are fewer.
 func template(source []byte, cursor, length int) []byte {
 	if cursor < 0 || cursor > len(source)-length {
 		return nil
@@ -30,8 +29,8 @@ func template(source []byte, cursor, length int) []byte {
 	return source[cursor : cursor+length]
 }
 
-// hexPrefix returns how much of text can be packed in half, and in how many
-// digits.
+// hexPrefix returns the length of the longest prefix of text that can be a hexadecimal literal, and
+// how many digits it has.
 func hexPrefix(text, template []byte) (length, count int) {
 	for i, c := range text {
 		switch {
@@ -48,7 +47,7 @@ func hexPrefix(text, template []byte) (length, count int) {
 	return len(text), count
 }
 
-// appendHex packs a text that hexPrefix says can be.
+// appendHex appends text as a hexadecimal literal. hexPrefix must cover all of text.
 func appendHex(dst, text, template []byte) []byte {
 	half, high := byte(0), true
 	for i, c := range text {
@@ -69,14 +68,14 @@ func appendHex(dst, text, template []byte) []byte {
 }
 
 // pairs has both digits of each byte.
-var pairs = func() (table [256][2]byte) { //nolint:gochecknoglobals // a constant that the language cannot say
+var pairs = func() (table [256][2]byte) { //nolint:gochecknoglobals // constant
 	for i := range table {
 		table[i] = [2]byte{digits[i>>4], digits[i&15]}
 	}
 	return table
 }()
 
-// hexLiteral appends a literal that is packed in half, and moves the cursor.
+// hexLiteral decodes a hexadecimal literal and advances the cursor.
 func (d *decoder) hexLiteral(length int) bool {
 	if length > len(d.out)-d.done {
 		return false

@@ -5,20 +5,23 @@ import (
 	"math/bits"
 )
 
-// A product by this has good upper bits.
-const mix = 0x9e3779b97f4a7c15
+// hashMultiplier spreads the bits of a word into the upper bits of the product.
+const hashMultiplier = 0x9e3779b97f4a7c15
 
-// index tells where in a dictionary eight bytes are, and four: of several places,
-// the last. It is immutable.
+// index finds the last address in a dictionary at which the same eight, or four, bytes begin. Other
+// bytes may have the same hash, so the caller compares. It is immutable.
 type index struct {
-	long, short         []uint16 // the place; 0 is none, as is the first
+	long, short         []uint16 // addresses; 0 is also none
 	longBits, shortBits int
 }
 
-func (x *index) slotLong(word uint64) uint64  { return word * mix >> (64 - x.longBits) }
-func (x *index) slotShort(word uint32) uint64 { return uint64(word) * mix >> (64 - x.shortBits) }
+func (x *index) slotLong(word uint64) uint64 { return word * hashMultiplier >> (64 - x.longBits) }
 
-// newIndex indexes every place of a text.
+func (x *index) slotShort(word uint32) uint64 {
+	return uint64(word) * hashMultiplier >> (64 - x.shortBits)
+}
+
+// newIndex indexes every address of text.
 func newIndex(text []byte) *index {
 	size := bits.Len(uint(len(text)))
 	x := &index{longBits: min(max(size, 6), 15), shortBits: min(max(size, 6), 14)}
@@ -31,33 +34,35 @@ func newIndex(text []byte) *index {
 	return x
 }
 
-// placesBits is for objects of a few thousand bytes.
-const placesBits = 12
+// baseIndexBits suits objects of a few thousand bytes.
+const baseIndexBits = 12
 
-// places tells where in a source that is used by few objects eight bytes are.
-type places struct {
-	fresh bool                    // of the source that is in use
-	at    [1 << placesBits]uint32 // one more than the place; 0 is none
+// baseIndex finds eight bytes in a base. It is built on demand, once per encoded object.
+type baseIndex struct {
+	valid bool                       // built for the current source
+	at    [1 << baseIndexBits]uint32 // address + 1; 0 is none
 }
 
-// index indexes every other place.
-func (p *places) index(source []byte) {
-	clear(p.at[:])
+// build indexes every other address.
+func (x *baseIndex) build(source []byte) {
+	clear(x.at[:])
 	for i := 0; i+8 <= len(source); i += 2 {
-		p.at[binary.LittleEndian.Uint64(source[i:])*mix>>(64-placesBits)] = uint32(i + 1)
+		x.at[binary.LittleEndian.Uint64(source[i:])*hashMultiplier>>(64-baseIndexBits)] = uint32(i + 1)
 	}
-	p.fresh = true
+	x.valid = true
 }
 
-func (p *places) find(word uint64) (at int, ok bool) {
-	place := p.at[word*mix>>(64-placesBits)]
-	return int(place) - 1, place != 0
+func (x *baseIndex) find(word uint64) (addr int, ok bool) {
+	at := x.at[word*hashMultiplier>>(64-baseIndexBits)]
+	return int(at) - 1, at != 0
 }
 
-// ownBits is for what of an object is not in its dictionary.
-const ownBits = 11
+// selfIndexBits is small: most of an object is found in the dictionary.
+const selfIndexBits = 11
 
-// own tells where in an object that is being packed six bytes are.
-type own [1 << ownBits]uint16
+// selfIndex finds six bytes in the object that is being encoded.
+type selfIndex [1 << selfIndexBits]uint16
 
-func (o *own) slot(word uint64) *uint16 { return &o[word<<16*mix>>(64-ownBits)] }
+func (x *selfIndex) slot(word uint64) *uint16 {
+	return &x[word<<16*hashMultiplier>>(64-selfIndexBits)]
+}

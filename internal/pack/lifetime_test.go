@@ -17,37 +17,53 @@ func heap() uint64 {
 	return stats.HeapAlloc
 }
 
-// TestNewOwnersForEver rolls deployments out: the owners of as many objects as ever
-// are always new ones.
-func TestNewOwnersForEver(t *testing.T) {
-	const live, replicas, rounds = 400, 4, 30
+// len returns the number of bases in the table, including those that were garbage collected.
+func (t *baseTable) len() (n int) {
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		n += len(s.bases)
+		s.mu.Unlock()
+	}
+	return n
+}
+
+// TestRolloutsLeaveMemoryFlat replaces a constant number of objects by objects of new owners.
+func TestRolloutsLeaveMemoryFlat(t *testing.T) {
+	const live, replicas, shapes, warmUp = 200, 2, 97, 2
+	var raws [shapes * replicas][]byte
+	for i := range raws {
+		raws[i] = podLike(i/replicas, i%replicas)
+	}
 	p := New()
 	objects := make([]Object, live)
 	var first, table uint64
-	for round := range rounds {
+	for round := range churnRounds {
 		for i := range objects {
-			workload := (round*live + i) / replicas
+			n := round*live + i
 			old := objects[i]
 			if i%3 == 0 {
-				old = Object{} // deleted, and another one made
+				old = Object{} // deleted and created instead of updated
 			}
-			objects[i] = p.Pack(podLike(workload%500, round*live+i), fmt.Sprint("owner ", workload), old)
+			objects[i] = p.Pack(raws[n%len(raws)], fmt.Sprint("owner ", n/replicas), old)
 		}
-		if round == rounds/10 {
-			first, table = heap(), uint64(p.owners.len())
+		runtime.GC() // or the table keeps bases that are not collected yet
+		if round == warmUp {
+			first, table = heap(), uint64(p.bases.len())
 		}
 	}
 	if now := heap(); now > first+first/10 {
-		t.Errorf("heap of %d bytes after a tenth, %d at the end", first, now)
+		t.Errorf("heap grew from %d bytes after round %d to %d", first, warmUp, now)
 	}
-	// Each shard is swept when it is twice as large as it was left.
-	if now := uint64(p.owners.len()); now > max(2*table, shards*minSweep) {
-		t.Errorf("%d owners after a tenth, %d at the end, of %d", table, now, live/replicas)
+	// A shard is swept once it has doubled.
+	if now := uint64(p.bases.len()); now > max(2*table, shards*minSweep) {
+		t.Errorf("the table grew from %d bases after round %d to %d, for %d owners", table, warmUp, now, live/replicas)
 	}
 	runtime.KeepAlive(objects)
+	runtime.KeepAlive(raws)
 }
 
-func TestABaseIsGarbageOnceNobodyNeedsIt(t *testing.T) {
+func TestUnreferencedBaseIsCollected(t *testing.T) {
 	p := New()
 	base := p.Pack(podLike(1, 0), "owner", Object{})
 	sibling := p.Pack(podLike(1, 1), "owner", Object{})
@@ -55,32 +71,32 @@ func TestABaseIsGarbageOnceNobodyNeedsIt(t *testing.T) {
 	base = Object{}
 	heap()
 	if watched.Value() == nil {
-		t.Fatal("a base that a sibling needs is gone")
+		t.Fatal("a base was collected although another object is packed against it")
 	}
 	wantUnpacked(t, sibling, podLike(1, 1))
 	sibling = Object{}
-	for range 4 { // a workspace remembers it until pools are cleared
+	for range 4 { // a workspace caches it until pools are cleared
 		heap()
 	}
 	if watched.Value() != nil {
-		t.Error("a base is kept that nobody needs")
+		t.Error("an unreferenced base was not collected")
 	}
 	runtime.KeepAlive([]Object{base, sibling})
 	if o := p.Pack(podLike(1, 2), "owner", Object{}); !o.isBase() {
-		t.Error("an owner whose objects are gone has a base")
+		t.Error("an owner without objects has a base")
 	}
 }
 
-func TestAnOldDictionaryIsGarbageOnceNobodyNeedsIt(t *testing.T) {
+func TestUnreferencedDictionaryIsCollected(t *testing.T) {
 	p := New()
 	i := 0
-	for ; p.training.current.Load() == nil; i++ {
+	for ; p.trainer.current.Load() == nil; i++ {
 		p.Pack(podLike(i, 0), "", Object{})
 	}
 	raw := podLike(i, 1)
 	o := p.Pack(raw, "", Object{})
-	watched := weak.Make(p.training.current.Load())
-	for ; !p.training.done.Load(); i++ {
+	watched := weak.Make(p.trainer.current.Load())
+	for ; !p.trainer.done.Load(); i++ {
 		p.Pack(podLike(i, 0), "", Object{})
 	}
 	heap()
@@ -88,20 +104,18 @@ func TestAnOldDictionaryIsGarbageOnceNobodyNeedsIt(t *testing.T) {
 	o = Object{}
 	heap()
 	if watched.Value() != nil {
-		t.Error("a dictionary is kept that nobody needs")
+		t.Error("an unreferenced dictionary was not collected")
 	}
 	runtime.KeepAlive(o)
 }
 
-// TestManyAtOnce packs, updates and unpacks objects of the same owners in many
-// goroutines, each of which has to find its own as they were.
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrentUse(t *testing.T) {
 	p := New()
 	var running sync.WaitGroup
 	for worker := range 8 {
 		running.Go(func() {
 			objects := make([]Object, 60)
-			for round := range 6 {
+			for round := range concurrentRounds {
 				for i := range objects {
 					objects[i] = p.Pack(podLike(i/5, worker*1000+round*100+i), fmt.Sprint("owner ", i/5), objects[i])
 				}

@@ -6,20 +6,18 @@ import (
 	"unsafe"
 )
 
-// Object is an object at rest: its bytes, and what they were packed against. It is
-// immutable, is copied as it likes, and may be unpacked by many goroutines at
-// once. It takes 24 bytes besides its own, and is meant to be part of what keeps
-// it. The zero Object is none.
+// Object is a packed object: its own bytes, and a pointer to what they were packed against. It is
+// immutable, may be copied, and is safe for concurrent use. It takes 24 bytes in addition to its
+// data. The zero Object holds no object.
 type Object struct {
 	from *source
-	data string // of a base: empty, the bytes are with the source
+	data string // empty for a base, whose bytes are in the source
 }
 
-// IsZero tells whether it is no object at all.
+// IsZero reports whether o holds no object.
 func (o Object) IsZero() bool { return o == Object{} }
 
-// Size returns how many bytes are the object's own. What it shares with its
-// siblings counts as the base's.
+// Size returns the size of the object's own bytes. The bytes of a shared base count as the base's.
 func (o Object) Size() int {
 	if o.isBase() {
 		return len(o.from.object.data)
@@ -27,13 +25,12 @@ func (o Object) Size() int {
 	return len(o.data)
 }
 
-// Unpack appends to dst the bytes that were packed. Bytes that are not what Pack
-// made are an error which is ErrCorrupt, and cost at most a few hundred times
-// their length in memory.
+// Unpack appends the unpacked bytes to dst. If the packed bytes are damaged, the error wraps
+// ErrCorrupt, and Unpack allocates at most a few hundred times their size.
 func (o Object) Unpack(dst []byte) ([]byte, error) {
 	switch {
 	case o.IsZero():
-		return nil, fmt.Errorf("%w: there is no object", ErrCorrupt)
+		return nil, fmt.Errorf("%w: zero object", ErrCorrupt)
 	case o.isBase():
 		return o.from.object.Unpack(dst)
 	case o.from == nil:
@@ -41,8 +38,8 @@ func (o Object) Unpack(dst []byte) ([]byte, error) {
 	case o.from.dictionary != nil:
 		return decode(dst, o.bytes(), o.from.dictionary.text)
 	}
-	w := o.from.desk.get()
-	defer o.from.desk.put(w)
+	w := o.from.pool.get()
+	defer o.from.pool.put(w)
 	base, err := w.unpack(o.from)
 	if err != nil {
 		return nil, err
@@ -52,20 +49,20 @@ func (o Object) Unpack(dst []byte) ([]byte, error) {
 
 func (o Object) isBase() bool { return o.data == "" && o.from != nil }
 
-// bytes returns data without a copy. Nobody writes to it.
+// bytes returns data without a copy. The caller must not modify it.
 func (o Object) bytes() []byte { return unsafe.Slice(unsafe.StringData(o.data), len(o.data)) }
 
-// source is what objects are packed against: a dictionary, or a base, which is an
-// object with siblings. It is immutable and lives as long as one of them does.
+// source is what objects are packed against: a dictionary or a base. It is immutable but for shared,
+// and is reachable only through the objects packed against it.
 type source struct {
-	dictionary *dictionary // nil of a base
-	object     Object      // of a base: how it is packed itself, against no other base
-	length     uint32      // of the base's bytes
-	shared     atomic.Bool // there has been more than one object packed against it
-	desk       *desk
+	dictionary *dictionary // nil for a base
+	object     Object      // a base's own packed bytes; never packed against another base
+	length     uint32      // unpacked length of a base
+	shared     atomic.Bool // more than one object was packed against this base
+	pool       *workspacePool
 }
 
-// dictionary is a text of which objects without siblings are made.
+// dictionary is a text, and its index, from which bases and objects without an owner are assembled.
 type dictionary struct {
 	text  []byte
 	index *index

@@ -2,21 +2,31 @@ package pack
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 )
 
-// checked packs an object and fails the test if it does not come out again.
-func checked(tb rapid.TB, p *Packer, raw []byte, owner string, old Object) Object {
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", strconv.Itoa(rapidChecks)); err != nil { // the command line overrides it
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// packChecked packs an object and checks that it can be unpacked.
+func packChecked(tb rapid.TB, p *Packer, raw []byte, owner string, old Object) Object {
 	tb.Helper()
-	lent := bytes.Clone(raw)
-	o := p.Pack(lent, owner, old)
-	for i := range lent {
-		lent[i] = 0xee // it was only lent
+	passed := bytes.Clone(raw)
+	o := p.Pack(passed, owner, old)
+	for i := range passed {
+		passed[i] = 0xee // Pack must not retain it
 	}
 	wantUnpacked(tb, o, raw)
 	return o
@@ -52,115 +62,116 @@ func uid(r *rand.Rand) string {
 	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", r.Uint32(), r.IntN(1<<16), r.IntN(1<<12), r.IntN(1<<12), r.Uint64N(1<<48))
 }
 
-func TestSiblingsTakeAFewBytes(t *testing.T) {
+func TestObjectsOfOneOwnerCompress(t *testing.T) {
 	p, size, raw := New(), 0, 0
 	for workload := range 60 {
 		for replica := range 20 {
 			pod := podLike(workload, replica)
-			o := checked(t, p, pod, fmt.Sprint(workload), Object{})
+			o := packChecked(t, p, pod, fmt.Sprint(workload), Object{})
 			if replica > 0 {
 				size, raw = size+o.Size(), raw+len(pod)
 			}
 		}
 	}
 	if size*4 > raw {
-		t.Errorf("siblings of %d bytes take %d", raw, size)
+		t.Errorf("objects of %d bytes pack to %d", raw, size)
 	}
 }
 
-func TestStrangersTakeFewerBytesOnceThereIsADictionary(t *testing.T) {
+func TestDictionaryCompressesObjectsWithoutOwner(t *testing.T) {
 	p := New()
-	first := checked(t, p, podLike(0, 0), "", Object{}).Size()
+	first := packChecked(t, p, podLike(0, 0), "", Object{}).Size()
 	for i := range 200 {
-		checked(t, p, podLike(i, 0), "", Object{})
+		packChecked(t, p, podLike(i, 0), "", Object{})
 	}
-	if now := checked(t, p, podLike(0, 1), "", Object{}).Size(); now*3 > first*2 {
-		t.Errorf("a stranger takes %d bytes at first and %d later", first, now)
+	if now := packChecked(t, p, podLike(0, 1), "", Object{}).Size(); now*3 > first*2 {
+		t.Errorf("an object packs to %d bytes without a dictionary and to %d with one", first, now)
 	}
-	if !p.training.done.Load() || p.training.sample != nil {
-		t.Error("the training goes on")
+	if !p.trainer.done.Load() || p.trainer.sample != nil {
+		t.Error("training did not end")
 	}
 }
 
-func TestAnUpdateStaysWithItsBaseWhileThatPays(t *testing.T) {
+func TestUpdateKeepsItsBaseWhileThatSavesSpace(t *testing.T) {
 	p := New()
-	base := checked(t, p, podLike(1, 0), "owner", Object{})
-	sibling := checked(t, p, podLike(1, 1), "owner", Object{})
+	base := packChecked(t, p, podLike(1, 0), "owner", Object{})
+	sibling := packChecked(t, p, podLike(1, 1), "owner", Object{})
 	if sibling.from != base.from || !base.from.shared.Load() {
 		t.Fatal("the second object is not packed against the first")
 	}
-	next := checked(t, p, append(podLike(1, 1), "and more"...), "owner", sibling)
+	next := packChecked(t, p, append(podLike(1, 1), "and more"...), "owner", sibling)
 	if next.from != base.from {
-		t.Error("a small change has left the base")
+		t.Error("a small update changed the base")
 	}
 	unlike := func(replica int) []byte { return bytes.ToUpper(podLike(2, replica)) }
-	other := checked(t, p, unlike(0), "owner", next)
+	other := packChecked(t, p, unlike(0), "owner", next)
 	if other.from == base.from || !other.isBase() {
-		t.Error("an object unlike its base has not become a base")
+		t.Error("an object unlike its base did not become a base")
 	}
-	moved := checked(t, p, unlike(1), "owner", next)
+	moved := packChecked(t, p, unlike(1), "owner", next)
 	if moved.from != other.from {
-		t.Error("an object is not packed against its owner's newest base")
+		t.Error("an object is not packed against the newest base of its owner")
 	}
 	wantUnpacked(t, sibling, podLike(1, 1))
 }
 
-// TestALongerStateBecomesTheBase: Pods come without a status, which they all have
-// later. The first that has one is a base for those that follow.
-func TestALongerStateBecomesTheBase(t *testing.T) {
+// TestGrownObjectBecomesTheBase updates Pods from no status to one: the first that has a status is
+// the base of those that follow.
+func TestGrownObjectBecomesTheBase(t *testing.T) {
 	p := New()
 	for i := range 100 {
-		checked(t, p, podLike(i, 0), "", Object{})
+		packChecked(t, p, podLike(i, 0), "", Object{})
 	}
 	const workload, replicas = 700, 10
 	status := podLike(701, 0)
 	var objects [replicas]Object
 	for i := range objects {
-		objects[i] = checked(t, p, podLike(workload, i), "owner", Object{})
+		objects[i] = packChecked(t, p, podLike(workload, i), "owner", Object{})
 	}
 	size := 0
 	for i := range objects {
-		objects[i] = checked(t, p, append(podLike(workload, i), status...), "owner", objects[i])
+		objects[i] = packChecked(t, p, append(podLike(workload, i), status...), "owner", objects[i])
 		size += objects[i].Size()
 	}
-	if alone := New().Pack(append(podLike(workload, 0), status...), "", Object{}).Size(); size > replicas*alone/2 {
-		t.Errorf("%d siblings that have grown take %d bytes, one alone %d", replicas, size, alone)
+	if standalone := New().Pack(append(podLike(workload, 0), status...), "", Object{}).Size(); size > replicas*standalone/2 {
+		t.Errorf("%d objects with a status take %d bytes, a standalone one %d", replicas, size, standalone)
 	}
 	if !objects[0].isBase() || objects[1].from != objects[0].from {
-		t.Error("the first that has grown is not the base of the others")
+		t.Error("the first object with a status is not the base of the others")
 	}
 }
 
-// TestABaseOfItsOwn: where there are no siblings, an object does not pay for many
-// changes to a base that nobody else needs.
-func TestABaseOfItsOwn(t *testing.T) {
+// TestUnsharedBaseIsReplaced updates the only object of an owner: its delta must not grow large
+// beside a base that no other object uses.
+func TestUnsharedBaseIsReplaced(t *testing.T) {
 	p := New()
 	for i := range 100 {
-		checked(t, p, podLike(i, 0), "", Object{})
+		packChecked(t, p, podLike(i, 0), "", Object{})
 	}
-	o := checked(t, p, podLike(500, 0), "owner", Object{})
+	o := packChecked(t, p, podLike(500, 0), "owner", Object{})
 	limit := o.Size() * 3 / 2
 	for i := range 50 {
-		o = checked(t, p, podLike(500, i), "owner", o)
+		o = packChecked(t, p, podLike(500, i), "owner", o)
 		total := o.Size()
 		if !o.isBase() {
 			total += len(o.from.object.data)
 		}
 		if total > limit {
-			t.Fatalf("after %d changes the only object of an owner takes %d bytes", i, total)
+			t.Fatalf("after %d updates the only object of an owner takes %d bytes, want at most %d", i, total, limit)
 		}
 	}
 }
 
-func TestAnythingRoundTrips(t *testing.T) {
+func TestRandomObjectsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := New()
 		states := make(map[int]Object)
 		raws := make(map[int][]byte)
 		for range rapid.IntRange(1, 40).Draw(t, "objects") {
 			key := rapid.IntRange(0, 8).Draw(t, "key")
-			raw := anything(t, raws[rapid.IntRange(0, 8).Draw(t, "like")])
-			states[key] = checked(t, p, raw, fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "owner"))[:rapid.IntRange(0, 1).Draw(t, "has")], states[key])
+			raw := edited(t, raws[rapid.IntRange(0, 8).Draw(t, "like")])
+			owner := fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "owner"))[:rapid.IntRange(0, 1).Draw(t, "has owner")]
+			states[key] = packChecked(t, p, raw, owner, states[key])
 			raws[key] = raw
 		}
 		for key, o := range states {
@@ -169,8 +180,8 @@ func TestAnythingRoundTrips(t *testing.T) {
 	})
 }
 
-// anything changes, takes out, puts in and repeats parts of bytes, or makes new.
-func anything(t *rapid.T, like []byte) []byte {
+// edited returns a copy of like with parts changed, removed, inserted and repeated.
+func edited(t *rapid.T, like []byte) []byte {
 	raw := bytes.Clone(like)
 	piece := rapid.OneOf(
 		rapid.SliceOfN(rapid.Byte(), 0, 60),
@@ -181,7 +192,7 @@ func anything(t *rapid.T, like []byte) []byte {
 	for range rapid.IntRange(0, 6).Draw(t, "edits") {
 		from := rapid.IntRange(0, len(raw)).Draw(t, "from")
 		to := min(len(raw), from+rapid.IntRange(0, 40).Draw(t, "length"))
-		if rapid.IntRange(0, 9).Draw(t, "cut") == 0 {
+		if rapid.IntRange(0, 9).Draw(t, "truncate") == 0 {
 			to = len(raw)
 		}
 		raw = append(raw[:from:from], append(piece.Draw(t, "piece"), raw[to:]...)...)
@@ -189,49 +200,87 @@ func anything(t *rapid.T, like []byte) []byte {
 	return raw
 }
 
-func TestExtremes(t *testing.T) {
-	random := make([]byte, 200_000)
-	source := rand.NewChaCha8([32]byte{1})
-	_, _ = source.Read(random)
-	for name, raw := range map[string][]byte{
-		"nothing": {}, "one byte": {0}, "seven": []byte("1234567"),
-		"zeros": make([]byte, 1<<20), "random": random, "random twice": append(random[:100_000:100_000], random[:100_000]...),
-		"digits": []byte(strings.Repeat("0123456789abcdef", 20_000)), "a large Pod": bytes.Repeat(podLike(3, 3), 300),
+// TestSequencesRoundTrip holds sequences of objects that random testing found to break a packer that
+// lacks one check or one reset of a workspace.
+func TestSequencesRoundTrip(t *testing.T) {
+	type step struct {
+		key, owner string
+		raw        []byte
+	}
+	repetitive := func(n int) []byte { return bytes.Repeat([]byte("ab"), n) }
+	for name, steps := range map[string][]step{
+		"too repetitive for the decoder's limit": {
+			{"a", "", repetitive(1025)},
+		},
+		"repetitive, without and with a dictionary": {
+			{"a", "", podLike(0, 0)},
+			{"a", "", repetitive(3000)},
+			{"a", "", repetitive(3000)},
+		},
+		"searched in a long base, then in a short one": {
+			{"a", "x", podLike(0, 0)},
+			{"b", "y", bytes.Repeat([]byte("-"), 36)},
+			{"a", "y", podLike(1, 1)},
+		},
+		"same literals as the object before": {
+			{"a", "x", podLike(0, 0)},
+			{"b", "x", podLike(0, 1)},
+			{"c", "x", podLike(0, 1)},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := New()
-			first := checked(t, p, raw, "", Object{})
-			base := checked(t, p, raw, "owner", Object{})
-			checked(t, p, raw, "owner", Object{})
-			checked(t, p, raw, "", first)
-			for i := range 100 {
-				checked(t, p, podLike(i, 0), "", Object{})
-			}
-			o := checked(t, p, append(bytes.Clone(raw), 'x'), "owner", base)
-			checked(t, p, raw, "", o)
-			if o := p.Pack(raw, "", Object{}); o.Size() > len(raw)+len(raw)/64+16 {
-				t.Errorf("%d bytes take %d", len(raw), o.Size())
+			last := make(map[string]Object)
+			for _, s := range steps {
+				last[s.key] = packChecked(t, p, s.raw, s.owner, last[s.key])
 			}
 		})
 	}
 }
 
-// TestABaseManyTimes: what takes less than can be told from corrupt bytes is stored
-// otherwise.
-func TestABaseManyTimes(t *testing.T) {
-	p := New()
-	pod := bytes.Repeat(podLike(3, 3), 2)
-	base := checked(t, p, pod, "owner", Object{})
-	checked(t, p, pod, "owner", Object{})
-	checked(t, p, bytes.Repeat(pod, 300), "owner", base)
+func TestExtremes(t *testing.T) {
+	random := make([]byte, 200_000)
+	source := rand.NewChaCha8([32]byte{1})
+	_, _ = source.Read(random)
+	for name, raw := range map[string][]byte{
+		"empty": {}, "one byte": {0}, "seven bytes": []byte("1234567"),
+		"zeros": make([]byte, 1<<20), "random": random, "random twice": append(random[:100_000:100_000], random[:100_000]...),
+		"digits": []byte(strings.Repeat("0123456789abcdef", 20_000)), "large Pod": bytes.Repeat(podLike(3, 3), 300),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := New()
+			first := packChecked(t, p, raw, "", Object{})
+			base := packChecked(t, p, raw, "owner", Object{})
+			packChecked(t, p, raw, "owner", Object{})
+			packChecked(t, p, raw, "", first)
+			for i := range 100 {
+				packChecked(t, p, podLike(i, 0), "", Object{})
+			}
+			o := packChecked(t, p, append(bytes.Clone(raw), 'x'), "owner", base)
+			packChecked(t, p, raw, "", o)
+			if o := p.Pack(raw, "", Object{}); o.Size() > len(raw)+len(raw)/64+16 {
+				t.Errorf("%d bytes pack to %d", len(raw), o.Size())
+			}
+		})
+	}
 }
 
-func TestNoObject(t *testing.T) {
-	var none Object
-	if _, err := none.Unpack(nil); err == nil || !none.IsZero() || none.Size() != 0 {
-		t.Errorf("the zero object unpacks: %v", err)
+// TestRepeatedBaseIsNotPackedAsDelta packs an object whose delta would be smaller than the decoder
+// accepts for its length.
+func TestRepeatedBaseIsNotPackedAsDelta(t *testing.T) {
+	p := New()
+	pod := bytes.Repeat(podLike(3, 3), 2)
+	base := packChecked(t, p, pod, "owner", Object{})
+	packChecked(t, p, pod, "owner", Object{})
+	packChecked(t, p, bytes.Repeat(pod, 300), "owner", base)
+}
+
+func TestZeroObject(t *testing.T) {
+	var zero Object
+	if _, err := zero.Unpack(nil); err == nil || !zero.IsZero() || zero.Size() != 0 {
+		t.Errorf("the zero object was unpacked, error %v", err)
 	}
-	if New().Pack(nil, "", none).IsZero() {
-		t.Error("an object without bytes is none")
+	if New().Pack(nil, "", zero).IsZero() {
+		t.Error("an empty object packs to the zero Object")
 	}
 }

@@ -2,54 +2,54 @@ package pack
 
 import "hash/maphash"
 
-// Packer packs the objects of one collection: of one type and format, or they have
-// nothing in common. It is safe for concurrent use.
+// Packer packs the objects of one collection. They should have the same type and format, or they
+// have little in common. It is safe for concurrent use.
 type Packer struct {
-	owners   owners
-	training training
-	desk     desk
+	bases   baseTable
+	trainer trainer
+	pool    workspacePool
 }
 
-// New returns a Packer that has not seen an object yet.
-func New() *Packer { return &Packer{owners: owners{seed: maphash.MakeSeed()}} }
+// New returns a Packer without a dictionary.
+func New() *Packer { return &Packer{bases: baseTable{seed: maphash.MakeSeed()}} }
 
-// Pack packs an object, of which raw is only lent. Objects with the same owner are
-// taken for siblings; an object without owner ("") has none. old is what the
-// object is going to replace, its own earlier state as a rule, or zero.
+// Pack packs an object. It does not retain raw. Objects with the same owner are packed against a
+// common base; owner is empty for an object without one. old is the object that is being replaced,
+// usually its own earlier state, or zero.
 func (p *Packer) Pack(raw []byte, owner string, old Object) Object {
-	w := p.desk.get()
-	defer p.desk.put(w)
+	w := p.pool.get()
+	defer p.pool.put(w)
 	base := old.base()
-	if o := w.delta(raw, base, true); !o.IsZero() {
+	if o := w.packDelta(raw, base, true); !o.IsZero() {
 		return o
 	}
 	if owner == "" {
-		return p.alone(w, raw)
+		return p.packStandalone(w, raw)
 	}
-	if current := p.owners.get(owner); current != base {
-		if o := w.delta(raw, current, false); !o.IsZero() {
+	if current := p.bases.get(owner); current != base {
+		if o := w.packDelta(raw, current, false); !o.IsZero() {
 			return o
 		}
 	}
-	return p.newBase(w, raw, owner)
+	return p.packBase(w, raw, owner)
 }
 
-// newBase packs an object so that its siblings can be packed against it.
-func (p *Packer) newBase(w *workspace, raw []byte, owner string) Object {
-	base := &source{object: p.alone(w, raw), length: uint32(len(raw)), desk: &p.desk}
-	p.owners.put(owner, base)
+// packBase packs an object and makes it the newest base of its owner.
+func (p *Packer) packBase(w *workspace, raw []byte, owner string) Object {
+	base := &source{object: p.packStandalone(w, raw), length: uint32(len(raw)), pool: &p.pool}
+	p.bases.put(owner, base)
 	return Object{from: base}
 }
 
-// alone packs an object against the dictionary.
-func (p *Packer) alone(w *workspace, raw []byte) Object {
-	from := p.training.current.Load()
-	o := w.alone(raw, from)
-	p.training.add(raw, len(o.data), &p.desk)
+// packStandalone packs an object against the current dictionary, and trains the next one with it.
+func (p *Packer) packStandalone(w *workspace, raw []byte) Object {
+	from := p.trainer.current.Load()
+	o := w.packStandalone(raw, from)
+	p.trainer.add(raw, len(o.data), &p.pool)
 	return o
 }
 
-// base returns what an object is packed against, if that is a base, or its own.
+// base returns the base that o is packed against, or that o is, or nil.
 func (o Object) base() *source {
 	if o.from == nil || o.from.dictionary != nil {
 		return nil
@@ -57,70 +57,69 @@ func (o Object) base() *source {
 	return o.from
 }
 
-// A difference pays while it takes less than this share of what the base takes, as
-// an object of its size. An object of about the base's length differs in its own
-// values, which cost as much anywhere; one of another length has parts that the
-// base has not, which its siblings will have as well: it had better be a base. And
-// where a base is not shared, the object pays for both.
+// A delta is used while it is smaller than this share of the size that the object would take as a
+// base. An object of about the base's length differs only in its own values, which cost the same
+// anywhere. An object of another length has parts that the base lacks and that its siblings will
+// have as well, so it is the better base. An object with an unshared base pays for both.
 const (
-	paysAlike    = 15.0 / 16
-	paysUnlike   = 10.0 / 16
-	paysUnshared = 4.0 / 16
-	paysAlways   = 64 // bytes
+	shareSameLength  = 15.0 / 16
+	shareOtherLength = 10.0 / 16
+	shareUnshared    = 4.0 / 16
+	minDeltaLimit    = 64 // bytes
 )
 
-// pays returns up to how many bytes a difference to the base pays.
-func (s *source) pays(length int, same bool) int {
+// deltaLimit returns the size up to which a delta for an object of the given length is used. update
+// is true if the object's earlier state is this base or is packed against it.
+func (s *source) deltaLimit(length int, update bool) int {
 	own := int(s.length)
-	alone := float64(len(s.object.data)) * float64(length) / float64(max(own, 1))
-	share := paysUnlike
+	standalone := float64(len(s.object.data)) * float64(length) / float64(max(own, 1))
+	share := shareOtherLength
 	switch {
-	case same && !s.shared.Load():
-		share = paysUnshared
+	case update && !s.shared.Load():
+		share = shareUnshared
 	case abs(length-own) <= own/8:
-		share = paysAlike
+		share = shareSameLength
 	}
-	return max(int(alone*share), paysAlways)
+	return max(int(standalone*share), minDeltaLimit)
 }
 
 func abs(n int) int { return max(n, -n) }
 
-// delta packs an object by its difference to a base, or returns zero where that
-// does not pay. same says that it is a state of an object which was packed against
-// it before.
-func (w *workspace) delta(raw []byte, base *source, same bool) Object {
+// packDelta packs an object as a delta against a base, or returns zero if the delta is too large.
+// update is true if the object's earlier state is this base or is packed against it.
+func (w *workspace) packDelta(raw []byte, base *source, update bool) Object {
 	if base == nil {
 		return Object{}
 	}
 	text, err := w.unpack(base)
-	if err != nil { // who reads the objects that need it will say so
+	if err != nil { // reported when an object that needs the base is unpacked
 		return Object{}
 	}
 	e := &w.encoder
 	e.start(raw, text)
-	if !e.siblings(base.pays(len(raw), same)) || !e.sound() {
+	if !e.deltaEncode(base.deltaLimit(len(raw), update)) || !e.decodable() {
 		return Object{}
 	}
-	if !same && !base.shared.Load() {
+	if !update && !base.shared.Load() {
 		base.shared.Store(true)
 	}
 	return Object{from: base, data: string(e.out)}
 }
 
-// alone packs an object against a dictionary, or against nothing.
-func (w *workspace) alone(raw []byte, from *source) Object {
+// packStandalone packs an object against a dictionary, or without one if from is nil.
+func (w *workspace) packStandalone(raw []byte, from *source) Object {
 	e := &w.encoder
 	if from == nil {
 		e.start(raw, nil)
-		e.strangers(nil)
+		e.dictEncode(nil)
 	} else {
 		e.start(raw, from.dictionary.text)
-		e.strangers(from.dictionary.index)
+		e.dictEncode(from.dictionary.index)
 	}
-	if e.sound() {
+	if e.decodable() {
 		return Object{from: from, data: string(e.out)}
 	}
 	e.start(raw, nil)
-	e.whole()
+	e.storeRaw()
 	return Object{data: string(e.out)}
 }

@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// training makes dictionaries of the first objects that come: a small one of the
-// first object, so that a small collection has something, and better ones as there
-// is more to make them of. What has been packed against an older one keeps it.
-type training struct {
-	current atomic.Pointer[source] // nil before the first
+// trainer builds dictionaries from the first objects of a collection: a small one early, so that
+// small collections benefit, and larger ones as the sample grows. Objects packed against an earlier
+// dictionary keep it.
+type trainer struct {
+	current atomic.Pointer[source] // nil before the first dictionary
 	done    atomic.Bool
 
 	mu     sync.Mutex // guards sample
@@ -18,39 +18,39 @@ type training struct {
 }
 
 const (
-	firstDictionary = 4 << 10
-	maxDictionary   = 64 << 10 // addresses have two bytes
-	growth          = 4        // how many times larger each dictionary is
-	maxShare        = 16 << 10 // how much of one object is part of the sample
-	// What a dictionary packs to less than this share of its size has nothing new.
-	novelty = 16
+	minDictionary    = 4 << 10
+	maxDictionary    = 64 << 10 // offsets have two bytes
+	dictionaryGrowth = 4        // size ratio of successive dictionaries
+	maxSample        = 16 << 10 // bytes of one object that are sampled
+	// minNovelty is the share of its size, as a divisor, that an object must take when packed to be
+	// sampled: a smaller one adds nothing new.
+	minNovelty = 16
 )
 
-// add makes an object part of the sample, if it is new enough: packed is what it
-// was packed to.
-func (t *training) add(raw []byte, packed int, desk *desk) {
-	if t.done.Load() || packed < len(raw)/novelty {
+// add samples an object that packs to the given size, if it adds something new.
+func (t *trainer) add(raw []byte, packed int, pool *workspacePool) {
+	if t.done.Load() || packed < len(raw)/minNovelty {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := len(t.sample)
-	room := min(len(raw), maxShare, maxDictionary-before)
-	t.sample = append(t.sample, raw[:room]...)
+	n := min(len(raw), maxSample, maxDictionary-before)
+	t.sample = append(t.sample, raw[:n]...)
 	if !due(before, len(t.sample)) {
 		return
 	}
 	text := slices.Clone(t.sample)
-	t.current.Store(&source{dictionary: &dictionary{text: text, index: newIndex(text)}, desk: desk})
+	t.current.Store(&source{dictionary: &dictionary{text: text, index: newIndex(text)}, pool: pool})
 	if len(t.sample) == maxDictionary {
 		t.done.Store(true)
 		t.sample = nil
 	}
 }
 
-// due tells whether the sample has grown to the size of another dictionary.
+// due reports whether the sample grew past the size of the next dictionary.
 func due(before, now int) bool {
-	for size := firstDictionary; size <= maxDictionary; size *= growth {
+	for size := minDictionary; size <= maxDictionary; size *= dictionaryGrowth {
 		if before < size && now >= size {
 			return true
 		}

@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// workspace is what packing and unpacking need for the time being. It remembers
-// the base that it unpacked last: siblings come one after the other.
+// workspace holds the buffers of one Pack or Unpack. It caches the base that it unpacked last,
+// because objects of one owner are often packed and unpacked in a row.
 type workspace struct {
 	encoder encoder
 	base    *source
-	raw     []byte
+	raw     []byte // the unpacked base
 }
 
-// maxKept is the size of buffers that are worth keeping.
-const maxKept = 1 << 20
+// maxPooledSize is the size up to which a workspace returns to the pool.
+const maxPooledSize = 1 << 20
 
-// unpack returns the bytes of a base, until the next call.
+// unpack returns the bytes of a base. They are valid until the next call.
 func (w *workspace) unpack(base *source) ([]byte, error) {
 	if w.base == base {
 		return w.raw, nil
@@ -24,25 +24,25 @@ func (w *workspace) unpack(base *source) ([]byte, error) {
 	w.base = nil
 	raw, err := base.object.Unpack(w.raw[:0])
 	if err != nil {
-		return nil, fmt.Errorf("the sibling that it is packed against: %w", err)
+		return nil, fmt.Errorf("unpack base: %w", err)
 	}
 	w.base, w.raw = base, raw
 	return raw, nil
 }
 
-// desk has workspaces for everybody who packs or unpacks.
-type desk struct{ pool sync.Pool }
+// workspacePool is a typed sync.Pool.
+type workspacePool struct{ pool sync.Pool }
 
-func (d *desk) get() *workspace {
-	if w, ok := d.pool.Get().(*workspace); ok {
+func (p *workspacePool) get() *workspace {
+	if w, ok := p.pool.Get().(*workspace); ok {
 		return w
 	}
 	return new(workspace)
 }
 
-func (d *desk) put(w *workspace) {
+func (p *workspacePool) put(w *workspace) {
 	w.encoder.raw, w.encoder.source = nil, nil
-	if cap(w.raw)+cap(w.encoder.out) <= maxKept {
-		d.pool.Put(w)
+	if cap(w.raw)+cap(w.encoder.out) <= maxPooledSize {
+		p.pool.Put(w)
 	}
 }

@@ -1,0 +1,10 @@
+//go:build stress
+
+package pack
+
+const (
+	rapidChecks      = 1_000
+	churnRounds      = 1_000
+	concurrentRounds = 50
+	randomInputs     = 1_000_000
+)

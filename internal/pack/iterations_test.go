@@ -1,0 +1,11 @@
+//go:build !stress
+
+package pack
+
+// Numbers of random rounds and repetitions. The build tag stress raises them.
+const (
+	rapidChecks      = 25
+	churnRounds      = 10
+	concurrentRounds = 2
+	randomInputs     = 5_000
+)
