@@ -8,48 +8,47 @@ import (
 )
 
 const (
-	// backoffReset is how long attempts must have gone well for the next failure
-	// to be treated as a first one.
+	// backoffReset is how long attempts must succeed before the backoff restarts at its first step.
 	backoffReset = 2 * time.Minute
-	// maxRetryAfter caps what a server may ask for.
+	// maxRetryAfter caps the server's Retry-After.
 	maxRetryAfter = 5 * time.Minute
-	// retryAfterJitter spreads clients that were asked to wait the same time.
+	// retryAfterJitter spreads the retries of clients that received the same Retry-After.
 	retryAfterJitter = 0.2
 )
 
-// DefaultBackoff waits 0.8 s to 30 s between attempts.
+// DefaultBackoff returns a jittered backoff whose delays grow from 0.8 s to at most 30 s.
 func DefaultBackoff() wait.Backoff {
 	return wait.Backoff{Duration: 800 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 20 * time.Second}
 }
 
-// backoff spaces attempts: each wait is longer than the one before, until
-// attempts have gone well for a while. (wait.Backoff.DelayWithReset begins anew
-// after a while of failures, too.) It belongs to the reflector's goroutine.
+// backoff computes the delays between attempts. They grow until attempts have succeeded for
+// backoffReset. (wait.Backoff.DelayWithReset restarts after a time of failures, too.) It is not
+// safe for concurrent use.
 type backoff struct {
-	config  wait.Backoff
-	clock   clock.PassiveClock
-	delay   wait.DelayFunc
-	healthy time.Time // since when attempts go well; zero where the last did not
+	config       wait.Backoff
+	clock        clock.PassiveClock
+	delay        wait.DelayFunc
+	healthySince time.Time // zero after a failure
 }
 
 func newBackoff(config wait.Backoff, c clock.PassiveClock) *backoff {
 	return &backoff{config: config, clock: c, delay: config.DelayFunc()}
 }
 
-// well notes that an attempt goes well.
-func (b *backoff) well() {
-	if b.healthy.IsZero() {
-		b.healthy = b.clock.Now()
+// markHealthy records a success.
+func (b *backoff) markHealthy() {
+	if b.healthySince.IsZero() {
+		b.healthySince = b.clock.Now()
 	}
 }
 
-// next returns how long to wait after an attempt that ended with err, or nil, and
-// no less than the server asked for.
+// next returns the delay after an attempt, which is not less than err's Retry-After. err may be
+// nil.
 func (b *backoff) next(err error) time.Duration {
-	if !b.healthy.IsZero() && b.clock.Since(b.healthy) >= backoffReset {
+	if !b.healthySince.IsZero() && b.clock.Since(b.healthySince) >= backoffReset {
 		b.delay = b.config.DelayFunc()
 	}
-	b.healthy = time.Time{}
+	b.healthySince = time.Time{}
 	delay := b.delay()
 	if asked := retryAfter(err); asked > 0 {
 		delay = max(delay, wait.Jitter(asked, retryAfterJitter))

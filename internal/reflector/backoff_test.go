@@ -12,52 +12,52 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// inSteps is a backoff without jitter: 1, 2, 4, 8 and again 8 seconds.
-func inSteps() wait.Backoff {
+// withoutJitter returns a backoff of 1, 2, 4, 8, 8, ... seconds.
+func withoutJitter() wait.Backoff {
 	return wait.Backoff{Duration: time.Second, Factor: 2, Steps: 10, Cap: 8 * time.Second}
 }
 
-// waits are what the next waits would be, without any time passing.
-func waits(b *backoff, n int) (all []time.Duration) {
+// delays returns the next n delays of b, without waiting for them.
+func delays(b *backoff, n int) (all []time.Duration) {
 	for range n {
 		all = append(all, b.next(nil))
 	}
 	return all
 }
 
-func TestBackoffGrowsToItsCap(t *testing.T) {
-	b := newBackoff(inSteps(), clock.RealClock{})
-	if got := fmt.Sprint(waits(b, 6)); got != "[1s 2s 4s 8s 8s 8s]" {
-		t.Errorf("waits %s", got)
+func TestBackoffGrowsToCap(t *testing.T) {
+	b := newBackoff(withoutJitter(), clock.RealClock{})
+	if got := fmt.Sprint(delays(b, 6)); got != "[1s 2s 4s 8s 8s 8s]" {
+		t.Errorf("delays are %s, want [1s 2s 4s 8s 8s 8s]", got)
 	}
 }
 
-func TestBackoffBeginsAnewAfterHealthOnly(t *testing.T) {
+func TestBackoffResetsOnlyAfterSuccesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBackoff(inSteps(), clock.RealClock{})
-		waits(b, 3)
-		<-time.After(time.Hour) // of nothing: the last attempt failed
+		b := newBackoff(withoutJitter(), clock.RealClock{})
+		delays(b, 3)
+		<-time.After(time.Hour) // without an attempt since the failure
 		if got := b.next(nil); got != 8*time.Second {
-			t.Errorf("after an hour without an attempt: %v", got)
+			t.Errorf("delay after an hour without an attempt is %v, want 8s", got)
 		}
-		b.well()
+		b.markHealthy()
 		<-time.After(backoffReset - time.Nanosecond)
-		b.well()
+		b.markHealthy()
 		if got := b.next(nil); got != 8*time.Second {
-			t.Errorf("after less than %v of health: %v", backoffReset, got)
+			t.Errorf("delay after less than %v of successes is %v, want 8s", backoffReset, got)
 		}
-		b.well()
+		b.markHealthy()
 		<-time.After(backoffReset / 2)
-		b.well()
+		b.markHealthy()
 		<-time.After(backoffReset / 2)
-		if got := fmt.Sprint(waits(b, 2)); got != "[1s 2s]" {
-			t.Errorf("after %v of health: %v", backoffReset, got)
+		if got := fmt.Sprint(delays(b, 2)); got != "[1s 2s]" {
+			t.Errorf("delays after %v of successes are %s, want [1s 2s]", backoffReset, got)
 		}
 	})
 }
 
-func TestBackoffIsNoLessThanTheServerAsks(t *testing.T) {
-	asks := func(seconds int) error {
+func TestBackoffIsAtLeastRetryAfter(t *testing.T) {
+	tooManyRequests := func(seconds int) error {
 		return fmt.Errorf("watch: %w", apierrors.NewTooManyRequests("wait", seconds))
 	}
 	for _, c := range []struct {
@@ -66,29 +66,28 @@ func TestBackoffIsNoLessThanTheServerAsks(t *testing.T) {
 	}{
 		{nil, time.Second, time.Second},
 		{errors.New("any"), time.Second, time.Second},
-		{asks(0), time.Second, time.Second},
-		{asks(-7), time.Second, time.Second},
-		{asks(7), 7 * time.Second, 9 * time.Second},
-		{asks(1 << 30), maxRetryAfter, maxRetryAfter * 6 / 5},
+		{tooManyRequests(0), time.Second, time.Second},
+		{tooManyRequests(-7), time.Second, time.Second},
+		{tooManyRequests(7), 7 * time.Second, 9 * time.Second},
+		{tooManyRequests(1 << 30), maxRetryAfter, maxRetryAfter * 6 / 5},
 		{apierrors.NewServerTimeout(podResource, "watch", 3), 3 * time.Second, 4 * time.Second},
 		{apierrors.NewServerTimeout(podResource, "watch", 0), time.Second, time.Second},
 	} {
-		if got := newBackoff(inSteps(), clock.RealClock{}).next(c.err); got < c.least || got > c.most {
-			t.Errorf("after %v: %v, want %v to %v", c.err, got, c.least, c.most)
+		if got := newBackoff(withoutJitter(), clock.RealClock{}).next(c.err); got < c.least || got > c.most {
+			t.Errorf("delay after %v is %v, want %v to %v", c.err, got, c.least, c.most)
 		}
 	}
 }
 
-// The usual one waits 0.8 s at first and never more than 30 s.
-func TestDefaultBackoff(t *testing.T) {
+func TestDefaultBackoffIsFrom800msTo30s(t *testing.T) {
 	b := newBackoff(DefaultBackoff(), clock.RealClock{})
-	all := waits(b, 50)
+	all := delays(b, 50)
 	if all[0] < 800*time.Millisecond || all[0] > 1200*time.Millisecond {
-		t.Errorf("first wait %v", all[0])
+		t.Errorf("first delay is %v, want 0.8s to 1.2s", all[0])
 	}
 	for i, d := range all {
 		if d > 30*time.Second || i > 5 && d < 20*time.Second {
-			t.Errorf("wait %d is %v", i, d)
+			t.Errorf("delay %d is %v, want 20s to 30s", i, d)
 		}
 	}
 }

@@ -5,30 +5,29 @@ import (
 	"time"
 )
 
-// bookmarks learns whether a watch gets bookmarks often enough that their
-// absence means something.
+// bookmarks measures how often a watch receives bookmarks, in order to shorten its idle timeout.
 type bookmarks struct {
-	mu   sync.Mutex // guards the rest: the reflector writes, the watchdog reads
-	last time.Time
-	gap  time.Duration // the longest between two of them
+	mu     sync.Mutex // guards the fields below; the watch writes, the watchdog reads
+	last   time.Time
+	maxGap time.Duration // between two consecutive bookmarks
 }
 
-func (b *bookmarks) came(at time.Time) {
+func (b *bookmarks) record(at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.last.IsZero() {
-		b.gap = max(b.gap, at.Sub(b.last))
+		b.maxGap = max(b.maxGap, at.Sub(b.last))
 	}
 	b.last = at
 }
 
-// silence returns for how long a watch may be silent that is allowed to be so
-// for most at the utmost.
-func (b *bookmarks) silence(most time.Duration) time.Duration {
+// idleTimeout returns three times the longest gap between bookmarks, within bookmarkIdleTimeout and
+// limit. It returns limit for fewer than two bookmarks.
+func (b *bookmarks) idleTimeout(limit time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.gap == 0 {
-		return most
+	if b.maxGap == 0 {
+		return limit
 	}
-	return min(most, max(bookmarkSilence, 3*b.gap))
+	return min(limit, max(bookmarkIdleTimeout, 3*b.maxGap))
 }

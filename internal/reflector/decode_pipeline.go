@@ -10,136 +10,134 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// ahead takes the items of a list to its state. Decoding is most of the work of a
-// list, so where items come as bytes, and are many, it is done on all processors,
-// ahead of the state, which still gets the items one by one and in the list's
-// order:
+// decodePipeline adds the items of a list to a replacement. Decoding is most of the work of a list.
+// If the items are bytes, and fill more than one batch, the pipeline decodes them on all processors
+// before it adds them, one by one and in the list's order:
 //
-//	source ──▶ batch ──▶ todo ────▶ workers decode
-//	             │                      │ decoded
-//	             └────▶ ordered ────▶ collector ──▶ state.Add
+//	source ──▶ batch ──▶ toDecode ──▶ workers
+//	             │                       │ decoded
+//	             └─────▶ toAdd ─────▶ collector ──▶ replacement.Add
 //
-// A list that fits one batch, or comes as objects, is added without any goroutine.
-type ahead struct {
-	state feed.Replacement
+// Items that fit one batch, or are decoded already, are added without another goroutine.
+type decodePipeline struct {
+	replacement feed.Replacement
 
-	current *batch      // being filled; nil: none
-	todo    chan *batch // to the workers; nil until the second batch
-	ordered chan *batch // the same batches to the collector
-	free    chan *batch // to be filled again
-	running sync.WaitGroup
-	dropped atomic.Bool // the list failed: nothing more is to be added
+	current    *batch      // is being filled; may be nil
+	toDecode   chan *batch // nil until the first batch is full
+	toAdd      chan *batch // the same batches, in order
+	free       chan *batch // for reuse
+	goroutines sync.WaitGroup
+	discard    atomic.Bool // the list failed: the remaining items are not added
 }
 
 const (
-	// A batch is sent to be decoded when it holds this many bytes. That is work
-	// for some hundred microseconds: enough to make a hand-over cheap, and little
-	// memory for a few of them to be on their way.
+	// batchBytes is the size at which a batch is passed to a worker. Decoding it takes some hundred
+	// microseconds, much longer than passing it on.
 	batchBytes = 64 << 10
-	// batchItems is the same for those which have few bytes or, where a page of a
-	// list came as objects after one in bytes, none.
+	// batchItems is the number of items at which a batch is passed to a worker if it has fewer
+	// bytes, as if some pages of a list were decoded by the client.
 	batchItems = 1024
-	// keepBytes is the buffer that is kept for the next batch; a huge object's is
-	// not.
-	keepBytes = 4 * batchBytes
+	// maxReuseBytes is the largest buffer that is kept for another batch.
+	maxReuseBytes = 4 * batchBytes
 )
 
-// batch is a run of items and the bytes that they are made of.
+// batch is a sequence of items and their bytes.
 type batch struct {
 	items   []feed.Item
-	needs   []feed.Need // of each item
+	needs   []feed.Need // for each item
 	ends    []int       // of each item's bytes in buffer
-	buffer  []byte      // the items' bytes, one after the other
+	buffer  []byte      // the items' bytes
 	decoded chan struct{}
 }
 
-func newAhead(state feed.Replacement) *ahead { return &ahead{state: state} }
+func newDecodePipeline(replacement feed.Replacement) *decodePipeline {
+	return &decodePipeline{replacement: replacement}
+}
 
-// add takes an item over. Its bytes are copied, unless the sink has it already: most
-// of a relist is such.
-func (a *ahead) add(item feed.Item) {
-	if item.Object != nil && a.current == nil && a.todo == nil {
-		a.state.Add(item)
+// add adds an item. It copies item.Raw, unless the sink holds the item already, as it does most
+// items of a relist.
+func (p *decodePipeline) add(item feed.Item) {
+	if item.Object != nil && p.current == nil && p.toDecode == nil {
+		p.replacement.Add(item)
 		return
 	}
-	if a.current == nil {
-		a.current = a.empty()
+	if p.current == nil {
+		p.current = p.newBatch()
 	}
-	b, need := a.current, a.state.Needs(item)
+	b, need := p.current, p.replacement.Needs(item)
 	if need != feed.NeedsIdentity {
 		b.buffer = append(b.buffer, item.Raw...)
 	}
 	b.needs = append(b.needs, need)
 	b.items, b.ends = append(b.items, item), append(b.ends, len(b.buffer))
 	if len(b.buffer) >= batchBytes || len(b.items) >= batchItems {
-		a.send()
+		p.send()
 	}
 }
 
-// finish returns once every item was added. With drop, those that were not yet
-// never are.
-func (a *ahead) finish(drop bool) {
-	if a.todo == nil {
-		if a.current != nil && !drop {
-			a.current.seal()
-			a.collect(a.current)
+// finish blocks until all items are added. If discard is true it drops the items that are not added
+// yet.
+func (p *decodePipeline) finish(discard bool) {
+	if p.toDecode == nil {
+		if p.current != nil && !discard {
+			p.current.seal()
+			p.collect(p.current)
 		}
 		return
 	}
-	a.dropped.Store(drop)
-	if a.current != nil && !drop {
-		a.send()
+	p.discard.Store(discard)
+	if p.current != nil && !discard {
+		p.send()
 	}
-	close(a.todo)
-	close(a.ordered)
-	a.running.Wait()
+	close(p.toDecode)
+	close(p.toAdd)
+	p.goroutines.Wait()
 }
 
-// empty returns a batch to fill.
-func (a *ahead) empty() *batch {
+// newBatch returns an empty batch, a used one if possible.
+func (p *decodePipeline) newBatch() *batch {
 	select {
-	case b := <-a.free:
+	case b := <-p.free:
 		return b
 	default:
 		return &batch{buffer: make([]byte, 0, batchBytes+batchBytes/4)}
 	}
 }
 
-// send gives the current batch to a worker and to the collector, whom it starts
-// at the first one.
-func (a *ahead) send() {
-	if a.todo == nil {
-		a.start(runtime.GOMAXPROCS(0))
+// send passes the current batch to the workers and the collector. It starts them if necessary.
+func (p *decodePipeline) send() {
+	if p.toDecode == nil {
+		p.start(runtime.GOMAXPROCS(0))
 	}
-	b := a.current
-	a.current = nil
+	b := p.current
+	p.current = nil
 	b.seal()
 	b.decoded = make(chan struct{})
-	a.todo <- b
-	a.ordered <- b
+	p.toDecode <- b
+	p.toAdd <- b
 }
 
-func (a *ahead) start(workers int) {
-	a.todo = make(chan *batch, workers)
-	a.ordered = make(chan *batch, 2*workers)
-	a.free = make(chan *batch, 4*workers)
+func (p *decodePipeline) start(workers int) {
+	p.toDecode = make(chan *batch, workers)
+	p.toAdd = make(chan *batch, 2*workers)
+	p.free = make(chan *batch, 4*workers)
 	for range workers {
-		a.running.Go(func() {
-			for b := range a.todo {
-				a.decode(b)
+		p.goroutines.Go(func() {
+			for b := range p.toDecode {
+				p.decode(b)
 			}
 		})
 	}
-	a.running.Go(func() {
-		for b := range a.ordered {
+	p.goroutines.Go(func() {
+		for b := range p.toAdd {
 			<-b.decoded
-			a.collect(b)
-			a.recycle(b)
+			p.collect(b)
+			p.recycle(b)
 		}
 	})
 }
 
-// seal points the items at their bytes, which do not move any more.
+// seal sets Raw of the items. It is called when the buffer is complete and does not move any more.
 func (b *batch) seal() {
 	begin := 0
 	for i, end := range b.ends {
@@ -148,47 +146,42 @@ func (b *batch) seal() {
 	}
 }
 
-// decode decodes what the sink will ask for. An object that does not decode is
-// left to the sink, which meets the error again and reports it.
-func (a *ahead) decode(b *batch) {
+// decode decodes the objects that the replacement needs. It leaves an item that does not decode to
+// the replacement, which decodes it again and reports the error.
+func (p *decodePipeline) decode(b *batch) {
 	defer close(b.decoded)
 	for i := range b.items {
-		if item := &b.items[i]; item.Object == nil && b.needs[i] == feed.NeedsObject && !a.dropped.Load() {
+		if item := &b.items[i]; item.Object == nil && b.needs[i] == feed.NeedsObject && !p.discard.Load() {
 			item.Object = decode(*item)
 		}
 	}
 }
 
-// decode returns an item's object, nil if it does not decode.
-func decode(item feed.Item) (obj apiruntime.Object) {
-	defer func() {
-		if recover() != nil {
-			obj = nil
-		}
-	}()
-	obj, err := item.Decoded()
+// decode returns an item's object, or nil if it does not decode.
+func decode(item feed.Item) apiruntime.Object {
+	obj, err := feed.CatchPanic(item.Decoded)
 	if err != nil {
 		return nil
 	}
 	return obj
 }
 
-func (a *ahead) collect(b *batch) {
+func (p *decodePipeline) collect(b *batch) {
 	for _, item := range b.items {
-		if !a.dropped.Load() {
-			a.state.Add(item)
+		if !p.discard.Load() {
+			p.replacement.Add(item)
 		}
 	}
 }
 
-func (a *ahead) recycle(b *batch) {
-	if cap(b.buffer) > keepBytes {
+func (p *decodePipeline) recycle(b *batch) {
+	if cap(b.buffer) > maxReuseBytes {
 		return
 	}
 	clear(b.items)
 	*b = batch{items: b.items[:0], needs: b.needs[:0], ends: b.ends[:0], buffer: b.buffer[:0]}
 	select {
-	case a.free <- b:
+	case p.free <- b:
 	default:
 	}
 }

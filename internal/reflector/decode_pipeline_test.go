@@ -13,25 +13,26 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// aheadSink notes what is added, and needs every object but those held.
-type aheadSink struct {
+// recordingReplacement records the added items. It needs the objects of all items but those held.
+type recordingReplacement struct {
 	feed.Replacement
 	held  map[string]bool
 	added []feed.Item
 }
 
-func (s *aheadSink) Needs(item feed.Item) feed.Need {
-	if s.held[item.Key] {
+func (r *recordingReplacement) Needs(item feed.Item) feed.Need {
+	if r.held[item.Key] {
 		return feed.NeedsIdentity
 	}
 	return feed.NeedsObject
 }
-func (s *aheadSink) Add(item feed.Item) {
+
+func (r *recordingReplacement) Add(item feed.Item) {
 	item.Raw = append([]byte(nil), item.Raw...)
-	s.added = append(s.added, item)
+	r.added = append(r.added, item)
 }
 
-// nameCodec decodes a name, padded with spaces; some names do not decode.
+// nameCodec decodes a name padded with spaces to a Pod. It fails on "bad" and panics on "panic".
 type nameCodec struct{}
 
 func (nameCodec) Decode(raw []byte) (runtime.Object, error) {
@@ -45,19 +46,19 @@ func (nameCodec) Decode(raw []byte) (runtime.Object, error) {
 	}
 }
 
-// TestAheadKeepsOrderAndBytes lends one buffer for all items, as a cutter does,
-// and wants each item back whole, in order, decoded where that is needed.
-func TestAheadKeepsOrderAndBytes(t *testing.T) {
+// TestPipelineKeepsOrderAndBytes adds items whose bytes share one buffer, as a source's do, and
+// expects all of them in order, with their bytes, and decoded if necessary.
+func TestPipelineKeepsOrderAndBytes(t *testing.T) {
 	for name, size := range map[string]struct{ items, pad int }{
-		"none":            {0, 0},
-		"one batch":       {3, 10},
-		"many batches":    {5_000, 300},
-		"items of a size": {20, keepBytes},
+		"no items":     {0, 0},
+		"one batch":    {3, 10},
+		"many batches": {5_000, 300},
+		"large items":  {20, maxReuseBytes},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sink := &aheadSink{held: map[string]bool{"item-1": true}}
-			a := newAhead(sink)
-			lent := make([]byte, 0, size.pad+20)
+			replacement := &recordingReplacement{held: map[string]bool{"item-1": true}}
+			p := newDecodePipeline(replacement)
+			buffer := make([]byte, 0, size.pad+20)
 			raw := func(i int) string {
 				name := fmt.Sprintf("item-%d", i)
 				switch i {
@@ -75,20 +76,20 @@ func TestAheadKeepsOrderAndBytes(t *testing.T) {
 				return raw(i)
 			}
 			for i := range size.items {
-				lent = append(lent[:0], raw(i)...)
-				a.add(feed.Item{Key: fmt.Sprintf("item-%d", i), Raw: lent, Codec: nameCodec{}})
-				clear(lent)
+				buffer = append(buffer[:0], raw(i)...)
+				p.add(feed.Item{Key: fmt.Sprintf("item-%d", i), Raw: buffer, Codec: nameCodec{}})
+				clear(buffer)
 			}
-			a.finish(false)
-			if len(sink.added) != size.items {
-				t.Fatalf("%d items were added, want %d", len(sink.added), size.items)
+			p.finish(false)
+			if len(replacement.added) != size.items {
+				t.Fatalf("%d items were added, want %d", len(replacement.added), size.items)
 			}
-			for i, item := range sink.added {
+			for i, item := range replacement.added {
 				if item.Key != fmt.Sprintf("item-%d", i) || string(item.Raw) != want(i) {
-					t.Fatalf("item %d is %q with %.20q…", i, item.Key, item.Raw)
+					t.Fatalf("item %d is %q with bytes %.20q…", i, item.Key, item.Raw)
 				}
-				// What fits one batch is left to the sink to decode.
-				decoded := a.todo != nil && i != 1 && i != 2 && i != 3
+				// The items of a single batch are left to the replacement to decode.
+				decoded := p.toDecode != nil && i != 1 && i != 2 && i != 3
 				if got := item.Object != nil; got != decoded {
 					t.Fatalf("item %d is decoded: %v, want %v", i, got, decoded)
 				}
@@ -97,52 +98,52 @@ func TestAheadKeepsOrderAndBytes(t *testing.T) {
 	}
 }
 
-func TestAheadDropsWhatAFailedListHadLeft(t *testing.T) {
-	sink := &aheadSink{}
-	a := newAhead(sink)
+func TestPipelineDiscardsItemsOfFailedList(t *testing.T) {
+	replacement := &recordingReplacement{}
+	p := newDecodePipeline(replacement)
 	for range 10 {
-		a.add(feed.Item{Raw: make([]byte, 10), Codec: nameCodec{}})
+		p.add(feed.Item{Raw: make([]byte, 10), Codec: nameCodec{}})
 	}
-	a.finish(true)
-	if len(sink.added) != 0 {
-		t.Errorf("%d items of a dropped batch were added", len(sink.added))
+	p.finish(true)
+	if len(replacement.added) != 0 {
+		t.Errorf("%d items of a discarded batch were added", len(replacement.added))
 	}
 
-	a = newAhead(sink)
+	p = newDecodePipeline(replacement)
 	for range 100 {
-		a.add(feed.Item{Raw: make([]byte, batchBytes), Codec: nameCodec{}})
+		p.add(feed.Item{Raw: make([]byte, batchBytes), Codec: nameCodec{}})
 	}
-	a.finish(true) // and no goroutine is left, which TestMain sees
+	p.finish(true) // TestMain verifies that all goroutines have ended
 }
 
-func TestAheadPassesObjectsOn(t *testing.T) {
-	sink := &aheadSink{}
-	a := newAhead(sink)
-	a.add(feed.Item{Key: "a", Object: &corev1.Pod{}})
-	if len(sink.added) != 1 {
-		t.Error("an object was not added at once")
+func TestPipelineAddsDecodedObjectsAtOnce(t *testing.T) {
+	replacement := &recordingReplacement{}
+	p := newDecodePipeline(replacement)
+	p.add(feed.Item{Key: "a", Object: &corev1.Pod{}})
+	if len(replacement.added) != 1 {
+		t.Error("add returned before the decoded object was added")
 	}
-	a.finish(false)
+	p.finish(false)
 }
 
-// TestAheadKeepsOrderOfMixedPages: the pages of a list may come from servers of
-// which one answers in bytes and the other in a format that the client decodes.
-func TestAheadKeepsOrderOfMixedPages(t *testing.T) {
-	sink := &aheadSink{}
-	a := newAhead(sink)
+// TestPipelineKeepsOrderOfMixedPages adds pages in bytes and pages of objects, as a list whose
+// pages come from servers with different content types.
+func TestPipelineKeepsOrderOfMixedPages(t *testing.T) {
+	replacement := &recordingReplacement{}
+	p := newDecodePipeline(replacement)
 	const items = 5_000
 	for i := range items {
 		item := feed.Item{Key: fmt.Sprint(i), Object: &corev1.Pod{}}
-		if i/500%2 == 1 { // the first page comes as objects
+		if i/500%2 == 1 { // every second page
 			item = feed.Item{Key: fmt.Sprint(i), Raw: make([]byte, 300), Codec: nameCodec{}}
 		}
-		a.add(item)
+		p.add(item)
 	}
-	a.finish(false)
-	if len(sink.added) != items {
-		t.Fatalf("%d items were added, want %d", len(sink.added), items)
+	p.finish(false)
+	if len(replacement.added) != items {
+		t.Fatalf("%d items were added, want %d", len(replacement.added), items)
 	}
-	for i, item := range sink.added {
+	for i, item := range replacement.added {
 		if item.Key != fmt.Sprint(i) || item.Object == nil {
 			t.Fatalf("item %d is %q, decoded: %v", i, item.Key, item.Object != nil)
 		}

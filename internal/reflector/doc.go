@@ -1,26 +1,72 @@
-// Package reflector keeps a sink equal to a collection of the API: it lists,
-// watches from the list's resourceVersion, and decides what to do when either
-// fails. It owns the list, the watch, the resourceVersion and the retries, and
-// nothing else; it cannot tell one kind of source from another.
+// Package reflector keeps a sink equal to a collection of the Kubernetes API. A Reflector lists the
+// collection, watches from the list's resourceVersion, and decides what to request next when a list
+// or watch ends. It does not depend on the type of the objects.
 //
-// # What it promises
+// The rules for resourceVersions, lists and watches are those of the API concepts,
+// https://kubernetes.io/docs/reference/using-api/api-concepts/. Streaming lists are those of
+// KEP-3157, https://kep.k8s.io/3157; this package calls them WatchList, after the feature gate.
 //
-//   - Only whole lists are committed, and only those that say their version.
-//   - The version it resumes from never goes back, except to that of a
-//     consistent read (resourceVersion ""), as after an etcd restored from backup.
-//   - An event older than what was seen is dropped, and its stream with it.
-//   - A broken watch is resumed where it stood. It leads to a relist when the
-//     version is gone (410), in doubt (streams that end at once, events out of
-//     order), or still fails at the same place.
-//   - Every retry waits: at least its jittered exponential backoff, at least the
-//     server's Retry-After. No path loops without waiting.
-//   - A watch that is silent beyond its deadline is given up.
+// # Guarantees
 //
-// The way through one run:
+//   - Only complete lists with a resourceVersion are committed to the sink.
+//   - The resourceVersion reached never decreases, except to that of a consistent read
+//     (resourceVersion unset), as after a restore of etcd from a backup.
+//   - An event older than an earlier one ends its watch, unless the sink holds it already.
+//   - A watch is resumed from the last resourceVersion received unless the table below says
+//     otherwise.
+//   - Every retry of a request waits at least for the jittered exponential backoff and for the
+//     server's Retry-After. Only a fallback is requested at once: a list after a WatchList, and a
+//     consistent read after a list whose resourceVersion the server refused.
+//   - A list or watch that receives nothing for longer than its idle timeout is cancelled.
 //
-//	        ┌────────── wait ◀───────────┐
-//	        ▼                            │ relist
-//	list or WatchList ──▶ watch ──▶ judge the end
-//	                        ▲            │ resume
-//	                        └── wait ◀───┘
+// # One cycle
+//
+//	       ┌──────────── wait ◀────────────┐
+//	       ▼                               │ list again
+//	list or WatchList ──▶ watch ──▶ how did it end?
+//	                        ▲              │ resume
+//	                        └──── wait ◀───┘
+//
+// # How the watch ended, and what comes next
+//
+// "List" is a list not older than the resourceVersion reached (stateRelisting). "Consistent read"
+// is a list without a resourceVersion, which the server answers with the most recent state
+// (stateConsistentRead). "Watch" continues from the resourceVersion reached (stateResuming). "Nth"
+// counts the watches since the resourceVersion last advanced.
+//
+//	the server closed the watch, and           next request
+//	─────────────────────────────────────────  ───────────────────────────────────────────
+//	objects are quarantined and due for retry  list (ErrQuarantined)
+//	resourceVersion reached is unset or "0"    list (ErrNoVersion)
+//	the resourceVersion advanced               watch
+//	nothing was received within 1 s            watch after a backoff; 3rd: list (ErrShortWatches)
+//	nothing was received for longer            watch; consistent read if a probe shows that the
+//	                                           server regressed (ErrVersionRegressed)
+//
+//	the watch failed with                      next request
+//	─────────────────────────────────────────  ───────────────────────────────────────────
+//	410 Gone, reason Expired or Gone           list
+//	any error, resourceVersion unset or "0"    list
+//	ErrVersionRegressed                        consistent read
+//	504 "Too large resource version"           watch; 5th: consistent read
+//	401 or 403                                 watch
+//	429, 503, 504 or another timeout           watch
+//	a connection error or ErrStalled           watch
+//	another 5xx                                watch; 5th: list
+//	anything else, such as a malformed event   watch; 2nd: list
+//
+//	the WatchList                              next request
+//	─────────────────────────────────────────  ───────────────────────────────────────────
+//	delivered the whole initial state          as for a watch, above
+//	failed with 429                            WatchList
+//	was closed before the initial state ended  WatchList; 2nd: list, and no WatchList again
+//	stalled before the initial state ended     list, and no WatchList again
+//	failed with 400, 405, 406 or 422           list, and no WatchList again
+//	failed with anything else                  list
+//
+//	the list failed with                       next request
+//	─────────────────────────────────────────  ───────────────────────────────────────────
+//	410, 504 "Too large resource version" or   consistent read, at once
+//	ErrVersionRegressed
+//	anything else                              the same list or WatchList
 package reflector

@@ -12,25 +12,36 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// Why a stream was dropped, or a list not believed.
-var (
-	// ErrStale: an event older than what was seen already.
-	ErrStale = errors.New("the watch went back to a resourceVersion that was passed already")
-	// ErrWentBack: the server is at an older version than the one seen from it.
-	ErrVersionRegressed = errors.New("the server is at an older resourceVersion than it was")
-	// ErrSilent: nothing came for longer than a living server would be silent.
-	ErrStalled = errors.New("no answer within the deadline; the connection is taken for dead")
-	// ErrShortWatches: the server accepts watches and ends them at once.
-	ErrShortWatches = errors.New("the server repeatedly ended the watch at once and without an event")
-	// ErrNoVersion: a list or event that does not say its version.
-	ErrNoVersion = errors.New("the server sent no valid resourceVersion")
-	// ErrQuarantined: objects wait for a state that can be stored.
-	ErrQuarantined = errors.New("some objects could not be stored")
+// Reasons to end a watch, to reject a list, or to list again.
+const (
+	// ErrStale reports a watch event that is not newer than one received before, and that the sink
+	// does not hold. Watch events arrive in the order of their resourceVersions (API concepts,
+	// "Efficient detection of changes").
+	ErrStale = feed.Error("watch event is older than an earlier one")
+	// ErrVersionRegressed reports a list or bookmark with an older resourceVersion than the server
+	// has sent before: the server lags behind another replica, or etcd was restored from a backup.
+	ErrVersionRegressed = feed.Error("server is at an older resourceVersion than before")
+	// ErrStalled reports a list or watch that received nothing within its idle timeout. Its
+	// connection is treated as dead. A working API server sends bookmarks to a quiet watch about
+	// once a minute (API concepts, "Watch bookmarks").
+	ErrStalled = feed.Error("nothing received within the idle timeout")
+	// ErrShortWatches reports that the server accepted several watches in a row and closed each
+	// within a second, before any event.
+	ErrShortWatches = feed.Error("server repeatedly closed the watch at once and without an event")
+	// ErrNoVersion reports a list or event without a resourceVersion that can be compared with
+	// others (API concepts, "Resource versions").
+	ErrNoVersion = feed.Error("no valid resourceVersion")
+	// ErrQuarantined reports a relist that retries objects whose newest state the sink could not
+	// store.
+	ErrQuarantined = feed.Error("some objects could not be stored")
 )
 
-// retryAfter returns how long the server asked to wait, zero if it did not.
+// retryAfter returns the delay that the server asked for in err, at most maxRetryAfter. It returns
+// zero if the server asked for none.
 func retryAfter(err error) time.Duration {
 	seconds, ok := apierrors.SuggestsClientDelay(err)
 	if !ok || seconds <= 0 {
@@ -39,60 +50,50 @@ func retryAfter(err error) time.Duration {
 	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
 }
 
-// isGone tells whether the server no longer has the version asked for.
+// isGone reports whether the server no longer has the requested resourceVersion: 410 Gone, reason
+// Expired or Gone (API concepts, "410 Gone responses").
 func isGone(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
 }
 
-// isAhead tells whether the server has not reached the version asked for. Old
-// servers give the cause in the message only (kubernetes/kubernetes#94316).
-func isAhead(err error) bool {
+// isFutureVersion reports whether the server has not reached the requested resourceVersion: 504
+// Timeout with the cause ResourceVersionTooLarge (API concepts, "Unavailable resource versions").
+// Old servers name the cause in the message only (kubernetes/kubernetes#94316).
+func isFutureVersion(err error) bool {
 	return apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) ||
 		apierrors.IsTimeout(err) && strings.Contains(err.Error(), "Too large resource version")
 }
 
-// isDenied tells whether the server refuses this client.
-func isDenied(err error) bool { return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) }
+// isAuthError reports whether the server refused the client's credentials or permissions: 401 or
+// 403.
+func isAuthError(err error) bool { return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) }
 
-// isBusy tells whether the server could not answer now: what was seen of the
-// collection is not in doubt.
+// isBusy reports whether the server could not answer at the moment: 429, 503 or a timeout. That
+// does not put the state of the collection in doubt.
 func isBusy(err error) bool {
 	return apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) ||
 		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err)
 }
 
-// isServerError tells whether the server failed on its own account.
+// isServerError reports whether the server answered with a 5xx code.
 func isServerError(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError
 }
 
-// isUnknown tells whether the server does not understand a request, and never will.
-func isUnknown(err error) bool {
+// isUnsupported reports whether the server does not support the form of the request, so that it
+// fails again: 400, 405, 406 or 422.
+func isUnsupported(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
 		apierrors.IsMethodNotSupported(err) || apierrors.IsNotAcceptable(err)
 }
 
-// isUnreachable tells whether the connection failed, not the request.
+// isUnreachable reports whether the connection failed rather than the request.
 func isUnreachable(err error) bool {
-	var request *url.Error // whatever net/http could not get an answer to: no such host, no trust
+	var request *url.Error // net/http received no response; covers DNS and TLS failures
 	var operation *net.OpError
 	return errors.As(err, &request) || errors.As(err, &operation) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, ErrStalled) ||
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
 		utilnet.IsTimeout(err) || utilnet.IsHTTP2ConnectionLost(err)
-}
-
-// watchError is an error of a watch.
-type watchError struct{ cause error }
-
-func (e *watchError) Error() string { return "watch: " + e.cause.Error() }
-func (e *watchError) Unwrap() error { return e.cause }
-
-// Unwrapped returns the error that a watch ended with as it came, any other as it is.
-func UnwrapWatchError(err error) error {
-	if watched, ok := errors.AsType[*watchError](err); ok {
-		return watched.cause
-	}
-	return err
 }

@@ -19,15 +19,16 @@ import (
 
 var podResource = schema.GroupResource{Resource: "pods"}
 
-// Each error is of the classes named, however it is wrapped.
+// TestErrorClasses checks the classes of errors, unwrapped and wrapped.
 func TestErrorClasses(t *testing.T) {
 	classes := map[string]func(error) bool{
-		"gone": isGone, "ahead": isAhead, "denied": isDenied, "busy": isBusy, "server": isServerError, "unreachable": isUnreachable, "unknown": isUnknown,
+		"gone": isGone, "future": isFutureVersion, "auth": isAuthError, "busy": isBusy, "server": isServerError,
+		"unreachable": isUnreachable, "unsupported": isUnsupported,
 	}
 	status := func(code int, reason metav1.StatusReason, message string) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message}}
 	}
-	tooLarge := apierrors.NewTimeoutError("any words", 1)
+	tooLarge := apierrors.NewTimeoutError("any message", 1)
 	tooLarge.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}}
 	for _, c := range []struct {
 		err  error
@@ -35,18 +36,18 @@ func TestErrorClasses(t *testing.T) {
 	}{
 		{apierrors.NewResourceExpired("old"), "gone"},
 		{status(http.StatusGone, metav1.StatusReasonGone, "old"), "gone"},
-		{tooLarge, "ahead busy server"},
-		{apierrors.NewTimeoutError("Too large resource version: 9, current: 8", 1), "ahead busy server"},
+		{tooLarge, "future busy server"},
+		{apierrors.NewTimeoutError("Too large resource version: 9, current: 8", 1), "future busy server"},
 		{status(http.StatusInternalServerError, metav1.StatusReasonInternalError, "Too large resource version: 9"), "server"},
-		{apierrors.NewUnauthorized("who"), "denied"},
-		{apierrors.NewForbidden(podResource, "", nil), "denied"},
+		{apierrors.NewUnauthorized("token expired"), "auth"},
+		{apierrors.NewForbidden(podResource, "", nil), "auth"},
 		{apierrors.NewTooManyRequestsError("later"), "busy"},
 		{apierrors.NewServiceUnavailable("later"), "busy server"},
 		{apierrors.NewServerTimeout(podResource, "list", 1), "busy server"},
 		{apierrors.NewInternalError(errors.New("oops")), "server"},
-		{apierrors.NewBadRequest("what"), "unknown"},
-		{apierrors.NewInvalid(schema.GroupKind{}, "", nil), "unknown"},
-		{apierrors.NewMethodNotSupported(podResource, "watch"), "unknown"},
+		{apierrors.NewBadRequest("unknown field"), "unsupported"},
+		{apierrors.NewInvalid(schema.GroupKind{}, "", nil), "unsupported"},
+		{apierrors.NewMethodNotSupported(podResource, "watch"), "unsupported"},
 		{apierrors.NewNotFound(podResource, ""), ""},
 		{syscall.ECONNREFUSED, "unreachable"},
 		{syscall.ECONNRESET, "unreachable"},
@@ -58,17 +59,17 @@ func TestErrorClasses(t *testing.T) {
 		{ErrStalled, "unreachable"},
 		{ErrStale, ""},
 		{ErrNoVersion, ""},
-		{errors.New("unheard of"), ""},
+		{errors.New("other"), ""},
 	} {
 		for _, err := range []error{c.err, fmt.Errorf("watch: %w", c.err)} {
-			var is []string
-			for _, class := range []string{"gone", "ahead", "denied", "busy", "server", "unreachable", "unknown"} {
+			var got []string
+			for _, class := range []string{"gone", "future", "auth", "busy", "server", "unreachable", "unsupported"} {
 				if classes[class](err) {
-					is = append(is, class)
+					got = append(got, class)
 				}
 			}
-			if got := strings.Join(is, " "); got != c.want {
-				t.Errorf("%v is [%s], want [%s]", err, got, c.want)
+			if got := strings.Join(got, " "); got != c.want {
+				t.Errorf("classes of %v are [%s], want [%s]", err, got, c.want)
 			}
 		}
 	}

@@ -11,109 +11,107 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// list gets a state of the collection and commits it. A version that the server
-// does not have (gone, or not reached) is given up at once for a consistent
-// read; so is a state older than one already seen.
+// list lists the collection and commits the list. If the server refuses the resourceVersion, or the
+// list is older than the version reached, a consistent read follows at once.
 func (r *Reflector) list(ctx context.Context) error {
-	from := r.version()
-	switch {
-	case r.consistent:
-		from = ""
-	case from == "":
-		from = "0" // any state will do to begin with
-	}
+	from := r.listVersion()
 	err := r.listFrom(ctx, from)
-	if from != "" && ctx.Err() == nil && (isGone(err) || isAhead(err) || errors.Is(err, ErrVersionRegressed)) {
-		r.consistent = true
+	if from != "" && ctx.Err() == nil && (isGone(err) || isFutureVersion(err) || errors.Is(err, ErrVersionRegressed)) {
+		r.state = stateConsistentRead
 		err = r.listFrom(ctx, "")
 	}
-	return err
+	if err != nil {
+		return &AttemptError{Op: OpList, Err: err}
+	}
+	return nil
 }
 
-// listFrom lists at or after a version, page by page.
+// listFrom lists at resourceVersion from, page by page, and commits the list.
 func (r *Reflector) listFrom(ctx context.Context, from string) error {
 	r.status.listing()
-	ctx, stop := r.watchdog(ctx, listSilence)
+	watched, stop := r.watchdog(ctx, listIdleTimeout)
 	defer stop()
-	state := r.begin()
-	items := newAhead(state)
+	replacement := r.begin()
+	pipeline := newDecodePipeline(replacement)
 	options := metav1.ListOptions{ResourceVersion: from, Limit: r.limit(from)}
 	for {
-		page, err := r.page(ctx, options, func(item feed.Item) error {
-			r.proofs.Add(1)
-			items.add(item)
+		page, err := r.page(watched, options, func(item feed.Item) error {
+			r.activity.Add(1)
+			pipeline.add(item)
 			return nil
 		})
 		if err != nil {
-			items.finish(true)
-			return fmt.Errorf("list: %w", orCause(ctx, err))
+			pipeline.finish(true)
+			return orCause(watched, err)
 		}
 		if page.Continue == "" {
-			items.finish(false)
-			return r.commitList(state, page.ResourceVersion, from == "")
+			pipeline.finish(false)
+			return r.commit(replacement, page.ResourceVersion, from == "")
 		}
-		r.paged = true
+		r.pagesLists = true
 		options.Continue, options.ResourceVersion = page.Continue, ""
 	}
 }
 
-// begin begins a new state. Where the server has gone back in time, what the sink holds
-// says nothing about objects in the same version.
+// begin starts a replacement of the sink's content. After the server has regressed, equal
+// resourceVersions do not prove that objects are equal.
 func (r *Reflector) begin() feed.Replacement {
-	state := r.config.Sink.Begin()
-	if r.consistent {
-		state.CompareContents()
+	replacement := r.config.Sink.Begin()
+	if r.state == stateConsistentRead {
+		replacement.CompareContents()
 	}
-	return state
+	return replacement
 }
 
 // page makes one list request.
 func (r *Reflector) page(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
-	r.status.listed()
+	r.status.countList()
 	return r.config.Source.List(ctx, options, add)
 }
 
-// limit returns the page size for a list from a version. A list at a version is
-// answered whole from the server's watch cache; asking for pages would send it to
-// etcd. Servers that paged all the same keep being asked.
+// limit returns the page size of a list at resourceVersion from. The API server answers a list not
+// older than a version from its watch cache, in one piece; with a limit it would read from etcd. A
+// server that has answered in pages without being asked to receives a limit from then on.
 func (r *Reflector) limit(from string) int64 {
 	switch size := r.config.PageSize; {
 	case size < 0:
 		return 0
 	case size > 0:
 		return size
-	case from == "" || from == "0" || r.paged:
+	case from == "" || from == "0" || r.pagesLists:
 		return DefaultPageSize
 	default:
 		return 0
 	}
 }
 
-// commitList makes a complete list the sink's state, if it can be believed.
-func (r *Reflector) commitList(state feed.Replacement, version string, consistent bool) error {
-	seen := r.version()
-	order, err := resourceversion.CompareResourceVersion(version, seen)
+// commit commits a complete list at version to the sink. It returns an error if version is not
+// valid, or regressed without a consistent read.
+func (r *Reflector) commit(list feed.Replacement, version string, consistentRead bool) error {
+	reached := r.version()
+	order, err := resourceversion.CompareResourceVersion(version, reached)
 	switch {
-	case seen == "":
-		// Nothing to compare with; client-go's fake clientsets give no version.
-	case err != nil && wellFormed(seen):
-		return fmt.Errorf("list: %w: %q", ErrNoVersion, version)
-	case err == nil && order < 0 && !consistent:
-		return fmt.Errorf("list: %w: %s, after %s", ErrVersionRegressed, version, seen)
+	case reached == "":
+		// The first list may have any version; those of client-go's fake clientsets have none.
+	case err != nil && isValid(reached):
+		return fmt.Errorf("%w: %q", ErrNoVersion, version)
+	case err == nil && order < 0 && !consistentRead:
+		return fmt.Errorf("%w: %s, after %s", ErrVersionRegressed, version, reached)
 	}
-	if err := state.Commit(version); err != nil {
-		return fmt.Errorf("list: %w", err)
+	if err := list.Commit(version); err != nil {
+		return err
 	}
 	r.committed(version)
 	return nil
 }
 
-func wellFormed(version string) bool {
+// isValid reports whether a resourceVersion can be compared with others.
+func isValid(version string) bool {
 	_, err := resourceversion.CompareResourceVersion(version, version)
 	return err == nil
 }
 
-// orCause returns why ctx ended, if it was ended with a cause of ours, else err.
+// orCause returns the cause that ctx was cancelled with by the watchdog, otherwise err.
 func orCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause

@@ -11,53 +11,53 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// Config is what a Reflector works with. Source and Sink are required.
+// Config configures a Reflector. Source and Sink are required.
 type Config struct {
 	Source feed.Source
 	Sink   feed.Sink
-	// WatchList asks for the initial state by a watch (KEP-3157) instead of a
-	// list. A source that does not answer it properly is listed instead.
+	// WatchList requests the initial state as a streaming list (a watch with sendInitialEvents,
+	// KEP-3157). The reflector falls back to a list if the server does not support it.
 	WatchList bool
-	// PageSize is the limit of a list request. Zero is DefaultPageSize, negative
-	// no limit.
+	// PageSize is the limit of list requests. Zero selects DefaultPageSize, except for relists that
+	// the API server answers from its watch cache. Negative disables paging.
 	PageSize int64
-	// Backoff spaces attempts. The zero value is DefaultBackoff.
+	// Backoff spaces failed attempts. The zero value is DefaultBackoff.
 	Backoff wait.Backoff
-	// Report hears of each failed attempt, from the reflector's goroutine.
-	Report func(context.Context, error)
-	// Clock is the real one if nil.
+	// Report, if set, is called with each failed attempt, an *AttemptError. The reflector waits for
+	// it to return.
+	Report func(ctx context.Context, err error)
+	// Clock is the real clock if nil.
 	Clock clock.Clock
 }
 
-// Defaults and limits.
 const (
-	// DefaultPageSize is the limit that the API's own clients ask for.
+	// DefaultPageSize is the number of objects per page of a list. kubectl and client-go use the
+	// same.
 	DefaultPageSize = 500
 
-	// minWatchTimeout is the shortest time asked of the server for a watch; the
-	// longest is twice that. They are drawn at random, so that the watches of
-	// many clients do not end together.
+	// minWatchTimeout is the least timeoutSeconds of a watch. The reflector adds up to as much
+	// again at random, so that the watches of many clients do not end together.
 	minWatchTimeout = 5 * time.Minute
 )
 
-// Reflector keeps a sink equal to a collection. Run and ListAndWatch are for one
-// goroutine at a time; the rest may be called from any.
+// Reflector keeps a sink equal to a collection of the API. Run and ListAndWatch must not be called
+// concurrently. The other methods are safe for concurrent use.
 type Reflector struct {
 	config  Config
 	clock   clock.Clock
 	backoff *backoff
 	status  status
 
-	synced      chan struct{}     // closed when the first state is committed
-	proofs      atomic.Uint64     // answers of the server, for the watchdog to see that there are some
-	paged       bool              // the server has answered a list in pages
-	consistent  bool              // the next list must be a consistent read
-	resumes     bool              // the next watch does not follow directly on a list
-	noWatchList bool              // WatchList was tried and found wanting
-	quarantine  quarantineRetries // when to ask again for what could not be stored
+	synced   chan struct{} // closed when the first list is committed
+	activity atomic.Uint64 // counts what the server has sent, for the watchdog
+
+	state        state
+	useWatchList bool // cleared if the server does not support WatchList
+	pagesLists   bool // the server has answered a list in pages
+	quarantine   quarantineRetries
 }
 
-// New returns a reflector that has done nothing yet.
+// New returns a reflector that is not running.
 func New(config Config) *Reflector {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -69,15 +69,15 @@ func New(config Config) *Reflector {
 		config.Report = func(context.Context, error) {}
 	}
 	return &Reflector{
-		config:  config,
-		clock:   config.Clock,
-		backoff: newBackoff(config.Backoff, config.Clock),
-		synced:  make(chan struct{}),
+		config:       config,
+		clock:        config.Clock,
+		backoff:      newBackoff(config.Backoff, config.Clock),
+		synced:       make(chan struct{}),
+		useWatchList: config.WatchList,
 	}
 }
 
-// Run lists and watches until ctx ends, whatever fails meanwhile. It returns
-// nil then.
+// Run calls ListAndWatch until ctx ends, and waits for the backoff between calls. It returns nil.
 func (r *Reflector) Run(ctx context.Context) error {
 	defer r.status.stopped()
 	for ctx.Err() == nil {
@@ -93,16 +93,15 @@ func (r *Reflector) Run(ctx context.Context) error {
 	return nil
 }
 
-// ListAndWatch gets the collection's state and follows it for as long as watches
-// can be resumed. It returns why they cannot: the list's error, or that of the
-// last watch; or ctx's.
+// ListAndWatch lists the collection, commits the list to the sink, and applies the events of one
+// watch after another until a watch cannot be resumed. It returns an *AttemptError, or ctx's error.
 func (r *Reflector) ListAndWatch(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if r.config.WatchList && !r.noWatchList {
-		if last := r.watchList(ctx); last != nil {
-			return r.watch(ctx, last)
+	if r.useWatchList {
+		if result := r.watchList(ctx); result != nil {
+			return r.watch(ctx, result)
 		}
 	}
 	if err := r.list(ctx); err != nil {
@@ -111,27 +110,25 @@ func (r *Reflector) ListAndWatch(ctx context.Context) error {
 	return r.watch(ctx, nil)
 }
 
-// UseWatchList says whether to ask for WatchList, whatever Config.WatchList was. It must
-// not be called once the reflector runs.
-func (r *Reflector) UseWatchList(use bool) { r.config.WatchList = use }
+// UseWatchList overrides Config.WatchList. It must be called before the reflector runs.
+func (r *Reflector) UseWatchList(use bool) { r.useWatchList = use }
 
-// Synced is closed once the sink holds a first state of the collection.
+// Synced returns a channel that is closed once a list has been committed to the sink.
 func (r *Reflector) Synced() <-chan struct{} { return r.synced }
 
-// failed books a failed attempt and tells about it.
+// failed records and reports a failed attempt.
 func (r *Reflector) failed(ctx context.Context, err error) {
-	r.status.fail(err, r.clock.Now())
+	r.status.failed(err, r.clock.Now())
 	r.config.Report(ctx, err)
 }
 
-// pause waits before the next attempt, after err or nil: as long as the backoff
-// says and no less than the server does. It returns ctx's error if that has ended.
+// pause waits for the backoff after an attempt, and for err's Retry-After if that is longer. It
+// returns ctx's error if ctx has ended.
 func (r *Reflector) pause(ctx context.Context, err error) error {
 	return r.sleep(ctx, r.backoff.next(err))
 }
 
-// sleep waits, and returns ctx's error if that has ended: nothing may be asked of
-// the server then.
+// sleep waits for d. It returns ctx's error if ctx has ended.
 func (r *Reflector) sleep(ctx context.Context, d time.Duration) error {
 	if d > 0 {
 		timer := r.clock.NewTimer(d)
@@ -144,12 +141,12 @@ func (r *Reflector) sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// committed books a state that the sink now holds.
+// committed records that the sink holds a list at resourceVersion.
 func (r *Reflector) committed(resourceVersion string) {
-	r.consistent, r.resumes = false, false
-	r.status.reached(resourceVersion, r.clock.Now())
+	r.state = stateListed
+	r.status.advance(resourceVersion, r.clock.Now())
 	r.status.succeeded()
-	r.backoff.well()
+	r.backoff.markHealthy()
 	select {
 	case <-r.synced:
 	default:

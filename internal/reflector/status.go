@@ -10,30 +10,30 @@ type Phase string
 
 // The phases of a reflector.
 const (
-	Idle     Phase = "Idle"     // not started
-	Listing  Phase = "Listing"  // waits for the initial state, or for a new one
-	Watching Phase = "Watching" // the watch is open
-	Resuming Phase = "Resuming" // the watch ended in order, and the next is about to be opened
+	Idle     Phase = "Idle"     // Run has not been called
+	Listing  Phase = "Listing"  // a list or WatchList is in progress
+	Watching Phase = "Watching" // a watch is open
+	Resuming Phase = "Resuming" // the server closed the watch, and the next request follows
 	Retrying Phase = "Retrying" // the last attempt failed; the sink holds the last good state
-	Stopped  Phase = "Stopped"
+	Stopped  Phase = "Stopped"  // Run has returned
 )
 
-// Status is a reflector's condition at one moment.
+// Status is the condition of a reflector at one moment.
 type Status struct {
 	Phase           Phase
-	Err             error     // of the last attempt, nil once one succeeded
-	ErrSince           time.Time // of Err: the first failure since an attempt succeeded
-	Attempts        int       // failed in a row
-	ResourceVersion string    // reached
-	FreshAt           time.Time // the last proof that the sink was up to date: an event, bookmark or list
-	Lists, Watches  uint64    // requests made; each page is one, a WatchList is a watch
+	Err             error     // of the last attempt; nil if it succeeded
+	ErrSince        time.Time // when the first of the failed attempts in a row failed
+	Attempts        int       // number of failed attempts in a row
+	ResourceVersion string    // of the collection, as the sink holds it
+	FreshAt         time.Time // when the sink was last known to be current: by an event, bookmark or list
+	Lists, Watches  uint64    // requests made; each page counts as a list, a WatchList as a watch
 }
 
-// status is the Status under a lock.
+// status is the Status of a Reflector.
 type status struct {
-	mu     sync.Mutex // guards what follows; held for a few assignments only
-	now    Status
-	proved time.Time // when the server was last known to be no older than ResourceVersion
+	mu            sync.Mutex // guards the fields below; held for a few assignments only
+	now           Status
+	lastConfirmed time.Time // when the server last proved to be no older than now.ResourceVersion
 }
 
 // Status returns the reflector's condition.
@@ -47,8 +47,8 @@ func (r *Reflector) Status() Status {
 	return now
 }
 
-// LastSyncResourceVersion returns the version that the sink has reached, empty
-// before the first state.
+// LastSyncResourceVersion returns the resourceVersion of the collection as the sink holds it. It is
+// empty before the first list.
 func (r *Reflector) LastSyncResourceVersion() string { return r.version() }
 
 func (r *Reflector) version() string {
@@ -57,7 +57,7 @@ func (r *Reflector) version() string {
 	return r.status.now.ResourceVersion
 }
 
-// listing says that a whole state is being got.
+// listing enters the phase Listing, unless the list is a retry.
 func (s *status) listing() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,53 +66,53 @@ func (s *status) listing() {
 	}
 }
 
-// listed and watched count requests.
-func (s *status) listed() {
+func (s *status) countList() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now.Lists++
 }
 
-func (s *status) watched() {
+func (s *status) countWatch() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now.Watches++
 }
 
-// reached moves the version, unless resourceVersion is empty, and the time of
+// advance sets the resourceVersion reached, unless resourceVersion is empty, and the time of
 // freshness.
-func (s *status) reached(resourceVersion string, at time.Time) {
+func (s *status) advance(resourceVersion string, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if resourceVersion != "" {
-		s.now.ResourceVersion, s.proved = resourceVersion, at
+		s.now.ResourceVersion, s.lastConfirmed = resourceVersion, at
 	}
 	s.now.FreshAt = at
 }
 
-// proven notes that the server is known to be no older than the version reached.
-func (s *status) proven(at time.Time) {
+// confirm records that the server is no older than the resourceVersion reached.
+func (s *status) confirm(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.proved = at
+	s.lastConfirmed = at
 }
 
-// unproven tells whether that has not been known for a time.
-func (s *status) unproven(at time.Time, since time.Duration) bool {
+// confirmedWithin reports whether that was recorded less than interval before now.
+func (s *status) confirmedWithin(interval time.Duration, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return at.Sub(s.proved) >= since
+	return now.Sub(s.lastConfirmed) < interval
 }
 
+// watching enters the phase Watching. It ends the row of failures.
 func (s *status) watching() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now.Phase = Watching
-	s.now.Err, s.now.ErrSince, s.now.Attempts = nil, time.Time{}, 0
+	s.endFailures()
 }
 
-// ended says that no watch is open any more.
-func (s *status) ended() {
+// watchEnded records that no watch is open.
+func (s *status) watchEnded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.now.Phase == Watching {
@@ -120,14 +120,19 @@ func (s *status) ended() {
 	}
 }
 
-// succeeded forgets the last error.
+// succeeded ends the row of failures.
 func (s *status) succeeded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.endFailures()
+}
+
+// endFailures requires that s.mu is held.
+func (s *status) endFailures() {
 	s.now.Err, s.now.ErrSince, s.now.Attempts = nil, time.Time{}, 0
 }
 
-func (s *status) fail(err error, at time.Time) {
+func (s *status) failed(err error, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now.Phase, s.now.Err = Retrying, err

@@ -8,135 +8,142 @@ import (
 )
 
 const (
-	// shortWatch: a watch that ends sooner, and without an event, is one that
-	// the server did not really give.
+	// shortWatch is the least duration of a watch without events that counts as served.
 	shortWatch = time.Second
-	// maxShortWatches is how many of those in a row bring the version in doubt.
+	// maxShortWatches is the number of watches shorter than that, in a row and at one
+	// resourceVersion, after which the collection is listed again.
 	maxShortWatches = 3
-	// maxFailures is how often a watch is tried again at one version after the
-	// server failed to serve it, before the collection is listed anew.
+	// maxFailures is the number of failed watches at one resourceVersion after which the collection
+	// is listed again, where the server could not serve the watch.
 	maxFailures = 5
-	// busyInterval is the least time between the beginnings of two watches of
-	// which the first was ended by the server in order. Some servers end watches
-	// after seconds (jupyterhub/kubespawner#920): that must cost neither them a
-	// storm of requests nor us our freshness.
-	busyInterval = 6 * time.Second
+	// maxInvalidStreams is the same number for watches whose stream was invalid.
+	maxInvalidStreams = 2
+	// minWatchInterval is the least time between the starts of two watches if the server closed the
+	// first without an error. Some servers close watches after a few seconds
+	// (jupyterhub/kubespawner#920): the interval bounds the load on them and the lag of the sink.
+	minWatchInterval = 6 * time.Second
 )
 
-// end is how a watch request ended.
-type end struct {
-	err    error // nil: the server closed the stream
-	listed bool  // a WatchList's initial state was committed
-	moved  bool  // an event or bookmark moved the version
-	lived  time.Duration
+// watchResult is how a watch request ended.
+type watchResult struct {
+	err       error // an *AttemptError; nil if the server closed the watch
+	committed bool  // the initial state of a WatchList was committed
+	advanced  bool  // an event or bookmark advanced the resourceVersion
+	duration  time.Duration
 }
 
-// errNoResume: the watch ended, and its collection has no versions.
-var errNoResume = fmt.Errorf("the watch ended: %w to resume it from", ErrNoVersion)
+// retryCount counts the watches that ended since the resourceVersion last advanced.
+type retryCount struct {
+	short    int // closed by the server within shortWatch, in a row
+	failures int // ended with an error
+}
 
-// watch follows the collection from the version reached, one watch request
-// after the other, until that cannot go on; it returns why. first, if not nil,
-// is a request that has ended already.
-func (r *Reflector) watch(ctx context.Context, first *end) error {
-	var short, failures int // in a row, at one version
+// errNoResume is the reason to list a collection without a resourceVersion again.
+var errNoResume = fmt.Errorf("watch closed and cannot be resumed: %w", ErrNoVersion)
+
+// watch applies the events of one watch after another until the collection must be listed again, or
+// ctx ends. It returns the reason. first, if not nil, is the result of a WatchList, which comes
+// before the first watch.
+func (r *Reflector) watch(ctx context.Context, first *watchResult) error {
+	var count retryCount
 	for last := first; ; last = nil {
 		if last == nil {
-			ended := r.watchOnce(ctx, nil)
-			last = &ended
+			result := r.watchOnce(ctx, nil)
+			last = &result
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if last.moved {
-			short, failures = 0, 0
+		if last.advanced {
+			count = retryCount{}
 		}
-		if last.err == nil {
-			if err := r.closed(ctx, *last, &short); err != nil {
-				return err
-			}
-			continue
-		}
-		failures++
-		if r.mustRelist(last.err, failures) {
-			return last.err
-		}
-		r.failed(ctx, last.err)
-		if err := r.pause(ctx, last.err); err != nil {
+		if err := r.afterWatch(ctx, *last, &count); err != nil {
 			return err
 		}
 	}
 }
 
-// closed handles a watch that the server ended in order, and waits before the
-// next. An error means that there is to be none: the collection must be listed
-// anew, or ctx has ended.
-func (r *Reflector) closed(ctx context.Context, last end, short *int) error {
+// afterWatch decides what comes after a watch; see the tables in the package documentation. It sets
+// r.state, and waits until the next watch may start. It returns an error if the collection must be
+// listed again, or ctx has ended.
+func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *retryCount) error {
+	if last.err == nil {
+		return r.afterClose(ctx, last, count)
+	}
+	count.failures++
+	if r.state = r.stateAfter(last.err, count.failures); r.state != stateResuming {
+		return last.err
+	}
+	r.failed(ctx, last.err)
+	return r.pause(ctx, last.err)
+}
+
+// afterClose is afterWatch for a watch that the server closed without an error.
+func (r *Reflector) afterClose(ctx context.Context, last watchResult, count *retryCount) error {
+	r.state = stateResuming
 	r.status.succeeded()
 	if n := r.config.Sink.Quarantined(); r.quarantine.due(n) {
-		return fmt.Errorf("%w (%d); listing them again", ErrQuarantined, n)
+		return r.relist(stateRelisting, fmt.Errorf("%w (%d); listing again", ErrQuarantined, n))
 	}
 	switch {
 	case !r.canResume():
-		return errNoResume
-	case last.moved:
-	case last.lived < shortWatch:
-		if *short++; *short == maxShortWatches {
-			return ErrShortWatches
+		return r.relist(stateRelisting, errNoResume)
+	case last.advanced:
+	case last.duration < shortWatch:
+		if count.short++; count.short == maxShortWatches {
+			return r.relist(stateRelisting, ErrShortWatches)
 		}
-		return r.sleep(ctx, max(r.backoff.next(nil), busyInterval))
+		return r.sleep(ctx, max(r.backoff.next(nil), minWatchInterval))
 	default:
-		*short = 0
+		count.short = 0
 		if err := r.probeAfter(ctx, last); err != nil {
-			return err
+			return r.relist(stateConsistentRead, err)
 		}
 	}
-	return r.sleep(ctx, busyInterval-last.lived)
+	return r.sleep(ctx, minWatchInterval-last.duration)
 }
 
-// canResume tells whether a watch at the version reached brings everything since.
-// One at "" or "0" begins with the objects that there are, and says nothing of
-// those deleted meanwhile.
-func (r *Reflector) canResume() bool {
-	version := r.version()
-	return version != "" && version != "0"
-}
-
-// mustRelist tells whether a watch that failed cannot be resumed: its version is
-// gone or no longer true, or it failed that often at the same one. A server that
-// is busy, unreachable or refuses this client leaves what was seen as true as it
-// was, and gets no lists on top.
-func (r *Reflector) mustRelist(err error, failures int) bool {
+// stateAfter returns the state after the failure of a watch, the given number of times since the
+// resourceVersion last advanced. A server that is busy or unreachable, or refuses the client, does
+// not put the state of the collection in doubt and receives no additional lists.
+func (r *Reflector) stateAfter(err error, failures int) state {
 	switch {
 	case isGone(err), !r.canResume():
-		return true
+		return stateRelisting
 	case errors.Is(err, ErrVersionRegressed):
-		r.consistent = true
-		return true
-	case isAhead(err): // a replica that lags, or an etcd restored from backup
-		r.consistent = failures >= maxFailures
-		return r.consistent
-	case isDenied(err), isBusy(err), isUnreachable(err):
-		return false
+		return stateConsistentRead
+	case isFutureVersion(err): // a lagging replica, or etcd restored from a backup
+		return resumeOr(stateConsistentRead, failures >= maxFailures)
+	case isAuthError(err), isBusy(err), isUnreachable(err):
+		return stateResuming
 	case isServerError(err):
-		return failures >= maxFailures
-	default: // the stream said something that makes no sense; perhaps once only
-		return failures >= 2
+		return resumeOr(stateRelisting, failures >= maxFailures)
+	default:
+		return resumeOr(stateRelisting, failures >= maxInvalidStreams)
 	}
 }
 
-// quarantineRetries spaces the relists that are made for objects which could not
-// be stored: at the end of the first watch, the second, the fourth and so on, for
-// as long as there are such objects.
-type quarantineRetries struct{ ends, next int }
+// resumeOr returns next if the retries are exhausted, otherwise stateResuming.
+func resumeOr(next state, exhausted bool) state {
+	if exhausted {
+		return next
+	}
+	return stateResuming
+}
 
+// quarantineRetries spaces the relists that retry quarantined objects: after the first watch, the
+// second, the fourth, the eighth and so on, as long as any object is quarantined.
+type quarantineRetries struct{ watches, next int }
+
+// due counts one more watch, and reports whether the collection must be listed again.
 func (q *quarantineRetries) due(quarantined int) bool {
 	if quarantined == 0 {
 		*q = quarantineRetries{}
 		return false
 	}
-	if q.ends++; q.ends < max(q.next, 1) {
+	if q.watches++; q.watches < max(q.next, 1) {
 		return false
 	}
-	q.next = 2 * q.ends
+	q.next = 2 * q.watches
 	return true
 }

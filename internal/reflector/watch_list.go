@@ -8,52 +8,45 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// maxWatchLists is how many WatchLists may end before their end bookmark until
-// the source is taken for one that does not send it.
+// maxWatchLists is the number of WatchLists that the server may close before the bookmark that ends
+// the initial state. After that the reflector treats WatchList as unsupported.
 const maxWatchLists = 2
 
-// watchList gets the initial state by a watch and follows on in the same stream.
-// It returns how the stream ended once it brought the whole state; nil if the
-// collection must be listed instead, because the source does not know WatchList,
-// never comes to its end, or fails, in which case a list may fare better; or an
-// end with ctx's error.
-func (r *Reflector) watchList(ctx context.Context) *end {
-	early := 0
+// watchList gets the initial state by a WatchList (KEP-3157), and applies the events that follow in
+// the same stream. It returns the result of a WatchList whose initial state was committed, or one
+// with ctx's error. It returns nil if the collection must be listed instead.
+func (r *Reflector) watchList(ctx context.Context) *watchResult {
+	closedEarly := 0
 	for {
 		r.status.listing()
-		last := r.watchOnce(ctx, r.begin())
+		result := r.watchOnce(ctx, r.begin())
 		switch {
-		case last.listed:
-			return &last
+		case result.committed:
+			return &result
 		case ctx.Err() != nil:
-			return &end{err: ctx.Err()}
-		case apierrors.IsTooManyRequests(last.err): // it knows WatchList and is busy
-		case errors.Is(last.err, ErrStalled):
-			early = maxWatchLists
-		case last.err == nil:
-			early++
+			return &watchResult{err: ctx.Err()}
+		case apierrors.IsTooManyRequests(result.err):
+		case errors.Is(result.err, ErrStalled):
+			closedEarly = maxWatchLists
+		case result.err == nil:
+			result.err = errClosedEarly
+			closedEarly++
 		default:
-			r.noWatchList = isUnknown(last.err)
+			r.useWatchList = !isUnsupported(result.err)
 			return nil
 		}
-		if early >= maxWatchLists {
-			r.noWatchList = true
-			r.failed(ctx, fmt.Errorf("WatchList brought no end of the initial state (%w); listing instead", cause(last)))
+		if closedEarly >= maxWatchLists {
+			r.useWatchList = false
+			err := fmt.Errorf("WatchList brought no end of the initial state (%w); listing instead", result.err)
+			r.failed(ctx, &AttemptError{Op: OpWatchList, Err: err})
 			return nil
 		}
-		r.failed(ctx, fmt.Errorf("WatchList: %w", cause(last)))
-		if err := r.pause(ctx, last.err); err != nil {
-			return &end{err: err}
+		r.failed(ctx, &AttemptError{Op: OpWatchList, Err: fmt.Errorf("WatchList: %w", result.err)})
+		if err := r.pause(ctx, result.err); err != nil {
+			return &watchResult{err: err}
 		}
 	}
 }
 
-// errEndedEarly is what a WatchList failed with that the server closed in order.
-var errEndedEarly = errors.New("the stream ended before its end bookmark")
-
-func cause(last end) error {
-	if last.err != nil {
-		return last.err
-	}
-	return errEndedEarly
-}
+// errClosedEarly is the error of a WatchList that the server closed before the initial state ended.
+var errClosedEarly = errors.New("the server closed the stream before the initial-events-end bookmark")

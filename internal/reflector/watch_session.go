@@ -14,190 +14,205 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// session is one watch request: the sink of its stream, and what became of it.
-type session struct {
+// watchSession is one watch request. It implements feed.WatchSink.
+type watchSession struct {
 	r *Reflector
 
-	// initial is the state that a WatchList builds up; nil once it is
-	// committed, and in a plain watch.
-	initial feed.Replacement
+	// initial collects the initial state of a WatchList. It is nil once that is committed, and in a
+	// watch.
+	initial     feed.Replacement
+	initialDone atomic.Bool // initial is nil; for the watchdog
 
-	ready atomic.Bool // no initial state, or no longer
-
-	began     time.Time
-	from      string // version at the beginning
-	seen      string // version reached, which nobody else moves meanwhile
-	moved     bool   // an event or bookmark moved the version
+	started   time.Time
+	from      string // resourceVersion at the start
+	reached   string // resourceVersion reached; no other goroutine writes it during the request
+	opened    bool   // the server accepted the watch
+	advanced  bool   // an event or bookmark advanced the resourceVersion
 	bookmarks bookmarks
 }
 
-// watchOnce makes one watch request and returns how it ended. With initial, it
-// asks for the initial state too.
-func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) end {
-	s := &session{r: r, initial: initial, began: r.clock.Now(), from: r.version()}
-	s.seen = s.from
-	s.ready.Store(initial == nil)
+// watchOnce makes one watch request and returns its result. If initial is not nil the request is a
+// WatchList, which commits initial.
+func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) watchResult {
+	s := &watchSession{r: r, initial: initial, started: r.clock.Now(), from: r.version()}
+	s.reached = s.from
+	s.initialDone.Store(initial == nil)
 	timeout := minWatchTimeout + rand.N(minWatchTimeout)
+	options := s.options(timeout)
+	r.status.countWatch()
+	watched, stop := r.sessionWatchdog(ctx, s, timeout+watchTimeoutMargin)
+	// The watchdog's error takes precedence: a source cannot distinguish a cancelled stream from
+	// one that the server closed.
+	err := orCause(watched, r.config.Source.Watch(watched, options, s))
+	stop()
+	r.status.watchEnded()
+	return watchResult{
+		err:       s.attemptError(err),
+		committed: initial != nil && s.initial == nil,
+		advanced:  s.advanced,
+		duration:  r.clock.Since(s.started),
+	}
+}
+
+// options returns the options of the request. A WatchList during a consistent read has no
+// resourceVersion: the initial state is then the most recent one (API concepts, "Streaming lists").
+func (s *watchSession) options(timeout time.Duration) metav1.ListOptions {
 	seconds := int64(timeout / time.Second)
 	options := metav1.ListOptions{
 		ResourceVersion:     s.from,
 		AllowWatchBookmarks: true,
 		TimeoutSeconds:      &seconds,
 	}
-	if initial != nil {
-		if r.consistent {
+	if s.initial != nil {
+		if s.r.state == stateConsistentRead {
 			options.ResourceVersion = ""
 		}
-		options.SendInitialEvents = new(bool)
-		*options.SendInitialEvents = true
+		options.SendInitialEvents = new(true)
 		options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
 	}
-	r.status.watched()
-	watched, stop := r.guardWatch(ctx, s, timeout+watchMargin)
-	// Where the watchdog has ended it, that is why, whatever the source makes of it:
-	// nothing tells a stream that was cancelled from one that the server closed.
-	err := orCause(watched, r.config.Source.Watch(watched, options, s))
-	stop()
-	r.status.ended()
-	r.resumes = true // also after a WatchList, whose state was committed in between
-	if err != nil {
-		err = &watchError{err}
-	}
-	return end{
-		err:    err,
-		listed: initial != nil && s.initial == nil,
-		moved:  s.moved,
-		lived:  r.clock.Since(s.began),
+	return options
+}
+
+func (s *watchSession) attemptError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case s.opened:
+		return &AttemptError{Op: OpWatch, Err: err}
+	default:
+		return &AttemptError{Op: OpWatchOpen, Err: err}
 	}
 }
 
-// Opened is called when the server has accepted the watch.
-func (s *session) Opened() {
-	s.r.proofs.Add(1)
+// Opened implements feed.WatchSink.
+func (s *watchSession) Opened() {
+	s.opened = true
+	s.r.activity.Add(1)
 	if s.initial == nil {
 		s.r.status.watching()
-		s.r.backoff.well()
+		s.r.backoff.markHealthy()
 	}
 }
 
-// Event applies one event.
-func (s *session) Event(eventType watch.EventType, item feed.Item) error {
+// Event implements feed.WatchSink. It applies the event to the sink, or adds it to the initial
+// state.
+func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 	if s.initial != nil {
 		s.addInitial(eventType, item)
 		return nil
 	}
-	s.r.proofs.Add(1)
-	order, err := resourceversion.CompareResourceVersion(item.ResourceVersion, s.seen)
+	s.r.activity.Add(1)
+	order, err := resourceversion.CompareResourceVersion(item.ResourceVersion, s.reached)
 	if err != nil {
-		return s.incomparable(eventType, item, s.seen)
+		return s.incomparable(eventType, item)
 	}
 	if order <= 0 {
-		return s.replayed(eventType, item, s.seen)
+		return s.notNewer(eventType, item)
 	}
 	s.r.config.Sink.Apply(eventType, item)
-	s.reached(item.ResourceVersion)
+	s.advance(item.ResourceVersion)
 	return nil
 }
 
-// addInitial takes an event into the initial state. Only additions are progress
-// towards its end: a server that does not know WatchList sends changes, and
-// bookmarks, without ever getting there.
-func (s *session) addInitial(eventType watch.EventType, item feed.Item) {
+// addInitial adds an event to the initial state. Only ADDED events count as activity: a server that
+// does not support WatchList sends other events and bookmarks, but never ends the initial state.
+func (s *watchSession) addInitial(eventType watch.EventType, item feed.Item) {
 	if eventType == watch.Deleted {
 		s.initial.Remove(item)
 		return
 	}
 	if eventType == watch.Added {
-		s.r.proofs.Add(1)
+		s.r.activity.Add(1)
 	}
 	s.initial.Add(item)
 }
 
-// incomparable handles an event whose version, or the one reached, is not a
-// number. An empty one is applied and moves nothing (client-go's fake
-// clientsets); so is any where the collection itself has no such versions.
-func (s *session) incomparable(eventType watch.EventType, item feed.Item, seen string) error {
-	if item.ResourceVersion != "" && wellFormed(seen) {
+// incomparable handles an event if its resourceVersion or the one reached is not valid. An empty
+// resourceVersion, as client-go's fake clientsets send, is applied and advances nothing. Any other
+// invalid one is applied only if the collection's is not valid either.
+func (s *watchSession) incomparable(eventType watch.EventType, item feed.Item) error {
+	if item.ResourceVersion != "" && isValid(s.reached) {
 		return fmt.Errorf("%w in the %s event of %q: %q", ErrNoVersion, eventType, item.Key, item.ResourceVersion)
 	}
 	s.r.config.Sink.Apply(eventType, item)
-	if seen == "" {
-		// The watch began without a version, so its first events come in no
-		// order: none of them is one to resume from.
-		s.reached("")
+	if s.reached == "" {
+		// A watch without a resourceVersion starts with synthetic ADDED events in no particular
+		// order, so no watch can be resumed from any of them.
+		s.advance("")
 	} else {
-		s.reached(item.ResourceVersion)
+		s.advance(item.ResourceVersion)
 	}
 	return nil
 }
 
-// replayed handles an event that is not newer than what was seen. What the sink
-// has already is harmless. A deletion may carry the version of the object's last
-// update (kubernetes/kubernetes#58545): the sink knows whether it holds a newer
-// one. Anything else would take the collection back in time.
-func (s *session) replayed(eventType watch.EventType, item feed.Item, seen string) error {
+// notNewer handles an event whose resourceVersion is not newer than the one reached. An event that
+// the sink already holds has no effect. A DELETED event may have the resourceVersion of the
+// object's last update (kubernetes/kubernetes#58545), and is applied unless the sink holds a newer
+// object. Any other event is an error.
+func (s *watchSession) notNewer(eventType watch.EventType, item feed.Item) error {
 	if eventType == watch.Deleted {
 		if s.r.config.Sink.Apply(eventType, item) != feed.Stale {
-			s.reached("")
+			s.advance("")
 			return nil
 		}
 	} else if s.r.config.Sink.HasVersion(item) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s of %q at %s, after %s", ErrStale, eventType, item.Key, item.ResourceVersion, seen)
+	return fmt.Errorf("%w: %s of %q at %s, after %s", ErrStale, eventType, item.Key, item.ResourceVersion, s.reached)
 }
 
-// Bookmark moves the version, or ends the initial state.
-func (s *session) Bookmark(version string, initialEventsEnd bool) error {
+// Bookmark implements feed.WatchSink. It advances the resourceVersion, or commits the initial
+// state.
+func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 	if s.initial != nil {
-		if initialEventsEnd && wellFormed(version) {
+		if initialEventsEnd && isValid(version) {
 			return s.commit(version)
 		}
 		return nil
 	}
-	s.r.proofs.Add(1)
-	s.bookmarks.came(s.now())
-	seen := s.seen
+	s.r.activity.Add(1)
+	s.bookmarks.record(s.now())
 	switch version {
 	case "":
-		s.reached("")
+		s.advance("")
 		return nil
-	case seen:
-		s.r.status.proven(s.now())
-		s.reached("")
+	case s.reached:
+		s.r.status.confirm(s.now())
+		s.advance("")
 		return nil
 	}
-	if order, err := resourceversion.CompareResourceVersion(version, seen); err == nil && order < 0 {
-		return fmt.Errorf("%w: bookmark at %s, after %s", ErrVersionRegressed, version, seen)
-	} else if err != nil && wellFormed(seen) {
+	if order, err := resourceversion.CompareResourceVersion(version, s.reached); err == nil && order < 0 {
+		return fmt.Errorf("%w: bookmark at %s, after %s", ErrVersionRegressed, version, s.reached)
+	} else if err != nil && isValid(s.reached) {
 		return fmt.Errorf("%w in a bookmark: %q", ErrNoVersion, version)
 	}
 	s.r.config.Sink.AdvanceVersion(version)
-	s.reached(version)
+	s.advance(version)
 	return nil
 }
 
-// commit makes the initial state the sink's. From here on this is a plain watch.
-func (s *session) commit(version string) error {
-	consistent := s.r.consistent || s.from == ""
-	if err := s.r.commitList(s.initial, version, consistent); err != nil {
+// commit commits the initial state to the sink. From then on the request is a watch.
+func (s *watchSession) commit(version string) error {
+	consistentRead := s.r.state == stateConsistentRead || s.from == ""
+	if err := s.r.commit(s.initial, version, consistentRead); err != nil {
 		return err
 	}
-	s.r.proofs.Add(1)
-	s.initial, s.moved, s.seen = nil, true, version
-	s.ready.Store(true)
+	s.r.activity.Add(1)
+	s.initial, s.advanced, s.reached = nil, true, version
+	s.initialDone.Store(true)
 	s.r.status.watching()
 	return nil
 }
 
-// reached books a version that the sink has reached, or with an empty one that
-// it is where it was.
-func (s *session) reached(version string) {
+// advance records that the sink is current at version, or, if version is empty, at the
+// resourceVersion already reached.
+func (s *watchSession) advance(version string) {
 	if version != "" {
-		s.moved, s.seen = true, version
+		s.advanced, s.reached = true, version
 	}
-	s.r.status.reached(version, s.now())
+	s.r.status.advance(version, s.now())
 }
 
-// now is the time, from the one clock that takes half as long to read as two do: each event asks for it.
-func (s *session) now() time.Time { return s.began.Add(s.r.clock.Since(s.began)) }
+// now returns the time. It is called for each event, and reads only the monotonic clock, which
+// takes half as long as Now.
+func (s *watchSession) now() time.Time { return s.started.Add(s.r.clock.Since(s.started)) }

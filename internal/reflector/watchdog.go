@@ -12,96 +12,91 @@ import (
 )
 
 const (
-	// listSilence is how long a list may take to its first or next item.
-	listSilence = 5 * time.Minute
-	// initialSilence is how long a WatchList may take to its first or next item.
-	initialSilence = 30 * time.Second
-	// watchMargin is what a watch is given beyond the time after which it asked
-	// the server to end it.
-	watchMargin = 15 * time.Second
-	// bookmarkSilence is how long a watch may be silent whose server has sent
-	// bookmarks regularly; the API server's come every minute.
-	bookmarkSilence = 3 * time.Minute
-	// probeInterval is how long a server that says nothing is believed not to have
-	// gone back.
+	// listIdleTimeout is the longest wait for the first or next item of a list.
+	listIdleTimeout = 5 * time.Minute
+	// initialIdleTimeout is the longest wait for the first or next item of a WatchList.
+	initialIdleTimeout = 30 * time.Second
+	// watchTimeoutMargin is added to the timeoutSeconds of a watch for the idle timeout of one
+	// without bookmarks.
+	watchTimeoutMargin = 15 * time.Second
+	// bookmarkIdleTimeout is the least idle timeout of a watch with regular bookmarks. The API
+	// server sends one about every minute.
+	bookmarkIdleTimeout = 3 * time.Minute
+	// probeInterval is how long a server without activity is assumed not to have regressed.
 	probeInterval = 2 * time.Minute
-	// probeSilence is how long a probe may take.
-	probeSilence = 30 * time.Second
+	// probeTimeout is the idle timeout of a probe between two watches.
+	probeTimeout = 30 * time.Second
 )
 
-// watchdog returns a context that ends with ErrSilent once r.proofs has stood
-// still for a time. stop ends it and waits for its goroutine.
-func (r *Reflector) watchdog(ctx context.Context, silence time.Duration) (_ context.Context, stop func()) {
-	return r.guard(ctx, func() time.Duration { return silence }, func(context.Context) error { return nil })
+// watchdog returns a context that is cancelled with ErrStalled once r.activity has not changed for
+// timeout. stop cancels it and waits for its goroutine.
+func (r *Reflector) watchdog(ctx context.Context, timeout time.Duration) (_ context.Context, stop func()) {
+	return r.watchIdle(ctx, func() time.Duration { return timeout }, func(context.Context) error { return nil })
 }
 
-// guardWatch is the watchdog of a watch. One that resumes, rather than follows on
-// a list, and is silent, may be a watch for versions that the server will only
-// reach long after: an etcd restored from backup counts from where the backup
-// was, and API servers accept such a watch and say nothing
-// (kubernetes/kubernetes#107457). A list of one object tells.
-func (r *Reflector) guardWatch(ctx context.Context, s *session, most time.Duration) (_ context.Context, stop func()) {
-	silence := func() time.Duration {
-		if !s.ready.Load() {
-			return initialSilence
+// sessionWatchdog is the watchdog of a watch. If a resumed watch is idle, it probes the server.
+// After a restore of etcd from a backup, the API server accepts a watch from a resourceVersion that
+// it has not reached again, and sends nothing until it has (kubernetes/kubernetes#107457).
+func (r *Reflector) sessionWatchdog(ctx context.Context, s *watchSession, limit time.Duration) (_ context.Context, stop func()) {
+	timeout := func() time.Duration {
+		if !s.initialDone.Load() {
+			return initialIdleTimeout
 		}
-		return s.bookmarks.silence(most)
+		return s.bookmarks.idleTimeout(limit)
 	}
-	ask := r.resumes && s.initial == nil && wellFormed(s.from)
-	return r.guard(ctx, silence, func(ctx context.Context) error {
-		if !ask || !r.status.unproven(r.clock.Now(), probeInterval) {
+	mustProbe := r.state == stateResuming && s.initial == nil && isValid(s.from)
+	return r.watchIdle(ctx, timeout, func(ctx context.Context) error {
+		if !mustProbe || r.status.confirmedWithin(probeInterval, r.clock.Now()) {
 			return nil
 		}
 		answered, err := r.probe(ctx)
-		ask = !answered
+		mustProbe = !answered
 		return err
 	})
 }
 
-// probe asks the server for its version and returns ErrWentBack if that is older
-// than the one seen. A server that does not answer proves nothing.
+// probe requests a list of one object for its resourceVersion. It returns ErrVersionRegressed if
+// that is older than the one reached. answered is false if the request failed.
 func (r *Reflector) probe(ctx context.Context) (answered bool, err error) {
-	seen := r.version()
+	reached := r.version()
 	page, err := r.page(ctx, metav1.ListOptions{Limit: 1}, func(feed.Item) error { return nil })
 	if err != nil {
-		return false, nil //nolint:nilerr // as said above
+		return false, nil //nolint:nilerr // a failed probe proves nothing
 	}
-	order, err := resourceversion.CompareResourceVersion(page.ResourceVersion, seen)
+	order, err := resourceversion.CompareResourceVersion(page.ResourceVersion, reached)
 	switch {
-	case err != nil: // versions that cannot be compared prove nothing
-		return true, nil //nolint:nilerr // as said above
+	case err != nil:
+		return true, nil //nolint:nilerr // incomparable versions prove nothing
 	case order < 0:
-		return true, fmt.Errorf("%w: %s, after %s", ErrVersionRegressed, page.ResourceVersion, seen)
+		return true, fmt.Errorf("%w: %s, after %s", ErrVersionRegressed, page.ResourceVersion, reached)
 	default:
-		r.status.proven(r.clock.Now())
+		r.status.confirm(r.clock.Now())
 	}
 	return true, nil
 }
 
-// probeAfter probes after a watch that a proxy, say, has cut before the watchdog
-// could: a row of such watches would never find out.
-func (r *Reflector) probeAfter(ctx context.Context, last end) error {
-	if last.lived >= minWatchTimeout || !wellFormed(r.version()) || !r.status.unproven(r.clock.Now(), probeInterval) {
+// probeAfter probes the server after a watch that was closed, by a proxy for example, before its
+// watchdog would have probed.
+func (r *Reflector) probeAfter(ctx context.Context, last watchResult) error {
+	if last.duration >= minWatchTimeout || !isValid(r.version()) || r.status.confirmedWithin(probeInterval, r.clock.Now()) {
 		return nil
 	}
-	watched, stop := r.watchdog(ctx, probeSilence)
-	_, err := r.probe(watched)
-	stop()
-	r.consistent = r.consistent || err != nil
+	ctx, stop := r.watchdog(ctx, probeTimeout)
+	defer stop()
+	_, err := r.probe(ctx)
 	return err
 }
 
-// guard returns a context that ends with ErrSilent once r.proofs has stood still
-// for as long as silence says, or with the error of quiet, which is called when
-// they have for a part of that. It looks four times within the limit, and as often
-// within probeInterval, so that an answer costs the reflector no more than a
-// counter.
-func (r *Reflector) guard(ctx context.Context, silence func() time.Duration, quiet func(context.Context) error) (_ context.Context, stop func()) {
+// watchIdle returns a context that is cancelled with ErrStalled once r.activity has not changed for
+// timeout(), or with an error of onIdle, which is called in between. stop cancels the context and
+// waits for the goroutine that polls r.activity. Polling makes an event cost no more than an atomic
+// addition.
+func (r *Reflector) watchIdle(ctx context.Context, timeout func() time.Duration, onIdle func(context.Context) error) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := r.whileAnswered(ctx, silence, quiet); err != nil {
+		if err := r.pollActivity(ctx, timeout, onIdle); err != nil {
 			cancel(err)
 		}
 	}()
@@ -111,23 +106,24 @@ func (r *Reflector) guard(ctx context.Context, silence func() time.Duration, qui
 	}
 }
 
-func (r *Reflector) whileAnswered(ctx context.Context, silence func() time.Duration, quiet func(context.Context) error) error {
-	seen, since := r.proofs.Load(), r.clock.Now()
+// pollActivity polls four times within the timeout, and as often within probeInterval.
+func (r *Reflector) pollActivity(ctx context.Context, timeout func() time.Duration, onIdle func(context.Context) error) error {
+	seen, since := r.activity.Load(), r.clock.Now()
 	for {
-		limit := silence()
-		look := min(limit/4, probeInterval/4, limit-r.clock.Since(since))
-		timer := r.clock.NewTimer(max(look, time.Second))
+		limit := timeout()
+		interval := min(limit/4, probeInterval/4, limit-r.clock.Since(since))
+		timer := r.clock.NewTimer(max(interval, time.Second))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return nil
 		case <-timer.C():
 		}
-		if proofs := r.proofs.Load(); proofs != seen {
-			seen, since = proofs, r.clock.Now()
+		if activity := r.activity.Load(); activity != seen {
+			seen, since = activity, r.clock.Now()
 		} else if r.clock.Since(since) >= limit {
 			return ErrStalled
-		} else if err := quiet(ctx); err != nil {
+		} else if err := onIdle(ctx); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,59 @@
+package reflector
+
+import "errors"
+
+// Op is the operation that an AttemptError is about.
+type Op string
+
+// The operations of a reflector.
+const (
+	// OpList is a list: a request failed, or the list cannot be committed to the sink.
+	OpList Op = "list"
+	// OpWatchList is a WatchList (KEP-3157) that did not deliver the whole initial state.
+	OpWatchList Op = "watch-list"
+	// OpWatchOpen is a watch that the server did not accept.
+	OpWatchOpen Op = "open watch"
+	// OpWatch is an open watch that ended with an error, either an ERROR event, a broken connection
+	// or an event that the reflector does not apply.
+	OpWatch Op = "watch"
+	// OpRelist is a relist after a watch that the server closed without an error. Err is the reason
+	// why the watch is not resumed.
+	OpRelist Op = "relist"
+)
+
+// AttemptError is a failed attempt to list or watch.
+type AttemptError struct {
+	Op  Op
+	Err error
+}
+
+// Error returns the text of the cause after "list: " or "watch: ". OpWatchList and OpRelist have no
+// prefix.
+func (e *AttemptError) Error() string {
+	switch e.Op {
+	case OpList:
+		return "list: " + e.Err.Error()
+	case OpWatchOpen, OpWatch:
+		return "watch: " + e.Err.Error()
+	default:
+		return e.Err.Error()
+	}
+}
+
+// Unwrap returns the cause.
+func (e *AttemptError) Unwrap() error { return e.Err }
+
+// UnwrapWatchError returns the cause of an error of a watch, as the source returned it. It returns
+// any other error unchanged.
+func UnwrapWatchError(err error) error {
+	for cause := err; ; {
+		attempt, ok := errors.AsType[*AttemptError](cause)
+		if !ok {
+			return err
+		}
+		if attempt.Op == OpWatchOpen || attempt.Op == OpWatch {
+			return attempt.Err
+		}
+		cause = attempt.Err
+	}
+}

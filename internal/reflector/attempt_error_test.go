@@ -1,0 +1,79 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// TestReportedErrorNamesAttempt checks the Op and the text of the first reported error, and the
+// result of UnwrapWatchError for it.
+func TestReportedErrorNamesAttempt(t *testing.T) {
+	type (
+		lists   = []func() (string, error)
+		watches = []func(context.Context, feed.WatchSink) error
+	)
+	gone := apierrors.NewResourceExpired("old")
+	busy := apierrors.NewTooManyRequestsError("busy")
+	for name, c := range map[string]struct {
+		lists     lists
+		watches   watches
+		watchList bool
+		op        Op
+		text      string
+		unwrapped error // nil: the error itself
+	}{
+		"list fails":       {lists: lists{listError(io.EOF)}, op: OpList, text: "list: EOF"},
+		"watch is refused": {watches: watches{refusedWith(io.EOF)}, op: OpWatchOpen, text: "watch: EOF", unwrapped: io.EOF},
+		"watch fails":      {watches: watches{openedThen(io.EOF)}, op: OpWatch, text: "watch: EOF", unwrapped: io.EOF},
+		"version is gone":  {watches: watches{openedThen(gone)}, op: OpWatch, text: "watch: old", unwrapped: gone},
+		"short watches":    {watches: watches{openedThen(nil)}, op: OpRelist, text: ErrShortWatches.Error()},
+		"no version":       {lists: lists{listAt("")}, watches: watches{openedThen(nil)}, op: OpRelist, text: errNoResume.Error()},
+		"WatchList is busy": {
+			watches: watches{refusedWith(busy)}, watchList: true, op: OpWatchList, text: "WatchList: watch: " + busy.Error(), unwrapped: busy,
+		},
+		"WatchList is closed early": {
+			watches: watches{openedThen(nil)}, watchList: true, op: OpWatchList, text: "WatchList: " + errClosedEarly.Error(),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.watches == nil {
+				c.watches = watches{idleWatch}
+			}
+			if c.lists == nil {
+				c.lists = lists{listAt("5")}
+			}
+			source := &scriptedSource{lists: c.lists, watches: c.watches}
+			reported := runFor(t, time.Minute, Config{Source: source, WatchList: c.watchList})
+			if len(reported) == 0 {
+				t.Fatal("no error was reported")
+			}
+			first := reported[0]
+			var attempt *AttemptError
+			if !errors.As(first, &attempt) || attempt.Op != c.op || first.Error() != c.text {
+				t.Errorf("reported %#v (%v), want %q of %q", first, first, c.text, c.op)
+			}
+			want := c.unwrapped
+			if want == nil {
+				want = first
+			}
+			if got := UnwrapWatchError(first); got != want {
+				t.Errorf("UnwrapWatchError(%v) is %v, want %v", first, got, want)
+			}
+		})
+	}
+}
+
+func TestUnwrapWatchErrorKeepsOtherErrors(t *testing.T) {
+	for _, err := range []error{nil, io.EOF, &AttemptError{Op: OpList, Err: io.EOF}} {
+		if got := UnwrapWatchError(err); got != err {
+			t.Errorf("UnwrapWatchError(%v) is %v", err, got)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package reflector
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// scriptedSource is a source of empty lists and watches. The nth list or watch calls the nth
+// function; once these are used up, the last one.
+type scriptedSource struct {
+	lists   []func() (resourceVersion string, err error)
+	watches []func(ctx context.Context, events feed.WatchSink) error
+
+	listed, watched int
+}
+
+func (s *scriptedSource) List(context.Context, metav1.ListOptions, func(feed.Item) error) (metav1.ListMeta, error) {
+	list := s.lists[min(s.listed, len(s.lists)-1)]
+	s.listed++
+	version, err := list()
+	return metav1.ListMeta{ResourceVersion: version}, err
+}
+
+func (s *scriptedSource) Watch(ctx context.Context, _ metav1.ListOptions, events feed.WatchSink) error {
+	watch := s.watches[min(s.watched, len(s.watches)-1)]
+	s.watched++
+	return watch(ctx, events)
+}
+
+// listAt returns a list at a resourceVersion.
+func listAt(version string) func() (string, error) {
+	return func() (string, error) { return version, nil }
+}
+
+// listError returns a list that fails.
+func listError(err error) func() (string, error) {
+	return func() (string, error) { return "", err }
+}
+
+// idleWatch receives nothing until its context ends. Then it returns nil, as if the server had
+// closed it.
+func idleWatch(ctx context.Context, events feed.WatchSink) error {
+	events.Opened()
+	<-ctx.Done()
+	return nil
+}
+
+// openedThen returns a watch that opens and ends with err at once.
+func openedThen(err error) func(context.Context, feed.WatchSink) error {
+	return func(_ context.Context, events feed.WatchSink) error {
+		events.Opened()
+		return err
+	}
+}
+
+// refusedWith returns a watch that the server does not accept.
+func refusedWith(err error) func(context.Context, feed.WatchSink) error {
+	return func(context.Context, feed.WatchSink) error { return err }
+}
+
+// emptySink accepts empty lists.
+type emptySink struct{ feed.Sink }
+
+func (emptySink) Begin() feed.Replacement { return emptyReplacement{} }
+func (emptySink) Quarantined() int        { return 0 }
+
+type emptyReplacement struct{ feed.Replacement }
+
+func (emptyReplacement) CompareContents()    {}
+func (emptyReplacement) Commit(string) error { return nil }
+
+// runFor runs a reflector with an empty sink for d of fake time. It returns the reported errors.
+func runFor(t *testing.T, d time.Duration, config Config) (reported []error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		config.Sink = emptySink{}
+		config.Backoff = withoutJitter()
+		config.Report = func(_ context.Context, err error) { reported = append(reported, err) }
+		ctx, cancel := context.WithTimeout(t.Context(), d)
+		defer cancel()
+		if err := New(config).Run(ctx); err != nil {
+			t.Errorf("Run returned %v, want nil", err)
+		}
+	})
+	return reported
+}

@@ -1,0 +1,47 @@
+package reflector
+
+// state is the reflector's place in its cycle: which request is next, and how far the
+// resourceVersion reached can be relied on. Only the reflector's goroutine uses it.
+type state int
+
+const (
+	// stateCold: no list has been committed. The reflector lists at resourceVersion "0" ("Any" in
+	// the API concepts), which the API server answers from its watch cache.
+	stateCold state = iota
+	// stateListed: a list has been committed. The reflector watches from its resourceVersion.
+	stateListed
+	// stateResuming: a watch has ended and another continues from the resourceVersion reached.
+	stateResuming
+	// stateRelisting: the watch cannot be resumed. The reflector lists at the resourceVersion
+	// reached ("Not older than").
+	stateRelisting
+	// stateConsistentRead: the server does not have the resourceVersion reached, or has regressed
+	// behind it. The reflector lists without a resourceVersion ("Most Recent").
+	stateConsistentRead
+)
+
+// relist enters next, which is stateRelisting or stateConsistentRead, and returns reason as an
+// error of OpRelist.
+func (r *Reflector) relist(next state, reason error) error {
+	r.state = next
+	return &AttemptError{Op: OpRelist, Err: reason}
+}
+
+// listVersion returns the resourceVersion of the next list. A collection without a resourceVersion,
+// as of client-go's fake clientsets, is always listed as in stateCold.
+func (r *Reflector) listVersion() string {
+	if r.state == stateConsistentRead {
+		return ""
+	}
+	if version := r.version(); version != "" {
+		return version
+	}
+	return "0"
+}
+
+// canResume reports whether a watch at the resourceVersion reached delivers every change since. A
+// watch at "" or "0" starts with synthetic ADDED events and omits earlier deletions.
+func (r *Reflector) canResume() bool {
+	version := r.version()
+	return version != "" && version != "0"
+}
