@@ -46,7 +46,7 @@ func (r *Reflector) listFrom(ctx context.Context, from string) error {
 		}
 		if page.Continue == "" {
 			pipeline.finish(false)
-			return r.commit(replacement, page.ResourceVersion, from == "")
+			return r.commit(ctx, replacement, page.ResourceVersion, from == "")
 		}
 		r.pagesLists = true
 		options.Continue, options.ResourceVersion = page.Continue, ""
@@ -87,7 +87,7 @@ func (r *Reflector) limit(from string) int64 {
 
 // commit commits a complete list at version to the sink. It returns an error if version is not
 // valid, or regressed without a consistent read.
-func (r *Reflector) commit(list feed.Replacement, version string, consistentRead bool) error {
+func (r *Reflector) commit(ctx context.Context, list feed.Replacement, version string, consistentRead bool) error {
 	reached := r.version()
 	order, err := resourceversion.CompareResourceVersion(version, reached)
 	switch {
@@ -101,7 +101,7 @@ func (r *Reflector) commit(list feed.Replacement, version string, consistentRead
 	if err := list.Commit(version); err != nil {
 		return err
 	}
-	r.committed(version)
+	r.committed(ctx, version)
 	return nil
 }
 

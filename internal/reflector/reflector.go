@@ -26,6 +26,10 @@ type Config struct {
 	// Report, if set, is called with each failed attempt, an *AttemptError. The reflector waits for
 	// it to return.
 	Report func(ctx context.Context, err error)
+	// Recovered, if set, is called when an attempt succeeds after one or more that were reported:
+	// once for that many attempts, with the time since the first of them failed. The reflector
+	// waits for it to return.
+	Recovered func(ctx context.Context, after time.Duration, attempts int)
 	// Clock is the real clock if nil.
 	Clock clock.Clock
 }
@@ -67,6 +71,9 @@ func New(config Config) *Reflector {
 	}
 	if config.Report == nil {
 		config.Report = func(context.Context, error) {}
+	}
+	if config.Recovered == nil {
+		config.Recovered = func(context.Context, time.Duration, int) {}
 	}
 	return &Reflector{
 		config:       config,
@@ -122,6 +129,13 @@ func (r *Reflector) failed(ctx context.Context, err error) {
 	r.config.Report(ctx, err)
 }
 
+// recovered reports the end of a row of failures, unless the row is empty.
+func (r *Reflector) recovered(ctx context.Context, row failureRow) {
+	if row.attempts > 0 {
+		r.config.Recovered(ctx, r.clock.Since(row.since), row.attempts)
+	}
+}
+
 // pause waits for the backoff after an attempt, and for err's Retry-After if that is longer. It
 // returns ctx's error if ctx has ended.
 func (r *Reflector) pause(ctx context.Context, err error) error {
@@ -142,14 +156,15 @@ func (r *Reflector) sleep(ctx context.Context, d time.Duration) error {
 }
 
 // committed records that the sink holds a list at resourceVersion.
-func (r *Reflector) committed(resourceVersion string) {
+func (r *Reflector) committed(ctx context.Context, resourceVersion string) {
 	r.state = stateListed
 	r.status.advance(resourceVersion, r.clock.Now())
-	r.status.succeeded()
+	row := r.status.succeeded()
 	r.backoff.markHealthy()
 	select {
 	case <-r.synced:
 	default:
 		close(r.synced)
 	}
+	r.recovered(ctx, row)
 }

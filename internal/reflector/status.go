@@ -36,6 +36,12 @@ type status struct {
 	lastConfirmed time.Time // when the server last proved to be no older than now.ResourceVersion
 }
 
+// failureRow is a number of failed attempts without a success in between.
+type failureRow struct {
+	since    time.Time // when the first one failed
+	attempts int
+}
+
 // Status returns the reflector's condition.
 func (r *Reflector) Status() Status {
 	r.status.mu.Lock()
@@ -103,12 +109,12 @@ func (s *status) confirmedWithin(interval time.Duration, now time.Time) bool {
 	return now.Sub(s.lastConfirmed) < interval
 }
 
-// watching enters the phase Watching. It ends the row of failures.
-func (s *status) watching() {
+// watching enters the phase Watching. It ends the row of failures and returns it.
+func (s *status) watching() failureRow {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now.Phase = Watching
-	s.endFailures()
+	return s.endFailures()
 }
 
 // watchEnded records that no watch is open.
@@ -120,16 +126,18 @@ func (s *status) watchEnded() {
 	}
 }
 
-// succeeded ends the row of failures.
-func (s *status) succeeded() {
+// succeeded ends the row of failures and returns it.
+func (s *status) succeeded() failureRow {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.endFailures()
+	return s.endFailures()
 }
 
 // endFailures requires that s.mu is held.
-func (s *status) endFailures() {
+func (s *status) endFailures() failureRow {
+	row := failureRow{s.now.ErrSince, s.now.Attempts}
 	s.now.Err, s.now.ErrSince, s.now.Attempts = nil, time.Time{}, 0
+	return row
 }
 
 func (s *status) failed(err error, at time.Time) {

@@ -81,7 +81,7 @@ func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *ret
 // afterClose is afterWatch for a watch that the server closed without an error.
 func (r *Reflector) afterClose(ctx context.Context, last watchResult, count *retryCount) error {
 	r.state = stateResuming
-	r.status.succeeded()
+	r.recovered(ctx, r.status.succeeded())
 	if n := r.config.Sink.Quarantined(); r.quarantine.due(n) {
 		return r.relist(stateRelisting, fmt.Errorf("%w (%d); listing again", ErrQuarantined, n))
 	}

@@ -16,7 +16,8 @@ import (
 
 // watchSession is one watch request. It implements feed.WatchSink.
 type watchSession struct {
-	r *Reflector
+	r   *Reflector
+	ctx context.Context // of ListAndWatch
 
 	// initial collects the initial state of a WatchList. It is nil once that is committed, and in a
 	// watch.
@@ -34,7 +35,7 @@ type watchSession struct {
 // watchOnce makes one watch request and returns its result. If initial is not nil the request is a
 // WatchList, which commits initial.
 func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) watchResult {
-	s := &watchSession{r: r, initial: initial, started: r.clock.Now(), from: r.version()}
+	s := &watchSession{r: r, ctx: ctx, initial: initial, started: r.clock.Now(), from: r.version()}
 	s.reached = s.from
 	s.initialDone.Store(initial == nil)
 	timeout := minWatchTimeout + rand.N(minWatchTimeout)
@@ -89,8 +90,9 @@ func (s *watchSession) Opened() {
 	s.opened = true
 	s.r.activity.Add(1)
 	if s.initial == nil {
-		s.r.status.watching()
+		row := s.r.status.watching()
 		s.r.backoff.markHealthy()
+		s.r.recovered(s.ctx, row)
 	}
 }
 
@@ -194,7 +196,7 @@ func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 // commit commits the initial state to the sink. From then on the request is a watch.
 func (s *watchSession) commit(version string) error {
 	consistentRead := s.r.state == stateConsistentRead || s.from == ""
-	if err := s.r.commit(s.initial, version, consistentRead); err != nil {
+	if err := s.r.commit(s.ctx, s.initial, version, consistentRead); err != nil {
 		return err
 	}
 	s.r.activity.Add(1)

@@ -1,0 +1,99 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// TestRecoveredEndsEachRowOfFailures checks that Recovered is called once for a row of reported
+// failures, with the length of the row and the time since the first failure.
+func TestRecoveredEndsEachRowOfFailures(t *testing.T) {
+	type (
+		lists   = []func() (string, error)
+		watches = []func(context.Context, feed.WatchSink) error
+	)
+	failure := errors.New("unexpected")
+	for name, c := range map[string]struct {
+		source    scriptedSource
+		watchList bool
+		want      []string
+	}{
+		"no failure": {source: scriptedSource{lists: lists{listAt("5")}, watches: watches{idleWatch}}},
+		"failed lists": {
+			source: scriptedSource{lists: lists{listError(failure), listError(failure), listAt("5")}, watches: watches{idleWatch}},
+			want:   []string{"2 attempts in 3s"}, // backoff of 1 s and 2 s
+		},
+		"failed watch": {
+			source: scriptedSource{lists: lists{listAt("5")}, watches: watches{openedThen(io.EOF), idleWatch}},
+			want:   []string{"1 attempts in 1s"},
+		},
+		"refused watches": {
+			source: scriptedSource{lists: lists{listAt("5")}, watches: watches{refusedWith(io.EOF), refusedWith(io.EOF), refusedWith(io.EOF), idleWatch}},
+			want:   []string{"3 attempts in 7s"}, // backoff of 1 s, 2 s and 4 s
+		},
+		"two rows": {
+			source: scriptedSource{lists: lists{listError(failure), listAt("5")}, watches: watches{openedThen(io.EOF), idleWatch}},
+			want:   []string{"1 attempts in 1s", "1 attempts in 2s"},
+		},
+		"relist": {
+			source: scriptedSource{lists: lists{listAt("5")}, watches: watches{openedThen(nil), openedThen(nil), openedThen(nil), idleWatch}},
+			want:   []string{"1 attempts in 4s"}, // after watches closed twice: backoff of 1 s and 2 s
+		},
+		"WatchList": {
+			source:    scriptedSource{lists: lists{listAt("5")}, watches: watches{openedThen(nil), openedThen(nil), idleWatch}},
+			watchList: true,
+			want:      []string{"2 attempts in 1s"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var recovered []string
+			runFor(t, time.Minute, Config{
+				Source: &c.source, WatchList: c.watchList,
+				Recovered: func(_ context.Context, after time.Duration, attempts int) {
+					recovered = append(recovered, fmt.Sprintf("%d attempts in %v", attempts, after))
+				},
+			})
+			if !slices.Equal(recovered, c.want) {
+				t.Errorf("recovered %q, want %q", recovered, c.want)
+			}
+		})
+	}
+}
+
+// TestRecoveredMayCallStatus checks that no lock is held during Recovered, and that the row of
+// failures has ended.
+func TestRecoveredMayCallStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &scriptedSource{
+			lists:   []func() (string, error){listError(io.EOF), listAt("5")},
+			watches: []func(context.Context, feed.WatchSink) error{openedThen(io.EOF), idleWatch},
+		}
+		var r *Reflector
+		var seen []Status
+		r = New(Config{
+			Source: source, Sink: emptySink{}, Backoff: withoutJitter(),
+			Recovered: func(context.Context, time.Duration, int) { seen = append(seen, r.Status()) },
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := r.Run(ctx); err != nil {
+			t.Errorf("Run returned %v, want nil", err)
+		}
+		if len(seen) != 2 {
+			t.Fatalf("Recovered was called %d times, want 2", len(seen))
+		}
+		for _, status := range seen {
+			if status.Err != nil || status.Attempts != 0 || !status.ErrSince.IsZero() {
+				t.Errorf("status during Recovered is %+v, want no failure", status)
+			}
+		}
+	})
+}
