@@ -2,86 +2,85 @@ package informer
 
 import "github.com/kinformer/kinformer/internal/store"
 
-// change is a change on its way to a receiver.
+// change is a change to be delivered.
 type change[V any] struct {
 	store.Change[V]
-	merged int // how many later changes were joined into this one
+	coalesced int // number of later changes coalesced into this one
 }
 
-// waiting is a change that waits for its receiver.
-type waiting[V any] struct {
+// backlogEntry is an undelivered change.
+type backlogEntry[V any] struct {
 	change[V]
-	from uint64      // events of the log before the first one in this
-	next *waiting[V] // came later
+	position uint64           // log position of its first change
+	next     *backlogEntry[V] // the entry after this one
 
-	// What the change points to. In the log the entries of one change lie together, and
-	// each would keep the other one's object alive.
+	// The entries to which the change points. In the log, the old and new entry of a change share
+	// one allocation, and each would keep the other's object alive.
 	old, latest store.Entry[V]
 }
 
-// own makes the change point to entries of its own.
-func (w *waiting[V]) own() {
-	if w.Old != nil {
-		w.old = *w.Old
-		w.Old = &w.old
+// ownEntries copies the entries to which the change points.
+func (e *backlogEntry[V]) ownEntries() {
+	if e.Old != nil {
+		e.old = *e.Old
+		e.Old = &e.old
 	}
 	switch {
-	case w.New != nil:
-		w.latest = *w.New
-		w.New = &w.latest
-	case w.Final != nil:
-		w.latest = *w.Final
-		w.Final = &w.latest
+	case e.New != nil:
+		e.latest = *e.New
+		e.New = &e.latest
+	case e.Final != nil:
+		e.latest = *e.Final
+		e.Final = &e.latest
 	}
 }
 
-// pending is what waits for a stuck receiver: a queue in the order of the log, in
-// which later changes join earlier ones of their key where that is allowed. For each
-// object there are two changes at the utmost, and less than 200 bytes for each.
-type pending[V any] struct {
-	first, last *waiting[V]
-	latest      map[string]*waiting[V] // the last one of each key
+// backlog is a queue of undelivered changes, in the order of the log. Later changes are coalesced
+// into earlier ones of the same key where that is allowed, so that it holds at most two changes
+// per object, each with an overhead of less than 200 bytes.
+type backlog[V any] struct {
+	first, last *backlogEntry[V]
+	latest      map[string]*backlogEntry[V] // the last entry of each key
 	n           int
 }
 
-func (p *pending[V]) empty() bool { return p.n == 0 }
+func (b *backlog[V]) empty() bool { return b.n == 0 }
 
-// add puts a change at the end, unless it can join the last one of its key. join puts
-// the second change into the first, or tells that it must not. from is how many events
-// of the log came before.
-func (p *pending[V]) add(c *store.Change[V], from uint64, join func(first, second *store.Change[V]) bool) {
-	if before := p.latest[c.Key]; before != nil && join(&before.Change, c) {
-		before.merged++
-		before.own()
+// add appends a change, unless coalesce merges it into the last change of its key. position is
+// the log position of the change.
+func (b *backlog[V]) add(c *store.Change[V], position uint64, coalesce func(first, second *store.Change[V]) bool) {
+	if e := b.latest[c.Key]; e != nil && coalesce(&e.Change, c) {
+		e.coalesced++
+		e.ownEntries()
 		return
 	}
-	w := &waiting[V]{change: change[V]{Change: *c}, from: from}
-	w.own()
-	if p.latest == nil {
-		p.latest = make(map[string]*waiting[V])
+	e := &backlogEntry[V]{change: change[V]{Change: *c}, position: position}
+	e.ownEntries()
+	if b.latest == nil {
+		b.latest = make(map[string]*backlogEntry[V])
 	}
-	p.latest[c.Key] = w
-	if p.last == nil {
-		p.first = w
+	b.latest[c.Key] = e
+	if b.last == nil {
+		b.first = e
 	} else {
-		p.last.next = w
+		b.last.next = e
 	}
-	p.last = w
-	p.n++
+	b.last = e
+	b.n++
 }
 
-// take takes the first change out. Nothing joins it any more.
-func (p *pending[V]) take() change[V] {
-	w := p.first
-	if p.first = w.next; p.first == nil {
-		p.last = nil
+// pop removes the first change and returns it. Later changes are not coalesced into it.
+func (b *backlog[V]) pop() change[V] {
+	e := b.first
+	if b.first = e.next; b.first == nil {
+		b.last = nil
 	}
-	w.next = nil // whoever keeps this one must not keep those that come after it
-	if p.latest[w.Key] == w {
-		delete(p.latest, w.Key)
+	e.next = nil // a reference to this entry must not keep later entries alive
+	if b.latest[e.Key] == e {
+		delete(b.latest, e.Key)
 	}
-	if p.n--; p.n == 0 {
-		p.latest = nil // a map keeps the size that it once had
+	if b.n--; b.n == 0 {
+		b.latest = nil // a map never shrinks
 	}
-	return w.change
+	return e.change
 }

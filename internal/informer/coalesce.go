@@ -2,17 +2,17 @@ package informer
 
 import "github.com/kinformer/kinformer/internal/store"
 
-// join makes one change of two that follow each other on one key, in first, or tells
-// that they must both be told.
-func (h *Handler[V]) join(first, second *store.Change[V]) bool {
+// coalesce merges the second of two consecutive changes of one key into the first. It returns
+// false if both must be delivered.
+func (h *Handler[V]) coalesce(first, second *store.Change[V]) bool {
 	switch {
 	case h.config.OnKey != nil:
 		return true
-	case first.New == nil: // what comes after a deletion is another object's
+	case first.New == nil: // after a deletion, the key belongs to another object
 		return false
-	case first.Old == nil && (second.New == nil || h.beginsDeletion(first, second)):
+	case first.Old == nil && (second.New == nil || h.beginsTermination(first, second)):
 		return false
-	case second.New == nil && second.Final == nil: // found out by a list: what is known last is the state before
+	case second.New == nil && second.Final == nil: // found by a list: the state before is the last known one
 		first.Final = second.Old
 	}
 	if second.Final != nil {
@@ -22,19 +22,19 @@ func (h *Handler[V]) join(first, second *store.Change[V]) bool {
 	return true
 }
 
-// beginsDeletion tells whether deletionTimestamp appears between an object's addition
-// and an update of it. Those who count what they have created wait for both.
-func (h *Handler[V]) beginsDeletion(first, second *store.Change[V]) bool {
-	return h.deleting(second.New) && !h.deleting(first.New)
+// beginsTermination reports whether deletionTimestamp is set between an object's addition and an
+// update of it. A controller that counts the objects it has created needs both events.
+func (h *Handler[V]) beginsTermination(first, second *store.Change[V]) bool {
+	return h.terminating(second.New) && !h.terminating(first.New)
 }
 
-// deleting tells whether an entry's object has a deletionTimestamp. One that cannot be
-// decoded has none. That is not reported: the handler's lock is held, and who hears of an
-// error may stop the handler.
-func (h *Handler[V]) deleting(entry *store.Entry[V]) bool {
-	if h.informer.deleting == nil {
+// terminating reports whether an entry's object has a deletionTimestamp. It returns false for an
+// object that cannot be decoded, and does not report the error: the caller holds the handler's
+// lock, and an error handler may stop the handler.
+func (h *Handler[V]) terminating(entry *store.Entry[V]) bool {
+	if h.informer.terminating == nil {
 		return false
 	}
 	value, ok := h.informer.store.TryLoad(entry)
-	return ok && h.informer.deleting(value)
+	return ok && h.informer.terminating(value)
 }

@@ -10,12 +10,50 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// tell delivers one change. One whose new state cannot be decoded from its packed
-// form is not told: the store has reported it and will fetch the object again. An
-// update from such a state is told as one from the new state itself. A handler of
-// keys needs no state.
-func (h *Handler[V]) tell(ctx context.Context, c *change[V]) {
-	event := Event[V]{Key: c.Key, InInitial: c.Initial, Coalesced: c.merged}
+// deliverSnapshot delivers the objects of a snapshot as additions, or as updates to themselves.
+func (h *Handler[V]) deliverSnapshot(ctx context.Context, snapshot *store.Snapshot[V], eventType EventType) {
+	for _, key := range snapshot.Keys() {
+		if ctx.Err() != nil {
+			return
+		}
+		event := Event[V]{Type: eventType, Key: key, InInitialList: eventType == Add}
+		if h.config.OnKey == nil {
+			value, ok := snapshot.Get(key)
+			if !ok {
+				continue
+			}
+			event.New = value
+			if eventType == Update {
+				event.Old = value
+			}
+		}
+		h.deliverEvent(ctx, &event)
+	}
+	h.flush(ctx)
+}
+
+// deliverBatch delivers the changes of batch and empties it.
+func (h *Handler[V]) deliverBatch(ctx context.Context) {
+	for i := range h.batch {
+		if ctx.Err() != nil {
+			break
+		}
+		h.deliver(ctx, &h.batch[i])
+	}
+	h.flush(ctx)
+	clear(h.batch) // delivered objects must not stay alive until the next event
+	h.batch = h.batch[:0]
+	if ctx.Err() == nil {
+		h.lag.delivered.Store(h.batchEnd)
+		h.checkSynced()
+	}
+}
+
+// deliver delivers one change. It skips a change whose new state cannot be decoded: the store has
+// reported it and will fetch the object again. If the old state of an update cannot be decoded,
+// the new one takes its place. A key handler needs neither.
+func (h *Handler[V]) deliver(ctx context.Context, c *change[V]) {
+	event := Event[V]{Key: c.Key, InInitialList: c.Initial, Coalesced: c.coalesced}
 	ok := true
 	switch {
 	case h.config.OnKey != nil:
@@ -32,11 +70,11 @@ func (h *Handler[V]) tell(ctx context.Context, c *change[V]) {
 			event.Old = h.loadOld(&event, &c.Change)
 		}
 	}
-	if c.merged > 0 {
-		h.merged.Add(uint64(c.merged))
+	if c.coalesced > 0 {
+		h.coalesced.Add(uint64(c.coalesced))
 	}
 	if ok {
-		h.pass(ctx, &event)
+		h.deliverEvent(ctx, &event)
 	}
 }
 
@@ -47,7 +85,8 @@ func (h *Handler[V]) loadOld(event *Event[V], c *store.Change[V]) V {
 	return event.New
 }
 
-// loadDeletion sets a deletion's states, and tells whether there is at least one.
+// loadDeletion sets the states of a deletion, and reports whether at least one of them could be
+// decoded.
 func (h *Handler[V]) loadDeletion(event *Event[V], c *store.Change[V]) (ok bool) {
 	if !h.config.WithoutOld || c.Final == nil {
 		event.Old, ok = h.store.Load(c.Key, c.Old)
@@ -58,48 +97,48 @@ func (h *Handler[V]) loadDeletion(event *Event[V], c *store.Change[V]) (ok bool)
 			event.Final, ok = final, true
 		}
 	}
-	event.LeftScope = ok && h.informer.intake.departed(c.Key, event.Final)
+	event.LeftScope = ok && h.informer.sink.leftScope(c.Key, event.Final)
 	return ok
 }
 
-// pass calls the receiver, or puts the event into the batch that flush passes on.
-func (h *Handler[V]) pass(ctx context.Context, event *Event[V]) {
+// deliverEvent invokes the callback with an event, or collects the event for OnBatch.
+func (h *Handler[V]) deliverEvent(ctx context.Context, event *Event[V]) {
 	if h.config.OnBatch == nil {
-		h.call(ctx, event)
+		h.invoke(ctx, event)
 		return
 	}
-	if h.events = append(h.events, *event); len(h.events) == cap(h.hand) {
+	if h.events = append(h.events, *event); len(h.events) == cap(h.batch) {
 		h.flush(ctx)
 	}
 }
 
-// flush passes a batch on, if there is one.
+// flush invokes OnBatch with the collected events, if there are any.
 func (h *Handler[V]) flush(ctx context.Context) {
 	if len(h.events) > 0 && ctx.Err() == nil {
-		h.call(ctx, &h.events[0])
+		h.invoke(ctx, &h.events[0])
 	}
 	clear(h.events)
 	h.events = h.events[:0]
 }
 
-// call runs the receiver, and waits after a panic where that is the rule.
-func (h *Handler[V]) call(ctx context.Context, event *Event[V]) {
-	h.telling = event.Key
-	h.receive(ctx, event)
-	if h.hurt {
-		h.hurt = false
+// invoke invokes the callback, and pauses for PanicDelay if it has panicked.
+func (h *Handler[V]) invoke(ctx context.Context, event *Event[V]) {
+	h.currentKey = event.Key
+	h.invokeCallback(ctx, event)
+	if h.panicked {
+		h.panicked = false
 		h.pause(ctx)
 	}
 }
 
-// receive runs the receiver. A panic in it is treated as anywhere in Kubernetes: it is
-// reported and ends the process, unless utilruntime.ReallyCrash or the handler's
-// configuration says otherwise; then the event counts as delivered. (HandleCrash counts
-// the frames between itself and the panic: it must be deferred right here.)
-func (h *Handler[V]) receive(ctx context.Context, event *Event[V]) {
+// invokeCallback invokes the callback. As anywhere in Kubernetes, a panic is reported and ends the
+// process, unless utilruntime.ReallyCrash or ContinueOnPanic says otherwise; then the event counts
+// as delivered. HandleCrash must be deferred right here, because it counts the stack frames
+// between itself and the panic.
+func (h *Handler[V]) invokeCallback(ctx context.Context, event *Event[V]) {
 	defer utilruntime.HandleCrashWithContext(ctx, h.panicHooks...)
 	if h.config.ContinueOnPanic {
-		defer h.goOn(ctx)
+		defer h.recoverPanic(ctx)
 	}
 	switch {
 	case h.config.OnEvent != nil:
@@ -111,19 +150,19 @@ func (h *Handler[V]) receive(ctx context.Context, event *Event[V]) {
 	}
 }
 
-// goOn ends a panic.
-func (h *Handler[V]) goOn(ctx context.Context) {
+// recoverPanic recovers from a panic of the callback, and logs and reports it.
+func (h *Handler[V]) recoverPanic(ctx context.Context) {
 	if r := recover(); r != nil {
-		klog.FromContext(ctx).Error(nil, "Observed a panic", "panic", r, "key", h.telling, "stacktrace", string(debug.Stack()))
-		h.panicked(ctx, r)
+		klog.FromContext(ctx).Error(nil, "Observed a panic", "panic", r, "key", h.currentKey, "stacktrace", string(debug.Stack()))
+		h.reportPanic(ctx, r)
 	}
 }
 
-// panicked tells about a panic.
-func (h *Handler[V]) panicked(ctx context.Context, recovered any) {
-	h.hurt = true
+// reportPanic records a panic and calls OnPanic.
+func (h *Handler[V]) reportPanic(ctx context.Context, recovered any) {
+	h.panicked = true
 	if h.config.OnPanic != nil {
-		h.config.OnPanic(ctx, h.telling, recovered)
+		h.config.OnPanic(ctx, h.currentKey, recovered)
 	}
 }
 

@@ -1,38 +1,38 @@
-// Package informer puts the parts together: a reflector feeds a store, the
-// store's log feeds handlers. It is generic over the values, so that the typed
-// API and adapters to other interfaces are thin shells on one engine.
+// Package informer connects the stages of an informer: a reflector feeds a store, and the
+// store's log feeds handlers. It is generic over the stored values, so that the typed API and
+// the client-go adapter are thin layers on one engine.
 //
-//	source ──▶ reflector ──▶ intake ──▶ store ──▶ log ──▶ cursor ──▶ handler
+//	source ──▶ reflector ──▶ filterSink ──▶ store ──▶ log ──▶ cursor ──▶ handler
 //
-// A [Handler] comes and goes at any time. It has one goroutine, which calls its
-// receiver for one event at a time, and its own cursor: it reads the log a few
-// events at a time, at its own pace. One that comes late is told a snapshot first,
-// and then what the log says after it.
+// A [Handler] may be added and removed at any time. It has one goroutine, which makes one call
+// at a time, and a cursor of its own: it reads the log in small batches, at its own pace. A
+// handler that is added while the informer runs receives a snapshot first, and then every later
+// change in the log.
 //
-// # When a handler is behind
+// # Slow handlers
 //
-// A cursor keeps alive what it has not read. So that a stuck handler does not keep
-// every update, the informer's steward, a goroutine which the log wakes when it has
-// grown by so much, reads for it and joins what may be joined:
+// A cursor keeps the events it has not read in memory. To bound that memory, the log wakes the
+// informer's backlog compactor, one goroutine for all handlers, when a cursor has fallen far
+// behind. The compactor reads the log for that handler and coalesces changes by key:
 //
-//	          ┌ told first ┐                 ┌ told last ┐
-//	receiver ◀─ hand ◀─ pending ◀─ rest ◀─── cursor ─▶ log
-//	             a few    joined,    of a batch
-//	             events   by key     half read
+//	          ┌ delivered first ┐          ┌ delivered last ┐
+//	callback ◀── batch ◀── backlog ◀── partialBatch ◀── cursor ──▶ log
+//	             up to 32  coalesced,  rest of a log
+//	             changes   by key      batch
 //
-// A handler's lock is held for a few events by its goroutine, or by the steward,
-// never while the receiver is called. A handler that keeps up has nothing pending.
+// The handler's goroutine and the compactor each hold the handler's lock for a few events only,
+// and never during a callback. The backlog of a handler that keeps up is empty.
 //
-// # What may be joined
+// # Coalescing
 //
-// Two changes of one key, the later one following on the earlier:
+// Two consecutive changes of one key are coalesced as follows:
 //
-//	           then Update                         then Delete    then Add
-//	Update     an Update from the first's Old      a Delete       -
-//	Add        an Add, unless deletionTimestamp    both           -
-//	           appears: then both
-//	Delete     -                                   -              both
+//	first    then Update                              then Delete      then Add
+//	Update   an Update from the first's Old           a Delete         -
+//	Add      an Add; both are delivered if the        both delivered   -
+//	         update sets deletionTimestamp
+//	Delete   -                                        -                both delivered
 //
-// So whoever compares levels is told the truth, an object that came and went is told
-// of, and an object of another UID is another object.
+// So a level-based handler always receives the latest state, an object that was created and
+// deleted is still delivered, and an object with another UID is a different object.
 package informer

@@ -1,33 +1,46 @@
 package informer
 
-// EventType says what happened to an object.
-type EventType int
+// EventType is the kind of change that an event reports.
+type EventType string
 
 // The types of an event.
 const (
-	Add EventType = iota
-	Update
-	Delete
+	Add    EventType = "Add"
+	Update EventType = "Update"
+	Delete EventType = "Delete"
 )
 
-// Event is one change as a handler is told it.
+// Event is one change of an object, as delivered to a handler. Fields that do not apply to the
+// event's type are zero.
 type Event[V any] struct {
-	Type      EventType
-	Key       string
-	Old, New  V // Old is the state told last, the zero value of an Add; New is the zero value of a Delete
-	Final     V // of a Delete: the last known state, or Old
-	InInitial bool
-	Coalesced    int  // how many more changes of the object this one stands for
-	LeftScope  bool // of a Delete: the object is there still, but not accepted any more
-	FinalStateUnknown    bool // of a Delete: nobody told the state in which the object was deleted
+	Type EventType
+	Key  string
+	// Old is the last state delivered to the handler; zero for an Add.
+	// New is the current state; zero for a Delete.
+	Old, New V
+	// Final is the last known state of a deleted object: the state sent with the deletion, or Old.
+	Final V
+	// InInitialList marks an Add that belongs to the state with which the handler started.
+	InInitialList bool
+	// Coalesced is the number of later changes of the object coalesced into this event.
+	Coalesced int
+	// LeftScope marks the Delete of an object that still exists, but no longer passes the filter.
+	LeftScope bool
+	// FinalStateUnknown marks a Delete whose deletion event was missed, so that the state at the
+	// time of deletion is unknown.
+	FinalStateUnknown bool
 }
 
-// Delivery is what a handler is told of changes that come faster than it can do with.
-type Delivery int
+// Delivery controls which events a slow handler receives.
+type Delivery string
 
 const (
-	// MergeWhenBehind joins changes of one object once the handler is far behind.
-	CoalesceWhenBehind Delivery = iota
-	// EveryEvent never joins anything: what the handler has not been told is kept.
-	EveryEvent
+	// CoalesceWhenBehind, the default, coalesces changes of one object once the handler lags far
+	// behind.
+	CoalesceWhenBehind Delivery = "CoalesceWhenBehind"
+	// EveryEvent never coalesces. Every undelivered event is kept in memory.
+	EveryEvent Delivery = "EveryEvent"
 )
+
+// coalesces reports whether events may be coalesced. An unknown value keeps every event.
+func (d Delivery) coalesces() bool { return d == "" || d == CoalesceWhenBehind }

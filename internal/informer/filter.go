@@ -11,187 +11,181 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// intake is the store as the reflector sees it: it keeps out what the informer does not
-// accept, and tells those who wait when the version has moved.
-type intake[V any] struct {
+// filterSink is the reflector's view of the store. It stores only objects that pass the filter,
+// and wakes callers that wait for a resourceVersion.
+type filterSink[V any] struct {
 	*store.Store[V]
-	accepts  func(runtime.Object) bool // nil: everything
+	filter   func(runtime.Object) bool // nil passes every object
 	identity func(V) (uid, resourceVersion string)
-	versions versions
+	versions versionWaiters
 
-	mu sync.Mutex // guards left
-	// left has the keys, and UIDs, of objects that were accepted once, are not any more,
-	// and exist: deletions here and not there.
-	left map[string]string
+	mu sync.Mutex // guards filteredOut
+	// filteredOut maps the key of each object that passed the filter once, exists, and does not
+	// pass any more, to its UID. It distinguishes such an object from a deleted one.
+	filteredOut map[string]string
 }
 
-var _ feed.Sink = (*intake[any])(nil)
+var _ feed.Sink = (*filterSink[any])(nil)
 
-// Apply applies one watch event. An object that is not accepted is a deletion of it.
-func (in *intake[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
-	outcome := in.apply(eventType, item)
-	in.versions.moved(in.ResourceVersion)
+// Apply applies one watch event. An object that does not pass the filter is removed.
+func (s *filterSink[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
+	outcome := s.apply(eventType, item)
+	s.versions.notify(s.ResourceVersion)
 	return outcome
 }
 
-func (in *intake[V]) apply(eventType watch.EventType, item feed.Item) feed.Outcome {
-	if in.accepts == nil {
-		return in.Store.Apply(eventType, item)
+func (s *filterSink[V]) apply(eventType watch.EventType, item feed.Item) feed.Outcome {
+	if s.filter == nil {
+		return s.Store.Apply(eventType, item)
 	}
 	if eventType == watch.Deleted {
-		in.leave(item, false)
-		return in.Store.Apply(eventType, item)
+		s.markFiltered(item, false)
+		return s.Store.Apply(eventType, item)
 	}
-	item, accepted := in.judge(item, true)
-	if accepted {
-		return in.Store.Apply(eventType, item)
+	item, passes := s.applyFilter(item, true)
+	if passes {
+		return s.Store.Apply(eventType, item)
 	}
-	known := in.leave(item, true) // before a handler can hear of it
-	outcome := in.Store.Apply(watch.Deleted, item)
-	if outcome != feed.Applied && !known {
-		in.leave(item, false)
+	marked := s.markFiltered(item, true) // before a handler receives the deletion
+	outcome := s.Store.Apply(watch.Deleted, item)
+	if outcome != feed.Applied && !marked {
+		s.markFiltered(item, false)
 	}
 	return outcome
 }
 
-// judge tells whether an item is accepted; trust says that one in a version which the
-// store holds is. It returns the item decoded, or so that it fails in the store, which
-// keeps its last good state and reports it.
-func (in *intake[V]) judge(item feed.Item, trust bool) (feed.Item, bool) {
-	if in.accepts == nil || trust && in.Store.HasVersion(item) {
+// applyFilter returns the decoded item, and whether it passes the filter. With trustVersion, an
+// item in the stored version passes without being decoded. An item that cannot be decoded or
+// filtered passes with an ErrorCodec, so that the store reports it and keeps its last good state.
+func (s *filterSink[V]) applyFilter(item feed.Item, trustVersion bool) (_ feed.Item, passes bool) {
+	if s.filter == nil || trustVersion && s.Store.HasVersion(item) {
 		return item, true
 	}
-	obj, accepted, err := in.ask(item)
+	obj, passes, err := s.callFilter(item)
 	if err != nil {
-		return feed.Item{Key: item.Key, UID: item.UID, ResourceVersion: item.ResourceVersion, Codec: failing{err}}, true
+		return feed.Item{Key: item.Key, UID: item.UID, ResourceVersion: item.ResourceVersion, Codec: feed.ErrorCodec{Err: err}}, true
 	}
 	item.Object = obj
-	return item, accepted
+	return item, passes
 }
 
-// ask calls the user's function, whose panic is an error.
-func (in *intake[V]) ask(item feed.Item) (obj runtime.Object, accepted bool, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("filter: panic: %v", r)
-		}
-	}()
-	if obj, err = item.Decoded(); err != nil {
+// callFilter decodes the item and calls the user's filter. It returns a panic as an error.
+func (s *filterSink[V]) callFilter(item feed.Item) (obj runtime.Object, passes bool, err error) {
+	if obj, err = feed.CatchPanic(item.Decoded); err != nil {
 		return nil, false, err
 	}
-	return obj, in.accepts(obj), nil
+	passes, err = feed.CatchPanic(func() (bool, error) { return s.filter(obj), nil })
+	if err != nil {
+		return nil, false, fmt.Errorf("filter: %w", err)
+	}
+	return obj, passes, nil
 }
 
-// failing is the codec of an object that was found to be bad.
-type failing struct{ err error }
-
-func (f failing) Decode([]byte) (runtime.Object, error) { return nil, f.err }
-
-// Holds tells whether the collection has exactly this version of the object. It has any
-// version of one that is kept out.
-func (in *intake[V]) HasVersion(item feed.Item) bool {
-	if in.Store.HasVersion(item) {
+// HasVersion reports whether the collection has exactly this version of the object. It returns
+// true for every version of an object that does not pass the filter.
+func (s *filterSink[V]) HasVersion(item feed.Item) bool {
+	if s.Store.HasVersion(item) {
 		return true
 	}
-	if in.accepts == nil || in.Snapshot().Entry(item.Key) != nil {
+	if s.filter == nil || s.Snapshot().Entry(item.Key) != nil {
 		return false
 	}
-	_, accepted := in.judge(item, true)
-	return !accepted
+	_, passes := s.applyFilter(item, true)
+	return !passes
 }
 
-// Progress moves the version without a change.
-func (in *intake[V]) AdvanceVersion(resourceVersion string) {
-	in.Store.AdvanceVersion(resourceVersion)
-	in.versions.moved(in.ResourceVersion)
+// AdvanceVersion advances the resourceVersion without a change.
+func (s *filterSink[V]) AdvanceVersion(resourceVersion string) {
+	s.Store.AdvanceVersion(resourceVersion)
+	s.versions.notify(s.ResourceVersion)
 }
 
-// Begin starts a new state of the whole collection.
-func (in *intake[V]) Begin() feed.Replacement {
-	return &intakeReplacement[V]{Replacement: in.Store.Begin(), in: in, left: make(map[string]string)}
+// Begin begins a replacement of the whole collection.
+func (s *filterSink[V]) Begin() feed.Replacement {
+	return &filterReplacement[V]{Replacement: s.Store.Begin(), sink: s, filteredOut: make(map[string]string)}
 }
 
-// intakeReplacement is a state in the making, of accepted objects only.
-type intakeReplacement[V any] struct {
+// filterReplacement is a replacement that holds only objects that pass the filter.
+type filterReplacement[V any] struct {
 	feed.Replacement
-	in       *intake[V]
-	left     map[string]string // as intake.left, as of this state
-	distrust bool
+	sink            *filterSink[V]
+	filteredOut     map[string]string // becomes filterSink.filteredOut
+	compareContents bool
 }
 
-// Distrust says that versions do not tell whether an object has changed.
-func (r *intakeReplacement[V]) CompareContents() {
-	r.distrust = true
+// CompareContents implements feed.Replacement.
+func (r *filterReplacement[V]) CompareContents() {
+	r.compareContents = true
 	r.Replacement.CompareContents()
 }
 
-// Needs tells what is needed of an item: the object, to be looked at.
-func (r *intakeReplacement[V]) Needs(item feed.Item) feed.Need {
+// Needs returns what Add requires of an item: for the filter, the decoded object.
+func (r *filterReplacement[V]) Needs(item feed.Item) feed.Need {
 	need := r.Replacement.Needs(item)
-	if need != feed.NeedsIdentity && r.in.accepts != nil {
+	if need != feed.NeedsIdentity && r.sink.filter != nil {
 		return feed.NeedsObject
 	}
 	return need
 }
 
-// Add puts an item into the new state if it is accepted.
-func (r *intakeReplacement[V]) Add(item feed.Item) {
-	delete(r.left, item.Key)
-	item, accepted := r.in.judge(item, !r.distrust)
-	if accepted {
+// Add adds an item if it passes the filter.
+func (r *filterReplacement[V]) Add(item feed.Item) {
+	delete(r.filteredOut, item.Key)
+	item, passes := r.sink.applyFilter(item, !r.compareContents)
+	if passes {
 		r.Replacement.Add(item)
 		return
 	}
-	if r.in.hasLeft(item.Key, item.UID) || r.in.Snapshot().Entry(item.Key) != nil {
-		r.left[item.Key] = item.UID
+	if r.sink.isFilteredOut(item.Key, item.UID) || r.sink.Snapshot().Entry(item.Key) != nil {
+		r.filteredOut[item.Key] = item.UID
 	}
-	r.Replacement.Remove(item) // an earlier state may have been accepted
+	r.Replacement.Remove(item) // an earlier state in this list may have passed
 }
 
-// Remove takes an object out of the new state.
-func (r *intakeReplacement[V]) Remove(item feed.Item) {
-	delete(r.left, item.Key)
+// Remove removes an item.
+func (r *filterReplacement[V]) Remove(item feed.Item) {
+	delete(r.filteredOut, item.Key)
 	r.Replacement.Remove(item)
 }
 
-// Commit makes the new state the collection's.
-func (r *intakeReplacement[V]) Commit(resourceVersion string) error {
-	r.in.mu.Lock()
-	r.in.left = r.left
-	r.in.mu.Unlock()
+// Commit makes the replacement the state of the collection.
+func (r *filterReplacement[V]) Commit(resourceVersion string) error {
+	r.sink.mu.Lock()
+	r.sink.filteredOut = r.filteredOut
+	r.sink.mu.Unlock()
 	err := r.Replacement.Commit(resourceVersion)
-	r.in.versions.moved(r.in.ResourceVersion)
+	r.sink.versions.notify(r.sink.ResourceVersion)
 	return err
 }
 
-// leave notes whether an object has left, and tells what was noted before.
-func (in *intake[V]) leave(item feed.Item, has bool) (had bool) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	_, had = in.left[item.Key]
+// markFiltered records whether an object is filtered out, and returns what was recorded before.
+func (s *filterSink[V]) markFiltered(item feed.Item, filtered bool) (before bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, before = s.filteredOut[item.Key]
 	switch {
-	case !has:
-		delete(in.left, item.Key)
-	case in.left == nil:
-		in.left = map[string]string{item.Key: item.UID}
+	case !filtered:
+		delete(s.filteredOut, item.Key)
+	case s.filteredOut == nil:
+		s.filteredOut = map[string]string{item.Key: item.UID}
 	default:
-		in.left[item.Key] = item.UID
+		s.filteredOut[item.Key] = item.UID
 	}
-	return had
+	return before
 }
 
-func (in *intake[V]) hasLeft(key, uid string) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	left, ok := in.left[key]
-	return ok && left == uid
+func (s *filterSink[V]) isFilteredOut(key, uid string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	filteredUID, ok := s.filteredOut[key]
+	return ok && filteredUID == uid
 }
 
-// departed tells whether an object that is a deletion here exists there.
-func (in *intake[V]) departed(key string, value V) bool {
-	if in.accepts == nil {
+// leftScope reports whether an object whose deletion is being delivered still exists.
+func (s *filterSink[V]) leftScope(key string, value V) bool {
+	if s.filter == nil {
 		return false
 	}
-	uid, _ := in.identity(value)
-	return in.hasLeft(key, uid)
+	uid, _ := s.identity(value)
+	return s.isFilteredOut(key, uid)
 }

@@ -14,82 +14,85 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// HandlerConfig is who is to be told, and how. One of OnEvent, OnBatch and OnKey is
-// set.
+// HandlerConfig configures a handler. Exactly one of OnEvent, OnBatch and OnKey must be set.
 type HandlerConfig[V any] struct {
 	Name string
-	// Logger is used instead of Run's where it has a sink.
+	// Logger replaces the logger of Run's context if it has a sink.
 	Logger klog.Logger
-	// OnEvent is told one event at a time.
+	// OnEvent receives one event per call.
 	OnEvent func(Event[V])
-	// OnBatch is told what there is, a few dozen events at the utmost. The slice is
-	// lent for the call.
+	// OnBatch receives up to a few dozen events per call, in order. The slice is valid only
+	// during the call.
 	OnBatch func([]Event[V])
-	// OnKey is told keys of objects that have changed. A key that changes again
-	// before it is told is told once.
+	// OnKey receives the keys of changed objects. A key that changes again before it is delivered
+	// is delivered once.
 	OnKey func(key string)
-	// Delivery is how events are told to a handler that is behind.
+	// Delivery controls which events the handler receives when it is slow.
 	Delivery Delivery
-	// Resync is the time between updates of every object to itself; zero is never.
+	// Resync is the time between updates of every object to itself. There are none if it is not
+	// positive.
 	Resync time.Duration
-	// WithoutOld says that nobody looks at an update's Old.
+	// WithoutOld leaves the Old of updates zero, and the Old of deletions with a known final state.
 	WithoutOld bool
-	// OnPanic hears of a panic of the receiver, which was told of key.
+	// OnPanic is called after the handler has panicked on an event for key.
 	OnPanic func(ctx context.Context, key string, recovered any)
-	// GoOn says that a panic ends nothing, whatever utilruntime.ReallyCrash says.
+	// ContinueOnPanic keeps the process running after a panic, whatever
+	// utilruntime.ReallyCrash says.
 	ContinueOnPanic bool
-	// AfterPanic is how long to wait after a panic that did not end the process.
+	// PanicDelay is the pause after a panic that did not end the process.
 	PanicDelay time.Duration
 }
 
-// Handler is a receiver at an informer. Its methods may be called from any goroutine.
+// Handler delivers an informer's events to one callback. Its methods are safe for concurrent
+// use.
 type Handler[V any] struct {
 	config   HandlerConfig[V]
 	informer *Informer[V]
 	store    *store.Store[V]
 	clock    clock.Clock
 
-	cancel     context.CancelFunc // ends the goroutine; set when it starts
-	goroutine  atomic.Pointer[string]
-	toldState  atomic.Bool   // the state that it began with
-	synced     chan struct{} // closed when the whole first state was delivered
-	syncOnce   sync.Once
-	done       chan struct{} // closed when no call is made any more
-	lag        lag
-	merged     atomic.Uint64
-	panicHooks []func(context.Context, any)
+	cancel            context.CancelFunc // ends the goroutine; nil until it starts
+	running           atomic.Bool
+	snapshotDelivered atomic.Bool   // the state with which the handler started
+	synced            chan struct{} // closed once the whole initial state is delivered
+	syncOnce          sync.Once
+	done              chan struct{} // closed after the last call
+	lag               lag
+	coalesced         atomic.Uint64
+	panicHooks        []func(context.Context, any)
 
-	// What follows is its goroutine's own.
-	hand    []change[V] // what is told now, in order
-	handEnd uint64      // reached once the hand is told
-	events  []Event[V]  // of a batch
-	telling string      // the key that is told
-	hurt    bool        // the call has panicked
-	resync  resync[V]
+	// The fields below belong to the handler's goroutine.
+	batch      []change[V] // the changes to deliver, in order
+	batchEnd   uint64      // the log position once batch is delivered
+	events     []Event[V]  // collected for OnBatch
+	currentKey string      // the key being delivered
+	panicked   bool        // in the last call
+	resync     resync[V]
 
-	mu sync.Mutex // guards what follows: the goroutine takes the hand out of it, the steward joins
-	// Told in this order: pending, then rest, then what the cursor reads.
-	pending pending[V]
-	rest    []store.Change[V] // of a batch of several, from the first that was not taken on
-	cursor  *eventlog.Cursor[store.Change[V]]
-	merging bool // the steward reads, too; else nothing is pending, but for a handler of keys
+	// mu guards the fields below: the goroutine reads them into batch, the compactor coalesces.
+	mu sync.Mutex
+	// Changes are delivered in this order: backlog, partialBatch, then the log from cursor on.
+	backlog      backlog[V]
+	partialBatch []store.Change[V] // the unread rest of a log batch
+	cursor       *eventlog.Cursor[store.Change[V]]
+	compacting   bool // the compactor reads the log, too; otherwise only a key handler has a backlog
 }
 
-// handSize is how many changes a handler takes at a time: enough to make the lock
-// cheap, and few to be held by one that gets stuck.
-const handSize = 32
+// batchSize is the number of changes a handler reads at a time: enough to make the lock cheap,
+// and few enough to be kept alive by a handler that blocks.
+const batchSize = 32
 
 func newHandler[V any](config HandlerConfig[V], i *Informer[V]) *Handler[V] {
 	h := &Handler[V]{
 		config: config, informer: i, store: i.store, clock: i.clock,
 		synced: make(chan struct{}), done: make(chan struct{}),
 	}
-	h.panicHooks = []func(context.Context, any){h.panicked}
+	h.panicHooks = []func(context.Context, any){h.reportPanic}
 	return h
 }
 
-// start makes the goroutine. It tells the state as it is now first, and then
-// everything that the log says after it.
+// start starts the goroutine. It delivers the current state first, and then every later change
+// in the log.
 func (h *Handler[V]) start(ctx context.Context) {
 	logger := klog.FromContext(ctx)
 	if h.config.Logger.GetSink() != nil {
@@ -97,129 +100,58 @@ func (h *Handler[V]) start(ctx context.Context) {
 	}
 	ctx = klog.NewContext(ctx, klog.LoggerWithValues(logger, "handler", h.config.Name))
 	ctx, h.cancel = context.WithCancel(ctx)
-	state, cursor := h.store.SnapshotAndCursor()
+	snapshot, cursor := h.store.SnapshotAndCursor()
 	h.mu.Lock()
 	h.cursor = cursor
 	h.mu.Unlock()
-	h.lag.reached.Store(cursor.Position())
-	h.hand = make([]change[V], 0, h.informer.hand)
-	go h.run(ctx, state)
+	h.lag.delivered.Store(cursor.Position())
+	h.batch = make([]change[V], 0, h.informer.batchSize)
+	go h.run(ctx, snapshot)
 }
 
-// run delivers until ctx ends. What is undelivered then stays so.
-func (h *Handler[V]) run(ctx context.Context, state *store.Snapshot[V]) {
-	defer h.informer.ended(h)
-	id := goroutineID()
-	h.goroutine.Store(&id)
-	h.tellState(ctx, state, Add)
+// run delivers until ctx ends. Changes that are undelivered then are dropped.
+func (h *Handler[V]) run(ctx context.Context, initial *store.Snapshot[V]) {
+	defer h.informer.handlerDone(h)
+	h.running.Store(true)
+	h.deliverSnapshot(ctx, initial, Add)
 	if ctx.Err() != nil {
 		return
 	}
-	h.toldState.Store(true)
-	h.noteSync()
+	h.snapshotDelivered.Store(true)
+	h.checkSynced()
 	defer h.startResync()()
 	for ctx.Err() == nil {
 		h.pollResync()
-		wake := h.take()
+		wake := h.read()
 		switch {
-		case len(h.hand) > 0:
-			h.tellHand(ctx)
-		case h.resync.told != nil:
-			h.tellResync(ctx)
-		case wake == nil: // stopped
+		case len(h.batch) > 0:
+			h.deliverBatch(ctx)
+		case h.resync.ready != nil:
+			h.deliverResync(ctx)
+		case wake == nil: // canceled
 			return
 		default:
 			select {
 			case <-wake:
-			case <-h.resyncDue():
-				h.resync.rang = true
+			case <-h.resyncTimer():
+				h.resync.expired = true
 			case <-ctx.Done():
 			}
 		}
 	}
 }
 
-// tellState tells the objects of a snapshot: that they are there, or are as they were.
-func (h *Handler[V]) tellState(ctx context.Context, state *store.Snapshot[V], as EventType) {
-	for _, key := range state.Keys() {
-		if ctx.Err() != nil {
-			return
-		}
-		event := Event[V]{Type: as, Key: key, InInitial: as == Add}
-		if h.config.OnKey == nil {
-			value, ok := state.Get(key)
-			if !ok {
-				continue
-			}
-			event.New = value
-			if as == Update {
-				event.Old = value
-			}
-		}
-		h.pass(ctx, &event)
-	}
-	h.flush(ctx)
-}
+// Cancel ends the delivery: no further call begins. It does not wait for a call in progress, may
+// be called from the handler itself, and may be repeated.
+func (h *Handler[V]) Cancel() { h.informer.cancelHandler(h) }
 
-// tellHand delivers what was taken.
-func (h *Handler[V]) tellHand(ctx context.Context) {
-	for i := range h.hand {
-		if ctx.Err() != nil {
-			break
-		}
-		h.tell(ctx, &h.hand[i])
-	}
-	h.flush(ctx)
-	clear(h.hand) // or what was told last stays alive until the next event
-	h.hand = h.hand[:0]
-	if ctx.Err() == nil {
-		h.lag.reached.Store(h.handEnd)
-		h.noteSync()
-	}
-}
-
-// noteSync closes synced once the state that the handler began with and everything up
-// to the end of the first full state have been delivered. It is called when either
-// side may have got there: after a delivery, and after that state was committed.
-func (h *Handler[V]) noteSync() {
-	if filled, ok := h.store.Synced(); ok && h.toldState.Load() && h.lag.reached.Load() >= filled {
-		h.syncOnce.Do(func() { close(h.synced) })
-	}
-}
-
-// HasSynced tells whether the handler was told the whole first state, or the one that
-// was there when it came.
-func (h *Handler[V]) HasSynced() bool {
-	select {
-	case <-h.synced:
-		return true
-	default:
-		return false
-	}
-}
-
-// Synced is closed when HasSynced.
-func (h *Handler[V]) Synced() <-chan struct{} { return h.synced }
-
-// Done is closed when no call is made any more.
-func (h *Handler[V]) Done() <-chan struct{} { return h.done }
-
-// Remove ends the delivery: no call begins any more, one that is under way goes on.
-// It does not wait for it, and may be repeated.
-func (h *Handler[V]) Remove() { h.informer.remove(h) }
-
-// Stop is Remove, and waits until no call runs any more, or ctx ends, which is an
-// error. Called by the receiver itself, in the handler's goroutine, it does not wait:
-// that call is the last.
+// Stop calls Cancel and blocks until no call is in progress. If ctx ends first, the error is
+// ErrHandlerBlocked. Called from the handler's own goroutine, Stop blocks until ctx ends; a
+// handler that stops itself must call Cancel.
 func (h *Handler[V]) Stop(ctx context.Context) error {
-	h.Remove()
-	if id := h.goroutine.Load(); id != nil && *id == goroutineID() {
+	h.Cancel()
+	if h.isDone() {
 		return nil
-	}
-	select {
-	case <-h.done:
-		return nil
-	default:
 	}
 	select {
 	case <-h.done:
@@ -229,35 +161,65 @@ func (h *Handler[V]) Stop(ctx context.Context) error {
 	}
 }
 
-// release drops what is not delivered.
+// Done returns a channel that is closed after the handler's last call.
+func (h *Handler[V]) Done() <-chan struct{} { return h.done }
+
+func (h *Handler[V]) isDone() bool {
+	select {
+	case <-h.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// HasSynced reports whether the whole initial state of the collection has been delivered or, if
+// the handler was added later, the state at that time.
+func (h *Handler[V]) HasSynced() bool {
+	select {
+	case <-h.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// Synced returns a channel that is closed once HasSynced reports true.
+func (h *Handler[V]) Synced() <-chan struct{} { return h.synced }
+
+// checkSynced closes synced once the handler's first snapshot and every change up to the end of
+// the initial list have been delivered. It is called whenever one of the two may have become
+// true: after a delivery, and after the initial list was stored.
+func (h *Handler[V]) checkSynced() {
+	if end, ok := h.store.Synced(); ok && h.snapshotDelivered.Load() && h.lag.delivered.Load() >= end {
+		h.syncOnce.Do(func() { close(h.synced) })
+	}
+}
+
+// release drops the undelivered changes.
 func (h *Handler[V]) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.cursor, h.rest, h.pending, h.merging = nil, nil, pending[V]{}, false
+	h.cursor, h.partialBatch, h.backlog, h.compacting = nil, nil, backlog[V]{}, false
 }
 
-// HandlerStatus is the condition of one handler.
+// HandlerStatus describes the state of one handler.
 type HandlerStatus struct {
-	Name   string
-	Synced bool          // it has been told of the whole first state
-	Backlog    uint64        // events since the oldest that it has not been told, those in its hand included
-	Lag time.Duration // for how long, at most, that one has waited
-	Coalesced uint64        // events that were joined with others
+	Name      string
+	Synced    bool          // as reported by HasSynced
+	Backlog   uint64        // events not yet delivered, including those of the current batch
+	Lag       time.Duration // upper bound of how long the oldest undelivered event has waited
+	Coalesced uint64        // events coalesced into others so far
 }
 
-// Status returns the handler's condition.
+// Status returns the state of the handler.
 func (h *Handler[V]) Status() HandlerStatus {
-	status := HandlerStatus{Name: h.config.Name, Synced: h.HasSynced(), Coalesced: h.merged.Load()}
-	if h.goroutine.Load() == nil {
+	status := HandlerStatus{Name: h.config.Name, Synced: h.HasSynced(), Coalesced: h.coalesced.Load()}
+	if !h.running.Load() || h.isDone() {
 		return status
 	}
-	select {
-	case <-h.done:
-		return status
-	default:
-	}
-	reached := h.lag.reached.Load() // before the log's length, which never falls behind it
-	if status.Backlog = h.informer.log.Appended() - reached; status.Backlog > 0 {
+	delivered := h.lag.delivered.Load() // before the log's length, which is never smaller
+	if status.Backlog = h.informer.log.Appended() - delivered; status.Backlog > 0 {
 		status.Lag = h.lag.age(h.clock.Now())
 	}
 	return status

@@ -5,53 +5,52 @@ import (
 	"slices"
 )
 
-// Add adds a handler. Before Run it is told everything from the beginning; while the
-// informer runs, what the store holds, and then what changes. After that it is an
-// error: ErrStopped.
+// Add adds a handler. Before Run, the handler receives every change from the beginning. While
+// the informer runs, it receives the stored objects first and then every later change. After
+// that, Add returns ErrStopped.
 func (i *Informer[V]) Add(config HandlerConfig[V]) (*Handler[V], error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.life > started || i.ctx != nil && i.ctx.Err() != nil {
-		return nil, fmt.Errorf("handler %s was not added to %s: %w", config.Name, i.name, ErrStopped)
+	if i.phase > started || i.ctx != nil && i.ctx.Err() != nil {
+		return nil, fmt.Errorf("add handler %s to %s: %w", config.Name, i.name, ErrStopped)
 	}
 	h := newHandler(config, i)
 	i.handlers = append(slices.Clone(i.handlers), h)
-	if i.life == started {
-		i.start(h)
+	if i.phase == started {
+		i.startHandler(h)
 	}
 	return h, nil
 }
 
-// start starts a handler. mu is held.
-func (i *Informer[V]) start(h *Handler[V]) {
+// startHandler starts a handler. The caller must hold mu.
+func (i *Informer[V]) startHandler(h *Handler[V]) {
 	i.running[h] = struct{}{}
 	h.start(i.ctx)
-	i.log.AlarmAt(h.lag.reached.Load() + i.threshold())
+	i.log.AlarmAt(h.lag.delivered.Load() + i.threshold())
 }
 
-// remove ends a handler's delivery, whether it is running, has ended, or was never
-// started.
-func (i *Informer[V]) remove(h *Handler[V]) {
+// cancelHandler ends a handler's delivery, whether it is running, is done, or was never started.
+func (i *Informer[V]) cancelHandler(h *Handler[V]) {
 	i.mu.Lock()
 	at := slices.Index(i.handlers, h)
 	if at >= 0 {
 		i.handlers = slices.Delete(slices.Clone(i.handlers), at, at+1)
 	}
-	_, runs := i.running[h]
+	_, running := i.running[h]
 	switch {
-	case runs:
+	case running:
 		h.cancel()
-	case at >= 0 && h.cancel == nil: // it never had a goroutine to end
+	case at >= 0 && h.cancel == nil: // never started
 		close(h.done)
 	}
 	i.mu.Unlock()
-	if runs { // not under mu: the handler's lock may be held while objects are decoded
+	if running { // not under mu: the handler's lock may be held while objects are decoded
 		h.release()
 	}
 }
 
-// ended notes that a handler's goroutine makes no call any more.
-func (i *Informer[V]) ended(h *Handler[V]) {
+// handlerDone records that a handler's goroutine makes no further call.
+func (i *Informer[V]) handlerDone(h *Handler[V]) {
 	h.release()
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -59,19 +58,19 @@ func (i *Informer[V]) ended(h *Handler[V]) {
 	close(h.done)
 }
 
-// current returns the handlers. The slice is not changed any more.
-func (i *Informer[V]) current() []*Handler[V] {
+// currentHandlers returns the handlers. The slice is never modified.
+func (i *Informer[V]) currentHandlers() []*Handler[V] {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.handlers
 }
 
-// Handlers returns the condition of each handler.
+// Handlers returns the status of each handler.
 func (i *Informer[V]) Handlers() []HandlerStatus {
-	handlers := i.current()
-	conditions := make([]HandlerStatus, 0, len(handlers))
+	handlers := i.currentHandlers()
+	statuses := make([]HandlerStatus, 0, len(handlers))
 	for _, h := range handlers {
-		conditions = append(conditions, h.Status())
+		statuses = append(statuses, h.Status())
 	}
-	return conditions
+	return statuses
 }

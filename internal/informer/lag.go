@@ -5,44 +5,45 @@ import (
 	"time"
 )
 
-// lag says how far a handler is behind: in events exactly, to a hand's worth, and in
-// time from above. Its goroutine writes, anybody reads.
+// lag measures how far a handler is behind the log: exactly in events, up to one batch, and as
+// an upper bound in time. The handler's goroutine writes it; any goroutine may read it.
 type lag struct {
-	reached atomic.Uint64 // so many events of the log are delivered, all of them
-	since   atomic.Int64  // everything appended before this time (Unix ns) is delivered; zero: simply everything
+	delivered atomic.Uint64 // log position up to which everything is delivered
+	since     atomic.Int64  // everything appended before this time (Unix ns) is delivered; zero: nothing is undelivered
 
-	// A mark is a time, and how much the log held then. The goroutine's own.
-	mark   uint64
-	marked int64
+	// A mark is a time and the length of the log at that time. It belongs to the handler's
+	// goroutine.
+	markPosition uint64
+	markTime     int64
 }
 
-// markEvery is how many events a handler takes before it looks at the clock again.
-const markEvery = 64
+// markInterval is the number of events a handler reads before it reads the clock again.
+const markInterval = 64
 
-// behind notes that there are events to deliver, of which appended are in the log now.
-// Once all is delivered that was in the log at the mark, what is not is younger.
-func (l *lag) behind(appended uint64, now func() time.Time) {
-	reached := l.reached.Load()
-	if l.since.Load() != 0 && reached < l.mark {
+// markBehind records that there are undelivered events, and that the log holds appended events
+// now. Once the handler has passed the mark, the remaining events are younger than the mark.
+func (l *lag) markBehind(appended uint64, now func() time.Time) {
+	delivered := l.delivered.Load()
+	if l.since.Load() != 0 && delivered < l.markPosition {
 		return
 	}
 	at := now().UnixNano()
 	if l.since.Load() == 0 {
 		l.since.Store(at)
 	} else {
-		l.since.Store(l.marked)
+		l.since.Store(l.markTime)
 	}
-	l.mark, l.marked = max(appended, reached+markEvery), at
+	l.markPosition, l.markTime = max(appended, delivered+markInterval), at
 }
 
-// level notes that everything is delivered.
-func (l *lag) level() {
+// markCaughtUp records that everything is delivered.
+func (l *lag) markCaughtUp() {
 	if l.since.Load() != 0 {
 		l.since.Store(0)
 	}
 }
 
-// age returns for how long, at most, the oldest event has waited that is not delivered.
+// age returns an upper bound of how long the oldest undelivered event has waited.
 func (l *lag) age(now time.Time) time.Duration {
 	since := l.since.Load()
 	if since == 0 {

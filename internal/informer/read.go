@@ -1,179 +1,129 @@
 package informer
 
-import (
-	"math"
+import "github.com/kinformer/kinformer/internal/store"
 
-	"github.com/kinformer/kinformer/internal/store"
-)
-
-// take moves what is to be told next into the hand. If there is nothing, it returns
-// the channel that says when there is; nil if there never will be.
-func (h *Handler[V]) take() <-chan struct{} {
+// read moves the next changes to deliver into batch. If there are none, it returns a channel that
+// is closed once there are, or nil if the handler was canceled or a resync is ready.
+func (h *Handler[V]) read() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.cursor == nil {
 		return nil
 	}
 	if h.config.OnKey != nil {
-		h.takeKeys()
+		h.readKeys()
 	} else {
-		h.takeChanges()
+		h.readChanges()
 	}
-	h.handEnd = h.position()
-	if !h.pending.empty() {
-		h.handEnd = h.pending.first.from
+	h.batchEnd = h.position()
+	if !h.backlog.empty() {
+		h.batchEnd = h.backlog.first.position
 	}
-	if len(h.hand) == 0 {
-		if h.atResync() {
-			h.resync.told, h.resync.state = h.resync.state, nil
+	if len(h.batch) == 0 {
+		if h.resyncIsNext() {
+			h.resync.ready, h.resync.snapshot = h.resync.snapshot, nil
 			return nil
 		}
-		h.lag.level()
+		h.lag.markCaughtUp()
 		return h.cursor.Ready()
 	}
-	h.lag.behind(h.informer.log.Appended(), h.clock.Now)
+	h.lag.markBehind(h.informer.log.Appended(), h.clock.Now)
 	return nil
 }
 
-// takeChanges takes what waits, or what is left of a batch, or what the cursor reads.
-func (h *Handler[V]) takeChanges() {
+// readChanges reads from the backlog, the partial batch or the log, in that order.
+func (h *Handler[V]) readChanges() {
 	switch {
-	case !h.pending.empty():
-		for len(h.hand) < cap(h.hand) && !h.pending.empty() {
-			h.hand = append(h.hand, h.pending.take())
+	case !h.backlog.empty():
+		for len(h.batch) < cap(h.batch) && !h.backlog.empty() {
+			h.batch = append(h.batch, h.backlog.pop())
 		}
-	case len(h.rest) > 0:
-		h.takeRest()
+	case len(h.partialBatch) > 0:
+		h.readPartialBatch()
 	default:
-		h.takeLog()
+		h.readLog()
 	}
-	if h.merging && h.pending.empty() && len(h.rest) == 0 {
-		h.merging = false // it has caught up with the steward
+	h.checkCaughtUp()
+}
+
+// checkCaughtUp ends the compaction once the handler has caught up with the compactor.
+func (h *Handler[V]) checkCaughtUp() {
+	if h.compacting && h.backlog.empty() && len(h.partialBatch) == 0 {
+		h.compacting = false
 		h.resumeResync()
 	}
 }
 
-// takeRest takes of a batch that was begun.
-func (h *Handler[V]) takeRest() {
-	n := min(cap(h.hand), len(h.rest))
-	for i := range h.rest[:n] {
-		h.hand = append(h.hand, change[V]{Change: h.rest[i]})
+func (h *Handler[V]) readPartialBatch() {
+	n := min(cap(h.batch), len(h.partialBatch))
+	for i := range h.partialBatch[:n] {
+		h.batch = append(h.batch, change[V]{Change: h.partialBatch[i]})
 	}
-	if h.rest = h.rest[n:]; len(h.rest) == 0 {
-		h.rest = nil // what is behind a slice's end is kept alive, too
+	h.skipPartialBatch(n)
+}
+
+// skipPartialBatch drops the first n changes of the partial batch.
+func (h *Handler[V]) skipPartialBatch(n int) {
+	if h.partialBatch = h.partialBatch[n:]; len(h.partialBatch) == 0 {
+		h.partialBatch = nil // an empty slice would keep its array alive
 	}
 }
 
-// takeLog takes several batches of one, or the first of a larger one. Until the handler
-// has synced, it takes no more than one, so that the end of the first state is noted at
-// once.
-func (h *Handler[V]) takeLog() {
-	room := cap(h.hand)
+// readLog reads several log batches of one change each, or the first changes of a larger one.
+// Until the handler has synced, it reads one batch at a time, so that the end of the initial
+// list is noticed at once.
+func (h *Handler[V]) readLog() {
+	room := cap(h.batch)
 	if !h.HasSynced() {
 		room = 1
 	}
-	for len(h.hand) < room && !h.atResync() {
-		batch, ok := h.cursor.TryNext()
+	for len(h.batch) < room && !h.resyncIsNext() {
+		changes, ok := h.cursor.TryNext()
 		switch {
 		case !ok:
 			return
-		case len(batch) == 1:
-			h.hand = append(h.hand, change[V]{Change: batch[0]})
+		case len(changes) == 1:
+			h.batch = append(h.batch, change[V]{Change: changes[0]})
 		default:
-			if h.rest = batch; len(h.hand) == 0 {
-				h.takeRest()
+			if h.partialBatch = changes; len(h.batch) == 0 {
+				h.readPartialBatch()
 			}
 			return
 		}
 	}
 }
 
-// takeKeys takes one key, after all that the log holds was joined into what waits. A
-// batch is not joined but taken as it is: its keys differ, and a map of all of them,
-// where it is a first state, would be large.
-func (h *Handler[V]) takeKeys() {
-	for len(h.rest) == 0 {
-		at := h.cursor.Position()
-		batch, ok := h.cursor.TryNext()
+// readKeys reads one key, after coalescing the whole log into the backlog. A log batch of several
+// changes is not coalesced: its keys are distinct, and for an initial list, a map of them would
+// be large.
+func (h *Handler[V]) readKeys() {
+	for len(h.partialBatch) == 0 {
+		position := h.cursor.Position()
+		changes, ok := h.cursor.TryNext()
 		if !ok {
 			break
 		}
-		if len(batch) > 1 {
-			h.rest = batch
+		if len(changes) > 1 {
+			h.partialBatch = changes
 			break
 		}
-		h.join1(&batch[0], at)
+		h.addToBacklog(&changes[0], position)
 	}
-	if !h.pending.empty() {
-		h.hand = append(h.hand, h.pending.take())
-	} else if len(h.rest) > 0 {
-		h.takeRest()
+	if !h.backlog.empty() {
+		h.batch = append(h.batch, h.backlog.pop())
+	} else if len(h.partialBatch) > 0 {
+		h.readPartialBatch()
 	}
-	if h.pending.empty() && len(h.rest) == 0 {
-		h.merging = false
-		h.resumeResync()
-	}
+	h.checkCaughtUp()
 }
 
-// join1 adds one change to what waits.
-func (h *Handler[V]) join1(c *store.Change[V], from uint64) {
+// addToBacklog adds the change at a log position to the backlog.
+func (h *Handler[V]) addToBacklog(c *store.Change[V], position uint64) {
 	if h.config.OnKey != nil {
-		c = &store.Change[V]{Key: c.Key} // no state is kept alive for it
+		c = &store.Change[V]{Key: c.Key} // keeps no object alive
 	}
-	h.pending.add(c, from, h.join)
+	h.backlog.add(c, position, h.coalesce)
 }
 
-// position returns how many events of the log were read.
-func (h *Handler[V]) position() uint64 { return h.cursor.Position() - uint64(len(h.rest)) }
-
-// never is a position that no log reaches.
-const never = math.MaxUint64
-
-// stewardSlice is how many changes the steward joins at a time for one handler, whose
-// goroutine waits meanwhile if it has come back.
-const stewardSlice = 1024
-
-// relieve reads for the handler if it is so many events behind, until it has read all
-// that the log holds now. It returns the length of the log at which there is reason to
-// look again: every so many events while it is being relieved. The steward calls it.
-func (h *Handler[V]) relieve(threshold, every uint64) uint64 {
-	if h.config.Delivery == EveryEvent && h.config.OnKey == nil {
-		return never
-	}
-	end := h.informer.log.Appended()
-	for {
-		if next, done := h.relieveSlice(threshold, every, end); done {
-			return next
-		}
-	}
-}
-
-func (h *Handler[V]) relieveSlice(threshold, every, end uint64) (next uint64, done bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.cursor == nil {
-		return never, true
-	}
-	if at := h.position(); !h.merging && at+threshold > end {
-		return at + threshold, true
-	}
-	if !h.merging {
-		h.merging = true
-		h.postponeResync()
-	}
-	for range stewardSlice {
-		if len(h.rest) == 0 {
-			batch, ok := h.cursor.TryNext()
-			if !ok {
-				break
-			}
-			h.rest = batch
-		}
-		h.join1(&h.rest[0], h.position())
-		if h.rest = h.rest[1:]; len(h.rest) == 0 {
-			h.rest = nil
-		}
-	}
-	at := h.position()
-	return at + every, at >= end
-}
+// position returns the number of events of the log that were read.
+func (h *Handler[V]) position() uint64 { return h.cursor.Position() - uint64(len(h.partialBatch)) }

@@ -9,23 +9,23 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// resync tells a handler every object again, from time to time: from a snapshot, at the
-// handler's pace, after every change before it, so that nothing is told twice, out of
-// order, or after its deletion. For a handler that is far behind it waits: what joins
-// its changes may have read past a snapshot.
+// resync delivers every object to a handler again from time to time. It delivers a snapshot, at
+// the handler's pace, after every change before the snapshot and before every later one. So no
+// object is delivered twice, out of order or after its deletion. While the backlog is being
+// compacted, a resync is deferred, because the compactor may have read past the snapshot.
 type resync[V any] struct {
-	// The goroutine's own.
-	timer clock.Timer // nil: never
-	rang  bool
-	told  *store.Snapshot[V] // to be told now
+	// These fields belong to the handler's goroutine.
+	timer   clock.Timer // nil if the handler has no resync
+	expired bool        // the timer has expired
+	ready   *store.Snapshot[V]
 
-	// Under the handler's lock.
-	state *store.Snapshot[V] // to be told when all before it is; nil: none
-	at    uint64             // the log's position of the state
-	owed  bool               // once the handler has caught up
+	// These fields are guarded by the handler's lock.
+	snapshot *store.Snapshot[V] // to be delivered at position; nil if none is due
+	position uint64             // the log position of snapshot
+	deferred bool               // until the handler has caught up
 }
 
-// startResync starts the handler's timer, if it wants one.
+// startResync starts the handler's resync timer, if it has one.
 func (h *Handler[V]) startResync() (stop func()) {
 	if h.config.Resync <= 0 {
 		return func() {}
@@ -34,66 +34,68 @@ func (h *Handler[V]) startResync() (stop func()) {
 	return func() { h.resync.timer.Stop() }
 }
 
-// resyncDue is ready when it is time; nil, which is never ready, without a resync.
-func (h *Handler[V]) resyncDue() <-chan time.Time {
+// resyncTimer returns the channel of the resync timer; nil if the handler has none.
+func (h *Handler[V]) resyncTimer() <-chan time.Time {
 	if h.resync.timer == nil {
 		return nil
 	}
 	return h.resync.timer.C()
 }
 
-// pollResync looks at the timer, which a busy handler does not wait for.
+// pollResync takes a snapshot if the timer has expired. A busy handler does not wait for its timer.
 func (h *Handler[V]) pollResync() {
 	if h.resync.timer == nil {
 		return
 	}
 	select {
 	case <-h.resync.timer.C():
-		h.resync.rang = true
+		h.resync.expired = true
 	default:
 	}
-	if h.resync.rang {
-		h.openResync()
+	if h.resync.expired {
+		h.takeResyncSnapshot()
 	}
 }
 
-// openResync takes the snapshot to tell.
-func (h *Handler[V]) openResync() {
+// takeResyncSnapshot takes the snapshot to deliver, or defers that until the handler has caught up.
+func (h *Handler[V]) takeResyncSnapshot() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.resync.rang = false
-	if h.merging {
-		h.resync.owed = true
+	h.resync.expired = false
+	if h.compacting {
+		h.resync.deferred = true
 		return
 	}
-	state, cursor := h.store.SnapshotAndCursor()
-	h.resync.state, h.resync.at = state, cursor.Position()
+	snapshot, cursor := h.store.SnapshotAndCursor()
+	h.resync.snapshot, h.resync.position = snapshot, cursor.Position()
 }
 
-// postponeResync is for when somebody else reads ahead. The handler's lock is held.
-func (h *Handler[V]) postponeResync() {
-	if h.resync.state != nil {
-		h.resync.state, h.resync.owed = nil, true
+// deferResync defers a resync that is due, when a compaction begins. The caller must hold the
+// handler's lock.
+func (h *Handler[V]) deferResync() {
+	if h.resync.snapshot != nil {
+		h.resync.snapshot, h.resync.deferred = nil, true
 	}
 }
 
-// resumeResync is for when nobody does any more. The handler's lock is held.
+// resumeResync resumes a deferred resync, when a compaction ends. The caller must hold the
+// handler's lock.
 func (h *Handler[V]) resumeResync() {
-	if h.resync.owed {
-		h.resync.owed, h.resync.rang = false, true
+	if h.resync.deferred {
+		h.resync.deferred, h.resync.expired = false, true
 	}
 }
 
-// atResync tells whether the next thing to tell is the snapshot: what the cursor reads
-// comes after it. Keys have no order to be kept. The handler's lock is held.
-func (h *Handler[V]) atResync() bool {
-	return h.resync.state != nil && (h.config.OnKey != nil || h.position() == h.resync.at)
+// resyncIsNext reports whether the resync's snapshot comes before the next change of the log. For
+// a key handler the order does not matter. The caller must hold the handler's lock.
+func (h *Handler[V]) resyncIsNext() bool {
+	return h.resync.snapshot != nil && (h.config.OnKey != nil || h.position() == h.resync.position)
 }
 
-// tellResync tells the snapshot, and sets the timer again after that.
-func (h *Handler[V]) tellResync(ctx context.Context) {
-	state := h.resync.told
-	h.resync.told = nil
-	h.tellState(ctx, state, Update)
+// deliverResync delivers the snapshot and resets the timer afterwards.
+func (h *Handler[V]) deliverResync(ctx context.Context) {
+	snapshot := h.resync.ready
+	h.resync.ready = nil
+	h.deliverSnapshot(ctx, snapshot, Update)
 	h.resync.timer.Reset(h.config.Resync)
 }

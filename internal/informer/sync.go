@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// StoreSynced tells whether the store holds a first full state.
+// StoreHasSynced reports whether the initial list has been stored. It says nothing about handlers.
 func (i *Informer[V]) StoreHasSynced() bool {
 	_, ok := i.store.Synced()
 	return ok
 }
 
-// HasSynced tells whether StoreSynced, and every handler has been told of all of it.
+// HasSynced reports whether the initial list has been stored and delivered to every handler.
 func (i *Informer[V]) HasSynced() bool {
 	if !i.StoreHasSynced() {
 		return false
 	}
-	for _, h := range i.current() {
+	for _, h := range i.currentHandlers() {
 		if !h.HasSynced() {
 			return false
 		}
@@ -24,49 +24,51 @@ func (i *Informer[V]) HasSynced() bool {
 	return true
 }
 
-// WaitForStore waits until StoreSynced. Its error says what kept the informer from it:
-// the last error of the reflector, joined with ctx's, or ErrStopped.
+// WaitForStoreSync blocks until StoreHasSynced reports true. If ctx ends first or the informer
+// stops, the error wraps the context's cause or ErrStopped, and the reflector's last error.
 func (i *Informer[V]) WaitForStoreSync(ctx context.Context) error {
-	return i.await(ctx, i.reflector.Synced(), nil)
+	return i.wait(ctx, i.reflector.Synced(), nil)
 }
 
-// WaitForSync waits until HasSynced. Its error is as that of WaitForStore, or names the
-// handler. Handlers that are removed meanwhile are not waited for.
+// WaitForSync blocks until HasSynced reports true. It returns the errors of WaitForStoreSync, and
+// names the handler that has not synced. It does not wait for handlers that are removed meanwhile.
 func (i *Informer[V]) WaitForSync(ctx context.Context) error {
 	if err := i.WaitForStoreSync(ctx); err != nil {
 		return err
 	}
-	for _, h := range i.current() {
-		if err := i.await(ctx, h.synced, h.done); err != nil {
+	for _, h := range i.currentHandlers() {
+		if err := i.wait(ctx, h.synced, h.done); err != nil {
 			return fmt.Errorf("handler %s: %w", h.config.Name, err)
 		}
 	}
 	return nil
 }
 
-func (i *Informer[V]) await(ctx context.Context, event, moot <-chan struct{}) error {
+// wait blocks until synced or removed is closed. It returns an error if ctx ends first or the
+// informer stops.
+func (i *Informer[V]) wait(ctx context.Context, synced, removed <-chan struct{}) error {
 	select {
-	case <-event:
+	case <-synced:
 		return nil
 	default:
 	}
 	select {
-	case <-event:
+	case <-synced:
 		return nil
 	case <-ctx.Done():
-		return i.because(i.name+" has not synced", context.Cause(ctx))
+		return i.waitError(i.name+" has not synced", context.Cause(ctx))
 	case <-i.stopped:
-		return i.because(i.name+" has not synced", ErrStopped)
-	case <-moot:
+		return i.waitError(i.name+" has not synced", ErrStopped)
+	case <-removed:
 		return nil
 	}
 }
 
-// because returns an error with its reason and, if there is one, the last error of the
-// reflector, which will be the cause of both.
-func (i *Informer[V]) because(what string, why error) error {
+// waitError returns an error that wraps cause and, if there is one, the reflector's last error,
+// which is probably the reason.
+func (i *Informer[V]) waitError(message string, cause error) error {
 	if err := i.reflector.Status().Err; err != nil {
-		return fmt.Errorf("%s: %w; last error: %w", what, why, err)
+		return fmt.Errorf("%s: %w; last error: %w", message, cause, err)
 	}
-	return fmt.Errorf("%s: %w", what, why)
+	return fmt.Errorf("%s: %w", message, cause)
 }

@@ -10,84 +10,85 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// versions wakes those who wait for the collection to reach a version.
-type versions struct {
-	waiting atomic.Int32 // so that a change pays for nobody
+// versionWaiters holds the callers that wait until the store reaches a resourceVersion.
+type versionWaiters struct {
+	n atomic.Int32 // number of waiting callers, so that a change without them costs no lock
 
-	mu   sync.Mutex // guards what follows
-	wait []*versionWait
+	mu      sync.Mutex // guards waiters
+	waiters []*versionWaiter
 }
 
-// versionWait waits for one version. reached is closed once it is there.
-type versionWait struct {
+// versionWaiter waits for one resourceVersion. reached is closed once the store has reached it.
+type versionWaiter struct {
 	version string
 	reached chan struct{}
 }
 
-// moved wakes those who have what they wait for. It is called after each change, from the
-// reflector's goroutine.
-func (v *versions) moved(version func() string) {
-	if v.waiting.Load() > 0 {
+// notify wakes the callers whose version is reached. The reflector's goroutine calls it after
+// each change.
+func (v *versionWaiters) notify(version func() string) {
+	if v.n.Load() > 0 {
 		v.wake(version())
 	}
 }
 
-func (v *versions) wake(version string) {
+func (v *versionWaiters) wake(version string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	n := 0 // they stand in the order of their versions
-	for n < len(v.wait) && !isBefore(version, v.wait[n].version) {
-		close(v.wait[n].reached)
+	n := 0 // waiters are sorted by version
+	for n < len(v.waiters) && !isBefore(version, v.waiters[n].version) {
+		close(v.waiters[n].reached)
 		n++
 	}
-	v.wait = slices.Delete(v.wait, 0, n)
+	v.waiters = slices.Delete(v.waiters, 0, n)
 }
 
-// await returns somebody who waits for a version. Whoever asks looks at the version
-// again afterwards, and leaves in any case.
-func (v *versions) await(version string) *versionWait {
+// add returns a waiter for a version. The caller must compare the store's version afterwards, and
+// must call remove in any case.
+func (v *versionWaiters) add(version string) *versionWaiter {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	w := &versionWait{version, make(chan struct{})}
-	i, _ := slices.BinarySearchFunc(v.wait, w, func(a, b *versionWait) int {
+	w := &versionWaiter{version, make(chan struct{})}
+	i, _ := slices.BinarySearchFunc(v.waiters, w, func(a, b *versionWaiter) int {
 		if isBefore(a.version, b.version) {
 			return -1
 		}
 		return 1
 	})
-	v.wait = slices.Insert(v.wait, i, w)
-	v.waiting.Add(1)
+	v.waiters = slices.Insert(v.waiters, i, w)
+	v.n.Add(1)
 	return w
 }
 
-func (v *versions) leave(w *versionWait) {
+func (v *versionWaiters) remove(w *versionWaiter) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.waiting.Add(-1)
-	if i := slices.Index(v.wait, w); i >= 0 {
-		v.wait = slices.Delete(v.wait, i, i+1)
+	v.n.Add(-1)
+	if i := slices.Index(v.waiters, w); i >= 0 {
+		v.waiters = slices.Delete(v.waiters, i, i+1)
 	}
 }
 
-// isBefore tells whether a collection at a version has not reached another one, which is
-// well formed. One that has no version, or none that can be compared, has not.
+// isBefore reports whether version is older than other, which must be valid. A version that is
+// empty or cannot be compared is older.
 func isBefore(version, other string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, other)
 	return err != nil || order < 0
 }
 
-// WaitForResourceVersion waits until the store has reached a version of the collection,
-// by an event, a bookmark or a list. The error is that of a version which is none, or
-// says why the store is not there.
+// WaitForResourceVersion blocks until an event, a bookmark or a list has brought the store to a
+// resourceVersion. It returns an error at once if the version is not valid. If ctx ends first or
+// the informer stops, the error wraps the context's cause or ErrStopped, and the reflector's last
+// error.
 func (i *Informer[V]) WaitForResourceVersion(ctx context.Context, version string) error {
 	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
-		return fmt.Errorf("%s cannot wait for resourceVersion %q: %w", i.name, version, err)
+		return fmt.Errorf("%s: wait for resourceVersion %q: %w", i.name, version, err)
 	}
 	if !isBefore(i.store.ResourceVersion(), version) {
 		return nil
 	}
-	w := i.intake.versions.await(version)
-	defer i.intake.versions.leave(w)
+	w := i.sink.versions.add(version)
+	defer i.sink.versions.remove(w)
 	if !isBefore(i.store.ResourceVersion(), version) {
 		return nil
 	}
@@ -95,12 +96,12 @@ func (i *Informer[V]) WaitForResourceVersion(ctx context.Context, version string
 	case <-w.reached:
 		return nil
 	case <-ctx.Done():
-		return i.notThere(version, context.Cause(ctx))
+		return i.versionError(version, context.Cause(ctx))
 	case <-i.stopped:
-		return i.notThere(version, ErrStopped)
+		return i.versionError(version, ErrStopped)
 	}
 }
 
-func (i *Informer[V]) notThere(version string, why error) error {
-	return i.because(fmt.Sprintf("%s is at resourceVersion %q, not yet at %s", i.name, i.store.ResourceVersion(), version), why)
+func (i *Informer[V]) versionError(version string, cause error) error {
+	return i.waitError(fmt.Sprintf("%s is at resourceVersion %q, not yet at %s", i.name, i.store.ResourceVersion(), version), cause)
 }

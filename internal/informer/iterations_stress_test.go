@@ -1,0 +1,10 @@
+//go:build stress
+
+package informer
+
+const (
+	modelRounds      = 20
+	concurrentRounds = 3_000
+	stoppedHandlers  = 10_000
+	boundedPods      = 10_000
+)

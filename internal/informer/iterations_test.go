@@ -1,0 +1,11 @@
+//go:build !stress
+
+package informer
+
+// Numbers of random rounds and repetitions. The build tag stress raises them.
+const (
+	modelRounds      = 2
+	concurrentRounds = 300
+	stoppedHandlers  = 2_000
+	boundedPods      = 2_000
+)

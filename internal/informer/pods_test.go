@@ -1,0 +1,87 @@
+package informer
+
+import (
+	"context"
+	"strconv"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/store"
+)
+
+// idleSource never answers. Its tests write to the informer's sink themselves.
+type idleSource struct{ feed.Source }
+
+func (idleSource) List(ctx context.Context, _ metav1.ListOptions, _ func(feed.Item) error) (metav1.ListMeta, error) {
+	<-ctx.Done()
+	return metav1.ListMeta{}, ctx.Err()
+}
+
+// podItems returns n items of a collection of so many Pods, in consecutive versions from version
+// on.
+func podItems(n, pods, version int) []feed.Item {
+	items := make([]feed.Item, n)
+	for i := range items {
+		rv, name := strconv.Itoa(version+i), "pod-"+strconv.Itoa((version+i)%pods)
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name), ResourceVersion: rv}}
+		items[i] = feed.Item{Key: "default/" + name, UID: string(p.UID), ResourceVersion: rv, Object: p}
+	}
+	return items
+}
+
+func podStore() store.Config[*corev1.Pod] {
+	return store.Config[*corev1.Pod]{
+		Key:      func(p *corev1.Pod) (string, error) { return p.Namespace + "/" + p.Name, nil },
+		ItemKeys: true,
+		Identity: func(p *corev1.Pod) (string, string) { return string(p.UID), p.ResourceVersion },
+		Decode: func(item feed.Item) (*corev1.Pod, error) {
+			obj, err := item.Decoded()
+			if err != nil {
+				return nil, err
+			}
+			return obj.(*corev1.Pod), nil
+		},
+		Report: func(string, error) {},
+	}
+}
+
+// newPodInformer returns an informer of Pods that is not running.
+func newPodInformer(configure ...func(*Config[*corev1.Pod])) *Informer[*corev1.Pod] {
+	config := Config[*corev1.Pod]{Name: "pods", Store: podStore(), Reflector: reflector.Config{Source: idleSource{}}}
+	for _, f := range configure {
+		f(&config)
+	}
+	return New(config)
+}
+
+// startPodInformer starts an informer whose initial list holds so many Pods. It stops when the
+// test ends.
+func startPodInformer(tb testing.TB, pods int, configure ...func(*Config[*corev1.Pod])) *Informer[*corev1.Pod] {
+	tb.Helper()
+	i := newPodInformer(configure...)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- i.Run(ctx) }()
+	list(i, pods)
+	tb.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			tb.Error(err)
+		}
+	})
+	return i
+}
+
+// list stores an initial list of so many Pods.
+func list(i *Informer[*corev1.Pod], pods int) {
+	replacement := i.sink.Begin()
+	for _, item := range podItems(pods, pods, 1) {
+		replacement.Add(item)
+	}
+	replacement.Commit(strconv.Itoa(pods))
+}
