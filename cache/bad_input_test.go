@@ -17,6 +17,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 type podFuncs = cache.ResourceEventHandlerFuncs[*corev1.Pod]
@@ -127,11 +128,11 @@ func TestStoreRefuses(t *testing.T) {
 		"nil":               {cache.NewStore[*corev1.Pod](nil, nil), nil, "object is nil", nil},
 		"nil, own key":      {keyed, nil, "object is nil", nil},
 		"no name":           {cache.NewStore[*corev1.Pod](nil, nil), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}}, `*v1.Pod in namespace "ns": metadata.name is empty`, nil},
-		"no key":            {keyed, pod("a"), `no key for *v1.Pod "ns/a": no key today`, noKey},
-		"a panic for a key": {panics, pod("a"), `no key for *v1.Pod "ns/a": panic: runtime error: index out of range`, nil},
+		"no key":            {keyed, cachetest.Pod("a"), `no key for *v1.Pod "ns/a": no key today`, noKey},
+		"a panic for a key": {panics, cachetest.Pod("a"), `no key for *v1.Pod "ns/a": panic: runtime error: index out of range`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			good := pod("good", label("key", "good"))
+			good := cachetest.Pod("good", cachetest.WithLabel("key", "good"))
 			good.Spec.Containers = []corev1.Container{{Name: "good"}}
 			if err := c.store.Add(good); err != nil {
 				t.Fatal(err)
@@ -149,11 +150,11 @@ func TestStoreRefuses(t *testing.T) {
 				t.Error("Get found no fault")
 			}
 			if list := c.store.List(); len(list) != 1 || list[0] != good || c.store.Snapshot().ResourceVersion() != "" {
-				t.Errorf("after refusals the store holds %v", describe(list))
+				t.Errorf("after refusals the store holds %v", cachetest.Describe(list))
 			}
 		})
 	}
-	if err := keyed.Replace([]*corev1.Pod{pod("a", label("key", "x")), pod("b")}, ""); err == nil || !strings.Contains(err.Error(), "item 1") {
+	if err := keyed.Replace([]*corev1.Pod{cachetest.Pod("a", cachetest.WithLabel("key", "x")), cachetest.Pod("b")}, ""); err == nil || !strings.Contains(err.Error(), "item 1") {
 		t.Errorf("Replace does not say which: %v", err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	metadatafake "k8s.io/client-go/metadata/fake"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // client-go's fakes as sources: they give objects without UID and resourceVersion, and
@@ -48,9 +49,13 @@ func typedClient(t *testing.T) client[*corev1.Pod] {
 	return client[*corev1.Pod]{
 		lw:      func(modify ...cache.ListOptionsFunc) cache.ListerWatcher { return cache.ListWatchOf(pods, modify...) },
 		example: &corev1.Pod{},
-		create:  func(name, app string) { must(pods.Create(ctx, pod(name, label("app", app)), metav1.CreateOptions{})) },
-		update:  func(name, app string) { must(pods.Update(ctx, pod(name, label("app", app)), metav1.UpdateOptions{})) },
-		remove:  func(name string) { must(nil, pods.Delete(ctx, name, metav1.DeleteOptions{})) },
+		create: func(name, app string) {
+			must(pods.Create(ctx, cachetest.Pod(name, cachetest.WithLabel("app", app)), metav1.CreateOptions{}))
+		},
+		update: func(name, app string) {
+			must(pods.Update(ctx, cachetest.Pod(name, cachetest.WithLabel("app", app)), metav1.UpdateOptions{}))
+		},
+		remove: func(name string) { must(nil, pods.Delete(ctx, name, metav1.DeleteOptions{})) },
 	}
 }
 
@@ -203,17 +208,17 @@ func TestWatchWithoutVersionIsNotResumed(t *testing.T) {
 	for _, rv := range []string{"", "0"} {
 		t.Run(fmt.Sprintf("version %q", rv), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t)
-				r.source = versionless{r, rv}
-				r.run(cache.ReflectorOptions{})
+				r := cachetest.New(t)
+				r.Source = versionless{r, rv}
+				r.Run(cache.ReflectorOptions{})
 				r.Delete("ns/b")
-				pass(time.Millisecond)
+				cachetest.Advance(time.Millisecond)
 				r.CloseWatches()
 				r.Delete("ns/c")
-				pass(10 * time.Second)
-				r.expectStored("a@")
-				r.checkFold()
-				r.checkStop()
+				cachetest.Advance(10 * time.Second)
+				r.ExpectStored("a@")
+				r.CheckHandlerState()
+				r.CheckStop()
 			})
 		})
 	}
@@ -223,23 +228,23 @@ func TestWatchWithoutVersionIsNotResumed(t *testing.T) {
 // of their versions is one to resume from, until a bookmark says so (W13).
 func TestVersionsOfAWatchWithoutVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.source = &cache.ListWatch{
+		r := cachetest.New(t)
+		r.Source = &cache.ListWatch{
 			ListFunc:  versionless{r, ""}.List,
 			WatchFunc: r.Watch, // at "": begins with what there is
 		}
-		r.run(cache.ReflectorOptions{})
-		r.expectStored("a@2 b@3 c@4")
-		if rv := r.controller.LastSyncResourceVersion(); rv != "" {
+		r.Run(cache.ReflectorOptions{})
+		r.ExpectStored("a@2 b@3 c@4")
+		if rv := r.Controller.LastSyncResourceVersion(); rv != "" {
 			t.Errorf("at version %s, by events in no order", rv)
 		}
 		r.Bookmark()
-		r.Update(pod("a"))
+		r.Update(cachetest.Pod("a"))
 		synctest.Wait()
-		if rv := r.controller.LastSyncResourceVersion(); rv != "5" {
+		if rv := r.Controller.LastSyncResourceVersion(); rv != "5" {
 			t.Errorf("at version %q, want 5", rv)
 		}
-		r.checkFold()
-		r.checkStop()
+		r.CheckHandlerState()
+		r.CheckStop()
 	})
 }

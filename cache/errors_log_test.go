@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2/ktesting"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // What fails for the same reason again and again is logged once in five minutes, though no two attempts fail in the same
@@ -48,16 +49,16 @@ func TestTheSameErrorIsLoggedOnceInAWhile(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- reflector.Run(ctx) }()
 
-		pass(4 * time.Minute)
+		cachetest.Advance(4 * time.Minute)
 		if logged() != 1 || attempts < 5 {
 			t.Errorf("%d attempts that failed for one reason were logged %d times in 4 minutes, want once", attempts, logged())
 		}
 		unroutable.Store(true)
-		pass(time.Minute)
+		cachetest.Advance(time.Minute)
 		if logged() != 2 {
 			t.Errorf("%d errors were logged, want 2: another cause is news", logged())
 		}
-		pass(6 * time.Minute)
+		cachetest.Advance(6 * time.Minute)
 		if logged() != 3 {
 			t.Errorf("%d errors were logged, want 3: after a while the same is worth repeating", logged())
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // podScope is the scope of the factory's informers in these tests.
@@ -31,7 +32,7 @@ func inFactory(t *testing.T, test func(f *factoryRig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f := &factoryRig{Factory: cache.NewFactory(cache.FactoryOptions{}), t: t, lw: fake.NewListerWatcher(&corev1.Pod{})}
-		f.lw.Create(pod("a"))
+		f.lw.Create(cachetest.Pod("a"))
 		test(f)
 		if f.stopRun != nil {
 			if err := f.stopRun(); err != nil {
@@ -96,19 +97,19 @@ func TestFactoryLingers(t *testing.T) {
 		first := one.Informer()
 		one.Release()
 		one.Release()
-		pass(time.Hour)
+		cachetest.Advance(time.Hour)
 		if first.Status().Phase != cache.PhaseWatching {
 			t.Fatal("an informer has stopped that is claimed")
 		}
 		two.Release()
-		pass(59 * time.Second)
+		cachetest.Advance(59 * time.Second)
 		three := f.claim("")
-		pass(time.Hour)
+		cachetest.Advance(time.Hour)
 		if three.Informer() != first || first.Status().Phase != cache.PhaseWatching {
 			t.Fatal("an informer has stopped that was claimed again")
 		}
 		three.Release()
-		pass(61 * time.Second)
+		cachetest.Advance(61 * time.Second)
 		if first.Status().Phase != cache.PhaseStopped || len(f.Status()) != 0 {
 			t.Error("an informer runs that nobody has claimed for a minute")
 		}
@@ -135,7 +136,7 @@ func TestFactoryErrors(t *testing.T) {
 		ctx, cancel := context.WithTimeout(f.t.Context(), time.Second/2)
 		defer cancel()
 		err := f.WaitForSync(ctx)
-		if !apierrors.IsForbidden(err) || !says("pods of a")(err) || !says("pods of b")(err) {
+		if !apierrors.IsForbidden(err) || !cachetest.ErrorContains("pods of a")(err) || !cachetest.ErrorContains("pods of b")(err) {
 			t.Errorf("WaitForSync: %v", err)
 		}
 		if err := f.Run(f.t.Context()); !errors.Is(err, cache.ErrAlreadyRunning) {
@@ -148,7 +149,7 @@ func TestFactoryErrors(t *testing.T) {
 		if err := f.Run(f.t.Context()); !errors.Is(err, cache.ErrStopped) {
 			t.Errorf("Run after Run: %v", err)
 		}
-		if _, err := cache.InformerFor(f.Factory, podScope, func() *cache.SharedInformer[*corev1.Pod] { return nil }); !errors.Is(err, cache.ErrStopped) || !says("pods")(err) {
+		if _, err := cache.InformerFor(f.Factory, podScope, func() *cache.SharedInformer[*corev1.Pod] { return nil }); !errors.Is(err, cache.ErrStopped) || !cachetest.ErrorContains("pods")(err) {
 			t.Errorf("InformerFor after Run: %v", err)
 		}
 	})
@@ -166,7 +167,7 @@ func TestFactoryReportsEachScopeOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			claim.Release()
-			pass(2 * time.Minute) // longer than it lingers
+			cachetest.Advance(2 * time.Minute) // longer than it lingers
 		}
 		err := f.stopRun()
 		f.stopRun = nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // eventNotes is a handler that writes events down as they come.
@@ -44,10 +45,10 @@ func (n *eventNotes) take() string {
 		}
 		word += " " + e.Key
 		if e.Old != nil {
-			word += " " + at(e.Old)
+			word += " " + cachetest.NameAtVersion(e.Old)
 		}
 		if e.New != nil {
-			word += " " + at(e.New)
+			word += " " + cachetest.NameAtVersion(e.New)
 		}
 		words = append(words, word)
 	}
@@ -56,25 +57,25 @@ func (n *eventNotes) take() string {
 }
 
 // underHandler runs an informer of three Pods with a handler, in a bubble.
-func underHandler(t *testing.T, period time.Duration, handler cache.ResourceEventHandler[*corev1.Pod], test func(r *rig)) {
+func underHandler(t *testing.T, period time.Duration, handler cache.ResourceEventHandler[*corev1.Pod], test func(r *cachetest.Harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.own, r.period = handler, period
-		r.run(cache.ReflectorOptions{})
+		r := cachetest.New(t)
+		r.Handler, r.ResyncPeriod = handler, period
+		r.Run(cache.ReflectorOptions{})
 		test(r)
-		r.checkStop()
+		r.CheckStop()
 	})
 }
 
 func TestEventsOfAHandler(t *testing.T) {
 	notes := &eventNotes{}
-	underHandler(t, 0, notes, func(r *rig) {
+	underHandler(t, 0, notes, func(r *cachetest.Harness) {
 		if got := notes.take(); got != "Addi ns/a a@2, Addi ns/b b@3, Addi ns/c c@4" {
 			t.Errorf("initial events [%s]", got)
 		}
-		r.Update(pod("a"))
-		r.Create(pod("d"))
+		r.Update(cachetest.Pod("a"))
+		r.Create(cachetest.Pod("d"))
 		r.Delete("ns/b")
 		synctest.Wait()
 		if got := notes.take(); got != "Update ns/a a@2 a@5, Add ns/d d@6, Delete ns/b b@7" {
@@ -82,8 +83,8 @@ func TestEventsOfAHandler(t *testing.T) {
 		}
 		r.Send(fake.ErrorEvent(fake.Expired()))
 		r.Delete("ns/c")
-		r.Create(pod("e"))
-		pass(2 * time.Second)
+		r.Create(cachetest.Pod("e"))
+		cachetest.Advance(2 * time.Second)
 		if got := notes.take(); got != "Delete ns/c c@4, Add ns/e e@9" {
 			t.Errorf("events of a relist [%s]", got)
 		}
@@ -92,7 +93,7 @@ func TestEventsOfAHandler(t *testing.T) {
 
 // Event.Object is the latest state, whatever the type.
 func TestEventObject(t *testing.T) {
-	a, b := pod("a"), pod("b")
+	a, b := cachetest.Pod("a"), cachetest.Pod("b")
 	for _, c := range []struct {
 		event cache.Event[*corev1.Pod]
 		want  *corev1.Pod
@@ -108,7 +109,7 @@ func TestEventObject(t *testing.T) {
 }
 
 func TestFuncs(t *testing.T) {
-	a, b := pod("a", version("1")), pod("a", version("2"))
+	a, b := cachetest.Pod("a", cachetest.WithVersion("1")), cachetest.Pod("a", cachetest.WithVersion("2"))
 	events := []cache.Event[*corev1.Pod]{
 		{Type: cache.EventAdd, New: a, InInitialList: true}, {Type: cache.EventAdd, New: a},
 		{Type: cache.EventUpdate, Old: a, New: b}, {Type: cache.EventDelete, Old: b},
@@ -117,14 +118,14 @@ func TestFuncs(t *testing.T) {
 	note := func(format string, args ...any) { calls = append(calls, fmt.Sprintf(format, args...)) }
 	handlers := map[string]cache.ResourceEventHandler[*corev1.Pod]{
 		"A a@1, A a@1, U a@1 a@2, D a@2": podFuncs{
-			AddFunc:    func(p *corev1.Pod) { note("A %s", at(p)) },
-			UpdateFunc: func(old, p *corev1.Pod) { note("U %s %s", at(old), at(p)) },
-			DeleteFunc: func(p *corev1.Pod) { note("D %s", at(p)) },
+			AddFunc:    func(p *corev1.Pod) { note("A %s", cachetest.NameAtVersion(p)) },
+			UpdateFunc: func(old, p *corev1.Pod) { note("U %s %s", cachetest.NameAtVersion(old), cachetest.NameAtVersion(p)) },
+			DeleteFunc: func(p *corev1.Pod) { note("D %s", cachetest.NameAtVersion(p)) },
 		},
 		"A a@1 true, A a@1 false, U a@1 a@2, D a@2": cache.ResourceEventHandlerDetailedFuncs[*corev1.Pod]{
-			AddFunc:    func(p *corev1.Pod, initial bool) { note("A %s %v", at(p), initial) },
-			UpdateFunc: func(old, p *corev1.Pod) { note("U %s %s", at(old), at(p)) },
-			DeleteFunc: func(p *corev1.Pod) { note("D %s", at(p)) },
+			AddFunc:    func(p *corev1.Pod, initial bool) { note("A %s %v", cachetest.NameAtVersion(p), initial) },
+			UpdateFunc: func(old, p *corev1.Pod) { note("U %s %s", cachetest.NameAtVersion(old), cachetest.NameAtVersion(p)) },
+			DeleteFunc: func(p *corev1.Pod) { note("D %s", cachetest.NameAtVersion(p)) },
 		},
 	}
 	for want, handler := range handlers {
@@ -150,8 +151,8 @@ func TestFilter(t *testing.T) {
 		FilterFunc: func(p *corev1.Pod) bool { return p.Labels["mine"] == "yes" },
 		Handler:    notes,
 	}
-	mine, others := label("mine", "yes"), label("mine", "no")
-	underHandler(t, 0, filter, func(r *rig) {
+	mine, others := cachetest.WithLabel("mine", "yes"), cachetest.WithLabel("mine", "no")
+	underHandler(t, 0, filter, func(r *cachetest.Harness) {
 		expect := func(want string) {
 			t.Helper()
 			synctest.Wait()
@@ -160,33 +161,33 @@ func TestFilter(t *testing.T) {
 			}
 		}
 		expect("")
-		r.Create(pod("d", others))
-		r.Update(pod("d", others))
+		r.Create(cachetest.Pod("d", others))
+		r.Update(cachetest.Pod("d", others))
 		r.Delete("ns/d")
 		expect("")
-		r.Update(pod("a", mine))
+		r.Update(cachetest.Pod("a", mine))
 		expect("Add ns/a a@8")
-		r.Update(pod("a", mine))
+		r.Update(cachetest.Pod("a", mine))
 		expect("Update ns/a a@8 a@9")
-		r.Update(pod("a", others))
+		r.Update(cachetest.Pod("a", others))
 		expect("Deleted ns/a a@9")
-		r.Update(pod("a", others))
+		r.Update(cachetest.Pod("a", others))
 		expect("")
-		r.Create(pod("e", mine))
+		r.Create(cachetest.Pod("e", mine))
 		r.Delete("ns/e")
 		expect("Add ns/e e@12, Delete ns/e e@13")
 
 		// The state in which it is deleted is not one that the filter accepts: the
 		// handler was told of the object, and must be told of its end.
-		r.Create(pod("f", mine))
+		r.Create(cachetest.Pod("f", mine))
 		r.SkipVersions(10)
-		gone := r.Update(pod("f", mine))
+		gone := r.Update(cachetest.Pod("f", mine))
 		gone.Labels = map[string]string{"mine": "no"}
 		gone.ResourceVersion = "26"
 		r.Send(watchEvent(deleted, gone))
 		expect("Add ns/f f@14, Update ns/f f@14 f@25, Delete ns/f f@26")
 		// And the other way round: one that was not mine is not deleted for me.
-		stranger := r.Create(pod("g", others))
+		stranger := r.Create(cachetest.Pod("g", others))
 		stranger.Labels = map[string]string{"mine": "yes"}
 		stranger.ResourceVersion = "27"
 		r.Send(watchEvent(deleted, stranger))
@@ -203,9 +204,9 @@ func TestFilterInAFilter(t *testing.T) {
 	nested := cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: labelled("x"),
 		Handler: cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: labelled("y"), Handler: notes}}
 	both := func(p *corev1.Pod) { p.Labels = map[string]string{"x": "1", "y": "1"} }
-	underHandler(t, 0, nested, func(r *rig) {
-		for _, edit := range []func(*corev1.Pod){label("x", "1"), both, label("y", "1"), both, label("x", "1"), both} {
-			r.Update(pod("a", edit))
+	underHandler(t, 0, nested, func(r *cachetest.Harness) {
+		for _, edit := range []func(*corev1.Pod){cachetest.WithLabel("x", "1"), both, cachetest.WithLabel("y", "1"), both, cachetest.WithLabel("x", "1"), both} {
+			r.Update(cachetest.Pod("a", edit))
 		}
 		r.Delete("ns/a")
 		synctest.Wait()
@@ -227,17 +228,17 @@ func watchEvent(eventType watch.EventType, p *corev1.Pod) watch.Event {
 func TestObjectsThatLeaveTheSelector(t *testing.T) {
 	notes := &eventNotes{}
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.own = notes
-		r.source = &cache.ListWatch{ListFunc: selecting("app=x", r.List), WatchFunc: selecting("app=x", r.Watch)}
-		r.run(cache.ReflectorOptions{})
-		r.Update(pod("a", label("app", "x")))
-		r.Update(pod("a", label("app", "y")))
+		r := cachetest.New(t)
+		r.Handler = notes
+		r.Source = &cache.ListWatch{ListFunc: cachetest.WithSelector("app=x", r.List), WatchFunc: cachetest.WithSelector("app=x", r.Watch)}
+		r.Run(cache.ReflectorOptions{})
+		r.Update(cachetest.Pod("a", cachetest.WithLabel("app", "x")))
+		r.Update(cachetest.Pod("a", cachetest.WithLabel("app", "y")))
 		synctest.Wait()
 		if got := notes.take(); got != "Add ns/a a@5, Delete ns/a a@6" {
 			t.Errorf("events [%s]", got)
 		}
-		r.checkStop()
+		r.CheckStop()
 	})
 }
 
@@ -245,22 +246,22 @@ func TestObjectsThatLeaveTheSelector(t *testing.T) {
 // not block (consumers 19).
 func TestHandlersReadTheirWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+		r := cachetest.New(t)
 		var behind []string
-		r.own = podFuncs{AddFunc: func(p *corev1.Pod) {
-			if stored, ok := r.store.GetByKey("ns/" + p.Name); !ok || !reflect.DeepEqual(stored, p) {
+		r.Handler = podFuncs{AddFunc: func(p *corev1.Pod) {
+			if stored, ok := r.Store.GetByKey("ns/" + p.Name); !ok || !reflect.DeepEqual(stored, p) {
 				behind = append(behind, p.Name)
 			}
-			if r.store.Snapshot().Len() != r.store.Len() {
+			if r.Store.Snapshot().Len() != r.Store.Len() {
 				behind = append(behind, "snapshot")
 			}
 		}}
-		r.run(cache.ReflectorOptions{})
-		r.Create(pod("d"))
+		r.Run(cache.ReflectorOptions{})
+		r.Create(cachetest.Pod("d"))
 		synctest.Wait()
 		if len(behind) > 0 {
 			t.Errorf("the store is behind the handler: %v", behind)
 		}
-		r.checkStop()
+		r.CheckStop()
 	})
 }

@@ -13,27 +13,28 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // An informer runs once; the errors of other tries say which (C2).
 func TestRunOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.run(cache.ReflectorOptions{})
-		if err := r.controller.Run(t.Context()); !errors.Is(err, cache.ErrAlreadyRunning) {
+		r := cachetest.New(t)
+		r.Run(cache.ReflectorOptions{})
+		if err := r.Controller.Run(t.Context()); !errors.Is(err, cache.ErrAlreadyRunning) {
 			t.Errorf("Run beside a Run: %v", err)
 		}
-		r.expectSynced()
-		r.checkStop()
+		r.ExpectSynced()
+		r.CheckStop()
 		n := len(r.Requests())
-		if err := r.controller.Run(t.Context()); !errors.Is(err, cache.ErrStopped) {
+		if err := r.Controller.Run(t.Context()); !errors.Is(err, cache.ErrStopped) {
 			t.Errorf("Run after a Run: %v", err)
 		}
 		if len(r.Requests()) != n {
 			t.Error("a Run that was refused made requests")
 		}
-		r.expectStored("a@2 b@3 c@4") // readable after Run
-		if err := r.controller.WaitForSync(t.Context()); err != nil {
+		r.ExpectStored("a@2 b@3 c@4") // readable after Run
+		if err := r.Controller.WaitForSync(t.Context()); err != nil {
 			t.Errorf("WaitForSync of an informer that had synced: %v", err)
 		}
 	})
@@ -42,7 +43,7 @@ func TestRunOnce(t *testing.T) {
 // A reflector may run again, from where it was, but not twice at a time.
 func TestReflectorRunsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+		r := cachetest.New(t)
 		store := cache.NewStore[*corev1.Pod](nil, nil)
 		reflector := cache.NewReflector(r, &corev1.Pod{}, store, cache.ReflectorOptions{})
 		run := func(run func(context.Context) error) (stop func() error) {
@@ -64,29 +65,29 @@ func TestReflectorRunsAgain(t *testing.T) {
 		}
 		r.Delete("ns/a")
 		stop = run(reflector.ListAndWatch)
-		if got := describe(store.List()); got != "b@3 c@4" || reflector.LastSyncResourceVersion() != "5" {
+		if got := cachetest.Describe(store.List()); got != "b@3 c@4" || reflector.LastSyncResourceVersion() != "5" {
 			t.Errorf("holds [%s] at %s", got, reflector.LastSyncResourceVersion())
 		}
 		if err := stop(); !errors.Is(err, context.Canceled) {
 			t.Errorf("ListAndWatch: %v", err)
 		}
-		r.expectRequests(0, "list@0 watch@4 list@4 watch@5")
+		r.ExpectRequests(0, "list@0 watch@4 list@4 watch@5")
 	})
 }
 
 // ListAndWatch returns why it cannot go on.
 func TestListAndWatchReturnsTheCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+		r := cachetest.New(t)
 		reflector := cache.NewReflector(r, &corev1.Pod{}, cache.NewStore[*corev1.Pod](nil, nil), cache.ReflectorOptions{
 			ErrorHandler: func(_ context.Context, err error) { t.Errorf("reported what is returned: %v", err) },
 		})
 		r.InjectListFault(1, fake.Fault{Err: fake.Forbidden()})
-		if err := reflector.ListAndWatch(t.Context()); !errors.Is(err, fake.Forbidden()) && !says("list: ")(err) {
+		if err := reflector.ListAndWatch(t.Context()); !errors.Is(err, fake.Forbidden()) && !cachetest.ErrorContains("list: ")(err) {
 			t.Errorf("ListAndWatch: %v", err)
 		}
 		r.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
-		if err := reflector.ListAndWatch(t.Context()); !says("watch: too old resource version")(err) {
+		if err := reflector.ListAndWatch(t.Context()); !cachetest.ErrorContains("watch: too old resource version")(err) {
 			t.Errorf("ListAndWatch: %v", err)
 		}
 	})
@@ -96,8 +97,8 @@ func TestListAndWatchReturnsTheCause(t *testing.T) {
 // with its context, or with the informer.
 func TestBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		store, controller := cache.NewInformer(r, &corev1.Pod{}, 0, r.handler())
+		r := cachetest.New(t)
+		store, controller := cache.NewInformer(r, &corev1.Pod{}, 0, r.RecordingHandler())
 		if controller.HasSynced() || store.Len() != 0 || len(store.List()) != 0 || store.Snapshot().ResourceVersion() != "" {
 			t.Error("an informer that does not run has something")
 		}
@@ -106,7 +107,7 @@ func TestBeforeRun(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := controller.WaitForSync(ctx); !errors.Is(err, context.DeadlineExceeded) || !says("*v1.Pod has not synced")(err) {
+		if err := controller.WaitForSync(ctx); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains("*v1.Pod has not synced")(err) {
 			t.Errorf("WaitForSync: %v", err)
 		}
 		if len(r.Requests()) != 0 {
@@ -128,17 +129,17 @@ func TestBeforeRun(t *testing.T) {
 // Synced means that the handler's calls for the first state have returned (C8).
 func TestSyncedAfterTheHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+		r := cachetest.New(t)
 		resume := make(chan struct{})
 		calls := 0
-		r.own = podFuncs{AddFunc: func(*corev1.Pod) {
+		r.Handler = podFuncs{AddFunc: func(*corev1.Pod) {
 			if calls++; calls == 3 {
 				<-resume
 			}
 		}}
-		r.run(cache.ReflectorOptions{})
-		status := r.controller.Status()
-		if r.controller.HasSynced() || status.Synced || status.Handlers[0].Synced || status.Objects != 3 {
+		r.Run(cache.ReflectorOptions{})
+		status := r.Controller.Status()
+		if r.Controller.HasSynced() || status.Synced || status.Handlers[0].Synced || status.Objects != 3 {
 			t.Errorf("synced before the last call has returned: %+v", status)
 		}
 		if name := status.Handlers[0].Name; !strings.Contains(name, "ResourceEventHandlerFuncs") {
@@ -146,40 +147,40 @@ func TestSyncedAfterTheHandler(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := r.controller.WaitForSync(ctx); !errors.Is(err, context.DeadlineExceeded) || !says("handler")(err) {
+		if err := r.Controller.WaitForSync(ctx); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains("handler")(err) {
 			t.Errorf("WaitForSync: %v", err)
 		}
-		r.Create(pod("d"))
-		r.Create(pod("e"))
+		r.Create(cachetest.Pod("d"))
+		r.Create(cachetest.Pod("e"))
 		synctest.Wait()
-		if lag := r.controller.Status().Handlers[0].Backlog; lag != 5 {
+		if lag := r.Controller.Status().Handlers[0].Backlog; lag != 5 {
 			t.Errorf("lag %d, want 5: the first call has not returned", lag)
 		}
 		close(resume)
-		if err := r.controller.WaitForSync(t.Context()); err != nil || !r.controller.HasSynced() {
+		if err := r.Controller.WaitForSync(t.Context()); err != nil || !r.Controller.HasSynced() {
 			t.Errorf("WaitForSync: %v", err)
 		}
 		synctest.Wait()
-		if status := r.controller.Status(); status.Handlers[0].Backlog != 0 || !status.Synced || status.Objects != 5 {
+		if status := r.Controller.Status(); status.Handlers[0].Backlog != 0 || !status.Synced || status.Objects != 5 {
 			t.Errorf("status %+v", status)
 		}
-		r.checkStop()
+		r.CheckStop()
 	})
 }
 
 // A handler that never returns keeps Run waiting for ten seconds, and is named (C4).
 func TestHandlerThatBlocksForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+		r := cachetest.New(t)
 		resume := make(chan struct{})
-		r.own = podFuncs{AddFunc: func(*corev1.Pod) { <-resume }}
-		r.run(cache.ReflectorOptions{})
-		r.Update(pod("a"))
-		r.expectStored("a@5 b@3 c@4") // the store does not wait
+		r.Handler = podFuncs{AddFunc: func(*corev1.Pod) { <-resume }}
+		r.Run(cache.ReflectorOptions{})
+		r.Update(cachetest.Pod("a"))
+		r.ExpectStored("a@5 b@3 c@4") // the store does not wait
 		began := time.Now()
-		r.stop()
-		err := <-r.stopped
-		if !errors.Is(err, cache.ErrHandlerBlocked) || !says("ResourceEventHandlerFuncs")(err) || time.Since(began) != 10*time.Second {
+		r.Stop()
+		err := <-r.Stopped()
+		if !errors.Is(err, cache.ErrHandlerBlocked) || !cachetest.ErrorContains("ResourceEventHandlerFuncs")(err) || time.Since(began) != 10*time.Second {
 			t.Errorf("Run: %v, after %v", err, time.Since(began))
 		}
 		close(resume)
@@ -189,16 +190,16 @@ func TestHandlerThatBlocksForEver(t *testing.T) {
 // A handler that returns in time is waited for, and not called again.
 func TestHandlerThatIsSlowToStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+		r := cachetest.New(t)
 		calls := 0
-		r.own = podFuncs{AddFunc: func(*corev1.Pod) {
+		r.Handler = podFuncs{AddFunc: func(*corev1.Pod) {
 			calls++
 			<-time.After(9 * time.Second)
 		}}
-		r.run(cache.ReflectorOptions{})
+		r.Run(cache.ReflectorOptions{})
 		began := time.Now()
-		r.stop()
-		if err := <-r.stopped; err != nil || time.Since(began) != 9*time.Second || calls != 1 {
+		r.Stop()
+		if err := <-r.Stopped(); err != nil || time.Since(began) != 9*time.Second || calls != 1 {
 			t.Errorf("Run: %v, after %v and %d calls", err, time.Since(began), calls)
 		}
 	})
@@ -210,9 +211,9 @@ func TestHandlerThatPanics(t *testing.T) {
 	defer func(crash bool) { utilruntime.ReallyCrash = crash }(utilruntime.ReallyCrash)
 	utilruntime.ReallyCrash = false
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+		r := cachetest.New(t)
 		calls := 0
-		r.own = podFuncs{
+		r.Handler = podFuncs{
 			AddFunc: func(p *corev1.Pod) {
 				if calls++; p.Name == "b" {
 					panic("no b, please")
@@ -220,16 +221,16 @@ func TestHandlerThatPanics(t *testing.T) {
 			},
 			UpdateFunc: func(_, _ *corev1.Pod) { panic("nor updates") },
 		}
-		r.run(cache.ReflectorOptions{})
-		if calls != 3 || !r.controller.HasSynced() {
-			t.Errorf("%d calls, synced %v", calls, r.controller.HasSynced())
+		r.Run(cache.ReflectorOptions{})
+		if calls != 3 || !r.Controller.HasSynced() {
+			t.Errorf("%d calls, synced %v", calls, r.Controller.HasSynced())
 		}
-		r.Update(pod("a"))
-		r.Create(pod("d"))
+		r.Update(cachetest.Pod("a"))
+		r.Create(cachetest.Pod("d"))
 		synctest.Wait()
 		if calls != 4 {
 			t.Errorf("%d calls after a panic", calls)
 		}
-		r.checkStop()
+		r.CheckStop()
 	})
 }

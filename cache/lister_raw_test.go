@@ -16,7 +16,7 @@ import (
 // namespaces wherever that is declared, and without one.
 func TestListerDecodesOnlyWhatMatches(t *testing.T) {
 	for name, options := range map[string]InformerOptions[*corev1.Pod]{
-		"index on metadata": {MetadataIndexers: MetadataIndexers{NamespaceIndex: IndexByNamespace}},
+		"index on metadata": {Indexers: Indexers[*corev1.Pod]{NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc)}},
 		"no index":          {},
 	} {
 		for _, c := range []struct {
@@ -52,11 +52,11 @@ func TestListerDecodesOnlyWhatMatches(t *testing.T) {
 func undecodableLister(t *testing.T, options InformerOptions[*corev1.Pod], report func(key string)) Lister[*corev1.Pod] {
 	t.Helper()
 	options.Packed = true
-	k, err := kindOf(&corev1.Pod{})
+	objects, err := objectType(&corev1.Pod{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := options.engine(k, &reporter{}).Store
+	config := options.engineConfig(objects, &reporter{}).Store
 	config.Report = func(key string, _ error) { report(key) }
 	kept := store.New(config)
 	kept.Apply(watch.Added, undecodable(t, "a"))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // A Lister reads by names and labels, with and without an index of namespaces.
@@ -19,7 +20,7 @@ func TestLister(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := cache.NewStore(nil, indexers)
-			for _, p := range []*corev1.Pod{pod("a", label("x", "1")), pod("b"), {ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "c", Labels: map[string]string{"x": "1"}}}} {
+			for _, p := range []*corev1.Pod{cachetest.Pod("a", cachetest.WithLabel("x", "1")), cachetest.Pod("b"), {ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "c", Labels: map[string]string{"x": "1"}}}} {
 				if err := store.Add(p); err != nil {
 					t.Fatal(err)
 				}
@@ -37,14 +38,14 @@ func TestLister(t *testing.T) {
 				{lister.Namespace("ns").List(x1), "a@"},
 				{lister.Namespace("none").List(nil), ""},
 			} {
-				if got := describe(c.got); got != c.want {
+				if got := cachetest.Describe(c.got); got != c.want {
 					t.Errorf("listed [%s], want [%s]", got, c.want)
 				}
 			}
 			if p, err := lister.Namespace("ns").Get("a"); err != nil || p.Name != "a" {
 				t.Errorf("Get: %v, %v", p, err)
 			}
-			if p, err := lister.Namespace("other").Get("a"); p != nil || !apierrors.IsNotFound(err) || !says(`pods "a"`)(err) {
+			if p, err := lister.Namespace("other").Get("a"); p != nil || !apierrors.IsNotFound(err) || !cachetest.ErrorContains(`pods "a"`)(err) {
 				t.Errorf("Get: %v, %v", p, err)
 			}
 		})
@@ -61,12 +62,12 @@ func TestListerUsesTheIndexOfNamespaces(t *testing.T) {
 		"packed":           {MetadataIndexers: cache.MetadataIndexers{cache.NamespaceIndex: elsewhere}, Packed: true},
 	} {
 		server := fake.NewListerWatcher(&corev1.Pod{})
-		server.Create(pod("a"))
+		server.Create(cachetest.Pod("a"))
 		lister := cache.NewLister(ran(t, server, &corev1.Pod{}, options).Store(), corev1.Resource("pods"))
-		if found := describe(lister.Namespace("elsewhere").List(nil)); found != "a@2" {
+		if found := cachetest.Describe(lister.Namespace("elsewhere").List(nil)); found != "a@2" {
 			t.Errorf("%s: the index finds [%s]", name, found)
 		}
-		if found := describe(lister.Namespace("ns").List(nil)); found != "" {
+		if found := cachetest.Describe(lister.Namespace("ns").List(nil)); found != "" {
 			t.Errorf("%s: found [%s] without the index", name, found)
 		}
 	}

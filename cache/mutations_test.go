@@ -11,6 +11,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // mutated runs an informer whose handler writes into what it is told of, and returns what
@@ -25,8 +26,8 @@ func mutated(t *testing.T, options cache.InformerOptions[*corev1.Pod], write fun
 			errs = append(errs, err)
 		}
 		server := fake.NewListerWatcher(&corev1.Pod{})
-		server.Create(pod("a", label("x", "1")))
-		server.Create(pod("b", label("x", "1")))
+		server.Create(cachetest.Pod("a", cachetest.WithLabel("x", "1")))
+		server.Create(cachetest.Pod("b", cachetest.WithLabel("x", "1")))
 		informer := cache.NewSharedInformer(server, &corev1.Pod{}, options)
 		handler := cache.ResourceEventHandlerFuncs[*corev1.Pod]{AddFunc: func(p *corev1.Pod) {
 			if p.Name == "a" {
@@ -53,7 +54,7 @@ func TestDetectMutations(t *testing.T) {
 	write := func(p *corev1.Pod) { p.Labels["x"] = "2" }
 	asked := cache.InformerOptions[*corev1.Pod]{DetectMutations: true}
 	errs := mutated(t, asked, write)
-	if len(errs) != 1 || !errors.Is(errs[0], cache.ErrMutated) || !says(`"ns/a"`)(errs[0]) || !says(`metadata.labels.x was "1", is "2"`)(errs[0]) {
+	if len(errs) != 1 || !errors.Is(errs[0], cache.ErrMutated) || !cachetest.ErrorContains(`"ns/a"`)(errs[0]) || !cachetest.ErrorContains(`metadata.labels.x was "1", is "2"`)(errs[0]) {
 		t.Errorf("heard %v", errs)
 	}
 	if errs := mutated(t, asked, func(*corev1.Pod) {}); len(errs) != 0 {
@@ -66,14 +67,14 @@ func TestDetectMutations(t *testing.T) {
 
 func TestDetectMutationsByEnvironment(t *testing.T) {
 	t.Setenv("KUBE_CACHE_MUTATION_DETECTOR", "true")
-	if errs := mutated(t, cache.InformerOptions[*corev1.Pod]{}, func(p *corev1.Pod) { p.Spec.NodeName = "n" }); len(errs) != 1 || !says("spec.nodeName")(errs[0]) {
+	if errs := mutated(t, cache.InformerOptions[*corev1.Pod]{}, func(p *corev1.Pod) { p.Spec.NodeName = "n" }); len(errs) != 1 || !cachetest.ErrorContains("spec.nodeName")(errs[0]) {
 		t.Errorf("heard %v", errs)
 	}
 	if errs := mutated(t, cache.InformerOptions[*corev1.Pod]{Packed: true}, func(p *corev1.Pod) { p.Spec.NodeName = "n" }); len(errs) != 0 {
 		t.Errorf("packed: heard %v", errs)
 	}
 	packed := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Packed: true, DetectMutations: true})
-	if err := packed.Run(t.Context()); !says("cannot be combined with Packed")(err) {
+	if err := packed.Run(t.Context()); !cachetest.ErrorContains("cannot be combined with Packed")(err) {
 		t.Errorf("Run: %v", err)
 	}
 }

@@ -16,8 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/wire"
 )
 
 // The whole of a day is
@@ -86,17 +88,17 @@ const mark = "mark/mark"
 
 func runChurn(t *testing.T, c *churn) *churning {
 	t.Helper()
-	k, err := kindOf(&corev1.Pod{})
+	objects, err := objectType(&corev1.Pod{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &churning{t: t, churn: c, orders: make(chan int), told: make(chan struct{}, 1)}
-	c.codec = protobufCodec{k.goType, newSharing(k)}
+	c.codec = protobufPods().For(&wire.Item{Format: wire.Protobuf})
 	options := InformerOptions[*corev1.Pod]{
-		Packed: true, MetadataIndexers: MetadataIndexers{NamespaceIndex: IndexByNamespace},
+		Packed: true, Indexers: Indexers[*corev1.Pod]{NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc)},
 		ErrorHandler: func(_ context.Context, err error) { t.Error(err) },
 	}
-	config := options.engine(k, newReporter(options.loop(), k))
+	config := options.engineConfig(objects, newReporter(options.reflectorOptions(), objects))
 	config.Reflector.Source = r
 	config.Reflector.Report = options.ErrorHandler
 	r.informer = informer.New(config)
@@ -134,13 +136,13 @@ func (r *churning) read() {
 	random := r.churn.random
 	keys, err := r.informer.Store().Snapshot().IndexKeys(NamespaceIndex, fmt.Sprint("namespace-", random.IntN(r.churn.namespaces())))
 	if err != nil || len(keys) == 0 {
-		r.t.Errorf("%d keys in the index: %v", len(keys), err)
+		r.T.Errorf("%d keys in the index: %v", len(keys), err)
 		return
 	}
 	key := keys[random.IntN(len(keys))]
 	pod, ok := r.informer.Store().Get(key)
-	if !ok || objectKey(pod) != key {
-		r.t.Errorf("%s is not there, or another one: %v", key, pod)
+	if !ok || codec.Key(pod) != key {
+		r.T.Errorf("%s is not there, or another one: %v", key, pod)
 	}
 	r.held[random.IntN(len(r.held))] = pod
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // packedPods starts a server with Pods of two ReplicaSets and one of nobody's.
@@ -71,7 +72,7 @@ func ran[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T, option
 
 func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), cachetest.Timeout)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -12,32 +12,33 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // A resync is an update of each object to itself, once a period, of what is in the
 // store and nothing else (P18, C20).
 func TestResync(t *testing.T) {
 	notes := &eventNotes{}
-	underHandler(t, time.Minute, notes, func(r *rig) {
+	underHandler(t, time.Minute, notes, func(r *cachetest.Harness) {
 		notes.take()
 		for period := range 5 {
-			pass(time.Minute)
+			cachetest.Advance(time.Minute)
 			if got := notes.take(); got != "Update ns/a a@2 a@2, Update ns/b b@3 b@3, Update ns/c c@4 c@4" {
 				t.Errorf("events of period %d: [%s]", period, got)
 			}
 		}
-		pass(30 * time.Second)
+		cachetest.Advance(30 * time.Second)
 		r.Delete("ns/a")
-		r.Update(pod("b"))
+		r.Update(cachetest.Pod("b"))
 		synctest.Wait()
 		if got := notes.take(); got != "Delete ns/a a@5, Update ns/b b@3 b@6" {
 			t.Errorf("events between two: [%s]", got)
 		}
-		pass(30 * time.Second)
+		cachetest.Advance(30 * time.Second)
 		if got := notes.take(); got != "Update ns/b b@6 b@6, Update ns/c c@4 c@4" {
 			t.Errorf("events of the period after: [%s]", got)
 		}
-		if lists := r.controller.Status().Lists; lists != 1 {
+		if lists := r.Controller.Status().Lists; lists != 1 {
 			t.Errorf("%d lists: a resync does not list", lists)
 		}
 	})
@@ -46,21 +47,21 @@ func TestResync(t *testing.T) {
 // A resync's update shows one object, old and new.
 func TestResyncOldIsNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+		r := cachetest.New(t)
 		updates := 0
-		r.own, r.period = podFuncs{UpdateFunc: func(old, p *corev1.Pod) {
+		r.Handler, r.ResyncPeriod = podFuncs{UpdateFunc: func(old, p *corev1.Pod) {
 			updates++
-			stored, _ := r.store.GetByKey("ns/" + p.Name)
+			stored, _ := r.Store.GetByKey("ns/" + p.Name)
 			if old != p || p != stored {
 				t.Errorf("update of %s: old %p, new %p, stored %p", p.Name, old, p, stored)
 			}
 		}}, time.Second
-		r.run(cache.ReflectorOptions{})
-		pass(10 * time.Second)
+		r.Run(cache.ReflectorOptions{})
+		cachetest.Advance(10 * time.Second)
 		if updates != 30 {
 			t.Errorf("%d updates in ten periods", updates)
 		}
-		r.checkStop()
+		r.CheckStop()
 	})
 }
 
@@ -68,7 +69,7 @@ func TestResyncOldIsNew(t *testing.T) {
 // state that the handler was told last; nothing is told of what is deleted.
 func TestChangesDuringAResync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+		r := cachetest.New(t)
 		var mu sync.Mutex // guards log: nothing else orders the test and what a timer wakes
 		var log []string
 		note := func(word string) (n int) {
@@ -84,41 +85,41 @@ func TestChangesDuringAResync(t *testing.T) {
 		}
 		inResync := make(chan struct{})
 		resume := make(chan struct{})
-		r.own, r.period = podFuncs{
-			AddFunc: func(p *corev1.Pod) { note("A " + at(p)) },
+		r.Handler, r.ResyncPeriod = podFuncs{
+			AddFunc: func(p *corev1.Pod) { note("A " + cachetest.NameAtVersion(p)) },
 			UpdateFunc: func(old, p *corev1.Pod) {
-				if note(fmt.Sprintf("U %s→%s", at(old), p.ResourceVersion)) == 4 {
+				if note(fmt.Sprintf("U %s→%s", cachetest.NameAtVersion(old), p.ResourceVersion)) == 4 {
 					close(inResync)
 					<-resume
 				}
 			},
-			DeleteFunc: func(p *corev1.Pod) { note("D " + at(p)) },
+			DeleteFunc: func(p *corev1.Pod) { note("D " + cachetest.NameAtVersion(p)) },
 		}, time.Minute
-		r.run(cache.ReflectorOptions{})
+		r.Run(cache.ReflectorOptions{})
 		<-inResync // with a told
-		r.Update(pod("a"))
+		r.Update(cachetest.Pod("a"))
 		r.Delete("ns/b")
-		r.Create(pod("d"))
+		r.Create(cachetest.Pod("d"))
 		synctest.Wait()
 		close(resume)
-		pass(time.Minute - time.Nanosecond)
+		cachetest.Advance(time.Minute - time.Nanosecond)
 		want := "[A a@2 A b@3 A c@4 U a@2→2 U b@3→3 U c@4→4 U a@2→5 D b@6 A d@7]"
 		if got := fmt.Sprint(told()); got != want {
 			t.Errorf("events %s, want %s", got, want)
 		}
-		pass(time.Second)
+		cachetest.Advance(time.Second)
 		want += " [U a@5→5 U c@4→4 U d@7→7]"
 		if got := fmt.Sprint(told()[:9], told()[9:]); got != want {
 			t.Errorf("events %s, want %s", got, want)
 		}
-		r.checkStop()
+		r.CheckStop()
 	})
 }
 
 // A handler that is behind is told what it has missed before a resync, in order.
 func TestResyncOfASlowHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+		r := cachetest.New(t)
 		told := make(map[string]string)
 		var slow atomic.Bool // read by the handler, whom a timer wakes and nothing orders
 		slow.Store(true)
@@ -131,7 +132,7 @@ func TestResyncOfASlowHandler(t *testing.T) {
 				<-time.After(7 * time.Second)
 			}
 		}
-		r.own, r.period = podFuncs{
+		r.Handler, r.ResyncPeriod = podFuncs{
 			AddFunc:    func(p *corev1.Pod) { note(nil, p) },
 			UpdateFunc: note,
 			DeleteFunc: func(p *corev1.Pod) {
@@ -141,23 +142,23 @@ func TestResyncOfASlowHandler(t *testing.T) {
 				delete(told, p.Name)
 			},
 		}, 5*time.Second
-		r.run(cache.ReflectorOptions{})
+		r.Run(cache.ReflectorOptions{})
 		for range 50 {
-			r.Update(pod("a"))
+			r.Update(cachetest.Pod("a"))
 			r.Delete("ns/b")
-			r.Create(pod("b"))
-			pass(time.Second)
+			r.Create(cachetest.Pod("b"))
+			cachetest.Advance(time.Second)
 		}
 		slow.Store(false)
-		pass(time.Minute)
-		for _, p := range r.store.List() {
+		cachetest.Advance(time.Minute)
+		for _, p := range r.Store.List() {
 			if told[p.Name] != p.ResourceVersion {
-				t.Errorf("told %s@%s, stored %s", p.Name, told[p.Name], at(p))
+				t.Errorf("told %s@%s, stored %s", p.Name, told[p.Name], cachetest.NameAtVersion(p))
 			}
 		}
-		if len(told) != r.store.Len() {
-			t.Errorf("told of %d objects, %d stored", len(told), r.store.Len())
+		if len(told) != r.Store.Len() {
+			t.Errorf("told of %d objects, %d stored", len(told), r.Store.Len())
 		}
-		r.checkStop()
+		r.CheckStop()
 	})
 }

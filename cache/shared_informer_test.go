@@ -15,11 +15,12 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // sharedRig is a SharedInformer of three Pods on a fake server, in a bubble.
 type sharedRig struct {
-	*rig
+	*cachetest.Harness
 	*cache.SharedInformer[*corev1.Pod]
 	stopRun func() error
 }
@@ -43,16 +44,16 @@ func shared(t *testing.T, options cache.InformerOptions[*corev1.Pod], test func(
 
 func newSharedRig(t *testing.T, options cache.InformerOptions[*corev1.Pod]) *sharedRig {
 	t.Helper()
-	s := &sharedRig{rig: newRig(t)}
+	s := &sharedRig{Harness: cachetest.New(t)}
 	if options.ErrorHandler == nil {
 		options.ErrorHandler = s.report
 	}
-	s.SharedInformer = cache.NewSharedInformer(s.rig, &corev1.Pod{}, options)
+	s.SharedInformer = cache.NewSharedInformer(s.cachetest.Harness, &corev1.Pod{}, options)
 	return s
 }
 
 func (s *sharedRig) start() {
-	ctx, cancel := context.WithCancel(s.t.Context())
+	ctx, cancel := context.WithCancel(s.T.Context())
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.Run(ctx) }()
 	synctest.Wait()
@@ -64,20 +65,20 @@ func (s *sharedRig) start() {
 
 // add adds a handler.
 func (s *sharedRig) add(handler cache.ResourceEventHandler[*corev1.Pod], options cache.HandlerOptions) *cache.Registration {
-	s.t.Helper()
+	s.T.Helper()
 	r, err := s.AddEventHandler(handler, options)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return r
 }
 
 // expect requires what a handler was told since the last time.
 func (s *sharedRig) expect(n *eventNotes, want string) {
-	s.t.Helper()
+	s.T.Helper()
 	synctest.Wait()
 	if got := n.take(); got != want {
-		s.t.Errorf("told [%s], want [%s]", got, want)
+		s.T.Errorf("told [%s], want [%s]", got, want)
 	}
 }
 
@@ -94,13 +95,13 @@ func TestLateHandler(t *testing.T) {
 	early, late := &eventNotes{}, &eventNotes{}
 	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
 		s.expect(early, "Addi ns/a a@2, Addi ns/b b@3, Addi ns/c c@4")
-		s.Update(pod("a"))
+		s.Update(cachetest.Pod("a"))
 		s.Delete("ns/b")
 		synctest.Wait()
 		r := s.add(late, cache.HandlerOptions{})
 		<-r.Synced()
-		s.Create(pod("d"))
-		s.Update(pod("a"))
+		s.Create(cachetest.Pod("d"))
+		s.Update(cachetest.Pod("a"))
 		synctest.Wait()
 		told := strings.SplitN(late.take(), ", ", 3)
 		if first := sortedWords(strings.Join(told[:2], ", ")); first != "Addi ns/a a@5, Addi ns/c c@4" || told[2] != "Add ns/d d@7, Update ns/a a@5 a@8" {
@@ -121,24 +122,24 @@ func TestRegistration(t *testing.T) {
 			<-resume
 		}}, cache.HandlerOptions{Name: "slow"})
 		synctest.Wait()
-		if r.HasSynced() || !s.HasSynced() || s.WaitForSync(s.t.Context()) != nil {
+		if r.HasSynced() || !s.HasSynced() || s.WaitForSync(s.T.Context()) != nil {
 			t.Error("a handler's sync is not the informer's")
 		}
-		s.Update(pod("a"))
-		pass(3 * time.Second)
+		s.Update(cachetest.Pod("a"))
+		cachetest.Advance(3 * time.Second)
 		if got := r.Status(); got.Name != "slow" || got.Synced || got.Backlog != 1 {
 			t.Errorf("status %+v", got)
 		}
 		if got := s.SharedInformer.Status().Handlers; len(got) != 1 || got[0] != r.Status() {
 			t.Errorf("the informer's handlers: %+v", got)
 		}
-		ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(s.T.Context(), time.Second)
 		defer cancel()
-		if err := r.Stop(ctx); !errors.Is(err, cache.ErrHandlerBlocked) || !errors.Is(err, context.DeadlineExceeded) || !says("slow")(err) {
+		if err := r.Stop(ctx); !errors.Is(err, cache.ErrHandlerBlocked) || !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains("slow")(err) {
 			t.Errorf("Stop: %v", err)
 		}
 		close(resume)
-		if err := r.Stop(s.t.Context()); err != nil || calls != 1 {
+		if err := r.Stop(s.T.Context()); err != nil || calls != 1 {
 			t.Errorf("Stop: %v, after %d calls", err, calls)
 		}
 		<-r.Done()
@@ -178,13 +179,13 @@ func TestHandlersAtTheEndsOfLife(t *testing.T) {
 		<-r.Done()
 		s.start()
 		s.expect(notes, "")
-		if err := s.Run(t.Context()); !errors.Is(err, cache.ErrAlreadyRunning) || !says("pods")(err) {
+		if err := s.Run(t.Context()); !errors.Is(err, cache.ErrAlreadyRunning) || !cachetest.ErrorContains("pods")(err) {
 			t.Errorf("Run beside Run: %v", err)
 		}
 		if err := s.stopRun(); err != nil {
 			t.Error(err)
 		}
-		if _, err := s.AddEventHandler(notes, cache.HandlerOptions{Name: "late"}); !errors.Is(err, cache.ErrStopped) || !says("late")(err) || !says("pods")(err) {
+		if _, err := s.AddEventHandler(notes, cache.HandlerOptions{Name: "late"}); !errors.Is(err, cache.ErrStopped) || !cachetest.ErrorContains("late")(err) || !cachetest.ErrorContains("pods")(err) {
 			t.Errorf("AddEventHandler after stop: %v", err)
 		}
 		if err := s.Run(t.Context()); !errors.Is(err, cache.ErrStopped) {
@@ -221,8 +222,8 @@ func TestKeyAndBatchHandlers(t *testing.T) {
 		}
 		synctest.Wait()
 		for range 100 {
-			s.Update(pod("a"))
-			s.Update(pod("b"))
+			s.Update(cachetest.Pod("a"))
+			s.Update(cachetest.Pod("b"))
 		}
 		s.Delete("ns/c")
 		synctest.Wait()
@@ -260,15 +261,15 @@ func TestWhatAddHandlerRefuses(t *testing.T) {
 			return s.AddEventHandler(cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: accept, Handler: &eventNotes{}}, cache.HandlerOptions{WithoutOld: true})
 		},
 	} {
-		if _, err := try(); !says(strings.TrimSpace(want))(err) {
+		if _, err := try(); !cachetest.ErrorContains(strings.TrimSpace(want))(err) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
 	invalid := cache.NewSharedInformer(nil, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{ResyncPeriod: -1})
 	_, err := invalid.AddKeyHandler(func(string) {}, cache.HandlerOptions{})
 	for _, err := range []error{err, invalid.Run(t.Context()), invalid.WaitForSync(t.Context()), invalid.WaitForResourceVersion(t.Context(), "1"),
-		invalid.WaitForObject(t.Context(), pod("a")), invalid.Status().Err, invalid.HealthCheck(0)(nil)} {
-		if !says("ListerWatcher is nil")(err) || !says("negative")(err) {
+		invalid.WaitForObject(t.Context(), cachetest.Pod("a")), invalid.Status().Err, invalid.HealthCheck(0)(nil)} {
+		if !cachetest.ErrorContains("ListerWatcher is nil")(err) || !cachetest.ErrorContains("negative")(err) {
 			t.Errorf("of an invalid informer: %v", err)
 		}
 	}
@@ -279,12 +280,12 @@ func TestWithoutOld(t *testing.T) {
 	notes := &eventNotes{}
 	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
 		notes.take()
-		s.Update(pod("a"))
+		s.Update(cachetest.Pod("a"))
 		s.Delete("ns/a")
 		s.expect(notes, "Update ns/a a@5, Delete ns/a a@6")
 		s.Send(fake.ErrorEvent(fake.Expired()))
 		s.Delete("ns/b")
-		pass(2 * time.Second)
+		cachetest.Advance(2 * time.Second)
 		s.expect(notes, "Delete ns/b b@3")
 	}, func(s *sharedRig) { s.add(notes, cache.HandlerOptions{WithoutOld: true}) })
 }
@@ -293,7 +294,7 @@ func TestWithoutOld(t *testing.T) {
 func TestResyncOfHandlers(t *testing.T) {
 	own, shares, none := &eventNotes{}, &eventNotes{}, &eventNotes{}
 	shared(t, cache.InformerOptions[*corev1.Pod]{ResyncPeriod: 30 * time.Second}, func(s *sharedRig) {
-		pass(61 * time.Second)
+		cachetest.Advance(61 * time.Second)
 		for n, want := range map[*eventNotes]int{own: 18, shares: 6, none: 0} {
 			if got := strings.Count(n.take(), "Update"); got != want {
 				t.Errorf("%d updates, want %d", got, want)
@@ -317,33 +318,33 @@ func TestInformerFilter(t *testing.T) {
 	}
 	shared(t, cache.InformerOptions[*corev1.Pod]{Filter: wanted}, func(s *sharedRig) {
 		s.expect(notes, "Addi ns/a a@2, Addi ns/b b@3, Addi ns/c c@4")
-		s.Update(pod("a", label("x", "no")))
+		s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "no")))
 		s.expect(notes, "Deleted ns/a a@5")
-		s.Update(pod("a", label("x", "no")))
-		s.Create(pod("d", label("x", "no")))
+		s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "no")))
+		s.Create(cachetest.Pod("d", cachetest.WithLabel("x", "no")))
 		s.Delete("ns/d")
 		s.expect(notes, "")
-		s.Update(pod("a"))
+		s.Update(cachetest.Pod("a"))
 		s.expect(notes, "Add ns/a a@9")
 		s.Delete("ns/a")
 		s.expect(notes, "Delete ns/a a@10")
-		s.expectNoError()
-		s.Update(pod("b", label("x", "panic")))
+		s.ExpectNoError()
+		s.Update(cachetest.Pod("b", cachetest.WithLabel("x", "panic")))
 		s.expect(notes, "")
-		s.expectError(says("filter: panic: no"))
-		s.Update(pod("b"))
+		s.ExpectError(cachetest.ErrorContains("filter: panic: no"))
+		s.Update(cachetest.Pod("b"))
 		s.expect(notes, "Update ns/b b@3 b@12")
 		s.Send(fake.ErrorEvent(fake.Expired()))
-		s.Update(pod("b", label("x", "no")))
-		s.Create(pod("e", label("x", "no")))
-		pass(2 * time.Second)
+		s.Update(cachetest.Pod("b", cachetest.WithLabel("x", "no")))
+		s.Create(cachetest.Pod("e", cachetest.WithLabel("x", "no")))
+		cachetest.Advance(2 * time.Second)
 		s.expect(notes, "Deleted ns/b b@12")
-		if got := describe(s.Store().List()); got != "c@4" {
+		if got := cachetest.Describe(s.Store().List()); got != "c@4" {
 			t.Errorf("the store holds [%s]", got)
 		}
-		s.Send(watch.Event{Type: watch.Added, Object: pod("e", label("x", "no"), version("14"))}) // replayed
+		s.Send(watch.Event{Type: watch.Added, Object: cachetest.Pod("e", cachetest.WithLabel("x", "no"), cachetest.WithVersion("14"))}) // replayed
 		synctest.Wait()
-		if errs := s.takeErrors(); len(errs) > 1 {
+		if errs := s.TakeErrors(); len(errs) > 1 {
 			t.Errorf("errors reported: %v", errs)
 		}
 	}, func(s *sharedRig) { s.add(notes, cache.HandlerOptions{}) })
@@ -372,19 +373,19 @@ func TestInformerTransform(t *testing.T) {
 	shared(t, cache.InformerOptions[*corev1.Pod]{Transform: transform}, func(s *sharedRig) {
 		s.expect(notes, "Addi ns/a a@, Addi ns/b b@, Addi ns/c c@")
 		for i, bad := range []string{"fail", "nil", "rename", "panic"} {
-			s.Update(pod("a", label("x", bad)))
+			s.Update(cachetest.Pod("a", cachetest.WithLabel("x", bad)))
 			s.expect(notes, "")
-			s.expectError(says([]string{"not today", "the result is nil", `has become "ns/other"`, "panic: help"}[i]))
+			s.ExpectError(cachetest.ErrorContains([]string{"not today", "the result is nil", `has become "ns/other"`, "panic: help"}[i]))
 			if p, ok := s.Store().GetByKey("ns/a"); !ok || len(p.Labels) != 0 || p.Annotations["transformed"] == "" {
 				t.Errorf("the last good state of a is %v", p)
 			}
 		}
-		s.Update(pod("a", label("x", "good")))
+		s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "good")))
 		s.expect(notes, "Update ns/a a@ a@")
 		calls = 0
 		s.Send(fake.ErrorEvent(fake.Expired()))
-		s.Update(pod("b"))
-		pass(2 * time.Second)
+		s.Update(cachetest.Pod("b"))
+		cachetest.Advance(2 * time.Second)
 		s.expect(notes, "Update ns/b b@ b@")
 		if calls != 1 {
 			t.Errorf("%d calls for one new object", calls)

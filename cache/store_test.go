@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // byNode indexes by node; one that fails costs the object its entry.
@@ -54,9 +55,9 @@ func sorted(keys []string, err error) string {
 }
 
 func TestStoreReadsAndWrites(t *testing.T) {
-	a, b := pod("a", version("1"), onNode("n1")), pod("b", version("2"), onNode("n1"))
+	a, b := cachetest.Pod("a", cachetest.WithVersion("1"), onNode("n1")), cachetest.Pod("b", cachetest.WithVersion("2"), onNode("n1"))
 	store := newStore(t, a, b)
-	if got, ok, err := store.Get(pod("a")); got != a || !ok || err != nil {
+	if got, ok, err := store.Get(cachetest.Pod("a")); got != a || !ok || err != nil {
 		t.Errorf("Get: %v, %v, %v", got, ok, err)
 	}
 	if got, ok := store.GetByKey("ns/b"); got != b || !ok {
@@ -65,20 +66,20 @@ func TestStoreReadsAndWrites(t *testing.T) {
 	if got, ok := store.GetByKey("ns/none"); got != nil || ok {
 		t.Errorf("GetByKey of nothing: %v, %v", got, ok)
 	}
-	if store.Len() != 2 || describe(store.List()) != "a@1 b@2" || sorted(store.ListKeys(), nil) != "[ns/a ns/b]" {
-		t.Errorf("holds %v, keys %v", describe(store.List()), store.ListKeys())
+	if store.Len() != 2 || cachetest.Describe(store.List()) != "a@1 b@2" || sorted(store.ListKeys(), nil) != "[ns/a ns/b]" {
+		t.Errorf("holds %v, keys %v", cachetest.Describe(store.List()), store.ListKeys())
 	}
-	if err := store.Update(pod("a", version("3"), onNode("n2"))); err != nil {
+	if err := store.Update(cachetest.Pod("a", cachetest.WithVersion("3"), onNode("n2"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Delete(pod("none")); err != nil {
+	if err := store.Delete(cachetest.Pod("none")); err != nil {
 		t.Errorf("Delete of nothing: %v", err)
 	}
 	if got := sorted(store.IndexKeys("node", "n1")); got != "[ns/b]" {
 		t.Errorf("on n1: %s", got)
 	}
-	if pods, err := store.ByIndex("node", "n2"); err != nil || describe(pods) != "a@3" {
-		t.Errorf("on n2: %v, %v", describe(pods), err)
+	if pods, err := store.ByIndex("node", "n2"); err != nil || cachetest.Describe(pods) != "a@3" {
+		t.Errorf("on n2: %v, %v", cachetest.Describe(pods), err)
 	}
 	if got := sorted(store.IndexKeys(cache.NamespaceIndex, "ns")); got != "[ns/a ns/b]" {
 		t.Errorf("in ns: %s", got)
@@ -90,16 +91,16 @@ func TestStoreReadsAndWrites(t *testing.T) {
 		t.Errorf("a value that there is not: %v, %v", pods, err)
 	}
 	// A write takes an object as it is, whatever its version.
-	if err := store.Add(pod("a", version("1"))); err != nil || describe(store.List()) != "a@1 b@2" {
-		t.Errorf("holds %v, %v", describe(store.List()), err)
+	if err := store.Add(cachetest.Pod("a", cachetest.WithVersion("1"))); err != nil || cachetest.Describe(store.List()) != "a@1 b@2" {
+		t.Errorf("holds %v, %v", cachetest.Describe(store.List()), err)
 	}
 }
 
 // A broken index function costs the object its entry in that index, nothing else.
 func TestIndexFunctionsThatFail(t *testing.T) {
-	store := newStore(t, pod("a", onNode("n1")))
+	store := newStore(t, cachetest.Pod("a", onNode("n1")))
 	for _, node := range []string{"error", "panic", ""} {
-		if err := store.Update(pod("a", onNode(node))); err != nil {
+		if err := store.Update(cachetest.Pod("a", onNode(node))); err != nil {
 			t.Errorf("%q: %v", node, err)
 		}
 		if got := sorted(store.IndexKeys(cache.NamespaceIndex, "ns")); got != "[ns/a]" {
@@ -109,7 +110,7 @@ func TestIndexFunctionsThatFail(t *testing.T) {
 			t.Errorf("%q: indexed under %v", node, values)
 		}
 	}
-	if err := store.Update(pod("a", onNode("n2"))); err != nil || sorted(store.IndexKeys("node", "n2")) != "[ns/a]" {
+	if err := store.Update(cachetest.Pod("a", onNode("n2"))); err != nil || sorted(store.IndexKeys("node", "n2")) != "[ns/a]" {
 		t.Errorf("afterwards: %v, %s", err, sorted(store.IndexKeys("node", "n2")))
 	}
 }
@@ -117,10 +118,10 @@ func TestIndexFunctionsThatFail(t *testing.T) {
 // A caller who writes into a cached object, which is forbidden, confuses no index
 // (C18).
 func TestMutatedObjectsDoNotConfuseTheIndex(t *testing.T) {
-	a := pod("a", onNode("n1"))
+	a := cachetest.Pod("a", onNode("n1"))
 	store := newStore(t, a)
 	a.Spec.NodeName = "n2"
-	if err := store.Delete(pod("a")); err != nil {
+	if err := store.Delete(cachetest.Pod("a")); err != nil {
 		t.Fatal(err)
 	}
 	for _, node := range []string{"n1", "n2"} {
@@ -136,7 +137,7 @@ func TestSnapshotsAreImmutable(t *testing.T) {
 	var snapshots []cache.Snapshot[*corev1.Pod]
 	var want []string
 	for i := range 300 {
-		p := pod("p"+strconv.Itoa(i%40), version(strconv.Itoa(i+1)), onNode("n"+strconv.Itoa(i%7)))
+		p := cachetest.Pod("p"+strconv.Itoa(i%40), cachetest.WithVersion(strconv.Itoa(i+1)), onNode("n"+strconv.Itoa(i%7)))
 		write := store.Add
 		if i%5 == 4 {
 			write = store.Delete
@@ -162,21 +163,21 @@ func TestSnapshotsAreImmutable(t *testing.T) {
 // image is everything that a snapshot says.
 func image(s cache.Snapshot[*corev1.Pod]) string {
 	values, err := s.ListIndexValues("node")
-	text := fmt.Sprint(s.ResourceVersion(), s.Len(), sorted(s.ListKeys(), nil), describe(s.List()), sorted(values, err))
+	text := fmt.Sprint(s.ResourceVersion(), s.Len(), sorted(s.ListKeys(), nil), cachetest.Describe(s.List()), sorted(values, err))
 	for _, value := range values {
 		pods, err := s.ByIndex("node", value)
-		text += fmt.Sprint(value, sorted(s.IndexKeys("node", value)), describe(pods), err)
+		text += fmt.Sprint(value, sorted(s.IndexKeys("node", value)), cachetest.Describe(pods), err)
 	}
 	for key, p := range s.All() {
 		byKey, ok := s.GetByKey(key)
-		text += fmt.Sprint(key, at(p), ok, byKey == p)
+		text += fmt.Sprint(key, cachetest.NameAtVersion(p), ok, byKey == p)
 	}
 	return text
 }
 
 // All goes in the order of the keys, and may be left early.
 func TestSnapshotAll(t *testing.T) {
-	store := newStore(t, pod("c"), pod("a"), pod("b"))
+	store := newStore(t, cachetest.Pod("c"), cachetest.Pod("a"), cachetest.Pod("b"))
 	var keys []string
 	for key := range store.Snapshot().All() {
 		if keys = append(keys, key); len(keys) == 2 {
@@ -196,7 +197,7 @@ func TestReadersBesideAWriter(t *testing.T) {
 	round := func(n int) []*corev1.Pod {
 		all := make([]*corev1.Pod, pods)
 		for i := range all {
-			all[i] = pod("p"+strconv.Itoa(i), version(strconv.Itoa(n)), onNode("n"+strconv.Itoa(n%2)))
+			all[i] = cachetest.Pod("p"+strconv.Itoa(i), cachetest.WithVersion(strconv.Itoa(n)), onNode("n"+strconv.Itoa(n%2)))
 		}
 		return all
 	}
@@ -242,16 +243,16 @@ func expectOneVersion(t *testing.T, pods []*corev1.Pod, count int, rv string) {
 	}
 	for _, p := range pods {
 		if p.ResourceVersion != rv {
-			t.Errorf("%s in a state of version %s", at(p), rv)
+			t.Errorf("%s in a state of version %s", cachetest.NameAtVersion(p), rv)
 			return
 		}
 	}
 }
 
 func TestKeys(t *testing.T) {
-	cluster := pod("n")
+	cluster := cachetest.Pod("n")
 	cluster.Namespace = ""
-	for _, p := range []*corev1.Pod{pod("a"), cluster} {
+	for _, p := range []*corev1.Pod{cachetest.Pod("a"), cluster} {
 		key, err := cache.MetaNamespaceKeyFunc(p)
 		namespace, name, splitErr := cache.SplitMetaNamespaceKey(key)
 		if err != nil || splitErr != nil || namespace != p.Namespace || name != p.Name {
@@ -264,7 +265,7 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"a/b/c", "//", "a/b/"} {
-		if _, _, err := cache.SplitMetaNamespaceKey(key); err == nil || !says(strconv.Quote(key))(err) {
+		if _, _, err := cache.SplitMetaNamespaceKey(key); err == nil || !cachetest.ErrorContains(strconv.Quote(key))(err) {
 			t.Errorf("split %q: %v", key, err)
 		}
 	}

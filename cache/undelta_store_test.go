@@ -14,6 +14,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // pushes are what an UndeltaStore has pushed.
@@ -25,7 +26,7 @@ type pushes struct {
 func (p *pushes) push(pods []*corev1.Pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.all = append(p.all, "["+describe(pods)+"]")
+	p.all = append(p.all, "["+cachetest.Describe(pods)+"]")
 }
 
 func (p *pushes) take() string {
@@ -46,16 +47,16 @@ func TestUndeltaStorePushes(t *testing.T) {
 			t.Errorf("pushed %s, %v, want %s", got, err, want)
 		}
 	}
-	do("[[a@1]]", store.Add(pod("a", version("1"))))
-	do("[[a@1 b@2]]", store.Add(pod("b", version("2"))))
-	do("[[a@3 b@2]]", store.Update(pod("a", version("3"))))
-	do("[[b@2]]", store.Delete(pod("a")))
-	do("[[c@4 d@5]]", store.Replace([]*corev1.Pod{pod("c", version("4")), pod("d", version("5"))}, "5"))
+	do("[[a@1]]", store.Add(cachetest.Pod("a", cachetest.WithVersion("1"))))
+	do("[[a@1 b@2]]", store.Add(cachetest.Pod("b", cachetest.WithVersion("2"))))
+	do("[[a@3 b@2]]", store.Update(cachetest.Pod("a", cachetest.WithVersion("3"))))
+	do("[[b@2]]", store.Delete(cachetest.Pod("a")))
+	do("[[c@4 d@5]]", store.Replace([]*corev1.Pod{cachetest.Pod("c", cachetest.WithVersion("4")), cachetest.Pod("d", cachetest.WithVersion("5"))}, "5"))
 	do("[[]]", store.Replace(nil, ""))
-	if err := store.Add(pod("")); err == nil || pushed.take() != "[]" {
+	if err := store.Add(cachetest.Pod("")); err == nil || pushed.take() != "[]" {
 		t.Errorf("a change that failed: %v", err)
 	}
-	if err := (&cache.UndeltaStore[*corev1.Pod]{Store: store.Store}).Add(pod("a")); err == nil {
+	if err := (&cache.UndeltaStore[*corev1.Pod]{Store: store.Store}).Add(cachetest.Pod("a")); err == nil {
 		t.Error("a change without a PushFunc is no error")
 	}
 }
@@ -64,7 +65,7 @@ func TestUndeltaStorePushes(t *testing.T) {
 func TestUndeltaStorePushIsTheReceiversOwn(t *testing.T) {
 	var last []*corev1.Pod
 	store := cache.NewUndeltaStore(func(pods []*corev1.Pod) { last = pods }, nil)
-	a := pod("a")
+	a := cachetest.Pod("a")
 	if err := store.Add(a); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func TestUndeltaStoreConcurrentChanges(t *testing.T) {
 		wg.Go(func() {
 			for i := range each {
 				name := fmt.Sprintf("p-%d-%d", w, i)
-				if err := store.Add(pod(name)); err != nil {
+				if err := store.Add(cachetest.Pod(name)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -135,7 +136,7 @@ func TestUndeltaStoreChangeIsPushedWhenItReturns(t *testing.T) {
 	for i := range 50 {
 		wg.Go(func() {
 			name := fmt.Sprint("p", i)
-			if err := store.Add(pod(name)); err != nil {
+			if err := store.Add(cachetest.Pod(name)); err != nil {
 				t.Error(err)
 			}
 			mu.Lock()
@@ -149,14 +150,14 @@ func TestUndeltaStoreChangeIsPushedWhenItReturns(t *testing.T) {
 }
 
 // underReflector runs a reflector of three Pods into a store, in a bubble.
-func underReflector(t *testing.T, store func(t *testing.T) cache.ReflectorStore[*corev1.Pod], test func(r *rig), before ...func(r *rig)) {
+func underReflector(t *testing.T, store func(t *testing.T) cache.ReflectorStore[*corev1.Pod], test func(r *cachetest.Harness), before ...func(r *cachetest.Harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+		r := cachetest.New(t)
 		for _, prepare := range before {
 			prepare(r)
 		}
-		stop := r.reflect(store(t))
+		stop := r.RunReflector(store(t))
 		test(r)
 		stop()
 	})
@@ -169,7 +170,7 @@ func TestUndeltaStoreUnderAReflector(t *testing.T) {
 		store = cache.NewUndeltaStore(pushed.push, nil)
 		return store
 	}
-	underReflector(t, undelta, func(r *rig) {
+	underReflector(t, undelta, func(r *cachetest.Harness) {
 		expect := func(want string) {
 			t.Helper()
 			synctest.Wait()
@@ -178,32 +179,32 @@ func TestUndeltaStoreUnderAReflector(t *testing.T) {
 			}
 		}
 		expect("[[a@2 b@3 c@4]]")
-		r.Update(pod("a"))
+		r.Update(cachetest.Pod("a"))
 		r.Delete("ns/b")
 		expect("[[a@5 b@3 c@4] [a@5 c@4]]")
 
 		// Nothing new is no push: a replay, a deletion of what is not there, a bookmark.
 		r.Send(watch.Event{Type: watch.Modified, Object: must(r.Get("ns/a"))})
-		r.Send(watch.Event{Type: watch.Deleted, Object: pod("ghost", version("6"))})
+		r.Send(watch.Event{Type: watch.Deleted, Object: cachetest.Pod("ghost", cachetest.WithVersion("6"))})
 		r.SkipVersions(1)
-		r.Send(watch.Event{Type: watch.Deleted, Object: pod("ghost", version("7"))})
+		r.Send(watch.Event{Type: watch.Deleted, Object: cachetest.Pod("ghost", cachetest.WithVersion("7"))})
 		r.Bookmark()
 		expect("[]")
 
 		// Nor is a deletion of a state older than the one stored.
-		r.Send(watch.Event{Type: watch.Deleted, Object: pod("a", version("4"))})
+		r.Send(watch.Event{Type: watch.Deleted, Object: cachetest.Pod("a", cachetest.WithVersion("4"))})
 		expect("[]")
-		r.expectError(is(cache.ErrStale))
-		pass(2 * time.Second)
+		r.ExpectError(cachetest.ErrorIs(cache.ErrStale))
+		cachetest.Advance(2 * time.Second)
 
 		// A relist is one push; what it finds unchanged stays the object that it is, with
 		// what its owner wrote into it.
 		c, _ := store.GetByKey("ns/c")
 		c.Annotations = map[string]string{"kubelet": "was here"}
 		r.Send(fake.ErrorEvent(fake.Expired()))
-		r.Update(pod("a"))
-		r.Create(pod("d"))
-		pass(5 * time.Second)
+		r.Update(cachetest.Pod("a"))
+		r.Create(cachetest.Pod("d"))
+		cachetest.Advance(5 * time.Second)
 		expect("[[a@8 c@4 d@9]]")
 		if again, _ := store.GetByKey("ns/c"); again != c {
 			t.Error("an unchanged object was replaced by a relist")
@@ -221,11 +222,11 @@ func must[T any](value T, ok bool) T {
 // The first list is pushed, even if it is empty: the receiver waits for it.
 func TestUndeltaStoreIsPushedAnEmptyList(t *testing.T) {
 	var pushed pushes
-	underReflector(t, func(*testing.T) cache.ReflectorStore[*corev1.Pod] { return cache.NewUndeltaStore(pushed.push, nil) }, func(*rig) {
+	underReflector(t, func(*testing.T) cache.ReflectorStore[*corev1.Pod] { return cache.NewUndeltaStore(pushed.push, nil) }, func(*cachetest.Harness) {
 		if got := pushed.take(); got != "[[]]" {
 			t.Errorf("pushed %s", got)
 		}
-	}, func(r *rig) {
+	}, func(r *cachetest.Harness) {
 		for _, name := range []string{"a", "b", "c"} {
 			r.Delete("ns/" + name)
 		}
@@ -262,20 +263,20 @@ func TestStoreThatRefuses(t *testing.T) {
 	underReflector(t, func(*testing.T) cache.ReflectorStore[*corev1.Pod] {
 		store.Store = cache.NewStore[*corev1.Pod](nil, nil)
 		return store
-	}, func(r *rig) {
-		r.Update(pod("a"))
-		r.Update(pod("b"))
+	}, func(r *cachetest.Harness) {
+		r.Update(cachetest.Pod("a"))
+		r.Update(cachetest.Pod("b"))
 		synctest.Wait()
-		if got := describe(store.List()); got != "a@2 b@6 c@4" {
+		if got := cachetest.Describe(store.List()); got != "a@2 b@6 c@4" {
 			t.Errorf("holds [%s]", got)
 		}
 		var object *cache.ObjectError
-		if errs := r.takeErrors(); len(errs) != 1 || !errors.As(errs[0], &object) || object.Key != "ns/a" || !errors.Is(errs[0], errRefused) {
+		if errs := r.TakeErrors(); len(errs) != 1 || !errors.As(errs[0], &object) || object.Key != "ns/a" || !errors.Is(errs[0], errRefused) {
 			t.Errorf("errors %v", errs)
 		}
-		pass(12 * time.Minute) // the end of the watch
-		r.expectError(is(cache.ErrQuarantined))
-		if got := describe(store.List()); got != "a@5 b@6 c@4" {
+		cachetest.Advance(12 * time.Minute) // the end of the watch
+		r.ExpectError(cachetest.ErrorIs(cache.ErrQuarantined))
+		if got := cachetest.Describe(store.List()); got != "a@5 b@6 c@4" {
 			t.Errorf("holds [%s]", got)
 		}
 	})

@@ -19,6 +19,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // waiter is a wait in another goroutine.
@@ -55,27 +56,27 @@ func (w waiter) expectOver(t *testing.T, after string) {
 func TestWaitForResourceVersion(t *testing.T) {
 	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
 		wait := func(version string) waiter {
-			return waiting(func() error { return s.WaitForResourceVersion(s.t.Context(), version) })
+			return waiting(func() error { return s.WaitForResourceVersion(s.T.Context(), version) })
 		}
 		wait("3").expectOver(t, "nothing")
 		seven, five, nine, twelve := wait("7"), wait("5"), wait("9"), wait("12")
-		s.Update(pod("a"))
+		s.Update(cachetest.Pod("a"))
 		five.expectOver(t, "an event")
 		if _, over := seven.over(); over {
 			t.Error("over before its version")
 		}
-		s.Send(watch.Event{Type: watch.Bookmark, Object: pod("", version("8"))})
+		s.Send(watch.Event{Type: watch.Bookmark, Object: cachetest.Pod("", cachetest.WithVersion("8"))})
 		seven.expectOver(t, "a bookmark")
 		if _, over := nine.over(); over {
 			t.Error("over before its version")
 		}
 		s.SkipVersions(5)
-		s.Update(pod("b"))
+		s.Update(cachetest.Pod("b"))
 		nine.expectOver(t, "an event beyond it")
 		s.Send(fake.ErrorEvent(fake.Expired()))
 		s.SkipVersions(5)
-		s.Update(pod("c"))
-		pass(2 * time.Second)
+		s.Update(cachetest.Pod("c"))
+		cachetest.Advance(2 * time.Second)
 		twelve.expectOver(t, "a list")
 	})
 }
@@ -84,19 +85,19 @@ func TestWaitForResourceVersion(t *testing.T) {
 func TestWaitForResourceVersionErrors(t *testing.T) {
 	shared(t, cache.InformerOptions[*corev1.Pod]{Name: "pods"}, func(s *sharedRig) {
 		for _, bad := range []string{"", "0", "x"} {
-			if err := s.WaitForResourceVersion(s.t.Context(), bad); !says("not well formed")(err) {
+			if err := s.WaitForResourceVersion(s.T.Context(), bad); !cachetest.ErrorContains("not well formed")(err) {
 				t.Errorf("%q: %v", bad, err)
 			}
 		}
 		s.InjectWatchFault(100, fake.Fault{Err: apierrors.NewUnauthorized("who are you?")})
 		s.CloseWatches()
-		ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(s.T.Context(), 10*time.Second)
 		defer cancel()
 		err := s.WaitForResourceVersion(ctx, "99")
-		if !errors.Is(err, context.DeadlineExceeded) || !apierrors.IsUnauthorized(err) || !says(`pods is at resourceVersion "4", not yet at 99`)(err) {
+		if !errors.Is(err, context.DeadlineExceeded) || !apierrors.IsUnauthorized(err) || !cachetest.ErrorContains(`pods is at resourceVersion "4", not yet at 99`)(err) {
 			t.Errorf("%v", err)
 		}
-		w := waiting(func() error { return s.WaitForResourceVersion(s.t.Context(), "99") })
+		w := waiting(func() error { return s.WaitForResourceVersion(s.T.Context(), "99") })
 		if err := s.stopRun(); err != nil {
 			t.Error(err)
 		}
@@ -111,24 +112,24 @@ func TestWaitForResourceVersionErrors(t *testing.T) {
 func TestWaitForObject(t *testing.T) {
 	filter := func(p *corev1.Pod) bool { return p.Labels["x"] != "no" }
 	shared(t, cache.InformerOptions[*corev1.Pod]{Filter: filter}, func(s *sharedRig) {
-		written := s.Create(pod("d"))
-		if err := s.WaitForObject(s.t.Context(), written); err != nil {
+		written := s.Create(cachetest.Pod("d"))
+		if err := s.WaitForObject(s.T.Context(), written); err != nil {
 			t.Error(err)
 		}
 		if p, ok := s.Store().GetByKey("ns/d"); !ok || p.ResourceVersion != written.ResourceVersion {
 			t.Errorf("the store has %v", p)
 		}
-		later := pod("d", version("6"))
-		w := waiting(func() error { return s.WaitForObject(s.t.Context(), later) })
+		later := cachetest.Pod("d", cachetest.WithVersion("6"))
+		w := waiting(func() error { return s.WaitForObject(s.T.Context(), later) })
 		if _, over := w.over(); over {
 			t.Error("over before the write was seen")
 		}
-		s.Update(pod("d"))
+		s.Update(cachetest.Pod("d"))
 		w.expectOver(t, "the write")
 		for want, obj := range map[string]*corev1.Pod{
-			"Filter refuses": pod("d", version("9"), label("x", "no")), "object is nil": nil, "name is empty": pod(""), "not well formed": pod("d"),
+			"Filter refuses": cachetest.Pod("d", cachetest.WithVersion("9"), cachetest.WithLabel("x", "no")), "object is nil": nil, "name is empty": cachetest.Pod(""), "not well formed": cachetest.Pod("d"),
 		} {
-			if err := s.WaitForObject(s.t.Context(), obj); !says(want)(err) {
+			if err := s.WaitForObject(s.T.Context(), obj); !cachetest.ErrorContains(want)(err) {
 				t.Errorf("want %q: %v", want, err)
 			}
 		}
@@ -144,10 +145,10 @@ func TestWaitForObjectThatIsNotStored(t *testing.T) {
 		return p, nil
 	}
 	shared(t, cache.InformerOptions[*corev1.Pod]{Transform: transform}, func(s *sharedRig) {
-		if err := s.WaitForObject(s.t.Context(), s.Update(pod("a", label("x", "broken")))); !errors.Is(err, cache.ErrNotStored) {
+		if err := s.WaitForObject(s.T.Context(), s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "broken")))); !errors.Is(err, cache.ErrNotStored) {
 			t.Errorf("error %v, want ErrNotStored", err)
 		}
-		if err := s.WaitForObject(s.t.Context(), s.Update(pod("a"))); err != nil {
+		if err := s.WaitForObject(s.T.Context(), s.Update(cachetest.Pod("a"))); err != nil {
 			t.Errorf("the next write: %v", err)
 		}
 	})
@@ -160,7 +161,7 @@ func TestScopeOfClients(t *testing.T) {
 	pods := corev1.SchemeGroupVersion.WithResource("pods")
 	selected := cache.WithLabelSelector(labels.SelectorFromSet(labels.Set{"x": "1"}))
 	onNode := func(options *metav1.ListOptions) { options.FieldSelector = "spec.nodeName=n1,metadata.name!=b" }
-	inside := pod("a", version("9"), label("x", "1"), func(p *corev1.Pod) { p.Spec.NodeName = "n1" })
+	inside := cachetest.Pod("a", cachetest.WithVersion("9"), cachetest.WithLabel("x", "1"), func(p *corev1.Pod) { p.Spec.NodeName = "n1" })
 	for name, lw := range map[string]*cache.ListWatch{
 		"namespace": cache.ListWatchOf(client.CoreV1().Pods("other")),
 		"rest":      cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "other", nil),
@@ -168,7 +169,7 @@ func TestScopeOfClients(t *testing.T) {
 		"label":     cache.ListWatchOf(client.CoreV1().Pods(""), selected),
 		"field":     cache.ListWatchOf(client.CoreV1().Pods(""), onNode),
 	} {
-		obj := pod("a", version("9"), func(p *corev1.Pod) { p.Spec.NodeName = "n2" })
+		obj := cachetest.Pod("a", cachetest.WithVersion("9"), func(p *corev1.Pod) { p.Spec.NodeName = "n2" })
 		if name == "dynamic" {
 			lw = cache.ListWatchOf(metadataClient.Resource(pods).Namespace("other"))
 			meta := &metav1.PartialObjectMetadata{ObjectMeta: obj.ObjectMeta}
@@ -196,22 +197,22 @@ func TestHealthCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSharedRig(t, cache.InformerOptions[*corev1.Pod]{Name: "pods"})
 		check := s.HealthCheck(5 * time.Minute)
-		if err := check(nil); !says("pods: it has not been started")(err) {
+		if err := check(nil); !cachetest.ErrorContains("pods: it has not been started")(err) {
 			t.Errorf("before Run: %v", err)
 		}
 		s.InjectListFault(1, fake.Fault{Err: apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no"))})
 		s.start()
-		if err := check(nil); !apierrors.IsForbidden(err) || !says("pods has not synced")(err) {
+		if err := check(nil); !apierrors.IsForbidden(err) || !cachetest.ErrorContains("pods has not synced")(err) {
 			t.Errorf("before the list: %v", err)
 		}
-		pass(10 * time.Second)
+		cachetest.Advance(10 * time.Second)
 		if err := check(nil); err != nil {
 			t.Error(err)
 		}
 		s.InjectWatchFault(1000, fake.Fault{Err: apierrors.NewUnauthorized("who are you?")})
 		s.CloseWatches()
-		pass(6 * time.Minute)
-		if err := check(nil); !apierrors.IsUnauthorized(err) || !says("up to date 6m")(err) {
+		cachetest.Advance(6 * time.Minute)
+		if err := check(nil); !apierrors.IsUnauthorized(err) || !cachetest.ErrorContains("up to date 6m")(err) {
 			t.Errorf("cut off: %v", err)
 		}
 		if err := s.HealthCheck(0)(nil); err != nil {
@@ -230,7 +231,7 @@ func TestHealthCheck(t *testing.T) {
 func TestContinueOnPanic(t *testing.T) {
 	calls, failure := 0, errors.New("no b, please")
 	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
-		errs := s.takeErrors()
+		errs := s.TakeErrors()
 		var reported *cache.HandlerError
 		if len(errs) != 1 || !errors.As(errs[0], &reported) || reported.Handler != "picky" || reported.Key != "ns/b" || !errors.Is(errs[0], failure) {
 			t.Errorf("reported %v", errs)
@@ -266,10 +267,10 @@ func TestMergeWhenBehind(t *testing.T) {
 			}
 		}), cache.HandlerOptions{})
 		synctest.Wait()
-		s.Create(pod("d"))
+		s.Create(cachetest.Pod("d"))
 		s.Delete("ns/d")
 		for n := range updates {
-			if s.Update(pod("a")); n%500 == 0 {
+			if s.Update(cachetest.Pod("a")); n%500 == 0 {
 				synctest.Wait() // a watch that is too far behind is ended
 			}
 		}

@@ -35,7 +35,9 @@ type protobufMessage interface {
 }
 
 // IsGenerated reports whether the objects can be decoded from protobuf.
-func (t ObjectType) IsGenerated() bool { return t.GoType.Implements(reflect.TypeFor[protobufMessage]()) }
+func (t ObjectType) IsGenerated() bool {
+	return t.GoType.Implements(reflect.TypeFor[protobufMessage]())
+}
 
 // IsUnstructured reports whether objects of the Go type may be of several kinds. The kind of
 // metadata-only objects is always PartialObjectMetadata.

@@ -1,0 +1,115 @@
+package kinformer_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// phrases are wordings that comments avoid, since a reader has to read them twice: "reports whether"
+// says it for a boolean, and a sentence's subject is the thing that acts.
+var phrases = regexp.MustCompile(`(?i)\b(tells whether|says whether|hears? of|(is|are|was|were) told|whoever|nobody|somebody|what it returns|there is one for each)\b`)
+
+// retired are exported names that were replaced. They must not come back.
+var retired = map[string]string{
+	"MergeWhenBehind": "CoalesceWhenBehind", "Merged": "Coalesced", "Departed": "LeftScope",
+	"ErrSilent": "ErrStalled", "ErrWentBack": "ErrVersionRegressed", "NotStreaming": "NotStreamingReason",
+	"InitialSync": "ListMode", "Claim": "InformerRef", "Linger": "IdleTimeout",
+	"ResourceEventHandler": "EventHandler", "ResourceEventHandlerDetailedFuncs": "EventHandlerFunc",
+	"MetadataIndexers": "ByMetadata", "Untyped": "internal/source and internal/codec", "NewUntyped": "internal/source and internal/codec",
+	"Distrust": "CompareContents", "DistrustItems": "store.Config.Transforms", "Holds": "HasVersion", "Progress": "AdvanceVersion",
+	"Lineage": "ControllerUID", "PassOver": "SkipOversized", "Become": "Swap", "Worth": "HitEstimator",
+}
+
+// TestWordsOfTheField checks the comments and the exported names of every Go file of the repository,
+// those of nested modules included.
+func TestWordsOfTheField(t *testing.T) {
+	files := 0
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == ".cache" || entry.Name() == ".git"):
+			return fs.SkipDir
+		case filepath.Ext(path) != ".go" || path == "words_test.go":
+			return nil
+		}
+		files++
+		checkFile(t, path)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 100 {
+		t.Errorf("read %d files only", files)
+	}
+}
+
+func checkFile(t *testing.T, path string) {
+	t.Helper()
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for _, group := range file.Comments {
+		for _, comment := range group.List {
+			if found := phrases.FindString(comment.Text); found != "" {
+				t.Errorf("%s: %q in a comment", set.Position(comment.Pos()), found)
+			}
+		}
+	}
+	if strings.HasSuffix(path, "_test.go") {
+		return
+	}
+	for name, node := range declared(file) {
+		if use, ok := retired[name]; ok {
+			t.Errorf("%s: %s was replaced by %s", set.Position(node.Pos()), name, use)
+		}
+	}
+}
+
+// declared returns the names that a file declares: of functions, methods, types, values and fields.
+func declared(file *ast.File) map[string]*ast.Ident {
+	names := make(map[string]*ast.Ident)
+	ast.Inspect(file, func(node ast.Node) bool {
+		switch n := node.(type) {
+		case *ast.FuncDecl:
+			names[n.Name.Name] = n.Name
+		case *ast.TypeSpec:
+			names[n.Name.Name] = n.Name
+		case *ast.ValueSpec:
+			for _, name := range n.Names {
+				names[name.Name] = name
+			}
+		case *ast.Field:
+			for _, name := range n.Names {
+				names[name.Name] = name
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// TestPhrases checks the expression itself.
+func TestPhrases(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Has tells whether key is in the set.":      true,
+		"a handler is told updates":                 true,
+		"Whoever reads it":                          true,
+		"Has reports whether key is in the set.":    false,
+		"the kind of the pending object at its end": false,
+	} {
+		if got := phrases.MatchString(text); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
