@@ -1,28 +1,36 @@
-// Package store keeps a collection of objects under keys, with indexes,
-// immutable snapshots and a log of changes.
+// Package store keeps a collection of objects by key, with indexes, immutable snapshots and a log
+// of changes.
 //
-// It is generic over any Go value: what it has to know about the values it
-// learns from its Config. An entry holds a value, or bytes that a Packer turns
-// into one when somebody looks, and remembers its own identity and index values,
-// so that neither a transform that drops fields nor a caller who writes into a
-// cached object can confuse the bookkeeping.
+// A Store is generic over any Go type: its Config supplies the functions that read values. An entry
+// holds a value, or the bytes from which a Packer decodes one when it is read. Each entry also
+// records the object's identity and index values when it is stored, so neither a transform that
+// drops fields nor a caller that modifies a cached object can corrupt the store's bookkeeping.
 //
 // # Concurrency
 //
-// There are two locks, taken in this order:
+// A Store has two locks, which are taken in this order:
 //
-//	writer  one write at a time, from reading the old state to publishing the
-//	        new one. Functions of the user (decode, transform, index) run under
-//	        it: they may read the store but not write to it.
-//	mu      the state itself: a writer holds it while it changes maps, indexes,
-//	        version and log, Snapshot while it captures their roots. Nobody
-//	        runs foreign code under it and nobody holds it for longer than one
-//	        change, or the swap of a whole state.
+//	writer  serializes writes. A write holds it from reading the old state until the new state is
+//	        published. User functions (decode, transform, index) run under it; they may read the
+//	        store but must not write to it.
+//	mu      guards the published state: the maps, the indexes, the resourceVersion and the order
+//	        of the log. A writer holds it to publish a change or to swap in a whole state, and
+//	        Snapshot holds it to copy the roots of the maps. It is never held for longer, and no
+//	        user function runs under it.
 //
-// Get takes no lock. Everything else that reads goes through a Snapshot, which is
-// shared by all readers until the next write and takes mu for O(1) after one.
+// The quarantine has a lock of its own, which may be taken under both and takes no other.
 //
-// A change is in the maps before it is in the log, and in both before mu is
-// released: whoever holds a snapshot and a cursor taken together sees every
-// change exactly once.
+// Get takes no lock. All other reads use a Snapshot, which all readers share until the next write.
+// The first snapshot after a write takes mu for O(1).
+//
+// # Invariants
+//
+//   - A change is published in the maps before it is appended to the log, and mu is held until
+//     both are done. A snapshot and a cursor taken together under mu therefore show each change
+//     exactly once: either in the snapshot or at the cursor.
+//   - A replacement is swapped in under mu, so a snapshot shows all of it or none.
+//   - Each key is in an index under exactly the values that its entry records. An index has no
+//     value without keys.
+//   - A key is quarantined from the time its newest state cannot be stored or read until a later
+//     state is stored, the object is deleted, or a replacement resolves it.
 package store

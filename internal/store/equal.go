@@ -4,11 +4,13 @@ import (
 	"bytes"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// equal tells whether the values behind two faces are equal. It decodes packed ones only
-// if their bytes differ, and does not take what somebody holds of them, who may have
-// changed it. What cannot be decoded, or compared, is not equal.
+// equal reports whether the values of two references are equal. It decodes packed values only if
+// their bytes differ, and decodes them anew, because a caller may have modified a shared decoded
+// object. Values that cannot be decoded or compared are not equal.
 func (s *Store[V]) equal(a, b *valueRef) bool {
 	if s.config.Packer == nil {
 		return equalValues(s.value(a), s.value(b))
@@ -21,7 +23,7 @@ func (s *Store[V]) equal(a, b *valueRef) bool {
 	if right, err := y.Unpack(nil); err == nil && bytes.Equal(left, right) {
 		return true
 	}
-	equal, err := guard(func() (bool, error) {
+	equal, err := feed.CatchPanic(func() (bool, error) {
 		left, err := s.config.Packer.Unpack(x)
 		if err != nil {
 			return false, err
@@ -32,9 +34,9 @@ func (s *Store[V]) equal(a, b *valueRef) bool {
 	return err == nil && equal
 }
 
-// equalValues compares as Kubernetes does: nil and empty are equal. Of types with
-// unexported fields it knows the usual ones; others it panics on.
+// equalValues compares values as Kubernetes does: nil and empty are equal. The comparison panics on
+// types with unexported fields that it does not know; such values are not equal.
 func equalValues[V any](a, b V) bool {
-	equal, err := guard(func() (bool, error) { return equality.Semantic.DeepEqual(a, b), nil })
+	equal, err := feed.CatchPanic(func() (bool, error) { return equality.Semantic.DeepEqual(a, b), nil })
 	return err == nil && equal
 }

@@ -6,12 +6,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// identity is the UID and the resourceVersion that the server gave an object, in
-// sixteen bytes. An entry remembers it from when it came: what becomes of the value
-// since (a caller may write into it, forbidden as that is) does not matter.
+// identity is an object's UID and resourceVersion as sent by the server, in sixteen bytes. An entry
+// records it when the object is stored, so later changes to the value do not affect it.
 type identity struct {
-	uid     uint64 // a hash; zero of none
-	version uint64 // the number; of what is no number, a hash with the bit textual; zero of none
+	uid     uint64 // a hash; 0 if there is no UID
+	version uint64 // the number, or a hash with the textual bit set if it is not a number; 0 if none
 }
 
 const textual = 1 << 63
@@ -27,8 +26,8 @@ func hashUID(uid string) uint64 {
 	return max(maphash.String(hashSeed, uid), 1)
 }
 
-// versionOf returns what stands for a version: its number if it is well-formed (see
-// apimachinery's util/resourceversion) and not astronomic.
+// versionOf returns the number of a version that is well-formed (see apimachinery's
+// util/resourceversion) and has at most 18 digits, and a hash of any other.
 func versionOf(version string) uint64 {
 	const digits = 18 // fit below textual
 	if version == "" {
@@ -45,20 +44,19 @@ func versionOf(version string) uint64 {
 	return n
 }
 
-// sameVersion tells whether two sightings of a key are of the same object in the
-// same version: both UIDs and both versions there, and equal. Empty never means
-// "unchanged".
+// sameVersion reports whether a and b are the same version of the same object: both have a UID and
+// a version, and these are equal. An empty UID or version never means "unchanged".
 func (a identity) sameVersion(b identity) bool { return a == b && a.uid != 0 && a.version != 0 }
 
-// sameObject tells whether they may be of one object.
+// sameObject reports whether a and b may be states of the same object.
 func (a identity) sameObject(b identity) bool { return a.uid == b.uid || a.uid == 0 || b.uid == 0 }
 
-// before tells whether a is known to be of an older version.
+// before reports whether the version of a is known to be older than that of b.
 func (a identity) before(b identity) bool {
 	return a.version < b.version && a.version != 0 && b.version < textual
 }
 
-// older tells whether a version of the collection is known to be before another.
+// older reports whether a resourceVersion is known to be older than another.
 func older(version, than string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, than)
 	return err == nil && order < 0

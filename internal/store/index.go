@@ -5,15 +5,16 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
-// IndexFunc returns the values under which an index finds an object. It must
-// depend on the object alone. The slice it returns is neither kept nor changed.
+// IndexFunc returns the values under which an index finds an object. The result must depend only on
+// the object. The store neither keeps nor modifies the returned slice.
 type IndexFunc[V any] func(V) ([]string, error)
 
-// indexSet is which indexes there are. It is immutable; adding an index makes a
-// new set, in which the old indexes keep their positions.
+// indexSet lists a store's indexes. It is immutable; adding an index makes a new set, in which the
+// old indexes keep their positions.
 type indexSet[V any] struct {
 	names     []string
 	functions []IndexFunc[V]
@@ -24,7 +25,7 @@ func newIndexSet[V any](indexers map[string]IndexFunc[V]) *indexSet[V] {
 	return (&indexSet[V]{}).with(indexers)
 }
 
-// with returns the set with more indexes behind its own.
+// with returns a set of the indexes of set, followed by more indexes.
 func (set *indexSet[V]) with(indexers map[string]IndexFunc[V]) *indexSet[V] {
 	more := &indexSet[V]{
 		names:     slices.Clone(set.names),
@@ -41,31 +42,31 @@ func (set *indexSet[V]) with(indexers map[string]IndexFunc[V]) *indexSet[V] {
 	return more
 }
 
-// valuesOf returns an object's values under every index, which ask finds out one by
-// one, or nil where there is no index. A failure or panic costs the object its entry
-// in that index and is reported. known, what a former state of the object had, is
-// returned again if nothing has changed, and never written to.
+// valuesOf returns an object's values under each index, or nil if there are no indexes. It calls
+// valuesAt for the values under the index at a position; if that fails or panics, the error is
+// reported and the object has no values under that index. known holds the values of the object's
+// previous state; it is not modified, and is returned if no value has changed.
 func (set *indexSet[V]) valuesOf(key string, valuesAt func(i int) ([]string, error), known [][]string, report func(string, error)) [][]string {
-	indexed, own := known, false
+	byIndex, own := known, false
 	if len(known) != len(set.functions) {
-		indexed, own = make([][]string, len(set.functions)), true
-		copy(indexed, known)
+		byIndex, own = make([][]string, len(set.functions)), true
+		copy(byIndex, known)
 	}
 	for i := range set.functions {
 		values := set.call(i, key, valuesAt, report)
-		if slices.Equal(values, indexed[i]) {
+		if slices.Equal(values, byIndex[i]) {
 			continue
 		}
 		if !own {
-			indexed, own = slices.Clone(known), true
+			byIndex, own = slices.Clone(known), true
 		}
-		indexed[i] = normalize(values)
+		byIndex[i] = normalize(values)
 	}
-	return indexed
+	return byIndex
 }
 
 func (set *indexSet[V]) call(i int, key string, valuesAt func(i int) ([]string, error), report func(string, error)) []string {
-	values, err := guard(func() ([]string, error) { return valuesAt(i) })
+	values, err := feed.CatchPanic(func() ([]string, error) { return valuesAt(i) })
 	if err != nil {
 		report(key, fmt.Errorf("index %q: %w", set.names[i], err))
 		return nil
@@ -73,8 +74,7 @@ func (set *indexSet[V]) call(i int, key string, valuesAt func(i int) ([]string, 
 	return values
 }
 
-// tidy returns a copy of what an index function returned, which may be a shared
-// slice: sorted, and each value once.
+// normalize returns a copy of an index function's result, sorted and without duplicates.
 func normalize(values []string) []string {
 	values = slices.Clone(values)
 	if len(values) > 1 {
@@ -84,15 +84,14 @@ func normalize(values []string) []string {
 	return values
 }
 
-// indexes are the indexes of one state: for each, the set of keys under each
-// value. A value without keys is not there.
+// indexes holds the indexes of one state. A value without keys is removed from its index.
 type indexes[V any] struct {
 	set    *indexSet[V]
 	pages  *snapmap.Generation
-	values []*postings
+	values []*postings // in the order of set
 }
 
-// postings is one index: the keys under each value.
+// postings is one index: the set of keys under each value.
 type postings = snapmap.Map[snapmap.Set, struct{}]
 
 func newIndexes[V any](set *indexSet[V], pages *snapmap.Generation) *indexes[V] {
@@ -103,8 +102,7 @@ func newIndexes[V any](set *indexSet[V], pages *snapmap.Generation) *indexes[V] 
 	return ix
 }
 
-// move takes a key from where old, its former entry, put it to where entry does.
-// Either may be nil.
+// move moves a key from the index values of old to those of entry. Either may be nil.
 func (ix *indexes[V]) move(key string, old, entry *Entry[V]) {
 	from, to := old.byIndex(), entry.byIndex()
 	for i, keys := range ix.values {
@@ -125,11 +123,11 @@ func (ix *indexes[V]) move(key string, old, entry *Entry[V]) {
 	}
 }
 
-// at returns an entry's values under the index at position i, which may have
-// been added after the entry was made.
-func at(indexed [][]string, i int) []string {
-	if i < len(indexed) {
-		return indexed[i]
+// at returns an entry's values under the index at position i, or nil if the index was added after
+// the entry was made.
+func at(byIndex [][]string, i int) []string {
+	if i < len(byIndex) {
+		return byIndex[i]
 	}
 	return nil
 }
@@ -158,26 +156,26 @@ func (ix *indexes[V]) remove(keys *postings, value, key string) {
 	}
 }
 
-// AddIndexers adds indexes to a store that may be in use. Existing objects are
-// indexed when it returns. A name that is taken is an error, and changes nothing.
+// AddIndexers adds indexes, also to a store in use. Existing objects are indexed when it returns.
+// If an index of one of the names exists, AddIndexers returns an error and adds none.
 func (s *Store[V]) AddIndexers(indexers map[string]IndexFunc[V]) error {
 	s.writer.Lock()
 	defer s.writer.Unlock()
 	live := s.live.Load()
 	for name := range indexers {
 		if _, taken := live.indexes.set.positions[name]; taken {
-			return fmt.Errorf("index %q exists already", name)
+			return fmt.Errorf("index %q already exists", name)
 		}
 	}
 	next := s.reindexed(live, live.indexes.set.with(indexers))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next.version, next.writes = live.version, live.writes+1 // no entry is shared
+	next.version, next.writes = live.version, live.writes+1 // the entries of the old state are not shared
 	s.publish(next)
 	return nil
 }
 
-// Indexers returns the index functions by name: a copy.
+// Indexers returns a copy of the index functions by name.
 func (s *Store[V]) Indexers() map[string]IndexFunc[V] {
 	set := s.live.Load().indexes.set
 	indexers := make(map[string]IndexFunc[V], len(set.names))
@@ -187,8 +185,8 @@ func (s *Store[V]) Indexers() map[string]IndexFunc[V] {
 	return indexers
 }
 
-// reindexed returns a copy of a state with the indexes of set, which begins with
-// the state's own. The writer's lock is held.
+// reindexed returns a copy of a state with the indexes of set, the first of which are the state's
+// own. The caller holds the writer's lock.
 func (s *Store[V]) reindexed(from *state[V], set *indexSet[V]) *state[V] {
 	to := newState(set)
 	for key, item := range from.entries.All() {
@@ -205,18 +203,18 @@ func (s *Store[V]) reindexed(from *state[V], set *indexSet[V]) *state[V] {
 	return to
 }
 
-// lacks tells whether an entry was made before an index of the set was added.
+// lacksIndexOf reports whether the entry was made before an index of the set was added.
 func (e *Entry[V]) lacksIndexOf(set *indexSet[V]) bool {
 	return len(e.byIndex()) < len(set.names)
 }
 
-// giveValues gives an entry that nobody else has the values that it lacks of a longer
-// set.
+// addIndexValues adds the values of the indexes of set that entry lacks. No other goroutine may
+// have access to entry.
 func (s *Store[V]) addIndexValues(set *indexSet[V], key string, value V, entry *Entry[V]) {
-	indexed := slices.Clone(entry.byIndex())
+	byIndex := slices.Clone(entry.byIndex())
 	valuesAt := func(i int) ([]string, error) { return set.functions[i](value) }
-	for i := len(indexed); i < len(set.functions); i++ {
-		indexed = append(indexed, normalize(set.call(i, key, valuesAt, s.config.Report)))
+	for i := len(byIndex); i < len(set.functions); i++ {
+		byIndex = append(byIndex, normalize(set.call(i, key, valuesAt, s.config.Report)))
 	}
-	entry.indexed = s.interner.intern(indexed, nil)
+	entry.indexed = s.interner.intern(byIndex, nil)
 }

@@ -5,43 +5,42 @@ import (
 	"slices"
 )
 
-// interner lets entries with equal index values share their meta. It forgets all that
-// it knows instead of growing beyond a few thousand namespaces, or whatever the
-// indexes are of. The zero value is ready.
+// valueInterner makes entries with equal index values share one indexValues. It drops everything
+// it knows once it has maxInterned of them. The zero value is ready to use.
 type valueInterner struct {
 	shared map[uint64]*indexValues // by hash
 }
 
 const maxInterned = 4096
 
-// share returns a meta that remembers index values: nil where there is no index, old
-// or a known one if it has the same.
-func (in *valueInterner) intern(indexed [][]string, old *indexValues) *indexValues {
-	if len(indexed) == 0 {
+// intern returns an indexValues with the given values: old or a shared one if it has the same
+// values, nil if there are no indexes.
+func (in *valueInterner) intern(byIndex [][]string, old *indexValues) *indexValues {
+	if len(byIndex) == 0 {
 		return nil
 	}
-	if old != nil && sameValues(old.byIndex, indexed) {
+	if old != nil && sameValues(old.byIndex, byIndex) {
 		return old
 	}
-	hash := hashOf(indexed)
-	if m := in.shared[hash]; m != nil && sameValues(m.byIndex, indexed) {
-		return m
+	hash := hashOf(byIndex)
+	if v := in.shared[hash]; v != nil && sameValues(v.byIndex, byIndex) {
+		return v
 	}
 	if in.shared == nil || len(in.shared) >= maxInterned {
 		in.shared = make(map[uint64]*indexValues)
 	}
-	m := &indexValues{byIndex: indexed}
-	in.shared[hash] = m
-	return m
+	v := &indexValues{byIndex: byIndex}
+	in.shared[hash] = v
+	return v
 }
 
 func sameValues(a, b [][]string) bool { return slices.EqualFunc(a, b, slices.Equal[[]string]) }
 
-// hashOf is the same for equal index values.
-func hashOf(indexed [][]string) uint64 {
+// hashOf returns a hash that is equal for equal index values.
+func hashOf(byIndex [][]string) uint64 {
 	var h maphash.Hash
 	h.SetSeed(hashSeed)
-	for _, values := range indexed {
+	for _, values := range byIndex {
 		h.WriteByte(0xff)
 		for _, value := range values {
 			h.WriteString(value)

@@ -9,26 +9,24 @@ import (
 	"github.com/kinformer/kinformer/internal/pack"
 )
 
-// Packer turns values into bytes at rest and back. It is called by several
-// goroutines at once.
+// Packer packs values into bytes and unpacks them. Its methods must be safe for concurrent use.
 type Packer[V any] interface {
-	// Pack packs an item. old is what it takes the place of, zero if that is
-	// nothing; value decodes the item, for a packer that cannot do with what the
-	// item carries.
+	// Pack packs an item. old is the packed object that it replaces, or the zero Object. value
+	// decodes the item, for a packer that needs the value.
 	Pack(item feed.Item, old pack.Object, value func() (V, error)) (pack.Object, error)
 	// Unpack returns the value of an object that Pack returned.
 	Unpack(object pack.Object) (V, error)
 }
 
-// packed is an entry's value at rest. All but live is written once.
+// packed is an entry's packed value.
 type packed struct {
-	object pack.Object
-	// live is the value as long as somebody holds it whom it was given to.
+	object pack.Object // immutable
+	// live is a weak pointer to the decoded object; it is nil once no reader references the object.
 	live atomic.Pointer[weak.Pointer[valueRef]]
 }
 
-// packEntry makes *entry that of an item at rest. The value is decoded for it only
-// if an index has to see it, or the packer wants it.
+// packEntry is makeEntry for a store that packs. It decodes the value only if an index function or
+// the packer needs it.
 func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], interner *valueInterner, item feed.Item, value *V, old *Entry[V]) error {
 	decode := func() (V, error) { // once
 		v, err := s.valueOf(item, value)
@@ -37,7 +35,7 @@ func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], interner *valueI
 		}
 		return v, err
 	}
-	indexed, err := s.indexPacked(set, item, decode, old)
+	byIndex, err := s.indexPacked(set, item, decode, old)
 	if err != nil {
 		return err
 	}
@@ -45,21 +43,21 @@ func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], interner *valueI
 	if old != nil {
 		before = packedOf(old.ref).object
 	}
-	object, err := guard(func() (pack.Object, error) { return s.config.Packer.Pack(item, before, decode) })
+	object, err := feed.CatchPanic(func() (pack.Object, error) { return s.config.Packer.Pack(item, before, decode) })
 	if err != nil {
 		return err
 	}
 	entry.ref = (&packed{object: object}).ref()
-	entry.entryMeta = entryMeta{interner.intern(indexed, old.sharedValues()), identityOf(item.UID, item.ResourceVersion)}
+	entry.entryMeta = entryMeta{interner.intern(byIndex, old.sharedValues()), identityOf(item.UID, item.ResourceVersion)}
 	return nil
 }
 
-// indexPacked returns the values of an item under every index. Its value is decoded
-// for the indexes that have no other way to know; that it cannot be is the item's
-// error, not an index's.
+// indexPacked returns an item's values under each index. It decodes the item if an index has no
+// item indexer; a failure to decode is returned as the item's error, not reported as the index's.
 func (s *Store[V]) indexPacked(set *indexSet[V], item feed.Item, decode func() (V, error), old *Entry[V]) ([][]string, error) {
+	itemIndexers := s.itemIndexers()
 	for _, name := range set.names {
-		if s.config.ItemIndexers[name] == nil {
+		if itemIndexers[name] == nil {
 			if _, err := decode(); err != nil {
 				return nil, err
 			}
@@ -67,7 +65,7 @@ func (s *Store[V]) indexPacked(set *indexSet[V], item feed.Item, decode func() (
 		}
 	}
 	valuesAt := func(i int) ([]string, error) {
-		if index := s.config.ItemIndexers[set.names[i]]; index != nil {
+		if index := itemIndexers[set.names[i]]; index != nil {
 			return index(item)
 		}
 		value, err := decode()
@@ -79,82 +77,82 @@ func (s *Store[V]) indexPacked(set *indexSet[V], item feed.Item, decode func() (
 	return set.valuesOf(item.Key, valuesAt, old.byIndex(), s.config.Report), nil
 }
 
-// labelReader is what a Packer may be, too: it reads the labels of a packed object
-// without decoding it.
+// labelReader is implemented by a Packer that can read labels without unpacking the object.
 type labelReader interface {
+	// Labels returns the labels of an object that Pack returned.
 	Labels(object pack.Object) (map[string]string, error)
 }
 
-// loadIf is load for a value whose labels match, or for any if matches is nil. A
-// packed one that does not is not decoded, if the packer can read labels.
-func (s *Store[V]) loadMatching(key string, f *valueRef, matches func(map[string]string) bool) (value V, ok bool) {
+// loadMatching is load for a value whose labels match; every value matches if matches is nil. If
+// the packer is a labelReader, it does not decode a value that does not match.
+func (s *Store[V]) loadMatching(key string, ref *valueRef, matches func(map[string]string) bool) (value V, ok bool) {
 	if matches == nil {
-		return s.load(key, f)
+		return s.load(key, ref)
 	}
 	if s.config.Packer != nil {
-		if other, read := s.packedLabels(f); read && !matches(other) {
+		if labels, read := s.packedLabels(ref); read && !matches(labels) {
 			return value, false
 		}
 	}
-	if value, ok = s.load(key, f); ok {
+	if value, ok = s.load(key, ref); ok {
 		ok = matches(s.config.Labels(value))
 	}
 	return value, ok
 }
 
-// labelsAtRest reads the labels of an entry whose value nobody holds. With an error
-// the value has to be decoded, which tells what is wrong.
-func (s *Store[V]) packedLabels(f *valueRef) (labels map[string]string, ok bool) {
+// packedLabels reads labels from packed bytes. It returns false if the value has to be decoded
+// instead: it is live already, the packer cannot read labels, or reading them fails.
+func (s *Store[V]) packedLabels(ref *valueRef) (labels map[string]string, ok bool) {
 	reader, ok := s.config.Packer.(labelReader)
 	if !ok {
 		return nil, false
 	}
-	p := packedOf(f)
+	p := packedOf(ref)
 	if _, held := s.loadLive(p); held {
 		return nil, false
 	}
-	labels, err := guard(func() (map[string]string, error) { return reader.Labels(p.object) })
+	labels, err := feed.CatchPanic(func() (map[string]string, error) { return reader.Labels(p.object) })
 	return labels, err == nil
 }
 
-// recall returns the value if somebody still has it.
+// loadLive returns the decoded value if a reader still references it.
 func (s *Store[V]) loadLive(p *packed) (value V, ok bool) {
 	if handle := p.live.Load(); handle != nil {
-		if f := handle.Value(); f != nil {
-			return s.fromPointee(f), true
+		if ref := handle.Value(); ref != nil {
+			return s.fromPointee(ref), true
 		}
 	}
 	return value, false
 }
 
-// remember notes a value that was decoded, and returns it, or the one that another
-// reader was faster with: all who hold an object at a time hold the same.
+// storeLive records a decoded value and returns it, or returns the value that another reader
+// recorded first, so that concurrent readers share one object.
 func (s *Store[V]) storeLive(p *packed, value V) V {
-	f := s.pointee(value)
-	if f == nil {
+	ref := s.pointee(value)
+	if ref == nil {
 		return value
 	}
-	handle := weak.Make(f)
+	handle := weak.Make(ref)
 	for {
 		other := p.live.Load()
 		if other != nil {
-			if f := other.Value(); f != nil {
-				return s.fromPointee(f)
+			if ref := other.Value(); ref != nil {
+				return s.fromPointee(ref)
 			}
 		}
 		if p.live.CompareAndSwap(other, &handle) {
 			break
 		}
 	}
-	runtime.AddCleanup(f, clearLive, liveHandle{p, &handle})
+	runtime.AddCleanup(ref, clearLive, liveHandle{p, &handle})
 	return value
 }
 
-// remembered is a value that a packed entry knows.
+// liveHandle is a value of packed.live, with the packed it belongs to.
 type liveHandle struct {
-	by     *packed
+	packed *packed
 	handle *weak.Pointer[valueRef]
 }
 
-// forget frees the handle of a value that nobody holds any more.
-func clearLive(r liveHandle) { r.by.live.CompareAndSwap(r.handle, nil) }
+// clearLive frees the handle of a value that is no longer referenced.
+func clearLive(h liveHandle) { h.packed.live.CompareAndSwap(h.handle, nil) }

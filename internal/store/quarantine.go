@@ -5,18 +5,18 @@ import (
 	"sync/atomic"
 )
 
-// quarantine is the set of keys whose newest state could not be stored or read,
-// each with the version that failed: empty for a stored state that could not be
-// read. It is nearly always empty, and asking it then takes no lock.
+// quarantine is the set of keys whose newest state could not be stored or read. It is nearly always
+// empty, and its methods take no lock then.
 type quarantine struct {
-	size atomic.Int64
-	mu   sync.Mutex
-	keys map[string]string
+	size atomic.Int64 // len(keys)
+
+	mu   sync.Mutex        // guards keys
+	keys map[string]string // the version that could not be stored, or "" if a stored state could not be read
 }
 
 func (q *quarantine) len() int { return int(q.size.Load()) }
 
-// failed returns the version of key that failed, and whether one did.
+// failed reports whether key is quarantined, and returns the version that failed.
 func (q *quarantine) failed(key string) (version string, ok bool) {
 	if q.len() == 0 {
 		return "", false
@@ -27,8 +27,8 @@ func (q *quarantine) failed(key string) (version string, ok bool) {
 	return version, ok
 }
 
-// add tells whether the key is new here. What cannot be read does not make
-// forget what could not be stored.
+// add adds a key, and reports whether it is new. A state that cannot be read (version "") does not
+// replace the version of one that could not be stored.
 func (q *quarantine) add(key, version string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

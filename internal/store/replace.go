@@ -8,22 +8,22 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// replacement is a new state in the making, built beside the live one and
-// swapped for it at once. Entries that have not changed are shared. One goroutine
-// uses it, without the writer's lock until it commits.
+// replacement is a new state that is built beside the live one and swapped for it at Commit.
+// Unchanged entries are shared with the live state. A replacement is used by one goroutine, but for
+// Needs, and does not hold the writer's lock before Commit.
 type replacement[V any] struct {
 	store           *Store[V]
 	next            *state[V]
 	interner        valueInterner
-	added           []string            // keys of entries made for this state, in the order of the list
-	compareContents bool                // an object in a version that is known may be another state
-	repeats         bool                // an entry was replaced or taken out again: fresh may have a key twice
-	writes          uint64              // of the live state when this one was begun
-	rejected        map[string]string   // keys whose last state could not be stored, and its version
-	recovered       map[string]struct{} // keys that were quarantined and have a good state now
+	made            []string            // keys of the entries made for this state, in list order
+	compareContents bool                // see CompareContents
+	repeats         bool                // an entry was replaced or removed, so made may hold a key twice
+	writes          uint64              // state.writes of the live state at Begin
+	rejected        map[string]string   // keys whose latest state could not be stored, and its version
+	recovered       map[string]struct{} // quarantined keys that have a good state now
 }
 
-// Begin starts a new state of the whole collection.
+// Begin implements feed.Sink.
 func (s *Store[V]) Begin() feed.Replacement { return s.begin() }
 
 func (s *Store[V]) begin() *replacement[V] {
@@ -33,14 +33,14 @@ func (s *Store[V]) begin() *replacement[V] {
 	return &replacement[V]{store: s, next: newState(live.indexes.set), writes: live.writes}
 }
 
-// Distrust says that versions do not tell whether an object has changed.
+// CompareContents implements feed.Replacement.
 func (r *replacement[V]) CompareContents() { r.compareContents = true }
 
-// Needs tells what is taken of an item: nothing of one that is kept by its version, and
-// no object of one that is packed as it came.
+// Needs implements feed.Replacement. An object whose version the store has needs no contents, and
+// one that will be packed is not decoded in advance.
 func (r *replacement[V]) Needs(item feed.Item) feed.Need {
 	switch s := r.store; {
-	case !r.compareContents && s.config.ItemKeys && s.HasVersion(item):
+	case !r.compareContents && s.itemKeys() && s.HasVersion(item):
 		return feed.NeedsIdentity
 	case s.config.Packer != nil:
 		return feed.NeedsBytes
@@ -49,9 +49,9 @@ func (r *replacement[V]) Needs(item feed.Item) feed.Need {
 	}
 }
 
-// Add puts an item into the new state. An object in a version that the store has
-// is kept as it is: not decoded, not transformed, no event. With Distrust it is, if it
-// turns out to be equal.
+// Add implements feed.Replacement. If the store has this version of the object, it keeps the live
+// entry: it does not decode or transform the item, and emits no event. After CompareContents it
+// decodes the item, and keeps the live entry only if the contents are equal.
 func (r *replacement[V]) Add(item feed.Item) {
 	s, itemKey := r.store, item.Key
 	key, value, err := s.keyOf(item)
@@ -76,11 +76,11 @@ func (r *replacement[V]) Add(item feed.Item) {
 		return
 	}
 	r.accept(itemKey, key, &pair.next, quarantined)
-	r.added = append(r.added, key)
+	r.made = append(r.made, key)
 }
 
-// accept puts an entry in: the live one, or one made for this state, which is fresh
-// then.
+// accept adds an entry: the live one, or one made for this state. itemKey is the item's own key,
+// which differs from key if a transform has renamed the object.
 func (r *replacement[V]) accept(itemKey, key string, entry *Entry[V], quarantined bool) {
 	delete(r.rejected, itemKey)
 	delete(r.rejected, key)
@@ -95,8 +95,8 @@ func (r *replacement[V]) accept(itemKey, key string, entry *Entry[V], quarantine
 	}
 }
 
-// reject remembers that an object's last state could not be stored. Which good
-// state it keeps is found out at the end.
+// reject records that an object's latest state could not be stored. Commit determines which good
+// state it keeps.
 func (r *replacement[V]) reject(item feed.Item, err error) {
 	if r.rejected == nil {
 		r.rejected = make(map[string]string)
@@ -105,9 +105,9 @@ func (r *replacement[V]) reject(item feed.Item, err error) {
 	r.store.config.Report(item.Key, err)
 }
 
-// Remove takes an object out of the new state.
+// Remove implements feed.Replacement.
 func (r *replacement[V]) Remove(item feed.Item) {
-	key, _, _ := r.store.keyOf(item) // with an error the best guess, which at worst is not there
+	key, _, _ := r.store.keyOf(item) // on error, key is the item's own, which may not exist here
 	delete(r.rejected, item.Key)
 	delete(r.rejected, key)
 	var entry Entry[V]
@@ -118,21 +118,22 @@ func (r *replacement[V]) Remove(item feed.Item) {
 	}
 }
 
+// put adds an entry and returns the one that it replaces.
 func (r *replacement[V]) put(key string, entry *Entry[V]) (before mapItem) {
 	before = r.next.entries.Put(key, entry.mapItem())
-	var room Entry[V]
-	r.next.indexes.move(key, room.fromMap(before), entry)
+	var replaced Entry[V]
+	r.next.indexes.move(key, replaced.fromMap(before), entry)
 	return before
 }
 
-// Replace makes values the whole collection, whatever their versions: all of
-// them or, on an error, nothing.
+// Replace makes values the whole collection, regardless of their versions. On error the store is
+// unchanged.
 func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 	s.writer.Lock()
 	defer s.writer.Unlock()
 	r := s.begin()
 	for i := range values {
-		key, err := guard(func() (string, error) { return s.config.Key(values[i]) })
+		key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(values[i]) })
 		if err != nil {
 			return fmt.Errorf("item %d: %w", i, err)
 		}
@@ -145,14 +146,14 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 		}
 		_, quarantined := s.quarantine.failed(key)
 		r.accept(key, key, &pair.next, quarantined)
-		r.added = append(r.added, key)
+		r.made = append(r.made, key)
 	}
 	r.commit(resourceVersion)
 	return nil
 }
 
-// Commit swaps the new state in: every snapshot shows all of it or none. The log
-// gets the difference as one batch, deletions first. It does not fail.
+// Commit swaps in the new state, so that each snapshot shows all of it or none. It appends the
+// changes to the log as one batch, deletions first. It does not fail.
 func (r *replacement[V]) Commit(resourceVersion string) error {
 	s := r.store
 	s.writer.Lock()
@@ -161,23 +162,23 @@ func (r *replacement[V]) Commit(resourceVersion string) error {
 	return nil
 }
 
-// commit is Commit for those who hold the writer's lock.
+// commit is Commit for a caller that holds the writer's lock.
 func (r *replacement[V]) commit(resourceVersion string) {
 	s, live := r.store, r.store.live.Load()
-	if set := live.indexes.set; r.next.indexes.set != set { // an index was added meanwhile
+	if set := live.indexes.set; r.next.indexes.set != set { // an index was added since Begin
 		r.next = s.reindexed(r.next, set)
 	}
 	for key := range r.rejected {
-		var room Entry[V]
-		if old := room.fromMap(live.entries.Item(key)); old != nil && r.next.entries.Get(key) == nil {
+		var entry Entry[V]
+		if old := entry.fromMap(live.entries.Item(key)); old != nil && r.next.entries.Get(key) == nil {
 			r.put(key, old)
 		}
 	}
-	changes, settled := r.changes(live), r.resolved(live)
+	changes, resolved := r.changes(live), r.resolved(live)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, key := range settled {
+	for _, key := range resolved {
 		s.quarantine.release(key)
 	}
 	for key, version := range r.rejected {
@@ -188,8 +189,8 @@ func (r *replacement[V]) commit(resourceVersion string) {
 	s.appendChanges(changes)
 }
 
-// tell appends a replacement's changes to the log, and notes where the initial
-// state ends. mu is held.
+// appendChanges appends a replacement's changes to the log, and records where the initial state
+// ends. The caller holds both locks.
 func (s *Store[V]) appendChanges(changes []Change[V]) {
 	var events uint64
 	if s.config.Log != nil {
@@ -201,8 +202,8 @@ func (s *Store[V]) appendChanges(changes []Change[V]) {
 	}
 }
 
-// changes returns what the log is to hear: deletions, then additions and updates
-// in the order of the list.
+// changes returns the replacement's changes to the live state: deletions, then additions and
+// updates in list order.
 func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 	s := r.store
 	if s.config.Log == nil {
@@ -218,38 +219,38 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 			changes = append(changes, Change[V]{Key: key, Old: &gone, Initial: initial})
 		}
 	}
-	changes = slices.Grow(changes, len(r.added))
-	for key, fresh := range r.candidates(live) {
+	changes = slices.Grow(changes, len(r.made))
+	for key, made := range r.candidates(live) {
 		pair := new(entryPair[V])
 		old, entry := pair.old.fromMap(live.entries.Item(key)), pair.next.fromMap(r.next.entries.Item(key))
-		if entry == nil || !s.config.EmitUnchanged && old != nil && r.sameState(old, entry, fresh) {
+		if entry == nil || !s.config.EmitUnchanged && old != nil && r.sameState(old, entry, made) {
 			continue
 		}
 		if old != nil && !old.sameObject(entry.identity) {
-			old = nil // its deletion is told already
+			old = nil // its deletion is among the changes already
 		}
 		changes = append(changes, Change[V]{Key: key, Old: old, New: entry, Initial: initial})
 	}
 	return changes
 }
 
-// keeps tells whether an entry of the new state, which was made for it or not, is the
-// same state of its object as the live one.
-func (r *replacement[V]) sameState(old, entry *Entry[V], fresh bool) bool {
-	if r.compareContents { // by the object alone: an index that was added meanwhile changes the note
+// sameState reports whether entry is the same state of its object as old, the live entry. made is
+// whether entry was made for the replacement, and not taken from the live state.
+func (r *replacement[V]) sameState(old, entry *Entry[V], made bool) bool {
+	if r.compareContents { // by the object alone: an index added since Begin changes the entryMeta
 		return old.ref == entry.ref
 	}
-	return !fresh && *old == *entry || old.sameVersion(entry.identity)
+	return !made && *old == *entry || old.sameVersion(entry.identity)
 }
 
-// candidates yields the keys that may differ from the live state, each once, and
-// whether an entry was made for it: those of fresh entries and, if somebody wrote to
-// the live state meanwhile, or all are to be told, all others.
+// candidates yields each key whose entry may differ from the live state once, and whether the entry
+// was made for the replacement. If the live state has changed since Begin, or EmitUnchanged is set,
+// these are all keys.
 func (r *replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
 	all := live.writes != r.writes || r.store.config.EmitUnchanged
-	return func(yield func(key string, fresh bool) bool) {
+	return func(yield func(key string, made bool) bool) {
 		seen := make(map[string]struct{})
-		for _, key := range r.added {
+		for _, key := range r.made {
 			if _, again := seen[key]; !again && !yield(key, true) {
 				return
 			}
@@ -257,7 +258,7 @@ func (r *replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
 				seen[key] = struct{}{}
 			}
 		}
-		if !all { // what is not fresh is shared with the live state
+		if !all { // all other entries are shared with the live state
 			return
 		}
 		for key := range r.next.entries.All() {
@@ -268,14 +269,14 @@ func (r *replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
 	}
 }
 
-// settled returns the quarantined keys that the new state has an answer to: all,
-// but those it keeps as they are and a reader found corrupt only after that.
+// resolved returns the quarantined keys to release: all but those whose live entry the replacement
+// keeps and a reader found unreadable after it was added.
 func (r *replacement[V]) resolved(live *state[V]) (keys []string) {
 	for _, key := range r.store.quarantine.all() {
 		var pair entryPair[V]
 		old, entry := pair.old.fromMap(live.entries.Item(key)), pair.next.fromMap(r.next.entries.Item(key))
-		_, cured := r.recovered[key]
-		if cured || entry == nil || old == nil || !r.sameState(old, entry, false) {
+		_, recovered := r.recovered[key]
+		if recovered || entry == nil || old == nil || !r.sameState(old, entry, false) {
 			keys = append(keys, key)
 		}
 	}

@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// List returns all values, in no order.
+// List returns all values in unspecified order.
 func (v *snapshotData[V]) List() []V { return v.Select(nil) }
 
-// ByIndex returns the values that an index finds under a value, in no order. An
-// index that there is not is an error.
+// ByIndex returns the values that an index has under a value, in unspecified order. It returns an
+// error if the index does not exist.
 func (v *snapshotData[V]) ByIndex(name, value string) ([]V, error) {
 	return v.SelectByIndex(name, value, nil)
 }
 
-// Select returns the values whose labels match, in no order; with nil all. Of packed
-// entries it decodes only those that do. The labels that matches is given are not to
-// be changed.
+// Select returns the values whose labels match, in unspecified order; if matches is nil, all values
+// match. It does not decode packed entries that do not match if the packer can read labels. matches
+// must not modify the labels.
 func (v *snapshotData[V]) Select(matches func(labels map[string]string) bool) []V {
 	selected := newSelection(v, matches, v.entries.Len())
 	for key, item := range v.entries.All() {
@@ -27,7 +27,7 @@ func (v *snapshotData[V]) Select(matches func(labels map[string]string) bool) []
 	return selected.values
 }
 
-// SelectByKey is Select of what has a key that is accepted.
+// SelectByKey is like Select, for the entries whose key has accepts.
 func (v *snapshotData[V]) SelectByKey(has func(key string) bool, matches func(labels map[string]string) bool) []V {
 	selected := selection[V]{store: v.store, matches: matches}
 	for key, item := range v.entries.All() {
@@ -39,7 +39,8 @@ func (v *snapshotData[V]) SelectByKey(has func(key string) bool, matches func(la
 	return selected.values
 }
 
-// SelectByIndex is Select of what an index finds under a value.
+// SelectByIndex is like Select, for the entries that an index has under a value. It returns an
+// error if the index does not exist.
 func (v *snapshotData[V]) SelectByIndex(name, value string, matches func(labels map[string]string) bool) ([]V, error) {
 	set, err := v.find(name, value)
 	if err != nil || set == nil {
@@ -51,25 +52,25 @@ func (v *snapshotData[V]) SelectByIndex(name, value string, matches func(labels 
 		return selected.values, nil
 	}
 	for key := range set.All() {
-		if f := v.entries.Get(key); f != nil {
-			selected.add(key, f)
+		if ref := v.entries.Get(key); ref != nil {
+			selected.add(key, ref)
 		}
 	}
 	return selected.values, nil
 }
 
-// scanShare: to go through all entries takes less time than to look up one in so many
-// of them.
+// scanShare is the share, one in scanShare, of all entries from which on scanning every entry is
+// faster than looking up the keys of the index.
 const scanShare = 3
 
-// scan offers what the index at position i has under a value. Entries of equal index
-// values mostly have one meta, one after the other.
+// scan selects the entries that the index at position i has under a value. Entries with equal index
+// values mostly follow one another and share their indexValues, which is then searched once.
 func (v *snapshotData[V]) scan(selected *selection[V], i int, value string) {
 	var last *indexValues
 	found := false
 	for key, item := range v.entries.All() {
-		if m := item.Meta.indexed; m != last {
-			last, found = m, m != nil && slices.Contains(at(m.byIndex, i), value)
+		if indexed := item.Meta.indexed; indexed != last {
+			last, found = indexed, indexed != nil && slices.Contains(at(indexed.byIndex, i), value)
 		}
 		if found {
 			selected.add(key, item.Value)
@@ -81,11 +82,11 @@ func (v *snapshotData[V]) scan(selected *selection[V], i int, value string) {
 // selection collects the values of entries whose labels match.
 type selection[V any] struct {
 	store   *Store[V]
-	matches func(labels map[string]string) bool // nil: all do
+	matches func(labels map[string]string) bool // nil matches all
 	values  []V
 }
 
-// newSelection returns an empty one. It has room for n, if all match that are offered.
+// newSelection returns an empty selection, with capacity n if all values match.
 func newSelection[V any](from *snapshotData[V], matches func(labels map[string]string) bool, n int) selection[V] {
 	s := selection[V]{store: from.store, matches: matches}
 	if matches == nil {
@@ -94,33 +95,36 @@ func newSelection[V any](from *snapshotData[V], matches func(labels map[string]s
 	return s
 }
 
-func (s *selection[V]) add(key string, f *valueRef) {
-	if value, ok := s.store.loadMatching(key, f, s.matches); ok {
+// add adds the value of ref if its labels match.
+func (s *selection[V]) add(key string, ref *valueRef) {
+	if value, ok := s.store.loadMatching(key, ref, s.matches); ok {
 		s.values = append(s.values, value)
 	}
 }
 
-// giveWay lets others have the processor after some long reads. Readers that never wait
-// for anything would keep it for ten milliseconds at a time, and each of the goroutines
-// that a change goes through would wait for all of them; after every long read it would be
-// the readers who wait. So they do it the oftener, the more of them are waiting to have it
-// back: however many there are, a change waits for about as many reads.
+// yieldAfterLongRead yields the processor after a long read, with a probability proportional to the
+// number of goroutines yielding, so that a writer waits for O(1) reads.
+//
+// Readers that never block would keep the processor for time slices of 10 ms, and each goroutine
+// that handles a change would wait for all of them. If readers yielded after every long read, they
+// would in turn wait for one another.
 func (v *snapshotData[V]) yieldAfterLongRead() {
 	if v.entries.Len() < longRead {
 		return
 	}
-	waiting := &v.store.yielding
-	if chance := max(waiting.Load(), yieldNum); rand.N(yieldDen) < chance { //nolint:gosec // no secret
-		waiting.Add(1)
+	yielding := &v.store.yielding
+	if chance := max(yielding.Load(), yieldNum); rand.N(yieldDen) < chance { //nolint:gosec // no secret
+		yielding.Add(1)
 		runtime.Gosched()
-		waiting.Add(-1)
+		yielding.Add(-1)
 	}
 }
 
 const (
-	longRead = 1000 // entries from which on a list takes many times what giving way does
-	// Where few wait, a reader gives way after so many reads in always. These are measured:
-	// ten readers, and eighty, list about as often as client-go's, whose writer hardly writes.
+	longRead = 1000 // entries from which on a read takes many times as long as yielding
+	// With few goroutines yielding, a reader yields with probability yieldNum/yieldDen. The values
+	// are measured: both 10 and 80 readers list about as often as with client-go's store, whose
+	// writer then hardly makes progress.
 	yieldNum int32 = 11
 	yieldDen int32 = 320
 )

@@ -8,11 +8,10 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// A Store is the sink of a reflector.
 var _ feed.Sink = (*Store[any])(nil)
 
-// Apply applies one watch event. An object that cannot be stored keeps its last
-// good state; the collection's version moves on all the same.
+// Apply implements feed.Sink. An object that cannot be stored keeps its last good state, but the
+// collection's resourceVersion advances.
 func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	s.writer.Lock()
 	defer s.writer.Unlock()
@@ -21,7 +20,7 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 	item.Key = key
 	pair := new(entryPair[V])
 	old := pair.old.fromMap(s.entries.Item(key))
-	tell := update
+	kind := update
 	if old != nil {
 		id := identityOf(item.UID, item.ResourceVersion)
 		if outcome := s.compare(old.identity, id, item); outcome == feed.Stale ||
@@ -29,13 +28,13 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 			s.AdvanceVersion(item.ResourceVersion)
 			return outcome
 		}
-		tell = changeKindOf(old.identity, id)
+		kind = changeKindOf(old.identity, id)
 	}
 	switch {
 	case err != nil:
 	case eventType == watch.Deleted:
 		s.quarantine.release(itemKey)
-		return s.applyDelete(item, value, old, &pair.next, tell)
+		return s.applyDelete(item, value, old, &pair.next, kind)
 	default:
 		err = s.makeEntry(&pair.next, &s.interner, item, value, old)
 	}
@@ -45,24 +44,24 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 		s.AdvanceVersion(item.ResourceVersion)
 		return feed.Quarantined
 	}
-	if itemKey != key { // it could not be decoded before, and nobody knew its key
+	if itemKey != key { // a state that could not be decoded for its key is quarantined under itemKey
 		s.quarantine.release(itemKey)
 	}
-	s.set(key, old, &pair.next, item.ResourceVersion, tell)
+	s.set(key, old, &pair.next, item.ResourceVersion, kind)
 	return feed.Applied
 }
 
-// applyDelete removes an entry, and tells the state of the deletion, which carries
-// the version at which the object was gone, unless that cannot be had or is
-// another object's. last is room for it.
-func (s *Store[V]) applyDelete(item feed.Item, value *V, old, last *Entry[V], tell changeKind) feed.Outcome {
+// applyDelete removes an entry. The logged deletion carries the object's final state, with the
+// version of the deletion, unless that state cannot be decoded or is another object's. The entry of
+// the final state is stored in *last.
+func (s *Store[V]) applyDelete(item feed.Item, value *V, old, last *Entry[V], kind changeKind) feed.Outcome {
 	if old == nil {
 		s.quarantine.release(item.Key)
 		s.AdvanceVersion(item.ResourceVersion)
 		return feed.Unchanged
 	}
 	var final *Entry[V]
-	if s.config.Log != nil && tell != recreate {
+	if s.config.Log != nil && kind != recreate {
 		if err := s.makeEntry(last, &s.interner, item, value, old); err != nil {
 			s.config.Report(item.Key, fmt.Errorf("state at deletion: %w", err))
 		} else {
@@ -73,7 +72,7 @@ func (s *Store[V]) applyDelete(item feed.Item, value *V, old, last *Entry[V], te
 	return feed.Applied
 }
 
-// Holds tells whether the store has exactly this version of the item's object.
+// HasVersion implements feed.Sink.
 func (s *Store[V]) HasVersion(item feed.Item) bool {
 	key, _, err := s.keyOf(item)
 	if err != nil {
@@ -88,28 +87,27 @@ func (s *Store[V]) HasVersion(item feed.Item) bool {
 	return s.compare(old.identity, identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
 }
 
-// keyOf returns an item's key, and its value where that had to be decoded to
-// find the key. With an error the key is the item's own, which is the best guess.
+// keyOf returns the key of an item's value, and the value if it was decoded for that. On error it
+// returns the item's own key.
 func (s *Store[V]) keyOf(item feed.Item) (string, *V, error) {
-	if s.config.ItemKeys {
+	if s.itemKeys() {
 		return item.Key, nil, nil
 	}
-	value, err := guard(func() (V, error) { return s.config.Decode(item) })
+	value, err := feed.CatchPanic(func() (V, error) { return s.config.Decode(item) })
 	if err != nil {
 		return item.Key, nil, err
 	}
-	key, err := guard(func() (string, error) { return s.config.Key(value) })
+	key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(value) })
 	if err != nil {
 		return item.Key, nil, err
 	}
 	return key, &value, nil
 }
 
-// compare tells whether an item is the state that the store has already
-// (Unchanged), an older one (Stale), or news (Applied), which the same version
-// is, too, where the stored state cannot be read. Of an object whose newest state could
-// not be stored, that one counts: the good state that it keeps may be of before a restore
-// of the server, with a higher version.
+// compare returns Unchanged if an item is the state that the store has, Stale if it is older, and
+// Applied if it is newer or the stored state of the same version cannot be read. If the object's
+// newest state could not be stored, the item is compared with that state's version: the last good
+// state may date from before a restore of the server and have a higher version.
 func (s *Store[V]) compare(old, next identity, item feed.Item) feed.Outcome {
 	failed, quarantined := s.quarantine.failed(item.Key)
 	switch {

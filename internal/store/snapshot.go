@@ -11,15 +11,15 @@ import (
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
-// Snapshot is the state of a store at one moment. It is immutable, and costs
-// nothing to keep but the memory of what has changed since.
+// Snapshot is the state of a store at one point in time. It is immutable. Keeping it costs only the
+// memory of the entries that have changed since.
 type Snapshot[V any] struct {
 	*snapshotData[V]
 	version string
 }
 
-// frozen is what snapshots of one state at several versions share: a bookmark
-// moves the version and nothing else.
+// snapshotData is the part of a Snapshot that does not change with the resourceVersion. Snapshots
+// of one state share it: a bookmark changes only the version.
 type snapshotData[V any] struct {
 	store   *Store[V]
 	set     *indexSet[V]
@@ -27,11 +27,11 @@ type snapshotData[V any] struct {
 	indexes []snapmap.View[snapmap.Set, struct{}]
 
 	sorting sync.Once
-	sorted  []string // all keys in order, once somebody wanted them
+	sorted  []string // all keys in order, set by sorting
 }
 
-// Snapshot returns the state as it is now, all of a batch or none. Taking one
-// costs O(1), and nothing if there was no change since the last.
+// Snapshot returns the current state, with all changes of a batch or none. It takes O(1), and
+// returns the previous snapshot if nothing has changed since.
 func (s *Store[V]) Snapshot() *Snapshot[V] {
 	for range snapshotTries {
 		if current := s.current.Load(); current != nil {
@@ -48,40 +48,39 @@ func (s *Store[V]) Snapshot() *Snapshot[V] {
 	return s.snapshot()
 }
 
-// snapshotTries is how often a reader looks whether the lock is free before it
-// queues for it. The lock is never held for long, and a mutex that has a queue makes
-// everybody queue: a writer beside many readers would wait until each of them has had
-// its turn, and been scheduled for it.
+// snapshotTries is how often a reader tries to take the lock before it blocks on it. The lock is
+// held briefly, but once goroutines are queued on a mutex each further one queues, too: a writer
+// beside many readers would wait until every reader was scheduled and had its turn.
 const snapshotTries = 100
 
-// snapshot is Snapshot for those who hold mu.
+// snapshot is Snapshot for a caller that holds mu.
 func (s *Store[V]) snapshot() *Snapshot[V] {
 	if current := s.current.Load(); current != nil {
 		return current
 	}
 	state := s.live.Load()
-	frozen := &snapshotData[V]{store: s, set: state.indexes.set, entries: state.entries.View()}
+	data := &snapshotData[V]{store: s, set: state.indexes.set, entries: state.entries.View()}
 	if n := len(state.indexes.values); n > 0 {
-		frozen.indexes = make([]snapmap.View[snapmap.Set, struct{}], n)
+		data.indexes = make([]snapmap.View[snapmap.Set, struct{}], n)
 		for i, keys := range state.indexes.values {
-			frozen.indexes[i] = keys.View()
+			data.indexes[i] = keys.View()
 		}
 	}
 	state.pages.Advance()
-	current := &Snapshot[V]{frozen, state.version}
+	current := &Snapshot[V]{data, state.version}
 	s.current.Store(current)
 	return current
 }
 
-// Follow returns the state as it is now and a cursor that begins with the first
-// change after it. The store must have a log.
+// SnapshotAndCursor returns the current state and a cursor that starts at the first change after
+// it. The store must have a log.
 func (s *Store[V]) SnapshotAndCursor() (*Snapshot[V], *eventlog.Cursor[Change[V]]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.snapshot(), s.config.Log.Cursor()
 }
 
-// Progress moves the version without a change.
+// AdvanceVersion implements feed.Sink.
 func (s *Store[V]) AdvanceVersion(resourceVersion string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,8 +95,7 @@ func (s *Store[V]) AdvanceVersion(resourceVersion string) {
 	}
 }
 
-// ResourceVersion returns the version of the collection that the snapshot is
-// consistent with.
+// ResourceVersion returns the collection's resourceVersion at the time of the snapshot.
 func (v *Snapshot[V]) ResourceVersion() string { return v.version }
 
 // Len returns the number of entries.
@@ -105,20 +103,20 @@ func (v *snapshotData[V]) Len() int { return v.entries.Len() }
 
 // Get returns the value under key.
 func (v *snapshotData[V]) Get(key string) (V, bool) {
-	f := v.entries.Get(key)
-	if f == nil {
+	ref := v.entries.Get(key)
+	if ref == nil {
 		var none V
 		return none, false
 	}
-	return v.store.load(key, f)
+	return v.store.load(key, ref)
 }
 
-// Entry returns the entry under key, undecoded, or nil.
+// Entry returns the entry under key, or nil. It does not decode the value.
 func (v *snapshotData[V]) Entry(key string) *Entry[V] {
 	return new(Entry[V]).fromMap(v.entries.Item(key))
 }
 
-// Keys returns all keys, in no order.
+// Keys returns all keys in unspecified order.
 func (v *snapshotData[V]) Keys() []string {
 	keys := make([]string, 0, v.entries.Len())
 	for key := range v.entries.All() {
@@ -127,7 +125,7 @@ func (v *snapshotData[V]) Keys() []string {
 	return keys
 }
 
-// All iterates over all values in the order of their keys.
+// All returns an iterator over all values in the order of their keys.
 func (v *snapshotData[V]) All() iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, key := range v.sortedKeys() {
@@ -146,7 +144,8 @@ func (v *snapshotData[V]) sortedKeys() []string {
 	return v.sorted
 }
 
-// IndexKeys returns the keys of what ByIndex returns.
+// IndexKeys returns the keys of the entries that an index has under a value, in unspecified order.
+// It returns an error if the index does not exist.
 func (v *snapshotData[V]) IndexKeys(name, value string) ([]string, error) {
 	set, err := v.find(name, value)
 	if err != nil || set == nil {
@@ -155,7 +154,8 @@ func (v *snapshotData[V]) IndexKeys(name, value string) ([]string, error) {
 	return slices.AppendSeq(make([]string, 0, set.Len()), set.All()), nil
 }
 
-// IndexValues returns the values that an index has, in no order.
+// IndexValues returns the values of an index in unspecified order. It returns an error if the index
+// does not exist.
 func (v *snapshotData[V]) IndexValues(name string) ([]string, error) {
 	i, ok := v.set.positions[name]
 	if !ok {
@@ -176,4 +176,4 @@ func (v *snapshotData[V]) find(name, value string) (*snapmap.Set, error) {
 	return v.indexes[i].Get(value), nil
 }
 
-func noIndex(name string) error { return fmt.Errorf("there is no index %q", name) }
+func noIndex(name string) error { return fmt.Errorf("index %q does not exist", name) }

@@ -1,94 +1,45 @@
 package store
 
 import (
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/kinformer/kinformer/internal/eventlog"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
-// Config is what a Store has to know about the values it keeps.
-type Config[V any] struct {
-	// Key returns a value's key. Required.
-	Key func(V) (string, error)
-	// ItemKeys says that an item's own key is what Key returns for its value,
-	// so that nothing needs decoding to find the entry.
-	ItemKeys bool
-	// Identity returns a value's UID and resourceVersion, empty where it has
-	// none. Required.
-	Identity func(V) (uid, resourceVersion string)
-	// Labels returns a value's labels. Required by who selects by them.
-	Labels func(V) map[string]string
-	// Decode makes a value of an item: decoded, transformed, checked. Required
-	// by stores that are fed items.
-	Decode func(feed.Item) (V, error)
-	// Packer, if set, keeps entries as bytes. Values are then decoded when they are
-	// read, and remembered as long as somebody holds them, where V is a pointer.
-	Packer Packer[V]
-	// Pointers, where V is an interface, is the pointer type that all values of Packer
-	// have: those are remembered, too.
-	PointerType reflect.Type
-	// Indexers are the indexes to begin with.
-	Indexers map[string]IndexFunc[V]
-	// ItemIndexers say how to do without a value in some of Indexers: what an index
-	// finds in an item. They are asked where the value would have to be decoded.
-	ItemIndexers map[string]func(feed.Item) ([]string, error)
-	// Report receives what went wrong with one object. Several goroutines call
-	// it, readers of packed entries among them, some with the writer's lock
-	// held: it may read the store but not write to it. Required.
-	Report func(key string, err error)
-	// TellUnchanged makes a replacement tell of the objects that it leaves as they were,
-	// too, as of updates to themselves.
-	EmitUnchanged bool
-	// Log, if set, receives every change.
-	Log *eventlog.Log[Change[V]]
-}
-
-// Change is one event of the log: an addition (Old is nil), an update, or a
-// deletion (New is nil). Final is the state in which an object was deleted, nil
-// where that was not told and Old is the last that is known.
-type Change[V any] struct {
-	Key      string
-	Old, New *Entry[V]
-	Final    *Entry[V]
-	Initial  bool // part of the first full state
-}
-
 // Store is a collection of values. Its methods are safe for concurrent use.
 type Store[V any] struct {
 	config            Config[V]
-	valuesArePointers bool // values are pointers, and their own faces
-	direct            bool // and nothing is packed: a face is all that Get needs
+	valuesArePointers bool // V is a pointer type, so a value is its own valueRef
+	direct            bool // valuesArePointers, and nothing is packed: Get returns the valueRef itself
 
-	entries entryMap // of the live state: Get reads it without a lock, others under writer or mu
-	_       [64]byte // what each write changes is on other lines of the CPU's cache than what each read looks at
+	entries entryMap // of the live state; Get reads it without a lock, others hold writer or mu
+	_       [64]byte // separates the CPU cache lines of reads from those that each write changes
 
 	quarantine quarantine
-	yielding   atomic.Int32 // readers that have given way (see giveWay)
+	yielding   atomic.Int32 // number of readers in yieldAfterLongRead
 
-	writer   sync.Mutex // one write at a time; guards metas
+	writer   sync.Mutex // serializes writes; guards interner
 	interner valueInterner
 
-	mu      sync.Mutex                  // guards what follows, the maps inside included
-	live    atomic.Pointer[state[V]]    // read without mu by Get; swapped by a replacement
-	current atomic.Pointer[Snapshot[V]] // the state as it is, once somebody asked; nil after a change
-	synced  atomic.Pointer[uint64]      // events in the log once the first replacement was; nil before it; written under both locks
+	mu      sync.Mutex                  // guards the fields below, including the maps of the live state
+	live    atomic.Pointer[state[V]]    // also loaded without a lock; replaced by publish
+	current atomic.Pointer[Snapshot[V]] // the latest snapshot; nil after a change until the next Snapshot
+	synced  atomic.Pointer[uint64]      // see Synced; nil before the first replacement; written under both locks
 }
 
-// state is everything a replacement swaps.
+// state is what a replacement swaps.
 type state[V any] struct {
 	pages   *snapmap.Generation // of entries and of every index
 	entries *entryMap           // Store.entries once the state is live
 	indexes *indexes[V]
 	version string // resourceVersion; guarded by mu
-	writes  uint64 // changes so far; written under both locks
+	writes  uint64 // number of changes; written under both locks
 }
 
-// entryMap is the map of the entries' parts.
+// entryMap maps keys to entries.
 type entryMap = snapmap.Map[valueRef, entryMeta]
 
 // New returns an empty store.
@@ -104,7 +55,7 @@ func newState[V any](set *indexSet[V]) *state[V] {
 	return &state[V]{pages: pages, entries: snapmap.NewMap[valueRef, entryMeta](pages), indexes: newIndexes(set, pages)}
 }
 
-// enliven makes a state the live one. Both locks are held.
+// publish makes next the live state. The caller holds both locks.
 func (s *Store[V]) publish(next *state[V]) {
 	s.entries.Swap(next.entries)
 	next.entries = &s.entries
@@ -112,23 +63,22 @@ func (s *Store[V]) publish(next *state[V]) {
 	s.current.Store(nil)
 }
 
-// Get returns the value under key. It takes no lock, and may see a change that
-// no snapshot shows yet.
+// Get returns the value under key. It takes no lock, and may return the result of a change that no
+// snapshot shows yet.
 func (s *Store[V]) Get(key string) (V, bool) {
-	f := s.entries.Get(key)
-	if f == nil {
+	ref := s.entries.Get(key)
+	if ref == nil {
 		var none V
 		return none, false
 	}
 	if s.direct {
-		return *(*V)(unsafe.Pointer(&f)), true //nolint:gosec // see face
+		return *(*V)(unsafe.Pointer(&ref)), true //nolint:gosec // see valueRef
 	}
-	return s.load(key, f)
+	return s.load(key, ref)
 }
 
-// fetch makes *entry the live entry of key and returns it, or nil. It is for those
-// who do not hold the writer's lock, whom a bare look at the map could show half of
-// a note.
+// liveEntry sets *entry to the live entry of key and returns it, or returns nil. It takes mu: a
+// caller that does not hold the writer's lock could otherwise read a partly written entryMeta.
 func (s *Store[V]) liveEntry(key string, entry *Entry[V]) *Entry[V] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,35 +88,35 @@ func (s *Store[V]) liveEntry(key string, entry *Entry[V]) *Entry[V] {
 // Len returns the number of entries.
 func (s *Store[V]) Len() int { return s.entries.Len() }
 
-// ResourceVersion returns the version of the collection that the store has
-// reached, empty before the first.
+// ResourceVersion returns the collection's resourceVersion that the store has reached, or "" before
+// the first.
 func (s *Store[V]) ResourceVersion() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.live.Load().version
 }
 
-// Filled tells whether the store has been given a first full state, and how many
-// events its log held then, that state included.
+// Synced reports whether the first full state has been stored, and returns the number of events
+// that the log held at that time, including those of that state.
 func (s *Store[V]) Synced() (events uint64, ok bool) {
-	if filled := s.synced.Load(); filled != nil {
-		return *filled, true
+	if synced := s.synced.Load(); synced != nil {
+		return *synced, true
 	}
 	return 0, false
 }
 
-// Lacks tells whether the newest state that was seen under key could not be stored.
+// IsQuarantined reports whether the newest state received for key could not be stored or read.
 func (s *Store[V]) IsQuarantined(key string) bool {
 	_, failed := s.quarantine.failed(key)
 	return failed
 }
 
-// Quarantined returns how many keys wait for a state that can be stored.
+// Quarantined returns the number of quarantined keys.
 func (s *Store[V]) Quarantined() int { return s.quarantine.len() }
 
-// Put adds or replaces a value, whatever its version.
+// Put adds or replaces a value, regardless of its version.
 func (s *Store[V]) Put(value V) error {
-	key, err := guard(func() (string, error) { return s.config.Key(value) })
+	key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(value) })
 	if err != nil {
 		return err
 	}
@@ -178,18 +128,17 @@ func (s *Store[V]) Put(value V) error {
 	if err := s.makeEntry(&pair.next, &s.interner, feed.Item{Key: key, UID: uid, ResourceVersion: version}, &value, old); err != nil {
 		return err
 	}
-	tell := update
+	kind := update
 	if old != nil && !old.sameObject(pair.next.identity) {
-		tell = recreate
+		kind = recreate
 	}
-	s.set(key, old, &pair.next, version, tell)
+	s.set(key, old, &pair.next, version, kind)
 	return nil
 }
 
-// Remove deletes the entry that has the value's key. A key that is not there is
-// no error.
+// Remove deletes the entry under the value's key, if any.
 func (s *Store[V]) Remove(value V) error {
-	key, err := guard(func() (string, error) { return s.config.Key(value) })
+	key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(value) })
 	if err != nil {
 		return err
 	}
@@ -202,16 +151,16 @@ func (s *Store[V]) Remove(value V) error {
 	return nil
 }
 
-// telling is how the log hears of an entry that is put in place of another.
+// changeKind is how an entry that replaces another is recorded in the log.
 type changeKind int
 
 const (
 	update   changeKind = iota // an addition or an update
 	recreate                   // another object under the same key: a deletion and an addition
-	silent                     // the same state, repaired
+	silent                     // the same state, repaired: not recorded
 )
 
-// tellOf says how to tell of a state in place of another.
+// changeKindOf returns the kind of the change from old to next.
 func changeKindOf(old, next identity) changeKind {
 	switch {
 	case !old.sameObject(next):
@@ -222,9 +171,9 @@ func changeKindOf(old, next identity) changeKind {
 	return update
 }
 
-// set puts an entry in place of old, which may be nil. The writer's lock is
-// held.
-func (s *Store[V]) set(key string, old, entry *Entry[V], version string, tell changeKind) {
+// set puts an entry in place of old, which may be nil, and appends the change to the log. The
+// caller holds the writer's lock.
+func (s *Store[V]) set(key string, old, entry *Entry[V], version string, kind changeKind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.quarantine.release(key)
@@ -232,16 +181,16 @@ func (s *Store[V]) set(key string, old, entry *Entry[V], version string, tell ch
 	state.entries.Put(key, entry.mapItem())
 	state.indexes.move(key, old, entry)
 	switch log := s.config.Log; {
-	case log == nil || tell == silent:
-	case tell == recreate:
+	case log == nil || kind == silent:
+	case kind == recreate:
 		log.Append([]Change[V]{{Key: key, Old: old}, {Key: key, New: entry}})
 	default:
 		log.AppendOne(Change[V]{Key: key, Old: old, New: entry})
 	}
 }
 
-// remove takes an entry out; final is the state in which it was deleted, nil if
-// that is not known. The writer's lock is held.
+// remove deletes an entry and appends the deletion to the log. final is the state at deletion, nil
+// if unknown. The caller holds the writer's lock.
 func (s *Store[V]) remove(key string, old, final *Entry[V], version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -254,7 +203,8 @@ func (s *Store[V]) remove(key string, old, final *Entry[V], version string) {
 	}
 }
 
-// change prepares the live state for a change at a version. mu is held.
+// prepareChange returns the live state for a change at version, and drops the current snapshot. The
+// caller holds both locks.
 func (s *Store[V]) prepareChange(version string) *state[V] {
 	if s.current.Load() != nil {
 		s.current.Store(nil)
@@ -265,8 +215,8 @@ func (s *Store[V]) prepareChange(version string) *state[V] {
 	return state
 }
 
-// newer returns the later of two versions of a collection: an empty one moves
-// nothing, and versions that cannot be compared are taken as they come.
+// newer returns version, unless it is empty or known to be older than current. Versions that cannot
+// be compared count as newer.
 func newer(current, version string) string {
 	if version == "" || older(version, current) {
 		return current

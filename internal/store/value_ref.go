@@ -5,18 +5,22 @@ import (
 	"unsafe"
 )
 
-// face is what the map keeps beside a key, so that Get finds the value without
-// another step: the object itself where V is a pointer and the store is live, a
-// box with the value where V is anything else, a packed where the store packs.
-// Which of them is the same for all entries of a store, and only this file knows
-// how to tell. A face is never looked into: its type is smaller than anything that
-// it may stand for, and the garbage collector goes by the memory, not by the type.
+// valueRef stands for an entry's value in the map, so that Get reaches the value without a further
+// indirection. A *valueRef points to
+//
+//   - the object itself, if V is a pointer type and the store does not pack,
+//   - a heap copy of the value, if V is any other type and the store does not pack,
+//   - a packed, if the store packs.
+//
+// The case is the same for all entries of a store, and only this file converts between them. A
+// valueRef is never dereferenced. Its type is smaller than any memory it may point to, and the
+// garbage collector follows the allocated memory, not the pointer's type.
 type valueRef struct{ _ byte }
 
-// pointers tells whether a value of type V is a pointer, and so its own face.
+// isPointer reports whether V is a pointer type.
 func isPointer[V any]() bool { return reflect.TypeFor[V]().Kind() == reflect.Pointer }
 
-// faceOf returns the face of a live value.
+// refOf returns the reference of a value that is not packed.
 func (s *Store[V]) refOf(value V) *valueRef {
 	if s.valuesArePointers {
 		return *(**valueRef)(unsafe.Pointer(&value)) //nolint:gosec // V is a pointer
@@ -24,22 +28,22 @@ func (s *Store[V]) refOf(value V) *valueRef {
 	return box(value)
 }
 
-// boxed is for values that are not pointers. It is apart so that those which are
-// need not be moved to the heap.
+// box copies a value that is not a pointer to the heap. It is a function of its own so that refOf
+// does not move pointers to the heap.
 //
 //go:noinline
-func box[V any](value V) *valueRef { return (*valueRef)(unsafe.Pointer(&value)) } //nolint:gosec // unboxed knows
+func box[V any](value V) *valueRef { return (*valueRef)(unsafe.Pointer(&value)) } //nolint:gosec // Store.value converts it back
 
-// value returns the live value that faceOf made a face of.
-func (s *Store[V]) value(f *valueRef) V {
+// value returns the value of a reference returned by refOf.
+func (s *Store[V]) value(ref *valueRef) V {
 	if s.valuesArePointers {
-		return *(*V)(unsafe.Pointer(&f)) //nolint:gosec // V is a pointer
+		return *(*V)(unsafe.Pointer(&ref)) //nolint:gosec // V is a pointer
 	}
-	return *(*V)(unsafe.Pointer(f)) //nolint:gosec // made by boxed
+	return *(*V)(unsafe.Pointer(ref)) //nolint:gosec // made by box
 }
 
-// pointee returns what a value points to, nil if it does not, or to something else than
-// all others.
+// pointee returns a reference to the object that value points to, or nil if value is not a pointer
+// of the type that the store's values share.
 func (s *Store[V]) pointee(value V) *valueRef {
 	if s.valuesArePointers {
 		return s.refOf(value)
@@ -53,15 +57,15 @@ func (s *Store[V]) pointee(value V) *valueRef {
 	return nil
 }
 
-// pointed returns the value that pointee took apart.
-func (s *Store[V]) fromPointee(f *valueRef) V {
+// fromPointee returns the value of a reference returned by pointee.
+func (s *Store[V]) fromPointee(ref *valueRef) V {
 	if s.valuesArePointers {
-		return s.value(f)
+		return s.value(ref)
 	}
-	return reflect.NewAt(s.config.PointerType.Elem(), unsafe.Pointer(f)).Interface().(V) //nolint:gosec // made by pointee
+	return reflect.NewAt(s.config.PointerType.Elem(), unsafe.Pointer(ref)).Interface().(V) //nolint:gosec // made by pointee
 }
 
-func (p *packed) ref() *valueRef { return (*valueRef)(unsafe.Pointer(p)) } //nolint:gosec // packedOf knows
+func (p *packed) ref() *valueRef { return (*valueRef)(unsafe.Pointer(p)) } //nolint:gosec // packedOf converts it back
 
-// packedOf returns what a face stands for in a store that packs.
-func packedOf(f *valueRef) *packed { return (*packed)(unsafe.Pointer(f)) } //nolint:gosec // made by packed.face
+// packedOf returns the packed value of a reference, in a store that packs.
+func packedOf(ref *valueRef) *packed { return (*packed)(unsafe.Pointer(ref)) } //nolint:gosec // made by packed.ref

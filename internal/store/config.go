@@ -1,0 +1,71 @@
+package store
+
+import (
+	"reflect"
+
+	"github.com/kinformer/kinformer/internal/eventlog"
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// Config configures a Store for values of type V.
+type Config[V any] struct {
+	// Key returns a value's key. Required.
+	Key func(V) (string, error)
+	// ItemKeys states that an item's Key equals the Key of its value, so that an entry is looked
+	// up without decoding the item.
+	ItemKeys bool
+	// Identity returns a value's UID and resourceVersion, or empty strings if it has none.
+	// Required.
+	Identity func(V) (uid, resourceVersion string)
+	// Labels returns a value's labels. Required for selecting by labels.
+	Labels func(V) map[string]string
+	// Decode returns an item's value: decoded, transformed and validated. Required if the store
+	// receives items.
+	Decode func(feed.Item) (V, error)
+	// Transforms, if set, reports whether Decode may change an object's key and index values. Items
+	// are then decoded before they are looked up, and ItemKeys and ItemIndexers are ignored.
+	// Transforms is called for each item, by several goroutines, and its result must not change
+	// once the store receives items.
+	Transforms func() bool
+	// Packer, if set, keeps entries as bytes, which are decoded when they are read. If V is a
+	// pointer type, a decoded value is shared by all readers for as long as one references it.
+	Packer Packer[V]
+	// PointerType, if V is an interface type, is the pointer type of all values of Packer. These
+	// values are then shared as well.
+	PointerType reflect.Type
+	// Indexers are the initial indexes.
+	Indexers map[string]IndexFunc[V]
+	// ItemIndexers compute an item's values under some of the Indexers, by name, without its
+	// value. They are called where the item would have to be decoded for the index function.
+	ItemIndexers map[string]func(feed.Item) ([]string, error)
+	// Report receives errors about single objects. It is called by several goroutines, including
+	// readers of packed entries, in part with the writer's lock held: it may read the store but
+	// must not write to it. Required.
+	Report func(key string, err error)
+	// EmitUnchanged makes a replacement append an update to the log for each object that it
+	// leaves unchanged, too. Old and New of such an update are the same state.
+	EmitUnchanged bool
+	// Log, if set, receives every change.
+	Log *eventlog.Log[Change[V]]
+}
+
+// Change is one event of the log: an addition (Old is nil), an update, or a deletion (New is nil).
+type Change[V any] struct {
+	Key      string
+	Old, New *Entry[V]
+	Final    *Entry[V] // the state at deletion, nil if unknown; Old is then the last known state
+	Initial  bool      // part of the first full state
+}
+
+// itemKeys reports whether the key of an item is the key of its value.
+func (s *Store[V]) itemKeys() bool { return s.config.ItemKeys && !s.transforms() }
+
+// itemIndexers returns the functions that index an item without its value, by the index's name.
+func (s *Store[V]) itemIndexers() map[string]func(feed.Item) ([]string, error) {
+	if s.transforms() {
+		return nil
+	}
+	return s.config.ItemIndexers
+}
+
+func (s *Store[V]) transforms() bool { return s.config.Transforms != nil && s.config.Transforms() }
