@@ -15,7 +15,7 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// thing is as little as an object can be, so that what is measured is the store.
+// thing is a minimal object, so that the benchmarks measure the store.
 type thing struct{ namespace, uid, version string }
 
 func (*thing) GetObjectKind() schema.ObjectKind  { return schema.EmptyObjectKind }
@@ -34,7 +34,7 @@ func thingStore(log *eventlog.Log[Change[*thing]]) *Store[*thing] {
 	})
 }
 
-// things makes n items, 100 to a namespace, as a list would bring them.
+// things returns n items, 100 per namespace, as a list returns them.
 func things(n int) []feed.Item {
 	items := make([]feed.Item, n)
 	for i := range items {
@@ -56,8 +56,8 @@ func fill(s *Store[*thing], items []feed.Item) {
 	next.Commit("1")
 }
 
-// BenchmarkApply is an update through the store and its log to one cursor,
-// the making of the object (one allocation) included.
+// BenchmarkApply measures an update from the store through its log to one cursor. It includes the
+// allocation of the object.
 func BenchmarkApply(b *testing.B) {
 	for _, n := range []int{10_000, 200_000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
@@ -75,7 +75,7 @@ func BenchmarkApply(b *testing.B) {
 				item := items[i*7919%n]
 				if i%len(versions) == 0 {
 					b.StopTimer()
-					fill(s, items) // versions begin again
+					fill(s, items) // the versions start over
 					cursor = log.Cursor()
 					b.StartTimer()
 				}
@@ -85,7 +85,7 @@ func BenchmarkApply(b *testing.B) {
 					b.Fatal("not applied")
 				}
 				if batch, ok := cursor.TryNext(); !ok || len(batch) != 1 {
-					b.Fatal("not told")
+					b.Fatal("the log has no change")
 				}
 				i++
 			}
@@ -96,22 +96,22 @@ func BenchmarkApply(b *testing.B) {
 func BenchmarkGet(b *testing.B) {
 	for _, n := range []int{10_000, 200_000} {
 		items := things(n)
-		ours, theirs := thingStore(nil), newClientGo()
-		fill(ours, items)
+		store, clientGo := thingStore(nil), newClientGo()
+		fill(store, items)
 		for _, item := range items {
-			theirs.Add(item.Key, item.Object)
+			clientGo.Add(item.Key, item.Object)
 		}
 		b.Run(fmt.Sprintf("%d, store", n), func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				if _, ok := ours.Get(items[i*7919%n].Key); !ok {
-					b.Fatal("not there")
+				if _, ok := store.Get(items[i*7919%n].Key); !ok {
+					b.Fatal("not found")
 				}
 			}
 		})
 		b.Run(fmt.Sprintf("%d, client-go", n), func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				if _, ok := theirs.Get(items[i*7919%n].Key); !ok {
-					b.Fatal("not there")
+				if _, ok := clientGo.Get(items[i*7919%n].Key); !ok {
+					b.Fatal("not found")
 				}
 			}
 		})
@@ -124,7 +124,7 @@ func newClientGo() clientcache.ThreadSafeStore {
 	}, clientcache.Indices{})
 }
 
-// BenchmarkRelist is a list of which nothing has changed.
+// BenchmarkRelist measures a list in which nothing has changed.
 func BenchmarkRelist(b *testing.B) {
 	const n = 20_000
 	items := things(n)
@@ -137,8 +137,8 @@ func BenchmarkRelist(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/object")
 }
 
-// BenchmarkMemory reports the bytes an entry takes besides its key and object:
-// the map and one index. It is no matter of time.
+// BenchmarkMemory reports the bytes of an entry besides its key and object, in the map and one
+// index. Its times mean nothing.
 func BenchmarkMemory(b *testing.B) {
 	for _, n := range []int{20_000, 200_000, 1_000_000} {
 		items := things(n)

@@ -8,14 +8,14 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// relistDistrusting is relist from a server that has gone back in time.
+// relistComparingContents is relist from a server that has gone back in time.
 func (h *harness) relistComparingContents(t *testing.T, version string, objects ...*object) {
 	t.Helper()
 	next := h.Begin()
 	next.CompareContents()
 	for _, o := range objects {
 		if need := next.Needs(o.item()); need == feed.NeedsIdentity {
-			t.Errorf("of %v nothing but the identity is needed", o)
+			t.Errorf("Needs(%v) = NeedsIdentity", o)
 		}
 		next.Add(o.item())
 	}
@@ -24,31 +24,31 @@ func (h *harness) relistComparingContents(t *testing.T, version string, objects 
 	}
 }
 
-// What is equal is kept, as it is in memory; what is not is an update, whatever its
-// version says.
-func TestDistrustComparesContent(t *testing.T) {
-	for name, option := range map[string]func(*Config[*object]){"live": func(*Config[*object]) {}, "packed": packing, "of unknown keys": withoutItemKeys} {
+// After CompareContents, an equal object keeps its entry, and a different one is an update,
+// whatever its version.
+func TestCompareContentsIgnoresVersions(t *testing.T) {
+	for name, option := range map[string]func(*Config[*object]){"live": func(*Config[*object]) {}, "packed": packing, "without item keys": withoutItemKeys} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(option)
 			h.relist("10", obj("a/1@1", "x"), obj("b/1@2"), obj("c/1@3"))
 			h.batches()
 			kept := h.entries.Get("a")
 			changed := obj("b/1@2")
-			changed.Text = "another"
+			changed.Text = "other"
 			h.relistComparingContents(t, "5", obj("a/1@1", "x"), changed, obj("c/1@3"))
 			h.expect(t, []string{"update b/1@2→/1@2"}, "a/1@1", "b/1@2", "c/1@3")
 			if h.entries.Get("a") != kept {
-				t.Error("an equal object was not kept")
+				t.Error("the entry of an equal object was replaced")
 			}
-			if b, _ := h.Get("b"); b.Text != "another" {
-				t.Errorf("b is %q", b.Text)
+			if b, _ := h.Get("b"); b.Text != "other" {
+				t.Errorf("b has the text %q, want %q", b.Text, "other")
 			}
 		})
 	}
 }
 
-// An index that is added between a list and its end changes every entry, and no object.
-func TestDistrustTellsNothingOfAnIndexAdded(t *testing.T) {
+// An index that is added between Begin and Commit changes every entry, but no object.
+func TestAddIndexersDuringReplacementEmitsNoUpdates(t *testing.T) {
 	h := newHarness()
 	h.relist("10", obj("a/1@1"), obj("b/1@2"))
 	h.batches()
@@ -65,19 +65,19 @@ func TestDistrustTellsNothingOfAnIndexAdded(t *testing.T) {
 	h.expect(t, nil, "a/1@1", "b/1@2")
 }
 
-// An object whose state of after the restore cannot be stored keeps the one of before,
-// which has a higher version. That does not make what follows stale.
-func TestStateFromBeforeARestoreDoesNotKeepOutLaterOnes(t *testing.T) {
+// An object whose state after a restore cannot be stored keeps the state from before the restore,
+// which has a higher version. Later states are not stale.
+func TestStateFromBeforeRestoreDoesNotMakeLaterStatesStale(t *testing.T) {
 	h := newHarness()
 	h.relist("60", obj("a/1@57"))
 	h.batches()
 	h.relistComparingContents(t, "5", obj("a/1@4").with("decode"))
 	h.expect(t, nil, "a/1@57")
 	if outcome := h.apply(watch.Modified, obj("a/1@6")); outcome != feed.Applied {
-		t.Errorf("the update after the restore: %v, want it applied", outcome)
+		t.Errorf("outcome %v of the update after the restore, want Applied", outcome)
 	}
 	h.expect(t, []string{"update a/1@57→/1@6"}, "a/1@6")
 	if n := h.Quarantined(); n != 0 {
-		t.Errorf("%d are quarantined", n)
+		t.Errorf("%d keys quarantined, want 0", n)
 	}
 }

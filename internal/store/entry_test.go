@@ -8,16 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// distinctMetas counts the metas that a store's entries point to.
+// distinctIndexValues counts the indexValues that a store's entries refer to.
 func (h *harness) distinctIndexValues() int {
-	interner := map[*indexValues]bool{}
+	distinct := map[*indexValues]bool{}
 	for _, entry := range h.Snapshot().entries.All() {
-		interner[entry.Meta.indexed] = true
+		distinct[entry.Meta.indexed] = true
 	}
-	return len(interner)
+	return len(distinct)
 }
 
-func TestEntriesOfOneNamespaceShareTheirMeta(t *testing.T) {
+func TestEntriesOfOneNamespaceShareIndexValues(t *testing.T) {
 	h := newHarness()
 	var list []*object
 	for i := range 1000 {
@@ -25,32 +25,32 @@ func TestEntriesOfOneNamespaceShareTheirMeta(t *testing.T) {
 	}
 	h.relist("1", list...)
 	if got := h.distinctIndexValues(); got != 4 {
-		t.Errorf("%d metas after a list of 4 namespaces, want 4", got)
+		t.Errorf("%d indexValues after a list of 4 namespaces, want 4", got)
 	}
 	for i := range 1000 {
 		h.apply(watch.Modified, obj(fmt.Sprintf("%d/1@2", i), fmt.Sprintf("namespace-%d", i/250)))
 	}
 	if got := h.distinctIndexValues(); got != 4 {
-		t.Errorf("%d metas after an update of each, want 4", got)
+		t.Errorf("%d indexValues after an update of each object, want 4", got)
 	}
 	if err := h.AddIndexers(map[string]IndexFunc[*object]{"text": func(o *object) ([]string, error) { return []string{o.Text}, nil }}); err != nil {
 		t.Fatal(err)
 	}
 	if got := h.distinctIndexValues(); got != 4 {
-		t.Errorf("%d metas after another index, want 4", got)
+		t.Errorf("%d indexValues after adding an index, want 4", got)
 	}
 }
 
-func TestEntryWithoutIndexHasNoMeta(t *testing.T) {
+func TestEntryWithoutIndexHasNoIndexValues(t *testing.T) {
 	h := newHarness(func(c *Config[*object]) { c.Indexers = nil })
 	h.apply(watch.Added, obj("a/1@1"))
 	if entry := h.Snapshot().Entry("a"); entry.indexed != nil {
-		t.Errorf("the entry has the meta %+v, of which it needs nothing", entry.indexed)
+		t.Errorf("the entry has the index values %+v, want nil", entry.indexed)
 	}
 }
 
-// A transform may clear UID and version: the entry remembers what the item said.
-func TestIdentityIsTheServersNotTheTransforms(t *testing.T) {
+// A transform may clear the UID and the version. The entry records those of the item.
+func TestIdentityIsThatOfTheItem(t *testing.T) {
 	h := newHarness(func(c *Config[*object]) {
 		c.Identity = func(*object) (string, string) { return "", "" }
 	})
@@ -62,7 +62,7 @@ func TestIdentityIsTheServersNotTheTransforms(t *testing.T) {
 	h.expect(t, []string{"add a/1@1 (initial)", "update a/1@1→/1@2", "delete a/1@2, add a/2@4"}, "a/2@4")
 }
 
-// What a state remembered because a transform had cleared it is not the next one's.
+// An entry's identity does not pass on to the next state of the object.
 func TestIdentityIsNotInherited(t *testing.T) {
 	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
 		h := newHarness(append(options, func(c *Config[*object]) {
@@ -78,15 +78,15 @@ func TestIdentityIsNotInherited(t *testing.T) {
 			o.Text = text
 			h.apply(watch.Modified, o)
 			if uid, version := identified(h.Snapshot().Entry("a")); uid != "1" || version != o.Version {
-				t.Errorf("%s: the entry of %v says %q, %q", name, o, uid, version)
+				t.Errorf("%s: the entry of %v has the identity %q, %q", name, o, uid, version)
 			}
 		}
 	}
 }
 
-// A caller who writes into a cached object, as controller-runtime's Update does
-// with the server's answer, must not make the real event look like old news.
-func TestMutatedIdentityHidesNoEvent(t *testing.T) {
+// A caller that modifies a cached object, as controller-runtime's Update does with the server's
+// response, must not make the store take the event for a stale one.
+func TestMutatedCachedObjectHidesNoEvent(t *testing.T) {
 	for _, version := range []string{"2", "3", "9", "", "x"} {
 		h := newHarness()
 		h.relist("1", obj("a/1@1"))
@@ -116,7 +116,7 @@ func TestPutAndRemove(t *testing.T) {
 		}
 	}
 	h.expectFound(t, "group", "z")
-	for range 2 { // a key that is not there is no error
+	for range 2 { // removing a missing key is no error
 		if err := h.Remove(obj("a")); err != nil {
 			t.Fatal(err)
 		}
@@ -124,13 +124,13 @@ func TestPutAndRemove(t *testing.T) {
 	h.expect(t, []string{"add a/1@5", "update a/1@5→/1@3", "update a/1@3→/1@3", "delete a/1@3, add a/2@4", "delete a/2@4"})
 	for _, fault := range []string{"key", "key panic"} {
 		if err := h.Put(obj("b").with(fault)); err == nil {
-			t.Errorf("Put: no error of a %s", fault)
+			t.Errorf("Put: no error for a %s", fault)
 		}
 		if err := h.Remove(obj("b").with(fault)); err == nil {
-			t.Errorf("Remove: no error of a %s", fault)
+			t.Errorf("Remove: no error for a %s", fault)
 		}
 	}
 	if h.Quarantined() != 0 {
-		t.Error("a caller's error quarantined a key")
+		t.Error("an error of the caller quarantined a key")
 	}
 }

@@ -3,8 +3,10 @@ package store
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,10 +20,16 @@ import (
 	"github.com/kinformer/kinformer/internal/pack"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// The default of a flag that the command line may still set.
+	if err := flag.Set("rapid.checks", strconv.Itoa(modelChecks)); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
-// object is what the tests keep in a store. Its Fault names the function of the
-// Config that fails on it.
+// object is the type of the tests' values. Fault names the function of the Config that fails for
+// the object.
 type object struct {
 	Key, UID, Version string
 	Text              string   `json:",omitempty"`
@@ -29,8 +37,9 @@ type object struct {
 	Fault             string   `json:",omitempty"`
 }
 
-var errInjected = errors.New("the toy says no")
+var errInjected = errors.New("injected failure")
 
+// fails returns an error or panics if the object's Fault is at.
 func (o *object) fails(at string) error {
 	switch o.Fault {
 	case at:
@@ -41,7 +50,7 @@ func (o *object) fails(at string) error {
 	return nil
 }
 
-// obj makes an object of "key/uid@version"; uid and version may be left out.
+// obj returns an object for "key/uid@version". The uid and the version are optional.
 func obj(id string, groups ...string) *object {
 	name, version, _ := strings.Cut(id, "@")
 	key, uid, _ := strings.Cut(name, "/")
@@ -52,7 +61,7 @@ func (o *object) with(fault string) *object { o.Fault = fault; return o }
 
 func (o *object) String() string { return o.Key + "/" + o.UID + "@" + o.Version }
 
-// item is the object as a source sends it.
+// item returns the object as a source passes it on.
 func (o *object) item() feed.Item {
 	raw, err := json.Marshal(o)
 	if err != nil {
@@ -62,9 +71,8 @@ func (o *object) item() feed.Item {
 	return feed.Item{Key: o.Key, UID: o.UID, ResourceVersion: o.Version, Raw: raw}
 }
 
-// texts are the identities that items came with. What an entry remembers of them
-// cannot be read back.
-var identityTexts sync.Map // identity to [2]string
+// identityTexts holds the UID and version of each identity, which cannot be read back from it.
+var identityTexts sync.Map // maps identity to [2]string
 
 func identify(uid, version string) identity {
 	id := identityOf(uid, version)
@@ -72,7 +80,7 @@ func identify(uid, version string) identity {
 	return id
 }
 
-// identified returns the UID and version that an entry came with.
+// identified returns the UID and version of an entry's identity.
 func identified(entry *Entry[*object]) (uid, version string) {
 	text, ok := identityTexts.Load(entry.identity)
 	if !ok {
@@ -85,19 +93,19 @@ func groupsOf(o *object) ([]string, error) { return o.Groups, o.fails("index") }
 
 func keyAndUID(o *object) ([]string, error) { return []string{o.Key, o.UID}, nil }
 
-// rig is a store of objects with a log and a cursor at the log's beginning.
+// harness is a store of objects with a log and a cursor at the log's start.
 type harness struct {
 	*Store[*object]
 	log     *eventlog.Log[Change[*object]]
 	cursor  *eventlog.Cursor[Change[*object]]
 	decodes atomic.Int64
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards reports
 	reports []string
 }
 
-// newRig makes a store with an index "group" whose items know their keys;
-// options may change that.
+// newHarness returns a harness whose store has an index "group" and item keys, unless options
+// change that.
 func newHarness(options ...func(*Config[*object])) *harness {
 	h := &harness{log: eventlog.New[Change[*object]]()}
 	config := Config[*object]{
@@ -139,7 +147,7 @@ func (h *harness) report(key string, err error) {
 	h.reports = append(h.reports, fmt.Sprintf("%s: %v", key, err))
 }
 
-// reported returns what was reported since it was last asked.
+// reported returns the reports since its last call.
 func (h *harness) reported() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -151,7 +159,7 @@ func (h *harness) apply(eventType watch.EventType, o *object) feed.Outcome {
 	return h.Apply(eventType, o.item())
 }
 
-// relist feeds a list to the store as a reflector does.
+// relist stores a list as a reflector does.
 func (h *harness) relist(version string, objects ...*object) {
 	next := h.Begin()
 	for _, o := range objects {
@@ -160,18 +168,18 @@ func (h *harness) relist(version string, objects ...*object) {
 	next.Commit(version)
 }
 
-// batches returns what the log has got since it was last asked, a line a batch.
+// batches returns the batches that the log has received since the last call, one line per batch.
 func (h *harness) batches() (lines []string) {
 	for {
 		batch, ok := h.cursor.TryNext()
 		if !ok {
 			return lines
 		}
-		var words []string
+		var changes []string
 		for _, change := range batch {
-			words = append(words, h.describe(change))
+			changes = append(changes, h.describe(change))
 		}
-		lines = append(lines, strings.Join(words, ", "))
+		lines = append(lines, strings.Join(changes, ", "))
 	}
 }
 
@@ -195,7 +203,7 @@ func (h *harness) describe(change Change[*object]) string {
 	return "update " + change.Key + id(change.Old) + "→" + id(change.New) + initial
 }
 
-// contents returns the objects of a snapshot in the order of their keys.
+// contents returns the objects of a snapshot in key order.
 func contents(s *Snapshot[*object]) (ids []string) {
 	for _, o := range s.All() {
 		ids = append(ids, o.String())
@@ -203,14 +211,14 @@ func contents(s *Snapshot[*object]) (ids []string) {
 	return ids
 }
 
-// expect checks the log's news and what the store holds.
-func (h *harness) expect(t *testing.T, batches []string, holds ...string) {
+// expect checks the batches since the last call and the contents of the store.
+func (h *harness) expect(t *testing.T, batches []string, want ...string) {
 	t.Helper()
 	if got := h.batches(); !slices.Equal(got, batches) {
-		t.Errorf("the log got %q, want %q", got, batches)
+		t.Errorf("the log received %q, want %q", got, batches)
 	}
-	if got := contents(h.Snapshot()); !slices.Equal(got, holds) {
-		t.Errorf("the store holds %q, want %q", got, holds)
+	if got := contents(h.Snapshot()); !slices.Equal(got, want) {
+		t.Errorf("the store has %q, want %q", got, want)
 	}
 	if err := h.validate(); err != nil {
 		t.Error(err)
@@ -241,8 +249,7 @@ func (jsonPacker) Unpack(packed pack.Object) (*object, error) {
 	return o, json.Unmarshal(raw, o)
 }
 
-// corrupt breaks the bytes that a packed store holds under key, and makes it forget
-// the object that somebody may still have.
+// corrupt makes the packed bytes under key unreadable and drops the decoded object.
 func (h *harness) corrupt(key string) {
 	p := packedOf(h.entries.Get(key))
 	p.object = pack.Object{}

@@ -8,8 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// Versions compare as apimachinery compares them, as far as they are numbers of a size
-// that a server may have.
+// Identities compare versions as apimachinery does, except for numbers of more than 18 digits.
 func TestIdentityOrdersVersions(t *testing.T) {
 	versions := []string{
 		"", "0", "1", "7", "07", "8", "10", "99", "100", "999999999999999999", "1000000000000000000",
@@ -18,8 +17,8 @@ func TestIdentityOrdersVersions(t *testing.T) {
 	for _, a := range versions {
 		for _, b := range versions {
 			order, err := resourceversion.CompareResourceVersion(a, b)
-			astronomic := len(a) > 18 || len(b) > 18
-			if got, want := identityOf("u", a).before(identityOf("u", b)), err == nil && order < 0 && !astronomic; got != want {
+			tooLong := len(a) > 18 || len(b) > 18
+			if got, want := identityOf("u", a).before(identityOf("u", b)), err == nil && order < 0 && !tooLong; got != want {
 				t.Errorf("%q before %q: %v, want %v", a, b, got, want)
 			}
 			if got, want := identityOf("u", a).sameVersion(identityOf("u", b)), a == b && a != ""; got != want {
@@ -29,8 +28,8 @@ func TestIdentityOrdersVersions(t *testing.T) {
 	}
 }
 
-// Empty is no identity: it is never unchanged, and may be anybody's.
-func TestIdentityOfNothing(t *testing.T) {
+// An empty UID or version never means "unchanged", and may belong to any object.
+func TestEmptyIdentity(t *testing.T) {
 	for _, c := range []struct {
 		a, b                    identity
 		sameVersion, sameObject bool

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// found returns the sorted keys that an index finds now.
+// found returns the sorted keys that an index has under a value.
 func (h *harness) found(t *testing.T, index, value string) []string {
 	t.Helper()
 	snapshot := h.Snapshot()
@@ -20,14 +20,14 @@ func (h *harness) found(t *testing.T, index, value string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var of []string
+	var listed []string
 	for _, o := range objects {
-		of = append(of, o.Key)
+		listed = append(listed, o.Key)
 	}
 	slices.Sort(keys)
-	slices.Sort(of)
-	if !slices.Equal(keys, of) {
-		t.Errorf("IndexKeys finds %q, ByIndex %q", keys, of)
+	slices.Sort(listed)
+	if !slices.Equal(keys, listed) {
+		t.Errorf("IndexKeys returned %q, ByIndex %q", keys, listed)
 	}
 	return keys
 }
@@ -35,11 +35,11 @@ func (h *harness) found(t *testing.T, index, value string) []string {
 func (h *harness) expectFound(t *testing.T, index, value string, want ...string) {
 	t.Helper()
 	if got := h.found(t, index, value); !slices.Equal(got, want) {
-		t.Errorf("index %q finds %q under %q, want %q", index, got, value, want)
+		t.Errorf("index %q has %q under %q, want %q", index, got, value, want)
 	}
 }
 
-func TestIndexFollowsItsObjects(t *testing.T) {
+func TestIndexIsUpdatedWithItsObjects(t *testing.T) {
 	h := newHarness()
 	h.relist("1", obj("a/1@1", "x", "y", "x"), obj("b/1@1", "x"))
 	h.expectFound(t, "group", "x", "a", "b")
@@ -58,7 +58,8 @@ func TestIndexFollowsItsObjects(t *testing.T) {
 	}
 }
 
-// C16: a value that no object has any more is gone, not an empty bucket.
+// An index must not keep a value that no object has any more, or a store of changing values grows
+// without bound.
 func TestEmptyIndexValuesDisappear(t *testing.T) {
 	h := newHarness()
 	for i := range 100 {
@@ -66,16 +67,17 @@ func TestEmptyIndexValuesDisappear(t *testing.T) {
 		h.apply(watch.Added, obj("a/1@", group))
 		got, err := h.Snapshot().IndexValues("group")
 		if err != nil || !slices.Equal(got, []string{group}) {
-			t.Fatalf("IndexValues() = %q, %v, want %q alone", got, err, group)
+			t.Fatalf("IndexValues() = %q, %v, want only %q", got, err, group)
 		}
 	}
 	h.apply(watch.Deleted, obj("a/1@"))
 	if got, err := h.Snapshot().IndexValues("group"); err != nil || len(got) != 0 {
-		t.Errorf("IndexValues() = %q, %v of an empty store", got, err)
+		t.Errorf("IndexValues() = %q, %v for an empty store", got, err)
 	}
 }
 
-// C18: what an entry was indexed under is remembered, not recomputed.
+// A caller may modify a cached object, so the store records the values that an entry is indexed
+// under and does not compute them again.
 func TestMutatedObjectLeavesNoStaleIndexEntry(t *testing.T) {
 	for name, end := range map[string]func(*harness){
 		"deleted":  func(h *harness) { h.apply(watch.Deleted, obj("a/1@2", "y")) },
@@ -96,8 +98,8 @@ func TestMutatedObjectLeavesNoStaleIndexEntry(t *testing.T) {
 	}
 }
 
-// A function may return the same slice each time; it is neither kept nor sorted.
-func TestSharedSliceOfAnIndexFunction(t *testing.T) {
+// An index function may return the same slice each time. The store neither keeps nor sorts it.
+func TestIndexFunctionMayReturnSharedSlice(t *testing.T) {
 	shared := []string{"b", "a", "b"}
 	h := newHarness(func(c *Config[*object]) {
 		c.Indexers = map[string]IndexFunc[*object]{
@@ -107,7 +109,7 @@ func TestSharedSliceOfAnIndexFunction(t *testing.T) {
 	})
 	h.apply(watch.Added, obj("k/1@1"))
 	if !slices.Equal(shared, []string{"b", "a", "b"}) {
-		t.Fatalf("the function's slice was changed to %q", shared)
+		t.Fatalf("the function's slice was modified to %q", shared)
 	}
 	shared[0], shared[1], shared[2] = "c", "c", "c"
 	h.expectFound(t, "shared", "a", "k")
@@ -121,14 +123,14 @@ func TestSharedSliceOfAnIndexFunction(t *testing.T) {
 	}
 }
 
-func TestFailingIndexFunctionCostsOneIndex(t *testing.T) {
+func TestFailingIndexFunctionAffectsOneIndex(t *testing.T) {
 	for _, fault := range []string{"index", "index panic"} {
 		for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
 			h := newHarness(append(options, func(c *Config[*object]) { c.Indexers["uid"] = keyAndUID })...)
 			h.relist("1", obj("a/1@1", "x"))
 			h.apply(watch.Modified, obj("a/1@2", "x").with(fault))
 			if got := h.reported(); len(got) != 1 || !strings.Contains(got[0], `index "group"`) {
-				t.Errorf("%s, %s: reported %q, want the index's name", fault, name, got)
+				t.Errorf("%s, %s: reported %q, want one report with the index's name", fault, name, got)
 			}
 			h.expectFound(t, "group", "x")
 			h.expectFound(t, "uid", "1", "a")
@@ -153,28 +155,28 @@ func TestAddIndexers(t *testing.T) {
 			h.expectFound(t, "group", "x", "a")
 			h.expect(t, nil, "a/1@1", "b/2@1")
 			if got := h.ResourceVersion(); got != "7" {
-				t.Errorf("the store is at %q, want 7", got)
+				t.Errorf("resourceVersion %q, want 7", got)
 			}
 			if _, err := before.ByIndex("uid", "2"); err == nil || !strings.Contains(err.Error(), `"uid"`) {
-				t.Errorf("a snapshot from before: %v, want an error that names the index", err)
+				t.Errorf("snapshot from before AddIndexers: %v, want an error that names the index", err)
 			}
 			err := h.AddIndexers(map[string]IndexFunc[*object]{"more": groupsOf, "uid": keyAndUID})
 			if err == nil || !strings.Contains(err.Error(), `"uid"`) {
-				t.Errorf("AddIndexers of a taken name: %v", err)
+				t.Errorf("AddIndexers of an existing name: %v", err)
 			}
 			if _, err := h.Snapshot().IndexKeys("more", "x"); err == nil {
-				t.Error("half of the indexers were added")
+				t.Error("AddIndexers failed but added an index")
 			}
 			indexers := h.Indexers()
 			delete(indexers, "uid")
 			if got := len(h.Indexers()); got != 2 {
-				t.Errorf("%d indexers after a change to the copy, want 2", got)
+				t.Errorf("%d indexers after modifying the copy, want 2", got)
 			}
 		})
 	}
 }
 
-func TestAddIndexersWhileAReplacementIsMade(t *testing.T) {
+func TestAddIndexersDuringReplacement(t *testing.T) {
 	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(options...)

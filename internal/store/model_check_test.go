@@ -9,17 +9,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// check compares what can be compared without taking a snapshot, which would
-// turn every write into a copy; now and then the rest, too.
+// check compares the store with the model. One call in four also takes a snapshot, which makes the
+// next write copy a page, and so should not precede every write.
 func (m *machine) check(t *rapid.T) {
 	if got, want := m.Len(), len(m.model.live); got != want {
 		t.Fatalf("%d entries, want %d", got, want)
 	}
 	if got, want := m.ResourceVersion(), m.model.version; got != want {
-		t.Fatalf("the store is at %q, want %q", got, want)
+		t.Fatalf("resourceVersion %q, want %q", got, want)
 	}
 	if got, want := m.quarantine.all(), m.model.quarantine; len(got) != len(want) || m.Quarantined() != len(want) {
-		t.Fatalf("%q are quarantined, want %q", got, want)
+		t.Fatalf("%q quarantined, want %q", got, want)
 	}
 	for key, want := range m.model.quarantine {
 		if got, ok := m.quarantine.failed(key); !ok || got != want {
@@ -30,9 +30,9 @@ func (m *machine) check(t *rapid.T) {
 		uid, version := identified(e)
 		return uid == want.object.UID && version == want.object.Version
 	}) {
-		t.Fatalf("the log makes %v of it, want %v", m.replayed, m.model.live)
+		t.Fatalf("the log makes %v, want %v", m.replayed, m.model.live)
 	}
-	if rapid.IntRange(0, 3).Draw(t, "look closely") != 0 {
+	if rapid.IntRange(0, 3).Draw(t, "check all") != 0 {
 		return
 	}
 	if err := m.validate(); err != nil {
@@ -43,7 +43,7 @@ func (m *machine) check(t *rapid.T) {
 	}
 }
 
-// compare compares a snapshot with what was there when it was taken.
+// compare compares a snapshot with the state of the model when it was taken.
 func (m *machine) compare(t *rapid.T, s keptSnapshot) {
 	t.Helper()
 	want := map[string]*object{}
@@ -53,7 +53,7 @@ func (m *machine) compare(t *rapid.T, s keptSnapshot) {
 		}
 	}
 	if got := maps.Collect(s.All()); !maps.EqualFunc(got, want, sameObjects) {
-		t.Fatalf("a snapshot holds %v, want %v", got, want)
+		t.Fatalf("a snapshot has %v, want %v", got, want)
 	}
 	if len(s.List()) != len(want) || s.Len() != len(s.live) || s.ResourceVersion() != s.version {
 		t.Fatalf("a snapshot lists %v of %d at %q, want %d of %d at %q", s.List(), s.Len(), s.ResourceVersion(), len(want), len(s.live), s.version)
@@ -84,10 +84,10 @@ func (m *machine) compareIndex(t *rapid.T, s keptSnapshot, index string) {
 		slices.Sort(got)
 		slices.Sort(want)
 		if err != nil || !slices.Equal(got, want) {
-			t.Fatalf("index %q finds %q, %v under %q, want %q", index, got, err, value, want)
+			t.Fatalf("index %q has the keys %q, %v under %q, want %q", index, got, err, value, want)
 		}
 		if objects, err := s.ByIndex(index, value); err != nil || len(objects) != readable[value] {
-			t.Fatalf("index %q finds %v, %v under %q, want %d", index, objects, err, value, readable[value])
+			t.Fatalf("index %q has the objects %v, %v under %q, want %d", index, objects, err, value, readable[value])
 		}
 	}
 }
@@ -96,32 +96,33 @@ func sameObjects(a, b *object) bool {
 	return a.String() == b.String() && a.Text == b.Text && strings.Join(a.Groups, " ") == strings.Join(b.Groups, " ")
 }
 
-// listen folds what the log has got into what was told before.
-func (m *machine) replayLog(t *rapid.T, mayTell, mayRepeat bool) {
+// replayLog applies the new events of the log to m.replayed. It fails on any event unless mayEmit
+// is set, and on an update to the same version unless mayRepeat is set.
+func (m *machine) replayLog(t *rapid.T, mayEmit, mayRepeat bool) {
 	t.Helper()
 	for batch, ok := m.cursor.TryNext(); ok; batch, ok = m.cursor.TryNext() {
 		for i, change := range batch {
-			if err := m.replay(change, mayTell, mayRepeat); err != nil {
+			if err := m.replay(change, mayEmit, mayRepeat); err != nil {
 				t.Fatalf("event %d of %d, %s: %v", i, len(batch), m.describe(change), err)
 			}
 			if change.New == nil && i > 0 && batch[i-1].New != nil {
-				t.Fatalf("a deletion after something else in a batch: %s", m.describe(change))
+				t.Fatalf("a deletion after another change in a batch: %s", m.describe(change))
 			}
 		}
 	}
 }
 
-func (m *machine) replay(change Change[*object], mayTell, mayRepeat bool) error {
+func (m *machine) replay(change Change[*object], mayEmit, mayRepeat bool) error {
 	last, known := m.replayed[change.Key]
 	switch {
-	case !mayTell:
-		return fmt.Errorf("nothing changed")
+	case !mayEmit:
+		return fmt.Errorf("an event, but no change")
 	case (change.Old != nil) != known:
-		return fmt.Errorf("what was told before is there: %v", known)
+		return fmt.Errorf("the key exists in the replayed state: %v", known)
 	case known && (last.identity != change.Old.identity):
-		return fmt.Errorf("the old state is not the one told before")
+		return fmt.Errorf("Old is not the replayed state")
 	case change.New == nil && (!known || change.Final != nil && !last.sameObject(change.Final.identity)):
-		return fmt.Errorf("the deletion of something else")
+		return fmt.Errorf("a deletion of another object")
 	case change.New == nil:
 		delete(m.replayed, change.Key)
 		return nil

@@ -12,23 +12,23 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// naive is what a store is to be, in maps: no pages, no sharing, no locks.
+// modelStore is a model of a Store made of Go maps, without sharing and without locks.
 type modelStore struct {
 	itemKeys, packed bool
 
 	live       map[string]*modelEntry
 	version    string
-	quarantine map[string]string // the version that failed, "" for what cannot be read
+	quarantine map[string]string // the version that failed, "" for an entry that cannot be read
 	indexers   map[string]IndexFunc[*object]
 
-	next *draft // a replacement in the making
+	next *draft // the replacement begun, if any
 }
 
-// known is an entry: an object, whether its bytes went bad, and its values under
-// the indexes that there were when it was indexed.
+// modelEntry is an entry: an object, whether its bytes are corrupt, and its values under the
+// indexes that existed when it was indexed.
 type modelEntry struct {
 	object *object
-	bad    *bool // shared by entries of the same bytes
+	bad    *bool // shared by entries with the same bytes
 	values map[string][]string
 }
 
@@ -50,33 +50,33 @@ func isFault(o *object, at ...string) bool {
 	return slices.Contains(at, strings.TrimSuffix(o.Fault, " panic"))
 }
 
-// before compares versions as numbers; what is no number is not comparable.
+// before compares versions as numbers. Other versions are not comparable.
 func before(a, b string) bool {
 	x, errA := strconv.Atoi(a)
 	y, errB := strconv.Atoi(b)
 	return errA == nil && errB == nil && x < y
 }
 
-func (n *modelStore) advanceVersion(version string) {
-	if version != "" && !before(version, n.version) {
-		n.version = version
+func (m *modelStore) advanceVersion(version string) {
+	if version != "" && !before(version, m.version) {
+		m.version = version
 	}
 }
 
-func (n *modelStore) entry(o *object) *modelEntry {
+func (m *modelStore) entry(o *object) *modelEntry {
 	e := &modelEntry{object: o, bad: new(bool)}
-	return n.index(e)
+	return m.index(e)
 }
 
-// index returns an entry with values under all indexes.
-func (n *modelStore) index(e *modelEntry) *modelEntry {
+// index returns a copy of an entry with values under all indexes.
+func (m *modelStore) index(e *modelEntry) *modelEntry {
 	values := maps.Clone(e.values)
 	if values == nil {
 		values = map[string][]string{}
 	}
-	for name, f := range n.indexers {
+	for name, f := range m.indexers {
 		if _, ok := values[name]; !ok {
-			found, err := guard(func() ([]string, error) { return f(e.object) })
+			found, err := feed.CatchPanic(func() ([]string, error) { return f(e.object) })
 			if err != nil {
 				found = nil
 			}
@@ -88,37 +88,36 @@ func (n *modelStore) index(e *modelEntry) *modelEntry {
 	return &modelEntry{object: e.object, bad: e.bad, values: values}
 }
 
-// read is what a reader does to an entry: if its bytes are the live one's and cannot
-// be read, its key is quarantined.
-func (n *modelStore) read(key string, e *modelEntry) (*object, bool) {
+// read returns an entry's object. If the live entry's bytes are corrupt, it quarantines the key.
+func (m *modelStore) read(key string, e *modelEntry) (*object, bool) {
 	if !*e.bad {
 		return e.object, true
 	}
-	if live := n.live[key]; live != nil && live.bad == e.bad {
-		n.mark(key, "")
+	if live := m.live[key]; live != nil && live.bad == e.bad {
+		m.mark(key, "")
 	}
 	return nil, false
 }
 
-func (n *modelStore) mark(key, version string) {
-	if _, quarantined := n.quarantine[key]; !quarantined || version != "" {
-		n.quarantine[key] = version
+func (m *modelStore) mark(key, version string) {
+	if _, quarantined := m.quarantine[key]; !quarantined || version != "" {
+		m.quarantine[key] = version
 	}
 }
 
-// news tells what an object is to the live state: Unchanged, Stale or Applied.
-func (n *modelStore) classify(o *object) feed.Outcome {
-	old := n.live[o.Key]
+// classify compares an object with the live state and returns Unchanged, Stale or Applied.
+func (m *modelStore) classify(o *object) feed.Outcome {
+	old := m.live[o.Key]
 	if old == nil {
 		return feed.Applied
 	}
 	if sameVersion(old.object, o) {
-		if failed, quarantined := n.quarantine[o.Key]; !quarantined || before(o.Version, failed) {
+		if failed, quarantined := m.quarantine[o.Key]; !quarantined || before(o.Version, failed) {
 			return feed.Unchanged
 		}
 		return feed.Applied
 	}
-	newest := n.quarantine[o.Key]
+	newest := m.quarantine[o.Key]
 	if newest == "" {
 		newest = old.object.Version
 	}
@@ -132,117 +131,117 @@ func sameVersion(a, b *object) bool {
 	return a.UID != "" && a.Version != "" && a.UID == b.UID && a.Version == b.Version
 }
 
-// unknowable tells whether not even the key can be told, unstorable whether the
-// object cannot be stored.
-func (n *modelStore) unknowable(o *object) bool { return !n.itemKeys && isFault(o, "decode", "key") }
+// keyUnknown reports whether the object's key cannot be determined.
+func (m *modelStore) keyUnknown(o *object) bool { return !m.itemKeys && isFault(o, "decode", "key") }
 
-func (n *modelStore) unstorable(o *object) bool {
-	return n.unknowable(o) || isFault(o, "decode") || n.packed && isFault(o, "pack")
+// unstorable reports whether the object cannot be stored.
+func (m *modelStore) unstorable(o *object) bool {
+	return m.keyUnknown(o) || isFault(o, "decode") || m.packed && isFault(o, "pack")
 }
 
-func (n *modelStore) apply(event watch.EventType, o *object) feed.Outcome {
-	defer n.advanceVersion(o.Version)
-	outcome := n.classify(o)
+func (m *modelStore) apply(event watch.EventType, o *object) feed.Outcome {
+	defer m.advanceVersion(o.Version)
+	outcome := m.classify(o)
 	switch {
 	case outcome == feed.Stale, outcome == feed.Unchanged && event != watch.Deleted:
 		return outcome
-	case event == watch.Deleted && !n.unknowable(o):
-		delete(n.quarantine, o.Key)
-		if n.live[o.Key] == nil {
+	case event == watch.Deleted && !m.keyUnknown(o):
+		delete(m.quarantine, o.Key)
+		if m.live[o.Key] == nil {
 			return feed.Unchanged
 		}
-		n.set(o.Key, nil)
+		m.set(o.Key, nil)
 		return feed.Applied
-	case n.unstorable(o):
-		n.mark(o.Key, o.Version)
+	case m.unstorable(o):
+		m.mark(o.Key, o.Version)
 		return feed.Quarantined
 	}
-	n.set(o.Key, n.entry(o))
+	m.set(o.Key, m.entry(o))
 	return feed.Applied
 }
 
-func (n *modelStore) set(key string, e *modelEntry) {
-	delete(n.quarantine, key)
+func (m *modelStore) set(key string, e *modelEntry) {
+	delete(m.quarantine, key)
 	if e == nil {
-		delete(n.live, key)
+		delete(m.live, key)
 		return
 	}
-	n.live[key] = e
+	m.live[key] = e
 }
 
-func (n *modelStore) begin(distrust bool) {
-	n.next = &draft{map[string]*modelEntry{}, map[string]string{}, map[string]bool{}, distrust}
+func (m *modelStore) begin(compareContents bool) {
+	m.next = &draft{map[string]*modelEntry{}, map[string]string{}, map[string]bool{}, compareContents}
 }
 
-func (n *modelStore) add(o *object) {
-	e := n.live[o.Key]
-	if n.classify(o) != feed.Unchanged || n.next.compareContents {
-		if n.unstorable(o) {
-			n.next.rejected[o.Key] = o.Version
+func (m *modelStore) add(o *object) {
+	e := m.live[o.Key]
+	if m.classify(o) != feed.Unchanged || m.next.compareContents {
+		if m.unstorable(o) {
+			m.next.rejected[o.Key] = o.Version
 			return
 		}
-		if n.classify(o) != feed.Unchanged || *e.bad || !reflect.DeepEqual(e.object, o) {
-			e = n.entry(o)
+		if m.classify(o) != feed.Unchanged || *e.bad || !reflect.DeepEqual(e.object, o) {
+			e = m.entry(o)
 		}
 	}
-	delete(n.next.rejected, o.Key)
-	if _, quarantined := n.quarantine[o.Key]; quarantined {
-		n.next.recovered[o.Key] = true
+	delete(m.next.rejected, o.Key)
+	if _, quarantined := m.quarantine[o.Key]; quarantined {
+		m.next.recovered[o.Key] = true
 	}
-	n.next.entries[o.Key] = e
+	m.next.entries[o.Key] = e
 }
 
-func (n *modelStore) drop(o *object) {
-	delete(n.next.rejected, o.Key)
-	delete(n.next.entries, o.Key)
+func (m *modelStore) drop(o *object) {
+	delete(m.next.rejected, o.Key)
+	delete(m.next.entries, o.Key)
 }
 
-func (n *modelStore) commit(version string) {
-	next := n.next
-	n.next = nil
-	n.reindex(next.entries)
+func (m *modelStore) commit(version string) {
+	next := m.next
+	m.next = nil
+	m.reindex(next.entries)
 	for key := range next.rejected {
-		if old := n.live[key]; old != nil && next.entries[key] == nil {
+		if old := m.live[key]; old != nil && next.entries[key] == nil {
 			next.entries[key] = old
 		}
 	}
-	for key := range n.quarantine {
-		old, e := n.live[key], next.entries[key]
+	for key := range m.quarantine {
+		old, e := m.live[key], next.entries[key]
 		kept := old != nil && e != nil && (old.bad == e.bad || !next.compareContents && sameVersion(old.object, e.object))
 		if !kept || next.recovered[key] {
-			delete(n.quarantine, key)
+			delete(m.quarantine, key)
 		}
 	}
 	for key, failed := range next.rejected {
-		n.mark(key, failed)
+		m.mark(key, failed)
 	}
-	n.live, n.version = next.entries, version
+	m.live, m.version = next.entries, version
 }
 
-// reindex gives the entries that were made before an index was added its values.
-func (n *modelStore) reindex(entries map[string]*modelEntry) {
+// reindex adds the missing index values of entries that were made before an index was added.
+func (m *modelStore) reindex(entries map[string]*modelEntry) {
 	for key, e := range entries {
-		if len(e.values) < len(n.indexers) {
-			if _, ok := n.read(key, e); ok {
-				entries[key] = n.index(e)
+		if len(e.values) < len(m.indexers) {
+			if _, ok := m.read(key, e); ok {
+				entries[key] = m.index(e)
 			}
 		}
 	}
 }
 
-func (n *modelStore) replace(objects []*object, version string) bool {
+func (m *modelStore) replace(objects []*object, version string) bool {
 	for _, o := range objects {
-		if isFault(o, "key") || n.packed && isFault(o, "pack") {
+		if isFault(o, "key") || m.packed && isFault(o, "pack") {
 			return false
 		}
 	}
-	interrupted := n.next
-	n.begin(false)
+	interrupted := m.next
+	m.begin(false)
 	for _, o := range objects {
-		n.next.entries[o.Key] = n.entry(o)
-		n.next.recovered[o.Key] = true
+		m.next.entries[o.Key] = m.entry(o)
+		m.next.recovered[o.Key] = true
 	}
-	n.commit(version)
-	n.next = interrupted
+	m.commit(version)
+	m.next = interrupted
 	return true
 }

@@ -13,16 +13,17 @@ import (
 	"github.com/kinformer/kinformer/internal/pack"
 )
 
-// machine drives a store and its naive twin and compares them after each step.
+// machine applies each operation to a store and to a model of it, and compares them after each
+// step.
 type machine struct {
 	*harness
 	model    *modelStore
 	next     feed.Replacement
-	replayed map[string]*Entry[*object] // what somebody knows who listens to the log only
+	replayed map[string]*Entry[*object] // the state rebuilt from the log alone
 	kept     []keptSnapshot
 }
 
-// keptSnapshot is a snapshot and what the store held when it was taken.
+// keptSnapshot is a snapshot and the state of the model when it was taken.
 type keptSnapshot struct {
 	*Snapshot[*object]
 	version string
@@ -30,9 +31,9 @@ type keptSnapshot struct {
 	names   []string // of the indexes
 }
 
-// TestAgainstNaiveStore is every operation in any order, on few keys so that they
-// meet, with objects on which any function of the Config may fail.
-func TestAgainstNaiveStore(t *testing.T) {
+// TestStoreMatchesModel runs random sequences of all operations on few keys, with objects for which
+// any function of the Config may fail.
+func TestStoreMatchesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &machine{replayed: map[string]*Entry[*object]{}}
 		m.model = newModelStore(rapid.Bool().Draw(t, "item keys"), rapid.Bool().Draw(t, "packed"))
@@ -43,15 +44,15 @@ func TestAgainstNaiveStore(t *testing.T) {
 		})
 		t.Repeat(map[string]func(*rapid.T){
 			"apply":        m.doApply,
-			"apply again":  m.doApply, // the commonest operation
+			"apply again":  m.doApply, // the most frequent operation
 			"begin":        m.doBegin,
 			"add":          m.doAdd,
 			"remove":       m.doRemove,
 			"commit":       m.doCommit,
 			"put":          m.doPut,
-			"take":         m.doRemoveKey,
+			"remove value": m.doRemoveKey,
 			"replace":      m.doReplace,
-			"progress":     m.doAdvanceVersion,
+			"advance":      m.doAdvanceVersion,
 			"add indexers": m.doAddIndexers,
 			"corrupt":      m.doCorrupt,
 			"get":          m.doGet,
@@ -68,13 +69,13 @@ func TestAgainstNaiveStore(t *testing.T) {
 var (
 	aVersion = rapid.OneOf(rapid.Custom(func(t *rapid.T) string {
 		return fmt.Sprint(rapid.IntRange(1, 30).Draw(t, "version"))
-	}), rapid.SampledFrom([]string{"", "", "no number"}))
+	}), rapid.SampledFrom([]string{"", "", "not a number"}))
 	aKey   = rapid.SampledFrom([]string{"a", "b", "ns/c", "ns/d"})
 	aFault = rapid.SampledFrom([]string{
 		"", "", "", "", "", "", "index", "index panic", "decode", "decode panic", "key", "key panic", "pack", "pack panic",
 	})
-	// anObject has contents that follow from its UID and version, as they do on
-	// a server that does not go back in time; without either they are random.
+	// anObject has contents determined by its UID and version, as on a server that does not go back
+	// in time. Without a UID or version they are random.
 	anObject = rapid.Custom(func(t *rapid.T) *object {
 		o := &object{
 			Key: aKey.Draw(t, "key"), UID: rapid.SampledFrom([]string{"1", "1", "1", "2", ""}).Draw(t, "uid"),
@@ -106,16 +107,16 @@ func (m *machine) doApply(t *rapid.T) {
 }
 
 func (m *machine) doBegin(t *rapid.T) {
-	distrust := rapid.Bool().Draw(t, "distrust")
-	m.model.begin(distrust)
-	if m.next = m.Begin(); distrust {
+	compareContents := rapid.Bool().Draw(t, "compare contents")
+	m.model.begin(compareContents)
+	if m.next = m.Begin(); compareContents {
 		m.next.CompareContents()
 	}
 }
 
 func (m *machine) doAdd(t *rapid.T) {
 	if m.next == nil {
-		t.Skip("nothing begun")
+		t.Skip("no replacement begun")
 	}
 	o := anObject.Draw(t, "object")
 	m.model.add(o)
@@ -124,7 +125,7 @@ func (m *machine) doAdd(t *rapid.T) {
 
 func (m *machine) doRemove(t *rapid.T) {
 	if m.next == nil {
-		t.Skip("nothing begun")
+		t.Skip("no replacement begun")
 	}
 	o := anObject.Draw(t, "object")
 	m.model.drop(o)
@@ -133,7 +134,7 @@ func (m *machine) doRemove(t *rapid.T) {
 
 func (m *machine) doCommit(t *rapid.T) {
 	if m.next == nil {
-		t.Skip("nothing begun")
+		t.Skip("no replacement begun")
 	}
 	version := aVersion.Draw(t, "version")
 	mayRepeat := m.model.next.compareContents

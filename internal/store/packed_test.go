@@ -15,9 +15,8 @@ import (
 	"github.com/kinformer/kinformer/internal/pack"
 )
 
-// An object that somebody holds is decoded once: all readers get the same. One that
-// nobody holds is forgotten.
-func TestDecodedObjectsAreRememberedWeakly(t *testing.T) {
+// Readers of a packed entry share one decoded object. It is released once no reader references it.
+func TestDecodedObjectsAreReferencedWeakly(t *testing.T) {
 	h := newHarness(packing)
 	h.relist("1", obj("a/1@1"))
 	func() {
@@ -25,12 +24,12 @@ func TestDecodedObjectsAreRememberedWeakly(t *testing.T) {
 		again, _ := h.Snapshot().Get("a")
 		listed := h.Snapshot().List()
 		if first != again || first != listed[0] {
-			t.Error("one object was decoded several times")
+			t.Error("the object was decoded more than once")
 		}
 		runtime.KeepAlive(first)
 	}()
 	p := packedOf(h.entries.Get("a"))
-	for range 100 { // cleanups run in a goroutine of the runtime's
+	for range 100 { // cleanups run in a goroutine of the runtime
 		if p.live.Load() == nil {
 			break
 		}
@@ -38,16 +37,15 @@ func TestDecodedObjectsAreRememberedWeakly(t *testing.T) {
 		runtime.Gosched()
 	}
 	if p.live.Load() != nil {
-		t.Error("what nobody holds is still remembered")
+		t.Error("an object without readers is still live")
 	}
 	if o, ok := h.Get("a"); !ok || o.Version != "1" {
-		t.Errorf("Get() = %v, %v after it was forgotten", o, ok)
+		t.Errorf("Get() = %v, %v after the object was released", o, ok)
 	}
 }
 
-// Readers at the same time agree on one object.
-func TestReadersOfAPackedEntryAgree(t *testing.T) {
-	for range 50 {
+func TestConcurrentReadersShareOneDecodedObject(t *testing.T) {
+	for range shareRounds {
 		h := newHarness(packing)
 		h.relist("1", obj("a/1@1"))
 		var group sync.WaitGroup
@@ -58,13 +56,13 @@ func TestReadersOfAPackedEntryAgree(t *testing.T) {
 		group.Wait()
 		for _, o := range got {
 			if o != got[0] {
-				t.Fatalf("readers hold %p and %p", got[0], o)
+				t.Fatalf("readers got %p and %p", got[0], o)
 			}
 		}
 	}
 }
 
-// A state is packed against the one that it replaces, and each is read as it was.
+// A state is packed relative to the one that it replaces, and decodes to the same object.
 func TestUpdatesOfPackedEntries(t *testing.T) {
 	h := newHarness(packing)
 	for i := range 50 {
@@ -79,13 +77,13 @@ func TestUpdatesOfPackedEntries(t *testing.T) {
 	}
 }
 
-// An index which an item answers costs no decode; the others are asked as ever.
-func TestItemIndexersSpareTheDecode(t *testing.T) {
-	asked := 0
+// An index with an item indexer does not decode the item. Other indexes call their function.
+func TestItemIndexersSaveDecoding(t *testing.T) {
+	calls := 0
 	itemIndexers := func(c *Config[*object]) {
 		c.Packer = rawPacker{pack.New()}
 		c.Indexers = map[string]IndexFunc[*object]{"key": func(o *object) ([]string, error) {
-			asked++
+			calls++
 			return []string{o.Key}, nil
 		}}
 		c.ItemIndexers = map[string]func(feed.Item) ([]string, error){"key": func(item feed.Item) ([]string, error) { return []string{item.Key}, nil }}
@@ -93,8 +91,8 @@ func TestItemIndexersSpareTheDecode(t *testing.T) {
 	h := newHarness(itemIndexers)
 	h.relist("1", obj("a/1@1", "g"), obj("b/1@1", "g"))
 	h.apply(watch.Modified, obj("a/1@2", "g"))
-	if asked != 0 || h.decodes.Load() != 0 {
-		t.Errorf("%d decodes, %d calls of the index function", h.decodes.Load(), asked)
+	if calls != 0 || h.decodes.Load() != 0 {
+		t.Errorf("%d decodes, %d calls of the index function", h.decodes.Load(), calls)
 	}
 	h.expectFound(t, "key", "a", "a")
 	if err := h.AddIndexers(map[string]IndexFunc[*object]{"group": groupsOf}); err != nil {
@@ -103,12 +101,12 @@ func TestItemIndexersSpareTheDecode(t *testing.T) {
 	h.apply(watch.Modified, obj("b/1@3", "h"))
 	h.expectFound(t, "group", "h", "b")
 	h.expectFound(t, "key", "b", "b")
-	if h.decodes.Load() != 1 || asked != 0 {
-		t.Errorf("%d decodes, %d calls of the index function", h.decodes.Load(), asked)
+	if h.decodes.Load() != 1 || calls != 0 {
+		t.Errorf("%d decodes, %d calls of the index function", h.decodes.Load(), calls)
 	}
 }
 
-// rawPacker keeps the bytes of an item as they came.
+// rawPacker packs the bytes of an item as received.
 type rawPacker struct{ *pack.Packer }
 
 func (p rawPacker) Pack(item feed.Item, old pack.Object, _ func() (*object, error)) (pack.Object, error) {
@@ -117,8 +115,7 @@ func (p rawPacker) Pack(item feed.Item, old pack.Object, _ func() (*object, erro
 
 func (p rawPacker) Unpack(packed pack.Object) (*object, error) { return jsonPacker(p).Unpack(packed) }
 
-// Select decodes what matches, whether the labels are read from the value or from the
-// bytes.
+// Select returns the matching values, whether it reads the labels from the value or from the bytes.
 func TestSelect(t *testing.T) {
 	labels := func(c *Config[*object]) {
 		c.Labels = func(o *object) map[string]string { return map[string]string{"text": o.Text} }
@@ -142,22 +139,22 @@ func TestSelect(t *testing.T) {
 			return func(labels map[string]string) bool { return labels["text"] == text }
 		}
 		if got := h.Snapshot().Select(is("3")); len(got) != 2 || got[0].Text != "3" || got[1].Text != "3" {
-			t.Errorf("%s: selected %v, want two objects", name, got)
+			t.Errorf("%s: Select() = %v, want two objects", name, got)
 		}
 		got, err := h.Snapshot().SelectByIndex("group", "g1", is("3"))
 		if err != nil || len(got) != 1 || got[0].Key != "3" {
-			t.Errorf("%s: selected %v in the index, want 3: %v", name, got, err)
+			t.Errorf("%s: SelectByIndex() = %v, %v, want 3", name, got, err)
 		}
 		if _, err := h.Snapshot().SelectByIndex("none", "", nil); err == nil {
-			t.Errorf("%s: no error of an index that there is not", name)
+			t.Errorf("%s: no error for a missing index", name)
 		}
 	}
-	if packer.unpacked > 4 { // what somebody holds is not unpacked again
-		t.Errorf("%d of 10 objects were unpacked for the three that matched", packer.unpacked)
+	if packer.unpacked > 4 { // live objects are not unpacked again
+		t.Errorf("%d of 10 objects were unpacked, 3 match", packer.unpacked)
 	}
 }
 
-// labelPacker can read labels, or claims to.
+// labelPacker can read labels, or fails to if it is broken.
 type labelPacker struct {
 	rawPacker
 	broken   bool

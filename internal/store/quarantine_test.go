@@ -9,7 +9,7 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// ways an object cannot be stored, and the options under which it meets them.
+// storeFaults holds the faults for which an object cannot be stored, and the options they need.
 var storeFaults = map[string][]func(*Config[*object]){
 	"decode":       nil,
 	"decode panic": nil,
@@ -19,7 +19,7 @@ var storeFaults = map[string][]func(*Config[*object]){
 	"pack panic":   {packing},
 }
 
-func TestLastGoodStateStays(t *testing.T) {
+func TestLastGoodStateRemains(t *testing.T) {
 	for fault, options := range storeFaults {
 		t.Run(fault, func(t *testing.T) {
 			h := newHarness(options...)
@@ -36,7 +36,7 @@ func TestLastGoodStateStays(t *testing.T) {
 				t.Errorf("%d quarantined, want 1", got)
 			}
 			if got := h.ResourceVersion(); got != "2" {
-				t.Errorf("the store is at %q: a bad object must not hold up the collection", got)
+				t.Errorf("resourceVersion %q, want 2: a bad object must not hold up the collection", got)
 			}
 
 			h.relist("3", obj("a/1@2").with(fault), obj("b/1@1"), obj("c/1@3").with(fault))
@@ -55,36 +55,36 @@ func TestLastGoodStateStays(t *testing.T) {
 
 func TestQuarantineIsReleased(t *testing.T) {
 	for name, release := range map[string]func(*harness){
-		"by a good state":          func(h *harness) { h.apply(watch.Modified, obj("a/1@3")) },
-		"by a deletion":            func(h *harness) { h.apply(watch.Deleted, obj("a/1@3")) },
-		"by a list without it":     func(h *harness) { h.relist("3") },
-		"by a list as it was":      func(h *harness) { h.relist("3", obj("a/1@1")) },
-		"by the state that failed": func(h *harness) { h.apply(watch.Modified, obj("a/1@2")) },
-		"by Put":                   func(h *harness) { _ = h.Put(obj("a/1@3")) },
-		"by Remove":                func(h *harness) { _ = h.Remove(obj("a/1@3")) },
+		"by a good state":                    func(h *harness) { h.apply(watch.Modified, obj("a/1@3")) },
+		"by a deletion":                      func(h *harness) { h.apply(watch.Deleted, obj("a/1@3")) },
+		"by a list without it":               func(h *harness) { h.relist("3") },
+		"by a list with the last good state": func(h *harness) { h.relist("3", obj("a/1@1")) },
+		"by the state that failed":           func(h *harness) { h.apply(watch.Modified, obj("a/1@2")) },
+		"by Put":                             func(h *harness) { _ = h.Put(obj("a/1@3")) },
+		"by Remove":                          func(h *harness) { _ = h.Remove(obj("a/1@3")) },
 	} {
 		h := newHarness()
 		h.relist("1", obj("a/1@1"))
 		h.apply(watch.Modified, obj("a/1@2").with("decode"))
 		if release(h); h.Quarantined() != 0 {
-			t.Errorf("not released %s", name)
+			t.Errorf("the key was not released %s", name)
 		}
 	}
 	h := newHarness()
 	h.apply(watch.Added, obj("new/1@2").with("decode"))
 	if h.apply(watch.Deleted, obj("new/1@3")); h.Quarantined() != 0 {
-		t.Error("an object that never was in the store is not released by its deletion")
+		t.Error("the key of an object that was never stored was not released by its deletion")
 	}
 }
 
-// The replay of the good state before it does not make up for the lost one.
+// Replaying the last good state does not replace the state that could not be stored.
 func TestReplayDoesNotReleaseQuarantine(t *testing.T) {
 	h := newHarness()
 	h.relist("1", obj("a/1@1"))
 	h.apply(watch.Modified, obj("a/1@2").with("decode"))
 	h.batches()
 	if got := h.apply(watch.Modified, obj("a/1@1")); got != feed.Unchanged {
-		t.Errorf("outcome %v of a replayed state, want Unchanged", got)
+		t.Errorf("outcome %v for a replayed state, want Unchanged", got)
 	}
 	h.expect(t, nil, "a/1@1")
 	if got := h.Quarantined(); got != 1 {
@@ -92,29 +92,29 @@ func TestReplayDoesNotReleaseQuarantine(t *testing.T) {
 	}
 }
 
-func TestCorruptPackedEntry(t *testing.T) {
+func TestCorruptPackedEntryIsQuarantined(t *testing.T) {
 	h := newHarness(packing)
 	h.relist("1", obj("a/1@1", "g"), obj("b/1@1", "g"))
 	h.batches()
 	h.corrupt("a")
 	if got, ok := h.Get("a"); ok {
-		t.Errorf("Get returned %v of corrupt bytes", got)
+		t.Errorf("Get() = %v for corrupt bytes", got)
 	}
 	if got := h.reported(); len(got) != 1 || !strings.HasPrefix(got[0], "a: decode cached object") {
 		t.Errorf("reported %q, want one report of a", got)
 	}
 	snapshot := h.Snapshot()
 	if _, ok := snapshot.Get("a"); ok {
-		t.Error("Snapshot().Get returned corrupt bytes")
+		t.Error("Snapshot().Get() returned a value for corrupt bytes")
 	}
 	if got := snapshot.List(); len(got) != 1 {
-		t.Errorf("List() = %v, want b alone", got)
+		t.Errorf("List() = %v, want only b", got)
 	}
 	if got, err := snapshot.ByIndex("group", "g"); err != nil || len(got) != 1 {
-		t.Errorf("ByIndex() = %v, %v, want b alone", got, err)
+		t.Errorf("ByIndex() = %v, %v, want only b", got, err)
 	}
 	if got := h.reported(); got != nil {
-		t.Errorf("reported %q again: readers would flood the log", got)
+		t.Errorf("reported %q again: reports of each read would flood the log", got)
 	}
 	if got := h.Quarantined(); got != 1 {
 		t.Fatalf("%d quarantined, want 1", got)
@@ -126,10 +126,10 @@ func TestCorruptPackedEntry(t *testing.T) {
 		t.Errorf("%d quarantined after the next list", got)
 	}
 	if got, ok := snapshot.Get("a"); ok {
-		t.Errorf("the old snapshot has %v by now", got)
+		t.Errorf("the old snapshot returned %v", got)
 	}
 	if got := h.Quarantined(); got != 0 {
-		t.Errorf("reading an old snapshot quarantined what is good today")
+		t.Errorf("reading an old snapshot quarantined a key whose live entry is good")
 	}
 }
 
@@ -140,14 +140,14 @@ func TestCorruptEntryIsRepairedByTheSameVersion(t *testing.T) {
 	h.corrupt("a")
 	h.Get("a")
 	h.apply(watch.Modified, obj("a/1@1"))
-	h.expect(t, nil, "a/1@1") // nobody is told of what did not change
+	h.expect(t, nil, "a/1@1") // no event: the state has not changed
 	if got := h.Quarantined(); got != 0 {
 		t.Errorf("%d quarantined after it was repaired", got)
 	}
 }
 
-// A reader may find out while a list goes on that already kept the entry.
-func TestCorruptionFoundDuringAReplacementIsRemembered(t *testing.T) {
+// A reader may find an entry corrupt after a replacement has already kept it.
+func TestCorruptionFoundDuringReplacementStaysQuarantined(t *testing.T) {
 	h := newHarness(packing)
 	h.relist("1", obj("a/1@1"))
 	h.corrupt("a")
@@ -156,23 +156,23 @@ func TestCorruptionFoundDuringAReplacementIsRemembered(t *testing.T) {
 	h.Get("a")
 	next.Commit("2")
 	if got := h.Quarantined(); got != 1 {
-		t.Fatalf("%d quarantined, want 1: the entry is as corrupt as before", got)
+		t.Fatalf("%d quarantined, want 1: the entry is still corrupt", got)
 	}
 	h.relist("3", obj("a/1@1"))
 	h.expect(t, []string{"add a/1@1 (initial)"}, "a/1@1")
 }
 
-func TestStateOfADeletedObjectDoesNotQuarantine(t *testing.T) {
+func TestUnreadableStateOfDeletedObjectIsNotQuarantined(t *testing.T) {
 	h := newHarness(packing)
 	h.relist("1", obj("a/1@1"))
 	old := h.Snapshot()
 	h.corrupt("a")
 	h.apply(watch.Deleted, obj("a/1@2"))
 	if _, ok := old.Get("a"); ok {
-		t.Error("corrupt bytes were returned")
+		t.Error("Get() returned a value for corrupt bytes")
 	}
 	if got := h.Quarantined(); got != 0 {
-		t.Errorf("%d quarantined though nothing is there to fetch", got)
+		t.Errorf("%d quarantined, want 0: the object is deleted", got)
 	}
 	if got := h.reported(); len(got) != 1 {
 		t.Errorf("reported %q, want one report", got)

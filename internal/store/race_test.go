@@ -12,16 +12,11 @@ import (
 	"github.com/kinformer/kinformer/internal/eventlog"
 )
 
-const (
-	raceKeys = 200
-	rounds   = 60
-)
-
-// generation is a full state in which every object says its generation.
+// generation returns a full state in which the text of each object is n.
 func generation(n int) []*object {
 	objects := make([]*object, 0, raceKeys)
 	for i := range raceKeys {
-		if i%10 != n%10 { // each generation lacks others, so that keys come and go
+		if i%10 != n%10 { // each generation lacks different keys
 			o := obj(fmt.Sprintf("%d/1@%d", i, n+1), "all")
 			o.Text = strconv.Itoa(n)
 			objects = append(objects, o)
@@ -30,7 +25,7 @@ func generation(n int) []*object {
 	return objects
 }
 
-// beside runs readers until work is done.
+// runConcurrently runs readers repeatedly until work returns.
 func runConcurrently(work func(), readers ...func()) {
 	done := make(chan struct{})
 	var group sync.WaitGroup
@@ -51,14 +46,14 @@ func runConcurrently(work func(), readers ...func()) {
 	group.Wait()
 }
 
-// A snapshot beside replacements has one generation, whole, in entries and indexes.
-func TestSnapshotNeverMixesTwoReplacements(t *testing.T) {
+// A snapshot shows exactly one replacement, in the entries and in the indexes.
+func TestSnapshotShowsOneReplacement(t *testing.T) {
 	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(options...)
 			h.relist("1", generation(0)...)
 			want := len(generation(0))
-			whole := func() {
+			readWhole := func() {
 				snapshot := h.Snapshot()
 				indexed, err := snapshot.ByIndex("group", "all")
 				if err != nil {
@@ -70,23 +65,23 @@ func TestSnapshotNeverMixesTwoReplacements(t *testing.T) {
 						first = o.Text
 					}
 					if o.Text != first {
-						t.Errorf("generations %s and %s in one snapshot", first, o.Text)
+						t.Errorf("one snapshot has generations %s and %s", first, o.Text)
 						return
 					}
 				}
 				if len(indexed) != want || snapshot.Len() != want || snapshot.ResourceVersion() != strconv.Itoa(1+atoi(first)) {
-					t.Errorf("generation %s at %s: %d listed, %d indexed", first, snapshot.ResourceVersion(), snapshot.Len(), len(indexed))
+					t.Errorf("generation %s at resourceVersion %s: Len() = %d, ByIndex() has %d", first, snapshot.ResourceVersion(), snapshot.Len(), len(indexed))
 				}
 			}
 			runConcurrently(func() {
-				for n := 1; n < rounds; n++ {
+				for n := 1; n < raceRounds; n++ {
 					if n%2 == 0 {
 						h.relist(strconv.Itoa(n+1), generation(n)...)
 					} else if err := h.Replace(generation(n), strconv.Itoa(n+1)); err != nil {
 						t.Error(err)
 					}
 				}
-			}, whole, whole)
+			}, readWhole, readWhole)
 			if err := h.validate(); err != nil {
 				t.Error(err)
 			}
@@ -102,8 +97,8 @@ func atoi(s string) int {
 	return n
 }
 
-// Every way to read, beside writes of every kind.
-func TestReadersBesideAWriter(t *testing.T) {
+// Each read method runs concurrently with each write method.
+func TestConcurrentReadersAndWriter(t *testing.T) {
 	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(options...)
@@ -126,11 +121,11 @@ func TestReadersBesideAWriter(t *testing.T) {
 				snapshot := h.Snapshot()
 				for key, o := range snapshot.All() {
 					if o.Key != key {
-						t.Errorf("%v under %q", o, key)
+						t.Errorf("All() has %v under %q", o, key)
 					}
 				}
 				if got := len(snapshot.List()); got != snapshot.Len() || got != len(snapshot.Keys()) {
-					t.Errorf("%d listed of %d", got, snapshot.Len())
+					t.Errorf("List() has %d values, Len() = %d", got, snapshot.Len())
 				}
 			}
 			index := func() {
@@ -142,7 +137,7 @@ func TestReadersBesideAWriter(t *testing.T) {
 				for _, value := range values {
 					objects, err := snapshot.ByIndex("group", value)
 					if err != nil || len(objects) == 0 {
-						t.Errorf("nothing under %q: %v", value, err)
+						t.Errorf("ByIndex() has no values under %q: %v", value, err)
 					}
 				}
 			}
@@ -154,10 +149,10 @@ func TestReadersBesideAWriter(t *testing.T) {
 	}
 }
 
-// churn writes to a store in every way, so that each object's version grows.
+// churn calls each write method, with increasing versions of each object.
 func (h *harness) churn(t *testing.T) {
 	t.Helper()
-	for n := range rounds {
+	for n := range raceRounds {
 		version := 10 + n*raceKeys
 		for i := range raceKeys / 4 {
 			o := obj(fmt.Sprintf("%d/1@%d", (n*31+i*7)%raceKeys, version+i), "all", strconv.Itoa(i%5))
@@ -170,7 +165,7 @@ func (h *harness) churn(t *testing.T) {
 		switch {
 		case n%20 == 19:
 			h.relist(strconv.Itoa(version), generation(version)...)
-		case n == rounds/2:
+		case n == raceRounds/2:
 			if err := h.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}); err != nil {
 				t.Error(err)
 			}
@@ -180,9 +175,9 @@ func (h *harness) churn(t *testing.T) {
 	}
 }
 
-// Snapshot and cursor fit: what a follower makes of both is the store's state,
-// each change seen exactly once, whenever it began.
-func TestFollowersSeeEachChangeOnce(t *testing.T) {
+// A reader of a snapshot and its cursor sees each change exactly once and ends with the store's
+// state, whenever it starts.
+func TestSnapshotAndCursorShowEachChangeOnce(t *testing.T) {
 	h := newHarness()
 	var group sync.WaitGroup
 	follow := func() {
@@ -199,37 +194,37 @@ func TestFollowersSeeEachChangeOnce(t *testing.T) {
 			}
 			final := h.Snapshot()
 			if len(seen) != final.Len() {
-				t.Errorf("a follower knows %d objects, the store has %d", len(seen), final.Len())
+				t.Errorf("a reader has %d objects, the store has %d", len(seen), final.Len())
 			}
 			for key, o := range final.All() {
 				if seen[key] != o.Version {
-					t.Errorf("a follower knows %q at %q, the store has %v", key, seen[key], o)
+					t.Errorf("a reader has %q at %q, the store has %v", key, seen[key], o)
 				}
 			}
 		})
 	}
-	for range 10 { // some before, some during, from other goroutines than the writer's
+	for range 10 { // before the writes; the goroutine below starts more during them
 		follow()
 	}
-	followed := make(chan struct{})
+	allStarted := make(chan struct{})
 	group.Go(func() {
 		for range 20 {
 			follow()
 		}
-		close(followed)
+		close(allStarted)
 	})
 	h.churn(t)
-	<-followed
+	<-allStarted
 	h.log.Close()
 	group.Wait()
 }
 
-// The first event after a snapshot is the one that the snapshot does not show.
-func TestNothingComesBetweenSnapshotAndCursor(t *testing.T) {
+// The cursor's first event is the first change that the snapshot does not show.
+func TestNoChangeIsMissedBetweenSnapshotAndCursor(t *testing.T) {
 	h := newHarness()
 	ctx, cancel := context.WithCancel(t.Context())
 	runConcurrently(func() {
-		for i := range 20_000 {
+		for i := range cursorChanges {
 			if err := h.Put(obj(fmt.Sprintf("a/1@%d", i+1))); err != nil {
 				t.Error(err)
 			}
@@ -239,15 +234,15 @@ func TestNothingComesBetweenSnapshotAndCursor(t *testing.T) {
 		snapshot, cursor := h.SnapshotAndCursor()
 		batch, err := cursor.Next(ctx)
 		if err != nil || snapshot.ResourceVersion() == "" {
-			return // at the end, or before the beginning
+			return // after the last write, or before the first
 		}
 		if _, version := identified(batch[0].New); atoi(version) != atoi(snapshot.ResourceVersion())+1 {
-			t.Errorf("a snapshot at %s is followed by %s", snapshot.ResourceVersion(), version)
+			t.Errorf("the first event after a snapshot at %s has version %s", snapshot.ResourceVersion(), version)
 		}
 	})
 }
 
-// follow applies one change to what a follower knows, and checks that it fits.
+// follow applies one change to the objects that a reader has seen, and checks that it fits them.
 func (h *harness) follow(t *testing.T, seen map[string]string, change Change[*object]) {
 	t.Helper()
 	version := func(e *Entry[*object]) string {
@@ -256,7 +251,7 @@ func (h *harness) follow(t *testing.T, seen map[string]string, change Change[*ob
 	}
 	old, known := seen[change.Key]
 	if known != (change.Old != nil) || known && version(change.Old) != old {
-		t.Errorf("%s, but %q (%v) was told before", h.describe(change), old, known)
+		t.Errorf("%s, but the reader has version %q (%v)", h.describe(change), old, known)
 	}
 	if change.New == nil {
 		delete(seen, change.Key)
@@ -265,8 +260,7 @@ func (h *harness) follow(t *testing.T, seen map[string]string, change Change[*ob
 	seen[change.Key] = version(change.New)
 }
 
-// Writers of different kinds take turns: none is lost.
-func TestConcurrentWriters(t *testing.T) {
+func TestConcurrentWritersLoseNoWrite(t *testing.T) {
 	h := newHarness(func(c *Config[*object]) { c.Log = eventlog.New[Change[*object]]() })
 	var group sync.WaitGroup
 	for w := range 4 {

@@ -18,68 +18,68 @@ func TestReplacementIsOneBatchDeletionsFirst(t *testing.T) {
 			h.relist("20", obj("y/1@13"), obj("a/1@11"), obj("z/2@12"))
 			got := h.batches()
 			if len(got) != 1 {
-				t.Fatalf("the log got %q, want one batch", got)
+				t.Fatalf("the log received %q, want one batch", got)
 			}
 			changes := strings.Split(got[0], ", ")
-			slices.Sort(changes[:2]) // deletions come in no order
+			slices.Sort(changes[:2]) // deletions are in unspecified order
 			want := []string{"delete m/1@2", "delete z/1@3", "add y/1@13", "update a/1@9→/1@11", "add z/2@12"}
 			if !slices.Equal(changes, want) {
-				t.Errorf("the log got %q, want %q", changes, want)
+				t.Errorf("the log received %q, want %q", changes, want)
 			}
 		})
 	}
 }
 
-func TestReplacementWithoutAChangeMakesNoEvent(t *testing.T) {
+func TestReplacementEmitsNoEventForUnchangedObjects(t *testing.T) {
 	h := newHarness()
 	h.relist("10", obj("a/1@1"))
 	h.batches()
 	h.relist("11", obj("a/1@1"))
 	h.expect(t, nil, "a/1@1")
 	if got := h.ResourceVersion(); got != "11" {
-		t.Errorf("the store is at %q, want 11", got)
+		t.Errorf("resourceVersion %q, want 11", got)
 	}
 }
 
-func TestInitialIsTheFirstStateOnly(t *testing.T) {
+func TestOnlyTheFirstReplacementIsInitial(t *testing.T) {
 	h := newHarness()
-	h.relist("1") // even an empty one
+	h.relist("1") // an empty one counts, too
 	h.relist("2", obj("a/1@2"))
 	h.expect(t, []string{"add a/1@2"}, "a/1@2")
 }
 
-func TestFilledSaysWhereTheInitialStateEnds(t *testing.T) {
+func TestSyncedReturnsEndOfInitialState(t *testing.T) {
 	h := newHarness()
 	if err := h.Put(obj("p/1@1")); err != nil {
 		t.Fatal(err)
 	}
 	if events, ok := h.Synced(); ok {
-		t.Errorf("Filled() = %d, true before the first replacement", events)
+		t.Errorf("Synced() = %d, true before the first replacement", events)
 	}
 	h.relist("2", obj("a/1@1"), obj("b/1@1"))
 	h.apply(watch.Added, obj("c/1@3"))
 	h.relist("4")
-	if events, ok := h.Synced(); events != 4 || !ok { // p came and went, a, b
-		t.Errorf("Filled() = %d, %v, want 4", events, ok)
+	if events, ok := h.Synced(); events != 4 || !ok { // p added and deleted, a and b added
+		t.Errorf("Synced() = %d, %v, want 4", events, ok)
 	}
 }
 
-// What a source may do to one key before it commits: a page of a list may repeat
-// it, and changes come between the initial events of a WatchList.
-func TestOneKeySeveralTimesInAReplacement(t *testing.T) {
+// A key may occur several times in a replacement: pages of a list may repeat it, and a WatchList
+// may interleave changes with the initial events.
+func TestReplacementWithRepeatedKey(t *testing.T) {
 	for _, row := range []struct {
-		name, steps string // "-" removes, "!" does not decode
+		name, steps string // "-" removes, "!" fails to decode
 		log         string
-		holds       string
+		want        string
 		quarantined int
 	}{
-		{"the last one counts", "b@5 b@6", "add b/1@6", "a/1@1 b/1@6", 0},
+		{"the last state wins", "b@5 b@6", "add b/1@6", "a/1@1 b/1@6", 0},
 		{"unchanged, then newer", "a@1 a@5", "update a/1@1→/1@5", "a/1@5", 0},
-		{"newer, then as it was", "a@5 a@1", "", "a/1@1", 0},
-		{"newer, as it was, newer", "a@5 a@1 a@6", "update a/1@1→/1@6", "a/1@6", 0},
+		{"newer, then unchanged", "a@5 a@1", "", "a/1@1", 0},
+		{"newer, unchanged, newer", "a@5 a@1 a@6", "update a/1@1→/1@6", "a/1@6", 0},
 		{"removed", "b@5 -b@6", "", "a/1@1", 0},
-		{"removed and back", "b@5 -b@6 b@7", "add b/1@7", "a/1@1 b/1@7", 0},
-		{"unchanged, removed and back", "a@1 -a@5 a@6", "update a/1@1→/1@6", "a/1@6", 0},
+		{"removed and added", "b@5 -b@6 b@7", "add b/1@7", "a/1@1 b/1@7", 0},
+		{"unchanged, removed and added", "a@1 -a@5 a@6", "update a/1@1→/1@6", "a/1@6", 0},
 		{"unchanged and removed", "a@1 -a@5", "delete a/1@1", "", 0},
 		{"bad", "!a@5", "", "a/1@1", 1},
 		{"bad, then good", "!a@5 a@6", "update a/1@1→/1@6", "a/1@6", 0},
@@ -112,7 +112,7 @@ func TestOneKeySeveralTimesInAReplacement(t *testing.T) {
 			if row.log != "" {
 				log = []string{row.log}
 			}
-			h.expect(t, log, strings.Fields(row.holds)...)
+			h.expect(t, log, strings.Fields(row.want)...)
 			if got := h.Quarantined(); got != row.quarantined {
 				t.Errorf("%d quarantined, want %d", got, row.quarantined)
 			}
@@ -120,8 +120,8 @@ func TestOneKeySeveralTimesInAReplacement(t *testing.T) {
 	}
 }
 
-// Writes between Begin and Commit give way to the replacement, told truly.
-func TestWritesWhileAReplacementIsMade(t *testing.T) {
+// Commit replaces the results of writes since Begin and logs the difference to them.
+func TestWritesDuringReplacementAreReplaced(t *testing.T) {
 	h := newHarness()
 	h.relist("1", obj("a/1@1"), obj("b/1@1"), obj("c/1@1"), obj("d/1@1"))
 	next := h.Begin()
@@ -135,15 +135,15 @@ func TestWritesWhileAReplacementIsMade(t *testing.T) {
 	next.Commit("4")
 	got := strings.Split(strings.Join(h.batches(), " | "), ", ")
 	slices.Sort(got[:2]) // deletions
-	slices.Sort(got[5:]) // what the writes in between are answered with
+	slices.Sort(got[5:]) // changes that undo the writes since Begin
 	want := []string{"delete d/1@1", "delete n/1@7", "add z/1@2", "add y/1@2", "add x/1@2", "add b/1@1", "update a/1@5→/1@1"}
 	if !slices.Equal(got, want) {
-		t.Errorf("the log got %q, want %q", got, want)
+		t.Errorf("the log received %q, want %q", got, want)
 	}
 	h.expect(t, nil, "a/1@1", "b/1@1", "c/1@1", "x/1@2", "y/1@2", "z/1@2")
 }
 
-func TestReplacementsThatOverlap(t *testing.T) {
+func TestOverlappingReplacements(t *testing.T) {
 	h := newHarness()
 	h.relist("1", obj("a/1@1"), obj("b/1@1"))
 	h.batches()
@@ -154,7 +154,7 @@ func TestReplacementsThatOverlap(t *testing.T) {
 	next.Commit("1")
 	got := h.batches()
 	if len(got) != 2 || !strings.Contains(got[1], "update a/1@2→/1@1") || !strings.Contains(got[1], "add b/1@1") {
-		t.Errorf("the log got %q, want what each replacement changed", got)
+		t.Errorf("the log received %q, want the changes of each replacement", got)
 	}
 }
 
@@ -168,11 +168,11 @@ func TestReplaceIsAllOrNothing(t *testing.T) {
 			t.Errorf("%s: Replace() = %v, want an error that names item 1", fault, err)
 		}
 		if !errors.Is(err, errInjected) {
-			t.Errorf("%s: Replace() = %v, which does not wrap its cause", fault, err)
+			t.Errorf("%s: Replace() = %v does not wrap its cause", fault, err)
 		}
 		h.expect(t, nil, "a/1@1")
 		if got := h.ResourceVersion(); got != "1" {
-			t.Errorf("%s: the store is at %q", fault, got)
+			t.Errorf("%s: resourceVersion %q, want 1", fault, got)
 		}
 	}
 	h := newHarness(packing)
@@ -182,7 +182,7 @@ func TestReplaceIsAllOrNothing(t *testing.T) {
 	}
 }
 
-func TestReplaceTakesValuesWhateverTheirVersions(t *testing.T) {
+func TestReplaceIgnoresVersions(t *testing.T) {
 	h := newHarness()
 	if err := h.Replace([]*object{obj("a/1@9"), obj("b")}, "9"); err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestReplaceTakesValuesWhateverTheirVersions(t *testing.T) {
 	h.expect(t, []string{"add a/1@9 (initial), add b/@ (initial)", "update a/1@9→/1@3, update b/@→/@"}, "a/1@3", "b/@")
 }
 
-func TestReplacementTellsOfWhatIsUnchangedToo(t *testing.T) {
+func TestEmitUnchangedEmitsUpdatesForUnchangedObjects(t *testing.T) {
 	h := newHarness(func(config *Config[*object]) { config.EmitUnchanged = true })
 	h.relist("10", obj("a/1@1"), obj("b/1@2"))
 	h.batches()
@@ -201,6 +201,6 @@ func TestReplacementTellsOfWhatIsUnchangedToo(t *testing.T) {
 	got := strings.Split(strings.Join(h.batches(), " | "), ", ")
 	slices.Sort(got)
 	if want := []string{"add c/1@11", "update a/1@1→/1@1", "update b/1@2→/1@3"}; !slices.Equal(got, want) {
-		t.Errorf("the log got %q, want %q", got, want)
+		t.Errorf("the log received %q, want %q", got, want)
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// TestApply goes through what one event can meet: each row starts with a/1@10 in
-// a collection at version 10.
+// Each row of TestApply starts with a/1@10 in a collection at version 10.
 func TestApply(t *testing.T) {
 	for _, row := range []struct {
 		name    string
@@ -19,39 +18,39 @@ func TestApply(t *testing.T) {
 		object  *object
 		outcome feed.Outcome
 		log     string
-		holds   string
+		want    string
 		version string
 	}{
 		{"a new key", watch.Added, obj("b/2@11"), feed.Applied, "add b/2@11", "a/1@10 b/2@11", "11"},
-		{"a new key that is modified", watch.Modified, obj("b/2@11"), feed.Applied, "add b/2@11", "a/1@10 b/2@11", "11"},
+		{"a new key, modified", watch.Modified, obj("b/2@11"), feed.Applied, "add b/2@11", "a/1@10 b/2@11", "11"},
 		{"a newer version", watch.Modified, obj("a/1@11"), feed.Applied, "update a/1@10→/1@11", "a/1@11", "11"},
-		{"a newer version that is added", watch.Added, obj("a/1@11"), feed.Applied, "update a/1@10→/1@11", "a/1@11", "11"},
+		{"a newer version, added", watch.Added, obj("a/1@11"), feed.Applied, "update a/1@10→/1@11", "a/1@11", "11"},
 		{"the same version", watch.Added, obj("a/1@10"), feed.Unchanged, "", "a/1@10", "10"},
 		{"an older version", watch.Modified, obj("a/1@9"), feed.Stale, "", "a/1@10", "10"},
-		{"an older version of fewer digits", watch.Modified, obj("a/1@2"), feed.Stale, "", "a/1@10", "10"},
+		{"an older version with fewer digits", watch.Modified, obj("a/1@2"), feed.Stale, "", "a/1@10", "10"},
 		{"no version", watch.Modified, obj("a/1@"), feed.Applied, "update a/1@10→/1@", "a/1@", "10"},
 		{"no UID, same version", watch.Modified, obj("a/@10"), feed.Applied, "update a/1@10→/@10", "a/@10", "10"},
-		{"a version that is no number", watch.Modified, obj("a/1@x"), feed.Applied, "update a/1@10→/1@x", "a/1@x", "x"},
+		{"a version that is not a number", watch.Modified, obj("a/1@x"), feed.Applied, "update a/1@10→/1@x", "a/1@x", "x"},
 		{"another UID", watch.Modified, obj("a/2@11"), feed.Applied, "delete a/1@10, add a/2@11", "a/2@11", "11"},
 		{"another UID, older", watch.Added, obj("a/0@9"), feed.Stale, "", "a/1@10", "10"},
 		{"a deletion", watch.Deleted, obj("a/1@11"), feed.Applied, "delete a/1@10→/1@11", "", "11"},
 		{"a deletion at the last version", watch.Deleted, obj("a/1@10"), feed.Applied, "delete a/1@10→/1@10", "", "10"},
 		{"a deletion without a version", watch.Deleted, obj("a/1@"), feed.Applied, "delete a/1@10→/1@", "", "10"},
 		{"an old deletion", watch.Deleted, obj("a/1@9"), feed.Stale, "", "a/1@10", "10"},
-		{"a deletion of what is not there", watch.Deleted, obj("b/2@11"), feed.Unchanged, "", "a/1@10", "11"},
+		{"a deletion of a missing key", watch.Deleted, obj("b/2@11"), feed.Unchanged, "", "a/1@10", "11"},
 		{"a deletion of a later object", watch.Deleted, obj("a/2@12"), feed.Applied, "delete a/1@10", "", "12"},
 		{"a deletion that does not decode", watch.Deleted, obj("a/1@11").with("decode"), feed.Applied, "delete a/1@10", "", "11"},
 		{"an object that does not decode", watch.Modified, obj("a/1@11").with("decode"), feed.Quarantined, "", "a/1@10", "11"},
 	} {
-		for _, kind := range []struct {
+		for _, mode := range []struct {
 			name    string
 			options []func(*Config[*object])
 		}{
 			{"live", nil},
 			{"packed", []func(*Config[*object]){packing}},
 		} {
-			t.Run(row.name+", "+kind.name, func(t *testing.T) {
-				h := newHarness(kind.options...)
+			t.Run(row.name+", "+mode.name, func(t *testing.T) {
+				h := newHarness(mode.options...)
 				h.relist("10", obj("a/1@10"))
 				h.batches()
 				if got := h.apply(row.event, row.object); got != row.outcome {
@@ -61,31 +60,31 @@ func TestApply(t *testing.T) {
 				if row.log != "" {
 					log = []string{row.log}
 				}
-				h.expect(t, log, strings.Fields(row.holds)...)
+				h.expect(t, log, strings.Fields(row.want)...)
 				if got := h.ResourceVersion(); got != row.version {
-					t.Errorf("the store is at %q, want %q", got, row.version)
+					t.Errorf("resourceVersion %q, want %q", got, row.version)
 				}
 				if got := h.Snapshot().ResourceVersion(); got != row.version {
-					t.Errorf("a snapshot is at %q, want %q", got, row.version)
+					t.Errorf("snapshot's resourceVersion %q, want %q", got, row.version)
 				}
 			})
 		}
 	}
 }
 
-func TestUnchangedIsNotDecoded(t *testing.T) {
+func TestUnchangedObjectsAreNotDecoded(t *testing.T) {
 	h := newHarness()
 	h.relist("10", obj("a/1@10"), obj("b/2@9"))
 	before := h.Snapshot()
 	if got := h.decodes.Load(); got != 2 {
-		t.Fatalf("%d decodes for a list of 2", got)
+		t.Fatalf("%d decodes for a list of 2 objects", got)
 	}
 	h.apply(watch.Added, obj("a/1@10"))
 	h.apply(watch.Modified, obj("b/2@9"))
 	h.apply(watch.Modified, obj("b/2@8"))
 	h.relist("12", obj("a/1@10"), obj("b/2@9"))
 	if got := h.decodes.Load(); got != 2 {
-		t.Errorf("%d decodes after the same objects came again, want 2", got)
+		t.Errorf("%d decodes after receiving the same objects again, want 2", got)
 	}
 	for _, key := range before.Keys() {
 		if *before.Entry(key) != *h.Snapshot().Entry(key) {
@@ -94,23 +93,23 @@ func TestUnchangedIsNotDecoded(t *testing.T) {
 	}
 	h.relist("13", obj("a/1@13"), obj("b/2@9"))
 	if got := h.decodes.Load(); got != 3 {
-		t.Errorf("%d decodes after one of two changed, want 3", got)
+		t.Errorf("%d decodes after one of two objects changed, want 3", got)
 	}
 }
 
 // Objects of client-go's fake clientsets have neither version nor UID.
-func TestWithoutVersionsEveryEventCounts(t *testing.T) {
+func TestEventsWithoutVersionsAreApplied(t *testing.T) {
 	h := newHarness()
 	h.relist("", obj("a"))
 	h.apply(watch.Modified, obj("a"))
 	h.relist("", obj("a"), obj("b"))
 	h.expect(t, []string{"add a/@ (initial)", "update a/@→/@", "update a/@→/@, add b/@"}, "a/@", "b/@")
 	if got := h.ResourceVersion(); got != "" {
-		t.Errorf("the store is at %q though nobody said a version", got)
+		t.Errorf("resourceVersion %q, want none", got)
 	}
 }
 
-func TestVersionGoesBackOnlyByAReplacement(t *testing.T) {
+func TestOnlyReplacementMovesVersionBack(t *testing.T) {
 	h := newHarness()
 	h.relist("100")
 	h.AdvanceVersion("90")
@@ -124,16 +123,16 @@ func TestVersionGoesBackOnlyByAReplacement(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := h.ResourceVersion(); got != "100" {
-		t.Errorf("the store went from 100 to %q", got)
+		t.Errorf("resourceVersion %q, want 100", got)
 	}
 	h.relist("50")
 	if got := h.ResourceVersion(); got != "50" {
-		t.Errorf("the store is at %q after a replacement at 50", got)
+		t.Errorf("resourceVersion %q after a replacement at 50", got)
 	}
 }
 
-// A transform may rename: the key is the transformed object's.
-func TestKeyOfTheDecodedObject(t *testing.T) {
+// A transform may rename objects. The key is that of the transformed object.
+func TestKeyIsThatOfTheDecodedObject(t *testing.T) {
 	h := newHarness(withoutItemKeys)
 	renamed := func(name string, o *object) feed.Item {
 		item := o.item()
@@ -148,14 +147,14 @@ func TestKeyOfTheDecodedObject(t *testing.T) {
 	}
 	h.Apply(watch.Modified, renamed("server-a", obj("a/1@4")))
 	if got := h.Quarantined(); got != 0 {
-		t.Errorf("%d quarantined after a good state came", got)
+		t.Errorf("%d quarantined after a good state", got)
 	}
 	next := h.Begin()
 	next.Add(renamed("server-a", obj("a/1@5").with("decode")))
 	next.Add(renamed("server-a", obj("a/1@4")))
 	next.Commit("5")
 	if got := h.Quarantined(); got != 0 {
-		t.Errorf("%d quarantined after a list that ended well", got)
+		t.Errorf("%d quarantined after a list that ends with a good state", got)
 	}
 	h.Apply(watch.Deleted, renamed("server-a", obj("a/1@5")))
 	want := []string{"add a/1@1", "update a/1@1→/1@2", "update a/1@2→/1@4", "delete a/1@4→/1@5"}
@@ -164,12 +163,12 @@ func TestKeyOfTheDecodedObject(t *testing.T) {
 	}
 }
 
-// Decoding what nobody will hear of is work for nothing.
+// Without a log, the final state of a deleted object is not used.
 func TestDeletionWithoutALogIsNotDecoded(t *testing.T) {
 	h := newHarness(func(c *Config[*object]) { c.Log = nil })
 	h.relist("1", obj("a/1@1"))
 	h.apply(watch.Deleted, obj("a/1@2"))
 	if got := h.decodes.Load(); got != 1 || h.Len() != 0 {
-		t.Errorf("%d decodes, %d entries left", got, h.Len())
+		t.Errorf("%d decodes, %d entries, want 1 and 0", got, h.Len())
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-func TestSnapshotStaysAsItWas(t *testing.T) {
+func TestSnapshotIsImmutable(t *testing.T) {
 	h := newHarness()
 	h.relist("1", obj("a/1@1", "x"), obj("b/1@1", "x"))
 	old := h.Snapshot()
@@ -18,25 +18,25 @@ func TestSnapshotStaysAsItWas(t *testing.T) {
 	h.apply(watch.Added, obj("c/1@4", "x"))
 	h.relist("5", obj("d/1@5"))
 	if got := contents(old); !slices.Equal(got, []string{"a/1@1", "b/1@1"}) {
-		t.Errorf("the old snapshot holds %q", got)
+		t.Errorf("the old snapshot has %q", got)
 	}
 	keys, err := old.IndexKeys("group", "x")
 	if slices.Sort(keys); err != nil || !slices.Equal(keys, []string{"a", "b"}) {
-		t.Errorf("the old snapshot's index finds %q, %v", keys, err)
+		t.Errorf("the old snapshot's index has %q, %v", keys, err)
 	}
 	if old.Len() != 2 || old.ResourceVersion() != "1" {
-		t.Errorf("the old snapshot has %d entries at %q", old.Len(), old.ResourceVersion())
+		t.Errorf("the old snapshot has %d entries at resourceVersion %q", old.Len(), old.ResourceVersion())
 	}
 }
 
-func TestSnapshotIsSharedUntilAChange(t *testing.T) {
+func TestSnapshotIsSharedUntilNextChange(t *testing.T) {
 	h := newHarness()
 	h.relist("1", obj("a/1@1"))
 	first := h.Snapshot()
 	h.apply(watch.Modified, obj("a/1@1"))
 	h.AdvanceVersion("1")
 	if h.Snapshot() != first {
-		t.Error("another snapshot though nothing changed")
+		t.Error("a new snapshot, though nothing has changed")
 	}
 	h.apply(watch.Modified, obj("a/1@2"))
 	if h.Snapshot() == first {
@@ -44,9 +44,9 @@ func TestSnapshotIsSharedUntilAChange(t *testing.T) {
 	}
 }
 
-// A bookmark moves the version. It must not cost the next write a page copy nor
-// the next reader a sort.
-func TestProgressKeepsWhatASnapshotKnows(t *testing.T) {
+// A bookmark changes only the version. The next write must not copy a page for it, nor the next
+// reader sort the keys.
+func TestAdvanceVersionSharesSnapshotData(t *testing.T) {
 	h := newHarness()
 	for i := range 100 {
 		h.apply(watch.Added, obj(fmt.Sprintf("k%02d/1@1", i)))
@@ -59,14 +59,14 @@ func TestProgressKeepsWhatASnapshotKnows(t *testing.T) {
 		t.Errorf("snapshots at %q and %q, want 1 and 2", first.ResourceVersion(), second.ResourceVersion())
 	}
 	if first.snapshotData != second.snapshotData {
-		t.Error("the second snapshot captured the state again")
+		t.Error("the second snapshot has snapshotData of its own")
 	}
 	if unsafe.SliceData(sorted) != unsafe.SliceData(second.sortedKeys()) {
 		t.Error("the keys were sorted again")
 	}
 }
 
-func TestAllIsInOrderAndStops(t *testing.T) {
+func TestAllIteratesInKeyOrderAndStops(t *testing.T) {
 	h := newHarness()
 	h.relist("1", obj("c/1@1"), obj("a/1@1"), obj("b/1@1"))
 	var keys []string
@@ -86,13 +86,13 @@ func TestEmptySnapshot(t *testing.T) {
 		t.Errorf("Get() = %v, %v", got, ok)
 	}
 	if snapshot.Len() != 0 || len(snapshot.List()) != 0 || len(snapshot.Keys()) != 0 || snapshot.ResourceVersion() != "" {
-		t.Error("an empty store has something")
+		t.Error("an empty store is not empty")
 	}
 	for _, err := range []error{
 		second(snapshot.ByIndex("none", "x")), second(snapshot.IndexKeys("none", "x")), second(snapshot.IndexValues("none")),
 	} {
 		if err == nil {
-			t.Error("an index that there is not is no error")
+			t.Error("no error for a missing index")
 		}
 	}
 	if got, err := snapshot.ByIndex("group", "x"); err != nil || len(got) != 0 {
@@ -102,13 +102,13 @@ func TestEmptySnapshot(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-func TestFollowBeginsAfterItsSnapshot(t *testing.T) {
+func TestCursorStartsAfterSnapshot(t *testing.T) {
 	h := newHarness()
 	h.relist("1", obj("a/1@1"))
 	snapshot, cursor := h.SnapshotAndCursor()
 	h.apply(watch.Added, obj("b/1@2"))
 	if got := contents(snapshot); !slices.Equal(got, []string{"a/1@1"}) {
-		t.Errorf("the snapshot holds %q", got)
+		t.Errorf("the snapshot has %q", got)
 	}
 	batch, ok := cursor.TryNext()
 	if !ok || len(batch) != 1 || batch[0].Key != "b" {

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Validate checks the structure: every entry is under exactly the index values
-// that it remembers, every index value has keys, and every key an entry. It is
-// for tests, and takes time in proportion to the store.
+// validate checks the structure: each entry is in the indexes under exactly the values that it
+// records, each index value has keys, and each key an entry.
 func (s *Store[V]) validate() error {
 	s.writer.Lock()
 	defer s.writer.Unlock()
@@ -19,7 +18,7 @@ func (s *Store[V]) validate() error {
 			for _, value := range at(entry.byIndex(), i) {
 				want++
 				if set := snapshot.indexes[i].Get(value); set == nil || !set.Has(key) {
-					return fmt.Errorf("index %q: %q is not found under %q", name, key, value)
+					return fmt.Errorf("index %q: key %q not found under %q", name, key, value)
 				}
 			}
 		}
@@ -27,16 +26,16 @@ func (s *Store[V]) validate() error {
 		for value, item := range snapshot.indexes[i].All() {
 			set := item.Value
 			if set.Len() == 0 {
-				return fmt.Errorf("index %q: value %q has no key", name, value)
+				return fmt.Errorf("index %q: value %q has no keys", name, value)
 			}
 			have += set.Len()
 		}
 		if have != want {
-			return fmt.Errorf("index %q: holds %d keys, the entries make %d", name, have, want)
+			return fmt.Errorf("index %q: has %d keys, entries record %d", name, have, want)
 		}
 	}
 	if keys := snapshot.Keys(); len(keys) != snapshot.Len() || len(slices.Compact(slices.Sorted(slices.Values(keys)))) != len(keys) {
-		return fmt.Errorf("%d keys, %d entries, or a key twice", len(keys), snapshot.Len())
+		return fmt.Errorf("%d keys for %d entries, or a duplicate key", len(keys), snapshot.Len())
 	}
 	return nil
 }
