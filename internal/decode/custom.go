@@ -10,8 +10,8 @@ import (
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
-// specialFor returns how to decode the types whose Unmarshal was written by hand, nil for
-// others.
+// customDecoder returns a function that decodes a type with a handwritten Unmarshal method, or nil
+// if it does not know the type.
 func customDecoder(t reflect.Type) func(d *Decoder, at addr, b []byte) error {
 	switch t {
 	case reflect.TypeFor[resource.Quantity]():
@@ -39,7 +39,7 @@ func customDecoder(t reflect.Type) func(d *Decoder, at addr, b []byte) error {
 	return nil
 }
 
-// local returns the time of a timestamp. That of no bytes at all is the zero Time.
+// localTime returns the time of a timestamp encoded as b. An empty b is the zero Time.
 func localTime(b []byte, seconds, nanos int64) time.Time {
 	if len(b) == 0 {
 		return time.Time{}
@@ -47,7 +47,7 @@ func localTime(b []byte, seconds, nanos int64) time.Time {
 	return time.Unix(seconds, nanos).Local()
 }
 
-// timestamp decodes a metav1.Timestamp.
+// decodeTimestamp decodes a metav1.Timestamp.
 func decodeTimestamp(b []byte) (seconds int64, nanos int32, err error) {
 	for i := 0; i < len(b); {
 		tag, next, err := protowire.Varint(b, i)
@@ -81,22 +81,22 @@ func decodeTimestamp(b []byte) (seconds int64, nanos int32, err error) {
 }
 
 const (
-	// quantityKind is the one kind of values in the table of quantities.
+	// quantityKind is the only kind of values in the table of quantities.
 	quantityKind = 0
-	// quantityTag begins the encoding of all Quantities: their string. Nothing that
-	// begins otherwise is looked up, since it may leave as it is what is there.
+	// quantityTag is the first byte of every Quantity, the tag of its string. Other encodings are
+	// not looked up, because they may leave the previous value unchanged.
 	quantityTag = 1<<3 | protowire.TypeBytes
 )
 
-// quantity decodes a Quantity. To parse one takes long, and there are few different
-// ones. One too large for an int64 is not kept: copies of it would share memory.
+// decodeQuantity decodes a Quantity. It caches parsed values, because parsing is slow and distinct
+// values are few. It does not cache a value too large for an int64, whose copies share memory.
 func (d *Decoder) decodeQuantity(q *resource.Quantity, b []byte) error {
 	if d.quantities == nil || len(b) == 0 || b[0] != quantityTag {
 		return q.Unmarshal(b)
 	}
-	known, ok := d.quantities.Get(quantityKind, b)
+	cached, ok := d.quantities.Get(quantityKind, b)
 	if ok {
-		*q = known
+		*q = cached
 		return nil
 	}
 	if err := q.Unmarshal(b); err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/kinformer/kinformer/internal/intern"
 )
 
-// Options say how much objects may have in common.
+// Options configure a Decoder or JSON.
 type Options struct {
-	// ShareEqual lets objects share maps, slices and messages behind pointers that
-	// are equal, not only strings. Nobody may write into any of them then.
+	// ShareEqual lets objects share equal maps, slices and messages behind pointers, not only
+	// strings. Callers must not write into decoded objects then.
 	ShareEqual bool
-	// FewHeld says that of the objects that are decoded few are kept, so that the
-	// tables are to be small.
+	// SmallTables bounds the tables to a sixteenth of their size, for a caller that keeps only a
+	// few decoded objects in memory.
 	SmallTables bool
 }
 
@@ -27,45 +27,43 @@ func (o Options) tableSize() intern.TableSize {
 	return intern.Large
 }
 
-// Decoder decodes objects of one type. It keeps tables of what it has seen, so that
-// what is equal in later objects is shared: whoever wants that uses one Decoder for
-// all of a collection. It is safe for concurrent use.
+// Decoder decodes objects of one type. It keeps tables of the values it has decoded, so that later
+// objects share them: use one Decoder for a whole collection. It is safe for concurrent use.
 type Decoder struct {
 	root *messagePlan
 
 	strings         *intern.Strings
 	bytes           *intern.Bytes
 	quantities      *intern.Values[resource.Quantity]
-	quantityPointer uintptr // in a Quantity; see quantityPointer
+	quantityPointer uintptr // offset in a Quantity; see quantityPointerOffset
 
-	// shared is nil where nothing but strings and bytes is.
+	// shared holds shared maps, slices and messages. It is nil without ShareEqual.
 	shared *intern.Values[ref]
-	// private decodes into the same tables what cannot be shared.
+	// unshared uses the same tables but shares no maps, slices or messages. It is nil without
+	// ShareEqual.
 	unshared *Decoder
 }
 
-// New returns a Decoder for objects of a struct type whose pointer has Unmarshal. It
-// is an error if it has not.
+// New returns a Decoder for objects of type t. It returns an error if *t has no Unmarshal method.
 func New(t reflect.Type, options Options) (*Decoder, error) {
 	c := &compiler{messages: map[reflect.Type]*messagePlan{}}
 	root := c.plan(t)
 	if root == nil {
-		return nil, fmt.Errorf("%s cannot be decoded from protobuf: *%s has no Unmarshal", t, t)
+		return nil, fmt.Errorf("%s cannot be decoded from protobuf: *%s has no Unmarshal method", t, t)
 	}
-	room := options.tableSize()
-	d := &Decoder{root: root, strings: intern.NewStrings(room), bytes: intern.NewBytes(room)}
+	size := options.tableSize()
+	d := &Decoder{root: root, strings: intern.NewStrings(size), bytes: intern.NewBytes(size)}
 	if offset, ok := quantityPointerOffset(); ok {
-		d.quantityPointer, d.quantities = offset, intern.NewValues[resource.Quantity](room)
+		d.quantityPointer, d.quantities = offset, intern.NewValues[resource.Quantity](size)
 	}
 	if options.ShareEqual {
-		private := *d
-		d.unshared, d.shared = &private, intern.NewValues[ref](room)
+		unshared := *d
+		d.unshared, d.shared = &unshared, intern.NewValues[ref](size)
 	}
 	return d, nil
 }
 
-// Decode decodes an object and returns a pointer to it, as any. It keeps nothing of
-// raw.
+// Decode decodes an object and returns a pointer to it. It does not retain raw.
 func (d *Decoder) Decode(raw []byte) (any, error) {
 	object := reflect.New(d.root.goType)
 	err := d.decode(addrOf(object), raw)
@@ -79,8 +77,8 @@ func (d *Decoder) Decode(raw []byte) (any, error) {
 	return object.Interface(), nil
 }
 
-// decode decodes into a zero object. Some of the Unmarshal functions that
-// Kubernetes' authors wrote by hand panic where others return an error.
+// decode decodes raw into the zero object at an address. It recovers from panics, because some
+// handwritten Unmarshal methods of Kubernetes panic on invalid input.
 func (d *Decoder) decode(at addr, raw []byte) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {

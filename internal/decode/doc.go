@@ -1,28 +1,34 @@
-// Package decode decodes Kubernetes' generated API types from protobuf, so that
-// equal parts of many objects are in memory once.
+// Package decode decodes Kubernetes' generated API types from protobuf and deduplicates equal parts
+// of the decoded objects.
 //
 //	pods, err := decode.New(reflect.TypeFor[corev1.Pod](), decode.Options{})
 //	obj, err := pods.Decode(raw)
 //
-// What it makes is what the type's generated Unmarshal makes, to the last nil; and
-// it refuses what that refuses. It does not call Unmarshal, though, which makes a
-// string of its own for each field: it follows a plan, which is compiled from the
-// struct tags once for each Decoder (plan.go), looks equal strings up in tables
-// (internal/intern) before it makes them, and counts the elements of a slice before
-// it makes that: a third of the allocations.
+// The result equals that of the type's generated Unmarshal method, nil and empty values included,
+// and input is rejected if Unmarshal rejects it. Unmarshal allocates a string for each field. A
+// Decoder follows a plan instead, which it compiles from the struct tags once (plan.go). It looks
+// strings up in tables (internal/intern) before it allocates them, and counts the elements of a
+// slice before it allocates the slice.
 //
-//	bytes ──▶ message ──▶ field ──▶ place
-//	          walks over  looks up  writes into
-//	          the wire    or makes  the struct
+//	bytes ──▶ decodeMessage ──▶ decodeField ──▶ addr
+//	          walks over        looks up or     writes into
+//	          the wire format   allocates       the struct
 //
-// How much is shared:
+// Objects share:
 //
-//   - always: strings, and the bytes of managedFields, which nobody writes into;
-//   - with [Options.ShareEqual]: equal maps, slices and messages behind pointers
-//     too, which are found by their bytes on the wire and then not even decoded.
-//     Whoever writes into one object then writes into others (share.go).
+//   - always: strings, and the bytes of managedFields, which callers must not modify;
+//   - with [Options.ShareEqual]: equal maps, slices and messages behind pointers too, which are
+//     found by their encoding and not decoded again. A caller that writes into one object then
+//     writes into others (share.go).
 //
-// A type whose tags the plan does not understand (plan.go says which) goes through
-// its Unmarshal. [JSON] does for unstructured objects what can be done without a
-// type: it shares names of members, and strings.
+// A type with struct tags that the compiler does not support is decoded by its Unmarshal method.
+// [JSON] decodes unstructured objects, and deduplicates member names and strings.
+//
+// Measured for one Pod:
+//
+//	                                     memory    CPU time   allocations
+//	generated Unmarshal                  17.8 KB   37 µs      247
+//	Unmarshal, then interned strings     16.6 KB   50 µs
+//	Decoder                              12.1 KB   27 µs      89
+//	Decoder with ShareEqual               6.1 KB   20 µs      44
 package decode

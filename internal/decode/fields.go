@@ -6,7 +6,7 @@ import (
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
-// message decodes one occurrence of a message into what is there.
+// decodeMessage decodes a message and merges it into the value at an address.
 func (d *Decoder) decodeMessage(m *messagePlan, at addr, b []byte) error {
 	if m.custom != nil {
 		return m.custom(d, at, b)
@@ -14,7 +14,7 @@ func (d *Decoder) decodeMessage(m *messagePlan, at addr, b []byte) error {
 	for i := 0; i < len(b); {
 		start := i
 		tag, next := uint64(b[i]), i+1
-		if tag >= 0x80 { // a number above 15
+		if tag >= 0x80 { // the field number exceeds 15
 			var err error
 			if tag, next, err = protowire.Varint(b, i); err != nil {
 				return err
@@ -36,54 +36,54 @@ func (d *Decoder) decodeMessage(m *messagePlan, at addr, b []byte) error {
 	return nil
 }
 
-// occurrence is where a field is in the bytes of its message.
+// wireField is the position of a field in an encoded message.
 type wireField struct {
-	b       []byte
-	start   int // of its tag
-	content int // behind it
+	b     []byte // the message
+	start int    // of the tag
+	value int    // after the tag
 }
 
-// field decodes an occurrence of a field, with those of the same field that follow
-// it if there may be many. It returns where it ends.
-func (d *Decoder) decodeField(f *fieldPlan, at addr, o wireField, wire int) (end int, err error) {
+// decodeField decodes a field and returns its end. If the field is repeated, it decodes the whole
+// run of fields with the same tag.
+func (d *Decoder) decodeField(f *fieldPlan, at addr, w wireField, wire int) (end int, err error) {
 	if wire != f.wire {
 		if wire == protowire.TypeBytes && f.op >= opBools && f.op <= opInt64s {
-			return f.appendPacked(at, o)
+			return f.appendPacked(at, w)
 		}
 		return 0, protowire.ErrType(wire)
 	}
 	if wire == protowire.TypeVarint {
-		v, end, err := protowire.Varint(o.b, o.content)
+		v, end, err := protowire.Varint(w.b, w.value)
 		if err == nil {
 			f.setNumber(at, v)
 		}
 		return end, err
 	}
-	from, end, err := protowire.Bounds(o.b, o.content)
+	from, end, err := protowire.Bounds(w.b, w.value)
 	if err != nil {
 		return 0, err
 	}
 	switch f.op {
 	case opString:
-		*at.string() = d.strings.Intern(o.b[from:end], f.strings)
+		*at.string() = d.strings.Intern(w.b[from:end], f.strings)
 	case opStringP:
-		s := d.strings.Intern(o.b[from:end], f.strings)
+		s := d.strings.Intern(w.b[from:end], f.strings)
 		*at.stringP() = &s
 	case opBytes:
-		*at.bytes() = append(make([]byte, 0, end-from), o.b[from:end]...)
+		*at.bytes() = append(make([]byte, 0, end-from), w.b[from:end]...)
 	case opSharedBytes:
-		*at.bytes() = d.bytes.Intern(o.b[from:end], &f.bytesHits)
+		*at.bytes() = d.bytes.Intern(w.b[from:end], &f.bytesHits)
 	case opMessage:
-		err = d.decodeMessage(f.message, at, o.b[from:end])
+		err = d.decodeMessage(f.message, at, w.b[from:end])
 	case opMessageP:
-		err = d.decodePointer(f, at, o.b[from:end])
+		err = d.decodePointer(f, at, w.b[from:end])
 	default:
-		return d.decodeRepeated(f, at, o, end)
+		return d.decodeRepeated(f, at, w, end)
 	}
 	return end, err
 }
 
-// number writes a number. What does not fit is cut off.
+// setNumber writes a number, truncated to the size of the field.
 func (f *fieldPlan) setNumber(at addr, v uint64) {
 	switch f.op {
 	case opBool:
@@ -103,7 +103,7 @@ func (f *fieldPlan) setNumber(at addr, v uint64) {
 	}
 }
 
-// another appends a number.
+// appendNumber appends a number to a slice.
 func (f *fieldPlan) appendNumber(at addr, v uint64) {
 	switch f.op {
 	case opBools:
@@ -115,23 +115,22 @@ func (f *fieldPlan) appendNumber(at addr, v uint64) {
 	}
 }
 
-// packed decodes numbers that follow each other without tags. As the generated
-// code does, it lets the last one end behind the field, but in the message.
-func (f *fieldPlan) appendPacked(at addr, o wireField) (end int, err error) {
-	i, to, err := protowire.Bounds(o.b, o.content)
+// appendPacked decodes a packed field, numbers without tags. Like generated code, it accepts a last
+// number that ends after the field, if it ends within the message.
+func (f *fieldPlan) appendPacked(at addr, w wireField) (end int, err error) {
+	i, to, err := protowire.Bounds(w.b, w.value)
 	for err == nil && i < to {
 		var v uint64
-		if v, i, err = protowire.Varint(o.b, i); err == nil {
+		if v, i, err = protowire.Varint(w.b, i); err == nil {
 			f.appendNumber(at, v)
 		}
 	}
 	return i, err
 }
 
-// inField says in which field an error occurred: spec.containers.name, from the
-// inside out.
+// wrapField adds the name of a field to an error, from the innermost field outwards.
 func wrapField(name string, err error) error {
-	if err == errMerge { //nolint:errorlint // it is wrapped nowhere: see share.go
+	if err == errMerge { //nolint:errorlint // errMerge is never wrapped
 		return err
 	}
 	return fmt.Errorf("%s: %w", name, err)

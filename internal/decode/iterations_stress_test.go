@@ -4,9 +4,9 @@ package decode
 
 // Numbers of random rounds and repetitions under the build tag stress.
 const (
-	objectsPerType  = 6
-	mutatedRounds   = 400
-	truncatedRounds = 2000
-	decodeRounds    = 10
-	jsonDocuments   = 20_000
+	objectsPerType = 6
+	maxElements    = 3
+	mutatedRounds  = 400
+	decodeRounds   = 10
+	jsonDocuments  = 20_000
 )

@@ -4,9 +4,9 @@ package decode
 
 // Numbers of random rounds and repetitions. The build tag stress raises them.
 const (
-	objectsPerType  = 3
-	mutatedRounds   = 100
-	truncatedRounds = 500
-	decodeRounds    = 2
-	jsonDocuments   = 10_000
+	objectsPerType = 2
+	maxElements    = 2
+	mutatedRounds  = 60
+	decodeRounds   = 2
+	jsonDocuments  = 8_000
 )

@@ -10,24 +10,23 @@ import (
 	"github.com/kinformer/kinformer/internal/intern"
 )
 
-// JSON decodes objects of any kind as apimachinery does: into maps, slices, strings,
-// int64 where a number is one and has no point, float64 otherwise. Names of members
-// are shared, and strings that come again; maps and slices never are. It is safe for
-// concurrent use.
+// JSON decodes unstructured objects like apimachinery: into maps, slices, strings, int64 for
+// numbers written as integers that fit, and float64 for others. Objects share member names and
+// recurring strings, but never maps or slices. It is safe for concurrent use.
 //
-// It reads what API servers write. What is unusual or wrong it leaves to
-// apimachinery's decoder, which then decides what that means.
+// It decodes the JSON that API servers write. Unsupported or invalid input is passed on to
+// apimachinery's decoder.
 type JSON struct {
 	strings *intern.JSONStrings
 	readers sync.Pool // of *jsonReader
 }
 
-// NewJSON returns a decoder with empty tables. ShareEqual is of no consequence.
+// NewJSON returns a decoder with empty tables. It ignores ShareEqual.
 func NewJSON(options Options) *JSON {
 	return &JSON{strings: intern.NewJSONStrings(options.tableSize()), readers: sync.Pool{New: func() any { return &jsonReader{} }}}
 }
 
-// Decode decodes an object. It keeps nothing of raw.
+// Decode decodes an object. It does not retain raw.
 func (j *JSON) Decode(raw []byte) (object map[string]any, err error) {
 	r := j.readers.Get().(*jsonReader)
 	defer j.readers.Put(r)
@@ -39,26 +38,26 @@ func (j *JSON) Decode(raw []byte) (object map[string]any, err error) {
 	return object, err
 }
 
-// errUnusual is anything that this reader does not read.
-var errUnsupported = errors.New("not read here")
+// errUnsupported reports input that jsonReader does not read, valid or not.
+var errUnsupported = errors.New("unsupported JSON")
 
 const (
 	maxDepth = 200
-	// keepParts is how much room for parts a reader keeps; a huge object's is not.
+	// maxRetainedValues is the largest stack, in values, that a reader keeps for reuse.
 	maxRetainedValues = 4096
 )
 
-// jsonReader reads one document. Parts of objects and arrays that are not finished are on
-// stacks, so that a map or slice is made when its size is known.
+// jsonReader reads one document. Stacks hold the parts of unfinished objects and arrays, so that a
+// map or slice is allocated once its size is known.
 type jsonReader struct {
 	strings *intern.JSONStrings
 	raw     []byte
 	pos     int
 	depth   int
 
-	names  []string // of the values of objects
+	names  []string // member names of unfinished objects
 	values []any
-	peak   int // the most values that there were, and so names
+	peak   int // largest length of values, and so of names
 }
 
 func (r *jsonReader) readDocument(strings *intern.JSONStrings, raw []byte) (map[string]any, error) {
@@ -74,7 +73,7 @@ func (r *jsonReader) readDocument(strings *intern.JSONStrings, raw []byte) (map[
 	return object, err
 }
 
-// release forgets the document.
+// reset drops references to the document.
 func (r *jsonReader) reset() {
 	r.strings, r.raw = nil, nil
 	clear(r.values[:r.peak])
@@ -85,7 +84,7 @@ func (r *jsonReader) reset() {
 	}
 }
 
-// space passes over white space and returns the byte behind it, 0 at the end.
+// skipSpace skips white space and returns the next byte, or 0 at the end.
 func (r *jsonReader) skipSpace() byte {
 	for ; r.pos < len(r.raw); r.pos++ {
 		switch c := r.raw[r.pos]; c {
@@ -97,7 +96,7 @@ func (r *jsonReader) skipSpace() byte {
 	return 0
 }
 
-// value reads a value, which a member's name stands for.
+// readValue reads a value of member.
 func (r *jsonReader) readValue(member *intern.Member) (any, error) {
 	switch c := r.skipSpace(); c {
 	case '{':
@@ -121,8 +120,8 @@ func (r *jsonReader) readValue(member *intern.Member) (any, error) {
 	}
 }
 
-// object reads an object, at whose brace the reader is. Of members with the same
-// name the last one counts.
+// readObject reads an object. The reader is at its opening brace. The last of several members with
+// the same name wins.
 func (r *jsonReader) readObject() (map[string]any, error) {
 	firstName, first := len(r.names), len(r.values)
 	err := r.readList('}', func() error {
@@ -152,7 +151,7 @@ func (r *jsonReader) readObject() (map[string]any, error) {
 	return object, nil
 }
 
-// array reads an array, at whose bracket the reader is.
+// readArray reads an array. The reader is at its opening bracket.
 func (r *jsonReader) readArray(member *intern.Member) (any, error) {
 	first := len(r.values)
 	if err := r.readList(']', func() error { return r.pushValue(member) }); err != nil {
@@ -163,7 +162,7 @@ func (r *jsonReader) readArray(member *intern.Member) (any, error) {
 	return array, nil
 }
 
-// push reads a value onto the stack.
+// pushValue reads a value and pushes it onto the stack.
 func (r *jsonReader) pushValue(member *intern.Member) error {
 	value, err := r.readValue(member)
 	r.values = append(r.values, value)
@@ -171,8 +170,8 @@ func (r *jsonReader) pushValue(member *intern.Member) error {
 	return err
 }
 
-// list reads what stands between commas, up to a closing brace or bracket. The
-// reader is at the opening one.
+// readList reads items separated by commas, up to a closing brace or bracket. The reader is at the
+// opening one.
 func (r *jsonReader) readList(closing byte, item func() error) error {
 	if r.depth++; r.depth > maxDepth {
 		return errUnsupported
@@ -200,8 +199,7 @@ func (r *jsonReader) readList(closing byte, item func() error) error {
 	}
 }
 
-// text reads a string and returns its bytes, which are part of the document or, if
-// there was something to unescape, new.
+// readString reads a string. The result aliases the document unless the string has escapes.
 func (r *jsonReader) readString() ([]byte, error) {
 	start, ascii := r.pos+1, true
 	for i := start; i < len(r.raw); i++ {
@@ -223,8 +221,7 @@ func (r *jsonReader) readString() ([]byte, error) {
 	return nil, errUnsupported
 }
 
-// escaped reads a string in which something is escaped. It begins at start, with
-// its quote.
+// readEscaped reads a string with escapes, whose opening quote is at start.
 func (r *jsonReader) readEscaped(start int) ([]byte, error) {
 	for i := start + 1; i < len(r.raw); i++ {
 		switch r.raw[i] {
@@ -240,17 +237,17 @@ func (r *jsonReader) readEscaped(start int) ([]byte, error) {
 	return nil, errUnsupported
 }
 
-// literal reads a word.
-func (r *jsonReader) readLiteral(word string) error {
-	end := r.pos + len(word)
-	if end > len(r.raw) || string(r.raw[r.pos:end]) != word {
+// readLiteral reads true, false or null.
+func (r *jsonReader) readLiteral(literal string) error {
+	end := r.pos + len(literal)
+	if end > len(r.raw) || string(r.raw[r.pos:end]) != literal {
 		return errUnsupported
 	}
 	r.pos = end
 	return nil
 }
 
-// number reads a number. Those of few digits are most.
+// readNumber reads a number, with a fast path for short unsigned integers.
 func (r *jsonReader) readNumber() (any, error) {
 	start := r.pos
 	for r.pos < len(r.raw) && isNumberByte(r.raw[r.pos]) {
@@ -274,7 +271,7 @@ func isNumberByte(c byte) bool {
 	return '0' <= c && c <= '9' || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'
 }
 
-// unusualNumber reads any other number.
+// readOtherNumber decodes a number with apimachinery's decoder.
 func (r *jsonReader) readOtherNumber(digits []byte) (number any, err error) {
 	if len(digits) == 0 {
 		return nil, errUnsupported

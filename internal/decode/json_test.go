@@ -11,21 +11,21 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// agreeOnJSON compares with apimachinery's decoder.
-func agreeOnJSON(tb testing.TB, j *JSON, raw []byte) {
+// checkJSON compares Decode with apimachinery's decoder.
+func checkJSON(tb testing.TB, j *JSON, raw []byte) {
 	tb.Helper()
 	var want map[string]any
 	wantErr := kjson.UnmarshalCaseSensitivePreserveInts(raw, &want)
 	got, err := j.Decode(raw)
 	if (err == nil) != (wantErr == nil) {
-		tb.Fatalf("%q: error %v, but apimachinery's decoder returns %v", raw, err, wantErr)
+		tb.Fatalf("Decode(%q) = error %v, apimachinery's decoder returns %v", raw, err, wantErr)
 	}
 	if err == nil && !reflect.DeepEqual(got, want) {
-		tb.Fatalf("%q:\n got %#v\nwant %#v", raw, got, want)
+		tb.Fatalf("Decode(%q) = %#v\nwant %#v", raw, got, want)
 	}
 }
 
-// documents are valid and invalid ones.
+// documents returns valid and invalid documents.
 func documents() []string {
 	deep := strings.Repeat(`{"a":`, maxDepth+5)
 	return []string{
@@ -41,9 +41,9 @@ func documents() []string {
 
 func TestJSONDecodesLikeApimachinery(t *testing.T) {
 	j := NewJSON(Options{})
-	for range 2 { // the second time finds what is shared
+	for range 2 { // the second round hits the tables
 		for _, document := range documents() {
-			agreeOnJSON(t, j, []byte(document))
+			checkJSON(t, j, []byte(document))
 		}
 	}
 }
@@ -53,11 +53,10 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(document))
 	}
 	j := NewJSON(Options{})
-	f.Fuzz(func(t *testing.T, raw []byte) { agreeOnJSON(t, j, raw) })
+	f.Fuzz(func(t *testing.T, raw []byte) { checkJSON(t, j, raw) })
 }
 
-// TestJSONShares holds that names and repeated strings are in memory once, and that
-// nothing else is.
+// TestJSONSharesNamesAndStrings also checks that objects share nothing else.
 func TestJSONSharesNamesAndStrings(t *testing.T) {
 	j := NewJSON(Options{})
 	first, err := j.Decode([]byte(`{"kind":"Database","spec":{"list":["x"]}}`))
@@ -69,19 +68,19 @@ func TestJSONSharesNamesAndStrings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a, b := first["kind"].(string), second["kind"].(string); unsafe.StringData(a) != unsafe.StringData(b) {
-		t.Error("equal strings are in memory twice")
+		t.Error("equal strings do not share memory")
 	}
-	if a, b := nameIn(first), nameIn(second); unsafe.StringData(a) != unsafe.StringData(b) {
-		t.Error("equal names are in memory twice")
+	if a, b := specKey(first), specKey(second); unsafe.StringData(a) != unsafe.StringData(b) {
+		t.Error("equal member names do not share memory")
 	}
 	first["spec"].(map[string]any)["list"].([]any)[0] = "changed"
 	if got := second["spec"].(map[string]any)["list"].([]any)[0]; got != "x" {
-		t.Errorf("a change of one object has made the other %q", got)
+		t.Errorf("a write into one object changed the other to %q", got)
 	}
 }
 
-// nameIn returns the key "spec" as it is in memory.
-func nameIn(object map[string]any) string {
+// specKey returns the key "spec" of an object.
+func specKey(object map[string]any) string {
 	for name := range object {
 		if name == "spec" {
 			return name
@@ -90,21 +89,21 @@ func nameIn(object map[string]any) string {
 	return ""
 }
 
-// TestJSONTablesAreBounded checks that the decoder's memory does not grow with the number of distinct
-// strings and member names.
+// TestJSONTablesAreBounded checks that the decoder's memory does not grow with the number of
+// distinct strings and member names.
 func TestJSONTablesAreBounded(t *testing.T) {
 	j := NewJSON(Options{})
-	half := 0
+	halfway := 0
 	for i := range jsonDocuments {
 		raw := fmt.Appendf(nil, `{"kind":"Database","uid":"%d","data":{"key-%d":"value-%d"}}`, i, i, i)
 		if _, err := j.Decode(raw); err != nil {
 			t.Fatal(err)
 		}
 		if i == jsonDocuments/2 {
-			half = heapBytes()
+			halfway = heapBytes()
 		}
 	}
-	growth := heapBytes() - half
+	growth := heapBytes() - halfway
 	t.Logf("%d bytes", growth)
 	if growth > 200_000 {
 		t.Errorf("the heap has grown by %d bytes over %d documents", growth, jsonDocuments/2)

@@ -8,10 +8,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestIdleIsSmall holds what a Decoder costs that has nothing to decode: a program
-// may have many informers of few objects. A Pod has more fields than most.
+// TestNewDecoderIsSmall bounds the memory of an unused Decoder, since a program may have many
+// informers with few objects. A Pod has more fields than most types.
 func TestNewDecoderIsSmall(t *testing.T) {
-	newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{}) // reflection keeps what it makes for the first one
+	newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{}) // fills the caches of reflection
 	var decoders [10]*Decoder
 	before := heapBytes()
 	for i := range decoders {
@@ -20,14 +20,15 @@ func TestNewDecoderIsSmall(t *testing.T) {
 	each := (heapBytes() - before) / len(decoders)
 	t.Logf("%d bytes", each)
 	if each > 250_000 {
-		t.Errorf("a Decoder takes %d bytes", each)
+		t.Errorf("an unused Decoder takes %d bytes", each)
 	}
 	runtime.KeepAlive(decoders)
 }
 
+// heapBytes returns the size of the live heap.
 func heapBytes() int {
 	runtime.GC()
-	runtime.GC()
+	runtime.GC() // frees what finalizers held
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return int(stats.HeapAlloc)

@@ -11,50 +11,49 @@ import (
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
-// message is how to decode one type.
+// messagePlan describes how to decode a type.
 type messagePlan struct {
 	goType reflect.Type
 	name   string // of the type, for errors
-	// fields has the fields by their numbers; nil: not there, or not ours.
+	// fields holds the fields by number. Unknown ones are nil.
 	fields []*fieldPlan
-	// special decodes a type that is not decoded field by field, nil for others.
-	// b is the content of one occurrence of the message, which is merged into what
-	// is there.
+	// custom decodes an encoded message b and merges it into the value at an address. It is nil for
+	// types that are decoded field by field.
 	custom func(d *Decoder, at addr, b []byte) error
 }
 
-// field is how to decode one field of a struct.
+// fieldPlan describes how to decode a field of a struct.
 type fieldPlan struct {
 	name   string
 	offset uintptr
 	wire   int
 	op     op
 
-	message *messagePlan // of messages, and of maps' values
-	element *elementType // of slices
+	message *messagePlan // for messages and map values
+	element *elementType // for slices
 	goType  reflect.Type
-	id      uint32 // to tell equal bytes of one field from those of another
+	id      uint32 // the kind of the field's values in Decoder.shared
 
-	strings   *intern.FieldCache  // its strings, or a map's keys
-	values    *intern.FieldCache  // a map's values
-	bytesHits intern.HitEstimator // of looking for its bytes
-	shareHits intern.HitEstimator // of looking for all of it: ShareEqual
+	strings   *intern.FieldCache  // for strings and map keys
+	values    *intern.FieldCache  // for map values
+	bytesHits intern.HitEstimator // for shared bytes
+	shareHits intern.HitEstimator // for lookups in Decoder.shared
 }
 
-// op is what to do with a field: its form in Go.
+// op selects how a field is decoded, by its type in Go.
 type op uint8
 
 const (
-	opBool  op = iota // what has one number
+	opBool  op = iota // single numbers
 	opInt32           // int32 and uint32
-	opInt64           // int64, uint64, int and uint
+	opInt64           // int64 and uint64
 	opBoolP
 	opInt32P
 	opInt64P
-	opBools // what has numbers, each with its tag, or packed
+	opBools // repeated numbers, packed or not
 	opInt32s
 	opInt64s
-	opString // what has bytes
+	opString // length-delimited fields
 	opStringP
 	opStrings
 	opBytes
@@ -65,24 +64,24 @@ const (
 	opStringMap
 	opBytesMap
 	opQuantityMap
-	opMessageMap // any other map of strings to messages or strings
+	opMessageMap // other maps from strings to messages or strings
 )
 
-// compiler makes plans. Types that refer to each other are planned once.
+// compiler compiles plans. Each type has one plan, so types may refer to each other.
 type compiler struct {
 	messages map[reflect.Type]*messagePlan
 	fields   uint32
 }
 
-// unmarshaler is what generated types have.
+// unmarshaler is implemented by generated types.
 type unmarshaler interface{ Unmarshal(data []byte) error }
 
-// ours are the packages whose generated code the plan stands for. A tag does not
-// say how its Unmarshal was generated, or that somebody wrote it: all of
-// Kubernetes' are known, and tested.
+// kubernetesPackages is the path prefix of packages whose types get plans. A struct tag does not
+// say how the type's Unmarshal method was generated, or whether it is handwritten. Those of
+// Kubernetes are known and tested.
 const kubernetesPackages = "k8s.io/"
 
-// plan returns the message of a type, or nil if it has no Unmarshal.
+// plan returns the plan of a type, or nil if it has no Unmarshal method.
 func (c *compiler) plan(t reflect.Type) *messagePlan {
 	if m, ok := c.messages[t]; ok {
 		return m
@@ -101,15 +100,14 @@ func (c *compiler) plan(t reflect.Type) *messagePlan {
 	return m
 }
 
-// fill plans a struct's fields. It returns false if there is one that it does not
-// understand.
+// planFields plans the fields of a struct. It reports whether it supports all of them.
 func (c *compiler) planFields(m *messagePlan) bool {
 	for structField := range m.goType.Fields() {
-		number, on, understood := fieldNumber(structField)
-		if !understood {
+		number, tagged, supported := fieldNumber(structField)
+		if !supported {
 			return false
 		}
-		if !on {
+		if !tagged {
 			continue
 		}
 		f := &fieldPlan{name: structField.Name, offset: structField.Offset, goType: structField.Type, id: c.fields}
@@ -125,7 +123,7 @@ func (c *compiler) planFields(m *messagePlan) bool {
 	return true
 }
 
-// addSites adds what a field with strings needs.
+// addFieldCaches adds the caches of a field with strings.
 func (f *fieldPlan) addFieldCaches() {
 	switch f.op {
 	case opString, opStringP, opStrings, opBytesMap, opQuantityMap, opMessageMap:
@@ -136,7 +134,7 @@ func (f *fieldPlan) addFieldCaches() {
 	}
 }
 
-// add adds a field, unless there is one of that number.
+// addField adds a field. It reports whether the number was free.
 func (m *messagePlan) addField(number int, f *fieldPlan) bool {
 	for number >= len(m.fields) {
 		m.fields = append(m.fields, nil)
@@ -148,7 +146,8 @@ func (m *messagePlan) addField(number int, f *fieldPlan) bool {
 	return true
 }
 
-// form finds out what to do with a field. It returns false if it does not know.
+// planField sets the op of a field and what the op needs. It reports whether the field's type is
+// supported.
 func (c *compiler) planField(f *fieldPlan) bool {
 	if f.planNumber() {
 		f.wire = protowire.TypeVarint
@@ -176,7 +175,7 @@ func (c *compiler) planField(f *fieldPlan) bool {
 	return true
 }
 
-// numbers is form for what is varints on the wire.
+// planNumber is planField for types that are encoded as varints.
 func (f *fieldPlan) planNumber() bool {
 	t, ops := f.goType, [3]op{opBool, opInt32, opInt64}
 	switch t.Kind() {
@@ -193,19 +192,19 @@ func (f *fieldPlan) planNumber() bool {
 		f.op = ops[1]
 	case reflect.Int64, reflect.Uint64:
 		f.op = ops[2]
-	default: // int and uint, which have 64 bits on some machines only, included
+	default: // also int and uint, whose size depends on the platform
 		return false
 	}
 	return true
 }
 
-// messageOf is form for what holds messages of type t.
-func (c *compiler) planMessage(f *fieldPlan, t reflect.Type, as op) bool {
-	f.op, f.message = as, c.plan(t)
+// planMessage is planField for fields that hold messages of type t.
+func (c *compiler) planMessage(f *fieldPlan, t reflect.Type, o op) bool {
+	f.op, f.message = o, c.plan(t)
 	return f.message != nil
 }
 
-// slice is form for slices of anything but numbers.
+// planSlice is planField for slices, except slices of numbers.
 func (c *compiler) planSlice(f *fieldPlan, t reflect.Type) bool {
 	switch elem := t.Elem(); {
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[unmarshaler]()):
@@ -223,7 +222,7 @@ func (c *compiler) planSlice(f *fieldPlan, t reflect.Type) bool {
 	return true
 }
 
-// mapOf is form for maps.
+// planMap is planField for maps.
 func (c *compiler) planMap(f *fieldPlan, t reflect.Type) bool {
 	value := t.Elem()
 	if t.Key().Kind() != reflect.String {
@@ -242,7 +241,7 @@ func (c *compiler) planMap(f *fieldPlan, t reflect.Type) bool {
 	return true
 }
 
-// foreign returns how to decode a type by its own Unmarshal.
+// viaUnmarshal returns a function that decodes a type with its Unmarshal method.
 func viaUnmarshal(t reflect.Type) func(d *Decoder, at addr, b []byte) error {
 	return func(_ *Decoder, at addr, b []byte) error {
 		return at.pointerTo(t).Interface().(unmarshaler).Unmarshal(b)

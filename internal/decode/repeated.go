@@ -8,19 +8,18 @@ import (
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
-// elements are a run of occurrences of a field that has bytes. Their lengths are
-// known to be right.
+// elementRun reads consecutive elements of a repeated field. Their lengths have been checked.
 type elementRun struct {
 	b       []byte
-	pos     int // behind the last that was read
-	tagSize int // size of each one's tag
-	left    int // how many are left
-	// outside is set when what is behind the elements has become part of one: they
-	// would be something else in another message.
+	pos     int // end of the last element read
+	tagSize int // length of each tag
+	left    int // elements not read yet
+	// overrun is set if an element includes bytes after its end. The same elements then have
+	// another value in another message.
 	overrun bool
 }
 
-// next returns where the next element's content is.
+// next returns the bounds of the next element's content.
 func (e *elementRun) next() (from, to int) {
 	from, to, _ = protowire.Bounds(e.b, e.pos+e.tagSize)
 	e.pos = to
@@ -28,7 +27,7 @@ func (e *elementRun) next() (from, to int) {
 	return from, to
 }
 
-// slice appends elements to a slice.
+// decodeSlice appends the elements to a slice.
 func (d *Decoder) decodeSlice(f *fieldPlan, at addr, run *elementRun) error {
 	first := at.extend(f.element, run.left)
 	for i := uintptr(0); run.left > 0; i++ {
@@ -43,7 +42,7 @@ func (d *Decoder) decodeSlice(f *fieldPlan, at addr, run *elementRun) error {
 	return nil
 }
 
-// mapOf puts entries into a map.
+// decodeMap adds the elements to a map.
 func (d *Decoder) decodeMap(f *fieldPlan, at addr, run *elementRun) error {
 	switch f.op {
 	case opStringMap:
@@ -103,7 +102,7 @@ func (d *Decoder) decodeQuantityMap(f *fieldPlan, m *map[string]resource.Quantit
 	return nil
 }
 
-// messageMap is for the maps that few types have, and uses reflection.
+// decodeMessageMap decodes the less common kinds of maps, by reflection.
 func (d *Decoder) decodeMessageMap(f *fieldPlan, m reflect.Value, run *elementRun) error {
 	if m.IsNil() {
 		m.Set(reflect.MakeMapWithSize(f.goType, run.left))
@@ -123,8 +122,8 @@ func (d *Decoder) decodeMessageMap(f *fieldPlan, m reflect.Value, run *elementRu
 	return nil
 }
 
-// literal returns a pointer to T{}, where the generated code has it: of a slice type
-// that is empty, not nil.
+// newLiteral returns a pointer to the value T{} of generated code, which for a slice type is empty,
+// not nil.
 func (m *messagePlan) newLiteral() reflect.Value {
 	value := reflect.New(m.goType)
 	if m.goType.Kind() == reflect.Slice {
@@ -133,12 +132,11 @@ func (m *messagePlan) newLiteral() reflect.Value {
 	return value
 }
 
-// entry reads the next entry of a map: a message with two fields, whose last
-// occurrences count. Each value is passed to check, if there is one.
+// nextEntry reads the next entry of a map, a message with a key and a value. The last of several
+// keys or values wins. It calls check, if not nil, for each value.
 //
-// The generated code is lenient here, and so is this: it looks at the numbers of
-// the fields alone, and lets a key or value end behind the entry, if it ends in the
-// message that the map is in.
+// Like generated code, it ignores the wire types of the key and the value, and accepts a key or
+// value that ends after the entry, if it ends within the enclosing message.
 func (e *elementRun) nextEntry(check func(value []byte) error) (key, value []byte, err error) {
 	i, end := e.next()
 	for i < end {
@@ -175,15 +173,14 @@ func (e *elementRun) nextEntry(check func(value []byte) error) (key, value []byt
 	return key, value, nil
 }
 
-// run returns how many fields with the same tag follow each other, the first of
-// which has its tag at start and its content in b[i:], and where the last of them
-// ends. A field that is malformed is not one of them, except that the first is
-// taken for well-formed up to end.
-func measureRun(b []byte, start, i, end int) (n, last int) {
-	size := i - start
+// measureRun returns the number of consecutive fields with the same tag, and the end of the last
+// one. The first field has its tag at start, its value at value, and its end at end. The run ends
+// before a malformed field.
+func measureRun(b []byte, start, value, end int) (n, last int) {
+	size := value - start
 	for n = 1; ; n++ {
 		next := end + size
-		if next > len(b) || string(b[end:next]) != string(b[start:i]) {
+		if next > len(b) || string(b[end:next]) != string(b[start:value]) {
 			return n, end
 		}
 		_, to, err := protowire.Bounds(b, next)

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// pod is a Pod that has everything, in its encoding.
+// fullPod returns the encoding of a Pod with all fields set.
 func fullPod(tb testing.TB, seed int64) []byte {
 	tb.Helper()
 	return randomEncoding(tb, reflect.TypeFor[corev1.Pod](), seed, 1)
@@ -27,19 +27,19 @@ func decodePod(tb testing.TB, d *Decoder, raw []byte) *corev1.Pod {
 	return object.(*corev1.Pod)
 }
 
-// memory collects the addresses of what objects could share and somebody could
-// write into: what is behind pointers, maps and slices. Strings are not.
+// addresses maps the address of each writable value that objects could share (behind a pointer, map
+// or slice) to a path to it.
 type addresses map[uintptr]string
 
-// collect adds what v refers to. It calls met for what is there already.
-func (m addresses) collect(v reflect.Value, path string, met func(path string)) {
-	refer := func(size uintptr) bool {
+// collect adds all values that v refers to. It calls found for those that another object refers to.
+func (m addresses) collect(v reflect.Value, path string, found func(path string)) {
+	add := func(size uintptr) bool {
 		if size == 0 {
 			return true
 		}
 		at := v.Pointer()
 		if other, ok := m[at]; ok && other[:3] != path[:3] {
-			met(path)
+			found(path)
 			return false
 		}
 		m[at] = path
@@ -47,43 +47,43 @@ func (m addresses) collect(v reflect.Value, path string, met func(path string)) 
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		if !v.IsNil() && v.Type() != reflect.TypeOf(&v) && refer(v.Type().Elem().Size()) {
-			m.collect(v.Elem(), path, met)
+		if !v.IsNil() && v.Type() != reflect.TypeOf(&v) && add(v.Type().Elem().Size()) {
+			m.collect(v.Elem(), path, found)
 		}
 	case reflect.Slice:
-		if v.Len() > 0 && refer(v.Type().Elem().Size()) {
+		if v.Len() > 0 && add(v.Type().Elem().Size()) {
 			for i := range v.Len() {
-				m.collect(v.Index(i), fmt.Sprintf("%s[%d]", path, i), met)
+				m.collect(v.Index(i), fmt.Sprintf("%s[%d]", path, i), found)
 			}
 		}
 	case reflect.Map:
-		if !v.IsNil() && refer(1) {
+		if !v.IsNil() && add(1) {
 			for it := v.MapRange(); it.Next(); {
-				m.collect(it.Value(), path+"["+it.Key().String()+"]", met)
+				m.collect(it.Value(), path+"["+it.Key().String()+"]", found)
 			}
 		}
 	case reflect.Struct:
-		if v.Type().Name() == "Time" || v.Type().Name() == "MicroTime" { // their location is the process's
+		if v.Type().Name() == "Time" || v.Type().Name() == "MicroTime" { // the location is shared by the whole process
 			return
 		}
 		for i := range v.NumField() {
-			m.collect(v.Field(i), path+"."+v.Type().Field(i).Name, met)
+			m.collect(v.Field(i), path+"."+v.Type().Field(i).Name, found)
 		}
 	default:
 	}
 }
 
-// sharedBy returns what two objects share.
+// sharedPaths returns the paths of the values that two objects share.
 func sharedPaths(a, b any) (paths []string) {
 	m := addresses{}
-	met := func(path string) { paths = append(paths, path) }
-	m.collect(reflect.ValueOf(a), "(1)", met)
-	m.collect(reflect.ValueOf(b), "(2)", met)
+	found := func(path string) { paths = append(paths, path) }
+	m.collect(reflect.ValueOf(a), "(1)", found)
+	m.collect(reflect.ValueOf(b), "(2)", found)
 	return paths
 }
 
-// TestDefaultSharesNothingWritable holds that whoever writes into an object writes
-// into no other, but for the bytes of managedFields.
+// TestDefaultSharesOnlyStringsAndManagedFields checks that, without ShareEqual, objects share no
+// writable memory but the bytes of managedFields.
 func TestDefaultSharesOnlyStringsAndManagedFields(t *testing.T) {
 	for _, goType := range generatedTypes(t) {
 		d := newDecoder(t, goType, Options{})
@@ -110,15 +110,14 @@ func TestManagedFieldsAreShared(t *testing.T) {
 	a, b := decodePod(t, d, raw), decodePod(t, d, raw)
 	rawA, rawB := a.ManagedFields[0].FieldsV1.Raw, b.ManagedFields[0].FieldsV1.Raw
 	if &rawA[0] != &rawB[0] {
-		t.Error("the bytes of equal managedFields are in memory twice")
+		t.Error("equal managedFields do not share memory")
 	}
 	if unsafe.StringData(a.Name) != unsafe.StringData(b.Name) {
-		t.Error("equal strings are in memory twice")
+		t.Error("equal strings do not share memory")
 	}
 }
 
-// TestShareEqual holds that equal parts are found, and that one which differs does
-// not hide those inside it.
+// TestShareEqualSharesEqualParts also checks that equal parts of different messages are shared.
 func TestShareEqualSharesEqualParts(t *testing.T) {
 	d := newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{ShareEqual: true})
 	pod := func(name string) []byte {
@@ -140,32 +139,31 @@ func TestShareEqualSharesEqualParts(t *testing.T) {
 		"securityContext": a.Spec.Containers[0].SecurityContext == b.Spec.Containers[0].SecurityContext,
 		"tolerations":     &a.Spec.Tolerations[0] == &b.Spec.Tolerations[0],
 	}
-	for what, ok := range shared {
+	for name, ok := range shared {
 		if !ok {
-			t.Errorf("equal %s are in memory twice", what)
+			t.Errorf("equal %s do not share memory", name)
 		}
 	}
 	if &a.Spec.Containers[0] == &b.Spec.Containers[0] || b.Name != "b" || b.Spec.Containers[0].Name != "b" {
-		t.Error("Pods that differ share what differs")
+		t.Error("different containers or names are shared")
 	}
 	if tolerations := a.Spec.Tolerations; cap(tolerations) != len(tolerations) {
-		t.Error("append to a shared slice writes behind it")
+		t.Error("a shared slice has spare capacity")
 	}
 }
 
-// TestMergedLeavesSharedAlone decodes a Pod whose parts others share, and then the
-// same parts with more of them merged in.
+// TestMergingFieldsDoesNotChangeSharedParts decodes a Pod, and then an encoding that merges another
+// Pod into equal parts.
 func TestMergingFieldsDoesNotChangeSharedParts(t *testing.T) {
 	raw := fullPod(t, 1)
 	d := newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{ShareEqual: true})
 	first := decodePod(t, d, raw)
 	want := first.DeepCopy()
 	twice := join(raw, fullPod(t, 2))
-	agree(t, d, twice)
-	agree(t, d, twice)
-	agree(t, d, raw)
+	checkDecode(t, twice, 2, d)
+	checkDecode(t, raw, 1, d)
 	if !reflect.DeepEqual(first, want) {
-		t.Error("merging into another object has changed one that shares parts with it")
+		t.Error("merging fields changed an object that shares parts")
 	}
 }
 
@@ -180,14 +178,14 @@ func TestConcurrentDecode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, d := range decodersOf(t, goType) {
+	for _, d := range newDecoders(t, goType) {
 		var running sync.WaitGroup
 		for g := range 6 {
 			running.Go(func() {
-				for n := range 10 * len(raws) {
+				for n := range decodeRounds * len(raws) {
 					i := (n + g) % len(raws)
 					if got, err := d.Decode(raws[i]); err != nil || !reflect.DeepEqual(got, want[i]) {
-						t.Errorf("Pod %d is another one than alone, or %v", i, err)
+						t.Errorf("Pod %d differs from the one that Unmarshal decodes, or error %v", i, err)
 					}
 				}
 			})
@@ -198,7 +196,7 @@ func TestConcurrentDecode(t *testing.T) {
 
 func TestInputIsNotRetained(t *testing.T) {
 	goType := reflect.TypeFor[corev1.Pod]()
-	for _, d := range decodersOf(t, goType) {
+	for _, d := range newDecoders(t, goType) {
 		raw := fullPod(t, 3)
 		want, _ := unmarshal(goType, raw)
 		for range 2 {
@@ -206,7 +204,7 @@ func TestInputIsNotRetained(t *testing.T) {
 			got := decodePod(t, d, buffer)
 			clear(buffer)
 			if !reflect.DeepEqual(got, want) {
-				t.Error("an object has changed with the bytes that it was decoded from")
+				t.Error("an object changed with the bytes that it was decoded from")
 			}
 		}
 	}
@@ -214,14 +212,14 @@ func TestInputIsNotRetained(t *testing.T) {
 
 func TestNewRejectsTypeWithoutUnmarshal(t *testing.T) {
 	if _, err := New(reflect.TypeFor[struct{ Name string }](), Options{}); err == nil {
-		t.Error("New takes a type that has no Unmarshal")
+		t.Error("New accepts a type without Unmarshal")
 	}
 }
 
-func TestErrorsNameTheField(t *testing.T) {
+func TestErrorsNameField(t *testing.T) {
 	d := newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{})
 	_, err := d.Decode(bytesField(2, bytesField(2, bytesField(1, []byte("a")), varintField(2, 1))))
 	if err == nil || !strings.HasPrefix(err.Error(), "Pod: Spec: Containers: Image: wrong wire type 0") {
-		t.Errorf("the error is %q", err)
+		t.Errorf("error is %q", err)
 	}
 }

@@ -6,21 +6,19 @@ import (
 	"strings"
 )
 
-// maxNumber is the highest field number that a plan has room for. Kubernetes' own
-// go up to 44.
+// maxNumber is the highest field number that a plan supports. The highest in Kubernetes is 44.
 const maxNumber = 255
 
-// numberOf reads from a field's tag what its number on the wire is:
+// fieldNumber returns the number of a field from its struct tag:
 //
 //	protobuf:"bytes,3,rep,name=finalizers"
 //
-// Nothing else of the tag counts. Kubernetes' code is generated from the fields'
-// types in Go; the tags are written by people, and some say bytes of a bool.
-// on is false where the field is not on the wire; understood is false where a tag is
-// of a form that Kubernetes' types do not have.
-func fieldNumber(f reflect.StructField) (number int, on, understood bool) {
-	text, on := f.Tag.Lookup("protobuf")
-	if !on {
+// It ignores the encoding in the tag. Kubernetes generates code from the types of the fields, and
+// some tags, which are handwritten, are wrong. tagged is false if the field is not encoded, and
+// supported is false if the tag has a form that Kubernetes' types do not use.
+func fieldNumber(f reflect.StructField) (number int, tagged, supported bool) {
+	text, tagged := f.Tag.Lookup("protobuf")
+	if !tagged {
 		return 0, false, true
 	}
 	parts := strings.Split(text, ",")

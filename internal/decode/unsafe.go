@@ -7,47 +7,45 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// All of this package that the compiler cannot check is in this file.
+// All unsafe code of the package is in this file.
+
+// addr is the address of a value inside an object that is being decoded. Its user must know the
+// value's type. For fields, the plan has it from reflection:
 //
-// A place is the address of a value inside an object that is being decoded. Who
-// uses one vouches for the type that is there; for fields the plan does, which has
-// it from reflection:
-//
-//   - A place is made of a pointer that reflect.New or reflect.MakeSlice returned
-//     for a type, and moved only by the offsets and sizes that reflection gives for
-//     that type. So it never leaves its allocation.
-//   - What is written has the memory layout of what is there: a string where the
-//     field's kind is String, whatever the type is called; a slice header where it
-//     is Slice. Named types have the layout of what they are made of.
-//   - Pointers are written as unsafe.Pointer, string, slice or map, never as
-//     numbers. So the garbage collector sees each of them.
-//   - A map whose key's kind is String and whose value has a known type is made
-//     and filled as map[string]thatType. Types of maps that differ in the names of
-//     their parts alone have the same layout, hash and equality; ones of which
-//     that is not known are left to reflection.
+//   - An addr starts as a pointer returned by reflect.New or reflect.MakeSlice for a type, and
+//     moves only by offsets and sizes that reflection reports for that type. It therefore never
+//     leaves its allocation.
+//   - A write has the memory layout of the value: a string if the field's kind is String, whatever
+//     its type is named, and a slice header if it is Slice. Named types have the layout of their
+//     underlying types.
+//   - Pointers are written as unsafe.Pointer, string, slice or map, never as integers, so the
+//     garbage collector sees them.
+//   - A map with keys of kind String and values of a known type is created and filled as
+//     map[string]T. Map types that differ only in the names of their key and value types have the
+//     same layout, hash and equality. Reflection handles all other maps.
 //
 // The race detector and checkptr see all of these accesses.
 type addr struct{ p unsafe.Pointer }
 
-// newPlace returns the place of a new zero value.
+// newAddr returns the address of a new zero value.
 func newAddr(t reflect.Type) addr { return addr{reflect.New(t).UnsafePointer()} }
 
-// placeOf returns where a pointer points to.
+// addrOf returns the address that a pointer holds.
 func addrOf(pointer reflect.Value) addr { return addr{pointer.UnsafePointer()} }
 
-// at returns a place so many bytes on.
+// add returns the address offset bytes further.
 func (a addr) add(offset uintptr) addr { return addr{unsafe.Add(a.p, offset)} }
 
-// as returns a pointer to the value of type t that is there.
+// pointerTo returns a pointer to the value of type t at a.
 func (a addr) pointerTo(t reflect.Type) reflect.Value { return reflect.NewAt(t, a.p) }
 
-// deref returns what the pointer there points to.
+// deref returns the address in the pointer at a. It reports whether the pointer is not nil.
 func (a addr) deref() (to addr, ok bool) {
 	p := *(*unsafe.Pointer)(a.p)
 	return addr{p}, p != nil
 }
 
-// point makes the pointer there point to another place.
+// setPointer sets the pointer at a.
 func (a addr) setPointer(to addr) { *(*unsafe.Pointer)(a.p) = to.p }
 
 func (a addr) string() *string   { return (*string)(a.p) }
@@ -69,7 +67,7 @@ func (a addr) quantityMap() *map[string]resource.Quantity {
 	return (*map[string]resource.Quantity)(a.p)
 }
 
-// slice is what a slice is in memory.
+// sliceHeader is the memory layout of a slice.
 type sliceHeader struct {
 	first    unsafe.Pointer
 	len, cap int
@@ -77,31 +75,29 @@ type sliceHeader struct {
 
 func (a addr) sliceHeader() *sliceHeader { return (*sliceHeader)(a.p) }
 
-// word is a slice without its capacity, a pointer or a map: all that a field can
-// share with that of another object.
+// ref is a pointer, a map, or a slice without its capacity: a value that objects can share.
 type ref struct {
 	p   unsafe.Pointer
-	len int // of a slice
+	len int // for slices
 }
 
-// reference returns the pointer or map that is there.
+// ref returns the pointer or map at a.
 func (a addr) ref() ref { return ref{p: *(*unsafe.Pointer)(a.p)} }
 
-// refer makes the pointer or map there another.
-func (a addr) setRef(w ref) { *(*unsafe.Pointer)(a.p) = w.p }
+// setRef sets the pointer or map at a.
+func (a addr) setRef(r ref) { *(*unsafe.Pointer)(a.p) = r.p }
 
-// view returns the slice that is there.
+// sliceRef returns the slice at a.
 func (a addr) sliceRef() ref { return ref{a.sliceHeader().first, a.sliceHeader().len} }
 
-// setView makes the slice there another, without room to append to.
-func (a addr) setSliceRef(w ref) { *a.sliceHeader() = sliceHeader{w.p, w.len, w.len} }
+// setSliceRef sets the slice at a, without spare capacity.
+func (a addr) setSliceRef(r ref) { *a.sliceHeader() = sliceHeader{r.p, r.len, r.len} }
 
-// isNil tells whether the pointer, map or slice there is nil.
+// isNil reports whether the pointer, map or slice at a is nil.
 func (a addr) isNil() bool { return *(*unsafe.Pointer)(a.p) == nil }
 
-// extend makes a slice n elements longer and returns the place of the first of
-// them. There is no room left behind them: what is full is never written into
-// again, so that slices can be shared.
+// extend appends n zero elements to the slice at a and returns the address of the first. The slice
+// has no spare capacity, so that append never writes into memory that other objects share.
 func (a addr) extend(e *elementType, n int) addr {
 	s := a.sliceHeader()
 	first := e.newArray(s.len + n)
@@ -115,12 +111,12 @@ func (a addr) extend(e *elementType, n int) addr {
 	return added
 }
 
-// element is the type of a slice's elements.
+// elementType is the type of the elements of a slice.
 type elementType struct {
 	size      uintptr
 	sliceType reflect.Type
-	// arrays are the types of arrays of 0, 1, 2... elements: one is made without
-	// the slice header that reflect.MakeSlice allocates beside the elements.
+	// arrays are the types of arrays of 0, 1, 2... elements. Allocating one avoids the slice header
+	// that reflect.MakeSlice allocates besides the elements.
 	arrays [9]reflect.Type
 }
 
@@ -129,11 +125,11 @@ func newElementType(sliceType reflect.Type) *elementType {
 	for n := range e.arrays {
 		e.arrays[n] = reflect.ArrayOf(n, sliceType.Elem())
 	}
-	e.arrays[1] = sliceType.Elem() // the same in memory, and reflection knows the pointer to it
+	e.arrays[1] = sliceType.Elem() // has the same layout, and reflection has its pointer type cached
 	return e
 }
 
-// make makes room for n elements.
+// newArray allocates n elements.
 func (e *elementType) newArray(n int) addr {
 	if n < len(e.arrays) {
 		return newAddr(e.arrays[n])
@@ -141,8 +137,8 @@ func (e *elementType) newArray(n int) addr {
 	return addrOf(reflect.MakeSlice(e.sliceType, n, n))
 }
 
-// quantityPointer is the offset of the pointer in a Quantity that makes copies of it
-// share memory: nil but for numbers that do not fit into an int64.
+// quantityPointerOffset returns the offset of the pointer through which copies of a Quantity share
+// memory. The pointer is nil if the number fits into an int64.
 func quantityPointerOffset() (offset uintptr, ok bool) {
 	field, ok := reflect.TypeFor[resource.Quantity]().FieldByName("d")
 	if !ok || field.Type.Kind() != reflect.Struct || field.Type.NumField() != 1 || field.Type.Field(0).Type.Kind() != reflect.Pointer {
@@ -151,7 +147,8 @@ func quantityPointerOffset() (offset uintptr, ok bool) {
 	return field.Offset, true
 }
 
-// isPlain tells whether a Quantity can be copied, offset being quantityPointer's.
+// isCopyable reports whether copies of a Quantity share no memory. The offset is that of
+// quantityPointerOffset.
 func isCopyable(q *resource.Quantity, offset uintptr) bool {
 	return addr{unsafe.Pointer(q)}.add(offset).isNil()
 }
