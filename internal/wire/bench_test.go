@@ -13,7 +13,7 @@ import (
 
 const benchPods = 20_000
 
-// BenchmarkList cuts 20,000 Pods from memory and reads the identity of each.
+// BenchmarkList splits a list of 20,000 Pods in memory and reads the identity of each.
 func BenchmarkList(b *testing.B) {
 	list := podList(b, benchPods)
 	for _, format := range formats {
@@ -36,13 +36,12 @@ func readMeta(item *wire.Item) error {
 	return err
 }
 
-// perItem reports the time of one of n.
+// perItem reports the time per item of lists of n items.
 func perItem(b *testing.B, n int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/item")
 }
 
-// BenchmarkListClientGo decodes the same lists as client-go does. 2,000 Pods
-// will do: it is for orientation.
+// BenchmarkListClientGo decodes lists of 2,000 such Pods with client-go, for comparison.
 func BenchmarkListClientGo(b *testing.B) {
 	const pods = 2000
 	list := podList(b, pods)
@@ -61,7 +60,7 @@ func BenchmarkListClientGo(b *testing.B) {
 	}
 }
 
-// BenchmarkListEncodingJSON cuts a list into raw messages with encoding/json.
+// BenchmarkListEncodingJSON splits a list into raw messages with encoding/json, for comparison.
 func BenchmarkListEncodingJSON(b *testing.B) {
 	const pods = 2000
 	body := encode(b, jsonSerializer, podList(b, pods))
@@ -75,7 +74,7 @@ func BenchmarkListEncodingJSON(b *testing.B) {
 	perItem(b, pods)
 }
 
-// BenchmarkWatch cuts a stream of events and reads the identity of each object.
+// BenchmarkWatch splits a stream of events and reads the identity of each object.
 func BenchmarkWatch(b *testing.B) {
 	const events = 2000
 	for _, format := range formats {
@@ -99,7 +98,7 @@ func BenchmarkWatch(b *testing.B) {
 	}
 }
 
-// BenchmarkMeta reads the identity of one object.
+// BenchmarkMeta parses one object and reads its identity.
 func BenchmarkMeta(b *testing.B) {
 	for _, format := range formats {
 		pod := newPod(1)

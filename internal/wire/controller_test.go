@@ -145,8 +145,8 @@ func FuzzControllerUID(f *testing.F) {
 	})
 }
 
-// mergesMembers reports whether a decoder may merge members of text that ControllerUID reads:
-// one may occur twice, or have an escaped name.
+// mergesMembers reports whether a decoder may merge members of text that ControllerUID reads: one
+// may occur twice, or have an escaped name.
 func mergesMembers(text string) bool {
 	for _, name := range []string{"metadata", "ownerReferences", "controller", "uid"} {
 		if strings.Count(text, `"`+name+`"`) > 1 {

@@ -19,7 +19,7 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// The encoders that an API server uses, and those that it uses for lists.
+// The encoders of an API server, for objects and for lists.
 var (
 	protobufSerializer = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 	protobufStreaming  = protobuf.NewSerializerWithOptions(scheme.Scheme, scheme.Scheme, protobuf.SerializerOptions{StreamingCollectionsEncoding: true})
@@ -37,7 +37,7 @@ func serializer(format wire.Format) runtime.Serializer {
 	return jsonSerializer
 }
 
-// encode returns the body that a server answers a GET or LIST with.
+// encode returns the body of a server's response to a GET or LIST.
 func encode(t testing.TB, encoder runtime.Encoder, object runtime.Object) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -47,7 +47,7 @@ func encode(t testing.TB, encoder runtime.Encoder, object runtime.Object) []byte
 	return b.Bytes()
 }
 
-// encodeEvent returns a frame of a watch.
+// encodeEvent returns one event of a watch as a server sends it.
 func encodeEvent(t testing.TB, format wire.Format, eventType string, object runtime.Object) []byte {
 	t.Helper()
 	event := metav1.WatchEvent{Type: eventType, Object: runtime.RawExtension{Raw: encode(t, serializer(format), object)}}
@@ -61,7 +61,7 @@ func encodeEvent(t testing.TB, format wire.Format, eventType string, object runt
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)
 }
 
-// typed sets the kind of an object of client-go's scheme, as a server does.
+// typed sets the apiVersion and kind of an object, as a server does.
 func typed[T runtime.Object](t testing.TB, object T) T {
 	t.Helper()
 	kinds, _, err := scheme.Scheme.ObjectKinds(object)
@@ -72,7 +72,7 @@ func typed[T runtime.Object](t testing.TB, object T) T {
 	return object
 }
 
-// podList returns n Pods of 5.7 KB in protobuf, as a Deployment's are.
+// podList returns a list of n Pods of a Deployment, of 5.7 KB each in protobuf.
 func podList(t testing.TB, n int) *corev1.PodList {
 	list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "987654321"}}
 	for i := range n {
@@ -93,8 +93,8 @@ func newPod(i int) *corev1.Pod {
 			Labels:            labels,
 			Annotations:       map[string]string{"prometheus.io/scrape": "true", "kubernetes.io/config.seen": "2024-01-01T00:00:00Z"},
 			ManagedFields: []metav1.ManagedFieldsEntry{
-				{Manager: "kube-controller-manager", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: managed(10)}},
-				{Manager: "kubelet", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", Subresource: "status", FieldsV1: &metav1.FieldsV1{Raw: managed(8)}},
+				{Manager: "kube-controller-manager", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: managedFields(10)}},
+				{Manager: "kubelet", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", Subresource: "status", FieldsV1: &metav1.FieldsV1{Raw: managedFields(8)}},
 			},
 		},
 		Spec: corev1.PodSpec{NodeName: fmt.Sprintf("node-%04d", i%1000), ServiceAccountName: "checkout"},
@@ -114,8 +114,8 @@ func newPod(i int) *corev1.Pod {
 	return pod
 }
 
-// managed returns a field set of a managedFields entry.
-func managed(n int) []byte {
+// managedFields returns the field set of a managedFields entry.
+func managedFields(n int) []byte {
 	b := []byte(`{"f:metadata":{"f:labels":{".":{}`)
 	for i := range n {
 		b = fmt.Appendf(b, `,"f:label-of-some-length-%d":{},"k:{\"containerPort\":80%d,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{}}`, i, i)

@@ -18,7 +18,7 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// envelope returns a body in protobuf around a message.
+// envelope returns a protobuf body that contains a message.
 func envelope(t testing.TB, apiVersion, kind string, raw []byte) []byte {
 	t.Helper()
 	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}, Raw: raw}
@@ -29,10 +29,10 @@ func envelope(t testing.TB, apiVersion, kind string, raw []byte) []byte {
 	return append([]byte("k8s\x00"), b...)
 }
 
-// bytesField returns a field of a protobuf message that has bytes.
+// bytesField returns a bytes field of a protobuf message.
 func bytesField(number byte, value string) string {
 	if number > 15 || len(value) > 127 {
-		panic("too large for a test")
+		panic("number or value too large")
 	}
 	return string(number<<3|2) + string(byte(len(value))) + value
 }
@@ -45,7 +45,7 @@ func TestListErrors(t *testing.T) {
 		name, body string
 		format     wire.Format
 		options    wire.Options
-		want       string // the error, in full
+		want       string // the error, or the end of it
 		is         error
 	}{
 		{"empty", "", wire.JSON, pods, "wire: JSON list, byte 0: empty body: unexpected EOF", io.ErrUnexpectedEOF},
@@ -53,51 +53,51 @@ func TestListErrors(t *testing.T) {
 		{"white space", " \n", wire.JSON, pods, "wire: JSON list, byte 2: empty body: unexpected EOF", io.ErrUnexpectedEOF},
 		{"HTML", "<html><body><h1>It works</h1></body></html>", wire.JSON, pods, `wire: JSON list, byte 0: begins with "<html><body><h1>It works</h1></b"..., want an object`, nil},
 		{"HTML", "<html>", wire.Protobuf, pods, `wire: protobuf list, byte 0: begins with "<html>", want "k8s\x00"`, nil},
-		{"short of the magic", "k8", wire.Protobuf, pods, "wire: protobuf list, byte 2: unexpected EOF", io.ErrUnexpectedEOF},
+		{"truncated magic", "k8", wire.Protobuf, pods, "wire: protobuf list, byte 2: unexpected EOF", io.ErrUnexpectedEOF},
 		{"array", "[]", wire.JSON, pods, `wire: JSON list, byte 0: begins with "[]", want an object`, nil},
 		{"trailing", `{"items":[]}x`, wire.JSON, pods, "wire: JSON list, byte 12: unexpected 'x', want the end of the body", nil},
 		{"Table", `{"kind":"Table","rows":[{}]}`, wire.JSON, pods, `wire: JSON list, byte 15: wrong kind "Table", want a list`, wire.ErrWrongKind},
 		{"no items", `{"kind":"PodList","apiVersion":"v1"}`, wire.JSON, pods, `wire: JSON list, byte 36: wrong kind "PodList": no items`, wire.ErrWrongKind},
-		{"items twice", `{"items":[],"items":[]}`, wire.JSON, pods, "wire: JSON list, byte 20, items: duplicate member", nil},
-		{"items of a type", `{"items":{}}`, wire.JSON, pods, "wire: JSON list, byte 9, items: unexpected '{', want an array", nil},
+		{"duplicate items", `{"items":[],"items":[]}`, wire.JSON, pods, "wire: JSON list, byte 20, items: duplicate member", nil},
+		{"items not an array", `{"items":{}}`, wire.JSON, pods, "wire: JSON list, byte 9, items: unexpected '{', want an array", nil},
 		{"null item", `{"items":[{},null]}`, wire.JSON, pods, "wire: JSON list, item 1, byte 13: unexpected 'n', want an object", nil},
-		{"item of a type", `{"items":[5]}`, wire.JSON, pods, "wire: JSON list, item 0, byte 10: unexpected '5', want an object", nil},
+		{"item not an object", `{"items":[5]}`, wire.JSON, pods, "wire: JSON list, item 0, byte 10: unexpected '5', want an object", nil},
 		{"broken item", `{"items":[{"a":tru}]}`, wire.JSON, pods, "wire: JSON list, item 0, byte 18: unexpected '}', want true", nil},
 		{"broken metadata", `{"metadata":{"resourceVersion":5},"items":[]}`, wire.JSON, pods, "wire: JSON list, byte 33, metadata: json: cannot unmarshal number into Go struct field ListMeta.resourceVersion of type string", nil},
-		{"kind of a type", `{"kind":5,"items":[]}`, wire.JSON, pods, "wire: JSON list, byte 9, kind: json: cannot unmarshal number into Go value of type string", nil},
+		{"kind not a string", `{"kind":5,"items":[]}`, wire.JSON, pods, "wire: JSON list, byte 9, kind: json: cannot unmarshal number into Go value of type string", nil},
 		{"other items", `{"items":[{"kind":"Node"}]}`, wire.JSON, pods, `wire: JSON list, item 0, byte 25: wrong kind "Node", want "Pod"`, wire.ErrWrongKind},
 		{"other version", `{"items":[{"kind":"Pod","apiVersion":"v2"}]}`, wire.JSON, pods, `wire: JSON list, item 0, byte 42: wrong kind: apiVersion "v2" of Pod, want "v1"`, wire.ErrWrongKind},
 		{"other list", string(encode(t, jsonSerializer, nodes)), wire.JSON, pods, `wrong kind "Node", want "Pod"`, wire.ErrWrongKind},
 		{"other list", string(encode(t, protobufSerializer, nodes)), wire.Protobuf, pods, `wrong kind "NodeList", want "PodList"`, wire.ErrWrongKind},
-		{"other list, said late", `{"items":[{}],"kind":"NodeList"}`, wire.JSON, pods, `wire: JSON list, byte 32: wrong kind "Node", want "Pod"`, wire.ErrWrongKind},
-		{"other list, said late", "k8s\x00" + bytesField(2, bytesField(2, "x")) + bytesField(1, bytesField(2, "NodeList")), wire.Protobuf, pods, `wrong kind "NodeList", want "PodList"`, wire.ErrWrongKind},
+		{"other list, kind last", `{"items":[{}],"kind":"NodeList"}`, wire.JSON, pods, `wire: JSON list, byte 32: wrong kind "Node", want "Pod"`, wire.ErrWrongKind},
+		{"other list, kind last", "k8s\x00" + bytesField(2, bytesField(2, "x")) + bytesField(1, bytesField(2, "NodeList")), wire.Protobuf, pods, `wrong kind "NodeList", want "PodList"`, wire.ErrWrongKind},
 		{"an object", proto("Pod", bytesField(1, "")), wire.Protobuf, wire.Options{}, `wire: protobuf list, byte 16: wrong kind "Pod", want a list`, wire.ErrWrongKind},
-		{"no content", "k8s\x00" + bytesField(1, bytesField(2, "PodList")), wire.Protobuf, pods, "wire: protobuf list, byte 15: envelope without content: unexpected EOF", io.ErrUnexpectedEOF},
-		{"content twice", "k8s\x00" + bytesField(1, bytesField(2, "PodList")) + bytesField(2, "") + bytesField(2, ""), wire.Protobuf, wire.Options{}, "wire: protobuf list, byte 18: duplicate content in envelope", nil},
+		{"empty envelope", "k8s\x00" + bytesField(1, bytesField(2, "PodList")), wire.Protobuf, pods, "wire: protobuf list, byte 15: envelope without content: unexpected EOF", io.ErrUnexpectedEOF},
+		{"duplicate content", "k8s\x00" + bytesField(1, bytesField(2, "PodList")) + bytesField(2, "") + bytesField(2, ""), wire.Protobuf, wire.Options{}, "wire: protobuf list, byte 18: duplicate content in envelope", nil},
 		{"item longer than list", proto("PodList", "\x0a\x00\x12\x05abc"), wire.Protobuf, wire.Options{}, "wire: protobuf list, item 0, byte 25: length 5: exceeds the enclosing message", nil},
 		{"wrong wire type", proto("PodList", "\x0a\x00\x10\x05"), wire.Protobuf, wire.Options{}, "wire: protobuf list, item 0, byte 24: wrong wire type 0", nil},
 		{"wrong ListMeta", proto("PodList", bytesField(1, "\x12\x05x")), wire.Protobuf, wire.Options{}, "wire: protobuf list, byte 26, metadata: exceeds the enclosing message", nil},
 		{"varint across the list's end", "k8s\x00" + bytesField(1, bytesField(2, "PodList")) + bytesField(2, "\x0a\x00\x78\x80") + "\x00\x1a\x00", wire.Protobuf, wire.Options{}, "wire: protobuf list, byte 20: exceeds the enclosing message", nil},
 		{"unknown field across the list's end", "k8s\x00" + bytesField(1, bytesField(2, "PodList")) + bytesField(2, "\x0a\x00\x7a\x05") + "\x1a\x03abc", wire.Protobuf, wire.Options{}, "wire: protobuf list, byte 21: exceeds the enclosing message", nil},
-		{"list of anything", proto("List", "\x0a\x00"), wire.Protobuf, wire.Options{}, `wrong kind "List", want a list`, wire.ErrWrongKind},
+		{"untyped list", proto("List", "\x0a\x00"), wire.Protobuf, wire.Options{}, `wrong kind "List", want a list`, wire.ErrWrongKind},
 		{"field 0", proto("PodList", "\x02\x00"), wire.Protobuf, wire.Options{}, "wire: protobuf list, byte 22: invalid field number 0", nil},
 		{"format", "", wire.UnknownFormat, pods, "wire: list, byte 0: cannot read unknown format", nil},
 	} {
 		t.Run(tt.format.String()+" "+tt.name, func(t *testing.T) {
-			for how, reader := range readers {
+			for readerName, reader := range readers {
 				_, err := wire.ListBuffered(reader(strings.NewReader(tt.body)), tt.format, tt.options, 256, ignore)
 				if err == nil || !strings.HasSuffix(err.Error(), tt.want) || errors.Is(err, io.ErrUnexpectedEOF) != (tt.is == io.ErrUnexpectedEOF) {
-					t.Fatalf("%s:\n%v, want\n%v", how, err, tt.want)
+					t.Fatalf("%s:\n%v, want\n%v", readerName, err, tt.want)
 				}
 				if tt.is != nil && !errors.Is(err, tt.is) {
-					t.Errorf("%v is not %v", err, tt.is)
+					t.Errorf("errors.Is(%v, %v) = false", err, tt.is)
 				}
 			}
 		})
 	}
 }
 
-func TestStatusInsteadOfList(t *testing.T) {
+func TestStatusInPlaceOfListOrWatchIsTheError(t *testing.T) {
 	status := typed(t, &metav1.Status{Status: "Failure", Message: "too old", Reason: metav1.StatusReasonExpired, Code: 410, Details: &metav1.StatusDetails{RetryAfterSeconds: 3}})
 	status.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("Status"))
 	status.APIVersion = "v1"
@@ -105,7 +105,7 @@ func TestStatusInsteadOfList(t *testing.T) {
 	for name, body := range map[string][]byte{
 		"protobuf":        encode(t, protobufSerializer, status),
 		"JSON":            encode(t, jsonSerializer, status),
-		"JSON, said late": []byte(late),
+		"JSON, kind last": []byte(late),
 		"JSON with items": []byte(`{"kind":"Status","items":[{"kind":"Pod"}],` + late[1:]),
 	} {
 		format := wire.JSON
@@ -113,26 +113,26 @@ func TestStatusInsteadOfList(t *testing.T) {
 			format = wire.Protobuf
 		}
 		_, listErr := wire.List(iotest.OneByteReader(bytes.NewReader(body)), format, wire.Options{Kind: "Pod"}, func(*wire.Item) error {
-			t.Error("an item of a Status")
+			t.Error("List delivered an item of a Status")
 			return nil
 		})
 		watchErr := wire.Watch(iotest.OneByteReader(bytes.NewReader(body)), format, wire.Options{Kind: "Pod"}, func(*wire.Event) error {
-			t.Error("an event of a Status")
+			t.Error("Watch delivered an event of a Status")
 			return nil
 		})
-		for what, err := range map[string]error{"list": listErr, "watch": watchErr} {
+		for call, err := range map[string]error{"list": listErr, "watch": watchErr} {
 			if !apierrors.IsResourceExpired(err) {
-				t.Errorf("%s, %s: %v is not what the server stated", name, what, err)
+				t.Errorf("%s, %s: error %v, want the server's Status", name, call, err)
 			}
 			if after, ok := apierrors.SuggestsClientDelay(err); !ok || after != 3 {
-				t.Errorf("%s, %s: the server's delay is lost: %d, %v", name, what, after, ok)
+				t.Errorf("%s, %s: retry after %d s, %v; want 3 s", name, call, after, ok)
 			}
 		}
 	}
 }
 
-func TestTooLarge(t *testing.T) {
-	// One is larger than the buffer to begin with, one is not.
+func TestOversizedObjectEndsBody(t *testing.T) {
+	// One size exceeds the initial buffer, one does not.
 	for _, size := range []int{100 << 10, 3 << 10} {
 		testTooLarge(t, size)
 	}
@@ -167,7 +167,7 @@ func testTooLarge(t *testing.T, data int) {
 			checkTooLarge(t, err, events)
 		}
 		if _, err := wire.List(bytes.NewReader(body), format, wire.Options{MaxItemSize: size + 64}, ignore); err != nil {
-			t.Errorf("%v: of just the size allowed: %v", format, err)
+			t.Errorf("%v: object within the limit: %v", format, err)
 		}
 	}
 }
@@ -176,13 +176,12 @@ func checkTooLarge(t *testing.T, err error, before int) {
 	t.Helper()
 	var located *wire.Error
 	if !errors.As(err, &located) || !errors.Is(err, wire.ErrTooLarge) || located.Item != 1 || before != 1 {
-		t.Errorf("%v after %d objects, want ErrTooLarge in 1", err, before)
+		t.Errorf("error %v after %d objects, want ErrTooLarge in object 1", err, before)
 	}
 }
 
-// TestSkippedIsNotHeld holds that what is of no interest is not held, and so may
-// be larger than an object.
-func TestSkippedIsNotHeld(t *testing.T) {
+// TestUnknownFieldsAreNotHeld checks that unknown fields of a list may exceed MaxItemSize.
+func TestUnknownFieldsAreNotHeld(t *testing.T) {
 	large := append(binary.AppendUvarint([]byte{0x7a}, 1<<20), make([]byte, 1<<20)...)
 	group := "\xa3\x01" + strings.Repeat("\x7a\x04abcd", 100_000) + "\xa4\x01"
 	numbers := "\xa3\x01" + strings.Repeat("\x78\x01", 100_000) + "\xa4\x01"
@@ -202,16 +201,14 @@ func TestSkippedIsNotHeld(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	// As long as it may be a Status, it has to be held.
+	// Members before the kind are held, because the body may be a Status.
 	_, err = wire.List(strings.NewReader(`{`+members+`"kind":"KList","items":[]}`), wire.JSON, wire.Options{MaxItemSize: 2 << 10}, ignore)
 	if !errors.Is(err, wire.ErrTooLarge) {
 		t.Errorf("%v, want ErrTooLarge", err)
 	}
 }
 
-// TestCallbackError holds that an error of the caller's is returned as it is,
-// and ends everything.
-func TestCallbackError(t *testing.T) {
+func TestCallbackErrorIsReturnedUnchanged(t *testing.T) {
 	stop := errors.New("stop")
 	for _, format := range formats {
 		list := smallList(t)
@@ -221,7 +218,7 @@ func TestCallbackError(t *testing.T) {
 			return stop
 		})
 		if err != stop || calls != 1 || header.Kind != "ConfigMapList" {
-			t.Errorf("%v: %v after %d calls, header %+v", format, err, calls, header)
+			t.Errorf("%v: List: error %v after %d calls, header %+v", format, err, calls, header)
 		}
 		frame := encodeEvent(t, format, "ADDED", typed(t, &list.Items[0]))
 		err = wire.Watch(bytes.NewReader(append(frame, frame...)), format, wire.Options{}, func(*wire.Event) error {
@@ -229,33 +226,33 @@ func TestCallbackError(t *testing.T) {
 			return stop
 		})
 		if err != stop || calls != 2 {
-			t.Errorf("%v: %v after %d calls", format, err, calls)
+			t.Errorf("%v: Watch: error %v after %d calls", format, err, calls)
 		}
 	}
 }
 
-// silent returns nothing, without an error, for ever.
-type silent struct{}
+// stuckReader always returns 0, nil.
+type stuckReader struct{}
 
-func (silent) Read([]byte) (int, error) { return 0, nil }
+func (stuckReader) Read([]byte) (int, error) { return 0, nil }
 
-func TestNoProgress(t *testing.T) {
+func TestStuckReaderIsAnError(t *testing.T) {
 	for _, format := range formats {
-		if _, err := wire.List(silent{}, format, wire.Options{}, ignore); !errors.Is(err, io.ErrNoProgress) {
-			t.Errorf("%v: %v", format, err)
+		if _, err := wire.List(stuckReader{}, format, wire.Options{}, ignore); !errors.Is(err, io.ErrNoProgress) {
+			t.Errorf("%v: error %v, want io.ErrNoProgress", format, err)
 		}
 	}
 }
 
-// TestClaimedLength holds that what a body claims costs nothing: memory grows
-// with what arrives.
-func TestClaimedLength(t *testing.T) {
+// TestLengthPrefixDoesNotAllocate checks that memory grows with the received bytes, not with a
+// length prefix.
+func TestLengthPrefixDoesNotAllocate(t *testing.T) {
 	list := "k8s\x00" + bytesField(1, bytesField(2, "PodList")) + "\x12\xff\xff\xff\x1f" + "\x12\xff\xff\xff\x1e"
 	frame := "\x03\xff\xff\xff"
-	const times = 20
+	const rounds = 20
 	var before, after goruntime.MemStats
 	goruntime.ReadMemStats(&before)
-	for range times {
+	for range rounds {
 		if _, err := wire.List(strings.NewReader(list), wire.Protobuf, wire.Options{}, ignore); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Fatal(err)
 		}
@@ -264,8 +261,8 @@ func TestClaimedLength(t *testing.T) {
 		}
 	}
 	goruntime.ReadMemStats(&after)
-	allocated := (after.TotalAlloc - before.TotalAlloc) / times
+	allocated := (after.TotalAlloc - before.TotalAlloc) / rounds
 	if allocated > 128<<10 {
-		t.Errorf("%d bytes for two bodies of a few", allocated)
+		t.Errorf("%d bytes allocated for two short bodies", allocated)
 	}
 }

@@ -1,10 +1,11 @@
 package wire
 
-// For tests in package wire_test: the buffers are a few bytes to begin with, so
-// that every object lies across their end.
+// ListBuffered and WatchBuffered take the initial size of the buffer. With a few bytes, every
+// object crosses its end.
 var (
 	ListBuffered  = splitList
 	WatchBuffered = splitWatch
 )
 
+// MaxDepth is the maximum nesting depth of JSON.
 const MaxDepth = maxDepth

@@ -6,7 +6,7 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-func TestKnown(t *testing.T) {
+func TestFormatOf(t *testing.T) {
 	for contentType, want := range map[string]wire.Format{
 		"application/json":                                                                    wire.JSON,
 		"application/json;stream=watch":                                                       wire.JSON,
@@ -28,7 +28,7 @@ func TestKnown(t *testing.T) {
 	} {
 		got, known := wire.FormatOf(contentType)
 		if got != want || known != (want != wire.UnknownFormat) {
-			t.Errorf("%q: %v, %v; want %v", contentType, got, known, want)
+			t.Errorf("FormatOf(%q) = %v, %v; want %v", contentType, got, known, want)
 		}
 	}
 }

@@ -20,60 +20,58 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// The fuzz targets compare what is cut with what apimachinery's decoders make
-// of the same bytes: what they take has to be taken and be the same, what they
-// refuse has to be refused. And whatever it is, it has to be the same however
-// the body arrives.
+// The fuzz targets compare the package with apimachinery's decoders on the same bytes: both must
+// accept the same bodies and return the same objects. The result must not depend on how the body
+// arrives.
 
-// cut is what comes out of a body.
-type cut struct {
+// result is everything that List or Watch returns and delivers for a body.
+type result struct {
 	header wire.ListHeader
-	items  []cutItem
+	items  []resultItem
 	err    error
 }
 
-type cutItem struct {
+type resultItem struct {
 	eventType, apiVersion, kind, raw string
 	meta                             wire.ObjectMeta
 	metaErr                          bool
 }
 
-func cutItemOf(item *wire.Item) cutItem {
+func newResultItem(item *wire.Item) resultItem {
 	meta, err := item.Meta()
-	return cutItem{"", item.APIVersion, item.Kind, string(item.Raw), meta, err != nil}
+	return resultItem{"", item.APIVersion, item.Kind, string(item.Raw), meta, err != nil}
 }
 
-func cutList(body io.Reader, format wire.Format, buffer int) (c cut) {
-	c.header, c.err = wire.ListBuffered(body, format, wire.Options{}, buffer, func(item *wire.Item) error {
-		c.items = append(c.items, cutItemOf(item))
+func splitList(body io.Reader, format wire.Format, buffer int) (r result) {
+	r.header, r.err = wire.ListBuffered(body, format, wire.Options{}, buffer, func(item *wire.Item) error {
+		r.items = append(r.items, newResultItem(item))
 		return nil
 	})
-	return c
+	return r
 }
 
-func cutWatch(body io.Reader, format wire.Format, buffer int) (c cut) {
-	c.err = wire.WatchBuffered(body, format, wire.Options{}, buffer, func(event *wire.Event) error {
-		item := cutItemOf(&event.Object)
+func splitWatch(body io.Reader, format wire.Format, buffer int) (r result) {
+	r.err = wire.WatchBuffered(body, format, wire.Options{}, buffer, func(event *wire.Event) error {
+		item := newResultItem(&event.Object)
 		item.eventType = string(event.Type)
-		c.items = append(c.items, item)
+		r.items = append(r.items, item)
 		return nil
 	})
-	return c
+	return r
 }
 
-// cutEveryWay cuts a body as it arrives in different pieces, and returns what
-// comes out of it in all cases.
-func cutEveryWay(t *testing.T, body []byte, format wire.Format, run func(io.Reader, wire.Format, int) cut) cut {
+// splitAllWays splits a body that arrives in different ways. It fails unless all results are equal.
+func splitAllWays(t *testing.T, body []byte, format wire.Format, run func(io.Reader, wire.Format, int) result) result {
 	t.Helper()
 	whole := run(bytes.NewReader(body), format, 1<<16)
-	for how, reader := range readers {
+	for readerName, reader := range readers {
 		for _, buffer := range []int{16, 100} {
 			got := run(reader(bytes.NewReader(body)), format, buffer)
 			if !reflect.DeepEqual(got.header, whole.header) || !reflect.DeepEqual(got.items, whole.items) {
-				t.Fatalf("%s, buffer of %d: %+v, whole %+v", how, buffer, got, whole)
+				t.Fatalf("%s, buffer of %d: %+v, want %+v", readerName, buffer, got, whole)
 			}
 			if (got.err == nil) != (whole.err == nil) || got.err != nil && got.err.Error() != whole.err.Error() {
-				t.Fatalf("%s, buffer of %d:\n%v, whole\n%v", how, buffer, got.err, whole.err)
+				t.Fatalf("%s, buffer of %d:\n%v, want\n%v", readerName, buffer, got.err, whole.err)
 			}
 		}
 	}
@@ -81,12 +79,12 @@ func cutEveryWay(t *testing.T, body []byte, format wire.Format, run func(io.Read
 	return whole
 }
 
-// checkError holds that an error says where, within the body.
+// checkError checks that an error has a position within the body.
 func checkError(t *testing.T, err error, size int64) {
 	t.Helper()
 	var located *wire.Error
 	if err != nil && (!errors.As(err, &located) || located.Offset < 0 || located.Offset > size) {
-		t.Fatalf("%#v of a body of %d bytes", err, size)
+		t.Fatalf("error %#v for a body of %d bytes", err, size)
 	}
 }
 
@@ -103,17 +101,17 @@ func seedLists(f *testing.F, format wire.Format) {
 func FuzzListProtobuf(f *testing.F) {
 	seedLists(f, wire.Protobuf)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got := cutEveryWay(t, body, wire.Protobuf, cutList)
-		read := true
+		got := splitAllWays(t, body, wire.Protobuf, splitList)
+		readable := true
 		for _, item := range got.items {
-			read = read && !item.metaErr
+			readable = readable && !item.metaErr
 		}
 		want, err := decodeList(body)
 		switch {
-		case got.err == nil && err != nil && read:
-			t.Fatalf("cut what cannot be decoded: %v", err)
-		case got.err != nil && err == nil && !refused(got.err):
-			t.Fatalf("refused what can be decoded: %v", got.err)
+		case got.err == nil && err != nil && readable:
+			t.Fatalf("no error, the decoder returns %v", err)
+		case got.err != nil && err == nil && !wrongContent(got.err):
+			t.Fatalf("error %v, the decoder returns none", got.err)
 		case got.err != nil || err != nil:
 			return
 		case len(got.items) != len(want.items) || !apiequality.Semantic.DeepEqual(got.header.Meta, want.header.Meta):
@@ -128,7 +126,7 @@ func FuzzListProtobuf(f *testing.F) {
 }
 
 // decodeList decodes an envelope with a list of messages.
-func decodeList(body []byte) (want cut, err error) {
+func decodeList(body []byte) (want result, err error) {
 	var unknown runtime.Unknown
 	if !bytes.HasPrefix(body, []byte("k8s\x00")) {
 		return want, errors.New("no magic")
@@ -136,24 +134,23 @@ func decodeList(body []byte) (want cut, err error) {
 	if err := unknown.Unmarshal(body[4:]); err != nil {
 		return want, err
 	}
-	// A second content would take the place of the first, which is cut by then.
+	// For the decoder the last content counts. List has delivered the first by then.
 	if contents := fieldsOf(body[4:], 2); len(contents) != 1 {
 		return want, errors.New("not one content")
 	}
-	// A RawExtension takes any message with bytes in field 1, as objects have.
+	// A RawExtension accepts any message with bytes in field 1, such as an object.
 	var list metav1.List
 	if err := list.Unmarshal(unknown.Raw); err != nil {
 		return want, err
 	}
 	want.header.Meta = list.ListMeta
 	for _, raw := range fieldsOf(unknown.Raw, 2) {
-		want.items = append(want.items, cutItem{raw: raw})
+		want.items = append(want.items, resultItem{raw: raw})
 	}
 	return want, nil
 }
 
-// fieldsOf returns a field of a message that is known to be well formed, as
-// often as it is there.
+// fieldsOf returns all values of a bytes field in a valid message.
 func fieldsOf(b []byte, number int32) (values []string) {
 	for len(b) > 0 {
 		tag, n := uvarint(b)
@@ -179,7 +176,7 @@ func fieldsOf(b []byte, number int32) (values []string) {
 	return values
 }
 
-// groupLength returns the length of a group, behind its first tag.
+// groupLength returns the length of a group after its start tag.
 func groupLength(b []byte) (n int) {
 	for depth := 1; depth > 0; {
 		tag, m := uvarint(b[n:])
@@ -204,7 +201,7 @@ func groupLength(b []byte) (n int) {
 	return n
 }
 
-// uvarint is binary.Uvarint for varints that lose their highest bits.
+// uvarint is binary.Uvarint, but drops the bits of a varint that overflow.
 func uvarint(b []byte) (v uint64, n int) {
 	for b[n] >= 0x80 {
 		v |= uint64(b[n]&0x7f) << (7 * n)
@@ -213,8 +210,8 @@ func uvarint(b []byte) (v uint64, n int) {
 	return v | uint64(b[n])<<(7*n), n + 1
 }
 
-// refused tells whether a body was refused for another reason than its form.
-func refused(err error) bool {
+// wrongContent reports whether a well-formed body was rejected for its content.
+func wrongContent(err error) bool {
 	var status *apierrors.StatusError
 	return errors.Is(err, wire.ErrWrongKind) || errors.As(err, &status)
 }
@@ -223,13 +220,13 @@ func FuzzListJSON(f *testing.F) {
 	seedLists(f, wire.JSON)
 	f.Add([]byte(`{"items":[{"metadata":{"name":"\u00e4","labels":{"a":"b"}}},{}],"kind":"L","metadata":{"continue":"x"},"x":[1.5e-3,true,null]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got := cutEveryWay(t, body, wire.JSON, cutList)
+		got := splitAllWays(t, body, wire.JSON, splitList)
 		want, err := decodeJSONList(body)
 		switch {
 		case got.err == nil && err != nil:
-			t.Fatalf("cut what cannot be decoded: %v", err)
-		case got.err != nil && err == nil && !refused(got.err) && allObjects(want.Items):
-			t.Fatalf("refused what can be decoded: %v", got.err)
+			t.Fatalf("no error, the decoder returns %v", err)
+		case got.err != nil && err == nil && !wrongContent(got.err) && allObjects(want.Items):
+			t.Fatalf("error %v, the decoder returns none", got.err)
 		case got.err != nil || err != nil:
 			return
 		case got.header.Kind != want.Kind || got.header.APIVersion != want.APIVersion || !reflect.DeepEqual(got.header.Meta, want.Metadata):
@@ -245,7 +242,7 @@ func FuzzListJSON(f *testing.F) {
 	})
 }
 
-// jsonList is a list of anything in JSON.
+// jsonList is a list in JSON with undecoded items.
 type jsonList struct {
 	Kind       string               `json:"kind"`
 	APIVersion string               `json:"apiVersion"`
@@ -256,12 +253,12 @@ type jsonList struct {
 // decodeJSONList decodes a list in JSON as apimachinery does.
 func decodeJSONList(body []byte) (list jsonList, err error) {
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) == 0 || first[0] != '{' {
-		return list, errors.New("no object")
+		return list, errors.New("not an object")
 	}
 	if err := json.Unmarshal(body, &list); err != nil {
 		return list, err
 	}
-	// A second "items" would take the place of the first, which is cut by then.
+	// For the decoder the last "items" counts. List has delivered the first by then.
 	decoder := stdjson.NewDecoder(bytes.NewReader(body))
 	var token stdjson.Token
 	_, err = decoder.Token()
@@ -270,7 +267,7 @@ func decodeJSONList(body []byte) (list jsonList, err error) {
 			items++
 		}
 		if items > 1 {
-			return list, errors.New("items twice")
+			return list, errors.New("duplicate items")
 		}
 		var value stdjson.RawMessage
 		err = errors.Join(err, decoder.Decode(&value))
@@ -300,7 +297,7 @@ func seedWatches(f *testing.F, format wire.Format) {
 func FuzzWatchProtobuf(f *testing.F) {
 	seedWatches(f, wire.Protobuf)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got := cutEveryWay(t, body, wire.Protobuf, cutWatch)
+		got := splitAllWays(t, body, wire.Protobuf, splitWatch)
 		rest := body
 		for i, item := range got.items {
 			n := binary.BigEndian.Uint32(rest)
@@ -312,18 +309,18 @@ func FuzzWatchProtobuf(f *testing.F) {
 			}
 		}
 		if got.err == nil && len(rest) > 0 {
-			t.Fatalf("%q is left", rest)
+			t.Fatalf("no error, but %q was not read", rest)
 		}
 		if got.err != nil && len(rest) >= 4 && int64(len(rest)-4) >= int64(binary.BigEndian.Uint32(rest)) {
 			if want, err := decodeEvent(rest[4 : 4+binary.BigEndian.Uint32(rest)]); err == nil {
-				t.Fatalf("%v, but there is %+v", got.err, want)
+				t.Fatalf("error %v, want event %+v", got.err, want)
 			}
 		}
 	})
 }
 
 // decodeEvent decodes a frame as apimachinery does.
-func decodeEvent(frame []byte) (want cutItem, err error) {
+func decodeEvent(frame []byte) (want resultItem, err error) {
 	var event metav1.WatchEvent
 	if err := event.Unmarshal(frame); err != nil {
 		return want, err
@@ -351,13 +348,13 @@ func FuzzWatchJSON(f *testing.F) {
 	seedWatches(f, wire.JSON)
 	f.Add([]byte(`{"object":{"kind":"Pod","metadata":{"name":"n"}},"type":"DELETED"} {"type":"BOOKMARK","object":{}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got := cutEveryWay(t, body, wire.JSON, cutWatch)
+		got := splitAllWays(t, body, wire.JSON, splitWatch)
 		decoder := stdjson.NewDecoder(bytes.NewReader(body))
 		for i := 0; ; i++ {
 			var raw stdjson.RawMessage
 			if err := decoder.Decode(&raw); err != nil {
 				if (err == io.EOF) != (got.err == nil) || i < len(got.items) {
-					t.Fatalf("%d events, %v; decoded %d, %v", len(got.items), got.err, i, err)
+					t.Fatalf("%d events, %v; the decoder returns %d, %v", len(got.items), got.err, i, err)
 				}
 				return
 			}
@@ -370,10 +367,10 @@ func FuzzWatchJSON(f *testing.F) {
 				continue
 			}
 			if got.err == nil {
-				t.Fatalf("%d events, there are more: %s", len(got.items), raw)
+				t.Fatalf("%d events and no error, but the next one is %s", len(got.items), raw)
 			}
 			if err == nil && strings.Contains(" ADDED MODIFIED DELETED BOOKMARK ERROR ", " "+event.Type+" ") && bytes.HasPrefix(event.Object.Raw, []byte("{")) {
-				t.Fatalf("%v, but there is %+v", got.err, event)
+				t.Fatalf("error %v, want event %+v", got.err, event)
 			}
 			return
 		}
@@ -392,14 +389,13 @@ func FuzzMetaProtobuf(f *testing.F) {
 		}
 		var want metav1.PartialObjectMetadata
 		if err := want.Unmarshal(raw); err != nil {
-			return // it says nothing of the rest, nor do we
+			return
 		}
 		got, err := item.Meta()
 		if err != nil || got != identityOf(&want) {
 			t.Fatalf("%+v, %v; want %+v", got, err, identityOf(&want))
 		}
-		// The entries of a map are the only ones of which generated code does
-		// not look at wire types, and takes a field 0.
+		// In map entries, and only there, generated code ignores wire types and accepts field 0.
 		labels, err := item.Labels()
 		if err == nil && !apiequality.Semantic.DeepEqual(labels, want.Labels) {
 			t.Fatalf("labels %q, want %q", labels, want.Labels)
@@ -417,7 +413,7 @@ func FuzzMetaJSON(f *testing.F) {
 		item, err := wire.Parse(raw, wire.JSON)
 		valid := stdjson.Valid(raw) && raw[0] == '{' && raw[len(raw)-1] == '}'
 		if valid != (err == nil) {
-			t.Fatalf("%v, but valid: %v", err, valid)
+			t.Fatalf("error %v, valid JSON: %v", err, valid)
 		}
 		if !valid {
 			checkError(t, err, int64(len(raw)))
@@ -438,10 +434,10 @@ func FuzzMetaJSON(f *testing.F) {
 		got, err := item.Meta()
 		labels, labelsErr := item.Labels()
 		if wantErr != nil {
-			return // it may be in what Meta does not read
+			return // the error may be in a field that Meta does not read
 		}
 		if err != nil || labelsErr != nil {
-			t.Fatalf("%v, %v of what can be decoded", err, labelsErr)
+			t.Fatalf("Meta: %v, Labels: %v; the decoder returns no error", err, labelsErr)
 		}
 		object := metav1.ObjectMeta{Name: want.Metadata.Name, Namespace: want.Metadata.Namespace, ResourceVersion: want.Metadata.ResourceVersion}
 		identity := identityOf(&object)
@@ -455,9 +451,9 @@ func FuzzMetaJSON(f *testing.F) {
 	})
 }
 
-// TestScannerAgainstEncodingJSON changes bytes of a document that has all of
-// JSON in it, and compares what is valid.
-func TestScannerAgainstEncodingJSON(t *testing.T) {
+// TestScannerAcceptsWhatEncodingJSONAccepts replaces, inserts and deletes each byte of a document
+// that covers JSON's grammar.
+func TestScannerAcceptsWhatEncodingJSONAccepts(t *testing.T) {
 	document := []byte(`{"a":[1,-0,0.5,1e9,2E-7,-3.25e+10,{},[],"",null],"b":{"x":true,"y":false},"\u00e9\"\\\/\b\f\n\r\t":" ` + "\x7f\xff" + ` "}`)
 	replacements := []byte("{}[]:,\"\\ \n\x00\x1f0159-+.eEtfnulrsa/\x80")
 	for i := range document {
@@ -472,8 +468,7 @@ func TestScannerAgainstEncodingJSON(t *testing.T) {
 	}
 }
 
-// checkValid compares where an object is by itself, and where no members are
-// watched.
+// checkValid compares an object on its own and at a depth that the scanner does not watch.
 func checkValid(t *testing.T, object []byte) {
 	t.Helper()
 	checkValidObject(t, object)
@@ -485,7 +480,7 @@ func checkValidObject(t *testing.T, object []byte) {
 	_, err := wire.Parse(object, wire.JSON)
 	valid := stdjson.Valid(object) && object[0] == '{' && object[len(object)-1] == '}'
 	if valid != (err == nil) {
-		t.Fatalf("%q: %v, but valid: %v", object, err, valid)
+		t.Fatalf("%q: error %v, valid JSON: %v", object, err, valid)
 	}
 	list := `{"items":[` + string(object) + `]}`
 	n := 0

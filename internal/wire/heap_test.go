@@ -13,13 +13,13 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// repeat reads the same bytes n times.
-type repeat struct {
+// repeatReader reads the same bytes n times.
+type repeatReader struct {
 	b     []byte
 	n, at int
 }
 
-func (r *repeat) Read(p []byte) (n int, err error) {
+func (r *repeatReader) Read(p []byte) (n int, err error) {
 	for n < len(p) && r.n > 0 {
 		m := copy(p[n:], r.b[r.at:])
 		n, r.at = n+m, r.at+m
@@ -33,23 +33,22 @@ func (r *repeat) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// longList is the body of a list of n times the same Pod, which is nowhere in
-// memory.
+// longList returns the body of a list of n equal Pods, generated while it is read.
 func longList(t testing.TB, format wire.Format, n int) io.Reader {
 	t.Helper()
 	pod := rawOf(t, format, newPod(1))
 	if format == wire.JSON {
 		return io.MultiReader(
 			bytes.NewReader([]byte(`{"kind":"PodList","apiVersion":"v1","items":[`)),
-			&repeat{b: append(pod[:len(pod):len(pod)], ','), n: n - 1}, bytes.NewReader(pod),
+			&repeatReader{b: append(pod[:len(pod):len(pod)], ','), n: n - 1}, bytes.NewReader(pod),
 			bytes.NewReader([]byte(`]}`)))
 	}
 	item := append(binary.AppendUvarint([]byte{0x12}, uint64(len(pod))), pod...)
 	head := []byte("k8s\x00" + bytesField(1, bytesField(2, "PodList")) + "\x12")
-	return io.MultiReader(bytes.NewReader(binary.AppendUvarint(head, uint64(len(item)*n))), &repeat{b: item, n: n})
+	return io.MultiReader(bytes.NewReader(binary.AppendUvarint(head, uint64(len(item)*n))), &repeatReader{b: item, n: n})
 }
 
-// heap returns the bytes in use, after a collection.
+// heap returns the size of the live heap in bytes.
 func heap() int64 {
 	var stats runtime.MemStats
 	runtime.GC()
@@ -57,9 +56,9 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// TestListHeap holds what cutting 20,000 Pods needs: a buffer. (In JSON fewer make do:
-// scanning takes long under the race detector.)
-func TestListHeap(t *testing.T) {
+// TestListHeapIsBoundedByBuffer splits 20,000 Pods. In JSON it splits fewer, because scanning is
+// slow under the race detector.
+func TestListHeapIsBoundedByBuffer(t *testing.T) {
 	const limit = 256 << 10
 	for format, pods := range map[wire.Format]int{wire.Protobuf: benchPods, wire.JSON: benchPods / 5} {
 		body := longList(t, format, pods)
@@ -68,7 +67,7 @@ func TestListHeap(t *testing.T) {
 		_, err := wire.List(body, format, wire.Options{}, func(item *wire.Item) error {
 			if n++; n%(pods/20) == 0 {
 				if grown := heap() - before; grown > limit {
-					t.Errorf("%v: %d bytes more in use after %d items", format, grown, n)
+					t.Errorf("%v: the heap grew by %d bytes after %d items", format, grown, n)
 				}
 			}
 			return readMeta(item)
@@ -79,17 +78,16 @@ func TestListHeap(t *testing.T) {
 	}
 }
 
-// TestWatchHeap holds that a watch does not keep the buffer of a huge event.
-func TestWatchHeap(t *testing.T) {
+func TestWatchReleasesBufferOfHugeEvent(t *testing.T) {
 	const limit = 512 << 10
-	huge := typed(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "huge"}, BinaryData: map[string][]byte{"x": make([]byte, 8<<20)}})
+	huge := typed(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "huge"}, BinaryData: map[string][]byte{"x": make([]byte, 2<<20)}})
 	small := typed(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "small"}})
 	for _, format := range formats {
 		frames := []io.Reader{bytes.NewReader(encodeEvent(t, format, "ADDED", huge)), bytes.NewReader(encodeEvent(t, format, "ADDED", small))}
 		before := heap()
 		err := wire.Watch(io.MultiReader(frames...), format, wire.Options{}, func(event *wire.Event) error {
 			if grown := heap() - before; event.Object.Index == 1 && grown > limit {
-				t.Errorf("%v: %d bytes more in use behind a huge event", format, grown)
+				t.Errorf("%v: the heap grew by %d bytes after a huge event", format, grown)
 			}
 			return nil
 		})
@@ -99,8 +97,8 @@ func TestWatchHeap(t *testing.T) {
 	}
 }
 
-// TestListAllocations holds that the buffer is used again, and that items cost
-// nothing that nobody asked for.
+// TestListAllocations checks that List reuses its buffer and allocates nothing per item, and that
+// Meta allocates once.
 func TestListAllocations(t *testing.T) {
 	for _, format := range formats {
 		body := encode(t, serializer(format), podList(t, 200))
@@ -118,7 +116,7 @@ func TestListAllocations(t *testing.T) {
 			}
 		})
 		if allocations > 240 {
-			t.Errorf("%v: %v allocations with Meta of 200", format, allocations)
+			t.Errorf("%v: %v allocations with 200 calls of Meta", format, allocations)
 		}
 	}
 }

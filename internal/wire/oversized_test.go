@@ -15,8 +15,8 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// poisoned is a list of which the second object has so many bytes of data.
-func poisoned(t testing.TB, data int) *corev1.ConfigMapList {
+// listWithOversized returns a list whose second object has the given number of bytes of data.
+func listWithOversized(t testing.TB, data int) *corev1.ConfigMapList {
 	t.Helper()
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "u-1", ResourceVersion: "17", Labels: map[string]string{"k": "v"}}
@@ -25,39 +25,39 @@ func poisoned(t testing.TB, data int) *corev1.ConfigMapList {
 		ListMeta: metav1.ListMeta{ResourceVersion: "42"},
 		Items: []corev1.ConfigMap{
 			{ObjectMeta: meta("before")},
-			{ObjectMeta: meta("poison"), Data: map[string]string{"x": strings.Repeat("\"true\\", data/6), "y": "z"}},
-			{ObjectMeta: meta("behind"), Data: map[string]string{"still": "whole"}},
+			{ObjectMeta: meta("oversized"), Data: map[string]string{"x": strings.Repeat("\"true\\", data/6), "y": "z"}},
+			{ObjectMeta: meta("after"), Data: map[string]string{"key": "value"}},
 		},
 	})
 }
 
-// checkPassedOver holds what is told of one of poisoned's objects.
-func checkPassedOver(t *testing.T, where string, item *wire.Item, want *corev1.ConfigMap) {
+// checkOversized checks the item of an object of listWithOversized.
+func checkOversized(t *testing.T, where string, item *wire.Item, want *corev1.ConfigMap) {
 	t.Helper()
 	if meta, err := item.Meta(); err != nil || meta != identityOf(want) || item.Kind != "ConfigMap" || item.APIVersion != "v1" {
-		t.Fatalf("%s: object %d is %+v, %v; want %+v", where, item.Index, meta, err, identityOf(want))
+		t.Fatalf("%s: object %d: Meta() = %+v, %v; want %+v", where, item.Index, meta, err, identityOf(want))
 	}
 	var located *wire.Error
-	switch poison := want.Name == "poison"; {
-	case poison && (!errors.Is(item.TooLarge, wire.ErrTooLarge) || !errors.As(item.TooLarge, &located) || located.Item != 1):
-		t.Fatalf("%s: object %d: %v, want ErrTooLarge in 1", where, item.Index, item.TooLarge)
-	case !poison && item.TooLarge != nil:
-		t.Fatalf("%s: object %d: %v", where, item.Index, item.TooLarge)
-	case !poison:
+	switch oversized := want.Name == "oversized"; {
+	case oversized && (!errors.Is(item.TooLarge, wire.ErrTooLarge) || !errors.As(item.TooLarge, &located) || located.Item != 1):
+		t.Fatalf("%s: object %d: TooLarge = %v, want ErrTooLarge in object 1", where, item.Index, item.TooLarge)
+	case !oversized && item.TooLarge != nil:
+		t.Fatalf("%s: object %d: TooLarge = %v", where, item.Index, item.TooLarge)
+	case !oversized:
 		checkItem(t, where, item, untyped(want.DeepCopy()))
 	}
 }
 
-// TestPassOver holds that an object which is too large costs itself: it is told by
-// its identity, and what follows is whole, however the body arrives.
-func TestPassOver(t *testing.T) {
+// TestOversizedObjectIsSkipped checks that an oversized object is delivered by its identity and
+// that the objects after it are complete.
+func TestOversizedObjectIsSkipped(t *testing.T) {
 	const limit = 1 << 10
 	for _, data := range []int{2 << 10, 3 << 10, 100 << 10} {
-		want := poisoned(t, data)
+		want := listWithOversized(t, data)
 		for _, e := range encoders {
 			body := encode(t, e.encoder, want)
-			for how, reader := range readers {
-				passOverList(t, fmt.Sprintf("%s list of %d, %s", e.name, data, how), reader(bytes.NewReader(body)), e.format, limit, want)
+			for readerName, reader := range readers {
+				checkOversizedList(t, fmt.Sprintf("%s list of %d, %s", e.name, data, readerName), reader(bytes.NewReader(body)), e.format, limit, want)
 			}
 		}
 		for _, format := range formats {
@@ -65,18 +65,18 @@ func TestPassOver(t *testing.T) {
 			for i := range want.Items {
 				body = append(body, encodeEvent(t, format, "MODIFIED", typed(t, &want.Items[i]))...)
 			}
-			for how, reader := range readers {
-				passOverWatch(t, fmt.Sprintf("%v watch of %d, %s", format, data, how), reader(bytes.NewReader(body)), format, limit, want)
+			for readerName, reader := range readers {
+				checkOversizedWatch(t, fmt.Sprintf("%v watch of %d, %s", format, data, readerName), reader(bytes.NewReader(body)), format, limit, want)
 			}
 		}
 	}
 }
 
-func passOverList(t *testing.T, where string, body io.Reader, format wire.Format, limit int, want *corev1.ConfigMapList) {
+func checkOversizedList(t *testing.T, where string, body io.Reader, format wire.Format, limit int, want *corev1.ConfigMapList) {
 	t.Helper()
 	n := 0
 	header, err := wire.ListBuffered(body, format, wire.Options{MaxItemSize: limit, SkipOversized: true}, 16, func(item *wire.Item) error {
-		checkPassedOver(t, where, item, &want.Items[n])
+		checkOversized(t, where, item, &want.Items[n])
 		n++
 		return nil
 	})
@@ -85,11 +85,11 @@ func passOverList(t *testing.T, where string, body io.Reader, format wire.Format
 	}
 }
 
-func passOverWatch(t *testing.T, where string, body io.Reader, format wire.Format, limit int, want *corev1.ConfigMapList) {
+func checkOversizedWatch(t *testing.T, where string, body io.Reader, format wire.Format, limit int, want *corev1.ConfigMapList) {
 	t.Helper()
 	n := 0
 	err := wire.WatchBuffered(body, format, wire.Options{MaxItemSize: limit, SkipOversized: true, Kind: "ConfigMap"}, 16, func(event *wire.Event) error {
-		checkPassedOver(t, where, &event.Object, &want.Items[n])
+		checkOversized(t, where, &event.Object, &want.Items[n])
 		if n++; event.Type != "MODIFIED" {
 			t.Errorf("%s: the type is %s", where, event.Type)
 		}
@@ -100,10 +100,8 @@ func passOverWatch(t *testing.T, where string, body io.Reader, format wire.Forma
 	}
 }
 
-// TestPassOverTruncated: a body that ends, or breaks, in what is passed over is no
-// whole one.
-func TestPassOverTruncated(t *testing.T) {
-	list := poisoned(t, 8<<10)
+func TestTruncatedOversizedObjectIsAnError(t *testing.T) {
+	list := listWithOversized(t, 8<<10)
 	for _, format := range formats {
 		whole := encode(t, serializer(format), list)
 		event := encodeEvent(t, format, "ADDED", typed(t, &list.Items[1]))
@@ -119,12 +117,12 @@ func TestPassOverTruncated(t *testing.T) {
 	}
 	broken := []byte(`{"kind":"L","items":[{"metadata":{"name":"a"},"x":"` + strings.Repeat("x", 4<<10) + "\x01" + `"}]}`)
 	if _, err := wire.List(bytes.NewReader(broken), wire.JSON, wire.Options{MaxItemSize: 1 << 10, SkipOversized: true}, ignore); err == nil {
-		t.Error("what is passed over was not checked")
+		t.Error("no error for invalid JSON in an oversized object")
 	}
 }
 
-// TestPassOverWithoutAName: an object that nobody could be told of ends the body.
-func TestPassOverWithoutAName(t *testing.T) {
+// TestOversizedObjectWithoutNameEndsBody uses objects whose identity is not at their beginning.
+func TestOversizedObjectWithoutNameEndsBody(t *testing.T) {
 	filling := strings.Repeat("x", 200<<10)
 	options := wire.Options{MaxItemSize: 1 << 10, SkipOversized: true}
 	for name, body := range map[string]string{
@@ -132,28 +130,27 @@ func TestPassOverWithoutAName(t *testing.T) {
 		"late name":     `{"kind":"L","items":[{"metadata":{"x":"` + filling + `","name":"a"}}]}`,
 	} {
 		if _, err := wire.List(strings.NewReader(body), wire.JSON, options, ignore); !errors.Is(err, wire.ErrTooLarge) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v, want ErrTooLarge", name, err)
 		}
 		event := `{"type":"ADDED","object":` + strings.TrimSuffix(strings.TrimPrefix(body, `{"kind":"L","items":[`), "]}") + "}"
 		if err := wire.Watch(strings.NewReader(event), wire.JSON, options, nil); !errors.Is(err, wire.ErrTooLarge) {
-			t.Errorf("%s in an event: %v", name, err)
+			t.Errorf("%s in an event: error %v, want ErrTooLarge", name, err)
 		}
 	}
-	nameless := poisoned(t, 200<<10)
+	nameless := listWithOversized(t, 200<<10)
 	nameless.Items[1].ObjectMeta = metav1.ObjectMeta{}
 	if _, err := wire.List(bytes.NewReader(encode(t, serializer(wire.Protobuf), nameless)), wire.Protobuf, options, ignore); !errors.Is(err, wire.ErrTooLarge) {
-		t.Errorf("protobuf: %v", err)
+		t.Errorf("protobuf list: error %v, want ErrTooLarge", err)
 	}
 	event := encodeEvent(t, wire.Protobuf, "ADDED", typed(t, &nameless.Items[1]))
 	if err := wire.Watch(bytes.NewReader(event), wire.Protobuf, options, nil); !errors.Is(err, wire.ErrTooLarge) {
-		t.Errorf("protobuf event: %v", err)
+		t.Errorf("protobuf event: error %v, want ErrTooLarge", err)
 	}
 }
 
-// TestPassOverHeap holds that what is passed over is not held.
-func TestPassOverHeap(t *testing.T) {
+func TestOversizedObjectIsNotHeld(t *testing.T) {
 	const limit = 128 << 10
-	list := poisoned(t, 3<<20)
+	list := listWithOversized(t, 2<<20)
 	for _, format := range formats {
 		body := encode(t, serializer(format), list)
 		event := encodeEvent(t, format, "ADDED", typed(t, &list.Items[1]))
@@ -169,12 +166,11 @@ func TestPassOverHeap(t *testing.T) {
 	}
 }
 
-// FuzzPassOver compares bodies that can be cut with what is cut of them where little
-// is allowed: the same objects, of which the large ones are told as such, or, where
-// one could not be told, ErrTooLarge.
-func FuzzPassOver(f *testing.F) {
+// FuzzSkipOversized splits the same body with a small limit and with none. The small limit must
+// deliver the same objects, some as oversized, or end the body with ErrTooLarge.
+func FuzzSkipOversized(f *testing.F) {
 	for _, format := range formats {
-		list := poisoned(f, 300)
+		list := listWithOversized(f, 300)
 		f.Add(encode(f, serializer(format), list), format == wire.JSON, false, 100)
 		event := encodeEvent(f, format, "ADDED", typed(f, &list.Items[1]))
 		f.Add(append(event, event...), format == wire.JSON, true, 150)
@@ -184,32 +180,32 @@ func FuzzPassOver(f *testing.F) {
 		if json {
 			format = wire.JSON
 		}
-		var got, want []cutItem
+		var got, want []resultItem
 		options := wire.Options{MaxItemSize: 1 + limit&0xfff, SkipOversized: true}
-		gotErr := cutWith(body, format, watch, options, 16, func(item *wire.Item) {
-			one := cutItemOf(item)
+		gotErr := splitWith(body, format, watch, options, 16, func(item *wire.Item) {
+			result := newResultItem(item)
 			if item.TooLarge != nil {
-				one = cutItem{}
+				result = resultItem{}
 			}
-			got = append(got, one)
+			got = append(got, result)
 		})
 		checkError(t, gotErr, int64(len(body)))
-		if err := cutWith(body, format, watch, wire.Options{}, 1<<16, func(item *wire.Item) { want = append(want, cutItemOf(item)) }); err != nil {
+		if err := splitWith(body, format, watch, wire.Options{}, 1<<16, func(item *wire.Item) { want = append(want, newResultItem(item)) }); err != nil {
 			return
 		}
 		if gotErr != nil && !errors.Is(gotErr, wire.ErrTooLarge) || gotErr == nil && len(got) != len(want) {
 			t.Fatalf("%d objects, %v; want %d", len(got), gotErr, len(want))
 		}
-		for i, one := range got {
-			if one != (cutItem{}) && one != want[i] {
-				t.Fatalf("object %d is %+v, want %+v", i, one, want[i])
+		for i, item := range got {
+			if item != (resultItem{}) && item != want[i] {
+				t.Fatalf("object %d is %+v, want %+v", i, item, want[i])
 			}
 		}
 	})
 }
 
-// cutWith cuts a list or a watch.
-func cutWith(body []byte, format wire.Format, watch bool, options wire.Options, buffer int, each func(*wire.Item)) error {
+// splitWith splits a list or a watch and calls each for every object.
+func splitWith(body []byte, format wire.Format, watch bool, options wire.Options, buffer int, each func(*wire.Item)) error {
 	if watch {
 		return wire.WatchBuffered(bytes.NewReader(body), format, options, buffer, func(event *wire.Event) error {
 			each(&event.Object)
@@ -223,29 +219,30 @@ func cutWith(body []byte, format wire.Format, watch bool, options wire.Options, 
 	return err
 }
 
-// A text is no event that is too large, and that is told without waiting for more.
-func TestTextIsNotPassedOver(t *testing.T) {
+// TestTextIsNotAnOversizedEvent checks that Watch recognizes a body that is not a stream of events,
+// by its first byte without reading on if possible.
+func TestTextIsNotAnOversizedEvent(t *testing.T) {
 	for name, text := range map[string]string{
-		"a page":                    "<html>502 Bad Gateway</html>",
-		"what begins like an event": "\x7f\xff\xff\xff\x0a\x05ADDED",
+		"HTML page":            "<html>502 Bad Gateway</html>",
+		"begins like an event": "\x7f\xff\xff\xff\x0a\x05ADDED",
 	} {
-		body := io.MultiReader(strings.NewReader(text), failingReader{t, name == "a page"})
-		err := wire.Watch(body, wire.Protobuf, wire.Options{SkipOversized: true}, func(*wire.Event) error { return errors.New("an event") })
+		body := io.MultiReader(strings.NewReader(text), endReader{t, name == "HTML page"})
+		err := wire.Watch(body, wire.Protobuf, wire.Options{SkipOversized: true}, func(*wire.Event) error { return errors.New("delivered an event") })
 		if !errors.Is(err, wire.ErrTooLarge) {
-			t.Errorf("%s: %v, want ErrTooLarge", name, err)
+			t.Errorf("%s: error %v, want ErrTooLarge", name, err)
 		}
 	}
 }
 
-// failingReader is a body's end that is not to be asked for.
-type failingReader struct {
+// endReader is the end of a body. With fail, reading it fails the test.
+type endReader struct {
 	t    *testing.T
 	fail bool
 }
 
-func (r failingReader) Read([]byte) (int, error) {
+func (r endReader) Read([]byte) (int, error) {
 	if r.fail {
-		r.t.Error("read on after a text")
+		r.t.Error("Watch read on after an HTML page")
 	}
 	return 0, io.EOF
 }

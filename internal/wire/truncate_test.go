@@ -15,7 +15,7 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// smallList is a list that has a few of everything.
+// smallList returns a list with three different objects.
 func smallList(t testing.TB) *corev1.ConfigMapList {
 	return typed(t, &corev1.ConfigMapList{
 		ListMeta: metav1.ListMeta{ResourceVersion: "42", Continue: "next"},
@@ -27,15 +27,15 @@ func smallList(t testing.TB) *corev1.ConfigMapList {
 	})
 }
 
-// failing ends with an error that is not io.EOF.
-type failing struct {
+// failingReader returns err in place of io.EOF.
+type failingReader struct {
 	r   io.Reader
 	err error
 }
 
 var errConnection = errors.New("connection reset by peer")
 
-func (f failing) Read(p []byte) (int, error) {
+func (f failingReader) Read(p []byte) (int, error) {
 	n, err := f.r.Read(p)
 	if err == io.EOF {
 		err = f.err
@@ -43,48 +43,48 @@ func (f failing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestBrokenAtTheEnd holds that a body is not believed to be whole if the
-// connection broke where it could have ended: net/http knows better.
-func TestBrokenAtTheEnd(t *testing.T) {
+// TestConnectionBrokenAtEndIsAnError checks that an error of the connection is returned even where
+// the body could have ended.
+func TestConnectionBrokenAtEndIsAnError(t *testing.T) {
 	for _, format := range formats {
 		list := smallList(t)
 		body := encode(t, serializer(format), list)
-		_, err := wire.List(failing{bytes.NewReader(body), io.ErrUnexpectedEOF}, format, wire.Options{}, ignore)
+		_, err := wire.List(failingReader{bytes.NewReader(body), io.ErrUnexpectedEOF}, format, wire.Options{}, ignore)
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%v list: %v", format, err)
 		}
 		frame := encodeEvent(t, format, "ADDED", typed(t, &list.Items[0]))
-		err = wire.Watch(failing{bytes.NewReader(frame), io.ErrUnexpectedEOF}, format, wire.Options{}, func(*wire.Event) error { return nil })
+		err = wire.Watch(failingReader{bytes.NewReader(frame), io.ErrUnexpectedEOF}, format, wire.Options{}, func(*wire.Event) error { return nil })
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%v watch: %v", format, err)
 		}
 	}
 }
 
-// wholeAt returns at what offsets a body has all that a list needs: the content
-// of a protobuf envelope is followed by two empty fields, JSON by a newline.
-func wholeAt(format wire.Format, body []byte) map[int]bool {
+// completeAt returns the offsets before the end at which a list is complete. In protobuf two empty
+// fields follow the content of the envelope, in JSON a newline.
+func completeAt(format wire.Format, body []byte) map[int]bool {
 	if format == wire.JSON {
 		return map[int]bool{len(bytes.TrimSpace(body)): true}
 	}
 	return map[int]bool{len(body) - 2: true, len(body) - 4: true}
 }
 
-// TestListTruncated cuts a list at every byte: what was complete is handed out,
-// nothing else, and the error says that the body ended, and where.
-func TestListTruncated(t *testing.T) {
+// TestTruncatedListDeliversCompleteItems truncates a list at every byte. List must deliver the
+// complete items and return io.ErrUnexpectedEOF with the offset.
+func TestTruncatedListDeliversCompleteItems(t *testing.T) {
 	for _, e := range encoders {
 		t.Run(e.name, func(t *testing.T) {
 			body := encode(t, e.encoder, smallList(t))
 			ends := itemEnds(t, e.format, body)
-			whole := wholeAt(e.format, body)
+			complete := completeAt(e.format, body)
 			for n := range body {
-				for how, reader := range readers {
-					checkTruncated(t, fmt.Sprintf("%s, %d bytes", how, n), e.format, reader(bytes.NewReader(body[:n])), n, ends, whole[n])
+				for readerName, reader := range readers {
+					checkTruncated(t, fmt.Sprintf("%s, %d bytes", readerName, n), e.format, reader(bytes.NewReader(body[:n])), n, ends, complete[n])
 				}
-				_, err := wire.List(failing{bytes.NewReader(body[:n]), errConnection}, e.format, wire.Options{}, ignore)
+				_, err := wire.List(failingReader{bytes.NewReader(body[:n]), errConnection}, e.format, wire.Options{}, ignore)
 				if !errors.Is(err, errConnection) {
-					t.Fatalf("%d bytes and a broken connection: %v", n, err)
+					t.Fatalf("%d bytes and a broken connection: error %v", n, err)
 				}
 			}
 		})
@@ -106,11 +106,11 @@ func itemEnds(t *testing.T, format wire.Format, body []byte) (ends []int) {
 	return ends
 }
 
-func checkTruncated(t *testing.T, where string, format wire.Format, body io.Reader, n int, ends []int, whole bool) {
+func checkTruncated(t *testing.T, where string, format wire.Format, body io.Reader, n int, ends []int, complete bool) {
 	t.Helper()
-	complete := 0
-	for complete < len(ends) && ends[complete] <= n {
-		complete++
+	want := 0
+	for want < len(ends) && ends[want] <= n {
+		want++
 	}
 	items := 0
 	_, err := wire.ListBuffered(body, format, wire.Options{}, 16, func(*wire.Item) error {
@@ -119,31 +119,31 @@ func checkTruncated(t *testing.T, where string, format wire.Format, body io.Read
 	})
 	var located *wire.Error
 	switch {
-	case items != complete:
-		t.Fatalf("%s: %d items, %d are complete", where, items, complete)
-	case whole && err != nil:
+	case items != want:
+		t.Fatalf("%s: %d items, want %d", where, items, want)
+	case complete && err != nil:
 		t.Fatalf("%s: %v", where, err)
-	case whole:
+	case complete:
 	case !errors.Is(err, io.ErrUnexpectedEOF):
-		t.Fatalf("%s: %v, want io.ErrUnexpectedEOF", where, err)
+		t.Fatalf("%s: error %v, want io.ErrUnexpectedEOF", where, err)
 	case !errors.As(err, &located) || located.Offset != int64(n):
-		t.Fatalf("%s: %v, want offset %d", where, err, n)
+		t.Fatalf("%s: error %v, want offset %d", where, err, n)
 	}
 }
 
-// TestWatchTruncated cuts a watch at every byte. It may end behind an event, and
-// nowhere else.
-func TestWatchTruncated(t *testing.T) {
+// TestTruncatedWatchIsAnErrorWithinAnEvent truncates a watch at every byte. It may end only after
+// an event.
+func TestTruncatedWatchIsAnErrorWithinAnEvent(t *testing.T) {
 	for _, format := range formats {
 		t.Run(format.String(), func(t *testing.T) {
 			var body []byte
-			ends := map[int]int{0: 0} // events complete at an offset where the body may end
+			ends := map[int]int{0: 0} // number of events by the offsets at which the body may end
 			list := smallList(t)
 			for i := range list.Items {
 				body = append(body, encodeEvent(t, format, "ADDED", typed(t, &list.Items[i]))...)
 				ends[len(body)] = i + 1
 				if format == wire.JSON {
-					ends[len(body)-1] = i + 1 // the newline is of no importance
+					ends[len(body)-1] = i + 1 // the newline is optional
 				}
 			}
 			for n := range len(body) + 1 {
@@ -154,12 +154,12 @@ func TestWatchTruncated(t *testing.T) {
 				})
 				want, boundary := ends[n]
 				if boundary && (err != nil || events != want) {
-					t.Fatalf("%d bytes: %d events of %d, %v", n, events, want, err)
+					t.Fatalf("%d bytes: %d events, %v; want %d", n, events, err, want)
 				}
 				if !boundary && !errors.Is(err, io.ErrUnexpectedEOF) {
-					t.Fatalf("%d bytes: %v, want io.ErrUnexpectedEOF", n, err)
+					t.Fatalf("%d bytes: error %v, want io.ErrUnexpectedEOF", n, err)
 				}
-				err = wire.Watch(failing{bytes.NewReader(body[:n]), errConnection}, format, wire.Options{}, func(*wire.Event) error { return nil })
+				err = wire.Watch(failingReader{bytes.NewReader(body[:n]), errConnection}, format, wire.Options{}, func(*wire.Event) error { return nil })
 				if !errors.Is(err, errConnection) {
 					t.Fatalf("%d bytes and a broken connection: %v", n, err)
 				}
@@ -168,8 +168,8 @@ func TestWatchTruncated(t *testing.T) {
 	}
 }
 
-// TestMetaTruncated cuts an object at every byte.
-func TestMetaTruncated(t *testing.T) {
+// TestTruncatedObjectIsAnError truncates an object at every byte.
+func TestTruncatedObjectIsAnError(t *testing.T) {
 	object := smallList(t).Items[1]
 	for _, format := range formats {
 		raw := rawOf(t, format, typed(t, &object))
@@ -178,7 +178,7 @@ func TestMetaTruncated(t *testing.T) {
 			if err == nil {
 				_, err = item.Meta()
 			}
-			// A protobuf message that ends behind a field is a message.
+			// A protobuf message truncated after a field is valid.
 			if err == nil && format == wire.Protobuf && new(corev1.ConfigMap).Unmarshal(raw[:n]) == nil {
 				continue
 			}
@@ -192,7 +192,7 @@ func TestMetaTruncated(t *testing.T) {
 	}
 }
 
-// rawOf returns an object's bytes as Item.Raw has them.
+// rawOf encodes an object in the form of Item.Raw.
 func rawOf(t testing.TB, format wire.Format, object runtime.Object) []byte {
 	t.Helper()
 	if format == wire.JSON {
@@ -205,31 +205,32 @@ func rawOf(t testing.TB, format wire.Format, object runtime.Object) []byte {
 	return raw
 }
 
-// spy gives one byte at a time and tells how many it has given before.
-type spy struct {
-	b     []byte
-	given int
-	tell  func(given int)
+// observedReader returns one byte per Read. It calls onRead first, with the number of bytes
+// returned so far.
+type observedReader struct {
+	b      []byte
+	n      int
+	onRead func(n int)
 }
 
-func (s *spy) Read(p []byte) (int, error) {
-	s.tell(s.given)
-	if s.given == len(s.b) {
+func (r *observedReader) Read(p []byte) (int, error) {
+	r.onRead(r.n)
+	if r.n == len(r.b) {
 		return 0, io.EOF
 	}
-	p[0] = s.b[s.given]
-	s.given++
+	p[0] = r.b[r.n]
+	r.n++
 	return 1, nil
 }
 
-// TestAtOnce holds that an object is handed out before the byte behind it is
-// asked for: on a watch that may come minutes later.
-func TestAtOnce(t *testing.T) {
+// TestObjectIsDeliveredBeforeNextRead checks that an object is delivered before the byte after it
+// is read, which may arrive minutes later in a watch.
+func TestObjectIsDeliveredBeforeNextRead(t *testing.T) {
 	for _, format := range formats {
 		list := smallList(t)
 		body := encode(t, serializer(format), list)
-		checkAtOnce(t, body, itemEnds(t, format, body), func(r io.Reader, seen func()) error {
-			_, err := wire.List(r, format, wire.Options{}, func(*wire.Item) error { seen(); return nil })
+		checkDeliveredBeforeNextRead(t, body, itemEnds(t, format, body), func(r io.Reader, delivered func()) error {
+			_, err := wire.List(r, format, wire.Options{}, func(*wire.Item) error { delivered(); return nil })
 			return err
 		})
 		var frames []byte
@@ -241,21 +242,21 @@ func TestAtOnce(t *testing.T) {
 				ends[i]-- // the newline
 			}
 		}
-		checkAtOnce(t, frames, ends, func(r io.Reader, seen func()) error {
-			return wire.Watch(r, format, wire.Options{}, func(*wire.Event) error { seen(); return nil })
+		checkDeliveredBeforeNextRead(t, frames, ends, func(r io.Reader, delivered func()) error {
+			return wire.Watch(r, format, wire.Options{}, func(*wire.Event) error { delivered(); return nil })
 		})
 	}
 }
 
-func checkAtOnce(t *testing.T, body []byte, ends []int, run func(r io.Reader, seen func()) error) {
+func checkDeliveredBeforeNextRead(t *testing.T, body []byte, ends []int, run func(r io.Reader, delivered func()) error) {
 	t.Helper()
 	count := 0
-	reader := &spy{b: body, tell: func(given int) {
-		if count < len(ends) && given >= ends[count] {
-			t.Errorf("%d bytes were given, object %d ended at %d", given, count, ends[count])
+	reader := &observedReader{b: body, onRead: func(n int) {
+		if count < len(ends) && n >= ends[count] {
+			t.Errorf("read after %d bytes, but object %d ended at %d", n, count, ends[count])
 		}
 	}}
 	if err := run(reader, func() { count++ }); err != nil || count != len(ends) {
-		t.Errorf("%d objects of %d, %v", count, len(ends), err)
+		t.Errorf("%d objects, %v; want %d", count, err, len(ends))
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math/rand" //nolint:depguard // what randfill takes
+	"math/rand" //nolint:depguard // the type that randfill needs
 	"reflect"
 	"sort"
 	"strings"
@@ -25,13 +25,13 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// filler fills objects with random values that they can legally have.
+// filler returns a generator of random valid objects.
 func filler(seed int64) interface{ Fill(any) } {
 	return fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs), rand.NewSource(seed), scheme.Codecs)
 }
 
-// listKinds returns the kinds of all lists in client-go's scheme, without those
-// of discovery, which have no items.
+// listKinds returns the kinds of all lists in client-go's scheme, except the lists of the discovery
+// API, which have no items.
 func listKinds() []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for kind := range scheme.Scheme.AllKnownTypes() {
@@ -47,7 +47,7 @@ func listKinds() []schema.GroupVersionKind {
 	return kinds
 }
 
-// newList returns a random list of a kind, with a few items.
+// newList returns a list of a kind with random items.
 func newList(t *testing.T, kind schema.GroupVersionKind, items int) runtime.Object {
 	t.Helper()
 	list, err := scheme.Scheme.New(kind)
@@ -73,7 +73,7 @@ func newList(t *testing.T, kind schema.GroupVersionKind, items int) runtime.Obje
 		fill.Fill(values.Index(i).Addr().Interface())
 		object, err := meta.Accessor(values.Index(i).Addr().Interface())
 		if err != nil {
-			t.Fatalf("an item of %v has no metadata: %v", kind, err)
+			t.Fatalf("item of %v without metadata: %v", kind, err)
 		}
 		object.SetLabels(map[string]string{"": "", "a": "ä", "b\"\\": "\u2028"})
 	}
@@ -81,7 +81,7 @@ func newList(t *testing.T, kind schema.GroupVersionKind, items int) runtime.Obje
 	return list
 }
 
-// readers are ways in which the same body may arrive.
+// readers split a body into reads of different sizes.
 var readers = map[string]func(io.Reader) io.Reader{
 	"whole":    func(r io.Reader) io.Reader { return r },
 	"bytewise": iotest.OneByteReader,
@@ -89,7 +89,7 @@ var readers = map[string]func(io.Reader) io.Reader{
 	"halves":   iotest.HalfReader,
 }
 
-// encoders are the ways in which a server encodes a list.
+// encoders are the encoders that a server uses for lists.
 var encoders = []struct {
 	name    string
 	format  wire.Format
@@ -102,17 +102,17 @@ var encoders = []struct {
 	{"JSON streaming", wire.JSON, jsonStreaming},
 }
 
-// TestEveryList cuts a list of every kind in client-go's scheme, however it is
-// encoded and arrives, and compares with what apimachinery makes of it.
-func TestEveryList(t *testing.T) {
+// TestListOfEveryKind compares List with apimachinery's decoders for every kind of list in
+// client-go's scheme, with every encoder and reader.
+func TestListOfEveryKind(t *testing.T) {
 	kinds := listKinds()
 	if len(kinds) < 100 {
-		t.Fatalf("only %d kinds of lists", len(kinds))
+		t.Fatalf("%d kinds of lists, want 100 or more", len(kinds))
 	}
 	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
-			for _, items := range []int{0, 1, 4} {
+			for _, items := range listSizes {
 				list := newList(t, kind, items)
 				for _, e := range encoders {
 					checkList(t, e.name, e.format, encode(t, e.encoder, list))
@@ -122,26 +122,27 @@ func TestEveryList(t *testing.T) {
 	}
 }
 
-// checkList compares a list as it is cut with the same list decoded.
+// checkList compares the items of a list with the decoded list.
 func checkList(t *testing.T, name string, format wire.Format, body []byte) {
 	t.Helper()
 	decoded, kind, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 	if err != nil {
-		t.Fatalf("%s: decoding: %v", name, err)
+		t.Fatalf("%s: decode: %v", name, err)
 	}
 	want, err := meta.ExtractList(decoded)
 	if err != nil {
 		t.Fatal(err)
 	}
 	options := wire.Options{APIVersion: kind.GroupVersion().String(), Kind: strings.TrimSuffix(kind.Kind, "List")}
-	known := make([]string, len(want)) // bytes of items that have been decoded: what is the same need not be again
-	for how, reader := range readers {
-		for _, buffer := range []int{16, 1 << 16} {
-			where := fmt.Sprintf("%s, %s, buffer of %d", name, how, buffer)
+	known := make([]string, len(want)) // items already compared by decoding
+	var header wire.ListHeader
+	for readerName, reader := range readers {
+		for _, buffer := range listBuffers(readerName) {
+			where := fmt.Sprintf("%s, %s, buffer of %d", name, readerName, buffer)
 			n := 0
-			header, err := wire.ListBuffered(reader(bytes.NewReader(body)), format, options, buffer, func(item *wire.Item) error {
+			header, err = wire.ListBuffered(reader(bytes.NewReader(body)), format, options, buffer, func(item *wire.Item) error {
 				if item.Index != n || !bytes.Equal(body[item.Offset:item.Offset+int64(len(item.Raw))], item.Raw) {
-					t.Errorf("%s: item %d is not where it says: index %d, offset %d", where, n, item.Index, item.Offset)
+					t.Errorf("%s: item %d has index %d, offset %d", where, n, item.Index, item.Offset)
 				}
 				if known[n] == string(item.Raw) {
 					checkMeta(t, where, item, want[n])
@@ -153,14 +154,15 @@ func checkList(t *testing.T, name string, format wire.Format, body []byte) {
 				return nil
 			})
 			if err != nil || n != len(want) {
-				t.Fatalf("%s: %d items of %d, %v", where, n, len(want), err)
+				t.Fatalf("%s: %d items, %v; want %d", where, n, err, len(want))
 			}
-			checkHeader(t, where, &header, decoded, format)
+			checkHeader(t, where, &header, decoded)
 		}
 	}
+	checkEmpty(t, name, &header, format)
 }
 
-func checkHeader(t *testing.T, where string, header *wire.ListHeader, decoded runtime.Object, format wire.Format) {
+func checkHeader(t *testing.T, where string, header *wire.ListHeader, decoded runtime.Object) {
 	t.Helper()
 	accessor, err := meta.ListAccessor(decoded)
 	if err != nil {
@@ -169,19 +171,24 @@ func checkHeader(t *testing.T, where string, header *wire.ListHeader, decoded ru
 	got := []any{header.APIVersion, header.Kind, header.Meta.ResourceVersion, header.Meta.Continue, *header.Meta.RemainingItemCount}
 	apiVersion, kind := decoded.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
 	want := []any{apiVersion, kind, accessor.GetResourceVersion(), accessor.GetContinue(), *accessor.GetRemainingItemCount()}
-	if kind == "" { // protobuf decoders leave it out
+	if kind == "" { // protobuf decoders do not set it
 		want[0], want[1] = got[0], got[1]
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s: header (-want +got):\n%s", where, diff)
 	}
+}
+
+// checkEmpty checks that List of the header's empty list returns the same header.
+func checkEmpty(t *testing.T, where string, header *wire.ListHeader, format wire.Format) {
+	t.Helper()
 	empty, err := header.Empty(format)
 	if err != nil {
 		t.Fatal(err)
 	}
 	again, err := wire.List(bytes.NewReader(empty), format, wire.Options{}, nil)
 	if err != nil || !reflect.DeepEqual(again, *header) {
-		t.Errorf("%s: the empty list says %+v, %v; want %+v", where, again, err, *header)
+		t.Errorf("%s: header of the empty list is %+v, %v; want %+v", where, again, err, *header)
 	}
 }
 
@@ -199,7 +206,7 @@ func checkItem(t *testing.T, where string, item *wire.Item, want runtime.Object)
 	checkMeta(t, where, item, want)
 }
 
-// unmarshal decodes an item's bytes as its type does.
+// unmarshal decodes an item with the Unmarshal of its type.
 func unmarshal(item *wire.Item, into runtime.Object) error {
 	if item.Format == wire.Protobuf {
 		return into.(interface{ Unmarshal([]byte) error }).Unmarshal(item.Raw)
@@ -207,7 +214,7 @@ func unmarshal(item *wire.Item, into runtime.Object) error {
 	return json.Unmarshal(item.Raw, into)
 }
 
-// checkMeta compares what is read from the wire with the decoded object.
+// checkMeta compares Meta and Labels with the decoded object.
 func checkMeta(t *testing.T, where string, item *wire.Item, want runtime.Object) {
 	t.Helper()
 	object, err := meta.Accessor(want)
@@ -227,7 +234,7 @@ func checkMeta(t *testing.T, where string, item *wire.Item, want runtime.Object)
 	}
 }
 
-// identityOf is what Meta has to return for an object.
+// identityOf returns the expected result of Meta.
 func identityOf(object metav1.Object) wire.ObjectMeta {
 	key := object.GetName()
 	if key != "" && object.GetNamespace() != "" {
@@ -242,8 +249,9 @@ func identityOf(object metav1.Object) wire.ObjectMeta {
 	}
 }
 
-// TestEveryWatch does the same with a watch of every kind of object.
-func TestEveryWatch(t *testing.T) {
+// TestWatchOfEveryKind compares Watch with the encoded objects for every kind in client-go's
+// scheme.
+func TestWatchOfEveryKind(t *testing.T) {
 	for _, kind := range listKinds() {
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
@@ -273,23 +281,23 @@ func checkWatch(t *testing.T, format wire.Format, kind schema.GroupVersionKind, 
 	options := wire.Options{}
 	options.APIVersion, options.Kind = kind.ToAPIVersionAndKind()
 	known := make([]string, len(objects))
-	for how, reader := range readers {
+	for readerName, reader := range readers {
 		n := 0
 		err := wire.WatchBuffered(reader(bytes.NewReader(body)), format, options, 16, func(event *wire.Event) error {
 			if string(event.Type) != types[n] || event.Object.Index != n {
-				t.Errorf("%v, %s: event %d: %s, index %d", format, how, n, event.Type, event.Object.Index)
+				t.Errorf("%v, %s: event %d: %s, index %d", format, readerName, n, event.Type, event.Object.Index)
 			}
 			if known[n] == string(event.Object.Raw) {
-				checkMeta(t, how, &event.Object, objects[n])
+				checkMeta(t, readerName, &event.Object, objects[n])
 			} else {
-				checkItem(t, how, &event.Object, objects[n])
+				checkItem(t, readerName, &event.Object, objects[n])
 				known[n] = string(event.Object.Raw)
 			}
 			n++
 			return nil
 		})
 		if err != nil || n != len(objects) {
-			t.Fatalf("%v, %s: %d events of %d, %v", format, how, n, len(objects), err)
+			t.Fatalf("%v, %s: %d events, %v; want %d", format, readerName, n, err, len(objects))
 		}
 	}
 }

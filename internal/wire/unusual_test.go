@@ -16,16 +16,16 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// seen is what a list's callback saw.
-type seen struct{ APIVersion, Kind, Key, UID, ResourceVersion string }
+// seenItem holds the fields of a delivered item.
+type seenItem struct{ APIVersion, Kind, Key, UID, ResourceVersion string }
 
-// cutAll cuts a list that arrives in pieces.
-func cutAll(t *testing.T, body string, format wire.Format) (wire.ListHeader, []seen) {
+// splitAll splits a list that arrives in pieces.
+func splitAll(t *testing.T, body string, format wire.Format) (wire.ListHeader, []seenItem) {
 	t.Helper()
-	var all []seen
+	var all []seenItem
 	header, err := wire.ListBuffered(iotest.HalfReader(strings.NewReader(body)), format, wire.Options{}, 16, func(item *wire.Item) error {
 		meta, err := item.Meta()
-		all = append(all, seen{item.APIVersion, item.Kind, meta.Key, meta.UID, meta.ResourceVersion})
+		all = append(all, seenItem{item.APIVersion, item.Kind, meta.Key, meta.UID, meta.ResourceVersion})
 		return err
 	})
 	if err != nil {
@@ -34,30 +34,30 @@ func cutAll(t *testing.T, body string, format wire.Format) (wire.ListHeader, []s
 	return header, all
 }
 
-// TestUnusualJSON is what JSON allows and no server writes.
+// TestUnusualJSON splits lists that are valid JSON but that no server writes.
 func TestUnusualJSON(t *testing.T) {
 	for _, tt := range []struct {
 		name, body string
-		want       []seen
+		want       []seenItem
 	}{
 		{"kind and metadata last", `{"apiVersion":"v1","items":[{"apiVersion":"a/v1","kind":"K","metadata":{"name":"n"}}],"kind":"KList","metadata":{"resourceVersion":"9"}}`,
-			[]seen{{"a/v1", "K", "n", "", ""}}},
+			[]seenItem{{"a/v1", "K", "n", "", ""}}},
 		{"kind from the list", `{"kind":"KList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":[{"metadata":{"name":"n","namespace":"s"}},{}]}`,
-			[]seen{{"v1", "K", "s/n", "", ""}, {"v1", "K", "", "", ""}}},
+			[]seenItem{{"v1", "K", "s/n", "", ""}, {"v1", "K", "", "", ""}}},
 		{"white space", " {\n\t\"kind\" : \"KList\" , \"metadata\" : { \"resourceVersion\" : \"9\" } , \"items\" : [ { \"metadata\" : { \"name\" : \"n\" } } \r\n, { } ] } \n ",
-			[]seen{{"", "K", "n", "", ""}, {"", "K", "", "", ""}}},
+			[]seenItem{{"", "K", "n", "", ""}, {"", "K", "", "", ""}}},
 		{"escapes", `{"\u006bind":"K\u004cist","metadata":{"resourceVersion":"\u0039"},"it\u0065ms":[{"m\u0065tadata":{"n\u0061me":"\u00e4\"\\\/\ud83d\ude00\ud800","uid":"` + "\xff" + `"}}]}`,
-			[]seen{{"", "K", "ä\"\\/😀\ufffd", "\ufffd", ""}}},
-		{"twice", `{"kind":"X","kind":"KList","metadata":{"resourceVersion":"9"},"items":[{"metadata":{"name":"a","uid":"u","name":"b"},"kind":"A","kind":"B","metadata":{"resourceVersion":"1"}}]}`,
-			[]seen{{"", "B", "b", "u", "1"}}},
+			[]seenItem{{"", "K", "ä\"\\/😀\ufffd", "\ufffd", ""}}},
+		{"duplicate members", `{"kind":"X","kind":"KList","metadata":{"resourceVersion":"9"},"items":[{"metadata":{"name":"a","uid":"u","name":"b"},"kind":"A","kind":"B","metadata":{"resourceVersion":"1"}}]}`,
+			[]seenItem{{"", "B", "b", "u", "1"}}},
 		{"null", `{"kind":"KList","kind":null,"metadata":{"resourceVersion":"9"},"metadata":null,"items":[{"kind":null,"metadata":null},{"metadata":{"name":"a","name":null,"uid":null}}]}`,
-			[]seen{{"", "K", "", "", ""}, {"", "K", "a", "", ""}}},
+			[]seenItem{{"", "K", "", "", ""}, {"", "K", "a", "", ""}}},
 		{"no items", `{"kind":"KList","metadata":{"resourceVersion":"9"},"items":null}`, nil},
 		{"other members", `{"kind":"KList","x":[1,{"items":[{}]}],"metadata":{"resourceVersion":"9","x":-1.5e+3},"items":[{"name":"no","spec":{"metadata":{"name":"no"}},"metadata":{"labels":{"name":"no"},"ownerReferences":[{"name":"no","uid":"no"}],"name":"n","x":{"name":"no"}},"Metadata":{"name":"no"}}]}`,
-			[]seen{{"", "K", "n", "", ""}}},
+			[]seenItem{{"", "K", "n", "", ""}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			header, got := cutAll(t, tt.body, wire.JSON)
+			header, got := splitAll(t, tt.body, wire.JSON)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -68,34 +68,34 @@ func TestUnusualJSON(t *testing.T) {
 	}
 }
 
-// TestUnusualProtobuf is what protobuf allows and no server writes.
+// TestUnusualProtobuf splits lists that are valid protobuf but that no server writes.
 func TestUnusualProtobuf(t *testing.T) {
 	name := func(s string) string { return bytesField(1, s) }
 	typeMeta := bytesField(1, bytesField(1, "v1")+bytesField(2, "KList"))
 	listMeta := bytesField(1, bytesField(2, "9"))
 	item := bytesField(2, bytesField(1, name("n")))
-	want := []seen{{"v1", "K", "n", "", ""}}
+	want := []seenItem{{"v1", "K", "n", "", ""}}
 	unknown := "\xa0\x01\x05" + "\xa9\x0112345678" + "\xad\x011234" + bytesField(15, "x")
 	group := "\xa3\x01" + unknown + "\xab\x01\xac\x01" + "\xa4\x01"
 	for _, tt := range []struct {
 		name, body string
-		want       []seen
+		want       []seenItem
 	}{
-		{"usual", typeMeta + bytesField(2, listMeta+item), want},
-		{"content first", bytesField(2, listMeta+item) + typeMeta, []seen{{"", "", "n", "", ""}}},
+		{"canonical", typeMeta + bytesField(2, listMeta+item), want},
+		{"content first", bytesField(2, listMeta+item) + typeMeta, []seenItem{{"", "", "n", "", ""}}},
 		{"items first", typeMeta + bytesField(2, item+listMeta), want},
-		{"in turn", typeMeta + bytesField(2, item+listMeta+item), append(want, want...)},
+		{"items around metadata", typeMeta + bytesField(2, item+listMeta+item), append(want, want...)},
 		{"ListMeta merged", typeMeta + bytesField(2, bytesField(1, bytesField(2, "8"))+item+listMeta+bytesField(1, "")), want},
 		{"TypeMeta merged", bytesField(1, bytesField(2, "XList")) + bytesField(1, bytesField(1, "v1")) + bytesField(1, bytesField(2, "KList")) + bytesField(2, listMeta+item), want},
 		{"unknown fields", unknown + typeMeta + unknown + bytesField(2, bytesField(15, "x")+listMeta+item), want},
 		{"groups", group + typeMeta + group + bytesField(2, listMeta+item) + group, want},
 		{"group in a list", typeMeta + bytesField(2, group+listMeta+group+item), want},
 		{"overlong varints", typeMeta + "\x92\x80\x00" + "\x92\x80\x80\x00" + listMeta + "\x12\x88\x80\x80\x00" + "\x8a\x00\x83\x80\x00" + name("n"), want},
-		{"metadata merged", typeMeta + bytesField(2, listMeta+bytesField(2, bytesField(1, name("a")+bytesField(5, "u"))+bytesField(1, name("n")+unknown[:3]))), []seen{{"v1", "K", "n", "u", ""}}},
-		{"fields in any order", typeMeta + bytesField(2, listMeta+bytesField(2, bytesField(3, "x")+bytesField(1, bytesField(6, "5")+bytesField(3, "s")+bytesField(15, "")+name("n")))), []seen{{"v1", "K", "s/n", "", "5"}}},
+		{"metadata merged", typeMeta + bytesField(2, listMeta+bytesField(2, bytesField(1, name("a")+bytesField(5, "u"))+bytesField(1, name("n")+unknown[:3]))), []seenItem{{"v1", "K", "n", "u", ""}}},
+		{"fields in any order", typeMeta + bytesField(2, listMeta+bytesField(2, bytesField(3, "x")+bytesField(1, bytesField(6, "5")+bytesField(3, "s")+bytesField(15, "")+name("n")))), []seenItem{{"v1", "K", "s/n", "", "5"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			header, got := cutAll(t, "k8s\x00"+tt.body, wire.Protobuf)
+			header, got := splitAll(t, "k8s\x00"+tt.body, wire.Protobuf)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -106,8 +106,7 @@ func TestUnusualProtobuf(t *testing.T) {
 	}
 }
 
-// TestLabels is about maps that come in parts.
-func TestLabels(t *testing.T) {
+func TestLabelsOfMergedMaps(t *testing.T) {
 	entry := func(k, v string) string { return bytesField(11, bytesField(1, k)+bytesField(2, v)) }
 	for _, tt := range []struct {
 		name, raw string
@@ -116,9 +115,9 @@ func TestLabels(t *testing.T) {
 	}{
 		{"none", `{}`, wire.JSON, nil},
 		{"null", `{"metadata":{"labels":{"a":"1"},"labels":null}}`, wire.JSON, nil},
-		{"twice", `{"metadata":{"labels":{"a":"1","b":"1"}},"metadata":{"labels":{"b":"2"}}}`, wire.JSON, map[string]string{"a": "1", "b": "2"}},
+		{"duplicate", `{"metadata":{"labels":{"a":"1","b":"1"}},"metadata":{"labels":{"b":"2"}}}`, wire.JSON, map[string]string{"a": "1", "b": "2"}},
 		{"none", "", wire.Protobuf, nil},
-		{"twice", bytesField(1, entry("a", "1")+entry("b", "1")) + bytesField(1, entry("b", "2")), wire.Protobuf, map[string]string{"a": "1", "b": "2"}},
+		{"duplicate", bytesField(1, entry("a", "1")+entry("b", "1")) + bytesField(1, entry("b", "2")), wire.Protobuf, map[string]string{"a": "1", "b": "2"}},
 		{"without key or value", bytesField(1, bytesField(11, "")), wire.Protobuf, map[string]string{"": ""}},
 		{"value first", bytesField(1, bytesField(11, bytesField(2, "v")+bytesField(9, "x")+bytesField(1, "k"))), wire.Protobuf, map[string]string{"k": "v"}},
 	} {
@@ -128,7 +127,7 @@ func TestLabels(t *testing.T) {
 		}
 		labels, err := item.Labels()
 		if diff := cmp.Diff(tt.want, labels); err != nil || diff != "" {
-			t.Errorf("%v, %s: %v, (-want +got):\n%s", tt.format, tt.name, err, diff)
+			t.Errorf("%v, %s: error %v (-want +got):\n%s", tt.format, tt.name, err, diff)
 		}
 	}
 }
@@ -156,7 +155,7 @@ func TestMetaErrors(t *testing.T) {
 			_, err = item.Meta()
 		}
 		if err == nil || err.Error() != tt.want {
-			t.Errorf("%q: %v, want %s", tt.raw, err, tt.want)
+			t.Errorf("%q: error %v, want %s", tt.raw, err, tt.want)
 		}
 	}
 	list := `{"items":[{},{"metadata":{"uid":7}}]}`
@@ -165,13 +164,12 @@ func TestMetaErrors(t *testing.T) {
 		return err
 	})
 	if want := "wire: JSON list, item 1, byte 13, metadata.uid: not a string"; err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 
-// TestUnstructured cuts lists of objects without a Go type, of which kind and
-// metadata come behind the items.
-func TestUnstructured(t *testing.T) {
+// TestUnstructuredList splits a list of custom resources, with kind and metadata after the items.
+func TestUnstructuredList(t *testing.T) {
 	list := &unstructured.UnstructuredList{Object: map[string]any{
 		"apiVersion": "example.com/v1", "kind": "WidgetCollection", "metadata": map[string]any{"resourceVersion": "9", "continue": "c"},
 	}}
@@ -187,7 +185,7 @@ func TestUnstructured(t *testing.T) {
 		checkMeta(t, "unstructured", item, &list.Items[n])
 		var got unstructured.Unstructured
 		if err := got.UnmarshalJSON(item.Raw); err != nil || !cmp.Equal(got, list.Items[n]) {
-			t.Errorf("item %d: %v, %v", n, got, err)
+			t.Errorf("item %d is %v, %v; want %v", n, got, err, list.Items[n])
 		}
 		n++
 		return nil
@@ -197,8 +195,8 @@ func TestUnstructured(t *testing.T) {
 	}
 }
 
-// TestPartialObjectMetadata cuts what a metadata client gets.
-func TestPartialObjectMetadata(t *testing.T) {
+// TestPartialObjectMetadataList splits a response to a metadata client.
+func TestPartialObjectMetadataList(t *testing.T) {
 	list := &metav1.PartialObjectMetadataList{
 		TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"},
 		ListMeta: metav1.ListMeta{ResourceVersion: "9"},
@@ -209,7 +207,7 @@ func TestPartialObjectMetadata(t *testing.T) {
 		_, err := wire.List(bytes.NewReader(encode(t, e.encoder, list)), e.format, wire.Options{Kind: "PartialObjectMetadata"}, func(item *wire.Item) error {
 			checkMeta(t, e.name, item, &list.Items[n])
 			if item.APIVersion != "meta.k8s.io/v1" || item.Kind != "PartialObjectMetadata" {
-				t.Errorf("item of %s %s", item.APIVersion, item.Kind)
+				t.Errorf("%s: item has kind %s %s", e.name, item.APIVersion, item.Kind)
 			}
 			n++
 			return nil
@@ -220,11 +218,11 @@ func TestPartialObjectMetadata(t *testing.T) {
 	}
 }
 
-// TestHugeItems holds that objects far larger than the buffer come whole, and
-// that the small ones behind them do too.
-func TestHugeItems(t *testing.T) {
+// TestItemsLargerThanBuffer checks that objects much larger than the buffer, and the small objects
+// after them, are complete.
+func TestItemsLargerThanBuffer(t *testing.T) {
 	list := typed(t, &corev1.ConfigMapList{})
-	for i, size := range []int{1, 200 << 10, 700 << 10, 3, 100 << 10, 0} {
+	for i, size := range []int{1, 100 << 10, 300 << 10, 3, 100 << 10, 0} {
 		data := strings.Repeat(string(rune('a'+i))+"\"é", size/4)
 		list.Items = append(list.Items, corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: string(rune('a' + i))}, Data: map[string]string{"x": data}})
 	}
@@ -241,8 +239,8 @@ func TestHugeItems(t *testing.T) {
 	}
 }
 
-// TestHugeEvents does the same with a watch, of which the buffer shrinks again.
-func TestHugeEvents(t *testing.T) {
+// TestEventsLargerThanBuffer is TestItemsLargerThanBuffer for a watch, whose buffer shrinks again.
+func TestEventsLargerThanBuffer(t *testing.T) {
 	for _, format := range formats {
 		var body []byte
 		sizes := []int{1 << 20, 10, 20 << 10, 10, 300 << 10, 300 << 10, 5000, 0}
@@ -254,7 +252,7 @@ func TestHugeEvents(t *testing.T) {
 		err := wire.Watch(bytes.NewReader(body), format, wire.Options{}, func(event *wire.Event) error {
 			var object corev1.ConfigMap
 			if err := unmarshal(&event.Object, &object); err != nil || object.Name != fmt.Sprint(n) || len(object.Data["x"]) != sizes[n] {
-				t.Errorf("%v: event %d: %s of %d bytes, %v", format, n, object.Name, len(object.Data["x"]), err)
+				t.Errorf("%v: event %d is %s with %d bytes, %v", format, n, object.Name, len(object.Data["x"]), err)
 			}
 			n++
 			return nil
@@ -265,19 +263,18 @@ func TestHugeEvents(t *testing.T) {
 	}
 }
 
-// untyped returns the object as it is in a list.
+// untyped removes the apiVersion and kind from an object, as in a list.
 func untyped(object *corev1.ConfigMap) runtime.Object {
 	object.TypeMeta = metav1.TypeMeta{}
 	return object
 }
 
-// TestDepth holds that nesting ends where encoding/json ends it.
-func TestDepth(t *testing.T) {
+func TestMaximumDepthIsThatOfEncodingJSON(t *testing.T) {
 	for _, depth := range []int{wire.MaxDepth - 3, wire.MaxDepth - 2} {
 		body := `{"items":[{"x":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}]}`
 		_, err := wire.List(strings.NewReader(body), wire.JSON, wire.Options{}, ignore)
 		if within := depth+3 <= wire.MaxDepth; within != (err == nil) {
-			t.Errorf("%d deep: %v", depth+3, err)
+			t.Errorf("depth %d: error %v", depth+3, err)
 		}
 	}
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// oneEvent cuts a watch of one event and hands it to see.
-func oneEvent(t *testing.T, format wire.Format, body []byte, see func(*wire.Event)) {
+// oneEvent splits a watch of one event and calls check with it.
+func oneEvent(t *testing.T, format wire.Format, body []byte, check func(*wire.Event)) {
 	t.Helper()
 	n := 0
 	err := wire.Watch(bytes.NewReader(body), format, wire.Options{Kind: "Pod"}, func(event *wire.Event) error {
 		n++
-		see(event)
+		check(event)
 		return nil
 	})
 	if err != nil || n != 1 {
@@ -39,10 +39,10 @@ func TestBookmark(t *testing.T) {
 			oneEvent(t, format, encodeEvent(t, format, "BOOKMARK", pod), func(event *wire.Event) {
 				rv, end, err := event.Bookmark()
 				if err != nil || rv != "12" || end != want || event.Type != watch.Bookmark {
-					t.Errorf("%v, %q: %s at %q, end %v, %v", format, value, event.Type, rv, end, err)
+					t.Errorf("%v, %q: %s with Bookmark() = %q, %v, %v", format, value, event.Type, rv, end, err)
 				}
 				if event.Err() != nil {
-					t.Errorf("a bookmark is no error: %v", event.Err())
+					t.Errorf("Err() of a bookmark = %v", event.Err())
 				}
 			})
 		}
@@ -56,14 +56,14 @@ func TestErrorEvent(t *testing.T) {
 			Status:   "Failure", Message: "too old resource version", Reason: metav1.StatusReasonExpired, Code: 410,
 		}
 		oneEvent(t, format, encodeEvent(t, format, "ERROR", status), func(event *wire.Event) {
-			var stated *apierrors.StatusError
-			if err := event.Err(); !apierrors.IsResourceExpired(err) || !errors.As(err, &stated) || stated.ErrStatus.Message != status.Message {
-				t.Errorf("%v: %v", format, err)
+			var statusErr *apierrors.StatusError
+			if err := event.Err(); !apierrors.IsResourceExpired(err) || !errors.As(err, &statusErr) || statusErr.ErrStatus.Message != status.Message {
+				t.Errorf("%v: Err() = %v", format, err)
 			}
 		})
 		oneEvent(t, format, encodeEvent(t, format, "ERROR", typed(t, newPod(1))), func(event *wire.Event) {
 			if err := event.Err(); !errors.Is(err, wire.ErrWrongKind) {
-				t.Errorf("%v: an ERROR with a Pod: %v", format, err)
+				t.Errorf("%v: Err() of an ERROR event with a Pod = %v, want ErrWrongKind", format, err)
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func TestWatchErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		format wire.Format
-		body   string // behind a good event
+		body   string // follows a valid event
 		want   string
 	}{
 		{"no type", wire.JSON, `{"object":{"kind":"Pod"}}`, "event 1, byte 65, type: missing"},
@@ -85,9 +85,9 @@ func TestWatchErrors(t *testing.T) {
 		{"null object", wire.JSON, `{"type":"ADDED","object":null}`, "event 1, byte 70, object: missing in ADDED event"},
 		{"empty object", wire.JSON, `{"type":"ADDED","object":{}}`, `event 1, byte 68, object: wrong kind: none, want "Pod"`},
 		{"other kind", wire.JSON, `{"type":"ADDED","object":{"kind":"Node"}}`, `event 1, byte 81, object: wrong kind "Node", want "Pod"`},
-		{"other type", wire.JSON, `{"type":"X","object":{"kind":"Pod"}}`, `event 1, byte 76, type: unknown event type "X"`},
+		{"unknown type", wire.JSON, `{"type":"X","object":{"kind":"Pod"}}`, `event 1, byte 76, type: unknown event type "X"`},
 		{"no event", wire.JSON, `{}`, "event 1, byte 42: single object, want a stream of events"},
-		{"no object of JSON", wire.JSON, `<html>`, "event 1, byte 40: unexpected '<', want an object"},
+		{"HTML", wire.JSON, `<html>`, "event 1, byte 40: unexpected '<', want an object"},
 		{"number", wire.JSON, `5`, "event 1, byte 40: unexpected '5', want an object"},
 		{"empty frame", wire.Protobuf, framed(""), "event 1, byte 45, type: missing"},
 		{"no object", wire.Protobuf, framed(bytesField(1, "ADDED")), "event 1, byte 45, object: missing in ADDED event"},
@@ -110,9 +110,9 @@ func TestWatchErrors(t *testing.T) {
 	}
 }
 
-// TestWatchUnusual holds that members and fields may come in any order, and
-// events with or without white space between them.
-func TestWatchUnusual(t *testing.T) {
+// TestUnusualWatch checks that members and fields may come in any order, and that white space
+// between events is optional.
+func TestUnusualWatch(t *testing.T) {
 	pod := string(envelope(t, "v1", "Pod", []byte(bytesField(1, bytesField(1, "n")))))
 	late := ("k8s\x00" + bytesField(2, bytesField(1, bytesField(1, "n"))) + bytesField(1, bytesField(2, "Pod")))
 	object := func(s string) string { return bytesField(2, bytesField(1, s)) }
@@ -138,12 +138,12 @@ func TestWatchUnusual(t *testing.T) {
 			n++
 			meta, err := event.Object.Meta()
 			if event.Type != watch.Added || meta.Key != "n" {
-				t.Errorf("%q: %s of %+v", tt.body, event.Type, meta)
+				t.Errorf("%q: %s event of %+v, want ADDED of n", tt.body, event.Type, meta)
 			}
 			return err
 		})
 		if err != nil || n != want {
-			t.Errorf("%q: %d events of %d, %v", tt.body, n, want, err)
+			t.Errorf("%q: %d events, %v; want %d", tt.body, n, err, want)
 		}
 	}
 }
