@@ -25,7 +25,7 @@ type Error struct {
 
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s %q in the cache has been written into: %s was %s, is %s; objects from a cache are everybody's: DeepCopy before writing",
-		e.Type, e.Key, e.Path, e.Was, e.Is)
+		e.Type, e.Key, e.Path, e.Old, e.New)
 }
 
 // Unwrap makes errors.Is find ErrMutated.
@@ -39,29 +39,29 @@ type Detector struct {
 	mu sync.Mutex // guards the rest
 	// current are the objects in the cache, by key; departed were there since the
 	// last check, and somebody may have them still.
-	current  map[string]*original
-	departed []*original
+	current map[string]*trackedObject
+	removed []*trackedObject
 }
 
 // original is an object and what it was. changed: that it is not any more was reported.
-type original struct {
+type trackedObject struct {
 	key          string
 	object, copy runtime.Object
-	changed      bool
-	held         bool // Retain has found it in the cache
-	missed       int  // how often it has not
+	reported     bool
+	stored       bool // Retain has found it in the cache
+	misses       int  // how often it has not
 }
 
 // New returns a Detector of no objects.
-func New() *Detector { return &Detector{current: map[string]*original{}} }
+func New() *Detector { return &Detector{current: map[string]*trackedObject{}} }
 
 // Add notes an object that is stored under a key now, in place of any other there.
 // The object may be shared from now on, and must be as it ought to be.
 func (d *Detector) Add(key string, object runtime.Object) {
-	added := &original{key: key, object: object, copy: object.DeepCopyObject()}
+	added := &trackedObject{key: key, object: object, copy: object.DeepCopyObject()}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.depart(key)
+	d.remove(key)
 	d.current[key] = added
 }
 
@@ -69,34 +69,34 @@ func (d *Detector) Add(key string, object runtime.Object) {
 func (d *Detector) Remove(key string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.depart(key)
+	d.remove(key)
 }
 
 // depart takes an object out of the cache. It is checked once more.
-func (d *Detector) depart(key string) {
+func (d *Detector) remove(key string) {
 	if gone, ok := d.current[key]; ok {
 		delete(d.current, key)
-		d.departed = append(d.departed, gone)
+		d.removed = append(d.removed, gone)
 	}
 }
 
 // patience is how often Retain may miss an object that it has not found yet: what was
 // added may be of a list that is not in the cache before its end.
-const patience = 300
+const maxMisses = 300
 
 // Retain notes that nothing is stored any more of what is not held: it was once, or
 // has never come to be.
-func (d *Detector) Retain(held func(key string, object runtime.Object) bool) {
+func (d *Detector) retain(stored func(key string, object runtime.Object) bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for key, o := range d.current {
 		switch {
-		case held(key, o.object):
-			o.held = true
-		case o.held || o.missed >= patience:
-			d.depart(key)
+		case stored(key, o.object):
+			o.stored = true
+		case o.stored || o.misses >= maxMisses:
+			d.remove(key)
 		default:
-			o.missed++
+			o.misses++
 		}
 	}
 }
@@ -104,17 +104,17 @@ func (d *Detector) Retain(held func(key string, object runtime.Object) bool) {
 // Check compares all objects with what they were, also those that have left since
 // the last check. It returns an *Error for each that is not the same, in the order
 // of their keys, and does so once.
-func (d *Detector) Check() []error {
+func (d *Detector) check() []error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var found []*Error
-	for _, o := range d.departed {
-		found = o.check(found)
+	for _, o := range d.removed {
+		found = o.appendError(found)
 	}
 	for _, o := range d.current {
-		found = o.check(found)
+		found = o.appendError(found)
 	}
-	d.departed = nil
+	d.removed = nil
 	slices.SortFunc(found, func(a, b *Error) int { return strings.Compare(a.Key, b.Key) })
 	errs := make([]error, len(found))
 	for i, err := range found {
@@ -124,22 +124,22 @@ func (d *Detector) Check() []error {
 }
 
 // check adds what has become of an object, if that is new.
-func (o *original) check(found []*Error) []*Error {
-	if o.changed {
+func (o *trackedObject) appendError(found []*Error) []*Error {
+	if o.reported {
 		return found
 	}
-	difference, ok := Diff(o.copy, o.object)
+	difference, ok := diff(o.copy, o.object)
 	if !ok {
 		return found
 	}
-	o.changed = true
+	o.reported = true
 	return append(found, &Error{Key: o.key, Type: fmt.Sprintf("%T", o.object), Difference: difference})
 }
 
 // Run checks every so often, until ctx ends, and then a last time. Each error is
 // passed to report. held, if not nil, is for Retain, before each check.
-func (d *Detector) Run(ctx context.Context, clock clock.WithTicker, every time.Duration, held func(key string, object runtime.Object) bool, report func(error)) {
-	ticker := clock.NewTicker(every)
+func (d *Detector) Run(ctx context.Context, clock clock.WithTicker, period time.Duration, stored func(key string, object runtime.Object) bool, report func(error)) {
+	ticker := clock.NewTicker(period)
 	defer ticker.Stop()
 	for ended := false; !ended; {
 		select {
@@ -147,10 +147,10 @@ func (d *Detector) Run(ctx context.Context, clock clock.WithTicker, every time.D
 		case <-ctx.Done():
 			ended = true
 		}
-		if held != nil {
-			d.Retain(held)
+		if stored != nil {
+			d.retain(stored)
 		}
-		for _, err := range d.Check() {
+		for _, err := range d.check() {
 			report(err)
 		}
 	}

@@ -12,59 +12,59 @@ import (
 
 // Difference is the first place where two objects differ.
 type Difference struct {
-	Path    string // as in JSON: spec.containers[0].image
-	Was, Is string // what was there, and is; cut short
+	Path     string // as in JSON: spec.containers[0].image
+	Old, New string // what was there, and is; cut short
 }
 
 // Diff returns the first difference of two values of one type, in the order of
 // their fields, elements, and sorted keys. Nil and empty differ. Quantities and
 // times are the same if they are equal, however they are kept in memory.
-func Diff(was, is any) (Difference, bool) {
-	return diff(reflect.ValueOf(was), reflect.ValueOf(is), "")
+func diff(from, to any) (Difference, bool) {
+	return diffValue(reflect.ValueOf(from), reflect.ValueOf(to), "")
 }
 
-func diff(was, is reflect.Value, path string) (Difference, bool) {
-	if !was.IsValid() || !is.IsValid() || was.Type() != is.Type() {
-		return different(was, is, path, was.IsValid() != is.IsValid() || was.IsValid())
+func diffValue(from, to reflect.Value, path string) (Difference, bool) {
+	if !from.IsValid() || !to.IsValid() || from.Type() != to.Type() {
+		return newDifference(from, to, path, from.IsValid() != to.IsValid() || from.IsValid())
 	}
-	switch was.Kind() {
+	switch from.Kind() {
 	case reflect.Pointer, reflect.Interface:
-		if was.IsNil() || is.IsNil() {
-			return different(was, is, path, was.IsNil() != is.IsNil())
+		if from.IsNil() || to.IsNil() {
+			return newDifference(from, to, path, from.IsNil() != to.IsNil())
 		}
-		return diff(was.Elem(), is.Elem(), path)
+		return diffValue(from.Elem(), to.Elem(), path)
 	case reflect.Struct:
-		return diffStruct(was, is, path)
+		return diffStruct(from, to, path)
 	case reflect.Map:
-		return diffMap(was, is, path)
+		return diffMap(from, to, path)
 	case reflect.Slice, reflect.Array:
-		return diffList(was, is, path)
+		return diffSlice(from, to, path)
 	default:
-		return different(was, is, path, !was.Equal(is))
+		return newDifference(from, to, path, !from.Equal(to))
 	}
 }
 
 // different is a difference, if there is one.
-func different(was, is reflect.Value, path string, differ bool) (Difference, bool) {
+func newDifference(from, to reflect.Value, path string, differ bool) (Difference, bool) {
 	if !differ {
 		return Difference{}, false
 	}
 	if path == "" {
 		path = "all of it"
 	}
-	return Difference{Path: path, Was: show(was), Is: show(is)}, true
+	return Difference{Path: path, Old: format(from), New: format(to)}, true
 }
 
-func diffStruct(was, is reflect.Value, path string) (Difference, bool) {
-	if equal, ok := equalAsWhole(was, is); ok {
-		return different(was, is, path, !equal)
+func diffStruct(from, to reflect.Value, path string) (Difference, bool) {
+	if equal, ok := semanticEqual(from, to); ok {
+		return newDifference(from, to, path, !equal)
 	}
-	for i := range was.NumField() {
-		field := was.Type().Field(i)
+	for i := range from.NumField() {
+		field := from.Type().Field(i)
 		if !field.IsExported() {
 			continue
 		}
-		if d, ok := diff(was.Field(i), is.Field(i), join(path, nameOf(field))); ok {
+		if d, ok := diffValue(from.Field(i), to.Field(i), join(path, jsonName(field))); ok {
 			return d, true
 		}
 	}
@@ -72,56 +72,56 @@ func diffStruct(was, is reflect.Value, path string) (Difference, bool) {
 }
 
 // equalAsWhole compares what has a notion of being equal of its own.
-func equalAsWhole(was, is reflect.Value) (equal, ok bool) {
-	switch a := was.Interface().(type) {
+func semanticEqual(from, to reflect.Value) (equal, ok bool) {
+	switch a := from.Interface().(type) {
 	case resource.Quantity:
-		b := is.Interface().(resource.Quantity)
+		b := to.Interface().(resource.Quantity)
 		return a.Cmp(b) == 0 && a.Format == b.Format, true
 	case metav1.Time:
-		b := is.Interface().(metav1.Time)
+		b := to.Interface().(metav1.Time)
 		return a.Equal(&b), true
 	case metav1.MicroTime:
-		b := is.Interface().(metav1.MicroTime)
+		b := to.Interface().(metav1.MicroTime)
 		return a.Equal(&b), true
 	}
 	return false, false
 }
 
-func diffMap(was, is reflect.Value, path string) (Difference, bool) {
-	if was.IsNil() != is.IsNil() {
-		return different(was, is, path, true)
+func diffMap(from, to reflect.Value, path string) (Difference, bool) {
+	if from.IsNil() != to.IsNil() {
+		return newDifference(from, to, path, true)
 	}
-	keys := was.MapKeys()
-	for _, key := range is.MapKeys() {
-		if !was.MapIndex(key).IsValid() {
+	keys := from.MapKeys()
+	for _, key := range to.MapKeys() {
+		if !from.MapIndex(key).IsValid() {
 			keys = append(keys, key)
 		}
 	}
 	sort.Slice(keys, func(i, j int) bool { return fmt.Sprint(keys[i]) < fmt.Sprint(keys[j]) })
 	for _, key := range keys {
-		if d, ok := diff(was.MapIndex(key), is.MapIndex(key), joinKey(path, fmt.Sprint(key))); ok {
+		if d, ok := diffValue(from.MapIndex(key), to.MapIndex(key), joinKey(path, fmt.Sprint(key))); ok {
 			return d, true
 		}
 	}
 	return Difference{}, false
 }
 
-func diffList(was, is reflect.Value, path string) (Difference, bool) {
-	if was.Kind() == reflect.Slice && was.IsNil() != is.IsNil() {
-		return different(was, is, path, true)
+func diffSlice(from, to reflect.Value, path string) (Difference, bool) {
+	if from.Kind() == reflect.Slice && from.IsNil() != to.IsNil() {
+		return newDifference(from, to, path, true)
 	}
-	if was.Kind() == reflect.Slice && was.Type().Elem().Kind() == reflect.Uint8 {
-		return different(was, is, path, string(was.Bytes()) != string(is.Bytes()))
+	if from.Kind() == reflect.Slice && from.Type().Elem().Kind() == reflect.Uint8 {
+		return newDifference(from, to, path, string(from.Bytes()) != string(to.Bytes()))
 	}
-	for i := range max(was.Len(), is.Len()) {
+	for i := range max(from.Len(), to.Len()) {
 		var a, b reflect.Value // not valid: not there
-		if i < was.Len() {
-			a = was.Index(i)
+		if i < from.Len() {
+			a = from.Index(i)
 		}
-		if i < is.Len() {
-			b = is.Index(i)
+		if i < to.Len() {
+			b = to.Index(i)
 		}
-		if d, ok := diff(a, b, fmt.Sprintf("%s[%d]", path, i)); ok {
+		if d, ok := diffValue(a, b, fmt.Sprintf("%s[%d]", path, i)); ok {
 			return d, true
 		}
 	}
@@ -129,7 +129,7 @@ func diffList(was, is reflect.Value, path string) (Difference, bool) {
 }
 
 // nameOf returns a field's name in JSON, empty where its fields are its parent's.
-func nameOf(field reflect.StructField) string {
+func jsonName(field reflect.StructField) string {
 	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 	switch {
 	case name != "" && name != "-":
@@ -157,10 +157,10 @@ func joinKey(path, key string) string {
 }
 
 // maxShown is how much of a value an error shows: secrets may be long too.
-const maxShown = 80
+const maxFormatted = 80
 
 // show returns a value for an error.
-func show(v reflect.Value) string {
+func format(v reflect.Value) string {
 	if !v.IsValid() {
 		return "not there"
 	}
@@ -175,8 +175,8 @@ func show(v reflect.Value) string {
 		return fmt.Sprintf("%d bytes", v.Len())
 	}
 	text := fmt.Sprintf(format, v)
-	if len(text) > maxShown {
-		text = text[:maxShown] + "..."
+	if len(text) > maxFormatted {
+		text = text[:maxFormatted] + "..."
 	}
 	return text
 }

@@ -55,11 +55,11 @@ func TestNamesTheField(t *testing.T) {
 	} {
 		d, pod := New(), somePod()
 		d.Add("default/web", pod)
-		if errs := d.Check(); len(errs) != 0 {
+		if errs := d.check(); len(errs) != 0 {
 			t.Fatalf("nobody has written: %v", errs)
 		}
 		write(pod)
-		errs := d.Check()
+		errs := d.check()
 		if len(errs) != 1 {
 			t.Errorf("%s: %d errors", want, len(errs))
 			continue
@@ -70,7 +70,7 @@ func TestNamesTheField(t *testing.T) {
 		if !errors.Is(errs[0], ErrMutated) {
 			t.Error("the error is not ErrMutated")
 		}
-		if again := d.Check(); len(again) != 0 {
+		if again := d.check(); len(again) != 0 {
 			t.Errorf("reported twice: %v", again)
 		}
 	}
@@ -84,7 +84,7 @@ func TestReadingIsNoWriting(t *testing.T) {
 	cpu.AsDec()
 	pod.Spec.Containers[0].Resources.Requests["cpu"] = cpu
 	pod.CreationTimestamp.Time = pod.CreationTimestamp.UTC()
-	if errs := d.Check(); len(errs) != 0 {
+	if errs := d.check(); len(errs) != 0 {
 		t.Errorf("%v", errs)
 	}
 }
@@ -94,7 +94,7 @@ func TestUnstructured(t *testing.T) {
 	d := New()
 	d.Add("db", object)
 	object.Object["spec"].(map[string]any)["users"].([]any)[0].(map[string]any)["age"] = "five"
-	errs := d.Check()
+	errs := d.check()
 	if len(errs) != 1 || !strings.Contains(errs[0].Error(), `Object.spec.users[0].age was 5, is "five"`) {
 		t.Errorf("%v", errs)
 	}
@@ -106,17 +106,17 @@ func TestDeparted(t *testing.T) {
 	d.Add("default/web", first)
 	d.Add("default/web", second)
 	first.Labels["app"] = "late"
-	if errs := d.Check(); len(errs) != 1 {
+	if errs := d.check(); len(errs) != 1 {
 		t.Errorf("an object that was replaced: %v", errs)
 	}
 	d.Remove("default/web")
 	d.Remove("default/other")
 	second.Labels["app"] = "late"
-	if errs := d.Check(); len(errs) != 1 {
+	if errs := d.check(); len(errs) != 1 {
 		t.Errorf("an object that was removed: %v", errs)
 	}
-	if len(d.current) != 0 || len(d.departed) != 0 {
-		t.Errorf("%d and %d objects are kept", len(d.current), len(d.departed))
+	if len(d.current) != 0 || len(d.removed) != 0 {
+		t.Errorf("%d and %d objects are kept", len(d.current), len(d.removed))
 	}
 }
 
@@ -127,20 +127,20 @@ func TestRetain(t *testing.T) {
 	d.Add("stored", stored)
 	d.Add("listed", listed)
 	nothing := func(string, apiruntime.Object) bool { return false }
-	d.Retain(func(_ string, o apiruntime.Object) bool { return o == stored })
-	d.Retain(nothing)
-	if len(d.current) != 1 || len(d.departed) != 1 {
-		t.Errorf("%d objects are there and %d departed, want one each", len(d.current), len(d.departed))
+	d.retain(func(_ string, o apiruntime.Object) bool { return o == stored })
+	d.retain(nothing)
+	if len(d.current) != 1 || len(d.removed) != 1 {
+		t.Errorf("%d objects are there and %d departed, want one each", len(d.current), len(d.removed))
 	}
 	stored.Name = "late"
-	if errs := d.Check(); len(errs) != 1 {
+	if errs := d.check(); len(errs) != 1 {
 		t.Errorf("an object that has left: %v", errs)
 	}
-	for range patience {
-		d.Retain(nothing)
+	for range maxMisses {
+		d.retain(nothing)
 	}
-	if d.Check(); len(d.current) != 0 || len(d.departed) != 0 {
-		t.Errorf("%d and %d objects are kept", len(d.current), len(d.departed))
+	if d.check(); len(d.current) != 0 || len(d.removed) != 0 {
+		t.Errorf("%d and %d objects are kept", len(d.current), len(d.removed))
 	}
 }
 
@@ -152,7 +152,7 @@ func TestInOrderOfKeys(t *testing.T) {
 		pod.Name = "changed"
 	}
 	keys := ""
-	for _, err := range d.Check() {
+	for _, err := range d.check() {
 		var mutated *Error
 		if errors.As(err, &mutated) {
 			keys += mutated.Key
