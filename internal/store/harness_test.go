@@ -132,6 +132,8 @@ func packing(c *Config[*object]) { c.Packer = jsonPacker{pack.New()} }
 
 func withoutItemKeys(c *Config[*object]) { c.ItemKeys = false }
 
+func transforming(c *Config[*object]) { c.Transforms = func() bool { return true } }
+
 func (h *harness) decode(item feed.Item) (*object, error) {
 	h.decodes.Add(1)
 	o := &object{}

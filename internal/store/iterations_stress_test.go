@@ -4,9 +4,9 @@ package store
 
 // The iterations of the long tests in a stress run.
 const (
-	modelChecks   = 2000
+	modelChecks   = 1000
 	raceKeys      = 200
-	raceRounds    = 200
-	cursorChanges = 100_000
+	raceRounds    = 100
+	cursorChanges = 50_000
 	shareRounds   = 500
 )

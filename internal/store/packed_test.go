@@ -106,6 +106,16 @@ func TestItemIndexersSaveDecoding(t *testing.T) {
 	}
 }
 
+// The index values of a transformed object may differ from those of its item.
+func TestTransformsMakesIndexersReadTheObject(t *testing.T) {
+	h := newHarness(packing, transforming, func(c *Config[*object]) {
+		c.ItemIndexers = map[string]func(feed.Item) ([]string, error){"group": func(feed.Item) ([]string, error) { return []string{"item"}, nil }}
+	})
+	h.apply(watch.Added, obj("a/1@1", "object"))
+	h.expectFound(t, "group", "object", "a")
+	h.expectFound(t, "group", "item")
+}
+
 // rawPacker packs the bytes of an item as received.
 type rawPacker struct{ *pack.Packer }
 

@@ -133,7 +133,14 @@ func TestOnlyReplacementMovesVersionBack(t *testing.T) {
 
 // A transform may rename objects. The key is that of the transformed object.
 func TestKeyIsThatOfTheDecodedObject(t *testing.T) {
-	h := newHarness(withoutItemKeys)
+	for name, option := range map[string]func(*Config[*object]){"without item keys": withoutItemKeys, "with transforms": transforming} {
+		t.Run(name, func(t *testing.T) { testKeyOfDecodedObject(t, option) })
+	}
+}
+
+func testKeyOfDecodedObject(t *testing.T, option func(*Config[*object])) {
+	t.Helper()
+	h := newHarness(option)
 	renamed := func(name string, o *object) feed.Item {
 		item := o.item()
 		item.Key = name
