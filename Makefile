@@ -62,7 +62,7 @@ e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd
 	$(go) -C e2e test $(race) -count=1 -timeout=20m -v ./...
 	$(go) -C e2e/controllerruntime test $(race) -count=1 -v ./...
 	$(go) -C e2e/upstream test -count=1 -timeout=20m -v ./... # without the race detector, which would compile all of Kubernetes once more
-	@printf '{"Replace": {"%s": ""}}' $(root)/clientgo/facts_shutdown_test.go > .cache/client-go-v0.36.json
+	@printf '{"Replace": {"%s": ""}}' $(root)/clientgo/shutdown_test.go > .cache/client-go-v0.36.json
 	$(go) -C e2e/upstream test -count=1 -overlay=$(root)/.cache/client-go-v0.36.json github.com/kinformer/kinformer/cache github.com/kinformer/kinformer/clientgo
 
 clean: ## Remove built tools and binaries

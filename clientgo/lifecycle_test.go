@@ -412,7 +412,7 @@ func TestFact17Panics(t *testing.T) {
 		if len(told) != 2 || told[1].Sub(told[0]) != time.Second {
 			t.Errorf("told at %v", told)
 		}
-		if text := logged.String(); !strings.Contains(text, "the handler's") || !strings.Contains(text, "facts_calls_test.go") {
+		if text := logged.String(); !strings.Contains(text, "the handler's") || !strings.Contains(text, "lifecycle_test.go") {
 			t.Errorf("the handler's logger has %q", text)
 		}
 	})
