@@ -11,7 +11,7 @@
 // A Store has two locks, which are taken in this order:
 //
 //	writer  serializes writes. A write holds it from reading the old state until the new state is
-//	        published. User functions (decode, transform, index) run under it; they may read the
+//	        published. User functions (decode, transform, index) may run under it; they may read the
 //	        store but must not write to it.
 //	mu      guards the published state: the maps, the indexes, the resourceVersion and the order
 //	        of the log. A writer holds it to publish a change or to swap in a whole state, and
