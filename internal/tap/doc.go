@@ -1,16 +1,14 @@
-// Package tap hands the body of an HTTP answer to whoever asked for it in the
-// request's context, while the client that made the request thinks it has read a
-// small answer of its own.
+// Package tap diverts the body of an HTTP response to the code that asked for it in the request's
+// context. The client that made the request reads a small placeholder body instead.
 //
-//	client ──request──▶ tap ──request──▶ transport
-//	                     │
-//	client ◀──stand-in── tap ◀──body──── server
-//	                     │
-//	                     └──body──▶ Tap.Consume
+//	client ──request────▶ tap ──request──▶ transport
+//	                       │
+//	client ◀─placeholder── tap ◀──body──── server
+//	                       │
+//	                       └──body──▶ Tap.Consume
 //
-// Authentication, TLS, proxies, timeouts and retries stay the client's: the tap
-// only replaces the body of a successful answer. Its first Read, in whichever
-// goroutine the client reads its answer, runs Consume over the real body, and
-// then yields the stand-in that Consume returns. A request without a Tap in its
-// context passes untouched.
+// Authentication, TLS, proxies, timeouts and retries remain with the client: the tap replaces only
+// the body of a successful response. The first Read of that body, in the goroutine in which the
+// client reads, runs Consume on the server's body; then the client reads the placeholder that
+// Consume returned. A request without a Tap in its context is not changed.
 package tap

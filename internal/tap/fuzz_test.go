@@ -11,24 +11,24 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// scripted is a body that comes in pieces of the sizes that pace says, over and
-// over, and ends with an error if it has one. It counts who reads and closes it.
-type scripted struct {
-	rest   []byte
-	pace   []byte
-	broken error
+// scriptedBody is a body that returns reads of the sizes in pace, repeatedly, and ends with err if
+// that is not nil. It records what was read and whether it was closed.
+type scriptedBody struct {
+	rest []byte
+	pace []byte
+	err  error
 
 	turn   int
 	read   []byte
 	closed bool
 }
 
-func (s *scripted) Read(p []byte) (int, error) {
+func (s *scriptedBody) Read(p []byte) (int, error) {
 	switch {
 	case s.closed:
 		return 0, http.ErrBodyReadAfterClose
-	case len(s.rest) == 0 && s.broken != nil:
-		return 0, s.broken
+	case len(s.rest) == 0 && s.err != nil:
+		return 0, s.err
 	case len(s.rest) == 0:
 		return 0, io.EOF
 	}
@@ -43,27 +43,25 @@ func (s *scripted) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (s *scripted) Close() error {
+func (s *scriptedBody) Close() error {
 	s.closed = true
 	return nil
 }
 
-// How the fuzzed answer is consumed.
+// How Consume reads the fuzzed response.
 const (
 	consumeAll   = iota // reads everything
 	consumeSome         // reads a little and fails
-	consumeList         // cuts a list
-	consumeWatch        // cuts a watch
+	consumeList         // splits a list
+	consumeWatch        // splits a watch
 	consumers
 )
 
-var errFuzz = errors.New("it has had enough")
+var errFuzz = errors.New("consumer failed")
 
-// FuzzTap gives one answer, of any status, headers and body, however it arrives, to
-// one tap. Taken: the client reads the stand-in and nothing of the body, and the
-// consumer's error is its own. Not taken: the client has the answer as the server
-// sent it, but for what is promised of Retry-After. Nobody hangs, and nobody reads
-// more than there is.
+// FuzzTap passes a response of any status, headers and body to a tap. If the tap consumes it, the
+// client reads the placeholder, or the consumer's error, and nothing of the body. Otherwise the
+// client receives the response as the server sent it, except for Retry-After.
 func FuzzTap(f *testing.F) {
 	const protobuf, stream = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf;stream=watch"
 	list := []byte(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a","uid":"u"}}]}`)
@@ -76,17 +74,17 @@ func FuzzTap(f *testing.F) {
 	f.Add(http.StatusTooManyRequests, "application/json", "", "7", []byte("{}"), []byte{}, byte(consumeAll), false)
 	f.Add(http.StatusOK, "text/html", "", "1", []byte("<html>"), []byte{2}, byte(consumeSome), true)
 	f.Fuzz(func(t *testing.T, status int, contentType, encoding, retryAfter string, sent, pace []byte, consumer byte, broken bool) {
-		body := &scripted{rest: sent, pace: pace}
+		body := &scriptedBody{rest: sent, pace: pace}
 		if broken {
-			body.broken = errFuzz
+			body.err = errFuzz
 		}
-		f := &fuzzed{consumer: consumer % consumers}
-		wish := &Tap{Accepts: f.wants, Consume: f.consume, PlaceholderType: "application/json"}
+		f := &fuzzedConsumer{consumer: consumer % consumers}
+		tap := &Tap{Accepts: f.accepts, Consume: f.consume, PlaceholderType: "application/json"}
 		header := http.Header{"Content-Type": {contentType}, "Content-Encoding": {encoding}, "Retry-After": {retryAfter}}
 		next := roundTripper(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: status, Header: header.Clone(), Body: body, ContentLength: int64(len(sent))}, nil
 		})
-		request, err := http.NewRequestWithContext(With(t.Context(), wish), http.MethodGet, "http://server", nil)
+		request, err := http.NewRequestWithContext(With(t.Context(), tap), http.MethodGet, "http://server", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,52 +95,52 @@ func FuzzTap(f *testing.F) {
 		read, readErr := io.ReadAll(response.Body)
 		_, again := response.Body.Read(make([]byte, 1))
 		if err := response.Body.Close(); err != nil || !body.closed {
-			t.Fatalf("closed: %v, %v", body.closed, err)
+			t.Fatalf("Close() = %v, server's body closed: %v", err, body.closed)
 		}
-		answer := wish.Finish()
-		if taken := status == http.StatusOK && encoding == "" && f.wants(contentType); answer.Consumed != taken {
-			t.Fatalf("taken: %v, want %v of %d %q %q", answer.Consumed, taken, status, contentType, encoding)
+		seen := tap.Finish()
+		if want := status == http.StatusOK && encoding == "" && f.accepts(contentType); seen.Consumed != want {
+			t.Fatalf("Consumed = %v, want %v for %d %q %q", seen.Consumed, want, status, contentType, encoding)
 		}
 		if again == nil {
-			t.Fatal("the body went on behind its end")
+			t.Fatal("Read after the end of the body returned no error")
 		}
-		if answer.Consumed {
-			f.checkTaken(t, response, sent, read, readErr, body)
+		if seen.Consumed {
+			f.checkConsumed(t, response, sent, read, readErr, body)
 		} else {
-			f.checkUntouched(t, response, header, answer, sent, read, readErr, broken)
+			f.checkUnchanged(t, response, header, seen, sent, read, readErr, broken)
 		}
 	})
 }
 
-// fuzzed is what one answer's consumer saw and said.
-type fuzzed struct {
+// fuzzedConsumer consumes a response and records what it read and returned.
+type fuzzedConsumer struct {
 	consumer byte
 	calls    int
 	got      []byte
-	said     error
+	err      error
 }
 
-func (f *fuzzed) wants(contentType string) bool {
+func (f *fuzzedConsumer) accepts(contentType string) bool {
 	_, ok := wire.FormatOf(contentType)
 	return ok || f.consumer == consumeAll && strings.HasPrefix(contentType, "text/")
 }
 
-func (f *fuzzed) consume(contentType string, body io.Reader) ([]byte, error) {
+func (f *fuzzedConsumer) consume(contentType string, body io.Reader) ([]byte, error) {
 	f.calls++
 	format, _ := wire.FormatOf(contentType)
 	body = io.TeeReader(body, writer(func(p []byte) { f.got = append(f.got, p...) }))
 	switch f.consumer {
 	case consumeAll:
-		_, f.said = io.Copy(io.Discard, body)
+		_, f.err = io.Copy(io.Discard, body)
 	case consumeSome:
 		_, _ = io.ReadFull(body, make([]byte, 5))
-		f.said = errFuzz
+		f.err = errFuzz
 	case consumeList:
-		_, f.said = wire.List(body, format, wire.Options{}, func(*wire.Item) error { return nil })
+		_, f.err = wire.List(body, format, wire.Options{}, func(*wire.Item) error { return nil })
 	case consumeWatch:
-		f.said = wire.Watch(body, format, wire.Options{}, func(*wire.Event) error { return nil })
+		f.err = wire.Watch(body, format, wire.Options{}, func(*wire.Event) error { return nil })
 	}
-	return []byte("stand-in"), f.said
+	return []byte("placeholder"), f.err
 }
 
 type writer func([]byte)
@@ -152,28 +150,28 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (f *fuzzed) checkTaken(t *testing.T, response *http.Response, sent, read []byte, err error, body *scripted) {
+func (f *fuzzedConsumer) checkConsumed(t *testing.T, response *http.Response, sent, read []byte, err error, body *scriptedBody) {
 	t.Helper()
 	switch {
 	case f.calls != 1:
-		t.Fatalf("consumed %d times", f.calls)
+		t.Fatalf("Consume was called %d times", f.calls)
 	case !bytes.Equal(f.got, body.read) || !bytes.HasPrefix(sent, f.got):
-		t.Fatalf("the consumer got %q of %q, read were %q", f.got, sent, body.read)
-	case f.said != nil && (!errors.Is(err, f.said) || len(read) > 0):
-		t.Fatalf("the client read %q, %v; the consumer said %v", read, err, f.said)
-	case f.said == nil && (err != nil || string(read) != "stand-in" || !bytes.Equal(f.got, sent)):
-		t.Fatalf("the client read %q, %v; the consumer %q of %q", read, err, f.got, sent)
+		t.Fatalf("consumer read %q, want %q, a prefix of %q", f.got, body.read, sent)
+	case f.err != nil && (!errors.Is(err, f.err) || len(read) > 0):
+		t.Fatalf("client read %q, %v; consumer returned %v", read, err, f.err)
+	case f.err == nil && (err != nil || string(read) != "placeholder" || !bytes.Equal(f.got, sent)):
+		t.Fatalf("client read %q, %v; consumer read %q of %q", read, err, f.got, sent)
 	case response.Header.Get("Content-Type") != "application/json" || response.ContentLength != -1:
-		t.Fatalf("stand-in announced as %q, %d bytes", response.Header.Get("Content-Type"), response.ContentLength)
+		t.Fatalf("placeholder has Content-Type %q and Content-Length %d", response.Header.Get("Content-Type"), response.ContentLength)
 	}
 }
 
-func (f *fuzzed) checkUntouched(t *testing.T, response *http.Response, header http.Header, answer Response, sent, read []byte, err error, broken bool) {
+func (f *fuzzedConsumer) checkUnchanged(t *testing.T, response *http.Response, header http.Header, seen Response, sent, read []byte, err error, broken bool) {
 	t.Helper()
 	want := header.Clone()
 	if response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= http.StatusInternalServerError {
-		if answer.RetryAfter != header.Get("Retry-After") {
-			t.Fatalf("Retry-After is %q, want %q", answer.RetryAfter, header.Get("Retry-After"))
+		if seen.RetryAfter != header.Get("Retry-After") {
+			t.Fatalf("Retry-After is %q, want %q", seen.RetryAfter, header.Get("Retry-After"))
 		}
 		want.Del("Retry-After")
 	}
@@ -183,6 +181,6 @@ func (f *fuzzed) checkUntouched(t *testing.T, response *http.Response, header ht
 		}
 	}
 	if f.calls > 0 || !bytes.Equal(read, sent) || (err != nil) != broken || response.ContentLength != int64(len(sent)) {
-		t.Fatalf("the client read %q, %v of %q; consumed %d times", read, err, sent, f.calls)
+		t.Fatalf("client read %q, %v of %q; Consume was called %d times", read, err, sent, f.calls)
 	}
 }

@@ -9,80 +9,78 @@ import (
 	"sync/atomic"
 )
 
-// Tap is one request's wish for its answer's body. It is for one request, and for
-// the attempts that a client makes of it, one after the other.
+// Tap diverts the response body of one request. A client may repeat the request, one attempt after
+// the other.
 type Tap struct {
 	// Accept, if not empty, replaces the request's Accept header.
 	Accept string
-	// Wants tells whether Consume understands bodies of a Content-Type.
+	// Accepts reports whether Consume can read bodies of a Content-Type.
 	Accepts func(contentType string) bool
-	// Consume reads the body of a 200 answer and returns what the client is to
-	// read instead, as StandInType. Its error is what the client's read fails
-	// with. It is called at most once.
-	Consume func(contentType string, body io.Reader) (standIn []byte, err error)
-	// StandInType is the Content-Type of what Consume returns.
+	// Consume reads the body of a 200 response and returns the placeholder for the client. The
+	// client's Read returns its error. Consume is called at most once.
+	Consume func(contentType string, body io.Reader) (placeholder []byte, err error)
+	// PlaceholderType is the Content-Type of the placeholder.
 	PlaceholderType string
 
-	mu       sync.Mutex // guards the rest
-	answer   Response
+	mu       sync.Mutex // guards response and finished
+	response Response
 	finished bool
 }
 
-// Answer is what was seen of the last answer to a request.
+// Response describes the last response to a request.
 type Response struct {
-	Intercepted     bool   // a request came through the tap
-	StatusCode  int    // zero: none was answered
-	ContentType string // as the server sent it
-	Encoding    string // the Content-Encoding, where the transport has not undone it
-	RetryAfter  string // the header of a 429 or 5xx, which the client does not get to see
-	Consumed       bool   // Consume gets the body
+	Intercepted bool   // the request passed through a transport returned by Wrap
+	StatusCode  int    // 0 if there was no response
+	ContentType string // as sent by the server
+	Encoding    string // the Content-Encoding, unless the transport has decoded the body
+	RetryAfter  string // the Retry-After header of a 429 or 5xx response, which the client does not receive
+	Consumed    bool   // the body is diverted to Consume
 }
 
-// Finish returns what was seen, once the client's call has returned. No other
-// body is taken after that: a client that goes on by itself, as one that resumes
-// watches, reads its later answers itself.
+// Finish returns the last response. It must be called after the client's call has returned. The tap
+// diverts no body after that, so a client that makes further requests by itself, such as one that
+// resumes a watch, reads their responses itself.
 func (t *Tap) Finish() Response {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.finished = true
-	return t.answer
+	return t.response
 }
 
 type contextKey struct{}
 
-// With returns a context whose request's body goes to t.
+// With returns a context for a request whose response body is diverted to t.
 func With(ctx context.Context, t *Tap) context.Context {
 	return context.WithValue(ctx, contextKey{}, t)
 }
 
-// Wrap returns a transport that serves the taps it finds in requests' contexts.
-// Wrapping twice is harmless: the outer one serves, and hides the tap from those
-// underneath.
+// Wrap returns a transport that serves the taps in the contexts of its requests. If next is wrapped
+// already, the outer transport serves the tap.
 func Wrap(next http.RoundTripper) http.RoundTripper { return &transport{next} }
 
 type transport struct{ next http.RoundTripper }
 
-// WrappedRoundTripper returns the transport underneath, for those who look for it
-// as apimachinery's net utilities do.
+// WrappedRoundTripper returns the wrapped transport. It implements
+// k8s.io/apimachinery/pkg/util/net.RoundTripperWrapper.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// RoundTrip makes the request and taps the answer.
+// RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
-	wish, _ := request.Context().Value(contextKey{}).(*Tap)
-	if wish == nil {
+	tap, _ := request.Context().Value(contextKey{}).(*Tap)
+	if tap == nil {
 		return t.next.RoundTrip(request)
 	}
-	response, err := t.next.RoundTrip(wish.prepare(request))
+	response, err := t.next.RoundTrip(tap.prepare(request))
 	if err == nil {
-		wish.see(response)
+		tap.intercept(response)
 	}
 	return response, err
 }
 
-// prepare notes a request and returns the one to make in its place.
+// prepare records a request and returns the request to send. That has no tap in its context.
 func (t *Tap) prepare(request *http.Request) *http.Request {
 	t.mu.Lock()
-	t.answer.Intercepted = true
+	t.response.Intercepted = true
 	t.mu.Unlock()
 	request = request.WithContext(With(request.Context(), nil))
 	if t.Accept != "" {
@@ -92,15 +90,15 @@ func (t *Tap) prepare(request *http.Request) *http.Request {
 	return request
 }
 
-// see notes an answer, and takes its body if it is one that Consume wants.
-func (t *Tap) see(response *http.Response) {
+// intercept records a response, and replaces its body if Consume can read it.
+func (t *Tap) intercept(response *http.Response) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.finished || t.answer.Consumed { // in the second case by an attempt before this one
+	if t.finished || t.response.Consumed { // Consumed by an earlier attempt
 		return
 	}
-	t.answer = Response{
-		Intercepted:     true,
+	t.response = Response{
+		Intercepted: true,
 		StatusCode:  response.StatusCode,
 		ContentType: response.Header.Get("Content-Type"),
 		Encoding:    response.Header.Get("Content-Encoding"),
@@ -109,53 +107,53 @@ func (t *Tap) see(response *http.Response) {
 		t.takeRetryAfter(response)
 		return
 	}
-	if response.Body == nil || t.answer.Encoding != "" || !t.Accepts(t.answer.ContentType) {
+	if response.Body == nil || t.response.Encoding != "" || !t.Accepts(t.response.ContentType) {
 		return
 	}
-	t.answer.Consumed = true
-	response.Body = &body{tap: t, real: response.Body, contentType: t.answer.ContentType}
+	t.response.Consumed = true
+	response.Body = &body{tap: t, real: response.Body, contentType: t.response.ContentType}
 	response.ContentLength = -1
 	response.Header.Del("Content-Length")
 	response.Header.Set("Content-Type", t.PlaceholderType)
-	response.Header.Set("Cache-Control", "no-store") // a stand-in is nobody else's answer
+	response.Header.Set("Cache-Control", "no-store") // a cache must not serve the placeholder
 }
 
-// takeRetryAfter keeps the header from the client: client-go would retry ten
-// times by itself, unseen by whoever spaces the attempts.
+// takeRetryAfter removes the Retry-After header. With it, client-go would retry ten times by
+// itself, in addition to the backoff of the caller.
 func (t *Tap) takeRetryAfter(response *http.Response) {
 	if response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= http.StatusInternalServerError {
-		t.answer.RetryAfter = response.Header.Get("Retry-After")
+		t.response.RetryAfter = response.Header.Get("Retry-After")
 		response.Header.Del("Retry-After")
 	}
 }
 
-// body is the answer's body as the client reads it.
+// body is the response body that the client reads.
 type body struct {
 	tap         *Tap
 	real        io.ReadCloser
 	contentType string
 
-	begun   atomic.Bool // by Read, or by Close, which leaves nothing to read
-	standIn bytes.Reader
-	err     error
+	started     atomic.Bool // set by the first Read or by Close
+	placeholder bytes.Reader
+	err         error
 }
 
-// Read runs Consume first.
+// Read calls Consume first, and then reads the placeholder.
 func (b *body) Read(p []byte) (int, error) {
-	if b.begun.CompareAndSwap(false, true) {
-		standIn, err := b.tap.Consume(b.contentType, b.real)
-		b.standIn.Reset(standIn)
+	if b.started.CompareAndSwap(false, true) {
+		placeholder, err := b.tap.Consume(b.contentType, b.real)
+		b.placeholder.Reset(placeholder)
 		b.err = err
 	}
 	if b.err != nil {
 		return 0, b.err
 	}
-	return b.standIn.Read(p)
+	return b.placeholder.Read(p)
 }
 
-// Close closes the real body. Consume, if it runs, fails with its next read; if
-// it has not begun, it never will.
+// Close closes the server's body. The next read of a running Consume fails. If Consume has not
+// started, it never will.
 func (b *body) Close() error {
-	b.begun.Store(true)
+	b.started.Store(true)
 	return b.real.Close()
 }

@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// get makes a request with a tap through transports wrapped around the usual one.
-func get(t *testing.T, wish *Tap, handler http.HandlerFunc, wraps ...func(http.RoundTripper) http.RoundTripper) (*http.Response, string, error) {
+// get makes a request with a tap through the server's transport wrapped by wraps.
+func get(t *testing.T, tap *Tap, handler http.HandlerFunc, wraps ...func(http.RoundTripper) http.RoundTripper) (*http.Response, string, error) {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -24,8 +24,8 @@ func get(t *testing.T, wish *Tap, handler http.HandlerFunc, wraps ...func(http.R
 		transport = wrap(transport)
 	}
 	ctx := t.Context()
-	if wish != nil {
-		ctx = With(ctx, wish)
+	if tap != nil {
+		ctx = With(ctx, tap)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
 	if err != nil {
@@ -39,126 +39,125 @@ func get(t *testing.T, wish *Tap, handler http.HandlerFunc, wraps ...func(http.R
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if got := request.Header.Get("Accept"); got != "text/plain" {
-		t.Errorf("the client's request was changed: Accept is %q", got)
+		t.Errorf("Accept of the client's request became %q", got)
 	}
 	return response, string(body), err
 }
 
-// upper wants text/plain, keeps it and leaves a stand-in.
-func upper(got *string) *Tap {
+// plainTextTap returns a tap that appends text/plain bodies to got.
+func plainTextTap(got *string) *Tap {
 	return &Tap{
 		Accepts: func(contentType string) bool { return strings.HasPrefix(contentType, "text/plain") },
 		Consume: func(_ string, body io.Reader) ([]byte, error) {
 			all, err := io.ReadAll(body)
 			*got += string(all)
-			return []byte("stand-in"), err
+			return []byte("placeholder"), err
 		},
 		PlaceholderType: "application/json",
 	}
 }
 
-func text(w http.ResponseWriter, _ *http.Request) {
+func serveText(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain")
 	_, _ = io.WriteString(w, "the body")
 }
 
-func TestBodyGoesToTheTapAndAStandInToTheClient(t *testing.T) {
+func TestTapReceivesBodyAndClientReceivesPlaceholder(t *testing.T) {
 	for name, wraps := range map[string][]func(http.RoundTripper) http.RoundTripper{
 		"wrapped once":  {Wrap},
 		"wrapped twice": {Wrap, Wrap},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got string
-			wish := upper(&got)
-			response, read, err := get(t, wish, text, wraps...)
-			if err != nil || read != "stand-in" || got != "the body" {
-				t.Errorf("client read %q, %v; the tap %q", read, err, got)
+			tap := plainTextTap(&got)
+			response, read, err := get(t, tap, serveText, wraps...)
+			if err != nil || read != "placeholder" || got != "the body" {
+				t.Errorf("client read %q, %v; tap read %q", read, err, got)
 			}
 			if response.Header.Get("Content-Type") != "application/json" || response.ContentLength != -1 {
-				t.Errorf("stand-in announced as %q, %d bytes", response.Header.Get("Content-Type"), response.ContentLength)
+				t.Errorf("placeholder has Content-Type %q and Content-Length %d", response.Header.Get("Content-Type"), response.ContentLength)
 			}
-			if response.Header.Get("Cache-Control") != "no-store" {
-				t.Error("the stand-in may be cached as the answer")
+			if got := response.Header.Get("Cache-Control"); got != "no-store" {
+				t.Errorf("placeholder has Cache-Control %q, want no-store", got)
 			}
-			if answer := wish.Finish(); answer != (Response{Intercepted: true, StatusCode: 200, ContentType: "text/plain", Consumed: true}) {
-				t.Errorf("Finish() = %+v", answer)
+			if response := tap.Finish(); response != (Response{Intercepted: true, StatusCode: 200, ContentType: "text/plain", Consumed: true}) {
+				t.Errorf("Finish() = %+v", response)
 			}
 		})
 	}
 }
 
-func TestWhatIsNotTapped(t *testing.T) {
+func TestResponsesNotDiverted(t *testing.T) {
 	var got string
 	t.Run("no tap in the context", func(t *testing.T) {
-		if _, read, err := get(t, nil, text, Wrap); err != nil || read != "the body" {
+		if _, read, err := get(t, nil, serveText, Wrap); err != nil || read != "the body" {
 			t.Errorf("client read %q, %v", read, err)
 		}
 	})
 	t.Run("another Content-Type", func(t *testing.T) {
-		wish := upper(&got)
-		_, read, err := get(t, wish, func(w http.ResponseWriter, _ *http.Request) {
+		tap := plainTextTap(&got)
+		_, read, err := get(t, tap, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/cbor")
 			_, _ = io.WriteString(w, "cbor")
 		}, Wrap)
-		if answer := wish.Finish(); err != nil || read != "cbor" || answer.Consumed || answer.ContentType != "application/cbor" {
-			t.Errorf("client read %q, %v; answer %+v", read, err, answer)
+		if response := tap.Finish(); err != nil || read != "cbor" || response.Consumed || response.ContentType != "application/cbor" {
+			t.Errorf("client read %q, %v; response %+v", read, err, response)
 		}
 	})
-	t.Run("encoded", func(t *testing.T) {
-		wish := upper(&got)
-		_, read, err := get(t, wish, func(w http.ResponseWriter, r *http.Request) {
+	t.Run("Content-Encoding", func(t *testing.T) {
+		tap := plainTextTap(&got)
+		_, read, err := get(t, tap, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "br")
-			text(w, r)
+			serveText(w, r)
 		}, Wrap)
-		if answer := wish.Finish(); err != nil || read != "the body" || answer.Consumed || answer.Encoding != "br" {
-			t.Errorf("client read %q, %v; answer %+v", read, err, answer)
+		if response := tap.Finish(); err != nil || read != "the body" || response.Consumed || response.Encoding != "br" {
+			t.Errorf("client read %q, %v; response %+v", read, err, response)
 		}
 	})
-	t.Run("finished before the answer", func(t *testing.T) {
-		wish := upper(&got)
-		_, read, err := get(t, wish, func(w http.ResponseWriter, r *http.Request) {
-			wish.Finish()
-			text(w, r)
+	t.Run("finished before the response", func(t *testing.T) {
+		tap := plainTextTap(&got)
+		_, read, err := get(t, tap, func(w http.ResponseWriter, r *http.Request) {
+			tap.Finish()
+			serveText(w, r)
 		}, Wrap)
-		if err != nil || read != "the body" || wish.Finish().Consumed {
-			t.Errorf("client read %q, %v; answer %+v", read, err, wish.Finish())
+		if err != nil || read != "the body" || tap.Finish().Consumed {
+			t.Errorf("client read %q, %v; response %+v", read, err, tap.Finish())
 		}
 	})
 	t.Run("another status", func(t *testing.T) {
-		wish := upper(&got)
-		_, read, err := get(t, wish, func(w http.ResponseWriter, r *http.Request) {
+		tap := plainTextTap(&got)
+		_, read, err := get(t, tap, func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusGone)
-			text(w, r)
+			serveText(w, r)
 		}, Wrap)
-		if err != nil || read != "the body" || wish.Finish().Consumed {
-			t.Errorf("client read %q, %v; answer %+v", read, err, wish.Finish())
+		if err != nil || read != "the body" || tap.Finish().Consumed {
+			t.Errorf("client read %q, %v; response %+v", read, err, tap.Finish())
 		}
 	})
 	if got != "" {
-		t.Errorf("the tap read %q", got)
+		t.Errorf("tap read %q", got)
 	}
 }
 
-func TestRetryAfterIsTheTapsAlone(t *testing.T) {
-	for status, taken := range map[int]bool{429: true, 500: true, 503: true, 409: false} {
+func TestRetryAfterIsRemovedFromRetriableErrors(t *testing.T) {
+	for status, removed := range map[int]bool{429: true, 500: true, 503: true, 409: false} {
 		var got string
-		wish := upper(&got)
-		response, _, _ := get(t, wish, func(w http.ResponseWriter, _ *http.Request) {
+		tap := plainTextTap(&got)
+		response, _, _ := get(t, tap, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(status)
 		}, Wrap, Wrap)
-		seen, left := wish.Finish().RetryAfter == "7", response.Header.Get("Retry-After") == "7"
-		if seen != taken || left == taken {
-			t.Errorf("%d: the tap sees Retry-After: %v, the client: %v", status, seen, left)
+		inTap, inResponse := tap.Finish().RetryAfter == "7", response.Header.Get("Retry-After") == "7"
+		if inTap != removed || inResponse == removed {
+			t.Errorf("%d: tap has Retry-After: %v, client has it: %v; want it removed: %v", status, inTap, inResponse, removed)
 		}
 	}
 }
 
-// TestSecondAttempt: a client may repeat a request whose answer it did not like, but
-// there is one Consume.
-func TestSecondAttempt(t *testing.T) {
+// TestOneAttemptIsConsumed repeats a request. Consume runs for the first successful response only.
+func TestOneAttemptIsConsumed(t *testing.T) {
 	var got string
-	wish := upper(&got)
+	tap := plainTextTap(&got)
 	twice := func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			first, err := next.RoundTrip(request)
@@ -169,35 +168,35 @@ func TestSecondAttempt(t *testing.T) {
 			return next.RoundTrip(request)
 		})
 	}
-	if _, read, err := get(t, wish, text, Wrap, twice); err != nil || read != "the body" || got != "" {
-		t.Errorf("client read %q, %v; the tap %q", read, err, got)
+	if _, read, err := get(t, tap, serveText, Wrap, twice); err != nil || read != "the body" || got != "" {
+		t.Errorf("client read %q, %v; tap read %q", read, err, got)
 	}
 
-	wish, answers := upper(&got), []int{http.StatusTooManyRequests, http.StatusOK}
-	_, read, err := get(t, wish, func(w http.ResponseWriter, r *http.Request) {
+	tap, statuses := plainTextTap(&got), []int{http.StatusTooManyRequests, http.StatusOK}
+	_, read, err := get(t, tap, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
-		w.WriteHeader(answers[0])
-		answers = answers[1:]
+		w.WriteHeader(statuses[0])
+		statuses = statuses[1:]
 		_, _ = io.WriteString(w, "the body")
 	}, Wrap, twice)
-	if err != nil || read != "stand-in" || got != "the body" || wish.Finish().StatusCode != http.StatusOK {
-		t.Errorf("client read %q, %v; the tap %q; answer %+v", read, err, got, wish.Finish())
+	if err != nil || read != "placeholder" || got != "the body" || tap.Finish().StatusCode != http.StatusOK {
+		t.Errorf("client read %q, %v; tap read %q; response %+v", read, err, got, tap.Finish())
 	}
 }
 
-func TestRequestThatFailsHasReachedTheTap(t *testing.T) {
+func TestFailedRequestIsIntercepted(t *testing.T) {
 	refused := errors.New("refused")
-	wish := upper(new(string))
-	fails := roundTripper(func(*http.Request) (*http.Response, error) { return nil, refused })
-	request, err := http.NewRequestWithContext(With(t.Context(), wish), http.MethodGet, "http://server", nil)
+	tap := plainTextTap(new(string))
+	failing := roundTripper(func(*http.Request) (*http.Response, error) { return nil, refused })
+	request, err := http.NewRequestWithContext(With(t.Context(), tap), http.MethodGet, "http://server", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Wrap(fails).RoundTrip(request); !errors.Is(err, refused) { //nolint:bodyclose // there is none
+	if _, err := Wrap(failing).RoundTrip(request); !errors.Is(err, refused) { //nolint:bodyclose // there is none
 		t.Errorf("error %v, want %v", err, refused)
 	}
-	if answer := wish.Finish(); answer != (Response{Intercepted: true}) {
-		t.Errorf("Finish() = %+v", answer)
+	if response := tap.Finish(); response != (Response{Intercepted: true}) {
+		t.Errorf("Finish() = %+v", response)
 	}
 }
 
@@ -207,34 +206,34 @@ func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 
 func TestAcceptIsReplaced(t *testing.T) {
 	var got, accept string
-	wish := upper(&got)
-	wish.Accept = "text/plain;q=1"
-	if _, _, err := get(t, wish, func(w http.ResponseWriter, r *http.Request) {
+	tap := plainTextTap(&got)
+	tap.Accept = "text/plain;q=1"
+	if _, _, err := get(t, tap, func(w http.ResponseWriter, r *http.Request) {
 		accept = r.Header.Get("Accept")
-		text(w, r)
-	}, Wrap); err != nil || accept != wish.Accept {
-		t.Errorf("the server saw Accept %q, %v", accept, err)
+		serveText(w, r)
+	}, Wrap); err != nil || accept != tap.Accept {
+		t.Errorf("server received Accept %q, %v", accept, err)
 	}
 }
 
-func TestErrorOfConsumeIsTheClients(t *testing.T) {
+func TestClientReceivesErrorOfConsume(t *testing.T) {
 	broken := errors.New("broken")
-	wish := upper(new(string))
-	wish.Consume = func(string, io.Reader) ([]byte, error) { return nil, broken }
-	if _, _, err := get(t, wish, text, Wrap); !errors.Is(err, broken) {
+	tap := plainTextTap(new(string))
+	tap.Consume = func(string, io.Reader) ([]byte, error) { return nil, broken }
+	if _, _, err := get(t, tap, serveText, Wrap); !errors.Is(err, broken) {
 		t.Errorf("client read error %v, want %v", err, broken)
 	}
 }
 
-func TestCloseBeforeReadLeavesNothingToConsume(t *testing.T) {
-	wish := upper(new(string))
-	wish.Consume = func(string, io.Reader) ([]byte, error) {
+func TestConsumeIsNotCalledAfterClose(t *testing.T) {
+	tap := plainTextTap(new(string))
+	tap.Consume = func(string, io.Reader) ([]byte, error) {
 		t.Error("Consume was called after Close")
 		return nil, nil
 	}
-	server := httptest.NewServer(http.HandlerFunc(text))
+	server := httptest.NewServer(http.HandlerFunc(serveText))
 	defer server.Close()
-	request, err := http.NewRequestWithContext(With(context.Background(), wish), http.MethodGet, server.URL, nil)
+	request, err := http.NewRequestWithContext(With(context.Background(), tap), http.MethodGet, server.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
