@@ -13,50 +13,50 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// ErrMutated is what every error of a Check is.
-var ErrMutated = errors.New("an object in the cache has been written into")
+// ErrMutated reports that a cached object was modified. Every Error unwraps to it.
+var ErrMutated = errors.New("cached object was modified")
 
-// Error says which object was written into, and where.
+// Error describes a modified object and the first field that differs.
 type Error struct {
-	Key  string // the object's: "namespace/name", or "name"
-	Type string // the object's, in Go
+	Key  string // "namespace/name", or "name"
+	Type string // the Go type
 	Difference
 }
 
+// Error names the object, the field, and its old and new values.
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s %q in the cache has been written into: %s was %s, is %s; objects from a cache are everybody's: DeepCopy before writing",
+	return fmt.Sprintf("cached %s %q was modified: %s was %s, is %s; DeepCopy a cached object before writing into it",
 		e.Type, e.Key, e.Path, e.Old, e.New)
 }
 
-// Unwrap makes errors.Is find ErrMutated.
+// Unwrap returns ErrMutated.
 func (e *Error) Unwrap() error { return ErrMutated }
 
-// Detector remembers objects as they are and tells what has become of them. It is
-// safe for concurrent use, but for one thing that is its purpose: a Check reads
-// what a caller may be writing into, and is then a data race, or the fatal error
-// of a map, which names that caller.
+// Detector tracks cached objects and reports modified ones. It is safe for concurrent use. A check
+// reads objects that a faulty caller may be writing into; such a data race, or fatal error of a
+// concurrent map access, identifies that caller.
 type Detector struct {
-	mu sync.Mutex // guards the rest
-	// current are the objects in the cache, by key; departed were there since the
-	// last check, and somebody may have them still.
+	mu sync.Mutex // guards the fields below
+	// current holds the objects in the cache by key. removed holds those that have left it since
+	// the last check and that callers may still use.
 	current map[string]*trackedObject
 	removed []*trackedObject
 }
 
-// original is an object and what it was. changed: that it is not any more was reported.
+// trackedObject is a cached object and a copy of its original state.
 type trackedObject struct {
 	key          string
 	object, copy runtime.Object
-	reported     bool
-	stored       bool // Retain has found it in the cache
-	misses       int  // how often it has not
+	reported     bool // an Error has been reported
+	stored       bool // retain has found the object in the cache
+	misses       int  // calls of retain that have not
 }
 
-// New returns a Detector of no objects.
+// New returns a Detector that tracks no objects.
 func New() *Detector { return &Detector{current: map[string]*trackedObject{}} }
 
-// Add notes an object that is stored under a key now, in place of any other there.
-// The object may be shared from now on, and must be as it ought to be.
+// Add tracks an object in place of any other object with the same key. It must be called before
+// readers can obtain the object.
 func (d *Detector) Add(key string, object runtime.Object) {
 	added := &trackedObject{key: key, object: object, copy: object.DeepCopyObject()}
 	d.mu.Lock()
@@ -65,27 +65,19 @@ func (d *Detector) Add(key string, object runtime.Object) {
 	d.current[key] = added
 }
 
-// Remove notes that nothing is stored under a key any more.
-func (d *Detector) Remove(key string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.remove(key)
-}
-
-// depart takes an object out of the cache. It is checked once more.
+// remove stops tracking the object of a key after one more check.
 func (d *Detector) remove(key string) {
-	if gone, ok := d.current[key]; ok {
+	if o, ok := d.current[key]; ok {
 		delete(d.current, key)
-		d.removed = append(d.removed, gone)
+		d.removed = append(d.removed, o)
 	}
 }
 
-// patience is how often Retain may miss an object that it has not found yet: what was
-// added may be of a list that is not in the cache before its end.
+// maxMisses is the number of retain calls that keep an object which has not been stored yet. The
+// objects of a list are stored only when the list is complete.
 const maxMisses = 300
 
-// Retain notes that nothing is stored any more of what is not held: it was once, or
-// has never come to be.
+// retain removes the objects that the cache stores no longer, or has not stored in maxMisses calls.
 func (d *Detector) retain(stored func(key string, object runtime.Object) bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -101,9 +93,8 @@ func (d *Detector) retain(stored func(key string, object runtime.Object) bool) {
 	}
 }
 
-// Check compares all objects with what they were, also those that have left since
-// the last check. It returns an *Error for each that is not the same, in the order
-// of their keys, and does so once.
+// check compares all objects with their copies, including those removed since the last check. It
+// returns an *Error for each modified object, sorted by key, and reports each object once.
 func (d *Detector) check() []error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -123,7 +114,7 @@ func (d *Detector) check() []error {
 	return errs
 }
 
-// check adds what has become of an object, if that is new.
+// appendError appends an Error if the object was modified and that has not been reported yet.
 func (o *trackedObject) appendError(found []*Error) []*Error {
 	if o.reported {
 		return found
@@ -136,20 +127,19 @@ func (o *trackedObject) appendError(found []*Error) []*Error {
 	return append(found, &Error{Key: o.key, Type: fmt.Sprintf("%T", o.object), Difference: difference})
 }
 
-// Run checks every so often, until ctx ends, and then a last time. Each error is
-// passed to report. held, if not nil, is for Retain, before each check.
+// Run checks all objects once per period until ctx ends, and then once more. It passes each *Error
+// to report. stored reports whether the cache stores an object; the others are dropped after a last
+// check.
 func (d *Detector) Run(ctx context.Context, clock clock.WithTicker, period time.Duration, stored func(key string, object runtime.Object) bool, report func(error)) {
 	ticker := clock.NewTicker(period)
 	defer ticker.Stop()
-	for ended := false; !ended; {
+	for done := false; !done; {
 		select {
 		case <-ticker.C():
 		case <-ctx.Done():
-			ended = true
+			done = true
 		}
-		if stored != nil {
-			d.retain(stored)
-		}
+		d.retain(stored)
 		for _, err := range d.check() {
 			report(err)
 		}

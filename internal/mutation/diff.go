@@ -10,15 +10,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Difference is the first place where two objects differ.
+// Difference is the first field in which two objects differ.
 type Difference struct {
-	Path     string // as in JSON: spec.containers[0].image
-	Old, New string // what was there, and is; cut short
+	Path     string // in JSON, such as spec.containers[0].image
+	Old, New string // formatted and truncated
 }
 
-// Diff returns the first difference of two values of one type, in the order of
-// their fields, elements, and sorted keys. Nil and empty differ. Quantities and
-// times are the same if they are equal, however they are kept in memory.
+// diff returns the first difference of two values, in the order of fields, elements and sorted map
+// keys, and reports whether there is one. Nil and empty values differ. Quantities and times are
+// compared by value.
 func diff(from, to any) (Difference, bool) {
 	return diffValue(reflect.ValueOf(from), reflect.ValueOf(to), "")
 }
@@ -44,13 +44,13 @@ func diffValue(from, to reflect.Value, path string) (Difference, bool) {
 	}
 }
 
-// different is a difference, if there is one.
+// newDifference returns the difference of two values, if they differ.
 func newDifference(from, to reflect.Value, path string, differ bool) (Difference, bool) {
 	if !differ {
 		return Difference{}, false
 	}
 	if path == "" {
-		path = "all of it"
+		path = "object"
 	}
 	return Difference{Path: path, Old: format(from), New: format(to)}, true
 }
@@ -71,7 +71,8 @@ func diffStruct(from, to reflect.Value, path string) (Difference, bool) {
 	return Difference{}, false
 }
 
-// equalAsWhole compares what has a notion of being equal of its own.
+// semanticEqual compares structs that are not compared field by field. It reports whether the
+// values are equal and whether their type is such a struct.
 func semanticEqual(from, to reflect.Value) (equal, ok bool) {
 	switch a := from.Interface().(type) {
 	case resource.Quantity:
@@ -114,7 +115,7 @@ func diffSlice(from, to reflect.Value, path string) (Difference, bool) {
 		return newDifference(from, to, path, string(from.Bytes()) != string(to.Bytes()))
 	}
 	for i := range max(from.Len(), to.Len()) {
-		var a, b reflect.Value // not valid: not there
+		var a, b reflect.Value // invalid if there is no such element
 		if i < from.Len() {
 			a = from.Index(i)
 		}
@@ -128,7 +129,7 @@ func diffSlice(from, to reflect.Value, path string) (Difference, bool) {
 	return Difference{}, false
 }
 
-// nameOf returns a field's name in JSON, empty where its fields are its parent's.
+// jsonName returns the name of a field in JSON. It is empty for an inlined struct.
 func jsonName(field reflect.StructField) string {
 	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 	switch {
@@ -147,8 +148,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// joinKey adds a key of a map: in brackets where it has dots or slashes, as labels
-// have.
+// joinKey adds a map key to a path, in brackets if it has dots or slashes like many labels.
 func joinKey(path, key string) string {
 	if strings.ContainsAny(key, "./[] ") {
 		return fmt.Sprintf("%s[%q]", path, key)
@@ -156,25 +156,25 @@ func joinKey(path, key string) string {
 	return join(path, key)
 }
 
-// maxShown is how much of a value an error shows: secrets may be long too.
+// maxFormatted is the length in bytes to which formatted values are truncated.
 const maxFormatted = 80
 
-// show returns a value for an error.
+// format formats a value for an error message.
 func format(v reflect.Value) string {
 	if !v.IsValid() {
-		return "not there"
+		return "absent"
 	}
 	if v.Kind() == reflect.Pointer && !v.IsNil() {
 		v = v.Elem()
 	}
-	format := "%v"
+	verb := "%v"
 	if v.Kind() == reflect.String {
-		format = "%q"
+		verb = "%q"
 	}
 	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
 		return fmt.Sprintf("%d bytes", v.Len())
 	}
-	text := fmt.Sprintf(format, v)
+	text := fmt.Sprintf(verb, v)
 	if len(text) > maxFormatted {
 		text = text[:maxFormatted] + "..."
 	}

@@ -1,14 +1,13 @@
-// Package mutation finds who writes into cached objects, in programs that are being
-// debugged.
+// Package mutation detects writes into cached objects, for tests and debugging.
 //
-// What a cache hands out belongs to everybody who reads from it: a caller that
-// writes into an object changes it for all others, and races with them. A
-// [Detector] keeps a copy of each object as it was when it was stored, and compares:
+// All readers of a cache share its objects: a caller that writes into one changes it for all
+// others, and races with them. A [Detector] keeps a copy of each object as it was stored and
+// compares the two periodically:
 //
 //	d := mutation.New()
-//	d.Add(key, object)           // whenever the store gets an object
-//	for _, err := range d.Check() { ... } // spec.replicas of "default/web" was 3, is 5
+//	d.Add(key, object) // for every object the store receives
+//	d.Run(ctx, clock, time.Second, stored, report) // spec.replicas was 3, is 5
 //
-// It doubles the memory that the cache takes, and a check walks over all of it: it
-// is for tests and debugging, like client-go's KUBE_CACHE_MUTATION_DETECTOR.
+// It doubles the memory of the cache, and each check visits every object, like client-go's
+// KUBE_CACHE_MUTATION_DETECTOR.
 package mutation

@@ -36,12 +36,12 @@ func somePod() *corev1.Pod {
 	}
 }
 
-// TestNamesTheField writes into an object in all the ways there are.
-func TestNamesTheField(t *testing.T) {
-	for want, write := range map[string]func(*corev1.Pod){
+// TestErrorNamesModifiedField modifies fields of every kind.
+func TestErrorNamesModifiedField(t *testing.T) {
+	for want, modify := range map[string]func(*corev1.Pod){
 		`metadata.labels.app was "web", is "api"`:                       func(p *corev1.Pod) { p.Labels["app"] = "api" },
-		`metadata.labels.new was not there, is "x"`:                     func(p *corev1.Pod) { p.Labels["new"] = "x" },
-		`metadata.annotations["example.com/note"] was "x", is not the`:  func(p *corev1.Pod) { delete(p.Annotations, "example.com/note") },
+		`metadata.labels.new was absent, is "x"`:                        func(p *corev1.Pod) { p.Labels["new"] = "x" },
+		`metadata.annotations["example.com/note"] was "x", is absent`:   func(p *corev1.Pod) { delete(p.Annotations, "example.com/note") },
 		`metadata.managedFields[0].fieldsV1.Raw was 10 bytes, is 10`:    func(p *corev1.Pod) { p.ManagedFields[0].FieldsV1.Raw[3] = 'X' },
 		`metadata.finalizers was [], is [x]`:                            func(p *corev1.Pod) { p.Finalizers = append(p.Finalizers, "x") },
 		`spec.containers[0].image was "app:1", is "app:2"`:              func(p *corev1.Pod) { p.Spec.Containers[0].Image = "app:2" },
@@ -56,28 +56,28 @@ func TestNamesTheField(t *testing.T) {
 		d, pod := New(), somePod()
 		d.Add("default/web", pod)
 		if errs := d.check(); len(errs) != 0 {
-			t.Fatalf("nobody has written: %v", errs)
+			t.Fatalf("check of an unmodified object returned %v", errs)
 		}
-		write(pod)
+		modify(pod)
 		errs := d.check()
 		if len(errs) != 1 {
-			t.Errorf("%s: %d errors", want, len(errs))
+			t.Errorf("%s: check returned %d errors, want 1", want, len(errs))
 			continue
 		}
-		if got := errs[0].Error(); !strings.Contains(got, `*v1.Pod "default/web" in the cache has been written into: `+want) {
-			t.Errorf("%s\nwant %s", got, want)
+		if got := errs[0].Error(); !strings.Contains(got, `cached *v1.Pod "default/web" was modified: `+want) {
+			t.Errorf("error is %q, want %q", got, want)
 		}
 		if !errors.Is(errs[0], ErrMutated) {
-			t.Error("the error is not ErrMutated")
+			t.Error("error is not ErrMutated")
 		}
 		if again := d.check(); len(again) != 0 {
-			t.Errorf("reported twice: %v", again)
+			t.Errorf("second check returned %v", again)
 		}
 	}
 }
 
-// TestReadingIsNoWriting calls what changes how a value is kept, but not the value.
-func TestReadingIsNoWriting(t *testing.T) {
+// TestEqualValuesAreNotReported changes the representation of values, but not the values.
+func TestEqualValuesAreNotReported(t *testing.T) {
 	d, pod := New(), somePod()
 	d.Add("default/web", pod)
 	cpu := pod.Spec.Containers[0].Resources.Requests["cpu"]
@@ -85,66 +85,69 @@ func TestReadingIsNoWriting(t *testing.T) {
 	pod.Spec.Containers[0].Resources.Requests["cpu"] = cpu
 	pod.CreationTimestamp.Time = pod.CreationTimestamp.UTC()
 	if errs := d.check(); len(errs) != 0 {
-		t.Errorf("%v", errs)
+		t.Errorf("check returned %v", errs)
 	}
 }
 
-func TestUnstructured(t *testing.T) {
+func TestModifiedUnstructuredObjectIsReported(t *testing.T) {
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"users": []any{map[string]any{"name": "a", "age": int64(5)}}}}}
 	d := New()
 	d.Add("db", object)
 	object.Object["spec"].(map[string]any)["users"].([]any)[0].(map[string]any)["age"] = "five"
 	errs := d.check()
 	if len(errs) != 1 || !strings.Contains(errs[0].Error(), `Object.spec.users[0].age was 5, is "five"`) {
-		t.Errorf("%v", errs)
+		t.Errorf("check returned %v", errs)
 	}
 }
 
-// TestDeparted holds that an object which has left the cache is checked once more.
-func TestDeparted(t *testing.T) {
+// always and never are arguments of retain.
+func always(string, apiruntime.Object) bool { return true }
+func never(string, apiruntime.Object) bool  { return false }
+
+// TestRemovedObjectsAreCheckedOnceMore modifies objects after they have left the cache.
+func TestRemovedObjectsAreCheckedOnceMore(t *testing.T) {
 	d, first, second := New(), somePod(), somePod()
 	d.Add("default/web", first)
 	d.Add("default/web", second)
 	first.Labels["app"] = "late"
 	if errs := d.check(); len(errs) != 1 {
-		t.Errorf("an object that was replaced: %v", errs)
+		t.Errorf("check of a replaced object returned %v", errs)
 	}
-	d.Remove("default/web")
-	d.Remove("default/other")
+	d.retain(always)
+	d.retain(never)
 	second.Labels["app"] = "late"
 	if errs := d.check(); len(errs) != 1 {
-		t.Errorf("an object that was removed: %v", errs)
+		t.Errorf("check of a removed object returned %v", errs)
 	}
 	if len(d.current) != 0 || len(d.removed) != 0 {
-		t.Errorf("%d and %d objects are kept", len(d.current), len(d.removed))
+		t.Errorf("%d current and %d removed objects are still tracked", len(d.current), len(d.removed))
 	}
 }
 
-// TestRetain holds that what the cache holds no more is forgotten, after a last check, and
-// that what it does not hold yet is not.
-func TestRetain(t *testing.T) {
+// TestObjectsNotStoredYetAreRetained checks that retain removes an object that was stored, but keeps
+// one that has not been stored yet for maxMisses calls.
+func TestObjectsNotStoredYetAreRetained(t *testing.T) {
 	d, stored, listed := New(), somePod(), somePod()
 	d.Add("stored", stored)
 	d.Add("listed", listed)
-	nothing := func(string, apiruntime.Object) bool { return false }
 	d.retain(func(_ string, o apiruntime.Object) bool { return o == stored })
-	d.retain(nothing)
+	d.retain(never)
 	if len(d.current) != 1 || len(d.removed) != 1 {
-		t.Errorf("%d objects are there and %d departed, want one each", len(d.current), len(d.removed))
+		t.Errorf("%d current and %d removed objects are tracked, want 1 and 1", len(d.current), len(d.removed))
 	}
 	stored.Name = "late"
 	if errs := d.check(); len(errs) != 1 {
-		t.Errorf("an object that has left: %v", errs)
+		t.Errorf("check of a removed object returned %v", errs)
 	}
 	for range maxMisses {
-		d.retain(nothing)
+		d.retain(never)
 	}
 	if d.check(); len(d.current) != 0 || len(d.removed) != 0 {
-		t.Errorf("%d and %d objects are kept", len(d.current), len(d.removed))
+		t.Errorf("%d current and %d removed objects are still tracked", len(d.current), len(d.removed))
 	}
 }
 
-func TestInOrderOfKeys(t *testing.T) {
+func TestErrorsAreSortedByKey(t *testing.T) {
 	d := New()
 	pods := map[string]*corev1.Pod{"c": somePod(), "a": somePod(), "b": somePod()}
 	for key, pod := range pods {
@@ -159,34 +162,34 @@ func TestInOrderOfKeys(t *testing.T) {
 		}
 	}
 	if keys != "abc" {
-		t.Errorf("in the order %q", keys)
+		t.Errorf("errors are in order %q, want abc", keys)
 	}
 }
 
-func TestRun(t *testing.T) {
+func TestRunReportsModifications(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
 	d, pod := New(), somePod()
 	d.Add("default/web", pod)
 	ctx, cancel := context.WithCancel(t.Context())
-	reports, ended := make(chan error), make(chan struct{})
+	reports, done := make(chan error), make(chan struct{})
 	pod.Labels["app"] = "api"
 	go func() {
-		defer close(ended)
-		d.Run(ctx, clock, time.Second, nil, func(err error) { reports <- err })
+		defer close(done)
+		d.Run(ctx, clock, time.Second, always, func(err error) { reports <- err })
 	}()
-	for !clock.HasWaiters() { // the ticker is there in a moment
+	for !clock.HasWaiters() { // until Run has created its ticker
 		runtime.Gosched()
 	}
 	clock.Step(time.Second)
 	if err := <-reports; !errors.Is(err, ErrMutated) {
-		t.Errorf("got %v", err)
+		t.Errorf("first report is %v", err)
 	}
 	other := somePod()
 	d.Add("default/other", other)
 	other.Name = "changed"
 	cancel()
 	if err := <-reports; !strings.Contains(err.Error(), "default/other") {
-		t.Errorf("at the end: %v", err)
+		t.Errorf("last report is %v", err)
 	}
-	<-ended
+	<-done
 }
