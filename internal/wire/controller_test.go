@@ -81,6 +81,7 @@ func TestControllerUIDOfUnusualJSON(t *testing.T) {
 		`{"spec":{"metadata":{"deletionTimestamp":"no"}},"deletionTimestamp":"no"}`:                                                            "",
 		`{"metadata":{"ownerReferences":[{"uid":"a","controller":true}],"ownerReferences":[{"controller":true,"controller":null,"uid":"b"}]}}`: "b",
 		`{"metadata":{"ownerReferences":[{"uid":"a","controller":true}],"ownerReferences":null}}`:                                              "",
+		`{"metadata":{"ownerReferences":[{"uid":"a","controller":true}]},"metadata":{"name":"n"}}`:                                             "a",
 	} {
 		if got, err := controllerUID(t, []byte(text), wire.JSON); err != nil || got != want {
 			t.Errorf("%s: ControllerUID() = %q, %v; want %q", text, got, err, want)

@@ -29,12 +29,11 @@ type window struct {
 	pos   int
 	end   int
 	base  int64 // offset of buf[0] in the body
-	limit int   // maximum size of buf
+	limit int   // maximum number of held bytes
 	err   error // the error, or io.EOF, that ended the body
 }
 
-// newWindow returns an empty window with a buffer of size bytes, which grows to at most limit
-// bytes.
+// newWindow returns an empty window with a buffer of size bytes that holds at most limit bytes.
 func newWindow(body io.Reader, size, limit int) window {
 	return window{body: body, buf: make([]byte, size), limit: limit}
 }
@@ -49,7 +48,7 @@ func (w *window) unread() []byte { return w.buf[w.pos:w.end] }
 func (w *window) release() { w.mark = w.pos }
 
 // fill reads at least one byte of the body into the buffer. It returns io.EOF or the error that
-// ended the body, and ErrTooLarge if the buffer is full and at its limit.
+// ended the body, and ErrTooLarge if the buffer is full and cannot grow.
 //
 // The buffer doubles only when it is full of held bytes. Its size is therefore at most twice the
 // received part of the largest object, whatever length prefix that object has.
