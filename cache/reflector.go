@@ -173,7 +173,7 @@ func reflectorConfig(lw ListerWatcher, source feed.Source, options ReflectorOpti
 	return reflector.Config{
 		Source:    source,
 		Sink:      sink,
-		WatchList: options.ListMode == ListModeWatchList && knowsWatchList(lw),
+		WatchList: func() bool { return options.ListMode == ListModeWatchList && knowsWatchList(lw) },
 		PageSize:  options.PageSize,
 		Backoff:   options.Backoff,
 		Report:    report.attempt,

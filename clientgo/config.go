@@ -30,8 +30,9 @@ func (s *sharedIndexInformer) config() informer.Config[any] {
 		Name:  s.options.ObjectDescription,
 		Store: objects,
 		Reflector: reflector.Config{
-			Source: metered(s.source, s.options),
-			Report: s.failures.tell,
+			Source:    metered(s.source, s.options),
+			WatchList: s.mayWatchList,
+			Report:    s.failures.tell,
 		},
 		Terminating:  deleting,
 		HandlerGrace: -1, // client-go waits for its handlers as long as it takes

@@ -117,7 +117,6 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 		return
 	}
 	defer s.end()
-	s.engine.Reflector().UseWatchList(s.mayWatchList())
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)

@@ -50,7 +50,7 @@ func TestReportedErrorNamesAttempt(t *testing.T) {
 				c.lists = lists{listAt("5")}
 			}
 			source := &scriptedSource{lists: c.lists, watches: c.watches}
-			reported := runFor(t, time.Minute, Config{Source: source, WatchList: c.watchList})
+			reported := runFor(t, time.Minute, Config{Source: source, WatchList: always(c.watchList)})
 			if len(reported) == 0 {
 				t.Fatal("no error was reported")
 			}

@@ -64,6 +64,9 @@ func refusedWith(err error) func(context.Context, feed.WatchSink) error {
 	return func(context.Context, feed.WatchSink) error { return err }
 }
 
+// always returns a function that returns value.
+func always(value bool) func() bool { return func() bool { return value } }
+
 // emptySink accepts empty lists.
 type emptySink struct{ feed.Sink }
 

@@ -56,7 +56,7 @@ func TestRecoveredEndsEachRowOfFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var recovered []string
 			runFor(t, time.Minute, Config{
-				Source: &c.source, WatchList: c.watchList,
+				Source: &c.source, WatchList: always(c.watchList),
 				Recovered: func(_ context.Context, after time.Duration, attempts int) {
 					recovered = append(recovered, fmt.Sprintf("%d attempts in %v", attempts, after))
 				},

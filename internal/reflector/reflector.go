@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,9 +16,10 @@ import (
 type Config struct {
 	Source feed.Source
 	Sink   feed.Sink
-	// WatchList requests the initial state as a streaming list (a watch with sendInitialEvents,
-	// KEP-3157). The reflector falls back to a list if the server does not support it.
-	WatchList bool
+	// WatchList, if set, reports whether to request the complete state as a streaming list (a watch
+	// with sendInitialEvents, KEP-3157). It is called once, before the first request. The reflector
+	// falls back to a list if the server does not support WatchList.
+	WatchList func() bool
 	// PageSize is the limit of list requests. Zero selects DefaultPageSize, except for relists that
 	// the API server answers from its watch cache. Negative disables paging.
 	PageSize int64
@@ -55,10 +57,11 @@ type Reflector struct {
 	synced   chan struct{} // closed when the first list is committed
 	activity atomic.Uint64 // counts what the server has sent, for the watchdog
 
-	state        state
-	useWatchList bool // cleared if the server does not support WatchList
-	pagesLists   bool // the server has answered a list in pages
-	quarantine   quarantineRetries
+	state                state
+	wantsWatchList       func() bool // Config.WatchList, which it calls once
+	watchListUnsupported bool        // by the server
+	pagesLists           bool        // the server has answered a list in pages
+	quarantine           quarantineRetries
 }
 
 // New returns a reflector that is not running.
@@ -75,12 +78,15 @@ func New(config Config) *Reflector {
 	if config.Recovered == nil {
 		config.Recovered = func(context.Context, time.Duration, int) {}
 	}
+	if config.WatchList == nil {
+		config.WatchList = func() bool { return false }
+	}
 	return &Reflector{
-		config:       config,
-		clock:        config.Clock,
-		backoff:      newBackoff(config.Backoff, config.Clock),
-		synced:       make(chan struct{}),
-		useWatchList: config.WatchList,
+		config:         config,
+		clock:          config.Clock,
+		backoff:        newBackoff(config.Backoff, config.Clock),
+		synced:         make(chan struct{}),
+		wantsWatchList: sync.OnceValue(config.WatchList),
 	}
 }
 
@@ -106,7 +112,7 @@ func (r *Reflector) ListAndWatch(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if r.useWatchList {
+	if !r.watchListUnsupported && r.wantsWatchList() {
 		if result := r.watchList(ctx); result != nil {
 			return r.watch(ctx, result)
 		}
@@ -116,9 +122,6 @@ func (r *Reflector) ListAndWatch(ctx context.Context) error {
 	}
 	return r.watch(ctx, nil)
 }
-
-// UseWatchList overrides Config.WatchList. It must be called before the reflector runs.
-func (r *Reflector) UseWatchList(use bool) { r.useWatchList = use }
 
 // Synced returns a channel that is closed once a list has been committed to the sink.
 func (r *Reflector) Synced() <-chan struct{} { return r.synced }

@@ -32,11 +32,11 @@ func (r *Reflector) watchList(ctx context.Context) *watchResult {
 			result.err = errClosedEarly
 			closedEarly++
 		default:
-			r.useWatchList = !isUnsupported(result.err)
+			r.watchListUnsupported = isUnsupported(result.err)
 			return nil
 		}
 		if closedEarly >= maxWatchLists {
-			r.useWatchList = false
+			r.watchListUnsupported = true
 			err := fmt.Errorf("WatchList brought no end of the initial state (%w); listing instead", result.err)
 			r.failed(ctx, &AttemptError{Op: OpWatchList, Err: err})
 			return nil
