@@ -20,30 +20,34 @@ import (
 	fakerest "github.com/kinformer/kinformer/fake/internal/rest"
 )
 
-// The defaults of APIServerOptions.
+// Defaults of APIServerOptions.
 const (
 	defaultBookmarkPeriod = time.Minute
 	defaultWriteTimeout   = 30 * time.Second
 )
 
-// APIServerOptions is how an APIServer is set up. The zero value is what most want.
+// APIServerOptions configures an [APIServer]. The zero value is valid.
 type APIServerOptions struct {
-	// HistoryLimit is how many changes of each resource are remembered for watches and exact lists; 0 means 4,096.
+	// HistoryLimit is the number of changes kept per resource, for watches and for lists at an
+	// exact resourceVersion. Zero means 4,096.
 	HistoryLimit int
-	// BookmarkPeriod is the time between two bookmarks on a watch that allows them; 0 means a minute, as on a real server.
+	// BookmarkPeriod is the time between bookmarks on watches that allow them. Zero means one
+	// minute, as in kube-apiserver.
 	BookmarkPeriod time.Duration
-	// WriteTimeout is how long a watcher may leave what it is sent unread, once the connection's buffers are full, before the connection is closed;
-	// 0 means 30 seconds.
+	// WriteTimeout bounds each write of a watch event. The connection is closed if the client does
+	// not read for that long while the connection's buffers are full. Zero means 30 seconds.
 	WriteTimeout time.Duration
-	// Token, if not empty, is the bearer token that every request must bring, but those for /healthz, /livez and /readyz; 401 without it. Config has it.
+	// Token, if not empty, is the bearer token that requests must carry. Requests without it get
+	// 401, except for /healthz, /livez and /readyz. Config includes the token.
 	Token string
-	// TLS makes the server speak HTTPS, and HTTP/2 with clients that can, with a certificate made at the start. Config has what verifies it.
+	// TLS serves HTTPS, and HTTP/2 to clients that support it, with a self-signed certificate that
+	// is generated at the start. Config includes the certificate as CA.
 	TLS bool
-	// CustomResources are served from the start, beside the built-in resources.
+	// CustomResources are served from the start, in addition to the built-in resources.
 	CustomResources []CustomResource
 }
 
-// withDefaults returns the options with every zero replaced.
+// withDefaults returns the options with defaults in place of zero durations.
 func (o APIServerOptions) withDefaults() APIServerOptions {
 	if o.BookmarkPeriod == 0 {
 		o.BookmarkPeriod = defaultBookmarkPeriod
@@ -54,40 +58,53 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 	return o
 }
 
-// APIServer is a Kubernetes API server in this process, on a loopback port, with its objects in memory. It is a test double: any client of the
-// real one can talk to it, and requests are answered as there, but objects are not validated beyond their metadata, defaulted, admitted, stored on disk
-// or acted upon by any controller. Package internal/conformance compares it with a kube-apiserver, and lists the differences.
+// APIServer is an in-process Kubernetes API server on a loopback port, with its objects in memory.
+// It is a test double: unmodified clients can use it, and its responses are those of
+// kube-apiserver, but it validates metadata only, applies no defaults, has no admission plugins and
+// runs no controllers. Package internal/conformance compares it with kube-apiserver and lists the
+// differences.
 //
-// It serves every resource that client-go's clientset knows, CustomResourceDefinitions, and the resources that these define:
+// It serves every resource of client-go's clientset, CustomResourceDefinitions, and the custom
+// resources that these define, with:
 //
-//   - get, list, watch, create, update, patch (JSON, merge, strategic merge), delete, deletecollection, the status subresource, Namespaces' finalize and
-//     the binding of Pods. Server-side apply is answered with 415;
-//   - label and field selectors, pages, exact and not-older-than lists, bookmarks, WatchList, 409 for a stale resourceVersion and 410 for one that is
-//     forgotten, preconditions, dry runs, generations, finalizers;
-//   - JSON and protobuf, the latter not for custom resources, as PartialObjectMetadata, and as the Tables that kubectl shows;
-//   - discovery, so that kubectl, the dynamic and the metadata client and a RESTMapper find their way.
+//   - get, list, watch, create, update, patch (JSON, merge, strategic merge), delete,
+//     deletecollection, the status subresource, finalize for Namespaces and binding for Pods.
+//     Server-side apply gets 415;
+//   - label and field selectors, pagination, lists with resourceVersionMatch Exact and
+//     NotOlderThan, bookmarks, WatchList, 409 for a stale resourceVersion, 410 for one that is no
+//     longer in the history, preconditions, dry runs, generations, finalizers;
+//   - JSON, protobuf (not for custom resources), PartialObjectMetadata, and Table, which kubectl
+//     requests;
+//   - discovery, for kubectl, RESTMappers, and the dynamic and metadata clients.
 //
-// Each version of a built-in group has objects of its own; the versions of a custom resource share them, and differ in apiVersion alone.
+// Each version of a built-in group has its own objects. The versions of a custom resource share
+// their objects, which differ only in apiVersion.
 //
-// A Pod on a node that is deleted stays, with a deletionTimestamp, until it is deleted with gracePeriodSeconds 0, as a kubelet does. A Namespace that is
-// deleted stays until its finalizer is removed through the subresource finalize. A CustomResourceDefinition goes at once, with all objects of its resource.
+// A deleted Pod that is bound to a node stays, with a deletionTimestamp, until it is deleted with
+// gracePeriodSeconds 0, as the kubelet does. A deleted Namespace stays until its finalizer is
+// removed through the finalize subresource. A deleted CustomResourceDefinition is removed at once,
+// with all objects of its resource.
 //
-// The methods Get, Create, Update, UpdateStatus and Delete do what the requests of those names do, without HTTP and without validation of metadata, for
-// simulations that write a lot; Delete removes at once what a request would only mark. All methods may be called from any goroutine.
+// The methods Get, Create, Update, UpdateStatus and Delete act as the requests of the same names,
+// without HTTP and without validation of metadata, for simulations with many writes. Delete removes
+// an object at once, where a request may only set its deletionTimestamp. All methods are safe for
+// concurrent use.
 type APIServer struct {
 	memory   *history.Memory
 	registry *registry.Registry
 	http     *http.Server
 	url      string
 	options  APIServerOptions
-	ca       []byte // verifies the server's certificate; nil without TLS
+	ca       []byte // PEM of the server's certificate; nil without TLS
 	faults   requestFaults
-	closing  chan struct{} // closed first thing on Close: ends the watches
+	closing  chan struct{} // closed at the start of Close, to end the watches
 	close    sync.Once
-	served   chan error // what Serve returned, once it has
+	serveErr chan error // receives the result of http.Server.Serve
 }
 
-// StartAPIServer starts a server on a free port of 127.0.0.1. Close it to end its goroutines.
+// StartAPIServer starts a server on a free port of 127.0.0.1. The caller must call Close to release
+// the port and end the server's goroutines. It returns an error if a custom resource is invalid or
+// the server cannot listen.
 func StartAPIServer(options APIServerOptions) (*APIServer, error) {
 	options = options.withDefaults()
 	memory := history.NewMemory()
@@ -96,16 +113,16 @@ func StartAPIServer(options APIServerOptions) (*APIServer, error) {
 		registry: registry.New(memory, resource.BuiltIn(), options.HistoryLimit),
 		options:  options,
 		closing:  make(chan struct{}),
-		served:   make(chan error, 1),
+		serveErr: make(chan error, 1),
 	}
 	for _, custom := range options.CustomResources {
 		if err := s.Create(custom.Definition()); err != nil {
-			return nil, fmt.Errorf("the fake API server cannot serve %s: %w", custom.Plural, err)
+			return nil, fmt.Errorf("define custom resource %q: %w", custom.Definition().GetName(), err)
 		}
 	}
 	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: time.Minute, ErrorLog: klog.NewStandardLogger("WARNING")}
 	if err := s.listen(); err != nil {
-		return nil, fmt.Errorf("the fake API server cannot listen: %w", err)
+		return nil, fmt.Errorf("start fake API server: %w", err)
 	}
 	return s, nil
 }
@@ -122,7 +139,7 @@ func (s *APIServer) handler() http.Handler {
 	}
 }
 
-// listen starts to serve.
+// listen opens the port and serves it in a new goroutine.
 func (s *APIServer) listen() error {
 	var pair tls.Certificate
 	var err error
@@ -137,22 +154,22 @@ func (s *APIServer) listen() error {
 	}
 	if !s.options.TLS {
 		s.url = "http://" + listener.Addr().String()
-		go func() { s.served <- s.http.Serve(listener) }()
+		go func() { s.serveErr <- s.http.Serve(listener) }()
 		return nil
 	}
 	s.url = "https://" + listener.Addr().String()
 	s.http.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-	go func() { s.served <- s.http.ServeTLS(listener, "", "") }()
+	go func() { s.serveErr <- s.http.ServeTLS(listener, "", "") }()
 	return nil
 }
 
-// URL returns where the server is, as http://127.0.0.1:port, or https with TLS.
+// URL returns the base URL of the server, as http://127.0.0.1:port, or https with TLS.
 func (s *APIServer) URL() string {
 	return s.url
 }
 
-// Config returns a new configuration for clients of this server, with what the server asks for: JSON, and without client-go's limit on the rate of
-// requests.
+// Config returns a new client configuration for this server, with its token and its certificate.
+// The content type is JSON, and client-side rate limiting is off.
 func (s *APIServer) Config() *rest.Config {
 	return &rest.Config{
 		Host:            s.url,
@@ -162,8 +179,9 @@ func (s *APIServer) Config() *rest.Config {
 	}
 }
 
-// Close ends all watches, lets other requests finish until ctx ends and cuts those that have not, and waits for the server's goroutines. It returns
-// ctx's error if something had to be cut. Closing again does nothing.
+// Close shuts the server down: it ends all watches, waits until other requests are finished or ctx
+// is done, and then closes their connections. If ctx is done first, the returned error wraps ctx's
+// error. Further calls do nothing and return nil.
 func (s *APIServer) Close(ctx context.Context) error {
 	var err error
 	s.close.Do(func() {
@@ -171,24 +189,25 @@ func (s *APIServer) Close(ctx context.Context) error {
 		if err = s.http.Shutdown(ctx); err != nil {
 			err = errors.Join(err, s.http.Close())
 		}
-		if served := <-s.served; !errors.Is(served, http.ErrServerClosed) {
-			err = errors.Join(err, served)
+		if serveErr := <-s.serveErr; !errors.Is(serveErr, http.ErrServerClosed) {
+			err = errors.Join(err, serveErr)
 		}
 	})
 	return err
 }
 
-// ResourceVersion returns the version of the last write, of whatever resource.
+// ResourceVersion returns the resourceVersion of the last write to any resource.
 func (s *APIServer) ResourceVersion() string {
 	return history.FormatVersion(s.memory.Version())
 }
 
-// Compact makes the server forget all changes up to now: a watch or an exact list at an older version gets 410. Watches that have kept up go on.
+// Compact discards the history of changes. A new watch, or a list at an exact resourceVersion, that
+// starts at an older version gets 410. Open watches that have received all changes continue.
 func (s *APIServer) Compact() {
 	s.memory.Compact()
 }
 
-// Bookmark makes all open watches that allow bookmarks send one now.
+// Bookmark sends a bookmark to all open watches that allow bookmarks.
 func (s *APIServer) Bookmark() {
 	s.memory.Bookmark()
 }

@@ -14,21 +14,22 @@ import (
 	"time"
 )
 
-// certificateLife is how long a certificate is valid: longer than any test.
-const certificateLife = 10 * 24 * time.Hour
+// certificateLifetime is longer than any test runs.
+const certificateLifetime = 10 * 24 * time.Hour
 
-// newCertificate makes a certificate for 127.0.0.1 that signs itself, and returns it with the PEM that clients verify it by.
+// newCertificate returns a self-signed certificate for 127.0.0.1, and its PEM encoding for the CA
+// pool of clients.
 func newCertificate() (tls.Certificate, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return tls.Certificate{}, nil, fmt.Errorf("make a key: %w", err)
+		return tls.Certificate{}, nil, fmt.Errorf("generate private key: %w", err)
 	}
 	now := time.Now()
 	template := &x509.Certificate{
 		SerialNumber:          big.NewInt(now.UnixNano()),
 		Subject:               pkix.Name{CommonName: "fake API server"},
 		NotBefore:             now.Add(-time.Hour),
-		NotAfter:              now.Add(certificateLife),
+		NotAfter:              now.Add(certificateLifetime),
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
@@ -38,7 +39,7 @@ func newCertificate() (tls.Certificate, []byte, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
-		return tls.Certificate{}, nil, fmt.Errorf("make a certificate: %w", err)
+		return tls.Certificate{}, nil, fmt.Errorf("create certificate: %w", err)
 	}
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, ca, nil

@@ -13,34 +13,39 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// The errors below are those that informers meet most, as a real server words them. Any other error can be put into a [Fault] as well.
+// The functions below return the errors that informers meet most often, with the messages of
+// kube-apiserver. A [Fault] accepts any other error too.
 
-// Expired is 410: the version that was asked for is forgotten.
+// Expired returns a 410 Expired error: the requested resourceVersion is no longer in the history.
 func Expired() error {
 	return apierrors.NewResourceExpired("too old resource version: 1 (2)")
 }
 
-// TooLargeResourceVersion is 504: the version that was asked for has not been reached.
+// TooLargeResourceVersion returns a 504 Timeout error with the cause ResourceVersionTooLarge: the
+// server has not reached the requested resourceVersion.
 func TooLargeResourceVersion() error {
 	return history.TooLarge(2, 1)
 }
 
-// TooManyRequests is 429 with a Retry-After in seconds; 0 leaves it out.
+// TooManyRequests returns a 429 TooManyRequests error with the given Retry-After, in seconds. With
+// 0, the error has no Retry-After.
 func TooManyRequests(retryAfterSeconds int) error {
 	return apierrors.NewTooManyRequests("the server has received too many requests and has asked us to try again later", retryAfterSeconds)
 }
 
-// InternalError is 500.
+// InternalError returns a 500 InternalError error.
 func InternalError() error {
 	return apierrors.NewInternalError(errors.New("etcdserver: leader changed"))
 }
 
-// Forbidden is 403.
+// Forbidden returns a 403 Forbidden error for a list of Pods.
 func Forbidden() error {
-	return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", fmt.Errorf("%s %q cannot list resource %q in API group %q at the cluster scope", "User", "test", "pods", ""))
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "",
+		fmt.Errorf("%s %q cannot list resource %q in API group %q at the cluster scope", "User", "test", "pods", ""))
 }
 
-// ErrorEvent returns the ERROR event that carries an error. One that is no API error becomes a 500.
+// ErrorEvent returns an ERROR event with the Status of err. An err that is not an API error becomes
+// a 500 InternalError with err's message.
 func ErrorEvent(err error) watch.Event {
 	if api := apierrors.APIStatus(nil); errors.As(err, &api) {
 		status := api.Status()

@@ -10,36 +10,41 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Fault is what goes wrong with one request. Its parts may be combined; the zero value is an ordinary answer.
+// Fault describes a fault of one List or Watch call of a [ListerWatcher]. Fields may be combined.
+// The zero value is no fault.
 type Fault struct {
-	// Delay is how long the request takes before anything else happens to it, on the bubble's clock inside one. It ends early with the
-	// request's context or TimeoutSeconds.
+	// Delay delays the call, on the bubble's clock in a synctest bubble. If the call's context is
+	// done or its TimeoutSeconds have passed before that, the call returns an error.
 	Delay time.Duration
-	// Hold, if not nil, keeps the request waiting until it is closed, after Delay and ended by the same. The answer is read from the
-	// collection after the wait.
+	// Hold, if not nil, blocks the call after Delay until the channel is closed, with the same
+	// limits. The collection is read after the wait.
 	Hold <-chan struct{}
-	// Err, if not nil, is the answer.
+	// Err, if not nil, is returned by the call, after Delay and Hold.
 	Err error
 
-	// ResourceVersion, if not empty, makes a list be answered from a replica that has come no further than this version, whatever
-	// version was asked for.
+	// ResourceVersion, if not empty, makes a list read from a replica that has not advanced beyond
+	// this version, whatever version the list requests.
 	ResourceVersion string
-	// EditList, if not nil, is given a list's answer, a private copy, and returns what is answered in its place.
+	// EditList, if not nil, is called with the list, and List returns its result. The argument is a
+	// copy and may be modified.
 	EditList func(list runtime.Object) runtime.Object
 
-	// CloseAfterEvents, if positive, closes a watch after that many events, bookmarks counted; if negative, before the first.
+	// CloseAfterEvents, if positive, closes a watch after that many events, including bookmarks. If
+	// negative, the watch is closed without any event.
 	CloseAfterEvents int
 	// CloseIn, if positive, closes a watch after that time.
 	CloseIn time.Duration
-	// Silent makes a watch a dead connection: it sends nothing, and neither its TimeoutSeconds nor CloseWatches ends it, only Stop,
-	// its context and CloseIn.
+	// Stall makes a watch a dead connection: it sends nothing, and neither its TimeoutSeconds nor
+	// CloseWatches close it. Only Stop, its context and CloseIn do.
 	Stall bool
-	// EditEvent, if not nil, is given each event of a watch, a private copy, and returns what is sent in its place: nothing, the event, others.
-	// It must not use the ListerWatcher.
+	// EditEvent, if not nil, is called with each event of a watch, and the watch sends the returned
+	// events, zero or more, in its place. The argument is a copy and may be modified. EditEvent
+	// must not call methods of the ListerWatcher.
 	EditEvent func(event watch.Event) []watch.Event
 }
 
-// DropInitialEventsEndBookmark is a Fault's EditEvent that keeps back the bookmark which ends a WatchList's initial events.
+// DropInitialEventsEndBookmark is an EditEvent function for a [Fault]. It drops the bookmark that
+// marks the end of a WatchList's initial events.
 func DropInitialEventsEndBookmark(event watch.Event) []watch.Event {
 	if obj, ok := event.Object.(metav1.Object); ok && event.Type == watch.Bookmark {
 		if _, isEnd := obj.GetAnnotations()[metav1.InitialEventsAnnotationKey]; isEnd {
@@ -49,28 +54,31 @@ func DropInitialEventsEndBookmark(event watch.Event) []watch.Event {
 	return []watch.Event{event}
 }
 
-// InjectListFault lets a fault happen to the next n lists, after those that earlier calls were given; a negative n means all, until ClearFaults.
+// InjectListFault applies fault to the next n lists that have no fault from earlier calls. A
+// negative n means all further lists, until ClearFaults.
 func (lw *ListerWatcher[T]) InjectListFault(n int, fault Fault) {
 	lw.mu.Lock()
 	defer lw.mu.Unlock()
 	lw.listFaults.add(n, fault)
 }
 
-// InjectWatchFault lets a fault happen to the next n watches, after those that earlier calls were given; a negative n means all, until ClearFaults.
+// InjectWatchFault applies fault to the next n watches that have no fault from earlier calls. A
+// negative n means all further watches, until ClearFaults.
 func (lw *ListerWatcher[T]) InjectWatchFault(n int, fault Fault) {
 	lw.mu.Lock()
 	defer lw.mu.Unlock()
 	lw.watchFaults.add(n, fault)
 }
 
-// ClearFaults takes back all faults that no request has met yet.
+// ClearFaults removes all faults that no call has used yet. Open watches keep theirs.
 func (lw *ListerWatcher[T]) ClearFaults() {
 	lw.mu.Lock()
 	defer lw.mu.Unlock()
 	lw.listFaults, lw.watchFaults = nil, nil
 }
 
-// CloseWatches closes all open watches, as a server that restarts does. Events that were sent before can still be received.
+// CloseWatches closes all open watches, as a restart of the server does. Watches deliver the events
+// of earlier writes before they end.
 func (lw *ListerWatcher[T]) CloseWatches() {
 	for _, s := range lw.open() {
 		if !s.fault.Stall {
@@ -80,34 +88,36 @@ func (lw *ListerWatcher[T]) CloseWatches() {
 	}
 }
 
-// Send puts an event of the test's own into all open watches, after what they have still to send: an [ErrorEvent], an object of another kind, an old
-// event again. The collection does not change. Each watch gets its own copy of the object, which may be nil.
+// Send sends event to all open watches, after the events of earlier writes. The event may be an
+// [ErrorEvent], a duplicate, or have an object of another kind or none. The collection does not
+// change. Each watch receives its own copy of the object.
 func (lw *ListerWatcher[T]) Send(event watch.Event) {
 	for _, s := range lw.open() {
-		s.send(event)
+		s.inject(event)
 	}
 }
 
-// Bookmark makes all open watches that allow bookmarks send one, at the current version.
+// Bookmark sends a bookmark with the current resourceVersion to all open watches that allow
+// bookmarks.
 func (lw *ListerWatcher[T]) Bookmark() {
 	lw.memory.Bookmark()
 	lw.deliver()
 }
 
-// BookmarkEvery makes the watches opened from now on send a bookmark each period, where they allow it. Without it bookmarks are sent
-// only by Bookmark and at the end of initial events.
+// BookmarkEvery makes watches opened later, if they allow bookmarks, send one each period. By
+// default, bookmarks are sent only by Bookmark and at the end of initial events.
 func (lw *ListerWatcher[T]) BookmarkEvery(period time.Duration) {
 	lw.mu.Lock()
 	defer lw.mu.Unlock()
 	lw.bookmarkPeriod = period
 }
 
-// faults is a queue of faults for one verb.
+// faults is the queue of faults for one verb.
 type faults []pendingFault
 
 type pendingFault struct {
-	left  int // negative: no end
-	fault Fault
+	remaining int // calls; negative if unlimited
+	fault     Fault
 }
 
 func (f *faults) add(n int, fault Fault) {
@@ -116,24 +126,25 @@ func (f *faults) add(n int, fault Fault) {
 	}
 }
 
-// take returns the next request's fault, or none.
+// take returns the fault of the next call and removes it if this was its last use. Without any, it
+// returns the zero Fault.
 func (f *faults) take() Fault {
 	if len(*f) == 0 {
 		return Fault{}
 	}
 	head := &(*f)[0]
 	fault := head.fault
-	if head.left > 0 {
-		head.left--
+	if head.remaining > 0 {
+		head.remaining--
 	}
-	if head.left == 0 {
+	if head.remaining == 0 {
 		*f = (*f)[1:]
 	}
 	return fault
 }
 
-// before does what happens to a request before it is answered.
-func (f Fault) before(ctx context.Context, opts metav1.ListOptions) error {
+// admit waits for Delay and Hold and returns Err.
+func (f Fault) admit(ctx context.Context, opts metav1.ListOptions) error {
 	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 && !f.Stall {
 		var cancel context.CancelFunc
 		timeout := time.Duration(*opts.TimeoutSeconds) * time.Second

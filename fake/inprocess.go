@@ -11,53 +11,63 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/registry"
 )
 
-// Get reads the object with obj's namespace and name into obj.
+// Get sets obj to the stored object with obj's namespace and name. It returns a 404 error if there
+// is no such object.
 func (s *APIServer) Get(obj Object) error {
 	return s.inProcess(obj, func(store *registry.Store, request history.Object) (history.Object, error) {
 		return store.Get(request.GetNamespace(), request.GetName(), "", 0)
 	})
 }
 
-// Create creates obj. On success obj is as the server holds it, with name, UID, resourceVersion and creationTimestamp; without a status where only
-// the status subresource writes that, as for Pods.
+// Create creates an object from a copy of obj. On success it sets obj to the stored object, with
+// name, UID, resourceVersion and creationTimestamp. For resources with a status subresource, Create
+// drops the status of obj.
 func (s *APIServer) Create(obj Object) error {
 	return s.inProcess(obj, func(store *registry.Store, request history.Object) (history.Object, error) {
 		return store.Create(request.GetNamespace(), request, registry.Trusted)
 	})
 }
 
-// Update replaces the stored object, but for its status where that is a subresource. If obj has a resourceVersion it must be the current one. On
-// success obj is as the server holds it.
+// Update replaces the stored object with a copy of obj, and keeps the stored status if the resource
+// has a status subresource. If obj has a resourceVersion, it must be the current one; otherwise
+// Update returns a 409 error. On success Update sets obj to the stored object.
 func (s *APIServer) Update(obj Object) error {
 	return s.inProcess(obj, func(store *registry.Store, request history.Object) (history.Object, error) {
 		return updated(store.Update(request.GetNamespace(), request.GetName(), request, registry.Trusted))
 	})
 }
 
-// UpdateStatus replaces the status of the stored object, and of the rest what the kind's status subresource writes: labels and annotations for most,
-// nothing for custom resources. If obj has a resourceVersion it must be the current one. On success obj is as the server holds it.
+// UpdateStatus replaces the status of the stored object, and other fields that the status
+// subresource of the resource writes: labels and annotations for most built-in resources, none for
+// custom resources. If obj has a resourceVersion, it must be the current one; otherwise
+// UpdateStatus returns a 409 error. It returns an error if the resource has no status subresource.
+// On success it sets obj to the stored object.
 func (s *APIServer) UpdateStatus(obj Object) error {
 	return s.inProcess(obj, func(store *registry.Store, request history.Object) (history.Object, error) {
 		if !store.HasStatus {
-			return nil, fmt.Errorf("cannot update the status of %s %q: %s has no status subresource", store.Kind.Kind, history.KeyOf(request), store.GroupResource())
+			return nil, fmt.Errorf("update status of %s %q: %s has no status subresource", store.Kind.Kind, history.KeyOf(request), store.GroupResource())
 		}
 		return updated(store.UpdateStatus(request.GetNamespace(), request.GetName(), request, registry.Trusted))
 	})
 }
 
+// updated drops the second result of an update.
 func updated(obj history.Object, _ bool, err error) (history.Object, error) {
 	return obj, err
 }
 
-// Delete removes the object with obj's namespace and name at once, in one write, whatever finalizers or grace period it has. If obj has a UID it must
-// be that of the stored one. On success obj is its last state, with the version of the delete.
+// Delete removes the object with obj's namespace and name at once, in one write, regardless of
+// finalizers and grace period. If obj has a UID, it must be that of the stored object; otherwise
+// Delete returns a 409 error. On success it sets obj to the last state of the object, with the
+// resourceVersion of the deletion.
 func (s *APIServer) Delete(obj Object) error {
 	return s.inProcess(obj, func(store *registry.Store, request history.Object) (history.Object, error) {
 		return store.Remove(request.GetNamespace(), request.GetName(), request.GetUID())
 	})
 }
 
-// inProcess does what a request would do with a copy of obj, and puts a copy of the answer into obj, without kind and apiVersion if it had none.
+// inProcess calls request with a copy of obj and sets obj to a copy of the result, except for obj's
+// kind and apiVersion.
 func (s *APIServer) inProcess(obj Object, request func(*registry.Store, history.Object) (history.Object, error)) error {
 	store, err := s.registry.ForObject(obj)
 	if err != nil {
@@ -67,11 +77,11 @@ func (s *APIServer) inProcess(obj Object, request func(*registry.Store, history.
 	if err != nil {
 		return err
 	}
-	answer, err := request(store, copied)
+	stored, err := request(store, copied)
 	if err != nil {
 		return err
 	}
-	result, err := as(obj, answer)
+	result, err := as(obj, stored)
 	if err != nil {
 		return err
 	}
@@ -81,21 +91,22 @@ func (s *APIServer) inProcess(obj Object, request func(*registry.Store, history.
 	return nil
 }
 
-// as returns a copy of obj of the example's Go type: unstructured objects may stand for typed ones, and the other way round.
+// as returns a copy of obj, converted to the Go type of example. It converts between typed and
+// unstructured objects.
 func as(example, obj Object) (Object, error) {
 	if reflect.TypeOf(example) == reflect.TypeOf(obj) {
 		return clone(obj), nil
 	}
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {
-		return nil, fmt.Errorf("cannot convert a %T to a %T: %w", obj, example, err)
+		return nil, fmt.Errorf("convert %T to %T: %w", obj, example, err)
 	}
 	if _, ok := example.(*unstructured.Unstructured); ok {
 		return &unstructured.Unstructured{Object: runtime.DeepCopyJSON(fields)}, nil
 	}
 	typed := reflect.New(reflect.TypeOf(example).Elem()).Interface().(Object)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, typed); err != nil {
-		return nil, fmt.Errorf("cannot convert a %T to a %T: %w", obj, example, err)
+		return nil, fmt.Errorf("convert %T to %T: %w", obj, example, err)
 	}
 	return typed, nil
 }

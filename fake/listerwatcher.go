@@ -14,50 +14,59 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// Object is any type with metadata: generated types, *unstructured.Unstructured and *metav1.PartialObjectMetadata.
+// Object is a Kubernetes object: a pointer to a generated type, *unstructured.Unstructured or
+// *metav1.PartialObjectMetadata.
 type Object interface {
 	runtime.Object
 	metav1.Object
 }
 
-// ListerWatcher is the server's side of one collection, for unit tests. Its methods List and Watch are for what is tested; all others are for
-// the test, which plays the server's other clients (Create, Update, Delete), its operator (Compact, Restore) and its bad luck (Fault...).
+// ListerWatcher is an in-memory collection of objects of one type, for unit tests. The code under
+// test calls List and Watch. The test calls the other methods, which act as other clients (Create,
+// Update, Delete), as the operator of the server (Compact, Restore), or inject faults.
 //
-// It answers as a real server does: pages that stay at their first page's version, exact and not-older-than lists, label and field selectors,
-// watches that replay the history or answer 410 when it is forgotten, bookmarks, WatchList, TimeoutSeconds.
+// Lists and watches work as those of kube-apiserver: pages at the version of the first page, lists
+// with resourceVersionMatch Exact and NotOlderThan, label and field selectors, watches that replay
+// the history or report 410, bookmarks, WatchList, TimeoutSeconds.
 //
-// What a write changes has reached every watch's channel when the write returns, up to a hundred events ahead of the reader. No object is ever
-// shared: what goes in and what comes out are copies. All methods may be called from any goroutine.
+// When a write returns, its event is in the channel of every watch whose reader is less than 100
+// events behind. Objects are copied on the way in and out, and never shared. All methods are safe
+// for concurrent use.
 //
-// A test's own mistakes (creating what exists, updating or deleting what does not, an object without a name) panic.
+// Methods panic on errors of the test: to create an object that exists or has no name, or to update
+// or delete one that does not exist.
 type ListerWatcher[T Object] struct {
 	memory  *history.Memory
 	objects *history.Collection
 	newList func([]*history.Item, metav1.ListMeta) (runtime.Object, error)
 
-	mu             sync.Mutex // guards everything below
+	mu             sync.Mutex // guards the fields below
 	requests       []Request
 	listFaults     faults
 	watchFaults    faults
 	streams        []*stream     // open watches, oldest first
-	bookmarkPeriod time.Duration // of watches opened from now on; 0: none
+	bookmarkPeriod time.Duration // for watches opened later; zero means no bookmarks
 }
 
 // Request is one call of List or Watch.
 type Request struct {
-	Verb    string // "list" or "watch"
+	// Verb is "list" or "watch".
+	Verb string
+	// Options is a copy of the argument.
 	Options metav1.ListOptions
-	Time    time.Time // on the bubble's clock inside one
+	// Time is the time of the call, on the bubble's clock in a synctest bubble.
+	Time time.Time
 }
 
-// NewListerWatcher returns an empty collection of the example's type. An unstructured example or one with metadata only must have its kind and
-// apiVersion set. The example is copied.
+// NewListerWatcher returns an empty collection of objects of example's type. The kind and
+// apiVersion of the example must be set if it is a *unstructured.Unstructured or
+// *metav1.PartialObjectMetadata.
 func NewListerWatcher[T Object](example T) *ListerWatcher[T] {
 	blank := blankOf(example)
 	memory := history.NewMemory()
 	return &ListerWatcher[T]{
 		memory:  memory,
-		newList: listOf(blank),
+		newList: listFuncFor(blank),
 		objects: memory.Collection(history.Spec{
 			Resource:   resourceOf(blank),
 			New:        func() history.Object { return blank.DeepCopyObject().(history.Object) },
@@ -67,27 +76,28 @@ func NewListerWatcher[T Object](example T) *ListerWatcher[T] {
 	}
 }
 
-// Create stores a copy of obj and returns another, with resourceVersion, UID and creationTimestamp. A UID or timestamp that obj has is kept.
-// Without a name it is named after its generateName.
+// Create stores a copy of obj with a new resourceVersion, and with a new UID and creationTimestamp
+// unless obj has them. Without a name, it gets one from its generateName. Create returns another
+// copy of the stored object.
 func (lw *ListerWatcher[T]) Create(obj T) T {
 	obj = clone(obj)
-	lw.identify(obj)
+	lw.setMetadata(obj)
 	return lw.apply(history.KeyOf(obj), func(current history.Object) (history.Object, error) {
 		if current != nil {
-			return nil, fmt.Errorf("cannot create %q: it exists", history.KeyOf(obj))
+			return nil, fmt.Errorf("create %q: already exists", history.KeyOf(obj))
 		}
 		return obj, nil
 	})
 }
 
-// identify gives a new object what the server gives it.
-func (lw *ListerWatcher[T]) identify(obj T) {
+// setMetadata sets the metadata that a server sets on a new object.
+func (lw *ListerWatcher[T]) setMetadata(obj T) {
 	uid := lw.memory.NewUID()
 	if obj.GetName() == "" && obj.GetGenerateName() != "" {
 		obj.SetName(obj.GetGenerateName() + string(uid[len(uid)-5:]))
 	}
 	if obj.GetName() == "" {
-		panic(fmt.Sprintf("fake.ListerWatcher: cannot create a %T without a name", obj))
+		panic(fmt.Sprintf("fake.ListerWatcher: create %T: no name", obj))
 	}
 	if obj.GetUID() == "" {
 		obj.SetUID(uid)
@@ -97,13 +107,14 @@ func (lw *ListerWatcher[T]) identify(obj T) {
 	}
 }
 
-// Update replaces a stored object by a copy of obj, whatever obj's resourceVersion is, and returns another copy, with the new version. UID and
-// creationTimestamp stay those of the stored object. An update that changes nothing is a write like any other here.
+// Update replaces the stored object with a copy of obj and returns another copy, with the new
+// resourceVersion. It ignores the resourceVersion of obj and keeps the UID and creationTimestamp of
+// the stored object. Unlike in kube-apiserver, an update that changes nothing is written too.
 func (lw *ListerWatcher[T]) Update(obj T) T {
 	obj = clone(obj)
 	return lw.apply(history.KeyOf(obj), func(current history.Object) (history.Object, error) {
 		if current == nil {
-			return nil, fmt.Errorf("cannot update %q: it does not exist", history.KeyOf(obj))
+			return nil, fmt.Errorf("update %q: not found", history.KeyOf(obj))
 		}
 		obj.SetUID(current.GetUID())
 		obj.SetCreationTimestamp(current.GetCreationTimestamp())
@@ -111,17 +122,19 @@ func (lw *ListerWatcher[T]) Update(obj T) T {
 	})
 }
 
-// Delete removes the object with this key (namespace/name, or name) and returns its last content with the version of the delete.
+// Delete removes the object with the given key, "namespace/name" or "name", and returns its last
+// state with the resourceVersion of the deletion.
 func (lw *ListerWatcher[T]) Delete(key string) T {
 	return lw.apply(key, func(current history.Object) (history.Object, error) {
 		if current == nil {
-			return nil, fmt.Errorf("cannot delete %q: it does not exist", key)
+			return nil, fmt.Errorf("delete %q: not found", key)
 		}
 		return nil, nil
 	})
 }
 
-// apply writes and delivers; an error is the test's mistake.
+// apply writes a change and delivers its event to the watches. It panics if change returns an
+// error.
 func (lw *ListerWatcher[T]) apply(key string, change func(history.Object) (history.Object, error)) T {
 	stored, err := lw.objects.Apply(key, change)
 	if err != nil {
@@ -131,7 +144,8 @@ func (lw *ListerWatcher[T]) apply(key string, change func(history.Object) (histo
 	return clone(stored.(T))
 }
 
-// Get returns a copy of the stored object with this key.
+// Get returns a copy of the object with the given key, "namespace/name" or "name". The boolean
+// reports whether the object exists.
 func (lw *ListerWatcher[T]) Get(key string) (T, bool) {
 	obj, ok := lw.objects.Get(key)
 	if !ok {
@@ -141,30 +155,33 @@ func (lw *ListerWatcher[T]) Get(key string) (T, bool) {
 	return clone(obj.(T)), true
 }
 
-// ResourceVersion returns the version of the last write.
+// ResourceVersion returns the resourceVersion of the last write.
 func (lw *ListerWatcher[T]) ResourceVersion() string {
 	return history.FormatVersion(lw.memory.Version())
 }
 
-// SkipVersions uses up n versions, as writes to other collections do.
+// SkipVersions advances the resourceVersion by n, as writes to other collections do.
 func (lw *ListerWatcher[T]) SkipVersions(n uint64) {
 	lw.memory.SkipVersions(n)
 }
 
-// LimitHistory sets how many changes are remembered, 4,096 if it is never called. It takes effect at the next write.
+// LimitHistory sets the number of changes kept in the history, 4,096 by default. It takes effect at
+// the next write.
 func (lw *ListerWatcher[T]) LimitHistory(changes int) {
 	lw.objects.SetLimit(changes)
 }
 
-// Compact forgets all changes up to now: a watch or an exact list at an older version gets 410, a continue token too. Watches that
-// have kept up go on.
+// Compact discards the history of changes. A new watch, a list at an exact resourceVersion or a
+// continue token at an older version gets 410. Open watches that have received all changes
+// continue.
 func (lw *ListerWatcher[T]) Compact() {
 	lw.memory.Compact()
 	lw.deliver()
 }
 
-// Restore takes the collection back to an older version, as an etcd restored from a backup does: what was written since has never happened, its
-// versions are given out again, and all watches are closed. It panics if the history does not reach back to that version.
+// Restore resets the collection to an older resourceVersion, as restoring etcd from a backup does.
+// Later writes are undone, their versions are assigned again, and all watches are closed. It panics
+// if the version is invalid or no longer in the history.
 func (lw *ListerWatcher[T]) Restore(resourceVersion string) {
 	version, err := history.ParseVersion(resourceVersion)
 	if err == nil {
@@ -176,19 +193,20 @@ func (lw *ListerWatcher[T]) Restore(resourceVersion string) {
 	lw.deliver()
 }
 
-// Requests returns all calls of List and Watch so far, in order, those too that a fault has answered.
+// Requests returns all calls of List and Watch so far, in order, including those that returned an
+// injected error.
 func (lw *ListerWatcher[T]) Requests() []Request {
 	lw.mu.Lock()
 	defer lw.mu.Unlock()
 	return slices.Clone(lw.requests)
 }
 
-// OpenWatches returns the number of watches that are neither closed nor stopped.
+// OpenWatches returns the number of open watches.
 func (lw *ListerWatcher[T]) OpenWatches() int {
 	return len(lw.open())
 }
 
-// clone copies an object without losing its type.
+// clone returns a deep copy of obj.
 func clone[T Object](obj T) T {
 	return obj.DeepCopyObject().(T)
 }

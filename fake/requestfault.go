@@ -12,47 +12,57 @@ import (
 	fakerest "github.com/kinformer/kinformer/fake/internal/rest"
 )
 
-// APIRequest is a request to an APIServer. For paths that are no resource, as in discovery, all but HTTP is empty.
+// APIRequest describes a request to an [APIServer]. For requests that are not about a resource,
+// such as discovery, only HTTP is set.
 type APIRequest struct {
 	// Verb is get, list, watch, create, update, patch, delete or deletecollection.
 	Verb string
 	schema.GroupVersionResource
 	Namespace, Name, Subresource string
-	// HTTP is the request itself; its body must not be read.
+	// HTTP is the request itself. Its body must not be read.
 	HTTP *http.Request
 }
 
-// RequestFault is what goes wrong with one request to an APIServer. Its parts may be combined; the zero value is an ordinary answer.
+// RequestFault describes a fault of one request to an [APIServer]. Fields may be combined. The zero
+// value is no fault.
 type RequestFault struct {
-	// Delay is how long the request takes before anything else happens to it.
+	// Delay delays the request before any other effect.
 	Delay time.Duration
-	// Hold, if not nil, keeps the request waiting until it is closed, after Delay. The answer is made after the wait.
+	// Hold, if not nil, blocks the request after Delay until the channel is closed. The request is
+	// served after the wait.
 	Hold <-chan struct{}
-	// Err, if not nil, is the answer: [TooManyRequests] with its Retry-After, [InternalError], [Expired], any API error. Others become a 500. Nothing
-	// is written.
+	// Err, if not nil, is the response, and the request writes nothing. An error that is not an API
+	// error becomes a 500.
 	Err error
 
-	// ResourceVersion, if not empty, makes a get, a list or a watch be answered by a replica that has come no further than this version and never
-	// will, whatever version was asked for: a stale read. 410 where that version is forgotten.
+	// ResourceVersion, if not empty, makes a get, list or watch read from a replica that never
+	// advances beyond this version, whatever version the request asks for. The response is 410 if
+	// the version is no longer in the history.
 	ResourceVersion string
 
-	// CutAfterBytes, if positive, cuts the connection after so many bytes of the answer's body, compressed as they are sent; if negative, before the first. A
-	// write has happened all the same.
+	// CutAfterBytes, if positive, closes the connection after that many bytes of the response body,
+	// counted after compression. If negative, the connection is closed before the body. A write
+	// takes effect all the same.
 	CutAfterBytes int
-	// CloseAfterEvents, if positive, ends a watch in good order after that many events, bookmarks counted; if negative, before the first.
+	// CloseAfterEvents, if positive, ends a watch after that many events, including bookmarks. If
+	// negative, the watch ends without any event. The response is complete, without a broken
+	// connection.
 	CloseAfterEvents int
-	// CloseIn, if positive, ends a watch in good order after that time, and cuts another request's connection if it is Silent.
+	// CloseIn, if positive, ends a watch after that time, with a complete response. With Stall, it
+	// closes the connection of any other request after that time.
 	CloseIn time.Duration
-	// Silent makes a dead connection: a watch is opened and sends nothing, bookmarks neither, whatever its timeoutSeconds; other requests are never
-	// answered and nothing is written. Only the client, CloseIn and Close end it.
+	// Stall makes a dead connection. A watch is opened and sends nothing, not even bookmarks, and
+	// ignores its timeoutSeconds. Other requests get no response and write nothing. The connection
+	// stays open until the client closes it, CloseIn has passed or Close is called.
 	Stall bool
 }
 
-// InjectFault lets a fault happen to the next n requests that match, a negative n means all, until ClearFaults. match may be nil, for any
-// request; it is called for one request at a time, and must not use the server's faults. Where several faults match it is the one that was
-// given first.
+// InjectFault applies fault to the next n requests that match. A negative n means all further
+// matching requests, until ClearFaults. If several faults match, the one injected first applies. A
+// nil match matches every request. The server does not call match concurrently, and match must not
+// call InjectFault or ClearFaults.
 //
-// It panics if the fault's ResourceVersion is not one.
+// InjectFault panics if the fault's ResourceVersion is invalid.
 func (s *APIServer) InjectFault(n int, match func(APIRequest) bool, fault RequestFault) {
 	if fault.ResourceVersion != "" {
 		if _, err := history.ParseVersion(fault.ResourceVersion); err != nil {
@@ -65,34 +75,35 @@ func (s *APIServer) InjectFault(n int, match func(APIRequest) bool, fault Reques
 	s.faults.add(requestFault{n, match, fault})
 }
 
-// ClearFaults takes back all faults that no request has met yet.
+// ClearFaults removes all faults that no request has used yet. Requests in progress keep theirs.
 func (s *APIServer) ClearFaults() {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.pending = nil
 }
 
-// requestFaults are the faults that await their requests.
+// requestFaults holds the injected faults that are not used up.
 type requestFaults struct {
 	mu      sync.Mutex // guards pending
 	pending []requestFault
 }
 
 type requestFault struct {
-	left  int // negative: no end
-	match func(APIRequest) bool
-	fault RequestFault
+	remaining int // requests; negative if unlimited
+	match     func(APIRequest) bool
+	fault     RequestFault
 }
 
 func (f *requestFaults) add(fault requestFault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if fault.left != 0 {
+	if fault.remaining != 0 {
 		f.pending = append(f.pending, fault)
 	}
 }
 
-// take returns what goes wrong with a request, which is used up by it.
+// take returns the fault that applies to request and removes it if this was its last use. Without
+// any, it returns the zero Fault.
 func (f *requestFaults) take(request fakerest.Request) fakerest.Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,10 +113,10 @@ func (f *requestFaults) take(request fakerest.Request) fakerest.Fault {
 	}
 	p := &f.pending[i]
 	fault := fakerest.Fault(p.fault)
-	if p.left > 0 {
-		p.left--
+	if p.remaining > 0 {
+		p.remaining--
 	}
-	if p.left == 0 {
+	if p.remaining == 0 {
 		f.pending = slices.Delete(f.pending, i, i+1)
 	}
 	return fault

@@ -12,14 +12,16 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// List answers a list request, with copies. A typed list is the generated list type (PodList for Pods); for a type that client-go's scheme does not
-// know it is a metav1.List.
+// List returns a list of copies. The list has the generated list type, PodList for Pods, or
+// metav1.List for types that are not in client-go's scheme.
 //
-// A resourceVersion of "" or "0" means the current state, "0" without pages; another one means not older than that, or exactly that with
-// ResourceVersionMatch Exact or with a Limit. 410 if it is forgotten, 504 if it has not been reached.
+// A resourceVersion of "" or "0" requests the current state; "0" ignores Limit. Any other
+// resourceVersion requests a state not older than it, or exactly that state with
+// ResourceVersionMatch Exact or with a Limit. List returns a 410 error if that state is no longer
+// in the history, and a 504 error if the collection has not reached it.
 func (lw *ListerWatcher[T]) List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 	fault := lw.record("list", opts)
-	if err := fault.before(ctx, opts); err != nil {
+	if err := fault.admit(ctx, opts); err != nil {
 		return nil, err
 	}
 	page, err := lw.page(opts, fault.ResourceVersion)
@@ -37,32 +39,37 @@ func (lw *ListerWatcher[T]) List(ctx context.Context, opts metav1.ListOptions) (
 	return fault.EditList(list), nil
 }
 
-func (lw *ListerWatcher[T]) page(opts metav1.ListOptions, lagging string) (*history.Page, error) {
-	if lagging == "" {
+// page returns the requested page, as served at replicaVersion unless that is empty.
+func (lw *ListerWatcher[T]) page(opts metav1.ListOptions, replicaVersion string) (*history.Page, error) {
+	if replicaVersion == "" {
 		return lw.objects.List("", opts)
 	}
-	version, err := history.ParseVersion(lagging)
+	version, err := history.ParseVersion(replicaVersion)
 	if err != nil {
 		return nil, err
 	}
 	return lw.objects.ListAt("", opts, version)
 }
 
-// Watch opens a watch. It ends when ctx does, at TimeoutSeconds, by Stop, or by a fault.
+// Watch opens a watch. It ends when ctx is done, after TimeoutSeconds, by Stop, or by a fault.
 //
-// A resourceVersion of "" or "0" starts with the current objects as ADDED (unless SendInitialEvents is false), another one with the first change after
-// it. 410 for a forgotten version and 504 for a WatchList ahead of the server come as an ERROR event on the open watch, as from a real server; a Fault
-// can make Watch itself return them. A plain watch ahead of the server is silent until the server has passed it, as there.
+// A resourceVersion of "" or "0" starts with the current objects as ADDED events, unless
+// SendInitialEvents is false. Any other starts with the first change after it.
+//
+// As from kube-apiserver, an ERROR event on the open watch reports 410 for a version that is no
+// longer in the history, and 504 for a WatchList at a version that the collection has not reached.
+// A [Fault] can make Watch itself return an error. A watch without initial events at such a version
+// sends nothing until the collection has passed it.
 func (lw *ListerWatcher[T]) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	fault := lw.record("watch", opts)
-	if err := fault.before(ctx, opts); err != nil {
+	if err := fault.admit(ctx, opts); err != nil {
 		return nil, err
 	}
 	cursor, err := lw.objects.Watch("", opts)
 	if err != nil && !history.IsStreamError(err) {
 		return nil, err
 	}
-	s := newStream(cursor, fault, lw.forget)
+	s := newStream(cursor, fault, lw.remove)
 	if err != nil {
 		s.finish(err)
 	}
@@ -70,26 +77,26 @@ func (lw *ListerWatcher[T]) Watch(ctx context.Context, opts metav1.ListOptions) 
 	return s, nil
 }
 
-// start makes a stream known and arms what can end it.
+// start registers a stream, starts its timers and sends its first events.
 func (lw *ListerWatcher[T]) start(ctx context.Context, s *stream, opts metav1.ListOptions) {
 	lw.mu.Lock()
 	lw.streams = append(lw.streams, s)
 	period := lw.bookmarkPeriod
 	lw.mu.Unlock()
 	if opts.TimeoutSeconds != nil && !s.fault.Stall {
-		s.endAfter(time.Duration(*opts.TimeoutSeconds) * time.Second)
+		s.closeIn(time.Duration(*opts.TimeoutSeconds) * time.Second)
 	}
 	if s.fault.CloseIn > 0 {
-		s.endAfter(s.fault.CloseIn)
+		s.closeIn(s.fault.CloseIn)
 	}
 	if period > 0 {
 		s.bookmarkEvery(period)
 	}
-	s.endWith(ctx)
+	s.stopWith(ctx)
 	s.pump()
 }
 
-// record notes a request and returns the fault that awaits it, an empty one if none does.
+// record adds a call to Requests and returns its fault.
 func (lw *ListerWatcher[T]) record(verb string, opts metav1.ListOptions) Fault {
 	lw.mu.Lock()
 	defer lw.mu.Unlock()
@@ -100,22 +107,22 @@ func (lw *ListerWatcher[T]) record(verb string, opts metav1.ListOptions) Fault {
 	return lw.watchFaults.take()
 }
 
-// deliver moves what was written to the watches.
+// deliver sends new events to the open watches.
 func (lw *ListerWatcher[T]) deliver() {
 	for _, s := range lw.open() {
 		s.pump()
 	}
 }
 
-// open returns the open streams; the slice is the caller's.
+// open returns a copy of the list of open streams.
 func (lw *ListerWatcher[T]) open() []*stream {
 	lw.mu.Lock()
 	defer lw.mu.Unlock()
 	return slices.Clone(lw.streams)
 }
 
-// forget is called by a stream that has ended.
-func (lw *ListerWatcher[T]) forget(s *stream) {
+// remove removes a closed stream. The stream calls it.
+func (lw *ListerWatcher[T]) remove(s *stream) {
 	lw.mu.Lock()
 	defer lw.mu.Unlock()
 	if i := slices.Index(lw.streams, s); i >= 0 {

@@ -10,37 +10,40 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// streamBuffer is how many events a watch runs ahead of its reader. It lets a write put its event into the channel by itself; beyond it a
-// goroutine helps, for as long as the reader is behind.
+// streamBuffer is the number of events that a watch buffers for its reader. Up to that many, writes
+// send their events to the channel themselves. Beyond it, a goroutine sends until the reader has
+// caught up.
 const streamBuffer = 100
 
-// stream is one watch of a ListerWatcher: a cursor into the history, pumped into a channel. Nothing is buffered beyond the channel, so a reader
-// that is slower than the history is long gets a 410.
+// stream is one watch of a ListerWatcher. It reads events from the history through a cursor and
+// sends them to a channel. It buffers no more than the channel does, so a reader that falls behind
+// by more than the history holds receives a 410.
 //
-// Whoever may have something new for the stream calls pump. The lock is never held while the channel is waited for.
+// After an action that may produce events for the stream, its caller calls pump. The lock is never
+// held during a blocking send.
 type stream struct {
 	fault  Fault
-	forget func(*stream)
+	remove func(*stream) // called once, when the stream is closed
 
-	mu      sync.Mutex       // guards everything below
-	cursor  *history.Watcher // nil once the stream takes nothing more from the history
-	queue   []watch.Event    // taken and not yet sent
-	count   int              // events sent
-	helped  bool             // a goroutine is sending
-	closed  bool             // result is closed
-	release []func()         // stops timers and the like at the end
+	mu       sync.Mutex       // guards the fields below, up to releases
+	cursor   *history.Watcher // nil after the last event is read from the history
+	queue    []watch.Event    // read and not yet sent
+	count    int              // events sent
+	sending  bool             // a goroutine runs send
+	closed   bool             // result is closed
+	releases []func()         // called when the stream is closed
 
-	result  chan watch.Event
-	stopped chan struct{} // closed by Stop: who waits to send gives up
-	stop    sync.Once
+	result   chan watch.Event
+	stopped  chan struct{} // closed by Stop, to end a blocking send
+	stopOnce sync.Once
 }
 
 var _ watch.Interface = (*stream)(nil)
 
-func newStream(cursor *history.Watcher, fault Fault, forget func(*stream)) *stream {
+func newStream(cursor *history.Watcher, fault Fault, remove func(*stream)) *stream {
 	s := &stream{
 		fault:   fault,
-		forget:  forget,
+		remove:  remove,
 		cursor:  cursor,
 		result:  make(chan watch.Event, streamBuffer),
 		stopped: make(chan struct{}),
@@ -56,16 +59,17 @@ func (s *stream) ResultChan() <-chan watch.Event {
 	return s.result
 }
 
-// Stop implements watch.Interface. Events already in the channel can still be received.
+// Stop implements watch.Interface. Events that are in the channel can still be received.
 func (s *stream) Stop() {
-	s.stop.Do(func() { close(s.stopped) })
+	s.stopOnce.Do(func() { close(s.stopped) })
 	s.mu.Lock()
 	s.cursor, s.queue = nil, nil
 	s.mu.Unlock()
-	s.settle()
+	s.flush()
 }
 
-// finish lets the stream take nothing more: it closes when what it has taken is sent, after an ERROR event if err is not nil.
+// finish detaches the stream from the history. The stream closes after the queued events and, if
+// err is not nil, an ERROR event.
 func (s *stream) finish(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,15 +79,15 @@ func (s *stream) finish(err error) {
 func (s *stream) finishLocked(err error) {
 	s.cursor = nil
 	if err != nil {
-		s.queue = append(s.queue, s.edited(ErrorEvent(err))...)
+		s.queue = append(s.queue, s.edit(ErrorEvent(err))...)
 	}
 }
 
-// send puts an event of the test's own behind all that the history has for the stream.
-func (s *stream) send(event watch.Event) {
+// inject sends a copy of event after all events that the history holds for the stream.
+func (s *stream) inject(event watch.Event) {
 	s.mu.Lock()
 	if s.cursor != nil && !s.fault.Stall {
-		for s.take() {
+		for s.read() {
 		}
 		if event.Object != nil {
 			event.Object = event.Object.DeepCopyObject()
@@ -94,18 +98,19 @@ func (s *stream) send(event watch.Event) {
 	s.pump()
 }
 
-// pump sends what there is to send, and closes the channel if there will never be more.
+// pump sends the events of the stream, unless the stream is stalled.
 func (s *stream) pump() {
 	if s.fault.Stall {
 		return
 	}
-	s.settle()
+	s.flush()
 }
 
-func (s *stream) settle() {
+// flush sends events until the channel is full, and closes the channel after the last one.
+func (s *stream) flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for !s.helped && !s.closed {
+	for !s.sending && !s.closed {
 		event, ok := s.next()
 		if !ok {
 			s.closeIfDone()
@@ -114,14 +119,15 @@ func (s *stream) settle() {
 		select {
 		case s.result <- event:
 		default:
-			s.helped = true
-			go s.help(event)
+			s.sending = true
+			go s.send(event)
 		}
 	}
 }
 
-// help sends to a slow reader until it has caught up. It is the stream's only goroutine, and only while it is needed.
-func (s *stream) help(event watch.Event) {
+// send sends events to a slow reader until it has caught up. It runs in the stream's only
+// goroutine.
+func (s *stream) send(event watch.Event) {
 	for {
 		select {
 		case s.result <- event:
@@ -130,7 +136,7 @@ func (s *stream) help(event watch.Event) {
 		s.mu.Lock()
 		next, ok := s.next()
 		if !ok {
-			s.helped = false
+			s.sending = false
 			s.closeIfDone()
 			s.mu.Unlock()
 			return
@@ -140,10 +146,10 @@ func (s *stream) help(event watch.Event) {
 	}
 }
 
-// next returns the next event to send. The caller holds mu.
+// next returns the next event to send. The caller must hold mu.
 func (s *stream) next() (watch.Event, bool) {
 	for len(s.queue) == 0 {
-		if !s.take() {
+		if !s.read() {
 			return watch.Event{}, false
 		}
 	}
@@ -156,8 +162,9 @@ func (s *stream) next() (watch.Event, bool) {
 	return event, true
 }
 
-// take moves one event from the history to the queue, and tells whether there was one. The caller holds mu.
-func (s *stream) take() bool {
+// read appends the next event of the history to the queue and reports whether there was one. The
+// caller must hold mu.
+func (s *stream) read() bool {
 	if s.cursor == nil {
 		return false
 	}
@@ -170,47 +177,48 @@ func (s *stream) take() bool {
 		return len(s.queue) > 0
 	}
 	for _, event := range events {
-		s.queue = append(s.queue, s.edited(watch.Event{Type: event.Type, Object: event.Object.DeepCopyObject()})...)
+		s.queue = append(s.queue, s.edit(watch.Event{Type: event.Type, Object: event.Object.DeepCopyObject()})...)
 	}
 	return len(events) > 0
 }
 
-func (s *stream) edited(event watch.Event) []watch.Event {
+func (s *stream) edit(event watch.Event) []watch.Event {
 	if s.fault.EditEvent == nil {
 		return []watch.Event{event}
 	}
 	return s.fault.EditEvent(event)
 }
 
-// closeIfDone closes the channel once nothing can come any more. The caller holds mu, and nobody is sending.
+// closeIfDone closes the channel if the stream has no more events. The caller must hold mu, and
+// sending must be false.
 func (s *stream) closeIfDone() {
 	if s.cursor != nil || s.closed {
 		return
 	}
 	s.closed = true
 	close(s.result)
-	for _, release := range s.release {
+	for _, release := range s.releases {
 		release()
 	}
-	s.forget(s)
+	s.remove(s)
 }
 
-// endAfter closes the stream after a time.
-func (s *stream) endAfter(d time.Duration) {
+// closeIn closes the stream after d.
+func (s *stream) closeIn(d time.Duration) {
 	timer := time.AfterFunc(d, func() {
 		s.finish(nil)
-		s.settle()
+		s.flush()
 	})
-	s.onEnd(func() { timer.Stop() })
+	s.onClose(func() { timer.Stop() })
 }
 
-// endWith stops the stream when a context ends.
-func (s *stream) endWith(ctx context.Context) {
-	detach := context.AfterFunc(ctx, s.Stop)
-	s.onEnd(func() { detach() })
+// stopWith stops the stream when ctx is done.
+func (s *stream) stopWith(ctx context.Context) {
+	stop := context.AfterFunc(ctx, s.Stop)
+	s.onClose(func() { stop() })
 }
 
-// bookmarkEvery sends a bookmark each period.
+// bookmarkEvery sends a bookmark each period until the stream is closed.
 func (s *stream) bookmarkEvery(period time.Duration) {
 	var timer *time.Timer
 	s.mu.Lock()
@@ -223,27 +231,27 @@ func (s *stream) bookmarkEvery(period time.Duration) {
 			timer.Reset(period)
 		}
 	})
-	s.release = append(s.release, func() { timer.Stop() })
+	s.releases = append(s.releases, func() { timer.Stop() })
 }
 
 func (s *stream) bookmark() {
 	s.mu.Lock()
 	if s.cursor != nil {
 		if event := s.cursor.Bookmark(); event != nil {
-			s.queue = append(s.queue, s.edited(watch.Event{Type: event.Type, Object: event.Object})...)
+			s.queue = append(s.queue, s.edit(watch.Event{Type: event.Type, Object: event.Object})...)
 		}
 	}
 	s.mu.Unlock()
 	s.pump()
 }
 
-// onEnd has something released when the stream ends, at once if it has ended.
-func (s *stream) onEnd(release func()) {
+// onClose calls release when the stream is closed, or now if it is closed already.
+func (s *stream) onClose(release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		release()
 		return
 	}
-	s.release = append(s.release, release)
+	s.releases = append(s.releases, release)
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// blankOf returns an empty object of the example's type, and of its kind where the Go type does not say it.
+// blankOf returns an empty object of example's type. Unstructured and metadata-only objects keep
+// the kind of the example.
 func blankOf(example Object) Object {
 	switch example := example.(type) {
 	case *unstructured.Unstructured:
@@ -28,7 +29,8 @@ func blankOf(example Object) Object {
 	return reflect.New(reflect.TypeOf(example).Elem()).Interface().(Object)
 }
 
-// kindOf returns an object's kind, from the scheme where the object does not say it itself; empty if neither knows.
+// kindOf returns the kind in obj's type metadata or, without that, in client-go's scheme. The
+// result is empty if both lack it.
 func kindOf(obj runtime.Object) schema.GroupVersionKind {
 	if gvk := obj.GetObjectKind().GroupVersionKind(); !gvk.Empty() {
 		return gvk
@@ -40,7 +42,7 @@ func kindOf(obj runtime.Object) schema.GroupVersionKind {
 	return gvks[0]
 }
 
-// resourceOf returns the resource for errors.
+// resourceOf returns the resource name for error messages, guessed from the kind.
 func resourceOf(obj runtime.Object) schema.GroupResource {
 	gvk := kindOf(obj)
 	if gvk.Empty() {
@@ -50,9 +52,9 @@ func resourceOf(obj runtime.Object) schema.GroupResource {
 	return resource.GroupResource()
 }
 
-// listOf returns what makes lists of a type: it copies the items.
-func listOf(blank Object) func([]*history.Item, metav1.ListMeta) (runtime.Object, error) {
-	newList := listTypeOf(blank)
+// listFuncFor returns a function that returns a list with copies of the given items.
+func listFuncFor(blank Object) func([]*history.Item, metav1.ListMeta) (runtime.Object, error) {
+	newList := newListFor(blank)
 	return func(items []*history.Item, listMeta metav1.ListMeta) (runtime.Object, error) {
 		list := newList()
 		objects := make([]runtime.Object, len(items))
@@ -60,11 +62,11 @@ func listOf(blank Object) func([]*history.Item, metav1.ListMeta) (runtime.Object
 			objects[i] = item.Object.DeepCopyObject()
 		}
 		if err := meta.SetList(list, objects); err != nil {
-			return nil, fmt.Errorf("cannot make a %T of %T: %w", list, blank, err)
+			return nil, fmt.Errorf("set items of %T to %T: %w", list, blank, err)
 		}
 		accessor, err := meta.ListAccessor(list)
 		if err != nil {
-			return nil, fmt.Errorf("cannot set the resourceVersion of a %T: %w", list, err)
+			return nil, fmt.Errorf("set list metadata of %T: %w", list, err)
 		}
 		accessor.SetResourceVersion(listMeta.ResourceVersion)
 		accessor.SetContinue(listMeta.Continue)
@@ -73,8 +75,8 @@ func listOf(blank Object) func([]*history.Item, metav1.ListMeta) (runtime.Object
 	}
 }
 
-// listTypeOf returns what makes an empty list of a type.
-func listTypeOf(blank Object) func() runtime.Object {
+// newListFor returns a function that returns an empty list for objects of blank's type.
+func newListFor(blank Object) func() runtime.Object {
 	gvk := kindOf(blank)
 	gvk.Kind += "List"
 	switch blank.(type) {
