@@ -26,7 +26,7 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// startServer starts a server that is closed, within ten seconds, at the test's end.
+// startServer starts a server and closes it, within 10 s, at the end of the test.
 func startServer(t *testing.T, options fake.APIServerOptions) *fake.APIServer {
 	t.Helper()
 	server, err := fake.StartAPIServer(options)
@@ -43,7 +43,7 @@ func startServer(t *testing.T, options fake.APIServerOptions) *fake.APIServer {
 	return server
 }
 
-// clientFor returns an ordinary clientset that speaks a content type, on connections of its own.
+// clientFor returns a clientset for a content type, with its own connections.
 func clientFor(t *testing.T, server *fake.APIServer, contentType string) *kubernetes.Clientset {
 	t.Helper()
 	config := server.Config()
@@ -51,7 +51,7 @@ func clientFor(t *testing.T, server *fake.APIServer, contentType string) *kubern
 	if contentType != runtime.ContentTypeJSON {
 		config.AcceptContentTypes = contentType
 	}
-	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } // whoever has one shares its transport with nobody
+	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } // client-go does not share transports with a Proxy function
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
 		t.Fatal(err)
@@ -64,17 +64,17 @@ func clientFor(t *testing.T, server *fake.APIServer, contentType string) *kubern
 	return client
 }
 
-// formats are the content types that are spoken, for tests that run once for each.
-var formats = []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf}
+// contentTypes lists the content types for tests that run once for each.
+var contentTypes = []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf}
 
-// serve returns a new server, and a client of it that speaks a content type.
+// serve starts a server and returns it with a client for a content type.
 func serve(t *testing.T, contentType string) (*fake.APIServer, *kubernetes.Clientset) {
 	t.Helper()
 	server := startServer(t, fake.APIServerOptions{})
 	return server, clientFor(t, server, contentType)
 }
 
-// fullPod returns a Pod with something of every sort in it.
+// fullPod returns a Pod that has metadata, spec and status, with fields of many types.
 func fullPod(name string) *corev1.Pod {
 	seconds := int64(30)
 	return &corev1.Pod{
@@ -103,10 +103,10 @@ func fullPod(name string) *corev1.Pod {
 	}
 }
 
-func TestCreateGetListAreEqual(t *testing.T) {
-	for _, format := range formats {
-		t.Run(format, func(t *testing.T) {
-			_, client := serve(t, format)
+func TestCreateGetAndListReturnTheSameObject(t *testing.T) {
+	for _, contentType := range contentTypes {
+		t.Run(contentType, func(t *testing.T) {
+			_, client := serve(t, contentType)
 			ctx := t.Context()
 			created, err := client.CoreV1().Pods("ns").Create(ctx, fullPod("a"), metav1.CreateOptions{})
 			if err != nil {
@@ -117,7 +117,7 @@ func TestCreateGetListAreEqual(t *testing.T) {
 			}
 			want := fullPod("a")
 			want.UID, want.ResourceVersion, want.CreationTimestamp, want.Generation = created.UID, created.ResourceVersion, created.CreationTimestamp, 1
-			want.Status = corev1.PodStatus{Phase: corev1.PodPending} // what the status subresource writes, nobody else does
+			want.Status = corev1.PodStatus{Phase: corev1.PodPending} // the create drops the status
 			expectEqual(t, "created", created, want)
 			got, err := client.CoreV1().Pods("ns").Get(ctx, "a", metav1.GetOptions{})
 			if err != nil {
@@ -136,17 +136,17 @@ func TestCreateGetListAreEqual(t *testing.T) {
 	}
 }
 
-func expectEqual(t *testing.T, what string, got, want runtime.Object) {
+func expectEqual(t *testing.T, name string, got, want runtime.Object) {
 	t.Helper()
 	if !apiequality.Semantic.DeepEqual(got, want) {
-		t.Errorf("what was %s differs from what is there (-want +got):\n%s", what, cmp.Diff(want, got))
+		t.Errorf("%s object differs (-want +got):\n%s", name, cmp.Diff(want, got))
 	}
 }
 
-func TestDeploymentsAndNodes(t *testing.T) {
-	for _, format := range formats {
-		t.Run(format, func(t *testing.T) {
-			server, client := serve(t, format)
+func TestSpecAndStatusAreUpdatedSeparately(t *testing.T) {
+	for _, contentType := range contentTypes {
+		t.Run(contentType, func(t *testing.T) {
+			server, client := serve(t, contentType)
 			ctx := t.Context()
 			replicas := int32(3)
 			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}, Spec: appsv1.DeploymentSpec{Replicas: &replicas}}
@@ -166,9 +166,9 @@ func TestDeploymentsAndNodes(t *testing.T) {
 			if err != nil || !updated.Spec.Paused || updated.Status.Replicas != 2 || updated.ResourceVersion != "4" {
 				t.Fatalf("Update: got %+v, %v", updated, err)
 			}
-			same, err := client.AppsV1().Deployments("ns").Update(ctx, updated, metav1.UpdateOptions{})
-			if err != nil || same.ResourceVersion != "4" {
-				t.Errorf("an update that changes nothing: got version %s, %v", same.ResourceVersion, err)
+			unchanged, err := client.AppsV1().Deployments("ns").Update(ctx, updated, metav1.UpdateOptions{})
+			if err != nil || unchanged.ResourceVersion != "4" {
+				t.Errorf("update without a change: got version %s, %v, want version 4", unchanged.ResourceVersion, err)
 			}
 
 			if _, err := client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{}); err != nil {
@@ -181,16 +181,16 @@ func TestDeploymentsAndNodes(t *testing.T) {
 				t.Errorf("got %v, want NotFound", err)
 			}
 			if got := server.ResourceVersion(); got != "6" {
-				t.Errorf("the server is at version %s, want 6", got)
+				t.Errorf("server is at version %s, want 6", got)
 			}
 		})
 	}
 }
 
-func TestErrorsAreStatuses(t *testing.T) {
-	for _, format := range formats {
-		t.Run(format, func(t *testing.T) {
-			_, client := serve(t, format)
+func TestInvalidRequestsGetAPIErrors(t *testing.T) {
+	for _, contentType := range contentTypes {
+		t.Run(contentType, func(t *testing.T) {
+			_, client := serve(t, contentType)
 			ctx := t.Context()
 			pods := client.CoreV1().Pods("ns")
 			create := func(p *corev1.Pod) error {
@@ -222,20 +222,20 @@ func TestErrorsAreStatuses(t *testing.T) {
 				is   func(error) bool
 				text string
 			}{
-				"exists":            {create(pod("a")), apierrors.IsAlreadyExists, `pods "a" already exists`},
-				"no name":           {create(pod("")), apierrors.IsInvalid, "name or generateName is required"},
-				"bad name":          {create(pod("a/b")), apierrors.IsInvalid, "may not contain '/'"},
-				"created with a rv": {create(stale), func(err error) bool { return apierrors.ReasonForError(err) == "" }, "resourceVersion should not be set"},
-				"other namespace":   {create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "other"}}), apierrors.IsBadRequest, "does not match the namespace"},
-				"stale":             {update(func(p *corev1.Pod) { p.ResourceVersion = stale.ResourceVersion }), apierrors.IsConflict, "the object has been modified"},
-				"other UID":         {update(func(p *corev1.Pod) { p.UID = other }), apierrors.IsConflict, "UID in precondition: other"},
-				"update nothing":    {update(func(p *corev1.Pod) { p.Name = "none" }), apierrors.IsNotFound, `pods "none" not found`},
-				"delete nothing":    {pods.Delete(ctx, "none", metav1.DeleteOptions{}), apierrors.IsNotFound, `pods "none" not found`},
-				"delete other UID":  {pods.Delete(ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &other}}), apierrors.IsConflict, "the UID in the precondition (other)"},
-				"delete other rv":   {pods.Delete(ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}}), apierrors.IsConflict, "the ResourceVersion in the precondition (1)"},
+				"existing":         {create(pod("a")), apierrors.IsAlreadyExists, `pods "a" already exists`},
+				"no name":          {create(pod("")), apierrors.IsInvalid, "name or generateName is required"},
+				"bad name":         {create(pod("a/b")), apierrors.IsInvalid, "may not contain '/'"},
+				"create with rv":   {create(stale), func(err error) bool { return apierrors.ReasonForError(err) == "" }, "resourceVersion should not be set"},
+				"other namespace":  {create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "other"}}), apierrors.IsBadRequest, "does not match the namespace"},
+				"stale":            {update(func(p *corev1.Pod) { p.ResourceVersion = stale.ResourceVersion }), apierrors.IsConflict, "the object has been modified"},
+				"other UID":        {update(func(p *corev1.Pod) { p.UID = other }), apierrors.IsConflict, "UID in precondition: other"},
+				"update missing":   {update(func(p *corev1.Pod) { p.Name = "none" }), apierrors.IsNotFound, `pods "none" not found`},
+				"delete missing":   {pods.Delete(ctx, "none", metav1.DeleteOptions{}), apierrors.IsNotFound, `pods "none" not found`},
+				"delete other UID": {pods.Delete(ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &other}}), apierrors.IsConflict, "the UID in the precondition (other)"},
+				"delete other rv":  {pods.Delete(ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}}), apierrors.IsConflict, "the ResourceVersion in the precondition (1)"},
 			} {
 				if !tc.is(tc.err) || !strings.Contains(tc.err.Error(), tc.text) {
-					t.Errorf("%s: got %v, want an error with %q", name, tc.err, tc.text)
+					t.Errorf("%s: got error %v, want one with %q", name, tc.err, tc.text)
 				}
 			}
 			generated, err := pods.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "g-"}}, metav1.CreateOptions{})
@@ -247,9 +247,9 @@ func TestErrorsAreStatuses(t *testing.T) {
 }
 
 func TestListOptionsOverHTTP(t *testing.T) {
-	for _, format := range formats {
-		t.Run(format, func(t *testing.T) {
-			server, client := serve(t, format)
+	for _, contentType := range contentTypes {
+		t.Run(contentType, func(t *testing.T) {
+			server, client := serve(t, contentType)
 			for _, p := range []*corev1.Pod{pod("a", onNode("n1")), pod("b", onNode("n2"), label("app", "x")), pod("c", onNode("n1"))} {
 				if err := server.Create(p); err != nil {
 					t.Fatal(err)
@@ -276,21 +276,21 @@ func TestListOptionsOverHTTP(t *testing.T) {
 			}
 			first, got := list("ns", metav1.ListOptions{Limit: 2})
 			if got != "a@2 b@3" || *first.RemainingItemCount != 1 {
-				t.Errorf("the first page: got %s, %v more", got, first.RemainingItemCount)
+				t.Errorf("first page: got %s, %v remaining", got, first.RemainingItemCount)
 			}
 			if err := server.Delete(pod("c")); err != nil {
 				t.Fatal(err)
 			}
 			if second, got := list("ns", metav1.ListOptions{Limit: 2, Continue: first.Continue}); got != "c@4" || second.ResourceVersion != "5" || second.Continue != "" {
-				t.Errorf("the second page: got %s at %s", got, second.ResourceVersion)
+				t.Errorf("second page: got %s at version %s", got, second.ResourceVersion)
 			}
 			if _, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{FieldSelector: "spec.image=x"}); !apierrors.IsBadRequest(err) {
-				t.Errorf("got %v", err)
+				t.Errorf("unsupported field selector: got %v, want 400", err)
 			}
-			// Not through the client, which would obey the Retry-After for ten seconds.
+			// The client would retry after Retry-After, for 10 s.
 			code, header, body := request(t, "GET", server.URL()+"/api/v1/pods?resourceVersion=99", "")
 			if code != http.StatusGatewayTimeout || header.Get("Retry-After") != "1" || !strings.Contains(body, `"reason":"ResourceVersionTooLarge"`) {
-				t.Errorf("a list at a version to come: got %d, %v, %s", code, header, body)
+				t.Errorf("list at a future version: got %d, %v, %s", code, header, body)
 			}
 		})
 	}
@@ -317,23 +317,23 @@ func TestInProcessWrites(t *testing.T) {
 		t.Fatalf("Get: %v, got %+v", err, got)
 	}
 	if err := server.Delete(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "other"}}); !apierrors.IsConflict(err) {
-		t.Errorf("Delete with another UID: %v", err)
+		t.Errorf("Delete with another UID: got %v, want a conflict", err)
 	}
 	if err := server.Delete(got); err != nil || got.ResourceVersion != "5" {
 		t.Errorf("Delete: %v, got %+v", err, got.ObjectMeta)
 	}
 	if err := server.Get(pod("a")); !apierrors.IsNotFound(err) {
-		t.Errorf("Get after Delete: %v", err)
+		t.Errorf("Get after Delete: got %v, want NotFound", err)
 	}
 	if err := server.UpdateStatus(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}}); err == nil || !strings.Contains(err.Error(), "no status subresource") {
-		t.Errorf("UpdateStatus of a Secret: %v", err)
+		t.Errorf("UpdateStatus of a Secret: got %v, want an error", err)
 	}
 	if err := server.Create(&metav1.PartialObjectMetadata{}); err == nil {
-		t.Error("Create took a type that the server does not serve")
+		t.Error("Create of a type that is not served: got no error")
 	}
 }
 
-// request sends a bare HTTP request and returns the answer's code, header and body.
+// request sends an HTTP request and returns the status code, header and body of the response.
 func request(t *testing.T, method, url, body string, header ...string) (int, http.Header, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -357,7 +357,7 @@ func request(t *testing.T, method, url, body string, header ...string) (int, htt
 	return resp.StatusCode, resp.Header, string(data)
 }
 
-func TestHTTPEdges(t *testing.T) {
+func TestHTTPStatusCodes(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
 	pods := server.URL() + "/api/v1/namespaces/ns/pods"
 	if err := server.Create(pod("a")); err != nil {
@@ -370,24 +370,24 @@ func TestHTTPEdges(t *testing.T) {
 		text              string
 	}{
 		"healthy":              {"GET", server.URL() + "/readyz", "", nil, 200, "ok"},
-		"nowhere":              {"GET", server.URL() + "/nowhere", "", nil, 404, "404 page not found"},
+		"unknown path":         {"GET", server.URL() + "/nowhere", "", nil, 404, "404 page not found"},
 		"unknown resource":     {"GET", server.URL() + "/api/v1/unicorns", "", nil, 404, "the server could not find the requested resource"},
 		"namespaced node":      {"GET", server.URL() + "/api/v1/namespaces/ns/nodes", "", nil, 404, "the server could not find the requested resource"},
 		"method on collection": {"PUT", pods, "{}", nil, 405, `"reason":"MethodNotAllowed"`},
 		"method on object":     {"POST", pods + "/a", "{}", nil, 405, `"reason":"MethodNotAllowed"`},
 		"subresource":          {"GET", pods + "/a/log", "", nil, 404, `"reason":"NotFound"`},
 		"status":               {"GET", pods + "/a/status", "", nil, 200, `"phase":"Pending"`},
-		"no JSON":              {"POST", pods, "{", nil, 400, "the object provided is unrecognized (must be of type Pod)"},
+		"malformed JSON":       {"POST", pods, "{", nil, 400, "the object provided is unrecognized (must be of type Pod)"},
 		"another kind":         {"POST", pods, `{"kind":"Node","apiVersion":"v1","metadata":{"name":"x"}}`, nil, 400, "cannot be handled as a Pod"},
-		"unknown body":         {"POST", pods, "x", []string{"Content-Type", "text/plain"}, 415, "UnsupportedMediaType"},
+		"unknown body type":    {"POST", pods, "x", []string{"Content-Type", "text/plain"}, 415, "UnsupportedMediaType"},
 		"large body":           {"POST", pods, strings.Repeat(" ", 4<<20), nil, 413, "RequestEntityTooLarge"},
-		"unknown answer":       {"GET", pods, "", []string{"Accept", "text/html"}, 406, "only the following media types"},
-		"as a table":           {"GET", pods, "", []string{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}, 200, `"kind":"Table"`},
-		"as an older table":    {"GET", pods, "", []string{"Accept", "application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"}, 200, `"kind":"PodList"`},
-		"anything":             {"GET", pods, "", []string{"Accept", "text/html;q=0.9, */*;q=0.8"}, 200, `"kind":"PodList"`},
-		"by quality":           {"GET", pods, "", []string{"Accept", "application/json;q=0.5,application/vnd.kubernetes.protobuf"}, 200, "k8s\x00"},
+		"unknown accept type":  {"GET", pods, "", []string{"Accept", "text/html"}, 406, "only the following media types"},
+		"table":                {"GET", pods, "", []string{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}, 200, `"kind":"Table"`},
+		"table, old version":   {"GET", pods, "", []string{"Accept", "application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"}, 200, `"kind":"PodList"`},
+		"any type":             {"GET", pods, "", []string{"Accept", "text/html;q=0.9, */*;q=0.8"}, 200, `"kind":"PodList"`},
+		"preferred type":       {"GET", pods, "", []string{"Accept", "application/json;q=0.5,application/vnd.kubernetes.protobuf"}, 200, "k8s\x00"},
 		"bad query":            {"GET", pods + "?limit=x", "", nil, 400, "BadRequest"},
-		"no kind":              {"POST", pods, `{"metadata":{"name":"n"}}`, nil, 201, `"kind":"Pod"`},
+		"body without kind":    {"POST", pods, `{"metadata":{"name":"n"}}`, nil, 201, `"kind":"Pod"`},
 	} {
 		code, header, body := request(t, tc.method, tc.url, tc.body, tc.header...)
 		if code != tc.code || !strings.Contains(body, tc.text) {
@@ -395,7 +395,7 @@ func TestHTTPEdges(t *testing.T) {
 		}
 		if status := (metav1.Status{}); code >= 400 && !strings.HasPrefix(header.Get("Content-Type"), "text/plain") {
 			if err := json.Unmarshal([]byte(body), &status); err != nil || int(status.Code) != code || status.Kind != "Status" {
-				t.Errorf("%s: %q is no Status of %d (%v)", name, body, code, err)
+				t.Errorf("%s: got body %q, want a Status with code %d (%v)", name, body, code, err)
 			}
 		}
 	}
@@ -421,19 +421,19 @@ func TestLargeListsAreCompressed(t *testing.T) {
 	}
 	_, header, _ = request(t, "GET", url+"?limit=1", "", "Accept-Encoding", "gzip")
 	if header.Get("Content-Encoding") != "" {
-		t.Error("a small body is compressed")
+		t.Error("small body is compressed")
 	}
 	_, header, _ = request(t, "GET", url, "", "Accept-Encoding", "gzip;q=0")
 	if header.Get("Content-Encoding") != "" {
-		t.Error("a client that refuses gzip gets it")
+		t.Error("body is compressed for a client that refuses gzip")
 	}
-	inflated, err := clientFor(t, server, runtime.ContentTypeProtobuf).CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
-	if err != nil || len(inflated.Items) != 100 {
-		t.Errorf("got %d items, %v", len(inflated.Items), err)
+	list, err := clientFor(t, server, runtime.ContentTypeProtobuf).CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 100 {
+		t.Errorf("got %d items, %v, want 100", len(list.Items), err)
 	}
 }
 
-func TestClose(t *testing.T) {
+func TestCloseEndsWatches(t *testing.T) {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -443,20 +443,20 @@ func TestClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin := time.Now()
+	start := time.Now()
 	if err := server.Close(t.Context()); err != nil {
 		t.Errorf("Close: %v", err)
 	}
 	if _, open := <-w.ResultChan(); open {
-		t.Error("the watch got an event from a closing server")
+		t.Error("watch received an event from a closing server")
 	}
-	if took := time.Since(begin); took > 5*time.Second {
-		t.Errorf("Close took %v with an open watch", took)
+	if elapsed := time.Since(start); elapsed > 5*time.Second {
+		t.Errorf("Close with an open watch took %v", elapsed)
 	}
 	if err := server.Close(t.Context()); err != nil {
-		t.Errorf("closing again: %v", err)
+		t.Errorf("second Close: %v", err)
 	}
 	if _, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}); err == nil {
-		t.Error("a closed server answers")
+		t.Error("closed server responds")
 	}
 }

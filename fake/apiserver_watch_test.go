@@ -33,7 +33,7 @@ func watchPods(t *testing.T, client kubernetes.Interface, namespace string, opts
 	return w
 }
 
-// next reads as many events as are wanted, and requires them to be these.
+// expectNext receives len(want) events and requires them to equal want.
 func expectNext(t *testing.T, w watch.Interface, want ...string) {
 	t.Helper()
 	var got []string
@@ -57,10 +57,10 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func TestWatchOverHTTP(t *testing.T) {
-	for _, format := range formats {
-		t.Run(format, func(t *testing.T) {
-			server, client := serve(t, format)
+func TestWatchSelectorsOverHTTP(t *testing.T) {
+	for _, contentType := range contentTypes {
+		t.Run(contentType, func(t *testing.T) {
+			server, client := serve(t, contentType)
 			must(t, server.Create(pod("a")))
 			all := watchPods(t, client, "ns", metav1.ListOptions{})
 			labelled := watchPods(t, client, "", metav1.ListOptions{LabelSelector: "app=x", ResourceVersion: "2"})
@@ -91,9 +91,9 @@ func TestWatchOverHTTP(t *testing.T) {
 }
 
 func TestWatchListOverHTTP(t *testing.T) {
-	for _, format := range formats {
-		t.Run(format, func(t *testing.T) {
-			server, client := serve(t, format)
+	for _, contentType := range contentTypes {
+		t.Run(contentType, func(t *testing.T) {
+			server, client := serve(t, contentType)
 			must(t, server.Create(pod("a")))
 			must(t, server.Create(pod("b")))
 			opts := metav1.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}
@@ -107,10 +107,10 @@ func TestWatchListOverHTTP(t *testing.T) {
 	}
 }
 
-func TestWatchAfterCompaction(t *testing.T) {
-	for _, format := range formats {
-		t.Run(format, func(t *testing.T) {
-			server, client := serve(t, format)
+func TestWatchAtACompactedVersionGets410(t *testing.T) {
+	for _, contentType := range contentTypes {
+		t.Run(contentType, func(t *testing.T) {
+			server, client := serve(t, contentType)
 			must(t, server.Create(pod("a")))
 			open := watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "1"})
 			expectNext(t, open, "ADDED a@2")
@@ -124,6 +124,7 @@ func TestWatchAfterCompaction(t *testing.T) {
 }
 
 func TestPeriodicBookmarksAndTimeout(t *testing.T) {
+	t.Parallel()
 	server := startServer(t, fake.APIServerOptions{BookmarkPeriod: time.Millisecond})
 	client := clientFor(t, server, runtime.ContentTypeJSON)
 	one := int64(1)
@@ -133,19 +134,20 @@ func TestPeriodicBookmarksAndTimeout(t *testing.T) {
 	}
 }
 
-// The deadline of a watch's writes must not outlive the watch: its connection goes on to serve other requests. It is a second, for a server that has to
-// wait for a processor, and passes before the watch ends.
-func TestConnectionIsUsedAgainAfterAWatch(t *testing.T) {
+// The write deadline of a watch must not apply to later requests on its connection. The deadline
+// passes before the watch ends, and is 1 s to allow for a slow machine.
+func TestConnectionIsReusedAfterAWatch(t *testing.T) {
+	t.Parallel()
 	server := startServer(t, fake.APIServerOptions{WriteTimeout: time.Second})
 	must(t, server.Create(pod("a")))
 	conn, err := net.Dial("tcp", strings.TrimPrefix(server.URL(), "http://"))
 	must(t, err)
 	defer func() { must(t, conn.Close()) }()
-	answers := bufio.NewReader(conn)
+	responses := bufio.NewReader(conn)
 	for _, query := range []string{"?watch=true&timeoutSeconds=2", ""} {
 		_, err := fmt.Fprintf(conn, "GET /api/v1/pods%s HTTP/1.1\r\nHost: x\r\n\r\n", query)
 		must(t, err)
-		resp, err := http.ReadResponse(answers, nil)
+		resp, err := http.ReadResponse(responses, nil)
 		must(t, err)
 		body, err := io.ReadAll(resp.Body)
 		if err != nil || !strings.Contains(string(body), `"name":"a"`) {
@@ -154,8 +156,9 @@ func TestConnectionIsUsedAgainAfterAWatch(t *testing.T) {
 	}
 }
 
-// A stopped watch must end its request on the server: Close would wait for it otherwise, and the test for Close.
-func TestWatchEndsWithItsRequest(t *testing.T) {
+// A cancelled watch must end its request on the server, or Close would block at the end of the
+// test.
+func TestCancelledWatchEndsItsRequest(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
 	client := clientFor(t, server, runtime.ContentTypeProtobuf)
 	for range 20 {
@@ -168,8 +171,8 @@ func TestWatchEndsWithItsRequest(t *testing.T) {
 	}
 }
 
-func TestManyWatchersSeeTheSameOrder(t *testing.T) {
-	const watchers, writers, writes = 20, 4, 50
+func TestWatchesReceiveAllEventsInOrder(t *testing.T) {
+	const watchers, writers, writes = orderWatchers, 4, orderWrites
 	server := startServer(t, fake.APIServerOptions{})
 	var done sync.WaitGroup
 	clients := []*kubernetes.Clientset{clientFor(t, server, runtime.ContentTypeJSON), clientFor(t, server, runtime.ContentTypeProtobuf)}
@@ -179,11 +182,11 @@ func TestManyWatchersSeeTheSameOrder(t *testing.T) {
 			for version := 2; version < 2+writers*writes; version++ {
 				e, ok := <-w.ResultChan()
 				if !ok {
-					t.Errorf("watcher %d was closed at version %d", i, version)
+					t.Errorf("watch %d was closed before version %d", i, version)
 					return
 				}
 				if got := e.Object.(*corev1.Pod).ResourceVersion; got != fmt.Sprint(version) {
-					t.Errorf("watcher %d got %s, want version %d", i, describe(e), version)
+					t.Errorf("watch %d: got %s, want version %d", i, describe(e), version)
 					return
 				}
 			}
@@ -206,7 +209,8 @@ func TestManyWatchersSeeTheSameOrder(t *testing.T) {
 	done.Wait()
 }
 
-// openRaw opens a watch on a bare connection with a tiny receive buffer, so that what is not read soon stops the server's writes.
+// openRaw opens a watch on a TCP connection with a small receive buffer, so that the server's
+// writes block soon if the test does not read.
 func openRaw(t *testing.T, server *fake.APIServer) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(server.URL(), "http://"))
@@ -218,8 +222,8 @@ func openRaw(t *testing.T, server *fake.APIServer) (net.Conn, *bufio.Reader) {
 	return conn, bufio.NewReader(conn)
 }
 
-// writeMuch writes far more than the connection's buffers hold.
-func writeMuch(t *testing.T, server *fake.APIServer) {
+// overflow writes more than the buffers of a connection hold.
+func overflow(t *testing.T, server *fake.APIServer) {
 	t.Helper()
 	p, filler := pod("a"), strings.Repeat("x", 200<<10)
 	must(t, server.Create(p))
@@ -232,10 +236,10 @@ func writeMuch(t *testing.T, server *fake.APIServer) {
 func TestSlowWatcherGets410(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{HistoryLimit: 5})
 	conn, body := openRaw(t, server)
-	line, err := body.ReadString('\n') // the stream is open
+	line, err := body.ReadString('\n') // the watch is open
 	must(t, err)
-	writeMuch(t, server)
-	must(t, conn.(*net.TCPConn).SetReadBuffer(1<<20)) // what is under way may now come quickly
+	overflow(t, server)
+	must(t, conn.(*net.TCPConn).SetReadBuffer(1<<20)) // read the rest faster
 	events := 0
 	for {
 		next, err := body.ReadString('\n')
@@ -245,16 +249,16 @@ func TestSlowWatcherGets410(t *testing.T) {
 		line, events = next, events+1
 	}
 	if !strings.Contains(line, `"type":"ERROR"`) || !strings.Contains(line, `"code":410`) || events > 60 {
-		t.Errorf("after %d lines the slow watcher got %.200q, want a 410", events, line)
+		t.Errorf("slow watcher got %d events and then %.200q, want a 410", events, line)
 	}
 }
 
-func TestStuckWatcherIsClosed(t *testing.T) {
+func TestStuckWatcherIsClosedAfterWriteTimeout(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{WriteTimeout: 50 * time.Millisecond})
 	conn, body := openRaw(t, server)
 	_, err := body.ReadString('\n')
 	must(t, err)
-	writeMuch(t, server)
-	must(t, server.Close(t.Context())) // returns once the stuck request has ended, which only its write deadline can bring about
+	overflow(t, server)
+	must(t, server.Close(t.Context())) // blocks until the write deadline ends the request
 	must(t, conn.Close())
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// benchServer starts a server that is closed at the benchmark's end.
+// benchServer starts a server and closes it at the end of the benchmark.
 func benchServer(b *testing.B) *fake.APIServer {
 	b.Helper()
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
@@ -29,7 +29,7 @@ func benchServer(b *testing.B) *fake.APIServer {
 	return server
 }
 
-// get opens a GET without decoding its answer.
+// get sends a GET and returns the response body.
 func get(b *testing.B, server *fake.APIServer, path, accept string) io.ReadCloser {
 	b.Helper()
 	req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL()+path, nil)
@@ -77,11 +77,11 @@ func BenchmarkList20000(b *testing.B) {
 	}
 }
 
-// BenchmarkWatchFanOut is one write and its arrival at each of a thousand watchers.
+// BenchmarkWatchFanOut measures one write and its delivery to 1,000 watchers.
 func BenchmarkWatchFanOut(b *testing.B) {
 	const watchers = 1000
 	server := benchServer(b)
-	arrived := make(chan struct{}, watchers)
+	received := make(chan struct{}, watchers)
 	for range watchers {
 		body := get(b, server, "/api/v1/pods?watch=true&resourceVersion=1", "application/json")
 		go func() {
@@ -91,7 +91,7 @@ func BenchmarkWatchFanOut(b *testing.B) {
 				if _, err := lines.ReadSlice('\n'); err != nil {
 					return
 				}
-				arrived <- struct{}{}
+				received <- struct{}{}
 			}
 		}()
 	}
@@ -100,7 +100,7 @@ func BenchmarkWatchFanOut(b *testing.B) {
 		b.Fatal(err)
 	}
 	for range watchers {
-		<-arrived
+		<-received
 	}
 	n := 0
 	for b.Loop() {
@@ -110,7 +110,7 @@ func BenchmarkWatchFanOut(b *testing.B) {
 			b.Fatal(err)
 		}
 		for range watchers {
-			<-arrived
+			<-received
 		}
 	}
 }

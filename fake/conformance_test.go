@@ -7,16 +7,19 @@ import (
 	"github.com/kinformer/kinformer/internal/conformance"
 )
 
-// The server answers as kube-apiserver did when that was recorded, but for the reviewed differences. The tests in e2e/ ask the real one again.
+// The responses of the fake server are those recorded from kube-apiserver, except for the reviewed
+// differences. The tests in e2e/ compare the recording with a running kube-apiserver.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	server := startServer(t, fake.APIServerOptions{})
 	conformance.Compare(t, conformance.Run(t, server.Config(), server.Compact), conformance.Recorded(t))
 }
 
-// Unmodified clients work, over HTTP/1.1 as over TLS and HTTP/2 with a token.
+// Unmodified clients work over HTTP/1.1, and over TLS and HTTP/2 with a token.
 func TestClients(t *testing.T) {
-	for name, options := range map[string]fake.APIServerOptions{"plain": {}, "TLS": {TLS: true, Token: "secret"}} {
+	for name, options := range map[string]fake.APIServerOptions{"HTTP": {}, "TLS": {TLS: true, Token: "secret"}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			conformance.Clients(t, startServer(t, options).Config())
 		})
 	}

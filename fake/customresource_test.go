@@ -23,7 +23,7 @@ func newWidget(version, name string) *unstructured.Unstructured {
 	}}
 }
 
-func TestCustomResourcesFromTheStart(t *testing.T) {
+func TestCustomResourcesOfTheOptionsAreServed(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{
 		widget, {Group: "example.com", Versions: []string{"v1"}, Kind: "Sheep", Plural: "sheep", ClusterScoped: true},
 	}})
@@ -31,14 +31,14 @@ func TestCustomResourcesFromTheStart(t *testing.T) {
 	a.Object["status"] = map[string]any{"ready": true}
 	must(t, server.Create(a))
 	if a.Object["status"] != nil || a.GetUID() == "" {
-		t.Errorf("created %v", a.Object)
+		t.Errorf("create: got %v, want a UID and no status", a.Object)
 	}
 	a.Object["status"] = map[string]any{"ready": true}
 	must(t, server.UpdateStatus(a))
-	old := newWidget("v1beta1", "a")
-	must(t, server.Get(old))
-	if ready, _, _ := unstructured.NestedBool(old.Object, "status", "ready"); !ready || old.GetAPIVersion() != "example.com/v1beta1" {
-		t.Errorf("in the other version: %v", old.Object)
+	beta := newWidget("v1beta1", "a")
+	must(t, server.Get(beta))
+	if ready, _, _ := unstructured.NestedBool(beta.Object, "status", "ready"); !ready || beta.GetAPIVersion() != "example.com/v1beta1" {
+		t.Errorf("get in v1beta1: got %v", beta.Object)
 	}
 	must(t, server.Create(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Sheep", "metadata": map[string]any{"name": "dolly"}}}))
 	client, err := dynamic.NewForConfig(server.Config())
@@ -46,24 +46,25 @@ func TestCustomResourcesFromTheStart(t *testing.T) {
 	list, err := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "sheep"}).List(t.Context(), metav1.ListOptions{})
 	must(t, err)
 	if len(list.Items) != 1 || list.Items[0].GetName() != "dolly" {
-		t.Errorf("listed %v", list.Items)
+		t.Errorf("list: got %v, want dolly", list.Items)
 	}
 }
 
-func TestWrongDefinitions(t *testing.T) {
+func TestInvalidCustomResourceIsAnError(t *testing.T) {
 	for want, custom := range map[string]fake.CustomResource{
 		"exactly one": {Group: "example.com", Kind: "Widget"},
 		"spec.group":  {Versions: []string{"v1"}, Kind: "Widget"},
 		"spec.names":  {Group: "example.com", Versions: []string{"v1"}},
 	} {
 		if _, err := fake.StartAPIServer(fake.APIServerOptions{CustomResources: []fake.CustomResource{custom}}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want an error about %s", err, want)
+			t.Errorf("got error %v, want one with %q", err, want)
 		}
 	}
 }
 
-// A definition that changes takes versions with it or brings new ones; the objects stay. One that goes takes the objects along and ends watches.
-func TestDefinitionsChangeAndGo(t *testing.T) {
+// An update of a CustomResourceDefinition adds and removes versions and keeps the objects. Its
+// deletion deletes the objects and ends watches.
+func TestDefinitionUpdateAndDelete(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{widget}})
 	client, err := dynamic.NewForConfig(server.Config())
 	must(t, err)
@@ -81,27 +82,28 @@ func TestDefinitionsChangeAndGo(t *testing.T) {
 	changed.Versions = []string{"v1", "v2"}
 	must(t, server.Update(changed.Definition()))
 	if _, err := objects("v1beta1").List(t.Context(), metav1.ListOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("a version that is served no longer: %v", err)
+		t.Errorf("list in a removed version: got %v, want NotFound", err)
 	}
 	if got, err := objects("v2").Namespace("ns").Get(t.Context(), "a", metav1.GetOptions{}); err != nil || got.GetAPIVersion() != "example.com/v2" {
-		t.Errorf("in the new version: %v, %v", got, err)
+		t.Errorf("get in an added version: got %v, %v", got, err)
 	}
 	must(t, server.Create(newWidget("v2", "b")))
 	must(t, server.Delete(changed.Definition()))
-	expectNext(t, w, "ADDED b@"+next(t, list.GetResourceVersion(), 2), "DELETED a@"+next(t, list.GetResourceVersion(), 3), "DELETED b@"+next(t, list.GetResourceVersion(), 4), "closed")
+	version := list.GetResourceVersion()
+	expectNext(t, w, "ADDED b@"+addVersions(t, version, 2), "DELETED a@"+addVersions(t, version, 3),
+		"DELETED b@"+addVersions(t, version, 4), "closed")
 	if _, err := objects("v1").List(t.Context(), metav1.ListOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("a resource that is gone: %v", err)
+		t.Errorf("list of a deleted resource: got %v, want NotFound", err)
 	}
 	must(t, server.Create(widget.Definition()))
 	empty, err := objects("v1").List(t.Context(), metav1.ListOptions{})
 	must(t, err)
 	if len(empty.Items) != 0 {
-		t.Errorf("a resource that comes again has %d objects of before", len(empty.Items))
+		t.Errorf("list of a recreated resource: got %d objects, want none", len(empty.Items))
 	}
 }
 
-// Unstructured objects may stand for typed ones.
-func TestUnstructuredBuiltIns(t *testing.T) {
+func TestUnstructuredObjectsOfBuiltInKinds(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"namespace": "ns", "name": "a"},
@@ -111,14 +113,14 @@ func TestUnstructuredBuiltIns(t *testing.T) {
 	typed := pod("a")
 	must(t, server.Get(typed))
 	if typed.Spec.NodeName != "n1" || string(typed.UID) != string(u.GetUID()) || typed.Status.Phase != corev1.PodPending {
-		t.Errorf("got %+v of %v", typed, u.Object)
+		t.Errorf("get: got %+v, want the object created from %v", typed, u.Object)
 	}
-	wrong := u.DeepCopy()
-	wrong.Object["spec"] = "text"
-	if err := server.Update(wrong); err == nil || !strings.Contains(err.Error(), "*v1.Pod") {
-		t.Errorf("an unstructured Pod that is none: %v", err)
+	invalid := u.DeepCopy()
+	invalid.Object["spec"] = "text"
+	if err := server.Update(invalid); err == nil || !strings.Contains(err.Error(), "*v1.Pod") {
+		t.Errorf("update to an invalid Pod: got %v, want a conversion error", err)
 	}
 	if err := server.Create(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "none/v1", "kind": "None"}}); err == nil || !strings.Contains(err.Error(), "no resource for none/v1") {
-		t.Errorf("an unknown kind: %v", err)
+		t.Errorf("create of an unknown kind: got %v, want an error", err)
 	}
 }

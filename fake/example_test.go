@@ -54,7 +54,7 @@ func ExampleListerWatcher() {
 	// 2 <nil>
 }
 
-// The next list of Pods is answered with 429, and the client waits and tries again, as it would with a real server.
+// The next list of Pods gets a 429, and the client retries it after Retry-After.
 func ExampleAPIServer_InjectFault() {
 	ctx := context.Background()
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
@@ -63,16 +63,16 @@ func ExampleAPIServer_InjectFault() {
 		return
 	}
 	defer func() { _ = server.Close(ctx) }()
-	met := 0
-	lists := func(r fake.APIRequest) bool {
-		isList := r.Verb == "list" && r.Resource == "pods"
-		if isList {
-			met++
+	lists := 0
+	isPodList := func(r fake.APIRequest) bool {
+		if r.Verb != "list" || r.Resource != "pods" {
+			return false
 		}
-		return isList
+		lists++
+		return true
 	}
-	server.InjectFault(1, lists, fake.RequestFault{Err: fake.TooManyRequests(1)})
-	server.InjectFault(1, lists, fake.RequestFault{})
+	server.InjectFault(1, isPodList, fake.RequestFault{Err: fake.TooManyRequests(1)})
+	server.InjectFault(1, isPodList, fake.RequestFault{}) // no fault, but counts the retry
 
 	client, err := kubernetes.NewForConfig(server.Config())
 	if err != nil {
@@ -84,6 +84,6 @@ func ExampleAPIServer_InjectFault() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(len(list.Items), "Pods after", met, "requests")
+	fmt.Println(len(list.Items), "Pods after", lists, "requests")
 	// Output: 0 Pods after 2 requests
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-func TestFaultsComeInTurn(t *testing.T) {
+func TestFaultsApplyInOrder(t *testing.T) {
 	lw := threePods()
 	lw.InjectListFault(2, fake.Fault{Err: fake.InternalError()})
 	lw.InjectListFault(1, fake.Fault{Err: fake.Expired()})
@@ -45,17 +45,17 @@ func TestFaultsComeInTurn(t *testing.T) {
 		verbs += r.Verb[:1]
 	}
 	if verbs != "llllwwww" {
-		t.Errorf("got requests %s", verbs)
+		t.Errorf("got requests %s, want llllwwww", verbs)
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestErrorsHaveTheirStatus(t *testing.T) {
 	seconds, ok := apierrors.SuggestsClientDelay(fake.TooManyRequests(7))
 	if !ok || seconds != 7 || !apierrors.IsTooManyRequests(fake.TooManyRequests(0)) {
-		t.Errorf("429: got a delay of %d, %v", seconds, ok)
+		t.Errorf("429: got Retry-After %d, %v, want 7", seconds, ok)
 	}
 	if err := fake.TooLargeResourceVersion(); !apierrors.IsTimeout(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
-		t.Errorf("504: got %v", err)
+		t.Errorf("504: got %v, want the cause ResourceVersionTooLarge", err)
 	}
 	if got := describe(fake.ErrorEvent(fmt.Errorf("wrapped: %w", fake.Expired()))); got != "ERROR 410 Expired" {
 		t.Errorf("got %s", got)
@@ -71,20 +71,20 @@ func TestDelayAndHold(t *testing.T) {
 		lw.InjectListFault(3, fake.Fault{Delay: time.Minute})
 		start := time.Now()
 		mustList(t, lw, metav1.ListOptions{})
-		if took := time.Since(start); took != time.Minute {
-			t.Errorf("a list delayed by a minute took %v", took)
+		if elapsed := time.Since(start); elapsed != time.Minute {
+			t.Errorf("list with a delay of 1m took %v", elapsed)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := lw.List(ctx, metav1.ListOptions{}); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
+			t.Errorf("delayed list with a deadline: got %v, want DeadlineExceeded", err)
 		}
 		five := int64(5)
 		if _, err := lw.List(t.Context(), metav1.ListOptions{TimeoutSeconds: &five}); !apierrors.IsTimeout(err) {
-			t.Errorf("a list delayed beyond its TimeoutSeconds: got %v", err)
+			t.Errorf("list delayed beyond its TimeoutSeconds: got %v, want a timeout", err)
 		}
-		if took := time.Since(start); took != time.Minute+6*time.Second {
-			t.Errorf("the three took %v", took)
+		if elapsed := time.Since(start); elapsed != time.Minute+6*time.Second {
+			t.Errorf("three lists took %v, want 1m6s", elapsed)
 		}
 
 		release := make(chan struct{})
@@ -99,13 +99,13 @@ func TestDelayAndHold(t *testing.T) {
 		}()
 		synctest.Wait()
 		if len(opened) != 0 {
-			t.Fatal("a held watch was opened")
+			t.Fatal("Watch returned before Hold was closed")
 		}
 		close(release)
 		(<-opened).Stop()
-		times := lw.Requests()
-		if !times[0].Time.Equal(start) || times[3].Time.Sub(start) != time.Minute+6*time.Second {
-			t.Errorf("requests are not dated on the bubble's clock: %v", times)
+		requests := lw.Requests()
+		if !requests[0].Time.Equal(start) || requests[3].Time.Sub(start) != time.Minute+6*time.Second {
+			t.Errorf("requests do not have times of the bubble's clock: %v", requests)
 		}
 	})
 }
@@ -116,7 +116,7 @@ func TestListFaults(t *testing.T) {
 	list, items := mustList(t, lw, metav1.ListOptions{ResourceVersion: "4"})
 	expectItems(t, items, "a@2", "b@3")
 	if got := versionOf(t, list); got != "3" {
-		t.Errorf("the lagging replica's list is at %s", got)
+		t.Errorf("replica's list is at version %s, want 3", got)
 	}
 	lw.InjectListFault(1, fake.Fault{EditList: func(list runtime.Object) runtime.Object {
 		list.(*corev1.PodList).ResourceVersion = ""
@@ -133,18 +133,18 @@ func TestListFaults(t *testing.T) {
 func TestWatchFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lw := threePods()
-		at := metav1.ListOptions{ResourceVersion: "2"}
+		opts := metav1.ListOptions{ResourceVersion: "2"}
 		open := func(f fake.Fault) watch.Interface {
 			lw.InjectWatchFault(1, f)
-			return mustWatch(t, lw, at)
+			return mustWatch(t, lw, opts)
 		}
 		expectEnd(t, open(fake.Fault{CloseAfterEvents: -1}))
 		expectEnd(t, open(fake.Fault{CloseAfterEvents: 1}), "ADDED b@3")
-		soon := open(fake.Fault{CloseIn: time.Second})
-		expectEvents(t, soon, "ADDED b@3", "ADDED c@4")
+		timed := open(fake.Fault{CloseIn: time.Second})
+		expectEvents(t, timed, "ADDED b@3", "ADDED c@4")
 		time.Sleep(time.Second)
 		synctest.Wait()
-		expectEnd(t, soon)
+		expectEnd(t, timed)
 
 		ctx, cancel := context.WithCancel(t.Context())
 		lw.InjectWatchFault(1, fake.Fault{Stall: true})
@@ -166,14 +166,14 @@ func TestWatchFaults(t *testing.T) {
 
 		twice := open(fake.Fault{EditEvent: func(e watch.Event) []watch.Event { return []watch.Event{e, e} }})
 		expectEvents(t, twice, "ADDED b@3", "ADDED b@3", "ADDED c@4", "ADDED c@4", "MODIFIED a@5", "MODIFIED a@5")
-		at = metav1.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}
-		endless := open(fake.Fault{EditEvent: fake.DropInitialEventsEndBookmark})
+		opts = metav1.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}
+		noEnd := open(fake.Fault{EditEvent: fake.DropInitialEventsEndBookmark})
 		lw.Bookmark()
-		expectEvents(t, endless, "ADDED a@5", "ADDED b@3", "ADDED c@4", "BOOKMARK @5")
+		expectEvents(t, noEnd, "ADDED a@5", "ADDED b@3", "ADDED c@4", "BOOKMARK @5")
 	})
 }
 
-func TestSend(t *testing.T) {
+func TestSendDeliversToOpenWatches(t *testing.T) {
 	lw := threePods()
 	w := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4"})
 	lw.Update(pod("a"))
@@ -183,14 +183,14 @@ func TestSend(t *testing.T) {
 	expectEvents(t, w, "MODIFIED a@5", "MODIFIED n@", "MODIFIED a@6", "ERROR 500 InternalError")
 	lw.Send(watch.Event{Type: watch.Added})
 	if e := <-w.ResultChan(); e.Object != nil {
-		t.Errorf("got %v", e)
+		t.Errorf("got object %v, want none", e.Object)
 	}
 	if _, ok := lw.Get("n"); ok {
-		t.Error("Send has changed the collection")
+		t.Error("Send changed the collection")
 	}
 }
 
-func TestSendComesAfterWhatASlowReaderHasStillToGet(t *testing.T) {
+func TestSendComesAfterTheBacklogOfASlowReader(t *testing.T) {
 	lw := fake.NewListerWatcher(&corev1.Pod{})
 	lw.Create(pod("a"))
 	w := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "1"})
@@ -211,7 +211,7 @@ func TestSendComesAfterWhatASlowReaderHasStillToGet(t *testing.T) {
 	}
 }
 
-func TestRestore(t *testing.T) {
+func TestRestoreUndoesWrites(t *testing.T) {
 	lw := threePods()
 	w := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4"})
 	lw.Update(pod("a")) // 5
@@ -222,51 +222,53 @@ func TestRestore(t *testing.T) {
 	_, items := mustList(t, lw, metav1.ListOptions{})
 	expectItems(t, items, "a@2", "b@3", "c@4")
 	if got := lw.Create(pod("e")).ResourceVersion; got != "5" {
-		t.Errorf("the first version after the restore is %s, want 5", got)
+		t.Errorf("first write after Restore got version %s, want 5", got)
 	}
 	ahead := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "7", AllowWatchBookmarks: true})
 	lw.Bookmark()
 	expectEvents(t, ahead, "BOOKMARK @5")
 	lw.Compact()
 	for _, version := range []string{"4", "99", "x"} {
-		expectPanic(t, func() { lw.Restore(version) })
+		expectPanic(t, "resourceVersion", func() { lw.Restore(version) })
 	}
 }
 
-func TestWrites(t *testing.T) {
+func TestWritesSetMetadata(t *testing.T) {
 	lw := fake.NewListerWatcher(&corev1.Pod{})
 	a := lw.Create(pod("a"))
 	if a.UID == "" || a.ResourceVersion != "2" || a.CreationTimestamp.IsZero() || a.CreationTimestamp.Nanosecond() != 0 {
-		t.Errorf("got %+v", a.ObjectMeta)
+		t.Errorf("Create: got %+v", a.ObjectMeta)
 	}
-	b := lw.Update(pod("a", label("app", "x")))
-	if b.UID != a.UID || b.ResourceVersion != "3" || !b.CreationTimestamp.Equal(&a.CreationTimestamp) {
-		t.Errorf("got %+v", b.ObjectMeta)
+	updated := lw.Update(pod("a", label("app", "x")))
+	if updated.UID != a.UID || updated.ResourceVersion != "3" || !updated.CreationTimestamp.Equal(&a.CreationTimestamp) {
+		t.Errorf("Update: got %+v", updated.ObjectMeta)
 	}
-	if gone := lw.Delete("ns/a"); gone.UID != a.UID || gone.ResourceVersion != "4" || gone.Labels["app"] != "x" {
-		t.Errorf("got %+v", gone.ObjectMeta)
+	if deleted := lw.Delete("ns/a"); deleted.UID != a.UID || deleted.ResourceVersion != "4" || deleted.Labels["app"] != "x" {
+		t.Errorf("Delete: got %+v", deleted.ObjectMeta)
 	}
-	if again := lw.Create(pod("a")); again.UID == a.UID {
-		t.Error("an object created again has the UID of the old one")
+	if recreated := lw.Create(pod("a")); recreated.UID == a.UID {
+		t.Error("recreated object has the UID of the deleted one")
 	}
-	one, two := lw.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "g-"}}), lw.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "g-"}})
+	unnamed := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "g-"}}
+	one, two := lw.Create(unnamed), lw.Create(unnamed)
 	if one.Name == two.Name || !strings.HasPrefix(one.Name, "g-") {
-		t.Errorf("got the names %q and %q", one.Name, two.Name)
+		t.Errorf("generateName: got names %q and %q", one.Name, two.Name)
 	}
-	expectPanic(t, func() { lw.Create(pod("a")) })
-	expectPanic(t, func() { lw.Update(pod("x")) })
-	expectPanic(t, func() { lw.Delete("ns/x") })
-	expectPanic(t, func() { lw.Create(pod("")) })
+	expectPanic(t, `create "ns/a": already exists`, func() { lw.Create(pod("a")) })
+	expectPanic(t, `update "ns/x": not found`, func() { lw.Update(pod("x")) })
+	expectPanic(t, `delete "ns/x": not found`, func() { lw.Delete("ns/x") })
+	expectPanic(t, "create *v1.Pod: no name", func() { lw.Create(pod("")) })
 	if _, ok := lw.Get("ns/x"); ok {
-		t.Error("Get found what does not exist")
+		t.Error("Get found an object that does not exist")
 	}
 }
 
-func expectPanic(t *testing.T, f func()) {
+func expectPanic(t *testing.T, want string, f func()) {
 	t.Helper()
 	defer func() {
-		if p := recover(); p == nil || !strings.HasPrefix(fmt.Sprint(p), "fake.ListerWatcher: cannot") && !strings.Contains(fmt.Sprint(p), "resourceVersion") {
-			t.Errorf("got panic %v", p)
+		t.Helper()
+		if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "fake.ListerWatcher: ") || !strings.Contains(got, want) {
+			t.Errorf("got panic %q, want one with %q", got, want)
 		}
 	}()
 	f()

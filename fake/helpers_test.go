@@ -15,7 +15,7 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// pod returns a Pod in namespace ns.
+// pod returns a Pod in the namespace ns.
 func pod(name string, edit ...func(*corev1.Pod)) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 	for _, e := range edit {
@@ -32,7 +32,7 @@ func onNode(node string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.NodeName = node }
 }
 
-// describe writes an event as TYPE name@version, with a "!" at the end of initial events.
+// describe formats an event as "TYPE name@version", with a "!" at the end of the initial events.
 func describe(e watch.Event) string {
 	if status, ok := e.Object.(*metav1.Status); ok {
 		return fmt.Sprintf("%s %d %s", e.Type, status.Code, status.Reason)
@@ -45,7 +45,8 @@ func describe(e watch.Event) string {
 	return fmt.Sprintf("%s %s@%s%s", e.Type, obj.GetName(), obj.GetResourceVersion(), end)
 }
 
-// buffered returns what a watch has in its channel, and whether it is closed.
+// buffered drains the channel of a watch. It returns the events and reports whether the channel is
+// closed.
 func buffered(w watch.Interface) (events []string, closed bool) {
 	for {
 		select {
@@ -60,21 +61,21 @@ func buffered(w watch.Interface) (events []string, closed bool) {
 	}
 }
 
-// expectEvents requires exactly these events to be in the channel of a watch that stays open.
+// expectEvents requires an open watch with exactly these events in its channel.
 func expectEvents(t *testing.T, w watch.Interface, want ...string) {
 	t.Helper()
 	got, closed := buffered(w)
 	if fmt.Sprint(got) != fmt.Sprint(want) || closed {
-		t.Errorf("got events %v (closed %v), want %v on an open watch", got, closed, want)
+		t.Errorf("got events %v (closed: %v), want %v on an open watch", got, closed, want)
 	}
 }
 
-// expectEnd requires exactly these events to be in the channel, and then its end.
+// expectEnd requires a closed watch with exactly these events in its channel.
 func expectEnd(t *testing.T, w watch.Interface, want ...string) {
 	t.Helper()
 	got, closed := buffered(w)
 	if fmt.Sprint(got) != fmt.Sprint(want) || !closed {
-		t.Errorf("got events %v (closed %v), want %v on a closed watch", got, closed, want)
+		t.Errorf("got events %v (closed: %v), want %v on a closed watch", got, closed, want)
 	}
 }
 
@@ -97,7 +98,7 @@ func mustList[T fake.Object](t *testing.T, lw *fake.ListerWatcher[T], opts metav
 	return list, itemsOf(t, list)
 }
 
-// itemsOf writes the items of a list as name@version.
+// itemsOf formats the items of a list as "name@version".
 func itemsOf(t *testing.T, list runtime.Object) []string {
 	t.Helper()
 	names := []string{}
@@ -107,7 +108,7 @@ func itemsOf(t *testing.T, list runtime.Object) []string {
 		return nil
 	})
 	if err != nil {
-		t.Fatalf("cannot read the items of a %T: %v", list, err)
+		t.Fatalf("read items of %T: %v", list, err)
 	}
 	return names
 }
@@ -128,8 +129,8 @@ func versionOf(t *testing.T, obj runtime.Object) string {
 	return accessor.GetResourceVersion()
 }
 
-// next returns the version that comes n writes after another.
-func next(t *testing.T, version string, n int) string {
+// addVersions returns version + n.
+func addVersions(t *testing.T, version string, n int) string {
 	t.Helper()
 	v, err := strconv.Atoi(version)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// threePods returns a collection with the Pods a@2, b@3 and c@4.
+// threePods returns a collection of the Pods a, b and c, at the versions 2, 3 and 4.
 func threePods() *fake.ListerWatcher[*corev1.Pod] {
 	lw := fake.NewListerWatcher(&corev1.Pod{})
 	lw.Create(pod("a", label("app", "x"), onNode("n1")))
@@ -36,18 +36,18 @@ func TestListOptions(t *testing.T) {
 		"any":                     {metav1.ListOptions{ResourceVersion: "0"}, "a@2 b@5 c@4"},
 		"any ignores the limit":   {metav1.ListOptions{ResourceVersion: "0", Limit: 1}, "a@2 b@5 c@4"},
 		"not older than":          {metav1.ListOptions{ResourceVersion: "3"}, "a@2 b@5 c@4"},
-		"not older than, said":    {metav1.ListOptions{ResourceVersion: "3", ResourceVersionMatch: notOlder}, "a@2 b@5 c@4"},
+		"not older than, match":   {metav1.ListOptions{ResourceVersion: "3", ResourceVersionMatch: notOlder}, "a@2 b@5 c@4"},
 		"exact":                   {metav1.ListOptions{ResourceVersion: "3", ResourceVersionMatch: exact}, "a@2 b@3"},
-		"exact before it all":     {metav1.ListOptions{ResourceVersion: "1", ResourceVersionMatch: exact}, ""},
-		"a limit means exact":     {metav1.ListOptions{ResourceVersion: "4", Limit: 5}, "a@2 b@3 c@4"},
+		"exact, before the first": {metav1.ListOptions{ResourceVersion: "1", ResourceVersionMatch: exact}, ""},
+		"limit implies exact":     {metav1.ListOptions{ResourceVersion: "4", Limit: 5}, "a@2 b@3 c@4"},
 		"label":                   {metav1.ListOptions{LabelSelector: "app=x"}, "a@2 c@4"},
 		"label set":               {metav1.ListOptions{LabelSelector: "app in (x,z)"}, "a@2 b@5 c@4"},
-		"label then":              {metav1.ListOptions{LabelSelector: "app=y", ResourceVersion: "3", ResourceVersionMatch: exact}, "b@3"},
+		"label and exact":         {metav1.ListOptions{LabelSelector: "app=y", ResourceVersion: "3", ResourceVersionMatch: exact}, "b@3"},
 		"field node":              {metav1.ListOptions{FieldSelector: "spec.nodeName=n1"}, "a@2 b@5"},
 		"field name":              {metav1.ListOptions{FieldSelector: "metadata.name=c"}, "c@4"},
 		"field namespace":         {metav1.ListOptions{FieldSelector: "metadata.namespace=other"}, ""},
 		"field unequal":           {metav1.ListOptions{FieldSelector: "spec.nodeName!=n1"}, "c@4"},
-		"field phase and a label": {metav1.ListOptions{FieldSelector: "status.phase=", LabelSelector: "app=z"}, "b@5"},
+		"field phase and label":   {metav1.ListOptions{FieldSelector: "status.phase=", LabelSelector: "app=z"}, "b@5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list, items := mustList(t, lw, tc.opts)
@@ -59,13 +59,13 @@ func TestListOptions(t *testing.T) {
 				wantVersion = tc.opts.ResourceVersion
 			}
 			if got := versionOf(t, list); got != wantVersion {
-				t.Errorf("the list is at version %s, want %s", got, wantVersion)
+				t.Errorf("list is at version %s, want %s", got, wantVersion)
 			}
 		})
 	}
 }
 
-func TestListRefuses(t *testing.T) {
+func TestInvalidListOptionsAreErrors(t *testing.T) {
 	lw := threePods()
 	for name, tc := range map[string]struct {
 		opts metav1.ListOptions
@@ -88,23 +88,23 @@ func TestListRefuses(t *testing.T) {
 			_, err := lw.List(context.Background(), tc.opts)
 			status, ok := err.(apierrors.APIStatus)
 			if !ok || status.Status().Code != tc.code || !strings.Contains(err.Error(), tc.text) {
-				t.Errorf("got %v, want %d with %q", err, tc.code, tc.text)
+				t.Errorf("got error %v, want %d with %q", err, tc.code, tc.text)
 			}
 		})
 	}
 	_, err := lw.List(context.Background(), metav1.ListOptions{ResourceVersion: "9"})
 	if !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
-		t.Errorf("%v has no ResourceVersionTooLarge cause", err)
+		t.Errorf("got error %v, want the cause ResourceVersionTooLarge", err)
 	}
 }
 
-func TestPagesStayAtTheFirstPagesVersion(t *testing.T) {
+func TestPagesHaveTheVersionOfTheFirstPage(t *testing.T) {
 	lw := threePods()
 	first, items := mustList(t, lw, metav1.ListOptions{Limit: 1})
 	expectItems(t, items, "a@2")
 	page, _ := meta.ListAccessor(first)
-	if left := page.GetRemainingItemCount(); left == nil || *left != 2 {
-		t.Errorf("got remainingItemCount %v, want 2", left)
+	if remaining := page.GetRemainingItemCount(); remaining == nil || *remaining != 2 {
+		t.Errorf("got remainingItemCount %v, want 2", remaining)
 	}
 	lw.Delete("ns/b")
 	lw.Create(pod("bb"))
@@ -113,29 +113,29 @@ func TestPagesStayAtTheFirstPagesVersion(t *testing.T) {
 	second, items := mustList(t, lw, metav1.ListOptions{Limit: 1, Continue: page.GetContinue()})
 	expectItems(t, items, "b@3")
 	if got := versionOf(t, second); got != "4" {
-		t.Errorf("the second page is at version %s, want 4", got)
+		t.Errorf("second page is at version %s, want 4", got)
 	}
 	next, _ := meta.ListAccessor(second)
 	third, items := mustList(t, lw, metav1.ListOptions{Limit: 1, Continue: next.GetContinue()})
 	expectItems(t, items, "c@4")
 	if last, _ := meta.ListAccessor(third); last.GetContinue() != "" || last.GetRemainingItemCount() != nil {
-		t.Errorf("the last page says that more follows: %+v", last)
+		t.Errorf("last page: got %+v, want no continue token and no remainingItemCount", last)
 	}
 
 	lw.Compact()
 	_, err := lw.List(context.Background(), metav1.ListOptions{Limit: 1, Continue: page.GetContinue()})
 	if !apierrors.IsResourceExpired(err) {
-		t.Fatalf("a token of a forgotten version: got %v, want Expired", err)
+		t.Fatalf("continue token of a compacted version: got %v, want Expired", err)
 	}
-	goOn := err.(apierrors.APIStatus).Status().Continue
-	_, items = mustList(t, lw, metav1.ListOptions{Continue: goOn})
+	inconsistent := err.(apierrors.APIStatus).Status().Continue // continues at the current version
+	_, items = mustList(t, lw, metav1.ListOptions{Continue: inconsistent})
 	expectItems(t, items, "bb@6", "c@7")
 }
 
-func TestListAtAForgottenVersion(t *testing.T) {
+func TestListAtAVersionBeforeTheHistoryGets410(t *testing.T) {
 	lw := threePods()
 	lw.LimitHistory(2)
-	lw.Update(pod("a")) // 5; forgets all up to 3
+	lw.Update(pod("a")) // 5; the history now begins at 3
 	exact := metav1.ListOptions{ResourceVersionMatch: metav1.ResourceVersionMatchExact}
 	exact.ResourceVersion = "3"
 	_, items := mustList(t, lw, exact)
@@ -146,7 +146,7 @@ func TestListAtAForgottenVersion(t *testing.T) {
 	}
 }
 
-func TestListTypes(t *testing.T) {
+func TestListHasTheListType(t *testing.T) {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion("example.com/v1")
 	u.SetKind("Widget")
@@ -180,24 +180,26 @@ func TestListTypes(t *testing.T) {
 	}
 }
 
-func TestNothingIsShared(t *testing.T) {
+func TestObjectsAreCopied(t *testing.T) {
 	lw := fake.NewListerWatcher(&corev1.Pod{})
-	w := mustWatch(t, lw, metav1.ListOptions{})
-	w2 := mustWatch(t, lw, metav1.ListOptions{})
+	first := mustWatch(t, lw, metav1.ListOptions{})
+	second := mustWatch(t, lw, metav1.ListOptions{})
 	in := pod("a", label("app", "x"))
 	out := lw.Create(in)
-	spoil := func(p *corev1.Pod) { p.Labels["app"] = "spoiled"; p.Name = "spoiled" }
-	spoil(in)
-	spoil(out)
-	spoil((<-w.ResultChan()).Object.(*corev1.Pod))
+	modify := func(p *corev1.Pod) { p.Labels["app"] = "modified"; p.Name = "modified" }
+	modify(in)
+	modify(out)
+	modify((<-first.ResultChan()).Object.(*corev1.Pod))
 	list, _ := mustList(t, lw, metav1.ListOptions{})
-	spoil(&list.(*corev1.PodList).Items[0])
+	modify(&list.(*corev1.PodList).Items[0])
 	got, _ := lw.Get("ns/a")
-	spoil(got)
-	fresh, _ := lw.Get("ns/a")
-	for name, p := range map[string]*corev1.Pod{"Get": fresh, "the other watch": (<-w2.ResultChan()).Object.(*corev1.Pod), "Delete": lw.Delete("ns/a")} {
+	modify(got)
+	again, _ := lw.Get("ns/a")
+	for name, p := range map[string]*corev1.Pod{
+		"Get": again, "second watch": (<-second.ResultChan()).Object.(*corev1.Pod), "Delete": lw.Delete("ns/a"),
+	} {
 		if p.Labels["app"] != "x" || p.Name != "a" {
-			t.Errorf("%s returns what somebody else wrote: %v", name, p.ObjectMeta)
+			t.Errorf("%s returned an object modified by another caller: %v", name, p.ObjectMeta)
 		}
 	}
 }

@@ -21,80 +21,69 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// What is asked of the server is -load=60s; without the flag the test is shorter.
-var loadFor = flag.Duration("load", 4*time.Second, "how long TestLoad lasts")
+var loadFor = flag.Duration("load", loadDuration, "duration of TestLoad")
 
 const (
-	loadWatchers  = 1000
-	loadPerSecond = 100
-	loadHistory   = 500 // changes: a watcher may fall behind by so many
+	loadPerSecond = 100 // writes
 	loadSize      = 1000
-	// heapGrowth is by how much the heap may grow after the first quarter, by when every buffer there is has been used.
+	// heapGrowth bounds the growth of the heap after the first quarter, in bytes. By then, all
+	// buffers have been used.
 	heapGrowth = 16 << 20
 )
 
-// A thousand watchers see every one of a hundred writes a second, in order, and memory stays what it was: a watcher that does not read is not
-// buffered for, but gets a 410 when it does.
+// All watchers receive every write, in order, at 100 writes per second, and memory stays bounded:
+// the server does not buffer for a watcher that does not read, which gets a 410 when it reads
+// again.
 func TestLoad(t *testing.T) {
 	watchers := loadWatchers
 	if raceDetector {
-		watchers = loadWatchers / 10
+		watchers = max(watchers/10, 20)
 	}
 	server := startServer(t, fake.APIServerOptions{HistoryLimit: loadHistory, WriteTimeout: time.Hour})
-	stuck := openUnread(t, server)
-	crowd := newCrowd(t, server, watchers)
+	conn, unread := openRaw(t, server)
+	_, err := unread.ReadString('\n') // the watch is open
+	must(t, err)
+	l := newLoad(t, server, watchers)
 
 	filler := strings.Repeat("x", loadSize)
-	begin, cpu, heap := time.Now(), cpuTime(t), uint64(0)
+	start, cpu, heap := time.Now(), cpuTime(t), uint64(0)
 	tick := time.NewTicker(time.Second / loadPerSecond)
 	defer tick.Stop()
 	writes := 0
-	for time.Since(begin) < *loadFor {
+	for time.Since(start) < *loadFor {
 		<-tick.C
-		// Where the machine cannot keep up, or stood still, there are less: whoever falls behind further than the history reaches gets a 410.
-		for due := int(time.Since(begin).Seconds() * loadPerSecond); writes < due && writes < crowd.slowest()+loadHistory/2; writes++ {
-			write(t, server, writes, filler, crowd.begin)
+		// On a slow machine, write less: a watcher that falls behind by more than the history gets
+		// 410.
+		for due := int(time.Since(start).Seconds() * loadPerSecond); writes < due && writes < l.slowest()+loadHistory/2; writes++ {
+			write(t, server, writes, filler, l.start)
 		}
-		if heap == 0 && time.Since(begin) > *loadFor/4 {
+		if heap == 0 && time.Since(start) > *loadFor/4 {
 			heap = heapInUse()
 		}
 	}
-	grown := heapInUse()
+	heapAtEnd := heapInUse()
 	must(t, server.Create(pod("last")))
-	crowd.done.Wait()
-	seconds := time.Since(begin).Seconds()
-	t.Logf("%d watchers, %.1f s: %d writes (%.0f/s), %d events (%.0f/s), slowest event after %v, CPU %.2f cores, heap %d KB a quarter in, %d KB at the end",
-		watchers, seconds, writes, float64(writes)/seconds, crowd.events.Load(), float64(crowd.events.Load())/seconds,
-		time.Duration(crowd.latest.Load()).Round(time.Millisecond), (cpuTime(t)-cpu).Seconds()/seconds, heap>>10, grown>>10)
-	if want := int64(watchers * (writes + 1)); crowd.events.Load() != want {
-		t.Errorf("%d events arrived, want %d", crowd.events.Load(), want)
+	l.done.Wait()
+	seconds := time.Since(start).Seconds()
+	t.Logf("%d watchers, %.1f s: %d writes (%.0f/s), %d events (%.0f/s), maximum latency %v, CPU %.2f cores, heap %d KB after a quarter, %d KB at the end",
+		watchers, seconds, writes, float64(writes)/seconds, l.events.Load(), float64(l.events.Load())/seconds,
+		time.Duration(l.maxLatency.Load()).Round(time.Millisecond), (cpuTime(t)-cpu).Seconds()/seconds, heap>>10, heapAtEnd>>10)
+	if want := int64(watchers * (writes + 1)); l.events.Load() != want {
+		t.Errorf("watchers received %d events, want %d", l.events.Load(), want)
 	}
-	if grown > heap+heapGrowth {
-		t.Errorf("the heap has grown from %d KB to %d KB", heap>>10, grown>>10)
+	if heapAtEnd > heap+heapGrowth {
+		t.Errorf("heap grew from %d KB to %d KB", heap>>10, heapAtEnd>>10)
 	}
-	leaveBehind(t, server)
-	expectExpired(t, stuck)
+	exceedHistory(t, server)
+	must(t, conn.(*net.TCPConn).SetReadBuffer(1<<20)) // read the rest faster
+	expectExpired(t, unread)
 }
 
-// openUnread opens a watch of which nothing but the beginning is read.
-func openUnread(t *testing.T, server *fake.APIServer) *bufio.Reader {
-	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(server.URL(), "http://"))
-	must(t, err)
-	t.Cleanup(func() { _ = conn.Close() })
-	_, err = fmt.Fprint(conn, "GET /api/v1/pods?watch=true&resourceVersion=1 HTTP/1.0\r\n\r\n")
-	must(t, err)
-	body := bufio.NewReader(conn)
-	_, err = body.ReadString('\n')
-	must(t, err)
-	return body
-}
-
-// write creates one of a thousand Pods, or updates it when its turn comes again, and says in it when that was.
-func write(t *testing.T, server *fake.APIServer, n int, filler string, begin time.Time) {
+// write creates or updates one of 1,000 Pods in turn, with the time since start in an annotation.
+func write(t *testing.T, server *fake.APIServer, n int, filler string, start time.Time) {
 	t.Helper()
 	p := pod(fmt.Sprint("pod-", n%1000))
-	p.Annotations = map[string]string{"at": fmt.Sprint(time.Since(begin).Nanoseconds()), "filler": filler}
+	p.Annotations = map[string]string{"at": fmt.Sprint(time.Since(start).Nanoseconds()), "filler": filler}
 	if n < 1000 {
 		must(t, server.Create(p))
 	} else {
@@ -102,10 +91,11 @@ func write(t *testing.T, server *fake.APIServer, n int, filler string, begin tim
 	}
 }
 
-// leaveBehind fills the buffers of a connection that nobody reads, and then writes more than the history holds.
-func leaveBehind(t *testing.T, server *fake.APIServer) {
+// exceedHistory fills the buffers of unread connections and then writes more than the history
+// holds.
+func exceedHistory(t *testing.T, server *fake.APIServer) {
 	t.Helper()
-	writeMuch(t, server)
+	overflow(t, server)
 	p := pod("pod-1")
 	must(t, server.Get(p))
 	for n := range 2 * loadHistory {
@@ -114,7 +104,7 @@ func leaveBehind(t *testing.T, server *fake.APIServer) {
 	}
 }
 
-// expectExpired reads a watch to its end, which must be a 410.
+// expectExpired reads a watch to its end and requires a 410 as its last event.
 func expectExpired(t *testing.T, body *bufio.Reader) {
 	t.Helper()
 	last := ""
@@ -126,23 +116,23 @@ func expectExpired(t *testing.T, body *bufio.Reader) {
 		last = line
 	}
 	if !strings.Contains(last, `"code":410`) {
-		t.Errorf("the watcher that did not read got %.200q at the end, want a 410", last)
+		t.Errorf("unread watch ended with %.200q, want a 410", last)
 	}
 }
 
-// crowd is many watchers of all Pods, which check that no version is missing.
-type crowd struct {
-	t      *testing.T
-	done   sync.WaitGroup
-	begin  time.Time
-	events atomic.Int64
-	each   []atomic.Int64 // events of each watcher
-	latest atomic.Int64   // nanoseconds from a write to its arrival
+// load is a set of watchers of all Pods. Each requires consecutive resourceVersions.
+type load struct {
+	t          *testing.T
+	done       sync.WaitGroup
+	start      time.Time
+	events     atomic.Int64
+	perWatcher []atomic.Int64 // events
+	maxLatency atomic.Int64   // nanoseconds from write to receipt
 }
 
-func newCrowd(t *testing.T, server *fake.APIServer, watchers int) *crowd {
+func newLoad(t *testing.T, server *fake.APIServer, watchers int) *load {
 	t.Helper()
-	c := &crowd{t: t, begin: time.Now(), each: make([]atomic.Int64, watchers)}
+	l := &load{t: t, start: time.Now(), perWatcher: make([]atomic.Int64, watchers)}
 	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true, ReadBufferSize: 8 << 10}
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
@@ -153,30 +143,30 @@ func newCrowd(t *testing.T, server *fake.APIServer, watchers int) *crowd {
 		must(t, err)
 		resp, err := transport.RoundTrip(req)
 		must(t, err)
-		c.done.Go(func() { c.watch(resp.Body, first, &c.each[i]) })
+		l.done.Go(func() { l.watch(resp.Body, first, &l.perWatcher[i]) })
 	}
-	return c
+	return l
 }
 
-// slowest is how many events the watcher has seen that has seen the least.
-func (c *crowd) slowest() int {
-	least := c.each[0].Load()
-	for i := range c.each {
-		least = min(least, c.each[i].Load())
+// slowest returns the number of events received by the slowest watcher.
+func (l *load) slowest() int {
+	least := l.perWatcher[0].Load()
+	for i := range l.perWatcher {
+		least = min(least, l.perWatcher[i].Load())
 	}
 	return int(least)
 }
 
 var versionField = []byte(`"resourceVersion":"`)
 
-// watch reads events until that of the Pod named last.
-func (c *crowd) watch(body io.ReadCloser, version int, events *atomic.Int64) {
+// watch reads events up to that of the Pod named last.
+func (l *load) watch(body io.ReadCloser, version int, events *atomic.Int64) {
 	defer body.Close()
 	lines := bufio.NewReaderSize(body, 8<<10)
 	for {
 		line, err := lines.ReadSlice('\n')
 		if err != nil {
-			c.t.Errorf("a watch ended at version %d: %v", version, err)
+			l.t.Errorf("watch ended after version %d: %v", version, err)
 			return
 		}
 		_, rest, found := bytes.Cut(line, versionField)
@@ -184,32 +174,32 @@ func (c *crowd) watch(body io.ReadCloser, version int, events *atomic.Int64) {
 		got, err := strconv.Atoi(string(digits))
 		version++
 		if !found || err != nil || got != version {
-			c.t.Errorf("a watcher got %.100q, want version %d", line, version)
+			l.t.Errorf("watch received %.100q, want version %d", line, version)
 			return
 		}
-		c.events.Add(1)
+		l.events.Add(1)
 		events.Add(1)
-		c.arrived(line)
+		l.recordLatency(line)
 		if bytes.Contains(line, []byte(`"name":"last"`)) {
 			return
 		}
 	}
 }
 
-// arrived measures how long an event took that says when it was written.
-func (c *crowd) arrived(line []byte) {
+// recordLatency raises maxLatency to the time since the write of an event.
+func (l *load) recordLatency(line []byte) {
 	_, rest, _ := bytes.Cut(line, []byte(`"at":"`))
 	digits, _, _ := bytes.Cut(rest, []byte(`"`))
 	at, err := strconv.ParseInt(string(digits), 10, 64)
 	if err != nil {
 		return
 	}
-	took := time.Since(c.begin).Nanoseconds() - at
-	for old := c.latest.Load(); took > old && !c.latest.CompareAndSwap(old, took); old = c.latest.Load() {
+	latency := time.Since(l.start).Nanoseconds() - at
+	for old := l.maxLatency.Load(); latency > old && !l.maxLatency.CompareAndSwap(old, latency); old = l.maxLatency.Load() {
 	}
 }
 
-// heapInUse is what lives, after a collection.
+// heapInUse returns the size of the live heap in bytes, after a garbage collection.
 func heapInUse() uint64 {
 	runtime.GC()
 	var stats runtime.MemStats
@@ -217,7 +207,7 @@ func heapInUse() uint64 {
 	return stats.HeapAlloc
 }
 
-// cpuTime is what this process has used.
+// cpuTime returns the CPU time used by the process.
 func cpuTime(t *testing.T) time.Duration {
 	t.Helper()
 	var usage syscall.Rusage

@@ -2,5 +2,5 @@
 
 package fake_test
 
-// raceDetector tells that everything takes ten times as long.
+// raceDetector reports whether the tests run with the race detector, which slows them tenfold.
 const raceDetector = true

@@ -20,12 +20,13 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// verb matches requests by what they do.
+// verb returns a function that matches requests with the given verb.
 func verb(want string) func(fake.APIRequest) bool {
 	return func(r fake.APIRequest) bool { return r.Verb == want }
 }
 
-// get sends a GET on a connection of its own, and returns the answer with as much of the body as came.
+// getBody sends a GET on a new connection and returns the response with the body up to its end or
+// an error.
 func getBody(t *testing.T, url string, header ...string) (*http.Response, string, error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -44,7 +45,7 @@ func getBody(t *testing.T, url string, header ...string) (*http.Response, string
 	return resp, string(body), err
 }
 
-func TestRequestFaultsAreTakenInTurnByThoseTheyMatch(t *testing.T) {
+func TestRequestFaultsApplyInOrderToMatchingRequests(t *testing.T) {
 	server, client := serve(t, runtime.ContentTypeJSON)
 	must(t, server.Create(pod("a")))
 	server.InjectFault(2, verb("list"), fake.RequestFault{Err: fake.InternalError()})
@@ -63,36 +64,36 @@ func TestRequestFaultsAreTakenInTurnByThoseTheyMatch(t *testing.T) {
 		return err
 	}
 	if _, err := pods.Get(ctx, "a", metav1.GetOptions{}); err != nil {
-		t.Errorf("a get met a fault for lists: %v", err)
+		t.Errorf("get with a fault for lists: %v", err)
 	}
 	for i, want := range []bool{true, true, false} {
 		if err := list(); apierrors.IsInternalError(err) != want {
-			t.Errorf("list %d: %v", i, err)
+			t.Errorf("list %d: got %v, want InternalError: %v", i, err, want)
 		}
 	}
 	if err := patch(); err != nil {
 		t.Errorf("patch: %v", err)
 	}
 	if err := patch("status"); !apierrors.IsForbidden(err) {
-		t.Errorf("patch of the status: %v", err)
+		t.Errorf("patch of the status: got %v, want Forbidden", err)
 	}
 	server.InjectFault(-1, nil, fake.RequestFault{Err: errors.New("broken")})
 	for range 3 {
 		if err := list(); err == nil || !strings.Contains(err.Error(), "broken") {
-			t.Errorf("list: %v", err)
+			t.Errorf("list: got %v, want the injected error", err)
 		}
 	}
 	server.ClearFaults()
 	if err := list(); err != nil {
-		t.Errorf("list, the faults taken back: %v", err)
+		t.Errorf("list after ClearFaults: %v", err)
 	}
 }
 
-func TestFaultThatIsNoVersionPanics(t *testing.T) {
+func TestFaultWithAnInvalidVersionPanics(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
 	defer func() {
 		if recover() == nil {
-			t.Error("a ResourceVersion that is none was taken")
+			t.Error("InjectFault with an invalid ResourceVersion did not panic")
 		}
 	}()
 	server.InjectFault(1, nil, fake.RequestFault{ResourceVersion: "x"})
@@ -108,7 +109,7 @@ func TestTooManyRequestsHasRetryAfter(t *testing.T) {
 	}
 }
 
-func TestRequestsDelayedAndHeld(t *testing.T) {
+func TestRequestsAreDelayedAndHeld(t *testing.T) {
 	server, client := serve(t, runtime.ContentTypeJSON)
 	hold := make(chan struct{})
 	server.InjectFault(1, verb("get"), fake.RequestFault{Delay: time.Millisecond, Hold: hold})
@@ -118,23 +119,23 @@ func TestRequestsDelayedAndHeld(t *testing.T) {
 		_, err := client.CoreV1().Pods("ns").Get(ctx, "a", metav1.GetOptions{})
 		got <- err
 	}()
-	must(t, server.Create(pod("a"))) // before the answer is made
+	must(t, server.Create(pod("a"))) // before the get is served
 	close(hold)
 	if err := <-got; err != nil {
-		t.Errorf("the held request: %v", err)
+		t.Errorf("held request: %v", err)
 	}
 	server.InjectFault(1, verb("create"), fake.RequestFault{Delay: time.Hour})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := client.CoreV1().Pods("ns").Create(ctx, pod("b"), metav1.CreateOptions{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the delayed request: %v", err)
+		t.Errorf("delayed request with a deadline: got %v, want DeadlineExceeded", err)
 	}
 	if err := server.Get(pod("b")); !apierrors.IsNotFound(err) {
-		t.Errorf("the request that was given up has written: %v", err)
+		t.Errorf("get after a cancelled create: got %v, want NotFound", err)
 	}
 }
 
-func TestCutBodies(t *testing.T) {
+func TestListOfACutBodyIsAnError(t *testing.T) {
 	for _, options := range []fake.APIServerOptions{{}, {TLS: true}} {
 		server := startServer(t, options)
 		client := clientFor(t, server, runtime.ContentTypeProtobuf)
@@ -146,14 +147,14 @@ func TestCutBodies(t *testing.T) {
 		for _, n := range []int{-1, 1, 4000, 120_000} {
 			server.InjectFault(-1, nil, fake.RequestFault{CutAfterBytes: n})
 			if list, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}); err == nil {
-				t.Errorf("TLS %v: a body cut after %d bytes is a list of %d", options.TLS, n, len(list.Items))
+				t.Errorf("TLS %v: list with a body cut after %d bytes returned %d items, want an error", options.TLS, n, len(list.Items))
 			}
 			server.ClearFaults()
 		}
 	}
 }
 
-// incompressible returns text that gzip cannot make much shorter.
+// incompressible returns random text of at least n bytes.
 func incompressible(n int) string {
 	var text strings.Builder
 	for text.Len() < n {
@@ -162,7 +163,7 @@ func incompressible(n int) string {
 	return text.String()
 }
 
-func TestCutBodyHasJustSoManyBytes(t *testing.T) {
+func TestBodyIsCutAtTheGivenByte(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
 	must(t, server.Create(pod("a")))
 	url := server.URL() + "/api/v1/pods"
@@ -180,61 +181,61 @@ func TestCutBodyHasJustSoManyBytes(t *testing.T) {
 	}
 	server.InjectFault(1, verb("watch"), fake.RequestFault{CutAfterBytes: 30})
 	if _, body, err := getBody(t, url+"?watch=true"); err == nil || len(body) != 30 {
-		t.Errorf("a watch cut after 30 bytes: got %q, %v", body, err)
+		t.Errorf("watch cut after 30 bytes: got %q, %v", body, err)
 	}
 }
 
-func TestSilence(t *testing.T) {
+func TestStalledRequests(t *testing.T) {
+	t.Parallel()
 	server, client := serve(t, runtime.ContentTypeJSON)
 	must(t, server.Create(pod("a")))
 	one := int64(1)
 	server.InjectFault(1, verb("watch"), fake.RequestFault{Stall: true, CloseIn: 1100 * time.Millisecond})
-	begin := time.Now()
+	start := time.Now()
 	w := watchPods(t, client, "", metav1.ListOptions{TimeoutSeconds: &one, AllowWatchBookmarks: true})
 	must(t, server.Create(pod("b")))
 	server.Bookmark()
 	if e, open := <-w.ResultChan(); open {
-		t.Errorf("a silent watch tells %s", describe(e))
+		t.Errorf("stalled watch received %s", describe(e))
 	}
-	if took := time.Since(begin); took < 1100*time.Millisecond {
-		t.Errorf("a silent watch ended after %v, by its timeoutSeconds", took)
+	if elapsed := time.Since(start); elapsed < 1100*time.Millisecond {
+		t.Errorf("stalled watch ended after %v, want CloseIn of 1.1s", elapsed)
 	}
 	server.InjectFault(1, verb("create"), fake.RequestFault{Stall: true, CloseIn: time.Millisecond})
 	if _, err := client.CoreV1().Pods("ns").Create(t.Context(), pod("c"), metav1.CreateOptions{}); err == nil {
-		t.Error("a silent connection has answered")
+		t.Error("stalled create got a response")
 	}
 	if err := server.Get(pod("c")); !apierrors.IsNotFound(err) {
-		t.Errorf("a request that was never answered has written: %v", err)
+		t.Errorf("get after a stalled create: got %v, want NotFound", err)
 	}
 }
 
-// Close waits for nothing that a fault keeps waiting.
-func TestCloseEndsWhatFaultsHold(t *testing.T) {
+func TestCloseEndsRequestsBlockedByFaults(t *testing.T) {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	must(t, err)
 	client := clientFor(t, server, runtime.ContentTypeJSON)
-	met := make(chan struct{}, 3)
-	count := func(fake.APIRequest) bool { met <- struct{}{}; return true }
-	server.InjectFault(1, count, fake.RequestFault{Stall: true})
-	server.InjectFault(1, count, fake.RequestFault{Hold: make(chan struct{})})
-	server.InjectFault(1, count, fake.RequestFault{Delay: time.Hour})
-	ended := make(chan error, 3)
+	matched := make(chan struct{}, 3)
+	match := func(fake.APIRequest) bool { matched <- struct{}{}; return true }
+	server.InjectFault(1, match, fake.RequestFault{Stall: true})
+	server.InjectFault(1, match, fake.RequestFault{Hold: make(chan struct{})})
+	server.InjectFault(1, match, fake.RequestFault{Delay: time.Hour})
+	errs := make(chan error, 3)
 	for range 3 {
 		go func() {
 			_, err := client.CoreV1().Pods("").List(context.Background(), metav1.ListOptions{})
-			ended <- err
+			errs <- err
 		}()
-		<-met
+		<-matched
 	}
 	must(t, server.Close(t.Context()))
 	for range 3 {
-		if err := <-ended; err == nil {
-			t.Error("a request that waited was answered")
+		if err := <-errs; err == nil {
+			t.Error("request blocked by a fault succeeded")
 		}
 	}
 }
 
-func TestWatchesThatEndEarly(t *testing.T) {
+func TestFaultsCloseWatches(t *testing.T) {
 	server, client := serve(t, runtime.ContentTypeProtobuf)
 	for _, name := range []string{"a", "b", "c"} {
 		must(t, server.Create(pod(name)))
@@ -247,7 +248,7 @@ func TestWatchesThatEndEarly(t *testing.T) {
 	expectNext(t, watchPods(t, client, "", metav1.ListOptions{}), "ADDED a@2", "ADDED b@3", "ADDED c@4", "closed")
 }
 
-func TestStaleReads(t *testing.T) {
+func TestReadsFromAStaleReplica(t *testing.T) {
 	server, client := serve(t, runtime.ContentTypeJSON)
 	a := pod("a")
 	must(t, server.Create(a)) // 2
@@ -262,47 +263,47 @@ func TestStaleReads(t *testing.T) {
 	must(t, err)
 	expectItems(t, itemsOf(t, list), "a@3")
 	if list.ResourceVersion != "3" {
-		t.Errorf("the replica's list is at %s", list.ResourceVersion)
+		t.Errorf("replica's list is at version %s, want 3", list.ResourceVersion)
 	}
 	got, err := pods.Get(ctx, "a", metav1.GetOptions{})
 	must(t, err)
 	if got.Labels["n"] != "1" {
-		t.Errorf("the replica has %v", got.Labels)
+		t.Errorf("get from the replica: got labels %v, want n=1", got.Labels)
 	}
 	if _, err := pods.Get(ctx, "b", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the replica knows what it cannot: %v", err)
+		t.Errorf("get of an object newer than the replica: got %v, want NotFound", err)
 	}
 	resp, _, err := getBody(t, server.URL()+"/api/v1/namespaces/ns/pods/a?resourceVersion=5")
 	must(t, err)
 	if resp.StatusCode != http.StatusGatewayTimeout {
-		t.Errorf("a get at a version that the replica has not reached: %d", resp.StatusCode)
+		t.Errorf("get at a version newer than the replica: got %d, want 504", resp.StatusCode)
 	}
 	if _, err := pods.Update(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "b", Annotations: map[string]string{"x": "y"}}}, metav1.UpdateOptions{}); err != nil {
-		t.Errorf("a write, which a replica has no part in: %v", err)
+		t.Errorf("write with a fault for reads: %v", err)
 	}
-	state := watchPods(t, client, "", metav1.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
+	current := watchPods(t, client, "", metav1.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
 	old := watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "2", AllowWatchBookmarks: true})
-	expectNext(t, state, "ADDED a@3", "BOOKMARK @3!")
+	expectNext(t, current, "ADDED a@3", "BOOKMARK @3!")
 	expectNext(t, old, "MODIFIED a@3")
 	must(t, server.Create(pod("c")))
 	server.Bookmark()
-	expectNext(t, state, "BOOKMARK @3")
+	expectNext(t, current, "BOOKMARK @3")
 	expectNext(t, old, "BOOKMARK @3")
 
 	server.ClearFaults()
 	server.Compact()
 	server.InjectFault(-1, nil, fake.RequestFault{ResourceVersion: "3"})
 	if _, err := pods.List(ctx, metav1.ListOptions{}); !apierrors.IsResourceExpired(err) {
-		t.Errorf("a replica at a forgotten version lists: %v", err)
+		t.Errorf("list from a replica at a compacted version: got %v, want Expired", err)
 	}
 	if _, err := pods.Get(ctx, "b", metav1.GetOptions{}); !apierrors.IsResourceExpired(err) {
-		t.Errorf("a replica at a forgotten version gets: %v", err)
+		t.Errorf("get from a replica at a compacted version: got %v, want Expired", err)
 	}
 	expectNext(t, watchPods(t, client, "", metav1.ListOptions{}), "ERROR 410 Expired", "closed")
 }
 
-// A cut connection is not one whose lines end: what follows is not taken for the stream's end.
-func TestCutWatchBreaksTheStream(t *testing.T) {
+// A watch that is cut in the middle of an event ends with an error, not with io.EOF.
+func TestCutWatchEndsUnexpectedly(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
 	must(t, server.Create(pod("a")))
 	server.InjectFault(1, nil, fake.RequestFault{CutAfterBytes: 1 << 20})
@@ -316,7 +317,7 @@ func TestCutWatchBreaksTheStream(t *testing.T) {
 	big.Annotations = map[string]string{"filler": strings.Repeat("x", 2<<20)}
 	must(t, server.Create(big))
 	if _, err := lines.ReadString('\n'); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("got %v, want an unexpected end", err)
+		t.Errorf("got %v, want io.ErrUnexpectedEOF", err)
 	}
 }
 

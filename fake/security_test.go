@@ -12,7 +12,7 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-func TestToken(t *testing.T) {
+func TestRequestsNeedTheToken(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{Token: "secret"})
 	list := func(token string) error {
 		config := server.Config()
@@ -23,21 +23,21 @@ func TestToken(t *testing.T) {
 		return err
 	}
 	if err := list(server.Config().BearerToken); err != nil {
-		t.Errorf("with the token: %v", err)
+		t.Errorf("list with the token: %v", err)
 	}
 	for _, token := range []string{"", "wrong", "secret2"} {
 		if err := list(token); !apierrors.IsUnauthorized(err) {
-			t.Errorf("with token %q: %v", token, err)
+			t.Errorf("list with token %q: got %v, want Unauthorized", token, err)
 		}
 	}
 	for path, want := range map[string]int{"/healthz": 200, "/livez": 200, "/readyz": 200, "/version": 401, "/apis": 401, "/nowhere": 401} {
 		if code, _, body := request(t, "GET", server.URL()+path, ""); code != want {
-			t.Errorf("%s without a token: %d %s", path, code, body)
+			t.Errorf("%s without a token: got %d %s, want %d", path, code, body, want)
 		}
 	}
 }
 
-func TestTLS(t *testing.T) {
+func TestTLSServesHTTP2(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{TLS: true})
 	client, err := rest.HTTPClientFor(server.Config())
 	must(t, err)
@@ -48,10 +48,10 @@ func TestTLS(t *testing.T) {
 	if resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
 		t.Errorf("got %d over %s, want 200 over HTTP/2", resp.StatusCode, resp.Proto)
 	}
-	stranger := &http.Transport{}
-	defer stranger.CloseIdleConnections()
-	if resp, err := stranger.RoundTrip(mustRequest(t, server.URL()+"/api/v1/pods")); err == nil {
+	untrusting := &http.Transport{}
+	defer untrusting.CloseIdleConnections()
+	if resp, err := untrusting.RoundTrip(mustRequest(t, server.URL()+"/api/v1/pods")); err == nil {
 		resp.Body.Close()
-		t.Error("somebody who does not know the certificate trusts it")
+		t.Error("client without the CA trusts the certificate")
 	}
 }

@@ -11,8 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A watch that has ended must not be kept by its timers or by its context, which may outlive it by hours.
-func TestAnEndedWatchIsGarbage(t *testing.T) {
+// The timers and the context of a watch may outlive it by hours and must not reference it after
+// Stop.
+func TestStoppedWatchIsGarbageCollected(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	lw := NewListerWatcher(&corev1.Pod{})
@@ -26,11 +27,11 @@ func TestAnEndedWatchIsGarbage(t *testing.T) {
 		defer w.Stop()
 		return weak.Make(w.(*stream))
 	}
-	ended := open()
+	stopped := open()
 	for range 3 {
 		runtime.GC()
 	}
-	if ended.Value() != nil {
-		t.Error("something holds a watch that has been stopped")
+	if stopped.Value() != nil {
+		t.Error("stopped watch is still referenced")
 	}
 }

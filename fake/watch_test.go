@@ -19,7 +19,7 @@ import (
 
 var yes = true
 
-func TestWatchReplaysFromAVersion(t *testing.T) {
+func TestWatchReplaysEventsSinceAVersion(t *testing.T) {
 	lw := threePods()
 	lw.Update(pod("b")) // 5
 	lw.Delete("ns/a")   // 6
@@ -30,11 +30,11 @@ func TestWatchReplaysFromAVersion(t *testing.T) {
 	w.Stop()
 	expectEnd(t, w)
 	if n := lw.OpenWatches(); n != 0 {
-		t.Errorf("%d watches are open after Stop", n)
+		t.Errorf("got %d open watches after Stop, want none", n)
 	}
 }
 
-func TestWatchStartsWithTheState(t *testing.T) {
+func TestWatchStartsWithTheCurrentObjects(t *testing.T) {
 	lw := threePods()
 	for _, version := range []string{"", "0"} {
 		expectEvents(t, mustWatch(t, lw, metav1.ListOptions{ResourceVersion: version}), "ADDED a@2", "ADDED b@3", "ADDED c@4")
@@ -63,7 +63,7 @@ func TestWatchList(t *testing.T) {
 	expectEnd(t, mustWatch(t, lw, opts), "ERROR 504 Timeout")
 }
 
-func TestWatchAtAForgottenVersion(t *testing.T) {
+func TestWatchAtACompactedVersionIsExpired(t *testing.T) {
 	lw := threePods()
 	open := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4"})
 	lw.Compact()
@@ -80,7 +80,7 @@ func TestWatchAtAForgottenVersion(t *testing.T) {
 	expectEvents(t, mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "5"}), "MODIFIED a@6", "MODIFIED a@7")
 }
 
-func TestWatchAtAFutureVersionIsSilentUntilThen(t *testing.T) {
+func TestWatchAtAFutureVersionSkipsEarlierEvents(t *testing.T) {
 	lw := threePods()
 	w := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "6"})
 	lw.Update(pod("a"))
@@ -90,21 +90,21 @@ func TestWatchAtAFutureVersionIsSilentUntilThen(t *testing.T) {
 	expectEvents(t, w, "MODIFIED a@7")
 }
 
-func TestSelectorsDecideTheTypeOfAnEvent(t *testing.T) {
+func TestSelectorsDetermineTheEventType(t *testing.T) {
 	lw := fake.NewListerWatcher(&corev1.Pod{})
 	byLabel := mustWatch(t, lw, metav1.ListOptions{LabelSelector: "app=x"})
 	byNode := mustWatch(t, lw, metav1.ListOptions{FieldSelector: "spec.nodeName=n1"})
-	lw.Create(pod("a"))                                  // 2: in neither
-	lw.Update(pod("a", label("app", "x")))               // 3: enters the first
-	lw.Update(pod("a", label("app", "x"), onNode("n1"))) // 4: enters the second
-	lw.Update(pod("a", onNode("n1")))                    // 5: leaves the first
+	lw.Create(pod("a"))                                  // 2: matches neither
+	lw.Update(pod("a", label("app", "x")))               // 3: matches byLabel
+	lw.Update(pod("a", label("app", "x"), onNode("n1"))) // 4: matches both
+	lw.Update(pod("a", onNode("n1")))                    // 5: matches byNode
 	lw.Delete("ns/a")                                    // 6
 	e := []watch.Event{<-byLabel.ResultChan(), <-byLabel.ResultChan(), <-byLabel.ResultChan()}
 	if got := fmt.Sprint(describe(e[0]), " ", describe(e[1]), " ", describe(e[2])); got != "ADDED a@3 MODIFIED a@4 DELETED a@5" {
 		t.Errorf("by label: got %s", got)
 	}
-	if gone := e[2].Object.(*corev1.Pod); gone.Labels["app"] != "x" || gone.Spec.NodeName != "n1" {
-		t.Errorf("an object that left the selector must be shown as it was before: %v", gone)
+	if last := e[2].Object.(*corev1.Pod); last.Labels["app"] != "x" || last.Spec.NodeName != "n1" {
+		t.Errorf("DELETED for the selector: got %v, want the last matching state", last)
 	}
 	expectEvents(t, byLabel)
 	expectEvents(t, byNode, "ADDED a@4", "MODIFIED a@5", "DELETED a@6")
@@ -122,11 +122,11 @@ func TestBookmarks(t *testing.T) {
 		expectEvents(t, without, "MODIFIED b@5")
 
 		lw.BookmarkEvery(time.Minute)
-		often := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4", AllowWatchBookmarks: true})
-		expectEvents(t, often, "MODIFIED b@5")
+		periodic := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4", AllowWatchBookmarks: true})
+		expectEvents(t, periodic, "MODIFIED b@5")
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		expectEvents(t, often, "BOOKMARK @100", "BOOKMARK @100")
+		expectEvents(t, periodic, "BOOKMARK @100", "BOOKMARK @100")
 		expectEvents(t, with)
 	})
 }
@@ -141,7 +141,7 @@ func TestWatchEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(ten9)
+		time.Sleep(9 * time.Second)
 		synctest.Wait()
 		expectEvents(t, timed, "ADDED c@4")
 		cancel()
@@ -150,7 +150,7 @@ func TestWatchEnds(t *testing.T) {
 		expectEnd(t, timed)
 		expectEnd(t, cancelled)
 		if _, err := lw.Watch(ctx, metav1.ListOptions{}); !errors.Is(err, context.Canceled) {
-			t.Errorf("Watch with an ended context: got %v", err)
+			t.Errorf("Watch with a cancelled context: got %v, want Canceled", err)
 		}
 
 		open := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4"})
@@ -159,30 +159,29 @@ func TestWatchEnds(t *testing.T) {
 		expectEnd(t, open, "MODIFIED a@5")
 		open.Stop()
 		if n := lw.OpenWatches(); n != 0 {
-			t.Errorf("%d watches are open", n)
+			t.Errorf("got %d open watches, want none", n)
 		}
 	})
 }
 
-const ten9 = 9 * time.Second
-
-// A reader that does not read holds up nobody, loses nothing while the history reaches back to where it is, and gets 410 after.
-func TestSlowReader(t *testing.T) {
+// A slow reader does not block writes or other readers. It loses no events while the history holds
+// them, and gets 410 after that.
+func TestSlowReaderGets410AfterTheHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lw := fake.NewListerWatcher(&corev1.Pod{})
 		lw.Create(pod("a"))
 		lw.LimitHistory(50)
 		slow := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "2"})
 		quick := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "2"})
-		for i := range 140 { // a hundred for the channel, one for the helper, the rest remembered
+		for i := range 140 { // 100 in the channel, 1 in the sending goroutine, the rest in the history
 			lw.Update(pod("a"))
 			if got, _ := buffered(quick); len(got) != 1 {
-				t.Fatalf("the quick reader got %v after write %d", got, i)
+				t.Fatalf("quick reader got %v after write %d, want one event", got, i)
 			}
 		}
 		for i := range 140 {
 			if got, want := describe(<-slow.ResultChan()), fmt.Sprintf("MODIFIED a@%d", i+3); got != want {
-				t.Fatalf("the slow reader got %s, want %s", got, want)
+				t.Fatalf("slow reader got %s, want %s", got, want)
 			}
 		}
 		for range 300 {
@@ -195,18 +194,18 @@ func TestSlowReader(t *testing.T) {
 			n++
 		}
 		if last != "ERROR 410 Expired" || n > 110 {
-			t.Errorf("a reader 300 events behind a history of 50 got %d events and then %s", n, last)
+			t.Errorf("reader 300 events behind with a history of 50 got %d events and then %s, want a 410", n, last)
 		}
 		stuck := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: lw.ResourceVersion()})
 		for range 150 {
 			lw.Update(pod("a"))
 		}
-		stuck.Stop() // ends the goroutine that helps it: the bubble finds out
+		stuck.Stop() // must end the sending goroutine, or the bubble fails
 	})
 }
 
-func TestConcurrentWritersAndWatches(t *testing.T) {
-	const writers, writes, watches = 4, 300, 8
+func TestConcurrentWatchesReceiveAllWritesInOrder(t *testing.T) {
+	const writers, writes, watches = 4, 4 * orderWrites, 8
 	lw := fake.NewListerWatcher(&corev1.Pod{})
 	var done sync.WaitGroup
 	for i := range watches {
@@ -232,7 +231,7 @@ func TestConcurrentWritersAndWatches(t *testing.T) {
 	done.Wait()
 }
 
-func TestWatchRefuses(t *testing.T) {
+func TestInvalidWatchOptionsAreErrors(t *testing.T) {
 	lw := threePods()
 	for _, opts := range []metav1.ListOptions{
 		{LabelSelector: "a b"},
@@ -241,7 +240,7 @@ func TestWatchRefuses(t *testing.T) {
 		{SendInitialEvents: &yes},
 	} {
 		if _, err := lw.Watch(context.Background(), opts); !apierrors.IsBadRequest(err) && !apierrors.IsInvalid(err) {
-			t.Errorf("Watch(%+v): got %v", opts, err)
+			t.Errorf("Watch(%+v): got %v, want BadRequest or Invalid", opts, err)
 		}
 	}
 }
