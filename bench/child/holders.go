@@ -96,7 +96,7 @@ func kept[T cache.Object](side string, lw cache.ListerWatcher, example T) (*hold
 	shareEqual, packed, _ := heldBy(side)
 	informer := cache.NewSharedInformer(lw, example, cache.InformerOptions[T]{
 		Packed: packed, ShareEqual: shareEqual,
-		MetadataIndexers: cache.MetadataIndexers{cache.NamespaceIndex: cache.IndexByNamespace},
+		Indexers: cache.Indexers[T]{cache.NamespaceIndex: cache.ByMetadata[T](cache.MetaNamespaceIndexFunc)},
 	})
 	told, store := new(atomic.Int64), informer.Store()
 	var err error

@@ -135,7 +135,7 @@ func startShared(byNamespace bool) start {
 
 // newShared returns a SharedInformer with an index by namespace.
 func newShared(c collection, options cache.InformerOptions[*corev1.Pod]) *cache.SharedInformer[*corev1.Pod] {
-	options.MetadataIndexers = cache.MetadataIndexers{cache.NamespaceIndex: cache.IndexByNamespace}
+	options.Indexers = cache.Indexers[*corev1.Pod]{cache.NamespaceIndex: cache.ByMetadata[*corev1.Pod](cache.MetaNamespaceIndexFunc)}
 	return cache.NewSharedInformer(&cache.ListWatch{ListFunc: c.List, WatchFunc: c.Watch}, &corev1.Pod{}, options)
 }
 
@@ -205,7 +205,7 @@ func newEngine[T cache.Object](source feed.Source) *informer.Informer[T] {
 			ItemKeys: true,
 			Identity: func(object T) (string, string) { return string(object.GetUID()), object.GetResourceVersion() },
 			Decode:   func(item feed.Item) (T, error) { return item.Object.(T), nil },
-			Indexers: map[string]store.IndexFunc[T]{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc[T]},
+			Indexers: map[string]store.IndexFunc[T]{cache.NamespaceIndex: namespaceIndex[T]},
 			Report:   func(key string, err error) { panic(fmt.Sprintf("%s: %v", key, err)) },
 		},
 	}

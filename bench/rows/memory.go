@@ -82,7 +82,7 @@ func newLoggedStore() *store.Store[*metav1.PartialObjectMetadata] {
 			return item.Object.(*metav1.PartialObjectMetadata), nil
 		},
 		Indexers: map[string]store.IndexFunc[*metav1.PartialObjectMetadata]{
-			cache.NamespaceIndex: cache.MetaNamespaceIndexFunc[*metav1.PartialObjectMetadata],
+			cache.NamespaceIndex: namespaceIndex[*metav1.PartialObjectMetadata],
 		},
 		Report: func(key string, err error) { panic(fmt.Sprintf("%s: %v", key, err)) },
 		Log:    eventlog.New[store.Change[*metav1.PartialObjectMetadata]](),

@@ -10,7 +10,12 @@ import (
 // Both stores as their users make them, with the index that everybody has.
 
 func newStore[T cache.Object]() cache.Store[T] {
-	return cache.NewStore(nil, cache.Indexers[T]{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc[T]})
+	return cache.NewStore(nil, cache.Indexers[T]{cache.NamespaceIndex: cache.ByMetadata[T](cache.MetaNamespaceIndexFunc)})
+}
+
+// namespaceIndex is that index as internal/store takes it.
+func namespaceIndex[T cache.Object](obj T) ([]string, error) {
+	return cache.MetaNamespaceIndexFunc(obj)
 }
 
 func newIndexer() clientcache.Indexer {
