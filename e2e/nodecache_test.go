@@ -62,7 +62,7 @@ func TestNodecacheAsAProcess(t *testing.T) {
 		if err := c.APIServer().Stop(); err != nil {
 			t.Fatal(err)
 		}
-		p.expect(t, "trouble", "connection refused")
+		p.expect(t, "error", "connection refused")
 		if err := c.APIServer().Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -1,11 +1,11 @@
-// Command nodecache keeps a local, always-current copy of a cluster's nodes and
-// shows it: the main job of an informer, and nothing else.
+// Command nodecache keeps an up-to-date copy of a cluster's nodes in memory and shows it. It is an
+// example of the basic use of an informer.
 //
-// Without flags it needs no cluster. It brings up fake.APIServer, simulates nodes
-// that join, change and leave, and watches them over HTTP through client-go as it
-// would watch a real cluster; with --cluster it does watch a real one.
+// Without flags it needs no cluster: it starts fake.APIServer, simulates nodes that join, change
+// and leave, and watches them over HTTP through client-go. With --cluster it watches a real
+// cluster.
 //
-// informer.go has what a program needs to use package cache; everything else
-// is where the nodes come from (connect.go, kubeconfig.go, simulation.go,
-// machine.go) and how they are shown (table.go, screen.go, lines.go, once.go).
+// informer.go is the part that uses package cache. source.go, kubeconfig.go, simulation.go and
+// simulated_node.go provide the nodes; the view files, screen_frame.go, table.go, node_text.go and
+// events.go show them; run.go connects the two.
 package main

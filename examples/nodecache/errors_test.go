@@ -25,9 +25,8 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-// answering returns the kubeconfig of a server that answers everything with one
-// error.
-func answering(t *testing.T, status metav1.Status) (file string) {
+// failingServer returns the kubeconfig of a server that answers every request with an error.
+func failingServer(t *testing.T, status metav1.Status) (file string) {
 	t.Helper()
 	status.Kind, status.APIVersion = "Status", "v1"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -41,7 +40,7 @@ func answering(t *testing.T, status metav1.Status) (file string) {
 	return kubeconfig(t, server.URL)
 }
 
-// closedPort returns an address on which nobody listens.
+// closedPort returns an address without a listener.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -52,69 +51,82 @@ func closedPort(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// Whatever is wrong with the cluster is one sentence, in the time that a person
-// will wait.
-func TestWhatIsWrongIsOneSentence(t *testing.T) {
+// An unusable cluster or kubeconfig is reported in one line within two seconds.
+func TestErrorsAreReportedInOneLine(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	t.Setenv("KUBECONFIG", missing)
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	valid := kubeconfig(t, "http://h")
 	nodes := schema.GroupResource{Resource: "nodes"}
-	forbidden := answering(t, apierrors.NewForbidden(nodes, "", errors.New(`User "eve" cannot list resource "nodes" in API group "" at the cluster scope`)).Status())
-	unauthorized := answering(t, apierrors.NewUnauthorized("Unauthorized").Status())
-	elsewhere := answering(t, apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "no such page", 0, true).Status())
+	forbidden := failingServer(t, apierrors.NewForbidden(nodes, "", errors.New(`User "eve" cannot list resource "nodes" in API group "" at the cluster scope`)).Status())
+	unauthorized := failingServer(t, apierrors.NewUnauthorized("Unauthorized").Status())
+	noAPIServer := failingServer(t, apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "no such page", 0, true).Status())
 
 	for _, tc := range []struct {
 		name, args, want string
 	}{
-		{"no such file", "--kubeconfig /no/such/file", `the kubeconfig /no/such/file cannot be read: no such file or directory`},
-		{"not YAML", "--kubeconfig " + writeFile(t, "a: [b"), `the kubeconfig cannot be read: error loading config file ".*/config": yaml: .*`},
-		{"an empty file", "--kubeconfig " + writeFile(t, ""), `no cluster is configured: the kubeconfig \(.*/config\) is missing, empty or names no current context, and this is not a Pod`},
-		{"no kubeconfig", "--cluster", `no cluster is configured: the kubeconfig \(.*/missing\) is missing, .*`},
-		{"unknown context", "--context zzz --kubeconfig " + kubeconfig(t, "http://h"), `the kubeconfig \(.*\) cannot be used: there is no context "zzz", only here, lost`},
-		{"unknown context, no file", "--context zzz", `the kubeconfig \(.*\) cannot be used: there is no context "zzz", nor any other`},
-		{"unknown cluster", "--context lost --kubeconfig " + kubeconfig(t, "http://h"), `the kubeconfig \(.*\) cannot be used: the context "lost" is for the cluster "another", which is not there`},
-		{"impossible address", "--kubeconfig " + kubeconfig(t, "http://[::1"), `the kubeconfig \(.*\) cannot be used: .*|cannot connect to .*`},
-		{"forbidden", "--kubeconfig " + forbidden, `http://\S+ does not let you list its nodes: nodes is forbidden: User "eve" cannot list resource "nodes" in API group "" at the cluster scope`},
-		{"unauthorized", "--kubeconfig " + unauthorized, `http://\S+ does not accept your credentials: Unauthorized`},
-		{"no API server", "--kubeconfig " + elsewhere, `http://\S+ has no nodes to list, it seems to be no Kubernetes API server: the server could not find the requested resource`},
+		{"missing file", "--kubeconfig /no/such/file", `read kubeconfig /no/such/file: no such file or directory`},
+		{"directory", "--kubeconfig " + t.TempDir(), `read kubeconfig /\S+: is a directory`},
+		{"not YAML", "--kubeconfig " + writeFile(t, "a: [b"), `malformed kubeconfig: /\S+/config is not a valid kubeconfig: yaml: .*`},
+		{"wrong type", "--kubeconfig " + writeFile(t, "clusters: none"), `malformed kubeconfig: /\S+/config is not a valid kubeconfig: .*cannot unmarshal.*`},
+		{"wrong kind", "--kubeconfig " + writeFile(t, "{apiVersion: v1, kind: Pod}"), `malformed kubeconfig: /\S+/config is not a valid kubeconfig: .*"Pod".*`},
+		{
+			"empty file", "--kubeconfig " + writeFile(t, ""),
+			`no cluster configured: kubeconfig \(.*/config\) is missing, empty or has no current context, and this process is not in a Pod`,
+		},
+		{"no kubeconfig", "--cluster", `no cluster configured: kubeconfig \(.*/missing\) is missing, .*`},
+		{"unknown context", "--context zzz --kubeconfig " + valid, `invalid kubeconfig \(.*\): context "zzz" not found, available contexts: here, lost`},
+		{"unknown context, no file", "--context zzz", `invalid kubeconfig \(.*\): context "zzz" not found, available contexts: <none>`},
+		{"unknown cluster", "--context lost --kubeconfig " + valid, `invalid kubeconfig \(.*\): cluster "another" of context "lost" not found`},
+		{"invalid address", "--kubeconfig " + kubeconfig(t, "http://[::1"), `invalid kubeconfig \(.*\): .*|connect to .*`},
+		{
+			"forbidden", "--kubeconfig " + forbidden,
+			`list nodes of http://\S+: permission denied: nodes is forbidden: User "eve" cannot list resource "nodes" in API group "" at the cluster scope`,
+		},
+		{"unauthorized", "--kubeconfig " + unauthorized, `list nodes of http://\S+: credentials rejected: Unauthorized`},
+		{
+			"not an API server", "--kubeconfig " + noAPIServer,
+			`list nodes of http://\S+: no such resource, probably not a Kubernetes API server: the server could not find the requested resource`,
+		},
 	} {
 		for _, mode := range []string{"", "--once"} {
 			t.Run(strings.TrimSpace(tc.name+" "+mode), func(t *testing.T) {
 				began, prior := time.Now(), goleak.IgnoreCurrent()
-				code, stderr := runAsync(t.Context(), newScreenText(), strings.Fields(tc.args+" "+mode)...)(t)
+				code, stderr := runAsync(t.Context(), newOutput(), strings.Fields(tc.args+" "+mode)...)(t)
 				if took := time.Since(began); took > 2*time.Second {
-					t.Errorf("it took %v", took)
+					t.Errorf("took %v, want at most 2s", took)
 				}
 				if code != 1 || !regexp.MustCompile(`^nodecache: (`+tc.want+`)\n$`).MatchString(stderr) {
-					t.Errorf("exit code %d and\n%swant a sentence like\n%s", code, stderr, tc.want)
+					t.Errorf("got exit code %d and\n%swant 1 and a match of\n%s", code, stderr, tc.want)
 				}
-				goleak.VerifyNone(t, prior) // the servers are still there: this sees connections that were left open
+				goleak.VerifyNone(t, prior) // the server still runs: detects open connections
 			})
 		}
 	}
 }
 
-// A server that cannot be reached may come back: it is tried three times.
-func TestUnreachable(t *testing.T) {
+// An unreachable server may be restarting, so the program tries it three times.
+func TestUnreachableServerIsRetried(t *testing.T) {
 	address := closedPort(t)
 	config := kubeconfig(t, "http://"+address)
-	began := time.Now()
-	live := runAsync(t.Context(), newScreenText(), "--kubeconfig", config)
-	once := runAsync(t.Context(), newScreenText(), "--kubeconfig", config, "--once")
-	want := "nodecache: cannot reach http://" + address + ": dial tcp " + address + ": connect: connection refused\n"
-	for _, wait := range []func(*testing.T) (int, string){live, once} {
-		if code, stderr := wait(t); code != 1 || stderr != want {
-			t.Errorf("exit code %d and\n%swant\n%s", code, stderr, want)
+	want := "nodecache: connect to http://" + address + ": dial tcp " + address + ": connect: connection refused\n"
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		live := runAsync(t.Context(), newOutput(), "--kubeconfig", config)
+		once := runAsync(t.Context(), newOutput(), "--kubeconfig", config, "--once")
+		for _, wait := range []func(*testing.T) (int, string){live, once} {
+			if code, stderr := wait(t); code != 1 || stderr != want {
+				t.Errorf("got exit code %d and\n%swant 1 and\n%s", code, stderr, want)
+			}
 		}
-	}
-	if took := time.Since(began); took < time.Second || took > 8*time.Second {
-		t.Errorf("it took %v", took)
-	}
+		if took := time.Since(began); took < time.Second || took > 8*time.Second {
+			t.Errorf("took %v, want between 1s and 8s", took)
+		}
+	})
 }
 
-// A server that accepts connections and says nothing is given up after ten
-// seconds.
-func TestNoAnswer(t *testing.T) {
+// A server that accepts connections but does not answer is reported after ten seconds.
+func TestUnresponsiveServerIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, controller := cache.NewInformer(&cache.ListWatch{
 			ListFunc: func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
@@ -122,34 +134,34 @@ func TestNoAnswer(t *testing.T) {
 				return nil, ctx.Err()
 			},
 			WatchFunc: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
-				return nil, errors.New("watched without a list")
+				return nil, errors.New("watch before list")
 			},
-		}, &corev1.Node{}, 0, &tally{})
+		}, &corev1.Node{}, 0, &eventCounter{})
 		nodes := &nodeCache{server: "http://silent", store: store, controller: controller}
-		work := startWork(t.Context())
-		work.start(controller.Run)
+		background := newGroup(t.Context())
+		background.start(controller.Run)
 		began := time.Now()
-		err := nodes.awaitSync(t.Context())
-		if want := "http://silent has not answered within 10s"; err == nil || err.Error() != want {
+		err := nodes.waitForSync(t.Context())
+		if want := "list nodes of http://silent: no answer within 10s"; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
-		if took := time.Since(began); took < firstWait || took > firstWait+time.Second {
-			t.Errorf("it took %v", took)
+		if took := time.Since(began); took < firstSyncTimeout || took > firstSyncTimeout+time.Second {
+			t.Errorf("took %v, want %v", took, firstSyncTimeout)
 		}
-		if err := work.stop(); err != nil {
+		if err := background.stop(); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-func TestClean(t *testing.T) {
+func TestSanitizeRemovesControlCharacters(t *testing.T) {
 	for text, want := range map[string]string{
 		"as it is,  ünchanged":  "as it is,  ünchanged",
 		"two\nlines\r\n":        "two lines",
 		"\x1b[2Jgone\a":         "[2Jgone",
 		"a\tb\u200b\u202ec\x00": "a b c",
 	} {
-		if got := clean(text); got != want {
+		if got := sanitize(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

@@ -9,49 +9,48 @@ import (
 	"time"
 )
 
-// options are what the command line asks for.
+// options are the parsed command line.
 type options struct {
-	cluster             bool // a real one
+	cluster             bool // use a real cluster
 	kubeconfig, context string
 	nodes               int
 	seed                uint64
 	once                bool
-	duration            time.Duration // zero is until interrupted
+	duration            time.Duration // 0 runs until interrupted
 }
 
-// maxNodes is ten times what Kubernetes supports in one cluster.
+// maxNodes is ten times the number of nodes that Kubernetes supports in one cluster.
 const maxNodes = 50_000
 
-const usage = `nodecache shows the nodes of a cluster, always current, from a local cache.
+const usage = `nodecache keeps an up-to-date copy of a cluster's nodes in memory and shows it.
 
 Usage: nodecache [flags]          (in the repository: make run, or go run ./examples/nodecache [flags])
 
-Where the nodes come from:
-  (no flag)           a simulated cluster: an API server in this process, with nodes that join, change and leave
-  --nodes N           how many nodes the simulated cluster has, more or less (default 20)
-  --seed N            the seed of what happens to them (default 1): the same seed, the same story
-  --cluster           a real cluster, found as kubectl finds it: KUBECONFIG, ~/.kube/config, the Pod it runs in
-  --kubeconfig FILE   a real cluster, from this file
-  --context NAME      a real cluster, by this context instead of the current one
+Source of the nodes:
+  (no flag)           a simulated cluster: an API server in this process with nodes that join, change and leave
+  --nodes N           approximate number of nodes in the simulated cluster (default 20)
+  --seed N            random seed of the simulation (default 1); the same seed produces the same changes
+  --cluster           a real cluster, configured as for kubectl: KUBECONFIG, ~/.kube/config or the Pod's service account
+  --kubeconfig FILE   a real cluster, from this kubeconfig file
+  --context NAME      a real cluster, from this context instead of the current one
 
-How they are shown:
-  (no flag)           on a terminal a table, redrawn in place; otherwise a line for each event and a summary every
-                      five seconds
-  --once              print the table once it is complete, and exit
+Output:
+  (no flag)           on a terminal, a table that is redrawn in place; otherwise a line for each event and a summary
+                      every five seconds
+  --once              print the table when all nodes are listed, and exit
 
-How long:
-  (no flag)           until Ctrl-C (SIGINT) or SIGTERM, on a terminal or not, as kubectl get --watch does
-  --duration D        for that long, such as 10s or 5m: for scripts and CI
+Duration:
+  (no flag)           run until Ctrl-C (SIGINT) or SIGTERM
+  --duration D        run for this long, such as 10s or 5m
 
-The exit code is 0 after --once, --duration and Ctrl-C, 1 when it did not work, 2 when the flags make no sense.
+The exit code is 0 after --once, --duration or Ctrl-C, 1 after an error and 2 for invalid flags.
 `
 
-// parseFlags reads the command line. The error is flag.ErrHelp if that is what it
-// asks for.
+// parseFlags parses the command line. It returns flag.ErrHelp for --help.
 func parseFlags(args []string) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("nodecache", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // errors are printed by run, help is in usage
+	flags.SetOutput(io.Discard) // run prints errors and usage
 	flags.BoolVar(&o.cluster, "cluster", false, "")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "")
 	flags.StringVar(&o.context, "context", "", "")
@@ -68,25 +67,25 @@ func parseFlags(args []string) (options, error) {
 	return o, o.check(given, flags.Args())
 }
 
-// check returns what is wrong with the flags, all of it.
-func (o options) check(given map[string]bool, rest []string) error {
-	var wrong []string
+// check returns an error that lists all invalid flags and arguments.
+func (o options) check(given map[string]bool, args []string) error {
+	var problems []string
 	reject := func(condition bool, format string, args ...any) {
 		if condition {
-			wrong = append(wrong, fmt.Sprintf(format, args...))
+			problems = append(problems, fmt.Sprintf(format, args...))
 		}
 	}
-	reject(len(rest) > 0, "%q is not a flag", strings.Join(rest, " "))
-	reject(o.nodes < 1 || o.nodes > maxNodes, "--nodes must be from 1 to %d, not %d", maxNodes, o.nodes)
-	reject(given["duration"] && o.duration <= 0, "--duration must be more than zero, not %v", o.duration)
-	reject(o.once && given["duration"], "--once ends by itself and takes no --duration")
-	reject(given["kubeconfig"] && o.kubeconfig == "", "--kubeconfig needs the name of a file")
-	reject(given["context"] && o.context == "", "--context needs the name of a context")
+	reject(len(args) > 0, "unexpected argument %q", strings.Join(args, " "))
+	reject(o.nodes < 1 || o.nodes > maxNodes, "--nodes must be between 1 and %d, not %d", maxNodes, o.nodes)
+	reject(given["duration"] && o.duration <= 0, "--duration must be positive, not %v", o.duration)
+	reject(o.once && given["duration"], "--once cannot be combined with --duration")
+	reject(given["kubeconfig"] && o.kubeconfig == "", "--kubeconfig requires a file name")
+	reject(given["context"] && o.context == "", "--context requires a context name")
 	for _, name := range []string{"nodes", "seed"} {
-		reject(o.cluster && given[name], "--%s is about the simulated cluster, not about a real one", name)
+		reject(o.cluster && given[name], "--%s applies only to the simulated cluster", name)
 	}
-	if len(wrong) == 0 {
+	if len(problems) == 0 {
 		return nil
 	}
-	return errors.New(strings.Join(wrong, "; "))
+	return errors.New(strings.Join(problems, "; "))
 }

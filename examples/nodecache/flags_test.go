@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestParseFlags(t *testing.T) {
+func TestParseFlagsReturnsOptions(t *testing.T) {
 	for line, want := range map[string]options{
 		"":                               {nodes: 20, seed: 1},
 		"--nodes 3 --seed 9":             {nodes: 3, seed: 9},
@@ -33,40 +33,40 @@ func TestParseFlags(t *testing.T) {
 	}
 }
 
-func TestFlagsThatMakeNoSense(t *testing.T) {
+func TestInvalidFlagsAreRejected(t *testing.T) {
 	for line, want := range map[string]string{
 		"--frob":                     "flag provided but not defined: -frob",
 		"--duration soon":            `invalid value "soon" for flag -duration: parse error`,
 		"--seed -1":                  `invalid value "-1" for flag -seed: parse error`,
-		"once more":                  `"once more" is not a flag`,
-		"--nodes 0":                  "--nodes must be from 1 to 50000, not 0",
-		"--nodes 50001":              "--nodes must be from 1 to 50000, not 50001",
-		"--duration 0s":              "--duration must be more than zero, not 0s",
-		"--duration -5s --nodes -1":  "--nodes must be from 1 to 50000, not -1; --duration must be more than zero, not -5s",
-		"--once --duration 5s":       "--once ends by itself and takes no --duration",
-		"--kubeconfig=":              "--kubeconfig needs the name of a file",
-		"--context=":                 "--context needs the name of a context",
-		"--cluster --nodes 20":       "--nodes is about the simulated cluster, not about a real one",
-		"--kubeconfig=f --seed 1":    "--seed is about the simulated cluster, not about a real one",
-		"--context c --nodes 9 junk": `"junk" is not a flag; --nodes is about the simulated cluster, not about a real one`,
+		"once more":                  `unexpected argument "once more"`,
+		"--nodes 0":                  "--nodes must be between 1 and 50000, not 0",
+		"--nodes 50001":              "--nodes must be between 1 and 50000, not 50001",
+		"--duration 0s":              "--duration must be positive, not 0s",
+		"--duration -5s --nodes -1":  "--nodes must be between 1 and 50000, not -1; --duration must be positive, not -5s",
+		"--once --duration 5s":       "--once cannot be combined with --duration",
+		"--kubeconfig=":              "--kubeconfig requires a file name",
+		"--context=":                 "--context requires a context name",
+		"--cluster --nodes 20":       "--nodes applies only to the simulated cluster",
+		"--kubeconfig=f --seed 1":    "--seed applies only to the simulated cluster",
+		"--context c --nodes 9 junk": `unexpected argument "junk"; --nodes applies only to the simulated cluster`,
 	} {
-		out := newScreenText()
+		out := newOutput()
 		code, stderr := runAsync(t.Context(), out, strings.Fields(line)...)(t)
 		if want := "nodecache: " + want + "; see --help\n"; code != 2 || stderr != want || out.String() != "" {
-			t.Errorf("%s: exit code %d, stdout %q, stderr\n%swant\n%s", line, code, out, stderr, want)
+			t.Errorf("%s: got exit code %d, stdout %q, stderr\n%swant\n%s", line, code, out, stderr, want)
 		}
 	}
 }
 
-func TestHelp(t *testing.T) {
-	out := newScreenText()
+func TestHelpDescribesAllFlags(t *testing.T) {
+	out := newOutput()
 	code, stderr := runAsync(t.Context(), out, "--help")(t)
 	if code != 0 || stderr != "" || out.String() != usage {
-		t.Errorf("exit code %d, stderr %q, stdout\n%s", code, stderr, out)
+		t.Errorf("got exit code %d, stderr %q, stdout\n%s", code, stderr, out)
 	}
 	for name := range strings.FieldsSeq("nodes seed cluster kubeconfig context once duration") {
 		if !strings.Contains(usage, "  --"+name+" ") {
-			t.Errorf("--%s is not explained", name)
+			t.Errorf("usage does not describe --%s", name)
 		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// work is the goroutines of one run. The first error of any ends all.
-type work struct {
+// group runs goroutines under one context. The first error of a goroutine ends the context.
+type group struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -15,25 +15,25 @@ type work struct {
 	err  error
 }
 
-func startWork(ctx context.Context) *work {
-	w := &work{}
-	w.ctx, w.cancel = context.WithCancel(ctx)
-	return w
+func newGroup(ctx context.Context) *group {
+	g := &group{}
+	g.ctx, g.cancel = context.WithCancel(ctx)
+	return g
 }
 
-// start runs a function until it returns; it must, soon after its context ends.
-func (w *work) start(f func(context.Context) error) {
-	w.running.Go(func() {
-		if err := f(w.ctx); err != nil {
-			w.once.Do(func() { w.err = err })
-			w.cancel()
+// start runs f in a goroutine. f must return soon after its context ends.
+func (g *group) start(f func(context.Context) error) {
+	g.running.Go(func() {
+		if err := f(g.ctx); err != nil {
+			g.once.Do(func() { g.err = err })
+			g.cancel()
 		}
 	})
 }
 
-// stop ends the goroutines, waits for them and returns the first error.
-func (w *work) stop() error {
-	w.cancel()
-	w.running.Wait()
-	return w.err
+// stop ends the context, waits for the goroutines and returns the first error.
+func (g *group) stop() error {
+	g.cancel()
+	g.running.Wait()
+	return g.err
 }

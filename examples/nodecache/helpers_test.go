@@ -17,63 +17,61 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+// testTimeout is the maximum time that a test waits for an event.
+const testTimeout = 20 * time.Second
 
-// screenText is a writer that a test can wait on.
-type screenText struct {
-	mu      sync.Mutex // guards what follows
+// output is a writer whose text a test can wait for.
+type output struct {
+	mu      sync.Mutex // guards the fields below
 	text    strings.Builder
-	writes  int
 	changed chan struct{} // closed at the next write
 }
 
-func newScreenText() *screenText { return &screenText{changed: make(chan struct{})} }
+func newOutput() *output { return &output{changed: make(chan struct{})} }
 
-func (s *screenText) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.writes++
-	close(s.changed)
-	s.changed = make(chan struct{})
-	return s.text.Write(p)
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	close(o.changed)
+	o.changed = make(chan struct{})
+	return o.text.Write(p)
 }
 
-func (s *screenText) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
-// take returns what was written since the last take.
-func (s *screenText) take() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	text := s.text.String()
-	s.text.Reset()
+// take returns the text written since the last call.
+func (o *output) take() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	text := o.text.String()
+	o.text.Reset()
 	return text
 }
 
-// await waits until a condition holds for what was written.
-func (s *screenText) await(t *testing.T, holds func(text string) bool) {
+// waitFor waits until the condition is true of the written text.
+func (o *output) waitFor(t *testing.T, condition func(text string) bool) {
 	t.Helper()
-	timeout := time.After(patience)
+	timeout := time.After(testTimeout)
 	for {
-		s.mu.Lock()
-		text, changed := s.text.String(), s.changed
-		s.mu.Unlock()
-		if holds(text) {
+		o.mu.Lock()
+		text, changed := o.text.String(), o.changed
+		o.mu.Unlock()
+		if condition(text) {
 			return
 		}
 		select {
 		case <-changed:
 		case <-timeout:
-			t.Fatalf("this was written in vain:\n%s", text)
+			t.Fatalf("timed out waiting for output, got:\n%s", text)
 		}
 	}
 }
 
-// startServer starts an API server that is closed at the test's end.
+// startServer starts an API server that is closed at the end of the test.
 func startServer(t *testing.T) *fake.APIServer {
 	t.Helper()
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
@@ -81,7 +79,7 @@ func startServer(t *testing.T) *fake.APIServer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		if err := server.Close(ctx); err != nil {
 			t.Error(err)
@@ -90,7 +88,7 @@ func startServer(t *testing.T) *fake.APIServer {
 	return server
 }
 
-// kubeconfig writes a kubeconfig whose current context, "here", is a server.
+// kubeconfig writes a kubeconfig whose current context, "here", is for the server.
 func kubeconfig(t *testing.T, url string) (file string) {
 	t.Helper()
 	return writeFile(t, fmt.Sprintf(`apiVersion: v1
@@ -113,36 +111,36 @@ func writeFile(t *testing.T, text string) (file string) {
 	return file
 }
 
-// runAsync runs the program in a goroutine. What it returns waits for its end.
-func runAsync(ctx context.Context, out *screenText, args ...string) (wait func(t *testing.T) (code int, stderr string)) {
-	errs, code := newScreenText(), make(chan int, 1)
+// runAsync runs the program in a goroutine. The returned function waits for its end.
+func runAsync(ctx context.Context, out *output, args ...string) (wait func(t *testing.T) (code int, stderr string)) {
+	errs, code := newOutput(), make(chan int, 1)
 	go func() { code <- run(ctx, args, out, errs) }()
 	return func(t *testing.T) (int, string) {
 		t.Helper()
 		select {
 		case code := <-code:
 			return code, errs.String()
-		case <-time.After(patience):
-			t.Fatalf("it does not end; it has written\n%s\nand\n%s", out, errs)
+		case <-time.After(testTimeout):
+			t.Fatalf("program does not end; stdout:\n%s\nstderr:\n%s", out, errs)
 			return 0, ""
 		}
 	}
 }
 
-// startCache runs an informer on a collection until the test's end, or until stop,
-// and waits until it has the first state.
-func startCache(t *testing.T, lw cache.ListerWatcher, handler cache.ResourceEventHandler[*corev1.Node]) (nodes *nodeCache, stop func()) {
+// startCache runs an informer until the end of the test or until stop, and waits for its initial
+// list.
+func startCache(t *testing.T, lw cache.ListerWatcher, handler cache.EventHandler[*corev1.Node]) (nodes *nodeCache, stop func()) {
 	t.Helper()
 	store, controller := cache.NewInformer(lw, &corev1.Node{}, 0, handler)
-	work := startWork(t.Context())
-	work.start(controller.Run)
+	background := newGroup(t.Context())
+	background.start(controller.Run)
 	stop = func() {
-		if err := work.stop(); err != nil {
+		if err := background.stop(); err != nil {
 			t.Error(err)
 		}
 	}
 	t.Cleanup(stop)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	if err := controller.WaitForSync(ctx); err != nil {
 		t.Fatal(err)
@@ -150,21 +148,21 @@ func startCache(t *testing.T, lw cache.ListerWatcher, handler cache.ResourceEven
 	return &nodeCache{server: "the test's cluster", store: store, controller: controller}, stop
 }
 
-// relay passes events on, and tells when each has been dealt with.
-type relay struct {
-	to    cache.ResourceEventHandler[*corev1.Node]
-	heard chan<- struct{}
+// notifyingHandler wraps a handler and sends to handled after each event.
+type notifyingHandler struct {
+	handler cache.EventHandler[*corev1.Node]
+	handled chan<- struct{}
 }
 
-func (r relay) OnEvent(event cache.Event[*corev1.Node]) {
-	r.to.OnEvent(event)
-	r.heard <- struct{}{}
+func (h notifyingHandler) OnEvent(event cache.Event[*corev1.Node]) {
+	h.handler.OnEvent(event)
+	h.handled <- struct{}{}
 }
 
-// noon is a moment for tests.
+// noon returns the current time of the tests.
 func noon() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) }
 
-// testNode returns a node that is so old at noon and in some condition.
+// testNode returns a node with an age at noon and a Ready condition.
 func testNode(name string, age time.Duration, ready corev1.ConditionStatus, edits ...func(*corev1.Node)) *corev1.Node {
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{

@@ -11,49 +11,49 @@ import (
 
 // nodeCache is the local copy of a cluster's nodes.
 type nodeCache struct {
-	server     string // for people
+	server     string // for messages
 	store      cache.Reader[*corev1.Node]
 	controller *cache.Controller
 }
 
-// newNodeCache returns a cache that is kept while its controller runs, and whose
-// changes a handler hears of. This is all that it takes.
-func newNodeCache(from *source, handler cache.ResourceEventHandler[*corev1.Node]) *nodeCache {
+// newNodeCache returns a cache of the source's nodes, which is kept up to date while its controller
+// runs. The handler receives each change.
+func newNodeCache(from *source, handler cache.EventHandler[*corev1.Node]) *nodeCache {
 	lw := cache.ListWatchOf(from.client.CoreV1().Nodes())
 	store, controller := cache.NewInformer(lw, &corev1.Node{}, 0, handler)
 	return &nodeCache{server: from.name, store: store, controller: controller}
 }
 
-// The informer tries for ever, as it should in a controller. Somebody who waits
-// before a screen is told after a while what is wrong.
+// An informer retries forever, as a controller requires. An interactive program reports an error
+// after a while instead.
 const (
-	firstWait   = 10 * time.Second // without any answer
-	maxAttempts = 3                // that have failed: some three seconds
-	lookEvery   = 50 * time.Millisecond
+	firstSyncTimeout = 10 * time.Second      // without any answer from the server
+	maxAttempts      = 3                     // failed ones, about three seconds
+	pollInterval     = 50 * time.Millisecond // between two looks at the controller's status
 )
 
-// awaitSync waits until all nodes are in the cache. The error says why they are
-// not, when there is little hope that they will be. That ctx ends is none.
-func (n *nodeCache) awaitSync(ctx context.Context) error {
-	deadline := time.Now().Add(firstWait)
-	for ctx.Err() == nil && !n.syncs(ctx, lookEvery) {
+// waitForSync blocks until all nodes are listed or ctx ends. It returns an error if the list is
+// unlikely to succeed.
+func (n *nodeCache) waitForSync(ctx context.Context) error {
+	deadline := time.Now().Add(firstSyncTimeout)
+	for ctx.Err() == nil && !n.syncedWithin(ctx, pollInterval) {
 		status := n.controller.Status()
-		if hopeless(status) || time.Now().After(deadline) {
-			return explain(n.server, status.Err)
+		if shouldGiveUp(status) || time.Now().After(deadline) {
+			return explainListError(n.server, status.Err)
 		}
 	}
 	return nil
 }
 
-// syncs waits for so long, and tells whether all nodes are in the cache by then.
-// Why they are not is in the Status, with how often it was tried.
-func (n *nodeCache) syncs(ctx context.Context, wait time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, wait)
+// syncedWithin waits for up to the timeout and reports whether all nodes are listed. If they are
+// not, the controller's Status has the reason.
+func (n *nodeCache) syncedWithin(ctx context.Context, timeout time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return n.controller.WaitForSync(ctx) == nil
 }
 
-// hopeless tells whether it is time to give up on the first list.
-func hopeless(status cache.Status) bool {
-	return isFinal(status.Err) || status.Attempts >= maxAttempts || status.Phase == cache.PhaseInvalid
+// shouldGiveUp reports whether the first list is unlikely to succeed.
+func shouldGiveUp(status cache.Status) bool {
+	return isPermanent(status.Err) || status.Attempts >= maxAttempts || status.Phase == cache.PhaseInvalid
 }

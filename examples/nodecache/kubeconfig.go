@@ -13,44 +13,51 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// loadKubeconfig finds a cluster as kubectl does. Both arguments may be empty.
+// loadKubeconfig returns the configuration that kubectl would use. If file is empty it uses
+// KUBECONFIG, ~/.kube/config or the service account of the Pod, and if contextName is empty the
+// current context.
 func loadKubeconfig(file, contextName string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = file
-	rules.WarnIfAllMissing = false // no kubeconfig is no fault inside a Pod; elsewhere it is told below
-	files := file
-	if file == "" {
-		files = strings.Join(rules.GetLoadingPrecedence(), ", ")
-	}
+	rules.WarnIfAllMissing = false // a Pod needs no kubeconfig; see IsEmptyConfig below
+	paths := rules.GetLoadingPrecedence()
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: contextName})
 	raw, err := loader.RawConfig()
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, explainLoadError(paths, err)
 	}
+	files := strings.Join(paths, ", ")
 	if err := checkContext(raw, contextName); err != nil {
-		return nil, fmt.Errorf("the kubeconfig (%s) cannot be used: %w", files, err)
+		return nil, fmt.Errorf("invalid kubeconfig (%s): %w", files, err)
 	}
 	config, err := loader.ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err):
-		return nil, fmt.Errorf("no cluster is configured: the kubeconfig (%s) is missing, empty or names no current context, and this is not a Pod", files)
+		return nil, fmt.Errorf("no cluster configured: kubeconfig (%s) is missing, empty or has no current context, and this process is not in a Pod", files)
 	case err != nil:
-		return nil, fmt.Errorf("the kubeconfig (%s) cannot be used: %w", files, err)
+		return nil, fmt.Errorf("invalid kubeconfig (%s): %w", files, err)
 	}
 	return config, nil
 }
 
-// unreadable words the errors of reading a kubeconfig; all of them name the file.
-func unreadable(err error) error {
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		return fmt.Errorf("the kubeconfig %s cannot be read: %w", path.Path, path.Err)
+// explainLoadError returns an error that names the unreadable or malformed kubeconfig file. The
+// error of clientcmd does not distinguish the two, so the files are loaded again one by one.
+func explainLoadError(paths []string, loadErr error) error {
+	for _, path := range paths {
+		_, err := clientcmd.LoadFromFile(path)
+		switch pathErr, isPathErr := errors.AsType[*fs.PathError](err); {
+		case err == nil:
+		case !isPathErr:
+			return fmt.Errorf("malformed kubeconfig: %s is not a valid kubeconfig: %w", path, err)
+		case !errors.Is(err, fs.ErrNotExist) || len(paths) == 1:
+			return fmt.Errorf("read kubeconfig %s: %w", path, pathErr.Err)
+		}
 	}
-	return fmt.Errorf("the kubeconfig cannot be read: %w", err)
+	return fmt.Errorf("read kubeconfig: %w", loadErr)
 }
 
-// checkContext tells of a context or a cluster that is named and not there.
-// client-go would take either for a kubeconfig that says nothing. The name is empty
-// for the current context.
+// checkContext returns an error if the named context, or the current context if name is empty, or
+// its cluster does not exist. client-go would treat the kubeconfig as empty.
 func checkContext(config clientcmdapi.Config, name string) error {
 	if name == "" {
 		name = config.CurrentContext
@@ -58,20 +65,17 @@ func checkContext(config clientcmdapi.Config, name string) error {
 	if name == "" {
 		return nil
 	}
-	chosen := config.Contexts[name]
-	if chosen == nil {
-		return fmt.Errorf("there is no context %q, %s", name, contextsOf(config))
+	selected := config.Contexts[name]
+	if selected == nil {
+		return fmt.Errorf("context %q not found, available contexts: %s", name, contextNames(config))
 	}
-	if config.Clusters[chosen.Cluster] == nil {
-		return fmt.Errorf("the context %q is for the cluster %q, which is not there", name, chosen.Cluster)
+	if config.Clusters[selected.Cluster] == nil {
+		return fmt.Errorf("cluster %q of context %q not found", selected.Cluster, name)
 	}
 	return nil
 }
 
-// contextsOf says which contexts there are to choose from.
-func contextsOf(config clientcmdapi.Config) string {
-	if len(config.Contexts) == 0 {
-		return "nor any other"
-	}
-	return "only " + strings.Join(slices.Sorted(maps.Keys(config.Contexts)), ", ")
+// contextNames returns the names of all contexts, for messages.
+func contextNames(config clientcmdapi.Config) string {
+	return orNone(strings.Join(slices.Sorted(maps.Keys(config.Contexts)), ", "))
 }

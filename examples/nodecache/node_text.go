@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// What kubectl get nodes says of a node, in its words.
-
 const (
 	rolePrefix        = "node-role.kubernetes.io/"
 	controlPlaneLabel = rolePrefix + "control-plane"
@@ -24,7 +22,7 @@ func isControlPlane(node *corev1.Node) bool {
 	return ok
 }
 
-// readiness returns the status of the Ready condition, empty if there is none.
+// readiness returns the status of the Ready condition, or "" if the node has none.
 func readiness(node *corev1.Node) corev1.ConditionStatus {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
@@ -34,7 +32,8 @@ func readiness(node *corev1.Node) corev1.ConditionStatus {
 	return ""
 }
 
-// statusText returns what stands in the column STATUS.
+// statusText returns the column STATUS of kubectl get nodes. The functions below return its other
+// columns.
 func statusText(node *corev1.Node) string {
 	var text string
 	switch readiness(node) {
@@ -64,28 +63,30 @@ func rolesText(node *corev1.Node) string {
 	return orNone(strings.Join(slices.Compact(roles), ","))
 }
 
-// labelsText returns the labels that the cluster's owners gave the node.
+// labelsText returns the node's labels, except those that Kubernetes reserves for itself.
 func labelsText(node *corev1.Node) string {
 	var labels []string
 	for _, key := range slices.Sorted(maps.Keys(node.Labels)) {
-		if !isKubernetesOwn(key) {
+		if !isReserved(key) {
 			labels = append(labels, key+"="+node.Labels[key])
 		}
 	}
 	return orNone(strings.Join(labels, ","))
 }
 
-// isKubernetesOwn tells whether a label's name is one that Kubernetes has reserved
-// for itself.
-func isKubernetesOwn(key string) bool {
+// isReserved reports whether a label key is in a domain that Kubernetes reserves for itself.
+func isReserved(key string) bool {
 	domain, _, _ := strings.Cut(key, "/")
-	for _, own := range []string{"kubernetes.io", "k8s.io"} {
-		if strings.Contains(key, "/") && (domain == own || strings.HasSuffix(domain, "."+own)) {
+	for _, reserved := range []string{"kubernetes.io", "k8s.io"} {
+		if strings.Contains(key, "/") && (domain == reserved || strings.HasSuffix(domain, "."+reserved)) {
 			return true
 		}
 	}
 	return false
 }
+
+// versionText returns the kubelet's version, which is empty until the kubelet has reported it.
+func versionText(node *corev1.Node) string { return orNone(node.Status.NodeInfo.KubeletVersion) }
 
 func zoneText(node *corev1.Node) string { return orNone(node.Labels[corev1.LabelTopologyZone]) }
 
@@ -112,8 +113,8 @@ func orNone(text string) string {
 	return text
 }
 
-// difference says what an update has changed of what is shown.
-func difference(before, after *corev1.Node) string {
+// changesText describes the changes of an update in the columns of the table.
+func changesText(before, after *corev1.Node) string {
 	var changes []string
 	for _, field := range []struct {
 		name string
@@ -121,17 +122,17 @@ func difference(before, after *corev1.Node) string {
 	}{
 		{"", statusText},
 		{"roles ", rolesText},
-		{"version ", func(n *corev1.Node) string { return n.Status.NodeInfo.KubeletVersion }},
+		{"version ", versionText},
 		{"address ", addressText},
 		{"zone ", zoneText},
 		{"labels ", labelsText},
 	} {
-		if was, is := field.text(before), field.text(after); was != is {
-			changes = append(changes, fmt.Sprintf("%s%s -> %s", field.name, was, is))
+		if from, to := field.text(before), field.text(after); from != to {
+			changes = append(changes, fmt.Sprintf("%s%s -> %s", field.name, from, to))
 		}
 	}
 	if len(changes) == 0 {
-		return "something that is not shown"
+		return "no change in the columns shown"
 	}
 	return strings.Join(changes, "; ")
 }

@@ -18,29 +18,40 @@ func labelled(pairs ...string) func(*corev1.Node) {
 
 func cordoned(node *corev1.Node) { setUnschedulable(node, true) }
 
-func TestColumnsOfANode(t *testing.T) {
+func withoutVersion(node *corev1.Node) { node.Status.NodeInfo.KubeletVersion = "" }
+
+func TestNodeColumns(t *testing.T) {
 	bare := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "bare"}}
 	roles := testNode("a", 0, "", labelled(controlPlaneLabel, "", rolePrefix+"etcd", "", "kubernetes.io/role", "etcd", rolePrefix, "x"))
 	for name, tc := range map[string]struct{ got, want string }{
-		"ready":                   {statusText(testNode("a", 0, corev1.ConditionTrue)), "Ready"},
-		"not ready":               {statusText(testNode("a", 0, corev1.ConditionFalse)), "NotReady"},
-		"silent":                  {statusText(testNode("a", 0, corev1.ConditionUnknown)), "NotReady"},
-		"no condition":            {statusText(bare), "Unknown"},
-		"cordoned":                {statusText(testNode("a", 0, corev1.ConditionTrue, cordoned)), "Ready,SchedulingDisabled"},
-		"roles":                   {rolesText(roles), "control-plane,etcd"},
-		"no roles":                {rolesText(bare), "<none>"},
-		"labels":                  {labelsText(testNode("a", 0, "", labelled("a", "1", "my.io/b", "2", "x.k8s.io/c", "3", "notk8s.io/d", "4"))), "a=1,my.io/b=2,notk8s.io/d=4,pool=web"},
-		"no labels":               {labelsText(bare), "<none>"},
-		"address":                 {addressText(testNode("a", 0, "")), "10.0.0.7"},
-		"no address":              {addressText(bare), "<none>"},
-		"zone":                    {zoneText(testNode("a", 0, "")), "eu-1a"},
-		"no zone":                 {zoneText(bare), "<none>"},
-		"age":                     {ageText(testNode("a", 75*time.Hour, ""), noon()), "3d3h"},
-		"from a clock ahead":      {ageText(testNode("a", -time.Minute, ""), noon()), "0s"},
-		"no age":                  {ageText(bare, noon()), "<unknown>"},
-		"nothing shown":           {difference(bare, bare), "something that is not shown"},
-		"status and labels":       {difference(testNode("a", 0, corev1.ConditionTrue), testNode("a", 0, corev1.ConditionFalse, labelled("pool", "db"))), "Ready -> NotReady; labels pool=web -> pool=db"},
-		"roles and a first label": {difference(bare, roles), "roles <none> -> control-plane,etcd; version  -> v1.36.1; address <none> -> 10.0.0.7; zone <none> -> eu-1a; labels <none> -> pool=web"},
+		"ready":                 {statusText(testNode("a", 0, corev1.ConditionTrue)), "Ready"},
+		"not ready":             {statusText(testNode("a", 0, corev1.ConditionFalse)), "NotReady"},
+		"unknown":               {statusText(testNode("a", 0, corev1.ConditionUnknown)), "NotReady"},
+		"no condition":          {statusText(bare), "Unknown"},
+		"cordoned":              {statusText(testNode("a", 0, corev1.ConditionTrue, cordoned)), "Ready,SchedulingDisabled"},
+		"roles":                 {rolesText(roles), "control-plane,etcd"},
+		"no roles":              {rolesText(bare), "<none>"},
+		"labels":                {labelsText(testNode("a", 0, "", labelled("a", "1", "my.io/b", "2", "x.k8s.io/c", "3", "notk8s.io/d", "4"))), "a=1,my.io/b=2,notk8s.io/d=4,pool=web"},
+		"no labels":             {labelsText(bare), "<none>"},
+		"address":               {addressText(testNode("a", 0, "")), "10.0.0.7"},
+		"no address":            {addressText(bare), "<none>"},
+		"version":               {versionText(testNode("a", 0, "")), "v1.36.1"},
+		"no version":            {versionText(bare), "<none>"},
+		"version reported":      {changesText(testNode("a", 0, "", withoutVersion), testNode("a", 0, "")), "version <none> -> v1.36.1"},
+		"zone":                  {zoneText(testNode("a", 0, "")), "eu-1a"},
+		"no zone":               {zoneText(bare), "<none>"},
+		"age":                   {ageText(testNode("a", 75*time.Hour, ""), noon()), "3d3h"},
+		"created in the future": {ageText(testNode("a", -time.Minute, ""), noon()), "0s"},
+		"no age":                {ageText(bare, noon()), "<unknown>"},
+		"no change":             {changesText(bare, bare), "no change in the columns shown"},
+		"status and labels": {
+			changesText(testNode("a", 0, corev1.ConditionTrue), testNode("a", 0, corev1.ConditionFalse, labelled("pool", "db"))),
+			"Ready -> NotReady; labels pool=web -> pool=db",
+		},
+		"roles and a first label": {
+			changesText(bare, roles),
+			"roles <none> -> control-plane,etcd; version <none> -> v1.36.1; address <none> -> 10.0.0.7; zone <none> -> eu-1a; labels <none> -> pool=web",
+		},
 	} {
 		if tc.got != tc.want {
 			t.Errorf("%s: got %q, want %q", name, tc.got, tc.want)

@@ -9,13 +9,13 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-// line is one line of a frame, and how it is to look.
+// line is one line of a frame.
 type line struct {
 	text  string
 	style style
 }
 
-// style is an ANSI attribute; empty is ordinary text.
+// style is an ANSI attribute, or "" for normal text.
 type style string
 
 const (
@@ -26,67 +26,108 @@ const (
 	green  style = "32"
 )
 
-// layout is the room there is, and how the lines of a frame share it.
 const (
-	headLines   = 4  // what, how many, how fresh, trouble
-	recentLines = 6  // at most: a blank line and the latest events
-	roomForMore = 20 // lines, for which there must be these
+	headLines       = 4  // lines above the table: title, node summary, freshness, failure
+	minNodeRows     = 3  // nodes that are shown before any head line
+	headerMinHeight = 3  // minimum height of a table with a header that does not show all nodes
+	maxRecentLines  = 6  // a blank line and the latest events
+	recentMinHeight = 20 // minimum height of a frame with recent events
 )
 
-// frame is a picture with what has just happened, in at most height lines of at
-// most width columns.
-func (p picture) frame(news news, width, height int) []line {
-	frame := p.head()
-	var recent []line
-	if height >= roomForMore {
-		recent = news.lines(recentLines)
+// frame returns a screen of at most height lines of at most width columns: the head lines, the
+// table of nodes and, if there is room, the recent events. A small screen shows nodes first: it
+// omits head lines, then the table's header.
+func (s viewState) frame(recent recentEvents, width, height int) []line {
+	var events []line
+	if height >= recentMinHeight {
+		events = recent.lines(maxRecentLines)
 	}
-	frame = append(frame, p.rows(news, height-headLines-len(recent))...)
-	frame = append(frame, recent...)
+	frame := s.head(height - s.minTableHeight())
+	frame = append(frame, s.rows(recent, height-len(frame)-len(events))...)
+	frame = append(frame, events...)
 	frame = frame[:max(0, min(len(frame), height))]
 	for i := range frame {
-		frame[i].text = cut(frame[i].text, width)
+		frame[i].text = truncate(frame[i].text, width)
 	}
 	return frame
 }
 
-func (p picture) head() []line {
-	style := green
-	if p.status.Err != nil {
-		style = yellow
+// minTableHeight returns the height that the table needs before any head line is shown: the header,
+// minNodeRows nodes and the number of further nodes.
+func (s viewState) minTableHeight() int {
+	return 1 + min(s.nodes.Len(), minNodeRows+1)
+}
+
+// head returns the most important head lines, at most height lines, in display order.
+func (s viewState) head(height int) []line {
+	omit := []int{0, 2, 1, 3} // indexes of head lines, the least important first
+	if s.status.Err == nil {
+		omit = []int{3, 0, 2, 1} // the failure is empty
 	}
-	title := "node cache of " + clean(p.server)
-	if p.status.Phase != cache.PhaseStopped {
-		title += "; Ctrl-C ends it"
+	omit = omit[:min(max(0, headLines-height), headLines)]
+	var head []line
+	for i, l := range s.allHeadLines() {
+		if !slices.Contains(omit, i) {
+			head = append(head, l)
+		}
 	}
-	return []line{
+	return head
+}
+
+// allHeadLines returns the title, the node summary, the freshness and the failure.
+func (s viewState) allHeadLines() [headLines]line {
+	freshnessStyle := green
+	if s.status.Err != nil {
+		freshnessStyle = yellow
+	}
+	title := "node cache of " + sanitize(s.server)
+	if s.status.Phase != cache.PhaseStopped {
+		title += "; press Ctrl-C to exit"
+	}
+	return [headLines]line{
 		{title, bold},
-		{p.population(), ""},
-		{p.freshness() + "; " + p.counts.String(), style},
-		{p.trouble(), red},
+		{s.nodeSummary(), ""},
+		{s.freshness() + "; " + s.counts.String(), freshnessStyle},
+		{s.failure(), red},
 	}
 }
 
-// rows is the table in so many lines; if they are too few, the last says how many
-// nodes are not shown.
-func (p picture) rows(news news, room int) []line {
-	shown := max(0, room-1)
-	if p.nodes.Len() > shown {
-		shown = max(0, room-2)
+// rows returns the table in at most height lines. If it does not show all nodes, the last line has
+// the number of nodes that are not shown.
+func (s viewState) rows(recent recentEvents, height int) []line {
+	header, shown := tableLayout(s.nodes.Len(), height)
+	texts, nodes := s.table(shown)
+	var rows []line
+	if header {
+		rows = append(rows, line{"  " + texts[0], bold})
 	}
-	texts, nodes := p.table(shown)
-	rows := []line{{"  " + texts[0], bold}}
 	for i, node := range nodes {
-		mark := news.mark(node.Name, p.now)
+		mark := recent.mark(node.Name, s.now)
 		rows = append(rows, line{mark + " " + texts[1+i], nodeStyle(node, mark)})
 	}
-	if rest := p.nodes.Len() - len(nodes); rest > 0 {
-		rows = append(rows, line{fmt.Sprintf("  ... and %d more", rest), faint})
+	if hidden := s.nodes.Len() - len(nodes); hidden > 0 && len(rows) < height {
+		rows = append(rows, line{fmt.Sprintf("  ... and %d more", hidden), faint})
 	}
 	return rows
 }
 
-// nodeStyle draws the eye to what is not well, then to what is new.
+// tableLayout returns whether a table of the given height has a header, and how many of n nodes it
+// shows. A table that does not show all nodes has one line for the number of the others, unless it
+// has only one line.
+func tableLayout(n, height int) (header bool, shown int) {
+	switch {
+	case height > n:
+		return true, n
+	case height >= headerMinHeight:
+		return true, height - 2
+	case height == n:
+		return false, n
+	}
+	return false, max(0, min(1, height))
+}
+
+// nodeStyle highlights nodes that are not ready, then cordoned nodes, then nodes with a recent
+// event.
 func nodeStyle(node *corev1.Node, mark string) style {
 	switch {
 	case readiness(node) != corev1.ConditionTrue:
@@ -99,32 +140,17 @@ func nodeStyle(node *corev1.Node, mark string) style {
 	return ""
 }
 
-// unmarked stands before a node to which nothing has just happened.
-const unmarked = " "
-
-// lines are the latest events, the newest first, after a blank line.
-func (n news) lines(most int) []line {
-	if len(n.events) == 0 {
+// lines returns a blank line and the latest events, the newest first, in at most limit lines.
+func (r recentEvents) lines(limit int) []line {
+	if len(r.events) == 0 {
 		return nil
 	}
 	lines := []line{{}}
-	for _, event := range slices.Backward(n.events) {
-		if len(lines) == most {
+	for _, event := range slices.Backward(r.events) {
+		if len(lines) == limit {
 			break
 		}
 		lines = append(lines, line{"  " + event.at.Format(timeFormat) + "  " + event.text, faint})
 	}
 	return lines
-}
-
-// symbol is what stands before a node for a moment.
-func symbol(eventType cache.EventType) string {
-	switch eventType {
-	case cache.EventAdd:
-		return "+"
-	case cache.EventUpdate:
-		return "~"
-	default: // a node that is gone has no line to mark
-		return unmarked
-	}
 }

@@ -11,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ringLabel is a label of the cluster's owners, which changes in a node's life.
+// ringLabel is the label of a node's release ring, which the simulation changes.
 const ringLabel = "ring"
 
-// machineType is a kind of machine that the simulated provider rents out.
+// machineType is an instance type of the simulated cloud provider.
 type machineType struct {
 	pool, name, arch string
 	cpu, memoryGiB   int64
@@ -29,12 +29,12 @@ func machineTypes() []machineType {
 	}
 }
 
-// kubeletVersions are what the simulated nodes run, oldest first.
+// kubeletVersions returns the versions of the simulated kubelets, oldest first.
 func kubeletVersions() []string { return []string{"v1.35.4", "v1.36.1", "v1.36.2"} }
 
-// newMachine returns the node that the n-th machine's kubelet would register, but
-// for its Ready condition. The first of a cluster is its control plane.
-func newMachine(random *rand.Rand, n int) *corev1.Node {
+// newSimulatedNode returns the n-th node of a cluster as its kubelet would register it, without the
+// Ready condition. Node 0 is the control plane.
+func newSimulatedNode(random *rand.Rand, n int) *corev1.Node {
 	types := machineTypes()
 	machine := types[random.IntN(len(types))]
 	name := fmt.Sprintf("%s-%03d", machine.pool, n)
@@ -58,7 +58,7 @@ func newMachine(random *rand.Rand, n int) *corev1.Node {
 			PodCIDR:    fmt.Sprintf("10.%d.%d.0/24", 128+n>>8&127, n&255),
 			ProviderID: fmt.Sprintf("simulated://%s/i-%012x", zone, random.Int64N(1<<48)),
 		},
-		Status: statusOf(machine, name, n, random),
+		Status: kubeletStatus(machine, name, n, random),
 	}
 	node.Spec.PodCIDRs = []string{node.Spec.PodCIDR}
 	if n == 0 {
@@ -67,8 +67,8 @@ func newMachine(random *rand.Rand, n int) *corev1.Node {
 	return node
 }
 
-// statusOf returns what the machine's kubelet reports of it.
-func statusOf(machine machineType, name string, n int, random *rand.Rand) corev1.NodeStatus {
+// kubeletStatus returns the status that a node's kubelet reports.
+func kubeletStatus(machine machineType, name string, n int, random *rand.Rand) corev1.NodeStatus {
 	versions := kubeletVersions()
 	capacity := corev1.ResourceList{
 		corev1.ResourceCPU:              *resource.NewQuantity(machine.cpu, resource.DecimalSI),
@@ -112,8 +112,8 @@ func condition(name corev1.NodeConditionType, status corev1.ConditionStatus, rea
 	}
 }
 
-// setReady sets the Ready condition, in the words of those who set it in a
-// cluster: the kubelet, or the controller that no longer hears of it.
+// setReady sets the Ready condition. Reason and message are those of a real cluster, where the
+// kubelet or the node lifecycle controller sets them.
 func setReady(node *corev1.Node, status corev1.ConditionStatus) {
 	var reason, message string
 	switch status {
@@ -128,7 +128,7 @@ func setReady(node *corev1.Node, status corev1.ConditionStatus) {
 	node.Status.Conditions = append(conditions, condition(corev1.NodeReady, status, reason, message))
 }
 
-// setUnschedulable cordons a node or uncordons it.
+// setUnschedulable cordons or uncordons a node.
 func setUnschedulable(node *corev1.Node, unschedulable bool) {
 	node.Spec.Unschedulable = unschedulable
 	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable })
@@ -137,7 +137,7 @@ func setUnschedulable(node *corev1.Node, unschedulable bool) {
 	}
 }
 
-// nextVersion returns the version to upgrade a node to, empty if it has the last.
+// nextVersion returns the version after the node's, or "" if it has the newest.
 func nextVersion(node *corev1.Node) string {
 	versions := kubeletVersions()
 	i := slices.Index(versions, node.Status.NodeInfo.KubeletVersion) + 1

@@ -12,8 +12,8 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// nodeAPI is what the simulation asks of an API server: *fake.APIServer. On
-// success each method makes the object what the server now holds.
+// nodeAPI is the part of *fake.APIServer that the simulation uses. On success, each method sets obj
+// to the object that the server now holds.
 type nodeAPI interface {
 	Create(obj fake.Object) error
 	Update(obj fake.Object) error
@@ -21,26 +21,25 @@ type nodeAPI interface {
 	Delete(obj fake.Object) error
 }
 
-// simulation is the life of a cluster's nodes. What happens depends on the seed
-// alone; when, and the time stamps, on the clock. It is the only one who writes
-// the nodes, and for one goroutine.
+// simulation changes the nodes of a cluster at random. The sequence of changes depends only on the
+// seed. The simulation must be the only writer of nodes. It is not safe for concurrent use.
 type simulation struct {
-	api    nodeAPI
-	random *rand.Rand
-	size   int            // about which the number of nodes moves
-	nodes  []*corev1.Node // as the server holds them
-	named  int            // machines so far: no name or address comes twice
-	counts counts         // of the writes that succeeded
+	api     nodeAPI
+	random  *rand.Rand
+	size    int            // approximate number of nodes
+	nodes   []*corev1.Node // as the server holds them
+	created int            // number of nodes created; makes names and addresses unique
+	counts  eventCounts    // successful writes
 }
 
-// stepEvery is the time between two steps of the simulation.
-const stepEvery = 400 * time.Millisecond
+// stepInterval is the time between two steps.
+const stepInterval = 400 * time.Millisecond
 
 func newSimulation(api nodeAPI, size int, seed uint64) *simulation {
 	return &simulation{api: api, size: size, random: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// populate creates the nodes of a cluster that has been there for a while.
+// populate creates the initial nodes, all of them ready.
 func (s *simulation) populate() error {
 	for range s.size {
 		if err := s.create(corev1.ConditionTrue); err != nil {
@@ -50,9 +49,9 @@ func (s *simulation) populate() error {
 	return nil
 }
 
-// run makes things happen until ctx ends, more of them in a larger cluster.
+// run changes nodes until ctx ends. A larger cluster has more changes per step.
 func (s *simulation) run(ctx context.Context) error {
-	ticker := time.NewTicker(stepEvery)
+	ticker := time.NewTicker(stepInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -62,21 +61,23 @@ func (s *simulation) run(ctx context.Context) error {
 		}
 		for range 1 + s.size/200 {
 			if err := s.step(); err != nil {
-				return fmt.Errorf("the simulation cannot go on: %w", err)
+				return fmt.Errorf("simulate nodes: %w", err)
 			}
 		}
 	}
 }
 
-// event is something that happens in a cluster, so many times in twenty. It
-// returns false if there is no node that it can happen to.
-type event struct {
-	weight int
-	happen func(*simulation) (bool, error)
+// change is a random change of the cluster.
+type change struct {
+	weight int // relative frequency; the weights of all changes sum to totalWeight
+	// apply makes the change. It returns false if no node is eligible for it.
+	apply func(*simulation) (bool, error)
 }
 
-func events() []event {
-	return []event{
+const totalWeight = 20
+
+func changes() []change {
+	return []change{
 		{3, (*simulation).join},
 		{2, (*simulation).leave},
 		{5, (*simulation).recover},
@@ -87,19 +88,19 @@ func events() []event {
 	}
 }
 
-// step makes one thing happen that can.
+// step makes one random change.
 func (s *simulation) step() error {
-	all := events()
+	all := changes()
 	for {
-		n := s.random.IntN(20)
-		i := slices.IndexFunc(all, func(e event) bool { n -= e.weight; return n < 0 })
-		if happened, err := all[i].happen(s); happened || err != nil {
+		n := s.random.IntN(totalWeight)
+		i := slices.IndexFunc(all, func(c change) bool { n -= c.weight; return n < 0 })
+		if applied, err := all[i].apply(s); applied || err != nil {
 			return err
 		}
 	}
 }
 
-// join adds a machine, which is not ready yet, unless there are many.
+// join adds a node that is not ready yet, unless the cluster is a quarter above its size.
 func (s *simulation) join() (bool, error) {
 	if len(s.nodes) > s.size+s.size/4 {
 		return false, nil
@@ -108,8 +109,8 @@ func (s *simulation) join() (bool, error) {
 }
 
 func (s *simulation) create(ready corev1.ConditionStatus) error {
-	node := newMachine(s.random, s.named)
-	s.named++
+	node := newSimulatedNode(s.random, s.created)
+	s.created++
 	setReady(node, ready)
 	if err := s.api.Create(node); err != nil {
 		return err
@@ -119,7 +120,7 @@ func (s *simulation) create(ready corev1.ConditionStatus) error {
 	return nil
 }
 
-// leave removes a worker, unless there are few nodes.
+// leave removes a worker node, unless the cluster is a quarter below its size.
 func (s *simulation) leave() (bool, error) {
 	if len(s.nodes) < s.size-s.size/4 {
 		return false, nil
@@ -136,13 +137,13 @@ func (s *simulation) leave() (bool, error) {
 	return true, nil
 }
 
-// recover makes a node ready that is not.
+// recover makes a node ready.
 func (s *simulation) recover() (bool, error) {
 	node := s.pick(func(n *corev1.Node) bool { return readiness(n) != corev1.ConditionTrue })
 	return s.changeReady(node, corev1.ConditionTrue)
 }
 
-// fail takes a ready node from the network.
+// fail disconnects a ready node from the network.
 func (s *simulation) fail() (bool, error) {
 	node := s.pick(func(n *corev1.Node) bool { return readiness(n) == corev1.ConditionTrue })
 	return s.changeReady(node, corev1.ConditionUnknown)
@@ -153,60 +154,60 @@ func (s *simulation) changeReady(node *corev1.Node, ready corev1.ConditionStatus
 		return false, nil
 	}
 	setReady(node, ready)
-	return true, s.wrote(s.api.UpdateStatus(node))
+	return true, s.countUpdate(s.api.UpdateStatus(node))
 }
 
-// cordon closes a node to new Pods, or opens it again.
+// cordon cordons or uncordons a node.
 func (s *simulation) cordon() (bool, error) {
-	return s.change(func(node *corev1.Node) { setUnschedulable(node, !node.Spec.Unschedulable) })
+	return s.updateAny(func(node *corev1.Node) { setUnschedulable(node, !node.Spec.Unschedulable) })
 }
 
-// relabel moves a node to the other end of a deployment.
+// relabel moves a node between the release rings.
 func (s *simulation) relabel() (bool, error) {
-	return s.change(func(node *corev1.Node) {
+	return s.updateAny(func(node *corev1.Node) {
 		ring := map[string]string{"stable": "canary", "canary": "stable"}
 		node.Labels[ringLabel] = ring[node.Labels[ringLabel]]
 	})
 }
 
-// change updates any node.
-func (s *simulation) change(edit func(*corev1.Node)) (bool, error) {
+// updateAny updates a random node.
+func (s *simulation) updateAny(edit func(*corev1.Node)) (bool, error) {
 	node := s.pick(func(*corev1.Node) bool { return true })
 	if node == nil {
 		return false, nil
 	}
 	edit(node)
-	return true, s.wrote(s.api.Update(node))
+	return true, s.countUpdate(s.api.Update(node))
 }
 
-// upgrade gives a node the next patch of Kubernetes.
+// upgrade upgrades the kubelet of a node to the next version.
 func (s *simulation) upgrade() (bool, error) {
 	node := s.pick(func(n *corev1.Node) bool { return nextVersion(n) != "" })
 	if node == nil {
 		return false, nil
 	}
 	node.Status.NodeInfo.KubeletVersion = nextVersion(node)
-	return true, s.wrote(s.api.UpdateStatus(node))
+	return true, s.countUpdate(s.api.UpdateStatus(node))
 }
 
-// wrote counts an update.
-func (s *simulation) wrote(err error) error {
+// countUpdate counts an update if err is nil. It returns err.
+func (s *simulation) countUpdate(err error) error {
 	if err == nil {
 		s.counts.updated++
 	}
 	return err
 }
 
-// pick returns one of the nodes that a condition holds for, nil if there is none.
+// pick returns a random eligible node, or nil if there is none.
 func (s *simulation) pick(eligible func(*corev1.Node) bool) *corev1.Node {
-	var choice []*corev1.Node
+	var candidates []*corev1.Node
 	for _, node := range s.nodes {
 		if eligible(node) {
-			choice = append(choice, node)
+			candidates = append(candidates, node)
 		}
 	}
-	if len(choice) == 0 {
+	if len(candidates) == 0 {
 		return nil
 	}
-	return choice[s.random.IntN(len(choice))]
+	return candidates[s.random.IntN(len(candidates))]
 }

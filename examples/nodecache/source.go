@@ -14,24 +14,23 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// source is where the nodes come from.
+// source is the cluster that provides the nodes.
 type source struct {
-	name   string // for people
+	name   string // for messages
 	client kubernetes.Interface
-	// simulate makes nodes come, change and go until its context ends; with a
-	// real cluster it does nothing.
+	// simulate changes nodes until its context ends. For a real cluster it does nothing.
 	simulate func(context.Context) error
-	// close ends what connect started.
+	// close closes the connections and stops the simulated server.
 	close func() error
 }
 
-// closeTimeout is what the simulated server gets to end its requests.
+// closeTimeout is the maximum time that the simulated server waits for its requests to end.
 const closeTimeout = 500 * time.Millisecond
 
-// connect returns the source that the options ask for.
-func connect(o options) (*source, error) {
+// newSource returns the source that the options select.
+func newSource(o options) (*source, error) {
 	if !o.cluster {
-		return connectSimulation(o)
+		return newSimulatedSource(o)
 	}
 	config, err := loadKubeconfig(o.kubeconfig, o.context)
 	if err != nil {
@@ -49,8 +48,8 @@ func connect(o options) (*source, error) {
 	}, nil
 }
 
-// connectSimulation starts an API server with nodes.
-func connectSimulation(o options) (*source, error) {
+// newSimulatedSource starts an API server with simulated nodes.
+func newSimulatedSource(o options) (*source, error) {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {
 		return nil, err
@@ -66,7 +65,7 @@ func connectSimulation(o options) (*source, error) {
 		err = cluster.populate()
 	}
 	if err != nil {
-		_ = stop() // the first error is the one to tell
+		_ = stop() // report the first error
 		return nil, err
 	}
 	return &source{
@@ -80,19 +79,19 @@ func connectSimulation(o options) (*source, error) {
 	}, nil
 }
 
-// newClient returns an ordinary clientset, and what closes its connections.
+// newClient returns a clientset and a function that closes its connections.
 func newClient(config *rest.Config) (kubernetes.Interface, func(), error) {
 	config.UserAgent = "kinformer-nodecache"
-	config.ContentType = runtime.ContentTypeProtobuf // cheaper than JSON for the types that Kubernetes itself has
+	config.ContentType = runtime.ContentTypeProtobuf // smaller and faster than JSON
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	cache.EnableStreaming(config) // the one line that spares whole lists in memory; all works without it
+	cache.EnableStreaming(config) // optional; decodes a list as it arrives, which saves memory
 	http, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot connect to %s: %w", config.Host, err)
+		return nil, nil, fmt.Errorf("connect to %s: %w", config.Host, err)
 	}
 	client, err := kubernetes.NewForConfigAndClient(config, http)
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot connect to %s: %w", config.Host, err)
+		return nil, nil, fmt.Errorf("connect to %s: %w", config.Host, err)
 	}
 	return client, func() { utilnet.CloseIdleConnectionsFor(http.Transport) }, nil
 }

@@ -11,34 +11,33 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// columns are what the table shows of a node.
-func columns() []struct {
-	head string
-	text func(node *corev1.Node, now time.Time) string
-} {
-	plain := func(text func(*corev1.Node) string) func(*corev1.Node, time.Time) string {
+// column is a column of the table of nodes.
+type column struct {
+	header string
+	text   func(node *corev1.Node, now time.Time) string
+}
+
+func columns() []column {
+	timeless := func(text func(*corev1.Node) string) func(*corev1.Node, time.Time) string {
 		return func(node *corev1.Node, _ time.Time) string { return text(node) }
 	}
-	return []struct {
-		head string
-		text func(node *corev1.Node, now time.Time) string
-	}{
-		{"NAME", plain(func(n *corev1.Node) string { return n.Name })},
-		{"STATUS", plain(statusText)},
-		{"ROLES", plain(rolesText)},
+	return []column{
+		{"NAME", timeless(func(n *corev1.Node) string { return n.Name })},
+		{"STATUS", timeless(statusText)},
+		{"ROLES", timeless(rolesText)},
 		{"AGE", ageText},
-		{"VERSION", plain(func(n *corev1.Node) string { return n.Status.NodeInfo.KubeletVersion })},
-		{"INTERNAL-IP", plain(addressText)},
-		{"ZONE", plain(zoneText)},
-		{"LABELS", plain(labelsText)},
+		{"VERSION", timeless(versionText)},
+		{"INTERNAL-IP", timeless(addressText)},
+		{"ZONE", timeless(zoneText)},
+		{"LABELS", timeless(labelsText)},
 	}
 }
 
-// table is a picture's nodes by name, at most so many, as lines: the head, then
-// one for each node.
-func (p picture) table(most int) (lines []string, nodes []*corev1.Node) {
-	for _, node := range p.nodes.All() {
-		if len(nodes) == most {
+// table returns the first nodes by name, at most limit, and the lines of a table of them: the
+// header, then one line for each node.
+func (s viewState) table(limit int) (lines []string, nodes []*corev1.Node) {
+	for _, node := range s.nodes.All() {
+		if len(nodes) == limit {
 			break
 		}
 		nodes = append(nodes, node)
@@ -48,21 +47,21 @@ func (p picture) table(most int) (lines []string, nodes []*corev1.Node) {
 	all := columns()
 	cells := make([]string, len(all))
 	for i, column := range all {
-		cells[i] = column.head
+		cells[i] = column.header
 	}
 	fmt.Fprintln(w, strings.Join(cells, "\t"))
 	for _, node := range nodes {
 		for i, column := range all {
-			cells[i] = clean(column.text(node, p.now))
+			cells[i] = sanitize(column.text(node, s.now))
 		}
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
-	w.Flush() //nolint:errcheck // a bytes.Buffer takes everything
+	w.Flush() //nolint:errcheck // writing to a bytes.Buffer does not fail
 	return strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n"), nodes
 }
 
-// cut shortens a line to a width, and says so.
-func cut(line string, width int) string {
+// truncate shortens a line to a width and marks it with an ellipsis.
+func truncate(line string, width int) string {
 	if utf8.RuneCountInString(line) <= width {
 		return line
 	}

@@ -13,104 +13,103 @@ import (
 )
 
 const (
-	// statusEvery is the time between two looks at the informer's status: it is
-	// asked for, and does not report by itself.
-	statusEvery = time.Second
-	// summaryEvery is the time between two summaries, in those looks.
-	summaryEvery = 5
+	// statusInterval is the time between two looks at the informer's status.
+	statusInterval = time.Second
+	// ticksPerSummary is the number of status intervals between two summaries.
+	ticksPerSummary = 5
 )
 
-// lines writes a line for each event and a summary now and then: for pipes, files
-// and logs.
-type lines struct {
-	tally
+// linesView writes a line for each event and a summary every few seconds, for pipes, files and
+// logs.
+type linesView struct {
+	eventCounter
 	now func() time.Time
 
-	mu     sync.Mutex // guards what follows: the handler and run both write
+	mu     sync.Mutex // guards the fields below, which OnEvent and run both use
 	out    io.Writer
-	failed chan error // the first failure to write; then nothing is written any more
-	broken bool
+	failed chan error // receives the first write error
+	broken bool       // set after a write error; nothing more is written
 }
 
-func newLines(out io.Writer) *lines {
-	return &lines{out: out, now: time.Now, failed: make(chan error, 1)}
+func newLinesView(out io.Writer) *linesView {
+	return &linesView{out: out, now: time.Now, failed: make(chan error, 1)}
 }
 
-// OnEvent writes an event's line. A reader who is slow slows only this handler:
-// neither the cache nor any other handler waits for it.
-func (l *lines) OnEvent(event cache.Event[*corev1.Node]) {
-	l.tally.OnEvent(event)
-	l.print(eventText(event))
+// OnEvent writes a line for the event. A slow reader of the output delays only this handler, not
+// the cache or other handlers.
+func (v *linesView) OnEvent(event cache.Event[*corev1.Node]) {
+	v.eventCounter.OnEvent(event)
+	v.print(eventText(event))
 }
 
-// run writes summaries until ctx ends.
-func (l *lines) run(ctx context.Context, nodes *nodeCache) error {
-	ticker := time.NewTicker(statusEvery)
+// run writes errors and summaries until ctx ends.
+func (v *linesView) run(ctx context.Context, nodes *nodeCache) error {
+	ticker := time.NewTicker(statusInterval)
 	defer ticker.Stop()
-	return l.play(ctx, nodes, ticker.C)
+	return v.loop(ctx, nodes, ticker.C)
 }
 
-// play looks at the informer at each tick.
-func (l *lines) play(ctx context.Context, nodes *nodeCache, ticks <-chan time.Time) error {
-	l.print("watching " + clean(nodes.server))
-	var told string // the trouble that was told, as long as it lasts
+// loop checks the informer's status at each tick.
+func (v *linesView) loop(ctx context.Context, nodes *nodeCache, ticks <-chan time.Time) error {
+	v.print("watching " + sanitize(nodes.server))
+	var reported string // the last reported error, "" after recovery
 	for tick := 1; ; tick++ {
 		select {
 		case <-ctx.Done():
 			return nil
-		case err := <-l.failed:
+		case err := <-v.failed:
 			return err
 		case <-ticks:
 		}
-		p := nodes.picture(l.counts(), l.now())
-		told = l.tellTrouble(p, told)
-		if tick%summaryEvery == 0 {
-			l.print(summary(p))
+		s := nodes.viewState(v.counts(), v.now())
+		reported = v.reportError(s, reported)
+		if tick%ticksPerSummary == 0 {
+			v.print(summaryLine(s))
 		}
 	}
 }
 
-// tellTrouble writes what is wrong when it begins, changes and ends. It returns
-// what was told.
-func (l *lines) tellTrouble(p picture, told string) string {
-	var cause string
-	if p.status.Err != nil {
-		cause = p.status.Err.Error()
+// reportError writes a line when the informer's error begins, changes or ends. It returns the
+// reported error.
+func (v *linesView) reportError(s viewState, reported string) string {
+	var current string
+	if s.status.Err != nil {
+		current = s.status.Err.Error()
 	}
-	switch cause {
-	case told:
+	switch current {
+	case reported:
 	case "":
-		l.print("recovered " + p.freshness())
+		v.print("recovered " + s.freshness())
 	default:
-		l.print("trouble  " + p.trouble())
+		v.print("error    " + s.failure())
 	}
-	return cause
+	return current
 }
 
-// finish writes the last summary.
-func (l *lines) finish(nodes *nodeCache) error {
-	l.print(summary(nodes.picture(l.counts(), l.now())))
+// finish writes the final summary.
+func (v *linesView) finish(nodes *nodeCache) error {
+	v.print(summaryLine(nodes.viewState(v.counts(), v.now())))
 	select {
-	case err := <-l.failed:
+	case err := <-v.failed:
 		return err
 	default:
 		return nil
 	}
 }
 
-func summary(p picture) string {
-	return fmt.Sprintf("summary  %s; %s; %s", p.population(), p.counts, p.freshness())
+func summaryLine(s viewState) string {
+	return fmt.Sprintf("summary  %s; %s; %s", s.nodeSummary(), s.counts, s.freshness())
 }
 
 // print writes a line with the time.
-func (l *lines) print(text string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.broken {
+func (v *linesView) print(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.broken {
 		return
 	}
-	if _, err := fmt.Fprintf(l.out, "%s  %s\n", l.now().Format(timeFormat), text); err != nil {
-		l.broken = true
-		l.failed <- fmt.Errorf("cannot write: %w", err)
+	if _, err := fmt.Fprintf(v.out, "%s  %s\n", v.now().Format(timeFormat), text); err != nil {
+		v.broken = true
+		v.failed <- fmt.Errorf("write output: %w", err)
 	}
 }

@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// once prints the table as soon as it is complete.
-type once struct {
-	tally
+// onceView prints the table once, when all nodes are listed.
+type onceView struct {
+	eventCounter
 	out io.Writer
 }
 
-// run waits for the first full state and prints it. What keeps it from coming is
-// told by awaitSync, which ends ctx then.
-func (o *once) run(ctx context.Context, nodes *nodeCache) error {
+// run waits for all nodes to be listed and prints them. If the list fails, waitForSync reports the
+// error and ends ctx.
+func (v *onceView) run(ctx context.Context, nodes *nodeCache) error {
 	began := time.Now()
 	if err := nodes.controller.WaitForSync(ctx); err != nil {
-		return nil //nolint:nilerr // told by awaitSync
+		return nil //nolint:nilerr // reported by waitForSync
 	}
-	p := nodes.picture(o.counts(), time.Now())
-	table, _ := p.table(p.nodes.Len())
-	_, err := fmt.Fprintf(o.out, "%s\n\n%s; resourceVersion %s of %s; in the cache after %v\n", strings.Join(table, "\n"),
-		p.population(), p.nodes.ResourceVersion(), clean(p.server), p.now.Sub(began).Round(time.Millisecond))
+	s := nodes.viewState(v.counts(), time.Now())
+	table, _ := s.table(s.nodes.Len())
+	_, err := fmt.Fprintf(v.out, "%s\n\n%s; resourceVersion %s of %s; synced in %v\n", strings.Join(table, "\n"),
+		s.nodeSummary(), s.nodes.ResourceVersion(), sanitize(s.server), s.now.Sub(began).Round(time.Millisecond))
 	if err != nil {
-		return fmt.Errorf("cannot write: %w", err)
+		return fmt.Errorf("write output: %w", err)
 	}
 	return nil
 }
 
-// finish has nothing to add.
-func (o *once) finish(*nodeCache) error { return nil }
+// finish does nothing: run has printed the table.
+func (v *onceView) finish(*nodeCache) error { return nil }

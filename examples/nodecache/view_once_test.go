@@ -9,42 +9,43 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A cluster that is found by a kubeconfig is shown as it is.
-func TestOnceOfARealCluster(t *testing.T) {
+func TestOncePrintsClusterFromKubeconfig(t *testing.T) {
 	server := startServer(t)
 	for _, node := range []*corev1.Node{
 		testNode("b", 0, corev1.ConditionTrue, cordoned),
 		testNode("a", 0, corev1.ConditionFalse, labelled(controlPlaneLabel, "")),
+		testNode("c", 0, corev1.ConditionFalse, withoutVersion),
 	} {
 		if err := server.Create(node); err != nil {
 			t.Fatal(err)
 		}
 	}
-	out := newScreenText()
+	out := newOutput()
 	code, stderr := runAsync(t.Context(), out, "--kubeconfig", kubeconfig(t, server.URL()), "--once")(t)
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit code %d and %s", code, stderr)
 	}
-	got := regexp.MustCompile(`after \S+\n`).ReplaceAllString(out.String(), "after X\n")
+	got := regexp.MustCompile(`synced in \S+\n`).ReplaceAllString(out.String(), "synced in X\n")
 	got = regexp.MustCompile(`\b\ds\b`).ReplaceAllString(got, "1s")
 	want := `
 NAME   STATUS                     ROLES           AGE   VERSION   INTERNAL-IP   ZONE    LABELS
 a      NotReady                   control-plane   1s    v1.36.1   10.0.0.7      eu-1a   pool=web
 b      Ready,SchedulingDisabled   <none>          1s    v1.36.1   10.0.0.7      eu-1a   pool=web
+c      NotReady                   <none>          1s    <none>    10.0.0.7      eu-1a   pool=web
 
-2 nodes: 1 NotReady, 1 Ready,SchedulingDisabled; resourceVersion 3 of ` + server.URL() + `; in the cache after X
+3 nodes: 2 NotReady, 1 Ready,SchedulingDisabled; resourceVersion 4 of ` + server.URL() + `; synced in X
 `
 	if got != want[1:] {
 		t.Errorf("got\n%swant%s", got, want)
 	}
 }
 
-func TestOnceOfTheSimulatedCluster(t *testing.T) {
-	for _, n := range []int{1, 2000} {
-		out := newScreenText()
+func TestOncePrintsSimulatedCluster(t *testing.T) {
+	for _, n := range []int{1, 600} {
+		out := newOutput()
 		code, stderr := runAsync(t.Context(), out, "--once", "--nodes", fmt.Sprint(n))(t)
 		if code != 0 || stderr != "" {
-			t.Fatalf("exit code %d and %s", code, stderr)
+			t.Fatalf("got exit code %d and %s", code, stderr)
 		}
 		if rows := strings.Count(out.String(), "  10."); rows != n || !strings.Contains(out.String(), "; resourceVersion "+fmt.Sprint(n+1)) {
 			t.Errorf("got %d of %d nodes:\n%.2000s", rows, n, out)
@@ -52,11 +53,11 @@ func TestOnceOfTheSimulatedCluster(t *testing.T) {
 	}
 }
 
-func TestOnceOfNoNodes(t *testing.T) {
+func TestOncePrintsHeaderWithoutNodes(t *testing.T) {
 	server := startServer(t)
-	out := newScreenText()
+	out := newOutput()
 	code, stderr := runAsync(t.Context(), out, "--kubeconfig", kubeconfig(t, server.URL()), "--once")(t)
 	if code != 0 || stderr != "" || !strings.HasPrefix(out.String(), "NAME ") || !strings.Contains(out.String(), "\n\n0 nodes; resourceVersion 1 of ") {
-		t.Errorf("exit code %d, %s and\n%s", code, stderr, out)
+		t.Errorf("got exit code %d, %s and\n%s", code, stderr, out)
 	}
 }

@@ -15,36 +15,36 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-// What is written to a terminal beside text. Every terminal of today knows these.
+// Terminal control sequences.
 const (
-	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[2J" // a screen of its own, without a cursor
-	leaveScreen = "\x1b[?25h\x1b[?1049l"        // what was there before
-	home        = "\x1b[H"
-	endOfLine   = "\x1b[K" // clear what an older frame has there
-	endOfScreen = "\x1b[J"
-	plainText   = "\x1b[0m"
+	enterScreen      = "\x1b[?1049h\x1b[?25l\x1b[2J" // alternate screen, no cursor, clear
+	leaveScreen      = "\x1b[?25h\x1b[?1049l"        // cursor, normal screen
+	cursorHome       = "\x1b[H"
+	clearRestOfLine  = "\x1b[K"
+	clearRestOfFrame = "\x1b[J"
+	resetStyle       = "\x1b[0m"
 )
 
-// redrawEvery is the time between two looks at what is to be drawn.
-const redrawEvery = 250 * time.Millisecond
+// redrawInterval is the time between two frames.
+const redrawInterval = 250 * time.Millisecond
 
-// screen is the live table on a terminal.
-type screen struct {
-	tally
-	newsroom
-	out     io.Writer
-	size    func() (width, height int)
-	colours bool
-	drawn   []line // the frame that stands there
-	drawnAt [2]int // and the terminal's size then
+// screenView is a live table on a terminal.
+type screenView struct {
+	eventCounter
+	eventRecorder
+	out       io.Writer
+	size      func() (width, height int)
+	colours   bool
+	lastFrame []line
+	lastSize  [2]int
 }
 
-func newScreen(out io.Writer, size func() (width, height int)) *screen {
-	return &screen{out: out, size: size, colours: os.Getenv("NO_COLOR") == ""}
+func newScreenView(out io.Writer, size func() (width, height int)) *screenView {
+	return &screenView{out: out, size: size, colours: os.Getenv("NO_COLOR") == ""}
 }
 
-// terminalSize returns a function that asks for the size of the terminal that a
-// writer is, if it is one that can be drawn on.
+// terminalSize returns a function that returns the terminal's current size. It returns false if the
+// writer is not a terminal on which frames can be drawn.
 func terminalSize(out io.Writer) (size func() (width, height int), ok bool) {
 	file, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
@@ -59,28 +59,28 @@ func terminalSize(out io.Writer) (size func() (width, height int), ok bool) {
 	}, true
 }
 
-// OnEvent notes an event. The handler never draws: however fast events come, the
-// terminal gets four frames a second.
-func (s *screen) OnEvent(event cache.Event[*corev1.Node]) {
-	s.tally.OnEvent(event)
-	s.newsroom.OnEvent(event)
+// OnEvent records an event. It does not draw, so the rate of frames does not depend on the rate of
+// events.
+func (v *screenView) OnEvent(event cache.Event[*corev1.Node]) {
+	v.eventCounter.OnEvent(event)
+	v.eventRecorder.OnEvent(event)
 }
 
-// run draws until ctx ends and leaves the terminal as it was.
-func (s *screen) run(ctx context.Context, nodes *nodeCache) error {
-	ticker := time.NewTicker(redrawEvery)
+// run draws until ctx ends, and then restores the terminal.
+func (v *screenView) run(ctx context.Context, nodes *nodeCache) error {
+	ticker := time.NewTicker(redrawInterval)
 	defer ticker.Stop()
-	return s.play(ctx, nodes, ticker.C)
+	return v.loop(ctx, nodes, ticker.C)
 }
 
-// play draws a frame at once, and one at each tick if it is another.
-func (s *screen) play(ctx context.Context, nodes *nodeCache, ticks <-chan time.Time) error {
-	if err := s.write(enterScreen); err != nil {
+// loop draws a frame immediately and at each tick.
+func (v *screenView) loop(ctx context.Context, nodes *nodeCache, ticks <-chan time.Time) error {
+	if err := v.write(enterScreen); err != nil {
 		return err
 	}
 	now := time.Now()
 	for ctx.Err() == nil {
-		if err := s.draw(nodes.picture(s.counts(), now)); err != nil {
+		if err := v.draw(nodes.viewState(v.counts(), now)); err != nil {
 			return err
 		}
 		select {
@@ -88,51 +88,53 @@ func (s *screen) play(ctx context.Context, nodes *nodeCache, ticks <-chan time.T
 		case <-ctx.Done():
 		}
 	}
-	return s.write(leaveScreen)
+	return v.write(leaveScreen)
 }
 
-// draw writes the frame of a picture over the one before.
-func (s *screen) draw(p picture) error {
-	width, height := s.size()
-	frame, at := p.frame(s.news(), width, height), [2]int{width, height}
-	if at == s.drawnAt && slices.Equal(frame, s.drawn) {
+// draw draws a frame over the last one. It writes nothing if neither the frame nor the terminal's
+// size has changed.
+func (v *screenView) draw(s viewState) error {
+	width, height := v.size()
+	frame, size := s.frame(v.recent(), width, height), [2]int{width, height}
+	if size == v.lastSize && slices.Equal(frame, v.lastFrame) {
 		return nil
 	}
-	s.drawn, s.drawnAt = frame, at
+	v.lastFrame, v.lastSize = frame, size
 	var text strings.Builder
-	text.WriteString(home)
+	text.WriteString(cursorHome)
 	for i, line := range frame {
 		if i > 0 {
 			text.WriteString("\r\n")
 		}
-		text.WriteString(s.paint(line) + endOfLine)
+		text.WriteString(v.styled(line) + clearRestOfLine)
 	}
-	return s.write(text.String() + endOfScreen)
+	return v.write(text.String() + clearRestOfFrame)
 }
 
-// finish prints the last frame, so that it stays.
-func (s *screen) finish(nodes *nodeCache) error {
-	width, height := s.size()
-	frame := nodes.picture(s.counts(), time.Now()).frame(news{}, width, height-1)
+// finish prints the final frame to the normal screen.
+func (v *screenView) finish(nodes *nodeCache) error {
+	width, height := v.size()
+	frame := nodes.viewState(v.counts(), time.Now()).frame(recentEvents{}, width, height-1)
 	var text strings.Builder
 	for _, line := range frame {
 		if line.text != "" {
-			text.WriteString(strings.TrimRight(s.paint(line), " ") + "\n")
+			text.WriteString(strings.TrimRight(v.styled(line), " ") + "\n")
 		}
 	}
-	return s.write(text.String())
+	return v.write(text.String())
 }
 
-func (s *screen) paint(l line) string {
-	if !s.colours || l.style == "" || l.text == "" {
+// styled returns a line's text with the control sequences of its style.
+func (v *screenView) styled(l line) string {
+	if !v.colours || l.style == "" || l.text == "" {
 		return l.text
 	}
-	return "\x1b[" + string(l.style) + "m" + l.text + plainText
+	return "\x1b[" + string(l.style) + "m" + l.text + resetStyle
 }
 
-func (s *screen) write(text string) error {
-	if _, err := io.WriteString(s.out, text); err != nil {
-		return fmt.Errorf("cannot draw: %w", err)
+func (v *screenView) write(text string) error {
+	if _, err := io.WriteString(v.out, text); err != nil {
+		return fmt.Errorf("draw screen: %w", err)
 	}
 	return nil
 }

@@ -14,26 +14,25 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-// picture is all that a view shows, at one moment.
-type picture struct {
+// viewState is the state of the cache at one moment, as a view shows it.
+type viewState struct {
 	server string
-	// nodes is one state of the cluster, which may be a moment ahead of what the
-	// handler has counted, and of status.
+	// nodes is a snapshot of the store. It may be slightly newer than counts and status.
 	nodes  cache.Snapshot[*corev1.Node]
 	status cache.Status
-	counts counts
+	counts eventCounts
 	now    time.Time
 }
 
-// picture takes one.
-func (n *nodeCache) picture(counts counts, now time.Time) picture {
-	return picture{server: n.server, nodes: n.store.Snapshot(), status: n.controller.Status(), counts: counts, now: now}
+// viewState returns the current state with the view's event counts.
+func (n *nodeCache) viewState(counts eventCounts, now time.Time) viewState {
+	return viewState{server: n.server, nodes: n.store.Snapshot(), status: n.controller.Status(), counts: counts, now: now}
 }
 
-// population says how many nodes there are in each condition.
-func (p picture) population() string {
+// nodeSummary returns the number of nodes with each status, the most frequent status first.
+func (s viewState) nodeSummary() string {
 	byStatus := map[string]int{}
-	for _, node := range p.nodes.All() {
+	for _, node := range s.nodes.All() {
 		byStatus[statusText(node)]++
 	}
 	var parts []string
@@ -42,33 +41,33 @@ func (p picture) population() string {
 	}) {
 		parts = append(parts, fmt.Sprintf("%d %s", byStatus[status], status))
 	}
-	return strings.TrimSuffix(count(p.nodes.Len(), "node")+": "+strings.Join(parts, ", "), ": ")
+	return strings.TrimSuffix(plural(s.nodes.Len(), "node")+": "+strings.Join(parts, ", "), ": ")
 }
 
-// freshness says where the cache is, and how long ago that was proved to be the
-// server's state.
-func (p picture) freshness() string {
+// freshness returns the informer's phase, the cache's resourceVersion, and the time since the cache
+// was last confirmed to be current.
+func (s viewState) freshness() string {
 	at := "at no resourceVersion yet"
-	if version := p.nodes.ResourceVersion(); version != "" {
+	if version := s.nodes.ResourceVersion(); version != "" {
 		at = "at resourceVersion " + version
 	}
 	fresh := ""
-	if !p.status.FreshAt.IsZero() {
-		fresh = ", fresh " + ago(p.now.Sub(p.status.FreshAt))
+	if !s.status.FreshAt.IsZero() {
+		fresh = ", fresh " + ago(s.now.Sub(s.status.FreshAt))
 	}
-	return fmt.Sprintf("%s %s%s", p.status.Phase, at, fresh)
+	return fmt.Sprintf("%s %s%s", s.status.Phase, at, fresh)
 }
 
-// trouble says what is wrong and since when, in one line; empty if nothing is.
-func (p picture) trouble() string {
-	if p.status.Err == nil {
+// failure returns the informer's error and its duration in one line, or "" if there is no error.
+func (s viewState) failure() string {
+	if s.status.Err == nil {
 		return ""
 	}
-	return fmt.Sprintf("failing for %s, %s: %s", duration.HumanDuration(p.now.Sub(p.status.ErrSince)),
-		count(p.status.Attempts, "attempt"), clean(reason(p.status.Err).Error()))
+	return fmt.Sprintf("failing for %s, %s: %s", duration.HumanDuration(s.now.Sub(s.status.ErrSince)),
+		plural(s.status.Attempts, "attempt"), sanitize(rootCause(s.status.Err).Error()))
 }
 
-// ago says how long ago something was; what is less than ten seconds, to a tenth.
+// ago formats the time since an event, with tenths of a second below ten seconds.
 func ago(d time.Duration) string {
 	if d < 10*time.Second {
 		return fmt.Sprintf("%.1fs ago", max(0, d).Seconds())
@@ -76,9 +75,10 @@ func ago(d time.Duration) string {
 	return duration.HumanDuration(d) + " ago"
 }
 
-func count(n int, what string) string {
+// plural formats a number with a noun in the singular or plural.
+func plural(n int, noun string) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d %ss", n, noun)
 }
