@@ -18,7 +18,7 @@ var record = flag.Bool("record", false, "write what kube-apiserver answers to ..
 // The embedded server answers as the real one does, but for the reviewed differences, and the real one as it was recorded.
 func TestServersAnswerAlike(t *testing.T) {
 	c := cluster.New(t, cluster.Options{}) // of its own: it is compacted
-	genuine := conformance.Run(t, c.Config(), func() {
+	genuine := conformance.RunScripts(t, c.Config(), func() {
 		if _, err := c.Compact(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -35,10 +35,10 @@ func TestServersAnswerAlike(t *testing.T) {
 			}
 		}
 	} else {
-		conformance.Same(t, genuine, conformance.Recorded(t))
+		conformance.CompareRecorded(t, genuine, conformance.Recorded(t))
 	}
 	server := embedded(t)
-	conformance.Compare(t, conformance.Run(t, server.Config(), server.Compact), genuine)
+	conformance.Compare(t, conformance.RunScripts(t, server.Config(), server.Compact), genuine)
 }
 
 // embedded starts the server that package fake has, with TLS and a token as the real one.
@@ -58,6 +58,6 @@ func embedded(t *testing.T) *fake.APIServer {
 
 // The same round trips succeed on both servers.
 func TestClientsWorkOnBothServers(t *testing.T) {
-	t.Run("kube-apiserver", func(t *testing.T) { conformance.Clients(t, shared(t).Config()) })
-	t.Run("embedded", func(t *testing.T) { conformance.Clients(t, embedded(t).Config()) })
+	t.Run("kube-apiserver", func(t *testing.T) { conformance.RunClients(t, shared(t).Config()) })
+	t.Run("embedded", func(t *testing.T) { conformance.RunClients(t, embedded(t).Config()) })
 }

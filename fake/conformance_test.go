@@ -12,7 +12,7 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, fake.APIServerOptions{})
-	conformance.Compare(t, conformance.Run(t, server.Config(), server.Compact), conformance.Recorded(t))
+	conformance.Compare(t, conformance.RunScripts(t, server.Config(), server.Compact), conformance.Recorded(t))
 }
 
 // Unmodified clients work over HTTP/1.1, and over TLS and HTTP/2 with a token.
@@ -20,7 +20,7 @@ func TestClients(t *testing.T) {
 	for name, options := range map[string]fake.APIServerOptions{"HTTP": {}, "TLS": {TLS: true, Token: "secret"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conformance.Clients(t, startServer(t, options).Config())
+			conformance.RunClients(t, startServer(t, options).Config())
 		})
 	}
 }

@@ -11,26 +11,27 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Clients makes round trips through unmodified clients: typed ones in JSON and protobuf, dynamic, metadata, discovery. It expects the same of every
-// server, and leaves a Namespace behind.
-func Clients(t *testing.T, config *rest.Config) {
+// RunClients runs subtests that make round trips through unmodified clients: typed clients in JSON
+// and protobuf, dynamic, metadata and discovery clients. It expects the same results from every
+// server. It does not delete the Namespaces that it creates.
+func RunClients(t *testing.T, config *rest.Config) {
 	t.Helper()
-	t.Run("clientset, JSON", typed(with(config, runtime.ContentTypeJSON)))
-	t.Run("clientset, protobuf", typed(with(config, runtime.ContentTypeProtobuf)))
-	t.Run("leases", leases(config))
-	t.Run("dynamic", dynamicClient(config))
-	t.Run("metadata", metadataClient(config))
-	t.Run("discovery", mapper(config))
+	t.Run("clientset, JSON", testTypedClient(withContentType(config, runtime.ContentTypeJSON)))
+	t.Run("clientset, protobuf", testTypedClient(withContentType(config, runtime.ContentTypeProtobuf)))
+	t.Run("leases", testLeases(config))
+	t.Run("dynamic", testDynamicClient(config))
+	t.Run("metadata", testMetadataClient(config))
+	t.Run("discovery", testRESTMapper(config))
 }
 
-// with returns a configuration for a content type.
-func with(config *rest.Config, contentType string) *rest.Config {
+// withContentType returns a copy of config with a content type.
+func withContentType(config *rest.Config, contentType string) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.ContentType, config.AcceptContentTypes = contentType, contentType
 	return config
 }
 
-// clientset makes a typed client with a Namespace of its own.
+// clientset returns a typed client and the name of a new Namespace.
 func clientset(t *testing.T, config *rest.Config) (*kubernetes.Clientset, string) {
 	t.Helper()
 	httpClient, err := rest.HTTPClientFor(config)
@@ -58,21 +59,22 @@ func pod(name string) *corev1.Pod {
 	}
 }
 
-// expectEvents reads a watch and requires it to tell just this, as TYPE name.
+// expectEvents receives len(want) events from a watch and requires them to equal want, as "TYPE
+// name".
 func expectEvents(t *testing.T, w watch.Interface, want ...string) {
 	t.Helper()
 	defer w.Stop()
-	for i, wanted := range want {
+	for i, want := range want {
 		event, open := <-w.ResultChan()
 		if !open {
-			t.Fatalf("the watch ended before event %d, want %s", i, wanted)
+			t.Fatalf("watch ended before event %d, want %s", i, want)
 		}
 		obj, ok := event.Object.(metav1.Object)
 		if !ok {
-			t.Fatalf("event %d is %s of %+v, want %s", i, event.Type, event.Object, wanted)
+			t.Fatalf("event %d is %s of %+v, want %s", i, event.Type, event.Object, want)
 		}
-		if got := string(event.Type) + " " + obj.GetName(); got != wanted {
-			t.Errorf("event %d is %s, want %s", i, got, wanted)
+		if got := string(event.Type) + " " + obj.GetName(); got != want {
+			t.Errorf("event %d is %s, want %s", i, got, want)
 		}
 	}
 }

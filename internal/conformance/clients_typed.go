@@ -13,8 +13,9 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// typed is a Pod's life as scheduler, kubelet and users make it.
-func typed(config *rest.Config) func(*testing.T) {
+// testTypedClient creates, binds, updates and deletes Pods as users, the scheduler and the kubelet
+// do.
+func testTypedClient(config *rest.Config) func(*testing.T) {
 	return func(t *testing.T) {
 		client, namespace := clientset(t, config)
 		ctx, pods := t.Context(), client.CoreV1().Pods(namespace)
@@ -26,7 +27,7 @@ func typed(config *rest.Config) func(*testing.T) {
 		created, err := pods.Create(ctx, pod("a"), metav1.CreateOptions{})
 		must(t, err)
 		if created.UID == "" || created.Generation != 1 || created.Status.Phase != corev1.PodPending || created.Spec.Containers[0].Image != "i" {
-			t.Errorf("created %+v", created)
+			t.Errorf("create: got %+v", created)
 		}
 		must(t, pods.Bind(ctx, &corev1.Binding{
 			ObjectMeta: metav1.ObjectMeta{Name: "a"}, Target: corev1.ObjectReference{Kind: "Node", Name: "n1"},
@@ -35,11 +36,11 @@ func typed(config *rest.Config) func(*testing.T) {
 			[]byte(`{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`), metav1.PatchOptions{}, "status")
 		must(t, err)
 		if running.Spec.NodeName != "n1" || running.Status.Phase != corev1.PodRunning || len(running.Status.Conditions) != 2 {
-			t.Errorf("on its node %+v", running)
+			t.Errorf("patch of the status: got %+v", running)
 		}
 		_, err = pods.Update(ctx, created, metav1.UpdateOptions{})
 		if !apierrors.IsConflict(err) {
-			t.Errorf("an update of an old version: %v", err)
+			t.Errorf("update with an old resourceVersion: got %v, want a conflict", err)
 		}
 		must(t, retry.RetryOnConflict(retry.DefaultRetry, func() error {
 			current, err := pods.Get(ctx, "a", metav1.GetOptions{})
@@ -52,17 +53,17 @@ func typed(config *rest.Config) func(*testing.T) {
 		byNode, err := pods.List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=n1", LabelSelector: "app=y"})
 		must(t, err)
 		if len(byNode.Items) != 1 || byNode.Items[0].Name != "a" {
-			t.Errorf("on the node are %d Pods", len(byNode.Items))
+			t.Errorf("list by node: got %d Pods, want a", len(byNode.Items))
 		}
 		must(t, pods.Delete(ctx, "a", metav1.DeleteOptions{}))
-		dying, err := pods.Get(ctx, "a", metav1.GetOptions{})
+		terminating, err := pods.Get(ctx, "a", metav1.GetOptions{})
 		must(t, err)
-		if dying.DeletionTimestamp == nil || *dying.DeletionGracePeriodSeconds != 30 || dying.Generation != 2 {
-			t.Errorf("deleted with grace: %+v", dying.ObjectMeta)
+		if terminating.DeletionTimestamp == nil || *terminating.DeletionGracePeriodSeconds != 30 || terminating.Generation != 2 {
+			t.Errorf("get after a graceful delete: got %+v", terminating.ObjectMeta)
 		}
 		must(t, pods.Delete(ctx, "a", *metav1.NewDeleteOptions(0)))
 		if _, err := pods.Get(ctx, "a", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Errorf("deleted without grace: %v", err)
+			t.Errorf("get after a delete with grace period 0: got %v, want NotFound", err)
 		}
 		_, err = pods.Create(ctx, pod("b"), metav1.CreateOptions{})
 		must(t, err)
@@ -71,32 +72,32 @@ func typed(config *rest.Config) func(*testing.T) {
 	}
 }
 
-// leases is leader election, as far as the server has a part in it.
-func leases(config *rest.Config) func(*testing.T) {
+// testLeases creates and updates a Lease as leader election does.
+func testLeases(config *rest.Config) func(*testing.T) {
 	return func(t *testing.T) {
 		client, namespace := clientset(t, config)
 		ctx, leases := t.Context(), client.CoordinationV1().Leases(namespace)
-		me, you, seconds := "me", "you", int32(15)
-		mine, err := leases.Create(ctx, &coordinationv1.Lease{
+		holder, rival, seconds := "holder", "rival", int32(15)
+		held, err := leases.Create(ctx, &coordinationv1.Lease{
 			ObjectMeta: metav1.ObjectMeta{Name: "l"},
-			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &me, LeaseDurationSeconds: &seconds},
+			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds},
 		}, metav1.CreateOptions{})
 		must(t, err)
 		_, err = leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "l"}}, metav1.CreateOptions{})
 		if !apierrors.IsAlreadyExists(err) {
-			t.Errorf("a second lease: %v", err)
+			t.Errorf("second create: got %v, want AlreadyExists", err)
 		}
-		yours := mine.DeepCopy()
+		stale := held.DeepCopy()
 		now := metav1.NewMicroTime(time.Now().Truncate(time.Microsecond))
-		mine.Spec.RenewTime = &now
-		renewed, err := leases.Update(ctx, mine, metav1.UpdateOptions{})
+		held.Spec.RenewTime = &now
+		renewed, err := leases.Update(ctx, held, metav1.UpdateOptions{})
 		must(t, err)
 		if !renewed.Spec.RenewTime.Equal(&now) {
-			t.Errorf("renewed at %v, want %v", renewed.Spec.RenewTime, now)
+			t.Errorf("update: got renewTime %v, want %v", renewed.Spec.RenewTime, now)
 		}
-		yours.Spec.HolderIdentity = &you
-		if _, err := leases.Update(ctx, yours, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
-			t.Errorf("taking a lease that was renewed: %v", err)
+		stale.Spec.HolderIdentity = &rival
+		if _, err := leases.Update(ctx, stale, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+			t.Errorf("update of a renewed Lease by a rival: got %v, want a conflict", err)
 		}
 	}
 }

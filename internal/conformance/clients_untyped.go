@@ -24,13 +24,14 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// widgets are a custom resource in two versions, in a group of the test's own.
+// widgets returns a custom resource with two versions, in a group named after the Namespace.
 func widgets(namespace string) fake.CustomResource {
 	return fake.CustomResource{Group: namespace + ".example.com", Versions: []string{"v1", "v1beta1"}, Kind: "Widget", StatusSubresource: true}
 }
 
-// dynamicClient defines a custom resource and writes its objects in one version and reads them in another.
-func dynamicClient(config *rest.Config) func(*testing.T) {
+// testDynamicClient defines a custom resource, writes objects in one version and reads them in
+// another.
+func testDynamicClient(config *rest.Config) func(*testing.T) {
 	return func(t *testing.T) {
 		_, namespace := clientset(t, config)
 		client, err := dynamic.NewForConfig(config)
@@ -41,7 +42,7 @@ func dynamicClient(config *rest.Config) func(*testing.T) {
 		beta := v1
 		beta.Version = "v1beta1"
 		ctx, objects := t.Context(), client.Resource(v1).Namespace(namespace)
-		served(t, func() error {
+		eventually(t, func() error {
 			_, err := client.Resource(beta).List(ctx, metav1.ListOptions{})
 			return err
 		})
@@ -59,56 +60,58 @@ func dynamicClient(config *rest.Config) func(*testing.T) {
 		created, err := objects.Create(ctx, widget, metav1.CreateOptions{})
 		must(t, err)
 		if created.Object["status"] != nil || created.GetGeneration() != 1 {
-			t.Errorf("created %v", created.Object)
+			t.Errorf("create: got %v", created.Object)
 		}
 		created.Object["status"] = map[string]any{"ready": true}
 		created.Object["spec"] = map[string]any{"size": int64(9)}
 		updated, err := objects.UpdateStatus(ctx, created, metav1.UpdateOptions{})
 		must(t, err)
 		if size, _, _ := unstructured.NestedInt64(updated.Object, "spec", "size"); size != 3 || updated.GetGeneration() != 1 {
-			t.Errorf("the status subresource has written the spec: %v", updated.Object)
+			t.Errorf("update of the status changed the spec: %v", updated.Object)
 		}
 		_, err = objects.Patch(ctx, "a", types.MergePatchType, []byte(`{"spec":{"size":4}}`), metav1.PatchOptions{})
 		must(t, err)
-		old, err := client.Resource(beta).Namespace(namespace).Get(ctx, "a", metav1.GetOptions{})
+		older, err := client.Resource(beta).Namespace(namespace).Get(ctx, "a", metav1.GetOptions{})
 		must(t, err)
-		ready, _, _ := unstructured.NestedBool(old.Object, "status", "ready")
-		if size, _, _ := unstructured.NestedInt64(old.Object, "spec", "size"); old.GetAPIVersion() != custom.Group+"/v1beta1" || size != 4 || !ready || old.GetGeneration() != 2 {
-			t.Errorf("in the older version: %v", old.Object)
+		ready, _, _ := unstructured.NestedBool(older.Object, "status", "ready")
+		size, _, _ := unstructured.NestedInt64(older.Object, "spec", "size")
+		if older.GetAPIVersion() != custom.Group+"/v1beta1" || size != 4 || !ready || older.GetGeneration() != 2 {
+			t.Errorf("get in v1beta1: got %v", older.Object)
 		}
 		must(t, objects.Delete(ctx, "a", metav1.DeleteOptions{}))
 		_, err = objects.Patch(ctx, "a", types.JSONPatchType, []byte(`[{"op":"remove","path":"/metadata/finalizers"}]`), metav1.PatchOptions{})
 		must(t, err)
 		if _, err := objects.Get(ctx, "a", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Errorf("deleted and released: %v", err)
+			t.Errorf("get after delete without finalizers: got %v, want NotFound", err)
 		}
 		expectEvents(t, w, "ADDED a", "MODIFIED a", "MODIFIED a", "MODIFIED a", "DELETED a")
 	}
 }
 
+// define creates a CustomResourceDefinition and waits until it is established.
 func define(t *testing.T, client dynamic.Interface, custom fake.CustomResource) {
 	t.Helper()
 	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	definition, err := definitions.Create(t.Context(), custom.Definition(), metav1.CreateOptions{})
 	must(t, err)
-	served(t, func() error {
+	eventually(t, func() error {
 		current, err := definitions.Get(t.Context(), definition.GetName(), metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
 		conditions, _, _ := unstructured.NestedSlice(current.Object, "status", "conditions")
 		if text := fmt.Sprint(conditions); !strings.Contains(text, "Established") {
-			return fmt.Errorf("not established: %s", text)
+			return fmt.Errorf("custom resource not established: %s", text)
 		}
 		return nil
 	})
 }
 
-// served tries until something is there: a custom resource takes a moment.
-func served(t *testing.T, try func() error) {
+// eventually calls try until it succeeds, and fails the test after requestTimeout.
+func eventually(t *testing.T, try func() error) {
 	t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, requestTimeout, true, func(context.Context) (bool, error) {
 		last = try()
 		return last == nil, nil
 	})
@@ -117,8 +120,8 @@ func served(t *testing.T, try func() error) {
 	}
 }
 
-// metadataClient reads and writes metadata of Pods, without their spec.
-func metadataClient(config *rest.Config) func(*testing.T) {
+// testMetadataClient reads and writes the metadata of Pods.
+func testMetadataClient(config *rest.Config) func(*testing.T) {
 	return func(t *testing.T) {
 		typed, namespace := clientset(t, config)
 		client, err := metadata.NewForConfig(config)
@@ -131,22 +134,22 @@ func metadataClient(config *rest.Config) func(*testing.T) {
 		list, err := pods.List(ctx, metav1.ListOptions{})
 		must(t, err)
 		if len(list.Items) != 1 || list.Items[0].UID != created.UID || list.ResourceVersion == "" {
-			t.Errorf("listed %+v", list)
+			t.Errorf("list: got %+v", list)
 		}
 		patched, err := pods.Patch(ctx, "a", types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`), metav1.PatchOptions{})
 		must(t, err)
 		got, err := pods.Get(ctx, "a", metav1.GetOptions{})
 		must(t, err)
 		if patched.Annotations["a"] != "b" || got.ResourceVersion != patched.ResourceVersion {
-			t.Errorf("patched %+v, got %+v", patched, got)
+			t.Errorf("patch: got %+v, then get: got %+v", patched, got)
 		}
 		must(t, pods.Delete(ctx, "a", metav1.DeleteOptions{}))
 		expectEvents(t, w, "MODIFIED a", "MODIFIED a", "DELETED a")
 	}
 }
 
-// mapper finds resources by kind and by what people type.
-func mapper(config *rest.Config) func(*testing.T) {
+// testRESTMapper resolves kinds, and the names and short names of resources.
+func testRESTMapper(config *rest.Config) func(*testing.T) {
 	return func(t *testing.T) {
 		typed, namespace := clientset(t, config)
 		client, err := dynamic.NewForConfig(config)
@@ -154,7 +157,7 @@ func mapper(config *rest.Config) func(*testing.T) {
 		custom := widgets(namespace)
 		define(t, client, custom)
 		cached := memory.NewMemCacheClient(typed.Discovery())
-		served(t, func() error {
+		eventually(t, func() error {
 			cached.Invalidate()
 			_, err := cached.ServerResourcesForGroupVersion(custom.Group + "/v1beta1")
 			return err
@@ -175,20 +178,22 @@ func mapper(config *rest.Config) func(*testing.T) {
 				continue
 			}
 			if got := mapping.Resource.String() + " " + string(mapping.Scope.Name()); got != want {
-				t.Errorf("%s is at %s, want %s", kind, got, want)
+				t.Errorf("%s maps to %s, want %s", kind, got, want)
 			}
 		}
-		for typedIn, want := range map[string]string{"po": "pods", "deploy": "deployments", "widget": "widgets", "ns": "namespaces", "crd": "customresourcedefinitions"} {
-			found, err := expanded.ResourceFor(schema.GroupVersionResource{Resource: typedIn})
+		for name, want := range map[string]string{
+			"po": "pods", "deploy": "deployments", "widget": "widgets", "ns": "namespaces", "crd": "customresourcedefinitions",
+		} {
+			found, err := expanded.ResourceFor(schema.GroupVersionResource{Resource: name})
 			if err != nil || found.Resource != want {
-				t.Errorf("%s means %v (%v), want %s", typedIn, found, err, want)
+				t.Errorf("%s expands to %v (%v), want %s", name, found, err, want)
 			}
 		}
 		if _, err := deferred.RESTMapping(schema.GroupKind{Kind: "Unicorn"}); !meta.IsNoMatchError(err) {
-			t.Errorf("an unknown kind: %v", err)
+			t.Errorf("unknown kind: got %v, want NoMatch", err)
 		}
 		if version, err := typed.Discovery().ServerVersion(); err != nil || version.Major != "1" {
-			t.Errorf("version %v, %v", version, err)
+			t.Errorf("got server version %v, %v, want 1.x", version, err)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// describe writes an object, a list, a Status or a Table in the normal form.
-func (n *names) describe(step step, object map[string]any) string {
+// describe formats an object, a list, a Status or a Table in normalized form.
+func (n *normalizer) describe(step step, object map[string]any) string {
 	kind, _ := object["kind"].(string)
 	switch {
 	case kind == "Status":
@@ -20,7 +20,7 @@ func (n *names) describe(step step, object map[string]any) string {
 	case kind == "Table":
 		return n.describeTable(object)
 	case kind == "APIResourceList":
-		return n.hide(describeResources(object))
+		return n.normalize(describeResources(object))
 	case kind == "" || strings.HasPrefix(kind, "API"):
 		return kind + n.describeFields(step, object)
 	case object["items"] != nil:
@@ -29,8 +29,9 @@ func (n *names) describe(step step, object map[string]any) string {
 	return n.describeObject(step, object)
 }
 
-// describeStatus writes who failed and why. Numbers in messages are versions and limits, which differ.
-func (n *names) describeStatus(step step, status map[string]any) string {
+// describeStatus formats a Status. It replaces numbers in the message, which are versions and
+// limits that differ between servers.
+func (n *normalizer) describeStatus(step step, status map[string]any) string {
 	text := fmt.Sprintf("Status %v", status["status"])
 	if reason := status["reason"]; reason != nil {
 		text += fmt.Sprintf(" %v", reason)
@@ -43,23 +44,23 @@ func (n *names) describeStatus(step step, status map[string]any) string {
 			delete(details, "causes")
 		}
 		if uid, ok := details["uid"].(string); ok {
-			details["uid"] = n.uid(uid)
+			details["uid"] = n.uidName(uid)
 		}
 		if len(details) > 0 {
-			text += " " + n.hide(compact(details))
+			text += " " + n.normalize(marshal(details))
 		}
 	}
 	if continues, _, _ := unstructured.NestedString(status, "metadata", "continue"); continues != "" {
 		text += " with a continue token"
 	}
 	if message, ok := status["message"].(string); ok && !step.quiet {
-		text += "\n" + numbers.ReplaceAllString(n.hideIdentity(message), "N")
+		text += "\n" + numbers.ReplaceAllString(n.normalizeIdentity(message), "N")
 	}
 	return text
 }
 
-// describeTable writes columns and cells; ages and times differ.
-func (n *names) describeTable(table map[string]any) string {
+// describeTable formats columns and cells. It replaces ages and times.
+func (n *normalizer) describeTable(table map[string]any) string {
 	var lines []string
 	var columns []string
 	definitions, _ := table["columnDefinitions"].([]any)
@@ -73,11 +74,11 @@ func (n *names) describeTable(table map[string]any) string {
 		r := row.(map[string]any)
 		var cells []string
 		for _, cell := range r["cells"].([]any) {
-			text := compact(cell)
+			text := marshal(cell)
 			if ages.MatchString(strings.Trim(text, `"`)) {
 				text = "<age>"
 			}
-			cells = append(cells, n.hide(text))
+			cells = append(cells, n.normalize(text))
 		}
 		kind, _, _ := unstructured.NestedString(r, "object", "kind")
 		lines = append(lines, fmt.Sprintf("%v of a %q", cells, kind))
@@ -85,8 +86,8 @@ func (n *names) describeTable(table map[string]any) string {
 	return strings.Join(lines, "\n")
 }
 
-// describeList writes the list and its items' names.
-func (n *names) describeList(step step, list map[string]any) string {
+// describeList formats a list and its items.
+func (n *normalizer) describeList(step step, list map[string]any) string {
 	metadata, _ := list["metadata"].(map[string]any)
 	version, _ := metadata["resourceVersion"].(string)
 	text := fmt.Sprintf("%v %v", list["apiVersion"], list["kind"])
@@ -94,7 +95,7 @@ func (n *names) describeList(step step, list map[string]any) string {
 		text += fmt.Sprintf(" at %q", version)
 	} else if v >= n.newest {
 		text += " at the newest version"
-	} else if name := n.version("", version); strings.HasPrefix(name, "{") {
+	} else if name := n.versionRelation("", version); strings.HasPrefix(name, "{") {
 		text += " at " + name
 	} else {
 		text += " at an older version"
@@ -110,11 +111,12 @@ func (n *names) describeList(step step, list map[string]any) string {
 	for _, item := range items {
 		lines = append(lines, "- "+n.describeObject(step, item.(map[string]any)))
 	}
-	return n.hide(strings.Join(lines, "\n"))
+	return n.normalize(strings.Join(lines, "\n"))
 }
 
-// describeResources writes what a version of a group serves: resources, and of their subresources those that both servers are meant to have. Of
-// ComponentStatuses, which the real server makes up when asked, the verbs differ: they are left out.
+// describeResources formats the resources of a group version, with those subresources that the fake
+// server supports. It omits ComponentStatuses, which kube-apiserver computes on request and which
+// have other verbs there.
 func describeResources(list map[string]any) string {
 	text := fmt.Sprintf("APIResourceList %v", list["groupVersion"])
 	var lines []string
@@ -124,15 +126,16 @@ func describeResources(list map[string]any) string {
 		_, subresource, _ := strings.Cut(fmt.Sprint(r["name"]), "/")
 		if r["kind"] != "ComponentStatus" && slices.Contains([]string{"", "status", "binding", "finalize"}, subresource) {
 			delete(r, "storageVersionHash")
-			lines = append(lines, "\n- "+compact(r))
+			lines = append(lines, "\n- "+marshal(r))
 		}
 	}
 	slices.Sort(lines)
 	return text + strings.Join(lines, "")
 }
 
-// describeObject writes an object's identity, what of its metadata the server decides upon, and the fields that the step shows.
-func (n *names) describeObject(step step, object map[string]any) string {
+// describeObject formats the name and UID of an object, its metadata as far as the server sets it,
+// and the fields that the step shows.
+func (n *normalizer) describeObject(step step, object map[string]any) string {
 	metadata, _ := object["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
 	uid, _ := metadata["uid"].(string)
@@ -141,32 +144,33 @@ func (n *names) describeObject(step step, object map[string]any) string {
 	if object["kind"] != nil {
 		text = fmt.Sprintf("%v %v ", object["apiVersion"], object["kind"])
 	}
-	text += fmt.Sprintf("%q %s rv=%s", n.hide(name), n.uid(uid), n.version(uid, version))
+	text += fmt.Sprintf("%q %s rv=%s", n.normalize(name), n.uidName(uid), n.versionRelation(uid, version))
 	for _, field := range slices.Sorted(maps.Keys(metadata)) {
 		switch field {
 		case "name", "uid", "resourceVersion", "managedFields", "namespace", "generateName":
 		case "creationTimestamp", "deletionTimestamp":
 			text += " " + field
 		default:
-			text += fmt.Sprintf(" %s=%s", field, n.hide(compact(metadata[field])))
+			text += fmt.Sprintf(" %s=%s", field, n.normalize(marshal(metadata[field])))
 		}
 	}
-	return n.hide(text) + n.describeFields(step, object)
+	return n.normalize(text) + n.describeFields(step, object)
 }
 
-func (n *names) describeFields(step step, object map[string]any) string {
+// describeFields formats the fields that the step shows.
+func (n *normalizer) describeFields(step step, object map[string]any) string {
 	var text strings.Builder
 	for _, field := range step.show {
 		value, found, err := unstructured.NestedFieldNoCopy(object, strings.Split(strings.TrimPrefix(field, "."), ".")...)
 		if found && err == nil {
-			fmt.Fprintf(&text, " %s=%s", field, n.hide(compact(value)))
+			fmt.Fprintf(&text, " %s=%s", field, n.normalize(marshal(value)))
 		}
 	}
 	return text.String()
 }
 
-// compact writes a value as JSON, without times.
-func compact(value any) string {
+// marshal encodes a value as JSON, without times.
+func marshal(value any) string {
 	data, err := json.Marshal(withoutTimes(value))
 	if err != nil {
 		return err.Error()

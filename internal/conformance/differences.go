@@ -1,39 +1,39 @@
 package conformance
 
-// Difference is a step that the embedded server does not answer as the real one does.
+// Difference is a step with an accepted difference between the responses of the two servers.
 type Difference struct {
-	Script string
-	Step   string // how the step begins
-	Reason string // why that is accepted
+	Script string // name of the script
+	Step   string // prefix of the step
+	Reason string // why the difference is accepted
 }
 
-const newer = "client-go v0.37 knows more resources than kube-apiserver v1.36 serves"
+const newerClient = "client-go v0.37 knows more resources than kube-apiserver v1.36 serves"
 
-// Differences returns the reviewed differences between the embedded server and kube-apiserver v1.36.3.
+// Differences returns the accepted differences between the fake server and kube-apiserver v1.36.3.
 func Differences() []Difference {
 	return []Difference{
 		{
 			"create", `quiet POST /api/v1/namespaces/{ns}-absent/configmaps`,
-			"no Namespace needs to exist: a test that is about something else need not create one",
+			"the Namespace need not exist, so that tests need not create it",
 		},
 		{
 			"create", `show=.status POST /api/v1/namespaces/{ns}/persistentvolumeclaims`,
-			"the finalizer comes from an admission plugin, and nothing is admitted; nobody would remove it either",
+			"the finalizer is set by an admission plugin and removed by a controller; the fake server has neither",
 		},
 		{
 			"create", `show=.status POST /apis/batch/v1/namespaces/{ns}/jobs`,
-			"the labels are defaults, and nothing is defaulted",
+			"the labels are defaults, and the fake server applies no defaults",
 		},
-		{"discovery", `GET /apis/certificates.k8s.io/v1`, newer},
-		{"discovery", `GET /apis/resource.k8s.io/v1`, newer},
-		{"discovery", `GET /apis/storage.k8s.io/v1`, newer},
+		{"discovery", `GET /apis/certificates.k8s.io/v1`, newerClient},
+		{"discovery", `GET /apis/resource.k8s.io/v1`, newerClient},
+		{"discovery", `GET /apis/storage.k8s.io/v1`, newerClient},
 		{
 			"forms", `quiet accept=application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1 WATCH l`,
-			"the real server opens a stream and fails to write to it: an error at once is of more use",
+			"kube-apiserver opens the watch and fails to write events; the fake server returns the error at once",
 		},
 		{
 			"patch", `type=apply PATCH`,
-			"server-side apply needs to know who owns which field, and managedFields are not tracked: 415",
+			"server-side apply needs managedFields, which the fake server does not track; it returns 415",
 		},
 	}
 }

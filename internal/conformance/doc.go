@@ -1,25 +1,30 @@
-// Package conformance asks two API servers the same questions and compares their answers: the embedded one of package fake, and a kube-apiserver.
+// Package conformance sends the same requests to two API servers, the one of package fake and
+// kube-apiserver, and compares their responses.
 //
-// The questions are scripts, one subject a file, under scripts/: requests, one a line, with what their answers are to show. [Run] sends them to a server
-// and writes down the answers in a normal form, without what differs from run to run: UIDs, times, resourceVersions, of which only the relation to
-// earlier ones is kept.
+// The requests are scripts in scripts/, one subject per file and one step per line. [RunScripts]
+// sends them to a server and records the responses in a normalized form, without values that differ
+// between runs: UIDs, times and resourceVersions. Of a resourceVersion it keeps the relation to
+// earlier ones.
 //
-//	# what the script is about
-//	save=v1 POST /api/v1/namespaces/{ns}/pods {"metadata":{"name":"a"}}     remembers the answer's resourceVersion as {v1}
-//	show=.status.phase,.spec.nodeName GET /api/v1/namespaces/{ns}/pods/a     writes down two fields beside the metadata
-//	accept=application/json;as=Table;g=meta.k8s.io;v=v1 GET ...              sends an Accept header; type= a Content-Type
-//	quiet ...                                                                leaves out the message and the causes of an error
-//	WATCH w /api/v1/namespaces/{ns}/pods?watch=true                          opens a watch named w
-//	EVENTS w zz                                                              writes down its events up to that of an object zz, or to its end
-//	COMPACT                                                                  makes the server forget all versions but the current one
-//	WAIT /apis/...                                                           until a path is served: custom resources take a moment
+//	# a comment
+//	save=v1 POST /api/v1/... {...}            saves the resourceVersion of the response as {v1}
+//	show=.status.phase,.spec GET /api/v1/...  records two fields besides the metadata
+//	accept=application/json;as=Table GET ...  sets the Accept header
+//	type=merge PATCH ...                      sets the Content-Type header
+//	quiet ...                                 omits the message and the causes of an error
+//	WATCH w /api/v1/...?watch=true            opens a watch named w
+//	EVENTS w zz                               records events up to one of object zz, or the end
+//	COMPACT                                   discards all versions except the current one
+//	WAIT /apis/...                            waits until a path is served
 //
-// {ns} is a Namespace of the script's own, which exists when it begins.
+// {ns} is a Namespace that RunScripts creates for each script.
 //
-// The answers of kube-apiserver v1.36.3 are recorded under recorded/. The tests of package fake compare with the record; those in e2e/ ask the
-// real server again, so that the record cannot grow old. [Differences] lists where the two differ, each with the reason why that is accepted.
+// The directory recorded/ holds the responses of kube-apiserver v1.36.3. The tests of package fake
+// compare with this recording. The tests in e2e/ compare it with a running kube-apiserver, so it
+// stays valid. [Differences] lists the accepted differences of the two servers, with reasons.
 //
-// [Clients] is the other half: round trips through unmodified clients, with the same expectations of every server.
+// [RunClients] makes round trips through unmodified clients and expects the same results from every
+// server.
 //
-// This package imports testing, and is for tests alone.
+// The package imports testing and is for tests only.
 package conformance

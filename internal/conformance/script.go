@@ -11,24 +11,25 @@ import (
 //go:embed scripts/*.txt
 var scripts embed.FS
 
-// step is one line of a script.
+// step is one step of a script.
 type step struct {
-	text   string // as the transcript shows it
-	verb   string // an HTTP method, WATCH, EVENTS, WAIT or COMPACT
-	name   string // of a watch
-	path   string // or, for EVENTS, the name of the object to stop at
-	body   string
-	save   string   // the name under which the answer's resourceVersion is remembered
-	show   []string // fields
-	accept string
-	typ    string // the body's content type
-	quiet  bool
+	text        string // the line, which is also in the transcript
+	verb        string // an HTTP method, WATCH, EVENTS, WAIT or COMPACT
+	name        string // name of the watch, for WATCH and EVENTS
+	path        string // for EVENTS, the name of the last object
+	body        string
+	save        string   // name for the resourceVersion of the response
+	show        []string // paths of the fields to record
+	accept      string   // Accept header
+	contentType string   // Content-Type header
+	quiet       bool
 }
 
-var stepForm = regexp.MustCompile(`^((?:(?:save|show|accept|type)=\S+ |quiet )*)([A-Z]+)(?: (.*))?$`)
+var stepPattern = regexp.MustCompile(`^((?:(?:save|show|accept|type)=\S+ |quiet )*)([A-Z]+)(?: (.*))?$`)
 
-// contentType spells out the short names of patches.
-func contentType(name string) string {
+// patchContentType returns the content type for the short name of a patch. It returns other names
+// unchanged.
+func patchContentType(name string) string {
 	switch name {
 	case "json", "merge":
 		return "application/" + name + "-patch+json"
@@ -78,9 +79,9 @@ func parse(script string) ([]step, error) {
 }
 
 func parseStep(line string) (step, error) {
-	parts := stepForm.FindStringSubmatch(line)
+	parts := stepPattern.FindStringSubmatch(line)
 	if parts == nil {
-		return step{}, fmt.Errorf("cannot read %q", line)
+		return step{}, fmt.Errorf("parse step: invalid syntax %q", line)
 	}
 	s := step{text: line, verb: parts[2]}
 	for option := range strings.FieldsSeq(parts[1]) {
@@ -93,7 +94,7 @@ func parseStep(line string) (step, error) {
 		case "accept":
 			s.accept = value
 		case "type":
-			s.typ = contentType(value)
+			s.contentType = patchContentType(value)
 		case "quiet":
 			s.quiet = true
 		}

@@ -9,13 +9,14 @@ import (
 	"testing"
 )
 
-// Transcript is what a server answered: for each script its steps, each followed by the lines of its answer, which are indented.
+// Transcript maps the name of a script to its steps, each followed by the indented lines of its
+// response.
 type Transcript map[string]string
 
 //go:embed recorded/*.txt
 var recorded embed.FS
 
-// Recorded returns what kube-apiserver v1.36.3 answered when somebody last looked.
+// Recorded returns the recorded transcript of kube-apiserver v1.36.3.
 func Recorded(tb testing.TB) Transcript {
 	tb.Helper()
 	entries, err := recorded.ReadDir("recorded")
@@ -33,36 +34,39 @@ func Recorded(tb testing.TB) Transcript {
 	return t
 }
 
-// Compare reports each step to which the two servers do not answer the same, unless Differences has it. It reports what Differences has in vain too.
-func Compare(tb testing.TB, embedded, genuine Transcript) {
+// Compare reports, as test errors, the steps whose responses differ between got, the transcript of
+// the fake server, and want, that of kube-apiserver, and that are not in [Differences]. It also
+// reports steps in Differences whose responses are the same.
+func Compare(tb testing.TB, got, want Transcript) {
 	tb.Helper()
 	unused := map[Difference]bool{}
 	for _, d := range Differences() {
 		unused[d] = true
 	}
-	for _, script := range slices.Sorted(maps.Keys(genuine)) {
-		compare(tb, script, blocks(embedded[script]), blocks(genuine[script]), unused)
+	for _, script := range slices.Sorted(maps.Keys(want)) {
+		compareScript(tb, script, blocks(got[script]), blocks(want[script]), unused)
 	}
 	for d := range unused {
-		tb.Errorf("%s: %q is listed as a difference, and there is none", d.Script, d.Step)
+		tb.Errorf("%s: %q is in Differences, but the responses are the same", d.Script, d.Step)
 	}
 }
 
-func compare(tb testing.TB, script string, embedded, genuine []block, unused map[Difference]bool) {
+func compareScript(tb testing.TB, script string, gotBlocks, wantBlocks []block, unused map[Difference]bool) {
 	tb.Helper()
-	if len(embedded) != len(genuine) {
-		tb.Errorf("%s: %d steps were answered by the embedded server, %d by the real one", script, len(embedded), len(genuine))
+	if len(gotBlocks) != len(wantBlocks) {
+		tb.Errorf("%s: got responses to %d steps, want %d", script, len(gotBlocks), len(wantBlocks))
 		return
 	}
-	for i, want := range genuine {
-		if got := embedded[i]; got.answer != want.answer && !excused(script, got, unused) {
-			tb.Errorf("%s: %s\n  embedded:\n%s  real:\n%s", script, want.step, got.answer, want.answer)
+	for i, want := range wantBlocks {
+		if got := gotBlocks[i]; got.response != want.response && !isKnownDifference(script, got, unused) {
+			tb.Errorf("%s: %s\n  got:\n%s  want:\n%s", script, want.step, got.response, want.response)
 		}
 	}
 }
 
-// excused tells whether a difference is a reviewed one.
-func excused(script string, got block, unused map[Difference]bool) bool {
+// isKnownDifference reports whether Differences contains the step, and if so removes it from
+// unused.
+func isKnownDifference(script string, got block, unused map[Difference]bool) bool {
 	for _, d := range Differences() {
 		if d.Script == script && strings.HasPrefix(got.step, d.Step) {
 			delete(unused, d)
@@ -72,16 +76,17 @@ func excused(script string, got block, unused map[Difference]bool) bool {
 	return false
 }
 
-// Same reports each step to which two servers that should be alike do not answer the same.
-func Same(tb testing.TB, got, want Transcript) {
+// CompareRecorded reports, as test errors, the steps whose responses differ between two transcripts
+// of kube-apiserver. It ignores the steps in [Differences].
+func CompareRecorded(tb testing.TB, got, want Transcript) {
 	tb.Helper()
 	for _, script := range slices.Sorted(maps.Keys(want)) {
-		compare(tb, script, blocks(got[script]), blocks(want[script]), nil)
+		compareScript(tb, script, blocks(got[script]), blocks(want[script]), nil)
 	}
 }
 
-// block is one step and its answer.
-type block struct{ step, answer string }
+// block is one step with its response.
+type block struct{ step, response string }
 
 func blocks(text string) []block {
 	var all []block
@@ -91,9 +96,9 @@ func blocks(text string) []block {
 			continue
 		}
 		if len(all) == 0 {
-			panic(fmt.Sprintf("a transcript begins with an answer: %q", line))
+			panic(fmt.Sprintf("transcript begins without a step: %q", line))
 		}
-		all[len(all)-1].answer += line
+		all[len(all)-1].response += line
 	}
 	return all
 }

@@ -17,12 +17,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// patience is how long a request or an event may take.
-const patience = 20 * time.Second
+// requestTimeout bounds a request and the wait for the events of a step.
+const requestTimeout = 20 * time.Second
 
-// Run sends all scripts to a server and returns its answers. compact makes the server forget all versions before the current one. Run leaves
-// Namespaces behind.
-func Run(tb testing.TB, config *rest.Config, compact func()) Transcript {
+// RunScripts runs all scripts against the server of config and returns the transcript. It calls
+// compact to make the server discard all versions except the current one. RunScripts does not
+// delete the Namespaces that it creates.
+func RunScripts(tb testing.TB, config *rest.Config, compact func()) Transcript {
 	tb.Helper()
 	all, err := readScripts()
 	if err != nil {
@@ -33,23 +34,23 @@ func Run(tb testing.TB, config *rest.Config, compact func()) Transcript {
 		s := newSession(tb, config, name)
 		s.compact = compact
 		for _, step := range all[name] {
-			s.run(step)
+			s.runStep(step)
 		}
 		t[name] = s.out.String()
 	}
 	return t
 }
 
-// session is one run of one script.
+// session runs one script.
 type session struct {
-	tb      testing.TB
-	ctx     context.Context
-	client  *http.Client
-	host    string
-	names   *names
-	watches map[string]*stream
-	compact func()
-	out     strings.Builder
+	tb         testing.TB
+	ctx        context.Context
+	client     *http.Client
+	host       string
+	normalizer *normalizer
+	watches    map[string]*stream
+	compact    func()
+	out        strings.Builder
 }
 
 func newSession(tb testing.TB, config *rest.Config, script string) *session {
@@ -64,20 +65,20 @@ func newSession(tb testing.TB, config *rest.Config, script string) *session {
 	tb.Cleanup(client.CloseIdleConnections)
 	tb.Cleanup(cancel)
 	namespace := "conformance-" + script + "-" + utilrand.String(5)
-	s := &session{tb: tb, ctx: ctx, client: client, host: config.Host, names: newNames(namespace), watches: map[string]*stream{}}
+	s := &session{tb: tb, ctx: ctx, client: client, host: config.Host, normalizer: newNormalizer(namespace), watches: map[string]*stream{}}
 	code, _, body := s.send(step{verb: http.MethodPost, path: "/api/v1/namespaces", body: `{"metadata":{"name":"{ns}"}}`})
 	if code != http.StatusCreated {
-		tb.Fatalf("create a Namespace: %d %s", code, body)
+		tb.Fatalf("create Namespace: %d %s", code, body)
 	}
 	return s
 }
 
-func (s *session) run(step step) {
+func (s *session) runStep(step step) {
 	s.tb.Helper()
 	fmt.Fprintln(&s.out, step.text)
 	switch step.verb {
 	case "WATCH":
-		s.open(step)
+		s.openWatch(step)
 	case "EVENTS":
 		s.events(step)
 	case "WAIT":
@@ -86,28 +87,29 @@ func (s *session) run(step step) {
 		s.compact()
 	default:
 		code, header, body := s.send(step)
-		s.say("%s", s.names.answer(step, code, header, body))
+		s.printf("%s", s.normalizer.response(step, code, header, body))
 	}
 }
 
-func (s *session) say(format string, args ...any) {
+// printf adds the lines of a response to the transcript.
+func (s *session) printf(format string, args ...any) {
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
 		fmt.Fprintf(&s.out, "  %s\n", strings.TrimRight(line, "\n"))
 	}
 }
 
-// request makes the HTTP request of a step.
+// request sends the HTTP request of a step.
 func (s *session) request(ctx context.Context, step step, method string) *http.Response {
 	s.tb.Helper()
-	req, err := http.NewRequestWithContext(ctx, method, s.host+s.names.expand(step.path), bytes.NewBufferString(s.names.expand(step.body)))
+	req, err := http.NewRequestWithContext(ctx, method, s.host+s.normalizer.expand(step.path), bytes.NewBufferString(s.normalizer.expand(step.body)))
 	if err != nil {
 		s.tb.Fatalf("%s: %v", step.text, err)
 	}
 	if step.accept != "" {
 		req.Header.Set("Accept", step.accept)
 	}
-	if step.typ != "" {
-		req.Header.Set("Content-Type", step.typ)
+	if step.contentType != "" {
+		req.Header.Set("Content-Type", step.contentType)
 	} else if step.body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -120,7 +122,7 @@ func (s *session) request(ctx context.Context, step step, method string) *http.R
 
 func (s *session) send(step step) (int, http.Header, []byte) {
 	s.tb.Helper()
-	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	ctx, cancel := context.WithTimeout(s.ctx, requestTimeout)
 	defer cancel()
 	resp := s.request(ctx, step, step.verb)
 	defer resp.Body.Close()
@@ -131,12 +133,12 @@ func (s *session) send(step step) (int, http.Header, []byte) {
 	return resp.StatusCode, resp.Header, body
 }
 
-// wait asks until a path is served: a custom resource, for one, takes a moment.
+// wait repeats a GET until it succeeds.
 func (s *session) wait(step step) {
 	s.tb.Helper()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
-	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	ctx, cancel := context.WithTimeout(s.ctx, requestTimeout)
 	defer cancel()
 	step.text, step.body = "WAIT", ""
 	get := step
@@ -149,13 +151,13 @@ func (s *session) wait(step step) {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			s.tb.Fatalf("%s is not served: %d %s", step.path, code, body)
+			s.tb.Fatalf("wait for %s: %d %s", step.path, code, body)
 		}
 	}
 }
 
-// open begins a watch, which ends with the session.
-func (s *session) open(step step) {
+// openWatch opens a watch. It ends with the test.
+func (s *session) openWatch(step step) {
 	s.tb.Helper()
 	resp := s.request(s.ctx, step, http.MethodGet)
 	s.tb.Cleanup(func() { resp.Body.Close() })
@@ -164,10 +166,10 @@ func (s *session) open(step step) {
 		if err != nil {
 			s.tb.Fatalf("%s: %v", step.text, err)
 		}
-		s.say("%s", s.names.answer(step, resp.StatusCode, resp.Header, body))
+		s.printf("%s", s.normalizer.response(step, resp.StatusCode, resp.Header, body))
 		return
 	}
-	s.say("%d %s", resp.StatusCode, resp.Header.Get("Content-Type"))
+	s.printf("%d %s", resp.StatusCode, resp.Header.Get("Content-Type"))
 	s.watches[step.name] = &stream{body: resp.Body, lines: bufio.NewReader(resp.Body)}
 }
 
@@ -177,30 +179,30 @@ type stream struct {
 	lines *bufio.Reader
 }
 
-// events writes down a watch's events, up to that of the last object or to the end.
+// events records the events of a watch, up to one of the object that the step names or to its end.
 func (s *session) events(step step) {
 	s.tb.Helper()
 	watch := s.watches[step.name]
 	if watch == nil {
-		s.tb.Fatalf("%s: there is no such watch", step.text)
+		s.tb.Fatalf("%s: unknown watch", step.text)
 	}
-	timer := time.AfterFunc(patience, func() { watch.body.Close() })
+	timer := time.AfterFunc(requestTimeout, func() { watch.body.Close() })
 	defer func() {
 		if !timer.Stop() {
-			s.tb.Errorf("%s: the events do not come", step.text)
+			s.tb.Errorf("%s: no event within %v", step.text, requestTimeout)
 		}
 	}()
 	for {
 		line, err := watch.lines.ReadBytes('\n')
 		if err != nil {
-			s.say("closed")
+			s.printf("closed")
 			return
 		}
-		text, name := s.names.event(step, line)
+		text, name := s.normalizer.event(step, line)
 		if text != "" {
-			s.say("%s", text)
+			s.printf("%s", text)
 		}
-		if name == s.names.expand(step.path) && name != "" {
+		if name == s.normalizer.expand(step.path) && name != "" {
 			return
 		}
 	}
