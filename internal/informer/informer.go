@@ -13,20 +13,21 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/eventlog"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// Errors of an informer's life cycle.
-var (
+// Errors of an informer's life cycle. Package cache declares them with the same texts.
+const (
 	// ErrAlreadyRunning is returned by Run while another Run is in progress.
-	ErrAlreadyRunning = errors.New("informer is already running")
+	ErrAlreadyRunning = feed.Error("already running")
 	// ErrStopped is returned by Run, waits and additions of handlers once the informer has
 	// stopped. An informer runs once.
-	ErrStopped = errors.New("informer has stopped")
+	ErrStopped = feed.Error("the informer has stopped")
 	// ErrHandlerBlocked is returned by Run and Handler.Stop when a handler's call did not return
 	// in time. The call continues.
-	ErrHandlerBlocked = errors.New("handler is still running")
+	ErrHandlerBlocked = feed.Error("a handler's call has not returned")
 )
 
 // defaultHandlerGrace is the default of Config.HandlerGrace.
