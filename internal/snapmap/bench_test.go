@@ -9,12 +9,11 @@ import (
 	"testing"
 )
 
-// The benchmarks run ours beside what needs no library: a map under a RWMutex
-// and, where it makes sense, a map copied for each snapshot.
+// The benchmarks compare Map with a Go map guarded by a RWMutex, which is copied for a snapshot.
 
 const benchKeys = 200_000
 
-// newKeys returns keys as Kubernetes has them, each with bytes of its own.
+// newKeys returns keys like those of Kubernetes objects. Each is a separate allocation.
 func newKeys(n int) []string {
 	keys := make([]string, n)
 	for i := range keys {
@@ -23,9 +22,9 @@ func newKeys(n int) []string {
 	return keys
 }
 
-type object struct{ _ int } // not empty: pointers to nothing may be equal
+type object struct{ _ int } // not empty: pointers to distinct zero-size values may be equal
 
-// store is what the benchmarks measure.
+// store is the interface of both implementations.
 type store interface {
 	Get(string) *object
 	Set(string, *object) *object
@@ -33,17 +32,17 @@ type store interface {
 	snapshot() func(func(string, *object) bool)
 }
 
-type ours struct {
+type snapshotMap struct {
 	*Map[object, struct{}]
 	g *Generation
 }
 
-func newOurs() store {
+func newSnapshotMap() store {
 	g := new(Generation)
-	return &ours{NewMap[object, struct{}](g), g}
+	return &snapshotMap{NewMap[object, struct{}](g), g}
 }
 
-func (o *ours) snapshot() func(func(string, *object) bool) {
+func (o *snapshotMap) snapshot() func(func(string, *object) bool) {
 	v := o.View()
 	o.g.Advance()
 	return func(yield func(string, *object) bool) {
@@ -84,7 +83,7 @@ func (l *lockedMap) Delete(k string) *object {
 	return old
 }
 
-// snapshot of a locked map is a copy.
+// snapshot copies the map.
 func (l *lockedMap) snapshot() func(func(string, *object) bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -94,9 +93,9 @@ func (l *lockedMap) snapshot() func(func(string, *object) bool) {
 var stores = []struct {
 	name string
 	new  func() store
-}{{"snapmap", newOurs}, {"RWMutex", newLockedMap}}
+}{{"snapmap", newSnapshotMap}, {"RWMutex", newLockedMap}}
 
-// eachStore runs the benchmark on full stores of n keys.
+// eachStore runs a benchmark on stores of n keys.
 func eachStore(b *testing.B, n int, bench func(b *testing.B, s store, keys []string)) {
 	keys := newKeys(n)
 	for _, st := range stores {
@@ -112,7 +111,7 @@ func eachStore(b *testing.B, n int, bench func(b *testing.B, s store, keys []str
 	}
 }
 
-// next walks through the keys in an order that caches cannot foresee.
+// next returns indexes in an order that caches do not predict.
 func next(i, n int) int { return int(uint64(i) * 11400714819323198485 >> 20 % uint64(n)) }
 
 func BenchmarkGet(b *testing.B) {
@@ -129,7 +128,6 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-// BenchmarkGetAbsent asks for keys that are not there.
 func BenchmarkGetAbsent(b *testing.B) {
 	absent := newKeys(benchKeys)
 	for i, k := range absent {
@@ -144,8 +142,8 @@ func BenchmarkGetAbsent(b *testing.B) {
 	})
 }
 
-// BenchmarkGetBesideWriter has eight readers and a writer who never rests.
-func BenchmarkGetBesideWriter(b *testing.B) {
+// BenchmarkGetDuringWrites has eight readers and one continuous writer.
+func BenchmarkGetDuringWrites(b *testing.B) {
 	eachStore(b, benchKeys, func(b *testing.B, s store, keys []string) {
 		var stop atomic.Bool
 		var writer sync.WaitGroup
@@ -170,7 +168,7 @@ func BenchmarkGetBesideWriter(b *testing.B) {
 	})
 }
 
-// BenchmarkUpdate replaces values, with a snapshot each so many writes.
+// BenchmarkUpdate replaces values and takes a snapshot after every 0, 1 or 1000 writes.
 func BenchmarkUpdate(b *testing.B) {
 	for _, every := range []int{0, 1, 1000} {
 		b.Run(fmt.Sprintf("snapshotEach=%d", every), func(b *testing.B) {
@@ -186,7 +184,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkReplace deletes a key and adds another, over 20,000 that live.
+// BenchmarkReplace deletes a key and adds another in a store of 20,000 keys.
 func BenchmarkReplace(b *testing.B) {
 	const live = 20_000
 	keys := newKeys(2 * live)
@@ -216,13 +214,13 @@ func BenchmarkFill(b *testing.B) {
 	}
 }
 
-// BenchmarkList ranges over a snapshot of 10,000.
+// BenchmarkList ranges over a snapshot of 10,000 entries.
 func BenchmarkList(b *testing.B) {
 	eachStore(b, 10_000, func(b *testing.B, s store, _ []string) {
 		list := make([]*object, 0, 10_000)
 		for range b.N {
 			list = list[:0]
-			if l, ok := s.(*lockedMap); ok { // no copy: the lock is held all the while
+			if l, ok := s.(*lockedMap); ok { // holds the lock instead of copying
 				l.mu.RLock()
 				for _, v := range l.m {
 					list = append(list, v)
@@ -240,10 +238,10 @@ func BenchmarkList(b *testing.B) {
 	})
 }
 
-// BenchmarkListParallel lists 10,000 in 80 goroutines beside a writer.
+// BenchmarkListParallel lists 10,000 entries in 80 goroutines, with one continuous writer.
 func BenchmarkListParallel(b *testing.B) {
 	eachStore(b, 10_000, func(b *testing.B, s store, keys []string) {
-		var mu sync.Mutex // serialises our writer with snapshots
+		var mu sync.Mutex // serializes writes and snapshots
 		var stop atomic.Bool
 		var lists, writer sync.WaitGroup
 		writes := 0
@@ -282,7 +280,7 @@ func BenchmarkListParallel(b *testing.B) {
 	})
 }
 
-// heapPer returns the bytes of heap that build's result takes for each of n.
+// heapPer returns the heap size of build's result divided by n.
 func heapPer(n int, build func() any) float64 {
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -294,7 +292,7 @@ func heapPer(n int, build func() any) float64 {
 	return (float64(after.HeapAlloc) - float64(before.HeapAlloc)) / float64(n)
 }
 
-// BenchmarkMemory reports bytes an entry, without key bytes and values.
+// BenchmarkMemory reports the bytes an entry without its key and value.
 func BenchmarkMemory(b *testing.B) {
 	for _, n := range []int{3, 100, 10_000, benchKeys} {
 		keys := newKeys(n)

@@ -1,15 +1,14 @@
 package snapmap
 
-// Generation is the clock that a family of maps and sets shares: a store's
-// entries and all its indexes. Whatever was written under an older generation
-// is frozen for ever; the next write to it works on a copy.
+// Generation is the clock that a group of maps and sets shares: a store's entries and all of its
+// indexes. Pages written under an older generation are immutable; the next write to one copies it.
 //
-// The zero value is ready. It is not safe for concurrent use by itself: the
-// caller serialises Advance with the writers of all maps and sets that share it.
+// The zero value is ready to use. It is not safe for concurrent use: the caller serializes Advance
+// with the writers of all maps and sets of the group.
 type Generation struct {
 	now uint64
 }
 
-// Advance freezes the current pages of every map and set of the family in O(1).
-// Views taken before the call are immutable from here on.
+// Advance makes the current pages of every map and set of the group immutable, in O(1). Views taken
+// before the call do not change afterwards.
 func (g *Generation) Advance() { g.now++ }

@@ -3,15 +3,15 @@ package snapmap
 import "sync/atomic"
 
 const (
-	maxSegment = 256 // pages of a segment, at which it splits: what a write after a snapshot copies
-	sparse     = 4   // a directory doubles only while one in so many of its places is another page
-	shrinkAt   = 8   // rebuild when so few of the most entries there were are left: one in shrinkAt
+	maxSegment = 256 // pointers at which a segment splits: a write after a snapshot copies a segment
+	maxAliases = 4   // average pointers per page or segment above which a directory does not double
+	shrinkAt   = 8   // the map is rebuilt when fewer than 1/shrinkAt of its peak entries are left
 )
 
-// split divides the page of h by the next bit of the hash, and says false where
-// the directory may not grow for it: hashes agree too much, the page has to grow.
-func (t *table[X, N]) split(h uint64, p *page[X, N]) bool {
-	r, s := t.path(h)
+// split divides the page of h by the next bit of the hash. It reports false if the directory may
+// not grow for it because hashes collide; then the page has to grow.
+func (t *table[X, M]) split(h uint64, p *page[X, M]) bool {
+	r, s := t.writablePath(h)
 	if 1<<(p.depth-s.depth) == len(s.pages) {
 		if s = t.grow(r, s, h); s == nil {
 			return false
@@ -20,9 +20,9 @@ func (t *table[X, N]) split(h uint64, p *page[X, N]) bool {
 	var n [2]int
 	bit := func(key string) uint64 { return r.hash.sum(key) >> p.depth & 1 }
 	p.all(func(i int, _ uint64) bool { n[bit(p.slots[i].key)]++; return true })
-	var half [2]*page[X, N]
+	var half [2]*page[X, M]
 	for i := range half {
-		half[i] = newPage[X, N](t.g.now, p.depth+1, n[i]+int(h>>p.depth&1^uint64(i)^1))
+		half[i] = newPage[X, M](t.g.now, p.depth+1, n[i]+int(h>>p.depth&1^uint64(i)^1))
 	}
 	p.all(func(i int, tag uint64) bool { half[bit(p.slots[i].key)].put(p, i, tag); return true })
 	for i, q := range half {
@@ -31,11 +31,10 @@ func (t *table[X, N]) split(h uint64, p *page[X, N]) bool {
 	return true
 }
 
-// grow gives the segment of h twice the places, by doubling it or, where it is as
-// big as one may be, by dividing it in two. It returns the segment that h is in
-// then, or nil where the directory would get too sparse.
-func (t *table[X, N]) grow(r *root[X, N], s *segment[X, N], h uint64) *segment[X, N] {
-	if s.distinct()*sparse < len(s.pages) {
+// grow doubles the pointers for the hashes of the segment of h, after dividing the segment in two
+// if it has its maximum size. It returns the segment of h, or nil if there are too many aliases.
+func (t *table[X, M]) grow(r *root[X, M], s *segment[X, M], h uint64) *segment[X, M] {
+	if s.distinct()*maxAliases < len(s.pages) {
 		return nil
 	}
 	if len(s.pages) == maxSegment {
@@ -44,30 +43,30 @@ func (t *table[X, N]) grow(r *root[X, N], s *segment[X, N], h uint64) *segment[X
 		}
 		s = r.divide(s, h)
 	}
-	s = &segment[X, N]{gen: s.gen, depth: s.depth, pages: clone(s.pages, 2)}
+	s = &segment[X, M]{gen: s.gen, depth: s.depth, pages: clone(s.pages, 2)}
 	r.setSegment(h, s)
 	return s
 }
 
-// growRoot returns a root with room for two halves of s, or nil.
-func (t *table[X, N]) growRoot(r *root[X, N], s *segment[X, N]) *root[X, N] {
+// growRoot returns a root with a pointer for each half of s, or nil if there are too many aliases.
+func (t *table[X, M]) growRoot(r *root[X, M], s *segment[X, M]) *root[X, M] {
 	if 1<<s.depth < len(r.segs) {
 		return r
 	}
-	if r.distinct()*sparse < len(r.segs) {
+	if r.distinct()*maxAliases < len(r.segs) {
 		return nil
 	}
-	r = &root[X, N]{gen: r.gen, hash: r.hash, segs: clone(r.segs, 2)}
+	r = &root[X, M]{gen: r.gen, hash: r.hash, segs: clone(r.segs, 2)}
 	t.root.Store(r)
 	return r
 }
 
-// divide replaces s by two segments, one for each value of the next bit of the
-// hash, and returns the one that h is in.
-func (r *root[X, N]) divide(s *segment[X, N], h uint64) *segment[X, N] {
-	var half [2]*segment[X, N]
+// divide replaces s by two segments, one for each value of the next bit of the hash, and returns
+// the segment of h.
+func (r *root[X, M]) divide(s *segment[X, M], h uint64) *segment[X, M] {
+	var half [2]*segment[X, M]
 	for i := range half {
-		half[i] = &segment[X, N]{gen: s.gen, depth: s.depth + 1, pages: make([]atomic.Pointer[page[X, N]], len(s.pages)/2)}
+		half[i] = &segment[X, M]{gen: s.gen, depth: s.depth + 1, pages: make([]atomic.Pointer[page[X, M]], len(s.pages)/2)}
 	}
 	for j := range s.pages {
 		half[j&1].pages[j/2].Store(s.pages[j].Load())
@@ -78,7 +77,8 @@ func (r *root[X, N]) divide(s *segment[X, N], h uint64) *segment[X, N] {
 	return half[h>>s.depth&1]
 }
 
-func (s *segment[X, N]) distinct() (n int) {
+// distinct returns the number of pages.
+func (s *segment[X, M]) distinct() (n int) {
 	for j := range s.pages {
 		if j>>(s.pages[j].Load().depth-s.depth) == 0 {
 			n++
@@ -87,7 +87,8 @@ func (s *segment[X, N]) distinct() (n int) {
 	return n
 }
 
-func (r *root[X, N]) distinct() (n int) {
+// distinct returns the number of segments.
+func (r *root[X, M]) distinct() (n int) {
 	for i := range r.segs {
 		if i>>r.segs[i].Load().depth == 0 {
 			n++
@@ -96,14 +97,13 @@ func (r *root[X, N]) distinct() (n int) {
 	return n
 }
 
-// rebuild makes the directory fit what is left of the entries, aside, and swaps
-// the root. Pages do not merge one by one: this costs less than the deletions
-// which led to it, and keeps growing the only thing a directory does.
-func (t *table[X, N]) rebuild() {
+// rebuild inserts the remaining entries into a new directory and swaps the root. That costs less
+// than the deletions that led to it, and is simpler than merging pages one by one.
+func (t *table[X, M]) rebuild() {
 	old := t.root.Load()
-	fresh := table[X, N]{g: t.g}
-	fresh.root.Store(newRoot[X, N](t.g.now, old.hash))
-	old.all(func(p *page[X, N]) bool {
+	fresh := table[X, M]{g: t.g}
+	fresh.root.Store(newRoot[X, M](t.g.now, old.hash))
+	old.all(func(p *page[X, M]) bool {
 		return p.all(func(i int, tag uint64) bool {
 			q, _ := fresh.reserve(old.hash.sum(p.slots[i].key))
 			q.put(p, i, tag)

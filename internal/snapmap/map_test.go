@@ -1,55 +1,64 @@
 package snapmap
 
 import (
+	"flag"
 	"fmt"
+	"os"
 	"runtime"
 	"strconv"
 	"sync/atomic"
 	"testing"
 )
 
-func TestMapBasics(t *testing.T) {
+// TestMain sets the default of -rapid.checks.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", strconv.Itoa(rapidChecks)); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+func TestMapOperations(t *testing.T) {
 	m := NewMap[int, struct{}](new(Generation))
 	if m.Get("a") != nil || m.Delete("a") != nil || m.Len() != 0 {
 		t.Fatal("a new map is not empty")
 	}
 	one, two := new(1), new(2)
 	if old := m.Set("a", one); old != nil {
-		t.Fatal("first Set returns", old)
+		t.Fatalf("the first Set returned %v, want nil", old)
 	}
 	if old := m.Set("a", two); old != one || m.Get("a") != two || m.Len() != 1 {
-		t.Fatal("second Set returns", old)
+		t.Fatalf("the second Set returned %v, or did not replace the value", old)
 	}
 	m.Set("", one)
 	if m.Get("") != one {
-		t.Fatal("the empty key is not found")
+		t.Fatal("the empty key was not found")
 	}
 	if old := m.Delete("a"); old != two || m.Get("a") != nil || m.Len() != 1 {
-		t.Fatal("Delete returns", old)
+		t.Fatalf("Delete returned %v, or did not delete the key", old)
 	}
 }
 
 func TestSetOfNilPanics(t *testing.T) {
 	defer func() {
 		if r := recover(); r == nil {
-			t.Fatal("no panic")
+			t.Fatal("Set did not panic")
 		}
 	}()
 	NewMap[int, struct{}](new(Generation)).Set("a", nil)
 }
 
-func TestZeroView(t *testing.T) {
+func TestZeroViewIsEmpty(t *testing.T) {
 	var v View[int, struct{}]
 	if v.Get("a") != nil || v.Len() != 0 {
-		t.Fatal("not empty")
+		t.Fatal("the zero View is not empty")
 	}
 	for k := range v.All() {
-		t.Fatal("yields", k)
+		t.Fatalf("the zero View yields %q", k)
 	}
 }
 
-// TestFamilyFreezesTogether: one Advance freezes all maps and sets of a Generation.
-func TestFamilyFreezesTogether(t *testing.T) {
+func TestAdvanceFreezesAllMapsAndSets(t *testing.T) {
 	g := new(Generation)
 	m, index, set := NewMap[int, struct{}](g), NewMap[Set, struct{}](g), NewSet(g)
 	m.Set("pod", new(1))
@@ -59,15 +68,14 @@ func TestFamilyFreezesTogether(t *testing.T) {
 	m.Delete("pod")
 	index.Set("node", index.Get("node").Remove("pod"))
 	if entries.Get("pod") == nil || !byNode.Get("node").Has("pod") {
-		t.Fatal("a write reached a view")
+		t.Fatal("a write changed a view")
 	}
 	if m.Len() != 0 || index.Get("node").Len() != 0 {
 		t.Fatal("a write was lost")
 	}
 }
 
-// TestWritesInPlace: without a snapshot an update allocates nothing.
-func TestWritesInPlace(t *testing.T) {
+func TestUpdateWithoutSnapshotDoesNotAllocate(t *testing.T) {
 	m := NewMap[int, struct{}](new(Generation))
 	keys := newKeys(1000)
 	v := new(1)
@@ -75,37 +83,35 @@ func TestWritesInPlace(t *testing.T) {
 		m.Set(k, v)
 	}
 	if n := testing.AllocsPerRun(1000, func() { m.Set(keys[7], v); m.Get(keys[8]) }); n != 0 {
-		t.Fatalf("%v allocations", n)
+		t.Fatalf("an update makes %v allocations, want 0", n)
 	}
 }
 
-// TestSlotsAreWrittenOnce: whatever happens to a page, a key that was in one of
-// its slots stays there, for a reader may be looking at it.
-func TestSlotsAreWrittenOnce(t *testing.T) {
+// TestSlotKeysNeverChange guards readers that compare a key while its page is being changed.
+func TestSlotKeysNeverChange(t *testing.T) {
 	m := NewMap[int, struct{}](new(Generation))
 	v := new(1)
-	type place struct {
+	type slotRef struct {
 		p *page[atomic.Pointer[int], struct{}]
 		i int
 	}
-	was := map[place]string{}
+	was := map[slotRef]string{}
 	for round := range 3000 {
 		m.Set(strconv.Itoa(round), v)
 		m.Delete(strconv.Itoa(round * 7 % (round + 1)))
 		for _, p := range m.t.pages() {
 			for i := range p.slots {
 				key := p.slots[i].key
-				if k := was[place{p, i}]; k != "" && k != key {
-					t.Fatalf("round %d: slot %d had key %q, has %q", round, i, k, key)
+				if k := was[slotRef{p, i}]; k != "" && k != key {
+					t.Fatalf("round %d: the key of slot %d changed from %q to %q", round, i, k, key)
 				}
-				was[place{p, i}] = key
+				was[slotRef{p, i}] = key
 			}
 		}
 	}
 }
 
-// TestDeleteAndSetWhileRanging holds what All promises the writer.
-func TestDeleteAndSetWhileRanging(t *testing.T) {
+func TestDeleteAndSetDuringAll(t *testing.T) {
 	g := new(Generation)
 	m := NewMap[int, struct{}](g)
 	const n = 5000
@@ -116,7 +122,7 @@ func TestDeleteAndSetWhileRanging(t *testing.T) {
 	for k, item := range m.All() {
 		v := item.Value
 		if seen[k] || strconv.Itoa(*v) != k {
-			t.Fatalf("key %q with %d; seen before: %v", k, *v, seen[k])
+			t.Fatalf("All yields key %q with value %d, yielded before: %v", k, *v, seen[k])
 		}
 		seen[k] = true
 		m.Delete(k)
@@ -127,13 +133,12 @@ func TestDeleteAndSetWhileRanging(t *testing.T) {
 		}
 	}
 	if len(seen) != n || m.Len() != 0 {
-		t.Fatalf("%d seen, %d left", len(seen), m.Len())
+		t.Fatalf("All yielded %d keys, want %d; %d are left", len(seen), n, m.Len())
 	}
 	m.t.validate(t)
 }
 
-// TestRangeEndsEarly: a loop may break out at any depth.
-func TestRangeEndsEarly(t *testing.T) {
+func TestBreakOutOfAll(t *testing.T) {
 	g := new(Generation)
 	m := NewMap[int, struct{}](g)
 	s := NewSet(g)
@@ -155,17 +160,17 @@ func TestRangeEndsEarly(t *testing.T) {
 		break
 	}
 	if n != 3 {
-		t.Fatal(n)
+		t.Fatalf("the loops ran %d times in all, want 3", n)
 	}
 }
 
-// size counts pages, places of the directory and bytes of both.
-func (t *table[X, N]) size() (pages, places, bytes int) {
+// size returns the number of pages and of pointers of the directory, and the bytes of both.
+func (t *table[X, M]) size() (pages, pointers, bytes int) {
 	r := t.root.Load()
-	places = len(r.segs)
+	pointers = len(r.segs)
 	for i := range r.segs {
 		if s := r.segs[i].Load(); i>>s.depth == 0 {
-			places += len(s.pages)
+			pointers += len(s.pages)
 			bytes += 48
 		}
 	}
@@ -173,12 +178,12 @@ func (t *table[X, N]) size() (pages, places, bytes int) {
 		pages++
 		bytes += 112 + 24*len(p.slots)
 	}
-	return pages, places, bytes + 8*places
+	return pages, pointers, bytes + 8*pointers
 }
 
-// TestChurnLeavesMemoryFlat replaces keys by ever new ones over 20,000 that live.
+// TestChurnLeavesMemoryFlat replaces keys by new ones and keeps their number constant.
 func TestChurnLeavesMemoryFlat(t *testing.T) {
-	const live, rounds = 20_000, 500_000
+	const live = 5_000
 	m := NewMap[int, struct{}](new(Generation))
 	v := new(1)
 	for i := range live {
@@ -191,12 +196,12 @@ func TestChurnLeavesMemoryFlat(t *testing.T) {
 		return int(s.HeapAlloc)
 	}
 	var settled int
-	for i := live; i < rounds; i++ {
+	for i := live; i < churnRounds; i++ {
 		if m.Delete(strconv.Itoa(i-live)) == nil {
-			t.Fatalf("key %d is gone", i-live)
+			t.Fatalf("key %d is missing", i-live)
 		}
 		m.Set(strconv.Itoa(i), v)
-		if i == rounds/5 {
+		if i == 2*live {
 			settled = heap()
 		}
 	}
@@ -205,16 +210,15 @@ func TestChurnLeavesMemoryFlat(t *testing.T) {
 		t.Errorf("heap grew from %d to %d bytes", settled, now)
 	}
 	if _, _, bytes := m.t.size(); bytes > 60*live {
-		t.Errorf("%d bytes an entry", bytes/live)
+		t.Errorf("%d bytes an entry, want at most 60", bytes/live)
 	}
 }
 
-// TestShrinks: what a map once held does not count.
-func TestShrinks(t *testing.T) {
+func TestMemoryShrinksAfterDeletions(t *testing.T) {
 	g := new(Generation)
 	m := NewMap[int, struct{}](g)
 	s := NewSet(g)
-	const n = 50_000
+	const n = shrinkKeys
 	v := new(1)
 	for i := range n {
 		m.Set(strconv.Itoa(i), v)
@@ -223,22 +227,22 @@ func TestShrinks(t *testing.T) {
 	for i := range n - 3 {
 		m.Delete(strconv.Itoa(i))
 		s = s.Remove(strconv.Itoa(i))
-		if left := n - 1 - i; left == n/4 { // too many for the directory to be rebuilt
+		if left := n - 1 - i; left == n/4 { // too many for a rebuild
 			if _, _, bytes := m.t.size(); bytes > 75*left {
-				t.Errorf("a quarter that is left takes %d bytes an entry", bytes/left)
+				t.Errorf("the last quarter takes %d bytes an entry, want at most 75", bytes/left)
 			}
 		}
 	}
 	if pages, _, bytes := m.t.size(); pages > 2 || bytes > 1000 {
-		t.Errorf("3 entries take %d pages and %d bytes", pages, bytes)
+		t.Errorf("3 entries take %d pages and %d bytes, want at most 2 and 1000", pages, bytes)
 	}
 	if s.big != nil || s.Len() != 3 {
-		t.Errorf("a set of %d is still big", s.Len())
+		t.Errorf("a set of %d keys is not small, want 3", s.Len())
 	}
 }
 
-// A note stays with its key through updates, splits, copies and views.
-func TestNotes(t *testing.T) {
+// TestMetaStaysWithItsKey updates items through splits, copies and views.
+func TestMetaStaysWithItsKey(t *testing.T) {
 	g := new(Generation)
 	m := NewMap[int, string](g)
 	const n = 2000
@@ -249,32 +253,31 @@ func TestNotes(t *testing.T) {
 			k := strconv.Itoa(i)
 			old := m.Put(k, Item[int, string]{new(round), fmt.Sprint(k, " in ", round)})
 			if round > 0 && (*old.Value != round-1 || old.Meta != fmt.Sprint(k, " in ", round-1)) {
-				t.Fatalf("%q had %d with note %q", k, *old.Value, old.Meta)
+				t.Fatalf("Put of %q returned value %d and meta %q", k, *old.Value, old.Meta)
 			}
 		}
 		for k, item := range frozen.All() {
 			if want := fmt.Sprint(k, " in ", round-1); item.Meta != want || frozen.Item(k) != item {
-				t.Fatalf("a view has %q with note %q, want %q", k, item.Meta, want)
+				t.Fatalf("a view has %q with meta %q, want %q", k, item.Meta, want)
 			}
 		}
 	}
 	for i := range n {
 		if k := strconv.Itoa(i); m.Item(k).Meta != k+" in 2" {
-			t.Fatalf("%q has note %q", k, m.Item(k).Meta)
+			t.Fatalf("%q has meta %q", k, m.Item(k).Meta)
 		}
 	}
 	m.Delete("7")
 	if item := m.Item("7"); item != (Item[int, string]{}) {
-		t.Errorf("a deleted key has %v", item)
+		t.Errorf("a deleted key has item %v", item)
 	}
 	m.Set("7", new(7))
 	if item := m.Item("7"); *item.Value != 7 || item.Meta != "" {
-		t.Errorf("a key that came back has note %q", item.Meta)
+		t.Errorf("a key that was set again has meta %q, want none", item.Meta)
 	}
 }
 
-// Become swaps the whole content, for Get as for the writer.
-func TestBecome(t *testing.T) {
+func TestSwapReplacesTheContents(t *testing.T) {
 	m, next := NewMap[int, struct{}](new(Generation)), NewMap[int, struct{}](new(Generation))
 	m.Set("old", new(1))
 	next.Set("new", new(2))
@@ -282,35 +285,35 @@ func TestBecome(t *testing.T) {
 	m.Swap(next)
 	m.t.validate(t)
 	if m.Get("old") != nil || *m.Get("new") != 2 || m.Len() != 1 || view.Get("old") == nil || view.Get("new") != nil {
-		t.Error("the contents are mixed")
+		t.Error("Swap mixed the contents")
 	}
 }
 
-// TestDirectoryStaysInBounds: hashes that agree make pages grow, not the directory.
-func TestDirectoryStaysInBounds(t *testing.T) {
+// TestDirectoryIsBounded checks that colliding hashes make pages grow and not the directory.
+func TestDirectoryIsBounded(t *testing.T) {
 	for name, hash := range hashFuncs() {
 		t.Run(name, func(t *testing.T) {
 			m := NewMap[int, struct{}](new(Generation))
 			m.t.injectHash(hash)
 			n := 1500
-			if name == "uneven" { // dense enough for the root to want to grow for ever
-				n = 30_000
+			if name == "uneven" { // many enough for an unbounded root to grow without end
+				n = unevenKeys
 			}
 			v := new(1)
 			for i := range n {
 				m.Set(strconv.Itoa(i), v)
 			}
 			m.t.validate(t)
-			if pages, places, bytes := m.t.size(); bytes > 60*n || places > 2*sparse*pages+maxSegment/2 {
-				t.Errorf("%d bytes an entry, %d places for %d pages", bytes/n, places, pages)
+			if pages, pointers, bytes := m.t.size(); bytes > 60*n || pointers > 2*maxAliases*pages+maxSegment/2 {
+				t.Errorf("%d bytes an entry, %d pointers to %d pages", bytes/n, pointers, pages)
 			}
 		})
 	}
 }
 
-// TestMemoryOfSizes holds the figures: bytes an entry without key bytes and values.
-func TestMemoryOfSizes(t *testing.T) {
-	for _, c := range []struct{ n, mapBytes, setBytes int }{{1, 400, 73}, {3, 150, 60}, {100, 40, 30}, {200_000, 40, 25}} {
+// TestMemoryPerEntry bounds the bytes an entry without its key and value.
+func TestMemoryPerEntry(t *testing.T) {
+	for _, c := range []struct{ n, mapBytes, setBytes int }{{1, 400, 73}, {3, 150, 60}, {100, 40, 30}, {memoryKeys, 40, 25}} {
 		t.Run(fmt.Sprint(c.n), func(t *testing.T) {
 			keys := newKeys(c.n)
 			g := new(Generation)

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// hashes that a map must survive, from none injected to all keys equal.
+// hashFuncs returns hash functions, from the default one to one in which all keys collide.
 func hashFuncs() map[string]func(string) uint64 {
 	seed := maphash.MakeSeed()
 	sum := func(k string) uint64 { return maphash.String(seed, k) }
@@ -26,18 +26,18 @@ func hashFuncs() map[string]func(string) uint64 {
 	}
 }
 
-func (t *table[X, N]) injectHash(f func(string) uint64) {
-	t.root.Store(newRoot[X, N](t.g.now, hasher{seed: maphash.MakeSeed(), test: f}))
+func (t *table[X, M]) injectHash(f func(string) uint64) {
+	t.root.Store(newRoot[X, M](t.g.now, hasher{seed: maphash.MakeSeed(), override: f}))
 }
 
-// frozen is a view and what was in it.
-type frozen struct {
+// kept is a view and its expected contents.
+type kept struct {
 	view  View[int, struct{}]
 	model map[string]*int
 }
 
-// TestMapModel compares random histories with a plain map: the live map after
-// every step, and views kept from earlier steps again and again.
+// TestMapModel compares random histories with a plain map: the live map after each step, and
+// earlier views again and again.
 func TestMapModel(t *testing.T) {
 	for name, hash := range hashFuncs() {
 		t.Run(name, func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { mapHistory(t, hash) }) })
@@ -49,7 +49,7 @@ func mapHistory(t *rapid.T, hash func(string) uint64) {
 	m := NewMap[int, struct{}](g)
 	m.t.injectHash(hash)
 	model := map[string]*int{}
-	var kept []frozen
+	var views []kept
 	serial := 0
 	keys := rapid.IntRange(1, 600).Draw(t, "keys")
 	key := func(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(0, keys).Draw(t, "key")) }
@@ -57,13 +57,13 @@ func mapHistory(t *rapid.T, hash func(string) uint64) {
 		serial++
 		v := new(serial)
 		if old := m.Set(k, v); old != model[k] {
-			t.Fatalf("Set %q returns %v, want %v", k, old, model[k])
+			t.Fatalf("Set %q returned %v, want %v", k, old, model[k])
 		}
 		model[k] = v
 	}
 	remove := func(t *rapid.T, k string) {
 		if old := m.Delete(k); old != model[k] {
-			t.Fatalf("Delete %q returns %v, want %v", k, old, model[k])
+			t.Fatalf("Delete %q returned %v, want %v", k, old, model[k])
 		}
 		delete(model, k)
 	}
@@ -83,31 +83,32 @@ func mapHistory(t *rapid.T, hash func(string) uint64) {
 			}
 		},
 		"snapshot": func(t *rapid.T) {
-			kept = append(kept[max(0, len(kept)-4):], frozen{m.View(), maps.Clone(model)})
+			views = append(views[max(0, len(views)-4):], kept{m.View(), maps.Clone(model)})
 			g.Advance()
 		},
 		"": func(t *rapid.T) {
 			m.t.validate(t)
 			checkMap[int](t, m, model)
-			for _, k := range kept {
-				checkMap[int](t, k.view, k.model)
+			for _, v := range views {
+				checkMap[int](t, v.view, v.model)
 			}
 		},
 	})
 }
 
-type frozenSet struct {
+// keptSet is a frozen set and its expected contents.
+type keptSet struct {
 	set   *Set
 	model map[string]bool
 }
 
-// TestSetModel does the same for sets, across the border from small to big.
+// TestSetModel compares random histories with a plain map, for small and large sets.
 func TestSetModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := new(Generation)
 		s := NewSet(g)
 		model := map[string]bool{}
-		var kept []frozenSet
+		var sets []keptSet
 		keys := rapid.SampledFrom([]int{3, 20, 500}).Draw(t, "keys")
 		step := func(change func(*Set, string) *Set, in bool) func(*rapid.T) {
 			return func(t *rapid.T) {
@@ -117,7 +118,7 @@ func TestSetModel(t *testing.T) {
 					before := s
 					s = change(s, k)
 					if (before.gen == g.now || model[k] == in) && s != before {
-						t.Fatalf("key %q: a new set", k)
+						t.Fatalf("changing key %q returned a new set", k)
 					}
 					if in {
 						model[k] = true
@@ -131,12 +132,12 @@ func TestSetModel(t *testing.T) {
 			"add":    step((*Set).Add, true),
 			"remove": step((*Set).Remove, false),
 			"snapshot": func(t *rapid.T) {
-				kept = append(kept, frozenSet{s, maps.Clone(model)})
+				sets = append(sets, keptSet{s, maps.Clone(model)})
 				g.Advance()
 			},
 			"": func(t *rapid.T) {
 				checkSet(t, s, model)
-				for _, k := range kept {
+				for _, k := range sets {
 					checkSet(t, k.set, k.model)
 				}
 			},
@@ -144,18 +145,18 @@ func TestSetModel(t *testing.T) {
 	})
 }
 
-// TestViewsAcrossGrowth keeps views from times when the map had one page, one
-// segment, and many, up and down again: sizes that random histories do not reach.
+// TestViewsAcrossGrowth keeps views of a map that grows from one page to many segments and shrinks
+// again. Random histories do not reach these sizes.
 func TestViewsAcrossGrowth(t *testing.T) {
 	g := new(Generation)
 	m := NewMap[int, struct{}](g)
 	model := map[string]*int{}
-	var kept []frozen
+	var views []kept
 	keep := func() {
-		kept = append(kept, frozen{m.View(), maps.Clone(model)})
+		views = append(views, kept{m.View(), maps.Clone(model)})
 		g.Advance()
 	}
-	const n = 30_000
+	const n = growthKeys
 	for i := range n {
 		if i&(i-1) == 0 || i%7000 == 0 {
 			keep()
@@ -166,7 +167,7 @@ func TestViewsAcrossGrowth(t *testing.T) {
 	}
 	m.t.validate(t)
 	if segments := m.t.root.Load().distinct(); segments < 4 {
-		t.Fatalf("%d segments: too few for what this test is about", segments)
+		t.Fatalf("the map has %d segments, want at least 4", segments)
 	}
 	for i := range n {
 		if i%7000 == 0 {
@@ -177,7 +178,7 @@ func TestViewsAcrossGrowth(t *testing.T) {
 		m.Delete(k)
 	}
 	m.t.validate(t)
-	for _, k := range kept {
-		checkMap[int](t, k.view, k.model)
+	for _, v := range views {
+		checkMap[int](t, v.view, v.model)
 	}
 }

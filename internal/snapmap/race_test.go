@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// named is a value that says which key it belongs to.
+// named is a value with its own key.
 type named struct {
 	key   string
 	round int
 }
 
-// readBeside runs read in some goroutines, again and again, until write returns.
-func readBeside(write func(), read func(rnd *rand.Rand)) {
+// readDuring calls read repeatedly in several goroutines until write returns.
+func readDuring(write func(), read func(rnd *rand.Rand)) {
 	var stop atomic.Bool
 	var readers sync.WaitGroup
 	for i := range 4 {
@@ -31,10 +31,10 @@ func readBeside(write func(), read func(rnd *rand.Rand)) {
 	readers.Wait()
 }
 
-// TestGetBesideWriter has readers look for keys that come and go without end, in
-// few pages, with and without snapshots: they must never see another key's value,
-// a torn key (which the race detector reports), or lose a key that stays.
-func TestGetBesideWriter(t *testing.T) {
+// TestGetDuringWrites reads keys of a few pages that are set and deleted all the time, with and
+// without snapshots. A reader must never get another key's value or miss a key that is not deleted;
+// the race detector reports torn keys.
+func TestGetDuringWrites(t *testing.T) {
 	for _, snapshotEach := range []int{0, 1, 50} {
 		t.Run(fmt.Sprintf("snapshotEach=%d", snapshotEach), func(t *testing.T) {
 			g := new(Generation)
@@ -46,7 +46,7 @@ func TestGetBesideWriter(t *testing.T) {
 			}
 			write := func() {
 				rnd := rand.New(rand.NewPCG(2, 2))
-				for round := range 20_000 {
+				for round := range concurrentRounds {
 					i := rnd.IntN(stay + change)
 					k := key(i)
 					if i >= stay && rnd.IntN(2) == 0 {
@@ -60,17 +60,17 @@ func TestGetBesideWriter(t *testing.T) {
 					}
 				}
 			}
-			readBeside(write, func(rnd *rand.Rand) {
+			readDuring(write, func(rnd *rand.Rand) {
 				i := rnd.IntN(stay + change)
 				k := key(i)
 				switch v := m.Get(k); {
 				case v == nil && i < stay:
-					t.Errorf("key %q stays and is not found", k)
+					t.Errorf("key %q was never deleted and is not found", k)
 				case v != nil && v.key != k:
-					t.Errorf("key %q: the value of %q", k, v.key)
+					t.Errorf("key %q has the value of %q", k, v.key)
 				}
 				if m.Len() < stay {
-					t.Error("Len", m.Len())
+					t.Errorf("Len() = %d, want at least %d", m.Len(), stay)
 				}
 			})
 			m.t.validate(t)
@@ -78,14 +78,14 @@ func TestGetBesideWriter(t *testing.T) {
 	}
 }
 
-// TestReadersNeverGoBack: who has seen a value of a key sees no earlier one later,
-// also where pages are split, rewritten and rebuilt meanwhile.
-func TestReadersNeverGoBack(t *testing.T) {
+// TestGetIsMonotonic checks that a reader never gets an older value of a key than before, while
+// pages are split, rewritten and rebuilt.
+func TestGetIsMonotonic(t *testing.T) {
 	g := new(Generation)
 	m := NewMap[named, struct{}](g)
 	const keys = 8
 	write := func() {
-		for round := range 100 {
+		for round := range concurrentRounds / 100 {
 			for i := range 100 {
 				m.Set(strconv.Itoa(i%keys), &named{round: round*100 + i})
 				m.Set("filler"+strconv.Itoa(i), new(named))
@@ -99,22 +99,22 @@ func TestReadersNeverGoBack(t *testing.T) {
 			}
 		}
 	}
-	var seen sync.Map // per reader's generator, what it saw last of each key
-	readBeside(write, func(rnd *rand.Rand) {
+	var seen sync.Map // from a reader's generator to the last round it saw of each key
+	readDuring(write, func(rnd *rand.Rand) {
 		last, _ := seen.LoadOrStore(rnd, new([keys]int))
 		i := rnd.IntN(keys)
 		if v := m.Get(strconv.Itoa(i)); v != nil {
 			if v.round < last.(*[keys]int)[i] {
-				t.Errorf("key %d: round %d after %d", i, v.round, last.(*[keys]int)[i])
+				t.Errorf("key %d: got round %d after round %d", i, v.round, last.(*[keys]int)[i])
 			}
 			last.(*[keys]int)[i] = v.round
 		}
 	})
 }
 
-// TestViewsBesideWriter has readers walk views, each of which must show one
-// moment: the writer keeps all values at the same round but for one prefix.
-func TestViewsBesideWriter(t *testing.T) {
+// TestViewsAreConsistentDuringWrites ranges over views. The writer replaces all keys of a round by
+// those of the next between two views, so each view must show a single round.
+func TestViewsAreConsistentDuringWrites(t *testing.T) {
 	g := new(Generation)
 	m := NewMap[named, struct{}](g)
 	const keys = 300
@@ -126,32 +126,32 @@ func TestViewsBesideWriter(t *testing.T) {
 	}
 	publish()
 	write := func() {
-		for round := range 100 {
-			for i := range keys { // the keys of a round replace those of the round before
+		for round := range viewRounds {
+			for i := range keys {
 				m.Delete(fmt.Sprint(round-1, "-", i))
 				m.Set(fmt.Sprint(round, "-", i), &named{round: round})
 			}
 			publish()
 		}
 	}
-	readBeside(write, func(*rand.Rand) {
+	readDuring(write, func(*rand.Rand) {
 		v := *current.Load()
 		n, round := 0, -1
 		for k, item := range v.All() {
 			x := item.Value
 			if round >= 0 && x.round != round || v.Get(k) != x {
-				t.Errorf("key %q of round %d in the view of round %d", k, x.round, round)
+				t.Errorf("the view of round %d has key %q of round %d", round, k, x.round)
 			}
 			n, round = n+1, x.round
 		}
 		if n != v.Len() || n != 0 && n != keys {
-			t.Errorf("%d entries, Len %d", n, v.Len())
+			t.Errorf("All yields %d entries, Len() = %d, want 0 or %d", n, v.Len(), keys)
 		}
 	})
 }
 
-// TestFrozenSetsBesideWriter has readers use sets that the writer goes on from.
-func TestFrozenSetsBesideWriter(t *testing.T) {
+// TestFrozenSetsDuringWrites reads frozen sets while the writer derives new ones from them.
+func TestFrozenSetsDuringWrites(t *testing.T) {
 	g := new(Generation)
 	m := NewMap[Set, struct{}](g)
 	var current atomic.Pointer[View[Set, struct{}]]
@@ -163,7 +163,7 @@ func TestFrozenSetsBesideWriter(t *testing.T) {
 	publish()
 	write := func() {
 		rnd := rand.New(rand.NewPCG(3, 3))
-		for round := range 10_000 {
+		for round := range concurrentRounds {
 			value := []string{"small", "big"}[round%2]
 			s := m.Get(value)
 			if s == nil {
@@ -180,17 +180,17 @@ func TestFrozenSetsBesideWriter(t *testing.T) {
 			}
 		}
 	}
-	readBeside(write, func(*rand.Rand) {
+	readDuring(write, func(*rand.Rand) {
 		for value, item := range current.Load().All() {
 			s, n := item.Value, 0
 			for k := range s.All() {
 				n++
 				if !s.Has(k) {
-					t.Errorf("%s: lacks %q, which All yields", value, k)
+					t.Errorf("set %q yields %q, but Has reports false", value, k)
 				}
 			}
 			if n != s.Len() {
-				t.Errorf("%s: %d keys, Len %d", value, n, s.Len())
+				t.Errorf("set %q yields %d keys, Len() = %d", value, n, s.Len())
 			}
 		}
 	})

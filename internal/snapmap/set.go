@@ -5,38 +5,37 @@ import (
 	"slices"
 )
 
-// maxSmall is the number of keys up to which a set is a slice.
+// maxSmall is the number of keys up to which a set is stored as a slice.
 const maxSmall = 16
 
-// Set is a set of keys: the posting list of an index value. One writer changes
-// it; readers, from any goroutine, only ever get a set that the Generation has
-// frozen since it was last changed. A change to a frozen set returns a new one,
-// so the writer keeps what Add and Remove return.
+// Set is a set of keys: the posting list of an index value. It has one writer. Readers must use
+// only a set that was not changed since the last Advance of its Generation. Changing such a set
+// returns a new one, so the writer must keep the result of Add and Remove.
 //
-// Many an index has one key for each value, hence the first key's place in the
-// header: such a set is one allocation of 64 bytes.
+// Many indexes have one key per value, so the first key is stored inline: such a set is a single
+// allocation of 64 bytes.
 type Set struct {
 	g    *Generation
 	gen  uint64
-	big  *table[struct{}, struct{}] // nil up to maxSmall keys
-	keys []string                   // the keys of a small set, in no order
+	big  *table[struct{}, struct{}] // nil if the set is small
+	keys []string                   // the keys of a small set, unordered
 	one  [1]string
 }
 
-// NewSet returns an empty set which g.Advance freezes.
+// NewSet returns an empty set of the group of g.
 func NewSet(g *Generation) *Set {
 	s := &Set{g: g, gen: g.now}
 	s.keys = s.one[:0]
 	return s
 }
 
-// Add returns a set with key: s itself where s has key or is of the current
-// generation, else a new one that shares s's pages and leaves s as it is.
+// Add returns a set with key. The result is s itself if s has key or is of the current generation;
+// otherwise it is a new set that shares the pages of s, and s does not change.
 func (s *Set) Add(key string) *Set {
 	if s.Has(key) {
 		return s
 	}
-	s = s.own()
+	s = s.writable()
 	if s.big == nil && len(s.keys) < maxSmall {
 		s.keys = append(s.keys, key)
 		return s
@@ -53,13 +52,13 @@ func (s *Set) Add(key string) *Set {
 	return s
 }
 
-// Remove returns a set without key: s itself where s lacks key or is of the
-// current generation, else a new one that shares s's pages and leaves s as it is.
+// Remove returns a set without key. The result is s itself if s lacks key or is of the current
+// generation; otherwise it is a new set that shares the pages of s, and s does not change.
 func (s *Set) Remove(key string) *Set {
 	if !s.Has(key) {
 		return s
 	}
-	s = s.own()
+	s = s.writable()
 	if s.big != nil {
 		s.big.drop(key)
 		if s.Len() <= maxSmall/2 {
@@ -78,8 +77,8 @@ func (s *Set) Remove(key string) *Set {
 	return s
 }
 
-// own returns s, or a copy of the current generation if s is older.
-func (s *Set) own() *Set {
+// writable returns s, or a copy in the current generation if s is older.
+func (s *Set) writable() *Set {
 	if s.gen == s.g.now {
 		return s
 	}
@@ -93,7 +92,7 @@ func (s *Set) own() *Set {
 	return c
 }
 
-// shrink makes a big set small again.
+// shrink stores the keys in a slice again.
 func (s *Set) shrink() {
 	keys := s.one[:0]
 	for k := range s.All() {
@@ -102,7 +101,7 @@ func (s *Set) shrink() {
 	s.big, s.keys = nil, keys
 }
 
-// Has says whether key is in the set.
+// Has reports whether key is in the set.
 func (s *Set) Has(key string) bool {
 	if s.big != nil {
 		return s.big.root.Load().find(key) != nil
@@ -118,7 +117,7 @@ func (s *Set) Len() int {
 	return len(s.keys)
 }
 
-// All yields each key once, in any order. The set must not change meanwhile.
+// All yields each key once, in any order. The set must not change during the loop.
 func (s *Set) All() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if s.big != nil {

@@ -6,66 +6,65 @@ import (
 	"sync/atomic"
 )
 
-// A table is the page directory under Map and big Sets: two levels of extendible
-// hashing over pages. See doc.go for the drawing and the invariants.
-type table[X, N any] struct {
+// table is the page directory of a Map or a large Set: two levels of extendible hashing over pages.
+// doc.go has the layout and the invariants.
+type table[X, M any] struct {
 	g    *Generation
-	root atomic.Pointer[root[X, N]]
+	root atomic.Pointer[root[X, M]]
 	n    atomic.Int64 // entries
-	peak int          // most entries since the last rebuild; writer only
+	peak int          // maximum of n since the last rebuild; writer only
 }
 
-// A root is the first level: segs[i] has the entries whose hash ends in the bits
-// of i. A segment of lesser depth stands in several places.
-type root[X, N any] struct {
-	segs []atomic.Pointer[segment[X, N]] // a power of two
+// root is the first level: segs[i] leads to the entries whose hash ends in the bits of i. Several
+// pointers lead to a segment of lesser depth.
+type root[X, M any] struct {
+	segs []atomic.Pointer[segment[X, M]] // a power of two
 	hash hasher
 	gen  uint64
 }
 
-// A segment is the second level: pages[i] has the entries whose hash, less the
-// depth bits that led here, ends in the bits of i.
-type segment[X, N any] struct {
-	pages []atomic.Pointer[page[X, N]] // a power of two, at most maxSegment
+// segment is the second level: pages[i] leads to the entries whose hash, shifted right by depth,
+// ends in the bits of i.
+type segment[X, M any] struct {
+	pages []atomic.Pointer[page[X, M]] // a power of two, at most maxSegment
 	depth uint8
 	gen   uint64
 }
 
-// hasher hashes keys: with a seed of its own, or as a test wants it.
+// hasher hashes keys with a random seed, or with the function that a test injects.
 type hasher struct {
-	seed maphash.Seed
-	test func(string) uint64
+	seed     maphash.Seed
+	override func(string) uint64 // set by tests
 }
 
 func (h *hasher) sum(key string) uint64 {
-	if h.test != nil {
-		return h.test(key)
+	if h.override != nil {
+		return h.override(key)
 	}
 	return maphash.String(h.seed, key)
 }
 
-func (t *table[X, N]) init(g *Generation) {
+func (t *table[X, M]) init(g *Generation) {
 	t.g = g
-	t.root.Store(newRoot[X, N](g.now, hasher{seed: maphash.MakeSeed()}))
+	t.root.Store(newRoot[X, M](g.now, hasher{seed: maphash.MakeSeed()}))
 }
 
-func newRoot[X, N any](gen uint64, hash hasher) *root[X, N] {
-	s := &segment[X, N]{gen: gen, pages: make([]atomic.Pointer[page[X, N]], 1)}
-	s.pages[0].Store(newPage[X, N](gen, 0, 0))
-	r := &root[X, N]{gen: gen, hash: hash, segs: make([]atomic.Pointer[segment[X, N]], 1)}
+func newRoot[X, M any](gen uint64, hash hasher) *root[X, M] {
+	s := &segment[X, M]{gen: gen, pages: make([]atomic.Pointer[page[X, M]], 1)}
+	s.pages[0].Store(newPage[X, M](gen, 0, 0))
+	r := &root[X, M]{gen: gen, hash: hash, segs: make([]atomic.Pointer[segment[X, M]], 1)}
 	r.segs[0].Store(s)
 	return r
 }
 
-// find returns the slot of key, or nil. Safe from any goroutine. It is what every
-// read of the store goes through, so it has hasher.sum and page.index's first look at
-// a page within itself.
-func (r *root[X, N]) find(key string) *slot[X] {
+// find returns the slot of key, or nil. It is safe for concurrent use. Every read of the store
+// calls it, so hasher.sum and the first step of page.index are inlined by hand.
+func (r *root[X, M]) find(key string) *slot[X] {
 	var h uint64
-	if r.hash.test == nil {
+	if r.hash.override == nil {
 		h = maphash.String(r.hash.seed, key)
 	} else {
-		h = r.hash.test(key)
+		h = r.hash.override(key)
 	}
 	p, tag := r.page(h), tagOf(h)
 	home := p.home(tag)
@@ -83,34 +82,34 @@ func (r *root[X, N]) find(key string) *slot[X] {
 	return nil
 }
 
-func (r *root[X, N]) page(h uint64) *page[X, N] { return r.segment(h).page(h) }
+func (r *root[X, M]) page(h uint64) *page[X, M] { return r.segment(h).page(h) }
 
-func (r *root[X, N]) segment(h uint64) *segment[X, N] {
+func (r *root[X, M]) segment(h uint64) *segment[X, M] {
 	return r.segs[h&uint64(len(r.segs)-1)].Load()
 }
 
-func (s *segment[X, N]) page(h uint64) *page[X, N] {
+func (s *segment[X, M]) page(h uint64) *page[X, M] {
 	return s.pages[h>>(s.depth&63)&uint64(len(s.pages)-1)].Load()
 }
 
-// setSegment puts s into all its places.
-func (r *root[X, N]) setSegment(h uint64, s *segment[X, N]) {
+// setSegment stores s in all pointers for the hashes that end like h.
+func (r *root[X, M]) setSegment(h uint64, s *segment[X, M]) {
 	step := uint64(1) << s.depth
 	for i := h & (step - 1); i < uint64(len(r.segs)); i += step {
 		r.segs[i].Store(s)
 	}
 }
 
-// setPage puts p into all its places.
-func (s *segment[X, N]) setPage(h uint64, p *page[X, N]) {
+// setPage stores p in all pointers for the hashes that end like h.
+func (s *segment[X, M]) setPage(h uint64, p *page[X, M]) {
 	step := uint64(1) << (p.depth - s.depth)
 	for i := h >> s.depth & (step - 1); i < uint64(len(s.pages)); i += step {
 		s.pages[i].Store(p)
 	}
 }
 
-// all yields each page once: at the first of its places.
-func (r *root[X, N]) all(yield func(*page[X, N]) bool) {
+// all yields each page once, at the first pointer to it.
+func (r *root[X, M]) all(yield func(*page[X, M]) bool) {
 	for i := range r.segs {
 		s := r.segs[i].Load()
 		if i>>s.depth != 0 {
@@ -124,23 +123,24 @@ func (r *root[X, N]) all(yield func(*page[X, N]) bool) {
 	}
 }
 
-// path returns the segment of h, writable: it and the root are of this generation.
-func (t *table[X, N]) path(h uint64) (*root[X, N], *segment[X, N]) {
+// writablePath returns the root and the segment of h in the current generation. It copies older
+// ones.
+func (t *table[X, M]) writablePath(h uint64) (*root[X, M], *segment[X, M]) {
 	r := t.root.Load()
 	if r.gen != t.g.now {
-		r = &root[X, N]{gen: t.g.now, hash: r.hash, segs: clone(r.segs, 1)}
+		r = &root[X, M]{gen: t.g.now, hash: r.hash, segs: clone(r.segs, 1)}
 		t.root.Store(r)
 	}
 	s := r.segment(h)
 	if s.gen != t.g.now {
-		s = &segment[X, N]{gen: t.g.now, depth: s.depth, pages: clone(s.pages, 1)}
+		s = &segment[X, M]{gen: t.g.now, depth: s.depth, pages: clone(s.pages, 1)}
 		r.setSegment(h, s)
 	}
 	return r, s
 }
 
-// clone returns a copy of a directory, times over. The plain copy is sound: only
-// the writer, who calls this, ever stores into the original.
+// clone returns a directory repeated the given number of times. It need not load atomically: only
+// the writer stores into the original, and the writer is the caller.
 func clone[T any](dir []T, times int) []T {
 	c := make([]T, len(dir)*times)
 	for i := range times {
@@ -149,9 +149,9 @@ func clone[T any](dir []T, times int) []T {
 	return c
 }
 
-// own returns the place of a key that is in the table, in a page that may be
-// written.
-func (t *table[X, N]) own(h uint64, p *page[X, N], i int) (*page[X, N], int) {
+// writable returns the page and the slot of an entry in the current generation. It copies an older
+// page.
+func (t *table[X, M]) writable(h uint64, p *page[X, M], i int) (*page[X, M], int) {
 	if p.gen == t.g.now {
 		return p, i
 	}
@@ -160,30 +160,29 @@ func (t *table[X, N]) own(h uint64, p *page[X, N], i int) (*page[X, N], int) {
 	return p, p.index(tagOf(h), key)
 }
 
-// rewrite replaces the page of h by a copy without tombstones, with room for n.
-func (t *table[X, N]) rewrite(h uint64, p *page[X, N], n int) *page[X, N] {
-	_, s := t.path(h)
+// rewrite replaces the page of h by a copy without dead slots and with room for n entries.
+func (t *table[X, M]) rewrite(h uint64, p *page[X, M], n int) *page[X, M] {
+	_, s := t.writablePath(h)
 	p = p.copyTo(t.g.now, n)
 	s.setPage(h, p)
 	return p
 }
 
-// reserve returns a page of this generation and a place in it for a key with
-// hash h that is not in the table: the caller writes key and value there, then
-// calls publish, before anything else.
-func (t *table[X, N]) reserve(h uint64) (*page[X, N], int) {
+// reserve returns a page of the current generation and a free slot for a new key with hash h. The
+// caller must set key and value and then call publish, before any other change.
+func (t *table[X, M]) reserve(h uint64) (*page[X, M], int) {
 	p := t.root.Load().page(h)
 	if p.gen != t.g.now || int(p.used) == len(p.slots) {
 		p = t.makeRoom(h, p)
 	}
 	n := int(t.n.Add(1))
 	t.peak = max(t.peak, n)
-	return p, p.room(tagOf(h))
+	return p, p.freeSlot(tagOf(h))
 }
 
-// makeRoom splits the page of h until an entry more fits, or rewrites it. Where
-// entries come and go it leaves some room, or each new one would cost a rewrite.
-func (t *table[X, N]) makeRoom(h uint64, p *page[X, N]) *page[X, N] {
+// makeRoom splits the page of h until another entry fits, or rewrites it. A page with dead slots
+// gets some extra room, or each new entry would cost a rewrite.
+func (t *table[X, M]) makeRoom(h uint64, p *page[X, M]) *page[X, M] {
 	for p.live >= maxPage && t.split(h, p) {
 		p = t.root.Load().page(h)
 	}
@@ -193,8 +192,8 @@ func (t *table[X, N]) makeRoom(h uint64, p *page[X, N]) *page[X, N] {
 	return t.rewrite(h, p, int(p.live+1+min(p.used-p.live, p.live/8)))
 }
 
-// remove takes out the entry with hash h in slot i of page p, which own gave.
-func (t *table[X, N]) remove(h uint64, p *page[X, N], i int) {
+// remove deletes the entry with hash h in slot i of page p, which writable returned.
+func (t *table[X, M]) remove(h uint64, p *page[X, M], i int) {
 	p.retire(i)
 	n := int(t.n.Add(-1))
 	switch {
@@ -205,10 +204,9 @@ func (t *table[X, N]) remove(h uint64, p *page[X, N], i int) {
 	}
 }
 
-// pages returns the pages as they are. Later writes may replace them; those in
-// the slice stay complete.
-func (t *table[X, N]) pages() (pages []*page[X, N]) {
-	t.root.Load().all(func(p *page[X, N]) bool {
+// pages returns the current pages. Later writes may replace them in the table.
+func (t *table[X, M]) pages() (pages []*page[X, M]) {
+	t.root.Load().all(func(p *page[X, M]) bool {
 		pages = append(pages, p)
 		return true
 	})
@@ -216,7 +214,7 @@ func (t *table[X, N]) pages() (pages []*page[X, N]) {
 }
 
 // add inserts a key that is not in the table and has no value.
-func (t *table[X, N]) add(key string) {
+func (t *table[X, M]) add(key string) {
 	h := t.root.Load().hash.sum(key)
 	p, i := t.reserve(h)
 	p.slots[i].key = key
@@ -224,10 +222,10 @@ func (t *table[X, N]) add(key string) {
 }
 
 // drop removes a key that is in the table.
-func (t *table[X, N]) drop(key string) {
+func (t *table[X, M]) drop(key string) {
 	r := t.root.Load()
 	h := r.hash.sum(key)
 	p := r.page(h)
-	p, i := t.own(h, p, p.index(tagOf(h), key))
+	p, i := t.writable(h, p, p.index(tagOf(h), key))
 	t.remove(h, p, i)
 }

@@ -6,26 +6,26 @@ import (
 	"testing"
 )
 
-// validate walks the whole structure, checks the invariants of doc.go and
-// returns the number of entries.
-func (r *root[X, N]) validate(now uint64) (n int, err error) {
+// validate checks the invariants of doc.go in the whole structure and returns the number of
+// entries.
+func (r *root[X, M]) validate(now uint64) (n int, err error) {
 	if len(r.segs)&(len(r.segs)-1) != 0 || r.gen > now {
-		return 0, fmt.Errorf("root of generation %d has %d places at %d", r.gen, len(r.segs), now)
+		return 0, fmt.Errorf("root of generation %d has %d pointers, in generation %d", r.gen, len(r.segs), now)
 	}
-	if len(r.segs) > 2*sparse*r.distinct() {
-		return 0, fmt.Errorf("root has %d places for %d segments", len(r.segs), r.distinct())
+	if len(r.segs) > 2*maxAliases*r.distinct() {
+		return 0, fmt.Errorf("root has %d pointers to %d segments", len(r.segs), r.distinct())
 	}
 	seen := map[string]bool{}
 	for i := range r.segs {
 		s := r.segs[i].Load()
 		if 1<<s.depth > len(r.segs) || s != r.segs[i&(1<<s.depth-1)].Load() {
-			return 0, fmt.Errorf("segment %d: depth %d, not at its first place", i, s.depth)
+			return 0, fmt.Errorf("segment %d: depth %d does not match its pointers", i, s.depth)
 		}
 		if i>>s.depth != 0 {
 			continue
 		}
 		if s.gen > r.gen || len(s.pages) > maxSegment || len(s.pages)&(len(s.pages)-1) != 0 {
-			return 0, fmt.Errorf("segment %d: %d pages, generation %d under %d", i, len(s.pages), s.gen, r.gen)
+			return 0, fmt.Errorf("segment %d: %d pages, generation %d in a root of generation %d", i, len(s.pages), s.gen, r.gen)
 		}
 		if err := s.validate(&r.hash, uint64(i), seen); err != nil {
 			return 0, fmt.Errorf("segment %d: %w", i, err)
@@ -34,18 +34,18 @@ func (r *root[X, N]) validate(now uint64) (n int, err error) {
 	return len(seen), nil
 }
 
-func (s *segment[X, N]) validate(hash *hasher, prefix uint64, seen map[string]bool) error {
+func (s *segment[X, M]) validate(hash *hasher, prefix uint64, seen map[string]bool) error {
 	for j := range s.pages {
 		p := s.pages[j].Load()
 		own := p.depth - s.depth
 		if p.depth < s.depth || 1<<own > len(s.pages) || p != s.pages[j&(1<<own-1)].Load() {
-			return fmt.Errorf("page %d: depth %d below %d, not at its first place", j, p.depth, s.depth)
+			return fmt.Errorf("page %d: depth %d does not match its pointers in a segment of depth %d", j, p.depth, s.depth)
 		}
 		if j>>own != 0 {
 			continue
 		}
 		if p.gen > s.gen {
-			return fmt.Errorf("page %d: generation %d under %d", j, p.gen, s.gen)
+			return fmt.Errorf("page %d: generation %d in a segment of generation %d", j, p.gen, s.gen)
 		}
 		if err := p.validate(hash, prefix|uint64(j)<<s.depth, seen); err != nil {
 			return fmt.Errorf("page %d: %w", j, err)
@@ -54,7 +54,7 @@ func (s *segment[X, N]) validate(hash *hasher, prefix uint64, seen map[string]bo
 	return nil
 }
 
-func (p *page[X, N]) validate(hash *hasher, prefix uint64, seen map[string]bool) (err error) {
+func (p *page[X, M]) validate(hash *hasher, prefix uint64, seen map[string]bool) (err error) {
 	var live uint32
 	p.all(func(i int, tag uint64) bool {
 		s := &p.slots[i]
@@ -62,11 +62,11 @@ func (p *page[X, N]) validate(hash *hasher, prefix uint64, seen map[string]bool)
 		live++
 		switch {
 		case seen[s.key]:
-			err = fmt.Errorf("key %q twice", s.key)
+			err = fmt.Errorf("key %q is there twice", s.key)
 		case tag != tagOf(h):
-			err = fmt.Errorf("key %q: tag %d, want %d", s.key, tag, tagOf(h))
+			err = fmt.Errorf("key %q has tag %d, want %d", s.key, tag, tagOf(h))
 		case h&(1<<p.depth-1) != prefix:
-			err = fmt.Errorf("key %q with hash %x in page %x of depth %d", s.key, h, prefix, p.depth)
+			err = fmt.Errorf("key %q with hash %x is in page %x of depth %d", s.key, h, prefix, p.depth)
 		case p.index(tag, s.key) < 0 || &p.slots[p.index(tag, s.key)] != s:
 			err = fmt.Errorf("key %q is not found", s.key)
 		}
@@ -74,24 +74,24 @@ func (p *page[X, N]) validate(hash *hasher, prefix uint64, seen map[string]bool)
 		return err == nil
 	})
 	if err == nil && (live != p.live || p.used < p.live || int(p.used) > len(p.slots) || p.words()*8 < len(p.slots)) {
-		err = fmt.Errorf("%d live, said to be %d, of %d used, of %d slots and %d tags", live, p.live, p.used, len(p.slots), p.words()*8)
+		err = fmt.Errorf("%d entries, live is %d, used is %d, %d slots and %d tags", live, p.live, p.used, len(p.slots), p.words()*8)
 	}
 	return err
 }
 
-// validate checks the table and says at once what is wrong with it.
-func (t *table[X, N]) validate(tb fataler) {
+// validate fails the test if the table breaks an invariant.
+func (t *table[X, M]) validate(tb fataler) {
 	tb.Helper()
 	n, err := t.root.Load().validate(t.g.now)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	if int64(n) != t.n.Load() || n > t.peak {
-		tb.Fatalf("%d entries, said to be %d, at most %d", n, t.n.Load(), t.peak)
+		tb.Fatalf("%d entries, n is %d, peak is %d", n, t.n.Load(), t.peak)
 	}
 }
 
-// fataler is what testing.T and rapid.T have in common here.
+// fataler is the common part of testing.TB and rapid.T that the checks need.
 type fataler interface {
 	Helper()
 	Fatal(...any)
@@ -100,28 +100,28 @@ type fataler interface {
 
 var _ fataler = testing.TB(nil)
 
-// mapReader is what Map and View have in common.
+// mapReader is the common part of Map and View.
 type mapReader[V any] interface {
 	Get(key string) *V
 	Len() int
 	All() iter.Seq2[string, Item[V, struct{}]]
 }
 
-// checkMap compares a map or view with its model, a plain map.
+// checkMap compares a map or a view with a plain map.
 func checkMap[V any](tb fataler, got mapReader[V], want map[string]*V) {
 	tb.Helper()
 	if got.Len() != len(want) {
-		tb.Fatalf("%d entries, want %d", got.Len(), len(want))
+		tb.Fatalf("Len() = %d, want %d", got.Len(), len(want))
 	}
 	for k, v := range want {
 		if got.Get(k) != v {
-			tb.Fatalf("key %q: got %v, want %v", k, got.Get(k), v)
+			tb.Fatalf("Get(%q) = %v, want %v", k, got.Get(k), v)
 		}
 	}
 	seen := map[string]bool{}
 	for k, item := range got.All() {
 		if v := item.Value; seen[k] || v == nil || want[k] != v {
-			tb.Fatalf("All yields key %q with %v, want %v; seen before: %v", k, v, want[k], seen[k])
+			tb.Fatalf("All yields key %q with value %v, want %v; yielded before: %v", k, v, want[k], seen[k])
 		}
 		seen[k] = true
 	}
@@ -130,24 +130,24 @@ func checkMap[V any](tb fataler, got mapReader[V], want map[string]*V) {
 	}
 }
 
-// checkSet compares a set with its model.
+// checkSet compares a set with a plain map.
 func checkSet(tb fataler, got *Set, want map[string]bool) {
 	tb.Helper()
 	if got.big != nil {
 		got.big.validate(tb)
 	}
 	if got.Len() != len(want) {
-		tb.Fatalf("%d keys, want %d", got.Len(), len(want))
+		tb.Fatalf("Len() = %d, want %d", got.Len(), len(want))
 	}
 	for k := range want {
 		if !got.Has(k) {
-			tb.Fatalf("lacks key %q", k)
+			tb.Fatalf("Has(%q) = false, want true", k)
 		}
 	}
 	seen := map[string]bool{}
 	for k := range got.All() {
 		if seen[k] || !want[k] {
-			tb.Fatalf("All yields key %q, seen before: %v", k, seen[k])
+			tb.Fatalf("All yields key %q, yielded before: %v", k, seen[k])
 		}
 		seen[k] = true
 	}
