@@ -5,17 +5,17 @@ import (
 	"sync/atomic"
 )
 
-// noAlarm is a number of events that no log reaches.
+// noAlarm is a length that no log reaches.
 const noAlarm = math.MaxUint64
 
-// alarm tells somebody that the log has grown to a certain length, so that nobody
-// has to look. An append pays one atomic load for it.
+// alarm notifies once the log has a given length, so that no goroutine has to poll. It costs one
+// atomic load per append.
 //
-// It is set first and compared with the log's length afterwards, an append does it
-// the other way round: one of the two sees the other.
+// AlarmAt sets the alarm and then reads the length of the log; an append does so in reverse order.
+// Therefore at least one of them sees the other.
 type alarm struct {
-	at   atomic.Uint64 // rings once so many events were appended
-	rung chan struct{} // holds one
+	at   atomic.Uint64 // length of the log at which the alarm rings
+	rung chan struct{} // has a buffer of one
 }
 
 func (a *alarm) init() {
@@ -23,7 +23,7 @@ func (a *alarm) init() {
 	a.at.Store(noAlarm)
 }
 
-// reached rings, once, if the log is as long as the alarm was set to.
+// reached rings and resets the alarm if the log has the length that it was set to.
 func (a *alarm) reached(appended uint64) {
 	at := a.at.Load()
 	if appended < at || !a.at.CompareAndSwap(at, noAlarm) {
@@ -31,13 +31,13 @@ func (a *alarm) reached(appended uint64) {
 	}
 	select {
 	case a.rung <- struct{}{}:
-	default: // it has not been heard yet
+	default: // the previous value has not been received yet
 	}
 }
 
-// AlarmAt makes Alarm ring once so many events have been appended since New. There is
-// one alarm: set again before it rings, the earlier one holds. It may be called from
-// any goroutine.
+// AlarmAt sets the alarm of the log: Alarm receives a value once that many events have been
+// appended since New. If the alarm is already set, the lower number applies. AlarmAt is safe for
+// concurrent use.
 func (l *Log[E]) AlarmAt(events uint64) {
 	for {
 		set := l.alarm.at.Load()
@@ -48,6 +48,6 @@ func (l *Log[E]) AlarmAt(events uint64) {
 	l.alarm.reached(l.appended.Load())
 }
 
-// Alarm is the channel that gets a value when the alarm rings. It may ring too often,
-// but not too late: whoever hears it looks at the log.
+// Alarm returns the channel that receives a value when the alarm rings. It may ring too often but
+// never too late, so the receiver must check the log.
 func (l *Log[E]) Alarm() <-chan struct{} { return l.alarm.rung }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// rang tells whether the alarm has rung since the last time.
+// rang reports whether the alarm has rung since the last call.
 func rang(log *Log[int]) bool {
 	select {
 	case <-log.Alarm():
@@ -15,37 +15,36 @@ func rang(log *Log[int]) bool {
 	}
 }
 
-func TestAlarm(t *testing.T) {
+func TestAlarmRingsOnceAtTheLowestLength(t *testing.T) {
 	log := New[int]()
 	for range 5 {
 		log.AppendOne(0)
 	}
 	if rang(log) {
-		t.Error("rang without having been set")
+		t.Error("the alarm rang without being set")
 	}
 	log.AlarmAt(9)
 	log.AlarmAt(7)
-	log.AlarmAt(8) // later than what is set: does not count
+	log.AlarmAt(8) // higher than 7, ignored
 	log.AppendOne(0)
 	if rang(log) {
-		t.Error("rang before its time")
+		t.Error("the alarm rang too early")
 	}
-	log.Append([]int{0, 0}) // past it
+	log.Append([]int{0, 0}) // past 7
 	if !rang(log) {
-		t.Error("did not ring")
+		t.Error("the alarm did not ring")
 	}
 	log.AppendOne(0)
 	if rang(log) {
-		t.Error("rang twice")
+		t.Error("the alarm rang twice")
 	}
-	log.AlarmAt(2) // is over already
+	log.AlarmAt(2) // already reached
 	if !rang(log) {
-		t.Error("did not ring for what has been")
+		t.Error("the alarm did not ring for a length that was already reached")
 	}
 }
 
-// Whether it is set just before or just after the append that it is for, it rings.
-func TestAlarmBesideAWriter(t *testing.T) {
+func TestAlarmRingsWhenSetDuringAppends(t *testing.T) {
 	log := New[int]()
 	var wg sync.WaitGroup
 	const events = 20_000

@@ -1,28 +1,26 @@
-// Package eventlog is a log of events with any number of readers, each at its
-// own pace.
+// Package eventlog is an append-only log of events with any number of readers, each at its own
+// pace.
 //
-// The log is a linked list of cells. The writer fills the empty cell at the
-// tail and links a new empty one behind it; a reader's Cursor points at the
-// first cell it has not read:
+// The log is a linked list of cells. The writer fills the empty cell at the tail and links a new
+// empty one behind it. A reader's Cursor points at the first cell it has not read:
 //
 //	 batch      batch      batch      (empty)
 //	┌─────┐ ─▶ ┌─────┐ ─▶ ┌─────┐ ─▶ ┌─────┐
 //	└─────┘    └─────┘    └─────┘    └─────┘
 //	   ▲                     ▲          ▲
-//	slow cursor         fast cursor    tail: what Append fills next
+//	slow cursor         fast cursor    tail, filled by the next Append
 //
-// Nothing points backwards and the log itself holds the tail only, so a batch
-// is garbage as soon as the slowest cursor has read it, and appending costs the
-// same whether one cursor follows or a hundred do.
+// The links only point forward and the log itself holds only the tail. A batch is garbage as soon
+// as the slowest cursor has read it, and the cost of appending does not depend on the number of
+// cursors.
 //
 // # Concurrency
 //
-// Appends and Close are serialised by the caller (the store appends under its
-// own lock, so that the log's order is the store's). Everything else may be
-// called from any goroutine, except that one Cursor belongs to one goroutine at
-// a time. Where a reader may be stuck, another goroutine can read for it, once it
-// holds the cursor; the log's alarm says when there is reason to.
+// The caller serializes appends: the store appends under its own lock, so both have the same order.
+// All other methods are safe for concurrent use, except that a Cursor has one user at a time. If a
+// reader is blocked, another goroutine may take over its cursor; the log's alarm notifies it when
+// to.
 //
-// A cell is written before its next pointer is published, atomically, and never
-// afterwards: whoever sees the pointer may read the cell without a lock.
+// A cell is written before its next pointer is stored atomically, and never afterwards. A reader
+// that has loaded the pointer may read the cell without a lock.
 package eventlog

@@ -2,22 +2,21 @@ package eventlog
 
 import "sync/atomic"
 
-// Log is an append-only sequence of batches of events. The zero value is not
-// usable; call New.
+// Log is an append-only sequence of batches of events. The zero value is not usable; call New.
 type Log[E any] struct {
 	tail     atomic.Pointer[cell[E]] // the empty cell that the next Append fills
 	appended atomic.Uint64           // events appended since New
 	alarm    alarm
 }
 
-// cell holds one batch: many or, where that is nil, single. All but asleep is
-// written once, before next is published.
+// cell holds one batch: many or, if that is nil, single. All fields but waiting are written once,
+// before next.
 type cell[E any] struct {
-	next   atomic.Pointer[cell[E]]       // nil while this cell is the empty tail; itself once the log is closed here
-	asleep atomic.Pointer[chan struct{}] // closed when next is there; made by the first reader that has to wait
-	many   *[]E
-	single [1]E   // a batch of one costs one allocation
-	end    uint64 // how many events the log held up to and including this batch
+	next    atomic.Pointer[cell[E]]       // nil in the tail
+	waiting atomic.Pointer[chan struct{}] // closed when next is set; made by the first waiting reader
+	many    *[]E
+	single  [1]E   // avoids a second allocation for a batch of one
+	end     uint64 // events of the log up to and including this batch
 }
 
 // New returns an empty log.
@@ -28,54 +27,33 @@ func New[E any]() *Log[E] {
 	return l
 }
 
-// Append adds events as one batch, which every cursor receives undivided. The
-// log keeps the slice: the caller must not touch it afterwards. An empty batch
-// is not appended. Appending to a closed log panics.
+// Append adds events as one batch, which each cursor returns undivided. It retains the slice; the
+// caller must not modify it afterwards. An empty batch is not appended.
 func (l *Log[E]) Append(events []E) {
 	if len(events) > 0 {
-		filled := l.empty()
+		filled := l.tail.Load()
 		filled.many = &events
 		l.publish(filled, len(events))
 	}
 }
 
-// AppendOne is Append for a batch of a single event, without a slice to
-// allocate.
+// AppendOne adds a batch of one event without allocating a slice.
 func (l *Log[E]) AppendOne(event E) {
-	filled := l.empty()
+	filled := l.tail.Load()
 	filled.single[0] = event
 	l.publish(filled, 1)
-}
-
-// Close ends the log: cursors that have read everything get ErrClosed. Closing
-// twice is harmless.
-func (l *Log[E]) Close() {
-	last := l.tail.Load()
-	if last.next.CompareAndSwap(nil, last) {
-		last.wake()
-	}
 }
 
 // Appended returns how many events have been appended since New.
 func (l *Log[E]) Appended() uint64 { return l.appended.Load() }
 
-// Cursor returns a reader of everything appended from now on. "Now" is only
-// well defined for a caller that excludes Append meanwhile.
+// Cursor returns a cursor at the end of the log. The caller must serialize it with appends.
 func (l *Log[E]) Cursor() *Cursor[E] {
-	return &Cursor[E]{log: l, at: l.tail.Load(), read: l.appended.Load()}
+	return &Cursor[E]{at: l.tail.Load(), read: l.appended.Load()}
 }
 
-// empty returns the cell to fill.
-func (l *Log[E]) empty() *cell[E] {
-	tail := l.tail.Load()
-	if tail.next.Load() != nil {
-		panic("eventlog: append to a closed log")
-	}
-	return tail
-}
-
-// publish shows a filled cell of n events to the readers, and wakes those who
-// wait for it, in that order.
+// publish makes a filled cell of n events visible to readers, and then wakes those that wait for
+// it.
 func (l *Log[E]) publish(filled *cell[E], n int) {
 	filled.end = l.appended.Load() + uint64(n)
 	next := &cell[E]{}
@@ -87,8 +65,8 @@ func (l *Log[E]) publish(filled *cell[E], n int) {
 }
 
 func (c *cell[E]) wake() {
-	if asleep := c.asleep.Load(); asleep != nil {
-		close(*asleep)
+	if waiting := c.waiting.Load(); waiting != nil {
+		close(*waiting)
 	}
 }
 

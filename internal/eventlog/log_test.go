@@ -2,7 +2,6 @@ package eventlog
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"slices"
 	"sync"
@@ -15,103 +14,76 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestCursorSeesWhatComesAfterIt(t *testing.T) {
+// next blocks until there is a batch or ctx is done.
+func next[E any](ctx context.Context, cursor *Cursor[E]) ([]E, bool) {
+	for {
+		if batch, ok := cursor.TryNext(); ok {
+			return batch, true
+		}
+		select {
+		case <-cursor.Ready():
+		case <-ctx.Done():
+			return cursor.TryNext()
+		}
+	}
+}
+
+func TestCursorReadsLaterBatches(t *testing.T) {
 	log := New[int]()
 	log.AppendOne(1)
 	cursor := log.Cursor()
 	if batch, ok := cursor.TryNext(); ok {
-		t.Fatalf("a new cursor read %v, appended before it was made", batch)
+		t.Fatalf("a new cursor read %v, which was appended before", batch)
 	}
 	log.AppendOne(2)
 	log.Append([]int{3, 4})
 	log.Append(nil)
-	if got := cursor.Lag(); got != 3 {
-		t.Errorf("Lag() = %d before reading, want 3", got)
+	if read, appended := cursor.Position(), log.Appended(); read != 1 || appended != 4 {
+		t.Errorf("Position() = %d and Appended() = %d before reading, want 1 and 4", read, appended)
 	}
 	for _, want := range [][]int{{2}, {3, 4}} {
-		got, err := cursor.Next(t.Context())
-		if err != nil || !slices.Equal(got, want) {
-			t.Fatalf("Next() = %v, %v, want %v", got, err, want)
+		got, ok := cursor.TryNext()
+		if !ok || !slices.Equal(got, want) {
+			t.Fatalf("TryNext() = %v, %v, want %v", got, ok, want)
 		}
 	}
-	if got := cursor.Lag(); got != 0 {
-		t.Errorf("Lag() = %d after reading all, want 0", got)
+	if got := cursor.Position(); got != 4 {
+		t.Errorf("Position() = %d after reading, want 4", got)
 	}
 }
 
-func TestNextWakesOnAppendCloseAndCancel(t *testing.T) {
+func TestReadyIsClosedByAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := New[string]()
-		type result struct {
-			batch []string
-			err   error
-		}
-		read := func(ctx context.Context) chan result {
-			cursor, done := log.Cursor(), make(chan result, 1)
+		read := func(ctx context.Context) chan []string {
+			cursor, done := log.Cursor(), make(chan []string, 1)
 			go func() {
-				batch, err := cursor.Next(ctx)
-				done <- result{batch, err}
+				batch, _ := next(ctx, cursor)
+				done <- batch
 			}()
 			return done
 		}
 
 		first, second := read(t.Context()), read(t.Context())
 		ctx, cancel := context.WithCancel(t.Context())
-		third := read(ctx)
+		canceled := read(ctx)
 		synctest.Wait()
 		cancel()
-		if r := <-third; !errors.Is(r.err, context.Canceled) {
-			t.Errorf("after cancel Next() = %v, %v", r.batch, r.err)
+		if batch := <-canceled; batch != nil {
+			t.Errorf("a canceled reader got %v", batch)
 		}
 		synctest.Wait()
 		log.AppendOne("a")
-		for _, done := range []chan result{first, second} {
-			if r := <-done; r.err != nil || !slices.Equal(r.batch, []string{"a"}) {
-				t.Errorf("Next() = %v, %v, want [a]", r.batch, r.err)
+		for _, done := range []chan []string{first, second} {
+			if batch := <-done; !slices.Equal(batch, []string{"a"}) {
+				t.Errorf("a waiting reader got %v, want [a]", batch)
 			}
-		}
-		last := read(t.Context())
-		synctest.Wait()
-		log.Close()
-		log.Close()
-		if r := <-last; !errors.Is(r.err, ErrClosed) {
-			t.Errorf("after Close Next() = %v, %v, want ErrClosed", r.batch, r.err)
 		}
 	})
 }
 
-func TestClosedLogIsReadToItsEndFirst(t *testing.T) {
-	log := New[int]()
-	cursor := log.Cursor()
-	log.AppendOne(1)
-	log.Close()
-	if batch, err := cursor.Next(t.Context()); err != nil || batch[0] != 1 {
-		t.Fatalf("Next() = %v, %v, want [1]", batch, err)
-	}
-	for range 2 {
-		if _, err := cursor.Next(t.Context()); !errors.Is(err, ErrClosed) {
-			t.Fatalf("Next() error = %v, want ErrClosed", err)
-		}
-	}
-	defer func() {
-		if recover() == nil {
-			t.Error("Append to a closed log did not panic")
-		}
-	}()
-	log.AppendOne(2)
-}
-
-func TestCursorOfAClosedLog(t *testing.T) {
-	log := New[int]()
-	log.AppendOne(1)
-	log.Close()
-	if _, err := log.Cursor().Next(t.Context()); !errors.Is(err, ErrClosed) {
-		t.Errorf("Next() error = %v, want ErrClosed", err)
-	}
-}
-
-// TestAgainstAList compares cursors made at random moments with a plain list.
-func TestAgainstAList(t *testing.T) {
+// TestRandomReaders compares cursors created at random times with a slice.
+func TestRandomReaders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		log := New[int]()
 		var all []int
@@ -140,38 +112,38 @@ func TestAgainstAList(t *testing.T) {
 				r := rapid.SampledFrom(readers).Draw(t, "reader")
 				batch, ok := r.cursor.TryNext()
 				if ok != (r.at < len(all)) {
-					t.Fatalf("TryNext() ok = %v with %d of %d read", ok, r.at, len(all))
+					t.Fatalf("TryNext() reports %v after %d of %d events", ok, r.at, len(all))
 				}
 				if !slices.Equal(batch, all[r.at:r.at+len(batch)]) {
-					t.Fatalf("read %v, want a prefix of %v", batch, all[r.at:])
+					t.Fatalf("TryNext() = %v, want a prefix of %v", batch, all[r.at:])
 				}
 				r.at += len(batch)
 			},
 			"": func(t *rapid.T) {
 				for _, r := range readers {
-					if got, want := r.cursor.Lag(), uint64(len(all)-r.at); got != want {
-						t.Fatalf("Lag() = %d, want %d", got, want)
+					if got := r.cursor.Position(); got != uint64(r.at) {
+						t.Fatalf("Position() = %d, want %d", got, r.at)
 					}
+				}
+				if got := log.Appended(); got != uint64(len(all)) {
+					t.Fatalf("Appended() = %d, want %d", got, len(all))
 				}
 			},
 		})
 	})
 }
 
-func TestManyReadersBesideAWriter(t *testing.T) {
+func TestManyReadersDuringAppends(t *testing.T) {
 	const events = 20_000
 	log := New[int]()
 	var wg sync.WaitGroup
 	for range 8 {
 		cursor := log.Cursor()
 		wg.Go(func() {
-			want := 0
-			for {
-				batch, err := cursor.Next(t.Context())
-				if err != nil {
-					if want != events {
-						t.Errorf("log ended at %d with %v, want %d events", want, err, events)
-					}
+			for want := 0; want < events; {
+				batch, ok := next(t.Context(), cursor)
+				if !ok {
+					t.Errorf("the log ended after %d events, want %d", want, events)
 					return
 				}
 				for _, got := range batch {
@@ -187,13 +159,11 @@ func TestManyReadersBesideAWriter(t *testing.T) {
 	for i := range events {
 		log.AppendOne(i)
 	}
-	log.Close()
 	wg.Wait()
 }
 
-// TestReadBatchesAreGarbage holds the memory promise: with every cursor at the
-// end, nothing of what was appended is kept alive.
-func TestReadBatchesAreGarbage(t *testing.T) {
+// TestReadBatchIsCollected checks that a batch is garbage once all cursors have read it.
+func TestReadBatchIsCollected(t *testing.T) {
 	log := New[*[1 << 20]byte]()
 	cursor := log.Cursor()
 	collected := make(chan struct{})
@@ -202,8 +172,8 @@ func TestReadBatchesAreGarbage(t *testing.T) {
 		runtime.AddCleanup(big, func(struct{}) { close(collected) }, struct{}{})
 		log.AppendOne(big)
 	}()
-	if _, err := cursor.Next(t.Context()); err != nil {
-		t.Fatal(err)
+	if _, ok := cursor.TryNext(); !ok {
+		t.Fatal("TryNext() returned no batch")
 	}
 	for range 100 {
 		runtime.GC()
@@ -216,7 +186,7 @@ func TestReadBatchesAreGarbage(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
-	t.Error("a batch that every cursor has read is still alive")
+	t.Error("a batch that all cursors have read was not collected")
 }
 
 func BenchmarkAppendOneAndRead(b *testing.B) {

@@ -179,6 +179,7 @@ func (h *harness) churn(t *testing.T) {
 // state, whenever it starts.
 func TestSnapshotAndCursorShowEachChangeOnce(t *testing.T) {
 	h := newHarness()
+	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	follow := func() {
 		snapshot, cursor := h.SnapshotAndCursor()
@@ -187,7 +188,7 @@ func TestSnapshotAndCursorShowEachChangeOnce(t *testing.T) {
 			for key, o := range snapshot.All() {
 				seen[key] = o.Version
 			}
-			for batch, err := cursor.Next(t.Context()); err == nil; batch, err = cursor.Next(t.Context()) {
+			for batch, ok := nextBatch(ctx, cursor); ok; batch, ok = nextBatch(ctx, cursor) {
 				for _, change := range batch {
 					h.follow(t, seen, change)
 				}
@@ -215,7 +216,7 @@ func TestSnapshotAndCursorShowEachChangeOnce(t *testing.T) {
 	})
 	h.churn(t)
 	<-allStarted
-	h.log.Close()
+	cancel()
 	group.Wait()
 }
 
@@ -232,14 +233,28 @@ func TestNoChangeIsMissedBetweenSnapshotAndCursor(t *testing.T) {
 		cancel()
 	}, func() {
 		snapshot, cursor := h.SnapshotAndCursor()
-		batch, err := cursor.Next(ctx)
-		if err != nil || snapshot.ResourceVersion() == "" {
+		batch, ok := nextBatch(ctx, cursor)
+		if !ok || snapshot.ResourceVersion() == "" {
 			return // after the last write, or before the first
 		}
 		if _, version := identified(batch[0].New); atoi(version) != atoi(snapshot.ResourceVersion())+1 {
 			t.Errorf("the first event after a snapshot at %s has version %s", snapshot.ResourceVersion(), version)
 		}
 	})
+}
+
+// nextBatch blocks until there is a batch or ctx is done.
+func nextBatch[E any](ctx context.Context, cursor *eventlog.Cursor[E]) ([]E, bool) {
+	for {
+		if batch, ok := cursor.TryNext(); ok {
+			return batch, true
+		}
+		select {
+		case <-cursor.Ready():
+		case <-ctx.Done():
+			return cursor.TryNext()
+		}
+	}
 }
 
 // follow applies one change to the objects that a reader has seen, and checks that it fits them.
