@@ -22,6 +22,15 @@ import (
 
 type podFuncs = cache.ResourceEventHandlerFuncs[*corev1.Pod]
 
+// invalidInformer is a controller or an informer.
+type invalidInformer interface {
+	Run(ctx context.Context) error
+	WaitForSync(ctx context.Context) error
+	Status() cache.Status
+	HasSynced() bool
+	LastSyncResourceVersion() string
+}
+
 // handlerFunc is a handler that can be nil without being a pointer.
 type handlerFunc func(cache.Event[*corev1.Pod])
 
@@ -33,14 +42,14 @@ func TestInformersThatCannotWork(t *testing.T) {
 	lw := fake.NewListerWatcher(&corev1.Pod{})
 	nodes := cache.ListWatchOf(clientset.NewClientset().CoreV1().Nodes())
 	list, watching := lw.List, lw.Watch
-	pods := func(lw cache.ListerWatcher, period time.Duration, handler cache.ResourceEventHandler[*corev1.Pod]) *cache.Controller {
+	pods := func(lw cache.ListerWatcher, period time.Duration, handler cache.EventHandler[*corev1.Pod]) *cache.Controller {
 		_, controller := cache.NewInformer(lw, &corev1.Pod{}, period, handler)
 		return controller
 	}
 	_, ofInterface := cache.NewInformer[cache.Object](lw, &corev1.Pod{}, 0, cache.ResourceEventHandlerFuncs[cache.Object]{})
-	_, badSync := cache.NewInformerWithOptions(lw, &corev1.Pod{}, 0, podFuncs{}, cache.ReflectorOptions{ListMode: "Watchlist"})
+	_, badMode := cachetest.NewInformer(lw, &corev1.Pod{}, 0, podFuncs{}, cache.ReflectorOptions{ListMode: "Watchlist"})
 	for name, c := range map[string]struct {
-		controller *cache.Controller
+		controller invalidInformer
 		want       []string
 	}{
 		"nil lister":           {pods(nil, 0, podFuncs{}), []string{"informer of *v1.Pod: the ListerWatcher is nil"}},
@@ -51,7 +60,7 @@ func TestInformersThatCannotWork(t *testing.T) {
 		"nil REST client":      {pods(cache.NewListWatchFromClient(nil, "pods", "", nil), 0, podFuncs{}), []string{"nil client"}},
 		"nil REST pointer":     {pods(cache.NewListWatchFromClient((*rest.RESTClient)(nil), "pods", "", nil), 0, podFuncs{}), []string{"nil client"}},
 		"another type":         {pods(nodes, 0, podFuncs{}), []string{"the ListWatch lists *v1.Node, not *v1.Pod"}},
-		"negative resync":      {pods(lw, -time.Second, podFuncs{}), []string{"the resync period -1s is negative"}},
+		"negative resync":      {pods(lw, -time.Second, podFuncs{}), []string{"ResyncPeriod -1s is negative"}},
 		"nil handler":          {pods(lw, 0, nil), []string{"the handler is nil"}},
 		"nil pointer handler":  {pods(lw, 0, (*podFuncs)(nil)), []string{"the handler is nil"}},
 		"nil function handler": {pods(lw, 0, handlerFunc(nil)), []string{"the handler is nil"}},
@@ -62,7 +71,7 @@ func TestInformersThatCannotWork(t *testing.T) {
 			FilterFunc: func(*corev1.Pod) bool { return true }, Handler: cache.FilteringResourceEventHandler[*corev1.Pod]{Handler: podFuncs{}},
 		}), []string{"has no FilterFunc"}},
 		"an interface as T":  {ofInterface, []string{"type argument cache.Object is an interface", "*v1.Pod"}},
-		"an unknown sync":    {badSync, []string{`InitialSync is "Watchlist"`}},
+		"unknown ListMode":   {badMode, []string{`unknown ListMode "Watchlist"`}},
 		"everything at once": {pods(nil, -1, nil), []string{"the ListerWatcher is nil", "negative", "the handler is nil"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,12 +2,10 @@ package cache_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -200,51 +198,4 @@ func (i *informerOfAny[T]) stop(t *testing.T) {
 	if err := <-i.stopped; err != nil {
 		t.Error(err)
 	}
-}
-
-// Where there is no version to resume from, a watch that ends is followed by a list:
-// what was deleted meanwhile is found out.
-func TestWatchWithoutVersionIsNotResumed(t *testing.T) {
-	for _, rv := range []string{"", "0"} {
-		t.Run(fmt.Sprintf("version %q", rv), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := cachetest.New(t)
-				r.Source = versionless{r, rv}
-				r.Run(cache.ReflectorOptions{})
-				r.Delete("ns/b")
-				cachetest.Advance(time.Millisecond)
-				r.CloseWatches()
-				r.Delete("ns/c")
-				cachetest.Advance(10 * time.Second)
-				r.ExpectStored("a@")
-				r.CheckHandlerState()
-				r.CheckStop()
-			})
-		})
-	}
-}
-
-// A watch that began at no version brings the objects there are first, in no order: none
-// of their versions is one to resume from, until a bookmark says so (W13).
-func TestVersionsOfAWatchWithoutVersion(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := cachetest.New(t)
-		r.Source = &cache.ListWatch{
-			ListFunc:  versionless{r, ""}.List,
-			WatchFunc: r.Watch, // at "": begins with what there is
-		}
-		r.Run(cache.ReflectorOptions{})
-		r.ExpectStored("a@2 b@3 c@4")
-		if rv := r.Controller.LastSyncResourceVersion(); rv != "" {
-			t.Errorf("at version %s, by events in no order", rv)
-		}
-		r.Bookmark()
-		r.Update(cachetest.Pod("a"))
-		synctest.Wait()
-		if rv := r.Controller.LastSyncResourceVersion(); rv != "5" {
-			t.Errorf("at version %q, want 5", rv)
-		}
-		r.CheckHandlerState()
-		r.CheckStop()
-	})
 }

@@ -52,8 +52,22 @@ const ErrNotStored = feed.Error("the object's newest state could not be stored")
 type ObjectError struct {
 	// Key is the object's key, empty if it could not be read.
 	Key string
-	Err error
+	// Effect is what the error means for the stored object.
+	Effect ObjectEffect
+	Err    error
 }
+
+// ObjectEffect is what an ObjectError means for the stored object.
+type ObjectEffect string
+
+// The values of ObjectEffect.
+const (
+	EffectNotStored         ObjectEffect = "NotStored"         // the store does not hold the object
+	EffectLastStateKept     ObjectEffect = "LastStateKept"     // the store holds the last good state instead of the newest
+	EffectNotIndexed        ObjectEffect = "NotIndexed"        // the store holds the object, and an index does not find it
+	EffectUnreadable        ObjectEffect = "Unreadable"        // the store holds the object packed, and cannot decode it
+	EffectFinalStateUnknown ObjectEffect = "FinalStateUnknown" // the object is deleted; its event has the last known state
+)
 
 // Error names the object.
 func (e *ObjectError) Error() string { return fmt.Sprintf("object %q: %v", e.Key, e.Err) }

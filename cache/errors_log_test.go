@@ -37,7 +37,7 @@ func TestTheSameErrorIsLoggedOnceInAWhile(t *testing.T) {
 		}
 		logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
 		logged := func() int {
-			return strings.Count(logger.GetSink().(ktesting.Underlier).GetBuffer().String(), "Failed to list or watch")
+			return strings.Count(logger.GetSink().(ktesting.Underlier).GetBuffer().String(), "Failed to list, will retry")
 		}
 		reflector := cache.NewReflector(&cache.ListWatch{
 			ListFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return nil, fail() },

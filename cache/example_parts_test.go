@@ -79,12 +79,12 @@ func ExampleSnapshot() {
 	// at 7 there were 2 and now 1
 }
 
-// Indexers find objects by what they say of themselves.
+// An index by zone finds the Nodes of a zone.
 func ExampleIndexers() {
 	store := cache.NewStore(nil, cache.Indexers[*corev1.Node]{
-		"zone": func(node *corev1.Node) ([]string, error) {
+		"zone": cache.ByObject(func(node *corev1.Node) ([]string, error) {
 			return []string{node.Labels[corev1.LabelTopologyZone]}, nil
-		},
+		}),
 	})
 	if err := store.Replace([]*corev1.Node{node("node-1", "west"), node("node-2", "east"), node("node-3", "west")}, ""); err != nil {
 		fmt.Println(err)

@@ -12,11 +12,11 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// Keys for a queue, and a Lister to read with.
+// A controller receives keys and reads objects with a Lister.
 func ExampleSharedInformer() {
 	client := clientset.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
 	pods := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
-		MetadataIndexers: cache.MetadataIndexers{cache.NamespaceIndex: cache.IndexByNamespace},
+		Indexers: cache.Indexers[*corev1.Pod]{cache.NamespaceIndex: cache.ByMetadata[*corev1.Pod](cache.MetaNamespaceIndexFunc)},
 	})
 	queue := make(chan string, 1)
 	_, err := pods.AddKeyHandler(func(key string) { queue <- key }, cache.HandlerOptions{})

@@ -10,28 +10,42 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// podScope is the scope of the factory's informers in these tests.
-var podScope = cache.InformerKey{Resource: corev1.SchemeGroupVersion.WithResource("pods")}
+// podClient is the typed client of a fake server.
+type podClient struct {
+	*fake.ListerWatcher[*corev1.Pod]
+	namespace string
+}
 
-// factoryRig is a Factory that runs in a bubble, and how often informers were built.
+func (c podClient) GetNamespace() string { return c.namespace }
+
+func (c podClient) List(ctx context.Context, options metav1.ListOptions) (*corev1.PodList, error) {
+	list, err := c.ListerWatcher.List(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return list.(*corev1.PodList), nil
+}
+
+// factoryRig is a Factory that runs in a bubble, and the informers it has made.
 type factoryRig struct {
 	*cache.Factory
 	t       *testing.T
 	lw      *fake.ListerWatcher[*corev1.Pod]
-	built   int
+	made    map[*cache.SharedInformer[*corev1.Pod]]bool
 	stopRun func() error
 }
 
 func inFactory(t *testing.T, test func(f *factoryRig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f := &factoryRig{Factory: cache.NewFactory(cache.FactoryOptions{}), t: t, lw: fake.NewListerWatcher(&corev1.Pod{})}
+		f := &factoryRig{Factory: cache.NewFactory(cache.FactoryOptions{}), t: t, made: make(map[*cache.SharedInformer[*corev1.Pod]]bool), lw: fake.NewListerWatcher(&corev1.Pod{})}
 		f.lw.Create(cachetest.Pod("a"))
 		test(f)
 		if f.stopRun != nil {
@@ -53,18 +67,19 @@ func (f *factoryRig) start() {
 	}
 }
 
+// pods returns a ListWatch of the Pods of a namespace.
+func (f *factoryRig) pods(namespace string) *cache.ListWatch {
+	return cache.ListWatchOf(podClient{f.lw, namespace})
+}
+
 func (f *factoryRig) claim(namespace string) *cache.InformerRef[*corev1.Pod] {
 	f.t.Helper()
-	scope := podScope
-	scope.Namespace = namespace
-	c, err := cache.InformerFor(f.Factory, scope, func() *cache.SharedInformer[*corev1.Pod] {
-		f.built++
-		return cache.NewSharedInformer(f.lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: "pods of " + namespace})
-	})
+	ref, err := cache.InformerFor(f.Factory, f.pods(namespace), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: "pods of " + namespace})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return c
+	f.made[ref.Informer()] = true
+	return ref
 }
 
 // One informer for each scope, whoever asks and when.
@@ -76,8 +91,8 @@ func TestFactoryShares(t *testing.T) {
 		}
 		f.start()
 		late := f.claim("")
-		if early.Informer() != late.Informer() || early.Informer() == other.Informer() || f.built != 2 {
-			t.Errorf("%d informers built", f.built)
+		if early.Informer() != late.Informer() || early.Informer() == other.Informer() || len(f.made) != 2 {
+			t.Errorf("%d informers built", len(f.made))
 		}
 		if err := f.WaitForSync(f.t.Context()); err != nil || early.Informer().Store().Len() != 1 {
 			t.Errorf("WaitForSync: %v", err)
@@ -114,8 +129,8 @@ func TestFactoryLingers(t *testing.T) {
 			t.Error("an informer runs that nobody has claimed for a minute")
 		}
 		again := f.claim("")
-		if err := again.Informer().WaitForSync(f.t.Context()); err != nil || again.Informer() == first || f.built != 2 {
-			t.Errorf("the next one: %v, %d built", err, f.built)
+		if err := again.Informer().WaitForSync(f.t.Context()); err != nil || again.Informer() == first || len(f.made) != 2 {
+			t.Errorf("the next one: %v, %d built", err, len(f.made))
 		}
 		again.Release() // Run ends while it lingers
 	})
@@ -149,7 +164,7 @@ func TestFactoryErrors(t *testing.T) {
 		if err := f.Run(f.t.Context()); !errors.Is(err, cache.ErrStopped) {
 			t.Errorf("Run after Run: %v", err)
 		}
-		if _, err := cache.InformerFor(f.Factory, podScope, func() *cache.SharedInformer[*corev1.Pod] { return nil }); !errors.Is(err, cache.ErrStopped) || !cachetest.ErrorContains("pods")(err) {
+		if _, err := cache.InformerFor(f.Factory, f.pods(""), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{}); !errors.Is(err, cache.ErrStopped) || !cachetest.ErrorContains("v1.Pod")(err) {
 			t.Errorf("InformerFor after Run: %v", err)
 		}
 	})
@@ -160,9 +175,7 @@ func TestFactoryReportsEachScopeOnce(t *testing.T) {
 	inFactory(t, func(f *factoryRig) {
 		f.start()
 		for range 3 {
-			claim, err := cache.InformerFor(f.Factory, podScope, func() *cache.SharedInformer[*corev1.Pod] {
-				return cache.NewSharedInformer(nil, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: "pods of nobody"})
-			})
+			claim, err := cache.InformerFor(f.Factory, f.pods(""), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: "invalid", ResyncPeriod: -1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,7 +184,7 @@ func TestFactoryReportsEachScopeOnce(t *testing.T) {
 		}
 		err := f.stopRun()
 		f.stopRun = nil
-		if err == nil || strings.Count(err.Error(), "pods of nobody") != 1 {
+		if err == nil || strings.Count(err.Error(), "informer of invalid") != 1 {
 			t.Errorf("Run: %v", err)
 		}
 	})

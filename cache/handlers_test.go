@@ -57,7 +57,7 @@ func (n *eventNotes) take() string {
 }
 
 // underHandler runs an informer of three Pods with a handler, in a bubble.
-func underHandler(t *testing.T, period time.Duration, handler cache.ResourceEventHandler[*corev1.Pod], test func(r *cachetest.Harness)) {
+func underHandler(t *testing.T, period time.Duration, handler cache.EventHandler[*corev1.Pod], test func(r *cachetest.Harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
@@ -116,17 +116,22 @@ func TestFuncs(t *testing.T) {
 	}
 	var calls []string
 	note := func(format string, args ...any) { calls = append(calls, fmt.Sprintf(format, args...)) }
-	handlers := map[string]cache.ResourceEventHandler[*corev1.Pod]{
+	handlers := map[string]cache.EventHandler[*corev1.Pod]{
 		"A a@1, A a@1, U a@1 a@2, D a@2": podFuncs{
 			AddFunc:    func(p *corev1.Pod) { note("A %s", cachetest.NameAtVersion(p)) },
 			UpdateFunc: func(old, p *corev1.Pod) { note("U %s %s", cachetest.NameAtVersion(old), cachetest.NameAtVersion(p)) },
 			DeleteFunc: func(p *corev1.Pod) { note("D %s", cachetest.NameAtVersion(p)) },
 		},
-		"A a@1 true, A a@1 false, U a@1 a@2, D a@2": cache.ResourceEventHandlerDetailedFuncs[*corev1.Pod]{
-			AddFunc:    func(p *corev1.Pod, initial bool) { note("A %s %v", cachetest.NameAtVersion(p), initial) },
-			UpdateFunc: func(old, p *corev1.Pod) { note("U %s %s", cachetest.NameAtVersion(old), cachetest.NameAtVersion(p)) },
-			DeleteFunc: func(p *corev1.Pod) { note("D %s", cachetest.NameAtVersion(p)) },
-		},
+		"A a@1 true, A a@1 false, U a@1 a@2, D a@2": cache.EventHandlerFunc[*corev1.Pod](func(e cache.Event[*corev1.Pod]) {
+			switch e.Type {
+			case cache.EventAdd:
+				note("A %s %v", cachetest.NameAtVersion(e.New), e.InInitialList)
+			case cache.EventUpdate:
+				note("U %s %s", cachetest.NameAtVersion(e.Old), cachetest.NameAtVersion(e.New))
+			case cache.EventDelete:
+				note("D %s", cachetest.NameAtVersion(e.Object()))
+			}
+		}),
 	}
 	for want, handler := range handlers {
 		calls = nil
@@ -139,7 +144,6 @@ func TestFuncs(t *testing.T) {
 	}
 	for _, event := range events { // nothing to call is no fault
 		podFuncs{}.OnEvent(event)
-		cache.ResourceEventHandlerDetailedFuncs[*corev1.Pod]{}.OnEvent(event)
 	}
 }
 

@@ -126,45 +126,61 @@ func TestBeforeRun(t *testing.T) {
 	})
 }
 
-// Synced means that the handler's calls for the first state have returned (C8).
-func TestSyncedAfterTheHandler(t *testing.T) {
+// TestControllerSyncsAfterTheHandler blocks the handler in its last call for the initial list.
+func TestControllerSyncsAfterTheHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
 		resume := make(chan struct{})
 		calls := 0
-		r.Handler = podFuncs{AddFunc: func(*corev1.Pod) {
+		_, controller := cache.NewInformer(r, &corev1.Pod{}, 0, podFuncs{AddFunc: func(*corev1.Pod) {
 			if calls++; calls == 3 {
 				<-resume
 			}
-		}}
-		r.Run(cache.ReflectorOptions{})
-		status := r.Controller.Status()
-		if r.Controller.HasSynced() || status.Synced || status.Handlers[0].Synced || status.Objects != 3 {
+		}})
+		runCtx, stop := context.WithCancel(t.Context())
+		stopped := make(chan error, 1)
+		go func() { stopped <- controller.Run(runCtx) }()
+		synctest.Wait()
+		status := controller.Status()
+		if controller.HasSynced() || status.Synced || status.Handlers[0].Synced || status.Objects != 3 {
 			t.Errorf("synced before the last call has returned: %+v", status)
 		}
 		if name := status.Handlers[0].Name; !strings.Contains(name, "ResourceEventHandlerFuncs") {
-			t.Errorf("the handler is called %q", name)
+			t.Errorf("the handler's name is %q", name)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := r.Controller.WaitForSync(ctx); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains("handler")(err) {
+		if err := controller.WaitForSync(ctx); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains("handler")(err) {
 			t.Errorf("WaitForSync: %v", err)
 		}
 		r.Create(cachetest.Pod("d"))
-		r.Create(cachetest.Pod("e"))
+		created := r.Create(cachetest.Pod("e"))
 		synctest.Wait()
-		if lag := r.Controller.Status().Handlers[0].Backlog; lag != 5 {
-			t.Errorf("lag %d, want 5: the first call has not returned", lag)
+		if backlog := controller.Status().Handlers[0].Backlog; backlog != 5 {
+			t.Errorf("backlog %d, want 5: the first batch has not returned", backlog)
 		}
 		close(resume)
-		if err := r.Controller.WaitForSync(t.Context()); err != nil || !r.Controller.HasSynced() {
+		if err := controller.WaitForSync(t.Context()); err != nil || !controller.HasSynced() {
 			t.Errorf("WaitForSync: %v", err)
 		}
+		if err := errors.Join(controller.WaitForObject(t.Context(), created), controller.WaitForResourceVersion(t.Context(), created.ResourceVersion)); err != nil {
+			t.Errorf("wait for a Pod: %v", err)
+		}
+		r.Delete("ns/e")
+		if err := controller.WaitForDelete(t.Context(), created); err != nil {
+			t.Errorf("WaitForDelete: %v", err)
+		}
+		if err := controller.WaitForObject(t.Context(), &corev1.Node{}); !cachetest.ErrorContains("expected *v1.Pod, got *v1.Node")(err) {
+			t.Errorf("WaitForObject of another type: %v", err)
+		}
 		synctest.Wait()
-		if status := r.Controller.Status(); status.Handlers[0].Backlog != 0 || !status.Synced || status.Objects != 5 {
+		if status := controller.Status(); status.Handlers[0].Backlog != 0 || !status.Synced || status.Objects != 4 || controller.HealthCheck(time.Minute)(nil) != nil {
 			t.Errorf("status %+v", status)
 		}
-		r.CheckStop()
+		stop()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 // A Lister reads by names and labels, with and without an index of namespaces.
 func TestLister(t *testing.T) {
 	for name, indexers := range map[string]cache.Indexers[*corev1.Pod]{
-		"indexed": {cache.NamespaceIndex: cache.MetaNamespaceIndexFunc[*corev1.Pod]}, "plain": nil,
+		"indexed": {cache.NamespaceIndex: cache.ByMetadata[*corev1.Pod](cache.MetaNamespaceIndexFunc)}, "plain": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := cache.NewStore(nil, indexers)
@@ -57,9 +57,9 @@ func TestLister(t *testing.T) {
 func TestListerUsesTheIndexOfNamespaces(t *testing.T) {
 	elsewhere := func(cache.Metadata) ([]string, error) { return []string{"elsewhere"}, nil }
 	for name, options := range map[string]cache.InformerOptions[*corev1.Pod]{
-		"Indexers":         {Indexers: cache.Indexers[*corev1.Pod]{cache.NamespaceIndex: func(p *corev1.Pod) ([]string, error) { return elsewhere(p) }}},
-		"MetadataIndexers": {MetadataIndexers: cache.MetadataIndexers{cache.NamespaceIndex: elsewhere}},
-		"packed":           {MetadataIndexers: cache.MetadataIndexers{cache.NamespaceIndex: elsewhere}, Packed: true},
+		"by object":   {Indexers: cache.Indexers[*corev1.Pod]{cache.NamespaceIndex: cache.ByObject(func(p *corev1.Pod) ([]string, error) { return elsewhere(p) })}},
+		"by metadata": {Indexers: cache.Indexers[*corev1.Pod]{cache.NamespaceIndex: cache.ByMetadata[*corev1.Pod](elsewhere)}},
+		"packed":      {Indexers: cache.Indexers[*corev1.Pod]{cache.NamespaceIndex: cache.ByMetadata[*corev1.Pod](elsewhere)}, Packed: true},
 	} {
 		server := fake.NewListerWatcher(&corev1.Pod{})
 		server.Create(cachetest.Pod("a"))

@@ -97,7 +97,7 @@ func (lw *ListWatch) InNamespace(namespace string) *ListWatch {
 
 var (
 	errNoLister    = errors.New("the ListerWatcher is nil")
-	errNoListFunc  = errors.New("the ListWatch has no ListFunc; its client may have been nil")
+	errNoListFunc  = errors.New("the ListWatch has no ListFunc; it may have been made of a nil client")
 	errNoWatchFunc = errors.New("the ListWatch has no WatchFunc")
 )
 

@@ -136,13 +136,13 @@ func (r *churning) read() {
 	random := r.churn.random
 	keys, err := r.informer.Store().Snapshot().IndexKeys(NamespaceIndex, fmt.Sprint("namespace-", random.IntN(r.churn.namespaces())))
 	if err != nil || len(keys) == 0 {
-		r.T.Errorf("%d keys in the index: %v", len(keys), err)
+		r.t.Errorf("%d keys in the index: %v", len(keys), err)
 		return
 	}
 	key := keys[random.IntN(len(keys))]
 	pod, ok := r.informer.Store().Get(key)
 	if !ok || codec.Key(pod) != key {
-		r.T.Errorf("%s is not there, or another one: %v", key, pod)
+		r.t.Errorf("%s is not there, or another one: %v", key, pod)
 	}
 	r.held[random.IntN(len(r.held))] = pod
 }

@@ -159,17 +159,17 @@ func findByMetadata(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	informer := ran(t, cache.ListWatchOf(client.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
 		Packed: true,
-		MetadataIndexers: cache.MetadataIndexers{
-			cache.NamespaceIndex: cache.IndexByNamespace,
-			"label":              func(m cache.Metadata) ([]string, error) { return []string{m.GetLabels()["even"]}, nil },
-			"number":             func(m cache.Metadata) ([]string, error) { return []string{m.GetAnnotations()["number"]}, nil },
-			"owner": func(m cache.Metadata) (uids []string, _ error) {
+		Indexers: cache.Indexers[*corev1.Pod]{
+			cache.NamespaceIndex: byMetadata(cache.MetaNamespaceIndexFunc),
+			"label":              byMetadata(func(m cache.Metadata) ([]string, error) { return []string{m.GetLabels()["even"]}, nil }),
+			"number":             byMetadata(func(m cache.Metadata) ([]string, error) { return []string{m.GetAnnotations()["number"]}, nil }),
+			"owner": byMetadata(func(m cache.Metadata) (uids []string, _ error) {
 				for _, owner := range m.GetOwnerReferences() {
 					uids = append(uids, string(owner.UID))
 				}
 				return uids, nil
-			},
-			"broken": func(cache.Metadata) ([]string, error) { return nil, errors.New("no index") },
+			}),
+			"broken": byMetadata(func(cache.Metadata) ([]string, error) { return nil, errors.New("no index") }),
 		},
 		ErrorHandler: func(_ context.Context, err error) {},
 	})
@@ -198,7 +198,7 @@ func TestPackedWithTransformAndFilter(t *testing.T) {
 			pod.Spec, pod.UID, pod.ResourceVersion = corev1.PodSpec{NodeName: "transformed"}, "", ""
 			return pod, nil
 		},
-		MetadataIndexers: cache.MetadataIndexers{cache.NamespaceIndex: cache.IndexByNamespace},
+		Indexers: cache.Indexers[*corev1.Pod]{cache.NamespaceIndex: byMetadata(cache.MetaNamespaceIndexFunc)},
 	})
 	pods, err := informer.Store().ByIndex(cache.NamespaceIndex, "ns0")
 	if err != nil || len(pods) != 11 || informer.Store().Len() != 11 {
@@ -210,13 +210,7 @@ func TestPackedWithTransformAndFilter(t *testing.T) {
 	}
 }
 
-// Two indexes of one name are refused.
-func TestIndexersOfOneName(t *testing.T) {
-	informer := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
-		Indexers:         cache.Indexers[*corev1.Pod]{"namespace": cache.MetaNamespaceIndexFunc[*corev1.Pod]},
-		MetadataIndexers: cache.MetadataIndexers{"namespace": cache.IndexByNamespace},
-	})
-	if err := informer.Run(t.Context()); err == nil {
-		t.Error("no error")
-	}
+// byMetadata returns an index of Pods by metadata.
+func byMetadata(index cache.MetadataIndexFunc) cache.Index[*corev1.Pod] {
+	return cache.ByMetadata[*corev1.Pod](index)
 }

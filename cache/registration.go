@@ -181,6 +181,6 @@ func (r *Registration) Cancel() { r.handler.Cancel() }
 // events are dropped. If ctx ends first, Stop returns ErrHandlerBlocked; no other call starts in
 // that case either.
 //
-// The handler must not call Stop, nor wait for a goroutine that does: it would wait for itself until
+// The handler, and an ErrorHandler, must not call Stop, nor wait for a goroutine that does: it would wait for itself until
 // ctx ends. It calls Cancel instead.
 func (r *Registration) Stop(ctx context.Context) error { return r.handler.Stop(ctx) }

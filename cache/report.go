@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
@@ -20,18 +21,19 @@ import (
 type reporter struct {
 	name    string
 	handle  ErrorHandler
-	quiet   bool // the caller's ErrorHandler replaces the log
+	log     *errorLog // nil if the caller's ErrorHandler replaces it
 	logger  klog.Logger
 	running atomic.Pointer[context.Context] // of the latest Run, if any
 }
 
 func newReporter(options ReflectorOptions, objects codec.ObjectType) *reporter {
-	r := &reporter{name: options.Name, handle: options.ErrorHandler, logger: options.Logger, quiet: options.ErrorHandler != nil}
+	r := &reporter{name: options.Name, handle: options.ErrorHandler, logger: options.Logger}
 	if r.name == "" && objects.GoType != nil {
 		r.name = objects.String()
 	}
 	if r.handle == nil {
-		r.handle = (&errorLog{clock: passiveClock(options.Clock)}).handle
+		r.log = &errorLog{clock: passiveClock(options.Clock)}
+		r.handle = r.log.handle
 	}
 	return r
 }
@@ -55,10 +57,11 @@ func (r *reporter) named(ctx context.Context) klog.Logger {
 // attempt reports a failed attempt to list or watch.
 func (r *reporter) attempt(ctx context.Context, err error) { r.handle(ctx, err) }
 
-// recovered logs that an attempt succeeded after failed ones.
+// recovered logs that an attempt succeeded after failed ones, if one of these was logged since the
+// last recovery.
 func (r *reporter) recovered(ctx context.Context, after time.Duration, attempts int) {
-	if !r.quiet {
-		klog.FromContext(ctx).Info("Recovered: lists and watches succeed again", "after", after, "failedAttempts", attempts)
+	if r.log != nil && r.log.forgetAttempts() {
+		klog.FromContext(ctx).Info("Recovered, lists and watches succeed again", "after", after, "failedAttempts", attempts)
 	}
 }
 
@@ -68,7 +71,16 @@ func (r *reporter) object(key string, err error) {
 	if running := r.running.Load(); running != nil {
 		ctx = *running
 	}
-	r.handle(ctx, &ObjectError{Key: key, Err: err})
+	r.handle(ctx, newObjectError(key, err))
+}
+
+// newObjectError returns the public form of a store's error on an object.
+func newObjectError(key string, err error) *ObjectError {
+	object := &ObjectError{Key: key, Effect: EffectNotStored, Err: err}
+	if known, ok := errors.AsType[*feed.EffectError](err); ok {
+		object.Effect, object.Err = ObjectEffect(known.Effect), known.Err
+	}
+	return object
 }
 
 // errorLog is the default ErrorHandler. It logs an error, and the same error again only after
@@ -76,9 +88,10 @@ func (r *reporter) object(key string, err error) {
 type errorLog struct {
 	clock clock.PassiveClock
 
-	mu     sync.Mutex // guards the fields below
-	last   string
-	logged time.Time
+	mu      sync.Mutex // guards the fields below
+	last    string
+	logged  time.Time
+	failing bool // a failed attempt was logged, and no recovery since
 }
 
 const repeatAfter = 5 * time.Minute
@@ -90,13 +103,39 @@ func (l *errorLog) handle(ctx context.Context, err error) {
 	logger := klog.FromContext(ctx)
 	if object, ok := errors.AsType[*ObjectError](err); ok {
 		if l.isNew(err.Error()) {
-			logger.Error(object.Err, "Object not stored", "object", object.Key)
+			logger.Error(object.Err, objectMessages[object.Effect], "object", object.Key)
 		}
 		return
 	}
 	if l.isNew(withoutDigits(err.Error())) {
 		logger.Error(err, message(err))
+		l.noteAttempt(err)
 	}
+}
+
+// noteAttempt records that a failed attempt was logged. A relist is none.
+func (l *errorLog) noteAttempt(err error) {
+	attempt, ok := errors.AsType[*reflector.AttemptError](err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failing = l.failing || ok && attempt.Op != reflector.OpRelist
+}
+
+// forgetAttempts reports whether a failed attempt was logged since its last call.
+func (l *errorLog) forgetAttempts() (failing bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	failing, l.failing = l.failing, false
+	return failing
+}
+
+// objectMessages say what has become of an object.
+var objectMessages = map[ObjectEffect]string{ //nolint:gochecknoglobals // a constant
+	EffectNotStored:         "Object not stored",
+	EffectLastStateKept:     "Object's newest state not stored, the last good state is kept",
+	EffectNotIndexed:        "Object stored, but an index does not find it",
+	EffectUnreadable:        "Packed object cannot be decoded, it will be fetched again",
+	EffectFinalStateUnknown: "Object deleted, its event has the last known state",
 }
 
 // message says what has failed.

@@ -46,16 +46,16 @@ func newSharedRig(t *testing.T, options cache.InformerOptions[*corev1.Pod]) *sha
 	t.Helper()
 	s := &sharedRig{Harness: cachetest.New(t)}
 	if options.ErrorHandler == nil {
-		options.ErrorHandler = s.report
+		options.ErrorHandler = s.Report
 	}
-	s.SharedInformer = cache.NewSharedInformer(s.cachetest.Harness, &corev1.Pod{}, options)
+	s.SharedInformer = cache.NewSharedInformer(s.Harness, &corev1.Pod{}, options)
 	return s
 }
 
 func (s *sharedRig) start() {
 	ctx, cancel := context.WithCancel(s.T.Context())
 	stopped := make(chan error, 1)
-	go func() { stopped <- s.Run(ctx) }()
+	go func() { stopped <- s.SharedInformer.Run(ctx) }()
 	synctest.Wait()
 	s.stopRun = func() error {
 		cancel()
@@ -64,7 +64,7 @@ func (s *sharedRig) start() {
 }
 
 // add adds a handler.
-func (s *sharedRig) add(handler cache.ResourceEventHandler[*corev1.Pod], options cache.HandlerOptions) *cache.Registration {
+func (s *sharedRig) add(handler cache.EventHandler[*corev1.Pod], options cache.HandlerOptions) *cache.Registration {
 	s.T.Helper()
 	r, err := s.AddEventHandler(handler, options)
 	if err != nil {
@@ -179,7 +179,7 @@ func TestHandlersAtTheEndsOfLife(t *testing.T) {
 		<-r.Done()
 		s.start()
 		s.expect(notes, "")
-		if err := s.Run(t.Context()); !errors.Is(err, cache.ErrAlreadyRunning) || !cachetest.ErrorContains("pods")(err) {
+		if err := s.SharedInformer.Run(t.Context()); !errors.Is(err, cache.ErrAlreadyRunning) || !cachetest.ErrorContains("pods")(err) {
 			t.Errorf("Run beside Run: %v", err)
 		}
 		if err := s.stopRun(); err != nil {
@@ -188,7 +188,7 @@ func TestHandlersAtTheEndsOfLife(t *testing.T) {
 		if _, err := s.AddEventHandler(notes, cache.HandlerOptions{Name: "late"}); !errors.Is(err, cache.ErrStopped) || !cachetest.ErrorContains("late")(err) || !cachetest.ErrorContains("pods")(err) {
 			t.Errorf("AddEventHandler after stop: %v", err)
 		}
-		if err := s.Run(t.Context()); !errors.Is(err, cache.ErrStopped) {
+		if err := s.SharedInformer.Run(t.Context()); !errors.Is(err, cache.ErrStopped) {
 			t.Errorf("Run after stop: %v", err)
 		}
 		if err := r.Stop(t.Context()); err != nil {
@@ -251,10 +251,10 @@ func TestWhatAddHandlerRefuses(t *testing.T) {
 		"handler is nil":  func() (*cache.Registration, error) { return s.AddEventHandler(nil, cache.HandlerOptions{}) },
 		"handler is nil ": func() (*cache.Registration, error) { return s.AddKeyHandler(nil, cache.HandlerOptions{}) },
 		" handler is nil": func() (*cache.Registration, error) { return s.AddBatchHandler(nil, cache.HandlerOptions{}) },
-		"Delivery is \"Some\"": func() (*cache.Registration, error) {
+		"unknown Delivery \"Some\"": func() (*cache.Registration, error) {
 			return s.AddEventHandler(&eventNotes{}, cache.HandlerOptions{Delivery: "Some"})
 		},
-		"keys are always merged": func() (*cache.Registration, error) {
+		"keys are always coalesced": func() (*cache.Registration, error) {
 			return s.AddKeyHandler(func(string) {}, cache.HandlerOptions{Delivery: cache.EveryEvent})
 		},
 		"WithoutOld must not": func() (*cache.Registration, error) {
@@ -339,7 +339,7 @@ func TestInformerFilter(t *testing.T) {
 		s.Create(cachetest.Pod("e", cachetest.WithLabel("x", "no")))
 		cachetest.Advance(2 * time.Second)
 		s.expect(notes, "Deleted ns/b b@12")
-		if got := cachetest.Describe(s.Store().List()); got != "c@4" {
+		if got := cachetest.Describe(s.SharedInformer.Store().List()); got != "c@4" {
 			t.Errorf("the store holds [%s]", got)
 		}
 		s.Send(watch.Event{Type: watch.Added, Object: cachetest.Pod("e", cachetest.WithLabel("x", "no"), cachetest.WithVersion("14"))}) // replayed
@@ -375,8 +375,8 @@ func TestInformerTransform(t *testing.T) {
 		for i, bad := range []string{"fail", "nil", "rename", "panic"} {
 			s.Update(cachetest.Pod("a", cachetest.WithLabel("x", bad)))
 			s.expect(notes, "")
-			s.ExpectError(cachetest.ErrorContains([]string{"not today", "the result is nil", `has become "ns/other"`, "panic: help"}[i]))
-			if p, ok := s.Store().GetByKey("ns/a"); !ok || len(p.Labels) != 0 || p.Annotations["transformed"] == "" {
+			s.ExpectError(cachetest.ErrorContains([]string{"not today", "the result is nil", `has key "ns/other"`, "panic: help"}[i]))
+			if p, ok := s.SharedInformer.Store().GetByKey("ns/a"); !ok || len(p.Labels) != 0 || p.Annotations["transformed"] == "" {
 				t.Errorf("the last good state of a is %v", p)
 			}
 		}

@@ -31,7 +31,7 @@ type Store[T Object] interface {
 func NewStore[T Object](keyFunc KeyFunc[T], indexers Indexers[T]) Store[T] {
 	log := &errorLog{clock: clock.RealClock{}}
 	report := func(key string, err error) {
-		log.handle(context.Background(), &ObjectError{Key: key, Err: err})
+		log.handle(context.Background(), newObjectError(key, err))
 	}
 	config := storeConfig(keyFunc, indexers, report)
 	return &objectStore[T]{reader[T]{store.New(config), config.Key}}

@@ -101,7 +101,17 @@ func (s *storeSink[T]) reject(key string, err error) {
 		s.quarantined = make(map[string]struct{})
 	}
 	s.quarantined[key] = struct{}{}
-	s.report(key, err)
+	_, missing := s.lastState(key)
+	s.reportObject(key, missing == nil, err)
+}
+
+// reportObject reports that an object's newest state was not stored.
+func (s *storeSink[T]) reportObject(key string, held bool, err error) {
+	effect := feed.NotStored
+	if held {
+		effect = feed.LastStateKept
+	}
+	s.report(key, &feed.EffectError{Effect: effect, Err: err})
 }
 
 // Begin starts to collect a list.
@@ -138,10 +148,12 @@ func (r *storeReplacement[T]) Add(item feed.Item) {
 			r.quarantined = make(map[string]struct{})
 		}
 		r.quarantined[item.Key] = struct{}{}
-		r.sink.report(item.Key, err)
-		if obj, err = r.sink.lastState(item.Key); err != nil {
+		last, missing := r.sink.lastState(item.Key)
+		r.sink.reportObject(item.Key, missing == nil, err)
+		if missing != nil {
 			return
 		}
+		obj = last
 	}
 	if _, again := r.objs[item.Key]; !again {
 		r.order = append(r.order, item.Key)

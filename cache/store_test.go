@@ -36,9 +36,9 @@ func onNode(node string) func(*corev1.Pod) {
 func newStore(t *testing.T, pods ...*corev1.Pod) cache.Store[*corev1.Pod] {
 	t.Helper()
 	store := cache.NewStore(nil, cache.Indexers[*corev1.Pod]{
-		"node":               byNode,
-		cache.NamespaceIndex: cache.MetaNamespaceIndexFunc[*corev1.Pod],
-		"nil":                nil,
+		"node":               cache.ByObject(byNode),
+		cache.NamespaceIndex: cache.ByMetadata[*corev1.Pod](cache.MetaNamespaceIndexFunc),
+		"nil":                {},
 	})
 	if err := store.Replace(pods, "1"); err != nil {
 		t.Fatal(err)

@@ -116,7 +116,7 @@ func TestWaitForObject(t *testing.T) {
 		if err := s.WaitForObject(s.T.Context(), written); err != nil {
 			t.Error(err)
 		}
-		if p, ok := s.Store().GetByKey("ns/d"); !ok || p.ResourceVersion != written.ResourceVersion {
+		if p, ok := s.SharedInformer.Store().GetByKey("ns/d"); !ok || p.ResourceVersion != written.ResourceVersion {
 			t.Errorf("the store has %v", p)
 		}
 		later := cachetest.Pod("d", cachetest.WithVersion("6"))
@@ -165,13 +165,13 @@ func TestScopeOfClients(t *testing.T) {
 	for name, lw := range map[string]*cache.ListWatch{
 		"namespace": cache.ListWatchOf(client.CoreV1().Pods("other")),
 		"rest":      cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "other", nil),
-		"dynamic":   {ListFunc: cache.ListWatchOf(dynamicClient.Resource(pods).Namespace("other")).ListFunc},
+		"dynamic":   cache.ListWatchOf(dynamicClient.Resource(pods).Namespace("other")).InNamespace("other"),
 		"label":     cache.ListWatchOf(client.CoreV1().Pods(""), selected),
 		"field":     cache.ListWatchOf(client.CoreV1().Pods(""), onNode),
 	} {
 		obj := cachetest.Pod("a", cachetest.WithVersion("9"), func(p *corev1.Pod) { p.Spec.NodeName = "n2" })
 		if name == "dynamic" {
-			lw = cache.ListWatchOf(metadataClient.Resource(pods).Namespace("other"))
+			lw = cache.ListWatchOf(metadataClient.Resource(pods).Namespace("other")).InNamespace("other")
 			meta := &metav1.PartialObjectMetadata{ObjectMeta: obj.ObjectMeta}
 			if err := cache.NewSharedInformer(lw, meta, cache.InformerOptions[*metav1.PartialObjectMetadata]{}).WaitForObject(t.Context(), meta); !errors.Is(err, cache.ErrOutOfScope) {
 				t.Errorf("metadata: %v", err)
@@ -197,7 +197,7 @@ func TestHealthCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSharedRig(t, cache.InformerOptions[*corev1.Pod]{Name: "pods"})
 		check := s.HealthCheck(5 * time.Minute)
-		if err := check(nil); !cachetest.ErrorContains("pods: it has not been started")(err) {
+		if err := check(nil); !cachetest.ErrorContains("pods: Run has not been called")(err) {
 			t.Errorf("before Run: %v", err)
 		}
 		s.InjectListFault(1, fake.Fault{Err: apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no"))})

@@ -7,14 +7,16 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-// Informer is an informer of one handler, as NewInformer of package cache makes it, with options.
+// Informer is an informer with one handler, as cache.NewInformer returns it, but with options.
 type Informer[T cache.Object] struct {
 	*cache.SharedInformer[T]
 	Handler *cache.Registration // nil if the informer is invalid
 }
 
-// NewInformer returns an informer of one handler. An error in the arguments is returned by Run.
-func NewInformer[T cache.Object](lw cache.ListerWatcher, example T, resyncPeriod time.Duration, handler cache.EventHandler[T], options cache.ReflectorOptions) (cache.Reader[T], *Informer[T]) {
+// NewInformer returns an informer with one handler. Run returns an error for invalid arguments.
+func NewInformer[T cache.Object](
+	lw cache.ListerWatcher, example T, resyncPeriod time.Duration, handler cache.EventHandler[T], options cache.ReflectorOptions,
+) (cache.Reader[T], *Informer[T]) {
 	shared := cache.NewSharedInformer(lw, example, cache.InformerOptions[T]{
 		Name:         options.Name,
 		ResyncPeriod: resyncPeriod,
@@ -29,13 +31,13 @@ func NewInformer[T cache.Object](lw cache.ListerWatcher, example T, resyncPeriod
 	return shared.Store(), &Informer[T]{shared, registration}
 }
 
-// HasSynced reports whether the initial list has been stored and the handler's calls for it have
-// returned.
+// HasSynced reports whether the initial list has been stored and delivered: the handler's calls for
+// it have returned.
 func (i *Informer[T]) HasSynced() bool {
 	return i.SharedInformer.HasSynced() && i.Handler != nil && i.Handler.HasSynced()
 }
 
-// WaitForSync blocks until HasSynced.
+// WaitForSync blocks until HasSynced returns true, the handler is removed, or ctx ends.
 func (i *Informer[T]) WaitForSync(ctx context.Context) error {
 	if err := i.SharedInformer.WaitForSync(ctx); err != nil {
 		return err
@@ -48,6 +50,13 @@ func (i *Informer[T]) WaitForSync(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// Status returns the informer's condition. Synced is the result of HasSynced.
+func (i *Informer[T]) Status() cache.Status {
+	status := i.SharedInformer.Status()
+	status.Synced = status.Synced && i.HasSynced()
+	return status
 }
 
 // LastSyncResourceVersion returns the resourceVersion that the store has reached.

@@ -38,7 +38,7 @@ type Config[V any] struct {
 	// ItemIndexers compute an item's values under some of the Indexers, by name, without its
 	// value. They are called where the item would have to be decoded for the index function.
 	ItemIndexers map[string]func(feed.Item) ([]string, error)
-	// Report receives errors about single objects. It is called by several goroutines, including
+	// Report receives errors about single objects, each a *feed.EffectError. It is called by several goroutines, including
 	// readers of packed entries, in part with the writer's lock held: it may read the store but
 	// must not write to it. Required.
 	Report func(key string, err error)

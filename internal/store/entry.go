@@ -77,7 +77,7 @@ func (s *Store[V]) load(key string, ref *valueRef) (V, bool) {
 		return s.storeLive(p, value), true
 	}
 	if s.quarantineUnreadable(key, ref) {
-		s.config.Report(key, fmt.Errorf("decode cached object: %w", err))
+		s.report(key, feed.Unreadable, fmt.Errorf("decode cached object: %w", err))
 	}
 	return value, false
 }

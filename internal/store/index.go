@@ -68,7 +68,7 @@ func (set *indexSet[V]) valuesOf(key string, valuesAt func(i int) ([]string, err
 func (set *indexSet[V]) call(i int, key string, valuesAt func(i int) ([]string, error), report func(string, error)) []string {
 	values, err := feed.CatchPanic(func() ([]string, error) { return valuesAt(i) })
 	if err != nil {
-		report(key, fmt.Errorf("index %q: %w", set.names[i], err))
+		report(key, &feed.EffectError{Effect: feed.NotIndexed, Err: fmt.Errorf("index %q: %w", set.names[i], err)})
 		return nil
 	}
 	return values

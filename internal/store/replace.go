@@ -68,7 +68,7 @@ func (r *replacement[V]) Add(item feed.Item) {
 		err = s.makeEntry(&pair.next, &r.interner, item, value, old)
 	}
 	if err != nil {
-		r.reject(item, err)
+		r.reject(item, old != nil, err)
 		return
 	}
 	if known && s.equal(old.ref, pair.next.ref) {
@@ -96,13 +96,13 @@ func (r *replacement[V]) accept(itemKey, key string, entry *Entry[V], quarantine
 }
 
 // reject records that an object's latest state could not be stored. Commit determines which good
-// state it keeps.
-func (r *replacement[V]) reject(item feed.Item, err error) {
+// state it keeps, if the store holds one.
+func (r *replacement[V]) reject(item feed.Item, held bool, err error) {
 	if r.rejected == nil {
 		r.rejected = make(map[string]string)
 	}
 	r.rejected[item.Key] = item.ResourceVersion
-	r.store.config.Report(item.Key, err)
+	r.store.report(item.Key, effectOf(held), err)
 }
 
 // Remove implements feed.Replacement.

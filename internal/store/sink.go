@@ -40,7 +40,7 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 	}
 	if err != nil {
 		s.quarantine.add(key, item.ResourceVersion)
-		s.config.Report(key, err)
+		s.report(key, effectOf(old != nil), err)
 		s.AdvanceVersion(item.ResourceVersion)
 		return feed.Quarantined
 	}
@@ -49,6 +49,20 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 	}
 	s.set(key, old, &pair.next, item.ResourceVersion, kind)
 	return feed.Applied
+}
+
+// report reports an error on one object, with its effect.
+func (s *Store[V]) report(key string, effect feed.Effect, err error) {
+	s.config.Report(key, &feed.EffectError{Effect: effect, Err: err})
+}
+
+// effectOf returns the effect of a state that could not be stored, if the store holds an earlier one
+// or not.
+func effectOf(held bool) feed.Effect {
+	if held {
+		return feed.LastStateKept
+	}
+	return feed.NotStored
 }
 
 // applyDelete removes an entry. The logged deletion carries the object's final state, with the
@@ -63,7 +77,7 @@ func (s *Store[V]) applyDelete(item feed.Item, value *V, old, last *Entry[V], ki
 	var final *Entry[V]
 	if s.config.Log != nil && kind != recreate {
 		if err := s.makeEntry(last, &s.interner, item, value, old); err != nil {
-			s.config.Report(item.Key, fmt.Errorf("state at deletion: %w", err))
+			s.report(item.Key, feed.FinalStateUnknown, fmt.Errorf("state at deletion: %w", err))
 		} else {
 			final = last
 		}

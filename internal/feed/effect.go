@@ -1,0 +1,31 @@
+package feed
+
+// Effect is what an error on one object means for the sink's copy of that object.
+type Effect string
+
+// The effects of an error on an object.
+const (
+	// NotStored: the sink does not hold the object.
+	NotStored Effect = "NotStored"
+	// LastStateKept: the sink holds the object's last good state instead of its newest.
+	LastStateKept Effect = "LastStateKept"
+	// NotIndexed: the sink holds the object, and one of its indexes does not find it.
+	NotIndexed Effect = "NotIndexed"
+	// Unreadable: the sink holds the object's bytes and cannot decode them.
+	Unreadable Effect = "Unreadable"
+	// FinalStateUnknown: the object is deleted, and its event has the last known state instead of
+	// the state at deletion.
+	FinalStateUnknown Effect = "FinalStateUnknown"
+)
+
+// EffectError is an error on one object with its effect. Its text is that of Err.
+type EffectError struct {
+	Effect Effect
+	Err    error
+}
+
+// Error returns the text of the cause.
+func (e *EffectError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *EffectError) Unwrap() error { return e.Err }
