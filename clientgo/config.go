@@ -1,12 +1,14 @@
 package clientgo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/internal/codec"
@@ -15,9 +17,9 @@ import (
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
-// config returns what the engine is made of.
+// config returns the configuration of the engine.
 func (s *sharedIndexInformer) config() informer.Config[any] {
-	objects := storeConfig(s.indexer.key, s.options.Indexers)
+	objects := storeConfig(s.indexer.key, s.options.Indexers, s.reportObject)
 	objects.ItemKeys, objects.Transforms = true, s.transforms
 	objects.Decode = s.decode
 	objects.EmitUnchanged = s.options.RelistUpdates
@@ -30,16 +32,32 @@ func (s *sharedIndexInformer) config() informer.Config[any] {
 		Name:  s.options.ObjectDescription,
 		Store: objects,
 		Reflector: reflector.Config{
-			Source:    metered(s.source, s.options),
+			Source:    withMetrics(s.source, s.options),
 			WatchList: s.mayWatchList,
-			Report:    s.failures.tell,
+			Report:    s.watchErrors.report,
 		},
-		Terminating:  deleting,
-		HandlerGrace: -1, // client-go waits for its handlers as long as it takes
+		Terminating:  isTerminating,
+		HandlerGrace: -1, // client-go waits for handlers without limit
 	}
 }
 
-// decode returns an item's object, transformed.
+// reportObject reports an error about one object. The error says which step failed.
+func (s *sharedIndexInformer) reportObject(key string, err error) {
+	utilruntime.HandleErrorWithContext(s.runContext(), err, "Failed to process object", "object", key)
+}
+
+// runContext returns the context of Run, or before Run the background context, with a logger that
+// names the informer.
+func (s *sharedIndexInformer) runContext() context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running == nil {
+		return s.withLogger(context.Background())
+	}
+	return s.running
+}
+
+// decode returns the transformed object of an item.
 func (s *sharedIndexInformer) decode(item feed.Item) (any, error) {
 	obj, err := item.Decoded()
 	if err != nil {
@@ -51,7 +69,7 @@ func (s *sharedIndexInformer) decode(item feed.Item) (any, error) {
 			return nil, fmt.Errorf("transform: %w", err)
 		}
 		if result == nil {
-			return nil, errNoResult
+			return nil, errNilResult
 		}
 	}
 	if object, ok := result.(runtime.Object); ok && !s.options.Packed {
@@ -60,15 +78,15 @@ func (s *sharedIndexInformer) decode(item feed.Item) (any, error) {
 	return result, nil
 }
 
-var errNoResult = errors.New("transform: the result is nil")
+var errNilResult = errors.New("transform: the result is nil")
 
-func deleting(obj any) bool {
+func isTerminating(obj any) bool {
 	accessor, err := meta.Accessor(obj)
 	return err == nil && accessor.GetDeletionTimestamp() != nil
 }
 
-// itemIndexers returns the indexes that need no object: that by namespace. Whatever its
-// function, it can do with metadata, for that is what client-go's listers give it.
+// itemIndexers returns the indexes that need no object: the index by namespace. Its function must
+// accept metadata, since client-go's listers call it with an ObjectMeta.
 func itemIndexers(indexers clientcache.Indexers) map[string]func(feed.Item) ([]string, error) {
 	byNamespace := indexers[clientcache.NamespaceIndex]
 	if byNamespace == nil {

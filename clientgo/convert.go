@@ -1,6 +1,7 @@
 package clientgo
 
 import (
+	"fmt"
 	"reflect"
 	"time"
 	"unsafe"
@@ -10,64 +11,72 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// adopt returns an informer of ours that is like one of client-go's, which must not be used
-// any more. One that is not client-go's, or in use already, is returned as it is.
-func adopt(like clientcache.SharedIndexInformer, options FactoryOptions) clientcache.SharedIndexInformer {
-	parts, ok := takeApart(like)
+// convert returns an informer with the configuration of one of client-go's, which must not be used
+// afterwards. It returns an informer unchanged that is in use, or not client-go's. objects is the
+// type to log.
+func convert(informer clientcache.SharedIndexInformer, objects reflect.Type, options FactoryOptions) clientcache.SharedIndexInformer {
+	config, ok := extractConfig(informer)
 	if !ok {
-		if _, ours := unwrap(like).(*sharedIndexInformer); !ours {
-			klog.Background().V(2).Info("An informer stays what it is: it is in use, or none of client-go's", "type", reflect.TypeOf(like))
+		if _, own := unwrap(informer).(*sharedIndexInformer); !own {
+			klog.Background().V(2).Info("Informer not converted: it is in use or not client-go's",
+				"informer", fmt.Sprint(objects), "implementation", fmt.Sprintf("%T", informer))
 		}
-		return like
+		return informer
 	}
-	own := options.with(like.GetIndexer().GetIndexers(), parts.identifier)
+	own := options.with(informer.GetIndexer().GetIndexers(), config.identifier)
 	if own.InformerMetricsProvider == nil {
-		own.InformerMetricsProvider = parts.metrics
+		own.InformerMetricsProvider = config.metricsProvider
 	}
-	own.ResyncPeriod = parts.resync
+	own.ResyncPeriod = config.resyncPeriod
 	if own.ObjectDescription == "" {
-		own.ObjectDescription = parts.description
+		own.ObjectDescription = config.description
 	}
-	made := newInformer(parts.lw, parts.example, own)
-	made.setTransform(parts.transform)
-	made.failures.handler = parts.failed
-	return made
+	converted := newInformer(config.listerWatcher, config.example, own)
+	converted.setTransform(config.transform)
+	converted.watchErrors.handler = config.watchErrorHandler
+	return converted
 }
 
-// parts are what an informer of client-go's was made of.
-type parts struct {
-	lw          clientcache.ListerWatcher
-	example     runtime.Object
-	description string
-	resync      time.Duration
-	transform   clientcache.TransformFunc
-	failed      clientcache.WatchErrorHandlerWithContext
-	identifier  clientcache.InformerNameAndResource
-	metrics     clientcache.InformerMetricsProvider
+// informerConfig is the configuration of an informer of client-go.
+type informerConfig struct {
+	listerWatcher     clientcache.ListerWatcher
+	example           runtime.Object
+	description       string
+	resyncPeriod      time.Duration
+	transform         clientcache.TransformFunc
+	watchErrorHandler clientcache.WatchErrorHandlerWithContext
+	identifier        clientcache.InformerNameAndResource
+	metricsProvider   clientcache.InformerMetricsProvider
 }
 
-// takeApart returns what an informer of client-go's was made of. Generated code makes such,
-// and wraps the list and watch functions so that there is no other way to get at them. It
-// tells whether the informer is one that can be taken apart: not started, without handlers,
-// and of a client-go whose informers have these fields.
-func takeApart(informer clientcache.SharedIndexInformer) (parts, bool) {
-	var p parts
+// extractConfig returns the configuration of an informer of client-go. It reports false if the
+// informer was started, has handlers, or does not have the expected fields.
+//
+// It reads private fields by reflection. There is no other way: generated code makes these
+// informers and wraps the list and watch functions, and the interface has no access to them.
+func extractConfig(informer clientcache.SharedIndexInformer) (informerConfig, bool) {
+	var c informerConfig
 	v := reflect.ValueOf(unwrap(informer))
-	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct || v.Type().Elem().PkgPath() != clientPackage {
-		return p, false
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct || v.Type().Elem().PkgPath() != clientGoPackage {
+		return c, false
 	}
 	v = v.Elem()
-	ok := field(v, "listerWatcher", &p.lw) && field(v, "objectType", &p.example) && field(v, "objectDescription", &p.description) &&
-		field(v, "defaultEventHandlerResyncPeriod", &p.resync) && field(v, "transform", &p.transform) && field(v, "watchErrorHandler", &p.failed) &&
-		field(v, "identifier", &p.identifier) && field(v, "informerMetricsProvider", &p.metrics)
-	return p, ok && unused(v)
+	ok := readField(v, "listerWatcher", &c.listerWatcher) &&
+		readField(v, "objectType", &c.example) &&
+		readField(v, "objectDescription", &c.description) &&
+		readField(v, "defaultEventHandlerResyncPeriod", &c.resyncPeriod) &&
+		readField(v, "transform", &c.transform) &&
+		readField(v, "watchErrorHandler", &c.watchErrorHandler) &&
+		readField(v, "identifier", &c.identifier) &&
+		readField(v, "informerMetricsProvider", &c.metricsProvider)
+	return c, ok && isUnused(v)
 }
 
-// clientPackage is where client-go's informers come from.
-var clientPackage = reflect.TypeFor[clientcache.ResourceEventHandlerFuncs]().PkgPath() //nolint:gochecknoglobals // a constant
+// clientGoPackage is the path of the package of client-go's informers.
+var clientGoPackage = reflect.TypeFor[clientcache.ResourceEventHandlerFuncs]().PkgPath() //nolint:gochecknoglobals // a constant
 
-// unused tells whether an informer of client-go's was neither started nor given a handler.
-func unused(v reflect.Value) bool {
+// isUnused reports whether an informer of client-go was not started and has no handler.
+func isUnused(v reflect.Value) bool {
 	started, processor := v.FieldByName("started"), v.FieldByName("processor")
 	if started.Kind() != reflect.Bool || started.Bool() || processor.Kind() != reflect.Pointer || processor.IsNil() {
 		return false
@@ -76,17 +85,18 @@ func unused(v reflect.Value) bool {
 	return listeners.Kind() == reflect.Map && listeners.Len() == 0
 }
 
-// field reads a field of a struct into *to, if it has that type.
-func field[F any](v reflect.Value, name string, to *F) bool {
+// readField sets *to to the value of a struct's field. It reports false if the struct has no such
+// field of type F.
+func readField[F any](v reflect.Value, name string, to *F) bool {
 	f := v.FieldByName(name)
 	if !f.IsValid() || f.Type() != reflect.TypeFor[F]() {
 		return false
 	}
-	*to = *(*F)(unsafe.Pointer(f.UnsafeAddr())) //nolint:gosec // of exactly that type, and read before anybody else has it
+	*to = *(*F)(unsafe.Pointer(f.UnsafeAddr())) //nolint:gosec // the type is checked, and no other goroutine has the informer
 	return true
 }
 
-// unwrap returns the informer in client-go's typed wrappers.
+// unwrap returns the informer that is embedded in the typed wrappers of client-go.
 func unwrap(informer clientcache.SharedIndexInformer) clientcache.SharedIndexInformer {
 	for {
 		v := reflect.Indirect(reflect.ValueOf(informer))

@@ -1,31 +1,29 @@
-// Package clientgo implements the interfaces of client-go's tools/cache on this project's
-// informers, for programs that exist: whoever makes a SharedIndexInformer by calling
-// client-go makes it here instead, and nothing else changes.
+// Package clientgo implements the informer interfaces of client-go's tools/cache with this module's
+// informers, for existing programs. A program that calls client-go to make a SharedIndexInformer
+// calls this package instead, and needs no other change:
 //
 //	informer := clientgo.NewSharedIndexInformer(listWatch, &corev1.Pod{}, 0, indexers)
 //
-// The same goes for whole factories, [NewSharedInformerFactory],
-// [NewDynamicSharedInformerFactory], [NewMetadataSharedInformerFactory], and for
-// controller-runtime, whose cache takes a function: see [Options.NewInformer].
+// The factories are [NewSharedInformerFactory], [NewDynamicSharedInformerFactory] and
+// [NewMetadataSharedInformerFactory]. For the cache of controller-runtime, see
+// [Options.NewInformer].
 //
-// # What is different
+// # Differences from client-go
 //
-// client-go's documented contract holds; docs/contract.md says by which test. What
-// programs may notice:
+// The documented contract of client-go holds; docs/contract.md names the test for each promise. A
+// program may notice these differences:
 //
-//   - Objects that a relist finds unchanged make no update event ([Options].RelistUpdates
-//     has client-go's way).
-//   - An object deleted and created again under its name is a deletion and an addition.
-//     client-go makes an update of it.
-//   - An object that cannot be decoded, transformed or indexed is reported and keeps its
-//     last good state. In client-go an index function's error ends the process, a
-//     transform's a whole list.
-//   - What a program itself writes into an informer's store is told to handlers as a change.
-//   - A handler's resync period is its own, whatever that of the others.
-//   - Readers do not stop writers, and an informer that is stopped while a request hangs
-//     stops.
-//   - client-go's metrics count watch events; a list is not counted.
-//     KUBE_CACHE_MUTATION_DETECTOR works as ever.
+//   - A relist emits no update for an unchanged object, unless [Options].RelistUpdates is set.
+//   - An object that was deleted and recreated under the same name is a deletion and an addition,
+//     not an update.
+//   - An object that cannot be decoded or transformed is reported, and its last good state is kept.
+//     An object whose index function fails is stored without an entry in that index. In client-go,
+//     an error of an index function ends the process, and an error of a transform fails the list.
+//   - Objects that the program itself writes to an informer's store are delivered to handlers.
+//   - The resync period of a handler does not depend on those of other handlers.
+//   - Readers do not block writers. An informer stops even while a request hangs.
+//   - The metrics of client-go count watch events, but not the objects of a list.
 //
-// The package compiles with client-go v0.36 and v0.37.
+// The environment variable KUBE_CACHE_MUTATION_DETECTOR has the same effect as in client-go. The
+// package compiles with client-go v0.36 and v0.37.
 package clientgo

@@ -20,8 +20,8 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// cluster returns the config of a server that has the Pods web-0 and web-1.
-func cluster() (config *rest.Config, end func()) {
+// cluster starts a server with the Pods web-0 and web-1. It returns a client config for it.
+func cluster() (config *rest.Config, closeServer func()) {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {
 		panic(err)
@@ -35,14 +35,14 @@ func cluster() (config *rest.Config, end func()) {
 	return server.Config(), func() { _ = server.Close(context.Background()) }
 }
 
-// fast is what all of these examples switch on: objects are read from the stream as they
-// come, and kept packed.
+// fast are the options of the examples: objects are read from the response as it arrives, and kept
+// as bytes.
 var fast = clientgo.Options{Streaming: true, Packed: true}
 
-// A program that uses informers.NewSharedInformerFactory makes its factory here instead.
+// A program replaces informers.NewSharedInformerFactory by this function.
 func ExampleNewSharedInformerFactory() {
-	config, end := cluster()
-	defer end()
+	config, closeServer := cluster()
+	defer closeServer()
 	cache.EnableStreaming(config)
 	clientset := kubernetes.NewForConfigOrDie(config)
 
@@ -59,7 +59,7 @@ func ExampleNewSharedInformerFactory() {
 	// Output: web-0 <nil>
 }
 
-// A generated lister reads from our indexer.
+// A generated lister reads from the indexer.
 func ExampleNewIndexer() {
 	indexer := clientgo.NewIndexer(clientcache.MetaNamespaceKeyFunc, clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc})
 
@@ -71,10 +71,10 @@ func ExampleNewIndexer() {
 	// Output: 1 <nil>
 }
 
-// The dynamic factory has the interface of dynamicinformer's.
+// The factory has the interface of package dynamicinformer.
 func ExampleNewDynamicSharedInformerFactory() {
-	config, end := cluster()
-	defer end()
+	config, closeServer := cluster()
+	defer closeServer()
 	cache.EnableStreaming(config)
 	client := dynamic.NewForConfigOrDie(config)
 
@@ -91,10 +91,10 @@ func ExampleNewDynamicSharedInformerFactory() {
 	// Output: 2 <nil>
 }
 
-// The metadata factory has the interface of metadatainformer's.
+// The factory has the interface of package metadatainformer.
 func ExampleNewMetadataSharedInformerFactory() {
-	config, end := cluster()
-	defer end()
+	config, closeServer := cluster()
+	defer closeServer()
 	cache.EnableStreaming(config)
 	client := metadata.NewForConfigOrDie(config)
 
@@ -111,10 +111,10 @@ func ExampleNewMetadataSharedInformerFactory() {
 	// Output: 2 <nil>
 }
 
-// An informer of a program's own making, with a handler.
+// A program runs a single informer with a handler.
 func ExampleNewSharedIndexInformerWithOptions() {
-	config, end := cluster()
-	defer end()
+	config, closeServer := cluster()
+	defer closeServer()
 	cache.EnableStreaming(config)
 	clientset := kubernetes.NewForConfigOrDie(config)
 	pods := clientcache.NewListWatchFromClient(clientset.CoreV1().RESTClient(), "pods", "default", fields.Everything())
@@ -122,7 +122,7 @@ func ExampleNewSharedIndexInformerWithOptions() {
 	informer := clientgo.NewSharedIndexInformerWithOptions(pods, &corev1.Pod{}, fast)
 
 	handle, _ := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { fmt.Println("there is", obj.(*corev1.Pod).Name) },
+		AddFunc: func(obj any) { fmt.Println("added", obj.(*corev1.Pod).Name) },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan struct{})
@@ -134,6 +134,6 @@ func ExampleNewSharedIndexInformerWithOptions() {
 	cancel()
 	<-stopped
 	// Unordered output:
-	// there is web-0
-	// there is web-1
+	// added web-0
+	// added web-1
 }

@@ -2,7 +2,7 @@ package clientgo
 
 import clientcache "k8s.io/client-go/tools/cache"
 
-// Streams tells whether an informer's last answer was cut from the stream, and if not, why.
-func Streams(informer clientcache.SharedIndexInformer) (bool, string) {
+// Streaming reports whether an informer read the last response from the stream and, if not, why.
+func Streaming(informer clientcache.SharedIndexInformer) (bool, string) {
 	return unwrap(informer).(*sharedIndexInformer).source.Mode()
 }

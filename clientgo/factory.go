@@ -15,70 +15,72 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 )
 
-// NewSharedInformerFactory returns a client-go SharedInformerFactory whose informers, of
-// every type, are ours:
+// NewSharedInformerFactory returns a SharedInformerFactory of client-go that makes this package's
+// informers:
 //
 //	factory := clientgo.NewSharedInformerFactory(clientset, clientgo.FactoryOptions{})
-//	pods := factory.Core().V1().Pods().Lister()
 //
-// A function that is passed to InformerFor may make an informer of client-go's, as all do:
-// what it is made of is read from it, its selectors, indexes and transform included, and the
-// informer that is returned is ours. Only one that has handlers, or runs, stays what it is.
+// A function passed to InformerFor may return an informer of client-go, as the functions of
+// generated code do. The factory converts it: the result has the same list and watch functions,
+// selectors, indexes, resync period and transform. An informer that has handlers, or is running, is
+// not converted.
 //
-// API groups that are newer than client-go v0.36 are the exception (Lifecycle is): the
-// informers that their accessors make are client-go's. Those of ForResource are ours.
+// Accessors of API groups that client-go v0.36 does not have, such as Lifecycle, return informers
+// of client-go. ForResource returns this package's informers for all groups.
 func NewSharedInformerFactory(client kubernetes.Interface, options FactoryOptions) informers.SharedInformerFactory {
 	f := &factory{client: client, options: options}
-	f.SharedInformerFactory, f.pattern = f.plain(options.InformerName), f.plain(nil)
+	f.SharedInformerFactory, f.template = f.newClientGoFactory(options.InformerName), f.newClientGoFactory(nil)
 	return f
 }
 
-// factory is client-go's factory with our informers.
+// factory is a SharedInformerFactory of this package's informers.
 type factory struct {
-	// SharedInformerFactory is client-go's. It makes the informers of those groups that
-	// groups.go does not know.
+	// SharedInformerFactory is client-go's. It makes the informers of the groups without an
+	// accessor in groups.go.
 	informers.SharedInformerFactory
 
-	pattern informers.SharedInformerFactory // never started, without a name: its informers show what to make
-	client  kubernetes.Interface
-	options FactoryOptions
-	fleet   fleet[reflect.Type]
+	template informers.SharedInformerFactory // makes informers to convert; unnamed, and never started
+	client   kubernetes.Interface
+	options  FactoryOptions
+	set      informerSet[reflect.Type]
 }
 
 var _ informers.SharedInformerFactory = (*factory)(nil)
 
-// plain returns a factory of client-go's with the same options.
-func (f *factory) plain(name *clientcache.InformerName) informers.SharedInformerFactory {
+// newClientGoFactory returns a factory of client-go with the same options.
+func (f *factory) newClientGoFactory(name *clientcache.InformerName) informers.SharedInformerFactory {
 	return informers.NewSharedInformerFactoryWithOptions(f.client, f.options.ResyncPeriod, informers.WithInformerName(name),
 		informers.WithNamespace(f.options.Namespace), informers.WithTweakListOptions(f.options.TweakListOptions), informers.WithTransform(f.options.Transform))
 }
 
-// InformerFor returns the informer of objects of a type.
+// InformerFor returns the informer for objects of obj's type. If there is none, it makes one with
+// newFunc.
 func (f *factory) InformerFor(obj runtime.Object, newFunc internalinterfaces.NewInformerFunc) clientcache.SharedIndexInformer {
 	objects := reflect.TypeOf(obj)
-	return f.fleet.informer(objects, func() clientcache.SharedIndexInformer {
-		made := adopt(newFunc(f.client, f.options.resyncOf(objects)), f.options)
+	return f.set.informer(objects, func() clientcache.SharedIndexInformer {
+		informer := convert(newFunc(f.client, f.options.resyncPeriod(objects)), objects, f.options)
 		if f.options.Transform != nil {
-			_ = made.SetTransform(f.options.Transform) // it fails for what runs already, as in client-go
+			_ = informer.SetTransform(f.options.Transform) // fails for a running informer, as in client-go
 		}
-		return made
+		return informer
 	})
 }
 
-// ForResource returns the informer of a resource.
+// ForResource returns the informer for a resource.
 func (f *factory) ForResource(resource schema.GroupVersionResource) (informers.GenericInformer, error) {
-	pattern, err := f.pattern.ForResource(resource)
+	generic, err := f.template.ForResource(resource)
 	if err != nil {
 		return nil, err
 	}
-	like := pattern.Informer()
-	informer := like
-	if parts, ok := takeApart(like); ok {
-		informer = f.InformerFor(parts.example, func(_ kubernetes.Interface, _ time.Duration) clientcache.SharedIndexInformer {
-			if named, err := f.plain(f.options.InformerName).ForResource(resource); err == nil {
-				return named.Informer() // now that it is made its name is taken
+	template := generic.Informer()
+	informer := template
+	if config, ok := extractConfig(template); ok {
+		informer = f.InformerFor(config.example, func(_ kubernetes.Interface, _ time.Duration) clientcache.SharedIndexInformer {
+			// A factory reserves the name of an informer when it makes the informer.
+			if named, err := f.newClientGoFactory(f.options.InformerName).ForResource(resource); err == nil {
+				return named.Informer()
 			}
-			return like
+			return template
 		})
 	}
 	return genericInformer{informer, func() clientcache.GenericLister {
@@ -86,24 +88,25 @@ func (f *factory) ForResource(resource schema.GroupVersionResource) (informers.G
 	}}, nil
 }
 
-// Start runs the informers that were asked for since the last time, until stopCh is closed.
+// Start runs the informers that were not started before, until stopCh is closed.
 func (f *factory) Start(stopCh <-chan struct{}) { f.StartWithContext(wait.ContextForChannel(stopCh)) }
 
-// StartWithContext is Start.
+// StartWithContext runs the informers that were not started before, until ctx ends.
 func (f *factory) StartWithContext(ctx context.Context) {
-	f.fleet.start(ctx)
+	f.set.start(ctx)
 	f.SharedInformerFactory.StartWithContext(ctx)
 }
 
-// WaitForCacheSync waits until the informers that were started have synced.
+// WaitForCacheSync blocks until the started informers have synced, or stopCh is closed.
 func (f *factory) WaitForCacheSync(stopCh <-chan struct{}) map[reflect.Type]bool {
 	return f.WaitForCacheSyncWithContext(wait.ContextForChannel(stopCh)).Synced
 }
 
-// WaitForCacheSyncWithContext is WaitForCacheSync, and says why it ended.
+// WaitForCacheSyncWithContext blocks until the started informers have synced, or ctx ends. Err of
+// the result is then the context's cause.
 func (f *factory) WaitForCacheSyncWithContext(ctx context.Context) clientcache.SyncResult {
 	result := f.SharedInformerFactory.WaitForCacheSyncWithContext(ctx)
-	synced := f.fleet.sync(ctx)
+	synced := f.set.waitForSync(ctx)
 	for _, done := range synced {
 		if !done {
 			result.Err = context.Cause(ctx)
@@ -113,8 +116,8 @@ func (f *factory) WaitForCacheSyncWithContext(ctx context.Context) clientcache.S
 	return result
 }
 
-// Shutdown waits until the informers have stopped, and lets none be started any more.
+// Shutdown makes later calls of Start ineffective, and waits for the running informers to stop.
 func (f *factory) Shutdown() {
-	f.fleet.shutdown()
+	f.set.shutdown()
 	f.SharedInformerFactory.Shutdown()
 }

@@ -9,29 +9,27 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 )
 
-// FactoryOptions are the options of a factory, and of each of its informers. The zero value
-// is client-go's behaviour, in all namespaces.
+// FactoryOptions are the options of a factory. With the zero value it behaves as client-go's, in
+// all namespaces.
 type FactoryOptions struct {
-	// Options are those of each informer. Indexers are more indexes than client-go's
-	// factories make, which are by namespace.
+	// Options are the options of each informer. Indexers are added to the index by namespace that
+	// client-go's factories make.
 	Options
-	// Namespace is the one that is watched; all if empty.
+	// Namespace is the namespace to watch. The default is all namespaces.
 	Namespace string
-	// TweakListOptions, if set, changes the options of each list and watch: to select by
-	// label, say. It may be called by several goroutines at once.
+	// TweakListOptions, if set, changes the options of each list and watch request, for example to
+	// select objects by label. It must be safe for concurrent use.
 	TweakListOptions func(options *metav1.ListOptions)
-	// Transform, if set, is each informer's (see SetTransform).
+	// Transform, if set, is the transform of each informer.
 	Transform clientcache.TransformFunc
-	// InformerName, if set, names the informers in client-go's metrics, each with its
-	// resource.
+	// InformerName, if set, names the informers in client-go's metrics, each with its resource.
 	InformerName *clientcache.InformerName
-	// CustomResync are resync periods by the types of objects. Only NewSharedInformerFactory
-	// knows types.
+	// CustomResync are resync periods by type of object. Only NewSharedInformerFactory uses them.
 	CustomResync map[metav1.Object]time.Duration
 }
 
-// resyncOf returns the resync period of objects of a type.
-func (o FactoryOptions) resyncOf(objects reflect.Type) time.Duration {
+// resyncPeriod returns the resync period for objects of a type.
+func (o FactoryOptions) resyncPeriod(objects reflect.Type) time.Duration {
 	for example, period := range o.CustomResync {
 		if reflect.TypeOf(example) == objects {
 			return period
@@ -40,7 +38,7 @@ func (o FactoryOptions) resyncOf(objects reflect.Type) time.Duration {
 	return o.ResyncPeriod
 }
 
-// with returns the options of an informer that has some indexes already.
+// with returns the options of an informer with further indexes.
 func (o FactoryOptions) with(indexers clientcache.Indexers, identifier clientcache.InformerNameAndResource) Options {
 	options := o.Options
 	options.Identifier = identifier
@@ -50,8 +48,8 @@ func (o FactoryOptions) with(indexers clientcache.Indexers, identifier clientcac
 	return options
 }
 
-// tweaked returns the options of a request.
-func (o FactoryOptions) tweaked(options metav1.ListOptions) metav1.ListOptions {
+// tweak returns options as TweakListOptions changes them.
+func (o FactoryOptions) tweak(options metav1.ListOptions) metav1.ListOptions {
 	if o.TweakListOptions != nil {
 		o.TweakListOptions(&options)
 	}

@@ -1,7 +1,9 @@
 package clientgo_test
 
 import (
+	"context"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -18,36 +21,36 @@ import (
 	"k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
+	clientfake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/clientgo"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// isOurs tells whether an informer is one of ours, in whatever wrapper.
-func isOurs(informer clientcache.SharedIndexInformer) bool {
+// isAdapter reports whether an informer, perhaps inside a typed wrapper, is of package clientgo.
+func isAdapter(informer clientcache.SharedIndexInformer) bool {
 	handle, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{})
 	return err == nil && reflect.TypeOf(handle).Elem().PkgPath() == "github.com/kinformer/kinformer/clientgo"
 }
 
-// newer are the groups that client-go v0.36 does not have, whose informers are client-go's.
-var newer = []string{"Lifecycle"}
+// newGroups are the groups that client-go v0.36 does not have. Their accessors return informers of
+// client-go.
+var newGroups = []string{"Lifecycle"}
 
-// Every accessor of every group and version of the factory gives an informer of ours.
-func TestFactoryGivesOurInformersOfEveryType(t *testing.T) {
-	factory := clientgo.NewSharedInformerFactory(fake.NewClientset(), clientgo.FactoryOptions{})
+// TestFactoryAccessorsReturnAdapters calls every accessor of every group and version of the
+// factory.
+func TestFactoryAccessorsReturnAdapters(t *testing.T) {
+	factory := clientgo.NewSharedInformerFactory(clientfake.NewClientset(), clientgo.FactoryOptions{})
 	all := reflect.TypeFor[informers.SharedInformerFactory]()
 	checked := 0
 	for group := range all.Methods() {
 		if group.Type.NumIn() != 0 || group.Type.NumOut() != 1 || !strings.HasPrefix(group.Type.Out(0).PkgPath(), "k8s.io/client-go/informers/") {
 			continue
 		}
-		foreign := false
-		for _, name := range newer {
-			foreign = foreign || name == group.Name
-		}
+		want := !slices.Contains(newGroups, group.Name)
 		versions := reflect.ValueOf(factory).MethodByName(group.Name).Call(nil)[0]
 		for v := range versions.NumMethod() {
 			types := versions.Method(v).Call(nil)[0]
@@ -55,91 +58,78 @@ func TestFactoryGivesOurInformersOfEveryType(t *testing.T) {
 				if types.Type().Method(n).Type.NumIn() != 0 {
 					continue
 				}
-				of, ok := types.Method(n).Call(nil)[0].Interface().(interface {
+				accessor, ok := types.Method(n).Call(nil)[0].Interface().(interface {
 					Informer() clientcache.SharedIndexInformer
 				})
 				if !ok {
 					continue
 				}
 				checked++
-				if got := isOurs(of.Informer()); got == foreign {
-					t.Errorf("%s().%s().%s(): ours is %v", group.Name, versions.Type().Method(v).Name, types.Type().Method(n).Name, got)
+				if got := isAdapter(accessor.Informer()); got != want {
+					t.Errorf("%s().%s().%s(): adapter is %v, want %v", group.Name, versions.Type().Method(v).Name, types.Type().Method(n).Name, got, want)
 				}
 			}
 		}
 	}
 	if checked < 90 {
-		t.Errorf("only %d accessors were found", checked)
+		t.Errorf("found only %d accessors", checked)
 	}
 }
 
-// Every resource of the scheme that the factory knows by its name has an informer of ours,
-// the same as by its accessor.
+// TestFactoryForResource calls ForResource with every resource of the scheme, and checks that the
+// accessors return the same informers.
 func TestFactoryForResource(t *testing.T) {
-	factory := clientgo.NewSharedInformerFactory(fake.NewClientset(), clientgo.FactoryOptions{})
+	factory := clientgo.NewSharedInformerFactory(clientfake.NewClientset(), clientgo.FactoryOptions{})
 	found := 0
 	for kind := range scheme.Scheme.AllKnownTypes() {
-		plural, _ := guess(kind)
+		plural, _ := meta.UnsafeGuessKindToResource(kind)
 		generic, err := factory.ForResource(plural)
 		if err != nil {
 			continue
 		}
 		found++
-		if !isOurs(generic.Informer()) {
-			t.Errorf("%s is not ours", plural)
+		if !isAdapter(generic.Informer()) {
+			t.Errorf("the informer of %s is not an adapter", plural)
 		}
 	}
 	if found < 90 {
-		t.Errorf("only %d resources were found", found)
+		t.Errorf("found only %d resources", found)
 	}
 	pods, err := factory.ForResource(corev1.SchemeGroupVersion.WithResource("pods"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pods.Informer().GetIndexer().Add(pod("a")); err != nil {
+	if err := pods.Informer().GetIndexer().Add(cachetest.Pod("a")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := factory.Core().V1().Pods().Lister().Pods("ns").Get("a"); err != nil {
-		t.Errorf("the accessor has another informer: %v", err)
+		t.Errorf("the accessor returns another informer: %v", err)
 	}
 	if _, err := pods.Lister().ByNamespace("ns").Get("a"); err != nil {
-		t.Errorf("the generic lister: %v", err)
+		t.Errorf("the generic lister returned %v", err)
 	}
 	if _, err := factory.ForResource(schema.GroupVersionResource{Resource: "nothing"}); err == nil {
-		t.Error("no error for a resource that there is not")
+		t.Error("no error for an unknown resource")
 	}
 }
 
-func guess(kind schema.GroupVersionKind) (plural schema.GroupVersionResource, singular schema.GroupVersionResource) {
-	lower := strings.ToLower(kind.Kind)
-	switch {
-	case strings.HasSuffix(lower, "endpoints"):
-	case strings.HasSuffix(lower, "s"):
-		lower += "es"
-	case strings.HasSuffix(lower, "y"):
-		lower = strings.TrimSuffix(lower, "y") + "ies"
-	default:
-		lower += "s"
-	}
-	return kind.GroupVersion().WithResource(lower), kind.GroupVersion().WithResource(strings.ToLower(kind.Kind))
-}
-
-// A factory's life: informers are started once, sync, list, and are waited for.
-func TestFactoryLife(t *testing.T) {
+// TestFactoryStartAndShutdown checks that informers are started once, sync and can be listed, and
+// that none is started after Shutdown.
+func TestFactoryStartAndShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})
-		factory := clientgo.NewSharedInformerFactory(fake.NewClientset(pod("a")), clientgo.FactoryOptions{})
+		factory := clientgo.NewSharedInformerFactory(clientfake.NewClientset(cachetest.Pod("a")), clientgo.FactoryOptions{})
 		pods := factory.Core().V1().Pods().Lister()
 		factory.Start(stop)
 		factory.Start(stop)
 		if synced := factory.WaitForCacheSync(stop); len(synced) != 1 || !synced[reflect.TypeFor[*corev1.Pod]()] {
-			t.Errorf("synced: %v", synced)
+			t.Errorf("synced informers: %v", synced)
 		}
 		if list, err := pods.List(labels.Everything()); err != nil || len(list) != 1 {
-			t.Errorf("the lister has %v, %v", list, err)
+			t.Errorf("the lister returned %v, %v", list, err)
 		}
 		if list, err := pods.Pods("ns").List(labels.Everything()); err != nil || len(list) != 1 {
-			t.Errorf("the lister of a namespace has %v, %v", list, err)
+			t.Errorf("the lister of a namespace returned %v, %v", list, err)
 		}
 		close(stop)
 		factory.Shutdown()
@@ -153,15 +143,16 @@ func TestFactoryLife(t *testing.T) {
 	})
 }
 
-// A wait that ends before the informers have synced says which have not, and why.
-func TestFactorySaysWhatHasNotSynced(t *testing.T) {
+// TestFactoryNamesUnsyncedInformers checks that a wait that ends early names the informers that
+// have not synced, and the context's cause.
+func TestFactoryNamesUnsyncedInformers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset()
-		failing(client, "pods")
+		client := clientfake.NewClientset()
+		failLists(client, "pods")
 		factory := clientgo.NewSharedInformerFactory(client, clientgo.FactoryOptions{})
 		factory.Core().V1().Pods().Informer()
 		factory.Core().V1().Nodes().Informer()
-		ctx, cancel := contextWithCause(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
 		factory.StartWithContext(ctx)
 		synctest.Wait()
 		cancel(errGaveUp)
@@ -176,10 +167,11 @@ func TestFactorySaysWhatHasNotSynced(t *testing.T) {
 	})
 }
 
-// The options reach the informers, whoever makes them.
+// TestFactoryOptions checks that the options of a factory apply to informers that client-go's
+// generated code makes.
 func TestFactoryOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset(pod("a"), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "b"}})
+		client := clientfake.NewClientset(cachetest.Pod("a"), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "b"}})
 		var tweaked atomic.Int32
 		factory := clientgo.NewSharedInformerFactory(client, clientgo.FactoryOptions{
 			Options:          clientgo.Options{Indexers: clientcache.Indexers{"name": byName}},
@@ -192,7 +184,7 @@ func TestFactoryOptions(t *testing.T) {
 			CustomResync: map[metav1.Object]time.Duration{&corev1.Pod{}: time.Hour},
 		})
 		informer := factory.Core().V1().Pods().Informer()
-		handler := &noted{}
+		handler := &recordingHandler{}
 		if _, err := informer.AddEventHandler(handler); err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +196,7 @@ func TestFactoryOptions(t *testing.T) {
 		}
 		for _, name := range []string{"name", clientcache.NamespaceIndex} {
 			if informer.GetIndexer().GetIndexers()[name] == nil {
-				t.Errorf("there is no index %q", name)
+				t.Errorf("the informer has no index %q", name)
 			}
 		}
 		list := informer.GetStore().List()
@@ -215,37 +207,36 @@ func TestFactoryOptions(t *testing.T) {
 		<-time.After(time.Hour)
 		synctest.Wait()
 		if got := handler.take(); len(got) != 1 || got[0] != "U b" {
-			t.Errorf("after the resync period the handler was told %q", got)
+			t.Errorf("after the resync period the handler received %q", got)
 		}
 		close(stop)
 		factory.Shutdown()
 	})
 }
 
-func byName(obj any) ([]string, error) { return []string{obj.(metav1.Object).GetName()}, nil }
-
-// kube-scheduler makes its informer of Pods itself, with a selector, and a transform.
-func TestInformerForTakesAnInformerOfClientGoApart(t *testing.T) {
+// TestInformerForConvertsClientGoInformer passes a function to InformerFor that returns an informer
+// of client-go with a selector and a transform, as kube-scheduler does.
+func TestInformerForConvertsClientGoInformer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset(pod("a"), labelled(pod("b"), "keep", "yes"))
+		client := clientfake.NewClientset(cachetest.Pod("a"), cachetest.Pod("b", cachetest.WithLabel("keep", "yes")))
 		factory := clientgo.NewSharedInformerFactory(client, clientgo.FactoryOptions{})
 		selected := func(client kubernetes.Interface, resync time.Duration) clientcache.SharedIndexInformer {
-			like := coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, resync, clientcache.Indexers{"name": byName},
+			informer := coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, resync, clientcache.Indexers{"name": byName},
 				func(options *metav1.ListOptions) { options.LabelSelector = "keep=yes" })
-			if err := like.SetTransform(func(obj any) (any, error) {
+			if err := informer.SetTransform(func(obj any) (any, error) {
 				obj.(*corev1.Pod).ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "seen"}}
 				return obj, nil
 			}); err != nil {
 				t.Error(err)
 			}
-			return like
+			return informer
 		}
 		informer := factory.InformerFor(&corev1.Pod{}, selected)
-		if !isOurs(informer) {
-			t.Fatal("the informer is not ours")
+		if !isAdapter(informer) {
+			t.Fatal("the informer was not converted")
 		}
 		if factory.Core().V1().Pods().Informer().GetIndexer() != informer.GetIndexer() {
-			t.Error("the accessor gives another one")
+			t.Error("the accessor returns another informer")
 		}
 		stop := make(chan struct{})
 		factory.Start(stop)
@@ -259,30 +250,31 @@ func TestInformerForTakesAnInformerOfClientGoApart(t *testing.T) {
 	})
 }
 
-// An informer that is ours, or in use, or nobody knows whose, stays what it is.
-func TestInformerForLeavesOthersAlone(t *testing.T) {
-	client := fake.NewClientset()
-	ours := clientgo.NewSharedIndexInformer(podsOf(client), &corev1.Pod{}, 0, nil)
+// TestInformerForKeepsOtherInformers checks that InformerFor does not convert an informer of this
+// package, one in use, or one of an unknown type.
+func TestInformerForKeepsOtherInformers(t *testing.T) {
+	client := clientfake.NewClientset()
+	own := clientgo.NewSharedIndexInformer(podsOf(client), &corev1.Pod{}, 0, nil)
 	used := coreinformers.NewPodInformer(client, "", 0, nil)
-	if _, err := used.AddEventHandler(&noted{}); err != nil {
+	if _, err := used.AddEventHandler(&recordingHandler{}); err != nil {
 		t.Fatal(err)
 	}
 	unknown := struct {
 		clientcache.SharedIndexInformer
-	}{ours}
-	for name, informer := range map[string]clientcache.SharedIndexInformer{"ours": ours, "in use": used, "unknown": unknown} {
+	}{own}
+	for name, informer := range map[string]clientcache.SharedIndexInformer{"own": own, "in use": used, "unknown": unknown} {
 		factory := clientgo.NewSharedInformerFactory(client, clientgo.FactoryOptions{})
 		got := factory.InformerFor(&corev1.Pod{}, func(kubernetes.Interface, time.Duration) clientcache.SharedIndexInformer { return informer })
 		if got != informer {
-			t.Errorf("%s: it has become another", name)
+			t.Errorf("%s: the informer was replaced", name)
 		}
 	}
 }
 
-// The dynamic and the metadata factory list, watch and are waited for as client-go's are.
+// TestResourceFactories runs a dynamic and a metadata factory.
 func TestResourceFactories(t *testing.T) {
 	resource := corev1.SchemeGroupVersion.WithResource("pods")
-	type started interface {
+	type resourceFactory interface {
 		Start(stopCh <-chan struct{})
 		ForResource(schema.GroupVersionResource) informers.GenericInformer
 		WaitForCacheSync(stopCh <-chan struct{}) map[schema.GroupVersionResource]bool
@@ -297,13 +289,13 @@ func TestResourceFactories(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"},
 	}
 	for name, test := range map[string]struct {
-		make func() started
-		of   runtime.Object
+		make    func() resourceFactory
+		example runtime.Object
 	}{
-		"dynamic": {func() started {
-			return clientgo.NewDynamicSharedInformerFactory(dynamicfake.NewSimpleDynamicClient(scheme.Scheme, pod("a")), clientgo.FactoryOptions{})
+		"dynamic": {func() resourceFactory {
+			return clientgo.NewDynamicSharedInformerFactory(dynamicfake.NewSimpleDynamicClient(scheme.Scheme, cachetest.Pod("a")), clientgo.FactoryOptions{})
 		}, &unstructured.Unstructured{}},
-		"metadata": {func() started {
+		"metadata": {func() resourceFactory {
 			return clientgo.NewMetadataSharedInformerFactory(metadatafake.NewSimpleMetadataClient(metadataScheme, metadata), clientgo.FactoryOptions{})
 		}, &metav1.PartialObjectMetadata{}},
 	} {
@@ -311,17 +303,17 @@ func TestResourceFactories(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				factory := test.make()
 				generic := factory.ForResource(resource)
-				if generic.Informer() != factory.ForResource(resource).Informer() || !isOurs(generic.Informer()) {
-					t.Error("not one informer, or not ours")
+				if generic.Informer() != factory.ForResource(resource).Informer() || !isAdapter(generic.Informer()) {
+					t.Error("ForResource returned two informers, or not an adapter")
 				}
 				stop := make(chan struct{})
 				factory.Start(stop)
 				if synced := factory.WaitForCacheSync(stop); !synced[resource] {
-					t.Errorf("synced: %v", synced)
+					t.Errorf("synced informers: %v", synced)
 				}
 				obj, err := generic.Lister().ByNamespace("ns").Get("a")
-				if err != nil || reflect.TypeOf(obj) != reflect.TypeOf(test.of) {
-					t.Errorf("the lister has %v, %v", obj, err)
+				if err != nil || reflect.TypeOf(obj) != reflect.TypeOf(test.example) {
+					t.Errorf("the lister returned %v, %v", obj, err)
 				}
 				close(stop)
 				factory.Shutdown()

@@ -23,104 +23,105 @@ import (
 	"k8s.io/client-go/informers/storagemigration"
 )
 
-// The accessors of API groups, whose informers ask the factory that they are given for more.
+// The methods below replace those of the embedded factory of client-go, so that the accessors call
+// InformerFor of this factory.
 
-// Admissionregistration returns the informers of a group of the API.
+// Admissionregistration returns the accessors of API group admissionregistration.k8s.io.
 func (f *factory) Admissionregistration() admissionregistration.Interface {
 	return admissionregistration.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Internal returns the informers of a group of the API.
+// Internal returns the accessors of API group internal.apiserver.k8s.io.
 func (f *factory) Internal() apiserverinternal.Interface {
 	return apiserverinternal.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Apps returns the informers of a group of the API.
+// Apps returns the accessors of API group apps.
 func (f *factory) Apps() apps.Interface {
 	return apps.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Autoscaling returns the informers of a group of the API.
+// Autoscaling returns the accessors of API group autoscaling.
 func (f *factory) Autoscaling() autoscaling.Interface {
 	return autoscaling.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Batch returns the informers of a group of the API.
+// Batch returns the accessors of API group batch.
 func (f *factory) Batch() batch.Interface {
 	return batch.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Certificates returns the informers of a group of the API.
+// Certificates returns the accessors of API group certificates.k8s.io.
 func (f *factory) Certificates() certificates.Interface {
 	return certificates.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Coordination returns the informers of a group of the API.
+// Coordination returns the accessors of API group coordination.k8s.io.
 func (f *factory) Coordination() coordination.Interface {
 	return coordination.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Core returns the informers of a group of the API.
+// Core returns the accessors of the core API group.
 func (f *factory) Core() core.Interface {
 	return core.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Discovery returns the informers of a group of the API.
+// Discovery returns the accessors of API group discovery.k8s.io.
 func (f *factory) Discovery() discovery.Interface {
 	return discovery.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Events returns the informers of a group of the API.
+// Events returns the accessors of API group events.k8s.io.
 func (f *factory) Events() events.Interface {
 	return events.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Extensions returns the informers of a group of the API.
+// Extensions returns the accessors of API group extensions.
 func (f *factory) Extensions() extensions.Interface {
 	return extensions.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Flowcontrol returns the informers of a group of the API.
+// Flowcontrol returns the accessors of API group flowcontrol.apiserver.k8s.io.
 func (f *factory) Flowcontrol() flowcontrol.Interface {
 	return flowcontrol.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Networking returns the informers of a group of the API.
+// Networking returns the accessors of API group networking.k8s.io.
 func (f *factory) Networking() networking.Interface {
 	return networking.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Node returns the informers of a group of the API.
+// Node returns the accessors of API group node.k8s.io.
 func (f *factory) Node() node.Interface {
 	return node.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Policy returns the informers of a group of the API.
+// Policy returns the accessors of API group policy.
 func (f *factory) Policy() policy.Interface {
 	return policy.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Rbac returns the informers of a group of the API.
+// Rbac returns the accessors of API group rbac.authorization.k8s.io.
 func (f *factory) Rbac() rbac.Interface {
 	return rbac.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Resource returns the informers of a group of the API.
+// Resource returns the accessors of API group resource.k8s.io.
 func (f *factory) Resource() resource.Interface {
 	return resource.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Scheduling returns the informers of a group of the API.
+// Scheduling returns the accessors of API group scheduling.k8s.io.
 func (f *factory) Scheduling() scheduling.Interface {
 	return scheduling.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Storage returns the informers of a group of the API.
+// Storage returns the accessors of API group storage.k8s.io.
 func (f *factory) Storage() storage.Interface {
 	return storage.New(f, f.options.Namespace, f.options.TweakListOptions)
 }
 
-// Storagemigration returns the informers of a group of the API.
+// Storagemigration returns the accessors of API group storagemigration.k8s.io.
 func (f *factory) Storagemigration() storagemigration.Interface {
 	return storagemigration.New(f, f.options.Namespace, f.options.TweakListOptions)
 }

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// minimumResync is the shortest resync period; shorter ones are made this long.
-	minimumResync = time.Second
-	// afterPanic is how long a handler rests after a panic that did not end the process.
-	afterPanic = time.Second
+	// minResyncPeriod is the shortest resync period.
+	minResyncPeriod = time.Second
+	// panicDelay is the pause of a handler after a panic that did not end the process.
+	panicDelay = time.Second
 )
 
 // AddEventHandler adds a handler.
@@ -28,32 +28,34 @@ func (s *sharedIndexInformer) AddEventHandlerWithResyncPeriod(handler clientcach
 	return s.AddEventHandlerWithOptions(handler, clientcache.HandlerOptions{ResyncPeriod: &resyncPeriod})
 }
 
-// AddEventHandlerWithOptions adds a handler. Before Run it is told everything from the
-// beginning; later, of each object that there is, as of one in the initial list, and what
-// changes from then on.
+// AddEventHandlerWithOptions adds a handler. Before Run, the handler receives every change from the
+// beginning. While the informer runs, it receives the stored objects first, as in an initial list,
+// and then every later change. After that, the result is an error.
 func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler clientcache.ResourceEventHandler, options clientcache.HandlerOptions) (clientcache.ResourceEventHandlerRegistration, error) {
 	if handler == nil {
 		return nil, errNoHandler
 	}
-	logger := klog.Background()
+	name, logger := fmt.Sprintf("%T", handler), klog.Background()
 	if options.Logger != nil {
 		logger = *options.Logger
 	}
+	logger = s.namedLogger(logger)
 	resync := s.options.ResyncPeriod
 	if options.ResyncPeriod != nil {
 		resync = *options.ResyncPeriod
 	}
-	if resync > 0 && resync < minimumResync {
-		logger.Info("Warning: the resync period is too short and made longer", "resyncPeriod", resync, "minimum", minimumResync)
-		resync = minimumResync
+	if resync > 0 && resync < minResyncPeriod {
+		logger.Info("Warning: resync period is too short, using the minimum",
+			"handler", name, "resyncPeriod", resync, "minimum", minResyncPeriod)
+		resync = minResyncPeriod
 	}
 	added, err := s.engine.Add(informer.HandlerConfig[any]{
-		Name:       fmt.Sprintf("%T", handler),
+		Name:       name,
 		Logger:     logger,
-		OnEvent:    tell(handler),
+		OnEvent:    deliverTo(handler),
 		Delivery:   s.options.delivery(),
 		Resync:     resync,
-		PanicDelay: afterPanic,
+		PanicDelay: panicDelay,
 	})
 	if errors.Is(err, informer.ErrStopped) {
 		return nil, fmt.Errorf("handler %v was not added to shared informer because it has stopped already", handler)
@@ -61,13 +63,13 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler clientcache.Res
 	if err != nil {
 		return nil, err
 	}
-	return &registration{handler: added, informer: s, name: fmt.Sprintf("%T", handler)}, nil
+	return &registration{handler: added, informer: s, name: name}, nil
 }
 
 var errNoHandler = errors.New("the handler is nil")
 
-// tell returns a function that tells a handler of events.
-func tell(handler clientcache.ResourceEventHandler) func(informer.Event[any]) {
+// deliverTo returns a function that calls the method of handler for an event.
+func deliverTo(handler clientcache.ResourceEventHandler) func(informer.Event[any]) {
 	return func(e informer.Event[any]) {
 		switch {
 		case e.Type == informer.Add:
@@ -82,8 +84,8 @@ func tell(handler clientcache.ResourceEventHandler) func(informer.Event[any]) {
 	}
 }
 
-// RemoveEventHandler takes a handler away. It does not wait for a call that is under way.
-// It may be repeated; another informer's handlers are left alone.
+// RemoveEventHandler removes a handler. It does not wait for a call in progress, and may be
+// repeated. It ignores the handlers of other informers.
 func (s *sharedIndexInformer) RemoveEventHandler(handle clientcache.ResourceEventHandlerRegistration) error {
 	r, ok := handle.(*registration)
 	if !ok {
@@ -95,18 +97,18 @@ func (s *sharedIndexInformer) RemoveEventHandler(handle clientcache.ResourceEven
 	return nil
 }
 
-// registration is a handler at an informer.
+// registration is a handler of an informer.
 type registration struct {
 	handler  *informer.Handler[any]
 	informer *sharedIndexInformer
 	name     string
 }
 
-// HasSynced tells whether the handler's calls have returned for the whole initial list, or
-// for what was there when it was added.
+// HasSynced reports whether the handler's calls for the whole initial list have returned or, if
+// the handler was added later, those for the objects stored at that time.
 func (r *registration) HasSynced() bool { return r.handler.HasSynced() }
 
-// HasSyncedChecker is done once HasSynced.
+// HasSyncedChecker returns a checker that is done once HasSynced reports true.
 func (r *registration) HasSyncedChecker() clientcache.DoneChecker {
 	return doneChecker{
 		name: func() string { return r.informer.name() + " + event handler " + r.name },
@@ -114,6 +116,6 @@ func (r *registration) HasSyncedChecker() clientcache.DoneChecker {
 	}
 }
 
-// ShutdownChan is closed once the handler is not called any more:
-// clientcache.ShutDownEventHandler asks for it.
+// ShutdownChan returns a channel that is closed after the handler's last call.
+// clientcache.ShutDownEventHandler uses it.
 func (r *registration) ShutdownChan() <-chan struct{} { return r.handler.Done() }

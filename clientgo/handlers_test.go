@@ -3,75 +3,178 @@ package clientgo_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes/fake"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kinformer/kinformer/clientgo"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// Cases that client-go's own tests of its informer hold, as far as the facts do not.
-
-// One handler may be registered several times: it is told as often, and goes one at a time.
-func TestOneHandlerTwice(t *testing.T) {
+// TestRegistrationSyncsAfterOnAddReturns checks that a registration is synced once OnAdd has
+// returned for the whole initial list, and that a slow handler delays neither the informer nor
+// other handlers.
+func TestRegistrationSyncsAfterOnAddReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := newServer("a")
-		s := run(t, server, clientgo.Options{})
-		second, err := s.informer.AddEventHandler(&s.noted)
+		steps := make(chan struct{})
+		slow := clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { <-steps }}
+		var early clientcache.ResourceEventHandlerRegistration
+		h := run(t, newServer("a", "b"), clientgo.Options{}, func(informer clientcache.SharedIndexInformer) {
+			early, _ = informer.AddEventHandler(slow)
+		})
+		late, err := h.informer.AddEventHandler(slow)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.expect("A a@2 initial", "A a@2 initial")
-		if err := s.informer.RemoveEventHandler(second); err != nil {
-			t.Error(err)
+		if !h.informer.HasSynced() || !h.handle.HasSynced() {
+			t.Error("the informer or its other handler is not synced")
 		}
-		server.Create(pod("b"))
-		s.expect("A b@3")
+		for range 4 {
+			if early.HasSynced() && late.HasSynced() {
+				t.Error("both registrations are synced before OnAdd has returned for each object")
+			}
+			steps <- struct{}{}
+			synctest.Wait()
+		}
+		if !early.HasSynced() || !late.HasSynced() || !clientcache.IsDone(late.HasSyncedChecker()) {
+			t.Error("a registration is not synced after OnAdd has returned for each object")
+		}
+		if got := late.HasSyncedChecker().Name(); !strings.HasPrefix(got, "SharedIndexInformer *v1.Pod + event handler ") {
+			t.Errorf("the name of the checker is %q", got)
+		}
 	})
 }
 
-// A handler that is no pointer, and cannot be compared, is a handler.
-func TestHandlersThatCannotBeCompared(t *testing.T) {
+// TestRemoveEventHandler removes handlers while the informer runs, repeatedly, from another
+// informer, and after it stopped.
+func TestRemoveEventHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer("a")
+		h := run(t, server, clientgo.Options{})
+		h.expectEvents("A a@2 initial")
+		other := clientgo.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
+		if err := other.RemoveEventHandler(h.handle); err != nil {
+			t.Errorf("RemoveEventHandler of another informer returned %v", err)
+		}
+		server.Create(cachetest.Pod("b"))
+		h.expectEvents("A b@3")
+		for range 2 {
+			if err := h.informer.RemoveEventHandler(h.handle); err != nil {
+				t.Errorf("RemoveEventHandler returned %v", err)
+			}
+		}
+		server.Create(cachetest.Pod("c"))
+		h.expectEvents()
+		if err := h.informer.RemoveEventHandler(nil); err == nil {
+			t.Error("RemoveEventHandler accepted nil")
+		}
+		kept, err := h.informer.AddEventHandler(&recordingHandler{})
+		if err != nil {
+			t.Error(err)
+		}
+		h.stop()
+		for range 2 {
+			if err := h.informer.RemoveEventHandler(kept); err != nil {
+				t.Errorf("RemoveEventHandler after the informer stopped returned %v", err)
+			}
+		}
+		_, err = h.informer.AddEventHandler(&recordingHandler{})
+		if err == nil || !strings.HasSuffix(err.Error(), "was not added to shared informer because it has stopped already") {
+			t.Errorf("AddEventHandler after the informer stopped returned %v", err)
+		}
+	})
+}
+
+// TestRemoveEventHandlerDoesNotWait checks that RemoveEventHandler does not wait for a call in
+// progress, and that no call follows.
+func TestRemoveEventHandlerDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls, resume := 0, make(chan struct{})
+		h := run(t, newServer("a", "b"), clientgo.Options{})
+		handle, err := h.informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) {
+			calls++
+			<-resume
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := h.informer.RemoveEventHandler(handle); err != nil {
+			t.Error(err)
+		}
+		close(resume)
+		synctest.Wait()
+		if calls != 1 {
+			t.Errorf("%d calls, want 1", calls)
+		}
+	})
+}
+
+// TestSameHandlerAddedTwice checks that a handler that was added twice receives each event twice,
+// until one registration is removed.
+func TestSameHandlerAddedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer("a")
+		h := run(t, server, clientgo.Options{})
+		second, err := h.informer.AddEventHandler(&h.recordingHandler)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.expectEvents("A a@2 initial", "A a@2 initial")
+		if err := h.informer.RemoveEventHandler(second); err != nil {
+			t.Error(err)
+		}
+		server.Create(cachetest.Pod("b"))
+		h.expectEvents("A b@3")
+	})
+}
+
+// TestIncomparableHandlers adds handlers of a type that is no pointer and not comparable.
+func TestIncomparableHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var added atomic.Int32
 		handler := clientcache.ResourceEventHandlerDetailedFuncs{AddFunc: func(any, bool) { added.Add(1) }}
-		s := run(t, newServer("a"), clientgo.Options{})
+		h := run(t, newServer("a"), clientgo.Options{})
 		for range 2 {
-			handle, err := s.informer.AddEventHandler(handler)
+			handle, err := h.informer.AddEventHandler(handler)
 			if err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			if err := s.informer.RemoveEventHandler(handle); err != nil {
+			if err := h.informer.RemoveEventHandler(handle); err != nil {
 				t.Error(err)
 			}
 		}
 		if got := added.Load(); got != 2 {
-			t.Errorf("%d additions", got)
+			t.Errorf("%d additions, want 2", got)
 		}
-		if _, err := s.informer.AddEventHandler(nil); err == nil {
-			t.Error("a nil handler is no error")
+		if _, err := h.informer.AddEventHandler(nil); err == nil {
+			t.Error("AddEventHandler accepted nil")
 		}
 	})
 }
 
-// Handlers come and go from many goroutines, while things change and the informer stops.
-func TestHandlersComeAndGo(t *testing.T) {
+// TestHandlersAddedAndRemovedConcurrently adds and removes handlers in many goroutines while an
+// object changes, and then stops the informer.
+func TestHandlersAddedAndRemovedConcurrently(t *testing.T) {
 	server := newServer("a")
 	informer := clientgo.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	var all sync.WaitGroup
-	all.Go(func() { informer.RunWithContext(ctx) })
+	var running sync.WaitGroup
+	running.Go(func() { informer.RunWithContext(ctx) })
 	var workers sync.WaitGroup
 	for worker := range 8 {
 		workers.Go(func() {
 			for round := range 50 {
-				handle, err := informer.AddEventHandler(&noted{})
+				handle, err := informer.AddEventHandler(&recordingHandler{})
 				if err != nil {
 					t.Errorf("worker %d, round %d: %v", worker, round, err)
 					return
@@ -87,115 +190,60 @@ func TestHandlersComeAndGo(t *testing.T) {
 	}
 	workers.Go(func() {
 		for i := range 200 {
-			server.Update(labelled(pod("a"), "v", fmt.Sprint(i)))
+			server.Update(cachetest.Pod("a", cachetest.WithLabel("v", fmt.Sprint(i))))
 		}
 	})
 	workers.Wait()
 	cancel()
-	all.Wait()
+	running.Wait()
 }
 
-// Of several Runs at once, one runs.
-func TestRunsOnce(t *testing.T) {
+// TestHandlerContinuesAfterPanic checks that a panic of a handler is logged with the handler's own
+// logger and the informer's name and, if it does not end the process, that the next event is
+// delivered a second later.
+func TestHandlerContinuesAfterPanic(t *testing.T) {
+	defer func(before bool) { utilruntime.ReallyCrash = before }(utilruntime.ReallyCrash)
+	utilruntime.ReallyCrash = false
 	synctest.Test(t, func(t *testing.T) {
-		server := newServer("a")
-		informer := clientgo.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
-		ctx, cancel := context.WithCancel(t.Context())
-		var runs sync.WaitGroup
-		var returned atomic.Int32
-		for range 5 {
-			runs.Go(func() {
-				informer.RunWithContext(ctx)
-				returned.Add(1)
-			})
-		}
-		synctest.Wait()
-		if got := returned.Load(); got != 4 || informer.IsStopped() || server.verbs() != "W" {
-			t.Errorf("%d of 5 have returned, requests %q", got, server.verbs())
-		}
-		cancel()
-		runs.Wait()
-	})
-}
-
-// client-go's helpers for waiting take our informers and handles.
-func TestWaitingHelpers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := run(t, podsOf(fake.NewClientset(pod("a"))), clientgo.Options{})
-		if !clientcache.WaitForCacheSync(t.Context().Done(), s.informer.HasSynced, s.handle.HasSynced) {
-			t.Error("WaitForCacheSync")
-		}
-		if !clientcache.WaitForNamedCacheSyncWithContext(t.Context(), s.informer.HasSynced) {
-			t.Error("WaitForNamedCacheSyncWithContext")
-		}
-		if !clientcache.WaitFor(t.Context(), "the Pods", s.informer.HasSyncedChecker(), s.handle.HasSyncedChecker()) {
-			t.Error("WaitFor")
-		}
-	})
-}
-
-// GetController's Run does nothing, as ever.
-func TestTheControllerIsIdle(t *testing.T) {
-	informer := clientgo.NewSharedIndexInformer(newServer(), &corev1.Pod{}, 0, nil)
-	controller := informer.GetController()
-	controller.RunWithContext(t.Context())
-	controller.Run(nil)
-	if controller.HasSynced() || clientcache.IsDone(controller.HasSyncedChecker()) || controller.LastSyncResourceVersion() != "" {
-		t.Error("it has done something")
-	}
-}
-
-// What a program writes into the store of a running informer is there, and is told.
-func TestWritesIntoTheStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := newServer("a")
-		s := run(t, server, clientgo.Options{})
-		s.expect("A a@2 initial")
-		newer := server.Create(pod("b"))
-		s.expect("A b@3")
-		newer = labelled(newer, "v", "1")
-		newer.ResourceVersion = "4"
-		if err := s.informer.GetStore().Update(newer); err != nil {
+		var logged strings.Builder
+		logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&logged)))
+		var called []time.Time
+		h := run(t, newServer("a", "b"), clientgo.Options{})
+		handle, err := h.informer.AddEventHandlerWithOptions(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) {
+			called = append(called, time.Now())
+			if len(called) == 1 {
+				panic("the handler's")
+			}
+		}}, clientcache.HandlerOptions{Logger: &logger})
+		if err != nil {
 			t.Fatal(err)
 		}
-		s.expect("U b@4")
-		server.Update(newer) // the same state comes by the watch
-		s.expect()
+		<-handle.HasSyncedChecker().Done()
+		if len(called) != 2 || called[1].Sub(called[0]) != time.Second {
+			t.Errorf("OnAdd was called at %v, want twice, a second apart", called)
+		}
+		if text := logged.String(); !strings.Contains(text, "the handler's") || !strings.Contains(text, "handlers_test.go") || !strings.Contains(text, `informer="*v1.Pod"`) {
+			t.Errorf("the handler's logger has %q, want the panic, its stack and the informer", text)
+		}
 	})
 }
 
-// An informer without an example takes what comes.
-func TestNoExample(t *testing.T) {
+// TestStoreWritesAreDelivered checks that an object which the program writes to the store of a
+// running informer is delivered to handlers, once.
+func TestStoreWritesAreDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a")
-		s := &scene{t: t, informer: clientgo.NewSharedIndexInformer(server, nil, 0, nil)}
-		s.start()
-		if keys := s.informer.GetStore().ListKeys(); len(keys) != 1 {
-			t.Errorf("the store has %q", keys)
+		h := run(t, server, clientgo.Options{})
+		h.expectEvents("A a@2 initial")
+		newer := server.Create(cachetest.Pod("b"))
+		h.expectEvents("A b@3")
+		cachetest.WithLabel("v", "1")(newer)
+		newer.ResourceVersion = "4"
+		if err := h.informer.GetStore().Update(newer); err != nil {
+			t.Fatal(err)
 		}
+		h.expectEvents("U b@4")
+		server.Update(newer) // the watch delivers the same state
+		h.expectEvents()
 	})
-}
-
-// Without a ListerWatcher it says so, and retries, and stops.
-func TestNoListerWatcher(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var errs failures
-		s := run(t, nil, clientgo.Options{}, errs.listen(t))
-		if len(errs.all()) == 0 {
-			t.Error("no error")
-		}
-		s.stop()
-	})
-}
-
-// The options that have a form of their own win over the informer's.
-func TestNewInformerOfOptions(t *testing.T) {
-	server := newServer("a")
-	options := clientgo.Options{Indexers: clientcache.Indexers{"own": byName}}
-	for name, given := range map[string]clientcache.Indexers{"own": nil, "given": {"given": byName}} {
-		informer := options.NewInformer(server, &corev1.Pod{}, 0, given)
-		if informer.GetIndexer().GetIndexers()[name] == nil || len(informer.GetIndexer().GetIndexers()) != 1 {
-			t.Errorf("%s: it has %v", name, informer.GetIndexer().GetIndexers())
-		}
-	}
 }

@@ -2,10 +2,12 @@ package clientgo_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,122 +16,160 @@ import (
 	"github.com/kinformer/kinformer/clientgo"
 )
 
-func pod(name string) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
-}
+// harness is an informer of Pods in a synctest bubble. It is the informer's handler and records the
+// events.
+type harness struct {
+	recordingHandler
 
-func labelled(pod *corev1.Pod, name, value string) *corev1.Pod {
-	pod.Labels = map[string]string{name: value}
-	return pod
-}
-
-// scene is an informer of Pods in a bubble, and a handler that writes down what it is told.
-type scene struct {
 	t        *testing.T
 	informer clientcache.SharedIndexInformer
 	handle   clientcache.ResourceEventHandlerRegistration
-	noted
-	cancel  context.CancelFunc
-	stopped chan struct{}
+	cancel   context.CancelFunc
+	stopped  chan struct{} // closed when Run has returned
 }
 
-// run starts an informer with a handler, and waits until nothing moves. It is stopped at the
-// end of the test, which must leave nothing behind.
-func run(t *testing.T, lw clientcache.ListerWatcher, options clientgo.Options, before ...func(clientcache.SharedIndexInformer)) *scene {
+// run starts an informer with a handler and waits until all goroutines are idle. The informer is
+// stopped at the end of the test, and must leave no goroutine. before is called before the informer
+// runs.
+func run(t *testing.T, lw clientcache.ListerWatcher, options clientgo.Options, before ...func(clientcache.SharedIndexInformer)) *harness {
 	t.Helper()
-	s := &scene{t: t, informer: clientgo.NewSharedIndexInformerWithOptions(lw, &corev1.Pod{}, options)}
+	h := &harness{t: t, informer: clientgo.NewSharedIndexInformerWithOptions(lw, &corev1.Pod{}, options)}
 	for _, prepare := range before {
-		prepare(s.informer)
+		prepare(h.informer)
 	}
-	handle, err := s.informer.AddEventHandler(&s.noted)
+	handle, err := h.informer.AddEventHandler(&h.recordingHandler)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.handle = handle
-	s.start()
-	return s
+	h.handle = handle
+	h.start()
+	return h
 }
 
-// start runs the informer.
-func (s *scene) start() {
-	ctx, cancel := context.WithCancel(s.t.Context())
-	s.cancel, s.stopped = cancel, make(chan struct{})
+// runInformer starts an informer without a handler, otherwise as run does.
+func runInformer(t *testing.T, informer clientcache.SharedIndexInformer) *harness {
+	t.Helper()
+	h := &harness{t: t, informer: informer}
+	h.start()
+	return h
+}
+
+func (h *harness) start() {
+	ctx, cancel := context.WithCancel(h.t.Context())
+	h.cancel, h.stopped = cancel, make(chan struct{})
 	go func() {
-		defer close(s.stopped)
-		s.informer.RunWithContext(ctx)
+		defer close(h.stopped)
+		h.informer.RunWithContext(ctx)
 	}()
-	s.t.Cleanup(s.stop)
+	h.t.Cleanup(h.stop)
 	synctest.Wait()
 }
 
-// stop stops the informer, and waits for it.
-func (s *scene) stop() {
-	s.cancel()
-	<-s.stopped
+// stop stops the informer and waits until Run has returned.
+func (h *harness) stop() {
+	h.cancel()
+	<-h.stopped
 }
 
-// expect compares what the handler was told since the last time.
-func (s *scene) expect(want ...string) {
-	s.t.Helper()
+// expectEvents checks the events since its last call.
+func (h *harness) expectEvents(want ...string) {
+	h.t.Helper()
 	synctest.Wait()
-	if got := s.take(); !slices.Equal(got, want) {
-		s.t.Errorf("the handler was told %q, want %q", got, want)
+	if got := h.take(); !slices.Equal(got, want) {
+		h.t.Errorf("the handler received %q, want %q", got, want)
 	}
 }
 
-// noted is a handler that writes down what it is told: A name (initial), U name, D name, or
-// T name for a tombstone, each with the version if there is one.
-type noted struct {
-	written[string]
-	last any // what OnDelete was given
+// waitForKey waits for at most a minute until the store has key.
+func (h *harness) waitForKey(key string) {
+	h.t.Helper()
+	deadline := time.After(time.Minute)
+	for {
+		synctest.Wait()
+		if _, ok, _ := h.informer.GetStore().GetByKey(key); ok {
+			return
+		}
+		select {
+		case <-deadline:
+			h.t.Fatalf("the store does not have %s after a minute", key)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
-var _ clientcache.ResourceEventHandler = (*noted)(nil)
+// recordingHandler records events as "A name@version", "U name@version", "D name@version", and
+// "T key name@version" for a tombstone. An addition of the initial list ends in " initial".
+type recordingHandler struct {
+	recorder[string]
+	last any // the last argument of OnDelete
+}
 
-func (n *noted) OnAdd(obj any, isInInitialList bool) {
-	text := "A " + at(obj)
+var _ clientcache.ResourceEventHandler = (*recordingHandler)(nil)
+
+func (r *recordingHandler) OnAdd(obj any, isInInitialList bool) {
+	text := "A " + nameAtVersion(obj)
 	if isInInitialList {
 		text += " initial"
 	}
-	n.note(text)
+	r.record(text)
 }
 
-func (n *noted) OnUpdate(_, obj any) { n.note("U " + at(obj)) }
+func (r *recordingHandler) OnUpdate(_, obj any) { r.record("U " + nameAtVersion(obj)) }
 
-func (n *noted) OnDelete(obj any) {
-	n.mu.Lock()
-	n.last = obj
-	n.mu.Unlock()
+func (r *recordingHandler) OnDelete(obj any) {
+	r.mu.Lock()
+	r.last = obj
+	r.mu.Unlock()
 	if tombstone, ok := obj.(clientcache.DeletedFinalStateUnknown); ok {
-		n.note("T " + tombstone.Key + " " + at(tombstone.Obj))
+		r.record("T " + tombstone.Key + " " + nameAtVersion(tombstone.Obj))
 		return
 	}
-	n.note("D " + at(obj))
+	r.record("D " + nameAtVersion(obj))
 }
 
-// written is what several goroutines write down.
-type written[V any] struct {
+// errorRecorder records the errors that a watch error handler receives.
+type errorRecorder struct{ recorder[error] }
+
+// handle returns a function that makes the recorder the watch error handler of an informer.
+func (r *errorRecorder) handle(t *testing.T) func(clientcache.SharedIndexInformer) {
+	t.Helper()
+	return func(informer clientcache.SharedIndexInformer) {
+		if err := informer.SetWatchErrorHandler(func(_ *clientcache.Reflector, err error) { r.record(err) }); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// recorder records values. It is safe for concurrent use.
+type recorder[V any] struct {
 	mu     sync.Mutex
 	values []V
 }
 
-func (w *written[V]) note(value V) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.values = append(w.values, value)
+func (r *recorder[V]) record(value V) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.values = append(r.values, value)
 }
 
-// take returns what was written since the last time.
-func (w *written[V]) take() []V {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	values := w.values
-	w.values = nil
+// all returns the values since the last call of take.
+func (r *recorder[V]) all() []V {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.values)
+}
+
+// take returns the values since its last call.
+func (r *recorder[V]) take() []V {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	values := r.values
+	r.values = nil
 	return values
 }
 
-// at returns an object's name and version.
-func at(obj any) string {
+// nameAtVersion returns "name@resourceVersion", or "name" of an object without a resourceVersion.
+func nameAtVersion(obj any) string {
 	object, ok := obj.(metav1.Object)
 	if !ok {
 		return "not an object"
@@ -139,3 +179,11 @@ func at(obj any) string {
 	}
 	return object.GetName() + "@" + object.GetResourceVersion()
 }
+
+// byName is an index function.
+func byName(obj any) ([]string, error) { return []string{obj.(metav1.Object).GetName()}, nil }
+
+var (
+	errGaveUp  = errors.New("gave up")
+	errRefused = errors.New("refused")
+)

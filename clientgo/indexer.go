@@ -1,6 +1,7 @@
 package clientgo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,35 +10,41 @@ import (
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// NewIndexer returns an empty Indexer, which is a [clientcache.TransactionStore], too. It
-// holds any values, under the keys that keyFunc gives them. What it returns must not be
-// changed.
+// NewIndexer returns an empty Indexer, which is also a [clientcache.TransactionStore]. It holds
+// values of any type under the keys that keyFunc returns. The caller must not modify the values and
+// slices that its methods return.
 //
-// Where client-go's would panic, because an index function fails, the object is stored
-// without an entry in that index, and the error reported (utilruntime.HandleError).
+// A value whose index function fails is stored without an entry in that index, and the error is
+// passed to utilruntime.HandleError. An Indexer of client-go panics instead.
 func NewIndexer(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers) clientcache.Indexer {
-	i := &indexer{key: keyFunc, alone: true}
-	i.keep(store.New(storeConfig(keyFunc, indexers)), indexers)
+	i := &indexer{key: keyFunc, standalone: true}
+	i.init(store.New(storeConfig(keyFunc, indexers, reportValue)), indexers)
 	return i
 }
 
-// indexer is client-go's Indexer on a store. Reads are of one state each, and take no lock
-// that a writer waits for.
-type indexer struct {
-	kept  *store.Store[any]
-	key   clientcache.KeyFunc
-	named atomic.Pointer[clientcache.Indexers] // the map is not changed any more
+// reportValue reports an error about one value of an Indexer.
+func reportValue(key string, err error) {
+	utilruntime.HandleErrorWithContext(context.Background(), err, "Failed to process object of an Indexer", "object", key)
+}
 
-	// alone: nobody feeds the store but who calls these methods, and its version is what
-	// they have seen last, whatever it is.
-	alone   bool
-	writing sync.RWMutex // orders writes, their versions and their indexes
-	version string       // alone; the last written
+// indexer implements client-go's Indexer on a store. Each read shows one state and does not block
+// writers.
+type indexer struct {
+	store    *store.Store[any]
+	key      clientcache.KeyFunc
+	indexers atomic.Pointer[clientcache.Indexers] // the map is never modified
+
+	// standalone is set if no informer writes to the store. The store's version is then the one
+	// written last, even if that is older than an earlier one.
+	standalone bool
+	mu         sync.RWMutex // orders writes together with their versions and indexes
+	version    string       // the version written last; for standalone
 }
 
 var (
@@ -45,54 +52,55 @@ var (
 	_ clientcache.TransactionStore = (*indexer)(nil)
 )
 
-// keep makes it an Indexer of a store that has these indexes.
-func (i *indexer) keep(kept *store.Store[any], indexers clientcache.Indexers) {
-	i.kept = kept
-	named := maps.Clone(indexers)
-	i.named.Store(&named)
+// init sets the store, which has these indexes.
+func (i *indexer) init(store *store.Store[any], indexers clientcache.Indexers) {
+	i.store = store
+	clone := maps.Clone(indexers)
+	i.indexers.Store(&clone)
 }
 
-// Add puts an object in, in place of the one with its key.
+// Add stores an object. It replaces an object with the same key.
 func (i *indexer) Add(obj any) error { return i.put(obj) }
 
-// Update is Add.
+// Update stores an object, as Add does.
 func (i *indexer) Update(obj any) error { return i.put(obj) }
 
 func (i *indexer) put(obj any) error {
-	i.writing.Lock()
-	defer i.writing.Unlock()
-	if err := i.kept.Put(obj); err != nil {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if err := i.store.Put(obj); err != nil {
 		return err
 	}
-	i.wrote(obj)
+	i.recordVersion(obj)
 	return nil
 }
 
-// Delete takes the object out that has obj's key. It is no error if there is none.
+// Delete removes the object with obj's key, if any.
 func (i *indexer) Delete(obj any) error {
-	i.writing.Lock()
-	defer i.writing.Unlock()
-	if err := i.kept.Remove(obj); err != nil {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if err := i.store.Remove(obj); err != nil {
 		return err
 	}
-	i.wrote(obj)
+	i.recordVersion(obj)
 	return nil
 }
 
-// wrote notes the version of what was written. What has no metadata has none.
-func (i *indexer) wrote(obj any) {
+// recordVersion records the resourceVersion of a written value, unless it has no metadata. The
+// caller holds mu.
+func (i *indexer) recordVersion(obj any) {
 	if accessor, err := meta.Accessor(obj); err == nil {
 		i.version = accessor.GetResourceVersion()
 	}
 }
 
-// Replace makes objs the whole content: all of them or, if one has no key, nothing.
+// Replace replaces the whole content by objs. If one of them has no key, it changes nothing.
 func (i *indexer) Replace(objs []any, resourceVersion string) error {
-	i.writing.Lock()
-	defer i.writing.Unlock()
-	if err := i.kept.Replace(objs, resourceVersion); err != nil {
-		if noKey, ok := errors.AsType[clientcache.KeyError](err); ok {
-			return noKey // its users look at the type
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if err := i.store.Replace(objs, resourceVersion); err != nil {
+		if keyError, ok := errors.AsType[clientcache.KeyError](err); ok {
+			return keyError // callers use a type assertion
 		}
 		return err
 	}
@@ -100,25 +108,25 @@ func (i *indexer) Replace(objs []any, resourceVersion string) error {
 	return nil
 }
 
-// Transaction makes several changes, in their order. Those whose objects have no key are
-// left out, and the error says which were not.
+// Transaction applies changes in order. It skips changes whose objects have no key, and returns an
+// error with the indexes of the others.
 func (i *indexer) Transaction(txns ...clientcache.Transaction) *clientcache.TransactionError {
-	i.writing.Lock()
-	defer i.writing.Unlock()
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	failed := &clientcache.TransactionError{SuccessfulIndices: []int{}, TotalTransactions: len(txns)}
 	for n, txn := range txns {
 		var err error
 		switch txn.Type {
 		case clientcache.TransactionTypeAdd, clientcache.TransactionTypeUpdate:
-			err = i.kept.Put(txn.Object)
+			err = i.store.Put(txn.Object)
 		case clientcache.TransactionTypeDelete:
-			err = i.kept.Remove(txn.Object)
+			err = i.store.Remove(txn.Object)
 		}
 		if err != nil {
 			failed.Errors = append(failed.Errors, err)
 			continue
 		}
-		i.wrote(txn.Object)
+		i.recordVersion(txn.Object)
 		failed.SuccessfulIndices = append(failed.SuccessfulIndices, n)
 	}
 	if len(failed.Errors) == 0 {
@@ -127,32 +135,32 @@ func (i *indexer) Transaction(txns ...clientcache.Transaction) *clientcache.Tran
 	return failed
 }
 
-// Bookmark says that the store is at a version.
+// Bookmark records that the store has reached a resourceVersion.
 func (i *indexer) Bookmark(resourceVersion string) {
-	if !i.alone {
-		i.kept.AdvanceVersion(resourceVersion)
+	if !i.standalone {
+		i.store.AdvanceVersion(resourceVersion)
 		return
 	}
-	i.writing.Lock()
-	defer i.writing.Unlock()
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	i.version = resourceVersion
 }
 
-// LastStoreSyncResourceVersion returns the version that the store has reached: of an
-// informer's that of the collection, of any other the one that was written last.
+// LastStoreSyncResourceVersion returns the resourceVersion that the store has reached: that of the
+// collection for the store of an informer, and otherwise the one written last.
 func (i *indexer) LastStoreSyncResourceVersion() string {
-	if !i.alone {
-		return i.kept.ResourceVersion()
+	if !i.standalone {
+		return i.store.ResourceVersion()
 	}
-	i.writing.RLock()
-	defer i.writing.RUnlock()
+	i.mu.RLock()
+	defer i.mu.RUnlock()
 	return i.version
 }
 
 // Resync does nothing, as in client-go.
 func (i *indexer) Resync() error { return nil }
 
-// Get returns the object that has obj's key.
+// Get returns the object with obj's key.
 func (i *indexer) Get(obj any) (item any, exists bool, err error) {
 	key, err := i.key(obj)
 	if err != nil {
@@ -161,25 +169,24 @@ func (i *indexer) Get(obj any) (item any, exists bool, err error) {
 	return i.GetByKey(key)
 }
 
-// GetByKey returns the object under a key.
+// GetByKey returns the object under key.
 func (i *indexer) GetByKey(key string) (item any, exists bool, err error) {
-	item, exists = i.kept.Get(key)
+	item, exists = i.store.Get(key)
 	return item, exists, nil
 }
 
-// List returns all objects, in no order.
-func (i *indexer) List() []any { return i.kept.Snapshot().List() }
+// List returns all objects, in no particular order.
+func (i *indexer) List() []any { return i.store.Snapshot().List() }
 
-// ListKeys returns all keys, in no order.
-func (i *indexer) ListKeys() []string { return i.kept.Snapshot().Keys() }
+// ListKeys returns all keys, in no particular order.
+func (i *indexer) ListKeys() []string { return i.store.Snapshot().Keys() }
 
-// Index returns the objects that have one of obj's values under an index. obj need not be
-// of the kind that is stored, if the index function takes it: client-go's listers ask with
-// an ObjectMeta.
+// Index returns the objects that share an index value with obj. obj need not be of the stored type
+// if the index function accepts it: client-go's listers pass an ObjectMeta.
 func (i *indexer) Index(indexName string, obj any) ([]any, error) {
-	index := (*i.named.Load())[indexName]
+	index := (*i.indexers.Load())[indexName]
 	if index == nil {
-		return nil, noIndex(indexName)
+		return nil, noIndexError(indexName)
 	}
 	values, err := index(obj)
 	if err != nil {
@@ -191,21 +198,21 @@ func (i *indexer) Index(indexName string, obj any) ([]any, error) {
 	return i.byValues(indexName, values)
 }
 
-// byValues returns the objects that have one of several values, each once.
+// byValues returns the objects that have at least one of the index values, each once.
 func (i *indexer) byValues(indexName string, values []string) ([]any, error) {
-	state := i.kept.Snapshot()
+	snapshot := i.store.Snapshot()
 	found, objs := make(map[string]struct{}), []any{}
 	for _, value := range values {
-		keys, err := state.IndexKeys(indexName, value)
+		keys, err := snapshot.IndexKeys(indexName, value)
 		if err != nil {
-			return nil, noIndex(indexName)
+			return nil, noIndexError(indexName)
 		}
 		for _, key := range keys {
-			if _, again := found[key]; again {
+			if _, duplicate := found[key]; duplicate {
 				continue
 			}
 			found[key] = struct{}{}
-			if obj, ok := state.Get(key); ok {
+			if obj, ok := snapshot.Get(key); ok {
 				objs = append(objs, obj)
 			}
 		}
@@ -213,24 +220,24 @@ func (i *indexer) byValues(indexName string, values []string) ([]any, error) {
 	return objs, nil
 }
 
-// ByIndex returns the objects that an index finds under a value.
+// ByIndex returns the objects with an index value.
 func (i *indexer) ByIndex(indexName, indexedValue string) ([]any, error) {
-	objs, err := i.kept.Snapshot().ByIndex(indexName, indexedValue)
+	objs, err := i.store.Snapshot().ByIndex(indexName, indexedValue)
 	switch {
 	case err != nil:
-		return nil, noIndex(indexName)
+		return nil, noIndexError(indexName)
 	case objs == nil:
 		return []any{}, nil
 	}
 	return objs, nil
 }
 
-// IndexKeys returns the keys of what ByIndex returns, in order.
+// IndexKeys returns the keys of the objects with an index value, sorted.
 func (i *indexer) IndexKeys(indexName, indexedValue string) ([]string, error) {
-	keys, err := i.kept.Snapshot().IndexKeys(indexName, indexedValue)
+	keys, err := i.store.Snapshot().IndexKeys(indexName, indexedValue)
 	switch {
 	case err != nil:
-		return nil, noIndex(indexName)
+		return nil, noIndexError(indexName)
 	case keys == nil:
 		return []string{}, nil
 	}
@@ -238,38 +245,37 @@ func (i *indexer) IndexKeys(indexName, indexedValue string) ([]string, error) {
 	return keys, nil
 }
 
-// ListIndexFuncValues returns the values under which an index finds something; none if
-// there is no such index.
+// ListIndexFuncValues returns the values of an index that at least one object has. It returns none
+// if the index does not exist.
 func (i *indexer) ListIndexFuncValues(indexName string) []string {
-	values, err := i.kept.Snapshot().IndexValues(indexName)
+	values, err := i.store.Snapshot().IndexValues(indexName)
 	if err != nil {
 		return []string{}
 	}
 	return values
 }
 
-// noIndex is in client-go's words.
-func noIndex(name string) error { return fmt.Errorf("Index with name %s does not exist", name) }
+// noIndexError returns the error that client-go returns for an unknown index.
+func noIndexError(name string) error { return fmt.Errorf("Index with name %s does not exist", name) }
 
-// GetIndexers returns a copy of the index functions: they may be called, while others are
-// being added.
+// GetIndexers returns a copy of the index functions, which may be called while AddIndexers runs.
 func (i *indexer) GetIndexers() clientcache.Indexers {
-	if named := maps.Clone(*i.named.Load()); named != nil {
-		return named
+	if indexers := maps.Clone(*i.indexers.Load()); indexers != nil {
+		return indexers
 	}
 	return clientcache.Indexers{}
 }
 
-// AddIndexers adds indexes. What is stored is indexed when it returns. A name that is taken
-// is an error, and changes nothing.
+// AddIndexers adds indexes. When it returns, they contain all stored objects. If a name is taken,
+// it returns an error and changes nothing.
 func (i *indexer) AddIndexers(indexers clientcache.Indexers) error {
-	i.writing.Lock()
-	defer i.writing.Unlock()
-	if err := i.kept.AddIndexers(indexFuncs(indexers)); err != nil {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if err := i.store.AddIndexers(indexFuncs(indexers)); err != nil {
 		return fmt.Errorf("indexer conflict: %w", err)
 	}
-	named := i.GetIndexers()
-	maps.Copy(named, indexers)
-	i.named.Store(&named)
+	all := i.GetIndexers()
+	maps.Copy(all, indexers)
+	i.indexers.Store(&all)
 	return nil
 }

@@ -24,78 +24,78 @@ import (
 	"github.com/kinformer/kinformer/internal/source"
 )
 
-// NewSharedIndexInformer returns an informer of lw's objects that does not run yet, as
-// client-go's function of that name does. The example says their type, and the kind of
-// unstructured ones; nothing of it is kept.
+// NewSharedIndexInformer returns an informer of lw's objects that is not running. It replaces
+// client-go's function of that name. The example states the type of the objects, and the kind of
+// unstructured objects; the informer does not keep it.
 func NewSharedIndexInformer(lw clientcache.ListerWatcher, exampleObject runtime.Object, defaultEventHandlerResyncPeriod time.Duration, indexers clientcache.Indexers) clientcache.SharedIndexInformer {
 	return NewSharedIndexInformerWithOptions(lw, exampleObject, Options{ResyncPeriod: defaultEventHandlerResyncPeriod, Indexers: indexers})
 }
 
-// NewSharedIndexInformerWithOptions is NewSharedIndexInformer with options.
+// NewSharedIndexInformerWithOptions returns an informer of lw's objects with options; see
+// NewSharedIndexInformer.
 func NewSharedIndexInformerWithOptions(lw clientcache.ListerWatcher, exampleObject runtime.Object, options Options) clientcache.SharedIndexInformer {
 	return newInformer(lw, exampleObject, options)
 }
 
-// sharedIndexInformer is client-go's SharedIndexInformer on our engine.
+// sharedIndexInformer implements client-go's SharedIndexInformer on internal/informer.
 type sharedIndexInformer struct {
-	engine    *informer.Informer[any]
-	indexer   *indexer
-	objects   codec.ObjectType
-	source    source.Source
-	lw        clientcache.ListerWatcher
-	failures  failures
-	typeName  string // of the example
-	options   Options
-	mutations clientcache.MutationDetector
+	engine        *informer.Informer[any]
+	indexer       *indexer
+	objects       codec.ObjectType
+	source        source.Source
+	listerWatcher clientcache.ListerWatcher
+	watchErrors   watchErrors
+	typeName      string // of the example
+	options       Options
+	mutations     clientcache.MutationDetector
 
-	mu      sync.Mutex // guards what follows; no function of the user is called under it
-	running context.Context
+	mu      sync.Mutex      // guards the fields below; the user's functions are called without it
+	running context.Context // of Run; nil before it
 	stopped bool
-	// transform is written before it runs, and read without mu from then on.
+	// transform is written before Run, and read without mu by Run's goroutines.
 	transform   clientcache.TransformFunc
-	transformed atomic.Bool // whether transform is set; may be read at any time
+	transformed atomic.Bool // transform is set; may be read at any time
 }
 
 var _ clientcache.SharedIndexInformer = (*sharedIndexInformer)(nil)
 
 func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options Options) *sharedIndexInformer {
 	s := &sharedIndexInformer{
-		lw:        lw,
-		options:   options,
-		typeName:  fmt.Sprintf("%T", example),
-		indexer:   &indexer{key: clientcache.DeletionHandlingMetaNamespaceKeyFunc},
-		mutations: clientcache.NewCacheMutationDetector(fmt.Sprintf("%T", example)),
+		listerWatcher: lw,
+		options:       options,
+		typeName:      fmt.Sprintf("%T", example),
+		indexer:       &indexer{key: clientcache.DeletionHandlingMetaNamespaceKeyFunc},
+		mutations:     clientcache.NewCacheMutationDetector(fmt.Sprintf("%T", example)),
 	}
 	if s.options.ObjectDescription == "" {
 		s.options.ObjectDescription = describe(example)
 	}
-	s.failures.of = reflectorOf(s.options.ObjectDescription)
+	s.watchErrors.reflector = newReflectorFunc(s.options.ObjectDescription)
 	s.objects = codec.TypeOf(reflect.TypeOf(example), example)
 	s.source = source.New(source.Config{
-		ListerWatcher: listerWatcher{lw},
+		ListerWatcher: contextListerWatcher{lw},
 		Objects:       s.objects,
 		Streaming:     options.Streaming,
 		Codec:         codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed},
 	})
 	s.engine = informer.New(s.config())
-	s.indexer.keep(s.engine.Store(), options.Indexers)
+	s.indexer.init(s.engine.Store(), options.Indexers)
 	return s
 }
 
-// listerWatcher is client-go's ListerWatcher with the methods of ours. It passes the request's
-// context on.
-type listerWatcher struct{ clientcache.ListerWatcher }
+// contextListerWatcher is a ListerWatcher of client-go whose methods take the request's context.
+type contextListerWatcher struct{ clientcache.ListerWatcher }
 
 var errNoLister = errors.New("the ListerWatcher is nil")
 
-func (lw listerWatcher) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+func (lw contextListerWatcher) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	if lw.ListerWatcher == nil {
 		return nil, errNoLister
 	}
 	return clientcache.ToListerWatcherWithContext(lw.ListerWatcher).ListWithContext(ctx, options)
 }
 
-func (lw listerWatcher) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+func (lw contextListerWatcher) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	if lw.ListerWatcher == nil {
 		return nil, errNoLister
 	}
@@ -107,35 +107,45 @@ func (s *sharedIndexInformer) Run(stopCh <-chan struct{}) {
 	s.RunWithContext(wait.ContextForChannel(stopCh))
 }
 
-// RunWithContext keeps the store up to date and tells handlers until ctx ends. It returns
-// once the handlers have.
+// RunWithContext keeps the store up to date and delivers changes to handlers until ctx ends. It
+// returns after the last call of each handler. A second call returns at once.
 func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(s.withLogger(ctx))
 	defer cancel()
 	if !s.begin(ctx) {
-		klog.FromContext(ctx).Info("Warning: the informer was started already, and runs once", "type", s.options.ObjectDescription)
+		klog.FromContext(ctx).Info("Warning: informer was started before, Run has no effect")
 		return
 	}
-	defer s.end()
-	watched := make(chan struct{})
+	defer s.finish()
+	detectorDone := make(chan struct{})
 	go func() {
-		defer close(watched)
+		defer close(detectorDone)
 		s.mutations.Run(ctx.Done())
 	}()
 	if err := s.engine.Run(ctx); err != nil {
-		utilruntime.HandleErrorWithContext(ctx, err, "Informer has failed", "type", s.options.ObjectDescription)
+		utilruntime.HandleErrorWithContext(ctx, err, "Failed to run informer")
 	}
 	cancel()
-	<-watched
+	<-detectorDone
 }
 
-// mayWatchList tells whether the initial state may be asked for by a watch: as client-go
-// does, by its feature gate, and not of a source that declares not to know it.
+// mayWatchList reports whether to request the initial state as a WatchList. As in client-go, the
+// feature gate must be on, and the ListerWatcher must not declare that it does not support it.
 func (s *sharedIndexInformer) mayWatchList() bool {
-	return features.FeatureGates().Enabled(features.WatchListClient) && !watchlist.DoesClientNotSupportWatchListSemantics(s.lw)
+	return features.FeatureGates().Enabled(features.WatchListClient) && !watchlist.DoesClientNotSupportWatchListSemantics(s.listerWatcher)
 }
 
-// begin notes that the informer runs, and tells whether it may.
+// withLogger returns ctx with a logger that names the informer.
+func (s *sharedIndexInformer) withLogger(ctx context.Context) context.Context {
+	return klog.NewContext(ctx, s.namedLogger(klog.FromContext(ctx)))
+}
+
+// namedLogger returns a logger that names the informer by what it watches.
+func (s *sharedIndexInformer) namedLogger(logger klog.Logger) klog.Logger {
+	return klog.LoggerWithValues(logger, "informer", s.options.ObjectDescription)
+}
+
+// begin records that the informer runs. It reports false if the informer was started before.
 func (s *sharedIndexInformer) begin(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,20 +156,21 @@ func (s *sharedIndexInformer) begin(ctx context.Context) bool {
 	return true
 }
 
-func (s *sharedIndexInformer) end() {
+// finish records that Run returns.
+func (s *sharedIndexInformer) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stopped = true
 }
 
-// IsStopped tells whether the informer has been told to stop.
+// IsStopped reports whether the informer has stopped, or is stopping.
 func (s *sharedIndexInformer) IsStopped() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stopped || s.running != nil && s.running.Err() != nil
 }
 
-// beforeRun calls set, unless the informer was started.
+// beforeRun calls set. If the informer was started, it returns an error instead.
 func (s *sharedIndexInformer) beforeRun(set func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,8 +183,8 @@ func (s *sharedIndexInformer) beforeRun(set func()) error {
 
 var errStarted = errors.New("informer has already started")
 
-// SetTransform sets what is called for each object received, before it is stored. It may
-// return an object of another name, version, or type.
+// SetTransform sets a function that is called for each object received, before the object is
+// stored. It may return an object with another name, version or type.
 func (s *sharedIndexInformer) SetTransform(transform clientcache.TransformFunc) error {
 	return s.beforeRun(func() { s.setTransform(transform) })
 }
@@ -186,39 +197,41 @@ func (s *sharedIndexInformer) setTransform(transform clientcache.TransformFunc) 
 	s.transformed.Store(transform != nil)
 }
 
-// SetWatchErrorHandler is SetWatchErrorHandlerWithContext.
+// SetWatchErrorHandler sets the watch error handler; see SetWatchErrorHandlerWithContext.
 func (s *sharedIndexInformer) SetWatchErrorHandler(handler clientcache.WatchErrorHandler) error {
 	return s.SetWatchErrorHandlerWithContext(func(_ context.Context, r *clientcache.Reflector, err error) { handler(r, err) })
 }
 
-// SetWatchErrorHandlerWithContext sets what hears of each failed attempt to list or watch.
-// The reflector that it is given is there to be read.
+// SetWatchErrorHandlerWithContext sets a function that is called with each failed attempt to list
+// or watch. It may read the reflector, but must not run it.
 func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler clientcache.WatchErrorHandlerWithContext) error {
-	return s.beforeRun(func() { s.failures.handler = handler })
+	return s.beforeRun(func() { s.watchErrors.handler = handler })
 }
 
-// HasSynced tells whether the store holds a first full state of the collection.
+// HasSynced reports whether the initial list has been stored. It says nothing about handlers; see
+// the HasSynced of their registrations.
 func (s *sharedIndexInformer) HasSynced() bool { return clientcache.IsDone(s.HasSyncedChecker()) }
 
-// HasSyncedChecker is done once HasSynced.
+// HasSyncedChecker returns a checker that is done once HasSynced reports true.
 func (s *sharedIndexInformer) HasSyncedChecker() clientcache.DoneChecker {
 	return doneChecker{name: s.name, done: s.engine.Reflector().Synced()}
 }
 
 func (s *sharedIndexInformer) name() string { return "SharedIndexInformer " + s.typeName }
 
-// LastSyncResourceVersion returns the version that the store has reached.
+// LastSyncResourceVersion returns the resourceVersion that the store has reached. It is empty
+// before the first list.
 func (s *sharedIndexInformer) LastSyncResourceVersion() string {
 	return s.engine.Reflector().LastSyncResourceVersion()
 }
 
-// GetStore returns the store, which is there before, during and after Run.
+// GetStore returns the store. It may be read before, during and after Run.
 func (s *sharedIndexInformer) GetStore() clientcache.Store { return s.indexer }
 
 // GetIndexer returns the store with its indexes.
 func (s *sharedIndexInformer) GetIndexer() clientcache.Indexer { return s.indexer }
 
-// AddIndexers adds indexes to the store, before Run or while it runs.
+// AddIndexers adds indexes to the store. It returns an error once the informer is stopping.
 func (s *sharedIndexInformer) AddIndexers(indexers clientcache.Indexers) error {
 	if s.IsStopped() {
 		return errors.New("indexer was not added because it has stopped already")
@@ -226,10 +239,10 @@ func (s *sharedIndexInformer) AddIndexers(indexers clientcache.Indexers) error {
 	return s.indexer.AddIndexers(indexers)
 }
 
-// GetController returns a controller whose Run does nothing, as client-go does.
+// GetController returns a controller whose Run does nothing, as in client-go.
 func (s *sharedIndexInformer) GetController() clientcache.Controller { return idleController{s} }
 
-// idleController tells of an informer and cannot run it.
+// idleController describes an informer, and cannot run it.
 type idleController struct{ informer *sharedIndexInformer }
 
 func (c idleController) RunWithContext(context.Context) {}
@@ -240,7 +253,7 @@ func (c idleController) HasSyncedChecker() clientcache.DoneChecker {
 }
 func (c idleController) LastSyncResourceVersion() string { return c.informer.LastSyncResourceVersion() }
 
-// doneChecker is something that will be done.
+// doneChecker implements clientcache.DoneChecker.
 type doneChecker struct {
 	name func() string
 	done <-chan struct{}
@@ -249,7 +262,8 @@ type doneChecker struct {
 func (c doneChecker) Name() string          { return c.name() }
 func (c doneChecker) Done() <-chan struct{} { return c.done }
 
-// describe names an example's type in words: of an unstructured object its kind.
+// describe describes the type of an example: the kind of an unstructured object, otherwise the Go
+// type.
 func describe(example runtime.Object) string {
 	if example == nil {
 		return "<unspecified>"

@@ -7,49 +7,50 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 )
 
-// fleet is the informers of a factory, by what they are asked for by. Each is started once.
-type fleet[K comparable] struct {
-	mu        sync.Mutex // guards what follows, but for running, to which is only added under it
+// informerSet holds the informers of a factory by key. Each is started once. It is safe for
+// concurrent use.
+type informerSet[K comparable] struct {
+	mu        sync.Mutex // guards the fields below; running may be waited for without it
 	informers map[K]clientcache.SharedIndexInformer
 	started   map[K]bool
 	closed    bool
 	running   sync.WaitGroup
 }
 
-// informer returns the informer of a key, which build makes if there is none yet.
-func (f *fleet[K]) informer(key K, build func() clientcache.SharedIndexInformer) clientcache.SharedIndexInformer {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if made, ok := f.informers[key]; ok {
-		return made
+// informer returns the informer for key. It calls build if there is none.
+func (s *informerSet[K]) informer(key K, build func() clientcache.SharedIndexInformer) clientcache.SharedIndexInformer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if informer, ok := s.informers[key]; ok {
+		return informer
 	}
-	made := build()
-	if f.informers == nil {
-		f.informers, f.started = map[K]clientcache.SharedIndexInformer{}, map[K]bool{}
+	informer := build()
+	if s.informers == nil {
+		s.informers, s.started = map[K]clientcache.SharedIndexInformer{}, map[K]bool{}
 	}
-	f.informers[key] = made
-	return made
+	s.informers[key] = informer
+	return informer
 }
 
-// start runs the informers that do not run yet, until ctx ends.
-func (f *fleet[K]) start(ctx context.Context) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
+// start runs each informer that was not started before, until ctx ends.
+func (s *informerSet[K]) start(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
 		return
 	}
-	for key, informer := range f.informers {
-		if !f.started[key] {
-			f.started[key] = true
-			f.running.Go(func() { informer.RunWithContext(ctx) })
+	for key, informer := range s.informers {
+		if !s.started[key] {
+			s.started[key] = true
+			s.running.Go(func() { informer.RunWithContext(ctx) })
 		}
 	}
 }
 
-// sync waits until the informers that were started have synced, or ctx ends. It tells which
-// have.
-func (f *fleet[K]) sync(ctx context.Context) map[K]bool {
-	informers := f.startedOnes()
+// waitForSync blocks until the started informers have synced, or ctx ends. For each of them it
+// returns whether it has synced.
+func (s *informerSet[K]) waitForSync(ctx context.Context) map[K]bool {
+	informers := s.startedInformers()
 	checkers := make([]clientcache.DoneChecker, 0, len(informers))
 	for _, informer := range informers {
 		checkers = append(checkers, informer.HasSyncedChecker())
@@ -62,22 +63,22 @@ func (f *fleet[K]) sync(ctx context.Context) map[K]bool {
 	return synced
 }
 
-func (f *fleet[K]) startedOnes() map[K]clientcache.SharedIndexInformer {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	informers := make(map[K]clientcache.SharedIndexInformer, len(f.informers))
-	for key, informer := range f.informers {
-		if f.started[key] {
+func (s *informerSet[K]) startedInformers() map[K]clientcache.SharedIndexInformer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	informers := make(map[K]clientcache.SharedIndexInformer, len(s.informers))
+	for key, informer := range s.informers {
+		if s.started[key] {
 			informers[key] = informer
 		}
 	}
 	return informers
 }
 
-// shutdown lets no informer be started any more, and waits for those that run.
-func (f *fleet[K]) shutdown() {
-	f.mu.Lock()
-	f.closed = true
-	f.mu.Unlock()
-	f.running.Wait()
+// shutdown makes later calls of start ineffective, and waits for the running informers to stop.
+func (s *informerSet[K]) shutdown() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.running.Wait()
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// metered returns a source whose events client-go's metrics hear of, or the source itself
-// where the options ask for none.
-func metered(source feed.Source, options Options) feed.Source {
+// withMetrics returns a source that updates the informer metrics of client-go. It returns source
+// itself if the options do not name the informer.
+func withMetrics(source feed.Source, options Options) feed.Source {
 	if !options.Identifier.Reserved() {
 		return source
 	}
@@ -26,39 +26,39 @@ func metered(source feed.Source, options Options) feed.Source {
 	}
 }
 
-// meteredSource takes each event through a queue of client-go's, and each version to a store
-// of client-go's that holds nothing else. These know the metrics provider of the process,
-// which nobody can ask for, and count as every informer's do.
+// meteredSource passes each event through a queue of client-go, and each resourceVersion to an
+// empty store of client-go. Both update the metrics as in an informer of client-go. They have
+// access to the metrics provider of the process, which client-go does not export.
 type meteredSource struct {
 	feed.Source
 	queue *clientcache.RealFIFO
 	store clientcache.ThreadSafeStore
 }
 
-// Watch makes one watch request. One that follows a list begins at the list's version.
+// Watch implements feed.Source. A watch that follows a list starts at the list's resourceVersion.
 func (m meteredSource) Watch(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error {
 	initial := options.SendInitialEvents != nil
 	if !initial {
-		m.reached(options.ResourceVersion)
+		m.recordVersion(options.ResourceVersion)
 	}
-	return m.Source.Watch(ctx, options, &meteredEvents{WatchSink: events, source: m, initial: initial})
+	return m.Source.Watch(ctx, options, &meteredSink{WatchSink: events, source: m, initial: initial})
 }
 
-func (m meteredSource) reached(resourceVersion string) {
+func (m meteredSource) recordVersion(resourceVersion string) {
 	if resourceVersion != "" {
 		m.store.Bookmark(resourceVersion)
 	}
 }
 
-// meteredEvents are the events of a watch on their way to the store.
-type meteredEvents struct {
+// meteredSink updates the metrics with the events of a watch.
+type meteredSink struct {
 	feed.WatchSink
 	source  meteredSource
-	initial bool // they are a first state, of which the store has nothing yet
+	initial bool // the events belong to an initial state that is not stored yet
 }
 
-// Event passes an event on, through the queue.
-func (m *meteredEvents) Event(eventType watch.EventType, item feed.Item) error {
+// Event implements feed.WatchSink.
+func (m *meteredSink) Event(eventType watch.EventType, item feed.Item) error {
 	if m.initial {
 		return m.WatchSink.Event(eventType, item)
 	}
@@ -67,17 +67,17 @@ func (m *meteredEvents) Event(eventType watch.EventType, item feed.Item) error {
 	}
 	_, err := m.source.queue.Pop(func(any, bool) error { return m.WatchSink.Event(eventType, item) })
 	if err == nil {
-		m.source.reached(item.ResourceVersion)
+		m.source.recordVersion(item.ResourceVersion)
 	}
 	return err
 }
 
-// Bookmark passes a bookmark on.
-func (m *meteredEvents) Bookmark(resourceVersion string, initialEventsEnd bool) error {
+// Bookmark implements feed.WatchSink.
+func (m *meteredSink) Bookmark(resourceVersion string, initialEventsEnd bool) error {
 	err := m.WatchSink.Bookmark(resourceVersion, initialEventsEnd)
 	m.initial = m.initial && !initialEventsEnd
 	if err == nil && !m.initial {
-		m.source.reached(resourceVersion)
+		m.source.recordVersion(resourceVersion)
 	}
 	return err
 }

@@ -10,12 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
-	"k8s.io/client-go/kubernetes/fake"
+	clientfake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/clientgo"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 var (
@@ -23,8 +24,8 @@ var (
 	deploymentResource = appsv1.SchemeGroupVersion.WithResource("deployments")
 )
 
-// newName returns a name of informers that is free again after the test.
-func newName(t *testing.T) *clientcache.InformerName {
+// newInformerName returns a name that is released after the test.
+func newInformerName(t *testing.T) *clientcache.InformerName {
 	t.Helper()
 	name, err := clientcache.NewInformerName(t.Name())
 	if err != nil {
@@ -34,101 +35,102 @@ func newName(t *testing.T) *clientcache.InformerName {
 	return name
 }
 
-// series is a metric that writes down its values.
-type series struct{ written[float64] }
+// series is a metric that records its values.
+type series struct{ recorder[float64] }
 
-func (s *series) Set(value float64)     { s.note(value) }
-func (s *series) Observe(value float64) { s.note(value) }
+func (s *series) Set(value float64)     { s.record(value) }
+func (s *series) Observe(value float64) { s.record(value) }
 
-// meter is a provider of metrics: of one informer, for those who look at the values.
-type meter struct {
+// metricsProvider is a provider whose metrics record their values. All informers share the metrics.
+type metricsProvider struct {
 	queued, latency, version series
-	ids                      []clientcache.InformerNameAndResource // that have a latency
+	ids                      []clientcache.InformerNameAndResource // of the latency metrics
 }
 
-func (m *meter) NewQueuedItemMetric(clientcache.InformerNameAndResource) clientcache.GaugeMetric {
+func (m *metricsProvider) NewQueuedItemMetric(clientcache.InformerNameAndResource) clientcache.GaugeMetric {
 	return &m.queued
 }
 
-func (m *meter) NewProcessingLatencyMetric(id clientcache.InformerNameAndResource) clientcache.HistogramMetric {
+func (m *metricsProvider) NewProcessingLatencyMetric(id clientcache.InformerNameAndResource) clientcache.HistogramMetric {
 	m.ids = append(m.ids, id)
 	return &m.latency
 }
 
-func (m *meter) NewStoreResourceVersionMetric(clientcache.InformerNameAndResource) clientcache.GaugeMetric {
+func (m *metricsProvider) NewStoreResourceVersionMetric(clientcache.InformerNameAndResource) clientcache.GaugeMetric {
 	return &m.version
 }
 
-// expect compares what was measured since the last time.
-func (m *meter) expect(t *testing.T, what string, events int, version float64) {
+// expect checks the values since its last call: the queue length before and after each event, a
+// latency for each event, and the last version.
+func (m *metricsProvider) expect(t *testing.T, what string, events int, version float64) {
 	t.Helper()
 	synctest.Wait()
 	queued := slices.Repeat([]float64{1, 0}, events)
 	if got := m.queued.take(); !slices.Equal(got, queued) {
-		t.Errorf("%s: the queue had %v, want %v", what, got, queued)
+		t.Errorf("after %s the queue lengths are %v, want %v", what, got, queued)
 	}
 	if got := m.latency.take(); len(got) != events {
-		t.Errorf("%s: %v were measured, want %d", what, got, events)
+		t.Errorf("after %s the latencies are %v, want %d", what, got, events)
 	}
 	if got := m.version.take(); len(got) == 0 || got[len(got)-1] != version {
-		t.Errorf("%s: the store was at %v, want %v", what, got, version)
+		t.Errorf("after %s the versions are %v, want %v at the end", what, got, version)
 	}
 }
 
-// processMeter is the provider that the process has: there is one.
-var processMeter = sync.OnceValue(func() *meter {
-	m := &meter{}
+// processProvider returns the provider of the process, which can be set once.
+var processProvider = sync.OnceValue(func() *metricsProvider {
+	m := &metricsProvider{}
 	clientcache.SetInformerMetricsProvider(m)
 	return m
 })
 
-// client-go's metrics hear of each event, and of each version that the store has reached.
+// TestMetrics checks that client-go's metrics count each event and have the version of the store.
 func TestMetrics(t *testing.T) {
 	for name, options := range map[string]clientgo.Options{
-		"of a provider":    {InformerMetricsProvider: &meter{}},
-		"of the process":   {},
-		"of a packed one":  {InformerMetricsProvider: &meter{}, Packed: true},
-		"of nobody's name": {InformerMetricsProvider: &meter{}, Identifier: clientcache.InformerNameAndResource{}},
+		"provider of options": {InformerMetricsProvider: &metricsProvider{}},
+		"provider of process": {},
+		"packed":              {InformerMetricsProvider: &metricsProvider{}, Packed: true},
+		"without name":        {InformerMetricsProvider: &metricsProvider{}, Identifier: clientcache.InformerNameAndResource{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, ok := options.InformerMetricsProvider.(*meter)
+			m, ok := options.InformerMetricsProvider.(*metricsProvider)
 			if !ok {
-				m = processMeter()
+				m = processProvider()
 			}
-			named := name != "of nobody's name"
+			named := name != "without name"
 			if named {
-				options.Identifier = newName(t).WithResource(podResource)
+				options.Identifier = newInformerName(t).WithResource(podResource)
 			}
 			synctest.Test(t, func(t *testing.T) {
 				server := newServer("a")
-				s := run(t, server, options)
+				h := run(t, server, options)
 				if !named {
 					server.Delete("ns/a")
-					s.expect("A a@2 initial", "D a@3")
+					h.expectEvents("A a@2 initial", "D a@3")
 					if got := m.version.take(); got != nil || m.ids != nil {
-						t.Errorf("there are metrics: %v, %v", m.ids, got)
+						t.Errorf("an informer without a name has metrics %v, %v", m.ids, got)
 					}
 					return
 				}
-				m.expect(t, "the first state", 0, 2)
-				server.Create(pod("b"))
+				m.expect(t, "the initial list", 0, 2)
+				server.Create(cachetest.Pod("b"))
 				server.Delete("ns/a")
 				m.expect(t, "two events", 2, 4)
 				server.SkipVersions(5)
 				server.Bookmark()
 				m.expect(t, "a bookmark", 0, 9)
-				s.expect("A a@2 initial", "A b@3", "D a@4")
+				h.expectEvents("A a@2 initial", "A b@3", "D a@4")
 			})
 		})
 	}
 }
 
-// A factory's informers are named each by its resource, however and how often they are asked
-// for.
-func TestMetricsOfFactories(t *testing.T) {
-	for name, ask := range map[string]func(clientgo.FactoryOptions){
+// TestFactoryMetrics checks that each informer of a factory is named once, by its resource, however
+// and however often the factory is asked for it.
+func TestFactoryMetrics(t *testing.T) {
+	for name, makeInformers := range map[string]func(clientgo.FactoryOptions){
 		"typed": func(options clientgo.FactoryOptions) {
-			factory := clientgo.NewSharedInformerFactory(fake.NewClientset(), options)
+			factory := clientgo.NewSharedInformerFactory(clientfake.NewClientset(), options)
 			factory.Core().V1().Pods().Informer()
 			for _, resource := range []schema.GroupVersionResource{podResource, deploymentResource} {
 				if _, err := factory.ForResource(resource); err != nil {
@@ -151,18 +153,18 @@ func TestMetricsOfFactories(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &meter{}
-			named := newName(t)
-			ask(clientgo.FactoryOptions{Options: clientgo.Options{InformerMetricsProvider: m}, InformerName: named})
+			m := &metricsProvider{}
+			named := newInformerName(t)
+			makeInformers(clientgo.FactoryOptions{Options: clientgo.Options{InformerMetricsProvider: m}, InformerName: named})
 			var resources []schema.GroupVersionResource
 			for _, id := range m.ids {
 				resources = append(resources, id.GroupVersionResource())
 				if !id.Reserved() || id.Name() != named.Name() {
-					t.Errorf("%v of %q", id.GroupVersionResource(), id.Name())
+					t.Errorf("metrics of %v of informer name %q", id.GroupVersionResource(), id.Name())
 				}
 			}
 			if !slices.Equal(resources, []schema.GroupVersionResource{podResource, deploymentResource}) {
-				t.Errorf("there are metrics of %v", resources)
+				t.Errorf("metrics of %v", resources)
 			}
 		})
 	}

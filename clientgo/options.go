@@ -11,49 +11,49 @@ import (
 	"github.com/kinformer/kinformer/internal/informer"
 )
 
-// Options are an informer's options. The zero value is client-go's behaviour.
+// Options are the options of an informer. With the zero value it behaves as client-go's.
 type Options struct {
-	// ResyncPeriod is the time between updates of every object to itself, for handlers that
-	// have none of their own. Zero is never.
+	// ResyncPeriod is the time between updates of every object to itself, for handlers without a
+	// period of their own. Zero disables resyncs.
 	ResyncPeriod time.Duration
-	// Indexers are the store's indexes.
+	// Indexers are the initial indexes of the store.
 	Indexers clientcache.Indexers
-	// ObjectDescription says in logs and to watch error handlers what is watched. The
-	// default names the example's type.
+	// ObjectDescription describes the watched objects in logs and to watch error handlers. The
+	// default is the example's type.
 	ObjectDescription string
-	// Identifier names the informer in client-go's metrics; there are none for one that is
-	// not reserved. In the options of a factory it has no effect: its InformerName has.
+	// Identifier names the informer in client-go's metrics. An informer has no metrics unless its
+	// identifier is reserved. Factories ignore it; see FactoryOptions.InformerName.
 	Identifier clientcache.InformerNameAndResource
-	// InformerMetricsProvider is where these metrics are made. The default is what
-	// client-go's SetInformerMetricsProvider was given.
+	// InformerMetricsProvider creates these metrics. The default is the provider that was passed
+	// to client-go's SetInformerMetricsProvider.
 	InformerMetricsProvider clientcache.InformerMetricsProvider
 
-	// Packed keeps objects as bytes, in a twentieth of the memory or so: see
-	// cache.InformerOptions. A transform must not change the objects' type then.
-	// controller-runtime's UnsafeDisableDeepCopy must not be set: what is read is decoded
-	// and shared only as long as somebody holds it.
+	// Packed stores objects as bytes, in about a twentieth of the memory; see
+	// cache.InformerOptions. A transform must then not change the type of objects. A decoded
+	// object is shared only while a reader references it, so controller-runtime's
+	// UnsafeDisableDeepCopy must not be set.
 	Packed bool
-	// ShareEqual lets objects share maps, slices and parts behind pointers that are equal:
-	// see cache.InformerOptions. It has effect on what is packed or streamed.
+	// ShareEqual lets objects share equal maps, slices and sub-messages; see
+	// cache.InformerOptions. It has no effect unless Packed or Streaming is set.
 	ShareEqual bool
-	// Streaming reads lists and watches straight from the stream, if the client was made of
-	// a config that cache.EnableStreaming has prepared. It must not be set for functions that
-	// change what the server answers: those of client-go's and controller-runtime's factories
-	// do not.
+	// Streaming reads lists and watches straight from the response, if the client's config was
+	// prepared by cache.EnableStreaming. It must not be set if the list or watch function changes
+	// the server's response. The functions of client-go's and controller-runtime's factories do
+	// not change it.
 	Streaming bool
-	// Delivery is EveryEvent if empty: client-go never joins events.
+	// Delivery controls which events a slow handler receives. The default is cache.EveryEvent, as
+	// client-go never coalesces events.
 	Delivery cache.Delivery
-	// RelistUpdates makes an update event of each object that a relist finds as it was, as
-	// client-go does.
+	// RelistUpdates makes a relist emit an update for each unchanged object, as client-go does.
 	RelistUpdates bool
 }
 
-// NewInformer is NewSharedIndexInformer with options. Its form is that of
+// NewInformer returns an informer of lw's objects that is not running. It has the signature of
 // controller-runtime's cache.Options.NewInformer:
 //
 //	cache.Options{NewInformer: clientgo.Options{Packed: true}.NewInformer}
 //
-// Indexers and a resync period that are given take the place of those in the options.
+// A resync period other than zero, and indexers other than nil, replace those of the options.
 func (o Options) NewInformer(lw clientcache.ListerWatcher, exampleObject runtime.Object, resyncPeriod time.Duration, indexers clientcache.Indexers) clientcache.SharedIndexInformer {
 	if resyncPeriod != 0 {
 		o.ResyncPeriod = resyncPeriod
@@ -64,7 +64,6 @@ func (o Options) NewInformer(lw clientcache.ListerWatcher, exampleObject runtime
 	return NewSharedIndexInformerWithOptions(lw, exampleObject, o)
 }
 
-// delivery returns the Delivery of handlers. The default is EveryEvent.
 func (o Options) delivery() informer.Delivery {
 	return cmp.Or(informer.Delivery(o.Delivery), informer.EveryEvent)
 }

@@ -15,41 +15,27 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/features"
 	featurestesting "k8s.io/client-go/features/testing"
-	"k8s.io/client-go/kubernetes"
 	clientfake "k8s.io/client-go/kubernetes/fake"
 	clientcache "k8s.io/client-go/tools/cache"
 	fcache "k8s.io/client-go/tools/cache/testing"
 
 	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// The facts are those that programs written for client-go count on, by their numbers.
-
-// podsOf lists and watches Pods as generated factories do.
-func podsOf(client kubernetes.Interface) clientcache.ListerWatcher {
-	return clientcache.ToListWatcherWithWatchListSemantics(&clientcache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return client.CoreV1().Pods("").List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return client.CoreV1().Pods("").Watch(ctx, options)
-		},
-	}, client)
-}
-
-// The fake clientset gives neither resourceVersion nor UID, before and after an update;
-// every change arrives all the same.
-func TestFact01FakeClientsetsHaveNoVersions(t *testing.T) {
+// TestFakeClientsetWithoutVersions checks that every change arrives from a fake clientset, whose
+// objects have neither resourceVersion nor UID.
+func TestFakeClientsetWithoutVersions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := clientfake.NewClientset(pod("a"))
+		client := clientfake.NewClientset(cachetest.Pod("a"))
 		pods := client.CoreV1().Pods("ns")
-		s := run(t, podsOf(client), clientgo.Options{})
-		s.expect("A a initial")
+		h := run(t, podsOf(client), clientgo.Options{})
+		h.expectEvents("A a initial")
 		for _, err := range []error{
-			result(pods.Create(t.Context(), pod("b"), metav1.CreateOptions{})),
-			result(pods.Update(t.Context(), labelled(pod("b"), "v", "1"), metav1.UpdateOptions{})),
-			result(pods.Update(t.Context(), labelled(pod("b"), "v", "2"), metav1.UpdateOptions{})),
+			errorOf(pods.Create(t.Context(), cachetest.Pod("b"), metav1.CreateOptions{})),
+			errorOf(pods.Update(t.Context(), cachetest.Pod("b", cachetest.WithLabel("v", "1")), metav1.UpdateOptions{})),
+			errorOf(pods.Update(t.Context(), cachetest.Pod("b", cachetest.WithLabel("v", "2")), metav1.UpdateOptions{})),
 			pods.Delete(t.Context(), "a", metav1.DeleteOptions{}),
 		} {
 			if err != nil {
@@ -57,57 +43,58 @@ func TestFact01FakeClientsetsHaveNoVersions(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		s.expect("A b", "U b", "U b", "D a")
-		if obj, ok, _ := s.informer.GetStore().GetByKey("ns/b"); !ok || obj.(*corev1.Pod).Labels["v"] != "2" {
-			t.Errorf("the store has %v, %v", obj, ok)
+		h.expectEvents("A b", "U b", "U b", "D a")
+		if obj, ok, _ := h.informer.GetStore().GetByKey("ns/b"); !ok || obj.(*corev1.Pod).Labels["v"] != "2" {
+			t.Errorf("the store has %v, %v, want the last update", obj, ok)
 		}
 	})
 }
 
-func result[T any](_ T, err error) error { return err }
+// errorOf returns the error of a call with two results.
+func errorOf[T any](_ T, err error) error { return err }
 
-// FakeControllerSource lists a v1.List of anything, and its watch delivers the pointers that
-// the test has given it.
-func TestFact02FakeControllerSource(t *testing.T) {
+// TestFakeControllerSource runs on a FakeControllerSource, whose list is a v1.List of any objects
+// and whose watch delivers the pointers that the test passed in.
+func TestFakeControllerSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := fcache.NewFakeControllerSource()
 		defer source.Shutdown()
-		source.Add(pod("a"))
-		s := run(t, source, clientgo.Options{})
-		s.expect("A a@1 initial")
-		mine := pod("b")
-		source.Add(mine)
-		source.Modify(labelled(pod("a"), "v", "1"))
-		source.Delete(pod("a"))
-		s.expect("A b@2", "U a@3", "D a@4")
-		if obj, _, _ := s.informer.GetStore().GetByKey("ns/b"); obj.(*corev1.Pod).Name != mine.Name {
+		source.Add(cachetest.Pod("a"))
+		h := run(t, source, clientgo.Options{})
+		h.expectEvents("A a@1 initial")
+		added := cachetest.Pod("b")
+		source.Add(added)
+		source.Modify(cachetest.Pod("a", cachetest.WithLabel("v", "1")))
+		source.Delete(cachetest.Pod("a"))
+		h.expectEvents("A b@2", "U a@3", "D a@4")
+		if obj, _, _ := h.informer.GetStore().GetByKey("ns/b"); obj.(*corev1.Pod).Name != added.Name {
 			t.Errorf("the store has %v", obj)
 		}
 	})
 }
 
-// The gate is read when the informer starts; a source that declares not to know WatchList is
-// not asked for it, whatever the gate says.
-func TestFact03WatchListOnlyWhereItIsKnownAndWanted(t *testing.T) {
+// TestWatchListNeedsGateAndSupport checks that an informer requests a WatchList if the feature gate
+// is on when it starts, unless the ListerWatcher declares that it does not support WatchList.
+func TestWatchListNeedsGateAndSupport(t *testing.T) {
 	for name, test := range map[string]struct {
-		gate, unknown, want bool
+		gate, unsupported, want bool
 	}{
-		"wanted":            {gate: true, want: true},
-		"the gate is off":   {gate: false},
-		"it is not known":   {gate: true, unknown: true},
-		"neither of either": {gate: false, unknown: true},
+		"gate on":               {gate: true, want: true},
+		"gate off":              {gate: false},
+		"gate on, unsupported":  {gate: true, unsupported: true},
+		"gate off, unsupported": {gate: false, unsupported: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := newServer("a")
 				var lw clientcache.ListerWatcher = server
-				if test.unknown {
-					lw = clientcache.ToListWatcherWithWatchListSemantics(server.listWatch(), declares{})
+				if test.unsupported {
+					lw = clientcache.ToListWatcherWithWatchListSemantics(server.listWatch(), noWatchList{})
 				}
-				s := run(t, lw, clientgo.Options{}, func(clientcache.SharedIndexInformer) {
+				h := run(t, lw, clientgo.Options{}, func(clientcache.SharedIndexInformer) {
 					featurestesting.SetFeatureDuringTest(t, features.WatchListClient, test.gate)
 				})
-				s.expect("A a@2 initial")
+				h.expectEvents("A a@2 initial")
 				first := server.Requests()[0]
 				if got := first.Options.SendInitialEvents != nil; got != test.want {
 					t.Errorf("the first request was %s %+v", first.Verb, first.Options)
@@ -117,13 +104,9 @@ func TestFact03WatchListOnlyWhereItIsKnownAndWanted(t *testing.T) {
 	}
 }
 
-type declares struct{}
-
-func (declares) IsWatchListSemanticsUnSupported() bool { return true }
-
-// A bare ListWatch of controller-runtime's has the functions with a context only; the
-// context is that of the run.
-func TestFact04FunctionsGetTheContext(t *testing.T) {
+// TestListWatchReceivesContextOfRun checks that the functions of a ListWatch receive the context of
+// Run. Controller-runtime sets only the functions that take a context.
+func TestListWatchReceivesContextOfRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}
 		server := newServer("a")
@@ -149,20 +132,20 @@ func TestFact04FunctionsGetTheContext(t *testing.T) {
 		cancel()
 		<-stopped
 		if len(seen) == 0 || seen[0] != "the run's" || !informer.HasSynced() {
-			t.Errorf("the functions saw %v", seen)
+			t.Errorf("the functions received contexts with the values %v", seen)
 		}
 	})
 }
 
-// controller-runtime takes bookmarks off requests: a WatchList then never ends, and is given
-// up for a list.
-func TestFact05WithoutBookmarksItLists(t *testing.T) {
+// TestWatchListWithoutBookmarksFallsBackToList removes bookmarks from requests, as
+// controller-runtime does. A WatchList then never ends, and the informer lists instead.
+func TestWatchListWithoutBookmarksFallsBackToList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a")
 		server.onWatch = func(options *metav1.ListOptions) { options.AllowWatchBookmarks = false }
-		s := run(t, server, clientgo.Options{})
-		<-s.informer.HasSyncedChecker().Done()
-		s.expect("A a@2 initial")
+		h := run(t, server, clientgo.Options{})
+		<-h.informer.HasSyncedChecker().Done()
+		h.expectEvents("A a@2 initial")
 		lists := 0
 		for _, request := range server.Requests() {
 			if request.Verb == "list" {
@@ -170,14 +153,14 @@ func TestFact05WithoutBookmarksItLists(t *testing.T) {
 			}
 		}
 		if lists != 1 {
-			t.Errorf("%d lists", lists)
+			t.Errorf("%d lists, want 1", lists)
 		}
 	})
 }
 
-// Metadata clients write a kind on the Status of an ERROR event, too; after Stop their
-// watches block on what nobody reads.
-func TestFact06WatchesThatAreFiltered(t *testing.T) {
+// TestFilteredWatchIsDrained filters watches as metadata clients do: the Status of an ERROR event
+// has a kind of its own, and after Stop the watch blocks until its events are read.
+func TestFilteredWatchIsDrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a")
 		lw := &clientcache.ListWatch{
@@ -193,20 +176,19 @@ func TestFact06WatchesThatAreFiltered(t *testing.T) {
 				}), nil
 			},
 		}
-		s := run(t, lw, clientgo.Options{})
-		s.expect("A a@2 initial")
-		expired := apierrors.NewResourceExpired("gone").Status()
-		server.Send(watch.Event{Type: watch.Error, Object: &expired})
-		server.Create(pod("b"))
-		patience(s, "ns/b")
-		s.expect("A b@3")
-		server.Create(pod("c")) // and nobody waits until it is read
-		s.stop()
+		h := run(t, lw, clientgo.Options{})
+		h.expectEvents("A a@2 initial")
+		server.sendExpired()
+		server.Create(cachetest.Pod("b"))
+		h.waitForKey("ns/b")
+		h.expectEvents("A b@3")
+		server.Create(cachetest.Pod("c")) // the informer stops before it reads the event
+		h.stop()
 	})
 }
 
-// What is asked for is compared exactly in people's tests.
-func TestFact07Requests(t *testing.T) {
+// TestRequestOptions checks the options of the first requests, which tests of programs compare.
+func TestRequestOptions(t *testing.T) {
 	yes := true
 	for name, test := range map[string]struct {
 		watchList bool
@@ -224,46 +206,45 @@ func TestFact07Requests(t *testing.T) {
 			featurestesting.SetFeatureDuringTest(t, features.WatchListClient, test.watchList)
 			synctest.Test(t, func(t *testing.T) {
 				server := newServer("a")
-				run(t, server, clientgo.Options{}).expect("A a@2 initial")
+				run(t, server, clientgo.Options{}).expectEvents("A a@2 initial")
 				var got []metav1.ListOptions
 				for _, request := range server.Requests() {
 					if (request.Options.TimeoutSeconds != nil) != (request.Verb == "watch") {
-						t.Errorf("%s with a timeout: %v", request.Verb, request.Options.TimeoutSeconds != nil)
+						t.Errorf("%s request has a timeout: %v", request.Verb, request.Options.TimeoutSeconds != nil)
 					}
 					request.Options.TimeoutSeconds = nil
 					got = append(got, request.Options)
 				}
 				if diff := cmp.Diff(test.want, got); diff != "" {
-					t.Errorf("requests, - wanted, + made:\n%s", diff)
+					t.Errorf("requests (-want +got):\n%s", diff)
 				}
 			})
 		})
 	}
 }
 
-// A 410 on the watch relists at the last version; only one on the list falls to "".
-func TestFact08VersionsAfterTrouble(t *testing.T) {
+// TestRelistVersions checks that a relist after a 410 requests the last version, and the version ""
+// only if the server refuses that.
+func TestRelistVersions(t *testing.T) {
 	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, false)
-	gone := apierrors.NewResourceExpired("gone")
 	for name, test := range map[string]struct {
 		fault error
 		want  []string
 	}{
-		"410 on the watch":        {nil, []string{"0", "2"}},
-		"410 on the list, too":    {gone, []string{"0", "2", ""}},
-		"the list's is too large": {tooLarge(), []string{"0", "2", ""}},
+		"410 on watch":              {nil, []string{"0", "2"}},
+		"410 on watch and list":     {apierrors.NewResourceExpired("gone"), []string{"0", "2", ""}},
+		"version too large on list": {tooLargeError(), []string{"0", "2", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := newServer("a")
-				s := run(t, server, clientgo.Options{})
+				h := run(t, server, clientgo.Options{})
 				if test.fault != nil {
 					server.InjectListFault(1, fake.Fault{Err: test.fault})
 				}
-				expired := gone.Status()
-				server.Send(watch.Event{Type: watch.Error, Object: &expired})
-				server.Create(pod("b"))
-				patience(s, "ns/b")
+				server.sendExpired()
+				server.Create(cachetest.Pod("b"))
+				h.waitForKey("ns/b")
 				var got []string
 				for _, request := range server.Requests() {
 					if request.Verb == "list" {
@@ -271,51 +252,54 @@ func TestFact08VersionsAfterTrouble(t *testing.T) {
 					}
 				}
 				if diff := cmp.Diff(test.want, got); diff != "" {
-					t.Errorf("versions listed, - wanted, + asked for:\n%s", diff)
+					t.Errorf("versions of the lists (-want +got):\n%s", diff)
 				}
 			})
 		})
 	}
 }
 
-func tooLarge() error {
+// tooLargeError returns the error of a server that has not reached the requested version.
+func tooLargeError() error {
 	err := apierrors.NewTimeoutError("Too large resource version", 1)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}}
 	err.ErrStatus.Code = http.StatusGatewayTimeout
 	return err
 }
 
-// What a WatchList fails with decides what comes next.
-func TestFact09WatchListFails(t *testing.T) {
+// TestFailedWatchList checks the request that follows a failed WatchList, and whether the error is
+// reported.
+func TestFailedWatchList(t *testing.T) {
 	for name, test := range map[string]struct {
-		fault fake.Fault
-		want  string // the requests until it has synced: l, w, W for a WatchList
-		told  int    // errors
+		fault    fake.Fault
+		want     string // the first requests, as of server.verbs
+		reported int    // number of errors
 	}{
-		"an error is nobody's business":        {fake.Fault{Err: errRefused}, "Wl", 0},
-		"429 asks for patience":                {fake.Fault{Err: apierrors.NewTooManyRequests("later", 1)}, "WW", 1},
-		"closed before its end is tried again": {fake.Fault{CloseAfterEvents: 1}, "WW", 1},
+		"refused":      {fake.Fault{Err: errRefused}, "Wl", 0},
+		"429":          {fake.Fault{Err: apierrors.NewTooManyRequests("later", 1)}, "WW", 1},
+		"closed early": {fake.Fault{CloseAfterEvents: 1}, "WW", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := newServer("a", "b")
 				server.InjectWatchFault(1, test.fault)
-				var errs failures
-				s := run(t, server, clientgo.Options{}, errs.listen(t))
-				<-s.informer.HasSyncedChecker().Done()
+				var errs errorRecorder
+				h := run(t, server, clientgo.Options{}, errs.handle(t))
+				<-h.informer.HasSyncedChecker().Done()
 				if got := server.verbs()[:len(test.want)]; got != test.want {
 					t.Errorf("requests %q, want %q", got, test.want)
 				}
-				if got := errs.all(); len(got) != test.told {
-					t.Errorf("the watch error handler was told %v", got)
+				if got := errs.all(); len(got) != test.reported {
+					t.Errorf("the watch error handler received %v, want %d errors", got, test.reported)
 				}
 			})
 		})
 	}
 }
 
-// Only "true" ends the initial state, and the watch goes on from its version.
-func TestFact09OnlyTrueEndsTheInitialState(t *testing.T) {
+// TestInitialStateEndsAtAnnotationTrue checks that a bookmark ends the initial state only if its
+// annotation has the value "true".
+func TestInitialStateEndsAtAnnotationTrue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a")
 		server.InjectWatchFault(1, fake.Fault{EditEvent: func(event watch.Event) []watch.Event {
@@ -324,11 +308,11 @@ func TestFact09OnlyTrueEndsTheInitialState(t *testing.T) {
 			}
 			return []watch.Event{event}
 		}})
-		s := run(t, server, clientgo.Options{})
-		if s.informer.HasSynced() {
-			t.Error("it has synced")
+		h := run(t, server, clientgo.Options{})
+		if h.informer.HasSynced() {
+			t.Error("the informer has synced")
 		}
 		server.CloseWatches()
-		<-s.informer.HasSyncedChecker().Done()
+		<-h.informer.HasSyncedChecker().Done()
 	})
 }

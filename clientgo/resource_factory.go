@@ -19,14 +19,14 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 )
 
-// NewDynamicSharedInformerFactory returns a factory of informers of unstructured objects,
-// as dynamicinformer's functions do.
+// NewDynamicSharedInformerFactory returns a factory of informers of unstructured objects. It
+// replaces the functions of package dynamicinformer.
 func NewDynamicSharedInformerFactory(client dynamic.Interface, options FactoryOptions) dynamicinformer.DynamicSharedInformerFactory {
 	return &resourceFactory{
 		options: options,
 		example: &unstructured.Unstructured{},
-		source: func(resource schema.GroupVersionResource) clientcache.ListerWatcher {
-			return sourceOf[*unstructured.UnstructuredList](client.Resource(resource).Namespace(options.Namespace), client, options)
+		listerWatcher: func(resource schema.GroupVersionResource) clientcache.ListerWatcher {
+			return newListerWatcher[*unstructured.UnstructuredList](client.Resource(resource).Namespace(options.Namespace), client, options)
 		},
 		lister: func(indexer clientcache.Indexer, resource schema.GroupVersionResource) clientcache.GenericLister {
 			return dynamiclister.NewRuntimeObjectShim(dynamiclister.New(indexer, resource))
@@ -34,14 +34,14 @@ func NewDynamicSharedInformerFactory(client dynamic.Interface, options FactoryOp
 	}
 }
 
-// NewMetadataSharedInformerFactory returns a factory of informers of objects' metadata, as
-// metadatainformer's functions do.
+// NewMetadataSharedInformerFactory returns a factory of informers of the metadata of objects. It
+// replaces the functions of package metadatainformer.
 func NewMetadataSharedInformerFactory(client metadata.Interface, options FactoryOptions) metadatainformer.SharedInformerFactory {
 	return &resourceFactory{
 		options: options,
 		example: &metav1.PartialObjectMetadata{},
-		source: func(resource schema.GroupVersionResource) clientcache.ListerWatcher {
-			return sourceOf[*metav1.PartialObjectMetadataList](client.Resource(resource).Namespace(options.Namespace), client, options)
+		listerWatcher: func(resource schema.GroupVersionResource) clientcache.ListerWatcher {
+			return newListerWatcher[*metav1.PartialObjectMetadataList](client.Resource(resource).Namespace(options.Namespace), client, options)
 		},
 		lister: func(indexer clientcache.Indexer, resource schema.GroupVersionResource) clientcache.GenericLister {
 			return metadatalister.NewRuntimeObjectShim(metadatalister.New(indexer, resource))
@@ -49,33 +49,33 @@ func NewMetadataSharedInformerFactory(client metadata.Interface, options Factory
 	}
 }
 
-// sourceOf returns what lists and watches through the client of one resource. The client
-// that this one is of may declare that it does not know WatchList.
-func sourceOf[L runtime.Object](resource interface {
+// newListerWatcher returns a ListerWatcher of a resource. The resource's client belongs to client,
+// which may declare that it does not support WatchList.
+func newListerWatcher[L runtime.Object](resource interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }, client any, options FactoryOptions) clientcache.ListerWatcher {
 	return clientcache.ToListWatcherWithWatchListSemantics(&clientcache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, request metav1.ListOptions) (runtime.Object, error) {
-			list, err := resource.List(ctx, options.tweaked(request))
+			list, err := resource.List(ctx, options.tweak(request))
 			if err != nil {
 				return nil, err
 			}
 			return list, nil
 		},
 		WatchFuncWithContext: func(ctx context.Context, request metav1.ListOptions) (watch.Interface, error) {
-			return resource.Watch(ctx, options.tweaked(request))
+			return resource.Watch(ctx, options.tweak(request))
 		},
 	}, client)
 }
 
-// resourceFactory makes informers of resources, whatever their kinds.
+// resourceFactory is a factory of informers by resource, of objects of one Go type.
 type resourceFactory struct {
-	options FactoryOptions
-	example runtime.Object
-	source  func(schema.GroupVersionResource) clientcache.ListerWatcher
-	lister  func(clientcache.Indexer, schema.GroupVersionResource) clientcache.GenericLister
-	fleet   fleet[schema.GroupVersionResource]
+	options       FactoryOptions
+	example       runtime.Object
+	listerWatcher func(schema.GroupVersionResource) clientcache.ListerWatcher
+	lister        func(clientcache.Indexer, schema.GroupVersionResource) clientcache.GenericLister
+	set           informerSet[schema.GroupVersionResource]
 }
 
 var (
@@ -83,16 +83,16 @@ var (
 	_ metadatainformer.SharedInformerFactory       = (*resourceFactory)(nil)
 )
 
-// ForResource returns the informer of a resource.
+// ForResource returns the informer for a resource.
 func (f *resourceFactory) ForResource(resource schema.GroupVersionResource) informers.GenericInformer {
-	informer := f.fleet.informer(resource, func() clientcache.SharedIndexInformer {
+	informer := f.set.informer(resource, func() clientcache.SharedIndexInformer {
 		options := f.options.with(clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}, f.options.InformerName.WithResource(resource))
 		if options.ObjectDescription == "" {
 			options.ObjectDescription = resource.String()
 		}
-		made := newInformer(f.source(resource), f.example, options)
-		made.setTransform(f.options.Transform)
-		return made
+		informer := newInformer(f.listerWatcher(resource), f.example, options)
+		informer.setTransform(f.options.Transform)
+		return informer
 	})
 	return genericInformer{informer, func() clientcache.GenericLister { return f.lister(informer.GetIndexer(), resource) }}
 }
@@ -106,18 +106,19 @@ type genericInformer struct {
 func (g genericInformer) Informer() clientcache.SharedIndexInformer { return g.informer }
 func (g genericInformer) Lister() clientcache.GenericLister         { return g.lister() }
 
-// Start runs the informers that were asked for since the last time, until stopCh is closed.
+// Start runs the informers that were not started before, until stopCh is closed.
 func (f *resourceFactory) Start(stopCh <-chan struct{}) {
 	f.StartWithContext(wait.ContextForChannel(stopCh))
 }
 
-// StartWithContext is Start. client-go's metadata factory has it, too.
-func (f *resourceFactory) StartWithContext(ctx context.Context) { f.fleet.start(ctx) }
+// StartWithContext runs the informers that were not started before, until ctx ends. The interface
+// of client-go's metadata factory has this method, too.
+func (f *resourceFactory) StartWithContext(ctx context.Context) { f.set.start(ctx) }
 
-// WaitForCacheSync waits until the informers that were started have synced.
+// WaitForCacheSync blocks until the started informers have synced, or stopCh is closed.
 func (f *resourceFactory) WaitForCacheSync(stopCh <-chan struct{}) map[schema.GroupVersionResource]bool {
-	return f.fleet.sync(wait.ContextForChannel(stopCh))
+	return f.set.waitForSync(wait.ContextForChannel(stopCh))
 }
 
-// Shutdown waits until the informers have stopped, and lets none be started any more.
-func (f *resourceFactory) Shutdown() { f.fleet.shutdown() }
+// Shutdown makes later calls of Start ineffective, and waits for the running informers to stop.
+func (f *resourceFactory) Shutdown() { f.set.shutdown() }

@@ -2,26 +2,30 @@ package clientgo_test
 
 import (
 	"context"
-	"slices"
-	"sync"
-	"testing"
-	"testing/synctest"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	clientfake "k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// server is a fake server of Pods as client-go's interface. The first Pod is at version 2.
+// server is a fake server of Pods that implements client-go's ListerWatcher. The first Pod has
+// resourceVersion 2.
 type server struct {
 	*fake.ListerWatcher[*corev1.Pod]
 
-	onWatch func(*metav1.ListOptions) // changes what is asked for
+	onWatch func(*metav1.ListOptions) // changes the options of watch requests, if set
 }
 
 var _ clientcache.ListerWatcherWithContext = (*server)(nil)
@@ -29,7 +33,7 @@ var _ clientcache.ListerWatcherWithContext = (*server)(nil)
 func newServer(names ...string) *server {
 	s := &server{ListerWatcher: fake.NewListerWatcher(&corev1.Pod{})}
 	for _, name := range names {
-		s.Create(pod(name))
+		s.Create(cachetest.Pod(name))
 	}
 	return s
 }
@@ -57,7 +61,7 @@ func (s *server) WatchWithContext(ctx context.Context, options metav1.ListOption
 	return s.ListerWatcher.Watch(ctx, options)
 }
 
-// verbs returns the requests so far: l, w, and W for a WatchList.
+// verbs returns a letter for each request so far: l for a list, w for a watch, W for a WatchList.
 func (s *server) verbs() string {
 	var verbs []byte
 	for _, request := range s.Requests() {
@@ -73,45 +77,76 @@ func (s *server) verbs() string {
 	return string(verbs)
 }
 
-// patience waits, for a minute of the bubble's time at most, until an informer's store has a
-// key.
-func patience(s *scene, key string) {
-	s.t.Helper()
-	deadline := time.After(time.Minute)
-	for {
-		synctest.Wait()
-		if _, ok, _ := s.informer.GetStore().GetByKey(key); ok {
-			return
-		}
-		select {
-		case <-deadline:
-			s.t.Fatalf("%s has not come", key)
-		case <-time.After(100 * time.Millisecond):
-		}
+// sendExpired ends the watch with an ERROR event of reason Expired, after which the informer
+// relists.
+func (s *server) sendExpired() {
+	expired := apierrors.NewResourceExpired("gone")
+	s.Send(watch.Event{Type: watch.Error, Object: &expired.ErrStatus})
+}
+
+// relist makes the informer relist.
+func (s *server) relist() {
+	s.sendExpired()
+	cachetest.Advance(2 * time.Minute)
+}
+
+// relistAfter calls change while no watch is open, and then makes the informer relist.
+func (s *server) relistAfter(change func()) {
+	hold := make(chan struct{})
+	s.InjectWatchFault(1, fake.Fault{Hold: hold, Err: apierrors.NewResourceExpired("gone")})
+	s.CloseWatches()
+	cachetest.Advance(time.Minute)
+	change()
+	close(hold)
+	cachetest.Advance(2 * time.Minute)
+}
+
+// scriptedServer is an empty collection at version 1 with a watch whose events the test sends.
+type scriptedServer struct {
+	noWatchList
+	*clientcache.ListWatch
+
+	stream *watch.FakeWatcher
+}
+
+func newScriptedServer() *scriptedServer {
+	s := &scriptedServer{stream: watch.NewFake()}
+	s.ListWatch = &clientcache.ListWatch{
+		ListFunc: func(metav1.ListOptions) (runtime.Object, error) {
+			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
+		},
+		WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return s.stream, nil },
+	}
+	return s
+}
+
+func (s *scriptedServer) send(event watch.EventType, obj runtime.Object) { s.stream.Action(event, obj) }
+
+// noWatchList declares that a ListerWatcher does not support WatchList.
+type noWatchList struct{}
+
+func (noWatchList) IsWatchListSemanticsUnSupported() bool { return true }
+
+// withVersion sets a Pod's resourceVersion, and a UID by its name.
+func withVersion(version int) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.ResourceVersion, pod.UID = strconv.Itoa(version), types.UID("uid-"+pod.Name)
 	}
 }
 
-// failures is a watch error handler that writes down what it is told.
-type failures struct {
-	mu   sync.Mutex
-	errs []error
+// podsOf lists and watches the Pods of a clientset as generated informers do.
+func podsOf(client kubernetes.Interface) clientcache.ListerWatcher {
+	return clientcache.ToListWatcherWithWatchListSemantics(&clientcache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return client.CoreV1().Pods("").List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return client.CoreV1().Pods("").Watch(ctx, options)
+		},
+	}, client)
 }
 
-func (f *failures) listen(t *testing.T) func(clientcache.SharedIndexInformer) {
-	t.Helper()
-	return func(informer clientcache.SharedIndexInformer) {
-		if err := informer.SetWatchErrorHandler(func(_ *clientcache.Reflector, err error) {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			f.errs = append(f.errs, err)
-		}); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func (f *failures) all() []error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.errs)
+// failLists makes every list of a resource fail.
+func failLists(client *clientfake.Clientset, resource string) {
+	client.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errRefused })
 }

@@ -10,39 +10,40 @@ import (
 	"github.com/kinformer/kinformer/clientgo"
 )
 
-// This file is apart because client-go v0.36 does not have the function yet; all others
-// compile with it, too.
+// This file is separate because client-go v0.36 lacks ShutDownEventHandler. The other files compile
+// with v0.36.
 
-// ShutDownEventHandler waits for the last call, and for nothing where there never was one.
-func TestFact15ShutDownEventHandler(t *testing.T) {
+// TestShutDownEventHandlerWaitsForLastCall checks that ShutDownEventHandler waits for a call in
+// progress, and returns at once for an informer that did not run or has stopped.
+func TestShutDownEventHandlerWaitsForLastCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		idle := clientgo.NewSharedIndexInformer(newServer(), &corev1.Pod{}, 0, nil)
-		handle, err := idle.AddEventHandler(&noted{})
+		handle, err := idle.AddEventHandler(&recordingHandler{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := clientcache.ShutDownEventHandler(idle, handle); err != nil {
-			t.Errorf("of an informer that never ran: %v", err)
+			t.Errorf("for an informer that did not run, it returned %v", err)
 		}
 		resume, ended := make(chan struct{}), make(chan error, 1)
-		s := run(t, newServer("a"), clientgo.Options{})
-		handle, err = s.informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { <-resume }})
+		h := run(t, newServer("a"), clientgo.Options{})
+		handle, err = h.informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { <-resume }})
 		if err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		go func() { ended <- clientcache.ShutDownEventHandler(s.informer, handle) }()
+		go func() { ended <- clientcache.ShutDownEventHandler(h.informer, handle) }()
 		synctest.Wait()
 		if len(ended) != 0 {
-			t.Error("it has not waited for the call")
+			t.Error("it returned during the call")
 		}
 		close(resume)
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		s.stop()
-		if err := clientcache.ShutDownEventHandler(s.informer, s.handle); err != nil {
-			t.Errorf("of an informer that has stopped: %v", err)
+		h.stop()
+		if err := clientcache.ShutDownEventHandler(h.informer, h.handle); err != nil {
+			t.Errorf("for an informer that has stopped, it returned %v", err)
 		}
 	})
 }

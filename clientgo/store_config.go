@@ -1,17 +1,15 @@
 package clientgo
 
 import (
-	"context"
-
 	"k8s.io/apimachinery/pkg/api/meta"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// storeConfig describes values of any type to the store.
-func storeConfig(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers) store.Config[any] {
+// storeConfig returns the configuration of a store for values of any type. report receives errors
+// about single values.
+func storeConfig(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers, report func(key string, err error)) store.Config[any] {
 	return store.Config[any]{
 		Key: func(obj any) (string, error) {
 			key, err := keyFunc(obj)
@@ -22,13 +20,11 @@ func storeConfig(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers) sto
 		},
 		Identity: identity,
 		Indexers: indexFuncs(indexers),
-		Report: func(key string, err error) {
-			utilruntime.HandleErrorWithContext(context.Background(), err, "Object kept out of the cache, or of an index", "object", key)
-		},
+		Report:   report,
 	}
 }
 
-// identity returns a value's UID and resourceVersion, empty where it has none.
+// identity returns the UID and resourceVersion of a value, or empty strings if it has no metadata.
 func identity(obj any) (uid, resourceVersion string) {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {

@@ -8,9 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -20,44 +18,44 @@ import (
 	"github.com/kinformer/kinformer/clientgo"
 )
 
-// informersOf are our informers of Pods on a client of each kind.
+// informersOf returns an informer of Pods for each type of client.
 func informersOf(config *rest.Config, options clientgo.Options) map[string]clientcache.SharedIndexInformer {
 	factoryOptions := clientgo.FactoryOptions{Options: options}
 	resource := corev1.SchemeGroupVersion.WithResource("pods")
 	typed := clientgo.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), factoryOptions)
-	byFactory := interface {
-		ForResource(schema.GroupVersionResource) informers.GenericInformer
-	}(clientgo.NewDynamicSharedInformerFactory(dynamic.NewForConfigOrDie(config), factoryOptions))
+	dynamicFactory := clientgo.NewDynamicSharedInformerFactory(dynamic.NewForConfigOrDie(config), factoryOptions)
 	metadataFactory := clientgo.NewMetadataSharedInformerFactory(metadata.NewForConfigOrDie(config), factoryOptions)
 	return map[string]clientcache.SharedIndexInformer{
 		"typed":    typed.Core().V1().Pods().Informer(),
-		"dynamic":  byFactory.ForResource(resource).Informer(),
+		"dynamic":  dynamicFactory.ForResource(resource).Informer(),
 		"metadata": metadataFactory.ForResource(resource).Informer(),
 	}
 }
 
-// With the option and a tap in the client every kind of informer streams, packs, and has what
-// the client would have decoded; without either it has it all the same.
+// TestStreamingAndPacking checks, for each type of client, that informers with and without
+// streaming and packing store the same objects, and that they stream only if EnableStreaming has
+// prepared the client.
 func TestStreamingAndPacking(t *testing.T) {
-	config, end := cluster()
-	defer end()
+	config, closeServer := cluster()
+	defer closeServer()
 	tapped := rest.CopyConfig(config)
 	cache.EnableStreaming(tapped)
-	plain := contents(t, config, clientgo.Options{}, false)
+	decoded := contents(t, config, clientgo.Options{}, false)
 	for _, options := range []clientgo.Options{{Streaming: true}, {Packed: true}, {Streaming: true, Packed: true}, {Streaming: true, ShareEqual: true}} {
 		t.Run(fmt.Sprintf("streaming=%v packed=%v", options.Streaming, options.Packed), func(t *testing.T) {
 			for name, objects := range contents(t, tapped, options, options.Streaming) {
-				if want := plain[name]; !reflect.DeepEqual(objects, want) {
-					t.Errorf("%s: it has\n%#v, want\n%#v", name, objects, want)
+				if want := decoded[name]; !reflect.DeepEqual(objects, want) {
+					t.Errorf("%s: the store has\n%#v, want\n%#v", name, objects, want)
 				}
 			}
 		})
 	}
-	contents(t, config, clientgo.Options{Streaming: true}, false) // no tap: the classic way
+	contents(t, config, clientgo.Options{Streaming: true}, false) // without EnableStreaming
 }
 
-// contents runs an informer of each kind until it has synced, and returns what it holds.
-func contents(t *testing.T, config *rest.Config, options clientgo.Options, streams bool) map[string]map[string]any {
+// contents runs an informer for each type of client until it has synced, and returns the stored
+// objects by name.
+func contents(t *testing.T, config *rest.Config, options clientgo.Options, streaming bool) map[string]map[string]any {
 	t.Helper()
 	all := map[string]map[string]any{}
 	for name, informer := range informersOf(config, options) {
@@ -72,12 +70,12 @@ func contents(t *testing.T, config *rest.Config, options clientgo.Options, strea
 		for _, obj := range informer.GetStore().List() {
 			objects[obj.(metav1.Object).GetName()] = obj
 		}
-		if got, why := clientgo.Streams(informer); got != streams {
-			t.Errorf("%s: streaming is %v: %s", name, got, why)
+		if got, reason := clientgo.Streaming(informer); got != streaming {
+			t.Errorf("%s: streaming is %v, want %v: %s", name, got, streaming, reason)
 		}
 		found, err := informer.GetIndexer().ByIndex(clientcache.NamespaceIndex, "default")
 		if err != nil || len(found) != len(objects) || len(objects) != 2 {
-			t.Errorf("%s: the store has %d objects, the index by namespace %d, %v", name, len(objects), len(found), err)
+			t.Errorf("%s: the store has %d objects, the index by namespace has %d, %v", name, len(objects), len(found), err)
 		}
 		cancel()
 		<-stopped
@@ -86,10 +84,11 @@ func contents(t *testing.T, config *rest.Config, options clientgo.Options, strea
 	return all
 }
 
-// What is packed is what the transform has made, though the stream has brought the bytes.
-func TestStreamingPackingAndTransforming(t *testing.T) {
-	config, end := cluster()
-	defer end()
+// TestStreamingAndPackingWithTransform checks that a packed object is the transform's result, not
+// the bytes of the response.
+func TestStreamingAndPackingWithTransform(t *testing.T) {
+	config, closeServer := cluster()
+	defer closeServer()
 	cache.EnableStreaming(config)
 	factory := clientgo.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), clientgo.FactoryOptions{
 		Options: clientgo.Options{Streaming: true, Packed: true},
@@ -107,8 +106,8 @@ func TestStreamingPackingAndTransforming(t *testing.T) {
 	if err != nil || pod.Labels["transformed"] != "yes" || len(pod.Labels) != 1 {
 		t.Errorf("the store has %v, %v", pod, err)
 	}
-	if streams, why := clientgo.Streams(informer); !streams {
-		t.Errorf("it does not stream: %s", why)
+	if streaming, reason := clientgo.Streaming(informer); !streaming {
+		t.Errorf("the informer does not stream: %s", reason)
 	}
 	cancel()
 	factory.Shutdown()

@@ -11,45 +11,44 @@ import (
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
-// failures takes errors of lists and watches to the watch error handler.
-type failures struct {
-	handler clientcache.WatchErrorHandlerWithContext // client-go's if nil; not changed while the informer runs
-	of      func() *clientcache.Reflector
+// watchErrors passes failed lists and watches to the watch error handler.
+type watchErrors struct {
+	handler   clientcache.WatchErrorHandlerWithContext // client-go's if nil; not changed while the informer runs
+	reflector func() *clientcache.Reflector            // the handler's argument
 }
 
-// failureGrace is how long a watch error handler may go on after the informer was told to
-// stop, until it is left alone.
-const failureGrace = 10 * time.Second
+// watchErrorGrace is how long an informer that is stopping waits for the watch error handler.
+const watchErrorGrace = 10 * time.Second
 
-// tell calls the handler, and waits for it. One of the user's may block for ever: that must
-// not keep the informer from stopping.
-func (f *failures) tell(ctx context.Context, err error) {
+// report calls the handler and waits for it to return. A handler that blocks does not keep the
+// informer from stopping.
+func (w *watchErrors) report(ctx context.Context, err error) {
 	err = reflector.UnwrapWatchError(err) // handlers compare with io.EOF
-	if f.handler == nil {
-		clientcache.DefaultWatchErrorHandler(ctx, f.of(), err)
+	if w.handler == nil {
+		clientcache.DefaultWatchErrorHandler(ctx, w.reflector(), err)
 		return
 	}
-	told := make(chan struct{})
+	returned := make(chan struct{})
 	go func() {
-		defer close(told)
-		f.handler(ctx, f.of(), err)
+		defer close(returned)
+		w.handler(ctx, w.reflector(), err)
 	}()
 	select {
-	case <-told:
+	case <-returned:
 		return
 	case <-ctx.Done():
 	}
-	grace := clock.RealClock{}.NewTimer(failureGrace)
+	grace := clock.RealClock{}.NewTimer(watchErrorGrace)
 	defer grace.Stop()
 	select {
-	case <-told:
+	case <-returned:
 	case <-grace.C():
 	}
 }
 
-// reflectorOf returns a function that makes a reflector of client-go's once it is needed:
-// watch error handlers are given one, and read what it is called and watches. It never runs.
-func reflectorOf(description string) func() *clientcache.Reflector {
+// newReflectorFunc returns a function that makes a reflector of client-go on its first call. The
+// reflector never runs: watch error handlers receive it and read its name and type description.
+func newReflectorFunc(description string) func() *clientcache.Reflector {
 	return sync.OnceValue(func() *clientcache.Reflector {
 		return clientcache.NewReflectorWithOptions(&clientcache.ListWatch{}, nil, nil, clientcache.ReflectorOptions{
 			Name:            "kinformer",

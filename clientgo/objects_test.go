@@ -1,0 +1,75 @@
+package clientgo_test
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	clientcache "k8s.io/client-go/tools/cache"
+
+	"github.com/kinformer/kinformer/clientgo"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// TestObjectsAreAsDecoded checks that a stored object equals the object that the client decoded.
+func TestObjectsAreAsDecoded(t *testing.T) {
+	for _, packed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("packed=%v", packed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := newServer()
+				grace := int64(0)
+				sent := cachetest.Pod("a")
+				sent.Spec = corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}, TerminationGracePeriodSeconds: &grace}
+				sent.Annotations = map[string]string{"a": "b"}
+				sent = server.Create(sent)
+				h := run(t, server, clientgo.Options{Packed: packed})
+				got, _, _ := h.informer.GetStore().GetByKey("ns/a")
+				if diff := cmp.Diff(sent, got); diff != "" {
+					t.Errorf("object (-sent +stored):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestReadsReturnSameObject checks that two reads return the same object; with Packed, as long as
+// one reader references it.
+func TestReadsReturnSameObject(t *testing.T) {
+	for _, packed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("packed=%v", packed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := run(t, newServer("a"), clientgo.Options{Packed: packed})
+				first, _, _ := h.informer.GetStore().GetByKey("ns/a")
+				runtime.GC()
+				second := h.informer.GetStore().List()[0]
+				if first != second {
+					t.Error("two reads returned different objects")
+				}
+				if reflect.TypeOf(first) != reflect.TypeFor[*corev1.Pod]() {
+					t.Errorf("the store has a %T", first)
+				}
+				runtime.KeepAlive(first)
+			})
+		})
+	}
+}
+
+// TestPackedRejectsOtherTypes checks that a packed informer does not store objects of another type
+// than its example's.
+func TestPackedRejectsOtherTypes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := run(t, newServer("a"), clientgo.Options{Packed: true}, func(informer clientcache.SharedIndexInformer) {
+			if err := informer.SetTransform(func(obj any) (any, error) { return &corev1.Node{ObjectMeta: obj.(*corev1.Pod).ObjectMeta}, nil }); err != nil {
+				t.Error(err)
+			}
+		})
+		<-h.informer.HasSyncedChecker().Done()
+		if list := h.informer.GetStore().List(); len(list) != 0 {
+			t.Errorf("the store has %v, want nothing", list)
+		}
+	})
+}

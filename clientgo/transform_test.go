@@ -1,0 +1,107 @@
+package clientgo_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientcache "k8s.io/client-go/tools/cache"
+
+	"github.com/kinformer/kinformer/clientgo"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// TestTransformRunsOncePerReceivedObject checks that a transform is called once for each object
+// received. It may change name and namespace, and clear UID and resourceVersion: later states, the
+// deletion and a relist still find the object.
+func TestTransformRunsOncePerReceivedObject(t *testing.T) {
+	for _, packed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("packed=%v", packed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := newServer("a")
+				var calls atomic.Int32
+				h := run(t, server, clientgo.Options{Packed: packed, Indexers: clientcache.Indexers{"name": byName}}, func(informer clientcache.SharedIndexInformer) {
+					if err := informer.SetTransform(func(obj any) (any, error) {
+						calls.Add(1)
+						pod := obj.(*corev1.Pod)
+						pod.Name, pod.Namespace = "renamed-"+pod.Name, "elsewhere"
+						pod.ResourceVersion, pod.UID = "", ""
+						return pod, nil
+					}); err != nil {
+						t.Error(err)
+					}
+				})
+				server.Create(cachetest.Pod("b"))
+				synctest.Wait()
+				server.Update(cachetest.Pod("a", cachetest.WithLabel("v", "1")))
+				synctest.Wait()
+				server.Delete("ns/b")
+				h.expectEvents("A renamed-a initial", "A renamed-b", "U renamed-a", "D renamed-b")
+				if got := calls.Load(); got != 4 {
+					t.Errorf("%d transforms, want 4", got)
+				}
+				found, err := h.informer.GetIndexer().ByIndex("name", "renamed-a")
+				if err != nil || len(found) != 1 || found[0].(*corev1.Pod).Labels["v"] != "1" {
+					t.Errorf("the index has %v, %v", found, err)
+				}
+				if keys := h.informer.GetStore().ListKeys(); len(keys) != 1 || keys[0] != "elsewhere/renamed-a" {
+					t.Errorf("the store has the keys %q", keys)
+				}
+				server.relist()
+				h.expectEvents()
+			})
+		})
+	}
+}
+
+// TestTransformMayChangeType checks that a transform may return an object of another type.
+func TestTransformMayChangeType(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer("a")
+		h := run(t, server, clientgo.Options{}, func(informer clientcache.SharedIndexInformer) {
+			if err := informer.SetTransform(func(obj any) (any, error) {
+				meta := obj.(*corev1.Pod).ObjectMeta
+				return &metav1.PartialObjectMetadata{ObjectMeta: meta}, nil
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+		obj, _, _ := h.informer.GetStore().GetByKey("ns/a")
+		if _, ok := obj.(*metav1.PartialObjectMetadata); !ok {
+			t.Errorf("the store has a %T", obj)
+		}
+		server.Delete("ns/a")
+		h.expectEvents("A a@2 initial", "D a@3")
+	})
+}
+
+// TestFailedTransformAffectsOneObject checks that a transform that fails, panics or returns nil
+// affects the new state of that object only, not the list.
+func TestFailedTransformAffectsOneObject(t *testing.T) {
+	for name, fail := range map[string]func() (any, error){
+		"error": func() (any, error) { return nil, errRefused },
+		"panic": func() (any, error) { panic("transform") },
+		"nil":   func() (any, error) { return nil, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := newServer("a", "bad")
+				h := run(t, server, clientgo.Options{}, func(informer clientcache.SharedIndexInformer) {
+					if err := informer.SetTransform(func(obj any) (any, error) {
+						if obj.(*corev1.Pod).Name == "bad" {
+							return fail()
+						}
+						return obj, nil
+					}); err != nil {
+						t.Error(err)
+					}
+				})
+				<-h.informer.HasSyncedChecker().Done()
+				h.expectEvents("A a@2 initial")
+			})
+		})
+	}
+}

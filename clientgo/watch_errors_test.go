@@ -1,0 +1,82 @@
+package clientgo_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientcache "k8s.io/client-go/tools/cache"
+
+	"github.com/kinformer/kinformer/clientgo"
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// TestWatchErrorHandlerReceivesFailures checks that the watch error handler receives the error of a
+// list but not of the WatchList before it, and the error of a watch as the server sent it.
+func TestWatchErrorHandlerReceivesFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer("a")
+		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errRefused)
+		server.InjectWatchFault(2, fake.Fault{Err: errGaveUp})
+		server.InjectListFault(1, fake.Fault{Err: forbidden})
+		var errs errorRecorder
+		h := run(t, server, clientgo.Options{}, errs.handle(t))
+		if got := errs.all(); len(got) != 1 || !apierrors.IsForbidden(got[0]) {
+			t.Errorf("after a failed WatchList and a failed list, the errors are %v", got)
+		}
+		<-h.informer.HasSyncedChecker().Done()
+		synctest.Wait()
+		server.sendExpired()
+		server.Create(cachetest.Pod("b"))
+		h.waitForKey("ns/b")
+		got := errs.all()
+		if last, ok := got[len(got)-1].(*apierrors.StatusError); !ok || last.ErrStatus.Reason != metav1.StatusReasonExpired {
+			t.Errorf("the error of the watch is a %T, of the errors %v", got[len(got)-1], got)
+		}
+	})
+}
+
+// TestWatchErrorHandlerReadsReflector checks that the reflector which a watch error handler
+// receives has the informer's description. The handler of client-go reads it.
+func TestWatchErrorHandlerReadsReflector(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer("a")
+		server.InjectWatchFault(1, fake.Fault{Err: errRefused})
+		server.InjectListFault(1, fake.Fault{Err: errRefused})
+		var described string
+		h := run(t, server, clientgo.Options{ObjectDescription: "the Pods"}, func(informer clientcache.SharedIndexInformer) {
+			if err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *clientcache.Reflector, err error) {
+				described = r.TypeDescription()
+				clientcache.DefaultWatchErrorHandler(ctx, r, err)
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+		<-h.informer.HasSyncedChecker().Done()
+		if described != "the Pods" {
+			t.Errorf("the reflector describes %q, want \"the Pods\"", described)
+		}
+	})
+}
+
+// TestBlockedWatchErrorHandlerDoesNotBlockStop checks that the informer stops while its watch error
+// handler blocks.
+func TestBlockedWatchErrorHandlerDoesNotBlockStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer("a")
+		server.InjectWatchFault(1, fake.Fault{Err: errRefused})
+		server.InjectListFault(1, fake.Fault{Err: errRefused})
+		resume := make(chan struct{})
+		defer close(resume)
+		h := run(t, server, clientgo.Options{}, func(informer clientcache.SharedIndexInformer) {
+			if err := informer.SetWatchErrorHandler(func(*clientcache.Reflector, error) { <-resume }); err != nil {
+				t.Error(err)
+			}
+		})
+		h.stop()
+	})
+}
