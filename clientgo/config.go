@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/internal/codec"
@@ -41,9 +40,8 @@ func (s *sharedIndexInformer) config() informer.Config[any] {
 	}
 }
 
-// reportObject reports an error about one object. The error says which step failed.
 func (s *sharedIndexInformer) reportObject(key string, err error) {
-	utilruntime.HandleErrorWithContext(s.runContext(), err, "Failed to process object", "object", key)
+	reportObject(s.runContext(), key, err)
 }
 
 // runContext returns the context of Run, or before Run the background context, with a logger that

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/internal/store"
@@ -24,13 +23,9 @@ import (
 // passed to utilruntime.HandleError. An Indexer of client-go panics instead.
 func NewIndexer(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers) clientcache.Indexer {
 	i := &indexer{key: keyFunc, standalone: true}
-	i.init(store.New(storeConfig(keyFunc, indexers, reportValue)), indexers)
+	report := func(key string, err error) { reportObject(context.Background(), key, err) }
+	i.init(store.New(storeConfig(keyFunc, indexers, report)), indexers)
 	return i
-}
-
-// reportValue reports an error about one value of an Indexer.
-func reportValue(key string, err error) {
-	utilruntime.HandleErrorWithContext(context.Background(), err, "Failed to process object of an Indexer", "object", key)
 }
 
 // indexer implements client-go's Indexer on a store. Each read shows one state and does not block

@@ -1,9 +1,14 @@
 package clientgo
 
 import (
+	"context"
+	"errors"
+
 	"k8s.io/apimachinery/pkg/api/meta"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
 
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
@@ -22,6 +27,16 @@ func storeConfig(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers, rep
 		Indexers: indexFuncs(indexers),
 		Report:   report,
 	}
+}
+
+// reportObject passes a store's error about one object to utilruntime.HandleError. The effect says
+// what the store holds of the object.
+func reportObject(ctx context.Context, key string, err error) {
+	var effect feed.Effect
+	if known, ok := errors.AsType[*feed.EffectError](err); ok {
+		effect, err = known.Effect, known.Err
+	}
+	utilruntime.HandleErrorWithContext(ctx, err, "Failed to process object", "object", key, "effect", effect)
 }
 
 // identity returns the UID and resourceVersion of a value, or empty strings if it has no metadata.
