@@ -40,8 +40,8 @@ func examples(tb testing.TB) []example {
 	return all
 }
 
-// variants yields corruptions of data: each bit flipped, each byte removed, truncated everywhere, and
-// with bytes appended. Truncation to nothing is left out, because a base has no data.
+// variants yields corruptions of data: each bit flipped, each byte removed, truncated everywhere,
+// and with bytes appended. Truncation to nothing is left out, because a base has no data.
 func variants(data string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		step := 1 + len(data)/4096 // samples long data

@@ -87,8 +87,8 @@ func nextMatch(raw, source []byte) (int, bool) {
 	return 0, false
 }
 
-// search finds the next match anywhere in the source, after parts were inserted or removed. It skips
-// less than limit bytes.
+// search finds the next match anywhere in the source, after parts were inserted or removed. It
+// skips less than limit bytes.
 func (e *encoder) search(at, addr, limit int) (skip, shift int, ok bool) {
 	if !e.baseIndex.valid {
 		e.baseIndex.build(e.source)

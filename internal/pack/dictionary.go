@@ -18,8 +18,8 @@ const (
 	goodMatch = 16 // gain from which no better match is searched for
 )
 
-// dictEncode assembles raw from parts of the source, wherever they are, and of itself. x indexes the
-// source; it is nil if there is none.
+// dictEncode assembles raw from parts of the source, wherever they are, and of itself. x indexes
+// the source; it is nil if there is none.
 func (e *encoder) dictEncode(x *index) {
 	clear(e.selfIndex[:])
 	for at := 0; at+8 <= len(e.raw); {

@@ -52,8 +52,8 @@ func (o Object) isBase() bool { return o.data == "" && o.from != nil }
 // bytes returns data without a copy. The caller must not modify it.
 func (o Object) bytes() []byte { return unsafe.Slice(unsafe.StringData(o.data), len(o.data)) }
 
-// source is what objects are packed against: a dictionary or a base. It is immutable but for shared,
-// and is reachable only through the objects packed against it.
+// source is what objects are packed against: a dictionary or a base. It is immutable but for
+// shared, and is reachable only through the objects packed against it.
 type source struct {
 	dictionary *dictionary // nil for a base
 	object     Object      // a base's own packed bytes; never packed against another base

@@ -13,8 +13,9 @@ import (
 	"pgregory.net/rapid"
 )
 
+// TestMain sets the default of -rapid.checks.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", strconv.Itoa(rapidChecks)); err != nil { // the command line overrides it
+	if err := flag.Set("rapid.checks", strconv.Itoa(rapidChecks)); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
@@ -200,8 +201,8 @@ func edited(t *rapid.T, like []byte) []byte {
 	return raw
 }
 
-// TestSequencesRoundTrip holds sequences of objects that random testing found to break a packer that
-// lacks one check or one reset of a workspace.
+// TestSequencesRoundTrip holds sequences of objects that random testing found to break a packer
+// that lacks one check or one reset of a workspace.
 func TestSequencesRoundTrip(t *testing.T) {
 	type step struct {
 		key, owner string
