@@ -39,9 +39,9 @@
 //   - The root, the pointers of the directory, tags and values are atomics. The rest of a structure
 //     is written before a pointer of the directory leads to it.
 //   - A slot is filled before its tag is published, and its key never changes while the page lives.
-//     Deleting an entry clears its value and marks its tag dead; the slot is reused only in a copy of
-//     the page. A reader that has seen the tag may therefore compare the key, and never gets the
-//     value of another key.
+//     Deleting an entry clears its value and marks its tag dead; the slot is reused only in a copy
+//     of the page. A reader that has seen the tag may therefore compare the key, and never gets
+//     the value of another key.
 //   - Metas are not atomics. In a page of the current generation only the writer reads them; Get
 //     does not need them.
 //   - A page that was replaced (copied, rewritten or split) is not written any more. A reader that
