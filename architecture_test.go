@@ -35,7 +35,7 @@ var mayImport = map[string]string{
 	"internal/reflector": "internal/feed",
 	"internal/store":     "internal/eventlog internal/feed internal/pack internal/snapmap",
 	"internal/informer":  "internal/eventlog internal/feed internal/reflector internal/store",
-	"internal/mutation":  "",
+	"internal/mutation":  "internal/feed",
 
 	// What a user imports.
 	"cache":    "client-go internal/codec internal/feed internal/informer internal/mutation internal/reflector internal/source internal/store internal/tap",

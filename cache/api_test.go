@@ -30,20 +30,10 @@ import (
 // in common. InformerOptions has each field of ReflectorOptions.
 func TestSharedOptionsHaveTheSameType(t *testing.T) {
 	informerOptions := reflect.TypeFor[cache.InformerOptions[*corev1.Pod]]()
-	for field := range fieldsOf(reflect.TypeFor[cache.ReflectorOptions]()) {
+	for field := range reflect.TypeFor[cache.ReflectorOptions]().Fields() {
 		same, ok := informerOptions.FieldByName(field.Name)
 		if !ok || same.Type != field.Type {
 			t.Errorf("ReflectorOptions.%s is %s, InformerOptions has %v", field.Name, field.Type, same.Type)
-		}
-	}
-}
-
-func fieldsOf(t reflect.Type) func(yield func(reflect.StructField) bool) {
-	return func(yield func(reflect.StructField) bool) {
-		for i := range t.NumField() {
-			if !yield(t.Field(i)) {
-				return
-			}
 		}
 	}
 }
@@ -225,7 +215,9 @@ func TestWithFieldSelector(t *testing.T) {
 }
 
 // oldListerWatcher is a ListerWatcher in client-go's shape, without contexts.
-type oldListerWatcher struct{ *fake.ListerWatcher[*corev1.Pod] }
+type oldListerWatcher struct {
+	*fake.ListerWatcher[*corev1.Pod]
+}
 
 func (lw oldListerWatcher) List(options metav1.ListOptions) (runtime.Object, error) {
 	return lw.ListerWatcher.List(context.Background(), options)

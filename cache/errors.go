@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/mutation"
-	"github.com/kinformer/kinformer/internal/reflector"
 )
 
 // Errors of informers and reflectors, for errors.Is.
@@ -25,24 +23,23 @@ const (
 // unchanged: use apierrors.IsForbidden and the like.
 const (
 	// ErrStale reports a watch event with an older resourceVersion than an earlier event.
-	ErrStale = reflector.ErrStale
+	ErrStale = feed.Error("watch event is older than an earlier one")
 	// ErrVersionRegressed reports that the server is at an older resourceVersion than before, as
 	// after a restore of etcd.
-	ErrVersionRegressed = reflector.ErrVersionRegressed
+	ErrVersionRegressed = feed.Error("server is at an older resourceVersion than before")
 	// ErrStalled reports that a request received nothing for longer than a working server is
 	// silent.
-	ErrStalled = reflector.ErrStalled
+	ErrStalled = feed.Error("nothing received within the idle timeout")
 	// ErrShortWatches reports that the server closed several watches at once.
-	ErrShortWatches = reflector.ErrShortWatches
+	ErrShortWatches = feed.Error("server repeatedly closed the watch at once and without an event")
 	// ErrNoVersion reports a list or event without a valid resourceVersion.
-	ErrNoVersion = reflector.ErrNoVersion
+	ErrNoVersion = feed.Error("no valid resourceVersion")
 	// ErrQuarantined reports a relist that is made because objects could not be stored.
-	ErrQuarantined = reflector.ErrQuarantined
+	ErrQuarantined = feed.Error("some objects could not be stored")
+	// ErrMutated reports an object that the program has modified although it belongs to the cache;
+	// see InformerOptions.DetectMutations.
+	ErrMutated = feed.Error("cached object was modified")
 )
-
-// ErrMutated reports an object that the program has written into although it belongs to the cache;
-// see InformerOptions.DetectMutations.
-var ErrMutated = mutation.ErrMutated
 
 // ErrNotStored is returned by WaitForObject for an object whose newest state arrived and could not
 // be stored. The ErrorHandler has received the cause.

@@ -141,7 +141,7 @@ var objectMessages = map[ObjectEffect]string{ //nolint:gochecknoglobals // a con
 // message says what has failed.
 func message(err error) string {
 	if errors.Is(err, ErrMutated) {
-		return "Cached object was written to"
+		return "Cached object was modified"
 	}
 	attempt, ok := errors.AsType[*reflector.AttemptError](err)
 	if !ok {

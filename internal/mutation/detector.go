@@ -2,7 +2,6 @@ package mutation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,10 +10,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
+
+	"github.com/kinformer/kinformer/internal/feed"
 )
 
 // ErrMutated reports that a cached object was modified. Every Error unwraps to it.
-var ErrMutated = errors.New("cached object was modified")
+const ErrMutated = feed.Error("cached object was modified")
 
 // Error describes a modified object and the first field that differs.
 type Error struct {
