@@ -1,13 +1,22 @@
 package cache_test
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/mutation"
+	"github.com/kinformer/kinformer/internal/reflector"
 )
 
 // TestContractIsHeld checks that each promise of docs/contract.md has its number, names tests that
@@ -60,4 +69,39 @@ func testsUnder(t *testing.T, root string) map[string]bool {
 		}
 	}
 	return names
+}
+
+// TestSharedOptionsHaveTheSameType compares the fields that InformerOptions and ReflectorOptions have
+// in common. InformerOptions has each field of ReflectorOptions.
+func TestSharedOptionsHaveTheSameType(t *testing.T) {
+	informerOptions := reflect.TypeFor[cache.InformerOptions[*corev1.Pod]]()
+	for field := range reflect.TypeFor[cache.ReflectorOptions]().Fields() {
+		same, ok := informerOptions.FieldByName(field.Name)
+		if !ok || same.Type != field.Type {
+			t.Errorf("ReflectorOptions.%s is %s, InformerOptions has %v", field.Name, field.Type, same.Type)
+		}
+	}
+}
+
+// TestSentinelErrorsAreThoseOfTheEngine compares the errors and phases that package cache declares
+// with those that the engine returns.
+func TestSentinelErrorsAreThoseOfTheEngine(t *testing.T) {
+	for public, internal := range map[error]error{
+		cache.ErrAlreadyRunning: informer.ErrAlreadyRunning, cache.ErrStopped: informer.ErrStopped, cache.ErrHandlerBlocked: informer.ErrHandlerBlocked,
+		cache.ErrStale: reflector.ErrStale, cache.ErrVersionRegressed: reflector.ErrVersionRegressed, cache.ErrStalled: reflector.ErrStalled,
+		cache.ErrShortWatches: reflector.ErrShortWatches, cache.ErrNoVersion: reflector.ErrNoVersion, cache.ErrQuarantined: reflector.ErrQuarantined,
+		cache.ErrMutated: mutation.ErrMutated,
+	} {
+		if !errors.Is(internal, public) {
+			t.Errorf("%q is not %q", internal, public)
+		}
+	}
+	for public, internal := range map[cache.Phase]reflector.Phase{
+		cache.PhaseIdle: reflector.Idle, cache.PhaseListing: reflector.Listing, cache.PhaseWatching: reflector.Watching,
+		cache.PhaseResuming: reflector.Resuming, cache.PhaseRetrying: reflector.Retrying, cache.PhaseStopped: reflector.Stopped,
+	} {
+		if string(public) != string(internal) {
+			t.Errorf("phase %q is not %q", internal, public)
+		}
+	}
 }

@@ -3,6 +3,8 @@ package cache_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +12,7 @@ import (
 	clientset "k8s.io/client-go/kubernetes/fake"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
 )
 
 // An informer on the nodes of a cluster; here, of client-go's fake one.
@@ -35,5 +38,185 @@ func ExampleNewInformer() {
 	// Output:
 	// joined: node-1
 	// nodes: [node-1]
+	// stopped: <nil>
+}
+
+// A controller receives keys and reads objects with a Lister.
+func ExampleSharedInformer() {
+	client := clientset.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
+	pods := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+		Indexers: cache.Indexers[*corev1.Pod]{cache.NamespaceIndex: cache.ByMetadata[*corev1.Pod](cache.MetaNamespaceIndexFunc)},
+	})
+	queue := make(chan string, 1)
+	_, err := pods.AddKeyHandler(func(key string) { queue <- key }, cache.HandlerOptions{})
+
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- pods.Run(ctx) }()
+	fmt.Println(<-queue, err)
+	lister := cache.NewLister(pods.Store(), corev1.Resource("pods"))
+	fmt.Println(len(lister.Namespace("default").List(nil)), "in the namespace; synced:", pods.WaitForSync(ctx))
+	cancel()
+	fmt.Println("stopped:", <-stopped)
+	// Output:
+	// default/web <nil>
+	// 1 in the namespace; synced: <nil>
+	// stopped: <nil>
+}
+
+// A controller's queue is fed with keys, and reads the state when it gets to them.
+func ExampleSharedInformer_AddKeyHandler() {
+	client := clientset.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}})
+	nodes := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Nodes()), &corev1.Node{}, cache.InformerOptions[*corev1.Node]{})
+	queue := make(chan string, 1)
+	if _, err := nodes.AddKeyHandler(func(key string) { queue <- key }, cache.HandlerOptions{}); err != nil {
+		fmt.Println(err)
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- nodes.Run(ctx) }()
+	lister := cache.NewLister(nodes.Store(), corev1.Resource("nodes"))
+	node, err := lister.Get(<-queue)
+	fmt.Println(node.Name, err)
+	cancel()
+	fmt.Println("stopped:", <-stopped)
+	// Output:
+	// node-1 <nil>
+	// stopped: <nil>
+}
+
+// Whoever has written waits until the store has seen it.
+func ExampleSharedInformer_WaitForObject() {
+	server := fake.NewListerWatcher(&corev1.Node{})
+	nodes := cache.NewSharedInformer(server, &corev1.Node{}, cache.InformerOptions[*corev1.Node]{})
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- nodes.Run(ctx) }()
+
+	written := server.Create(node("node-1", "a"))
+	if err := nodes.WaitForObject(ctx, written); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(nodes.Store().ListKeys())
+	cancel()
+	fmt.Println("stopped:", <-stopped)
+	// Output:
+	// [node-1]
+	// stopped: <nil>
+}
+
+func node(name, zone string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelTopologyZone: zone}}}
+}
+
+// A Reflector keeps a Store equal to a collection, without handlers.
+func ExampleReflector() {
+	server := fake.NewListerWatcher(&corev1.Node{})
+	server.Create(node("node-1", "west"))
+
+	store := cache.NewStore[*corev1.Node](nil, nil)
+	reflector := cache.NewReflector(server, &corev1.Node{}, store, cache.ReflectorOptions{})
+	server.InjectWatchFault(1, fake.Fault{Err: fake.Expired()}) // so that the example ends
+	err := reflector.ListAndWatch(context.Background())
+	fmt.Println("ended:", err)
+	fmt.Println("holds:", store.ListKeys(), "at", reflector.LastSyncResourceVersion())
+	// Output:
+	// ended: watch: too old resource version: 1 (2)
+	// holds: [node-1] at 2
+}
+
+// An UndeltaStore tells the whole content after each change.
+func ExampleUndeltaStore() {
+	store := cache.NewUndeltaStore(func(pods []*corev1.Pod) {
+		var names []string
+		for _, pod := range pods {
+			names = append(names, pod.Name)
+		}
+		slices.Sort(names)
+		fmt.Println("now:", names)
+	}, nil)
+	named := func(name string) *corev1.Pod { return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}} }
+	for _, err := range []error{
+		store.Replace([]*corev1.Pod{named("etcd"), named("apiserver")}, ""),
+		store.Add(named("scheduler")),
+		store.Delete(named("etcd")),
+	} {
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// now: [apiserver etcd]
+	// now: [apiserver etcd scheduler]
+	// now: [apiserver scheduler]
+}
+
+// A Snapshot shows one moment, in the order of the keys, and stays as it is.
+func ExampleSnapshot() {
+	store := cache.NewStore[*corev1.Node](nil, nil)
+	if err := store.Replace([]*corev1.Node{node("node-2", "east"), node("node-1", "west")}, "7"); err != nil {
+		fmt.Println(err)
+	}
+	snapshot := store.Snapshot()
+	if err := store.Delete(node("node-1", "west")); err != nil {
+		fmt.Println(err)
+	}
+	for key, node := range snapshot.All() {
+		fmt.Println(key, "in", node.Labels[corev1.LabelTopologyZone])
+	}
+	fmt.Println("at", snapshot.ResourceVersion(), "there were", snapshot.Len(), "and now", store.Len())
+	// Output:
+	// node-1 in west
+	// node-2 in east
+	// at 7 there were 2 and now 1
+}
+
+// An index by zone finds the Nodes of a zone.
+func ExampleIndexers() {
+	store := cache.NewStore(nil, cache.Indexers[*corev1.Node]{
+		"zone": cache.ByObject(func(node *corev1.Node) ([]string, error) {
+			return []string{node.Labels[corev1.LabelTopologyZone]}, nil
+		}),
+	})
+	if err := store.Replace([]*corev1.Node{node("node-1", "west"), node("node-2", "east"), node("node-3", "west")}, ""); err != nil {
+		fmt.Println(err)
+	}
+	keys, err := store.IndexKeys("zone", "west")
+	slices.Sort(keys)
+	fmt.Println(keys, err)
+	_, err = store.ByIndex("region", "west")
+	fmt.Println("an index that there is not:", err != nil)
+	// Output:
+	// [node-1 node-3] <nil>
+	// an index that there is not: true
+}
+
+// A FilteringResourceEventHandler is told of some of the objects: here, of those that
+// are in the west, as long as they are.
+func ExampleFilteringResourceEventHandler() {
+	events := make(chan string)
+	handler := cache.FilteringResourceEventHandler[*corev1.Node]{
+		FilterFunc: func(node *corev1.Node) bool { return strings.HasPrefix(node.Labels[corev1.LabelTopologyZone], "west") },
+		Handler: cache.ResourceEventHandlerFuncs[*corev1.Node]{
+			AddFunc:    func(node *corev1.Node) { events <- "came " + node.Name },
+			DeleteFunc: func(node *corev1.Node) { events <- "went " + node.Name },
+		},
+	}
+	server := fake.NewListerWatcher(&corev1.Node{})
+	server.Create(node("node-1", "east"))
+	server.Create(node("node-2", "west"))
+	_, controller := cache.NewInformer(server, &corev1.Node{}, 0, handler)
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- controller.Run(ctx) }()
+	fmt.Println(<-events)
+	server.Update(node("node-2", "east"))
+	fmt.Println(<-events)
+	cancel()
+	fmt.Println("stopped:", <-stopped)
+	// Output:
+	// came node-2
+	// went node-2
 	// stopped: <nil>
 }

@@ -10,28 +10,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
-
-// podClient is the typed client of a fake server.
-type podClient struct {
-	*fake.ListerWatcher[*corev1.Pod]
-	namespace string
-}
-
-func (c podClient) GetNamespace() string { return c.namespace }
-
-func (c podClient) List(ctx context.Context, options metav1.ListOptions) (*corev1.PodList, error) {
-	list, err := c.ListerWatcher.List(ctx, options)
-	if err != nil {
-		return nil, err
-	}
-	return list.(*corev1.PodList), nil
-}
 
 // factoryRig is a Factory that runs in a bubble, and the informers it has made.
 type factoryRig struct {
@@ -186,6 +169,34 @@ func TestFactoryReportsEachScopeOnce(t *testing.T) {
 		f.stopRun = nil
 		if err == nil || strings.Count(err.Error(), "informer of invalid") != 1 {
 			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+// TestFactoryComparesOptions asks for one informer with options that differ.
+func TestFactoryComparesOptions(t *testing.T) {
+	inFactory(t, func(f *factoryRig) {
+		first := cache.InformerOptions[*corev1.Pod]{Name: "pods"}
+		ref, err := cache.InformerFor(f.Factory, f.pods(""), &corev1.Pod{}, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ref.Release()
+		for option, other := range map[string]cache.InformerOptions[*corev1.Pod]{
+			"Name":      {},
+			"Packed":    {Name: "pods", Packed: true},
+			"Indexers":  {Name: "pods", Indexers: cache.Indexers[*corev1.Pod]{"namespace": cache.ByMetadata[*corev1.Pod](cache.MetaNamespaceIndexFunc)}},
+			"Transform": {Name: "pods", Transform: func(pod *corev1.Pod) (*corev1.Pod, error) { return pod, nil }},
+			"Filter":    {Name: "pods", Filter: func(*corev1.Pod) bool { return true }},
+			"PageSize":  {Name: "pods", PageSize: 10},
+		} {
+			if _, err := cache.InformerFor(f.Factory, f.pods(""), &corev1.Pod{}, other); !cachetest.ErrorContains(option)(err) {
+				t.Errorf("another %s: %v", option, err)
+			}
+		}
+		closures := &cache.ListWatch{ListFunc: f.lw.List, WatchFunc: f.lw.Watch}
+		if _, err := cache.InformerFor(f.Factory, closures, &corev1.Pod{}, first); !cachetest.ErrorContains("ListWatchOf")(err) {
+			t.Errorf("a ListWatch of unknown selection: %v", err)
 		}
 	})
 }

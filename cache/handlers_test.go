@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,57 +15,6 @@ import (
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
-
-// eventNotes is a handler that writes events down as they come.
-type eventNotes struct {
-	mu     sync.Mutex // guards events: between the test and a timer's goroutine nothing else orders
-	events []cache.Event[*corev1.Pod]
-}
-
-func (n *eventNotes) OnEvent(event cache.Event[*corev1.Pod]) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.events = append(n.events, event)
-}
-
-// take describes the events since the last call: initial additions with an i, departures
-// with a d.
-func (n *eventNotes) take() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	var words []string
-	for _, e := range n.events {
-		word := string(e.Type)
-		if e.InInitialList {
-			word += "i"
-		}
-		if e.LeftScope {
-			word += "d"
-		}
-		word += " " + e.Key
-		if e.Old != nil {
-			word += " " + cachetest.NameAtVersion(e.Old)
-		}
-		if e.New != nil {
-			word += " " + cachetest.NameAtVersion(e.New)
-		}
-		words = append(words, word)
-	}
-	n.events = nil
-	return strings.Join(words, ", ")
-}
-
-// underHandler runs an informer of three Pods with a handler, in a bubble.
-func underHandler(t *testing.T, period time.Duration, handler cache.EventHandler[*corev1.Pod], test func(r *cachetest.Harness)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		r := cachetest.New(t)
-		r.Handler, r.ResyncPeriod = handler, period
-		r.Run(cache.ReflectorOptions{})
-		test(r)
-		r.CheckStop()
-	})
-}
 
 func TestEventsOfAHandler(t *testing.T) {
 	notes := &eventNotes{}

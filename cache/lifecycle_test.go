@@ -14,6 +14,7 @@ import (
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/reflector"
 )
 
 // An informer runs once; the errors of other tries say which (C2).
@@ -249,4 +250,30 @@ func TestHandlerThatPanics(t *testing.T) {
 		}
 		r.CheckStop()
 	})
+}
+
+// runFunc is a Run method.
+type runFunc func(ctx context.Context) error
+
+func (f runFunc) Run(ctx context.Context) error { return f(ctx) }
+
+// TestRunAllEndsTheOthersAfterAnError runs one function that fails, and two that run until their
+// context ends.
+func TestRunAllEndsTheOthersAfterAnError(t *testing.T) {
+	broken, late := errors.New("broken"), errors.New("late")
+	wait := func(err error) runFunc {
+		return func(ctx context.Context) error {
+			<-ctx.Done()
+			return err
+		}
+	}
+	err := cache.RunAll(t.Context(), wait(nil), runFunc(func(context.Context) error { return broken }), wait(late))
+	if !errors.Is(err, broken) || !errors.Is(err, late) {
+		t.Errorf("error %v, want both", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := cache.RunAll(ctx, wait(nil), wait(nil)); err != nil {
+		t.Errorf("error %v after the context ended", err)
+	}
 }

@@ -72,3 +72,24 @@ func TestListerUsesTheIndexOfNamespaces(t *testing.T) {
 		}
 	}
 }
+
+// TestZeroValuesAreEmpty reads a Snapshot and a Lister that were not made of a store.
+func TestZeroValuesAreEmpty(t *testing.T) {
+	var snapshot cache.Snapshot[*corev1.Pod]
+	if _, ok := snapshot.GetByKey("ns/a"); ok || snapshot.Len() != 0 || len(snapshot.List()) != 0 || len(snapshot.ListKeys()) != 0 || snapshot.ResourceVersion() != "" {
+		t.Error("the zero Snapshot is not empty")
+	}
+	for key := range snapshot.All() {
+		t.Errorf("the zero Snapshot has %q", key)
+	}
+	_, byIndex := snapshot.ByIndex("node", "a")
+	_, keys := snapshot.IndexKeys("node", "a")
+	_, values := snapshot.ListIndexValues("node")
+	if byIndex == nil || keys == nil || values == nil {
+		t.Errorf("errors of the zero Snapshot: %v, %v, %v", byIndex, keys, values)
+	}
+	var lister cache.Lister[*corev1.Pod]
+	if _, err := lister.Namespace("ns").Get("a"); err == nil || apierrors.IsNotFound(err) || len(lister.List(nil)) != 0 {
+		t.Errorf("the zero Lister: %v", err)
+	}
+}

@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +28,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // server answers lists with one Pod and watches with its update, as JSON, and writes
@@ -216,4 +220,39 @@ func TestListWatchErrors(t *testing.T) {
 	if _, err := none.Watch(t.Context(), metav1.ListOptions{}); err == nil {
 		t.Error("a ListWatch without functions watches")
 	}
+}
+
+// TestWithFieldSelector selects one Pod on the server.
+func TestWithFieldSelector(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := cachetest.New(t)
+		r.Source = cache.ListWatchOf(podClient{ListerWatcher: r.ListerWatcher}, cache.WithFieldSelector(fields.OneTermEqualSelector("metadata.name", "b")))
+		r.Run(cache.ReflectorOptions{})
+		if got := r.Requests()[0].Options.FieldSelector; got != "metadata.name=b" {
+			t.Errorf("field selector %q", got)
+		}
+		r.CheckStop()
+	})
+}
+
+// oldListerWatcher is a ListerWatcher in client-go's shape, without contexts.
+type oldListerWatcher struct {
+	*fake.ListerWatcher[*corev1.Pod]
+}
+
+func (lw oldListerWatcher) List(options metav1.ListOptions) (runtime.Object, error) {
+	return lw.ListerWatcher.List(context.Background(), options)
+}
+
+func (lw oldListerWatcher) Watch(options metav1.ListOptions) (watch.Interface, error) {
+	return lw.ListerWatcher.Watch(context.Background(), options)
+}
+
+// TestListWatchFromClientGo runs an informer on client-go's form of a ListerWatcher.
+func TestListWatchFromClientGo(t *testing.T) {
+	cachetest.InBubble(t, func(r *cachetest.Harness) {
+		r.ExpectSynced()
+		r.Delete("ns/b")
+		r.ExpectEvents("D b@5")
+	}, func(r *cachetest.Harness) { r.Source = cache.ListWatchFromClientGo(oldListerWatcher{r.ListerWatcher}) })
 }

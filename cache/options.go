@@ -3,6 +3,8 @@ package cache
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -147,6 +149,31 @@ func checkTransformed[T Object](key string, result T, err error) error {
 		return errors.New("transform: the result is nil")
 	case codec.Key(result) != key:
 		return fmt.Errorf("transform: the result has key %q; name and namespace must not change", codec.Key(result))
+	}
+	return nil
+}
+
+// sameAs returns an error that names the first option in which other differs.
+func (o InformerOptions[T]) sameAs(other InformerOptions[T]) error {
+	for _, option := range []struct {
+		name        string
+		own, theirs any
+	}{
+		{"Name", o.Name, other.Name},
+		{"ResyncPeriod", o.ResyncPeriod, other.ResyncPeriod},
+		{"the names of Indexers", fmt.Sprint(slices.Sorted(maps.Keys(o.Indexers))), fmt.Sprint(slices.Sorted(maps.Keys(other.Indexers)))},
+		{"the presence of Transform", o.Transform != nil, other.Transform != nil},
+		{"the presence of Filter", o.Filter != nil, other.Filter != nil},
+		{"Packed", o.Packed, other.Packed},
+		{"ShareEqual", o.ShareEqual, other.ShareEqual},
+		{"DetectMutations", o.DetectMutations, other.DetectMutations},
+		{"ListMode", o.ListMode, other.ListMode},
+		{"PageSize", o.PageSize, other.PageSize},
+		{"Backoff", o.Backoff, other.Backoff},
+	} {
+		if option.own != option.theirs {
+			return fmt.Errorf("%s differs from the informer's first use: %v, not %v", option.name, option.theirs, option.own)
+		}
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package cache
 import (
 	"fmt"
 	"iter"
+
+	"github.com/kinformer/kinformer/internal/store"
 )
 
 // Reader is the reading side of a store. Its methods are safe for concurrent use, and take no lock
@@ -36,26 +38,7 @@ type Reader[T Object] interface {
 // Snapshot is the state of a store at one moment. It is immutable and costs O(1) to take; keeping
 // it costs the memory of what has changed since. The zero Snapshot is empty.
 type Snapshot[T Object] struct {
-	state snapshotState[T] // nil: empty
-}
-
-// snapshotState is a *store.Snapshot.
-type snapshotState[T Object] interface {
-	ResourceVersion() string
-	Get(key string) (T, bool)
-	List() []T
-	Keys() []string
-	ByIndex(name, value string) ([]T, error)
-	IndexKeys(name, value string) ([]string, error)
-	IndexValues(name string) ([]string, error)
-	Len() int
-	All() iter.Seq2[string, T]
-
-	// For a Lister, which selects before anything is decoded:
-
-	Select(matches func(labels map[string]string) bool) []T
-	SelectByIndex(name, value string, matches func(labels map[string]string) bool) ([]T, error)
-	SelectByKey(has func(key string) bool, matches func(labels map[string]string) bool) []T
+	state *store.Snapshot[T] // nil: empty
 }
 
 // ResourceVersion returns the version of the collection that the snapshot shows. It is empty before

@@ -147,8 +147,8 @@ func checkStore[T Object](store ReflectorStore[T]) error {
 	if codec.IsNil(store) {
 		return errNoStore
 	}
-	if undelta, ok := store.(*UndeltaStore[T]); ok {
-		return undelta.check()
+	if checked, ok := store.(interface{ check() error }); ok { // an UndeltaStore
+		return checked.check()
 	}
 	return nil
 }

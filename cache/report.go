@@ -38,6 +38,14 @@ func newReporter(options ReflectorOptions, objects codec.ObjectType) *reporter {
 	return r
 }
 
+// passiveClock returns the clock, the real one if it is nil.
+func passiveClock(c clock.Clock) clock.PassiveClock {
+	if c == nil {
+		return clock.RealClock{}
+	}
+	return c
+}
+
 // begin returns the context of a Run, with a logger that names the informer.
 func (r *reporter) begin(ctx context.Context) context.Context {
 	ctx = klog.NewContext(ctx, r.named(ctx))

@@ -3,6 +3,7 @@ package cache
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -87,4 +88,38 @@ func fieldValue(obj metav1.Object, path string) (value string, known bool) {
 		return fmt.Sprint(found), true
 	}
 	return "", false
+}
+
+// informerKey identifies an informer of a Factory: the type of its objects and their selection.
+type informerKey struct {
+	objects                      reflect.Type
+	kind, resource, namespace    string
+	labelSelector, fieldSelector string
+}
+
+// String describes the key for errors.
+func (k informerKey) String() string {
+	return fmt.Sprintf("%s in namespace %q with label selector %q and field selector %q", k.objects, k.namespace, k.labelSelector, k.fieldSelector)
+}
+
+var errUnknownSelection = errors.New("the objects that the ListWatch selects are not known: use ListWatchOf or NewListWatchFromClient")
+
+// keyOfInformer returns the key of an informer of the objects that lw selects.
+func keyOfInformer[T Object](lw *ListWatch, example T) (informerKey, error) {
+	objects, err := objectType(example)
+	if err == nil {
+		err = checkListerWatcher(lw, objects)
+	}
+	switch {
+	case err != nil:
+		return informerKey{}, err
+	case !lw.selected.known:
+		return informerKey{}, errUnknownSelection
+	}
+	var options metav1.ListOptions
+	lw.selected.apply(&options)
+	return informerKey{
+		objects: objects.GoType, kind: objects.GVK.String(), resource: lw.selected.resource, namespace: lw.selected.namespace,
+		labelSelector: options.LabelSelector, fieldSelector: options.FieldSelector,
+	}, nil
 }

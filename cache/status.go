@@ -94,13 +94,6 @@ func reflectorStatus(name string, invalid error, loop *reflector.Reflector, sour
 	return s
 }
 
-func passiveClock(c clock.Clock) clock.PassiveClock {
-	if c == nil {
-		return clock.RealClock{}
-	}
-	return c
-}
-
 // healthCheck returns a check of a status.
 func healthCheck(status func() Status, now clock.PassiveClock, maxStaleness time.Duration) func(*http.Request) error {
 	return func(*http.Request) error { return status().unhealthy(now.Now(), maxStaleness) }

@@ -1,10 +1,17 @@
 package cache_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
@@ -18,6 +25,72 @@ func TestPhaseBetweenWatches(t *testing.T) {
 		synctest.Wait()
 		if status := r.Controller.Status(); status.Phase != cache.PhaseResuming || status.Err != nil {
 			t.Errorf("the phase is %s, error %v, after the watch ended in order; want %s", status.Phase, status.Err, cache.PhaseResuming)
+		}
+	})
+}
+
+// The check of a health endpoint says why the store cannot be relied on.
+func TestHealthCheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSharedRig(t, cache.InformerOptions[*corev1.Pod]{Name: "pods"})
+		check := s.HealthCheck(5 * time.Minute)
+		if err := check(nil); !cachetest.ErrorContains("pods: Run has not been called")(err) {
+			t.Errorf("before Run: %v", err)
+		}
+		s.InjectListFault(1, fake.Fault{Err: apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no"))})
+		s.start()
+		if err := check(nil); !apierrors.IsForbidden(err) || !cachetest.ErrorContains("pods has not synced")(err) {
+			t.Errorf("before the list: %v", err)
+		}
+		cachetest.Advance(10 * time.Second)
+		if err := check(nil); err != nil {
+			t.Error(err)
+		}
+		s.InjectWatchFault(1000, fake.Fault{Err: apierrors.NewUnauthorized("who are you?")})
+		s.CloseWatches()
+		cachetest.Advance(6 * time.Minute)
+		if err := check(nil); !apierrors.IsUnauthorized(err) || !cachetest.ErrorContains("up to date 6m")(err) {
+			t.Errorf("cut off: %v", err)
+		}
+		if err := s.HealthCheck(0)(nil); err != nil {
+			t.Errorf("without a limit: %v", err)
+		}
+		if err := s.stopRun(); err != nil {
+			t.Error(err)
+		}
+		if err := check(nil); !errors.Is(err, cache.ErrStopped) {
+			t.Errorf("after stop: %v", err)
+		}
+	})
+}
+
+// TestReflectorAndFactoryReportTheirCondition reads Status, HasSynced and HealthCheck.
+func TestReflectorAndFactoryReportTheirCondition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lw := fake.NewListerWatcher(&corev1.Pod{})
+		pods := cache.NewReflector(lw, &corev1.Pod{}, cache.NewStore[*corev1.Pod](nil, nil), cache.ReflectorOptions{})
+		factory := cache.NewFactory(cache.FactoryOptions{})
+		ref, err := cache.InformerFor(factory, cache.ListWatchOf(podClient{ListerWatcher: lw}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ref.Release()
+		if pods.HasSynced() || factory.HasSynced() || pods.HealthCheck(0)(nil) == nil || factory.HealthCheck(0)(nil) == nil {
+			t.Error("synced or healthy before Run")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error, 1)
+		go func() { stopped <- cache.RunAll(ctx, pods, factory) }()
+		synctest.Wait()
+		if !pods.HasSynced() || !factory.HasSynced() || pods.HealthCheck(time.Minute)(nil) != nil || factory.HealthCheck(time.Minute)(nil) != nil {
+			t.Errorf("not synced or not healthy: %+v, %+v", pods.Status(), factory.Status())
+		}
+		if s := pods.Status(); s.Phase != cache.PhaseWatching || s.Name != "*v1.Pod" {
+			t.Errorf("status %+v", s)
+		}
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Error(err)
 		}
 	})
 }

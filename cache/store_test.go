@@ -273,3 +273,21 @@ func TestKeys(t *testing.T) {
 		t.Error("nil has a key")
 	}
 }
+
+// TestReaderAllIsSorted iterates over a store.
+func TestReaderAllIsSorted(t *testing.T) {
+	store := cache.NewStore[*corev1.Pod](nil, nil)
+	if err := store.Replace([]*corev1.Pod{cachetest.Pod("b"), cachetest.Pod("c"), cachetest.Pod("a")}, ""); err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for key, pod := range store.All() {
+		keys = append(keys, key)
+		if "ns/"+pod.Name != key {
+			t.Errorf("%s under %s", pod.Name, key)
+		}
+	}
+	if !slices.Equal(keys, []string{"ns/a", "ns/b", "ns/c"}) {
+		t.Errorf("keys %q", keys)
+	}
+}

@@ -149,20 +149,6 @@ func TestUndeltaStoreChangeIsPushedWhenItReturns(t *testing.T) {
 	wg.Wait()
 }
 
-// underReflector runs a reflector of three Pods into a store, in a bubble.
-func underReflector(t *testing.T, store func(t *testing.T) cache.ReflectorStore[*corev1.Pod], test func(r *cachetest.Harness), before ...func(r *cachetest.Harness)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		r := cachetest.New(t)
-		for _, prepare := range before {
-			prepare(r)
-		}
-		stop := r.RunReflector(store(t))
-		test(r)
-		stop()
-	})
-}
-
 func TestUndeltaStoreUnderAReflector(t *testing.T) {
 	var pushed pushes
 	var store *cache.UndeltaStore[*corev1.Pod]
@@ -210,13 +196,6 @@ func TestUndeltaStoreUnderAReflector(t *testing.T) {
 			t.Error("an unchanged object was replaced by a relist")
 		}
 	})
-}
-
-func must[T any](value T, ok bool) T {
-	if !ok {
-		panic("not there")
-	}
-	return value
 }
 
 // The first list is pushed, even if it is empty: the receiver waits for it.

@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,10 +17,12 @@ import (
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2/ktesting"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/informer"
 )
 
 // waiter is a wait in another goroutine.
@@ -192,114 +195,77 @@ func TestScopeOfClients(t *testing.T) {
 	}
 }
 
-// The check of a health endpoint says why the store cannot be relied on.
-func TestHealthCheck(t *testing.T) {
+// TestWaitForDelete deletes and recreates a Pod: the wait ends when the store no longer holds the UID.
+func TestWaitForDelete(t *testing.T) {
+	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
+		pod, _ := s.SharedInformer.Store().GetByKey("ns/a")
+		ctx, cancel := context.WithTimeout(s.T.Context(), time.Minute)
+		defer cancel()
+		if err := s.WaitForDelete(ctx, pod); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains("ns/a")(err) {
+			t.Errorf("of a Pod that exists: %v", err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- s.WaitForDelete(s.T.Context(), pod) }()
+		s.Update(cachetest.Pod("a"))
+		s.Update(cachetest.Pod("b"))
+		synctest.Wait()
+		select {
+		case err := <-done:
+			t.Errorf("WaitForDelete returned %v after an update", err)
+		default:
+		}
+		s.Harness.Delete("ns/a")
+		s.Create(cachetest.Pod("a"))
+		if err := <-done; err != nil {
+			t.Errorf("of a Pod that was deleted and recreated: %v", err)
+		}
+		if err := s.WaitForDelete(s.T.Context(), pod); err != nil {
+			t.Errorf("of a Pod that is gone: %v", err)
+		}
+	})
+}
+
+// TestWaitSaysThatRunWasNotCalled waits for an informer that nothing runs.
+func TestWaitSaysThatRunWasNotCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSharedRig(t, cache.InformerOptions[*corev1.Pod]{Name: "pods"})
-		check := s.HealthCheck(5 * time.Minute)
-		if err := check(nil); !cachetest.ErrorContains("pods: Run has not been called")(err) {
-			t.Errorf("before Run: %v", err)
+		logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
+		pods := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Logger: logger})
+		logged := func() int {
+			return strings.Count(logger.GetSink().(ktesting.Underlier).GetBuffer().String(), "Run has not been called")
 		}
-		s.InjectListFault(1, fake.Fault{Err: apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no"))})
-		s.start()
-		if err := check(nil); !apierrors.IsForbidden(err) || !cachetest.ErrorContains("pods has not synced")(err) {
-			t.Errorf("before the list: %v", err)
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		err := pods.WaitForSync(ctx)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains("Run has not been called")(err) {
+			t.Errorf("error %v", err)
 		}
-		cachetest.Advance(10 * time.Second)
-		if err := check(nil); err != nil {
+		if n := logged(); n != 0 {
+			t.Errorf("logged %d times before 5 seconds", n)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err = pods.WaitForSync(ctx); err == nil || logged() != 1 {
+			t.Errorf("error %v, logged %d times", err, logged())
+		}
+	})
+}
+
+// TestWaitForSyncOfAnInformerRunLater waits before another goroutine calls Run.
+func TestWaitForSyncOfAnInformerRunLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pods := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
+		done := make(chan error, 1)
+		go func() { done <- pods.WaitForSync(t.Context()) }()
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error, 1)
+		go func() { stopped <- pods.Run(ctx) }()
+		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		s.InjectWatchFault(1000, fake.Fault{Err: apierrors.NewUnauthorized("who are you?")})
-		s.CloseWatches()
-		cachetest.Advance(6 * time.Minute)
-		if err := check(nil); !apierrors.IsUnauthorized(err) || !cachetest.ErrorContains("up to date 6m")(err) {
-			t.Errorf("cut off: %v", err)
-		}
-		if err := s.HealthCheck(0)(nil); err != nil {
-			t.Errorf("without a limit: %v", err)
-		}
-		if err := s.stopRun(); err != nil {
+		cancel()
+		if err := <-stopped; err != nil {
 			t.Error(err)
 		}
-		if err := check(nil); !errors.Is(err, cache.ErrStopped) {
-			t.Errorf("after stop: %v", err)
-		}
 	})
 }
-
-// A panic is reported with the handler's name; told to go on, the handler does.
-func TestContinueOnPanic(t *testing.T) {
-	calls, failure := 0, errors.New("no b, please")
-	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
-		errs := s.TakeErrors()
-		var reported *cache.HandlerError
-		if len(errs) != 1 || !errors.As(errs[0], &reported) || reported.Handler != "picky" || reported.Key != "ns/b" || !errors.Is(errs[0], failure) {
-			t.Errorf("reported %v", errs)
-		}
-		if status := s.SharedInformer.Status().Handlers[0]; calls != 3 || !status.Synced {
-			t.Errorf("%d calls, %+v", calls, status)
-		}
-	}, func(s *sharedRig) {
-		s.add(cache.ResourceEventHandlerFuncs[*corev1.Pod]{AddFunc: func(p *corev1.Pod) {
-			calls++
-			if p.Name == "b" {
-				panic(failure)
-			}
-		}}, cache.HandlerOptions{Name: "picky", ContinueOnPanic: true})
-	})
-}
-
-// A handler that has been stuck is told of updates as one, from the state it knows to the
-// last, and of what came and went.
-func TestMergeWhenBehind(t *testing.T) {
-	const updates = 12_000
-	var resume chan struct{}
-	notes := &eventNotes{}
-	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
-		resume = make(chan struct{})
-		s.add(cache.ResourceEventHandlerFuncs[*corev1.Pod]{UpdateFunc: func(*corev1.Pod, *corev1.Pod) { <-resume }}, cache.HandlerOptions{Delivery: cache.EveryEvent})
-		first := true
-		r := s.add(onEvents(func(e cache.Event[*corev1.Pod]) {
-			notes.OnEvent(e)
-			if first {
-				first = false
-				<-resume
-			}
-		}), cache.HandlerOptions{})
-		synctest.Wait()
-		s.Create(cachetest.Pod("d"))
-		s.Delete("ns/d")
-		for n := range updates {
-			if s.Update(cachetest.Pod("a")); n%500 == 0 {
-				synctest.Wait() // a watch that is too far behind is ended
-			}
-		}
-		synctest.Wait()
-		close(resume)
-		synctest.Wait()
-		if status := r.Status(); status.Coalesced == 0 || status.Backlog != 0 {
-			t.Errorf("status %+v", status)
-		}
-		merged, last := 0, ""
-		for _, e := range notes.events[3:] {
-			merged += 1 + e.Coalesced
-			if e.Type == cache.EventUpdate {
-				if last != "" && e.Old.ResourceVersion != last {
-					t.Errorf("an update from %s, told last was %s", e.Old.ResourceVersion, last)
-				}
-				last = e.New.ResourceVersion
-			}
-		}
-		if merged != updates+2 || last != s.ResourceVersion() {
-			t.Errorf("told of %d events, the last at %s", merged, last)
-		}
-		if len(notes.events) > 3+2+updates/4 {
-			t.Errorf("%d events for %d updates", len(notes.events), updates)
-		}
-	})
-}
-
-// onEvents is a handler of a function.
-type onEvents func(cache.Event[*corev1.Pod])
-
-func (f onEvents) OnEvent(event cache.Event[*corev1.Pod]) { f(event) }

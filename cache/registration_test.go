@@ -11,82 +11,82 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// sharedRig is a SharedInformer of three Pods on a fake server, in a bubble.
-type sharedRig struct {
-	*cachetest.Harness
-	*cache.SharedInformer[*corev1.Pod]
-	stopRun func() error
-}
-
-// shared runs a test with a running SharedInformer of Pods a, b and c in namespace ns, at
-// the versions 2, 3 and 4. before is called before it runs.
-func shared(t *testing.T, options cache.InformerOptions[*corev1.Pod], test func(s *sharedRig), before ...func(s *sharedRig)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		s := newSharedRig(t, options)
-		for _, prepare := range before {
-			prepare(s)
+// A panic is reported with the handler's name; told to go on, the handler does.
+func TestContinueOnPanic(t *testing.T) {
+	calls, failure := 0, errors.New("no b, please")
+	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
+		errs := s.TakeErrors()
+		var reported *cache.HandlerError
+		if len(errs) != 1 || !errors.As(errs[0], &reported) || reported.Handler != "picky" || reported.Key != "ns/b" || !errors.Is(errs[0], failure) {
+			t.Errorf("reported %v", errs)
 		}
-		s.start()
-		test(s)
-		if err := s.stopRun(); err != nil {
-			t.Errorf("Run: %v", err)
+		if status := s.SharedInformer.Status().Handlers[0]; calls != 3 || !status.Synced {
+			t.Errorf("%d calls, %+v", calls, status)
 		}
+	}, func(s *sharedRig) {
+		s.add(cache.ResourceEventHandlerFuncs[*corev1.Pod]{AddFunc: func(p *corev1.Pod) {
+			calls++
+			if p.Name == "b" {
+				panic(failure)
+			}
+		}}, cache.HandlerOptions{Name: "picky", ContinueOnPanic: true})
 	})
 }
 
-func newSharedRig(t *testing.T, options cache.InformerOptions[*corev1.Pod]) *sharedRig {
-	t.Helper()
-	s := &sharedRig{Harness: cachetest.New(t)}
-	if options.ErrorHandler == nil {
-		options.ErrorHandler = s.Report
-	}
-	s.SharedInformer = cache.NewSharedInformer(s.Harness, &corev1.Pod{}, options)
-	return s
-}
-
-func (s *sharedRig) start() {
-	ctx, cancel := context.WithCancel(s.T.Context())
-	stopped := make(chan error, 1)
-	go func() { stopped <- s.SharedInformer.Run(ctx) }()
-	synctest.Wait()
-	s.stopRun = func() error {
-		cancel()
-		return <-stopped
-	}
-}
-
-// add adds a handler.
-func (s *sharedRig) add(handler cache.EventHandler[*corev1.Pod], options cache.HandlerOptions) *cache.Registration {
-	s.T.Helper()
-	r, err := s.AddEventHandler(handler, options)
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	return r
-}
-
-// expect requires what a handler was told since the last time.
-func (s *sharedRig) expect(n *eventNotes, want string) {
-	s.T.Helper()
-	synctest.Wait()
-	if got := n.take(); got != want {
-		s.T.Errorf("told [%s], want [%s]", got, want)
-	}
-}
-
-// words sorts what was told of a state, which comes in no order.
-func sortedWords(told string) string {
-	words := strings.Split(told, ", ")
-	slices.Sort(words)
-	return strings.Join(words, ", ")
+// A handler that has been stuck is told of updates as one, from the state it knows to the
+// last, and of what came and went.
+func TestMergeWhenBehind(t *testing.T) {
+	const updates = 12_000
+	var resume chan struct{}
+	notes := &eventNotes{}
+	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
+		resume = make(chan struct{})
+		s.add(cache.ResourceEventHandlerFuncs[*corev1.Pod]{UpdateFunc: func(*corev1.Pod, *corev1.Pod) { <-resume }}, cache.HandlerOptions{Delivery: cache.EveryEvent})
+		first := true
+		r := s.add(onEvents(func(e cache.Event[*corev1.Pod]) {
+			notes.OnEvent(e)
+			if first {
+				first = false
+				<-resume
+			}
+		}), cache.HandlerOptions{})
+		synctest.Wait()
+		s.Create(cachetest.Pod("d"))
+		s.Delete("ns/d")
+		for n := range updates {
+			if s.Update(cachetest.Pod("a")); n%500 == 0 {
+				synctest.Wait() // a watch that is too far behind is ended
+			}
+		}
+		synctest.Wait()
+		close(resume)
+		synctest.Wait()
+		if status := r.Status(); status.Coalesced == 0 || status.Backlog != 0 {
+			t.Errorf("status %+v", status)
+		}
+		merged, last := 0, ""
+		for _, e := range notes.events[3:] {
+			merged += 1 + e.Coalesced
+			if e.Type == cache.EventUpdate {
+				if last != "" && e.Old.ResourceVersion != last {
+					t.Errorf("an update from %s, told last was %s", e.Old.ResourceVersion, last)
+				}
+				last = e.New.ResourceVersion
+			}
+		}
+		if merged != updates+2 || last != s.ResourceVersion() {
+			t.Errorf("told of %d events, the last at %s", merged, last)
+		}
+		if len(notes.events) > 3+2+updates/4 {
+			t.Errorf("%d events for %d updates", len(notes.events), updates)
+		}
+	})
 }
 
 // A handler that comes late is told what is there, then what changes, and nobody else is
@@ -305,92 +305,4 @@ func TestResyncOfHandlers(t *testing.T) {
 		s.add(shares, cache.HandlerOptions{})
 		s.add(none, cache.HandlerOptions{ResyncPeriod: -1})
 	})
-}
-
-// What a Filter refuses is not stored, and is a deletion if it was.
-func TestInformerFilter(t *testing.T) {
-	notes := &eventNotes{}
-	wanted := func(p *corev1.Pod) bool {
-		if p.Labels["x"] == "panic" {
-			panic("no")
-		}
-		return p.Labels["x"] != "no"
-	}
-	shared(t, cache.InformerOptions[*corev1.Pod]{Filter: wanted}, func(s *sharedRig) {
-		s.expect(notes, "Addi ns/a a@2, Addi ns/b b@3, Addi ns/c c@4")
-		s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "no")))
-		s.expect(notes, "Deleted ns/a a@5")
-		s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "no")))
-		s.Create(cachetest.Pod("d", cachetest.WithLabel("x", "no")))
-		s.Delete("ns/d")
-		s.expect(notes, "")
-		s.Update(cachetest.Pod("a"))
-		s.expect(notes, "Add ns/a a@9")
-		s.Delete("ns/a")
-		s.expect(notes, "Delete ns/a a@10")
-		s.ExpectNoError()
-		s.Update(cachetest.Pod("b", cachetest.WithLabel("x", "panic")))
-		s.expect(notes, "")
-		s.ExpectError(cachetest.ErrorContains("filter: panic: no"))
-		s.Update(cachetest.Pod("b"))
-		s.expect(notes, "Update ns/b b@3 b@12")
-		s.Send(fake.ErrorEvent(fake.Expired()))
-		s.Update(cachetest.Pod("b", cachetest.WithLabel("x", "no")))
-		s.Create(cachetest.Pod("e", cachetest.WithLabel("x", "no")))
-		cachetest.Advance(2 * time.Second)
-		s.expect(notes, "Deleted ns/b b@12")
-		if got := cachetest.Describe(s.SharedInformer.Store().List()); got != "c@4" {
-			t.Errorf("the store holds [%s]", got)
-		}
-		s.Send(watch.Event{Type: watch.Added, Object: cachetest.Pod("e", cachetest.WithLabel("x", "no"), cachetest.WithVersion("14"))}) // replayed
-		synctest.Wait()
-		if errs := s.TakeErrors(); len(errs) > 1 {
-			t.Errorf("errors reported: %v", errs)
-		}
-	}, func(s *sharedRig) { s.add(notes, cache.HandlerOptions{}) })
-}
-
-// A transform changes what is stored, and what it may not do costs that object only.
-func TestInformerTransform(t *testing.T) {
-	notes := &eventNotes{}
-	calls := 0
-	transform := func(p *corev1.Pod) (*corev1.Pod, error) {
-		calls++
-		switch p.Labels["x"] {
-		case "fail":
-			return nil, errors.New("not today")
-		case "nil":
-			return nil, nil //nolint:nilnil // what it must not do
-		case "rename":
-			p.Name = "other"
-		case "panic":
-			panic("help")
-		}
-		p.Spec, p.UID, p.ResourceVersion = corev1.PodSpec{}, "", ""
-		p.Annotations = map[string]string{"transformed": "yes"}
-		return p, nil
-	}
-	shared(t, cache.InformerOptions[*corev1.Pod]{Transform: transform}, func(s *sharedRig) {
-		s.expect(notes, "Addi ns/a a@, Addi ns/b b@, Addi ns/c c@")
-		for i, bad := range []string{"fail", "nil", "rename", "panic"} {
-			s.Update(cachetest.Pod("a", cachetest.WithLabel("x", bad)))
-			s.expect(notes, "")
-			s.ExpectError(cachetest.ErrorContains([]string{"not today", "the result is nil", `has key "ns/other"`, "panic: help"}[i]))
-			if p, ok := s.SharedInformer.Store().GetByKey("ns/a"); !ok || len(p.Labels) != 0 || p.Annotations["transformed"] == "" {
-				t.Errorf("the last good state of a is %v", p)
-			}
-		}
-		s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "good")))
-		s.expect(notes, "Update ns/a a@ a@")
-		calls = 0
-		s.Send(fake.ErrorEvent(fake.Expired()))
-		s.Update(cachetest.Pod("b"))
-		cachetest.Advance(2 * time.Second)
-		s.expect(notes, "Update ns/b b@ b@")
-		if calls != 1 {
-			t.Errorf("%d calls for one new object", calls)
-		}
-		s.Delete("ns/b")
-		s.expect(notes, "Delete ns/b b@")
-	}, func(s *sharedRig) { s.add(notes, cache.HandlerOptions{}) })
 }

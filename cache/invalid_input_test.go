@@ -20,8 +20,6 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-type podFuncs = cache.ResourceEventHandlerFuncs[*corev1.Pod]
-
 // invalidInformer is a controller or an informer.
 type invalidInformer interface {
 	Run(ctx context.Context) error

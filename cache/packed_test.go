@@ -20,7 +20,6 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // packedPods starts a server with Pods of two ReplicaSets and one of nobody's.
@@ -49,32 +48,6 @@ func packedPods(t *testing.T) (*rest.Config, kubernetes.Interface) {
 		}
 	}
 	return config, client
-}
-
-// ran runs an informer until the test ends, and returns it synced.
-func ran[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T, options cache.InformerOptions[T]) *cache.SharedInformer[T] {
-	t.Helper()
-	informer := cache.NewSharedInformer(lw, example, options)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- informer.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
-	})
-	if err := informer.WaitForSync(within(t)); err != nil {
-		t.Fatal(err)
-	}
-	return informer
-}
-
-func within(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), cachetest.Timeout)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // same compares everything that two informers say of one collection.

@@ -1,0 +1,135 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/source"
+)
+
+// core is what all informers have, whatever the type of their objects.
+type core struct {
+	engine  engine
+	source  source.Source
+	report  *reporter
+	clock   clock.Clock
+	invalid error // why it cannot run
+	// key returns an object's key, and admits an error if the informer does not hold it.
+	key    func(obj Object) (string, error)
+	admits func(obj Object) error
+}
+
+// engine is an *informer.Informer of any type.
+type engine interface {
+	Run(ctx context.Context) error
+	HasSynced() bool
+	WaitForSync(ctx context.Context) error
+	WaitForResourceVersion(ctx context.Context, version string) error
+	WaitForDelete(ctx context.Context, key, uid string) error
+	IsQuarantined(key string) bool
+	Reflector() *reflector.Reflector
+	Handlers() []informer.HandlerStatus
+	Size() (objects, quarantined int)
+}
+
+func (c *core) run(ctx context.Context) error {
+	if c.invalid != nil {
+		return c.invalid
+	}
+	return c.engine.Run(c.report.begin(ctx))
+}
+
+func (c *core) status(synced bool) Status {
+	s := reflectorStatus(c.report.name, c.invalid, c.engine.Reflector(), c.source, synced)
+	if c.invalid != nil {
+		return s
+	}
+	s.Objects, s.Quarantined = c.engine.Size()
+	for _, h := range c.engine.Handlers() {
+		s.Handlers = append(s.Handlers, HandlerStatus(h))
+	}
+	return s
+}
+
+// notRunningAfter is how long a wait blocks before it logs that the informer is not running.
+const notRunningAfter = 5 * time.Second
+
+// wait calls a function that blocks until ctx ends. An informer that is not running may be about
+// to be run by another goroutine; if it never is, the log and the error say so.
+func (c *core) wait(ctx context.Context, wait func(context.Context) error) error {
+	if c.invalid != nil {
+		return c.invalid
+	}
+	if c.hasRun() {
+		return wait(ctx)
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go c.logNotRunning(ctx, done)
+	err := wait(ctx)
+	if err != nil && !c.hasRun() {
+		return fmt.Errorf("%w: %w", err, errNotStarted)
+	}
+	return err
+}
+
+func (c *core) hasRun() bool { return c.engine.Reflector().Status().Phase != reflector.Idle }
+
+func (c *core) logNotRunning(ctx context.Context, done <-chan struct{}) {
+	timer := c.clock.NewTimer(notRunningAfter)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		if !c.hasRun() {
+			c.report.named(ctx).Info("Waiting for an informer that is not running: Run has not been called")
+		}
+	case <-done:
+	}
+}
+
+func (c *core) waitForResourceVersion(ctx context.Context, resourceVersion string) error {
+	return c.wait(ctx, func(ctx context.Context) error { return c.engine.WaitForResourceVersion(ctx, resourceVersion) })
+}
+
+func (c *core) waitForObject(ctx context.Context, obj Object) error {
+	if c.invalid != nil {
+		return c.invalid
+	}
+	key, err := c.key(obj)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.report.name, err)
+	}
+	if err := c.admits(obj); err != nil {
+		return fmt.Errorf("%s does not hold %q: %w", c.report.name, key, err)
+	}
+	if err := c.waitForResourceVersion(ctx, obj.GetResourceVersion()); err != nil {
+		return err
+	}
+	if c.engine.IsQuarantined(key) {
+		return fmt.Errorf("%s has received %q at %s, but keeps an older state of it: %w", c.report.name, key, obj.GetResourceVersion(), ErrNotStored)
+	}
+	return nil
+}
+
+func (c *core) waitForDelete(ctx context.Context, obj Object) error {
+	if c.invalid != nil {
+		return c.invalid
+	}
+	key, err := c.key(obj)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.report.name, err)
+	}
+	return c.wait(ctx, func(ctx context.Context) error {
+		if version := obj.GetResourceVersion(); version != "" {
+			if err := c.engine.WaitForResourceVersion(ctx, version); err != nil {
+				return err
+			}
+		}
+		return c.engine.WaitForDelete(ctx, key, string(obj.GetUID()))
+	})
+}
