@@ -14,7 +14,6 @@ import (
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/cachetest"
-	"github.com/kinformer/kinformer/internal/reflector"
 )
 
 // An informer runs once; the errors of other tries say which (C2).

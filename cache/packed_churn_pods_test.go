@@ -64,7 +64,7 @@ func newChurn(pods int) *churn {
 
 func (c *churn) namespaces() int { return (len(c.deployments) + 9) / 10 }
 
-func (c *churn) pods() int       { return len(c.deployments)*replicas + 1 }
+func (c *churn) pods() int { return len(c.deployments)*replicas + 1 }
 
 func (c *churn) version() string { return fmt.Sprint(c.last) }
 

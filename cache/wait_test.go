@@ -22,7 +22,6 @@ import (
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/cachetest"
-	"github.com/kinformer/kinformer/internal/informer"
 )
 
 // waiter is a wait in another goroutine.
