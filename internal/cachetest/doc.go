@@ -1,4 +1,5 @@
-// Package cachetest is the harness of this module's tests: informers of Pods on a fake server inside
-// a synctest bubble (Harness), and informers over a loopback network (NetworkHarness). Both record
-// events, errors and requests, and check after each test what holds in every case.
+// Package cachetest is the harness of this module's tests. [Harness] is an informer of Pods on a
+// fake server inside a synctest bubble; [NetworkHarness] is an informer that reads over the
+// loopback network from a [Script] of prepared responses or from a [Proxy] of an API server. Both
+// record events and errors.
 package cachetest
