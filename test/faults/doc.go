@@ -1,3 +1,4 @@
-// Package faults has the black-box tests of what goes wrong between an informer and the API server:
-// lists, watches, versions, connections and shutdown. They use the public API and the fake server.
+// Package faults has the black-box tests of faults between an informer and an API server: of lists,
+// watches, resourceVersions, connections and shutdown. They use the public API, fake servers and
+// prepared responses. In the comments, version means resourceVersion.
 package faults

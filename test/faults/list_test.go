@@ -17,35 +17,35 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// relist has the running watch end so that a list follows, with a deletion of b and
-// an update of a to be found by it.
-func relist(r *cachetest.Harness) {
-	r.ExpectSynced()
-	cachetest.Advance(time.Minute) // so that the watch is not taken for one that ends at once
-	r.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
-	r.CloseWatches()
-	r.Update(cachetest.Pod("a")) // 5
-	r.Delete("ns/b")             // 6
+// relist ends the running watch so that a list follows, which finds that b was deleted and a
+// updated.
+func relist(h *cachetest.Harness) {
+	h.ExpectSynced()
+	cachetest.Advance(time.Minute) // or the watch counts as a short one
+	h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+	h.CloseWatches()
+	h.Update(cachetest.Pod("a")) // 5
+	h.Delete("ns/b")             // 6
 }
 
-// The versions asked for: a 410 or a "too large" of the list, and nothing else,
-// lead to "", at once (T4, T5).
-func TestListAtAVersionThatIsNotThere(t *testing.T) {
+// A list that fails with 410, or with 504 since its version is too large, is followed at once by a
+// list without a version.
+func TestUnavailableVersionFallsBackToConsistentList(t *testing.T) {
 	message := apierrors.NewTimeoutError("Too large resource version: 4, current: 3", 1)
 	for name, fault := range map[string]error{
-		"410":                          fake.Expired(),
-		"504 with the cause":           fake.TooLargeResourceVersion(),
-		"504 with the message":         message,
-		"504 wrapped":                  &wrapped{message},
-		"410 without a word about why": &apierrors.StatusError{ErrStatus: metav1.Status{Code: 410, Reason: metav1.StatusReasonGone}},
+		"410":                   fake.Expired(),
+		"504 with the cause":    fake.TooLargeResourceVersion(),
+		"504 with the message":  message,
+		"504 wrapped":           &wrapped{message},
+		"410 without a message": &apierrors.StatusError{ErrStatus: metav1.Status{Code: 410, Reason: metav1.StatusReasonGone}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cachetest.InBubble(t, func(r *cachetest.Harness) {
-				r.InjectListFault(1, fake.Fault{Err: fault})
-				relist(r)
+			cachetest.InBubble(t, func(h *cachetest.Harness) {
+				h.InjectListFault(1, fake.Fault{Err: fault})
+				relist(h)
 				cachetest.Advance(7 * time.Second)
-				r.ExpectRequests(0, "list@0 watch@4 watch@4 list@4 list@ watch@6")
-				r.ExpectEvents("D b@3", "U a@2→5")
+				h.ExpectRequests(0, "list@0 watch@4 watch@4 list@4 list@ watch@6")
+				h.ExpectEvents("D b@3", "U a@2→5")
 			})
 		})
 	}
@@ -55,225 +55,226 @@ type wrapped struct{ error }
 
 func (w *wrapped) Unwrap() error { return w.error }
 
-// While the list at "" is denied too, the next one goes there directly, and only
-// after the backoff.
-func TestListGoneAndThenFailing(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		r.InjectListFault(1, fake.Fault{Err: fake.Expired()})
-		r.InjectListFault(1, fake.Fault{Err: fake.InternalError()})
-		relist(r)
+// If the list without a version fails too, the next list has no version either, and follows after
+// the backoff.
+func TestFailedConsistentListIsRetriedConsistently(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.InjectListFault(1, fake.Fault{Err: fake.Expired()})
+		h.InjectListFault(1, fake.Fault{Err: fake.InternalError()})
+		relist(h)
 		cachetest.Advance(15 * time.Second)
-		r.ExpectRequests(0, "list@0 watch@4 watch@4 list@4 list@ list@ watch@6")
-		r.ExpectEvents("D b@3", "U a@2→5")
+		h.ExpectRequests(0, "list@0 watch@4 watch@4 list@4 list@ list@ watch@6")
+		h.ExpectEvents("D b@3", "U a@2→5")
 	})
 }
 
-// What a list answers is believed as a whole or not at all (L3, L4, L5, L7).
-func TestListNotToBeBelieved(t *testing.T) {
+// A list is stored completely or not at all.
+func TestInvalidListIsRejected(t *testing.T) {
 	pods := func(edit func(list *corev1.PodList)) func(runtime.Object) runtime.Object {
 		return func(list runtime.Object) runtime.Object {
 			edit(list.(*corev1.PodList))
 			return list
 		}
 	}
-	answer := func(list runtime.Object) func(runtime.Object) runtime.Object {
+	respond := func(list runtime.Object) func(runtime.Object) runtime.Object {
 		return func(runtime.Object) runtime.Object { return list }
 	}
+	items := func(objects ...runtime.Object) func(runtime.Object) runtime.Object {
+		list := &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: "9"}}
+		for _, obj := range objects {
+			list.Items = append(list.Items, runtime.RawExtension{Object: obj})
+		}
+		return respond(list)
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 	for name, bad := range map[string]struct {
 		edit func(runtime.Object) runtime.Object
 		err  string
 	}{
 		"no version":    {pods(func(list *corev1.PodList) { list.ResourceVersion = "" }), `no valid resourceVersion: ""`},
-		"an empty body": {answer(&corev1.PodList{}), "no valid resourceVersion"},
+		"an empty body": {respond(&corev1.PodList{}), "no valid resourceVersion"},
 		"version 0":     {pods(func(list *corev1.PodList) { list.ResourceVersion = "0" }), "no valid resourceVersion"},
 		"version abc":   {pods(func(list *corev1.PodList) { list.ResourceVersion = "abc" }), `no valid resourceVersion: "abc"`},
-		"another kind":  {answer(&corev1.NodeList{ListMeta: metav1.ListMeta{ResourceVersion: "9"}}), "expected a list of *v1.Pod, got *v1.NodeList"},
-		"a Table":       {answer(&metav1.Table{ListMeta: metav1.ListMeta{ResourceVersion: "9"}}), "Table, which holds rows for printing"},
-		"an object":     {answer(cachetest.Pod("a", cachetest.WithVersion("9"))), "expected a list of *v1.Pod, got *v1.Pod"},
-		"a status":      {answer(&metav1.Status{Code: 500, Message: "broken", Reason: metav1.StatusReasonInternalError}), "broken"},
-		"nil":           {answer(nil), "the list is nil"},
-		"a nil list":    {answer((*corev1.PodList)(nil)), "the list is nil"},
-		"another kind inside": {answer(&metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: "9"}, Items: []runtime.RawExtension{
-			{Object: cachetest.Pod("a", cachetest.WithVersion("8"))}, {Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}}}}), `item 1 of the list: expected *v1.Pod, got *v1.Node "n"`},
-		"nothing inside": {answer(&metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: "9"}, Items: []runtime.RawExtension{{}}}), "item 0 of the list: object is nil"},
-		"a nil pointer inside": {answer(&metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: "9"},
-			Items: []runtime.RawExtension{{Object: (*corev1.Pod)(nil)}}}), "item 0 of the list: object is nil"},
-		"an item without name": {pods(func(list *corev1.PodList) { list.Items[1].Name = "" }), `item 1 of the list: *v1.Pod in namespace "ns": metadata.name is empty`},
-		"an empty item":        {pods(func(list *corev1.PodList) { list.Items[0] = corev1.Pod{} }), `item 0 of the list: *v1.Pod in namespace "": metadata.name is empty`},
+		"another kind":  {respond(&corev1.NodeList{ListMeta: metav1.ListMeta{ResourceVersion: "9"}}), "expected a list of *v1.Pod, got *v1.NodeList"},
+		"a Table":       {respond(&metav1.Table{ListMeta: metav1.ListMeta{ResourceVersion: "9"}}), "Table, which holds rows for printing"},
+		"an object":     {respond(cachetest.Pod("a", cachetest.WithVersion("9"))), "expected a list of *v1.Pod, got *v1.Pod"},
+		"a Status":      {respond(&metav1.Status{Code: 500, Message: "broken", Reason: metav1.StatusReasonInternalError}), "broken"},
+		"nil":           {respond(nil), "the list is nil"},
+		"a nil list":    {respond((*corev1.PodList)(nil)), "the list is nil"},
+		"an item of another kind": {items(cachetest.Pod("a", cachetest.WithVersion("8")), node),
+			`item 1 of the list: expected *v1.Pod, got *v1.Node "n"`},
+		"an item without object":        {items(nil), "item 0 of the list: object is nil"},
+		"an item that is a nil pointer": {items((*corev1.Pod)(nil)), "item 0 of the list: object is nil"},
+		"an item without a name": {pods(func(list *corev1.PodList) { list.Items[1].Name = "" }),
+			`item 1 of the list: *v1.Pod in namespace "ns": metadata.name is empty`},
+		"an empty item": {pods(func(list *corev1.PodList) { list.Items[0] = corev1.Pod{} }),
+			`item 0 of the list: *v1.Pod in namespace "": metadata.name is empty`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cachetest.InBubble(t, func(r *cachetest.Harness) {
-				r.InjectListFault(3, fake.Fault{EditList: bad.edit})
-				relist(r)
+			cachetest.InBubble(t, func(h *cachetest.Harness) {
+				h.InjectListFault(3, fake.Fault{EditList: bad.edit})
+				relist(h)
 				cachetest.Advance(7 * time.Second)
-				r.ExpectEvents()
-				r.ExpectStored("a@2 b@3 c@4")
-				if status := r.Controller.Status(); !cachetest.ErrorContains(bad.err)(status.Err) || status.Phase != cache.PhaseRetrying {
-					t.Errorf("status %s, error %v, want %s", status.Phase, status.Err, bad.err)
+				h.ExpectEvents()
+				h.ExpectStored("a@2 b@3 c@4")
+				if status := h.Controller.Status(); !cachetest.ErrorContains(bad.err)(status.Err) || status.Phase != cache.PhaseRetrying {
+					t.Errorf("phase %s, error %v, want %s", status.Phase, status.Err, bad.err)
 				}
-				r.ExpectError(cachetest.ErrorContains(bad.err))
+				h.ExpectError(cachetest.ErrorContains(bad.err))
 				cachetest.Advance(time.Minute)
-				r.ExpectEvents("D b@3", "U a@2→5")
-				if status := r.Controller.Status(); status.Err != nil || status.Phase != cache.PhaseWatching {
-					t.Errorf("status afterwards %+v", status)
+				h.ExpectEvents("D b@3", "U a@2→5")
+				if status := h.Controller.Status(); status.Err != nil || status.Phase != cache.PhaseWatching {
+					t.Errorf("status after recovery: %+v", status)
 				}
 			})
 		})
 		if strings.HasPrefix(bad.err, "no valid resourceVersion") {
-			continue // a first list may have none: client-go's fake clientsets give none
+			continue // an initial list may have none, as those of client-go's fake clientsets
 		}
-		t.Run(name+" at first", func(t *testing.T) {
-			cachetest.InBubble(t, func(r *cachetest.Harness) {
-				if r.Controller.HasSynced() || r.Store.Len() > 0 {
-					t.Errorf("synced from %s with %s", name, r.Stored())
+		t.Run(name+" initially", func(t *testing.T) {
+			cachetest.InBubble(t, func(h *cachetest.Harness) {
+				if h.Controller.HasSynced() || h.Store.Len() > 0 {
+					t.Errorf("synced from %s with %s", name, h.Stored())
 				}
-				ctx, cancel := context.WithTimeout(r.T.Context(), time.Millisecond)
+				ctx, cancel := context.WithTimeout(h.T.Context(), time.Millisecond)
 				defer cancel()
-				if err := r.Controller.WaitForSync(ctx); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains(bad.err)(err) {
-					t.Errorf("WaitForSync: %v, want it to say %s", err, bad.err)
+				if err := h.Controller.WaitForSync(ctx); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains(bad.err)(err) {
+					t.Errorf("WaitForSync: %v, want an error with %s", err, bad.err)
 				}
 				cachetest.Advance(10 * time.Second)
-				r.ExpectSynced()
-			}, func(r *cachetest.Harness) { r.InjectListFault(2, fake.Fault{EditList: bad.edit}) })
+				h.ExpectSynced()
+			}, func(h *cachetest.Harness) { h.InjectListFault(2, fake.Fault{EditList: bad.edit}) })
 		})
 	}
 }
 
-// Pages of one list are of one version. If a continue token expires, all pages are
-// dropped and the list begins anew (L1).
-func TestGoneBetweenPages(t *testing.T) {
-	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{PageSize: 1}, func(r *cachetest.Harness) {
-		r.ExpectRequests(0, "list@0 watch@4")
-		r.ExpectSynced()
-		r.CloseWatches()
-		r.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+// All pages of a list have one version. If a continue token expires, the pages are dropped and the
+// list starts again.
+func TestExpiredContinueTokenRestartsTheList(t *testing.T) {
+	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{PageSize: 1}, func(h *cachetest.Harness) {
+		h.ExpectRequests(0, "list@0 watch@4")
+		h.ExpectSynced()
+		h.CloseWatches()
+		h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
 		pages := 0
-		r.InjectListFault(2, fake.Fault{EditList: func(list runtime.Object) runtime.Object { pages++; return list }})
-		r.InjectListFault(1, fake.Fault{Err: fake.Expired()})
-		r.Delete("ns/b")
-		r.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+		h.InjectListFault(2, fake.Fault{EditList: func(list runtime.Object) runtime.Object { pages++; return list }})
+		h.InjectListFault(1, fake.Fault{Err: fake.Expired()})
+		h.Delete("ns/b")
+		h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
 		cachetest.Advance(30 * time.Second)
 		if pages != 2 {
 			t.Fatalf("%d pages before the fault", pages)
 		}
-		r.ExpectStored(r.Served())
-		r.ExpectEvents("D b@3")
-		expectNoMixture(r)
+		h.ExpectStored(h.Served())
+		h.ExpectEvents("D b@3")
+		expectCompleteLists(h)
 	})
 }
 
-// expectNoMixture requires that a continue token was always used for the list that
-// gave it: after an error a list begins with its first page.
-func expectNoMixture(r *cachetest.Harness) {
-	r.T.Helper()
-	requests, _ := r.RequestsSince(0)
+// expectCompleteLists checks that each list begins with its first page.
+func expectCompleteLists(h *cachetest.Harness) {
+	h.T.Helper()
+	requests, _ := h.RequestsSince(0)
 	for list := range strings.SplitSeq(requests, "watch") {
 		if words := strings.Fields(list); len(words) > 1 && strings.HasSuffix(words[1], "...") && strings.HasSuffix(words[0], "...") {
-			r.T.Errorf("a list does not begin with its first page: %s", requests)
+			h.T.Errorf("a list does not begin with its first page: %s", requests)
 		}
 	}
 }
 
-// A list that gets stuck is given up, and one that is slow but goes on is not (T12).
-func TestListStuck(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		if phase := r.Controller.Status().Phase; phase != cache.PhaseListing {
+// A list that receives nothing is abandoned after its idle timeout.
+func TestStalledListIsRetried(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		if phase := h.Controller.Status().Phase; phase != cache.PhaseListing {
 			t.Errorf("phase %s", phase)
 		}
 		cachetest.Advance(7 * time.Minute)
-		r.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
-		r.ExpectSynced()
-	}, func(r *cachetest.Harness) { r.InjectListFault(1, fake.Fault{Hold: make(chan struct{})}) })
+		h.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
+		h.ExpectSynced()
+	}, func(h *cachetest.Harness) { h.InjectListFault(1, fake.Fault{Hold: make(chan struct{})}) })
 }
 
-// A change between list and watch is not lost (W25), nor is a deletion in the first
-// moment of the watch (L12).
-func TestChangeBetweenListAndWatch(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		r.ExpectEvents("A a@2", "A b@3", "A c@4", "D b@5", "A d@6")
-		r.ExpectStored("a@2 c@4 d@6")
-	}, func(r *cachetest.Harness) {
-		r.InjectListFault(1, fake.Fault{EditList: func(list runtime.Object) runtime.Object {
-			r.Delete("ns/b")
-			r.Create(cachetest.Pod("d"))
+// The watch begins at the list's version, so that it delivers changes made before it was opened.
+func TestChangesBetweenListAndWatchAreDelivered(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectEvents("A a@2", "A b@3", "A c@4", "D b@5", "A d@6")
+		h.ExpectStored("a@2 c@4 d@6")
+	}, func(h *cachetest.Harness) {
+		h.InjectListFault(1, fake.Fault{EditList: func(list runtime.Object) runtime.Object {
+			h.Delete("ns/b")
+			h.Create(cachetest.Pod("d"))
 			return list
 		}})
 	})
 }
 
-// A relist that finds nothing changed says nothing (L14); deletions come before
-// additions and updates, and a recreated object is a deletion and an addition (W26).
-func TestRelistSaysWhatChanged(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		r.ExpectSynced()
-		r.Send(fake.ErrorEvent(fake.Expired()))
+// A relist emits no event for unchanged objects. Deletions precede additions and updates, and a
+// recreated object is a deletion and an addition.
+func TestRelistDeliversOnlyChanges(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		h.Send(fake.ErrorEvent(fake.Expired()))
 		cachetest.Advance(2 * time.Second)
-		r.ExpectEvents()
-		kept, _ := r.Store.GetByKey("ns/c")
-		r.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
-		r.CloseWatches()
-		r.Update(cachetest.Pod("a"))
-		r.Delete("ns/b")
-		r.Create(cachetest.Pod("b"))
-		r.Create(cachetest.Pod("d"))
+		h.ExpectEvents()
+		kept, _ := h.Store.GetByKey("ns/c")
+		h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+		h.CloseWatches()
+		h.Update(cachetest.Pod("a"))
+		h.Delete("ns/b")
+		h.Create(cachetest.Pod("b"))
+		h.Create(cachetest.Pod("d"))
 		cachetest.Advance(20 * time.Second)
-		r.ExpectEvents("D b@3", "U a@2→5", "A b@7", "A d@8")
-		if again, _ := r.Store.GetByKey("ns/c"); again != kept {
+		h.ExpectEvents("D b@3", "U a@2→5", "A b@7", "A d@8")
+		if again, _ := h.Store.GetByKey("ns/c"); again != kept {
 			t.Error("an unchanged object was replaced")
 		}
 	})
 }
 
-// Reads during a relist see all of it or nothing (C25).
+// A read during a relist returns the old state or the new one.
 func TestRelistIsAtomic(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		r.InjectListFault(1, fake.Fault{EditList: func(list runtime.Object) runtime.Object {
-			expectStoredNow(r, "a@2 b@3 c@4")
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.InjectListFault(1, fake.Fault{EditList: func(list runtime.Object) runtime.Object {
+			h.ExpectStoredNow("a@2 b@3 c@4")
 			return list
 		}})
-		relist(r)
-		snapshot := r.Store.Snapshot()
+		relist(h)
+		snapshot := h.Store.Snapshot()
 		cachetest.Advance(7 * time.Second)
-		r.ExpectStored("a@5 c@4")
+		h.ExpectStored("a@5 c@4")
 		if got := cachetest.Describe(snapshot.List()); got != "a@2 b@3 c@4" || snapshot.ResourceVersion() != "4" {
-			t.Errorf("the older snapshot shows [%s] at %s", got, snapshot.ResourceVersion())
+			t.Errorf("the snapshot before the relist holds [%s] at %s", got, snapshot.ResourceVersion())
 		}
-		if now := r.Store.Snapshot().ResourceVersion(); now != "6" {
+		if now := h.Store.Snapshot().ResourceVersion(); now != "6" {
 			t.Errorf("the snapshot after the relist is at %s", now)
 		}
-		r.ExpectEvents("D b@3", "U a@2→5")
+		h.ExpectEvents("D b@3", "U a@2→5")
 	})
 }
 
-func expectStoredNow(r *cachetest.Harness, want string) {
-	if got := r.Stored(); got != want {
-		r.T.Errorf("the store holds [%s], want [%s]", got, want)
-	}
-}
-
-// Before the first list has succeeded, WaitForSync says why, and the informer says
-// so in its status; the error handler hears each attempt once.
-func TestFirstListForbidden(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
+// While the initial list fails, WaitForSync and Status return its error. The error handler receives
+// the error of each attempt once.
+func TestForbiddenInitialListIsReported(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
 		cachetest.Advance(time.Minute)
-		ctx, cancel := context.WithTimeout(r.T.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(h.T.Context(), time.Second)
 		defer cancel()
-		err := r.Controller.WaitForSync(ctx)
+		err := h.Controller.WaitForSync(ctx)
 		if !apierrors.IsForbidden(err) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("WaitForSync: %v", err)
 		}
-		status := r.Controller.Status()
+		status := h.Controller.Status()
 		if !apierrors.IsForbidden(status.Err) || status.Synced || status.Phase != cache.PhaseRetrying || !status.FreshAt.IsZero() || status.ResourceVersion != "" {
-			t.Errorf("status: %+v", status)
+			t.Errorf("status %+v", status)
 		}
-		if n := len(r.TakeErrors()); n != status.Attempts || uint64(n) != status.Lists || n != len(r.Requests()) {
-			t.Errorf("%d errors of %d attempts in %d lists, %d requests", n, status.Attempts, status.Lists, len(r.Requests()))
+		if n := len(h.TakeErrors()); n != status.Attempts || uint64(n) != status.Lists || n != len(h.Requests()) {
+			t.Errorf("%d errors, %d attempts, %d lists, %d requests", n, status.Attempts, status.Lists, len(h.Requests()))
 		}
-		r.ClearFaults()
+		h.ClearFaults()
 		cachetest.Advance(31 * time.Second)
-		r.ExpectSynced()
-		if err := r.Controller.WaitForSync(r.T.Context()); err != nil {
+		h.ExpectSynced()
+		if err := h.Controller.WaitForSync(h.T.Context()); err != nil {
 			t.Errorf("WaitForSync: %v", err)
 		}
-	}, func(r *cachetest.Harness) { r.InjectListFault(-1, fake.Fault{Err: fake.Forbidden()}) })
+	}, func(h *cachetest.Harness) { h.InjectListFault(-1, fake.Fault{Err: fake.Forbidden()}) })
 }

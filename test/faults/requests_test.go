@@ -12,10 +12,10 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// options returns the nth request's options, without the TimeoutSeconds, which is
-// random.
-func options(r *cachetest.Harness, n int) (options metav1.ListOptions, timeout time.Duration) {
-	options = r.Requests()[n].Options
+// options returns the options of the nth request, and its TimeoutSeconds, which is random, apart
+// from them.
+func options(h *cachetest.Harness, n int) (options metav1.ListOptions, timeout time.Duration) {
+	options = h.Requests()[n].Options
 	if options.TimeoutSeconds != nil {
 		timeout = time.Duration(*options.TimeoutSeconds) * time.Second
 		options.TimeoutSeconds = nil
@@ -23,81 +23,82 @@ func options(r *cachetest.Harness, n int) (options metav1.ListOptions, timeout t
 	return options, timeout
 }
 
-// expectOptions requires a request's options to be exactly these: other people's tests
-// compare them (consumers 7 and 8). A watch has a timeout between five and ten minutes
-// besides, a list none.
-func expectOptions(r *cachetest.Harness, n int, verb string, want metav1.ListOptions) {
-	r.T.Helper()
-	got, timeout := options(r, n)
-	if diff := cmp.Diff(want, got); diff != "" || r.Requests()[n].Verb != verb {
-		r.T.Errorf("request %d is a %s, want a %s; options (-want +got):\n%s", n, r.Requests()[n].Verb, verb, diff)
+// expectOptions checks the options of the nth request. The tests of client-go's users compare them,
+// so they must not have other fields. A watch has a timeout of five to ten minutes, a list has
+// none.
+func expectOptions(h *cachetest.Harness, n int, verb string, want metav1.ListOptions) {
+	h.T.Helper()
+	got, timeout := options(h, n)
+	if diff := cmp.Diff(want, got); diff != "" || h.Requests()[n].Verb != verb {
+		h.T.Errorf("request %d is a %s, want a %s; options (-want +got):\n%s", n, h.Requests()[n].Verb, verb, diff)
 	}
 	if verb == "watch" && (timeout < 5*time.Minute || timeout >= 10*time.Minute) || verb == "list" && timeout != 0 {
-		r.T.Errorf("request %d, a %s, has the timeout %v", n, verb, timeout)
+		h.T.Errorf("request %d, a %s, has a timeout of %v", n, verb, timeout)
 	}
 }
 
-func TestRequestOptions(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		expectOptions(r, 0, "list", metav1.ListOptions{ResourceVersion: "0", Limit: 500})
-		expectOptions(r, 1, "watch", metav1.ListOptions{ResourceVersion: "4", AllowWatchBookmarks: true})
-		r.InjectListFault(1, fake.Fault{Err: fake.Expired()})
-		r.Send(fake.ErrorEvent(fake.Expired()))
+func TestListAndWatchRequestOptions(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		expectOptions(h, 0, "list", metav1.ListOptions{ResourceVersion: "0", Limit: 500})
+		expectOptions(h, 1, "watch", metav1.ListOptions{ResourceVersion: "4", AllowWatchBookmarks: true})
+		h.InjectListFault(1, fake.Fault{Err: fake.Expired()})
+		h.Send(fake.ErrorEvent(fake.Expired()))
 		cachetest.Advance(2 * time.Second)
-		expectOptions(r, 2, "list", metav1.ListOptions{ResourceVersion: "4"})
-		expectOptions(r, 3, "list", metav1.ListOptions{Limit: 500})
-		expectOptions(r, 4, "watch", metav1.ListOptions{ResourceVersion: "4", AllowWatchBookmarks: true})
+		expectOptions(h, 2, "list", metav1.ListOptions{ResourceVersion: "4"})
+		expectOptions(h, 3, "list", metav1.ListOptions{Limit: 500})
+		expectOptions(h, 4, "watch", metav1.ListOptions{ResourceVersion: "4", AllowWatchBookmarks: true})
 	})
 }
 
-func TestRequestOptionsOfAWatchList(t *testing.T) {
-	yes := true
-	byWatchList(t, func(r *cachetest.Harness) {
-		expectOptions(r, 0, "watch", metav1.ListOptions{
-			SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+func TestWatchListRequestOptions(t *testing.T) {
+	sendInitialEvents := true
+	byWatchList(t, func(h *cachetest.Harness) {
+		expectOptions(h, 0, "watch", metav1.ListOptions{
+			SendInitialEvents: &sendInitialEvents, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 		})
-		r.CloseWatches()
+		h.CloseWatches()
 		cachetest.Advance(7 * time.Second)
-		expectOptions(r, 1, "watch", metav1.ListOptions{ResourceVersion: "4", AllowWatchBookmarks: true})
-		r.Send(fake.ErrorEvent(fake.Expired()))
+		expectOptions(h, 1, "watch", metav1.ListOptions{ResourceVersion: "4", AllowWatchBookmarks: true})
+		h.Send(fake.ErrorEvent(fake.Expired()))
 		cachetest.Advance(2 * time.Second)
-		expectOptions(r, 2, "watch", metav1.ListOptions{
-			SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, ResourceVersion: "4",
+		expectOptions(h, 2, "watch", metav1.ListOptions{
+			SendInitialEvents: &sendInitialEvents, AllowWatchBookmarks: true,
+			ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, ResourceVersion: "4",
 		})
 	})
 }
 
-// Pages are asked for as the options say; the others of a list have the token and the
-// limit, and no version.
-func TestRequestOptionsOfPages(t *testing.T) {
-	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{PageSize: 2}, func(r *cachetest.Harness) {
-		r.InjectListFault(1, fake.Fault{Err: fake.Expired()})
-		r.Send(fake.ErrorEvent(fake.Expired()))
+// The first page of a list has its options and the limit. Later pages have the token and the limit,
+// and no version.
+func TestPagedListRequestOptions(t *testing.T) {
+	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{PageSize: 2}, func(h *cachetest.Harness) {
+		h.InjectListFault(1, fake.Fault{Err: fake.Expired()})
+		h.Send(fake.ErrorEvent(fake.Expired()))
 		cachetest.Advance(2 * time.Second)
-		expectOptions(r, 0, "list", metav1.ListOptions{ResourceVersion: "0", Limit: 2})
-		expectOptions(r, 2, "list", metav1.ListOptions{ResourceVersion: "4", Limit: 2})
-		expectOptions(r, 3, "list", metav1.ListOptions{Limit: 2})
-		token := r.Requests()[4].Options.Continue
+		expectOptions(h, 0, "list", metav1.ListOptions{ResourceVersion: "0", Limit: 2})
+		expectOptions(h, 2, "list", metav1.ListOptions{ResourceVersion: "4", Limit: 2})
+		expectOptions(h, 3, "list", metav1.ListOptions{Limit: 2})
+		token := h.Requests()[4].Options.Continue
 		if token == "" {
-			r.T.Fatal("the second page has no token")
+			h.T.Fatal("the second page has no token")
 		}
-		expectOptions(r, 4, "list", metav1.ListOptions{Limit: 2, Continue: token})
-		r.ExpectStored("a@2 b@3 c@4")
-		if lists := r.Controller.Status().Lists; lists != 4 {
-			r.T.Errorf("%d list requests counted, want 4", lists)
+		expectOptions(h, 4, "list", metav1.ListOptions{Limit: 2, Continue: token})
+		h.ExpectStored("a@2 b@3 c@4")
+		if lists := h.Controller.Status().Lists; lists != 4 {
+			h.T.Errorf("Status counts %d list requests, want 4", lists)
 		}
 	})
-	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{PageSize: -1}, func(r *cachetest.Harness) {
-		expectOptions(r, 0, "list", metav1.ListOptions{ResourceVersion: "0"})
+	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{PageSize: -1}, func(h *cachetest.Harness) {
+		expectOptions(h, 0, "list", metav1.ListOptions{ResourceVersion: "0"})
 	})
 }
 
-// The watches of many informers do not end together.
-func TestWatchTimeoutsDiffer(t *testing.T) {
+// The timeouts are random so that the watches of many informers do not end at once.
+func TestWatchTimeoutsAreRandom(t *testing.T) {
 	timeouts := make(map[time.Duration]bool)
 	for range 5 {
-		cachetest.InBubble(t, func(r *cachetest.Harness) {
-			_, timeout := options(r, 1)
+		cachetest.InBubble(t, func(h *cachetest.Harness) {
+			_, timeout := options(h, 1)
 			timeouts[timeout] = true
 		})
 	}

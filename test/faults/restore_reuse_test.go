@@ -15,48 +15,48 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// An etcd restored from backup gives out again the versions that it has given out
-// before. An object that survived the restore keeps its UID; so it may come in the
-// version that the cache has, with other content.
+// An etcd restored from backup assigns versions again that it assigned before. An object that
+// exists before and after keeps its UID, so it may have the version that the store holds, with
+// other content.
 
-// restoreAndReuse brings the server to a@5 with one label, and back to 4, and again to
-// a@5 with another label, b and c being the same all the time.
-func restoreAndReuse(r *cachetest.Harness) {
-	r.Update(cachetest.Pod("a", cachetest.WithLabel("epoch", "lost")))
-	r.SkipVersions(50)
-	r.Bookmark()
+// restoreAndReuse takes the server to a@5 with one label, back to version 4, and again to a@5 with
+// another label. Pods b and c do not change.
+func restoreAndReuse(h *cachetest.Harness) {
+	h.Update(cachetest.Pod("a", cachetest.WithLabel("epoch", "lost")))
+	h.SkipVersions(50)
+	h.Bookmark()
 	synctest.Wait()
-	r.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
-	r.Restore("4")
-	r.Update(cachetest.Pod("a", cachetest.WithLabel("epoch", "restored")))
+	h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+	h.Restore("4")
+	h.Update(cachetest.Pod("a", cachetest.WithLabel("epoch", "restored")))
 	cachetest.Advance(10 * time.Second)
 }
 
-// expectRestoredA requires a@5 of after the restore.
+// expectRestoredA checks that a is the a@5 that was written after the restore.
 func expectRestoredA(t *testing.T, a *corev1.Pod) {
 	t.Helper()
 	if a == nil || a.ResourceVersion != "5" || a.Labels["epoch"] != "restored" {
-		t.Errorf("after the restore the cache holds %v", a)
+		t.Errorf("the store holds %v after the restore", a)
 	}
 }
 
-func TestRestoredObjectInAVersionThatIsKnown(t *testing.T) {
+func TestRestoreThatReusesAVersionUpdatesTheObject(t *testing.T) {
 	for name, options := range map[string]cache.InformerOptions[*corev1.Pod]{
 		"live":   {},
 		"packed": {Packed: true},
-		// The filter must be asked again.
+		// The filter accepts every Pod, and must run again.
 		"filtered": {Filter: func(p *corev1.Pod) bool { return p.Name == "a" || p.Labels["epoch"] == "" }},
 		"transformed": {Packed: true, Transform: func(p *corev1.Pod) (*corev1.Pod, error) {
 			p.UID, p.ManagedFields = "", nil
 			return p, nil
 		}},
-		"watched": {ListMode: cache.ListModeWatchList},
+		"WatchList": {ListMode: cache.ListModeWatchList},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := cachetest.New(t)
-				updates := runShared(t, r, options, func(pods cache.Reader[*corev1.Pod]) {
-					restoreAndReuse(r)
+				h := cachetest.New(t)
+				updates := runShared(t, h, options, func(pods cache.Reader[*corev1.Pod]) {
+					restoreAndReuse(h)
 					a, _ := pods.GetByKey("ns/a")
 					expectRestoredA(t, a)
 				})
@@ -68,14 +68,14 @@ func TestRestoredObjectInAVersionThatIsKnown(t *testing.T) {
 	}
 }
 
-// What is filtered out after the restore, in a version that was accepted before it, is
-// gone.
-func TestRestoredObjectIsFilteredAgain(t *testing.T) {
+// An object that the filter accepted before the restore, and rejects after it in the same version,
+// is deleted.
+func TestRestoreThatReusesAVersionFiltersTheObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := cachetest.New(t)
+		h := cachetest.New(t)
 		filter := func(p *corev1.Pod) bool { return p.Labels["epoch"] != "restored" }
-		runShared(t, r, cache.InformerOptions[*corev1.Pod]{Filter: filter}, func(pods cache.Reader[*corev1.Pod]) {
-			restoreAndReuse(r)
+		runShared(t, h, cache.InformerOptions[*corev1.Pod]{Filter: filter}, func(pods cache.Reader[*corev1.Pod]) {
+			restoreAndReuse(h)
 			if got := cachetest.Describe(pods.List()); got != "b@3 c@4" {
 				t.Errorf("the store holds [%s]", got)
 			}
@@ -83,12 +83,11 @@ func TestRestoredObjectIsFilteredAgain(t *testing.T) {
 	})
 }
 
-// runShared runs an informer for a test, and returns the updates that a handler of it
-// was told.
-func runShared(t *testing.T, r *cachetest.Harness, options cache.InformerOptions[*corev1.Pod], test func(cache.Reader[*corev1.Pod])) (updates []string) {
+// runShared runs an informer during test, and returns the updates that its handler received.
+func runShared(t *testing.T, h *cachetest.Harness, options cache.InformerOptions[*corev1.Pod], test func(cache.Reader[*corev1.Pod])) (updates []string) {
 	t.Helper()
-	options.ErrorHandler = r.Report
-	pods := cache.NewSharedInformer(r, &corev1.Pod{}, options)
+	options.ErrorHandler = h.Report
+	pods := cache.NewSharedInformer(h, &corev1.Pod{}, options)
 	_, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs[*corev1.Pod]{
 		UpdateFunc: func(before, after *corev1.Pod) {
 			updates = append(updates, cachetest.NameAtVersion(before)+" "+before.Labels["epoch"]+"→"+after.Labels["epoch"])
@@ -109,44 +108,44 @@ func runShared(t *testing.T, r *cachetest.Harness, options cache.InformerOptions
 	return updates
 }
 
-// A Reflector's store is one that compares nothing.
-func TestRestoredObjectInAVersionThatAStoreHas(t *testing.T) {
+// The store of a Reflector replaces objects without comparing them.
+func TestRestoreThatReusesAVersionUpdatesTheStore(t *testing.T) {
 	store := cache.NewStore[*corev1.Pod](nil, nil)
 	synctest.Test(t, func(t *testing.T) {
-		r := cachetest.New(t)
-		defer r.RunReflector(store)()
-		restoreAndReuse(r)
+		h := cachetest.New(t)
+		defer h.RunReflector(store)()
+		restoreAndReuse(h)
 		a, _ := store.GetByKey("ns/a")
 		expectRestoredA(t, a)
 	})
 }
 
-var errRefused = errors.New("refused")
+var errRejected = errors.New("rejected")
 
-// refusingLists refuses so many lists.
-type refusingLists struct {
+// rejectingStore is a store that rejects the first lists.
+type rejectingStore struct {
 	cache.Store[*corev1.Pod]
-	refusals int
+	rejections int
 }
 
-func (s *refusingLists) Replace(pods []*corev1.Pod, rv string) error {
-	if s.refusals--; s.refusals >= 0 {
-		return errRefused
+func (s *rejectingStore) Replace(pods []*corev1.Pod, rv string) error {
+	if s.rejections--; s.rejections >= 0 {
+		return errRejected
 	}
 	return s.Store.Replace(pods, rv)
 }
 
-// A list that the store refuses is a list that failed: it is reported, and made again
-// after a while.
-func TestStoreThatRefusesAList(t *testing.T) {
+// A list that the store rejects is a failed list: the error is reported, and the list is retried
+// after a backoff.
+func TestListRejectedByTheStoreIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := cachetest.New(t)
-		store := &refusingLists{Store: cache.NewStore[*corev1.Pod](nil, nil), refusals: 2}
-		defer r.RunReflector(store)()
-		r.ExpectRequests(0, "list@0")
-		r.ExpectError(cachetest.ErrorIs(errRefused))
+		h := cachetest.New(t)
+		store := &rejectingStore{Store: cache.NewStore[*corev1.Pod](nil, nil), rejections: 2}
+		defer h.RunReflector(store)()
+		h.ExpectRequests(0, "list@0")
+		h.ExpectError(cachetest.ErrorIs(errRejected))
 		cachetest.Advance(10 * time.Second)
-		r.ExpectRequests(0, "list@0 list@0 list@0 watch@4")
+		h.ExpectRequests(0, "list@0 list@0 list@0 watch@4")
 		if got := cachetest.Describe(store.List()); got != "a@2 b@3 c@4" {
 			t.Errorf("the store holds [%s]", got)
 		}

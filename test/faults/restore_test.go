@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -13,165 +14,180 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// Servers that go back in time: an etcd restored from backup is believed, from a
-// consistent read; a replica that lags is waited for.
+// A server at an older version than before is either an etcd restored from backup, whose state is
+// accepted from a consistent read, or a replica that lags, whose state is not accepted.
 
-// ahead takes the informer some versions beyond what a restore will leave.
-func ahead(r *cachetest.Harness) {
-	r.ExpectSynced()
-	r.Update(cachetest.Pod("a"))
-	r.Delete("ns/b")
-	r.Create(cachetest.Pod("d"))
-	r.SkipVersions(50)
-	r.Bookmark()
-	r.ExpectEvents("U a@2→5", "D b@6", "A d@7")
-	if rv := r.Controller.LastSyncResourceVersion(); rv != "57" {
-		r.T.Fatalf("at %s, want 57", rv)
+// advanceBeyondRestore takes server and informer to version 57, of which a restore leaves version
+// 4.
+func advanceBeyondRestore(h *cachetest.Harness) {
+	h.ExpectSynced()
+	h.Update(cachetest.Pod("a"))
+	h.Delete("ns/b")
+	h.Create(cachetest.Pod("d"))
+	h.SkipVersions(50)
+	h.Bookmark()
+	h.ExpectEvents("U a@2→5", "D b@6", "A d@7")
+	if rv := h.Controller.LastSyncResourceVersion(); rv != "57" {
+		h.T.Fatalf("at version %s, want 57", rv)
 	}
 }
 
-// expectRestored requires the state of version 4 and what came after it.
-func expectRestored(r *cachetest.Harness) {
-	r.T.Helper()
-	r.ExpectEvents("D d@7", "U a@5→2", "A b@3")
-	r.ExpectError(cachetest.ErrorIs(cache.ErrVersionRegressed))
-	r.Update(cachetest.Pod("c"))
-	r.ExpectEvents("U c@4→5")
-	r.ExpectStored(r.Served())
+// expectRestored checks that the informer has the state of version 4 and receives later changes.
+func expectRestored(h *cachetest.Harness) {
+	h.T.Helper()
+	h.ExpectEvents("D d@7", "U a@5→2", "A b@3")
+	h.ExpectError(cachetest.ErrorIs(cache.ErrVersionRegressed))
+	h.Update(cachetest.Pod("c"))
+	h.ExpectEvents("U c@4→5")
+	h.ExpectStored(h.Served())
 }
 
-// The list says so (W27).
-func TestRestoreSeenByTheList(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		ahead(r)
-		r.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
-		r.Restore("4")
+// A list that returns an older version is followed by a consistent list.
+func TestListDetectsRestore(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		advanceBeyondRestore(h)
+		h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+		h.Restore("4")
 		cachetest.Advance(10 * time.Second)
-		requests, _ := r.RequestsSince(2)
+		requests, _ := h.RequestsSince(2)
 		if requests != "watch@57 list@57 list@ watch@4" {
 			t.Errorf("requests after the restore: %s", requests)
 		}
-		r.ExpectEvents("D d@7", "U a@5→2", "A b@3")
-		r.ExpectStored(r.Served())
+		h.ExpectEvents("D d@7", "U a@5→2", "A b@3")
+		h.ExpectStored(h.Served())
 	})
 }
 
-// The watch is accepted, and silent, for versions that will only come: the probe
-// finds out (W28).
-func TestRestoreSeenByTheProbe(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		ahead(r)
-		r.Restore("4")
+// A server accepts a watch at a version that it has not reached yet, and sends nothing. A probe
+// finds the older version.
+func TestProbeDetectsRestore(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		advanceBeyondRestore(h)
+		h.Restore("4")
 		cachetest.Advance(10 * time.Second)
-		if requests, _ := r.RequestsSince(2); requests != "watch@57" {
+		if requests, _ := h.RequestsSince(2); requests != "watch@57" {
 			t.Fatalf("requests after the restore: %s", requests)
 		}
 		cachetest.Advance(10 * time.Minute)
-		expectRestored(r)
+		expectRestored(h)
 	})
 }
 
-// The same where a proxy ends each silent watch before long.
-func TestRestoreSeenBehindAProxy(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		ahead(r)
-		r.InjectWatchFault(-1, fake.Fault{CloseIn: 10 * time.Second})
-		r.Restore("4")
+// A watch that is quiet for two minutes is probed within another half minute, whatever its timeout,
+// and again if the probe fails.
+func TestProbeDetectsRestoreWithinMinutes(t *testing.T) {
+	for _, mode := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
+		t.Run(string(mode), func(t *testing.T) {
+			cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{ListMode: mode}, func(h *cachetest.Harness) {
+				advanceBeyondRestore(h)
+				h.InjectListFault(1, fake.Fault{Err: apierrors.NewServiceUnavailable("starting")})
+				h.Restore("4")
+				cachetest.Advance(3*time.Minute + 15*time.Second)
+				expectRestored(h)
+			})
+		})
+	}
+}
+
+// The proxy closes each quiet watch after ten seconds, before a probe of that watch is due.
+func TestProbeDetectsRestoreBehindAProxy(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		advanceBeyondRestore(h)
+		h.InjectWatchFault(-1, fake.Fault{CloseIn: 10 * time.Second})
+		h.Restore("4")
 		cachetest.Advance(10 * time.Minute)
-		expectRestored(r)
-		r.ExpectRates(time.Now().Add(-9 * time.Minute))
+		expectRestored(h)
+		h.ExpectRates(time.Now().Add(-9 * time.Minute))
 	})
 }
 
-// A bookmark says so.
-func TestRestoreSeenByABookmark(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		ahead(r)
-		r.BookmarkEvery(time.Minute)
-		r.Restore("4")
+func TestBookmarkDetectsRestore(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		advanceBeyondRestore(h)
+		h.BookmarkEvery(time.Minute)
+		h.Restore("4")
 		cachetest.Advance(2 * time.Minute)
-		expectRestored(r)
+		expectRestored(h)
 	})
 }
 
-// A replica that lags is not believed on a relist; the consistent read is (L9).
-func TestRelistAtALaggingReplica(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		ahead(r)
-		r.InjectListFault(1, fake.Fault{ResourceVersion: "4"})
-		r.Send(fake.ErrorEvent(fake.Expired()))
+// A relist answered by a lagging replica is followed by a consistent list.
+func TestRelistRejectsALaggingReplica(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		advanceBeyondRestore(h)
+		h.InjectListFault(1, fake.Fault{ResourceVersion: "4"})
+		h.Send(fake.ErrorEvent(fake.Expired()))
 		cachetest.Advance(2 * time.Second)
-		r.ExpectRequests(2, "list@57 list@ watch@57")
-		r.ExpectEvents()
-		r.ExpectStored("a@5 c@4 d@7")
+		h.ExpectRequests(2, "list@57 list@ watch@57")
+		h.ExpectEvents()
+		h.ExpectStored("a@5 c@4 d@7")
 	})
 }
 
-// A watch at a replica that lags is tried again there, and no list made (W29).
-func TestWatchAtALaggingReplica(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		ahead(r)
-		r.InjectWatchFault(4, fake.Fault{Err: fake.TooLargeResourceVersion()})
-		r.CloseWatches()
+// A watch at a version that a replica has not reached yet is retried, without a list.
+func TestWatchRetriesALaggingReplica(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		advanceBeyondRestore(h)
+		h.InjectWatchFault(4, fake.Fault{Err: fake.TooLargeResourceVersion()})
+		h.CloseWatches()
 		cachetest.Advance(30 * time.Second)
-		r.ExpectRequests(2, "watch@57 watch@57 watch@57 watch@57 watch@57")
-		r.Update(cachetest.Pod("a"))
-		r.ExpectEvents("U a@5→58")
+		h.ExpectRequests(2, "watch@57 watch@57 watch@57 watch@57 watch@57")
+		h.Update(cachetest.Pod("a"))
+		h.ExpectEvents("U a@5→58")
 	})
 }
 
-// One that lags for ever is found out by a consistent read.
-func TestWatchIsAheadForEver(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		ahead(r)
+// If the version stays too large, a consistent list finds the server's version.
+func TestReplicaThatAlwaysLagsCausesConsistentList(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		advanceBeyondRestore(h)
 		began := time.Now()
-		r.InjectWatchFault(-1, fake.Fault{EditEvent: func(watch.Event) []watch.Event {
+		h.InjectWatchFault(-1, fake.Fault{EditEvent: func(watch.Event) []watch.Event {
 			return []watch.Event{fake.ErrorEvent(fake.TooLargeResourceVersion())}
 		}, CloseAfterEvents: 1})
-		r.CloseWatches()
-		r.BookmarkEvery(time.Millisecond)
+		h.CloseWatches()
+		h.BookmarkEvery(time.Millisecond)
 		cachetest.Advance(time.Hour)
-		r.ExpectRates(began.Add(time.Minute))
+		h.ExpectRates(began.Add(time.Minute))
 		consistent := 0
-		for _, request := range r.Requests() {
+		for _, request := range h.Requests() {
 			if request.Verb == "list" && request.Options.ResourceVersion == "" && request.Options.Limit != 1 {
 				consistent++
 			}
 		}
 		if consistent == 0 {
-			t.Error("no consistent read in an hour of \"too large\"")
+			t.Error("no consistent list in an hour of \"too large\" errors")
 		}
-		r.ExpectEvents()
+		h.ExpectEvents()
 	})
 }
 
-// The first list may come from anywhere; what follows may not be older.
-func TestFirstListFromALaggingReplica(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		r.ExpectEvents("A a@2", "A b@3", "A c@4")
-		r.ExpectStored("a@2 b@3 c@4")
-	}, func(r *cachetest.Harness) {
-		r.InjectListFault(1, fake.Fault{ResourceVersion: "3", EditList: func(list runtime.Object) runtime.Object {
+// The initial list may return any version. The watch delivers the rest.
+func TestInitialListAcceptsALaggingReplica(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectEvents("A a@2", "A b@3", "A c@4")
+		h.ExpectStored("a@2 b@3 c@4")
+	}, func(h *cachetest.Harness) {
+		h.InjectListFault(1, fake.Fault{ResourceVersion: "3", EditList: func(list runtime.Object) runtime.Object {
 			if n := len(list.(*corev1.PodList).Items); n != 2 {
-				r.T.Errorf("the replica has %d Pods", n)
+				h.T.Errorf("the lagging replica has %d Pods, want 2", n)
 			}
 			return list
 		}})
 	})
 }
 
-// Versions are compared as numbers, not as text (99 comes before 100), and beyond
-// what fits a machine word.
-func TestVersionsAreNumbers(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		r.ExpectSynced()
-		r.SkipVersions(94)
-		r.Update(cachetest.Pod("a"))
-		r.Update(cachetest.Pod("a"))
-		r.ExpectEvents("U a@2→99", "U a@99→100")
-		r.Send(sent(r, watch.Modified, "b", "18446744073709551617"))
-		r.Send(sent(r, watch.Modified, "b", "18446744073709551616"))
-		r.ExpectEvents("U b@3→18446744073709551617")
-		r.ExpectError(cachetest.ErrorIs(cache.ErrStale))
+// Versions are compared as numbers, not as strings: 99 is older than 100. They may exceed 64 bits.
+func TestVersionsAreComparedAsNumbers(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		h.SkipVersions(94)
+		h.Update(cachetest.Pod("a"))
+		h.Update(cachetest.Pod("a"))
+		h.ExpectEvents("U a@2→99", "U a@99→100")
+		h.Send(sent(h, watch.Modified, "b", "18446744073709551617"))
+		h.Send(sent(h, watch.Modified, "b", "18446744073709551616"))
+		h.ExpectEvents("U b@3→18446744073709551617")
+		h.ExpectError(cachetest.ErrorIs(cache.ErrStale))
 	})
 }

@@ -19,59 +19,60 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// Wherever the informer is when its context ends, Run returns at once, without
-// another request, call or report; inBubble checks it, and that nothing leaks (C1, T7,
-// I12).
-func TestStopAtEveryStage(t *testing.T) {
-	after := func(d time.Duration) func(r *cachetest.Harness) {
+// InBubble checks that Run returns at once, and that no request, event or error follows. TestMain
+// checks that no goroutine is left.
+func TestRunReturnsAtEveryStage(t *testing.T) {
+	after := func(d time.Duration) func(h *cachetest.Harness) {
 		return func(*cachetest.Harness) { cachetest.Advance(d) }
 	}
 	for name, c := range map[string]struct {
-		before, at func(r *cachetest.Harness)
+		before, test func(h *cachetest.Harness)
 	}{
-		"before the first answer": {func(r *cachetest.Harness) { r.InjectListFault(1, fake.Fault{Delay: time.Minute}) }, after(time.Second)},
-		"between pages": {func(r *cachetest.Harness) {
-			r.InjectListFault(1, fake.Fault{})
-			r.InjectListFault(1, fake.Fault{Delay: time.Minute})
+		"before the first response": {func(h *cachetest.Harness) { h.InjectListFault(1, fake.Fault{Delay: time.Minute}) }, after(time.Second)},
+		"between pages": {func(h *cachetest.Harness) {
+			h.InjectListFault(1, fake.Fault{})
+			h.InjectListFault(1, fake.Fault{Delay: time.Minute})
 		}, after(time.Second)},
-		"while the watch is opened":    {func(r *cachetest.Harness) { r.InjectWatchFault(1, fake.Fault{Delay: time.Minute}) }, after(time.Second)},
-		"while watching":               {nil, after(time.Second)},
-		"on a silent connection":       {func(r *cachetest.Harness) { r.InjectWatchFault(1, fake.Fault{Stall: true}) }, after(time.Minute)},
-		"in the backoff of a list":     {func(r *cachetest.Harness) { r.InjectListFault(-1, fake.Fault{Err: fake.InternalError()}) }, after(time.Minute)},
-		"in the backoff of a watch":    {func(r *cachetest.Harness) { r.InjectWatchFault(-1, fake.Fault{Err: fake.InternalError()}) }, after(time.Minute)},
-		"in a Retry-After":             {func(r *cachetest.Harness) { r.InjectWatchFault(-1, fake.Fault{Err: fake.TooManyRequests(200)}) }, after(time.Minute)},
-		"after a watch closed":         {func(r *cachetest.Harness) { r.InjectWatchFault(-1, fake.Fault{CloseAfterEvents: -1}) }, after(time.Second)},
-		"after a watch of one event":   {func(r *cachetest.Harness) { r.InjectWatchFault(-1, fake.Fault{CloseAfterEvents: 1}) }, func(r *cachetest.Harness) { r.Update(cachetest.Pod("a")); cachetest.Advance(time.Second) }},
-		"after a watch of two seconds": {func(r *cachetest.Harness) { r.InjectWatchFault(-1, fake.Fault{CloseIn: 2 * time.Second}) }, after(3 * time.Second)},
-		"while relisting": {nil, func(r *cachetest.Harness) {
-			r.InjectListFault(1, fake.Fault{Delay: time.Minute})
-			r.Send(fake.ErrorEvent(fake.Expired()))
+		"while the watch is opened":     {func(h *cachetest.Harness) { h.InjectWatchFault(1, fake.Fault{Delay: time.Minute}) }, after(time.Second)},
+		"while watching":                {nil, after(time.Second)},
+		"on a stalled connection":       {func(h *cachetest.Harness) { h.InjectWatchFault(1, fake.Fault{Stall: true}) }, after(time.Minute)},
+		"during the backoff of a list":  {func(h *cachetest.Harness) { h.InjectListFault(-1, fake.Fault{Err: fake.InternalError()}) }, after(time.Minute)},
+		"during the backoff of a watch": {func(h *cachetest.Harness) { h.InjectWatchFault(-1, fake.Fault{Err: fake.InternalError()}) }, after(time.Minute)},
+		"during a Retry-After":          {func(h *cachetest.Harness) { h.InjectWatchFault(-1, fake.Fault{Err: fake.TooManyRequests(200)}) }, after(time.Minute)},
+		"after a watch closed":          {func(h *cachetest.Harness) { h.InjectWatchFault(-1, fake.Fault{CloseAfterEvents: -1}) }, after(time.Second)},
+		"after a watch of one event": {func(h *cachetest.Harness) { h.InjectWatchFault(-1, fake.Fault{CloseAfterEvents: 1}) }, func(h *cachetest.Harness) {
+			h.Update(cachetest.Pod("a"))
+			cachetest.Advance(time.Second)
+		}},
+		"after a watch of two seconds": {func(h *cachetest.Harness) { h.InjectWatchFault(-1, fake.Fault{CloseIn: 2 * time.Second}) }, after(3 * time.Second)},
+		"while relisting": {nil, func(h *cachetest.Harness) {
+			h.InjectListFault(1, fake.Fault{Delay: time.Minute})
+			h.Send(fake.ErrorEvent(fake.Expired()))
 			cachetest.Advance(3 * time.Second)
 		}},
-		"while probing": {nil, func(r *cachetest.Harness) {
-			r.CloseWatches()
-			r.InjectListFault(1, fake.Fault{Delay: time.Hour})
+		"while probing": {nil, func(h *cachetest.Harness) {
+			h.CloseWatches()
+			h.InjectListFault(1, fake.Fault{Delay: time.Hour})
 			cachetest.Advance(4 * time.Minute)
 		}},
-		"while probing between watches": {func(r *cachetest.Harness) { r.InjectWatchFault(-1, fake.Fault{CloseIn: 30 * time.Second}) }, func(r *cachetest.Harness) {
-			r.InjectListFault(1, fake.Fault{Delay: time.Hour})
+		"while probing between watches": {func(h *cachetest.Harness) { h.InjectWatchFault(-1, fake.Fault{CloseIn: 30 * time.Second}) }, func(h *cachetest.Harness) {
+			h.InjectListFault(1, fake.Fault{Delay: time.Hour})
 			cachetest.Advance(2*time.Minute + 15*time.Second)
 		}},
 	} {
-		for _, how := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
-			t.Run(fmt.Sprintf("%s, by %s", name, how), func(t *testing.T) {
+		for _, mode := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
+			t.Run(fmt.Sprintf("%s, by %s", name, mode), func(t *testing.T) {
 				before := c.before
 				if before == nil {
 					before = func(*cachetest.Harness) {}
 				}
-				cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{ListMode: how, PageSize: 2}, c.at, before)
+				cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{ListMode: mode, PageSize: 2}, c.test, before)
 			})
 		}
 	}
 }
 
-// A context that has ended already makes no request.
-func TestRunWithAnEndedContext(t *testing.T) {
+func TestCancelledContextMakesNoRequest(t *testing.T) {
 	lw := fake.NewListerWatcher(&corev1.Pod{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -88,24 +89,30 @@ func TestRunWithAnEndedContext(t *testing.T) {
 	}
 }
 
-// deaf is a source whose functions never heed their context.
-type deaf struct {
+// blockedSource is a source whose methods ignore their context and block until list or watch is
+// closed.
+type blockedSource struct {
 	*cachetest.Harness
 	list, watch chan struct{}
-	late        atomic.Int32 // watches stopped that came too late
+	stopped     atomic.Int32 // counts the watches that were stopped
 }
 
-func (d *deaf) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	<-d.list
-	return d.Harness.List(context.Background(), options)
+func newBlockedSource(h *cachetest.Harness) *blockedSource {
+	return &blockedSource{Harness: h, list: make(chan struct{}), watch: make(chan struct{})}
 }
 
-func (d *deaf) Watch(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	<-d.watch
-	w, err := d.Harness.Watch(context.Background(), options)
-	return stopCounter{w, &d.late}, err
+func (s *blockedSource) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	<-s.list
+	return s.Harness.List(context.Background(), options)
 }
 
+func (s *blockedSource) Watch(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	<-s.watch
+	w, err := s.Harness.Watch(context.Background(), options)
+	return stopCounter{w, &s.stopped}, err
+}
+
+// stopCounter counts the calls of Stop.
 type stopCounter struct {
 	watch.Interface
 	stops *atomic.Int32
@@ -116,53 +123,52 @@ func (s stopCounter) Stop() {
 	s.Interface.Stop()
 }
 
-// A list or watch function that blocks for ever does not keep Run from returning
-// (consumers 13), and a watch that comes too late is stopped.
-func TestFunctionsThatIgnoreTheirContext(t *testing.T) {
-	for _, stuck := range []string{"list", "watch"} {
-		t.Run(stuck, func(t *testing.T) {
+// A watch that is returned after Run is stopped.
+func TestRunReturnsWhileARequestIgnoresItsContext(t *testing.T) {
+	for _, blocked := range []string{"list", "watch"} {
+		t.Run(blocked, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := cachetest.New(t)
-				source := &deaf{Harness: r, list: make(chan struct{}), watch: make(chan struct{})}
-				r.Source = source
-				if stuck == "watch" {
+				h := cachetest.New(t)
+				source := newBlockedSource(h)
+				h.Source = source
+				if blocked == "watch" {
 					close(source.list)
 				}
-				r.Run(cache.ReflectorOptions{})
+				h.Run(cache.ReflectorOptions{})
 				cachetest.Advance(time.Second)
 				began := time.Now()
-				r.Stop()
-				if err := <-r.Stopped(); err != nil || time.Since(began) > time.Second {
+				h.Stop()
+				if err := <-h.Stopped(); err != nil || time.Since(began) > time.Second {
 					t.Errorf("Run returned %v after %v", err, time.Since(began))
 				}
-				if stuck == "list" {
+				if blocked == "list" {
 					close(source.list)
 					synctest.Wait()
 					return
 				}
 				close(source.watch)
 				synctest.Wait()
-				if source.late.Load() != 1 || r.OpenWatches() != 0 {
-					t.Errorf("%d late watches stopped, %d open", source.late.Load(), r.OpenWatches())
+				if source.stopped.Load() != 1 || h.OpenWatches() != 0 {
+					t.Errorf("%d watches stopped, %d open", source.stopped.Load(), h.OpenWatches())
 				}
 			})
 		})
 	}
 }
 
-// One that is stuck is given up after its deadline, too.
-func TestListThatIsStuckForEver(t *testing.T) {
+// A list function that ignores its context is abandoned after the idle timeout.
+func TestBlockedListIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := cachetest.New(t)
-		source := &deaf{Harness: r, list: make(chan struct{}), watch: make(chan struct{})}
-		r.Source = source
-		r.Run(cache.ReflectorOptions{})
+		h := cachetest.New(t)
+		source := newBlockedSource(h)
+		h.Source = source
+		h.Run(cache.ReflectorOptions{})
 		cachetest.Advance(7 * time.Minute)
-		r.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
+		h.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
 		close(source.list)
 		close(source.watch)
 		cachetest.Advance(time.Minute)
-		r.ExpectSynced()
-		r.CheckStop()
+		h.ExpectSynced()
+		h.CheckStop()
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -17,9 +16,9 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// TestListCutAtEveryByte lists from a server that breaks off one byte later each
-// time. Until it does no more, nothing of what came is to be seen.
-func TestListCutAtEveryByte(t *testing.T) {
+// TestTruncatedListIsRejected truncates a list at each byte. Nothing is stored before the whole
+// list.
+func TestTruncatedListIsRejected(t *testing.T) {
 	for name, f := range cachetest.Formats {
 		t.Run(name, func(t *testing.T) {
 			body := f.Nodes("3", cachetest.Node("a", "1"), cachetest.Node("b", "2"))
@@ -27,66 +26,74 @@ func TestListCutAtEveryByte(t *testing.T) {
 			for n := range body {
 				lists = append(lists, cachetest.ServeTruncated(f.ListType, body[:n]))
 			}
-			// Half of a body that ends like a whole one, as a proxy's timeout makes it.
-			looked := make(chan struct{}) // closed once nobody minds that the whole list comes
+			// A proxy that times out may end half a body without an error.
+			checked := make(chan struct{}) // closed when the whole list may be sent
 			lists = append(lists, cachetest.Serve(f.ListType, body[:len(body)/2]), func(w http.ResponseWriter, r *http.Request) {
 				select {
-				case <-looked:
+				case <-checked:
 				case <-r.Context().Done():
 				}
 				cachetest.Serve(f.ListType, body)(w, r)
 			})
 			s := cachetest.NewScript(t, lists, nil)
 			s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, nil)}
-			r := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
+			h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
 			for n := range len(body) + 1 {
-				err := cachetest.Next(t, r.Errors)
-				if len(r.Store.List()) > 0 || r.Controller.HasSynced() {
-					t.Fatalf("something of a list cut at byte %d was applied, after %v", n, err)
+				err := cachetest.Next(t, h.Errors)
+				if len(h.Store.List()) > 0 || h.Controller.HasSynced() {
+					t.Fatalf("a list truncated at byte %d was stored, error %v", n, err)
 				}
 			}
-			close(looked)
-			r.Expect("A a@1", "A b@2")
-			r.ExpectQuiet()
-			r.ExpectStreaming()
+			close(checked)
+			h.Expect("A a@1", "A b@2")
+			h.ExpectQuiet()
+			h.ExpectStreaming()
 		})
 	}
 }
 
-// TestWatchCutAtEveryByte breaks a watch off at each byte of three events. It is
-// resumed behind the last whole one, and nobody notices.
-func TestWatchCutAtEveryByte(t *testing.T) {
+// TestTruncatedWatchResumesAfterTheLastEvent truncates a watch at each byte of three events. It is
+// resumed after the last whole event; the other events are delivered once, without an error.
+func TestTruncatedWatchResumesAfterTheLastEvent(t *testing.T) {
 	for name, f := range cachetest.Formats {
 		t.Run(name, func(t *testing.T) {
-			frames := [][]byte{
-				f.Event(watch.Added, cachetest.Node("b", "4")),
-				f.Event(watch.Modified, cachetest.Node("b", "5")),
-				f.Event(watch.Deleted, cachetest.Node("b", "6")),
-			}
-			all := slices.Concat(frames...)
-			for n := range len(all) + 1 {
-				whole := wholeFrames(f, frames, n)
-				s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1")))}, nil)
-				s.Watches = []http.HandlerFunc{
-					cachetest.ServeTruncated(f.WatchType, all[:n]),
-					s.ServeOpen(f.WatchType, slices.Concat(frames[whole:]...)),
+			const listed = 1000 // all versions have four digits, so that all cases have the same length
+			s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(f.ListType, f.Nodes(fmt.Sprint(listed)))}, nil)
+			var events, requests []string
+			for n := range len(slices.Concat(threeEvents(f, listed)...)) + 1 {
+				version := listed + 3*n
+				frames := threeEvents(f, version)
+				all, whole := slices.Concat(frames...), wholeFrames(f, frames, n)
+				truncated := cachetest.ServeTruncated(f.WatchType, all[:n])
+				if n%2 == 0 { // the response ends without an error, but too early
+					truncated = cachetest.Serve(f.WatchType, all[:n])
 				}
-				if n%2 == 0 { // a connection that ends in order, if too early
-					s.Watches[0] = cachetest.Serve(f.WatchType, all[:n])
-				}
-				r := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
-				r.Expect("A a@1", "A b@4", "U b@4→5", "D b@6")
-				cachetest.ExpectNext(t, s.Requests, "list@0", "watch@3", fmt.Sprintf("watch@%d", 3+whole))
-				r.ExpectQuiet()
-				r.End()
-				s.CloseClientConnections()
+				s.Watches = append(s.Watches, truncated, cachetest.Serve(f.WatchType, slices.Concat(frames[whole:]...)))
+				requests = append(requests, fmt.Sprintf("watch@%d", version), fmt.Sprintf("watch@%d", version+whole))
+				events = append(events, fmt.Sprintf("A b@%d", version+1), fmt.Sprintf("U b@%d→%d", version+1, version+2), fmt.Sprintf("D b@%d", version+3))
 			}
+			s.Watches = append(s.Watches, s.ServeOpen(f.WatchType, nil))
+			h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
+			h.Expect(events...)
+			cachetest.ExpectNext(t, s.Requests, "list@0")
+			cachetest.ExpectNext(t, s.Requests, requests...)
+			h.ExpectQuiet()
 		})
 	}
 }
 
-// wholeFrames returns how many frames there are in their first n bytes. In JSON
-// they need not have the line's end.
+// threeEvents returns the frames of an addition, an update and a deletion, at the versions after
+// version.
+func threeEvents(f cachetest.Format, version int) [][]byte {
+	return [][]byte{
+		f.Event(watch.Added, cachetest.Node("b", fmt.Sprint(version+1))),
+		f.Event(watch.Modified, cachetest.Node("b", fmt.Sprint(version+2))),
+		f.Event(watch.Deleted, cachetest.Node("b", fmt.Sprint(version+3))),
+	}
+}
+
+// wholeFrames returns how many frames the first n bytes of all frames contain. In JSON, the newline
+// at the end of a frame may be missing.
 func wholeFrames(f cachetest.Format, frames [][]byte, n int) (whole int) {
 	for _, frame := range frames {
 		end := len(frame)
@@ -102,53 +109,61 @@ func wholeFrames(f cachetest.Format, frames [][]byte, n int) (whole int) {
 	return whole
 }
 
-// TestWatchThatMakesNoSense is resumed once, and listed anew the second time.
-func TestWatchThatMakesNoSense(t *testing.T) {
+// TestMalformedWatchIsResumedThenRelisted sends malformed frames in two watches. After the first
+// the watch is resumed, after the second a list follows.
+func TestMalformedWatchIsResumedThenRelisted(t *testing.T) {
 	for name, f := range cachetest.Formats {
-		for what, garbage := range map[string][]byte{
-			"binary":           {0, 0, 0, 3, 0xff, 0xff, 0xff},
-			"text":             []byte("<html>502 Bad Gateway</html>"),
-			"a list":           f.Nodes("9"),
-			"another kind":     f.Frame(watch.Added, f.Encode(&corev1.Pod{TypeMeta: ofKind("Pod"), ObjectMeta: cachetest.Node("x", "7").ObjectMeta})),
-			"no kind":          f.Frame(watch.Added, f.Encode(&corev1.Node{ObjectMeta: cachetest.Node("x", "7").ObjectMeta})),
-			"an unknown event": f.Frame("PATCHED", f.Encode(&corev1.Node{TypeMeta: ofKind("Node"), ObjectMeta: cachetest.Node("x", "7").ObjectMeta})),
-			"no name":          f.Event(watch.Added, cachetest.Node("", "7")),
+		for what, frame := range map[string][]byte{
+			"binary":          {0, 0, 0, 3, 0xff, 0xff, 0xff},
+			"text":            []byte("<html>502 Bad Gateway</html>"),
+			"a list":          f.Nodes("9"),
+			"another kind":    f.Frame(watch.Added, f.Encode(&corev1.Pod{TypeMeta: cachetest.TypeMeta("Pod"), ObjectMeta: cachetest.Node("x", "7").ObjectMeta})),
+			"no kind":         f.Frame(watch.Added, f.Encode(&corev1.Node{ObjectMeta: cachetest.Node("x", "7").ObjectMeta})),
+			"an unknown type": f.Frame("PATCHED", f.Encode(&corev1.Node{TypeMeta: cachetest.TypeMeta("Node"), ObjectMeta: cachetest.Node("x", "7").ObjectMeta})),
+			"no name":         f.Event(watch.Added, cachetest.Node("", "7")),
 		} {
 			t.Run(name+" "+what, func(t *testing.T) {
-				s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1"))), cachetest.Serve(f.ListType, f.Nodes("8", cachetest.Node("a", "1")))}, nil)
+				s := cachetest.NewScript(t, []http.HandlerFunc{
+					cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1"))),
+					cachetest.Serve(f.ListType, f.Nodes("8", cachetest.Node("a", "1"))),
+				}, nil)
 				s.Watches = []http.HandlerFunc{
-					cachetest.Serve(f.WatchType, slices.Concat(f.Event(watch.Added, cachetest.Node("b", "4")), garbage)),
-					cachetest.Serve(f.WatchType, garbage),
+					cachetest.Serve(f.WatchType, slices.Concat(f.Event(watch.Added, cachetest.Node("b", "4")), frame)),
+					cachetest.Serve(f.WatchType, frame),
 					s.ServeOpen(f.WatchType, nil),
 				}
-				r := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
-				r.Expect("A a@1", "A b@4", "D b@4")
+				h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
+				h.Expect("A a@1", "A b@4", "D b@4")
 				cachetest.ExpectNext(t, s.Requests, "list@0", "watch@3", "watch@4", "list@4", "watch@8")
-				r.ExpectError()
-				r.ExpectError()
+				h.ExpectError()
+				h.ExpectError()
 			})
 		}
 	}
 }
 
-// TestListThatMakesNoSense is no list: it is tried again, and says what came.
-func TestListThatMakesNoSense(t *testing.T) {
+// TestMalformedListIsRetried responds to a list with something else. The error says what was
+// received.
+func TestMalformedListIsRetried(t *testing.T) {
 	f := cachetest.Formats["JSON"]
 	whole := f.Nodes("3", cachetest.Node("a", "1"))
+	node := &corev1.Node{TypeMeta: cachetest.TypeMeta("Node"), ObjectMeta: cachetest.Node("a", "1").ObjectMeta}
+	table := []byte(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}`)
+	forbidden := []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"set by the test","code":403}`)
 	for what, test := range map[string]struct {
-		answer http.HandlerFunc
-		says   string
-		why    string // that it is not streamed
+		response http.HandlerFunc
+		text     string // part of the error
+		reason   string // part of Status.NotStreamingReason
 	}{
 		"HTML":            {cachetest.Serve("text/html", []byte("<html>log in</html>")), "", "text/html"},
 		"HTML as JSON":    {cachetest.Serve(f.ListType, []byte("<html>log in</html>")), "<html>", ""},
 		"empty":           {cachetest.Serve(f.ListType, nil), "", ""},
 		"204":             {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "", ""},
-		"a Table":         {cachetest.Serve(f.ListType+";as=Table;v=v1;g=meta.k8s.io", []byte(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}`)), "", "as=Table"},
-		"a Table as JSON": {cachetest.Serve(f.ListType, []byte(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}`)), "Table", ""},
+		"a Table":         {cachetest.Serve(f.ListType+";as=Table;v=v1;g=meta.k8s.io", table), "", "as=Table"},
+		"a Table as JSON": {cachetest.Serve(f.ListType, table), "Table", ""},
 		"other objects":   {cachetest.Serve(f.ListType, []byte(strings.ReplaceAll(string(whole), "NodeList", "PodList"))), "Pod", ""},
-		"one object":      {cachetest.Serve(f.ListType, f.Encode(&corev1.Node{TypeMeta: ofKind("Node"), ObjectMeta: cachetest.Node("a", "1").ObjectMeta})), "Node", ""},
-		"a Status":        {cachetest.Serve(f.ListType, []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"not for you","code":403}`)), "not for you", ""},
+		"one object":      {cachetest.Serve(f.ListType, f.Encode(node)), "Node", ""},
+		"a Status":        {cachetest.Serve(f.ListType, forbidden), "set by the test", ""},
 		"two lists":       {cachetest.Serve(f.ListType, append(slices.Clone(whole), whole...)), "", ""},
 		"no name":         {cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1"), cachetest.Node("", "2"))), "item 1", ""},
 		"a wrong length": {func(w http.ResponseWriter, _ *http.Request) {
@@ -158,12 +173,12 @@ func TestListThatMakesNoSense(t *testing.T) {
 		}, "", ""},
 	} {
 		t.Run(what, func(t *testing.T) {
-			s := cachetest.NewScript(t, []http.HandlerFunc{test.answer, cachetest.Serve(f.ListType, whole)}, nil)
+			s := cachetest.NewScript(t, []http.HandlerFunc{test.response, cachetest.Serve(f.ListType, whole)}, nil)
 			s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, nil)}
 			reasons := make(chan string, 1)
 			var controller *cachetest.Informer[*corev1.Node]
 			ready := make(chan struct{})
-			r := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{}, func(o *cache.ReflectorOptions) {
+			h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{}, func(o *cache.ReflectorOptions) {
 				report := o.ErrorHandler
 				o.ErrorHandler = func(ctx context.Context, err error) {
 					<-ready
@@ -171,20 +186,18 @@ func TestListThatMakesNoSense(t *testing.T) {
 					report(ctx, err)
 				}
 			})
-			controller = r.Controller
+			controller = h.Controller
 			close(ready)
-			if err := cachetest.Next(t, r.Errors); !strings.Contains(err.Error(), test.says) {
+			if err := cachetest.Next(t, h.Errors); !strings.Contains(err.Error(), test.text) {
 				t.Errorf("error %v", err)
 			}
-			if why := cachetest.Next(t, reasons); !strings.Contains(why, test.why) || (why == "") != (test.why == "") {
-				t.Errorf("not streaming: %q, want %q", why, test.why)
+			if reason := cachetest.Next(t, reasons); !strings.Contains(reason, test.reason) || (reason == "") != (test.reason == "") {
+				t.Errorf("NotStreamingReason %q, want %q", reason, test.reason)
 			}
-			r.Expect("A a@1")
+			h.Expect("A a@1")
 			cachetest.ExpectNext(t, s.Requests, "list@0", "list@0", "watch@3")
-			r.ExpectQuiet()
-			r.ExpectStreaming()
+			h.ExpectQuiet()
+			h.ExpectStreaming()
 		})
 	}
 }
-
-func ofKind(kind string) metav1.TypeMeta { return metav1.TypeMeta{Kind: kind, APIVersion: "v1"} }

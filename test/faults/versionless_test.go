@@ -2,17 +2,22 @@ package faults_test
 
 import (
 	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// versionless is a source that says nothing of UIDs and versions, as client-go's fake
-// clientsets do: lists are at one version, and a watch begins when it is opened.
+// versionless is a source without UIDs and versions, as client-go's fake clientsets are. All lists
+// have the version rv, and a watch begins with the events after it is opened.
 type versionless struct {
 	*cachetest.Harness
 	rv string
@@ -44,4 +49,50 @@ func (v versionless) Watch(ctx context.Context, options metav1.ListOptions) (wat
 		}
 		return e, true
 	}), nil
+}
+
+// Without a version to resume from, a list follows the watch and finds what was deleted meanwhile.
+func TestWatchWithoutVersionIsNotResumed(t *testing.T) {
+	for _, rv := range []string{"", "0"} {
+		t.Run(fmt.Sprintf("version %q", rv), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := cachetest.New(t)
+				h.Source = versionless{h, rv}
+				h.Run(cache.ReflectorOptions{})
+				h.Delete("ns/b")
+				cachetest.Advance(time.Millisecond)
+				h.CloseWatches()
+				h.Delete("ns/c")
+				cachetest.Advance(10 * time.Second)
+				h.ExpectStored("a@")
+				h.CheckHandlerState()
+				h.CheckStop()
+			})
+		})
+	}
+}
+
+// A watch without a version begins with the existing objects in any order. Their versions are not
+// versions to resume from; that of a bookmark is.
+func TestWatchWithoutVersionAdvancesByBookmarks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := cachetest.New(t)
+		h.Source = &cache.ListWatch{
+			ListFunc:  versionless{h, ""}.List,
+			WatchFunc: h.Watch, // without a version: begins with the existing objects
+		}
+		h.Run(cache.ReflectorOptions{})
+		h.ExpectStored("a@2 b@3 c@4")
+		if rv := h.Controller.LastSyncResourceVersion(); rv != "" {
+			t.Errorf("at version %s, by events in any order", rv)
+		}
+		h.Bookmark()
+		h.Update(cachetest.Pod("a"))
+		synctest.Wait()
+		if rv := h.Controller.LastSyncResourceVersion(); rv != "5" {
+			t.Errorf("at version %q, want 5", rv)
+		}
+		h.CheckHandlerState()
+		h.CheckStop()
+	})
 }

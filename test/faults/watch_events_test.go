@@ -1,10 +1,12 @@
 package faults_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -13,193 +15,253 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// sent is an event out of turn, of a Pod with the UID of the stored one.
-func sent(r *cachetest.Harness, eventType watch.EventType, name, rv string) watch.Event {
+// sent returns an event of a Pod at any version, with the UID of the stored Pod.
+func sent(h *cachetest.Harness, eventType watch.EventType, name, rv string) watch.Event {
 	p := cachetest.Pod(name, cachetest.WithVersion(rv))
-	if stored, ok := r.Store.GetByKey("ns/" + name); ok {
+	if stored, ok := h.Store.GetByKey("ns/" + name); ok {
 		p.UID = stored.UID
 	}
 	return watch.Event{Type: eventType, Object: p}
 }
 
-// Events that bring nothing new change nothing and end nothing (W1, W2).
-func TestReplayedEvents(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		r.ExpectSynced()
+// An event of a stored state, or a deletion of an object that is not stored, changes nothing and
+// does not end the watch.
+func TestReplayedEventsChangeNothing(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
 		for _, event := range []watch.Event{
-			sent(r, watch.Added, "a", "2"), sent(r, watch.Modified, "b", "3"), sent(r, watch.Added, "c", "4"), sent(r, watch.Added, "c", "4"),
-			sent(r, watch.Deleted, "ghost", "4"), sent(r, watch.Deleted, "ghost", "3"),
+			sent(h, watch.Added, "a", "2"), sent(h, watch.Modified, "b", "3"), sent(h, watch.Added, "c", "4"), sent(h, watch.Added, "c", "4"),
+			sent(h, watch.Deleted, "ghost", "4"), sent(h, watch.Deleted, "ghost", "3"),
 		} {
-			r.Send(event)
+			h.Send(event)
 		}
-		r.SkipVersions(10)
-		r.Send(sent(r, watch.Deleted, "ghost", "12"))
-		r.Send(sent(r, watch.Deleted, "ghost", "13"))
-		r.ExpectEvents()
-		r.ExpectNoError()
-		r.ExpectRequests(0, "list@0 watch@4")
-		if rv := r.Controller.LastSyncResourceVersion(); rv != "13" {
-			t.Errorf("the deletions of an unknown object took the version to %s, want 13", rv)
+		h.SkipVersions(10)
+		h.Send(sent(h, watch.Deleted, "ghost", "12"))
+		h.Send(sent(h, watch.Deleted, "ghost", "13"))
+		h.ExpectEvents()
+		h.ExpectNoError()
+		h.ExpectRequests(0, "list@0 watch@4")
+		if rv := h.Controller.LastSyncResourceVersion(); rv != "13" {
+			t.Errorf("at version %s after the deletions, want 13", rv)
 		}
-		r.ExpectStored("a@2 b@3 c@4")
+		h.ExpectStored("a@2 b@3 c@4")
 	})
 }
 
-// Events that would take an object back in time are dropped, and their stream with
-// them (W4).
-func TestStaleEvents(t *testing.T) {
-	for name, stale := range map[string]func(r *cachetest.Harness) watch.Event{
-		"an older state of an object":    func(r *cachetest.Harness) watch.Event { return sent(r, watch.Modified, "a", "2") },
-		"an older state, as an addition": func(r *cachetest.Harness) watch.Event { return sent(r, watch.Added, "a", "3") },
-		"an unknown object from before":  func(r *cachetest.Harness) watch.Event { return sent(r, watch.Added, "z", "3") },
-		"a deletion of an older state":   func(r *cachetest.Harness) watch.Event { return sent(r, watch.Deleted, "a", "4") },
-		"the same version, another object": func(r *cachetest.Harness) watch.Event {
-			e := sent(r, watch.Modified, "a", "5")
+// An event older than an earlier one is dropped, and the watch is resumed at the last version.
+func TestStaleEventEndsTheWatch(t *testing.T) {
+	for name, stale := range map[string]func(h *cachetest.Harness) watch.Event{
+		"an older state of an object":        func(h *cachetest.Harness) watch.Event { return sent(h, watch.Modified, "a", "2") },
+		"an older state, as an addition":     func(h *cachetest.Harness) watch.Event { return sent(h, watch.Added, "a", "3") },
+		"an older object that is not stored": func(h *cachetest.Harness) watch.Event { return sent(h, watch.Added, "z", "3") },
+		"a deletion of an older state":       func(h *cachetest.Harness) watch.Event { return sent(h, watch.Deleted, "a", "4") },
+		"the same version, another UID": func(h *cachetest.Harness) watch.Event {
+			e := sent(h, watch.Modified, "a", "5")
 			e.Object.(*corev1.Pod).UID = "other"
 			return e
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cachetest.InBubble(t, func(r *cachetest.Harness) {
-				r.Update(cachetest.Pod("a")) // 5
-				r.ExpectEvents("A a@2", "A b@3", "A c@4", "U a@2→5")
-				r.Send(stale(r))
-				r.ExpectEvents()
-				r.ExpectError(cachetest.ErrorIs(cache.ErrStale))
-				r.Update(cachetest.Pod("b"))
+			cachetest.InBubble(t, func(h *cachetest.Harness) {
+				h.Update(cachetest.Pod("a")) // 5
+				h.ExpectEvents("A a@2", "A b@3", "A c@4", "U a@2→5")
+				h.Send(stale(h))
+				h.ExpectEvents()
+				h.ExpectError(cachetest.ErrorIs(cache.ErrStale))
+				h.Update(cachetest.Pod("b"))
 				cachetest.Advance(2 * time.Second)
-				r.ExpectRequests(0, "list@0 watch@4 watch@5")
-				r.ExpectEvents("U b@3→6")
-				if now := r.Controller.LastSyncResourceVersion(); now != "6" {
-					t.Errorf("at version %s", now)
+				h.ExpectRequests(0, "list@0 watch@4 watch@5")
+				h.ExpectEvents("U b@3→6")
+				if now := h.Controller.LastSyncResourceVersion(); now != "6" {
+					t.Errorf("at version %s, want 6", now)
 				}
 			})
 		})
 	}
 }
 
-// A replay without end does not turn into a storm, and a window of events told again
-// on each watch leads to a relist.
-func TestReplayWindowForEver(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		r.Update(cachetest.Pod("a"))
-		r.ExpectEvents("A a@2", "A b@3", "A c@4", "U a@2→5")
-		r.InjectWatchFault(-1, fake.Fault{EditEvent: func(e watch.Event) []watch.Event {
+// If each watch begins with an event older than its version, the request rate stays bounded and the
+// store becomes equal to the server.
+func TestReplayOnEveryWatchCausesRelist(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.Update(cachetest.Pod("a"))
+		h.ExpectEvents("A a@2", "A b@3", "A c@4", "U a@2→5")
+		h.InjectWatchFault(-1, fake.Fault{EditEvent: func(e watch.Event) []watch.Event {
 			return []watch.Event{{Type: watch.Modified, Object: cachetest.Pod("b", cachetest.WithVersion("2"))}, e}
 		}})
-		r.CloseWatches()
+		h.CloseWatches()
 		began := time.Now()
 		for range 100 {
 			cachetest.Advance(30 * time.Second)
-			r.Update(cachetest.Pod("c"))
+			h.Update(cachetest.Pod("c"))
 		}
-		r.ExpectRates(began.Add(time.Minute))
+		h.ExpectRates(began.Add(time.Minute))
 		cachetest.Advance(2 * time.Minute)
-		r.ExpectStored(r.Served())
+		h.ExpectStored(h.Served())
 	})
 }
 
-// A deletion counts if it is not older than what is stored, whatever version it
-// carries (W5).
-func TestDeletionWithTheLastUpdatesVersion(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		r.ExpectSynced()
-		r.Update(cachetest.Pod("c")) // 5
-		r.Send(sent(r, watch.Deleted, "a", "2"))
-		r.ExpectEvents("U c@4→5", "D a@2")
-		r.ExpectNoError()
-		if rv := r.Controller.LastSyncResourceVersion(); rv != "5" {
+// A deletion may carry the version of the object's last update instead of its own. It is applied
+// unless it is older than the stored state.
+func TestDeletionAtTheStoredVersionIsApplied(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		h.Update(cachetest.Pod("c")) // 5
+		h.Send(sent(h, watch.Deleted, "a", "2"))
+		h.ExpectEvents("U c@4→5", "D a@2")
+		h.ExpectNoError()
+		if rv := h.Controller.LastSyncResourceVersion(); rv != "5" {
 			t.Errorf("at version %s, want 5", rv)
 		}
-		r.Send(sent(r, watch.Deleted, "b", "3"))
-		r.ExpectEvents("D b@3")
-		r.CloseWatches()
+		h.Send(sent(h, watch.Deleted, "b", "3"))
+		h.ExpectEvents("D b@3")
+		h.CloseWatches()
 		cachetest.Advance(6 * time.Second)
-		r.ExpectRequests(0, "list@0 watch@4 watch@5")
-		// The server still has both: a relist brings them back, as it must.
-		r.Send(fake.ErrorEvent(fake.Expired()))
+		h.ExpectRequests(0, "list@0 watch@4 watch@5")
+		// The server still has both Pods, so a relist adds them.
+		h.Send(fake.ErrorEvent(fake.Expired()))
 		cachetest.Advance(2 * time.Second)
-		r.ExpectEvents("A a@2", "A b@3")
+		h.ExpectEvents("A a@2", "A b@3")
 	})
 }
 
-// MODIFIED of an unknown object is an addition (W3), ADDED of a known one an update,
-// and another UID under a known name a deletion and an addition (W26).
+// A MODIFIED event of an object that is not stored is an addition, an ADDED event of a stored
+// object is an update, and an event with a new UID is a deletion and an addition.
 func TestEventTypesFollowTheStore(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		r.ExpectSynced()
-		r.SkipVersions(20)
-		r.Send(sent(r, watch.Modified, "d", "10"))
-		r.Send(sent(r, watch.Added, "a", "11"))
-		other := sent(r, watch.Modified, "b", "12")
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		h.SkipVersions(20)
+		h.Send(sent(h, watch.Modified, "d", "10"))
+		h.Send(sent(h, watch.Added, "a", "11"))
+		other := sent(h, watch.Modified, "b", "12")
 		other.Object.(*corev1.Pod).UID = types.UID("recreated")
-		r.Send(other)
-		r.ExpectEvents("A d@10", "U a@2→11", "D b@3", "A b@12")
-		r.ExpectNoError()
+		h.Send(other)
+		h.ExpectEvents("A d@10", "U a@2→11", "D b@3", "A b@12")
+		h.ExpectNoError()
 	})
 }
 
-// An item without a version is applied, never compared, and moves nothing
-// (consumers 1, W19).
-func TestEventsWithoutVersion(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		r.ExpectSynced()
-		r.Send(sent(r, watch.Modified, "a", ""))
-		r.Send(sent(r, watch.Added, "d", ""))
-		r.Send(sent(r, watch.Deleted, "b", ""))
-		r.ExpectEvents("U a@2→", "A d@", "D b@")
-		r.ExpectNoError()
-		if rv := r.Controller.LastSyncResourceVersion(); rv != "4" {
+// Fake clientsets send objects without a version. They are applied without a comparison and do not
+// change the informer's version.
+func TestEventsWithoutVersionAreApplied(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		h.Send(sent(h, watch.Modified, "a", ""))
+		h.Send(sent(h, watch.Added, "d", ""))
+		h.Send(sent(h, watch.Deleted, "b", ""))
+		h.ExpectEvents("U a@2→", "A d@", "D b@")
+		h.ExpectNoError()
+		if rv := h.Controller.LastSyncResourceVersion(); rv != "4" {
 			t.Errorf("at version %s, want 4", rv)
 		}
 	})
 }
 
-// Bookmarks move the version and are never an object or an event (W31); one below
-// the version reached says that the server went back, and is not believed before a
-// consistent list says so, too (W28).
-func TestBookmarks(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		r.ExpectSynced()
-		fresh := r.Controller.Status().FreshAt
+// A bookmark advances the version and is neither stored nor delivered. After a bookmark with an
+// older version, a consistent list decides whether the server is at that version.
+func TestBookmarksAdvanceTheVersion(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		fresh := h.Controller.Status().FreshAt
 		cachetest.Advance(time.Second)
 		named := cachetest.Pod("a", cachetest.WithVersion("9"), cachetest.WithLabel("x", "y"))
-		r.SkipVersions(20)
-		r.Send(watch.Event{Type: watch.Bookmark, Object: named})
-		r.ExpectEvents()
-		if rv := r.Controller.LastSyncResourceVersion(); rv != "9" || r.Store.Snapshot().ResourceVersion() != "9" {
-			t.Errorf("at %s, snapshot at %s, want 9", rv, r.Store.Snapshot().ResourceVersion())
+		h.SkipVersions(20)
+		h.Send(watch.Event{Type: watch.Bookmark, Object: named})
+		h.ExpectEvents()
+		if rv := h.Controller.LastSyncResourceVersion(); rv != "9" || h.Store.Snapshot().ResourceVersion() != "9" {
+			t.Errorf("at %s, snapshot at %s, want 9", rv, h.Store.Snapshot().ResourceVersion())
 		}
-		if now := r.Controller.Status().FreshAt; now.Sub(fresh) != time.Second {
-			t.Errorf("fresh %v after the list", now.Sub(fresh))
+		if now := h.Controller.Status().FreshAt; now.Sub(fresh) != time.Second {
+			t.Errorf("FreshAt is %v after that of the list, want 1s", now.Sub(fresh))
 		}
-		r.ExpectStored("a@2 b@3 c@4")
-		r.CloseWatches()
+		h.ExpectStored("a@2 b@3 c@4")
+		h.CloseWatches()
 		cachetest.Advance(6 * time.Second)
-		r.ExpectRequests(0, "list@0 watch@4 watch@9")
+		h.ExpectRequests(0, "list@0 watch@4 watch@9")
 
-		r.Send(watch.Event{Type: watch.Bookmark, Object: cachetest.Pod("", cachetest.WithVersion("8"))})
+		h.Send(watch.Event{Type: watch.Bookmark, Object: cachetest.Pod("", cachetest.WithVersion("8"))})
 		cachetest.Advance(2 * time.Second)
-		r.ExpectError(cachetest.ErrorIs(cache.ErrVersionRegressed))
-		r.ExpectRequests(3, "list@ watch@24")
-		r.ExpectEvents()
+		h.ExpectError(cachetest.ErrorIs(cache.ErrVersionRegressed))
+		h.ExpectRequests(3, "list@ watch@24")
+		h.ExpectEvents()
 	})
 }
 
-// Without any bookmark the version ages, which costs a relist when it is gone, not
-// more (W7).
-func TestNoBookmarksEver(t *testing.T) {
-	cachetest.InBubble(t, func(r *cachetest.Harness) {
-		r.ExpectSynced()
+// Without bookmarks the version expires, so that watches are followed by relists.
+func TestMissingBookmarksCostOnlyRelists(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
 		for range 24 {
-			r.SkipVersions(100)
-			r.Compact()
+			h.SkipVersions(100)
+			h.Compact()
 			cachetest.Advance(time.Hour)
 		}
-		if lists := r.Controller.Status().Lists; lists > 24*(1+2*12) {
+		if lists := h.Controller.Status().Lists; lists > 24*(1+2*12) {
 			t.Errorf("%d lists in a day", lists)
 		}
-		r.ExpectStored("a@2 b@3 c@4")
-		r.ExpectEvents()
+		h.ExpectStored("a@2 b@3 c@4")
+		h.ExpectEvents()
 	})
+}
+
+// An invalid event ends the watch, which is resumed at the last version. A second one is followed
+// by a list.
+func TestInvalidEventIsResumedThenRelisted(t *testing.T) {
+	bad := map[string]watch.Event{
+		"another kind":        {Type: watch.Added, Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", ResourceVersion: "99"}}},
+		"a Table":             {Type: watch.Added, Object: &metav1.Table{}},
+		"no metadata":         {Type: watch.Modified, Object: &corev1.Pod{}},
+		"no name":             {Type: watch.Added, Object: cachetest.Pod("", cachetest.WithVersion("99"))},
+		"no object":           {Type: watch.Deleted},
+		"a nil object":        {Type: watch.Modified, Object: (*corev1.Pod)(nil)},
+		"a nil bookmark":      {Type: watch.Bookmark, Object: (*corev1.Pod)(nil)},
+		"an empty bookmark":   {Type: watch.Bookmark},
+		"an unknown type":     {Type: "PATCHED", Object: cachetest.Pod("a", cachetest.WithVersion("99"))},
+		"a Status":            {Type: watch.Added, Object: &metav1.Status{}},
+		"version abc":         {Type: watch.Modified, Object: cachetest.Pod("a", cachetest.WithVersion("abc"))},
+		"version 0":           {Type: watch.Modified, Object: cachetest.Pod("a", cachetest.WithVersion("0"))},
+		"version 007":         {Type: watch.Modified, Object: cachetest.Pod("a", cachetest.WithVersion("007"))},
+		"version -5":          {Type: watch.Modified, Object: cachetest.Pod("a", cachetest.WithVersion("-5"))},
+		"bookmark abc":        {Type: watch.Bookmark, Object: cachetest.Pod("", cachetest.WithVersion("abc"))},
+		"an ERROR of a Pod":   {Type: watch.Error, Object: cachetest.Pod("a")},
+		"an empty ERROR":      {Type: watch.Error},
+		"an ERROR nil status": {Type: watch.Error, Object: (*metav1.Status)(nil)},
+		"an ERROR with 200":   {Type: watch.Error, Object: &metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess}},
+	}
+	for name, event := range bad {
+		t.Run(name, func(t *testing.T) {
+			cachetest.InBubble(t, func(h *cachetest.Harness) {
+				h.ExpectSynced()
+				send(h, event)
+				h.Update(cachetest.Pod("a"))
+				cachetest.Advance(2 * time.Second)
+				if requests, _ := h.RequestsSince(1); requests != "watch@4 watch@4" {
+					t.Errorf("requests after the list: %s", requests)
+				}
+				h.ExpectEvents("U a@2→5")
+				if len(h.TakeErrors()) != 1 {
+					t.Error("want one error reported")
+				}
+				h.InjectWatchFault(1, fake.Fault{EditEvent: func(watch.Event) []watch.Event { return []watch.Event{event} }})
+				send(h, event)
+				h.Update(cachetest.Pod("a"))
+				cachetest.Advance(10 * time.Second)
+				if requests, _ := h.RequestsSince(3); requests != "watch@5 list@5 watch@6" {
+					t.Errorf("requests after the second invalid event: %s", requests)
+				}
+				h.ExpectEvents("U a@5→6")
+				h.ExpectStored("a@6 b@3 c@4")
+			})
+		})
+	}
+}
+
+// send sends an event. The fake panics on an object that it cannot copy.
+func send(h *cachetest.Harness, event watch.Event) {
+	defer func() {
+		if recover() != nil {
+			h.T.Fatalf("the fake cannot send %v", event)
+		}
+	}()
+	h.Send(event)
 }

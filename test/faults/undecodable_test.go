@@ -1,0 +1,152 @@
+package faults_test
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// undecodable returns the bytes of an object with readable metadata that cannot be decoded.
+func undecodable(f cachetest.Format, n *corev1.Node) []byte {
+	if f.ListType == runtime.ContentTypeJSON {
+		whole, spec := f.Encode(n), []byte(`"spec":{}`)
+		if !bytes.Contains(whole, spec) {
+			panic("no spec to replace")
+		}
+		return bytes.Replace(whole, spec, []byte(`"spec":[true]`), 1)
+	}
+	return envelope("Node", undecodableMessage(n))
+}
+
+// undecodableMessage returns a protobuf message of a Node whose status is truncated.
+func undecodableMessage(n *corev1.Node) []byte {
+	message, err := (&corev1.Node{ObjectMeta: n.ObjectMeta}).Marshal()
+	if err != nil {
+		panic(err)
+	}
+	return append(message, 3<<3|2, 1, 0xff)
+}
+
+// envelope returns the response of an API server that has a protobuf message.
+func envelope(kind string, message []byte) []byte {
+	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: kind}, Raw: message}
+	body, err := unknown.Marshal()
+	if err != nil {
+		panic(err)
+	}
+	return append([]byte("k8s\x00"), body...)
+}
+
+// undecodableNodes returns a list of undecodable objects.
+func undecodableNodes(f cachetest.Format, resourceVersion string, nodes ...*corev1.Node) []byte {
+	if f.ListType == runtime.ContentTypeJSON {
+		return bytes.ReplaceAll(f.Nodes(resourceVersion, nodes...), []byte(`"spec":{}`), []byte(`"spec":[true]`))
+	}
+	var list []byte
+	listMeta, err := (&metav1.ListMeta{ResourceVersion: resourceVersion}).Marshal()
+	if err != nil {
+		panic(err)
+	}
+	list = append(append(list, 1<<3|2, byte(len(listMeta))), listMeta...)
+	for _, n := range nodes {
+		message := undecodableMessage(n)
+		if len(message) > 127 {
+			panic("the message's length does not fit into one byte")
+		}
+		list = append(append(list, 2<<3|2, byte(len(message))), message...)
+	}
+	return envelope("NodeList", list)
+}
+
+// TestUndecodableObjectIsQuarantined sends an object that cannot be decoded. It is reported by name
+// and listed again; other objects are not affected.
+func TestUndecodableObjectIsQuarantined(t *testing.T) {
+	for name, f := range cachetest.Formats {
+		t.Run(name, func(t *testing.T) {
+			a := cachetest.Node("a", "2")
+			a.TypeMeta = cachetest.TypeMeta("Node")
+			s := cachetest.NewScript(t, []http.HandlerFunc{
+				cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1"))),
+				cachetest.Serve(f.ListType, f.Nodes("9", cachetest.Node("a", "4"), cachetest.Node("b", "5"))),
+			}, nil)
+			a.ResourceVersion = "4"
+			s.Watches = []http.HandlerFunc{
+				cachetest.Serve(f.WatchType, slices.Concat(f.Frame(watch.Modified, undecodable(f, a)), f.Event(watch.Added, cachetest.Node("b", "5")))),
+				s.ServeOpen(f.WatchType, nil),
+			}
+			h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
+			h.Expect("A a@1", "A b@5", "U a@1→4")
+			var object *cache.ObjectError
+			if err := cachetest.Next(t, h.Errors); !errors.As(err, &object) || object.Key != "a" {
+				t.Errorf("error %v", err)
+			}
+			if err := cachetest.Next(t, h.Errors); !errors.Is(err, cache.ErrQuarantined) {
+				t.Errorf("error %v", err)
+			}
+			cachetest.ExpectNext(t, s.Requests, "list@0", "watch@3", "list@5", "watch@9")
+			h.ExpectQuiet()
+			if quarantined := h.Controller.Status().Quarantined; quarantined != 0 {
+				t.Errorf("%d objects are quarantined after the relist", quarantined)
+			}
+		})
+	}
+}
+
+// TestRelistDoesNotDecodeUnchangedObjects lists stored versions again, with bytes that cannot be
+// decoded.
+func TestRelistDoesNotDecodeUnchangedObjects(t *testing.T) {
+	for name, f := range cachetest.Formats {
+		t.Run(name, func(t *testing.T) {
+			nodes := []*corev1.Node{cachetest.Node("a", "1"), cachetest.Node("b", "2")}
+			s := cachetest.NewScript(t, []http.HandlerFunc{
+				cachetest.Serve(f.ListType, f.Nodes("3", nodes...)),
+				cachetest.Serve(f.ListType, undecodableNodes(f, "8", nodes...)),
+			}, nil)
+			s.Watches = []http.HandlerFunc{cachetest.ServeStatus(410, "", "Expired"), s.ServeOpen(f.WatchType, f.Event(watch.Added, cachetest.Node("c", "9")))}
+			h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
+			h.Expect("A a@1", "A b@2", "A c@9")
+			if err := cachetest.Next(t, h.Errors); !apierrors.IsResourceExpired(err) {
+				t.Errorf("error %v", err)
+			}
+			h.ExpectQuiet()
+
+			// An empty store does decode these bytes, and fails.
+			s.SkipList()
+			fresh := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
+			var object *cache.ObjectError
+			if err := cachetest.Next(t, fresh.Errors); !errors.As(err, &object) || object.Key != "a" {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// An object larger than the limit is reported, and other objects are not affected.
+func TestOversizedObjectIsSkipped(t *testing.T) {
+	for name, f := range cachetest.Formats {
+		t.Run(name, func(t *testing.T) {
+			huge := cachetest.Node("b", "4")
+			huge.Annotations = map[string]string{"large": strings.Repeat("x", 64<<20)}
+			s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(f.ListType, f.Nodes("5", cachetest.Node("a", "3"), huge, cachetest.Node("c", "5")))}, nil)
+			s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, f.Event(watch.Modified, cachetest.Node("b", "6")))}
+			h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
+			h.Expect("A a@3", "A c@5", "A b@6")
+			var object *cache.ObjectError
+			if err := cachetest.Next(t, h.Errors); !errors.As(err, &object) || object.Key != "b" || !strings.Contains(err.Error(), "larger than allowed") {
+				t.Errorf("error %v, want one of object b", err)
+			}
+		})
+	}
+}
