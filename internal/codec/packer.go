@@ -32,7 +32,7 @@ type Packer[T object] struct {
 }
 
 // NewPacker returns a packer of objects of a type. transformed reports whether a transform changes
-// objects between the wire and the store; then their wire bytes are not what is stored.
+// objects between the wire and the store, so that their wire bytes cannot be stored.
 func NewPacker[T object](objects ObjectType, shareEqual bool, transformed func() bool) *Packer[T] {
 	decoders := NewDecoders(objects, Options{ShareEqual: shareEqual, Packed: true})
 	p := &Packer[T]{objects: objects, transformed: transformed, packer: pack.New()}

@@ -24,8 +24,8 @@ func decodedBy[T any](t *testing.T, codecs *Codecs, format wire.Format, raw []by
 	return obj.(T)
 }
 
-// TestWatchSharesWithList decodes one object from a list and from a watch: their strings share memory,
-// and nothing that may be written into does.
+// TestWatchSharesWithList decodes one object from a list and from a watch: their strings share
+// memory, and nothing that may be written into does.
 func TestWatchSharesWithList(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: "web", Labels: map[string]string{"app": "web-frontend"},

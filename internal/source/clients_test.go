@@ -26,7 +26,7 @@ import (
 
 var nodeResource = corev1.SchemeGroupVersion.WithResource("nodes")
 
-// closures returns a ListWatch of functions as generated informers have them.
+// closures returns a ListWatch of two functions, as generated informers have.
 func closures(client kubernetes.Interface, streaming bool) *cache.ListWatch {
 	return &cache.ListWatch{
 		Streaming: streaming,
@@ -49,14 +49,14 @@ func restClient(t *testing.T, config *rest.Config) *rest.RESTClient {
 	return client
 }
 
-// TestTypedClients follows nodes through every typed client that there is.
-func TestTypedClients(t *testing.T) {
+// TestStreamingOfTypedClients lists and watches Nodes with every kind of typed client.
+func TestStreamingOfTypedClients(t *testing.T) {
 	for name, test := range map[string]struct {
-		lw  func(t *testing.T, config *rest.Config) *cache.ListWatch
-		why string // that it does not stream
+		lw     func(t *testing.T, config *rest.Config) *cache.ListWatch
+		reason string // for not streaming
 	}{
-		"clientset": {func(_ *testing.T, config *rest.Config) *cache.ListWatch { return cachetest.NodesOf(config) }, ""},
-		"clientset for protobuf": {func(_ *testing.T, config *rest.Config) *cache.ListWatch {
+		"typed client": {func(_ *testing.T, config *rest.Config) *cache.ListWatch { return cachetest.NodesOf(config) }, ""},
+		"typed client with protobuf": {func(_ *testing.T, config *rest.Config) *cache.ListWatch {
 			config.ContentType = runtime.ContentTypeProtobuf
 			return cachetest.NodesOf(config)
 		}, ""},
@@ -70,7 +70,7 @@ func TestTypedClients(t *testing.T) {
 		"RESTClient, not enabled": {func(t *testing.T, config *rest.Config) *cache.ListWatch {
 			t.Helper()
 			return cache.NewListWatchFromClient(restClient(t, config), "nodes", "", nil)
-		}, ""},
+		}, "EnableStreaming"},
 		"RESTClient": {func(t *testing.T, config *rest.Config) *cache.ListWatch {
 			t.Helper()
 			cache.EnableStreaming(config)
@@ -80,90 +80,65 @@ func TestTypedClients(t *testing.T) {
 			cache.EnableStreaming(config)
 			return closures(kubernetes.NewForConfigOrDie(config), true)
 		}, ""},
-		"closures that have not said so": {func(_ *testing.T, config *rest.Config) *cache.ListWatch {
+		"closures without Streaming": {func(_ *testing.T, config *rest.Config) *cache.ListWatch {
 			cache.EnableStreaming(config)
 			return closures(kubernetes.NewForConfigOrDie(config), false)
 		}, "ListWatch.Streaming"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			front, config := cachetest.NewProxy(t, false)
+			proxy, config := cachetest.NewProxy(t, false)
 			a := cachetest.Node("a", "")
-			cachetest.Must(t, front.api.Create, a)
-			r := cachetest.RunOverNetwork(t, test.lw(t, config), &corev1.Node{})
-			r.Expect("A " + cachetest.NameAt(a))
+			cachetest.Must(t, proxy.API.Create, a)
+			h := cachetest.RunOverNetwork(t, test.lw(t, config), &corev1.Node{})
+			h.Expect("A " + cachetest.NameAtVersion(a))
 			before := a.ResourceVersion
 			a.Labels = map[string]string{"a": "b"}
-			cachetest.Must(t, front.api.Update, a)
-			r.Expect("U a@" + before + "→" + a.ResourceVersion)
-			cachetest.Must(t, front.api.Delete, a)
-			r.Expect("D " + cachetest.NameAt(a))
-			if test.why != "" {
-				r.ExpectNotStreaming(test.why)
+			cachetest.Must(t, proxy.API.Update, a)
+			h.Expect("U a@" + before + "→" + a.ResourceVersion)
+			cachetest.Must(t, proxy.API.Delete, a)
+			h.Expect("D " + cachetest.NameAtVersion(a))
+			if test.reason != "" {
+				h.ExpectNotStreaming(test.reason)
 			} else {
-				r.ExpectStreaming()
+				h.ExpectStreaming()
 			}
 		})
 	}
 }
 
-// TestRESTClientStaysAsItIs when a tapped copy of it is made.
-func TestRESTClientStaysAsItIs(t *testing.T) {
-	f, config := cachetest.NewProxy(t, false)
-	cachetest.Must(t, f.API.Create, cachetest.Node("a", ""))
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	defer transport.CloseIdleConnections()
-	for name, given := range map[string]*http.Client{
-		"without a transport": {},
-		"with one":            {Transport: transport},
-		"without a client":    nil,
-	} {
-		t.Run(name, func(t *testing.T) {
-			client := restClient(t, config)
-			client.Client = given
-			r := cachetest.RunOverNetwork(t, cache.NewListWatchFromClient(client, "nodes", "", nil), &corev1.Node{})
-			cachetest.Next(t, r.Events)
-			r.ExpectStreaming()
-			if client.Client != given || given != nil && given.Transport != nil && given.Transport != transport {
-				t.Error("the client was changed")
-			}
-			list := &corev1.NodeList{}
-			if err := client.Get().Resource("nodes").Do(t.Context()).Into(list); err != nil || len(list.Items) != 1 {
-				t.Errorf("the client lists %d nodes, %v", len(list.Items), err)
-			}
-		})
-	}
-}
-
-// TestDynamicClient follows unstructured nodes.
-func TestDynamicClient(t *testing.T) {
+// TestStreamingOfDynamicClient lists and watches unstructured Nodes.
+func TestStreamingOfDynamicClient(t *testing.T) {
 	f, config := cachetest.NewProxy(t, false)
 	a := cachetest.Node("a", "")
 	cachetest.Must(t, f.API.Create, a)
 	cache.EnableStreaming(config)
 	example := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Node"}}
-	r := cachetest.RunOverNetwork(t, cache.ListWatchOf(dynamic.NewForConfigOrDie(config).Resource(nodeResource)), example)
-	r.Expect("A " + cachetest.NameAt(a))
+	h := cachetest.RunOverNetwork(t, cache.ListWatchOf(dynamic.NewForConfigOrDie(config).Resource(nodeResource)), example)
+	h.Expect("A " + cachetest.NameAtVersion(a))
 	cachetest.Must(t, f.API.Delete, a)
-	r.Expect("D " + cachetest.NameAt(a))
-	r.ExpectStreaming()
+	h.Expect("D " + cachetest.NameAtVersion(a))
+	h.ExpectStreaming()
 }
 
-// TestMetadataClient follows the metadata of nodes.
-func TestMetadataClient(t *testing.T) {
-	as := ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-	s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(runtime.ContentTypeJSON+as, []byte(`{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"3"},
-		"items":[{"metadata":{"name":"a","uid":"u","resourceVersion":"1"}}]}`))}, nil)
-	s.Watches = []http.HandlerFunc{s.ServeOpen(runtime.ContentTypeJSON+as, []byte(`{"type":"DELETED","object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a","uid":"u","resourceVersion":"4"}}}`+"\n"))}
+// TestStreamingOfMetadataClient lists and watches the metadata of Nodes.
+func TestStreamingOfMetadataClient(t *testing.T) {
+	contentType := runtime.ContentTypeJSON + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	list := `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"3"},
+		"items":[{"metadata":{"name":"a","uid":"u","resourceVersion":"1"}}]}`
+	deleted := `{"type":"DELETED","object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",
+		"metadata":{"name":"a","uid":"u","resourceVersion":"4"}}}`
+	s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(contentType, []byte(list))}, nil)
+	s.Watches = []http.HandlerFunc{s.ServeOpen(contentType, []byte(deleted+"\n"))}
 	config := s.Config()
 	cache.EnableStreaming(config)
-	r := cachetest.RunOverNetwork(t, cache.ListWatchOf(metadata.NewForConfigOrDie(config).Resource(nodeResource)), &metav1.PartialObjectMetadata{})
-	r.Expect("A a@1", "D a@4")
-	r.ExpectStreaming()
+	h := cachetest.RunOverNetwork(t, cache.ListWatchOf(metadata.NewForConfigOrDie(config).Resource(nodeResource)), &metav1.PartialObjectMetadata{})
+	h.Expect("A a@1", "D a@4")
+	h.ExpectStreaming()
 }
 
-// TestTwoInformersOfOneClient do not get each other's answers, and others' requests
-// are theirs.
-func TestTwoInformersOfOneClient(t *testing.T) {
+// TestInformersShareAClient runs two informers and one of client-go with the same client, which
+// lists Nodes, too. Each receives the response to its own request.
+func TestInformersShareAClient(t *testing.T) {
 	f, config := cachetest.NewProxy(t, false)
 	a, p := cachetest.Node("a", ""), cachetest.Pod("p")
 	cachetest.Must(t, f.API.Create, a)
@@ -172,64 +147,71 @@ func TestTwoInformersOfOneClient(t *testing.T) {
 	client := kubernetes.NewForConfigOrDie(config)
 	nodes := cachetest.RunOverNetwork(t, cache.ListWatchOf(client.CoreV1().Nodes()), &corev1.Node{})
 	pods := cachetest.RunOverNetwork(t, cache.ListWatchOf(client.CoreV1().Pods("ns")), &corev1.Pod{})
-	nodes.Expect("A " + cachetest.NameAt(a))
-	pods.Expect("A " + cachetest.NameAt(p))
+	nodes.Expect("A " + cachetest.NameAtVersion(a))
+	pods.Expect("A " + cachetest.NameAtVersion(p))
 	list, err := client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != 1 || list.GetSelfLink() != "" {
 		t.Errorf("the client lists %v, %v", list, err)
 	}
-	generated := informers.NewSharedInformerFactory(client, 0) // which know nothing of the tap
+	generated := informers.NewSharedInformerFactory(client, 0)
 	lister := generated.Core().V1().Nodes().Lister()
 	ctx, cancel := context.WithCancel(t.Context())
 	generated.Start(ctx.Done())
 	generated.WaitForCacheSync(ctx.Done())
 	if got, err := lister.Get("a"); err != nil || got.UID != a.UID {
-		t.Errorf("client-go's informer has %v, %v", got, err)
+		t.Errorf("the informer of client-go holds %v, %v", got, err)
 	}
 	cancel()
 	generated.Shutdown()
 }
 
-// TestOtherFormats that the client reads and the stream does not: the classic way,
-// and Status says why.
-func TestOtherFormats(t *testing.T) {
+// TestUnsupportedFormatsAreDecodedByTheClient responds in formats that cannot be streamed. Status
+// returns the reason.
+func TestUnsupportedFormatsAreDecodedByTheClient(t *testing.T) {
 	f := cachetest.Formats["JSON"]
 	t.Run("YAML", func(t *testing.T) {
-		s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve("application/yaml", []byte("kind: NodeList\napiVersion: v1\nmetadata: {resourceVersion: '3'}\nitems: [{metadata: {name: a, resourceVersion: '1'}}]"))}, nil)
+		list := "kind: NodeList\napiVersion: v1\nmetadata: {resourceVersion: '3'}\nitems: [{metadata: {name: a, resourceVersion: '1'}}]"
+		s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve("application/yaml", []byte(list))}, nil)
 		s.Watches = []http.HandlerFunc{func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }}
-		r := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
-		r.Expect("A a@1")
-		r.ExpectNotStreaming("application/yaml")
+		h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
+		h.Expect("A a@1")
+		h.ExpectNotStreaming("application/yaml")
 	})
 	t.Run("CBOR", func(t *testing.T) {
-		info := cbor.NewSerializer(scheme.Scheme, scheme.Scheme)
+		nodes := &corev1.NodeList{
+			TypeMeta: cachetest.TypeMeta("NodeList"),
+			ListMeta: metav1.ListMeta{ResourceVersion: "3"},
+			Items:    []corev1.Node{*cachetest.Node("a", "1")},
+		}
 		var list bytes.Buffer
-		if err := info.Encode(&corev1.NodeList{TypeMeta: ofKind("NodeList"), ListMeta: metav1.ListMeta{ResourceVersion: "3"}, Items: []corev1.Node{*cachetest.Node("a", "1")}}, &list); err != nil {
+		if err := cbor.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(nodes, &list); err != nil {
 			t.Fatal(err)
 		}
 		s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(runtime.ContentTypeCBOR, list.Bytes())}, nil)
 		s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, f.Event(watch.Added, cachetest.Node("b", "4")))}
 		config := s.Config()
 		config.APIPath, config.GroupVersion = "/api", &corev1.SchemeGroupVersion
-		config.NegotiatedSerializer = serializer.NewCodecFactory(scheme.Scheme, serializer.WithSerializer(cbor.NewSerializerInfo)).WithoutConversion()
+		codecs := serializer.NewCodecFactory(scheme.Scheme, serializer.WithSerializer(cbor.NewSerializerInfo))
+		config.NegotiatedSerializer = codecs.WithoutConversion()
+		cache.EnableStreaming(config)
 		client, err := rest.RESTClientFor(config)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := cachetest.RunOverNetwork(t, cache.NewListWatchFromClient(client, "nodes", "", nil), &corev1.Node{})
-		r.Expect("A a@1", "A b@4")
-		r.End()
-		r.ExpectQuiet()
-		r.ExpectStreaming() // the watch: each answer goes the way that it can
+		h := cachetest.RunOverNetwork(t, cache.NewListWatchFromClient(client, "nodes", "", nil), &corev1.Node{})
+		h.Expect("A a@1", "A b@4")
+		h.End()
+		h.ExpectQuiet()
+		h.ExpectStreaming() // of the watch: the mode is that of the last response
 	})
 	t.Run("protobuf of unstructured objects", func(t *testing.T) {
 		p := cachetest.Formats["protobuf"]
 		s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(p.ListType, p.Nodes("3", cachetest.Node("a", "1")))}, nil)
 		config := s.Config()
 		cache.EnableStreaming(config)
-		r := cachetest.RunOverNetwork(t, cache.ListWatchOf(dynamic.NewForConfigOrDie(config).Resource(nodeResource)), &unstructured.Unstructured{})
-		r.ExpectError()
-		r.End()
-		r.ExpectNotStreaming(p.ListType)
+		h := cachetest.RunOverNetwork(t, cache.ListWatchOf(dynamic.NewForConfigOrDie(config).Resource(nodeResource)), &unstructured.Unstructured{})
+		h.ExpectError()
+		h.End()
+		h.ExpectNotStreaming(p.ListType)
 	})
 }

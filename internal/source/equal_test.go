@@ -103,8 +103,8 @@ func write(t *testing.T, server *fake.APIServer, gvk schema.GroupVersionKind) {
 	}
 }
 
-// stored returns an object as API servers return it: they store protobuf, which does not distinguish
-// nil from empty.
+// stored returns an object as API servers return it: they store protobuf, which does not
+// distinguish nil from empty.
 func stored(t *testing.T, obj runtime.Object) runtime.Object {
 	t.Helper()
 	message, err := obj.(interface{ Marshal() ([]byte, error) }).Marshal()

@@ -21,8 +21,8 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// TestNoItemAfterListReturned lists with a client that ignores its context and reads the body to its
-// end.
+// TestNoItemAfterListReturned lists with a client that ignores its context and reads the body to
+// its end.
 func TestNoItemAfterListReturned(t *testing.T) {
 	list := []byte(`{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}},`)
 	rest := []byte(`{"metadata":{"name":"b"}}]}`)
@@ -78,12 +78,8 @@ type bodyOf struct {
 	io.Closer
 }
 
-type transportFunc func(*http.Request) (*http.Response, error)
-
-func (f transportFunc) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
-
-// TestSinkErrorIsNotABrokenConnection returns an error from the sink that looks like that of a broken
-// connection, at the end of the stream.
+// TestSinkErrorIsNotABrokenConnection returns an error from the sink that looks like that of a
+// broken connection, at the end of the stream.
 func TestSinkErrorIsNotABrokenConnection(t *testing.T) {
 	refused := fmt.Errorf("refused: %w", io.ErrUnexpectedEOF)
 	stream, _ := dynamicSources(t, thing, thingList)

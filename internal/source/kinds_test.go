@@ -220,8 +220,8 @@ func serializerOf(t *testing.T, contentType string) runtime.SerializerInfo {
 	return info
 }
 
-// answering returns the client configuration of a server that sends the same response to every list,
-// and the same to every watch.
+// answering returns the client configuration of a server that sends the same response to every
+// list, and the same to every watch.
 func answering(t *testing.T, answer func(*http.Request) (contentType string, list, watch []byte)) *rest.Config {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {

@@ -32,4 +32,5 @@ func isPlaceholder(list any) bool {
 }
 
 // errCachedPlaceholder reports a list that was made of the response to another request.
-var errCachedPlaceholder = errors.New("a caching transport returned the placeholder of an earlier list: put it below EnableStreaming, or let it respect Cache-Control: no-store")
+var errCachedPlaceholder = errors.New("a caching transport returned the placeholder of an earlier list: " +
+	"put it below EnableStreaming, or let it respect Cache-Control: no-store")

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -23,8 +24,8 @@ func heapInUse() uint64 {
 	return stats.HeapAlloc
 }
 
-// TestPackedKeysKeepNothingElseAlive measures the keys of packed objects, which are kept. A split item
-// has key, UID and resourceVersion in one string.
+// TestPackedKeysKeepNothingElseAlive measures the keys of packed objects, which are kept. A split
+// item has key, UID and resourceVersion in one string.
 func TestPackedKeysKeepNothingElseAlive(t *testing.T) {
 	const n = 10_000
 	decoders := codec.NewDecoders(codec.ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}, codec.Options{Packed: true})
@@ -52,4 +53,22 @@ func TestPackedKeysKeepNothingElseAlive(t *testing.T) {
 		t.Errorf("a key of %d bytes keeps %d", len(keys[0]), each)
 	}
 	runtime.KeepAlive(keys)
+}
+
+// TestClosedGatePassesNothing pushes through an open gate and a closed one.
+func TestClosedGatePassesNothing(t *testing.T) {
+	var g gate
+	pushed := errors.New("pushed")
+	if err := g.push(func() error { return pushed }); !errors.Is(err, pushed) {
+		t.Errorf("push returned %v", err)
+	}
+	g.close()
+	g.close()
+	err := g.push(func() error {
+		t.Error("a closed gate called the function")
+		return nil
+	})
+	if !errors.Is(err, errGateClosed) {
+		t.Errorf("push returned %v", err)
+	}
 }

@@ -1,0 +1,213 @@
+package source_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// transportFunc is a transport made of a function.
+type transportFunc func(*http.Request) (*http.Response, error)
+
+func (f transportFunc) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+// caching returns a transport that caches the responses to lists. It respects no-store, or ignores
+// it.
+func caching(respectsNoStore bool) func(http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper {
+		var cached []byte
+		var header http.Header
+		return transportFunc(func(r *http.Request) (*http.Response, error) {
+			if cached != nil && !r.URL.Query().Has("watch") {
+				return &http.Response{StatusCode: http.StatusOK, Header: header.Clone(), Body: io.NopCloser(strings.NewReader(string(cached))), Request: r}, nil
+			}
+			response, err := next.RoundTrip(r)
+			if err != nil || r.URL.Query().Has("watch") || respectsNoStore && response.Header.Get("Cache-Control") == "no-store" {
+				return response, err
+			}
+			header = response.Header.Clone()
+			if cached, err = io.ReadAll(response.Body); err != nil {
+				return nil, err
+			}
+			response.Body.Close()
+			response.Body = io.NopCloser(strings.NewReader(string(cached)))
+			return response, nil
+		})
+	}
+}
+
+// TestCachedPlaceholderIsRejected puts a caching transport around the tap. The cached placeholder
+// is not mistaken for an empty collection.
+func TestCachedPlaceholderIsRejected(t *testing.T) {
+	f := cachetest.Formats["JSON"]
+	script := func(t *testing.T) (*cachetest.Script, *rest.Config) {
+		s := cachetest.NewScript(t, []http.HandlerFunc{
+			cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1"))),
+			cachetest.Serve(f.ListType, f.Nodes("5", cachetest.Node("a", "1"), cachetest.Node("b", "4"))),
+		}, nil)
+		s.Watches = []http.HandlerFunc{cachetest.ServeStatus(http.StatusGone, ""), s.ServeOpen(f.WatchType, nil)}
+		return s, s.Config()
+	}
+	t.Run("no-store ignored", func(t *testing.T) {
+		_, config := script(t)
+		cache.EnableStreaming(config)
+		config.Wrap(caching(false))
+		h := cachetest.RunOverNetwork(t, cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Nodes()), &corev1.Node{})
+		h.Expect("A a@1")
+		h.ExpectError() // 410
+		if err := cachetest.Next(t, h.Errors); !strings.Contains(err.Error(), "caching transport") {
+			t.Errorf("error %v", err)
+		}
+		if len(h.Store.List()) != 1 {
+			t.Errorf("the store holds %v", h.Store.ListKeys())
+		}
+	})
+	t.Run("no-store respected", func(t *testing.T) {
+		_, config := script(t)
+		cache.EnableStreaming(config)
+		config.Wrap(caching(true))
+		h := cachetest.RunOverNetwork(t, cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Nodes()), &corev1.Node{})
+		h.Expect("A a@1", "A b@4")
+		h.ExpectStreaming()
+	})
+	t.Run("cache between two taps", func(t *testing.T) {
+		_, config := script(t)
+		cache.EnableStreaming(config)
+		config.Wrap(caching(true))
+		cache.EnableStreaming(config)
+		h := cachetest.RunOverNetwork(t, cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Nodes()), &corev1.Node{})
+		h.Expect("A a@1")
+		h.ExpectStreaming()
+	})
+}
+
+// TestUnreadResponseIsAnError has a transport that replaces the response by an empty list without
+// reading it.
+func TestUnreadResponseIsAnError(t *testing.T) {
+	f := cachetest.Formats["JSON"]
+	s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1")))}, nil)
+	config := s.Config()
+	cache.EnableStreaming(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return transportFunc(func(r *http.Request) (*http.Response, error) {
+			response, err := next.RoundTrip(r)
+			if err == nil {
+				response.Body.Close()
+				response.Body = io.NopCloser(strings.NewReader(`{"kind":"NodeList","apiVersion":"v1","metadata":{},"items":[]}`))
+			}
+			return response, err
+		})
+	})
+	h := cachetest.RunOverNetwork(t, cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Nodes()), &corev1.Node{})
+	if err := cachetest.Next(t, h.Errors); !strings.Contains(err.Error(), "did not read") {
+		t.Errorf("error %v", err)
+	}
+	if h.Controller.HasSynced() {
+		t.Error("synced without a response")
+	}
+}
+
+// TestTransportsSeeResponseOrPlaceholder dumps responses inside and outside the tap: transports
+// inside see the server's response, those outside the placeholder.
+func TestTransportsSeeResponseOrPlaceholder(t *testing.T) {
+	f := cachetest.Formats["protobuf"]
+	s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1")))}, nil)
+	s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, f.Event(watch.Added, cachetest.Node("b", "4")))}
+	var mu sync.Mutex
+	var dumped []string
+	dump := func(next http.RoundTripper) http.RoundTripper {
+		return transportFunc(func(r *http.Request) (*http.Response, error) {
+			response, err := next.RoundTrip(r)
+			if err != nil {
+				return nil, err
+			}
+			bytes, err := httputil.DumpResponse(response, !r.URL.Query().Has("watch"))
+			mu.Lock()
+			defer mu.Unlock()
+			dumped = append(dumped, string(bytes))
+			return response, err
+		})
+	}
+	config := s.Config()
+	config.Wrap(dump)
+	cache.EnableStreaming(config)
+	config.Wrap(dump)
+	h := cachetest.RunOverNetwork(t, cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Nodes()), &corev1.Node{})
+	h.Expect("A a@1", "A b@4")
+	h.ExpectStreaming()
+	mu.Lock()
+	defer mu.Unlock()
+	if len(dumped) != 4 || !strings.Contains(dumped[0], "uid-a") || strings.Contains(dumped[1], "uid-a") || !strings.Contains(dumped[1], `"resourceVersion":"3"`) {
+		t.Errorf("dumped responses %q", dumped)
+	}
+}
+
+// TestAuthenticationStaysOutsideTheTap lists and watches with credentials that the client adds.
+func TestAuthenticationStaysOutsideTheTap(t *testing.T) {
+	f := cachetest.Formats["JSON"]
+	requireToken := func(token string, next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer "+token {
+				cachetest.ServeStatus(http.StatusUnauthorized, "")(w, r)
+				return
+			}
+			next(w, r)
+		}
+	}
+	t.Run("token in a file", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "token")
+		if err := os.WriteFile(file, []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := cachetest.NewScript(t, []http.HandlerFunc{requireToken("secret", cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1"))))}, nil)
+		s.Watches = []http.HandlerFunc{requireToken("secret", s.ServeOpen(f.WatchType, f.Event(watch.Added, cachetest.Node("b", "4"))))}
+		config := s.Config()
+		config.BearerTokenFile = file
+		h := cachetest.RunOverNetwork(t, cachetest.NodesOf(config), &corev1.Node{})
+		h.Expect("A a@1", "A b@4")
+		h.ExpectStreaming()
+	})
+	t.Run("token renewed after a 401", func(t *testing.T) {
+		s := cachetest.NewScript(t, []http.HandlerFunc{requireToken("1", cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1"))))}, nil)
+		s.Watches = []http.HandlerFunc{requireToken("2", s.ServeOpen(f.WatchType, f.Event(watch.Added, cachetest.Node("b", "4"))))}
+		config := s.Config()
+		cache.EnableStreaming(config)
+		var token atomic.Int64
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return transportFunc(func(r *http.Request) (*http.Response, error) {
+				for range 2 {
+					r = r.Clone(r.Context())
+					r.Header.Set("Authorization", fmt.Sprint("Bearer ", token.Load()))
+					response, err := next.RoundTrip(r)
+					if err != nil || response.StatusCode != http.StatusUnauthorized {
+						return response, err
+					}
+					response.Body.Close()
+					token.Add(1)
+				}
+				return nil, errors.New("no valid token")
+			})
+		})
+		h := cachetest.RunOverNetwork(t, cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Nodes()), &corev1.Node{})
+		h.Expect("A a@1", "A b@4")
+		h.ExpectQuiet()
+		cachetest.ExpectNext(t, s.Requests, "list@0", "list@0", "watch@3", "watch@3")
+		h.ExpectStreaming()
+	})
+}
