@@ -1,9 +1,9 @@
-// Command bench measures kinformer beside client-go in one process and prints the
-// figures, their ratio and the goal of each row of the design as a Markdown table.
+// Command bench compares kinformer with client-go and prints the figures, their ratio and the goals
+// as a Markdown table.
 //
-//	go run .                                        # everything but what needs a kube-apiserver
+//	go run .                                        # all groups except apiserver and million
 //	go run . -only apiserver -write ../docs/benchmarks.md
-//	go run . -row P6 -rounds 5
+//	go run . -row get-by-key -rounds 5
 package main
 
 import (
@@ -50,19 +50,20 @@ type options struct {
 	cpuProfile string
 }
 
-// defaultRounds keeps a run of everything within a quarter of an hour.
+// defaultRounds lets the default groups finish within 15 minutes.
 const defaultRounds = 3
 
-// run measures what the arguments ask for. That a goal is missed is no error.
+// run measures the rows that the arguments select. A missed goal is not an error.
 func run(args []string, out, progress io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(progress)
-	flags.StringVar(&o.only, "only", "", "measure this group of rows alone: "+strings.Join(rows.Groups(), ", ")+"; without it, all but "+rows.Million+" and "+rows.APIServer)
-	flags.StringVar(&o.row, "row", "", "measure only rows of which the name and situation contain this, such as P5")
-	flags.IntVar(&o.rounds, "rounds", defaultRounds, "measure each side so many times")
-	flags.StringVar(&o.write, "write", "", "write the table into this Markdown file, too, where it has a place for it")
-	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "write a CPU profile of all that is measured to this file")
+	flags.StringVar(&o.only, "only", "",
+		"measure only this group of rows: "+strings.Join(rows.Groups(), ", ")+"; the default is all except "+rows.Million+" and "+rows.APIServer)
+	flags.StringVar(&o.row, "row", "", "measure only rows whose name or measurement contains this, such as get-by-key")
+	flags.IntVar(&o.rounds, "rounds", defaultRounds, "number of measurements of each side; some rows have their own")
+	flags.StringVar(&o.write, "write", "", "also write the table to its section of this Markdown file")
+	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "write a CPU profile of this process to this file")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -70,8 +71,8 @@ func run(args []string, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	klog.SetOutput(progress) // client-go's remarks
-	stop, err := harness.Profile(o.cpuProfile)
+	klog.SetOutput(progress) // client-go's log
+	stop, err := harness.StartCPUProfile(o.cpuProfile)
 	if err != nil {
 		return err
 	}
@@ -82,14 +83,14 @@ func run(args []string, out, progress io.Writer) error {
 	if _, err := out.Write(table.Bytes()); err != nil || o.write == "" {
 		return err
 	}
-	return harness.Document(o.write, o.place(), table.String())
+	return harness.ReplaceSection(o.write, o.section(), table.String())
 }
 
-// place is what the table's place in a file is called.
-func (o options) place() string { return cmp.Or(o.only, "all") }
+// section returns the name of the table's section in a Markdown file.
+func (o options) section() string { return cmp.Or(o.only, "all") }
 
-// groups are those to be measured. What needs Kubernetes to be built, or most of the
-// machine's memory, is measured only when it is asked for.
+// groups returns the groups to measure. Those that need a build of Kubernetes, or gigabytes of
+// memory, are measured only on request.
 func (o options) groups() []string {
 	if o.only != "" {
 		return []string{o.only}
@@ -99,25 +100,23 @@ func (o options) groups() []string {
 
 func (o options) experiments(scale rows.Scale) ([]harness.Experiment, error) {
 	if o.only != "" && !slices.Contains(rows.Groups(), o.only) {
-		return nil, fmt.Errorf("there is no group %q; there are: %s", o.only, strings.Join(rows.Groups(), ", "))
+		return nil, fmt.Errorf("unknown group %q; the groups are %s", o.only, strings.Join(rows.Groups(), ", "))
 	}
 	if o.rounds < 1 {
-		return nil, fmt.Errorf("-rounds is %d; at least one round is needed", o.rounds)
+		return nil, fmt.Errorf("-rounds %d: must be at least 1", o.rounds)
 	}
-	experiments := slices.DeleteFunc(rows.In(scale, o.groups()...), func(e harness.Experiment) bool { return !o.asksFor(e) })
+	experiments := slices.DeleteFunc(rows.In(scale, o.groups()...), func(e harness.Experiment) bool { return !o.selects(e) })
 	if len(experiments) == 0 {
-		return nil, fmt.Errorf("no row is called %q", o.row)
+		return nil, fmt.Errorf("no row matches %q", o.row)
 	}
 	return experiments, nil
 }
 
-// asksFor tells whether an experiment, or one of its metrics, is called as -row says.
-func (o options) asksFor(e harness.Experiment) bool {
-	called := strings.Contains(e.Name+" "+e.What, o.row)
-	for _, metric := range e.Metrics {
-		called = called || strings.Contains(metric.Name+" "+metric.What, o.row)
-	}
-	return called
+// selects reports whether -row matches an experiment or one of its metrics.
+func (o options) selects(e harness.Experiment) bool {
+	return strings.Contains(e.Row+" "+e.Setup, o.row) || slices.ContainsFunc(e.Metrics, func(m harness.Metric) bool {
+		return strings.Contains(m.Row+" "+m.Name, o.row)
+	})
 }
 
 // measure runs the experiments one after the other and prints the table.
@@ -126,14 +125,14 @@ func measure(experiments []harness.Experiment, rounds int, out, progress io.Writ
 	conditions := harness.Conditions()
 	var results []harness.Result
 	for i, e := range experiments {
-		fmt.Fprintf(progress, "%s %d/%d %s: %s\n", time.Since(start).Round(time.Second), i+1, len(experiments), e.Name, e.What)
+		fmt.Fprintf(progress, "%s %d/%d %s: %s\n", time.Since(start).Round(time.Second), i+1, len(experiments), e.Row, e.Setup)
 		result, err := harness.Run(e, rounds)
 		if err != nil {
 			return err
 		}
 		results = append(results, result)
 	}
-	fmt.Fprintf(out, "%s before, %s after. Medians of %d rounds (least–greatest); ratio is ours / the column beside it. Took %v.\n\n",
+	fmt.Fprintf(out, "%s before, %s after. Medians of %d rounds (minimum–maximum); the ratio is the first figure divided by the second. Took %v.\n\n",
 		conditions, harness.Load(), rounds, time.Since(start).Round(time.Second))
 	return harness.WriteTable(out, results)
 }

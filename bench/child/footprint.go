@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -18,12 +16,12 @@ import (
 	"github.com/kinformer/kinformer/bench/harness"
 )
 
-// Holding is a collection that a child is to hold: it syncs, is weighed, and is read.
-type Holding struct {
-	Side    string // one of those that HolderOf knows
+// FootprintJob is a child process whose informer syncs a collection and is then read.
+type FootprintJob struct {
+	Side    string
 	Kind    string // Pods, Nodes or CustomResources
 	URL     string // of a listserver
-	Objects int    // that it serves
+	Objects int    // that the server has
 }
 
 // The kinds of collections.
@@ -33,49 +31,39 @@ const (
 	CustomResources = "CustomResources"
 )
 
-// Held is what it takes to hold a collection.
-type Held struct {
-	Heap     float64 // bytes more than before, after garbage collection
-	PeakRSS  float64 // bytes of the process until synced
-	RSSAbove float64 // bytes that PeakRSS is more than the idle process's
+// Footprint is the result of a FootprintJob.
+type Footprint struct {
+	Heap     float64 // bytes, after garbage collection, above those before the sync
+	PeakRSS  float64 // bytes, until synced
 	SyncCPU  float64 // seconds
 	SyncTime float64 // seconds
 
-	Cold   float64 // seconds of a Get of an object that nobody holds
-	Warm   float64 // seconds of a Get of one that somebody holds
-	GCCPU  float64 // seconds of CPU of a cycle of the garbage collector
-	GCTime float64 // seconds that it takes
+	ColdGet float64 // seconds to get an object that no reader references
+	WarmGet float64 // seconds to get an object that a reader references
+	GCCPU   float64 // seconds of CPU of a garbage collection
 }
 
-// holdArg is the first of a child's arguments that asks for a Holding.
-const holdArg = "hold"
+// footprintArg is the argument after Arg that selects a FootprintJob.
+const footprintArg = "footprint"
 
-// Hold has a collection held by a new process of this program.
-func Hold(ctx context.Context, h Holding) (held Held, err error) {
-	self, err := os.Executable()
+// RunFootprint runs the job in a child process.
+func RunFootprint(ctx context.Context, job FootprintJob) (footprint Footprint, err error) {
+	err = run(ctx, false, &footprint, footprintArg, "-side", job.Side, "-kind", job.Kind, "-url", job.URL, "-objects", strconv.Itoa(job.Objects))
 	if err != nil {
-		return held, err
+		return Footprint{}, fmt.Errorf("%s of %d %s: %w", job.Side, job.Objects, job.Kind, err)
 	}
-	command := exec.CommandContext(ctx, self, Arg, holdArg, "-side", h.Side, "-kind", h.Kind, "-url", h.URL, "-objects", strconv.Itoa(h.Objects))
-	command.Env = append(os.Environ(), "KUBE_FEATURE_WatchListClient=false")
-	command.Stderr = os.Stderr
-	out, err := command.Output()
-	if err != nil {
-		return held, fmt.Errorf("%s of %d %s in a process of its own: %w", h.Side, h.Objects, h.Kind, err)
-	}
-	return held, json.Unmarshal(out, &held)
+	return footprint, nil
 }
 
-// holdMain is the child.
-func holdMain(args []string, out io.Writer) error {
-	var h Holding
-	flags := flag.NewFlagSet(holdArg, flag.ContinueOnError)
-	flags.StringVar(&h.Side, "side", Packed, "whose informer")
-	flags.StringVar(&h.Kind, "kind", Pods, "what is held: "+Pods+", "+Nodes+" or "+CustomResources)
-	flags.StringVar(&h.URL, "url", "", "the server")
-	flags.IntVar(&h.Objects, "objects", 0, "how many objects it has")
+func footprintMain(args []string, out io.Writer) error {
+	var job FootprintJob
+	flags := flag.NewFlagSet(footprintArg, flag.ContinueOnError)
+	flags.StringVar(&job.Side, "side", Packed, "informer to run")
+	flags.StringVar(&job.Kind, "kind", Pods, "kind of objects: "+Pods+", "+Nodes+" or "+CustomResources)
+	flags.StringVar(&job.URL, "url", "", "URL of the server")
+	flags.IntVar(&job.Objects, "objects", 0, "number of objects on the server")
 	cpuProfile := flags.String("cpuprofile", "", "write a CPU profile of the sync to this file")
-	memProfile := flags.String("memprofile", "", "write a profile of the heap that is held to this file")
+	memProfile := flags.String("memprofile", "", "write a heap profile after the sync to this file")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -84,100 +72,85 @@ func holdMain(args []string, out io.Writer) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	holder, err := h.holder()
+	inf, err := job.informer()
 	if err != nil {
 		return err
 	}
-	var held Held
-	if err := errors.Join(holder.sync(ctx, h, &held, *cpuProfile), harness.HeapProfile(*memProfile)); err != nil {
+	var footprint Footprint
+	if err := errors.Join(inf.sync(ctx, job, &footprint, *cpuProfile), harness.WriteHeapProfile(*memProfile)); err != nil {
 		return err
 	}
-	read(holder, &held)
-	collect(&held)
-	holder.stop()
-	<-holder.stopped
-	return json.NewEncoder(out).Encode(held)
+	measureGets(inf, &footprint)
+	measureGC(&footprint)
+	inf.stop()
+	<-inf.stopped
+	return json.NewEncoder(out).Encode(footprint)
 }
 
-// sync has the holder sync, and weighs it.
-func (holder *holder) sync(ctx context.Context, h Holding, held *Held, cpuProfile string) error {
+// sync starts the informer, waits until it has synced, and measures its memory and CPU.
+func (inf *footprintInformer) sync(ctx context.Context, job FootprintJob, footprint *Footprint, cpuProfile string) error {
 	debug.FreeOSMemory()
-	idle, err := memory("VmRSS")
-	if err != nil {
-		return err
-	}
-	before := heap()
-	stop, err := harness.Profile(cpuProfile)
+	before := harness.LiveHeap()
+	stop, err := harness.StartCPUProfile(cpuProfile)
 	if err != nil {
 		return err
 	}
 	began, cpu := time.Now(), harness.CPU()
-	holder.start(ctx)
-	if err := until(ctx, holder.synced); err != nil {
-		return fmt.Errorf("sync: %w, %d of %d objects told", err, holder.told.Load(), h.Objects)
+	inf.start(ctx)
+	if err := poll(ctx, inf.synced); err != nil {
+		return fmt.Errorf("initial sync: %w after %d of %d objects", err, inf.added.Load(), job.Objects)
 	}
-	objects := len(holder.keys()) // of a million Pods two may have one name
-	if err := until(ctx, func() bool { return int(holder.told.Load()) >= objects }); err != nil || objects < h.Objects*99/100 {
-		return fmt.Errorf("handler: %w, %d of %d objects told", err, holder.told.Load(), objects)
+	objects := len(inf.keys()) // two of a million random Pods may have the same name
+	if err := poll(ctx, func() bool { return int(inf.added.Load()) >= objects }); err != nil {
+		return fmt.Errorf("handler: %w after %d of %d objects", err, inf.added.Load(), objects)
 	}
-	held.SyncCPU, held.SyncTime = (harness.CPU() - cpu).Seconds(), time.Since(began).Seconds()
-	if held.PeakRSS, err = memory("VmHWM"); err != nil {
+	if objects < job.Objects*99/100 {
+		return fmt.Errorf("initial sync: %d objects, want %d", objects, job.Objects)
+	}
+	footprint.SyncCPU, footprint.SyncTime = (harness.CPU() - cpu).Seconds(), time.Since(began).Seconds()
+	if footprint.PeakRSS, err = processMemory("VmHWM"); err != nil {
 		return err
 	}
-	held.RSSAbove = held.PeakRSS - idle
 	err = stop()
-	held.Heap = heap() - before
+	footprint.Heap = harness.LiveHeap() - before
 	return err
 }
 
-// heap returns the bytes in use. Three times, since what is pooled goes late, and
-// what has a cleanup later.
-func heap() float64 {
-	for range 3 {
-		runtime.GC()
-	}
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return float64(stats.HeapAlloc)
-}
-
-// reads is how many objects are got, each of them once while nobody holds it and
-// warmReads times while somebody does.
 const (
-	reads     = 5000
-	warmReads = 20
+	coldGets = 5000 // objects that are read
+	warmGets = 20   // further reads of each of them, while it is referenced
 )
 
-// read gets objects here and there.
-func read(holder *holder, held *Held) {
-	keys := holder.keys()
+// measureGets reads random objects.
+func measureGets(inf *footprintInformer, footprint *Footprint) {
+	keys := inf.keys()
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
-	keys = keys[:min(reads, len(keys))]
+	keys = keys[:min(coldGets, len(keys))]
 	objects := make([]any, len(keys))
 	began := time.Now()
 	for i, key := range keys {
-		objects[i] = holder.get(key)
+		objects[i] = inf.get(key)
 	}
-	held.Cold = time.Since(began).Seconds() / float64(len(keys))
+	footprint.ColdGet = time.Since(began).Seconds() / float64(len(keys))
 	began = time.Now()
-	for range warmReads {
+	for range warmGets {
 		for _, key := range keys {
-			holder.get(key)
+			inf.get(key)
 		}
 	}
-	held.Warm = time.Since(began).Seconds() / float64(len(keys)*warmReads)
+	footprint.WarmGet = time.Since(began).Seconds() / float64(len(keys)*warmGets)
 	runtime.KeepAlive(objects)
 }
 
-// cycles is how many cycles of the collector are measured.
-const cycles = 5
+// collections is the number of garbage collections that are measured.
+const collections = 5
 
-// collect takes what a cycle of the garbage collector costs.
-func collect(held *Held) {
-	heap() // what was read
-	began, cpu := time.Now(), harness.CPU()
-	for range cycles {
+// measureGC measures a garbage collection.
+func measureGC(footprint *Footprint) {
+	harness.LiveHeap() // frees the objects that measureGets has read
+	cpu := harness.CPU()
+	for range collections {
 		runtime.GC()
 	}
-	held.GCCPU, held.GCTime = (harness.CPU()-cpu).Seconds()/cycles, time.Since(began).Seconds()/cycles
+	footprint.GCCPU = (harness.CPU() - cpu).Seconds() / collections
 }

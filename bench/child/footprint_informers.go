@@ -18,30 +18,29 @@ import (
 	"github.com/kinformer/kinformer/clientgo"
 )
 
-// holder is one side's informer that holds a collection, with a handler and an index
-// by namespace.
-type holder struct {
+// footprintInformer is an informer that a FootprintJob measures, with a handler and an index by
+// namespace.
+type footprintInformer struct {
 	run     func(context.Context)
 	synced  func() bool
 	keys    func() []string
 	get     func(key string) any
-	told    *atomic.Int64 // additions
+	added   *atomic.Int64 // additions that the handler has received
 	stop    context.CancelFunc
 	stopped chan struct{}
 }
 
-func (holder *holder) start(ctx context.Context) {
-	ctx, holder.stop = context.WithCancel(ctx)
-	holder.stopped = make(chan struct{})
+func (inf *footprintInformer) start(ctx context.Context) {
+	ctx, inf.stop = context.WithCancel(ctx)
+	inf.stopped = make(chan struct{})
 	go func() {
-		defer close(holder.stopped)
-		holder.run(ctx)
+		defer close(inf.stopped)
+		inf.run(ctx)
 	}()
 }
 
-// heldBy says how a side of ours keeps its objects; ok is false for those of
-// client-go's interfaces.
-func heldBy(side string) (shareEqual, packed, ok bool) {
+// storage returns how a side stores objects. If ok is false, the side is not a SharedInformer.
+func storage(side string) (shareEqual, packed, ok bool) {
 	switch side {
 	case Kinformer:
 		return false, false, true
@@ -54,58 +53,58 @@ func heldBy(side string) (shareEqual, packed, ok bool) {
 	}
 }
 
-// holder returns the side's informer, which does not run yet.
-func (h Holding) holder() (*holder, error) {
-	config := Server{URL: h.URL}.config()
-	switch h.Side {
+// informer returns the side's informer. It does not run yet.
+func (job FootprintJob) informer() (*footprintInformer, error) {
+	config := Server{URL: job.URL}.config()
+	switch job.Side {
 	case ClientGo:
-		return h.sharedIndex(config, newFactory)
+		return job.fromFactory(config, newFactory)
 	case Adapter, AdapterPacked:
 		cache.EnableStreaming(config)
-		return h.sharedIndex(config, newAdapted(clientgo.Options{Streaming: true, Packed: h.Side == AdapterPacked}))
+		return job.fromFactory(config, newAdapterFactory(clientgo.Options{Streaming: true, Packed: job.Side == AdapterPacked}))
 	}
-	if _, _, ok := heldBy(h.Side); !ok {
-		return nil, fmt.Errorf("there is no side %q", h.Side)
+	if _, _, ok := storage(job.Side); !ok {
+		return nil, fmt.Errorf("unknown side %q", job.Side)
 	}
 	cache.EnableStreaming(config)
-	if h.Kind == CustomResources {
+	if job.Kind == CustomResources {
 		client, err := dynamic.NewForConfig(config)
 		if err != nil {
 			return nil, err
 		}
 		example := &unstructured.Unstructured{}
 		example.SetGroupVersionKind(dataset.CustomResourceKind())
-		return kept(h.Side, cache.ListWatchOf(client.Resource(dataset.CustomResourceResource())), example)
+		return fromListWatch(job.Side, cache.ListWatchOf(client.Resource(dataset.CustomResourceResource())), example)
 	}
 	clientset, err := kubernetes.NewForConfig(config)
 	switch {
 	case err != nil:
 		return nil, err
-	case h.Kind == Nodes:
-		return kept(h.Side, cache.ListWatchOf(clientset.CoreV1().Nodes()), &corev1.Node{})
-	case h.Kind == Pods:
-		return kept(h.Side, cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{})
+	case job.Kind == Nodes:
+		return fromListWatch(job.Side, cache.ListWatchOf(clientset.CoreV1().Nodes()), &corev1.Node{})
+	case job.Kind == Pods:
+		return fromListWatch(job.Side, cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{})
 	default:
-		return nil, fmt.Errorf("there is no kind %q", h.Kind)
+		return nil, fmt.Errorf("unknown kind %q", job.Kind)
 	}
 }
 
-// kept is an informer of ours. Where it packs it has a handler of keys: who wants
-// objects of everything that changes does not want them packed.
-func kept[T cache.Object](side string, lw cache.ListerWatcher, example T) (*holder, error) {
-	shareEqual, packed, _ := heldBy(side)
+// fromListWatch returns a SharedInformer. A packed one has a key handler, as event handlers would
+// decode every object.
+func fromListWatch[T cache.Object](side string, lw cache.ListerWatcher, example T) (*footprintInformer, error) {
+	shareEqual, packed, _ := storage(side)
 	informer := cache.NewSharedInformer(lw, example, cache.InformerOptions[T]{
 		Packed: packed, ShareEqual: shareEqual,
 		Indexers: cache.Indexers[T]{cache.NamespaceIndex: cache.ByMetadata[T](cache.MetaNamespaceIndexFunc)},
 	})
-	told, store := new(atomic.Int64), informer.Store()
+	added, store := new(atomic.Int64), informer.Store()
 	var err error
 	if packed {
-		_, err = informer.AddKeyHandler(func(string) { told.Add(1) }, cache.HandlerOptions{})
+		_, err = informer.AddKeyHandler(func(string) { added.Add(1) }, cache.HandlerOptions{})
 	} else {
-		_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs[T]{AddFunc: func(T) { told.Add(1) }}, cache.HandlerOptions{})
+		_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs[T]{AddFunc: func(T) { added.Add(1) }}, cache.HandlerOptions{})
 	}
-	return &holder{
+	return &footprintInformer{
 		run:    func(ctx context.Context) { _ = informer.Run(ctx) },
 		synced: informer.HasSynced,
 		keys:   store.ListKeys,
@@ -113,18 +112,19 @@ func kept[T cache.Object](side string, lw cache.ListerWatcher, example T) (*hold
 			obj, _ := store.GetByKey(key)
 			return obj
 		},
-		told: told,
+		added: added,
 	}, err
 }
 
-func (h Holding) sharedIndex(config *rest.Config, factory factory) (*holder, error) {
-	informer, err := h.sharedIndexInformer(config, factory)
+// fromFactory returns a factory's SharedIndexInformer.
+func (job FootprintJob) fromFactory(config *rest.Config, factory factory) (*footprintInformer, error) {
+	informer, err := job.sharedIndexInformer(config, factory)
 	if err != nil {
 		return nil, err
 	}
-	told, indexer := new(atomic.Int64), informer.GetIndexer()
-	_, err = informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { told.Add(1) }})
-	return &holder{
+	added, indexer := new(atomic.Int64), informer.GetIndexer()
+	_, err = informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { added.Add(1) }})
+	return &footprintInformer{
 		run:    informer.RunWithContext,
 		synced: informer.HasSynced,
 		keys:   indexer.ListKeys,
@@ -132,13 +132,13 @@ func (h Holding) sharedIndex(config *rest.Config, factory factory) (*holder, err
 			obj, _, _ := indexer.GetByKey(key)
 			return obj
 		},
-		told: told,
+		added: added,
 	}, err
 }
 
-// sharedIndexInformer is a factory's, which all have an index by namespace.
-func (h Holding) sharedIndexInformer(config *rest.Config, factory factory) (clientcache.SharedIndexInformer, error) {
-	if h.Kind == CustomResources {
+// sharedIndexInformer returns a factory's informer, which has an index by namespace.
+func (job FootprintJob) sharedIndexInformer(config *rest.Config, factory factory) (clientcache.SharedIndexInformer, error) {
+	if job.Kind == CustomResources {
 		client, err := dynamic.NewForConfig(config)
 		if err != nil {
 			return nil, err
@@ -150,12 +150,12 @@ func (h Holding) sharedIndexInformer(config *rest.Config, factory factory) (clie
 		return nil, err
 	}
 	core := factory(clientset).Core().V1()
-	switch h.Kind {
+	switch job.Kind {
 	case Pods:
 		return core.Pods().Informer(), nil
 	case Nodes:
 		return core.Nodes().Informer(), nil
 	default:
-		return nil, fmt.Errorf("there is no kind %q", h.Kind)
+		return nil, fmt.Errorf("unknown kind %q", job.Kind)
 	}
 }

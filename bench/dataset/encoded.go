@@ -10,31 +10,30 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Object is what can be encoded: a pointer to a generated type.
+// Object is an object that can be encoded in protobuf: a pointer to a generated type.
 type Object interface {
 	metav1.Object
 	Marshal() ([]byte, error)
 }
 
-// Encoded holds objects of one kind as an API server sends them in protobuf. They
-// are encoded once; a list or a watch's frames are then put together from the
-// bytes.
+// Encoded holds objects of one kind in protobuf, as an API server sends them. Each object is
+// encoded once. The bodies of lists and the frames of watches consist of these bytes.
 //
-// It is for one goroutine, except that what List and Raw returned may be read by
-// others as long as nobody calls Touch.
+// Its methods are not safe for concurrent use. The results of List and Raw may be read concurrently
+// until the next call of Touch.
 type Encoded struct {
 	apiVersion, kind string
 	items            []encodedItem
 }
 
-// encodedItem is an object, and where its resourceVersion is.
+// encodedItem is an encoded object.
 type encodedItem struct {
-	framed    []byte // tag and length of a list's item, then the object
-	start     int    // of the object
-	versionAt int    // of the ten digits
+	framed  []byte // tag and length of a list item, then the object
+	start   int    // offset of the object
+	version int    // offset of the ten digits of its resourceVersion
 }
 
-// Tags of the messages' fields, all of them of fields that have a length.
+// Tags of length-delimited fields.
 const (
 	tag1 = 1<<3 | 2
 	tag2 = 2<<3 | 2
@@ -46,12 +45,11 @@ const (
 	tagResourceVersion = 6<<3 | 2
 )
 
-// envelope is the magic that every protobuf body of an API server begins with, and
-// every object inside a watch's frame.
-const envelope = "k8s\x00"
+// magic precedes every protobuf body of an API server, and every object in a watch frame.
+const magic = "k8s\x00"
 
-// Encode encodes objects of the kind, such as "v1" and "Pod". Their versions must
-// be those of Version.
+// Encode encodes objects of a kind, for instance "v1" and "Pod". Their resource versions must be
+// results of Version.
 func Encode[T Object](apiVersion, kind string, objects []T) (*Encoded, error) {
 	e := &Encoded{apiVersion: apiVersion, kind: kind, items: make([]encodedItem, 0, len(objects))}
 	for _, object := range objects {
@@ -73,39 +71,44 @@ func Encode[T Object](apiVersion, kind string, objects []T) (*Encoded, error) {
 // Len returns the number of objects.
 func (e *Encoded) Len() int { return len(e.items) }
 
-// Raw returns the i-th object's bytes, which are not to be changed: what Unmarshal
-// of its type takes.
+// Raw returns the i-th object's bytes as Marshal returned them. They must not be changed.
 func (e *Encoded) Raw(i int) []byte { return e.items[i].framed[e.items[i].start:] }
 
-// Touch gives the i-th object the n-th version.
+// Touch sets the i-th object's resourceVersion to Version(n).
 func (e *Encoded) Touch(i, n int) {
 	item := &e.items[i]
-	copy(item.framed[item.versionAt:], Version(n))
+	copy(item.framed[item.version:], Version(n))
 }
 
-// List returns the body of a list of all objects at the n-th version, as buffers to
-// be written or read in turn. Those of the objects are shared with every other
-// list.
+// List returns the body of a list of all objects at Version(n). All lists share the buffers of the
+// objects.
 func (e *Encoded) List(n int) net.Buffers {
-	meta := (&metav1.ListMeta{ResourceVersion: Version(n)})
-	metaBytes, err := meta.Marshal()
+	head, err := listHead(n)
 	if err != nil {
-		panic("a ListMeta cannot be encoded: " + err.Error())
+		panic(err)
 	}
-	head := appendField(nil, tag1, metaBytes)
 	size := len(head)
 	for _, item := range e.items {
 		size += len(item.framed)
 	}
 	body := make(net.Buffers, 0, len(e.items)+3)
-	body = append(body, append(e.open(e.kind+"List", size), head...))
+	body = append(body, append(openEnvelope(e.apiVersion, e.kind+"List", size), head...))
 	for _, item := range e.items {
 		body = append(body, item.framed)
 	}
-	return append(body, closing())
+	return append(body, closeEnvelope())
 }
 
-// ListSize returns the number of bytes of a body.
+// listHead returns the field of a list before its items: the metadata, at Version(n).
+func listHead(n int) ([]byte, error) {
+	meta, err := (&metav1.ListMeta{ResourceVersion: Version(n)}).Marshal()
+	if err != nil {
+		return nil, fmt.Errorf("encode list metadata: %w", err)
+	}
+	return appendField(nil, tag1, meta), nil
+}
+
+// ListSize returns the size of a body in bytes.
 func ListSize(body net.Buffers) (size int64) {
 	for _, buffer := range body {
 		size += int64(len(buffer))
@@ -113,31 +116,31 @@ func ListSize(body net.Buffers) (size int64) {
 	return size
 }
 
-// Frame returns a frame of a watch's stream: the length, and an event of the i-th
-// object as it is.
+// Frame returns a frame of a watch: the length and an event with the i-th object.
 func (e *Encoded) Frame(eventType watch.EventType, i int) []byte {
 	raw := e.Raw(i)
-	object := bytes.Join([][]byte{e.open(e.kind, len(raw)), raw, closing()}, nil)
+	object := bytes.Join([][]byte{openEnvelope(e.apiVersion, e.kind, len(raw)), raw, closeEnvelope()}, nil)
 	event := appendField(nil, tag1, []byte(eventType))
 	event = appendField(event, tag2, appendField(nil, tag1, object))
 	return append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(event)), uint32(len(event))), event...)
 }
 
-// open returns the beginning of an envelope around so many bytes of a kind;
-// closing is its end: content encoding and content type, which say nothing.
-func (e *Encoded) open(kind string, size int) []byte {
-	typeMeta := appendField(appendField(nil, tag1, []byte(e.apiVersion)), tag2, []byte(kind))
-	opening := append([]byte(envelope), appendField(nil, tag1, typeMeta)...)
+// openEnvelope returns the start of an envelope (runtime.Unknown) around an object of the given
+// size.
+func openEnvelope(apiVersion, kind string, size int) []byte {
+	typeMeta := appendField(appendField(nil, tag1, []byte(apiVersion)), tag2, []byte(kind))
+	opening := append([]byte(magic), appendField(nil, tag1, typeMeta)...)
 	return binary.AppendUvarint(append(opening, tag2), uint64(size))
 }
 
-func closing() []byte { return []byte{tag3, 0, tag4, 0} }
+// closeEnvelope returns the end of an envelope: empty content encoding and content type.
+func closeEnvelope() []byte { return []byte{tag3, 0, tag4, 0} }
 
 func appendField(b []byte, tag byte, content []byte) []byte {
 	return append(binary.AppendUvarint(append(b, tag), uint64(len(content))), content...)
 }
 
-// versionIn returns where in an object the digits of metadata.resourceVersion are.
+// versionIn returns the offset of metadata.resourceVersion in an object.
 func versionIn(object []byte) (int, error) {
 	from, to, ok := findField(object, 0, len(object), tagMetadata)
 	if ok {
@@ -149,8 +152,8 @@ func versionIn(object []byte) (int, error) {
 	return from, nil
 }
 
-// findField returns where the content of a field is, among fields that all have a
-// length, as an object's metadata and all before its resourceVersion do.
+// findField returns the bounds of a field's content in b[from:to]. All fields before it must be
+// length-delimited, as those before an object's resourceVersion are.
 func findField(b []byte, from, to int, tag byte) (start, end int, ok bool) {
 	for from < to {
 		length, n := binary.Uvarint(b[from+1 : to])

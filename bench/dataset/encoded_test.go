@@ -15,13 +15,13 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// server returns the codec that an API server writes protobuf with.
-func server() runtime.Serializer { return protobuf.NewSerializer(scheme.Scheme, scheme.Scheme) }
+// serverCodec returns the codec with which an API server writes protobuf.
+func serverCodec() runtime.Serializer { return protobuf.NewSerializer(scheme.Scheme, scheme.Scheme) }
 
-func encodedByServer(t *testing.T, object runtime.Object) []byte {
+func encodeAsServer(t *testing.T, object runtime.Object) []byte {
 	t.Helper()
 	var body bytes.Buffer
-	if err := server().Encode(object, &body); err != nil {
+	if err := serverCodec().Encode(object, &body); err != nil {
 		t.Fatal(err)
 	}
 	return body.Bytes()
@@ -36,31 +36,31 @@ func encodePods(t *testing.T, pods []*corev1.Pod) *Encoded {
 	return e
 }
 
-func TestListIsTheServersByteForByte(t *testing.T) {
+func TestListEqualsTheServers(t *testing.T) {
 	for n := range 4 {
-		pods := NewPods(R3, 1).Take(n)
+		pods := NewPods(3, 1).Take(n)
 		list := &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, ListMeta: metav1.ListMeta{ResourceVersion: Version(9)}}
 		for _, pod := range pods {
 			list.Items = append(list.Items, *pod)
 		}
-		want, body := encodedByServer(t, list), encodePods(t, pods).List(9)
+		want, body := encodeAsServer(t, list), encodePods(t, pods).List(9)
 		if size := ListSize(body); size != int64(len(want)) {
-			t.Errorf("%d Pods: the size is %d, want %d", n, size, len(want))
+			t.Errorf("%d Pods: size %d, want %d", n, size, len(want))
 		}
 		got, err := io.ReadAll(&body)
 		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%d Pods: the body is not the server's, error %v", n, err)
+			t.Errorf("%d Pods: the body differs from the server's, error %v", n, err)
 		}
 	}
 }
 
-func TestObjectsSurviveTheRoundTrip(t *testing.T) {
-	pods := NewPods(R1, 1).Take(50)
+func TestObjectsSurviveARoundTrip(t *testing.T) {
+	pods := NewPods(1, 1).Take(50)
 	e := encodePods(t, pods)
 	for i, pod := range pods {
 		var again corev1.Pod
 		if err := again.Unmarshal(e.Raw(i)); err != nil || !apiequality.Semantic.DeepEqual(&again, pod) {
-			t.Errorf("Pod %d is another one after a round trip, error %v", i, err)
+			t.Errorf("Pod %d differs after a round trip, error %v", i, err)
 		}
 	}
 	nodes, err := Encode("v1", "Node", NewNodes(1).Take(5))
@@ -70,28 +70,28 @@ func TestObjectsSurviveTheRoundTrip(t *testing.T) {
 	for i := range nodes.Len() {
 		var again corev1.Node
 		if err := again.Unmarshal(nodes.Raw(i)); err != nil || !apiequality.Semantic.DeepEqual(&again, NewNodes(1).Node(i)) {
-			t.Errorf("node %d is another one after a round trip, error %v", i, err)
+			t.Errorf("node %d differs after a round trip, error %v", i, err)
 		}
 	}
 }
 
-func TestFrameIsTheServersByteForByte(t *testing.T) {
-	pods := NewPods(R3, 1).Take(2)
+func TestFrameEqualsTheServers(t *testing.T) {
+	pods := NewPods(3, 1).Take(2)
 	e := encodePods(t, pods)
 	e.Touch(1, 77)
 	changed := pods[1].DeepCopy()
 	changed.ResourceVersion = Version(77)
 	changed.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
-	event := metav1.WatchEvent{Type: string(watch.Modified), Object: runtime.RawExtension{Raw: encodedByServer(t, changed)}}
+	event := metav1.WatchEvent{Type: string(watch.Modified), Object: runtime.RawExtension{Raw: encodeAsServer(t, changed)}}
 	want := marshal(t, &event)
 	frame := e.Frame(watch.Modified, 1)
 	if length := binary.BigEndian.Uint32(frame); int(length) != len(want) || !bytes.Equal(frame[4:], want) {
-		t.Errorf("the frame is not the server's: %d bytes, want %d", length, len(want))
+		t.Errorf("the frame differs from the server's: %d bytes, want %d", length, len(want))
 	}
 }
 
-func TestTouchChangesNothingButTheVersion(t *testing.T) {
-	pods := NewPods(R3, 1).Take(1)
+func TestTouchChangesTheVersionOnly(t *testing.T) {
+	pods := NewPods(3, 1).Take(1)
 	e := encodePods(t, pods)
 	e.Touch(0, 123_456_789)
 	var touched corev1.Pod
@@ -99,19 +99,19 @@ func TestTouchChangesNothingButTheVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	if touched.ResourceVersion != "1123456789" {
-		t.Errorf("the version is %s", touched.ResourceVersion)
+		t.Errorf("version %s, want 1123456789", touched.ResourceVersion)
 	}
 	touched.ResourceVersion = pods[0].ResourceVersion
 	if !apiequality.Semantic.DeepEqual(&touched, pods[0]) {
-		t.Error("something else has changed")
+		t.Error("Touch changed another field")
 	}
 }
 
-func TestEncodeRefusesVersionsThatCannotBeTouched(t *testing.T) {
+func TestEncodeRejectsVersionsThatTouchCannotSet(t *testing.T) {
 	for _, version := range []string{"", "1", "12345678901"} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b", ResourceVersion: version}}
 		if _, err := Encode("v1", "Pod", []*corev1.Pod{pod}); err == nil {
-			t.Errorf("version %q was taken", version)
+			t.Errorf("no error for version %q", version)
 		} else if want := `Pod a/b: metadata.resourceVersion "` + version + `" is not one of dataset.Version`; err.Error() != want {
 			t.Errorf("error %q, want %q", err, want)
 		}

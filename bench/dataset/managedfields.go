@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Who manages fields of a Pod: the first two of every one.
+// The field managers of Pods. Every Pod has the first two.
 const (
 	managerController = "kube-controller-manager"
 	managerKubelet    = "kubelet"
@@ -19,11 +19,11 @@ const (
 	managerNetwork    = "calico"
 )
 
-// anAddress stands for a Pod's own in the fields of its shape.
-const anAddress = "10.0.0.0"
+// templateIP stands for the Pod's IP address in the managed fields of a workload.
+const templateIP = "10.0.0.0"
 
-// controllerFields returns what the controller sets: neither what the server adds
-// nor what admission does.
+// controllerFields returns the fields that the controller sets. Fields set by the API server and by
+// admission are not among them.
 func (w *workload) controllerFields() string {
 	sample := &corev1.Pod{Spec: *w.spec.DeepCopy()}
 	sample.GenerateName, sample.Labels, sample.Annotations = w.meta.GenerateName, w.meta.Labels, w.meta.Annotations
@@ -32,13 +32,12 @@ func (w *workload) controllerFields() string {
 	return fieldsV1(sample, "metadata", "spec")
 }
 
-// kubeletFields returns what the kubelet reports of a running Pod, which is all of
-// the status but what was there before it.
+// kubeletFields returns the status fields that the kubelet sets in a running Pod.
 func (w *workload) kubeletFields() string {
 	sample := &corev1.Pod{Spec: *w.spec.DeepCopy()}
 	sample.Annotations = map[string]string{}
-	run(sample, w, newDraw(0, streamPod, 0))
-	sample.Status.PodIPs = []corev1.PodIP{{IP: anAddress}}
+	startOnNode(sample, w, newRandom(0, streamPod, 0))
+	sample.Status.PodIPs = []corev1.PodIP{{IP: templateIP}}
 	sample.Status.QOSClass = ""
 	sample.Status.Conditions = slices.DeleteFunc(sample.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled
@@ -46,23 +45,23 @@ func (w *workload) kubeletFields() string {
 	return fieldsV1(sample, "status")
 }
 
-// managers returns a Pod's managedFields. The Pods of one shape have the same but
-// for the times, and the address that is a key in the kubelet's.
-func (w *workload) managers(pod *corev1.Pod, d draw) []metav1.ManagedFieldsEntry {
+// managers returns a Pod's managedFields. Those of one workload's Pods differ in times and in the
+// IP address, which is a key of a list.
+func (w *workload) managers(pod *corev1.Pod, r random) []metav1.ManagedFieldsEntry {
 	created := pod.CreationTimestamp
-	entries := []metav1.ManagedFieldsEntry{entry(managerController, "", w.byController, created)}
+	entries := []metav1.ManagedFieldsEntry{managerEntry(managerController, "", w.byController, created)}
 	if w.scheduled {
-		entries = append(entries, entry(managerScheduler, "status", schedulerFields, later(created, 1)))
+		entries = append(entries, managerEntry(managerScheduler, "status", schedulerFields, later(created, 1)))
 	}
 	if w.network {
-		entries = append(entries, entry(managerNetwork, "status", networkFields, later(*pod.Status.StartTime, 1)))
+		entries = append(entries, managerEntry(managerNetwork, "status", networkFields, later(*pod.Status.StartTime, 1)))
 	}
-	kubelet := strings.Replace(w.byKubelet, anAddress, pod.Status.PodIP, 1)
-	return append(entries, entry(managerKubelet, "status", kubelet, later(*pod.Status.StartTime, d.between(20, 40))))
+	kubelet := strings.Replace(w.byKubelet, templateIP, pod.Status.PodIP, 1)
+	return append(entries, managerEntry(managerKubelet, "status", kubelet, later(*pod.Status.StartTime, r.between(20, 40))))
 }
 
-// What the scheduler says of a Pod that it finds no node for at first, and a network
-// plugin of one that it has connected.
+// The fields that the scheduler sets if it finds no node at first, and those that the network
+// plugin sets.
 const (
 	schedulerFields = `{"f:status":{"f:conditions":{".":{},"k:{\"type\":\"PodScheduled\"}":{".":{},"f:lastProbeTime":{},` +
 		`"f:lastTransitionTime":{},"f:message":{},"f:reason":{},"f:status":{},"f:type":{}}}}}`
@@ -70,19 +69,19 @@ const (
 		`"f:cni.projectcalico.org/podIP":{},"f:cni.projectcalico.org/podIPs":{}}}}`
 )
 
-func entry(manager, subresource, fields string, at metav1.Time) metav1.ManagedFieldsEntry {
+func managerEntry(manager, subresource, fields string, at metav1.Time) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &at,
 		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields), Subresource: subresource,
 	}
 }
 
-// fieldsV1 returns the set of fields that an object has in the given parts, as the
-// server notes it for a manager who wrote all of them.
+// fieldsV1 returns the FieldsV1 of a manager that has set all fields in the given parts of an
+// object.
 func fieldsV1(object any, parts ...string) string {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
-		panic(fmt.Sprintf("a generated type has no content: %v", err))
+		panic(fmt.Sprintf("convert to unstructured: %v", err))
 	}
 	set := map[string]any{}
 	for _, part := range parts {
@@ -93,14 +92,14 @@ func fieldsV1(object any, parts ...string) string {
 	}
 	text, err := json.Marshal(set)
 	if err != nil {
-		panic(fmt.Sprintf("a set of fields is no JSON: %v", err))
+		panic(fmt.Sprintf("marshal field set: %v", err))
 	}
 	return string(text)
 }
 
-// Lists of which each item is a field by itself, and the keys that tell items
-// apart. Any other list is one field.
-func listKeys(name string) []string {
+// listMapKeys returns the keys of a list whose items are managed one by one, or nil if the list is
+// managed as a whole.
+func listMapKeys(name string) []string {
 	switch name {
 	case "containers", "env", "volumes", "imagePullSecrets":
 		return []string{"name"}
@@ -120,16 +119,15 @@ func listKeys(name string) []string {
 	return nil
 }
 
-// undivided tells which maps and structs are one field, whatever is in them.
-func undivided(name string) bool {
+// isAtomic reports whether a map or struct is managed as a whole.
+func isAtomic(name string) bool {
 	return slices.Contains([]string{
 		"nodeSelector", "fieldRef", "secretKeyRef", "configMapKeyRef", "labelSelector",
 		"requiredDuringSchedulingIgnoredDuringExecution",
 	}, name)
 }
 
-// structFields returns the fields of a struct or map, without the dot that says
-// that it is a field itself.
+// structFields returns the fields of a struct or map, without the "." for the struct itself.
 func structFields(content map[string]any) map[string]any {
 	set := map[string]any{}
 	for name, value := range content {
@@ -140,20 +138,19 @@ func structFields(content map[string]any) map[string]any {
 	return set
 }
 
-// fieldsOf returns the fields of a value. Lists that every Pod has, empty or not,
-// carry no dot.
+// fieldsOf returns the fields of a value. Lists that every Pod has, even if empty, have no ".".
 func fieldsOf(name string, value any) map[string]any {
 	set := map[string]any{}
 	switch value := value.(type) {
 	case map[string]any:
-		if undivided(name) {
+		if isAtomic(name) {
 			return set
 		}
 		if set = structFields(value); len(set) > 0 {
 			set["."] = struct{}{}
 		}
 	case []any:
-		keys := listKeys(name)
+		keys := listMapKeys(name)
 		if keys == nil {
 			return set
 		}
@@ -168,7 +165,7 @@ func fieldsOf(name string, value any) map[string]any {
 }
 
 func itemFields(list string, item map[string]any) map[string]any {
-	if list == "ownerReferences" || list == "imagePullSecrets" { // references are never divided
+	if list == "ownerReferences" || list == "imagePullSecrets" { // references are atomic
 		return map[string]any{}
 	}
 	set := structFields(item)
@@ -183,7 +180,7 @@ func itemKey(item map[string]any, names []string) string {
 	}
 	text, err := json.Marshal(key)
 	if err != nil {
-		panic(fmt.Sprintf("a key is no JSON: %v", err))
+		panic(fmt.Sprintf("marshal key of list item: %v", err))
 	}
 	return "k:" + string(text)
 }

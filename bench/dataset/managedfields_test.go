@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// fieldsBySchema returns the fields that an object has, by the server's own schema.
+// fieldsBySchema returns an object's fields according to the API server's schema.
 func fieldsBySchema(t *testing.T, object runtime.Object) *fieldpath.Set {
 	t.Helper()
 	typed, err := applyconfigurations.NewTypeConverter(scheme.Scheme).ObjectToTyped(object)
@@ -25,8 +25,8 @@ func fieldsBySchema(t *testing.T, object runtime.Object) *fieldpath.Set {
 	return fields.Leaves()
 }
 
-// managed returns the fields that managers say they manage, but for those of
-// earlier states.
+// managed returns the fields of all managers except the scheduler, whose fields have been changed
+// since.
 func managed(t *testing.T, entries []metav1.ManagedFieldsEntry) *fieldpath.Set {
 	t.Helper()
 	all := &fieldpath.Set{}
@@ -43,8 +43,8 @@ func managed(t *testing.T, entries []metav1.ManagedFieldsEntry) *fieldpath.Set {
 	return all.Leaves()
 }
 
-// unmanaged are fields that the server or an admission plugin sets in the name of
-// nobody.
+// unmanaged reports whether a field is set by the API server or an admission plugin, without a
+// manager.
 func unmanaged(path string) bool {
 	for _, part := range []string{
 		".metadata.", ".apiVersion", ".kind", ".spec.nodeName", ".spec.priority", ".spec.preemptionPolicy", ".spec.tolerations",
@@ -57,41 +57,41 @@ func unmanaged(path string) bool {
 	return false
 }
 
-func TestManagedFieldsAreWhatTheServerWouldWrite(t *testing.T) {
+func TestManagedFieldsOfPods(t *testing.T) {
 	for i := range 30 {
-		pod := NewPods(R1, 5).Pod(i)
+		pod := NewPods(1, 5).Pod(i)
 		pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
-		has, claimed := fieldsBySchema(t, pod), managed(t, pod.ManagedFields)
-		if wrong := claimed.Difference(has); !wrong.Empty() {
-			t.Errorf("Pod %d is said to have fields that it has not:\n%s", i, wrong)
+		fields, claimed := fieldsBySchema(t, pod), managed(t, pod.ManagedFields)
+		if wrong := claimed.Difference(fields); !wrong.Empty() {
+			t.Errorf("managed fields that Pod %d does not have:\n%s", i, wrong)
 		}
-		has.Difference(claimed).Iterate(func(path fieldpath.Path) {
+		fields.Difference(claimed).Iterate(func(path fieldpath.Path) {
 			if !unmanaged(path.String()) {
-				t.Errorf("Pod %d has %s, which nobody manages", i, path)
+				t.Errorf("field of Pod %d without a manager: %s", i, path)
 			}
 		})
 	}
 }
 
-func TestManagersOfNodes(t *testing.T) {
+func TestManagedFieldsOfNodes(t *testing.T) {
 	for i := range 5 {
 		node := NewNodes(5).Node(i)
 		node.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}
 		if wrong := managed(t, node.ManagedFields).Difference(fieldsBySchema(t, node)); !wrong.Empty() {
-			t.Errorf("Node %d is said to have fields that it has not:\n%s", i, wrong)
+			t.Errorf("managed fields that node %d does not have:\n%s", i, wrong)
 		}
 	}
 }
 
-func TestManagersOfPodsDiffer(t *testing.T) {
+func TestPodsHaveTwoToFourManagers(t *testing.T) {
 	counts := map[int]int{}
-	for _, pod := range NewPods(R1, 1).Take(200) {
+	for _, pod := range NewPods(1, 1).Take(200) {
 		counts[len(pod.ManagedFields)]++
 		if first, last := pod.ManagedFields[0].Manager, pod.ManagedFields[len(pod.ManagedFields)-1].Manager; first != managerController || last != managerKubelet {
-			t.Fatalf("the first manager is %s, the last %s", first, last)
+			t.Fatalf("first manager %s, last %s, want %s, %s", first, last, managerController, managerKubelet)
 		}
 	}
 	if counts[2] == 0 || counts[3] == 0 || counts[4] == 0 || len(counts) != 3 {
-		t.Errorf("numbers of managers: %v, want 2, 3 and 4", counts)
+		t.Errorf("Pods by number of managers: %v, want 2, 3 and 4", counts)
 	}
 }

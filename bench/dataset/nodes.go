@@ -8,39 +8,39 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Nodes is a set of nodes without an end. Its methods are safe for concurrent use.
+// Nodes is an unlimited set of nodes. Its methods are safe for concurrent use.
 type Nodes struct{ seed uint64 }
 
-// NewNodes returns the set that a seed determines.
+// NewNodes returns the set of a seed.
 func NewNodes(seed uint64) *Nodes { return &Nodes{seed} }
 
-// Node returns the i-th node. It is the caller's.
+// Node returns the i-th node. The caller may change it.
 func (n *Nodes) Node(i int) *corev1.Node {
-	d := newDraw(n.seed, streamNode, i)
-	zone := "eu-central-1" + pick(d, "a", "b", "c")
-	created := d.moment(90)
+	r := newRandom(n.seed, streamNode, i)
+	zone := "eu-central-1" + pick(r, "a", "b", "c")
+	created := r.moment(90)
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: nodeName(i), UID: d.uid(), ResourceVersion: Version(i), CreationTimestamp: created,
-			Labels: nodeLabels(i, zone, d),
+			Name: nodeName(i), UID: r.uid(), ResourceVersion: Version(i), CreationTimestamp: created,
+			Labels: nodeLabels(i, zone, r),
 			Annotations: map[string]string{
 				"alpha.kubernetes.io/provided-node-ip":                   nodeIP(i),
-				"csi.volume.kubernetes.io/nodeid":                        fmt.Sprintf(`{"ebs.csi.aws.com":"i-%s"}`, d.hex(17)),
+				"csi.volume.kubernetes.io/nodeid":                        fmt.Sprintf(`{"ebs.csi.aws.com":"i-%s"}`, r.hex(17)),
 				"node.alpha.kubernetes.io/ttl":                           "0",
 				"volumes.kubernetes.io/controller-managed-attach-detach": "true",
 			},
 		},
 		Spec: corev1.NodeSpec{
-			PodCIDR: fmt.Sprintf("10.%d.%d.0/24", 64+i/256%64, i%256), ProviderID: "aws:///" + zone + "/i-" + d.hex(17),
+			PodCIDR: fmt.Sprintf("10.%d.%d.0/24", 64+i/256%64, i%256), ProviderID: "aws:///" + zone + "/i-" + r.hex(17),
 		},
-		Status: nodeStatus(i, created, d),
+		Status: nodeStatus(i, created, r),
 	}
 	node.Spec.PodCIDRs = []string{node.Spec.PodCIDR}
 	node.ManagedFields = nodeManagers(node)
 	return node
 }
 
-// Take returns the first so many nodes.
+// Take returns the first count nodes.
 func (n *Nodes) Take(count int) []*corev1.Node {
 	nodes := make([]*corev1.Node, count)
 	for i := range nodes {
@@ -49,8 +49,8 @@ func (n *Nodes) Take(count int) []*corev1.Node {
 	return nodes
 }
 
-func nodeLabels(i int, zone string, d draw) map[string]string {
-	machine := pick(d, "m7i.4xlarge", "m7i.8xlarge", "c7g.4xlarge", "r7i.2xlarge")
+func nodeLabels(i int, zone string, r random) map[string]string {
+	machine := pick(r, "m7i.4xlarge", "m7i.8xlarge", "c7g.4xlarge", "r7i.2xlarge")
 	return map[string]string{
 		corev1.LabelArchStable:          "amd64",
 		corev1.LabelHostname:            nodeName(i),
@@ -60,37 +60,37 @@ func nodeLabels(i int, zone string, d draw) map[string]string {
 		corev1.LabelTopologyZone:        zone,
 		"beta.kubernetes.io/arch":       "amd64",
 		"beta.kubernetes.io/os":         "linux",
-		"node.kubernetes.io/pool":       d.team(),
+		"node.kubernetes.io/pool":       r.team(),
 		"topology.ebs.csi.aws.com/zone": zone,
 	}
 }
 
-func nodeStatus(i int, created metav1.Time, d draw) corev1.NodeStatus {
+func nodeStatus(i int, created metav1.Time, r random) corev1.NodeStatus {
 	capacity := corev1.ResourceList{
-		corev1.ResourceCPU:              resource.MustParse(fmt.Sprint(pick(d, 8, 16, 32))),
-		corev1.ResourceMemory:           resource.MustParse(fmt.Sprintf("%dKi", d.between(30_000_000, 130_000_000))),
+		corev1.ResourceCPU:              resource.MustParse(fmt.Sprint(pick(r, 8, 16, 32))),
+		corev1.ResourceMemory:           resource.MustParse(fmt.Sprintf("%dKi", r.between(30_000_000, 130_000_000))),
 		corev1.ResourceEphemeralStorage: resource.MustParse("104845292Ki"),
 		corev1.ResourcePods:             resource.MustParse("110"),
 	}
 	return corev1.NodeStatus{
 		Capacity:    capacity,
 		Allocatable: capacity.DeepCopy(),
-		Conditions:  nodeConditions(created, d),
+		Conditions:  nodeConditions(created, r),
 		Addresses: []corev1.NodeAddress{
 			{Type: corev1.NodeInternalIP, Address: nodeIP(i)}, {Type: corev1.NodeHostName, Address: nodeName(i)},
 		},
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},
 		NodeInfo: corev1.NodeSystemInfo{
-			MachineID: d.hex(32), SystemUUID: string(d.uid()), BootID: string(d.uid()), KernelVersion: "6.12.48-1.amzn2023.x86_64",
+			MachineID: r.hex(32), SystemUUID: string(r.uid()), BootID: string(r.uid()), KernelVersion: "6.12.48-1.amzn2023.x86_64",
 			OSImage: "Amazon Linux 2023.9.20251014", ContainerRuntimeVersion: "containerd://2.1.4", KubeletVersion: "v1.36.2",
 			OperatingSystem: "linux", Architecture: "amd64",
 		},
-		Images: nodeImages(d),
+		Images: nodeImages(r),
 	}
 }
 
-func nodeConditions(created metav1.Time, d draw) []corev1.NodeCondition {
-	beat := later(created, d.between(3600, 30*24*3600))
+func nodeConditions(created metav1.Time, r random) []corev1.NodeCondition {
+	beat := later(created, r.between(3600, 30*24*3600))
 	condition := func(kind corev1.NodeConditionType, status corev1.ConditionStatus, reason, message string) corev1.NodeCondition {
 		return corev1.NodeCondition{
 			Type: kind, Status: status, Reason: reason, Message: message, LastHeartbeatTime: beat, LastTransitionTime: created,
@@ -104,20 +104,20 @@ func nodeConditions(created metav1.Time, d draw) []corev1.NodeCondition {
 	}
 }
 
-// nodeImages draws the images that a node has, which are most of its size.
-func nodeImages(d draw) []corev1.ContainerImage {
-	images := make([]corev1.ContainerImage, d.between(10, 50))
+// nodeImages returns the images on a node, which are most of its size.
+func nodeImages(r random) []corev1.ContainerImage {
+	images := make([]corev1.ContainerImage, r.between(10, 50))
 	for i := range images {
-		name := "registry.example.com/" + d.team() + "/" + d.word()
+		name := "registry.example.com/" + r.team() + "/" + r.word()
 		images[i] = corev1.ContainerImage{
-			Names: []string{name + "@sha256:" + d.hex(64), name + ":" + version(d)}, SizeBytes: int64(d.between(5, 900)) << 20,
+			Names: []string{name + "@sha256:" + r.hex(64), name + ":" + version(r)}, SizeBytes: int64(r.between(5, 900)) << 20,
 		}
 	}
 	return images
 }
 
-// nodeManagers returns the entries of who registers a node, who gives it its
-// addresses, and who reports on it.
+// nodeManagers returns a node's managedFields: the kubelet registers the node and reports its
+// status, and the controller manager assigns the Pod CIDR.
 func nodeManagers(node *corev1.Node) []metav1.ManagedFieldsEntry {
 	created := node.CreationTimestamp
 	registered := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: node.Labels, Annotations: node.Annotations}}
@@ -125,8 +125,8 @@ func nodeManagers(node *corev1.Node) []metav1.ManagedFieldsEntry {
 	addressed := &corev1.Node{Spec: corev1.NodeSpec{PodCIDR: node.Spec.PodCIDR}}
 	reported := &corev1.Node{Status: *node.Status.DeepCopy()}
 	return []metav1.ManagedFieldsEntry{
-		entry(managerKubelet, "", fieldsV1(registered, "metadata", "spec"), created),
-		entry(managerController, "", fieldsV1(addressed, "spec"), later(created, 4)),
-		entry(managerKubelet, "status", fieldsV1(reported, "status"), node.Status.Conditions[0].LastHeartbeatTime),
+		managerEntry(managerKubelet, "", fieldsV1(registered, "metadata", "spec"), created),
+		managerEntry(managerController, "", fieldsV1(addressed, "spec"), later(created, 4)),
+		managerEntry(managerKubelet, "status", fieldsV1(reported, "status"), node.Status.Conditions[0].LastHeartbeatTime),
 	}
 }

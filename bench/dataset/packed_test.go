@@ -10,15 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A list of what is stored is the list of what was encoded, byte by byte.
-func TestStoredPodsAreTheEncodedOnes(t *testing.T) {
+func TestPackedPodsEqualEncodedPods(t *testing.T) {
 	const n = 130
-	stored, err := StorePods(R20, n)
+	packed, err := PackPods(20, n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, count := range []int{0, 1, n} {
-		encoded, err := Encode("v1", "Pod", NewPods(R20, 1).Take(count))
+		encoded, err := Encode("v1", "Pod", NewPods(20, 1).Take(count))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,24 +26,24 @@ func TestStoredPodsAreTheEncodedOnes(t *testing.T) {
 		if _, err := want.WriteTo(&all); err != nil {
 			t.Fatal(err)
 		}
-		if err := stored.WriteList(&got, count); err != nil {
+		if err := packed.WriteList(&got, count); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(all.Bytes(), got.Bytes()) {
-			t.Errorf("the list of %d is another: %d bytes, want %d", count, got.Len(), all.Len())
+			t.Errorf("the list of %d Pods differs: %d bytes, want %d", count, got.Len(), all.Len())
 		}
 	}
 }
 
-func TestStoredCustomResources(t *testing.T) {
+func TestPackedCustomResources(t *testing.T) {
 	const n = 20
-	stored, err := StoreCustomResources(n)
+	packed, err := PackCustomResources(n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, count := range []int{0, n} {
 		var body bytes.Buffer
-		if err := stored.WriteList(&body, count); err != nil {
+		if err := packed.WriteList(&body, count); err != nil {
 			t.Fatal(err)
 		}
 		var list struct {

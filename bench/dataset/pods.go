@@ -9,38 +9,34 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Replicas is how many Pods of one shape a set of Pods has.
-type Replicas int
+// PodsPerWorkload is the number of Pods of each workload in a set of Pods. Pods of one workload are
+// similar; those of different workloads are not.
+type PodsPerWorkload int
 
-// The sets of Pods.
-const (
-	R20 Replicas = 20
-	R3  Replicas = 3
-	R1  Replicas = 1
-)
+// String returns for instance "20 per workload".
+func (n PodsPerWorkload) String() string { return strconv.Itoa(int(n)) + " per workload" }
 
-// String returns the set's name.
-func (r Replicas) String() string { return "R" + strconv.Itoa(int(r)) }
-
-// Pods is a set of Pods without an end. Its methods are safe for concurrent use.
+// Pods is an unlimited set of Pods. Its methods are safe for concurrent use.
 type Pods struct {
-	replicas Replicas
-	seed     uint64
-	last     atomic.Pointer[workload] // drawing a shape costs more than drawing a Pod of it
+	perWorkload PodsPerWorkload
+	seed        uint64
+	last        atomic.Pointer[workload] // a workload takes longer to make than one of its Pods
 }
 
-// NewPods returns the set that a seed determines.
-func NewPods(replicas Replicas, seed uint64) *Pods { return &Pods{replicas: replicas, seed: seed} }
+// NewPods returns the set of a seed.
+func NewPods(perWorkload PodsPerWorkload, seed uint64) *Pods {
+	return &Pods{perWorkload: perWorkload, seed: seed}
+}
 
-// Pod returns the i-th Pod. It is the caller's.
+// Pod returns the i-th Pod. The caller may change it.
 func (p *Pods) Pod(i int) *corev1.Pod {
-	number := i / int(p.replicas)
+	number := i / int(p.perWorkload)
 	w := p.last.Load()
 	if w == nil || w.number != number {
 		w = newWorkload(p.seed, number)
 		p.last.Store(w)
 	}
-	return w.pod(i, newDraw(p.seed, streamPod, i))
+	return w.pod(i, newRandom(p.seed, streamPod, i))
 }
 
 // Take returns the first n Pods.
@@ -52,27 +48,26 @@ func (p *Pods) Take(n int) []*corev1.Pod {
 	return pods
 }
 
-// pod returns a replica: the shape, and what is its own.
-func (w *workload) pod(i int, d draw) *corev1.Pod {
+// pod returns the i-th Pod: the template, and the fields in which Pods differ.
+func (w *workload) pod(i int, r random) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: *w.meta.DeepCopy(), Spec: *w.spec.DeepCopy()}
 	created := w.created
-	if d.chance(30) { // evicted or scaled up since
-		created = later(w.created, d.between(1, 5*24*3600))
+	if r.chance(30) { // evicted or scaled up since
+		created = later(w.created, r.between(1, 5*24*3600))
 	}
-	pod.Name = fmt.Sprintf("%s%s", w.meta.GenerateName, d.suffix(5))
-	pod.UID = d.uid()
+	pod.Name = fmt.Sprintf("%s%s", w.meta.GenerateName, r.suffix(5))
+	pod.UID = r.uid()
 	pod.ResourceVersion = Version(i)
 	pod.CreationTimestamp = created
-	admit(pod, d)
-	run(pod, w, d)
-	pod.ManagedFields = w.managers(pod, d)
+	admit(pod, r)
+	startOnNode(pod, w, r)
+	pod.ManagedFields = w.managers(pod, r)
 	return pod
 }
 
-// admit adds what admission plugins add to every Pod: the token of its service
-// account, and tolerations.
-func admit(pod *corev1.Pod, d draw) {
-	token := "kube-api-access-" + d.suffix(5)
+// admit adds what admission plugins add to every Pod: the service account token and tolerations.
+func admit(pod *corev1.Pod, r random) {
+	token := "kube-api-access-" + r.suffix(5)
 	pod.Spec.Volumes = append(pod.Spec.Volumes, tokenVolume(token))
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
@@ -103,10 +98,10 @@ func tokenVolume(name string) corev1.Volume {
 	}}}
 }
 
-// ownerOf returns the reference to the ReplicaSet.
-func ownerOf(name string, d draw) []metav1.OwnerReference {
+// ownerOf returns the owner reference to a ReplicaSet.
+func ownerOf(name string, r random) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{
-		APIVersion: "apps/v1", Kind: "ReplicaSet", Name: name, UID: d.uid(),
+		APIVersion: "apps/v1", Kind: "ReplicaSet", Name: name, UID: r.uid(),
 		Controller: new(true), BlockOwnerDeletion: new(true),
 	}}
 }

@@ -8,17 +8,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// clusterNodes is how many nodes the Pods are spread over.
+// clusterNodes is the number of nodes that the Pods are distributed over.
 const clusterNodes = 1000
 
-// run binds a Pod to a node and lets it run there.
-func run(pod *corev1.Pod, w *workload, d draw) {
-	node, ip, container := d.IntN(clusterNodes), podIP(d), func() string { return d.hex(64) }
+// startOnNode binds a Pod to a node and sets the status of a running Pod.
+func startOnNode(pod *corev1.Pod, w *workload, r random) {
+	node, ip, container := r.IntN(clusterNodes), podIP(r), func() string { return r.hex(64) }
 	scheduled := later(pod.CreationTimestamp, 0)
 	if w.scheduled {
-		scheduled = later(scheduled, d.between(2, 90))
+		scheduled = later(scheduled, r.between(2, 90))
 	}
-	started := later(scheduled, d.between(2, 20))
+	started := later(scheduled, r.between(2, 20))
 	pod.Spec.NodeName = nodeName(node)
 	if w.network {
 		pod.Annotations["cni.projectcalico.org/containerID"] = container()
@@ -45,18 +45,18 @@ func run(pod *corev1.Pod, w *workload, d draw) {
 			State:              corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: started}},
 			AllocatedResources: c.Resources.Requests.DeepCopy(),
 		}
-		if i == 0 && d.chance(5) {
-			restarted(&status, container(), started, d)
+		if i == 0 && r.chance(5) {
+			setRestarted(&status, container(), started, r)
 		}
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, status)
 	}
 }
 
-// restarted tells of a container that failed before it ran.
-func restarted(status *corev1.ContainerStatus, id string, started metav1.Time, d draw) {
-	status.RestartCount = int32(d.between(1, 4))
+// setRestarted sets the status of a container that failed before and was restarted.
+func setRestarted(status *corev1.ContainerStatus, id string, started metav1.Time, r random) {
+	status.RestartCount = int32(r.between(1, 4))
 	status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
-		ExitCode: int32(pick(d, 1, 2, 137)), Reason: "Error", StartedAt: started, FinishedAt: later(started, 1), ContainerID: "containerd://" + id,
+		ExitCode: int32(pick(r, 1, 2, 137)), Reason: "Error", StartedAt: started, FinishedAt: later(started, 1), ContainerID: "containerd://" + id,
 	}
 }
 
@@ -73,8 +73,8 @@ func conditions(scheduled, started metav1.Time) []corev1.PodCondition {
 	}
 }
 
-func podIP(d draw) string {
-	return fmt.Sprintf("10.%d.%d.%d", d.between(64, 127), d.IntN(256), d.between(1, 254))
+func podIP(r random) string {
+	return fmt.Sprintf("10.%d.%d.%d", r.between(64, 127), r.IntN(256), r.between(1, 254))
 }
 
 func nodeName(i int) string {

@@ -2,10 +2,10 @@ package dataset
 
 import "strconv"
 
-// baseVersion makes every version a number of ten digits, so that the version in
-// an encoded object can be written over.
+// baseVersion gives every version ten digits, so that the version in an encoded object can be
+// overwritten in place.
 const baseVersion = 1_000_000_000
 
-// Version returns the n-th resourceVersion. The i-th object of a set begins at
-// Version(i); later states use later ones.
+// Version returns the n-th resourceVersion. The i-th object of a set has Version(i) until it is
+// changed.
 func Version(n int) string { return strconv.Itoa(baseVersion + n) }

@@ -7,104 +7,103 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The bounds of a Pod's protobuf, in bytes, and how much room a shape leaves for
-// its Pods to differ.
+// The limits of a Pod's size in protobuf, in bytes. The first Pod of a workload keeps a margin to
+// them, since the others differ in size.
 const (
-	MinPodSize = 4 * 1024
-	MaxPodSize = 8 * 1024
-
+	minPodSize = 4 * 1024
+	maxPodSize = 8 * 1024
 	sizeMargin = 250
 )
 
-// workload is a shape, and what its Pods have in common besides.
+// workload is a ReplicaSet: the Pod template and everything else that its Pods have in common.
 type workload struct {
 	number  int
 	created metav1.Time
-	meta    metav1.ObjectMeta // without what is each Pod's own
+	meta    metav1.ObjectMeta // without fields in which the Pods differ
 	spec    corev1.PodSpec
-	images  []string // what the kubelet says each container's image is
+	images  []string // image digest of each container
 
-	scheduled bool // the scheduler wrote a condition before it found a node
+	scheduled bool // the scheduler set a condition before it found a node
 	network   bool // a network plugin annotates the Pods
 
-	byController string // the FieldsV1 of the managers that every Pod has
-	byKubelet    string
+	byController string // FieldsV1 of kube-controller-manager
+	byKubelet    string // FieldsV1 of the kubelet
 }
 
-// newWorkload draws shapes until one is of the right size, which nearly all are.
+// newWorkload returns a random workload whose Pods have the right size.
 func newWorkload(seed uint64, number int) *workload {
-	d := newDraw(seed, streamWorkload, number)
-	for { // about one and a half times, on average
-		w := drawWorkload(d, number)
-		size := w.pod(0, newDraw(seed, streamPod, number)).Size()
-		if size >= MinPodSize+sizeMargin && size <= MaxPodSize-sizeMargin {
+	r := newRandom(seed, streamWorkload, number)
+	for { // 1.5 attempts on average
+		w := randomWorkload(r, number)
+		size := w.pod(0, newRandom(seed, streamPod, number)).Size()
+		if size >= minPodSize+sizeMargin && size <= maxPodSize-sizeMargin {
 			return w
 		}
 	}
 }
 
-func drawWorkload(d draw, number int) *workload {
-	app := d.word() + "-" + pick(d, "api", "worker", "web", "cron", "sync") + "-" + d.suffix(3)
-	hash := d.suffix(10)
+func randomWorkload(r random, number int) *workload {
+	app := r.word() + "-" + pick(r, "api", "worker", "web", "cron", "sync") + "-" + r.suffix(3)
+	hash := r.suffix(10)
 	set := app + "-" + hash
-	w := &workload{number: number, created: d.moment(60), scheduled: d.chance(25), network: d.chance(25)}
+	w := &workload{number: number, created: r.moment(60), scheduled: r.chance(25), network: r.chance(25)}
 	w.meta = metav1.ObjectMeta{
 		GenerateName:    set + "-",
-		Namespace:       fmt.Sprintf("%s-%03d", pick(d, "prod", "staging", "batch"), number/25),
+		Namespace:       fmt.Sprintf("%s-%03d", pick(r, "prod", "staging", "batch"), number/25),
 		Generation:      1,
-		Labels:          drawLabels(d, app, hash),
-		Annotations:     drawAnnotations(d),
-		OwnerReferences: ownerOf(set, d),
+		Labels:          randomLabels(r, app, hash),
+		Annotations:     randomAnnotations(r),
+		OwnerReferences: ownerOf(set, r),
 	}
-	w.spec = drawSpec(d, app)
+	w.spec = randomSpec(r, app)
 	for range w.spec.Containers {
-		w.images = append(w.images, d.hex(64))
+		w.images = append(w.images, r.hex(64))
 	}
 	w.byController, w.byKubelet = w.controllerFields(), w.kubeletFields()
 	return w
 }
 
-func drawLabels(d draw, app, hash string) map[string]string {
+func randomLabels(r random, app, hash string) map[string]string {
 	labels := map[string]string{"app.kubernetes.io/name": app, "pod-template-hash": hash}
 	optional := [][2]string{
-		{"app.kubernetes.io/instance", app + "-" + pick(d, "eu", "us", "ap")},
+		{"app.kubernetes.io/instance", app + "-" + pick(r, "eu", "us", "ap")},
 		{"app.kubernetes.io/managed-by", "Helm"},
-		{"app.kubernetes.io/component", d.word()},
-		{"app.kubernetes.io/version", version(d)},
-		{"helm.sh/chart", d.word() + "-" + version(d)},
-		{"team", d.team()},
-		{"tier", pick(d, "frontend", "backend", "batch")},
+		{"app.kubernetes.io/component", r.word()},
+		{"app.kubernetes.io/version", version(r)},
+		{"helm.sh/chart", r.word() + "-" + version(r)},
+		{"team", r.team()},
+		{"tier", pick(r, "frontend", "backend", "batch")},
 		{"security.istio.io/tlsMode", "istio"},
-		{"topology.example.com/cell", d.suffix(6)},
+		{"topology.example.com/cell", r.suffix(6)},
 	}
 	for _, label := range optional {
-		if d.chance(35) {
+		if r.chance(35) {
 			labels[label[0]] = label[1]
 		}
 	}
 	return labels
 }
 
-func drawAnnotations(d draw) map[string]string {
-	annotations := map[string]string{"checksum/config": d.hex(64)}
-	if d.chance(40) {
+func randomAnnotations(r random) map[string]string {
+	annotations := map[string]string{"checksum/config": r.hex(64)}
+	if r.chance(40) {
 		annotations["prometheus.io/scrape"] = "true"
-		annotations["prometheus.io/port"] = fmt.Sprint(d.between(8000, 9999))
+		annotations["prometheus.io/port"] = fmt.Sprint(r.between(8000, 9999))
 		annotations["prometheus.io/path"] = "/metrics"
 	}
-	if d.chance(30) {
-		annotations["kubectl.kubernetes.io/restartedAt"] = d.moment(60).Format("2006-01-02T15:04:05Z")
+	if r.chance(30) {
+		annotations["kubectl.kubernetes.io/restartedAt"] = r.moment(60).Format("2006-01-02T15:04:05Z")
 	}
-	if d.chance(15) {
+	if r.chance(15) {
 		annotations["sidecar.istio.io/status"] = fmt.Sprintf(`{"initContainers":["istio-init"],"containers":["istio-proxy"],`+
-			`"volumes":["workload-socket","istio-envoy","istio-data","istio-token"],"revision":"%s"}`, d.suffix(8))
+			`"volumes":["workload-socket","istio-envoy","istio-data","istio-token"],"revision":"%s"}`, r.suffix(8))
 	}
-	for i := range d.few(3) {
-		annotations[fmt.Sprintf("%s.example.com/note-%d", d.team(), i)] = d.hex(d.between(8, 100))
+	for i := range r.few(3) {
+		annotations[fmt.Sprintf("%s.example.com/note-%d", r.team(), i)] = r.hex(r.between(8, 100))
 	}
 	return annotations
 }
 
-func version(d draw) string {
-	return fmt.Sprintf("%d.%d.%d", d.between(0, 5), d.between(0, 40), d.between(0, 20))
+func version(r random) string {
+	return fmt.Sprintf("%d.%d.%d", r.between(0, 5), r.between(0, 40), r.between(0, 20))
 }

@@ -4,8 +4,7 @@ package harness
 
 import "time"
 
-// CPU returns the time since the program began: there is no processor time to be
-// had here that Go knows of.
-func CPU() time.Duration { return time.Since(began) }
+// CPU returns the time since the program started, as Go has no portable way to read processor time.
+func CPU() time.Duration { return time.Since(started) }
 
-var began = time.Now() //nolint:gochecknoglobals // when the program began does not change
+var started = time.Now() //nolint:gochecknoglobals // the program's start does not change

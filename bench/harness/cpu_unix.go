@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// CPU returns the processor time that this process has used so far, in user and
-// system mode, by all its threads. Where one goroutine works, the difference of
-// two is the time it took, whatever else the machine was doing.
+// CPU returns the processor time that all threads of this process have used so far, in user and
+// system mode.
 func CPU() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		panic("getrusage: " + err.Error()) // it fails on wrong arguments alone
+		panic("getrusage: " + err.Error()) // it fails only for invalid arguments
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

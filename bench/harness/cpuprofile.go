@@ -5,9 +5,9 @@ import (
 	"runtime/pprof"
 )
 
-// Profile begins a CPU profile unless the path is empty, and returns what ends
-// it.
-func Profile(path string) (stop func() error, err error) {
+// StartCPUProfile starts a CPU profile and returns the function that stops it. If the path is
+// empty, it does nothing.
+func StartCPUProfile(path string) (stop func() error, err error) {
 	if path == "" {
 		return func() error { return nil }, nil
 	}

@@ -1,11 +1,9 @@
-// Package harness compares two or more sides that do the same job, in one
-// process, in one run.
+// Package harness compares implementations that do the same job in one process and one run.
 //
-// An [Experiment] is one situation. [Run] puts it to each side in turn, round
-// after round; the order is reversed every other round, so that what a side
-// leaves behind (a warm cache, a grown heap, a machine that others have begun to
-// use) falls on all alike. Of each figure the median over the rounds counts, and
-// the least and the greatest are shown. A [Goal] judges the medians.
+// An [Experiment] describes a setup and its sides, the implementations that are compared. [Run]
+// measures each side once a round and reverses their order every other round, so that a warm cache,
+// a grown heap or other load on the machine affects all sides alike. Of each metric it reports the
+// median over the rounds, with the minimum and the maximum. A [Goal] judges the medians.
 //
-// Nothing here knows what is measured.
+// The package does not depend on what is measured.
 package harness

@@ -2,38 +2,37 @@ package harness
 
 import "fmt"
 
-// Goal says what a metric is to reach.
+// Goal is the target of a metric.
 type Goal struct {
-	text  string
-	times bool // of theirs, which nothing can be compared with if it is zero
-	met   func(ours, theirs float64) bool
+	text     string
+	relative bool // to the reference
+	met      func(ours, reference float64) bool
 }
 
-// AtLeast is reached by figures of which ours is at least so many times theirs.
-func AtLeast(times float64) Goal {
-	return Goal{"≥ " + number(times) + "x", true, func(ours, theirs float64) bool { return ours >= times*theirs }}
+// AtLeast is met if our figure is at least factor times the reference.
+func AtLeast(factor float64) Goal {
+	return Goal{"≥ " + number(factor) + "x", true, func(ours, reference float64) bool { return ours >= factor*reference }}
 }
 
-// AtMost is reached by figures of which ours is at most so many times theirs.
-func AtMost(times float64) Goal {
-	return Goal{"≤ " + number(times) + "x", true, func(ours, theirs float64) bool { return ours <= times*theirs }}
+// AtMost is met if our figure is at most factor times the reference.
+func AtMost(factor float64) Goal {
+	return Goal{"≤ " + number(factor) + "x", true, func(ours, reference float64) bool { return ours <= factor*reference }}
 }
 
-// Within is reached by a figure of ours that is at most limit, whatever theirs is.
+// Within is met if our figure is at most limit. The reference does not matter.
 func Within(limit float64, unit string) Goal {
 	return Goal{fmt.Sprintf("≤ %s %s", number(limit), unit), false, func(ours, _ float64) bool { return ours <= limit }}
 }
 
-// Verdict says whether the goal is met; a dash where there is none, and "unclear"
-// where the other side has got nothing done in the time it had: a goal of so many
-// times nothing proves nothing.
-func (g Goal) Verdict(ours, theirs float64) string {
+// Verdict returns whether the goal is met, as the table shows it: a dash if there is no goal, and
+// "unclear" if the goal is relative to a reference of zero.
+func (g Goal) Verdict(ours, reference float64) string {
 	switch {
 	case g.met == nil:
 		return "–"
-	case g.times && theirs == 0:
+	case g.relative && reference == 0:
 		return "unclear"
-	case g.met(ours, theirs): // a comparison with NaN is false
+	case g.met(ours, reference): // a comparison with NaN is false
 		return "met"
 	default:
 		return "NOT MET"

@@ -9,16 +9,15 @@ import (
 	"strings"
 )
 
-// Conditions says in one line what the figures were measured on: processor, Go,
-// the version of client-go, and the load of the machine so far. A load above the
-// number of processors means that others were using them.
+// Conditions describes in one line where the figures were measured: the processor, the versions of
+// Go and client-go, and the load average. A load above the number of processors means that other
+// programs used them.
 func Conditions() string {
 	return fmt.Sprintf("%s, GOMAXPROCS %d, %s, client-go %s, load average %s",
 		processor(), runtime.GOMAXPROCS(0), runtime.Version(), version("k8s.io/client-go"), Load())
 }
 
-// Load returns the load averages over 1, 5 and 15 minutes, as far as the system
-// tells them.
+// Load returns the load averages over 1, 5 and 15 minutes, or "unknown".
 func Load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	fields := strings.Fields(string(text))

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-var nan = math.NaN() //nolint:gochecknoglobals // a constant that the language cannot say
+var nan = math.NaN() //nolint:gochecknoglobals // Go has no constant for it
 
-// Median returns the middle of the figures, the mean of the two middle ones of an
-// even number, NaN of none.
+// Median returns the median of the figures, or NaN if there are none.
 func Median(figures []float64) float64 {
 	if len(figures) == 0 {
 		return nan
@@ -23,12 +22,12 @@ func Median(figures []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// number writes a figure with three digits that count, and its thousands apart.
+// number formats a figure with three significant digits and thousands separators.
 func number(f float64) string {
 	switch size := math.Abs(f); {
 	case math.IsNaN(f):
 		return "–"
-	case math.IsInf(f, 1): // a ratio to nothing
+	case math.IsInf(f, 1): // a ratio to zero
 		return "∞"
 	case size >= 100:
 		return thousands(strconv.FormatFloat(f, 'f', 0, 64))
@@ -54,8 +53,7 @@ func thousands(digits string) string {
 	return b.String()
 }
 
-// spread writes a median and, of more than one figure, the least and the
-// greatest.
+// spread formats the median and, of several figures, the minimum and the maximum.
 func spread(figures []float64) string {
 	median := Median(figures)
 	if math.IsNaN(median) || len(figures) < 2 {

@@ -6,8 +6,7 @@ import (
 	"runtime"
 )
 
-// Run measures every side of an experiment, so many times each unless the
-// experiment says otherwise.
+// Run measures every side of an experiment in each of its rounds.
 func Run(e Experiment, rounds int) (result Result, err error) {
 	if e.Rounds > 0 {
 		rounds = e.Rounds
@@ -15,19 +14,19 @@ func Run(e Experiment, rounds int) (result Result, err error) {
 	result = Result{Experiment: e, Samples: newSamples(e)}
 	measures, err := e.Prepare()
 	if err != nil {
-		return result, fmt.Errorf("%s, %s: %w", e.Name, e.What, err)
+		return result, fmt.Errorf("%s, %s: %w", e.Row, e.Setup, err)
 	}
 	if e.Close != nil {
 		defer func() { err = errors.Join(err, e.Close()) }()
 	}
 	if len(measures) != len(e.Sides) {
-		return result, fmt.Errorf("%s, %s: %d sides, but %d to measure", e.Name, e.What, len(e.Sides), len(measures))
+		return result, fmt.Errorf("%s, %s: %d sides, but %d measures", e.Row, e.Setup, len(e.Sides), len(measures))
 	}
 	for round := range rounds {
 		for i := range measures {
 			side := order(round, i, len(measures))
 			if err := result.measure(side, measures[side]); err != nil {
-				return result, fmt.Errorf("%s, %s: %s: %w", e.Name, e.What, e.Sides[side], err)
+				return result, fmt.Errorf("%s, %s: %s: %w", e.Row, e.Setup, e.Sides[side], err)
 			}
 		}
 	}
@@ -42,12 +41,13 @@ func newSamples(e Experiment) [][][]float64 {
 	return samples
 }
 
-// order returns whose turn it is: forwards in even rounds, backwards in odd ones.
-func order(round, turn, sides int) int {
+// order returns the side that is measured as the i-th of a round: forwards in even rounds,
+// backwards in odd ones.
+func order(round, i, sides int) int {
 	if round%2 == 1 {
-		return sides - 1 - turn
+		return sides - 1 - i
 	}
-	return turn
+	return i
 }
 
 func (r Result) measure(side int, measure Measure) error {

@@ -8,39 +8,36 @@ import (
 	"unicode/utf8"
 )
 
-// besides is the column of whoever is neither ours nor the one that goals are about.
-const besides = "besides"
-
-// WriteTable writes results as one Markdown table, a row a metric. The columns are
-// ours and theirs of the first result; a side that is called otherwise says so in its
-// cell, and further sides share a column. Figures are medians with the least and the
-// greatest; ratios are ours divided by theirs.
+// WriteTable writes results as one Markdown table with a row for each metric. The figures are
+// medians, with the minimum and the maximum. The columns of figures are named after the sides that
+// most results have in first and second place; a cell of another side names it. Further sides share
+// the last column.
 func WriteTable(w io.Writer, results []Result) error {
 	if len(results) == 0 {
 		return nil
 	}
-	ours, theirs := columns(results)
-	rows := [][]string{{"", "what", "unit", ours, theirs, "ratio", "goal", "", besides}}
+	ours, reference := columns(results)
+	rows := [][]string{{"row", "measurement", "unit", ours, reference, "ratio", "goal", "result", "other sides"}}
 	for _, r := range results {
 		for metric := range r.Metrics {
-			rows = append(rows, rowOf(r, metric, ours, theirs))
+			rows = append(rows, rowOf(r, metric, ours, reference))
 		}
 	}
 	return writeRows(w, rows)
 }
 
 // columns returns the names that most of the results' first and second sides have.
-func columns(results []Result) (ours, theirs string) {
+func columns(results []Result) (ours, reference string) {
 	var firsts, seconds []string
 	for _, r := range results {
 		firsts = append(firsts, r.Sides[0])
 		seconds = append(seconds, r.Sides[1:min(2, len(r.Sides))]...)
 	}
-	return most(firsts), most(seconds)
+	return mostFrequent(firsts), mostFrequent(seconds)
 }
 
-// most returns the most frequent of some names, the first of them where several are.
-func most(names []string) (found string) {
+// mostFrequent returns the most frequent name, the first one if there are several.
+func mostFrequent(names []string) (found string) {
 	counts := make(map[string]int)
 	for _, name := range names {
 		counts[name]++
@@ -53,11 +50,11 @@ func most(names []string) (found string) {
 	return found
 }
 
-func rowOf(r Result, metric int, ours, theirs string) []string {
+func rowOf(r Result, metric int, ours, reference string) []string {
 	m := r.Metrics[metric]
-	what := r.What
-	if m.What != "" {
-		what += ": " + m.What
+	measurement := r.Setup
+	if m.Name != "" {
+		measurement += ": " + m.Name
 	}
 	ratio := "–"
 	if f := r.Ratio(metric); !math.IsNaN(f) {
@@ -68,26 +65,26 @@ func rowOf(r Result, metric int, ours, theirs string) []string {
 		switch figures := r.Samples[metric][side]; {
 		case math.IsNaN(Median(figures)):
 		case second == "–":
-			second = named(r.Sides[side], theirs, figures)
+			second = cell(r.Sides[side], reference, figures)
 		default:
-			others = append(others, named(r.Sides[side], "", figures))
+			others = append(others, cell(r.Sides[side], "", figures))
 		}
 	}
 	return []string{
-		r.RowName(metric), what, m.Unit, named(r.Sides[0], ours, r.Samples[metric][0]), second,
-		ratio, m.Goal.String(), m.Goal.Verdict(r.Median(metric, 0), r.Theirs(metric)), strings.Join(others, "; "),
+		r.RowName(metric), measurement, m.Unit, cell(r.Sides[0], ours, r.Samples[metric][0]), second,
+		ratio, m.Goal.String(), m.Goal.Verdict(r.Median(metric, 0), r.Reference(metric)), strings.Join(others, "; "),
 	}
 }
 
-// named writes figures, and whose they are unless the column says it.
-func named(side, column string, figures []float64) string {
+// cell formats a side's figures, preceded by the side's name if it is not the column's.
+func cell(side, column string, figures []float64) string {
 	if side == column {
 		return spread(figures)
 	}
 	return side + ": " + spread(figures)
 }
 
-// writeRows pads the cells, so that the table can be read as it is, too.
+// writeRows pads the cells, so that the table can be read without rendering it.
 func writeRows(w io.Writer, rows [][]string) error {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -95,7 +92,7 @@ func writeRows(w io.Writer, rows [][]string) error {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell), 3)
 		}
 	}
-	widths[len(widths)-1] = 3 // nothing stands behind the last one
+	widths[len(widths)-1] = 3 // the last column needs no padding
 	var b strings.Builder
 	for i, row := range rows {
 		writeRow(&b, row, widths, " ")
@@ -105,7 +102,7 @@ func writeRows(w io.Writer, rows [][]string) error {
 	}
 	b.WriteByte('\n')
 	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("write the table: %w", err)
+		return fmt.Errorf("write table: %w", err)
 	}
 	return nil
 }

@@ -1,6 +1,5 @@
-// Package listserver serves one list of objects over plain HTTP as an API server
-// does, as long as it may be: objects are made while they are sent. Nothing changes
-// in it, and its watches say nothing.
+// Package listserver serves a list of any length over plain HTTP as an API server does. It unpacks
+// each object when it sends it. The list never changes, and watches receive no events.
 package listserver
 
 import (
@@ -10,17 +9,17 @@ import (
 	"github.com/kinformer/kinformer/bench/loopback"
 )
 
-// Start serves the first n objects under every path: who asks for anything else than
-// their list gets that list.
-func Start(objects *dataset.Stored, n int) (*loopback.Server, error) {
+// Start serves the first n objects. Every request that is not a watch receives their list, whatever
+// its path.
+func Start(objects *dataset.Packed, n int) (*loopback.Server, error) {
 	return loopback.Start(handler(objects, n))
 }
 
-func handler(objects *dataset.Stored, n int) http.HandlerFunc {
+func handler(objects *dataset.Packed, n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if watch := r.FormValue("watch"); watch != "true" && watch != "1" {
 			w.Header().Set("Content-Type", objects.ContentType())
-			_ = objects.WriteList(w, n) // a client that has gone is no error here
+			_ = objects.WriteList(w, n) // fails if the client has disconnected
 			return
 		}
 		w.Header().Set("Content-Type", objects.ContentType()+";stream=watch")

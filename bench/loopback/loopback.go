@@ -1,4 +1,4 @@
-// Package loopback starts HTTP servers for processes of this machine.
+// Package loopback runs HTTP servers on the loopback interface.
 package loopback
 
 import (
@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Server is a server that listens.
+// Server is a running HTTP server.
 type Server struct {
 	url  string
 	http *http.Server
 	done chan struct{}
 }
 
-// Start serves on a loopback port of its own.
+// Start serves on a free loopback port.
 func Start(handler http.Handler) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -33,10 +33,10 @@ func Start(handler http.Handler) (*Server, error) {
 	return s, nil
 }
 
-// URL is where the server is.
+// URL returns the server's address.
 func (s *Server) URL() string { return s.url }
 
-// Close ends the server and all its watches.
+// Close stops the server and closes its connections.
 func (s *Server) Close() error {
 	err := s.http.Close()
 	<-s.done

@@ -1,5 +1,5 @@
-// Package pack measures internal/pack alone, on the data sets: bytes an object,
-// and the time to pack and unpack it.
+// Package pack measures internal/pack alone on the data sets: the bytes of a packed object, and the
+// time to pack and to unpack it.
 //
-//	go test -bench . ./pack
+//	go test -run=- -bench=. ./pack
 package pack

@@ -9,10 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/bench/dataset"
+	"github.com/kinformer/kinformer/bench/harness"
 	"github.com/kinformer/kinformer/internal/pack"
 )
 
-// object is what a packer is given.
+// object is the input of a packer.
 type object struct {
 	raw   []byte
 	owner string
@@ -23,7 +24,7 @@ const (
 	count = 8000
 )
 
-// sets are the data sets in the order of a list.
+// sets returns the data sets. Their objects are in the order of a list.
 func sets(tb testing.TB) []struct {
 	name    string
 	objects []object
@@ -33,17 +34,17 @@ func sets(tb testing.TB) []struct {
 		name    string
 		objects []object
 	}{
-		{"R20", pods(tb, dataset.R20)},
-		{"R3", pods(tb, dataset.R3)},
-		{"R1", pods(tb, dataset.R1)},
+		{"Pods, 20 per workload", pods(tb, 20)},
+		{"Pods, 3 per workload", pods(tb, 3)},
+		{"Pods, 1 per workload", pods(tb, 1)},
 		{"Nodes", nodes(tb)},
 		{"Unstructured", unstructured(tb)},
 	}
 }
 
-func pods(tb testing.TB, replicas dataset.Replicas) (objects []object) {
+func pods(tb testing.TB, perWorkload dataset.PodsPerWorkload) (objects []object) {
 	tb.Helper()
-	set := dataset.NewPods(replicas, seed)
+	set := dataset.NewPods(perWorkload, seed)
 	for i := range count {
 		objects = append(objects, podObject(tb, set.Pod(i)))
 	}
@@ -92,7 +93,7 @@ func packAll(p *pack.Packer, objects []object) (packed []pack.Object, size int) 
 	return packed, size
 }
 
-// BenchmarkPack packs a list. A first run through it has trained the dictionary.
+// BenchmarkPack packs a list with a new packer.
 func BenchmarkPack(b *testing.B) {
 	for _, set := range sets(b) {
 		b.Run(set.name, func(b *testing.B) {
@@ -109,16 +110,16 @@ func BenchmarkPack(b *testing.B) {
 	}
 }
 
-// BenchmarkHeap takes what packed objects and everything that they need have of
-// the heap, the 24 bytes of each in what keeps it included.
+// BenchmarkHeap measures the heap of packed objects with their bases and dictionaries, including
+// the 24 bytes of each in the slice.
 func BenchmarkHeap(b *testing.B) {
 	for _, set := range sets(b) {
 		b.Run(set.name, func(b *testing.B) {
 			for b.Loop() {
-				before := heap()
+				before := harness.LiveHeap()
 				p := pack.New()
 				packed, _ := packAll(p, set.objects)
-				b.ReportMetric((float64(heap())-float64(before))/float64(len(packed)), "B/object")
+				b.ReportMetric((harness.LiveHeap()-before)/float64(len(packed)), "B/object")
 				runtime.KeepAlive(packed)
 				runtime.KeepAlive(p)
 			}
@@ -126,16 +127,7 @@ func BenchmarkHeap(b *testing.B) {
 	}
 }
 
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC() // what is in a pool goes late
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return stats.HeapAlloc
-}
-
-// BenchmarkUnpack reads objects one after the other, and here and there.
+// BenchmarkUnpack unpacks objects in order and in random order.
 func BenchmarkUnpack(b *testing.B) {
 	for _, set := range sets(b) {
 		packed, _ := packAll(pack.New(), set.objects)
@@ -151,14 +143,14 @@ func BenchmarkUnpack(b *testing.B) {
 				i++
 			}
 		}
-		b.Run(set.name+"/list", func(b *testing.B) { unpack(b, func(i int) int { return i }) })
-		b.Run(set.name+"/get", func(b *testing.B) { unpack(b, func(i int) int { return random[i] }) })
+		b.Run(set.name+"/in order", func(b *testing.B) { unpack(b, func(i int) int { return i }) })
+		b.Run(set.name+"/random", func(b *testing.B) { unpack(b, func(i int) int { return random[i] }) })
 	}
 }
 
-// BenchmarkUpdate packs a next state of objects, here and there: another version.
+// BenchmarkUpdate packs new states of random objects, which differ in the resourceVersion.
 func BenchmarkUpdate(b *testing.B) {
-	set := dataset.NewPods(dataset.R20, seed)
+	set := dataset.NewPods(20, seed)
 	pods := set.Take(2000)
 	before, after := make([]object, len(pods)), make([]object, len(pods))
 	for i, pod := range pods {

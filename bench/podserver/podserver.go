@@ -1,14 +1,14 @@
-// Package podserver serves Pods of a data set over plain HTTP as an API server
-// does, in protobuf and from memory, so that what a client costs is not hidden
-// behind what a server costs. It knows no selectors, no namespaces and no writes:
-// changes are made by asking for them at /bench/.
+// Package podserver serves Pods over plain HTTP as an API server does, from encoded protobuf in
+// memory, so that the server's CPU does not dominate the client's. It supports no selectors,
+// namespaces or writes. Requests under /bench/ change the Pods.
 package podserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -21,27 +21,27 @@ import (
 	"github.com/kinformer/kinformer/bench/loopback"
 )
 
-// Server is a server that listens. Its watches are fed by one goroutine each.
+// Server is a running server.
 type Server struct {
 	*loopback.Server
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // guards the fields below
 	pods    *dataset.Encoded
-	version int                      // of the collection
-	watches map[chan []byte]struct{} // frames for each open watch
+	version int                      // the newest resourceVersion is dataset.Version(version)
+	watches map[chan []byte]struct{} // of frames, one for each open watch
 }
 
-// Pods encodes the first n Pods of a set, for servers to serve one after the other.
-func Pods(set dataset.Replicas, n int) (*dataset.Encoded, error) {
-	return dataset.Encode("v1", "Pod", dataset.NewPods(set, 1).Take(n))
+// Pods encodes the first n Pods of a set. Several servers may serve them, one after the other.
+func Pods(perWorkload dataset.PodsPerWorkload, n int) (*dataset.Encoded, error) {
+	return dataset.Encode("v1", "Pod", dataset.NewPods(perWorkload, 1).Take(n))
 }
 
-// Start serves Pods on a loopback port of its own, each in its first version. Until
-// Close they are the server's.
+// Start serves Pods, each in its first version, on a free loopback port. The caller must not use
+// the Pods until Close.
 func Start(pods *dataset.Encoded) (*Server, error) {
 	n := pods.Len()
 	for i := range n {
-		pods.Touch(i, i) // a server before may have changed it
+		pods.Touch(i, i) // an earlier server may have changed it
 	}
 	s := &Server{
 		pods:    pods,
@@ -69,14 +69,14 @@ func (s *Server) servePods(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.FormatInt(dataset.ListSize(body), 10))
-	_, _ = body.WriteTo(w) // a client that has gone is no error here
+	_, _ = body.WriteTo(w) // fails if the client has disconnected
 }
 
 func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request) {
 	frames := make(chan []byte, 1024)
 	s.mu.Lock()
 	s.watches[frames] = struct{}{}
-	initial := s.initial(r)
+	initial := s.initialFrames(r)
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
@@ -109,8 +109,8 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// initial returns the frames that a WatchList begins with.
-func (s *Server) initial(r *http.Request) (frames [][]byte) {
+// initialFrames returns the initial events of a WatchList, none for another watch.
+func (s *Server) initialFrames(r *http.Request) (frames [][]byte) {
 	if r.FormValue("sendInitialEvents") != "true" {
 		return nil
 	}
@@ -124,40 +124,41 @@ func (s *Server) initial(r *http.Request) (frames [][]byte) {
 }
 
 func flush(w http.ResponseWriter) {
-	if err := http.NewResponseController(w).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return // the next write will fail, too
-	}
+	_ = http.NewResponseController(w).Flush() // if it fails, so does the next write
 }
 
-// serveUpdate gives count Pods a new version each, one after the other, and sends
-// the events.
+// serveUpdate gives count Pods a new version, one after the other, and sends an event for each.
 func (s *Server) serveUpdate(w http.ResponseWriter, r *http.Request) {
-	count, err := strconv.Atoi(r.FormValue("count"))
-	if err != nil {
-		http.Error(w, "count: "+err.Error(), http.StatusBadRequest)
-		return
-	}
-	if !s.watched(r.Context()) {
+	count, ok := s.countOnceWatched(w, r)
+	if !ok {
 		return
 	}
 	for i := range count {
 		s.mu.Lock()
 		frame := s.touch(i % s.pods.Len())
-		var to []chan []byte
-		for frames := range s.watches {
-			to = append(to, frames)
-		}
+		watches := slices.Collect(maps.Keys(s.watches))
 		s.mu.Unlock()
-		for _, frames := range to {
+		for _, frames := range watches {
 			frames <- frame
 		}
 	}
-	fmt.Fprint(w, s.at())
+	fmt.Fprint(w, s.resourceVersion())
 }
 
-// watched waits until a watch is open: an informer that has listed is about to open
-// one, and this server keeps no history of what it would have missed.
-func (s *Server) watched(ctx context.Context) bool {
+// countOnceWatched returns a request's count once a watch is open. If ok is false, the request is
+// finished.
+func (s *Server) countOnceWatched(w http.ResponseWriter, r *http.Request) (count int, ok bool) {
+	count, err := strconv.Atoi(r.FormValue("count"))
+	if err != nil {
+		http.Error(w, "count: "+err.Error(), http.StatusBadRequest)
+		return 0, false
+	}
+	return count, s.waitForWatch(r.Context())
+}
+
+// waitForWatch waits until a watch is open. An informer opens one soon after its list, and the
+// server keeps no history for a watch that starts later. It returns false if ctx ends first.
+func (s *Server) waitForWatch(ctx context.Context) bool {
 	ticker := time.NewTicker(time.Millisecond)
 	defer ticker.Stop()
 	for {
@@ -175,22 +176,18 @@ func (s *Server) watched(ctx context.Context) bool {
 	}
 }
 
-// touch gives a Pod the next version and returns the event.
+// touch gives a Pod the next version and returns the event's frame. s.mu must be held.
 func (s *Server) touch(i int) []byte {
 	s.version++
 	s.pods.Touch(i, s.version)
 	return s.pods.Frame(watch.Modified, i)
 }
 
-// serveExpire changes the count first Pods behind the watches' backs, and ends the
-// watches with 410 Gone.
+// serveExpire changes the first count Pods without sending events, and ends all watches with 410
+// Gone.
 func (s *Server) serveExpire(w http.ResponseWriter, r *http.Request) {
-	count, err := strconv.Atoi(r.FormValue("count"))
-	if err != nil {
-		http.Error(w, "count: "+err.Error(), http.StatusBadRequest)
-		return
-	}
-	if !s.watched(r.Context()) {
+	count, ok := s.countOnceWatched(w, r)
+	if !ok {
 		return
 	}
 	s.mu.Lock()
@@ -201,10 +198,10 @@ func (s *Server) serveExpire(w http.ResponseWriter, r *http.Request) {
 		frames <- expired()
 	}
 	s.mu.Unlock()
-	fmt.Fprint(w, s.at())
+	fmt.Fprint(w, s.resourceVersion())
 }
 
-func (s *Server) at() string {
+func (s *Server) resourceVersion() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return dataset.Version(s.version)

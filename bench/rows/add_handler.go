@@ -14,127 +14,127 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-// What a handler's addition costs those that are there: events go, one after the other,
-// to a handler of an informer of many objects while a second handler is added, until it
-// has been told of all of them. The longest that one event took shows whether everybody
-// stood still; of ours it is the scheduler's, since both handlers, the collector, and
-// whoever else uses the machine want a processor. So the goal, which is about the others'
-// own work, is for the 99th percentile.
-
-// additions is how often a handler is added in one round; the median of them counts.
+// additions is how often a handler is added in one round. The figures are medians of them.
 const additions = 5
 
-func lateHandler(scale Scale) []harness.Experiment {
+// addHandler is row add-handler: the effect of a new handler on the existing one. An informer of
+// many objects delivers events to a handler, one after the other, while a second handler is added,
+// until that has received all objects. The maximum latency shows whether the informer stopped
+// meanwhile. Ours depends on the scheduler, since both handlers and the garbage collector compete
+// for the processors, so the goal is for the 99th percentile.
+func addHandler(scale Scale) []harness.Experiment {
 	return []harness.Experiment{{
-		Name: "late", What: fmt.Sprintf("a handler is added to an informer of %d objects", scale.Late), Sides: versus(),
+		Row: "add-handler", Setup: fmt.Sprintf("a handler is added to an informer of %d objects", scale.Informed), Sides: bothSides(),
 		Metrics: []harness.Metric{
-			{What: "99th percentile of the others' events", Unit: "ms", Goal: harness.Within(1, "ms")},
-			{What: "the longest of them", Unit: "ms"},
-			{What: "until AddEventHandler returns", Unit: "ms"},
+			{Name: "99th percentile of the other handler's event latency", Unit: "ms", Goal: harness.Within(1, "ms")},
+			{Name: "maximum of the other handler's event latency", Unit: "ms"},
+			{Name: "time of AddEventHandler", Unit: "ms"},
 		},
 		Prepare: func() ([]harness.Measure, error) {
-			pods := smallPods(scale.Late, namespaceOf(0))
-			return []harness.Measure{delayed(pods, joinsShared), delayed(pods, joinsClientGo)}, nil
+			pods := smallPods(scale.Informed, namespaceOf(0))
+			return []harness.Measure{measureAdditions(pods, startWithAddShared), measureAdditions(pods, startWithAddClientGo)}, nil
 		},
 	}}
 }
 
-// joins runs an informer with a handler, and returns what adds another one: add returns
-// once it was added, with what waits until it has synced.
-type joins func(c collection, onUpdate func()) (informer subject, add func() (synced func() bool, err error), err error)
+// addFunc adds a handler. synced reports whether the handler has received all objects.
+type addFunc func() (synced func() bool, err error)
 
-func delayed(pods []corev1.Pod, side joins) harness.Measure {
+// startWithAddFunc starts an informer with a handler, and returns a function that adds another.
+type startWithAddFunc func(lw listWatch, onUpdate func()) (runningInformer, addFunc, error)
+
+func measureAdditions(pods []corev1.Pod, start startWithAddFunc) harness.Measure {
 	return func() ([]float64, error) {
 		watcher := watch.NewFakeWithChanSize(1, false)
-		told := make(chan struct{}, 1)
-		informer, add, err := side(newCollection(pods, watcher), func() { told <- struct{}{} })
+		updated := make(chan struct{}, 1)
+		informer, add, err := start(newListWatch(pods, watcher), func() { updated <- struct{}{} })
 		if err != nil {
 			return nil, err
 		}
 		sent := 0
-		wait := func() time.Duration {
+		send := func() (latency time.Duration) {
 			pod := nextPod(pods, sent)
 			sent++
-			begun := time.Now()
+			sentAt := time.Now()
 			watcher.Modify(pod)
-			<-told
-			return time.Since(begun)
+			<-updated
+			return time.Since(sentAt)
 		}
 		for range 1000 {
-			wait()
+			send()
 		}
-		var most, longest, tooks []float64
+		var percentiles, maxima, durations []float64
 		for range additions {
-			waits, took, err := duringAddition(add, wait)
+			latencies, duration, err := sendDuringAddition(add, send)
 			if err != nil {
 				return nil, errors.Join(err, informer.stop())
 			}
-			slices.Sort(waits)
-			most, longest = append(most, ms(waits[len(waits)*99/100])), append(longest, ms(waits[len(waits)-1]))
-			tooks = append(tooks, ms(took))
+			slices.Sort(latencies)
+			percentiles, maxima = append(percentiles, ms(latencies[len(latencies)*99/100])), append(maxima, ms(latencies[len(latencies)-1]))
+			durations = append(durations, ms(duration))
 		}
-		return []float64{harness.Median(most), harness.Median(longest), harness.Median(tooks)}, informer.stop()
+		return []float64{harness.Median(percentiles), harness.Median(maxima), harness.Median(durations)}, informer.stop()
 	}
 }
 
-// duringAddition adds a handler, beside which events go on until it has synced.
-func duringAddition(add func() (func() bool, error), wait func() time.Duration) (waits []time.Duration, took time.Duration, err error) {
+// sendDuringAddition adds a handler and sends events until it has synced.
+func sendDuringAddition(add addFunc, send func() time.Duration) (latencies []time.Duration, duration time.Duration, err error) {
 	type addition struct {
-		synced func() bool
-		took   time.Duration
-		err    error
+		synced   func() bool
+		duration time.Duration
+		err      error
 	}
 	added := make(chan addition, 1)
 	go func() {
-		begun := time.Now()
+		started := time.Now()
 		synced, err := add()
-		added <- addition{synced, time.Since(begun), err}
+		added <- addition{synced, time.Since(started), err}
 	}()
-	var there addition
-	for there.synced == nil || !there.synced() {
-		waits = append(waits, wait())
+	var result addition
+	for result.synced == nil || !result.synced() {
+		latencies = append(latencies, send())
 		select {
-		case there = <-added:
-			if there.err != nil {
-				return nil, 0, there.err
+		case result = <-added:
+			if result.err != nil {
+				return nil, 0, result.err
 			}
 		default:
 		}
 	}
-	return waits, there.took, nil
+	return latencies, result.duration, nil
 }
 
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
 
-func joinsShared(c collection, onUpdate func()) (subject, func() (func() bool, error), error) {
-	shared := newShared(c, cache.InformerOptions[*corev1.Pod]{})
+func startWithAddShared(lw listWatch, onUpdate func()) (runningInformer, addFunc, error) {
+	shared := newSharedInformer(lw, cache.InformerOptions[*corev1.Pod]{})
 	handler := cache.ResourceEventHandlerFuncs[*corev1.Pod]{UpdateFunc: func(_, _ *corev1.Pod) { onUpdate() }}
 	first, err := shared.AddEventHandler(handler, cache.HandlerOptions{Delivery: cache.EveryEvent})
 	if err != nil {
-		return subject{}, nil, err
+		return runningInformer{}, nil, err
 	}
-	informer, err := runShared(shared, nil, []*cache.Registration{first})
+	informer, err := runSharedInformer(shared, nil, []*cache.Registration{first})
 	return informer, func() (func() bool, error) {
-		late, err := shared.AddEventHandler(cache.ResourceEventHandlerFuncs[*corev1.Pod]{}, cache.HandlerOptions{})
+		second, err := shared.AddEventHandler(cache.ResourceEventHandlerFuncs[*corev1.Pod]{}, cache.HandlerOptions{})
 		if err != nil {
 			return nil, err
 		}
-		return late.HasSynced, nil
+		return second.HasSynced, nil
 	}, err
 }
 
-func joinsClientGo(c collection, onUpdate func()) (subject, func() (func() bool, error), error) {
-	shared := newClientGo(c)
+func startWithAddClientGo(lw listWatch, onUpdate func()) (runningInformer, addFunc, error) {
+	shared := newClientGoInformer(lw)
 	first, err := shared.AddEventHandler(clientcache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) { onUpdate() }})
 	if err != nil {
-		return subject{}, nil, err
+		return runningInformer{}, nil, err
 	}
-	informer, err := runClientGo(shared, nil, []clientcache.InformerSynced{first.HasSynced})
+	informer, err := runSharedIndexInformer(shared, nil, []clientcache.InformerSynced{first.HasSynced})
 	return informer, func() (func() bool, error) {
-		late, err := shared.AddEventHandler(clientcache.ResourceEventHandlerFuncs{})
+		second, err := shared.AddEventHandler(clientcache.ResourceEventHandlerFuncs{})
 		if err != nil {
 			return nil, err
 		}
-		return late.HasSynced, nil
+		return second.HasSynced, nil
 	}, err
 }

@@ -1,65 +1,58 @@
 package rows
 
 import (
-	"fmt"
-
 	"github.com/kinformer/kinformer/bench/child"
-	"github.com/kinformer/kinformer/bench/dataset"
 	"github.com/kinformer/kinformer/bench/harness"
-	"github.com/kinformer/kinformer/bench/realserver"
+	"github.com/kinformer/kinformer/bench/kubeapiserver"
 )
 
-// Initial sync from a real kube-apiserver over TLS, by HTTP/2 and with gzip as
-// everybody's clients ask for it: P2 and P3. What the server costs is no part of the
-// figures, but it takes its share of the machine, so that times say little.
+// The rows of this file measure initial sync from a real kube-apiserver over TLS, HTTP/2 and gzip.
+// The server's CPU is not in the figures, but the server runs on the same machine, so times are
+// imprecise.
 //
-// client-go's first column is what its users get, WatchList; the second is the same
-// program with the feature gate WatchListClient off.
+// The first column of client-go is its default, WatchList; the second is the same program with the
+// feature gate WatchListClient disabled.
 
-func syncedFromAPIServer(scale Scale) []harness.Experiment {
+func syncFromAPIServer(scale Scale) []harness.Experiment {
 	return []harness.Experiment{
-		syncedByAPIServer(scale, "live", child.Kinformer, 0.7, 1.0/2),
-		syncedByAPIServer(scale, "packed with a key handler", child.Packed, 1.0/8, 1.0/4),
+		syncVariantFromAPIServer(scale, "live", child.Kinformer, 0.7, 1.0/2),
+		syncVariantFromAPIServer(scale, "packed with a key handler", child.Packed, 1.0/8, 1.0/4),
 	}
 }
 
-func syncedByAPIServer(scale Scale, how, ours string, memory, cpu float64) harness.Experiment {
-	metrics := syncMetrics(harness.AtMost(memory), harness.AtMost(cpu))
-	metrics[0].Name, metrics[1].Name = "P2", "P3"
+func syncVariantFromAPIServer(scale Scale, variant, ours string, memory, cpu float64) harness.Experiment {
 	return fromAPIServer(scale, harness.Experiment{
-		Name: "P2, P3", What: how, Metrics: metrics,
+		Row: "initial-sync", Setup: variant, Metrics: syncMetrics(harness.AtMost(memory), harness.AtMost(cpu)),
 		Sides: []string{ours, child.ClientGoWatchList, child.ClientGo},
 	})
 }
 
-// listAgainstWatchList is what InitialSyncAuto is chosen by: ours alone, by the one
-// and by the other.
-func listAgainstWatchList(scale Scale) []harness.Experiment {
+// listOrWatchList compares our list modes. ListModeAuto is the better one.
+func listOrWatchList(scale Scale) []harness.Experiment {
 	return []harness.Experiment{fromAPIServer(scale, harness.Experiment{
-		Name: "auto", What: "live, ours, List and WatchList", Metrics: syncMetrics(harness.Goal{}, harness.Goal{}),
+		Row: "list-or-watchlist", Setup: "live, kinformer with List and with WatchList", Metrics: syncMetrics(harness.Goal{}, harness.Goal{}),
 		Sides: []string{child.List, child.WatchList},
 	})}
 }
 
-func enableStreamingOnAPIServer(scale Scale) []harness.Experiment {
+func enableStreamingFromAPIServer(scale Scale) []harness.Experiment {
 	return []harness.Experiment{fromAPIServer(scale, harness.Experiment{
-		Name: "one line", What: "with and without EnableStreaming", Metrics: syncMetrics(harness.AtMost(1), harness.AtMost(1)),
-		Sides: oneLineSides(),
+		Row: "enable-streaming", Setup: "with and without EnableStreaming", Metrics: syncMetrics(harness.AtMost(1), harness.AtMost(1)),
+		Sides: streamingSides(),
 	})}
 }
 
-// fromAPIServer adds to an experiment a kube-apiserver from which each of its sides
-// syncs.
+// fromAPIServer returns the experiment with a kube-apiserver from which each side syncs.
 func fromAPIServer(scale Scale, e harness.Experiment) harness.Experiment {
-	var server *realserver.Server
-	e.What = fmt.Sprintf("%d Pods of R20 from kube-apiserver over TLS, %s", scale.Synced, e.What)
+	var server *kubeapiserver.Server
+	e.Setup = describePods(scale.Pods, perWorkload) + " from kube-apiserver over TLS, " + e.Setup
 	e.Prepare = func() (measures []harness.Measure, err error) {
-		if server, err = realserver.Start(dataset.R20, scale.Synced); err != nil {
+		if server, err = kubeapiserver.Start(perWorkload, scale.Pods); err != nil {
 			return nil, err
 		}
 		config := server.Config()
-		at := child.Server{URL: config.Host, CAFile: config.CAFile, Token: config.BearerToken}
-		return eachSide(e.Sides, func(side string) ([]float64, error) { return syncFrom(at, side, scale.Synced) }), nil
+		address := child.Server{URL: config.Host, CAFile: config.CAFile, Token: config.BearerToken}
+		return measureEach(e.Sides, func(side string) ([]float64, error) { return syncFrom(address, side, scale.Pods) }), nil
 	}
 	e.Close = func() error { return server.Stop() }
 	return e

@@ -1,6 +1,5 @@
-// Package rows holds the benchmarks: the P-rows of the design, and what else is
-// compared with client-go. A file is a row; each says what situation it makes and
-// which path of ours it goes through.
+// Package rows holds the benchmarks, each named after its row in the table. A file holds one row or
+// a few that share a setup; the table's order is in [All].
 //
-// What both sides need alike, objects above all, is made once and shared by them.
+// All sides of an experiment use the same objects, which are made once.
 package rows

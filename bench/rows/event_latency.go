@@ -2,116 +2,96 @@ package rows
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/bench/harness"
 )
 
-// P4 is the way of one event from a watch's channel, in which all of them wait, through
-// the shared informers of both sides to 1, 4 and 16 handlers, every event to each. The
-// time is until the last handler has had the last.
+// eventLatency is row event-latency: a watch event through a shared informer to 1, 4 and 16
+// handlers, each of which receives every event. The watch's channel has room for all events. The
+// time is from sending the first until the last handler has received the last, divided by the
+// number of events.
+func eventLatency(scale Scale) []harness.Experiment {
+	return watchEvents(scale, "through watch.Interface", bothSides(), startSharedInformer(false), startClientGo(false))
+}
 
-func eventToHandlers(scale Scale) []harness.Experiment {
-	var experiments []harness.Experiment
+func watchEvents(scale Scale, path string, sides []string, starts ...startFunc) (experiments []harness.Experiment) {
 	for _, p := range []struct {
 		handlers int
-		what     string
+		to       string
 		goal     float64
 	}{{1, "1 handler", 1.0 / 3}, {4, "4 handlers", 1.0 / 5}, {16, "16 handlers", 1.0 / 10}} {
 		experiments = append(experiments, harness.Experiment{
-			Name: "P4", What: "watch event through watch.Interface to " + p.what, Sides: versus(),
-			Metrics: []harness.Metric{{What: "time", Unit: "µs", Goal: harness.AtMost(p.goal)}, {What: "CPU", Unit: "µs"}},
-			Prepare: func() ([]harness.Measure, error) {
-				return watched(scale, p.handlers, startShared(false), startClientGo(false))
-			},
+			Row: "event-latency", Setup: fmt.Sprintf("watch event %s to %s", path, p.to), Sides: sides,
+			Metrics: []harness.Metric{{Name: "time", Unit: "µs", Goal: harness.AtMost(p.goal)}, {Name: "CPU", Unit: "µs"}},
+			Prepare: func() ([]harness.Measure, error) { return sendWatchEvents(scale, p.handlers, starts), nil },
 		})
 	}
 	return experiments
 }
 
-// watched sends the events through a channel that holds all of them.
-func watched(scale Scale, handlers int, sides ...start) (measures []harness.Measure, err error) {
-	pods := smallPods(eventKeys, namespaceOf(0))
+// sendWatchEvents sends the events through a channel that has room for all of them.
+func sendWatchEvents(scale Scale, handlers int, starts []startFunc) (measures []harness.Measure) {
+	pods := smallPods(eventObjects, namespaceOf(0))
 	states := updates(pods, scale.Events)
-	measure := func(side start) harness.Measure {
-		return func() ([]float64, error) {
+	for _, start := range starts {
+		measures = append(measures, func() ([]float64, error) {
 			watcher := watch.NewFakeWithChanSize(len(states), false)
-			counts, told := newCounters(handlers, len(states))
-			informer, err := side(newCollection(pods, watcher), told...)
+			countdowns, onUpdate := newCountdowns(handlers, len(states))
+			informer, err := start(newListWatch(pods, watcher), onUpdate...)
 			if err != nil {
 				return nil, err
 			}
-			figures, err := timeEach(len(states), func() {
+			figures, err := timePerEvent(len(states), func() {
 				for _, pod := range states {
 					watcher.Modify(pod)
 				}
-			}, counts...)
+			}, countdowns...)
 			if err != nil {
 				return nil, err
 			}
 			return figures, informer.stop()
-		}
+		})
 	}
-	for _, side := range sides {
-		measures = append(measures, measure(side))
-	}
-	return measures, nil
+	return measures
 }
 
-// updates returns so many new states of the Pods, each later than the one before.
-func updates(pods []corev1.Pod, n int) []*corev1.Pod {
-	states := make([]*corev1.Pod, n)
-	for i := range states {
-		states[i] = nextPod(pods, i)
-	}
-	return states
+// countdown closes done at the n-th call of count. One goroutine calls it.
+type countdown struct {
+	n, calls int
+	done     chan struct{}
 }
 
-// nextPod returns a new state of one of the Pods, the i-th.
-func nextPod(pods []corev1.Pod, i int) *corev1.Pod {
-	pod := pods[scatter(i, len(pods))]
-	pod.ResourceVersion = strconv.Itoa(firstVersion + 1 + i)
-	return &pod
-}
+func newCountdown(n int) *countdown { return &countdown{n: n, done: make(chan struct{})} }
 
-// counter closes done at the last of n calls. One goroutine calls it.
-type counter struct {
-	n, seen int
-	done    chan struct{}
-}
-
-func newCounter(n int) *counter { return &counter{n: n, done: make(chan struct{})} }
-
-// newCounters returns counters and their functions, of one handler each.
-func newCounters(handlers, n int) (counts []*counter, count []func()) {
+// newCountdowns returns a countdown for each handler, and their count functions.
+func newCountdowns(handlers, n int) (countdowns []*countdown, count []func()) {
 	for range handlers {
-		c := newCounter(n)
-		counts, count = append(counts, c), append(count, c.count)
+		c := newCountdown(n)
+		countdowns, count = append(countdowns, c), append(count, c.count)
 	}
-	return counts, count
+	return countdowns, count
 }
 
-func (c *counter) count() {
-	if c.seen++; c.seen == c.n {
+func (c *countdown) count() {
+	if c.calls++; c.calls == c.n {
 		close(c.done)
 	}
 }
 
-// timeEach returns the time and the processor time, in microseconds an event of n, from
-// a call of begin until everything is counted.
-func timeEach(n int, begin func(), counts ...*counter) ([]float64, error) {
-	begun, used, late := time.Now(), harness.CPU(), time.After(syncTimeout)
-	begin()
-	for _, c := range counts {
+// timePerEvent calls send and waits for all countdowns. It returns the time and the processor time
+// of each of the n events, in microseconds.
+func timePerEvent(n int, send func(), countdowns ...*countdown) ([]float64, error) {
+	started, cpu, timeout := time.Now(), harness.CPU(), time.After(syncTimeout)
+	send()
+	for _, c := range countdowns {
 		select {
 		case <-c.done:
-		case <-late:
-			return nil, fmt.Errorf("some of %d events have not been delivered after %v", n, syncTimeout)
+		case <-timeout:
+			return nil, fmt.Errorf("not all of %d events were delivered within %v", n, syncTimeout)
 		}
 	}
-	return []float64{float64(time.Since(begun).Nanoseconds()) / float64(n) / 1000, cpuEach(used, n) / 1000}, nil
+	return []float64{float64(time.Since(started).Nanoseconds()) / float64(n) / 1000, cpuPer(cpu, n) / 1000}, nil
 }

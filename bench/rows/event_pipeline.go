@@ -12,40 +12,36 @@ import (
 	"github.com/kinformer/kinformer/internal/informer"
 )
 
-// The way of one event: the time from the first of many being there to the last
-// one's handler having returned, and the processor time of all goroutines, divided
-// by their number. The objects exist before.
-//
-// Here it is ours alone, without a channel: the items are pushed into
-// internal/informer's reflector, and go through store (with an index by namespace),
-// log and one handler. P4 is the same through a watch.
+// eventObjects is the number of objects that the updates are distributed over.
+const eventObjects = 10_000
 
-// eventKeys is over how many objects the updates are spread.
-const eventKeys = 10_000
-
-func event(scale Scale) []harness.Experiment {
+// eventPipeline is row event-pipeline: the internal path of an event, without a channel. A source
+// passes items to the reflector, which go through the store (with an index by namespace), the log
+// and one handler. The time is from the first of many events to the return of the last call of the
+// handler, divided by their number. Row event-latency is the same through a watch.
+func eventPipeline(scale Scale) []harness.Experiment {
 	return []harness.Experiment{{
-		Name: "event", What: "item through reflector, store, log, one handler", Sides: versus()[:1],
-		Metrics: []harness.Metric{{What: "time", Unit: "µs", Goal: harness.Within(0.4, "µs")}, {What: "CPU", Unit: "µs"}},
-		Prepare: func() ([]harness.Measure, error) { return pushed(scale) },
+		Row: "event-pipeline", Setup: "item through reflector, store, log and one handler", Sides: bothSides()[:1],
+		Metrics: []harness.Metric{{Name: "time", Unit: "µs", Goal: harness.Within(0.4, "µs")}, {Name: "CPU", Unit: "µs"}},
+		Prepare: func() ([]harness.Measure, error) { return pushItems(scale) },
 	}}
 }
 
-// pushed sends the events without a channel. The objects are nothing but metadata:
-// the collector goes through all of them that wait, which is no part of the way.
-func pushed(scale Scale) ([]harness.Measure, error) {
-	objects := smallObjects(eventKeys)
-	var first, items []feed.Item
+// pushItems sends the events. The objects consist of metadata, so that the garbage collector has
+// little to scan.
+func pushItems(scale Scale) ([]harness.Measure, error) {
+	objects := smallObjects(eventObjects)
+	var initial, items []feed.Item
 	for _, object := range objects {
-		first = append(first, itemOf(object))
+		initial = append(initial, itemOf(object))
 	}
 	for i := range scale.Events {
-		items = append(items, itemOf(nextState(objects[scatter(i, len(objects))], firstVersion+1+i)))
+		items = append(items, itemOf(withVersion(objects[scatter(i, len(objects))], firstVersion+1+i)))
 	}
 	return []harness.Measure{func() ([]float64, error) {
-		source := pushSource{first, items, make(chan struct{})}
-		engine := newEngine[*metav1.PartialObjectMetadata](source)
-		count := newCounter(len(items))
+		source := itemSource{initial, items, make(chan struct{})}
+		engine := newEngine(source)
+		count := newCountdown(len(items))
 		handler := informer.HandlerConfig[*metav1.PartialObjectMetadata]{Name: "bench", Delivery: informer.EveryEvent}
 		handler.OnEvent = func(e informer.Event[*metav1.PartialObjectMetadata]) {
 			if e.Type == informer.Update {
@@ -59,7 +55,7 @@ func pushed(scale Scale) ([]harness.Measure, error) {
 		if err != nil {
 			return nil, err
 		}
-		figures, err := timeEach(len(items), func() { close(source.begin) }, count)
+		figures, err := timePerEvent(len(items), func() { close(source.begin) }, count)
 		if err != nil {
 			return nil, err
 		}
@@ -67,15 +63,23 @@ func pushed(scale Scale) ([]harness.Measure, error) {
 	}}, nil
 }
 
-// pushSource lists its first items, and pushes the others once begin is closed.
-type pushSource struct {
-	first, items []feed.Item
-	begin        chan struct{}
+// newEngine returns an informer as package cache configures it.
+func newEngine(source feed.Source) *informer.Informer[*metav1.PartialObjectMetadata] {
+	config := informer.Config[*metav1.PartialObjectMetadata]{Name: "bench", Store: storeConfig[*metav1.PartialObjectMetadata]()}
+	config.Reflector.Source = source
+	config.Reflector.Report = func(_ context.Context, err error) { panic(err) }
+	return informer.New(config)
 }
 
-// List passes on the first items.
-func (s pushSource) List(_ context.Context, _ metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
-	for _, item := range s.first {
+// itemSource lists the initial items. Its watch sends the others once begin is closed.
+type itemSource struct {
+	initial, items []feed.Item
+	begin          chan struct{}
+}
+
+// List adds the initial items.
+func (s itemSource) List(_ context.Context, _ metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
+	for _, item := range s.initial {
 		if err := add(item); err != nil {
 			return metav1.ListMeta{}, err
 		}
@@ -83,8 +87,8 @@ func (s pushSource) List(_ context.Context, _ metav1.ListOptions, add func(feed.
 	return metav1.ListMeta{ResourceVersion: strconv.Itoa(firstVersion)}, nil
 }
 
-// Watch pushes, and waits for the end.
-func (s pushSource) Watch(ctx context.Context, _ metav1.ListOptions, events feed.WatchSink) error {
+// Watch sends the items and returns when ctx ends.
+func (s itemSource) Watch(ctx context.Context, _ metav1.ListOptions, events feed.WatchSink) error {
 	events.Opened()
 	select {
 	case <-s.begin:

@@ -10,63 +10,76 @@ import (
 	"github.com/kinformer/kinformer/bench/listserver"
 )
 
-// holding is a number of objects of a kind that informers hold, each in a process
-// of its own. Several experiments show figures of the same runs: the first to ask for
-// a run of a side has it made.
-type holding struct {
-	kind  string
-	store func(n int) (*dataset.Stored, error)
-	most  int // of the objects that anybody holds
+// footprints measures informers of one collection, each in a child process. Several experiments may
+// use the same runs: the first that needs one starts the process.
+type footprints struct {
+	kind    string
+	pack    func(n int) (*dataset.Packed, error)
+	objects int // size of the largest collection
 
-	stored *dataset.Stored
-	runs   map[subscriber][]child.Held
+	packed *dataset.Packed
+	runs   map[sizedSide][]child.Footprint
 }
 
-// subscriber is a side with so many objects.
-type subscriber struct {
+// sizedSide is a side and the number of its objects.
+type sizedSide struct {
 	side    string
 	objects int
 }
 
-// show returns measures of an experiment's sides: what figures takes of each run.
-func (c *holding) show(figures func(h child.Held, objects float64) []float64, sides ...subscriber) func() ([]harness.Measure, error) {
+// prepare returns an experiment's Prepare function. figures returns the figures of one run.
+func (f *footprints) prepare(figures func(run child.Footprint, objects float64) []float64, sides ...sizedSide) func() ([]harness.Measure, error) {
 	return func() (measures []harness.Measure, err error) {
-		if c.stored == nil {
-			if c.stored, err = c.store(c.most); err != nil {
+		if f.packed == nil {
+			if f.packed, err = f.pack(f.objects); err != nil {
 				return nil, err
 			}
-			c.runs = make(map[subscriber][]child.Held)
+			f.runs = make(map[sizedSide][]child.Footprint)
 		}
 		for _, side := range sides {
 			round := 0
 			measures = append(measures, func() ([]float64, error) {
-				for round >= len(c.runs[side]) {
-					held, err := c.hold(side)
+				for round >= len(f.runs[side]) {
+					run, err := f.run(side)
 					if err != nil {
 						return nil, err
 					}
-					c.runs[side] = append(c.runs[side], held)
+					f.runs[side] = append(f.runs[side], run)
 				}
 				round++
-				return figures(c.runs[side][round-1], float64(side.objects)), nil
+				return figures(f.runs[side][round-1], float64(side.objects)), nil
 			})
 		}
 		return measures, nil
 	}
 }
 
-// hold has a side hold the first objects.
-func (c *holding) hold(side subscriber) (held child.Held, err error) {
-	server, err := listserver.Start(c.stored, side.objects)
+// run measures a side in a child process.
+func (f *footprints) run(side sizedSide) (run child.Footprint, err error) {
+	server, err := listserver.Start(f.packed, side.objects)
 	if err != nil {
-		return held, err
+		return run, err
 	}
-	held, err = child.Hold(context.Background(), child.Holding{Side: side.side, Kind: c.kind, URL: server.URL(), Objects: side.objects})
-	return held, errors.Join(err, server.Close())
+	run, err = child.RunFootprint(context.Background(), child.FootprintJob{Side: side.side, Kind: f.kind, URL: server.URL(), Objects: side.objects})
+	return run, errors.Join(err, server.Close())
 }
 
-// forget makes the objects garbage once the last experiment has shown them.
-func (c *holding) forget() error {
-	c.stored, c.runs = nil, nil
+// ofAllObjects returns the sides with the whole collection.
+func (f *footprints) ofAllObjects(sides []string) (sized []sizedSide) {
+	for _, side := range sides {
+		sized = append(sized, sizedSide{side, f.objects})
+	}
+	return sized
+}
+
+// release frees the objects and the results of the runs.
+func (f *footprints) release() error {
+	f.packed, f.runs = nil, nil
 	return nil
+}
+
+// lastOf returns an experiment that releases the footprints when it ends.
+func lastOf(f *footprints, e harness.Experiment) harness.Experiment {
+	e.Close = f.release
+	return e
 }

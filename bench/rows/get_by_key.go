@@ -11,37 +11,35 @@ import (
 	"github.com/kinformer/kinformer/bench/harness"
 )
 
-// P6 reads the stores by key, ours with Reader.GetByKey and client-go's with
-// Indexer.GetByKey, in an order that is not that of the memory: alone, and with
-// eight goroutines beside one that updates without a pause. What one goroutine
-// takes is processor time.
-
-// getters is how many goroutines read beside the writer.
+// getters is the number of goroutines that read beside the writer.
 const getters = 8
 
+// getByKey is row get-by-key: Reader.GetByKey and client-go's Indexer.GetByKey in random order, by
+// one goroutine, and by eight beside one that writes without pause. One goroutine is measured in
+// processor time.
 func getByKey(scale Scale) []harness.Experiment {
 	var experiments []harness.Experiment
 	for _, n := range []int{scale.Listed, scale.Keys} {
 		experiments = append(experiments, harness.Experiment{
-			Name: "P6", What: fmt.Sprintf("GetByKey of %d, one goroutine", n), Sides: versus(),
-			Metrics: []harness.Metric{{What: "CPU", Unit: "ns", Goal: harness.AtMost(1)}},
-			Prepare: func() ([]harness.Measure, error) { return getAlone(scale, n) },
+			Row: "get-by-key", Setup: fmt.Sprintf("GetByKey among %d objects, one goroutine", n), Sides: bothSides(),
+			Metrics: []harness.Metric{{Name: "CPU", Unit: "ns", Goal: harness.AtMost(1)}},
+			Prepare: func() ([]harness.Measure, error) { return getByOne(scale, n) },
 		}, harness.Experiment{
-			Name: "P6", What: fmt.Sprintf("GetByKey of %d, %d goroutines beside a writer", n, getters), Sides: versus(),
-			Metrics: []harness.Metric{{What: "gets", Unit: "1/s", Goal: harness.AtLeast(3)}, {What: "writes", Unit: "1/s"}},
+			Row: "get-by-key", Setup: fmt.Sprintf("GetByKey among %d objects, %d goroutines beside a writer", n, getters), Sides: bothSides(),
+			Metrics: []harness.Metric{{Name: "gets", Unit: "1/s", Goal: harness.AtLeast(3)}, {Name: "writes", Unit: "1/s"}},
 			Prepare: func() ([]harness.Measure, error) { return getBesideWriter(scale, n) },
 		})
 	}
 	return experiments
 }
 
-var errNotFound = errors.New("an object is not in the store")
+var errNotFound = errors.New("object not found")
 
-func getAlone(scale Scale, n int) ([]harness.Measure, error) {
+func getByOne(scale Scale, n int) ([]harness.Measure, error) {
 	objects := smallObjects(n)
 	keys := keysOf(objects)
-	ours, theirs, err := filled(objects)
-	// Two loops, since a call through a function value costs what is to be measured.
+	ours, theirs, err := filledStores(objects)
+	// The loop stands twice, since a call through a function value takes as long as a Get.
 	return []harness.Measure{
 		func() ([]float64, error) {
 			start := harness.CPU()
@@ -50,7 +48,7 @@ func getAlone(scale Scale, n int) ([]harness.Measure, error) {
 					return nil, errNotFound
 				}
 			}
-			return []float64{cpuEach(start, scale.Gets)}, nil
+			return []float64{cpuPer(start, scale.Gets)}, nil
 		},
 		func() ([]float64, error) {
 			start := harness.CPU()
@@ -59,29 +57,27 @@ func getAlone(scale Scale, n int) ([]harness.Measure, error) {
 					return nil, errNotFound
 				}
 			}
-			return []float64{cpuEach(start, scale.Gets)}, nil
+			return []float64{cpuPer(start, scale.Gets)}, nil
 		},
 	}, err
 }
 
-// cpuEach returns the nanoseconds of processor time that each of n has taken since
-// start.
-func cpuEach(start time.Duration, n int) float64 {
+// cpuPer returns the processor time since start of each of n operations, in nanoseconds.
+func cpuPer(start time.Duration, n int) float64 {
 	return float64((harness.CPU() - start).Nanoseconds()) / float64(n)
 }
 
-// getBesideWriter counts hundreds of gets at once, so that counting is no matter.
-// The writer does nothing but Update: it puts in, by turns, two states of each
-// object that are there before.
+// getBesideWriter counts gets in blocks, so that counting does not affect the figure. The writer
+// alternates between two states of each object, which are made before the measurement.
 func getBesideWriter(scale Scale, n int) ([]harness.Measure, error) {
 	const block = 200
 	states := [2][]*metav1.PartialObjectMetadata{smallObjects(n), nil}
 	for _, object := range states[0] {
-		states[1] = append(states[1], nextState(object, firstVersion+1))
+		states[1] = append(states[1], withVersion(object, firstVersion+1))
 	}
 	keys := keysOf(states[0])
-	ours, theirs, err := filled(states[0])
-	var position atomic.Int64 // of the readers; goes on from round to round
+	ours, theirs, err := filledStores(states[0])
+	var position atomic.Int64 // of the readers; continues from round to round
 	measure := func(update func(*metav1.PartialObjectMetadata) error, getBlock func(from int)) harness.Measure {
 		return func() (figures []float64, err error) {
 			var writes atomic.Int64

@@ -10,78 +10,85 @@ import (
 	"github.com/kinformer/kinformer/bench/podserver"
 )
 
-// The way from the server's bytes to a handler: initial sync (P2, P3), a relist
-// (P7), watch events (P10). Each measurement is a process of its own, which syncs
-// an informer over plain HTTP from a server in this process.
+// Rows initial-sync, relist and event-over-http measure the whole path from the server's bytes to a
+// handler. Each side is a child process that syncs from a server in this process, over plain HTTP.
 //
-// client-go takes part twice: with the feature gate WatchListClient off, it lists;
-// with it on, as is its default, the server answers it by a stream. Ratios are to
-// the first.
+// client-go is measured twice: with the feature gate WatchListClient disabled, it lists; with it
+// enabled, the default, the server streams the state. Ratios refer to the first.
 
-func synced(scale Scale) []harness.Experiment {
+func initialSync(scale Scale) []harness.Experiment {
 	return []harness.Experiment{
-		syncedBy(scale, "live", []string{child.Kinformer, child.ClientGo, child.ClientGoWatchList}, 0.7, 1/2.5),
-		syncedBy(scale, "ShareEqual", []string{child.ShareEqual, child.ClientGo}, 1.0/2, 1/2.5),
-		syncedBy(scale, "packed with a key handler", []string{child.Packed, child.ClientGo}, 1.0/8, 1.0/6),
-		eventsTold(scale, "live", []string{child.Kinformer, child.ClientGo}, 1.0/2),
-		eventsTold(scale, "packed with key handlers", []string{child.Packed, child.ClientGo}, 1.0/6),
+		syncAndRelist(scale, "live", []string{child.Kinformer, child.ClientGo, child.ClientGoWatchList}, 0.7, 1/2.5),
+		syncAndRelist(scale, "ShareEqual", []string{child.ShareEqual, child.ClientGo}, 1.0/2, 1/2.5),
+		syncAndRelist(scale, "packed with a key handler", []string{child.Packed, child.ClientGo}, 1.0/8, 1.0/6),
+		eventOverHTTP(scale, "live", []string{child.Kinformer, child.ClientGo}, 1.0/2),
+		eventOverHTTP(scale, "packed with key handlers", []string{child.Packed, child.ClientGo}, 1.0/6),
 	}
 }
 
-// syncedBy is P2, P3 and P7 with one handler. The goals are of memory and CPU.
-func syncedBy(scale Scale, how string, sides []string, memory, cpu float64) harness.Experiment {
+// overHTTP returns the start of an experiment's Setup: the Pods that the server has.
+func overHTTP(scale Scale) string { return describePods(scale.Pods, perWorkload) + " over plain HTTP" }
+
+// describePods returns for instance "20000 Pods, 20 per workload,".
+func describePods(n int, perWorkload dataset.PodsPerWorkload) string {
+	return fmt.Sprintf("%d Pods, %v,", n, perWorkload)
+}
+
+// syncAndRelist measures initial sync and relist with one handler. memory and cpu are the goals of
+// the sync.
+func syncAndRelist(scale Scale, variant string, sides []string, memory, cpu float64) harness.Experiment {
 	return harness.Experiment{
-		Name: "P2", What: fmt.Sprintf("%d Pods of R20 over plain HTTP, %s", scale.Synced, how), Sides: sides,
+		Row: "initial-sync", Setup: overHTTP(scale) + ", " + variant, Sides: sides,
 		Metrics: []harness.Metric{
-			{Name: "P2", What: "peak RSS above idle until synced", Unit: "MB", Goal: harness.AtMost(memory)},
-			{Name: "P3", What: "CPU until synced", Unit: "µs/Pod", Goal: harness.AtMost(cpu)},
-			{Name: "P7", What: "CPU of a relist, 1 % changed", Unit: "ms", Goal: harness.AtMost(1.0 / 12)},
-			{Name: "P7", What: "updates told by it", Unit: "updates", Goal: harness.Within(float64(scale.Synced/100), "updates")},
+			{Name: "peak RSS above idle until synced", Unit: "MB", Goal: harness.AtMost(memory)},
+			{Name: "CPU until synced", Unit: "µs/Pod", Goal: harness.AtMost(cpu)},
+			{Row: "relist", Name: "CPU of a relist, 1 % changed", Unit: "ms", Goal: harness.AtMost(1.0 / 12)},
+			{Row: "relist", Name: "updates delivered by the relist", Unit: "updates", Goal: harness.Within(float64(scale.Pods/100), "updates")},
 		},
 		Prepare: func() ([]harness.Measure, error) {
-			pods, err := podserver.Pods(dataset.R20, scale.Synced)
-			return eachSide(sides, func(side string) ([]float64, error) {
-				cost, err := syncOnce(pods, child.Job{Side: side, Pods: scale.Synced, Stale: scale.Synced / 100})
-				return []float64{cost.PeakRSS / 1e6, cost.SyncCPU * 1e6 / float64(scale.Synced), cost.RelistCPU * 1e3, cost.RelistTold}, err
+			pods, err := podserver.Pods(perWorkload, scale.Pods)
+			return measureEach(sides, func(side string) ([]float64, error) {
+				cost, err := syncFromOwnServer(pods, child.SyncJob{Side: side, Pods: scale.Pods, Stale: scale.Pods / 100})
+				return []float64{cost.PeakRSS / 1e6, cost.SyncCPU * 1e6 / float64(scale.Pods), cost.RelistCPU * 1e3, cost.RelistUpdates}, err
 			}), err
 		},
 	}
 }
 
-// eventHandlers is how many handlers P10 has.
-const eventHandlers = 4
+// httpHandlers is the number of handlers in row event-over-http.
+const httpHandlers = 4
 
-// eventsTold is P10: as many events as there are Pods, each of another.
-func eventsTold(scale Scale, how string, sides []string, goal float64) harness.Experiment {
+// eventOverHTTP measures one update of each Pod.
+func eventOverHTTP(scale Scale, variant string, sides []string, goal float64) harness.Experiment {
 	return harness.Experiment{
-		Name: "P10", What: fmt.Sprintf("watch event over plain HTTP to %d handlers, %s", eventHandlers, how), Sides: sides,
-		Metrics: []harness.Metric{{What: "CPU", Unit: "µs", Goal: harness.AtMost(goal)}},
+		Row: "event-over-http", Setup: fmt.Sprintf("watch event over plain HTTP to %d handlers, %s", httpHandlers, variant), Sides: sides,
+		Metrics: []harness.Metric{{Name: "CPU", Unit: "µs", Goal: harness.AtMost(goal)}},
 		Prepare: func() ([]harness.Measure, error) {
-			pods, err := podserver.Pods(dataset.R20, scale.Synced)
-			return eachSide(sides, func(side string) ([]float64, error) {
-				cost, err := syncOnce(pods, child.Job{Side: side, Pods: scale.Synced, Handlers: eventHandlers, Events: scale.Synced})
-				return []float64{cost.EventsCPU * 1e6 / float64(scale.Synced)}, err
+			pods, err := podserver.Pods(perWorkload, scale.Pods)
+			return measureEach(sides, func(side string) ([]float64, error) {
+				cost, err := syncFromOwnServer(pods, child.SyncJob{Side: side, Pods: scale.Pods, Handlers: httpHandlers, Events: scale.Pods})
+				return []float64{cost.EventsCPU * 1e6 / float64(scale.Pods)}, err
 			}), err
 		},
 	}
 }
 
-// eachSide returns a measure for each of the sides.
-func eachSide(sides []string, measure func(side string) ([]float64, error)) (measures []harness.Measure) {
+// measureEach returns a Measure for each side.
+func measureEach(sides []string, measure func(side string) ([]float64, error)) (measures []harness.Measure) {
 	for _, side := range sides {
 		measures = append(measures, func() ([]float64, error) { return measure(side) })
 	}
 	return measures
 }
 
-// syncOnce does a job against a server of its own: the sides must not find the Pods
-// in different versions.
-func syncOnce(pods *dataset.Encoded, job child.Job) (child.Cost, error) {
+// syncFromOwnServer runs a job against a server of its own, so that every side receives the Pods in
+// the same versions.
+func syncFromOwnServer(pods *dataset.Encoded, job child.SyncJob) (child.SyncCost, error) {
 	server, err := podserver.Start(pods)
 	if err != nil {
-		return child.Cost{}, err
+		return child.SyncCost{}, err
 	}
-	defer func() { _ = server.Close() }() // the process behind its connections has gone
+	defer func() { _ = server.Close() }() // the child process has ended
 	job.Server = child.Server{URL: server.URL()}
-	return child.Run(context.Background(), job)
+	return child.RunSync(context.Background(), job)
 }

@@ -8,92 +8,72 @@ import (
 	"github.com/kinformer/kinformer/bench/harness"
 )
 
-// What a cached object takes (P1 packed, P1b live), and what it takes to get one and
-// to collect garbage around it. Each side is a process that lists over plain HTTP,
-// with an index by namespace and a handler: of keys where it is packed. Besides
-// stand the sides that have no goal on that data.
+// Row memory-per-object measures the memory of a cached object, and rows packed-reads and
+// garbage-collection what packing costs readers and saves the garbage collector. Each side is a
+// child process that lists over plain HTTP, with an index by namespace and a handler: a key handler
+// if it is packed.
 
-func perObject(scale Scale) []harness.Experiment {
-	experiments := heldPods(scale)
-	r3, r1 := pods(scale, dataset.R3), pods(scale, dataset.R1)
-	nodes := &holding{kind: child.Nodes, most: scale.Synced / 4, store: dataset.StoreNodes}
-	custom := &holding{kind: child.CustomResources, most: scale.Synced / 2, store: dataset.StoreCustomResources}
+func memoryPerObject(scale Scale) []harness.Experiment {
+	experiments := twentyPerWorkload(scale)
+	three, one := podFootprints(scale.Pods, 3), podFootprints(scale.Pods, 1)
+	nodes := &footprints{kind: child.Nodes, objects: scale.Pods / 4, pack: dataset.PackNodes}
+	custom := &footprints{kind: child.CustomResources, objects: scale.Pods / 2, pack: dataset.PackCustomResources}
 	return append(experiments,
-		alone(packedHeap(r3, podsOf(scale, dataset.R3), harness.AtMost(1.0/16)), r3),
-		alone(packedHeap(r1, podsOf(scale, dataset.R1), harness.AtMost(1.0/10)), r1),
-		alone(packedHeap(nodes, fmt.Sprintf("%d Nodes", nodes.most), harness.Goal{}), nodes),
-		alone(packedHeap(custom, fmt.Sprintf("%d unstructured custom resources", custom.most), harness.Goal{}), custom))
+		lastOf(three, packedHeap(three, describePods(scale.Pods, 3)+" packed", harness.AtMost(1.0/16))),
+		lastOf(one, packedHeap(one, describePods(scale.Pods, 1)+" packed", harness.AtMost(1.0/10))),
+		lastOf(nodes, packedHeap(nodes, fmt.Sprintf("%d Nodes, packed", nodes.objects), harness.Goal{})),
+		lastOf(custom, packedHeap(custom, fmt.Sprintf("%d unstructured custom resources, packed", custom.objects), harness.Goal{})))
 }
 
-// alone is an experiment that nobody else shares a collection with.
-func alone(e harness.Experiment, c *holding) harness.Experiment {
-	e.Close = c.forget
-	return e
+func podFootprints(n int, perWorkload dataset.PodsPerWorkload) *footprints {
+	return &footprints{kind: child.Pods, objects: n, pack: func(n int) (*dataset.Packed, error) { return dataset.PackPods(perWorkload, n) }}
 }
 
-func pods(scale Scale, set dataset.Replicas) *holding {
-	return &holding{kind: child.Pods, most: scale.Synced, store: func(n int) (*dataset.Stored, error) { return dataset.StorePods(set, n) }}
-}
-
-func podsOf(scale Scale, set dataset.Replicas) string {
-	return fmt.Sprintf("%d Pods of %v", scale.Synced, set)
-}
-
-// heldPods are the experiments with the Pods of R20.
-func heldPods(scale Scale) []harness.Experiment {
-	c, what := pods(scale, dataset.R20), podsOf(scale, dataset.R20)
+// twentyPerWorkload returns the experiments with 20 Pods per workload.
+func twentyPerWorkload(scale Scale) []harness.Experiment {
+	f, pods := podFootprints(scale.Pods, perWorkload), describePods(scale.Pods, perWorkload)
 	return []harness.Experiment{
-		packedHeap(c, what, harness.AtMost(1.0/20)),
-		liveHeap(c, what+", live", child.Kinformer, 0.7),
-		liveHeap(c, what+", ShareEqual", child.ShareEqual, 1.0/2),
-		alone(readPacked(c, what), c),
+		packedHeap(f, pods+" packed", harness.AtMost(1.0/20)),
+		liveHeap(f, pods+" live", child.Kinformer, 0.7),
+		liveHeap(f, pods+" ShareEqual", child.ShareEqual, 1.0/2),
+		lastOf(f, packedReads(f, pods+" packed")),
 	}
 }
 
-// perHeld is the heap that each object takes.
-func perHeld(held child.Held, objects float64) []float64 { return []float64{held.Heap / objects} }
+// packedHeap compares a packed informer with all others.
+func packedHeap(f *footprints, setup string, goal harness.Goal) harness.Experiment {
+	return heapPerObject(f, setup, goal, child.Packed, child.ClientGo, child.Kinformer, child.ShareEqual)
+}
 
-// packedHeap is P1. Its rounds are few, as the figure is the same in each.
-func packedHeap(c *holding, what string, goal harness.Goal) harness.Experiment {
-	sides := []string{child.Packed, child.ClientGo, child.Kinformer, child.ShareEqual}
+// liveHeap compares one of our live informers with client-go.
+func liveHeap(f *footprints, setup, side string, goal float64) harness.Experiment {
+	return heapPerObject(f, setup, harness.AtMost(goal), side, child.ClientGo)
+}
+
+// heapPerObject has one round, as the figure is the same in each.
+func heapPerObject(f *footprints, setup string, goal harness.Goal, sides ...string) harness.Experiment {
 	return harness.Experiment{
-		Name: "P1", What: what + ", packed", Sides: sides, Rounds: 1,
-		Metrics: []harness.Metric{{What: "heap", Unit: "B/object", Goal: goal}},
-		Prepare: c.show(perHeld, c.all(sides)...),
+		Row: "memory-per-object", Setup: setup, Sides: sides, Rounds: 1,
+		Metrics: []harness.Metric{{Name: "heap", Unit: "B/object", Goal: goal}},
+		Prepare: f.prepare(func(run child.Footprint, objects float64) []float64 {
+			return []float64{run.Heap / objects}
+		}, f.ofAllObjects(sides)...),
 	}
 }
 
-// liveHeap is P1b.
-func liveHeap(c *holding, what, side string, goal float64) harness.Experiment {
-	sides := []string{side, child.ClientGo}
-	return harness.Experiment{
-		Name: "P1b", What: what, Sides: sides, Rounds: 1,
-		Metrics: []harness.Metric{{What: "heap", Unit: "B/object", Goal: harness.AtMost(goal)}},
-		Prepare: c.show(perHeld, c.all(sides)...),
-	}
-}
-
-// readPacked is what packing costs those who read, and spares the collector. The goal
-// of a warm Get is that of the live side, which stands beside it.
-func readPacked(c *holding, what string) harness.Experiment {
+// packedReads measures Get, which decodes packed objects that no reader references, and a garbage
+// collection.
+func packedReads(f *footprints, setup string) harness.Experiment {
 	sides := []string{child.Packed, child.Kinformer, child.ClientGo}
 	return harness.Experiment{
-		Name: "packed", What: what, Sides: sides,
+		Row: "packed-reads", Setup: setup, Sides: sides,
 		Metrics: []harness.Metric{
-			{What: "Get of what nobody holds", Unit: "µs", Goal: harness.Within(45, "µs")},
-			{What: "Get of what somebody holds", Unit: "ns", Goal: harness.AtMost(1)},
-			{What: "CPU of a garbage collection", Unit: "ms"},
+			{Name: "Get of an unreferenced object", Unit: "µs", Goal: harness.Within(45, "µs")},
+			{Name: "Get of a referenced object", Unit: "ns", Goal: harness.AtMost(1)},
+			{Row: "garbage-collection", Name: "CPU of a garbage collection", Unit: "ms"},
 		},
-		Prepare: c.show(func(held child.Held, _ float64) []float64 {
-			return []float64{held.Cold * 1e6, held.Warm * 1e9, held.GCCPU * 1e3}
-		}, c.all(sides)...),
+		Prepare: f.prepare(func(run child.Footprint, _ float64) []float64 {
+			return []float64{run.ColdGet * 1e6, run.WarmGet * 1e9, run.GCCPU * 1e3}
+		}, f.ofAllObjects(sides)...),
 	}
-}
-
-// all returns subscribers that hold the whole collection.
-func (c *holding) all(sides []string) (all []subscriber) {
-	for _, side := range sides {
-		all = append(all, subscriber{side, c.most})
-	}
-	return all
 }

@@ -15,68 +15,65 @@ import (
 	"github.com/kinformer/kinformer/bench/harness"
 )
 
-// P5 is the situation of client-go's own BenchmarkSharedIndexInformer: an informer
-// with an index by namespace and one handler, fed by a watch of which the channel
-// holds one event, with at most ten events between the watch and the end of the
-// handler's call; and readers who list all Pods as fast as they can.
+// Row readers-beside-writer is the setup of client-go's BenchmarkSharedIndexInformer: an informer
+// with an index by namespace and one handler, with at most ten events between the watch, whose
+// channel holds one, and the end of the handler's call. Meanwhile readers list all Pods as fast as
+// they can.
 //
-// It is read twice: by namespace, as client-go's benchmark does and a generated
-// namespace lister would (ours with a Lister), and with List. A third time
-// the stores are alone: one goroutine calls Update and nobody passes anything on;
-// the design sets no goal for that.
+// The readers list by namespace, as client-go's benchmark does and generated listers do, or with
+// List. In a third setup a goroutine updates the store alone, without an informer.
+//
+// Readers that compute and allocate leave little time to goroutines that wake each other. The side
+// "no cache" shows how little: it has the same producer, channel, handler and readers, but passes
+// events on without storing them, and lists a slice.
 
-// Ten or eighty goroutines that compute and allocate leave little to goroutines
-// that wake each other, whatever these do. How much, on this machine at this time,
-// says the third side: the same producer, channel, handler and listers with a
-// goroutine in between that does nothing, and a slice to list.
-
-// inFlight is how many events are on their way at most.
+// inFlight is the maximum number of events between the watch and the handler.
 const inFlight = 10
 
-func listBesideWrites(scale Scale) []harness.Experiment {
+func readersBesideWriter(scale Scale) []harness.Experiment {
 	var experiments []harness.Experiment
 	for _, p := range []struct {
 		readers int
 		goal    float64
 		window  time.Duration
-		rounds  int // zero: as many as of the others
-	}{{10, 100, scale.Window, 0}, {80, 1000, 3 * scale.Window, 3}} { // 80 goroutines that compute take turns of half a second
-		add := func(what string, sides []string, writes harness.Goal, prepare func() ([]harness.Measure, error)) {
+		rounds  int // zero for the default
+	}{{10, 100, scale.Window, 0}, {80, 1000, 3 * scale.Window, 3}} { // 80 busy goroutines take turns of half a second
+		add := func(setup string, sides []string, writes harness.Goal, prepare func() ([]harness.Measure, error)) {
 			experiments = append(experiments, harness.Experiment{
-				Name: "P5", What: fmt.Sprintf("%s, %d listers", what, p.readers), Sides: sides, Prepare: prepare, Rounds: p.rounds,
-				Metrics: []harness.Metric{
-					{What: "writes", Unit: "1/s", Goal: writes},
-					{What: "lists", Unit: "1/s", Goal: harness.AtLeast(1)},
-				},
+				Row: "readers-beside-writer", Setup: fmt.Sprintf("%s, %d readers", setup, p.readers), Sides: sides,
+				Metrics: readersMetrics(writes), Prepare: prepare, Rounds: p.rounds,
 			})
 		}
 		goal := harness.AtLeast(p.goal)
-		sides := append(versus(), "no cache")
-		add("informer, by namespace", sides, goal, informersRead(scale, p.window, p.readers, startShared(true), startClientGo(true), startNothing))
-		add("informer, List", sides, goal, informersRead(scale, p.window, p.readers, startShared(false), startClientGo(false), startNothing))
-		add("store alone, List", versus(), harness.Goal{}, storesRead(scale, p.window, p.readers))
+		sides := append(bothSides(), "no cache")
+		add("informer, by namespace", sides, goal, readInformers(scale, p.window, p.readers, startSharedInformer(true), startClientGo(true), startNoCache))
+		add("informer, List", sides, goal, readInformers(scale, p.window, p.readers, startSharedInformer(false), startClientGo(false), startNoCache))
+		add("store alone, List", bothSides(), harness.Goal{}, readStores(scale, p.window, p.readers))
 	}
 	return experiments
 }
 
-// informersRead prepares informers of the same Pods, each started anew for each
-// round.
-func informersRead(scale Scale, window time.Duration, readers int, sides ...start) func() ([]harness.Measure, error) {
+func readersMetrics(writes harness.Goal) []harness.Metric {
+	return []harness.Metric{{Name: "writes", Unit: "1/s", Goal: writes}, {Name: "lists", Unit: "1/s", Goal: harness.AtLeast(1)}}
+}
+
+// readInformers prepares informers of the same Pods. Each round starts new ones.
+func readInformers(scale Scale, window time.Duration, readers int, starts ...startFunc) func() ([]harness.Measure, error) {
 	return func() ([]harness.Measure, error) {
 		pods := smallPods(scale.Listed, namespaceOf(0))
 		var measures []harness.Measure
-		for _, side := range sides {
-			measures = append(measures, func() ([]float64, error) { return informerRead(window, readers, pods, side) })
+		for _, start := range starts {
+			measures = append(measures, func() ([]float64, error) { return readInformer(window, readers, pods, start) })
 		}
 		return measures, nil
 	}
 }
 
-func informerRead(window time.Duration, readers int, pods []corev1.Pod, side start) ([]float64, error) {
+func readInformer(window time.Duration, readers int, pods []corev1.Pod, start startFunc) ([]float64, error) {
 	watcher := watch.NewFakeWithChanSize(1, false)
 	slots := make(chan struct{}, inFlight)
 	var writes atomic.Int64
-	informer, err := side(newCollection(pods, watcher), func() {
+	informer, err := start(newListWatch(pods, watcher), func() {
 		writes.Add(1)
 		<-slots
 	})
@@ -84,7 +81,7 @@ func informerRead(window time.Duration, readers int, pods []corev1.Pod, side sta
 		return nil, err
 	}
 	if n := informer.list(); n != len(pods) {
-		return nil, errors.Join(fmt.Errorf("%d Pods listed instead of %d", n, len(pods)), informer.stop())
+		return nil, errors.Join(fmt.Errorf("listed %d Pods, want %d", n, len(pods)), informer.stop())
 	}
 	figures := rates(window, readers, func() { informer.list() }, &writes, func(stop <-chan struct{}) {
 		for i := 1; ; i++ {
@@ -101,8 +98,8 @@ func informerRead(window time.Duration, readers int, pods []corev1.Pod, side sta
 	return figures, informer.stop()
 }
 
-// storesRead prepares both stores, which last for all rounds.
-func storesRead(scale Scale, window time.Duration, readers int) func() ([]harness.Measure, error) {
+// readStores prepares both stores, which are used in all rounds.
+func readStores(scale Scale, window time.Duration, readers int) func() ([]harness.Measure, error) {
 	return func() ([]harness.Measure, error) {
 		ours, theirs := newStore[*corev1.Pod](), newIndexer()
 		pods := smallPods(scale.Listed, namespaceOf(0))
@@ -112,13 +109,13 @@ func storesRead(scale Scale, window time.Duration, readers int) func() ([]harnes
 			}
 		}
 		return []harness.Measure{
-			storeRead(window, readers, pods, ours.Update, func() { ours.List() }),
-			storeRead(window, readers, pods, func(pod *corev1.Pod) error { return theirs.Update(pod) }, func() { theirs.List() }),
+			readStore(window, readers, pods, ours.Update, func() { ours.List() }),
+			readStore(window, readers, pods, func(pod *corev1.Pod) error { return theirs.Update(pod) }, func() { theirs.List() }),
 		}, nil
 	}
 }
 
-func storeRead(window time.Duration, readers int, pods []corev1.Pod, update func(*corev1.Pod) error, list func()) harness.Measure {
+func readStore(window time.Duration, readers int, pods []corev1.Pod, update func(*corev1.Pod) error, list func()) harness.Measure {
 	return func() (figures []float64, err error) {
 		var writes atomic.Int64
 		figures = rates(window, readers, list, &writes, func(stop <-chan struct{}) {
@@ -138,8 +135,8 @@ func storeRead(window time.Duration, readers int, pods []corev1.Pod, update func
 	}
 }
 
-// rates lets one writer and so many readers run for a while, and returns how many
-// writes and reads there were in a second. It returns when all of them have ended.
+// rates runs one writer and several readers for the window and returns the writes and the reads per
+// second. It returns after all of them have ended.
 func rates(window time.Duration, readers int, read func(), writes *atomic.Int64, write func(stop <-chan struct{})) []float64 {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

@@ -9,11 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The store does not look into objects, so those of its rows are as small as they
-// can be. They have what an API server gives every object: a UID, and a
-// resourceVersion that is new in each state.
+// The rows about the store use minimal objects, since the store reads only their metadata. Each
+// object has a UID, and a new resourceVersion in each state.
 
-// firstVersion is the resourceVersion of what is there at the beginning.
+// firstVersion is the resourceVersion of the initial objects.
 const firstVersion = 1_000_000
 
 // metaOf returns the metadata of the i-th object.
@@ -26,7 +25,7 @@ func metaOf(i int, namespace string) metav1.ObjectMeta {
 	}
 }
 
-// namespaceOf spreads objects over namespaces of 400.
+// namespaceOf returns the i-th object's namespace. There are 400 objects in each.
 func namespaceOf(i int) string { return fmt.Sprintf("namespace-%04d", i/400) }
 
 // smallPods returns n Pods of one namespace.
@@ -38,7 +37,7 @@ func smallPods(n int, namespace string) []corev1.Pod {
 	return pods
 }
 
-// smallObjects returns n objects that are nothing but metadata.
+// smallObjects returns n objects that consist of metadata.
 func smallObjects(n int) []*metav1.PartialObjectMetadata {
 	objects := make([]*metav1.PartialObjectMetadata, n)
 	for i := range objects {
@@ -47,16 +46,31 @@ func smallObjects(n int) []*metav1.PartialObjectMetadata {
 	return objects
 }
 
-// nextState returns a copy of an object at a later version. What is inside is
-// shared, as nobody writes to it.
-func nextState(object *metav1.PartialObjectMetadata, version int) *metav1.PartialObjectMetadata {
+// updates returns n new states of the Pods, with increasing versions.
+func updates(pods []corev1.Pod, n int) []*corev1.Pod {
+	states := make([]*corev1.Pod, n)
+	for i := range states {
+		states[i] = nextPod(pods, i)
+	}
+	return states
+}
+
+// nextPod returns the i-th new state, which is one of a random Pod.
+func nextPod(pods []corev1.Pod, i int) *corev1.Pod {
+	pod := pods[scatter(i, len(pods))]
+	pod.ResourceVersion = strconv.Itoa(firstVersion + 1 + i)
+	return &pod
+}
+
+// withVersion returns a shallow copy of an object with another resourceVersion.
+func withVersion(object *metav1.PartialObjectMetadata, version int) *metav1.PartialObjectMetadata {
 	next := *object
 	next.ResourceVersion = strconv.Itoa(version)
 	return &next
 }
 
-// keysOf returns the objects' keys, with bytes of their own: who asks for a key
-// seldom has the very string that the store has.
+// keysOf returns the objects' keys as new strings, since readers seldom have the very string that
+// the store has.
 func keysOf(objects []*metav1.PartialObjectMetadata) []string {
 	keys := make([]string, len(objects))
 	for i, object := range objects {
@@ -65,6 +79,6 @@ func keysOf(objects []*metav1.PartialObjectMetadata) []string {
 	return keys
 }
 
-// scatter walks through n places in an order that the processor's caches cannot
-// foresee.
+// scatter returns the i-th index of a walk through n objects whose order the processor's caches
+// cannot predict.
 func scatter(i, n int) int { return int(uint64(i) * 11400714819323198485 >> 20 % uint64(n)) }

@@ -14,59 +14,57 @@ import (
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
-// The map under the store beside what else there is: Go's map, and a B-tree that
-// copies pages when it is written to after a Copy. The latter two need a lock
-// where one writes and others read. All times are of the processor.
+// Row snapshot-map compares internal/snapmap, the store's map, with Go's map and with a
+// copy-on-write B-tree. Those two need a lock for concurrent reads and writes. All times are
+// processor time.
 //
-// The goals are the table in the design's chapter on this map: what its page
-// directory with inline keys took, at the slower end, over what the first of the
-// other two took there that can do the job. Ratios, since its nanoseconds were
-// another machine's.
+// The goals are ratios that a prototype of snapmap reached: its time, at the slower end, divided by
+// that of the first other map that supports the operation.
 
 type value int
 
-// mapping is what is measured. Its snapshot is made, and ranges over a state that
-// stays.
-type mapping interface {
+// snapshotter is a map that is measured. Snapshot returns an iterator over a state that later
+// writes do not change.
+type snapshotter interface {
 	Get(key string) *value
 	Set(key string, v *value)
 	Snapshot() iter.Seq2[string, *value]
 	Len() int
 }
 
-func mappings() []string { return []string{"snapmap", "RWMutex+map", "tidwall/btree"} }
+func mapSides() []string { return []string{"snapmap", "RWMutex+map", "tidwall/btree"} }
 
-func newMappings() []func() mapping {
-	return []func() mapping{newPageMap, newGoMap, newTreeMap}
+func newMaps() []func() snapshotter {
+	return []func() snapshotter{newSnapMap, newGoMap, newTreeMap}
 }
 
-// pageMap is snapmap, with a lock that its writer and snapshots share.
-type pageMap struct {
-	mu         sync.Mutex // one writer, or one taking a snapshot
+// snapMap is a snapmap.Map with a lock for its writers and snapshots.
+type snapMap struct {
+	mu         sync.Mutex // held by writes and while a snapshot is taken
 	generation *snapmap.Generation
 	m          *snapmap.Map[value, struct{}]
 }
 
-func newPageMap() mapping {
+func newSnapMap() snapshotter {
 	g := new(snapmap.Generation)
-	return &pageMap{generation: g, m: snapmap.NewMap[value, struct{}](g)}
+	return &snapMap{generation: g, m: snapmap.NewMap[value, struct{}](g)}
 }
 
-func (p *pageMap) Get(key string) *value { return p.m.Get(key) }
+func (s *snapMap) Get(key string) *value { return s.m.Get(key) }
 
-func (p *pageMap) Len() int { return p.m.Len() }
+func (s *snapMap) Len() int { return s.m.Len() }
 
-func (p *pageMap) Set(key string, v *value) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.m.Set(key, v)
+func (s *snapMap) Set(key string, v *value) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.m.Set(key, v)
 }
 
-func (p *pageMap) Snapshot() iter.Seq2[string, *value] {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	view := p.m.View()
-	p.generation.Advance()
+func (s *snapMap) Snapshot() iter.Seq2[string, *value] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	view := s.m.View()
+	s.generation.Advance()
 	return func(yield func(string, *value) bool) {
 		for key, item := range view.All() {
 			if !yield(key, item.Value) {
@@ -81,7 +79,7 @@ type goMap struct {
 	m  map[string]*value
 }
 
-func newGoMap() mapping { return &goMap{m: map[string]*value{}} }
+func newGoMap() snapshotter { return &goMap{m: map[string]*value{}} }
 
 func (g *goMap) Get(key string) *value {
 	g.mu.RLock()
@@ -97,8 +95,7 @@ func (g *goMap) Set(key string, v *value) {
 
 func (g *goMap) Len() int { return len(g.m) }
 
-// Snapshot of a Go map is a copy, or the lock held as long as somebody reads,
-// which is what is done here: it is the cheaper of the two.
+// Snapshot returns an iterator that holds the lock, which is cheaper than a copy of the map.
 func (g *goMap) Snapshot() iter.Seq2[string, *value] {
 	return func(yield func(string, *value) bool) {
 		g.mu.RLock()
@@ -112,7 +109,7 @@ type treeMap struct {
 	m  *btree.Map[string, *value]
 }
 
-func newTreeMap() mapping { return &treeMap{m: new(btree.Map[string, *value])} }
+func newTreeMap() snapshotter { return &treeMap{m: new(btree.Map[string, *value])} }
 
 func (t *treeMap) Get(key string) *value {
 	t.mu.RLock()
@@ -137,39 +134,39 @@ func (t *treeMap) Snapshot() iter.Seq2[string, *value] {
 }
 
 func snapshotMap(scale Scale) []harness.Experiment {
-	row := func(what, unit string, times float64, n int, measure func(m mapping, keys []string) float64) harness.Experiment {
+	row := func(setup, unit string, factor float64, n int, measure func(m snapshotter, keys []string) float64) harness.Experiment {
 		return harness.Experiment{
-			Name: "map", What: what, Sides: mappings(),
-			Metrics: []harness.Metric{{Unit: unit, Goal: harness.AtMost(times)}},
-			Prepare: func() ([]harness.Measure, error) { return onMappings(n, measure), nil },
+			Row: "snapshot-map", Setup: setup, Sides: mapSides(),
+			Metrics: []harness.Metric{{Unit: unit, Goal: harness.AtMost(factor)}},
+			Prepare: func() ([]harness.Measure, error) { return withFilledMaps(n, measure), nil },
 		}
 	}
 	n := scale.Keys
 	return []harness.Experiment{
-		row(fmt.Sprintf("Get of %d", n), "ns", 103.0/74, n, func(m mapping, keys []string) float64 { return getMapping(scale, m, keys) }),
-		row("update, nobody takes snapshots", "ns", 110.0/84, n, func(m mapping, keys []string) float64 {
-			return updateMapping(m, keys, scale.Gets/2, 0)
+		row(fmt.Sprintf("Get among %d keys", n), "ns", 103.0/74, n, func(m snapshotter, keys []string) float64 { return measureGet(scale, m, keys) }),
+		row("update without snapshots", "ns", 110.0/84, n, func(m snapshotter, keys []string) float64 {
+			return measureUpdate(m, keys, scale.Gets/2, 0)
 		}),
-		row("update, a snapshot at each", "µs", 8/6.3, n, func(m mapping, keys []string) float64 {
-			return updateMapping(m, keys, scale.Gets/40, 1) / 1000
+		row("update with a snapshot after each", "µs", 8/6.3, n, func(m snapshotter, keys []string) float64 {
+			return measureUpdate(m, keys, scale.Gets/40, 1) / 1000
 		}),
-		row("update, a snapshot each 1,000", "µs", 1, n, func(m mapping, keys []string) float64 {
-			return updateMapping(m, keys, scale.Gets/10, 1000) / 1000
+		row("update with a snapshot after every 1,000", "µs", 1, n, func(m snapshotter, keys []string) float64 {
+			return measureUpdate(m, keys, scale.Gets/10, 1000) / 1000
 		}),
-		row(fmt.Sprintf("List of %d", scale.Listed), "µs", 89.0/185, scale.Listed, listMapping),
+		row(fmt.Sprintf("List of %d", scale.Listed), "µs", 89.0/185, scale.Listed, measureList),
 		{
-			Name: "map", What: fmt.Sprintf("bytes an entry of %d, without key bytes", n), Sides: mappings(),
+			Row: "snapshot-map", Setup: fmt.Sprintf("memory per entry among %d, without the bytes of the keys", n), Sides: mapSides(),
 			Metrics: []harness.Metric{{Unit: "B", Goal: harness.Within(40, "B")}}, Rounds: 1,
-			Prepare: func() ([]harness.Measure, error) { return sizeOfMappings(scale), nil },
+			Prepare: func() ([]harness.Measure, error) { return measureMapSize(scale), nil },
 		},
 	}
 }
 
-// onMappings fills one mapping of each kind, which lasts for all rounds.
-func onMappings(n int, measure func(m mapping, keys []string) float64) []harness.Measure {
+// withFilledMaps fills each map with n keys once and returns a Measure for each.
+func withFilledMaps(n int, measure func(m snapshotter, keys []string) float64) []harness.Measure {
 	keys := keysOf(smallObjects(n))
 	var measures []harness.Measure
-	for _, build := range newMappings() {
+	for _, build := range newMaps() {
 		m := build()
 		for _, key := range keys {
 			m.Set(key, new(value))
@@ -179,38 +176,38 @@ func onMappings(n int, measure func(m mapping, keys []string) float64) []harness
 	return measures
 }
 
-// getMapping asks with keys of their own bytes.
-func getMapping(scale Scale, m mapping, keys []string) float64 {
-	asked := keysOf(smallObjects(len(keys)))
+// measureGet returns the time of a Get in nanoseconds. The keys are copies of those in the map.
+func measureGet(scale Scale, m snapshotter, keys []string) float64 {
+	copies := keysOf(smallObjects(len(keys)))
 	runtime.GC()
 	start := harness.CPU()
 	for i := range scale.Gets {
-		if m.Get(asked[scatter(i, len(asked))]) == nil {
+		if m.Get(copies[scatter(i, len(copies))]) == nil {
 			return math.NaN()
 		}
 	}
-	return cpuEach(start, scale.Gets)
+	return cpuPer(start, scale.Gets)
 }
 
-// updateMapping returns the nanoseconds of an update, with a snapshot after each
-// so many. Go's map has no snapshots other than copies of milliseconds.
-func updateMapping(m mapping, keys []string, n, snapshotEach int) float64 {
-	if _, ok := m.(*goMap); ok && snapshotEach > 0 {
+// measureUpdate returns the time of an update in nanoseconds, with a snapshot after every
+// snapshotEvery updates. It returns NaN for Go's map, whose snapshots do not allow writes.
+func measureUpdate(m snapshotter, keys []string, n, snapshotEvery int) float64 {
+	if _, ok := m.(*goMap); ok && snapshotEvery > 0 {
 		return math.NaN()
 	}
 	v := new(value)
 	start := harness.CPU()
 	for i := range n {
-		if m.Set(keys[scatter(i, len(keys))], v); snapshotEach > 0 && i%snapshotEach == 0 {
+		if m.Set(keys[scatter(i, len(keys))], v); snapshotEvery > 0 && i%snapshotEvery == 0 {
 			m.Snapshot()
 		}
 	}
-	return cpuEach(start, n)
+	return cpuPer(start, n)
 }
 
-// listMapping returns the microseconds of a list: a snapshot, and a slice of what
-// is in it.
-func listMapping(m mapping, _ []string) float64 {
+// measureList returns the time, in microseconds, to take a snapshot and collect its values in a
+// slice.
+func measureList(m snapshotter, _ []string) float64 {
 	const lists = 1000
 	start := harness.CPU()
 	for range lists {
@@ -222,23 +219,23 @@ func listMapping(m mapping, _ []string) float64 {
 			return math.NaN()
 		}
 	}
-	return cpuEach(start, lists) / 1000
+	return cpuPer(start, lists) / 1000
 }
 
-func sizeOfMappings(scale Scale) []harness.Measure {
+func measureMapSize(scale Scale) []harness.Measure {
 	keys := keysOf(smallObjects(scale.Keys))
 	v := new(value)
 	var measures []harness.Measure
-	for _, build := range newMappings() {
+	for _, build := range newMaps() {
 		measures = append(measures, func() ([]float64, error) {
-			before := heap()
+			before := harness.LiveHeap()
 			m := build()
 			for _, key := range keys {
 				m.Set(key, v)
 			}
-			after := heap()
+			after := harness.LiveHeap()
 			runtime.KeepAlive(m)
-			return []float64{(float64(after) - float64(before)) / float64(len(keys))}, nil
+			return []float64{(after - before) / float64(len(keys))}, nil
 		})
 	}
 	return measures

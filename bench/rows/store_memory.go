@@ -10,34 +10,32 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/bench/harness"
-	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/eventlog"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// The memory of the store without objects: keys, which each side makes for itself,
-// entries, and one index by namespace. The objects are there before and are the
-// same for both.
+// storeMemory is row store-memory: the memory of the store without the objects. That is keys, which
+// each side makes, entries and an index by namespace. The objects are made before, and both sides
+// use the same.
 //
-// It depends on how the store came to be: from a list at once, or entry by entry
-// as events come. Ours is internal/store with its log, fed as a reflector does;
-// client-go's is the Indexer, with Replace or Add.
-
-func memory(scale Scale) []harness.Experiment {
+// The memory depends on whether the store is filled by a list or by events. Our side is
+// internal/store with its log, filled as by a reflector; client-go's is an Indexer, filled by
+// Replace or Add.
+func storeMemory(scale Scale) []harness.Experiment {
 	var experiments []harness.Experiment
-	for _, n := range scale.Entries {
+	for _, n := range scale.StoreSizes {
 		experiments = append(experiments, harness.Experiment{
-			Name: "memory", What: fmt.Sprintf("store of %d without objects", n), Sides: versus(), Rounds: 3,
+			Row: "store-memory", Setup: fmt.Sprintf("%d entries without their objects", n), Sides: bothSides(), Rounds: 3,
 			Metrics: []harness.Metric{
-				{What: "listed", Unit: "B/entry", Goal: harness.AtMost(1)},
-				{What: "added one by one", Unit: "B/entry", Goal: harness.AtMost(1)},
+				{Name: "listed", Unit: "B/entry", Goal: harness.AtMost(1)},
+				{Name: "added one by one", Unit: "B/entry", Goal: harness.AtMost(1)},
 			},
 			Prepare: func() ([]harness.Measure, error) {
 				objects := smallObjects(n)
 				return []harness.Measure{
-					heapOf(objects, oursListed, oursWatched),
-					heapOf(objects, theirsListed, theirsAdded),
+					heapPerEntry(objects, listIntoStore, watchIntoStore),
+					heapPerEntry(objects, replaceInIndexer, addToIndexer),
 				}, nil
 			},
 		})
@@ -45,51 +43,32 @@ func memory(scale Scale) []harness.Experiment {
 	return experiments
 }
 
-// builder makes a store of objects and returns it.
-type builder func([]*metav1.PartialObjectMetadata) (any, error)
+// fillFunc returns a store with the objects.
+type fillFunc func([]*metav1.PartialObjectMetadata) (any, error)
 
-// heapOf measures what each builder's store takes, for each entry.
-func heapOf(objects []*metav1.PartialObjectMetadata, builders ...builder) harness.Measure {
+// heapPerEntry measures the heap of each function's store, divided by its entries.
+func heapPerEntry(objects []*metav1.PartialObjectMetadata, fills ...fillFunc) harness.Measure {
 	return func() (figures []float64, err error) {
-		for _, build := range builders {
-			before := heap()
-			kept, err := build(objects)
+		for _, fill := range fills {
+			before := harness.LiveHeap()
+			filled, err := fill(objects)
 			if err != nil {
 				return nil, err
 			}
-			figures = append(figures, (float64(heap())-float64(before))/float64(len(objects)))
-			runtime.KeepAlive(kept)
+			figures = append(figures, (harness.LiveHeap()-before)/float64(len(objects)))
+			runtime.KeepAlive(filled)
 		}
 		return figures, nil
 	}
 }
 
-// heap returns the bytes in use. Twice, since what has a finalizer goes late.
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return stats.HeapAlloc
-}
-
 func newLoggedStore() *store.Store[*metav1.PartialObjectMetadata] {
-	return store.New(store.Config[*metav1.PartialObjectMetadata]{
-		Key:      cache.MetaNamespaceKeyFunc[*metav1.PartialObjectMetadata],
-		ItemKeys: true,
-		Identity: func(o *metav1.PartialObjectMetadata) (string, string) { return string(o.UID), o.ResourceVersion },
-		Decode: func(item feed.Item) (*metav1.PartialObjectMetadata, error) {
-			return item.Object.(*metav1.PartialObjectMetadata), nil
-		},
-		Indexers: map[string]store.IndexFunc[*metav1.PartialObjectMetadata]{
-			cache.NamespaceIndex: namespaceIndex[*metav1.PartialObjectMetadata],
-		},
-		Report: func(key string, err error) { panic(fmt.Sprintf("%s: %v", key, err)) },
-		Log:    eventlog.New[store.Change[*metav1.PartialObjectMetadata]](),
-	})
+	config := storeConfig[*metav1.PartialObjectMetadata]()
+	config.Log = eventlog.New[store.Change[*metav1.PartialObjectMetadata]]()
+	return store.New(config)
 }
 
-func oursListed(objects []*metav1.PartialObjectMetadata) (any, error) {
+func listIntoStore(objects []*metav1.PartialObjectMetadata) (any, error) {
 	s := newLoggedStore()
 	list := s.Begin()
 	for _, object := range objects {
@@ -98,17 +77,17 @@ func oursListed(objects []*metav1.PartialObjectMetadata) (any, error) {
 	return s, list.Commit(strconv.Itoa(firstVersion))
 }
 
-func oursWatched(objects []*metav1.PartialObjectMetadata) (any, error) {
+func watchIntoStore(objects []*metav1.PartialObjectMetadata) (any, error) {
 	s := newLoggedStore()
 	for _, object := range objects {
 		if s.Apply(watch.Added, itemOf(object)) != feed.Applied {
-			return nil, errors.New("an object was not added")
+			return nil, errors.New("object not added")
 		}
 	}
 	return s, nil
 }
 
-func theirsListed(objects []*metav1.PartialObjectMetadata) (any, error) {
+func replaceInIndexer(objects []*metav1.PartialObjectMetadata) (any, error) {
 	indexer := newIndexer()
 	list := make([]any, len(objects))
 	for i, object := range objects {
@@ -117,7 +96,7 @@ func theirsListed(objects []*metav1.PartialObjectMetadata) (any, error) {
 	return indexer, indexer.Replace(list, strconv.Itoa(firstVersion))
 }
 
-func theirsAdded(objects []*metav1.PartialObjectMetadata) (any, error) {
+func addToIndexer(objects []*metav1.PartialObjectMetadata) (any, error) {
 	indexer := newIndexer()
 	for _, object := range objects {
 		if err := indexer.Add(object); err != nil {

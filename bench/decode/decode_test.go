@@ -1,4 +1,4 @@
-package main_test
+package decode_test
 
 import (
 	"reflect"
@@ -13,28 +13,23 @@ import (
 	"github.com/kinformer/kinformer/internal/decode"
 )
 
-// Decoding alone, without a server: what an object costs in processor time, garbage
-// collection included, and in memory that stays.
-//
-//	go test -run=- -bench=Decode -benchtime=20000x .
+// decodeFunc decodes an object.
+type decodeFunc func(raw []byte) (any, error)
 
-// decoder decodes an object.
-type decoder func(raw []byte) (any, error)
-
-// way is how to decode objects of a type.
-type way struct {
+// decoder is a named way to decode objects of a type.
+type decoder struct {
 	name string
-	make func() decoder // with tables that are empty
+	make func() decodeFunc // with empty tables
 }
 
-// ways are the generated code, and ours with little and much that is shared.
-func ways[T any, P interface {
+// decoders returns the generated code, and internal/decode with and without ShareEqual.
+func decoders[T any, P interface {
 	*T
 	Unmarshal(raw []byte) error
-}](b *testing.B) []way {
+}](b *testing.B) []decoder {
 	b.Helper()
-	ours := func(options decode.Options) func() decoder {
-		return func() decoder {
+	ours := func(options decode.Options) func() decodeFunc {
+		return func() decodeFunc {
 			d, err := decode.New(reflect.TypeFor[T](), options)
 			if err != nil {
 				b.Fatal(err)
@@ -42,8 +37,8 @@ func ways[T any, P interface {
 			return d.Decode
 		}
 	}
-	return []way{
-		{"generated", func() decoder {
+	return []decoder{
+		{"generated", func() decodeFunc {
 			return func(raw []byte) (any, error) {
 				object := P(new(T))
 				return object, object.Unmarshal(raw)
@@ -54,7 +49,7 @@ func ways[T any, P interface {
 	}
 }
 
-// encode returns the first objects of a set in their encoding.
+// encode returns the objects in protobuf.
 func encode[T dataset.Object](b *testing.B, objects []T) (raws [][]byte) {
 	b.Helper()
 	for _, object := range objects {
@@ -68,15 +63,15 @@ func encode[T dataset.Object](b *testing.B, objects []T) (raws [][]byte) {
 }
 
 func BenchmarkDecodePods(b *testing.B) {
-	for _, set := range []dataset.Replicas{dataset.R20, dataset.R3, dataset.R1} {
-		b.Run(set.String(), func(b *testing.B) {
-			compareWays(b, encode(b, dataset.NewPods(set, 1).Take(10000)), ways[corev1.Pod](b))
+	for _, perWorkload := range []dataset.PodsPerWorkload{20, 3, 1} {
+		b.Run(perWorkload.String(), func(b *testing.B) {
+			compare(b, encode(b, dataset.NewPods(perWorkload, 1).Take(10000)), decoders[corev1.Pod](b))
 		})
 	}
 }
 
 func BenchmarkDecodeNodes(b *testing.B) {
-	compareWays(b, encode(b, dataset.NewNodes(1).Take(2000)), ways[corev1.Node](b))
+	compare(b, encode(b, dataset.NewNodes(1).Take(2000)), decoders[corev1.Node](b))
 }
 
 func BenchmarkDecodeUnstructured(b *testing.B) {
@@ -88,35 +83,34 @@ func BenchmarkDecodeUnstructured(b *testing.B) {
 		}
 		raws = append(raws, raw)
 	}
-	compareWays(b, raws, []way{
-		{"apimachinery", func() decoder {
+	compare(b, raws, []decoder{
+		{"apimachinery", func() decodeFunc {
 			return func(raw []byte) (any, error) {
 				var object map[string]any
 				err := json.UnmarshalCaseSensitivePreserveInts(raw, &object)
 				return object, err
 			}
 		}},
-		{"default", func() decoder {
+		{"default", func() decodeFunc {
 			j := decode.NewJSON(decode.Options{})
 			return func(raw []byte) (any, error) { return j.Decode(raw) }
 		}},
 	})
 }
 
-func compareWays(b *testing.B, raws [][]byte, ways []way) {
+func compare(b *testing.B, raws [][]byte, decoders []decoder) {
 	b.Helper()
-	for _, way := range ways {
-		b.Run(way.name, func(b *testing.B) { measure(b, raws, way.make) })
+	for _, decoder := range decoders {
+		b.Run(decoder.name, func(b *testing.B) { measure(b, raws, decoder.make) })
 	}
 }
 
-// measure decodes objects and keeps as many of them as there are different ones, as
-// an informer does.
-func measure(b *testing.B, raws [][]byte, newDecoder func() decoder) {
+// measure decodes the objects again and again, and keeps the latest of each, as an informer does.
+func measure(b *testing.B, raws [][]byte, newDecodeFunc func() decodeFunc) {
 	b.Helper()
 	b.ReportAllocs()
-	kept, decode := make([]any, len(raws)), newDecoder()
-	before := liveHeap()
+	kept, decode := make([]any, len(raws)), newDecodeFunc()
+	before := harness.LiveHeap()
 	fill := func(n int) {
 		for i := range n {
 			object, err := decode(raws[i%len(raws)])
@@ -128,8 +122,8 @@ func measure(b *testing.B, raws [][]byte, newDecoder func() decoder) {
 	}
 	started := harness.CPU()
 	fill(len(raws))
-	first := harness.CPU() - started // into empty tables and memory that was not used yet
-	size := liveHeap() - before      // with the tables
+	first := harness.CPU() - started    // with empty tables and unused memory
+	size := harness.LiveHeap() - before // tables included
 	b.ResetTimer()
 	started = harness.CPU()
 	fill(b.N)
@@ -137,13 +131,4 @@ func measure(b *testing.B, raws [][]byte, newDecoder func() decoder) {
 	b.ReportMetric(float64(first)/float64(len(raws)), "first-cpu-ns/object")
 	b.ReportMetric(size/float64(len(raws)), "heap-B/object")
 	runtime.KeepAlive(kept)
-}
-
-// liveHeap returns the bytes in use. Twice, since what has a finalizer goes late.
-func liveHeap() float64 {
-	runtime.GC()
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return float64(stats.HeapAlloc)
 }

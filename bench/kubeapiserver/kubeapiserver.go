@@ -1,7 +1,6 @@
-// Package realserver runs a real kube-apiserver that has the Pods of a data set, for
-// measurements of what a client costs over TLS. The servers are those of the
-// end-to-end tests.
-package realserver
+// Package kubeapiserver runs a real kube-apiserver with the Pods of a data set, to measure clients
+// over TLS. It uses the binaries of the end-to-end tests.
+package kubeapiserver
 
 import (
 	"context"
@@ -22,18 +21,18 @@ import (
 // Server is a kube-apiserver with its etcd.
 type Server struct{ cluster *cluster.Cluster }
 
-// startTimeout is for booting and filling, with the servers built.
+// startTimeout limits the start of the servers and the writing of the Pods.
 const startTimeout = 3 * time.Minute
 
-// writers is how many Pods are written at a time.
+// writers is the number of goroutines that write Pods.
 const writers = 8
 
-// Start boots the servers, writes the first n Pods of a set into etcd, and returns
-// once the API serves all of them. The caller has to call Stop.
+// Start starts the servers, writes the first n Pods of a set into etcd, and returns once the API
+// serves all of them. The caller must call Stop.
 //
-// The Pods are what the data set says, but for their versions, which are etcd's:
-// with the status and the managers that a Pod gets in the course of its life.
-func Start(set dataset.Replicas, n int) (*Server, error) {
+// The Pods are those of the data set, status and managedFields included. Only their resource
+// versions are etcd's.
+func Start(perWorkload dataset.PodsPerWorkload, n int) (*Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	c, err := cluster.Start(ctx, cluster.Options{})
@@ -41,20 +40,20 @@ func Start(set dataset.Replicas, n int) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{c}
-	if err := errors.Join(s.fill(ctx, set, n), s.serves(ctx, n)); err != nil {
+	if err := errors.Join(s.fill(ctx, perWorkload, n), s.checkServed(ctx, n)); err != nil {
 		return nil, errors.Join(fmt.Errorf("fill kube-apiserver: %w", err), s.Stop())
 	}
 	return s, nil
 }
 
-// Config is what a client needs.
+// Config returns the configuration of a client.
 func (s *Server) Config() *rest.Config { return s.cluster.Config() }
 
-// Stop ends the servers and removes what they have written.
+// Stop stops the servers and removes their data.
 func (s *Server) Stop() error { return s.cluster.Stop() }
 
-func (s *Server) fill(ctx context.Context, set dataset.Replicas, n int) error {
-	pods := dataset.NewPods(set, 1)
+func (s *Server) fill(ctx context.Context, perWorkload dataset.PodsPerWorkload, n int) error {
+	pods := dataset.NewPods(perWorkload, 1)
 	errs := make([]error, writers)
 	var wait sync.WaitGroup
 	for w := range writers {
@@ -68,22 +67,22 @@ func (s *Server) fill(ctx context.Context, set dataset.Replicas, n int) error {
 	return errors.Join(errs...)
 }
 
-// put writes a Pod as the API server would.
+// put writes a Pod into etcd as the API server does.
 func (s *Server) put(ctx context.Context, pod *corev1.Pod) error {
 	pod.ResourceVersion = ""
 	return s.cluster.Put(ctx, "pods/"+pod.Namespace+"/"+pod.Name, "v1", "Pod", pod)
 }
 
-// serves makes sure that the API has all Pods. A list without a version is as new
-// as etcd, so that kube-apiserver's own cache is, too, when it returns.
-func (s *Server) serves(ctx context.Context, n int) error {
+// checkServed returns an error if the API does not serve n Pods. It lists without a
+// resourceVersion, which waits until kube-apiserver's watch cache is as new as etcd.
+func (s *Server) checkServed(ctx context.Context, n int) error {
 	client, err := metadata.NewForConfig(s.Config())
 	if err != nil {
 		return err
 	}
 	list, err := client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).List(ctx, metav1.ListOptions{})
 	if err == nil && len(list.Items) != n {
-		err = fmt.Errorf("%d Pods are served of %d", len(list.Items), n)
+		err = fmt.Errorf("list has %d Pods, want %d", len(list.Items), n)
 	}
 	return err
 }

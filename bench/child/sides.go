@@ -1,0 +1,21 @@
+package child
+
+// The sides. Each is an informer as a program would use it: on all objects of a type, with a
+// handler, from a client that prefers protobuf.
+const (
+	Kinformer        = "kinformer"
+	WithoutStreaming = "kinformer without EnableStreaming"
+	ShareEqual       = "kinformer, ShareEqual"
+	Packed           = "kinformer, packed" // with key handlers
+
+	ClientGo          = "client-go"            // with the feature gate WatchListClient disabled
+	ClientGoWatchList = "client-go, WatchList" // with the gate enabled, which is the default
+
+	// Package clientgo's informers, in the program of ClientGo.
+	Adapter       = "clientgo"
+	AdapterPacked = "clientgo, packed"
+
+	// Kinformer in the two list modes.
+	List      = "List"
+	WatchList = "WatchList"
+)
