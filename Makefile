@@ -44,7 +44,7 @@ lint: $(linter) ## Lint and vet every module (5 minutes; 15 the first time, whic
 fmt: $(linter) ## Format every module
 	@for m in $(modules); do (cd $$m && $(linter) fmt --config $(root)/.golangci.yml ./...) || exit 1; done
 
-# ARGS select what to measure, without writing the table: make bench ARGS="-row P6 -rounds 1".
+# ARGS select what to measure, without writing the table: make bench ARGS="-row get-by-key -rounds 1".
 bench: ## Measure against client-go and write the table in docs/benchmarks.md (15 minutes)
 	$(go) -C bench run . $(or $(ARGS),-write ../docs/benchmarks.md)
 
