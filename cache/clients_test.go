@@ -21,11 +21,9 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// client-go's fakes as sources: they give objects without UID and resourceVersion, and
-// never "unchanged" (consumers 1).
-
-// client is a fake collection of objects of one type, in namespace ns.
-type client[T cache.Object] struct {
+// fakeClient is a collection of one of client-go's fake clients, in namespace ns. Its objects have
+// neither a UID nor a resourceVersion, so that an informer cannot recognize unchanged objects.
+type fakeClient[T cache.Object] struct {
 	lw      func(modify ...cache.ListOptionsFunc) cache.ListerWatcher
 	example T
 	create  func(name, app string)
@@ -35,7 +33,7 @@ type client[T cache.Object] struct {
 
 var podGVR = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
-func typedClient(t *testing.T) client[*corev1.Pod] {
+func typedClient(t *testing.T) fakeClient[*corev1.Pod] {
 	t.Helper()
 	pods := clientset.NewClientset().CoreV1().Pods("ns")
 	must := func(_ any, err error) {
@@ -44,7 +42,7 @@ func typedClient(t *testing.T) client[*corev1.Pod] {
 		}
 	}
 	ctx := context.Background()
-	return client[*corev1.Pod]{
+	return fakeClient[*corev1.Pod]{
 		lw:      func(modify ...cache.ListOptionsFunc) cache.ListerWatcher { return cache.ListWatchOf(pods, modify...) },
 		example: &corev1.Pod{},
 		create: func(name, app string) {
@@ -65,7 +63,7 @@ func unstructuredPod(name, app string) *unstructured.Unstructured {
 	return u
 }
 
-func dynamicClient(t *testing.T) client[*unstructured.Unstructured] {
+func dynamicClient(t *testing.T) fakeClient[*unstructured.Unstructured] {
 	t.Helper()
 	pods := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{podGVR: "PodList"}).Resource(podGVR).Namespace("ns")
@@ -75,7 +73,7 @@ func dynamicClient(t *testing.T) client[*unstructured.Unstructured] {
 		}
 	}
 	ctx := context.Background()
-	return client[*unstructured.Unstructured]{
+	return fakeClient[*unstructured.Unstructured]{
 		lw:      func(modify ...cache.ListOptionsFunc) cache.ListerWatcher { return cache.ListWatchOf(pods, modify...) },
 		example: &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}},
 		create:  func(name, app string) { must(pods.Create(ctx, unstructuredPod(name, app), metav1.CreateOptions{})) },
@@ -84,7 +82,7 @@ func dynamicClient(t *testing.T) client[*unstructured.Unstructured] {
 	}
 }
 
-func metadataClient(t *testing.T) client[*metav1.PartialObjectMetadata] {
+func metadataClient(t *testing.T) fakeClient[*metav1.PartialObjectMetadata] {
 	t.Helper()
 	scheme := metadatafake.NewTestScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
@@ -102,7 +100,7 @@ func metadataClient(t *testing.T) client[*metav1.PartialObjectMetadata] {
 			t.Error(err)
 		}
 	}
-	return client[*metav1.PartialObjectMetadata]{
+	return fakeClient[*metav1.PartialObjectMetadata]{
 		lw:      func(modify ...cache.ListOptionsFunc) cache.ListerWatcher { return cache.ListWatchOf(pods, modify...) },
 		example: &metav1.PartialObjectMetadata{},
 		create:  func(name, app string) { must(pods.CreateFake(object(name, app), metav1.CreateOptions{})) },
@@ -111,13 +109,14 @@ func metadataClient(t *testing.T) client[*metav1.PartialObjectMetadata] {
 	}
 }
 
-func TestFakeClientsAsSources(t *testing.T) {
+// TestInformersOfClientGoFakes runs informers with the fake typed, dynamic and metadata clients.
+func TestInformersOfClientGoFakes(t *testing.T) {
 	t.Run("typed", func(t *testing.T) { testFakeClient(t, typedClient) })
 	t.Run("dynamic", func(t *testing.T) { testFakeClient(t, dynamicClient) })
 	t.Run("metadata", func(t *testing.T) { testFakeClient(t, metadataClient) })
 }
 
-func testFakeClient[T cache.Object](t *testing.T, newClient func(*testing.T) client[T]) {
+func testFakeClient[T cache.Object](t *testing.T, newClient func(*testing.T) fakeClient[T]) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := newClient(t)
@@ -126,7 +125,7 @@ func testFakeClient[T cache.Object](t *testing.T, newClient func(*testing.T) cli
 		everything, selected := informerOf(t, c.lw(), c.example), informerOf(t, c.lw(cache.WithLabelSelector(labels.SelectorFromSet(labels.Set{"app": "x"}))), c.example)
 		everything.expect(t, "A a x, A b y")
 		if selected.store.Len() != 1 {
-			t.Errorf("selected %v", selected.store.ListKeys())
+			t.Errorf("the informer with a label selector holds %v", selected.store.ListKeys())
 		}
 		selected.expect(t, "A a x")
 		c.update("a", "z")
@@ -136,14 +135,14 @@ func testFakeClient[T cache.Object](t *testing.T, newClient func(*testing.T) cli
 		c.create("b", "y")
 		everything.expect(t, "U a x z, U a z z, A c x, D b y, A b y")
 		if got := len(everything.store.ListKeys()); got != 3 {
-			t.Errorf("%d objects", got)
+			t.Errorf("%d objects, want 3", got)
 		}
 		everything.stop(t)
 		selected.stop(t)
 	})
 }
 
-// informerOfAny is an informer whose events are written down with the objects' labels.
+// informerOfAny is an informer that records its events with the objects' labels.
 type informerOfAny[T cache.Object] struct {
 	store   cache.Reader[T]
 	cancel  context.CancelFunc
@@ -177,7 +176,7 @@ func informerOf[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T)
 	if err := controller.WaitForSync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	synctest.Wait() // with the watch open: the fakes send nothing to those who come later
+	synctest.Wait() // until the watch is open: the fakes do not send earlier events
 	return i
 }
 

@@ -19,8 +19,8 @@ import (
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
-// TestContractIsHeld checks that each promise of docs/contract.md has its number, names tests that
-// exist, and says what client-go does.
+// TestContractIsHeld checks that each promise of docs/contract.md is numbered, names existing tests,
+// and says what client-go does.
 func TestContractIsHeld(t *testing.T) {
 	contract, err := os.ReadFile("../docs/contract.md")
 	if err != nil {
@@ -83,9 +83,9 @@ func TestSharedOptionsHaveTheSameType(t *testing.T) {
 	}
 }
 
-// TestSentinelErrorsAreThoseOfTheEngine compares the errors and phases that package cache declares
+// TestSentinelErrorsMatchEngine compares the errors and phases that package cache declares
 // with those that the engine returns.
-func TestSentinelErrorsAreThoseOfTheEngine(t *testing.T) {
+func TestSentinelErrorsMatchEngine(t *testing.T) {
 	for public, internal := range map[error]error{
 		cache.ErrAlreadyRunning: informer.ErrAlreadyRunning, cache.ErrStopped: informer.ErrStopped, cache.ErrHandlerBlocked: informer.ErrHandlerBlocked,
 		cache.ErrStale: reflector.ErrStale, cache.ErrVersionRegressed: reflector.ErrVersionRegressed, cache.ErrStalled: reflector.ErrStalled,

@@ -22,9 +22,9 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// What fails for the same reason again and again is logged once in five minutes, though no two attempts fail in the same
-// words: the timeouts in their URLs and the ports that they come from differ.
-func TestTheSameErrorIsLoggedOnceInAWhile(t *testing.T) {
+// TestRepeatedErrorIsLoggedEveryFiveMinutes fails lists with errors that differ only in the timeout
+// of their URL and in their local port.
+func TestRepeatedErrorIsLoggedEveryFiveMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var unroutable atomic.Bool
 		attempts := 0
@@ -44,36 +44,36 @@ func TestTheSameErrorIsLoggedOnceInAWhile(t *testing.T) {
 		reflector := cache.NewReflector(&cache.ListWatch{
 			ListFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return nil, fail() },
 			WatchFunc: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
-				return nil, errors.New("nobody lists, so nobody watches")
+				return nil, errors.New("unexpected watch")
 			},
 		}, &corev1.Pod{}, cache.NewStore[*corev1.Pod](nil, nil), cache.ReflectorOptions{Logger: logger})
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- reflector.Run(ctx) }()
+		stopped := make(chan error)
+		go func() { stopped <- reflector.Run(ctx) }()
 
 		cachetest.Advance(4 * time.Minute)
 		if logged() != 1 || attempts < 5 {
-			t.Errorf("%d attempts that failed for one reason were logged %d times in 4 minutes, want once", attempts, logged())
+			t.Errorf("%d attempts with one cause were logged %d times in 4 minutes, want once", attempts, logged())
 		}
 		unroutable.Store(true)
 		cachetest.Advance(time.Minute)
 		if logged() != 2 {
-			t.Errorf("%d errors were logged, want 2: another cause is news", logged())
+			t.Errorf("%d errors were logged, want 2: the cause has changed", logged())
 		}
 		cachetest.Advance(6 * time.Minute)
 		if logged() != 3 {
-			t.Errorf("%d errors were logged, want 3: after a while the same is worth repeating", logged())
+			t.Errorf("%d errors were logged, want 3: five minutes have passed", logged())
 		}
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-stopped; err != nil {
 			t.Errorf("Run returned %v", err)
 		}
 	})
 }
 
-// mutated runs an informer whose handler writes into what it is told of, and returns what
-// the ErrorHandler hears, of the check at the end: one meanwhile would be a data race.
-func mutated(t *testing.T, options cache.InformerOptions[*corev1.Pod], write func(*corev1.Pod)) (errs []error) {
+// mutationErrors runs an informer whose handler calls write with Pod a, and returns the reported
+// errors. The check runs after the informer has stopped; an earlier one would race with the handler.
+func mutationErrors(t *testing.T, options cache.InformerOptions[*corev1.Pod], write func(*corev1.Pod)) (errs []error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex // guards errs
@@ -106,29 +106,30 @@ func mutated(t *testing.T, options cache.InformerOptions[*corev1.Pod], write fun
 	return errs
 }
 
-// A handler that writes into an object of the cache is found out: object and field.
+// TestDetectMutations checks that an error names the object and the field that a handler modified.
 func TestDetectMutations(t *testing.T) {
 	write := func(p *corev1.Pod) { p.Labels["x"] = "2" }
-	asked := cache.InformerOptions[*corev1.Pod]{DetectMutations: true}
-	errs := mutated(t, asked, write)
+	detect := cache.InformerOptions[*corev1.Pod]{DetectMutations: true}
+	errs := mutationErrors(t, detect, write)
 	if len(errs) != 1 || !errors.Is(errs[0], cache.ErrMutated) || !cachetest.ErrorContains(`"ns/a"`)(errs[0]) || !cachetest.ErrorContains(`metadata.labels.x was "1", is "2"`)(errs[0]) {
-		t.Errorf("heard %v", errs)
+		t.Errorf("errors %v", errs)
 	}
-	if errs := mutated(t, asked, func(*corev1.Pod) {}); len(errs) != 0 {
-		t.Errorf("nobody has written: %v", errs)
+	if errs := mutationErrors(t, detect, func(*corev1.Pod) {}); len(errs) != 0 {
+		t.Errorf("errors without a modification: %v", errs)
 	}
-	if errs := mutated(t, cache.InformerOptions[*corev1.Pod]{}, write); len(errs) != 0 {
-		t.Errorf("nobody has asked: %v", errs)
+	if errs := mutationErrors(t, cache.InformerOptions[*corev1.Pod]{}, write); len(errs) != 0 {
+		t.Errorf("errors without DetectMutations: %v", errs)
 	}
 }
 
+// TestDetectMutationsByEnvironment enables the check with client-go's environment variable.
 func TestDetectMutationsByEnvironment(t *testing.T) {
 	t.Setenv("KUBE_CACHE_MUTATION_DETECTOR", "true")
-	if errs := mutated(t, cache.InformerOptions[*corev1.Pod]{}, func(p *corev1.Pod) { p.Spec.NodeName = "n" }); len(errs) != 1 || !cachetest.ErrorContains("spec.nodeName")(errs[0]) {
-		t.Errorf("heard %v", errs)
+	if errs := mutationErrors(t, cache.InformerOptions[*corev1.Pod]{}, func(p *corev1.Pod) { p.Spec.NodeName = "n" }); len(errs) != 1 || !cachetest.ErrorContains("spec.nodeName")(errs[0]) {
+		t.Errorf("errors %v", errs)
 	}
-	if errs := mutated(t, cache.InformerOptions[*corev1.Pod]{Packed: true}, func(p *corev1.Pod) { p.Spec.NodeName = "n" }); len(errs) != 0 {
-		t.Errorf("packed: heard %v", errs)
+	if errs := mutationErrors(t, cache.InformerOptions[*corev1.Pod]{Packed: true}, func(p *corev1.Pod) { p.Spec.NodeName = "n" }); len(errs) != 0 {
+		t.Errorf("packed: errors %v", errs)
 	}
 	packed := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Packed: true, DetectMutations: true})
 	if err := packed.Run(t.Context()); !cachetest.ErrorContains("cannot be combined with Packed")(err) {

@@ -15,7 +15,7 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// An informer on the nodes of a cluster; here, of client-go's fake one.
+// This example runs an informer of the Nodes of a fake clientset.
 func ExampleNewInformer() {
 	client := clientset.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}})
 	joined := make(chan string)
@@ -41,7 +41,7 @@ func ExampleNewInformer() {
 	// stopped: <nil>
 }
 
-// A controller receives keys and reads objects with a Lister.
+// This example is a controller that receives keys and reads objects with a Lister.
 func ExampleSharedInformer() {
 	client := clientset.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
 	pods := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
@@ -64,7 +64,7 @@ func ExampleSharedInformer() {
 	// stopped: <nil>
 }
 
-// A controller's queue is fed with keys, and reads the state when it gets to them.
+// This example feeds the work queue of a controller, which reads the latest state of each key.
 func ExampleSharedInformer_AddKeyHandler() {
 	client := clientset.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}})
 	nodes := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Nodes()), &corev1.Node{}, cache.InformerOptions[*corev1.Node]{})
@@ -86,7 +86,7 @@ func ExampleSharedInformer_AddKeyHandler() {
 	// stopped: <nil>
 }
 
-// Whoever has written waits until the store has seen it.
+// This example waits until the store has an object that the program has written.
 func ExampleSharedInformer_WaitForObject() {
 	server := fake.NewListerWatcher(&corev1.Node{})
 	nodes := cache.NewSharedInformer(server, &corev1.Node{}, cache.InformerOptions[*corev1.Node]{})
@@ -110,23 +110,23 @@ func node(name, zone string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelTopologyZone: zone}}}
 }
 
-// A Reflector keeps a Store equal to a collection, without handlers.
+// This example keeps a Store equal to a collection, without handlers.
 func ExampleReflector() {
 	server := fake.NewListerWatcher(&corev1.Node{})
 	server.Create(node("node-1", "west"))
 
 	store := cache.NewStore[*corev1.Node](nil, nil)
 	reflector := cache.NewReflector(server, &corev1.Node{}, store, cache.ReflectorOptions{})
-	server.InjectWatchFault(1, fake.Fault{Err: fake.Expired()}) // so that the example ends
+	server.InjectWatchFault(1, fake.Fault{Err: fake.Expired()}) // ListAndWatch returns this error
 	err := reflector.ListAndWatch(context.Background())
-	fmt.Println("ended:", err)
-	fmt.Println("holds:", store.ListKeys(), "at", reflector.LastSyncResourceVersion())
+	fmt.Println("error:", err)
+	fmt.Println("stored:", store.ListKeys(), "at", reflector.LastSyncResourceVersion())
 	// Output:
-	// ended: watch: too old resource version: 1 (2)
-	// holds: [node-1] at 2
+	// error: watch: too old resource version: 1 (2)
+	// stored: [node-1] at 2
 }
 
-// An UndeltaStore tells the whole content after each change.
+// This example prints the whole content of a store after each change.
 func ExampleUndeltaStore() {
 	store := cache.NewUndeltaStore(func(pods []*corev1.Pod) {
 		var names []string
@@ -152,7 +152,7 @@ func ExampleUndeltaStore() {
 	// now: [apiserver scheduler]
 }
 
-// A Snapshot shows one moment, in the order of the keys, and stays as it is.
+// This example reads a Snapshot, which is sorted by key and which later changes do not affect.
 func ExampleSnapshot() {
 	store := cache.NewStore[*corev1.Node](nil, nil)
 	if err := store.Replace([]*corev1.Node{node("node-2", "east"), node("node-1", "west")}, "7"); err != nil {
@@ -165,14 +165,14 @@ func ExampleSnapshot() {
 	for key, node := range snapshot.All() {
 		fmt.Println(key, "in", node.Labels[corev1.LabelTopologyZone])
 	}
-	fmt.Println("at", snapshot.ResourceVersion(), "there were", snapshot.Len(), "and now", store.Len())
+	fmt.Println("snapshot at", snapshot.ResourceVersion(), "has", snapshot.Len(), "and the store has", store.Len())
 	// Output:
 	// node-1 in west
 	// node-2 in east
-	// at 7 there were 2 and now 1
+	// snapshot at 7 has 2 and the store has 1
 }
 
-// An index by zone finds the Nodes of a zone.
+// This example finds the Nodes of a zone with an index.
 func ExampleIndexers() {
 	store := cache.NewStore(nil, cache.Indexers[*corev1.Node]{
 		"zone": cache.ByObject(func(node *corev1.Node) ([]string, error) {
@@ -186,21 +186,20 @@ func ExampleIndexers() {
 	slices.Sort(keys)
 	fmt.Println(keys, err)
 	_, err = store.ByIndex("region", "west")
-	fmt.Println("an index that there is not:", err != nil)
+	fmt.Println("unknown index:", err != nil)
 	// Output:
 	// [node-1 node-3] <nil>
-	// an index that there is not: true
+	// unknown index: true
 }
 
-// A FilteringResourceEventHandler is told of some of the objects: here, of those that
-// are in the west, as long as they are.
+// This example handles the Nodes of one zone. A Node that leaves the zone is a deletion.
 func ExampleFilteringResourceEventHandler() {
 	events := make(chan string)
 	handler := cache.FilteringResourceEventHandler[*corev1.Node]{
 		FilterFunc: func(node *corev1.Node) bool { return strings.HasPrefix(node.Labels[corev1.LabelTopologyZone], "west") },
 		Handler: cache.ResourceEventHandlerFuncs[*corev1.Node]{
-			AddFunc:    func(node *corev1.Node) { events <- "came " + node.Name },
-			DeleteFunc: func(node *corev1.Node) { events <- "went " + node.Name },
+			AddFunc:    func(node *corev1.Node) { events <- "added " + node.Name },
+			DeleteFunc: func(node *corev1.Node) { events <- "deleted " + node.Name },
 		},
 	}
 	server := fake.NewListerWatcher(&corev1.Node{})
@@ -216,7 +215,7 @@ func ExampleFilteringResourceEventHandler() {
 	cancel()
 	fmt.Println("stopped:", <-stopped)
 	// Output:
-	// came node-2
-	// went node-2
+	// added node-2
+	// deleted node-2
 	// stopped: <nil>
 }

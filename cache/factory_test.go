@@ -16,8 +16,8 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// factoryRig is a Factory that runs in a bubble, and the informers it has made.
-type factoryRig struct {
+// factoryHarness is a Factory in a synctest bubble, and the informers it has made.
+type factoryHarness struct {
 	*cache.Factory
 	t       *testing.T
 	lw      *fake.ListerWatcher[*corev1.Pod]
@@ -25,10 +25,10 @@ type factoryRig struct {
 	stopRun func() error
 }
 
-func inFactory(t *testing.T, test func(f *factoryRig)) {
+func withFactory(t *testing.T, test func(f *factoryHarness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f := &factoryRig{Factory: cache.NewFactory(cache.FactoryOptions{}), t: t, made: make(map[*cache.SharedInformer[*corev1.Pod]]bool), lw: fake.NewListerWatcher(&corev1.Pod{})}
+		f := &factoryHarness{Factory: cache.NewFactory(cache.FactoryOptions{}), t: t, made: make(map[*cache.SharedInformer[*corev1.Pod]]bool), lw: fake.NewListerWatcher(&corev1.Pod{})}
 		f.lw.Create(cachetest.Pod("a"))
 		test(f)
 		if f.stopRun != nil {
@@ -39,7 +39,7 @@ func inFactory(t *testing.T, test func(f *factoryRig)) {
 	})
 }
 
-func (f *factoryRig) start() {
+func (f *factoryHarness) start() {
 	ctx, cancel := context.WithCancel(f.t.Context())
 	stopped := make(chan error, 1)
 	go func() { stopped <- f.Run(ctx) }()
@@ -51,11 +51,12 @@ func (f *factoryRig) start() {
 }
 
 // pods returns a ListWatch of the Pods of a namespace.
-func (f *factoryRig) pods(namespace string) *cache.ListWatch {
+func (f *factoryHarness) pods(namespace string) *cache.ListWatch {
 	return cache.ListWatchOf(podClient{f.lw, namespace})
 }
 
-func (f *factoryRig) claim(namespace string) *cache.InformerRef[*corev1.Pod] {
+// informer returns a reference to the informer of the Pods of a namespace.
+func (f *factoryHarness) informer(namespace string) *cache.InformerRef[*corev1.Pod] {
 	f.t.Helper()
 	ref, err := cache.InformerFor(f.Factory, f.pods(namespace), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: "pods of " + namespace})
 	if err != nil {
@@ -65,17 +66,17 @@ func (f *factoryRig) claim(namespace string) *cache.InformerRef[*corev1.Pod] {
 	return ref
 }
 
-// One informer for each scope, whoever asks and when.
-func TestFactoryShares(t *testing.T) {
-	inFactory(t, func(f *factoryRig) {
-		early, other := f.claim(""), f.claim("x")
+// TestFactorySharesInformers gets informers of the same Pods before and after Run.
+func TestFactorySharesInformers(t *testing.T) {
+	withFactory(t, func(f *factoryHarness) {
+		early, other := f.informer(""), f.informer("x")
 		if early.Informer().Status().Phase != cache.PhaseIdle {
-			t.Error("an informer runs before the factory does")
+			t.Error("an informer runs before the factory")
 		}
 		f.start()
-		late := f.claim("")
+		late := f.informer("")
 		if early.Informer() != late.Informer() || early.Informer() == other.Informer() || len(f.made) != 2 {
-			t.Errorf("%d informers built", len(f.made))
+			t.Errorf("%d informers made, want 2", len(f.made))
 		}
 		if err := f.WaitForSync(f.t.Context()); err != nil || early.Informer().Store().Len() != 1 {
 			t.Errorf("WaitForSync: %v", err)
@@ -86,50 +87,50 @@ func TestFactoryShares(t *testing.T) {
 	})
 }
 
-// The last claim released stops an informer, but not at once, and not if somebody comes
-// back; what comes later begins anew.
-func TestFactoryLingers(t *testing.T) {
-	inFactory(t, func(f *factoryRig) {
+// TestUnusedInformerStopsAfterIdleTimeout releases the last InformerRef. Another use within the
+// IdleTimeout keeps the informer; a later one starts a new informer.
+func TestUnusedInformerStopsAfterIdleTimeout(t *testing.T) {
+	withFactory(t, func(f *factoryHarness) {
 		f.start()
-		one, two := f.claim(""), f.claim("")
+		one, two := f.informer(""), f.informer("")
 		first := one.Informer()
 		one.Release()
 		one.Release()
 		cachetest.Advance(time.Hour)
 		if first.Status().Phase != cache.PhaseWatching {
-			t.Fatal("an informer has stopped that is claimed")
+			t.Fatal("an informer stopped that is in use")
 		}
 		two.Release()
 		cachetest.Advance(59 * time.Second)
-		three := f.claim("")
+		three := f.informer("")
 		cachetest.Advance(time.Hour)
 		if three.Informer() != first || first.Status().Phase != cache.PhaseWatching {
-			t.Fatal("an informer has stopped that was claimed again")
+			t.Fatal("an informer stopped that is in use again")
 		}
 		three.Release()
 		cachetest.Advance(61 * time.Second)
 		if first.Status().Phase != cache.PhaseStopped || len(f.Status()) != 0 {
-			t.Error("an informer runs that nobody has claimed for a minute")
+			t.Error("an informer runs that has been unused for a minute")
 		}
-		again := f.claim("")
+		again := f.informer("")
 		if err := again.Informer().WaitForSync(f.t.Context()); err != nil || again.Informer() == first || len(f.made) != 2 {
-			t.Errorf("the next one: %v, %d built", err, len(f.made))
+			t.Errorf("the next informer: %v, %d made", err, len(f.made))
 		}
-		again.Release() // Run ends while it lingers
+		again.Release() // Run returns within the IdleTimeout
 	})
 }
 
-// What goes wrong is said: for each informer its own cause.
-func TestFactoryErrors(t *testing.T) {
-	inFactory(t, func(f *factoryRig) {
-		f.claim("").Release() // before Run nothing lingers
+// TestFactoryReportsCauseOfEachInformer checks the errors of WaitForSync, Run and InformerFor.
+func TestFactoryReportsCauseOfEachInformer(t *testing.T) {
+	withFactory(t, func(f *factoryHarness) {
+		f.informer("").Release() // before Run there is no IdleTimeout
 		if len(f.Status()) != 0 {
-			t.Error("an informer is left")
+			t.Error("the released informer is not removed")
 		}
 		forbidden := apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no"))
 		f.lw.InjectListFault(2, fake.Fault{Err: forbidden})
-		f.claim("a")
-		f.claim("b")
+		f.informer("a")
+		f.informer("b")
 		f.start()
 		ctx, cancel := context.WithTimeout(f.t.Context(), time.Second/2)
 		defer cancel()
@@ -138,7 +139,7 @@ func TestFactoryErrors(t *testing.T) {
 			t.Errorf("WaitForSync: %v", err)
 		}
 		if err := f.Run(f.t.Context()); !errors.Is(err, cache.ErrAlreadyRunning) {
-			t.Errorf("Run beside Run: %v", err)
+			t.Errorf("second Run: %v", err)
 		}
 		if err := f.stopRun(); err != nil {
 			t.Error(err)
@@ -153,17 +154,17 @@ func TestFactoryErrors(t *testing.T) {
 	})
 }
 
-// An informer that cannot run is reported once for its scope, however often it was claimed.
-func TestFactoryReportsEachScopeOnce(t *testing.T) {
-	inFactory(t, func(f *factoryRig) {
+// TestFactoryReportsInvalidInformerOnce uses an invalid informer three times.
+func TestFactoryReportsInvalidInformerOnce(t *testing.T) {
+	withFactory(t, func(f *factoryHarness) {
 		f.start()
 		for range 3 {
-			claim, err := cache.InformerFor(f.Factory, f.pods(""), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: "invalid", ResyncPeriod: -1})
+			ref, err := cache.InformerFor(f.Factory, f.pods(""), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: "invalid", ResyncPeriod: -1})
 			if err != nil {
 				t.Fatal(err)
 			}
-			claim.Release()
-			cachetest.Advance(2 * time.Minute) // longer than it lingers
+			ref.Release()
+			cachetest.Advance(2 * time.Minute) // longer than the IdleTimeout
 		}
 		err := f.stopRun()
 		f.stopRun = nil
@@ -173,9 +174,9 @@ func TestFactoryReportsEachScopeOnce(t *testing.T) {
 	})
 }
 
-// TestFactoryComparesOptions asks for one informer with options that differ.
-func TestFactoryComparesOptions(t *testing.T) {
-	inFactory(t, func(f *factoryRig) {
+// TestFactoryRejectsDifferentOptions asks for one informer with options that differ.
+func TestFactoryRejectsDifferentOptions(t *testing.T) {
+	withFactory(t, func(f *factoryHarness) {
 		first := cache.InformerOptions[*corev1.Pod]{Name: "pods"}
 		ref, err := cache.InformerFor(f.Factory, f.pods(""), &corev1.Pod{}, first)
 		if err != nil {

@@ -16,31 +16,32 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-func TestEventsOfAHandler(t *testing.T) {
-	notes := &eventNotes{}
-	underHandler(t, 0, notes, func(r *cachetest.Harness) {
-		if got := notes.take(); got != "Addi ns/a a@2, Addi ns/b b@3, Addi ns/c c@4" {
+// TestHandlerReceivesEveryEvent checks the events of the initial list, of watches and of a relist.
+func TestHandlerReceivesEveryEvent(t *testing.T) {
+	recorder := &eventRecorder{}
+	runWithHandler(t, 0, recorder, func(r *cachetest.Harness) {
+		if got := recorder.take(); got != "Addi ns/a a@2, Addi ns/b b@3, Addi ns/c c@4" {
 			t.Errorf("initial events [%s]", got)
 		}
 		r.Update(cachetest.Pod("a"))
 		r.Create(cachetest.Pod("d"))
 		r.Delete("ns/b")
 		synctest.Wait()
-		if got := notes.take(); got != "Update ns/a a@2 a@5, Add ns/d d@6, Delete ns/b b@7" {
+		if got := recorder.take(); got != "Update ns/a a@2 a@5, Add ns/d d@6, Delete ns/b b@7" {
 			t.Errorf("events [%s]", got)
 		}
 		r.Send(fake.ErrorEvent(fake.Expired()))
 		r.Delete("ns/c")
 		r.Create(cachetest.Pod("e"))
 		cachetest.Advance(2 * time.Second)
-		if got := notes.take(); got != "Delete ns/c c@4, Add ns/e e@9" {
+		if got := recorder.take(); got != "Delete ns/c c@4, Add ns/e e@9" {
 			t.Errorf("events of a relist [%s]", got)
 		}
 	})
 }
 
-// Event.Object is the latest state, whatever the type.
-func TestEventObject(t *testing.T) {
+// TestEventObjectIsLatestState calls Event.Object for each type of event.
+func TestEventObjectIsLatestState(t *testing.T) {
 	a, b := cachetest.Pod("a"), cachetest.Pod("b")
 	for _, c := range []struct {
 		event cache.Event[*corev1.Pod]
@@ -56,7 +57,8 @@ func TestEventObject(t *testing.T) {
 	}
 }
 
-func TestFuncs(t *testing.T) {
+// TestHandlerFuncs calls the function handlers with each type of event.
+func TestHandlerFuncs(t *testing.T) {
 	a, b := cachetest.Pod("a", cachetest.WithVersion("1")), cachetest.Pod("a", cachetest.WithVersion("2"))
 	events := []cache.Event[*corev1.Pod]{
 		{Type: cache.EventAdd, New: a, InInitialList: true}, {Type: cache.EventAdd, New: a},
@@ -90,25 +92,24 @@ func TestFuncs(t *testing.T) {
 			t.Errorf("%T: calls [%s], want [%s]", handler, got, want)
 		}
 	}
-	for _, event := range events { // nothing to call is no fault
+	for _, event := range events { // without functions, events are ignored
 		podFuncs{}.OnEvent(event)
 	}
 }
 
-// A filter passes on what concerns the objects that it accepts, each as what it is
-// for the filtered collection.
-func TestFilter(t *testing.T) {
-	notes := &eventNotes{}
+// TestFilteringHandler checks that each event is delivered as what it is for the accepted objects.
+func TestFilteringHandler(t *testing.T) {
+	recorder := &eventRecorder{}
 	filter := cache.FilteringResourceEventHandler[*corev1.Pod]{
 		FilterFunc: func(p *corev1.Pod) bool { return p.Labels["mine"] == "yes" },
-		Handler:    notes,
+		Handler:    recorder,
 	}
 	mine, others := cachetest.WithLabel("mine", "yes"), cachetest.WithLabel("mine", "no")
-	underHandler(t, 0, filter, func(r *cachetest.Harness) {
+	runWithHandler(t, 0, filter, func(r *cachetest.Harness) {
 		expect := func(want string) {
 			t.Helper()
 			synctest.Wait()
-			if got := notes.take(); got != want {
+			if got := recorder.take(); got != want {
 				t.Errorf("events [%s], want [%s]", got, want)
 			}
 		}
@@ -129,90 +130,83 @@ func TestFilter(t *testing.T) {
 		r.Delete("ns/e")
 		expect("Add ns/e e@12, Delete ns/e e@13")
 
-		// The state in which it is deleted is not one that the filter accepts: the
-		// handler was told of the object, and must be told of its end.
+		// The filter does not accept the state at deletion. The handler has received the object, so
+		// it receives the deletion.
 		r.Create(cachetest.Pod("f", mine))
 		r.SkipVersions(10)
-		gone := r.Update(cachetest.Pod("f", mine))
-		gone.Labels = map[string]string{"mine": "no"}
-		gone.ResourceVersion = "26"
-		r.Send(watchEvent(deleted, gone))
+		final := r.Update(cachetest.Pod("f", mine))
+		final.Labels = map[string]string{"mine": "no"}
+		final.ResourceVersion = "26"
+		r.Send(watch.Event{Type: watch.Deleted, Object: final})
 		expect("Add ns/f f@14, Update ns/f f@14 f@25, Delete ns/f f@26")
-		// And the other way round: one that was not mine is not deleted for me.
-		stranger := r.Create(cachetest.Pod("g", others))
-		stranger.Labels = map[string]string{"mine": "yes"}
-		stranger.ResourceVersion = "27"
-		r.Send(watchEvent(deleted, stranger))
+		// The filter accepts only the state at deletion, so the handler receives nothing.
+		final = r.Create(cachetest.Pod("g", others))
+		final.Labels = map[string]string{"mine": "yes"}
+		final.ResourceVersion = "27"
+		r.Send(watch.Event{Type: watch.Deleted, Object: final})
 		expect("")
 	})
 }
 
-// Filters nest.
-func TestFilterInAFilter(t *testing.T) {
-	notes := &eventNotes{}
+// TestNestedFilteringHandlers delivers only the objects that both filters accept.
+func TestNestedFilteringHandlers(t *testing.T) {
+	recorder := &eventRecorder{}
 	labelled := func(key string) func(*corev1.Pod) bool {
 		return func(p *corev1.Pod) bool { return p.Labels[key] != "" }
 	}
 	nested := cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: labelled("x"),
-		Handler: cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: labelled("y"), Handler: notes}}
+		Handler: cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: labelled("y"), Handler: recorder}}
 	both := func(p *corev1.Pod) { p.Labels = map[string]string{"x": "1", "y": "1"} }
-	underHandler(t, 0, nested, func(r *cachetest.Harness) {
+	runWithHandler(t, 0, nested, func(r *cachetest.Harness) {
 		for _, edit := range []func(*corev1.Pod){cachetest.WithLabel("x", "1"), both, cachetest.WithLabel("y", "1"), both, cachetest.WithLabel("x", "1"), both} {
 			r.Update(cachetest.Pod("a", edit))
 		}
 		r.Delete("ns/a")
 		synctest.Wait()
 		want := "Add ns/a a@6, Deleted ns/a a@6, Add ns/a a@8, Deleted ns/a a@8, Add ns/a a@10, Delete ns/a a@11"
-		if got := notes.take(); got != want {
+		if got := recorder.take(); got != want {
 			t.Errorf("events [%s], want [%s]", got, want)
 		}
 	})
 }
 
-const deleted = watch.Deleted
-
-func watchEvent(eventType watch.EventType, p *corev1.Pod) watch.Event {
-	return watch.Event{Type: eventType, Object: p}
-}
-
-// Objects leaving a selector are deleted, in the state that no longer matches, as the
-// server tells it (W30).
-func TestObjectsThatLeaveTheSelector(t *testing.T) {
-	notes := &eventNotes{}
+// TestObjectLeavingSelectorIsDeleted changes a Pod so that the label selector of the watch no longer
+// matches it. The deletion carries the state that the server sends, which does not match.
+func TestObjectLeavingSelectorIsDeleted(t *testing.T) {
+	recorder := &eventRecorder{}
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
-		r.Handler = notes
+		r.Handler = recorder
 		r.Source = &cache.ListWatch{ListFunc: cachetest.WithSelector("app=x", r.List), WatchFunc: cachetest.WithSelector("app=x", r.Watch)}
 		r.Run(cache.ReflectorOptions{})
 		r.Update(cachetest.Pod("a", cachetest.WithLabel("app", "x")))
 		r.Update(cachetest.Pod("a", cachetest.WithLabel("app", "y")))
 		synctest.Wait()
-		if got := notes.take(); got != "Add ns/a a@5, Delete ns/a a@6" {
+		if got := recorder.take(); got != "Add ns/a a@5, Delete ns/a a@6" {
 			t.Errorf("events [%s]", got)
 		}
 		r.CheckStop()
 	})
 }
 
-// A change is in the store before the handler hears of it, and reads in a handler do
-// not block (consumers 19).
-func TestHandlersReadTheirWrites(t *testing.T) {
+// TestStoreHasChangeBeforeHandler reads the store in a handler, which must not block either.
+func TestStoreHasChangeBeforeHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
-		var behind []string
+		var missing []string
 		r.Handler = podFuncs{AddFunc: func(p *corev1.Pod) {
 			if stored, ok := r.Store.GetByKey("ns/" + p.Name); !ok || !reflect.DeepEqual(stored, p) {
-				behind = append(behind, p.Name)
+				missing = append(missing, p.Name)
 			}
 			if r.Store.Snapshot().Len() != r.Store.Len() {
-				behind = append(behind, "snapshot")
+				missing = append(missing, "snapshot")
 			}
 		}}
 		r.Run(cache.ReflectorOptions{})
 		r.Create(cachetest.Pod("d"))
 		synctest.Wait()
-		if len(behind) > 0 {
-			t.Errorf("the store is behind the handler: %v", behind)
+		if len(missing) > 0 {
+			t.Errorf("the store did not have a change that was delivered: %v", missing)
 		}
 		r.CheckStop()
 	})

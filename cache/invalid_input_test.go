@@ -20,8 +20,8 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// invalidInformer is a controller or an informer.
-type invalidInformer interface {
+// runner is a controller or an informer.
+type runner interface {
 	Run(ctx context.Context) error
 	WaitForSync(ctx context.Context) error
 	Status() cache.Status
@@ -34,9 +34,9 @@ type handlerFunc func(cache.Event[*corev1.Pod])
 
 func (f handlerFunc) OnEvent(event cache.Event[*corev1.Pod]) { f(event) }
 
-// What cannot work is said by Run and WaitForSync at once, and by Status, in words
-// that name what is wrong.
-func TestInformersThatCannotWork(t *testing.T) {
+// TestInvalidInformerReturnsError checks that Run and WaitForSync return an error at once that names
+// the invalid argument, and that Status has it too.
+func TestInvalidInformerReturnsError(t *testing.T) {
 	lw := fake.NewListerWatcher(&corev1.Pod{})
 	nodes := cache.ListWatchOf(clientset.NewClientset().CoreV1().Nodes())
 	list, watching := lw.List, lw.Watch
@@ -47,7 +47,7 @@ func TestInformersThatCannotWork(t *testing.T) {
 	_, ofInterface := cache.NewInformer[cache.Object](lw, &corev1.Pod{}, 0, cache.ResourceEventHandlerFuncs[cache.Object]{})
 	_, badMode := cachetest.NewInformer(lw, &corev1.Pod{}, 0, podFuncs{}, cache.ReflectorOptions{ListMode: "Watchlist"})
 	for name, c := range map[string]struct {
-		controller invalidInformer
+		controller runner
 		want       []string
 	}{
 		"nil lister":           {pods(nil, 0, podFuncs{}), []string{"informer of *v1.Pod: the ListerWatcher is nil"}},
@@ -62,15 +62,15 @@ func TestInformersThatCannotWork(t *testing.T) {
 		"nil handler":          {pods(lw, 0, nil), []string{"the handler is nil"}},
 		"nil pointer handler":  {pods(lw, 0, (*podFuncs)(nil)), []string{"the handler is nil"}},
 		"nil function handler": {pods(lw, 0, handlerFunc(nil)), []string{"the handler is nil"}},
-		"a filter of nothing":  {pods(lw, 0, cache.FilteringResourceEventHandler[*corev1.Pod]{Handler: podFuncs{}}), []string{"has no FilterFunc"}},
-		"a filter to nobody": {pods(lw, 0, &cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: func(*corev1.Pod) bool { return true }}),
+		"nil FilterFunc":       {pods(lw, 0, cache.FilteringResourceEventHandler[*corev1.Pod]{Handler: podFuncs{}}), []string{"has no FilterFunc"}},
+		"nil filtered handler": {pods(lw, 0, &cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: func(*corev1.Pod) bool { return true }}),
 			[]string{"the handler is nil"}},
 		"a filter in a filter": {pods(lw, 0, cache.FilteringResourceEventHandler[*corev1.Pod]{
 			FilterFunc: func(*corev1.Pod) bool { return true }, Handler: cache.FilteringResourceEventHandler[*corev1.Pod]{Handler: podFuncs{}},
 		}), []string{"has no FilterFunc"}},
-		"an interface as T":  {ofInterface, []string{"type argument cache.Object is an interface", "*v1.Pod"}},
-		"unknown ListMode":   {badMode, []string{`unknown ListMode "Watchlist"`}},
-		"everything at once": {pods(nil, -1, nil), []string{"the ListerWatcher is nil", "negative", "the handler is nil"}},
+		"an interface as T": {ofInterface, []string{"type argument cache.Object is an interface", "*v1.Pod"}},
+		"unknown ListMode":  {badMode, []string{`unknown ListMode "Watchlist"`}},
+		"several errors":    {pods(nil, -1, nil), []string{"the ListerWatcher is nil", "negative", "the handler is nil"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run, wait := c.controller.Run(t.Context()), c.controller.WaitForSync(t.Context())
@@ -78,7 +78,7 @@ func TestInformersThatCannotWork(t *testing.T) {
 			for _, err := range []error{run, wait, status.Err} {
 				for _, want := range c.want {
 					if err == nil || !strings.Contains(err.Error(), want) {
-						t.Errorf("error %q, want it to say %q", err, want)
+						t.Errorf("error %q does not contain %q", err, want)
 					}
 				}
 			}
@@ -88,11 +88,12 @@ func TestInformersThatCannotWork(t *testing.T) {
 		})
 	}
 	if n := len(lw.Requests()); n > 0 {
-		t.Errorf("%d requests were made", n)
+		t.Errorf("%d requests, want none", n)
 	}
 }
 
-func TestReflectorsThatCannotWork(t *testing.T) {
+// TestInvalidReflectorReturnsError checks the errors of Run and ListAndWatch.
+func TestInvalidReflectorReturnsError(t *testing.T) {
 	lw := fake.NewListerWatcher(&corev1.Pod{})
 	store := cache.NewStore[*corev1.Pod](nil, nil)
 	for name, c := range map[string]struct {
@@ -103,22 +104,23 @@ func TestReflectorsThatCannotWork(t *testing.T) {
 		"nil store":         {cache.NewReflector(lw, &corev1.Pod{}, nil, cache.ReflectorOptions{}), "the store is nil"},
 		"nil pointer store": {cache.NewReflector(lw, &corev1.Pod{}, (*cache.UndeltaStore[*corev1.Pod])(nil), cache.ReflectorOptions{}), "the store is nil"},
 		"no push function":  {cache.NewReflector(lw, &corev1.Pod{}, cache.NewUndeltaStore[*corev1.Pod](nil, nil), cache.ReflectorOptions{}), "the UndeltaStore has no PushFunc"},
-		"no store beneath":  {cache.NewReflector(lw, &corev1.Pod{}, &cache.UndeltaStore[*corev1.Pod]{PushFunc: func([]*corev1.Pod) {}}, cache.ReflectorOptions{}), "the UndeltaStore has no Store"},
-		"a name of its own": {cache.NewReflector(nil, &corev1.Pod{}, store, cache.ReflectorOptions{Name: "my pods"}), "reflector of my pods: "},
+		"no embedded store": {cache.NewReflector(lw, &corev1.Pod{}, &cache.UndeltaStore[*corev1.Pod]{PushFunc: func([]*corev1.Pod) {}}, cache.ReflectorOptions{}), "the UndeltaStore has no Store"},
+		"with a name":       {cache.NewReflector(nil, &corev1.Pod{}, store, cache.ReflectorOptions{Name: "my pods"}), "reflector of my pods: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, err := range []error{c.reflector.Run(t.Context()), c.reflector.ListAndWatch(t.Context())} {
 				if err == nil || !strings.Contains(err.Error(), c.want) {
-					t.Errorf("error %q, want it to say %q", err, c.want)
+					t.Errorf("error %q does not contain %q", err, c.want)
 				}
 			}
 		})
 	}
 }
 
-// A store names the object, and the field, that it cannot take.
-func TestStoreRefuses(t *testing.T) {
-	noKey := errors.New("no key today")
+// TestStoreRejectsInvalidObjects checks that the error names the object and the field, and that the
+// store keeps its content.
+func TestStoreRejectsInvalidObjects(t *testing.T) {
+	noKey := errors.New("label missing")
 	keyed := cache.NewStore(func(p *corev1.Pod) (string, error) {
 		if p.Labels["key"] == "" {
 			return "", noKey
@@ -133,10 +135,10 @@ func TestStoreRefuses(t *testing.T) {
 		is    error
 	}{
 		"nil":               {cache.NewStore[*corev1.Pod](nil, nil), nil, "object is nil", nil},
-		"nil, own key":      {keyed, nil, "object is nil", nil},
+		"nil, with KeyFunc": {keyed, nil, "object is nil", nil},
 		"no name":           {cache.NewStore[*corev1.Pod](nil, nil), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}}, `*v1.Pod in namespace "ns": metadata.name is empty`, nil},
-		"no key":            {keyed, cachetest.Pod("a"), `no key for *v1.Pod "ns/a": no key today`, noKey},
-		"a panic for a key": {panics, cachetest.Pod("a"), `no key for *v1.Pod "ns/a": panic: runtime error: index out of range`, nil},
+		"no key":            {keyed, cachetest.Pod("a"), `no key for *v1.Pod "ns/a": label missing`, noKey},
+		"panic of KeyFunc":  {panics, cachetest.Pod("a"), `no key for *v1.Pod "ns/a": panic: runtime error: index out of range`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			good := cachetest.Pod("good", cachetest.WithLabel("key", "good"))
@@ -150,25 +152,25 @@ func TestStoreRefuses(t *testing.T) {
 				"Replace": c.store.Replace([]*corev1.Pod{good.DeepCopy(), c.pod}, "7"),
 			} {
 				if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
-					t.Errorf("%s: %v, want it to say %q", verb, err, c.want)
+					t.Errorf("%s: error %v does not contain %q", verb, err, c.want)
 				}
 			}
 			if get == nil {
-				t.Error("Get found no fault")
+				t.Error("Get returned no error")
 			}
 			if list := c.store.List(); len(list) != 1 || list[0] != good || c.store.Snapshot().ResourceVersion() != "" {
-				t.Errorf("after refusals the store holds %v", cachetest.Describe(list))
+				t.Errorf("after the errors the store holds %v", cachetest.Describe(list))
 			}
 		})
 	}
 	if err := keyed.Replace([]*corev1.Pod{cachetest.Pod("a", cachetest.WithLabel("key", "x")), cachetest.Pod("b")}, ""); err == nil || !strings.Contains(err.Error(), "item 1") {
-		t.Errorf("Replace does not say which: %v", err)
+		t.Errorf("Replace does not name the item: %v", err)
 	}
 }
 
-// Unstructured objects of another kind than the example's are refused, in a list and
-// in a watch; those without any in a list are of the list's.
-func TestUnstructuredOfAnotherKind(t *testing.T) {
+// TestUnstructuredOfOtherKindIsRejected sends unstructured objects of another kind than the
+// example's in a list and in a watch. Listed objects without a kind have the list's.
+func TestUnstructuredOfOtherKindIsRejected(t *testing.T) {
 	object := func(kind, name, rv string) unstructured.Unstructured {
 		u := unstructured.Unstructured{Object: map[string]any{}}
 		u.SetName(name)

@@ -16,31 +16,32 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// An informer runs once; the errors of other tries say which (C2).
-func TestRunOnce(t *testing.T) {
+// TestSecondRunIsError calls Run during and after another Run, with different errors.
+func TestSecondRunIsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
 		r.Run(cache.ReflectorOptions{})
 		if err := r.Controller.Run(t.Context()); !errors.Is(err, cache.ErrAlreadyRunning) {
-			t.Errorf("Run beside a Run: %v", err)
+			t.Errorf("Run during Run: %v", err)
 		}
 		r.ExpectSynced()
 		r.CheckStop()
 		n := len(r.Requests())
 		if err := r.Controller.Run(t.Context()); !errors.Is(err, cache.ErrStopped) {
-			t.Errorf("Run after a Run: %v", err)
+			t.Errorf("Run after Run: %v", err)
 		}
 		if len(r.Requests()) != n {
-			t.Error("a Run that was refused made requests")
+			t.Error("the second Run made requests")
 		}
-		r.ExpectStored("a@2 b@3 c@4") // readable after Run
+		r.ExpectStored("a@2 b@3 c@4") // the store stays readable
 		if err := r.Controller.WaitForSync(t.Context()); err != nil {
-			t.Errorf("WaitForSync of an informer that had synced: %v", err)
+			t.Errorf("WaitForSync after Run: %v", err)
 		}
 	})
 }
 
-// A reflector may run again, from where it was, but not twice at a time.
+// TestReflectorRunsAgain runs a reflector twice, one Run after the other. The second continues from
+// the version of the first.
 func TestReflectorRunsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
@@ -58,7 +59,7 @@ func TestReflectorRunsAgain(t *testing.T) {
 		}
 		stop := run(reflector.Run)
 		if err := reflector.ListAndWatch(t.Context()); !errors.Is(err, cache.ErrAlreadyRunning) {
-			t.Errorf("ListAndWatch beside Run: %v", err)
+			t.Errorf("ListAndWatch during Run: %v", err)
 		}
 		if err := stop(); err != nil {
 			t.Errorf("Run: %v", err)
@@ -66,7 +67,7 @@ func TestReflectorRunsAgain(t *testing.T) {
 		r.Delete("ns/a")
 		stop = run(reflector.ListAndWatch)
 		if got := cachetest.Describe(store.List()); got != "b@3 c@4" || reflector.LastSyncResourceVersion() != "5" {
-			t.Errorf("holds [%s] at %s", got, reflector.LastSyncResourceVersion())
+			t.Errorf("stored [%s] at %s", got, reflector.LastSyncResourceVersion())
 		}
 		if err := stop(); !errors.Is(err, context.Canceled) {
 			t.Errorf("ListAndWatch: %v", err)
@@ -75,12 +76,13 @@ func TestReflectorRunsAgain(t *testing.T) {
 	})
 }
 
-// ListAndWatch returns why it cannot go on.
-func TestListAndWatchReturnsTheCause(t *testing.T) {
+// TestListAndWatchReturnsCause fails a list and then a watch. ListAndWatch returns the error and
+// reports none.
+func TestListAndWatchReturnsCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
 		reflector := cache.NewReflector(r, &corev1.Pod{}, cache.NewStore[*corev1.Pod](nil, nil), cache.ReflectorOptions{
-			ErrorHandler: func(_ context.Context, err error) { t.Errorf("reported what is returned: %v", err) },
+			ErrorHandler: func(_ context.Context, err error) { t.Errorf("reported an error that ListAndWatch returns: %v", err) },
 		})
 		r.InjectListFault(1, fake.Fault{Err: fake.Forbidden()})
 		if err := reflector.ListAndWatch(t.Context()); !errors.Is(err, fake.Forbidden()) && !cachetest.ErrorContains("list: ")(err) {
@@ -93,14 +95,14 @@ func TestListAndWatchReturnsTheCause(t *testing.T) {
 	})
 }
 
-// Before Run there is an empty store, a status and no sync; a wait for the sync ends
-// with its context, or with the informer.
-func TestBeforeRun(t *testing.T) {
+// TestInformerBeforeRun checks the store, the status and WaitForSync, which ends with its context or
+// when the informer stops.
+func TestInformerBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
 		store, controller := cache.NewInformer(r, &corev1.Pod{}, 0, r.RecordingHandler())
 		if controller.HasSynced() || store.Len() != 0 || len(store.List()) != 0 || store.Snapshot().ResourceVersion() != "" {
-			t.Error("an informer that does not run has something")
+			t.Error("the informer is synced or has objects before Run")
 		}
 		if status := controller.Status(); status.Phase != cache.PhaseIdle || status.Err != nil || status.Name != "*v1.Pod" || len(status.Handlers) != 1 {
 			t.Errorf("status %+v", status)
@@ -115,19 +117,19 @@ func TestBeforeRun(t *testing.T) {
 		}
 		waited := make(chan error)
 		go func() { waited <- controller.WaitForSync(context.Background()) }()
-		ended, end := context.WithCancel(t.Context())
-		end()
-		if err := controller.Run(ended); err != nil {
+		canceled, cancelRun := context.WithCancel(t.Context())
+		cancelRun()
+		if err := controller.Run(canceled); err != nil {
 			t.Errorf("Run: %v", err)
 		}
 		if err := <-waited; !errors.Is(err, cache.ErrStopped) {
-			t.Errorf("WaitForSync of an informer that has stopped: %v", err)
+			t.Errorf("WaitForSync after Run: %v", err)
 		}
 	})
 }
 
-// TestControllerSyncsAfterTheHandler blocks the handler in its last call for the initial list.
-func TestControllerSyncsAfterTheHandler(t *testing.T) {
+// TestControllerSyncsAfterHandler blocks the handler in its last call for the initial list.
+func TestControllerSyncsAfterHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
 		resume := make(chan struct{})
@@ -184,15 +186,15 @@ func TestControllerSyncsAfterTheHandler(t *testing.T) {
 	})
 }
 
-// A handler that never returns keeps Run waiting for ten seconds, and is named (C4).
-func TestHandlerThatBlocksForEver(t *testing.T) {
+// TestRunNamesBlockedHandlerAfterTenSeconds stops an informer whose handler does not return.
+func TestRunNamesBlockedHandlerAfterTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
 		resume := make(chan struct{})
 		r.Handler = podFuncs{AddFunc: func(*corev1.Pod) { <-resume }}
 		r.Run(cache.ReflectorOptions{})
 		r.Update(cachetest.Pod("a"))
-		r.ExpectStored("a@5 b@3 c@4") // the store does not wait
+		r.ExpectStored("a@5 b@3 c@4") // the handler does not block the store
 		began := time.Now()
 		r.Stop()
 		err := <-r.Stopped()
@@ -203,8 +205,9 @@ func TestHandlerThatBlocksForEver(t *testing.T) {
 	})
 }
 
-// A handler that returns in time is waited for, and not called again.
-func TestHandlerThatIsSlowToStop(t *testing.T) {
+// TestRunWaitsForSlowHandler stops an informer whose handler returns after nine seconds. The handler
+// is not called again.
+func TestRunWaitsForSlowHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
 		calls := 0
@@ -221,9 +224,9 @@ func TestHandlerThatIsSlowToStop(t *testing.T) {
 	})
 }
 
-// A panic in a handler, where it does not end the process, costs the event and no
-// more (C3).
-func TestHandlerThatPanics(t *testing.T) {
+// TestHandlerPanicLosesOneEvent disables ReallyCrash, so that a panic does not end the process. The
+// handler receives the next event.
+func TestHandlerPanicLosesOneEvent(t *testing.T) {
 	defer func(crash bool) { utilruntime.ReallyCrash = crash }(utilruntime.ReallyCrash)
 	utilruntime.ReallyCrash = false
 	synctest.Test(t, func(t *testing.T) {
@@ -232,10 +235,10 @@ func TestHandlerThatPanics(t *testing.T) {
 		r.Handler = podFuncs{
 			AddFunc: func(p *corev1.Pod) {
 				if calls++; p.Name == "b" {
-					panic("no b, please")
+					panic("error on b")
 				}
 			},
-			UpdateFunc: func(_, _ *corev1.Pod) { panic("nor updates") },
+			UpdateFunc: func(_, _ *corev1.Pod) { panic("error on an update") },
 		}
 		r.Run(cache.ReflectorOptions{})
 		if calls != 3 || !r.Controller.HasSynced() {
@@ -256,9 +259,9 @@ type runFunc func(ctx context.Context) error
 
 func (f runFunc) Run(ctx context.Context) error { return f(ctx) }
 
-// TestRunAllEndsTheOthersAfterAnError runs one function that fails, and two that run until their
-// context ends.
-func TestRunAllEndsTheOthersAfterAnError(t *testing.T) {
+// TestRunAllStopsOthersAfterError runs a function that fails and two that run until their context
+// ends.
+func TestRunAllStopsOthersAfterError(t *testing.T) {
 	broken, late := errors.New("broken"), errors.New("late")
 	wait := func(err error) runFunc {
 		return func(ctx context.Context) error {

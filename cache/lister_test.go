@@ -13,10 +13,10 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// A Lister reads by names and labels, with and without an index of namespaces.
-func TestLister(t *testing.T) {
+// TestListerSelectsByNamespaceAndLabels reads with and without a namespace index.
+func TestListerSelectsByNamespaceAndLabels(t *testing.T) {
 	for name, indexers := range map[string]cache.Indexers[*corev1.Pod]{
-		"indexed": {cache.NamespaceIndex: cache.ByMetadata[*corev1.Pod](cache.MetaNamespaceIndexFunc)}, "plain": nil,
+		"indexed": {cache.NamespaceIndex: cache.ByMetadata[*corev1.Pod](cache.MetaNamespaceIndexFunc)}, "no index": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := cache.NewStore(nil, indexers)
@@ -52,9 +52,9 @@ func TestLister(t *testing.T) {
 	}
 }
 
-// A namespace is looked up in the index of that name, wherever it was declared. (This
-// one says something else, so that it shows.)
-func TestListerUsesTheIndexOfNamespaces(t *testing.T) {
+// TestListerUsesNamespaceIndex declares a NamespaceIndex that returns another namespace than the
+// object's, which shows that the Lister reads it.
+func TestListerUsesNamespaceIndex(t *testing.T) {
 	elsewhere := func(cache.Metadata) ([]string, error) { return []string{"elsewhere"}, nil }
 	for name, options := range map[string]cache.InformerOptions[*corev1.Pod]{
 		"by object":   {Indexers: cache.Indexers[*corev1.Pod]{cache.NamespaceIndex: cache.ByObject(func(p *corev1.Pod) ([]string, error) { return elsewhere(p) })}},
@@ -63,7 +63,7 @@ func TestListerUsesTheIndexOfNamespaces(t *testing.T) {
 	} {
 		server := fake.NewListerWatcher(&corev1.Pod{})
 		server.Create(cachetest.Pod("a"))
-		lister := cache.NewLister(ran(t, server, &corev1.Pod{}, options).Store(), corev1.Resource("pods"))
+		lister := cache.NewLister(runInformer(t, server, &corev1.Pod{}, options).Store(), corev1.Resource("pods"))
 		if found := cachetest.Describe(lister.Namespace("elsewhere").List(nil)); found != "a@2" {
 			t.Errorf("%s: the index finds [%s]", name, found)
 		}
@@ -73,7 +73,7 @@ func TestListerUsesTheIndexOfNamespaces(t *testing.T) {
 	}
 }
 
-// TestZeroValuesAreEmpty reads a Snapshot and a Lister that were not made of a store.
+// TestZeroValuesAreEmpty reads the zero values of Snapshot and Lister.
 func TestZeroValuesAreEmpty(t *testing.T) {
 	var snapshot cache.Snapshot[*corev1.Pod]
 	if _, ok := snapshot.GetByKey("ns/a"); ok || snapshot.Len() != 0 || len(snapshot.List()) != 0 || len(snapshot.ListKeys()) != 0 || snapshot.ResourceVersion() != "" {

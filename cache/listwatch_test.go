@@ -32,8 +32,8 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// server answers lists with one Pod and watches with its update, as JSON, and writes
-// down what it is asked.
+// server responds to a list with one Pod and to a watch with its update, as JSON. It records the
+// URLs of the requests.
 type server struct {
 	*httptest.Server
 	mu   sync.Mutex // guards urls
@@ -44,12 +44,12 @@ type server struct {
 func newServer(t *testing.T) *server {
 	t.Helper()
 	s := &server{}
-	s.Server = httptest.NewServer(http.HandlerFunc(s.answer))
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Close)
 	return s
 }
 
-func (s *server) answer(w http.ResponseWriter, r *http.Request) {
+func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.urls = append(s.urls, r.URL.RequestURI())
 	s.mu.Unlock()
@@ -73,10 +73,10 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 	default:
 		body = map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"resourceVersion": "5"}, "items": []any{object("5")}}
 	}
-	_ = json.NewEncoder(w).Encode(body) // the client that has gone away finds out by itself
+	_ = json.NewEncoder(w).Encode(body)
 }
 
-// take returns what was asked since the last call.
+// take returns the URLs since its last call.
 func (s *server) take() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,8 +97,8 @@ func (s *server) clientset(t *testing.T) *kubernetes.Clientset {
 	return set
 }
 
-// askBoth lists and watches, and returns what the two got.
-func askBoth(t *testing.T, lw cache.ListerWatcher) (list runtime.Object, event watch.Event) {
+// listAndWatch returns the list and the first event of a watch.
+func listAndWatch(t *testing.T, lw cache.ListerWatcher) (list runtime.Object, event watch.Event) {
 	t.Helper()
 	list, err := lw.List(t.Context(), metav1.ListOptions{ResourceVersion: "0", Limit: 500})
 	if err != nil {
@@ -115,7 +115,7 @@ func askBoth(t *testing.T, lw cache.ListerWatcher) (list runtime.Object, event w
 	return list, event
 }
 
-// The requests of a NewListWatchFromClient, to the letter.
+// TestNewListWatchFromClient checks the URLs of its requests.
 func TestNewListWatchFromClient(t *testing.T) {
 	s := newServer(t)
 	pods := s.clientset(t).CoreV1().RESTClient()
@@ -138,9 +138,9 @@ func TestNewListWatchFromClient(t *testing.T) {
 			"/api/v1/pods?labelSelector=app%3Dx&limit=7&resourceVersion=5&watch=true"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			list, event := askBoth(t, c.lw)
+			list, event := listAndWatch(t, c.lw)
 			if got := s.take(); !slices.Equal(got, c.want) {
-				t.Errorf("asked\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+				t.Errorf("requests\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
 			if pods, ok := list.(*corev1.PodList); !ok || len(pods.Items) != 1 || pods.ResourceVersion != "5" {
 				t.Errorf("listed %v", list)
@@ -152,7 +152,8 @@ func TestNewListWatchFromClient(t *testing.T) {
 	}
 }
 
-// ListWatchOf takes typed, dynamic and metadata clients, and knows what each lists.
+// TestListWatchOf checks the requests of typed, dynamic and metadata clients, and that an informer of
+// another type returns an error.
 func TestListWatchOf(t *testing.T) {
 	s := newServer(t)
 	gvr := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
@@ -174,7 +175,7 @@ func TestListWatchOf(t *testing.T) {
 		"metadata": {cache.ListWatchOf(metadataClient.Resource(gvr).Namespace("ns"), inX), &metav1.PartialObjectMetadataList{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			list, event := askBoth(t, c.lw)
+			list, event := listAndWatch(t, c.lw)
 			if got, want := reflect.TypeOf(list), reflect.TypeOf(c.list); got != want {
 				t.Errorf("listed %s, want %s", got, want)
 			}
@@ -186,18 +187,18 @@ func TestListWatchOf(t *testing.T) {
 				"/api/v1/namespaces/ns/pods?allowWatchBookmarks=true&labelSelector=app%3Dx&resourceVersion=5&watch=true",
 			}
 			if got := s.take(); !slices.Equal(got, want) {
-				t.Errorf("asked\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+				t.Errorf("requests\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 			_, deployments := cache.NewInformer(c.lw, &appsv1.Deployment{}, 0, cache.ResourceEventHandlerFuncs[*appsv1.Deployment]{})
 			if err := deployments.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "not *v1.Deployment") {
-				t.Errorf("an informer of another type: %v", err)
+				t.Errorf("Run of an informer of another type: %v", err)
 			}
 		})
 	}
 }
 
-// An error of the server comes through as it is.
-func TestListWatchErrors(t *testing.T) {
+// TestListWatchReturnsServerErrors checks that errors of the server are returned unchanged.
+func TestListWatchReturnsServerErrors(t *testing.T) {
 	s := newServer(t)
 	s.deny = true
 	client := s.clientset(t)
@@ -215,14 +216,14 @@ func TestListWatchErrors(t *testing.T) {
 	}
 	var none cache.ListWatch
 	if _, err := none.List(t.Context(), metav1.ListOptions{}); err == nil {
-		t.Error("a ListWatch without functions lists")
+		t.Error("List without a ListFunc returned no error")
 	}
 	if _, err := none.Watch(t.Context(), metav1.ListOptions{}); err == nil {
-		t.Error("a ListWatch without functions watches")
+		t.Error("Watch without a WatchFunc returned no error")
 	}
 }
 
-// TestWithFieldSelector selects one Pod on the server.
+// TestWithFieldSelector checks the field selector of the requests.
 func TestWithFieldSelector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
@@ -235,24 +236,26 @@ func TestWithFieldSelector(t *testing.T) {
 	})
 }
 
-// oldListerWatcher is a ListerWatcher in client-go's shape, without contexts.
-type oldListerWatcher struct {
+// clientGoListerWatcher is a ListerWatcher of client-go, whose methods have no context.
+type clientGoListerWatcher struct {
 	*fake.ListerWatcher[*corev1.Pod]
 }
 
-func (lw oldListerWatcher) List(options metav1.ListOptions) (runtime.Object, error) {
+func (lw clientGoListerWatcher) List(options metav1.ListOptions) (runtime.Object, error) {
 	return lw.ListerWatcher.List(context.Background(), options)
 }
 
-func (lw oldListerWatcher) Watch(options metav1.ListOptions) (watch.Interface, error) {
+func (lw clientGoListerWatcher) Watch(options metav1.ListOptions) (watch.Interface, error) {
 	return lw.ListerWatcher.Watch(context.Background(), options)
 }
 
-// TestListWatchFromClientGo runs an informer on client-go's form of a ListerWatcher.
+// TestListWatchFromClientGo runs an informer of client-go's ListerWatcher.
 func TestListWatchFromClientGo(t *testing.T) {
 	cachetest.InBubble(t, func(r *cachetest.Harness) {
 		r.ExpectSynced()
 		r.Delete("ns/b")
 		r.ExpectEvents("D b@5")
-	}, func(r *cachetest.Harness) { r.Source = cache.ListWatchFromClientGo(oldListerWatcher{r.ListerWatcher}) })
+	}, func(r *cachetest.Harness) {
+		r.Source = cache.ListWatchFromClientGo(clientGoListerWatcher{r.ListerWatcher})
+	})
 }

@@ -22,12 +22,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type podFuncs = cache.ResourceEventHandlerFuncs[*corev1.Pod]
 
-// onEvents is a handler of a function.
-type onEvents func(cache.Event[*corev1.Pod])
+// eventFunc is a handler that calls a function.
+type eventFunc func(cache.Event[*corev1.Pod])
 
-func (f onEvents) OnEvent(event cache.Event[*corev1.Pod]) { f(event) }
+func (f eventFunc) OnEvent(event cache.Event[*corev1.Pod]) { f(event) }
 
-// podClient is the typed client of a fake server.
+// podClient is a typed client of a fake server.
 type podClient struct {
 	*fake.ListerWatcher[*corev1.Pod]
 	namespace string
@@ -43,21 +43,21 @@ func (c podClient) List(ctx context.Context, options metav1.ListOptions) (*corev
 	return list.(*corev1.PodList), nil
 }
 
-// eventNotes is a handler that writes events down as they come.
-type eventNotes struct {
-	mu     sync.Mutex // guards events: between the test and a timer's goroutine nothing else orders
+// eventRecorder is a handler that records events.
+type eventRecorder struct {
+	mu     sync.Mutex // guards events, which a timer's goroutine may append to
 	events []cache.Event[*corev1.Pod]
 }
 
-func (n *eventNotes) OnEvent(event cache.Event[*corev1.Pod]) {
+func (n *eventRecorder) OnEvent(event cache.Event[*corev1.Pod]) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.events = append(n.events, event)
 }
 
-// take describes the events since the last call: initial additions with an i, departures
-// with a d.
-func (n *eventNotes) take() string {
+// take describes the events since its last call. The type has an i added for InInitialList and a d
+// for LeftScope.
+func (n *eventRecorder) take() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var words []string
@@ -82,8 +82,8 @@ func (n *eventNotes) take() string {
 	return strings.Join(words, ", ")
 }
 
-// underHandler runs an informer of three Pods with a handler, in a bubble.
-func underHandler(t *testing.T, period time.Duration, handler cache.EventHandler[*corev1.Pod], test func(r *cachetest.Harness)) {
+// runWithHandler runs an informer of three Pods with a handler, in a synctest bubble.
+func runWithHandler(t *testing.T, period time.Duration, handler cache.EventHandler[*corev1.Pod], test func(r *cachetest.Harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
@@ -94,19 +94,19 @@ func underHandler(t *testing.T, period time.Duration, handler cache.EventHandler
 	})
 }
 
-// sharedRig is a SharedInformer of three Pods on a fake server, in a bubble.
-type sharedRig struct {
+// sharedHarness is a SharedInformer of three Pods on a fake server, in a synctest bubble.
+type sharedHarness struct {
 	*cachetest.Harness
 	*cache.SharedInformer[*corev1.Pod]
 	stopRun func() error
 }
 
-// shared runs a test with a running SharedInformer of Pods a, b and c in namespace ns, at
-// the versions 2, 3 and 4. before is called before it runs.
-func shared(t *testing.T, options cache.InformerOptions[*corev1.Pod], test func(s *sharedRig), before ...func(s *sharedRig)) {
+// runShared runs a test with a running SharedInformer of the Pods a, b and c in namespace ns, at the
+// versions 2, 3 and 4. before is called before the informer runs.
+func runShared(t *testing.T, options cache.InformerOptions[*corev1.Pod], test func(s *sharedHarness), before ...func(s *sharedHarness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := newSharedRig(t, options)
+		s := newSharedHarness(t, options)
 		for _, prepare := range before {
 			prepare(s)
 		}
@@ -118,9 +118,9 @@ func shared(t *testing.T, options cache.InformerOptions[*corev1.Pod], test func(
 	})
 }
 
-func newSharedRig(t *testing.T, options cache.InformerOptions[*corev1.Pod]) *sharedRig {
+func newSharedHarness(t *testing.T, options cache.InformerOptions[*corev1.Pod]) *sharedHarness {
 	t.Helper()
-	s := &sharedRig{Harness: cachetest.New(t)}
+	s := &sharedHarness{Harness: cachetest.New(t)}
 	if options.ErrorHandler == nil {
 		options.ErrorHandler = s.Report
 	}
@@ -128,7 +128,7 @@ func newSharedRig(t *testing.T, options cache.InformerOptions[*corev1.Pod]) *sha
 	return s
 }
 
-func (s *sharedRig) start() {
+func (s *sharedHarness) start() {
 	ctx, cancel := context.WithCancel(s.T.Context())
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.SharedInformer.Run(ctx) }()
@@ -140,7 +140,7 @@ func (s *sharedRig) start() {
 }
 
 // add adds a handler.
-func (s *sharedRig) add(handler cache.EventHandler[*corev1.Pod], options cache.HandlerOptions) *cache.Registration {
+func (s *sharedHarness) add(handler cache.EventHandler[*corev1.Pod], options cache.HandlerOptions) *cache.Registration {
 	s.T.Helper()
 	r, err := s.AddEventHandler(handler, options)
 	if err != nil {
@@ -149,24 +149,24 @@ func (s *sharedRig) add(handler cache.EventHandler[*corev1.Pod], options cache.H
 	return r
 }
 
-// expect requires what a handler was told since the last time.
-func (s *sharedRig) expect(n *eventNotes, want string) {
+// expect checks the events since the recorder's last take.
+func (s *sharedHarness) expect(r *eventRecorder, want string) {
 	s.T.Helper()
 	synctest.Wait()
-	if got := n.take(); got != want {
-		s.T.Errorf("told [%s], want [%s]", got, want)
+	if got := r.take(); got != want {
+		s.T.Errorf("events [%s], want [%s]", got, want)
 	}
 }
 
-// words sorts what was told of a state, which comes in no order.
-func sortedWords(told string) string {
-	words := strings.Split(told, ", ")
+// sortWords sorts the events of an initial list, whose order is not defined.
+func sortWords(events string) string {
+	words := strings.Split(events, ", ")
 	slices.Sort(words)
 	return strings.Join(words, ", ")
 }
 
-// ran runs an informer until the test ends, and returns it synced.
-func ran[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T, options cache.InformerOptions[T]) *cache.SharedInformer[T] {
+// runInformer runs an informer until the test ends, and returns it once it has synced.
+func runInformer[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T, options cache.InformerOptions[T]) *cache.SharedInformer[T] {
 	t.Helper()
 	informer := cache.NewSharedInformer(lw, example, options)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -178,21 +178,22 @@ func ran[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T, option
 			t.Errorf("Run: %v", err)
 		}
 	})
-	if err := informer.WaitForSync(within(t)); err != nil {
+	if err := informer.WaitForSync(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	return informer
 }
 
-func within(t *testing.T) context.Context {
+// testContext returns a context that ends after cachetest.Timeout.
+func testContext(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), cachetest.Timeout)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// underReflector runs a reflector of three Pods into a store, in a bubble.
-func underReflector(t *testing.T, store func(t *testing.T) cache.ReflectorStore[*corev1.Pod], test func(r *cachetest.Harness), before ...func(r *cachetest.Harness)) {
+// runWithReflector runs a reflector of three Pods that writes to a store, in a synctest bubble.
+func runWithReflector(t *testing.T, store func(t *testing.T) cache.ReflectorStore[*corev1.Pod], test func(r *cachetest.Harness), before ...func(r *cachetest.Harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
@@ -207,7 +208,7 @@ func underReflector(t *testing.T, store func(t *testing.T) cache.ReflectorStore[
 
 func must[T any](value T, ok bool) T {
 	if !ok {
-		panic("not there")
+		panic("not found")
 	}
 	return value
 }

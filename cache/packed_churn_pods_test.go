@@ -14,15 +14,15 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// churn is a cluster whose Deployments are rolled out one after the other, for ever,
-// but for every tenth.
+// churn is a cluster whose Deployments are rolled out one after the other, without end. Every tenth
+// only changes the status of its Pods.
 type churn struct {
 	random      *rand.Rand
 	codec       feed.Codec
 	last        int // resourceVersion
 	deployments []deployment
-	mark        replica
-	at          int // the replica that is being replaced
+	marker      replica
+	next        int // the replica to replace
 	queue       []change
 	raw         []byte
 }
@@ -31,18 +31,18 @@ const replicas = 20
 
 // deployment is a template and its Pods.
 type deployment struct {
-	pods  [replicas]replica
-	fresh [holes]string // the values of the ReplicaSet that is rolled out
+	pods    [replicas]replica
+	current [numFields]string // the values of the ReplicaSet that is being rolled out
 }
 
 // replica is a Pod.
 type replica struct {
 	template *podTemplate
-	prefix   string // of its key
-	values   [holes]string
+	prefix   string // of the key
+	values   [numFields]string
 }
 
-// change is an event of a Pod to come.
+// change is a future event.
 type change struct {
 	eventType watch.EventType
 	pod       replica
@@ -53,12 +53,12 @@ func newChurn(pods int) *churn {
 	for i := range c.deployments {
 		d, namespace, name := &c.deployments[i], fmt.Sprint("namespace-", i/10), fmt.Sprintf("deployment-%d", i)
 		template := newPodTemplate(c.random, namespace, name)
-		d.fresh = c.replicaSet()
+		d.current = c.replicaSet()
 		for j := range d.pods {
-			d.pods[j] = c.replica(replica{template: template, prefix: namespace + "/" + name}, d.fresh)
+			d.pods[j] = c.replica(replica{template: template, prefix: namespace + "/" + name}, d.current)
 		}
 	}
-	c.mark = replica{template: newPodTemplate(c.random, "mark", "mark"), prefix: mark}
+	c.marker = replica{template: newPodTemplate(c.random, "marker", "marker"), prefix: marker}
 	return c
 }
 
@@ -68,16 +68,16 @@ func (c *churn) pods() int { return len(c.deployments)*replicas + 1 }
 
 func (c *churn) version() string { return fmt.Sprint(c.last) }
 
-// replicaSet draws the values that the Pods of a new ReplicaSet have in common.
-func (c *churn) replicaSet() (values [holes]string) {
-	values[ownerHole], values[hashHole] = c.uid(), c.hex(10)
+// replicaSet returns random values for the Pods of a new ReplicaSet to share.
+func (c *churn) replicaSet() (values [numFields]string) {
+	values[ownerField], values[hashField] = c.uid(), c.hex(10)
 	return values
 }
 
 // replica returns a new Pod of a ReplicaSet.
-func (c *churn) replica(of replica, set [holes]string) replica {
+func (c *churn) replica(of replica, set [numFields]string) replica {
 	of.values = set
-	of.values[uidHole], of.values[suffixHole], of.values[statusHole] = c.uid(), c.hex(8), c.hex(64)
+	of.values[uidField], of.values[suffixField], of.values[statusField] = c.uid(), c.hex(8), c.hex(64)
 	return of
 }
 
@@ -102,20 +102,19 @@ func (c *churn) each(add func(feed.Item) error) error {
 			}
 		}
 	}
-	return add(c.item(&c.mark))
+	return add(c.item(&c.marker))
 }
 
-// item makes an item of a Pod at the next version. Its bytes are lent until the next
-// one is made.
+// item returns a Pod at the next version. Its bytes are valid until the next call.
 func (c *churn) item(pod *replica) feed.Item {
 	c.last++
-	pod.values[versionHole] = c.version()
+	pod.values[versionField] = c.version()
 	c.raw = pod.template.render(c.raw[:0], &pod.values)
 	key := pod.prefix
-	if key != mark {
-		key = strings.Join([]string{pod.prefix, pod.values[hashHole], pod.values[suffixHole]}, "-")
+	if key != marker {
+		key = strings.Join([]string{pod.prefix, pod.values[hashField], pod.values[suffixField]}, "-")
 	}
-	return feed.Item{Key: key, UID: pod.values[uidHole], ResourceVersion: pod.values[versionHole], Raw: c.raw, Codec: c.codec}
+	return feed.Item{Key: key, UID: pod.values[uidField], ResourceVersion: pod.values[versionField], Raw: c.raw, Codec: c.codec}
 }
 
 // step sends one event.
@@ -123,76 +122,77 @@ func (c *churn) step(send func(watch.EventType, feed.Item) error) error {
 	if len(c.queue) == 0 {
 		c.replace()
 	}
-	next := &c.queue[0]
+	first := &c.queue[0]
 	c.queue = c.queue[1:]
-	return send(next.eventType, c.item(&next.pod))
+	return send(first.eventType, c.item(&first.pod))
 }
 
-// replace draws what happens to the next Pod: it is replaced, in five events, or stays
-// and has another status.
+// replace queues the events of the next replica: five events that replace it, or one that changes
+// its status.
 func (c *churn) replace() {
-	i, j := c.at/replicas%len(c.deployments), c.at%replicas
+	i, j := c.next/replicas%len(c.deployments), c.next%replicas
 	d := &c.deployments[i]
-	c.at++
+	c.next++
 	old := &d.pods[j]
 	c.queue = c.queue[:0:0]
 	if i%10 == 0 {
-		old.values[statusHole] = c.hex(64)
+		old.values[statusField] = c.hex(64)
 		c.queue = append(c.queue, change{watch.Modified, *old})
 		return
 	}
 	if j == 0 {
-		d.fresh = c.replicaSet()
+		d.current = c.replicaSet()
 	}
-	pod := c.replica(*old, d.fresh)
+	pod := c.replica(*old, d.current)
 	c.queue = append(c.queue, change{watch.Added, pod})
 	for range 2 {
-		pod.values[statusHole] = c.hex(64)
+		pod.values[statusField] = c.hex(64)
 		c.queue = append(c.queue, change{watch.Modified, pod})
 	}
 	c.queue = append(c.queue, change{watch.Modified, *old}, change{watch.Deleted, *old})
 	*old = pod
 }
 
-// The holes in a template's bytes: what differs from Pod to Pod and from state to state.
+// The fields of a template that differ between Pods and between the states of a Pod.
 const (
-	uidHole = iota
-	ownerHole
-	hashHole
-	suffixHole
-	versionHole
-	statusHole
-	holes
+	uidField = iota
+	ownerField
+	hashField
+	suffixField
+	versionField
+	statusField
+	numFields
 )
 
-// fillings are what a template is encoded with, in each hole: values of their lengths.
-var fillings = [holes]string{
+// sampleValues are the encoded values of a template's fields. Other values have the same lengths.
+var sampleValues = [numFields]string{
 	"01010101-0101-4101-8101-010101010101", "02020202-0202-4202-8202-020202020202",
 	"0303030303", "04f404f4", "1000000005", strings.Repeat("0f06", 16),
 }
 
-// podTemplate is the protobuf of a Pod and where its holes are.
+// podTemplate is the protobuf of a Pod and the positions of its fields.
 type podTemplate struct {
-	raw    []byte
-	places []place
+	raw       []byte
+	positions []position
 }
 
-type place struct{ at, hole int }
+// position is the offset of a field.
+type position struct{ offset, field int }
 
 func newPodTemplate(random *rand.Rand, namespace, name string) *podTemplate {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: namespace, Name: name + "-" + fillings[hashHole] + "-" + fillings[suffixHole],
-		UID: types.UID(fillings[uidHole]), ResourceVersion: fillings[versionHole],
-		Labels: map[string]string{"app": name, "pod-template-hash": fillings[hashHole]},
+		Namespace: namespace, Name: name + "-" + sampleValues[hashField] + "-" + sampleValues[suffixField],
+		UID: types.UID(sampleValues[uidField]), ResourceVersion: sampleValues[versionField],
+		Labels: map[string]string{"app": name, "pod-template-hash": sampleValues[hashField]},
 		OwnerReferences: []metav1.OwnerReference{{
-			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: name + "-" + fillings[hashHole], UID: types.UID(fillings[ownerHole]), Controller: new(true),
+			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: name + "-" + sampleValues[hashField], UID: types.UID(sampleValues[ownerField]), Controller: new(true),
 		}},
 		ManagedFields: []metav1.ManagedFieldsEntry{{
 			Manager: "kubelet", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status",
 			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:status":{},"f:type":{}}},"f:containerStatuses":{},"f:phase":{},"f:podIP":{}}}`)},
 		}},
-	}, Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "main", ContainerID: "containerd://" + fillings[statusHole]}}}}
-	if name == "mark" {
+	}, Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "main", ContainerID: "containerd://" + sampleValues[statusField]}}}}
+	if name == "marker" {
 		pod.Name = name
 	}
 	for i := range 1 + random.IntN(3) {
@@ -207,24 +207,24 @@ func newPodTemplate(random *rand.Rand, namespace, name string) *podTemplate {
 		panic(err)
 	}
 	t := &podTemplate{raw: raw}
-	for hole, filling := range fillings {
-		for at := 0; ; at += len(filling) {
-			n := bytes.Index(raw[at:], []byte(filling))
+	for field, value := range sampleValues {
+		for offset := 0; ; offset += len(value) {
+			n := bytes.Index(raw[offset:], []byte(value))
 			if n < 0 {
 				break
 			}
-			at += n
-			t.places = append(t.places, place{at, hole})
+			offset += n
+			t.positions = append(t.positions, position{offset, field})
 		}
 	}
 	return t
 }
 
-// render appends a Pod. What it has no value for stays as it was encoded.
-func (t *podTemplate) render(dst []byte, values *[holes]string) []byte {
+// render appends a Pod. A field without a value keeps its sample value.
+func (t *podTemplate) render(dst []byte, values *[numFields]string) []byte {
 	dst = append(dst, t.raw...)
-	for _, p := range t.places {
-		copy(dst[p.at:], values[p.hole])
+	for _, p := range t.positions {
+		copy(dst[p.offset:], values[p.field])
 	}
 	return dst
 }

@@ -18,48 +18,48 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// The whole of a day is
+// The events of a day in a large cluster take
 //
-//	go test ./cache -run TestPackedChurn -v -timeout 30m -churn.updates 5000000 -churn.pods 20000
+//	go test ./cache -run TestPackedChurnMemoryIsBounded -v -timeout 30m -churn.updates 5000000 -churn.pods 20000
 var (
-	churnUpdates = flag.Int("churn.updates", 20_000, "so many events of TestPackedChurn")
-	churnPods    = flag.Int("churn.pods", 2000, "so many Pods that TestPackedChurn has at a time")
+	churnUpdates = flag.Int("churn.updates", 20_000, "number of events in TestPackedChurnMemoryIsBounded")
+	churnPods    = flag.Int("churn.pods", 2000, "number of Pods in TestPackedChurnMemoryIsBounded")
 )
 
-// Deployments are rolled out for ever: each Pod is replaced by one of a new ReplicaSet,
-// whose status changes a few times, and others stay and change their status alone. An
-// informer that packs them takes as much memory after all that as after a tenth of it,
-// with readers who hold some objects for a while, an index and a handler.
-func TestPackedChurn(t *testing.T) {
+// TestPackedChurnMemoryIsBounded rolls out Deployments continuously: Pods are replaced by those of a
+// new ReplicaSet, whose status changes a few times, and other Pods change only their status. The
+// memory of a packed informer with an index, a handler and readers that hold objects for a while is
+// the same after all events as after a tenth of them.
+func TestPackedChurnMemoryIsBounded(t *testing.T) {
 	c := newChurn(*churnPods)
 	before := heapInUse()
-	run := runChurn(t, c)
+	run := runChurnInformer(t, c)
 	done, first := 0, uint64(0)
-	weigh := func(n int) {
-		run.events(n)
+	measure := func(n int) {
+		run.send(n)
 		done += n
 		now, pods := heapInUse()-before, run.informer.Store().Len()
-		t.Logf("%9d updates: %7.1f kB, %4d B for each of %d Pods, %v", done, float64(now)/1000, now/uint64(pods), pods, run.took)
+		t.Logf("%9d updates: %7.1f kB, %4d B for each of %d Pods, %v", done, float64(now)/1000, now/uint64(pods), pods, run.duration)
 		if first == 0 {
 			first = now
 		}
 		if now > first+first/10 {
-			t.Errorf("%d bytes after %d updates, %d at first", now, done, first)
+			t.Errorf("%d bytes after %d updates, %d after the first measurement", now, done, first)
 		}
 	}
-	weigh(max(*churnUpdates/10, 5**churnPods)) // each Deployment was rolled out then
-	for rest := *churnUpdates - done; rest > 0; rest = *churnUpdates - done {
-		weigh(min(rest, *churnUpdates/10))
+	measure(max(*churnUpdates/10, 5**churnPods)) // every Deployment has been rolled out once
+	for left := *churnUpdates - done; left > 0; left = *churnUpdates - done {
+		measure(min(left, *churnUpdates/10))
 	}
 	pods, quarantined := run.informer.Store().Len(), run.informer.Store().Quarantined()
-	if pods < c.pods() || pods > c.pods()+1 || quarantined != 0 { // one may be about to be replaced
+	if pods < c.pods() || pods > c.pods()+1 || quarantined != 0 { // the replacement of one Pod may be in progress
 		t.Errorf("%d Pods, want %d, and %d quarantined", pods, c.pods(), quarantined)
 	}
 	runtime.KeepAlive(c)
 }
 
 func heapInUse() uint64 {
-	for range 4 { // what is pooled goes with the second, what has a cleanup after that
+	for range 4 { // sync.Pools are emptied by the second, cleanups run later
 		runtime.GC()
 	}
 	var stats runtime.MemStats
@@ -67,28 +67,28 @@ func heapInUse() uint64 {
 	return stats.HeapAlloc
 }
 
-// churning is an informer that is fed from a churn.
-type churning struct {
-	t        *testing.T
-	churn    *churn
-	informer *informer.Informer[*corev1.Pod]
-	orders   chan int        // to the source: so many events
-	told     chan struct{}   // from the handler, of the mark
-	held     [50]*corev1.Pod // by readers
-	took     time.Duration   // the last orders
+// churnInformer is an informer whose source is a churn.
+type churnInformer struct {
+	t         *testing.T
+	churn     *churn
+	informer  *informer.Informer[*corev1.Pod]
+	requests  chan int        // numbers of events for the source to send
+	delivered chan struct{}   // the handler has received the marker
+	held      [50]*corev1.Pod // objects that readers reference
+	duration  time.Duration   // of the last send
 }
 
-// mark is the key of a Pod that changes after each tenth: once the handler is told of
-// it, it has been told of everything before.
-const mark = "mark/mark"
+// marker is the key of a Pod that changes after each group of events. Once the handler receives it,
+// it has received all earlier events.
+const marker = "marker/marker"
 
-func runChurn(t *testing.T, c *churn) *churning {
+func runChurnInformer(t *testing.T, c *churn) *churnInformer {
 	t.Helper()
 	objects, err := objectType(&corev1.Pod{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &churning{t: t, churn: c, orders: make(chan int), told: make(chan struct{}, 1)}
+	r := &churnInformer{t: t, churn: c, requests: make(chan int), delivered: make(chan struct{}, 1)}
 	c.codec = protobufPods().For(&wire.Item{Format: wire.Protobuf})
 	options := InformerOptions[*corev1.Pod]{
 		Packed: true, Indexers: Indexers[*corev1.Pod]{NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc)},
@@ -99,36 +99,36 @@ func runChurn(t *testing.T, c *churn) *churning {
 	config.Reflector.Report = options.ErrorHandler
 	r.informer = informer.New(config)
 	_, err = r.informer.Add(informer.HandlerConfig[*corev1.Pod]{Name: "keys", OnKey: func(key string) {
-		if key == mark {
-			r.told <- struct{}{}
+		if key == marker {
+			r.delivered <- struct{}{}
 		}
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- r.informer.Run(ctx) }()
+	stopped := make(chan error)
+	go func() { stopped <- r.informer.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-stopped; err != nil {
 			t.Error(err)
 		}
 	})
-	<-r.told
+	<-r.delivered
 	return r
 }
 
-// events has so many events go through.
-func (r *churning) events(n int) {
+// send sends n events and blocks until they are delivered.
+func (r *churnInformer) send(n int) {
 	began := time.Now()
-	r.orders <- n
-	<-r.told
-	r.took = time.Since(began).Round(time.Millisecond)
+	r.requests <- n
+	<-r.delivered
+	r.duration = time.Since(began).Round(time.Millisecond)
 }
 
-// read gets an object and holds it for a while.
-func (r *churning) read() {
+// read reads a random object and references it until a later read replaces it.
+func (r *churnInformer) read() {
 	random := r.churn.random
 	keys, err := r.informer.Store().Snapshot().IndexKeys(NamespaceIndex, fmt.Sprint("namespace-", random.IntN(r.churn.namespaces())))
 	if err != nil || len(keys) == 0 {
@@ -138,24 +138,24 @@ func (r *churning) read() {
 	key := keys[random.IntN(len(keys))]
 	pod, ok := r.informer.Store().Get(key)
 	if !ok || codec.Key(pod) != key {
-		r.t.Errorf("%s is not there, or another one: %v", key, pod)
+		r.t.Errorf("%s is not in the store, or is another object: %v", key, pod)
 	}
 	r.held[random.IntN(len(r.held))] = pod
 }
 
-// List is the state to begin with.
-func (r *churning) List(_ context.Context, _ metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
+// List adds the initial Pods.
+func (r *churnInformer) List(_ context.Context, _ metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
 	return metav1.ListMeta{ResourceVersion: r.churn.version()}, r.churn.each(add)
 }
 
-// Watch sends as many events as it is ordered to, and a change of the mark behind them.
-func (r *churning) Watch(ctx context.Context, _ metav1.ListOptions, events feed.WatchSink) error {
+// Watch sends the requested numbers of events, and a change of the marker after each.
+func (r *churnInformer) Watch(ctx context.Context, _ metav1.ListOptions, events feed.WatchSink) error {
 	events.Opened()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case n := <-r.orders:
+		case n := <-r.requests:
 			for i := range n - 1 {
 				if i%10 == 0 {
 					r.read()
@@ -164,7 +164,7 @@ func (r *churning) Watch(ctx context.Context, _ metav1.ListOptions, events feed.
 					return err
 				}
 			}
-			if err := events.Event(watch.Modified, r.churn.item(&r.churn.mark)); err != nil {
+			if err := events.Event(watch.Modified, r.churn.item(&r.churn.marker)); err != nil {
 				return err
 			}
 		}

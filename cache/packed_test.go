@@ -22,8 +22,8 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// packedPods starts a server with Pods of two ReplicaSets and one of nobody's.
-func packedPods(t *testing.T) (*rest.Config, kubernetes.Interface) {
+// startPodServer starts a server with 20 Pods of two ReplicaSets and one Pod without an owner.
+func startPodServer(t *testing.T) (*rest.Config, kubernetes.Interface) {
 	t.Helper()
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {
@@ -50,8 +50,8 @@ func packedPods(t *testing.T) (*rest.Config, kubernetes.Interface) {
 	return config, client
 }
 
-// same compares everything that two informers say of one collection.
-func same[T cache.Object](t *testing.T, live, packed cache.Reader[T]) {
+// expectEqual compares the stores of two informers of one collection.
+func expectEqual[T cache.Object](t *testing.T, live, packed cache.Reader[T]) {
 	t.Helper()
 	var want, got []T
 	for _, obj := range live.Snapshot().All() {
@@ -60,7 +60,7 @@ func same[T cache.Object](t *testing.T, live, packed cache.Reader[T]) {
 	for key, obj := range packed.Snapshot().All() {
 		got = append(got, obj)
 		if one, ok := packed.GetByKey(key); !ok || any(one) != any(obj) {
-			t.Errorf("GetByKey(%s) is another object than the snapshot's, which is still held", key)
+			t.Errorf("GetByKey(%s) is not the object of the snapshot, which is still referenced", key)
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(got) == 0 {
@@ -68,40 +68,40 @@ func same[T cache.Object](t *testing.T, live, packed cache.Reader[T]) {
 	}
 }
 
-// What a packed informer gives is what a live one gives, for every kind of client, from
-// a list as from a watch.
-func TestPackedEqualsLive(t *testing.T) {
-	config, client := packedPods(t)
+// TestPackedObjectsEqualUnpacked compares a packed with an unpacked informer for each kind of client,
+// after a list and after a watch event.
+func TestPackedObjectsEqualUnpacked(t *testing.T) {
+	config, client := startPodServer(t)
 	streaming := rest.CopyConfig(config)
 	cache.EnableStreaming(streaming)
 	podGVR := corev1.SchemeGroupVersion.WithResource("pods")
 	pod := &unstructured.Unstructured{}
 	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 	t.Run("typed, streamed", func(t *testing.T) {
-		equalAfterChanges(t, client, &corev1.Pod{}, cache.ListWatchOf(kubernetes.NewForConfigOrDie(streaming).CoreV1().Pods("")))
+		expectEqualAfterUpdate(t, client, &corev1.Pod{}, cache.ListWatchOf(kubernetes.NewForConfigOrDie(streaming).CoreV1().Pods("")))
 	})
-	t.Run("typed, of closures", func(t *testing.T) {
-		equalAfterChanges(t, client, &corev1.Pod{}, cache.ListWatchOf(client.CoreV1().Pods("")))
+	t.Run("typed, not streamed", func(t *testing.T) {
+		expectEqualAfterUpdate(t, client, &corev1.Pod{}, cache.ListWatchOf(client.CoreV1().Pods("")))
 	})
 	t.Run("unstructured, streamed", func(t *testing.T) {
-		equalAfterChanges(t, client, pod, cache.ListWatchOf(dynamic.NewForConfigOrDie(streaming).Resource(podGVR)))
+		expectEqualAfterUpdate(t, client, pod, cache.ListWatchOf(dynamic.NewForConfigOrDie(streaming).Resource(podGVR)))
 	})
-	t.Run("unstructured of any kind", func(t *testing.T) {
-		equalAfterChanges(t, client, &unstructured.Unstructured{}, cache.ListWatchOf(dynamic.NewForConfigOrDie(streaming).Resource(podGVR)))
+	t.Run("unstructured, example without a kind", func(t *testing.T) {
+		expectEqualAfterUpdate(t, client, &unstructured.Unstructured{}, cache.ListWatchOf(dynamic.NewForConfigOrDie(streaming).Resource(podGVR)))
 	})
-	t.Run("unstructured, classic", func(t *testing.T) {
-		equalAfterChanges(t, client, pod, cache.ListWatchOf(dynamic.NewForConfigOrDie(config).Resource(podGVR)))
+	t.Run("unstructured, not streamed", func(t *testing.T) {
+		expectEqualAfterUpdate(t, client, pod, cache.ListWatchOf(dynamic.NewForConfigOrDie(config).Resource(podGVR)))
 	})
 	t.Run("metadata", func(t *testing.T) {
-		equalAfterChanges(t, client, &metav1.PartialObjectMetadata{}, cache.ListWatchOf(metadata.NewForConfigOrDie(streaming).Resource(podGVR)))
+		expectEqualAfterUpdate(t, client, &metav1.PartialObjectMetadata{}, cache.ListWatchOf(metadata.NewForConfigOrDie(streaming).Resource(podGVR)))
 	})
 }
 
-func equalAfterChanges[T cache.Object](t *testing.T, client kubernetes.Interface, example T, lw *cache.ListWatch) {
+func expectEqualAfterUpdate[T cache.Object](t *testing.T, client kubernetes.Interface, example T, lw *cache.ListWatch) {
 	t.Helper()
-	live := ran(t, lw, example, cache.InformerOptions[T]{})
-	packed := ran(t, lw, example, cache.InformerOptions[T]{Packed: true})
-	same(t, live.Store(), packed.Store())
+	live := runInformer(t, lw, example, cache.InformerOptions[T]{})
+	packed := runInformer(t, lw, example, cache.InformerOptions[T]{Packed: true})
+	expectEqual(t, live.Store(), packed.Store())
 
 	pods := client.CoreV1().Pods("ns0")
 	pod, err := pods.Get(t.Context(), "pod-02", metav1.GetOptions{})
@@ -113,24 +113,24 @@ func equalAfterChanges[T cache.Object](t *testing.T, client kubernetes.Interface
 		t.Fatal(err)
 	}
 	for _, informer := range []*cache.SharedInformer[T]{live, packed} {
-		if err := informer.WaitForResourceVersion(within(t), pod.ResourceVersion); err != nil {
+		if err := informer.WaitForResourceVersion(testContext(t), pod.ResourceVersion); err != nil {
 			t.Fatal(err)
 		}
 	}
-	same(t, live.Store(), packed.Store())
+	expectEqual(t, live.Store(), packed.Store())
 }
 
-// Indexes on metadata find the same in items of a stream and in objects.
+// TestPackedMetadataIndexes checks that indexes find the same Pods with and without streaming.
 func TestPackedMetadataIndexes(t *testing.T) {
-	config, client := packedPods(t)
-	t.Run("objects", func(t *testing.T) { findByMetadata(t, client) })
+	config, client := startPodServer(t)
+	t.Run("objects", func(t *testing.T) { expectIndexes(t, client) })
 	cache.EnableStreaming(config)
-	t.Run("streamed", func(t *testing.T) { findByMetadata(t, kubernetes.NewForConfigOrDie(config)) })
+	t.Run("streamed", func(t *testing.T) { expectIndexes(t, kubernetes.NewForConfigOrDie(config)) })
 }
 
-func findByMetadata(t *testing.T, client kubernetes.Interface) {
+func expectIndexes(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
-	informer := ran(t, cache.ListWatchOf(client.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+	informer := runInformer(t, cache.ListWatchOf(client.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
 		Packed: true,
 		Indexers: cache.Indexers[*corev1.Pod]{
 			cache.NamespaceIndex: byMetadata(cache.MetaNamespaceIndexFunc),
@@ -161,10 +161,10 @@ func findByMetadata(t *testing.T, client kubernetes.Interface) {
 	}
 }
 
-// Transform and Filter see objects, and what they make of them is packed.
+// TestPackedWithTransformAndFilter checks that the results of Transform are packed.
 func TestPackedWithTransformAndFilter(t *testing.T) {
-	_, client := packedPods(t)
-	informer := ran(t, cache.ListWatchOf(client.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+	_, client := startPodServer(t)
+	informer := runInformer(t, cache.ListWatchOf(client.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
 		Packed: true,
 		Filter: func(pod *corev1.Pod) bool { return pod.Labels["even"] == "true" },
 		Transform: func(pod *corev1.Pod) (*corev1.Pod, error) {
@@ -183,7 +183,7 @@ func TestPackedWithTransformAndFilter(t *testing.T) {
 	}
 }
 
-// byMetadata returns an index of Pods by metadata.
+// byMetadata returns an index of Pods on their metadata.
 func byMetadata(index cache.MetadataIndexFunc) cache.Index[*corev1.Pod] {
 	return cache.ByMetadata[*corev1.Pod](index)
 }

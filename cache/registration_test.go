@@ -17,40 +17,41 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// A panic is reported with the handler's name; told to go on, the handler does.
+// TestContinueOnPanic checks that a panic is reported with the handler's name, and that the handler
+// receives the next event.
 func TestContinueOnPanic(t *testing.T) {
-	calls, failure := 0, errors.New("no b, please")
-	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
+	calls, failure := 0, errors.New("error on b")
+	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		errs := s.TakeErrors()
 		var reported *cache.HandlerError
-		if len(errs) != 1 || !errors.As(errs[0], &reported) || reported.Handler != "picky" || reported.Key != "ns/b" || !errors.Is(errs[0], failure) {
+		if len(errs) != 1 || !errors.As(errs[0], &reported) || reported.Handler != "panicking" || reported.Key != "ns/b" || !errors.Is(errs[0], failure) {
 			t.Errorf("reported %v", errs)
 		}
 		if status := s.SharedInformer.Status().Handlers[0]; calls != 3 || !status.Synced {
 			t.Errorf("%d calls, %+v", calls, status)
 		}
-	}, func(s *sharedRig) {
+	}, func(s *sharedHarness) {
 		s.add(cache.ResourceEventHandlerFuncs[*corev1.Pod]{AddFunc: func(p *corev1.Pod) {
 			calls++
 			if p.Name == "b" {
 				panic(failure)
 			}
-		}}, cache.HandlerOptions{Name: "picky", ContinueOnPanic: true})
+		}}, cache.HandlerOptions{Name: "panicking", ContinueOnPanic: true})
 	})
 }
 
-// A handler that has been stuck is told of updates as one, from the state it knows to the
-// last, and of what came and went.
-func TestMergeWhenBehind(t *testing.T) {
+// TestCoalesceWhenBehind blocks a handler during 12,000 updates of a Pod. It receives coalesced
+// updates, each from the state that was delivered last, and the addition and deletion of another Pod.
+func TestCoalesceWhenBehind(t *testing.T) {
 	const updates = 12_000
 	var resume chan struct{}
-	notes := &eventNotes{}
-	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
+	recorder := &eventRecorder{}
+	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		resume = make(chan struct{})
 		s.add(cache.ResourceEventHandlerFuncs[*corev1.Pod]{UpdateFunc: func(*corev1.Pod, *corev1.Pod) { <-resume }}, cache.HandlerOptions{Delivery: cache.EveryEvent})
 		first := true
-		r := s.add(onEvents(func(e cache.Event[*corev1.Pod]) {
-			notes.OnEvent(e)
+		r := s.add(eventFunc(func(e cache.Event[*corev1.Pod]) {
+			recorder.OnEvent(e)
 			if first {
 				first = false
 				<-resume
@@ -61,7 +62,7 @@ func TestMergeWhenBehind(t *testing.T) {
 		s.Delete("ns/d")
 		for n := range updates {
 			if s.Update(cachetest.Pod("a")); n%500 == 0 {
-				synctest.Wait() // a watch that is too far behind is ended
+				synctest.Wait() // the fake server closes a watch that lags too far behind
 			}
 		}
 		synctest.Wait()
@@ -70,30 +71,30 @@ func TestMergeWhenBehind(t *testing.T) {
 		if status := r.Status(); status.Coalesced == 0 || status.Backlog != 0 {
 			t.Errorf("status %+v", status)
 		}
-		merged, last := 0, ""
-		for _, e := range notes.events[3:] {
-			merged += 1 + e.Coalesced
+		changes, last := 0, ""
+		for _, e := range recorder.events[3:] {
+			changes += 1 + e.Coalesced
 			if e.Type == cache.EventUpdate {
 				if last != "" && e.Old.ResourceVersion != last {
-					t.Errorf("an update from %s, told last was %s", e.Old.ResourceVersion, last)
+					t.Errorf("an update from %s, delivered last was %s", e.Old.ResourceVersion, last)
 				}
 				last = e.New.ResourceVersion
 			}
 		}
-		if merged != updates+2 || last != s.ResourceVersion() {
-			t.Errorf("told of %d events, the last at %s", merged, last)
+		if changes != updates+2 || last != s.ResourceVersion() {
+			t.Errorf("received %d changes, the last at %s", changes, last)
 		}
-		if len(notes.events) > 3+2+updates/4 {
-			t.Errorf("%d events for %d updates", len(notes.events), updates)
+		if len(recorder.events) > 3+2+updates/4 {
+			t.Errorf("%d events for %d updates", len(recorder.events), updates)
 		}
 	})
 }
 
-// A handler that comes late is told what is there, then what changes, and nobody else is
-// told anything of it.
-func TestLateHandler(t *testing.T) {
-	early, late := &eventNotes{}, &eventNotes{}
-	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
+// TestLateHandlerReceivesInitialAdditions adds a handler while the informer runs. It receives
+// additions of the stored objects and then every change, and the other handler receives no addition.
+func TestLateHandlerReceivesInitialAdditions(t *testing.T) {
+	early, late := &eventRecorder{}, &eventRecorder{}
+	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		s.expect(early, "Addi ns/a a@2, Addi ns/b b@3, Addi ns/c c@4")
 		s.Update(cachetest.Pod("a"))
 		s.Delete("ns/b")
@@ -103,18 +104,18 @@ func TestLateHandler(t *testing.T) {
 		s.Create(cachetest.Pod("d"))
 		s.Update(cachetest.Pod("a"))
 		synctest.Wait()
-		told := strings.SplitN(late.take(), ", ", 3)
-		if first := sortedWords(strings.Join(told[:2], ", ")); first != "Addi ns/a a@5, Addi ns/c c@4" || told[2] != "Add ns/d d@7, Update ns/a a@5 a@8" {
-			t.Errorf("told %q", told)
+		events := strings.SplitN(late.take(), ", ", 3)
+		if first := sortWords(strings.Join(events[:2], ", ")); first != "Addi ns/a a@5, Addi ns/c c@4" || events[2] != "Add ns/d d@7, Update ns/a a@5 a@8" {
+			t.Errorf("events %q", events)
 		}
 		s.expect(early, "Update ns/a a@2 a@5, Delete ns/b b@6, Add ns/d d@7, Update ns/a a@5 a@8")
-	}, func(s *sharedRig) { s.add(early, cache.HandlerOptions{}) })
+	}, func(s *sharedHarness) { s.add(early, cache.HandlerOptions{}) })
 }
 
-// The states of a registration: not synced before its first calls have returned, done when
-// there are none any more.
-func TestRegistration(t *testing.T) {
-	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
+// TestRegistrationSyncAndStop blocks a handler's first call. The registration is not synced, and Stop
+// returns an error until the call has returned.
+func TestRegistrationSyncAndStop(t *testing.T) {
+	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		resume := make(chan struct{})
 		calls := 0
 		r := s.add(cache.ResourceEventHandlerFuncs[*corev1.Pod]{AddFunc: func(*corev1.Pod) {
@@ -123,7 +124,7 @@ func TestRegistration(t *testing.T) {
 		}}, cache.HandlerOptions{Name: "slow"})
 		synctest.Wait()
 		if r.HasSynced() || !s.HasSynced() || s.WaitForSync(s.T.Context()) != nil {
-			t.Error("a handler's sync is not the informer's")
+			t.Error("the handler is synced, or the informer is not")
 		}
 		s.Update(cachetest.Pod("a"))
 		cachetest.Advance(3 * time.Second)
@@ -144,14 +145,14 @@ func TestRegistration(t *testing.T) {
 		}
 		<-r.Done()
 		if len(s.SharedInformer.Status().Handlers) != 0 || r.HasSynced() {
-			t.Error("a handler that was stopped is still there")
+			t.Error("a stopped handler is synced or still in Status")
 		}
 	})
 }
 
-// A handler may cancel itself: that call is the last.
-func TestHandlerStopsItself(t *testing.T) {
-	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
+// TestHandlerCancelsItself calls Cancel in the handler. That call is the last one.
+func TestHandlerCancelsItself(t *testing.T) {
+	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		var r *cache.Registration
 		calls, registered := 0, make(chan struct{})
 		r = s.add(cache.ResourceEventHandlerFuncs[*corev1.Pod]{AddFunc: func(*corev1.Pod) {
@@ -167,25 +168,26 @@ func TestHandlerStopsItself(t *testing.T) {
 	})
 }
 
-// Stopped before Run, a handler is never called; an informer that has stopped takes none.
-func TestHandlersAtTheEndsOfLife(t *testing.T) {
+// TestHandlersBeforeRunAndAfterStop checks that a handler that is stopped before Run is never called,
+// and that a handler cannot be added to a stopped informer.
+func TestHandlersBeforeRunAndAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSharedRig(t, cache.InformerOptions[*corev1.Pod]{Name: "pods"})
-		notes := &eventNotes{}
-		r := s.add(notes, cache.HandlerOptions{})
+		s := newSharedHarness(t, cache.InformerOptions[*corev1.Pod]{Name: "pods"})
+		recorder := &eventRecorder{}
+		r := s.add(recorder, cache.HandlerOptions{})
 		if err := r.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
 		<-r.Done()
 		s.start()
-		s.expect(notes, "")
+		s.expect(recorder, "")
 		if err := s.SharedInformer.Run(t.Context()); !errors.Is(err, cache.ErrAlreadyRunning) || !cachetest.ErrorContains("pods")(err) {
-			t.Errorf("Run beside Run: %v", err)
+			t.Errorf("Run during Run: %v", err)
 		}
 		if err := s.stopRun(); err != nil {
 			t.Error(err)
 		}
-		if _, err := s.AddEventHandler(notes, cache.HandlerOptions{Name: "late"}); !errors.Is(err, cache.ErrStopped) || !cachetest.ErrorContains("late")(err) || !cachetest.ErrorContains("pods")(err) {
+		if _, err := s.AddEventHandler(recorder, cache.HandlerOptions{Name: "late"}); !errors.Is(err, cache.ErrStopped) || !cachetest.ErrorContains("late")(err) || !cachetest.ErrorContains("pods")(err) {
 			t.Errorf("AddEventHandler after stop: %v", err)
 		}
 		if err := s.SharedInformer.Run(t.Context()); !errors.Is(err, cache.ErrStopped) {
@@ -197,9 +199,10 @@ func TestHandlersAtTheEndsOfLife(t *testing.T) {
 	})
 }
 
-// Handlers of keys hear of each key that waits once; handlers of batches get what there is.
+// TestKeyAndBatchHandlers checks that a key handler receives each waiting key once, and that a batch
+// handler receives every event.
 func TestKeyAndBatchHandlers(t *testing.T) {
-	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
+	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		var mu sync.Mutex
 		var keys []string
 		var sizes []int
@@ -238,13 +241,14 @@ func TestKeyAndBatchHandlers(t *testing.T) {
 			total += n
 		}
 		if total != 204 || sizes[0] != 3 {
-			t.Errorf("batches of %v", sizes)
+			t.Errorf("batches of the sizes %v", sizes)
 		}
 	})
 }
 
-// What the arguments of handlers and informers may not be.
-func TestWhatAddHandlerRefuses(t *testing.T) {
+// TestAddHandlerRejectsInvalidArguments checks the errors of invalid handlers and options, and those
+// of the methods of an invalid informer.
+func TestAddHandlerRejectsInvalidArguments(t *testing.T) {
 	s := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
 	accept := func(*corev1.Pod) bool { return true }
 	for want, try := range map[string]func() (*cache.Registration, error){
@@ -252,13 +256,13 @@ func TestWhatAddHandlerRefuses(t *testing.T) {
 		"handler is nil ": func() (*cache.Registration, error) { return s.AddKeyHandler(nil, cache.HandlerOptions{}) },
 		" handler is nil": func() (*cache.Registration, error) { return s.AddBatchHandler(nil, cache.HandlerOptions{}) },
 		"unknown Delivery \"Some\"": func() (*cache.Registration, error) {
-			return s.AddEventHandler(&eventNotes{}, cache.HandlerOptions{Delivery: "Some"})
+			return s.AddEventHandler(&eventRecorder{}, cache.HandlerOptions{Delivery: "Some"})
 		},
 		"keys are always coalesced": func() (*cache.Registration, error) {
 			return s.AddKeyHandler(func(string) {}, cache.HandlerOptions{Delivery: cache.EveryEvent})
 		},
 		"WithoutOld must not": func() (*cache.Registration, error) {
-			return s.AddEventHandler(cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: accept, Handler: &eventNotes{}}, cache.HandlerOptions{WithoutOld: true})
+			return s.AddEventHandler(cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: accept, Handler: &eventRecorder{}}, cache.HandlerOptions{WithoutOld: true})
 		},
 	} {
 		if _, err := try(); !cachetest.ErrorContains(strings.TrimSpace(want))(err) {
@@ -270,39 +274,39 @@ func TestWhatAddHandlerRefuses(t *testing.T) {
 	for _, err := range []error{err, invalid.Run(t.Context()), invalid.WaitForSync(t.Context()), invalid.WaitForResourceVersion(t.Context(), "1"),
 		invalid.WaitForObject(t.Context(), cachetest.Pod("a")), invalid.Status().Err, invalid.HealthCheck(0)(nil)} {
 		if !cachetest.ErrorContains("ListerWatcher is nil")(err) || !cachetest.ErrorContains("negative")(err) {
-			t.Errorf("of an invalid informer: %v", err)
+			t.Errorf("error of an invalid informer: %v", err)
 		}
 	}
 }
 
-// Without the old state an update shows only the new one; a deletion shows the last.
-func TestWithoutOld(t *testing.T) {
-	notes := &eventNotes{}
-	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
-		notes.take()
+// TestWithoutOldLeavesOldNil checks updates and deletions, also those of a relist.
+func TestWithoutOldLeavesOldNil(t *testing.T) {
+	recorder := &eventRecorder{}
+	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
+		recorder.take()
 		s.Update(cachetest.Pod("a"))
 		s.Delete("ns/a")
-		s.expect(notes, "Update ns/a a@5, Delete ns/a a@6")
+		s.expect(recorder, "Update ns/a a@5, Delete ns/a a@6")
 		s.Send(fake.ErrorEvent(fake.Expired()))
 		s.Delete("ns/b")
 		cachetest.Advance(2 * time.Second)
-		s.expect(notes, "Delete ns/b b@3")
-	}, func(s *sharedRig) { s.add(notes, cache.HandlerOptions{WithoutOld: true}) })
+		s.expect(recorder, "Delete ns/b b@3")
+	}, func(s *sharedHarness) { s.add(recorder, cache.HandlerOptions{WithoutOld: true}) })
 }
 
-// A handler's resync is its own, or else the informer's, or none.
-func TestResyncOfHandlers(t *testing.T) {
-	own, shares, none := &eventNotes{}, &eventNotes{}, &eventNotes{}
-	shared(t, cache.InformerOptions[*corev1.Pod]{ResyncPeriod: 30 * time.Second}, func(s *sharedRig) {
+// TestResyncPeriodOfHandler checks a handler's own period, the informer's, and none.
+func TestResyncPeriodOfHandler(t *testing.T) {
+	own, inherited, none := &eventRecorder{}, &eventRecorder{}, &eventRecorder{}
+	runShared(t, cache.InformerOptions[*corev1.Pod]{ResyncPeriod: 30 * time.Second}, func(s *sharedHarness) {
 		cachetest.Advance(61 * time.Second)
-		for n, want := range map[*eventNotes]int{own: 18, shares: 6, none: 0} {
+		for n, want := range map[*eventRecorder]int{own: 18, inherited: 6, none: 0} {
 			if got := strings.Count(n.take(), "Update"); got != want {
 				t.Errorf("%d updates, want %d", got, want)
 			}
 		}
-	}, func(s *sharedRig) {
+	}, func(s *sharedHarness) {
 		s.add(own, cache.HandlerOptions{ResyncPeriod: 10 * time.Second})
-		s.add(shares, cache.HandlerOptions{})
+		s.add(inherited, cache.HandlerOptions{})
 		s.add(none, cache.HandlerOptions{ResyncPeriod: -1})
 	})
 }

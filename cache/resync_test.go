@@ -15,15 +15,15 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// A resync is an update of each object to itself, once a period, of what is in the
-// store and nothing else (P18, C20).
-func TestResync(t *testing.T) {
-	notes := &eventNotes{}
-	underHandler(t, time.Minute, notes, func(r *cachetest.Harness) {
-		notes.take()
+// TestResyncUpdatesStoredObjects checks that a resync delivers one update of each stored object per
+// period, and makes no request.
+func TestResyncUpdatesStoredObjects(t *testing.T) {
+	recorder := &eventRecorder{}
+	runWithHandler(t, time.Minute, recorder, func(r *cachetest.Harness) {
+		recorder.take()
 		for period := range 5 {
 			cachetest.Advance(time.Minute)
-			if got := notes.take(); got != "Update ns/a a@2 a@2, Update ns/b b@3 b@3, Update ns/c c@4 c@4" {
+			if got := recorder.take(); got != "Update ns/a a@2 a@2, Update ns/b b@3 b@3, Update ns/c c@4 c@4" {
 				t.Errorf("events of period %d: [%s]", period, got)
 			}
 		}
@@ -31,21 +31,21 @@ func TestResync(t *testing.T) {
 		r.Delete("ns/a")
 		r.Update(cachetest.Pod("b"))
 		synctest.Wait()
-		if got := notes.take(); got != "Delete ns/a a@5, Update ns/b b@3 b@6" {
-			t.Errorf("events between two: [%s]", got)
+		if got := recorder.take(); got != "Delete ns/a a@5, Update ns/b b@3 b@6" {
+			t.Errorf("events between two periods: [%s]", got)
 		}
 		cachetest.Advance(30 * time.Second)
-		if got := notes.take(); got != "Update ns/b b@6 b@6, Update ns/c c@4 c@4" {
-			t.Errorf("events of the period after: [%s]", got)
+		if got := recorder.take(); got != "Update ns/b b@6 b@6, Update ns/c c@4 c@4" {
+			t.Errorf("events of the next period: [%s]", got)
 		}
 		if lists := r.Controller.Status().Lists; lists != 1 {
-			t.Errorf("%d lists: a resync does not list", lists)
+			t.Errorf("%d lists, want 1", lists)
 		}
 	})
 }
 
-// A resync's update shows one object, old and new.
-func TestResyncOldIsNew(t *testing.T) {
+// TestResyncOldAndNewAreSame checks that Old and New are the stored object.
+func TestResyncOldAndNewAreSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
 		updates := 0
@@ -65,20 +65,20 @@ func TestResyncOldIsNew(t *testing.T) {
 	})
 }
 
-// Changes made while a handler works through a resync come after it, each from the
-// state that the handler was told last; nothing is told of what is deleted.
-func TestChangesDuringAResync(t *testing.T) {
+// TestChangesDuringResyncFollowIt changes Pods while a handler receives a resync. The changes follow
+// the resync, Old is the state that was delivered last, and the next resync omits deleted Pods.
+func TestChangesDuringResyncFollowIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
-		var mu sync.Mutex // guards log: nothing else orders the test and what a timer wakes
+		var mu sync.Mutex // guards log, which a timer's goroutine may append to
 		var log []string
-		note := func(word string) (n int) {
+		record := func(event string) (n int) {
 			mu.Lock()
 			defer mu.Unlock()
-			log = append(log, word)
+			log = append(log, event)
 			return len(log)
 		}
-		told := func() []string {
+		delivered := func() []string {
 			mu.Lock()
 			defer mu.Unlock()
 			return slices.Clone(log)
@@ -86,17 +86,17 @@ func TestChangesDuringAResync(t *testing.T) {
 		inResync := make(chan struct{})
 		resume := make(chan struct{})
 		r.Handler, r.ResyncPeriod = podFuncs{
-			AddFunc: func(p *corev1.Pod) { note("A " + cachetest.NameAtVersion(p)) },
+			AddFunc: func(p *corev1.Pod) { record("A " + cachetest.NameAtVersion(p)) },
 			UpdateFunc: func(old, p *corev1.Pod) {
-				if note(fmt.Sprintf("U %s→%s", cachetest.NameAtVersion(old), p.ResourceVersion)) == 4 {
+				if record(fmt.Sprintf("U %s→%s", cachetest.NameAtVersion(old), p.ResourceVersion)) == 4 {
 					close(inResync)
 					<-resume
 				}
 			},
-			DeleteFunc: func(p *corev1.Pod) { note("D " + cachetest.NameAtVersion(p)) },
+			DeleteFunc: func(p *corev1.Pod) { record("D " + cachetest.NameAtVersion(p)) },
 		}, time.Minute
 		r.Run(cache.ReflectorOptions{})
-		<-inResync // with a told
+		<-inResync // Pod a has been delivered
 		r.Update(cachetest.Pod("a"))
 		r.Delete("ns/b")
 		r.Create(cachetest.Pod("d"))
@@ -104,42 +104,43 @@ func TestChangesDuringAResync(t *testing.T) {
 		close(resume)
 		cachetest.Advance(time.Minute - time.Nanosecond)
 		want := "[A a@2 A b@3 A c@4 U a@2→2 U b@3→3 U c@4→4 U a@2→5 D b@6 A d@7]"
-		if got := fmt.Sprint(told()); got != want {
+		if got := fmt.Sprint(delivered()); got != want {
 			t.Errorf("events %s, want %s", got, want)
 		}
 		cachetest.Advance(time.Second)
 		want += " [U a@5→5 U c@4→4 U d@7→7]"
-		if got := fmt.Sprint(told()[:9], told()[9:]); got != want {
+		if got := fmt.Sprint(delivered()[:9], delivered()[9:]); got != want {
 			t.Errorf("events %s, want %s", got, want)
 		}
 		r.CheckStop()
 	})
 }
 
-// A handler that is behind is told what it has missed before a resync, in order.
-func TestResyncOfASlowHandler(t *testing.T) {
+// TestSlowHandlerReceivesChangesBeforeResync checks that a handler with a backlog receives every
+// change in order.
+func TestSlowHandlerReceivesChangesBeforeResync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
-		told := make(map[string]string)
-		var slow atomic.Bool // read by the handler, whom a timer wakes and nothing orders
+		delivered := make(map[string]string) // versions by name
+		var slow atomic.Bool                 // read by the handler, which a timer's goroutine may call
 		slow.Store(true)
-		note := func(old, p *corev1.Pod) {
-			if old != nil && told[p.Name] != old.ResourceVersion {
-				t.Errorf("update of %s from %s, told was %s", p.Name, old.ResourceVersion, told[p.Name])
+		record := func(old, p *corev1.Pod) {
+			if old != nil && delivered[p.Name] != old.ResourceVersion {
+				t.Errorf("update of %s from %s, delivered was %s", p.Name, old.ResourceVersion, delivered[p.Name])
 			}
-			told[p.Name] = p.ResourceVersion
+			delivered[p.Name] = p.ResourceVersion
 			if slow.Load() {
 				<-time.After(7 * time.Second)
 			}
 		}
 		r.Handler, r.ResyncPeriod = podFuncs{
-			AddFunc:    func(p *corev1.Pod) { note(nil, p) },
-			UpdateFunc: note,
+			AddFunc:    func(p *corev1.Pod) { record(nil, p) },
+			UpdateFunc: record,
 			DeleteFunc: func(p *corev1.Pod) {
-				if told[p.Name] == "" {
-					t.Errorf("deletion of %s, which is not there", p.Name)
+				if delivered[p.Name] == "" {
+					t.Errorf("deletion of %s, which was not added", p.Name)
 				}
-				delete(told, p.Name)
+				delete(delivered, p.Name)
 			},
 		}, 5*time.Second
 		r.Run(cache.ReflectorOptions{})
@@ -152,12 +153,12 @@ func TestResyncOfASlowHandler(t *testing.T) {
 		slow.Store(false)
 		cachetest.Advance(time.Minute)
 		for _, p := range r.Store.List() {
-			if told[p.Name] != p.ResourceVersion {
-				t.Errorf("told %s@%s, stored %s", p.Name, told[p.Name], cachetest.NameAtVersion(p))
+			if delivered[p.Name] != p.ResourceVersion {
+				t.Errorf("delivered %s@%s, stored %s", p.Name, delivered[p.Name], cachetest.NameAtVersion(p))
 			}
 		}
-		if len(told) != r.Store.Len() {
-			t.Errorf("told of %d objects, %d stored", len(told), r.Store.Len())
+		if len(delivered) != r.Store.Len() {
+			t.Errorf("delivered %d objects, stored %d", len(delivered), r.Store.Len())
 		}
 		r.CheckStop()
 	})

@@ -15,24 +15,24 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// A watch that the server has ended is not shown as one that is followed.
+// TestPhaseBetweenWatches checks that the phase is Resuming after the server has closed the watch.
 func TestPhaseBetweenWatches(t *testing.T) {
 	cachetest.InBubble(t, func(r *cachetest.Harness) {
 		if phase := r.Controller.Status().Phase; phase != cache.PhaseWatching {
-			t.Fatalf("the phase is %s with a watch open, want %s", phase, cache.PhaseWatching)
+			t.Fatalf("phase %s with an open watch, want %s", phase, cache.PhaseWatching)
 		}
 		r.CloseWatches()
 		synctest.Wait()
 		if status := r.Controller.Status(); status.Phase != cache.PhaseResuming || status.Err != nil {
-			t.Errorf("the phase is %s, error %v, after the watch ended in order; want %s", status.Phase, status.Err, cache.PhaseResuming)
+			t.Errorf("phase %s, error %v after the server closed the watch, want %s", status.Phase, status.Err, cache.PhaseResuming)
 		}
 	})
 }
 
-// The check of a health endpoint says why the store cannot be relied on.
+// TestHealthCheck checks the errors before Run, before the sync, of a stale store and after Run.
 func TestHealthCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSharedRig(t, cache.InformerOptions[*corev1.Pod]{Name: "pods"})
+		s := newSharedHarness(t, cache.InformerOptions[*corev1.Pod]{Name: "pods"})
 		check := s.HealthCheck(5 * time.Minute)
 		if err := check(nil); !cachetest.ErrorContains("pods: Run has not been called")(err) {
 			t.Errorf("before Run: %v", err)
@@ -46,11 +46,11 @@ func TestHealthCheck(t *testing.T) {
 		if err := check(nil); err != nil {
 			t.Error(err)
 		}
-		s.InjectWatchFault(1000, fake.Fault{Err: apierrors.NewUnauthorized("who are you?")})
+		s.InjectWatchFault(1000, fake.Fault{Err: apierrors.NewUnauthorized("token expired")})
 		s.CloseWatches()
 		cachetest.Advance(6 * time.Minute)
 		if err := check(nil); !apierrors.IsUnauthorized(err) || !cachetest.ErrorContains("up to date 6m")(err) {
-			t.Errorf("cut off: %v", err)
+			t.Errorf("without a watch: %v", err)
 		}
 		if err := s.HealthCheck(0)(nil); err != nil {
 			t.Errorf("without a limit: %v", err)
@@ -64,8 +64,8 @@ func TestHealthCheck(t *testing.T) {
 	})
 }
 
-// TestReflectorAndFactoryReportTheirCondition reads Status, HasSynced and HealthCheck.
-func TestReflectorAndFactoryReportTheirCondition(t *testing.T) {
+// TestReflectorAndFactoryStatus reads Status, HasSynced and HealthCheck.
+func TestReflectorAndFactoryStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lw := fake.NewListerWatcher(&corev1.Pod{})
 		pods := cache.NewReflector(lw, &corev1.Pod{}, cache.NewStore[*corev1.Pod](nil, nil), cache.ReflectorOptions{})

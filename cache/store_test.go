@@ -15,15 +15,15 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// byNode indexes by node; one that fails costs the object its entry.
+// byNode is an index function that fails for some values.
 func byNode(p *corev1.Pod) ([]string, error) {
 	switch p.Spec.NodeName {
 	case "":
 		return nil, nil
 	case "error":
-		return nil, errors.New("no such node")
+		return nil, errors.New("index error")
 	case "panic":
-		panic("no node at all")
+		panic("index panic")
 	default:
 		return []string{p.Spec.NodeName}, nil
 	}
@@ -54,6 +54,7 @@ func sorted(keys []string, err error) string {
 	return fmt.Sprint(keys)
 }
 
+// TestStoreReadsAndWrites calls every method of a Store.
 func TestStoreReadsAndWrites(t *testing.T) {
 	a, b := cachetest.Pod("a", cachetest.WithVersion("1"), onNode("n1")), cachetest.Pod("b", cachetest.WithVersion("2"), onNode("n1"))
 	store := newStore(t, a, b)
@@ -67,7 +68,7 @@ func TestStoreReadsAndWrites(t *testing.T) {
 		t.Errorf("GetByKey of nothing: %v, %v", got, ok)
 	}
 	if store.Len() != 2 || cachetest.Describe(store.List()) != "a@1 b@2" || sorted(store.ListKeys(), nil) != "[ns/a ns/b]" {
-		t.Errorf("holds %v, keys %v", cachetest.Describe(store.List()), store.ListKeys())
+		t.Errorf("stored %v, keys %v", cachetest.Describe(store.List()), store.ListKeys())
 	}
 	if err := store.Update(cachetest.Pod("a", cachetest.WithVersion("3"), onNode("n2"))); err != nil {
 		t.Fatal(err)
@@ -85,19 +86,20 @@ func TestStoreReadsAndWrites(t *testing.T) {
 		t.Errorf("in ns: %s", got)
 	}
 	if pods, err := store.ByIndex("none", "x"); err == nil || pods != nil {
-		t.Errorf("an index that there is not: %v, %v", pods, err)
+		t.Errorf("ByIndex of an unknown index: %v, %v", pods, err)
 	}
 	if pods, err := store.ByIndex("node", "none"); err != nil || len(pods) != 0 {
-		t.Errorf("a value that there is not: %v, %v", pods, err)
+		t.Errorf("ByIndex of an unknown value: %v, %v", pods, err)
 	}
-	// A write takes an object as it is, whatever its version.
+	// A write stores an object of any version.
 	if err := store.Add(cachetest.Pod("a", cachetest.WithVersion("1"))); err != nil || cachetest.Describe(store.List()) != "a@1 b@2" {
-		t.Errorf("holds %v, %v", cachetest.Describe(store.List()), err)
+		t.Errorf("stored %v, %v", cachetest.Describe(store.List()), err)
 	}
 }
 
-// A broken index function costs the object its entry in that index, nothing else.
-func TestIndexFunctionsThatFail(t *testing.T) {
+// TestFailedIndexFunctionOmitsObject checks that an object whose index function fails is stored and
+// in the other indexes.
+func TestFailedIndexFunctionOmitsObject(t *testing.T) {
 	store := newStore(t, cachetest.Pod("a", onNode("n1")))
 	for _, node := range []string{"error", "panic", ""} {
 		if err := store.Update(cachetest.Pod("a", onNode(node))); err != nil {
@@ -115,9 +117,9 @@ func TestIndexFunctionsThatFail(t *testing.T) {
 	}
 }
 
-// A caller who writes into a cached object, which is forbidden, confuses no index
-// (C18).
-func TestMutatedObjectsDoNotConfuseTheIndex(t *testing.T) {
+// TestMutatedObjectDoesNotCorruptIndex changes the indexed field of a cached object, which programs
+// must not do, and deletes the object. No index finds it afterwards.
+func TestMutatedObjectDoesNotCorruptIndex(t *testing.T) {
 	a := cachetest.Pod("a", onNode("n1"))
 	store := newStore(t, a)
 	a.Spec.NodeName = "n2"
@@ -131,7 +133,7 @@ func TestMutatedObjectsDoNotConfuseTheIndex(t *testing.T) {
 	}
 }
 
-// Snapshots stay as they are, whatever is written later.
+// TestSnapshotsAreImmutable compares snapshots with their content before later writes.
 func TestSnapshotsAreImmutable(t *testing.T) {
 	store := newStore(t)
 	var snapshots []cache.Snapshot[*corev1.Pod]
@@ -151,17 +153,17 @@ func TestSnapshotsAreImmutable(t *testing.T) {
 			}
 		}
 		snapshots = append(snapshots, store.Snapshot())
-		want = append(want, image(store.Snapshot()))
+		want = append(want, describe(store.Snapshot()))
 	}
 	for i, s := range snapshots {
-		if got := image(s); got != want[i] {
-			t.Fatalf("snapshot %d has changed\nfrom %s\nto   %s", i, want[i], got)
+		if got := describe(s); got != want[i] {
+			t.Fatalf("snapshot %d changed\nfrom %s\nto   %s", i, want[i], got)
 		}
 	}
 }
 
-// image is everything that a snapshot says.
-func image(s cache.Snapshot[*corev1.Pod]) string {
+// describe returns the results of all methods of a snapshot.
+func describe(s cache.Snapshot[*corev1.Pod]) string {
 	values, err := s.ListIndexValues("node")
 	text := fmt.Sprint(s.ResourceVersion(), s.Len(), sorted(s.ListKeys(), nil), cachetest.Describe(s.List()), sorted(values, err))
 	for _, value := range values {
@@ -175,8 +177,8 @@ func image(s cache.Snapshot[*corev1.Pod]) string {
 	return text
 }
 
-// All goes in the order of the keys, and may be left early.
-func TestSnapshotAll(t *testing.T) {
+// TestSnapshotAllIsSorted breaks out of the loop early.
+func TestSnapshotAllIsSorted(t *testing.T) {
 	store := newStore(t, cachetest.Pod("c"), cachetest.Pod("a"), cachetest.Pod("b"))
 	var keys []string
 	for key := range store.Snapshot().All() {
@@ -189,9 +191,9 @@ func TestSnapshotAll(t *testing.T) {
 	}
 }
 
-// Readers beside a writer see one state each: here, all Pods in one version, as each
-// Replace makes them (C25, P8).
-func TestReadersBesideAWriter(t *testing.T) {
+// TestConcurrentReadersSeeOneReplace reads a store during calls of Replace, each of which sets all
+// Pods to one version. Every read shows Pods of one version.
+func TestConcurrentReadersSeeOneReplace(t *testing.T) {
 	const pods, rounds = 30, 100
 	store := newStore(t)
 	round := func(n int) []*corev1.Pod {
@@ -243,13 +245,14 @@ func expectOneVersion(t *testing.T, pods []*corev1.Pod, count int, rv string) {
 	}
 	for _, p := range pods {
 		if p.ResourceVersion != rv {
-			t.Errorf("%s in a state of version %s", cachetest.NameAtVersion(p), rv)
+			t.Errorf("read %s, want version %s", cachetest.NameAtVersion(p), rv)
 			return
 		}
 	}
 }
 
-func TestKeys(t *testing.T) {
+// TestMetaNamespaceKeys joins and splits keys.
+func TestMetaNamespaceKeys(t *testing.T) {
 	cluster := cachetest.Pod("n")
 	cluster.Namespace = ""
 	for _, p := range []*corev1.Pod{cachetest.Pod("a"), cluster} {
@@ -274,7 +277,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestReaderAllIsSorted iterates over a store.
+// TestReaderAllIsSorted iterates over a store of unsorted objects.
 func TestReaderAllIsSorted(t *testing.T) {
 	store := cache.NewStore[*corev1.Pod](nil, nil)
 	if err := store.Replace([]*corev1.Pod{cachetest.Pod("b"), cachetest.Pod("c"), cachetest.Pod("a")}, ""); err != nil {

@@ -14,90 +14,92 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// What a Filter refuses is not stored, and is a deletion if it was.
+// TestInformerFilter checks that rejected objects are not stored, and that an object that is no
+// longer accepted is deleted.
 func TestInformerFilter(t *testing.T) {
-	notes := &eventNotes{}
-	wanted := func(p *corev1.Pod) bool {
+	recorder := &eventRecorder{}
+	accept := func(p *corev1.Pod) bool {
 		if p.Labels["x"] == "panic" {
-			panic("no")
+			panic("filter error")
 		}
 		return p.Labels["x"] != "no"
 	}
-	shared(t, cache.InformerOptions[*corev1.Pod]{Filter: wanted}, func(s *sharedRig) {
-		s.expect(notes, "Addi ns/a a@2, Addi ns/b b@3, Addi ns/c c@4")
+	runShared(t, cache.InformerOptions[*corev1.Pod]{Filter: accept}, func(s *sharedHarness) {
+		s.expect(recorder, "Addi ns/a a@2, Addi ns/b b@3, Addi ns/c c@4")
 		s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "no")))
-		s.expect(notes, "Deleted ns/a a@5")
+		s.expect(recorder, "Deleted ns/a a@5")
 		s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "no")))
 		s.Create(cachetest.Pod("d", cachetest.WithLabel("x", "no")))
 		s.Delete("ns/d")
-		s.expect(notes, "")
+		s.expect(recorder, "")
 		s.Update(cachetest.Pod("a"))
-		s.expect(notes, "Add ns/a a@9")
+		s.expect(recorder, "Add ns/a a@9")
 		s.Delete("ns/a")
-		s.expect(notes, "Delete ns/a a@10")
+		s.expect(recorder, "Delete ns/a a@10")
 		s.ExpectNoError()
 		s.Update(cachetest.Pod("b", cachetest.WithLabel("x", "panic")))
-		s.expect(notes, "")
-		s.ExpectError(cachetest.ErrorContains("filter: panic: no"))
+		s.expect(recorder, "")
+		s.ExpectError(cachetest.ErrorContains("filter: panic: filter error"))
 		s.Update(cachetest.Pod("b"))
-		s.expect(notes, "Update ns/b b@3 b@12")
+		s.expect(recorder, "Update ns/b b@3 b@12")
 		s.Send(fake.ErrorEvent(fake.Expired()))
 		s.Update(cachetest.Pod("b", cachetest.WithLabel("x", "no")))
 		s.Create(cachetest.Pod("e", cachetest.WithLabel("x", "no")))
 		cachetest.Advance(2 * time.Second)
-		s.expect(notes, "Deleted ns/b b@12")
+		s.expect(recorder, "Deleted ns/b b@12")
 		if got := cachetest.Describe(s.SharedInformer.Store().List()); got != "c@4" {
-			t.Errorf("the store holds [%s]", got)
+			t.Errorf("stored [%s]", got)
 		}
 		s.Send(watch.Event{Type: watch.Added, Object: cachetest.Pod("e", cachetest.WithLabel("x", "no"), cachetest.WithVersion("14"))}) // replayed
 		synctest.Wait()
 		if errs := s.TakeErrors(); len(errs) > 1 {
 			t.Errorf("errors reported: %v", errs)
 		}
-	}, func(s *sharedRig) { s.add(notes, cache.HandlerOptions{}) })
+	}, func(s *sharedHarness) { s.add(recorder, cache.HandlerOptions{}) })
 }
 
-// A transform changes what is stored, and what it may not do costs that object only.
+// TestInformerTransform checks that transformed objects are stored, and that an invalid result is an
+// error on that object only.
 func TestInformerTransform(t *testing.T) {
-	notes := &eventNotes{}
+	recorder := &eventRecorder{}
 	calls := 0
 	transform := func(p *corev1.Pod) (*corev1.Pod, error) {
 		calls++
 		switch p.Labels["x"] {
 		case "fail":
-			return nil, errors.New("not today")
+			return nil, errors.New("transform error")
 		case "nil":
-			return nil, nil //nolint:nilnil // what it must not do
+			return nil, nil //nolint:nilnil // an invalid result
 		case "rename":
 			p.Name = "other"
 		case "panic":
-			panic("help")
+			panic("transform panic")
 		}
 		p.Spec, p.UID, p.ResourceVersion = corev1.PodSpec{}, "", ""
 		p.Annotations = map[string]string{"transformed": "yes"}
 		return p, nil
 	}
-	shared(t, cache.InformerOptions[*corev1.Pod]{Transform: transform}, func(s *sharedRig) {
-		s.expect(notes, "Addi ns/a a@, Addi ns/b b@, Addi ns/c c@")
+	runShared(t, cache.InformerOptions[*corev1.Pod]{Transform: transform}, func(s *sharedHarness) {
+		s.expect(recorder, "Addi ns/a a@, Addi ns/b b@, Addi ns/c c@")
 		for i, bad := range []string{"fail", "nil", "rename", "panic"} {
 			s.Update(cachetest.Pod("a", cachetest.WithLabel("x", bad)))
-			s.expect(notes, "")
-			s.ExpectError(cachetest.ErrorContains([]string{"not today", "the result is nil", `has key "ns/other"`, "panic: help"}[i]))
+			s.expect(recorder, "")
+			s.ExpectError(cachetest.ErrorContains([]string{"transform error", "the result is nil", `has key "ns/other"`, "panic: transform panic"}[i]))
 			if p, ok := s.SharedInformer.Store().GetByKey("ns/a"); !ok || len(p.Labels) != 0 || p.Annotations["transformed"] == "" {
 				t.Errorf("the last good state of a is %v", p)
 			}
 		}
 		s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "good")))
-		s.expect(notes, "Update ns/a a@ a@")
+		s.expect(recorder, "Update ns/a a@ a@")
 		calls = 0
 		s.Send(fake.ErrorEvent(fake.Expired()))
 		s.Update(cachetest.Pod("b"))
 		cachetest.Advance(2 * time.Second)
-		s.expect(notes, "Update ns/b b@ b@")
+		s.expect(recorder, "Update ns/b b@ b@")
 		if calls != 1 {
 			t.Errorf("%d calls for one new object", calls)
 		}
 		s.Delete("ns/b")
-		s.expect(notes, "Delete ns/b b@")
-	}, func(s *sharedRig) { s.add(notes, cache.HandlerOptions{}) })
+		s.expect(recorder, "Delete ns/b b@")
+	}, func(s *sharedHarness) { s.add(recorder, cache.HandlerOptions{}) })
 }

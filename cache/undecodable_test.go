@@ -17,7 +17,7 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// protobufPods returns the codecs of Pods.
+// protobufPods returns the codecs of Pods for a list.
 func protobufPods() *codec.Codecs {
 	return codec.NewDecoders(codec.ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}, codec.Options{}).ForList()
 }
@@ -37,9 +37,9 @@ func undecodable(t *testing.T, name string) feed.Item {
 	}
 }
 
-// Keys, indexes on metadata and lists by label decode no object; a read of one that
-// cannot be decoded says so and finds nothing.
-func TestPackedDecodesOnlyWhatIsRead(t *testing.T) {
+// TestPackedStoreDecodesOnReadOnly checks that reads of keys, of indexes on metadata and by label
+// decode no object. A read of an undecodable object reports it and returns nothing.
+func TestPackedStoreDecodesOnReadOnly(t *testing.T) {
 	var reported []string
 	objects, _ := objectType(&corev1.Pod{})
 	options := InformerOptions[*corev1.Pod]{Packed: true, Indexers: Indexers[*corev1.Pod]{
@@ -48,13 +48,13 @@ func TestPackedDecodesOnlyWhatIsRead(t *testing.T) {
 	}}
 	config := options.engineConfig(objects, &reporter{}).Store
 	config.Report = func(key string, _ error) { reported = append(reported, key) }
-	kept := store.New(config)
+	pods := store.New(config)
 
-	list := kept.Begin()
+	list := pods.Begin()
 	list.Add(undecodable(t, "a"))
 	list.Commit("7")
-	kept.Apply(watch.Added, undecodable(t, "b"))
-	snapshot := kept.Snapshot()
+	pods.Apply(watch.Added, undecodable(t, "b"))
+	snapshot := pods.Snapshot()
 	if keys := snapshot.Keys(); len(keys) != 2 {
 		t.Errorf("keys %q", keys)
 	}
@@ -63,31 +63,30 @@ func TestPackedDecodesOnlyWhatIsRead(t *testing.T) {
 			t.Errorf("index %q finds %q: %v", index, keys, err)
 		}
 	}
-	if pods := snapshot.Select(func(labels map[string]string) bool { return labels["app"] == "c" }); len(pods) != 0 {
-		t.Errorf("selected %v", pods)
+	if selected := snapshot.Select(func(labels map[string]string) bool { return labels["app"] == "c" }); len(selected) != 0 {
+		t.Errorf("selected %v", selected)
 	}
 	if len(reported) != 0 {
-		t.Errorf("reported %q: something was decoded", reported)
+		t.Errorf("reported %q: objects were decoded", reported)
 	}
-	if pod, ok := kept.Get("ns/a"); ok {
+	if pod, ok := pods.Get("ns/a"); ok {
 		t.Errorf("Get returned %v", pod)
 	}
-	if len(reported) != 1 || kept.Quarantined() != 1 {
-		t.Errorf("reported %q, %d quarantined, want ns/a in both", reported, kept.Quarantined())
+	if len(reported) != 1 || pods.Quarantined() != 1 {
+		t.Errorf("reported %q, %d quarantined, want ns/a in both", reported, pods.Quarantined())
 	}
 }
 
-// A Lister of packed objects decodes what it returns and nothing else: of objects that
-// cannot be decoded it reports exactly those that it ought to have found, by an index of
-// namespaces wherever that is declared, and without one.
-func TestListerDecodesOnlyWhatMatches(t *testing.T) {
+// TestListerDecodesOnlyMatchingObjects lists packed objects that cannot be decoded, with and without
+// a namespace index. Each that matches is reported, and no other.
+func TestListerDecodesOnlyMatchingObjects(t *testing.T) {
 	for name, options := range map[string]InformerOptions[*corev1.Pod]{
 		"index on metadata": {Indexers: Indexers[*corev1.Pod]{NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc)}},
 		"no index":          {},
 	} {
 		for _, c := range []struct {
 			selector, namespace string
-			tried               []string
+			decoded             []string
 		}{
 			{"app=c", "", nil},
 			{"app=a", "", []string{"ns/a"}},
@@ -107,14 +106,14 @@ func TestListerDecodesOnlyWhatMatches(t *testing.T) {
 			if pods := lister.Namespace(c.namespace).List(selector); len(pods) != 0 {
 				t.Errorf("%s: %q in %q finds %v", name, c.selector, c.namespace, pods)
 			}
-			if slices.Sort(reported); !slices.Equal(reported, c.tried) {
-				t.Errorf("%s: %q in %q has decoded %q, want %q", name, c.selector, c.namespace, reported, c.tried)
+			if slices.Sort(reported); !slices.Equal(reported, c.decoded) {
+				t.Errorf("%s: %q in %q decoded %q, want %q", name, c.selector, c.namespace, reported, c.decoded)
 			}
 		}
 	}
 }
 
-// undecodableLister returns a Lister of Pods a and b in namespace ns, packed.
+// undecodableLister returns a Lister of the packed, undecodable Pods a and b in namespace ns.
 func undecodableLister(t *testing.T, options InformerOptions[*corev1.Pod], report func(key string)) Lister[*corev1.Pod] {
 	t.Helper()
 	options.Packed = true
@@ -124,20 +123,21 @@ func undecodableLister(t *testing.T, options InformerOptions[*corev1.Pod], repor
 	}
 	config := options.engineConfig(objects, &reporter{}).Store
 	config.Report = func(key string, _ error) { report(key) }
-	kept := store.New(config)
-	kept.Apply(watch.Added, undecodable(t, "a"))
-	kept.Apply(watch.Added, undecodable(t, "b"))
-	return NewLister(reader[*corev1.Pod]{kept, config.Key}, corev1.Resource("pods"))
+	pods := store.New(config)
+	pods.Apply(watch.Added, undecodable(t, "a"))
+	pods.Apply(watch.Added, undecodable(t, "b"))
+	return NewLister(reader[*corev1.Pod]{pods, config.Key}, corev1.Resource("pods"))
 }
 
+// podItem returns a decoded Pod.
 func podItem(name, version string) feed.Item {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "uid", ResourceVersion: version}}
 	return feed.Item{Key: "ns/" + name, UID: "uid", ResourceVersion: version, Object: pod}
 }
 
-// A list with an object that cannot be decoded does not take away what the store has of
-// it: whoever synchronises Pods would end one that is there.
-func TestListKeepsTheLastGoodState(t *testing.T) {
+// TestListKeepsLastGoodState lists an undecodable Pod that the store holds. A program that stops the
+// Pods that are not in the store, such as the kubelet, must not see it deleted.
+func TestListKeepsLastGoodState(t *testing.T) {
 	store := NewUndeltaStore(func([]*corev1.Pod) {}, nil)
 	var reported []string
 	sink := &storeSink[*corev1.Pod]{store: store, report: func(key string, _ error) { reported = append(reported, key) }}
@@ -154,13 +154,13 @@ func TestListKeepsTheLastGoodState(t *testing.T) {
 	list(podItem("a", "1"), podItem("b", "2"))
 	list(undecodable(t, "a"), undecodable(t, "c"))
 	if a, ok := store.GetByKey("ns/a"); !ok || a.ResourceVersion != "1" || store.Len() != 1 {
-		t.Errorf("the store holds %v, want a@1", store.ListKeys())
+		t.Errorf("stored %v, want a@1", store.ListKeys())
 	}
 	if len(reported) != 2 || sink.Quarantined() != 2 {
-		t.Errorf("%q were reported, %d wait for another state", reported, sink.Quarantined())
+		t.Errorf("reported %q, %d quarantined, want 2", reported, sink.Quarantined())
 	}
 	list(undecodable(t, "a"), podItem("a", "3"))
 	if a, ok := store.GetByKey("ns/a"); !ok || a.ResourceVersion != "3" || sink.Quarantined() != 0 {
-		t.Errorf("the store holds %v; %d wait for another state", a, sink.Quarantined())
+		t.Errorf("stored %v, %d quarantined, want a@3 and none", a, sink.Quarantined())
 	}
 }

@@ -17,19 +17,19 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// pushes are what an UndeltaStore has pushed.
-type pushes struct {
+// pushRecorder is a PushFunc that records pushes.
+type pushRecorder struct {
 	mu  sync.Mutex
 	all []string
 }
 
-func (p *pushes) push(pods []*corev1.Pod) {
+func (p *pushRecorder) push(pods []*corev1.Pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all = append(p.all, "["+cachetest.Describe(pods)+"]")
 }
 
-func (p *pushes) take() string {
+func (p *pushRecorder) take() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := p.all
@@ -37,32 +37,33 @@ func (p *pushes) take() string {
 	return fmt.Sprint(all)
 }
 
-// One push for each change, each the whole state.
-func TestUndeltaStorePushes(t *testing.T) {
-	var pushed pushes
+// TestUndeltaStorePushesEachChange checks that each change pushes the whole content once.
+func TestUndeltaStorePushesEachChange(t *testing.T) {
+	var pushed pushRecorder
 	store := cache.NewUndeltaStore(pushed.push, nil)
-	do := func(want string, err error) {
+	expect := func(want string, err error) {
 		t.Helper()
 		if got := pushed.take(); err != nil || got != want {
 			t.Errorf("pushed %s, %v, want %s", got, err, want)
 		}
 	}
-	do("[[a@1]]", store.Add(cachetest.Pod("a", cachetest.WithVersion("1"))))
-	do("[[a@1 b@2]]", store.Add(cachetest.Pod("b", cachetest.WithVersion("2"))))
-	do("[[a@3 b@2]]", store.Update(cachetest.Pod("a", cachetest.WithVersion("3"))))
-	do("[[b@2]]", store.Delete(cachetest.Pod("a")))
-	do("[[c@4 d@5]]", store.Replace([]*corev1.Pod{cachetest.Pod("c", cachetest.WithVersion("4")), cachetest.Pod("d", cachetest.WithVersion("5"))}, "5"))
-	do("[[]]", store.Replace(nil, ""))
+	expect("[[a@1]]", store.Add(cachetest.Pod("a", cachetest.WithVersion("1"))))
+	expect("[[a@1 b@2]]", store.Add(cachetest.Pod("b", cachetest.WithVersion("2"))))
+	expect("[[a@3 b@2]]", store.Update(cachetest.Pod("a", cachetest.WithVersion("3"))))
+	expect("[[b@2]]", store.Delete(cachetest.Pod("a")))
+	expect("[[c@4 d@5]]", store.Replace([]*corev1.Pod{cachetest.Pod("c", cachetest.WithVersion("4")), cachetest.Pod("d", cachetest.WithVersion("5"))}, "5"))
+	expect("[[]]", store.Replace(nil, ""))
 	if err := store.Add(cachetest.Pod("")); err == nil || pushed.take() != "[]" {
-		t.Errorf("a change that failed: %v", err)
+		t.Errorf("a failed change pushed, or returned %v", err)
 	}
 	if err := (&cache.UndeltaStore[*corev1.Pod]{Store: store.Store}).Add(cachetest.Pod("a")); err == nil {
-		t.Error("a change without a PushFunc is no error")
+		t.Error("Add without a PushFunc returned no error")
 	}
 }
 
-// What is pushed is a slice of the receiver's own, with the store's objects.
-func TestUndeltaStorePushIsTheReceiversOwn(t *testing.T) {
+// TestUndeltaStorePushesNewSlice checks that the receiver may modify the pushed slice, which has the
+// store's objects.
+func TestUndeltaStorePushesNewSlice(t *testing.T) {
 	var last []*corev1.Pod
 	store := cache.NewUndeltaStore(func(pods []*corev1.Pod) { last = pods }, nil)
 	a := cachetest.Pod("a")
@@ -70,7 +71,7 @@ func TestUndeltaStorePushIsTheReceiversOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if last[0] != a {
-		t.Error("the object pushed is not the one that was added")
+		t.Error("the pushed object is not the added one")
 	}
 	clear(last)
 	if got, ok := store.GetByKey("ns/a"); !ok || got != a {
@@ -78,8 +79,8 @@ func TestUndeltaStorePushIsTheReceiversOwn(t *testing.T) {
 	}
 }
 
-// Changes from many goroutines: as many pushes, none overlapping, none showing less
-// than one before it, and the last is the last state.
+// TestUndeltaStoreConcurrentChanges adds Pods in several goroutines. There is one push for each, one
+// at a time, no push has less than an earlier one, and the last has all Pods.
 func TestUndeltaStoreConcurrentChanges(t *testing.T) {
 	const writers, each = 8, 50
 	var pushing sync.Mutex
@@ -87,7 +88,7 @@ func TestUndeltaStoreConcurrentChanges(t *testing.T) {
 	count := 0
 	store := cache.NewUndeltaStore(func(pods []*corev1.Pod) {
 		if !pushing.TryLock() {
-			t.Error("two pushes at a time")
+			t.Error("two concurrent pushes")
 			return
 		}
 		defer pushing.Unlock()
@@ -99,7 +100,7 @@ func TestUndeltaStoreConcurrentChanges(t *testing.T) {
 		slices.Sort(names)
 		for _, name := range last {
 			if _, ok := slices.BinarySearch(names, name); !ok {
-				t.Errorf("%s was pushed and is not any more", name)
+				t.Errorf("%s is missing from a later push", name)
 			}
 		}
 		last = names
@@ -117,19 +118,19 @@ func TestUndeltaStoreConcurrentChanges(t *testing.T) {
 	}
 	wg.Wait()
 	if count != writers*each || len(last) != writers*each || store.Len() != writers*each {
-		t.Errorf("%d pushes, %d in the last, %d stored, want %d", count, len(last), store.Len(), writers*each)
+		t.Errorf("%d pushes, %d Pods in the last, %d stored, want %d", count, len(last), store.Len(), writers*each)
 	}
 }
 
-// A change returns after a push that shows it.
-func TestUndeltaStoreChangeIsPushedWhenItReturns(t *testing.T) {
+// TestUndeltaStorePushesBeforeReturning checks that a change returns after a push that has it.
+func TestUndeltaStorePushesBeforeReturning(t *testing.T) {
 	var mu sync.Mutex
-	shown := make(map[string]bool)
+	pushed := make(map[string]bool)
 	store := cache.NewUndeltaStore(func(pods []*corev1.Pod) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, p := range pods {
-			shown[p.Name] = true
+			pushed[p.Name] = true
 		}
 	}, nil)
 	var wg sync.WaitGroup
@@ -141,22 +142,23 @@ func TestUndeltaStoreChangeIsPushedWhenItReturns(t *testing.T) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			if !shown[name] {
-				t.Errorf("%s was added and is in no push", name)
+			if !pushed[name] {
+				t.Errorf("%s is in no push after Add", name)
 			}
 		})
 	}
 	wg.Wait()
 }
 
-func TestUndeltaStoreUnderAReflector(t *testing.T) {
-	var pushed pushes
+// TestUndeltaStoreWithReflector checks the pushes of events and of a relist.
+func TestUndeltaStoreWithReflector(t *testing.T) {
+	var pushed pushRecorder
 	var store *cache.UndeltaStore[*corev1.Pod]
 	undelta := func(*testing.T) cache.ReflectorStore[*corev1.Pod] {
 		store = cache.NewUndeltaStore(pushed.push, nil)
 		return store
 	}
-	underReflector(t, undelta, func(r *cachetest.Harness) {
+	runWithReflector(t, undelta, func(r *cachetest.Harness) {
 		expect := func(want string) {
 			t.Helper()
 			synctest.Wait()
@@ -169,7 +171,7 @@ func TestUndeltaStoreUnderAReflector(t *testing.T) {
 		r.Delete("ns/b")
 		expect("[[a@5 b@3 c@4] [a@5 c@4]]")
 
-		// Nothing new is no push: a replay, a deletion of what is not there, a bookmark.
+		// There is no push for a replayed event, the deletion of an unknown object or a bookmark.
 		r.Send(watch.Event{Type: watch.Modified, Object: must(r.Get("ns/a"))})
 		r.Send(watch.Event{Type: watch.Deleted, Object: cachetest.Pod("ghost", cachetest.WithVersion("6"))})
 		r.SkipVersions(1)
@@ -177,16 +179,16 @@ func TestUndeltaStoreUnderAReflector(t *testing.T) {
 		r.Bookmark()
 		expect("[]")
 
-		// Nor is a deletion of a state older than the one stored.
+		// There is none for a deletion with an older version than the stored one.
 		r.Send(watch.Event{Type: watch.Deleted, Object: cachetest.Pod("a", cachetest.WithVersion("4"))})
 		expect("[]")
 		r.ExpectError(cachetest.ErrorIs(cache.ErrStale))
 		cachetest.Advance(2 * time.Second)
 
-		// A relist is one push; what it finds unchanged stays the object that it is, with
-		// what its owner wrote into it.
+		// A relist is one push. An unchanged object is not replaced, so it keeps what its owner has
+		// written into it.
 		c, _ := store.GetByKey("ns/c")
-		c.Annotations = map[string]string{"kubelet": "was here"}
+		c.Annotations = map[string]string{"kubelet": "yes"}
 		r.Send(fake.ErrorEvent(fake.Expired()))
 		r.Update(cachetest.Pod("a"))
 		r.Create(cachetest.Pod("d"))
@@ -198,10 +200,11 @@ func TestUndeltaStoreUnderAReflector(t *testing.T) {
 	})
 }
 
-// The first list is pushed, even if it is empty: the receiver waits for it.
-func TestUndeltaStoreIsPushedAnEmptyList(t *testing.T) {
-	var pushed pushes
-	underReflector(t, func(*testing.T) cache.ReflectorStore[*corev1.Pod] { return cache.NewUndeltaStore(pushed.push, nil) }, func(*cachetest.Harness) {
+// TestUndeltaStorePushesEmptyList checks that the first list is pushed even if it is empty, as the
+// receiver may wait for it.
+func TestUndeltaStorePushesEmptyList(t *testing.T) {
+	var pushed pushRecorder
+	runWithReflector(t, func(*testing.T) cache.ReflectorStore[*corev1.Pod] { return cache.NewUndeltaStore(pushed.push, nil) }, func(*cachetest.Harness) {
 		if got := pushed.take(); got != "[[]]" {
 			t.Errorf("pushed %s", got)
 		}
@@ -212,34 +215,34 @@ func TestUndeltaStoreIsPushedAnEmptyList(t *testing.T) {
 	})
 }
 
-// refusing is a ReflectorStore of somebody's own, which refuses some objects.
-type refusing struct {
+// rejectingStore is a ReflectorStore that rejects some objects.
+type rejectingStore struct {
 	cache.Store[*corev1.Pod]
-	refuse  map[string]bool
+	reject  map[string]bool
 	replace error
 }
 
-var errRefused = errors.New("not that one")
+var errRejected = errors.New("rejected")
 
-func (s *refusing) Update(p *corev1.Pod) error {
-	if s.refuse[p.Name] {
-		return errRefused
+func (s *rejectingStore) Update(p *corev1.Pod) error {
+	if s.reject[p.Name] {
+		return errRejected
 	}
 	return s.Store.Update(p)
 }
 
-func (s *refusing) Replace(pods []*corev1.Pod, rv string) error {
+func (s *rejectingStore) Replace(pods []*corev1.Pod, rv string) error {
 	if s.replace != nil {
 		return s.replace
 	}
 	return s.Store.Replace(pods, rv)
 }
 
-// An object that a store refuses is reported with its key; the rest goes on, and the
-// object is asked for again.
-func TestStoreThatRefuses(t *testing.T) {
-	store := &refusing{refuse: map[string]bool{"a": true}}
-	underReflector(t, func(*testing.T) cache.ReflectorStore[*corev1.Pod] {
+// TestReflectorReportsStoreErrors checks that an error of the store is reported with the object's
+// key, that other objects are stored, and that the object is requested again.
+func TestReflectorReportsStoreErrors(t *testing.T) {
+	store := &rejectingStore{reject: map[string]bool{"a": true}}
+	runWithReflector(t, func(*testing.T) cache.ReflectorStore[*corev1.Pod] {
 		store.Store = cache.NewStore[*corev1.Pod](nil, nil)
 		return store
 	}, func(r *cachetest.Harness) {
@@ -247,16 +250,16 @@ func TestStoreThatRefuses(t *testing.T) {
 		r.Update(cachetest.Pod("b"))
 		synctest.Wait()
 		if got := cachetest.Describe(store.List()); got != "a@2 b@6 c@4" {
-			t.Errorf("holds [%s]", got)
+			t.Errorf("stored [%s]", got)
 		}
 		var object *cache.ObjectError
-		if errs := r.TakeErrors(); len(errs) != 1 || !errors.As(errs[0], &object) || object.Key != "ns/a" || !errors.Is(errs[0], errRefused) {
+		if errs := r.TakeErrors(); len(errs) != 1 || !errors.As(errs[0], &object) || object.Key != "ns/a" || !errors.Is(errs[0], errRejected) {
 			t.Errorf("errors %v", errs)
 		}
-		cachetest.Advance(12 * time.Minute) // the end of the watch
+		cachetest.Advance(12 * time.Minute) // longer than the watch
 		r.ExpectError(cachetest.ErrorIs(cache.ErrQuarantined))
 		if got := cachetest.Describe(store.List()); got != "a@5 b@6 c@4" {
-			t.Errorf("holds [%s]", got)
+			t.Errorf("stored [%s]", got)
 		}
 	})
 }

@@ -24,18 +24,18 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// waiter is a wait in another goroutine.
+// waiter receives the result of a wait in another goroutine.
 type waiter chan error
 
-func waiting(wait func() error) waiter {
+func startWait(wait func() error) waiter {
 	done := make(waiter, 1)
 	go func() { done <- wait() }()
 	synctest.Wait()
 	return done
 }
 
-// over tells whether the wait is over, and how.
-func (w waiter) over() (error, bool) { //nolint:revive // whether there is an error is the second question here
+// result reports whether the wait has ended, and returns its error.
+func (w waiter) result() (err error, ended bool) { //nolint:revive // err is meaningless unless ended
 	synctest.Wait()
 	select {
 	case err := <-w:
@@ -45,53 +45,53 @@ func (w waiter) over() (error, bool) { //nolint:revive // whether there is an er
 	}
 }
 
-// expectOver requires a wait to be over without an error, after what was just done.
-func (w waiter) expectOver(t *testing.T, after string) {
+// expectDone checks that the wait has ended without an error. after names the cause.
+func (w waiter) expectDone(t *testing.T, after string) {
 	t.Helper()
-	if err, over := w.over(); err != nil || !over {
-		t.Errorf("after %s: over %v, %v", after, over, err)
+	if err, ended := w.result(); err != nil || !ended {
+		t.Errorf("after %s: ended %v, error %v", after, ended, err)
 	}
 }
 
-// A wait for a version is over when an event, a bookmark or a list has brought the store
-// there, at that moment, and asks nothing of the server.
+// TestWaitForResourceVersion checks that a wait ends when an event, a bookmark or a list advances the
+// store to the version.
 func TestWaitForResourceVersion(t *testing.T) {
-	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
+	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		wait := func(version string) waiter {
-			return waiting(func() error { return s.WaitForResourceVersion(s.T.Context(), version) })
+			return startWait(func() error { return s.WaitForResourceVersion(s.T.Context(), version) })
 		}
-		wait("3").expectOver(t, "nothing")
+		wait("3").expectDone(t, "no change")
 		seven, five, nine, twelve := wait("7"), wait("5"), wait("9"), wait("12")
 		s.Update(cachetest.Pod("a"))
-		five.expectOver(t, "an event")
-		if _, over := seven.over(); over {
-			t.Error("over before its version")
+		five.expectDone(t, "an event")
+		if _, ended := seven.result(); ended {
+			t.Error("the wait for version 7 has ended at 5")
 		}
 		s.Send(watch.Event{Type: watch.Bookmark, Object: cachetest.Pod("", cachetest.WithVersion("8"))})
-		seven.expectOver(t, "a bookmark")
-		if _, over := nine.over(); over {
-			t.Error("over before its version")
+		seven.expectDone(t, "a bookmark")
+		if _, ended := nine.result(); ended {
+			t.Error("the wait for version 9 has ended at 8")
 		}
 		s.SkipVersions(5)
 		s.Update(cachetest.Pod("b"))
-		nine.expectOver(t, "an event beyond it")
+		nine.expectDone(t, "an event of a later version")
 		s.Send(fake.ErrorEvent(fake.Expired()))
 		s.SkipVersions(5)
 		s.Update(cachetest.Pod("c"))
 		cachetest.Advance(2 * time.Second)
-		twelve.expectOver(t, "a list")
+		twelve.expectDone(t, "a list")
 	})
 }
 
-// What a wait says that comes to nothing: the version, the one that is there, and the cause.
+// TestWaitForResourceVersionErrors checks that the error has both versions and the server's error.
 func TestWaitForResourceVersionErrors(t *testing.T) {
-	shared(t, cache.InformerOptions[*corev1.Pod]{Name: "pods"}, func(s *sharedRig) {
+	runShared(t, cache.InformerOptions[*corev1.Pod]{Name: "pods"}, func(s *sharedHarness) {
 		for _, bad := range []string{"", "0", "x"} {
 			if err := s.WaitForResourceVersion(s.T.Context(), bad); !cachetest.ErrorContains("not well formed")(err) {
 				t.Errorf("%q: %v", bad, err)
 			}
 		}
-		s.InjectWatchFault(100, fake.Fault{Err: apierrors.NewUnauthorized("who are you?")})
+		s.InjectWatchFault(100, fake.Fault{Err: apierrors.NewUnauthorized("token expired")})
 		s.CloseWatches()
 		ctx, cancel := context.WithTimeout(s.T.Context(), 10*time.Second)
 		defer cancel()
@@ -99,35 +99,36 @@ func TestWaitForResourceVersionErrors(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) || !apierrors.IsUnauthorized(err) || !cachetest.ErrorContains(`pods is at resourceVersion "4", not yet at 99`)(err) {
 			t.Errorf("%v", err)
 		}
-		w := waiting(func() error { return s.WaitForResourceVersion(s.T.Context(), "99") })
+		w := startWait(func() error { return s.WaitForResourceVersion(s.T.Context(), "99") })
 		if err := s.stopRun(); err != nil {
 			t.Error(err)
 		}
 		s.stopRun = func() error { return nil }
-		if err, over := w.over(); !over || !errors.Is(err, cache.ErrStopped) {
-			t.Errorf("after stop: %v, %v", over, err)
+		if err, ended := w.result(); !ended || !errors.Is(err, cache.ErrStopped) {
+			t.Errorf("after stop: ended %v, error %v", ended, err)
 		}
 	})
 }
 
-// Whoever writes can wait until the store has it, and is told at once where it never will.
+// TestWaitForObject waits for writes. For an object that the informer never stores, the error is
+// immediate.
 func TestWaitForObject(t *testing.T) {
 	filter := func(p *corev1.Pod) bool { return p.Labels["x"] != "no" }
-	shared(t, cache.InformerOptions[*corev1.Pod]{Filter: filter}, func(s *sharedRig) {
+	runShared(t, cache.InformerOptions[*corev1.Pod]{Filter: filter}, func(s *sharedHarness) {
 		written := s.Create(cachetest.Pod("d"))
 		if err := s.WaitForObject(s.T.Context(), written); err != nil {
 			t.Error(err)
 		}
 		if p, ok := s.SharedInformer.Store().GetByKey("ns/d"); !ok || p.ResourceVersion != written.ResourceVersion {
-			t.Errorf("the store has %v", p)
+			t.Errorf("stored %v", p)
 		}
 		later := cachetest.Pod("d", cachetest.WithVersion("6"))
-		w := waiting(func() error { return s.WaitForObject(s.T.Context(), later) })
-		if _, over := w.over(); over {
-			t.Error("over before the write was seen")
+		w := startWait(func() error { return s.WaitForObject(s.T.Context(), later) })
+		if _, ended := w.result(); ended {
+			t.Error("the wait has ended before the write")
 		}
 		s.Update(cachetest.Pod("d"))
-		w.expectOver(t, "the write")
+		w.expectDone(t, "the write")
 		for want, obj := range map[string]*corev1.Pod{
 			"Filter refuses": cachetest.Pod("d", cachetest.WithVersion("9"), cachetest.WithLabel("x", "no")), "object is nil": nil, "name is empty": cachetest.Pod(""), "not well formed": cachetest.Pod("d"),
 		} {
@@ -138,15 +139,15 @@ func TestWaitForObject(t *testing.T) {
 	})
 }
 
-// A write that came and could not be stored has not been seen.
-func TestWaitForObjectThatIsNotStored(t *testing.T) {
+// TestWaitForObjectNotStored waits for a write that Transform rejects.
+func TestWaitForObjectNotStored(t *testing.T) {
 	transform := func(p *corev1.Pod) (*corev1.Pod, error) {
 		if p.Labels["x"] == "broken" {
 			return nil, errors.New("broken")
 		}
 		return p, nil
 	}
-	shared(t, cache.InformerOptions[*corev1.Pod]{Transform: transform}, func(s *sharedRig) {
+	runShared(t, cache.InformerOptions[*corev1.Pod]{Transform: transform}, func(s *sharedHarness) {
 		if err := s.WaitForObject(s.T.Context(), s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "broken")))); !errors.Is(err, cache.ErrNotStored) {
 			t.Errorf("error %v, want ErrNotStored", err)
 		}
@@ -156,8 +157,9 @@ func TestWaitForObjectThatIsNotStored(t *testing.T) {
 	})
 }
 
-// An informer knows its namespace and selectors, whichever client it was made of.
-func TestScopeOfClients(t *testing.T) {
+// TestWaitForObjectOutOfScope waits for objects of another namespace or selection, for informers of
+// each kind of client.
+func TestWaitForObjectOutOfScope(t *testing.T) {
 	config := &rest.Config{Host: "http://127.0.0.1:1"}
 	client, dynamicClient, metadataClient := clientset.NewForConfigOrDie(config), dynamic.NewForConfigOrDie(config), metadata.NewForConfigOrDie(config)
 	pods := corev1.SchemeGroupVersion.WithResource("pods")
@@ -194,14 +196,14 @@ func TestScopeOfClients(t *testing.T) {
 	}
 }
 
-// TestWaitForDelete deletes and recreates a Pod: the wait ends when the store no longer holds the UID.
+// TestWaitForDelete deletes and recreates a Pod. The wait ends when the store does not hold its UID.
 func TestWaitForDelete(t *testing.T) {
-	shared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedRig) {
+	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		pod, _ := s.SharedInformer.Store().GetByKey("ns/a")
 		ctx, cancel := context.WithTimeout(s.T.Context(), time.Minute)
 		defer cancel()
 		if err := s.WaitForDelete(ctx, pod); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains("ns/a")(err) {
-			t.Errorf("of a Pod that exists: %v", err)
+			t.Errorf("wait for a Pod that exists: %v", err)
 		}
 		done := make(chan error, 1)
 		go func() { done <- s.WaitForDelete(s.T.Context(), pod) }()
@@ -216,16 +218,16 @@ func TestWaitForDelete(t *testing.T) {
 		s.Harness.Delete("ns/a")
 		s.Create(cachetest.Pod("a"))
 		if err := <-done; err != nil {
-			t.Errorf("of a Pod that was deleted and recreated: %v", err)
+			t.Errorf("wait for a Pod that was recreated: %v", err)
 		}
 		if err := s.WaitForDelete(s.T.Context(), pod); err != nil {
-			t.Errorf("of a Pod that is gone: %v", err)
+			t.Errorf("wait for a deleted Pod: %v", err)
 		}
 	})
 }
 
-// TestWaitSaysThatRunWasNotCalled waits for an informer that nothing runs.
-func TestWaitSaysThatRunWasNotCalled(t *testing.T) {
+// TestWaitReportsThatRunWasNotCalled waits for an informer that is not running.
+func TestWaitReportsThatRunWasNotCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
 		pods := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Logger: logger})
@@ -249,8 +251,8 @@ func TestWaitSaysThatRunWasNotCalled(t *testing.T) {
 	})
 }
 
-// TestWaitForSyncOfAnInformerRunLater waits before another goroutine calls Run.
-func TestWaitForSyncOfAnInformerRunLater(t *testing.T) {
+// TestWaitForSyncBeforeRun waits before another goroutine calls Run.
+func TestWaitForSyncBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pods := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
 		done := make(chan error, 1)
