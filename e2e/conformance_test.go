@@ -12,39 +12,41 @@ import (
 	"github.com/kinformer/kinformer/internal/conformance"
 )
 
-// record writes the real server's answers to where the tests of package fake compare with them.
-var record = flag.Bool("record", false, "write what kube-apiserver answers to ../internal/conformance/recorded")
+// record selects writing the responses of kube-apiserver to the recording that the tests of package
+// fake compare with.
+var record = flag.Bool("record", false, "write the responses of kube-apiserver to ../internal/conformance/recorded")
 
-// The embedded server answers as the real one does, but for the reviewed differences, and the real one as it was recorded.
-func TestServersAnswerAlike(t *testing.T) {
-	c := cluster.New(t, cluster.Options{}) // of its own: it is compacted
-	genuine := conformance.RunScripts(t, c.Config(), func() {
+// TestServersRespondAlike compares the fake server with kube-apiserver, except for the accepted
+// differences, and kube-apiserver with its recording.
+func TestServersRespondAlike(t *testing.T) {
+	c := cluster.New(t, cluster.Options{}) // not the shared one: it is compacted
+	actual := conformance.RunScripts(t, c.Config(), func() {
 		if _, err := c.Compact(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		// It remembers older versions in its own memory too.
+		// kube-apiserver keeps older versions in its watch cache until it restarts.
 		if err := c.APIServer().Restart(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	})
 	if *record {
-		for script, answers := range genuine {
+		for script, responses := range actual {
 			path := filepath.Join("..", "internal", "conformance", "recorded", script+".txt")
-			if err := os.WriteFile(path, []byte(answers), 0o644); err != nil {
+			if err := os.WriteFile(path, []byte(responses), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 	} else {
-		conformance.CompareRecorded(t, genuine, conformance.Recorded(t))
+		conformance.CompareRecorded(t, actual, conformance.Recorded(t))
 	}
-	server := embedded(t)
-	conformance.Compare(t, conformance.RunScripts(t, server.Config(), server.Compact), genuine)
+	server := startFakeServer(t)
+	conformance.Compare(t, conformance.RunScripts(t, server.Config(), server.Compact), actual)
 }
 
-// embedded starts the server that package fake has, with TLS and a token as the real one.
-func embedded(t *testing.T) *fake.APIServer {
+// startFakeServer starts a server of package fake, with TLS and a token like the real one.
+func startFakeServer(t *testing.T) *fake.APIServer {
 	t.Helper()
-	server, err := fake.StartAPIServer(fake.APIServerOptions{TLS: true, Token: "embedded"})
+	server, err := fake.StartAPIServer(fake.APIServerOptions{TLS: true, Token: "fake"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +58,8 @@ func embedded(t *testing.T) *fake.APIServer {
 	return server
 }
 
-// The same round trips succeed on both servers.
+// TestClientsWorkOnBothServers makes the same round trips on both servers.
 func TestClientsWorkOnBothServers(t *testing.T) {
 	t.Run("kube-apiserver", func(t *testing.T) { conformance.RunClients(t, shared(t).Config()) })
-	t.Run("embedded", func(t *testing.T) { conformance.RunClients(t, embedded(t).Config()) })
+	t.Run("fake", func(t *testing.T) { conformance.RunClients(t, startFakeServer(t).Config()) })
 }

@@ -1,6 +1,7 @@
-// Package e2e holds the tests against a real kube-apiserver and etcd, which package cluster builds and runs. Files whose
-// names begin with server_ establish, with client-go alone, what the server does; the others rely on it.
+// Package e2e has the tests against a real kube-apiserver and etcd, which package cluster builds
+// and runs. The tests in files named server_* use client-go alone and check the server's behavior,
+// on which the other tests rely.
 //
-// Tests that only use the API share one cluster, each in a namespace of its own; tests that stop, compact or restore
-// something have a cluster of their own.
+// Tests that only use the API share one cluster, each in its own namespace. Tests that stop,
+// compact or restore a server use their own cluster.
 package e2e

@@ -14,20 +14,20 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-// The functions that a generated factory gives its informers stream, once somebody says that they may: they return what
-// the server answered.
-func TestClosuresOfAGeneratedFactoryStream(t *testing.T) {
+// TestGeneratedFactoryFunctionsStream checks that the list and watch functions of a generated
+// factory are streamed if Streaming is set: they return the server's response unchanged.
+func TestGeneratedFactoryFunctionsStream(t *testing.T) {
 	t.Parallel()
-	pods := podScene(t, shared(t), 50)
+	pods := newPodCollection(t, shared(t), 50)
 	pods.fill(t)
-	for name, allowed := range map[string]bool{"allowed to": true, "not allowed to": false} {
+	for name, allowed := range map[string]bool{"Streaming set": true, "Streaming not set": false} {
 		t.Run(name, func(t *testing.T) {
 			s := startInformer(t, pods.cluster, allowed, &corev1.Pod{}, func(t *testing.T, config *rest.Config) cache.ListerWatcher {
 				factory := informers.NewSharedInformerFactoryWithOptions(kubernetes.NewForConfigOrDie(config), 0, informers.WithNamespace(pods.namespace))
-				lw := functionsOf(t, factory.Core().V1().Pods().Informer())
+				lw := listWatchOf(t, factory.Core().V1().Pods().Informer())
 				return &cache.ListWatch{ListFunc: lw.ListWithContext, WatchFunc: lw.WatchWithContext, Streaming: allowed}
 			}, cache.EnableStreaming)
-			s.settled(t, pods.truth(t))
+			s.expectSettled(t, pods.truth(t))
 			if status := s.controller.Status(); status.Streaming != allowed {
 				t.Errorf("streaming: %v (%s), want %v", status.Streaming, status.NotStreamingReason, allowed)
 			}
@@ -35,20 +35,20 @@ func TestClosuresOfAGeneratedFactoryStream(t *testing.T) {
 	}
 }
 
-// functionsOf returns what a generated informer lists and watches with. Its field is not exported: nobody but a test wants
-// it from there, package clientgo has informer factories of its own.
-func functionsOf(t *testing.T, informer clientcache.SharedIndexInformer) clientcache.ListerWatcherWithContext {
+// listWatchOf returns the list and watch functions of a generated informer, from an unexported
+// field. Programs use the factories of package clientgo instead.
+func listWatchOf(t *testing.T, informer clientcache.SharedIndexInformer) clientcache.ListerWatcherWithContext {
 	t.Helper()
 	v := reflect.ValueOf(informer)
 	for v.Kind() != reflect.Struct || v.FieldByName("SharedIndexInformer").IsValid() {
-		if v.Kind() == reflect.Struct { // the typed informer around it
+		if v.Kind() == reflect.Struct { // the generated informer embeds it
 			v = v.FieldByName("SharedIndexInformer")
 		}
 		v = v.Elem()
 	}
 	field := v.FieldByName("listerWatcher")
 	if !field.IsValid() || !field.CanAddr() {
-		t.Fatalf("%T keeps its functions elsewhere", informer)
+		t.Fatalf("%T has no addressable field listerWatcher", informer)
 	}
-	return clientcache.ToListerWatcherWithContext(*(*clientcache.ListerWatcher)(unsafe.Pointer(field.UnsafeAddr()))) //nolint:gosec // see above
+	return clientcache.ToListerWatcherWithContext(*(*clientcache.ListerWatcher)(unsafe.Pointer(field.UnsafeAddr()))) //nolint:gosec // the field is not exported
 }

@@ -16,11 +16,12 @@ import (
 	"github.com/kinformer/kinformer/e2e/objects"
 )
 
-// Whoever is there from the beginning is told of every change to each Pod, in order and once; whoever comes later, of every
-// change since; and both end with what the server has.
-func TestInformerTellsEveryChangeOfPods(t *testing.T) {
+// TestInformerDeliversEveryChangeOfPods checks that each change of a Pod is delivered in order and
+// once, to a subject started before the changes and to one started during them, and that both reach
+// the server's state.
+func TestInformerDeliversEveryChangeOfPods(t *testing.T) {
 	t.Parallel()
-	pods := podScene(t, shared(t), 120)
+	pods := newPodCollection(t, shared(t), 120)
 	early := startSubjects(t, pods.cluster, &corev1.Pod{}, pods.list)
 	awaitListed(t, early)
 	pods.write(t, 1500)
@@ -33,22 +34,23 @@ func TestInformerTellsEveryChangeOfPods(t *testing.T) {
 	objects, changes := pods.ledger.size()
 	t.Logf("%d Pods, %d changes", objects, changes)
 	t.Run("early", func(t *testing.T) {
-		allSettle(t, early, pods.truth, func(t *testing.T, s *subject) { expectFromStart(t, s.told, pods.ledger) })
+		expectAllSettled(t, early, pods.truth, func(t *testing.T, s *subject) { expectEveryChangeFromStart(t, s.recorder, pods.ledger) })
 	})
 	t.Run("late", func(t *testing.T) {
-		allSettle(t, late, pods.truth, func(t *testing.T, s *subject) { expectAll(t, s.told, pods.ledger) })
+		expectAllSettled(t, late, pods.truth, func(t *testing.T, s *subject) { expectEveryChange(t, s.recorder, pods.ledger) })
 	})
 }
 
-// Nodes are mostly heartbeats, and have no namespace.
-func TestInformerTellsEveryChangeOfNodes(t *testing.T) {
+// TestInformerDeliversEveryChangeOfNodes is the same for Nodes, which have no namespace and change
+// mostly by heartbeats.
+func TestInformerDeliversEveryChangeOfNodes(t *testing.T) {
 	t.Parallel()
 	c := shared(t)
 	clientset := clientsetFor(t, c)
-	// Other tests have Nodes too. A label that is the name of a namespace is nobody else's.
+	// Other tests create Nodes, too. The name of a namespace is a unique label.
 	label := labels.Set{"e2e.example.com/test": namespace(t, clientset)}
 	w := newWriter(nodeAuthor{clientset, objects.NewLife(clientset, seed), label}, 40)
-	t.Cleanup(func() { // another run of this test has Nodes of the same names
+	t.Cleanup(func() { // another run of this test creates Nodes with the same names
 		err := clientset.CoreV1().Nodes().DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: label.String()})
 		if err != nil {
 			t.Error(err)
@@ -63,21 +65,22 @@ func TestInformerTellsEveryChangeOfNodes(t *testing.T) {
 	awaitListed(t, subjects)
 	w.write(t, 1000)
 
-	allSettle(t, subjects, truthOf(func(ctx context.Context) ([]*corev1.Node, error) {
+	expectAllSettled(t, subjects, truthOf(func(ctx context.Context) ([]*corev1.Node, error) {
 		list, err := clientset.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: label.String()})
 		return pointers(list.Items), err
 	}), func(t *testing.T, s *subject) {
-		expectAll(t, s.told, w.ledger)
+		expectEveryChange(t, s.recorder, w.ledger)
 		if s.initial != w.number {
-			t.Errorf("%d Nodes came with the initial list, want %d", s.initial, w.number)
+			t.Errorf("%d Nodes in the initial list, want %d", s.initial, w.number)
 		}
 	})
 }
 
-// The first state comes by a list or by a watch alone, as was asked for, and is told as such.
+// TestInformerInitialSync checks that the initial state is fetched by a list or a WatchList,
+// according to the ListMode, and delivered with InInitialList set.
 func TestInformerInitialSync(t *testing.T) {
 	t.Parallel()
-	pods := podScene(t, shared(t), 700) // more than a page
+	pods := newPodCollection(t, shared(t), 700) // more than a page
 	pods.fill(t)
 	subjects := startSubjects(t, pods.cluster, &corev1.Pod{}, pods.list)
 	for _, s := range subjects {
@@ -87,42 +90,42 @@ func TestInformerInitialSync(t *testing.T) {
 		if err := s.controller.WaitForSync(t.Context()); err != nil {
 			t.Errorf("%s: %v", s.name, err)
 		}
-		if now, _ := s.fold(); len(now) != pods.number {
-			t.Errorf("%s has synced, and the handler was told of %d Pods, want %d", s.name, len(now), pods.number)
+		if now, _ := s.snapshot(); len(now) != pods.number {
+			t.Errorf("%s has synced, and its handler has received %d Pods, want %d", s.name, len(now), pods.number)
 		}
 	}
-	allSettle(t, subjects, pods.truth, func(t *testing.T, s *subject) {
+	expectAllSettled(t, subjects, pods.truth, func(t *testing.T, s *subject) {
 		if s.initial != pods.number {
-			t.Errorf("%d additions are of the initial list, want %d", s.initial, pods.number)
+			t.Errorf("%d additions in the initial list, want %d", s.initial, pods.number)
 		}
-		await(t, "a watch is open", s.askedAsTold)
+		await(t, "a watch is open", s.checkRequests)
 	})
 }
 
-// askedAsTold says which requests were made that were not to be made, or not yet.
-func (s *subject) askedAsTold(context.Context) error {
+// checkRequests returns an error if the requests are not those of the ListMode.
+func (s *subject) checkRequests(context.Context) error {
 	lists, watches, watchLists := s.requests.count()
 	if s.watchList && (lists != 0 || watches != 0 || watchLists != 1) || !s.watchList && (lists == 0 || watches != 1 || watchLists != 0) {
-		return fmt.Errorf("there were %d lists, %d watches and %d WatchLists", lists, watches, watchLists)
+		return fmt.Errorf("%d lists, %d watches and %d WatchLists", lists, watches, watchLists)
 	}
 	return nil
 }
 
-// podsUnderTest are Pods in a namespace of a test's own.
-type podsUnderTest struct {
+// podCollection is the Pods of a test's namespace, and their writer.
+type podCollection struct {
 	*writer
 	cluster   *cluster.Cluster
 	clientset *kubernetes.Clientset
 	namespace string
-	list      lister
+	list      listWatchFunc
 	truth     truth
 }
 
-func podScene(t *testing.T, c *cluster.Cluster, number int) *podsUnderTest {
+func newPodCollection(t *testing.T, c *cluster.Cluster, number int) *podCollection {
 	t.Helper()
 	clientset := clientsetFor(t, c)
 	ns := namespace(t, clientset)
-	return &podsUnderTest{
+	return &podCollection{
 		writer:    newWriter(podAuthor{clientset, objects.NewLife(clientset, seed), ns}, number),
 		cluster:   c,
 		clientset: clientset,
@@ -146,7 +149,7 @@ func pointers[T any](items []T) []*T {
 	return all
 }
 
-// nodeAuthor writes Nodes as their kubelets do.
+// nodeAuthor writes Nodes as kubelets do.
 type nodeAuthor struct {
 	clientset kubernetes.Interface
 	life      *objects.Life

@@ -10,16 +10,17 @@ import (
 	"github.com/kinformer/kinformer/e2e/cluster"
 )
 
-// A consumer is cut off for so long that the server has forgotten the version it was at: 410 Gone. It lists, and tells the
-// difference: what is gone, what came, what was replaced by another of its name, and nothing of what stayed as it was.
-func TestInformerListsAgainAfterCompaction(t *testing.T) {
+// TestInformerRelistsAfterCompaction disconnects the subjects until the server no longer has their
+// version: 410 Gone. They relist and deliver the difference: deletions, additions, recreated
+// objects, and no event for unchanged ones.
+func TestInformerRelistsAfterCompaction(t *testing.T) {
 	t.Parallel()
-	pods := podScene(t, cluster.New(t, cluster.Options{}), 80)
+	pods := newPodCollection(t, cluster.New(t, cluster.Options{}), 80)
 	var network gate
-	subjects := startSubjects(t, pods.cluster, &corev1.Pod{}, pods.list, network.through)
+	subjects := startSubjects(t, pods.cluster, &corev1.Pod{}, pods.list, network.configure)
 	awaitListed(t, subjects)
 	pods.write(t, 300)
-	allSettle(t, subjects, pods.truth)
+	expectAllSettled(t, subjects, pods.truth)
 	before := pods.truth(t)
 	if len(before) < 20 {
 		t.Fatalf("there are %d Pods, too few", len(before))
@@ -30,42 +31,42 @@ func TestInformerListsAgainAfterCompaction(t *testing.T) {
 	if _, err := pods.cluster.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := pods.cluster.APIServer().Restart(t.Context()); err != nil { // it remembers for itself as long as it runs
+	if err := pods.cluster.APIServer().Restart(t.Context()); err != nil { // its watch cache lasts as long as it runs
 		t.Fatal(err)
 	}
-	asked := map[*subject]int{}
+	fullStates := map[*subject]int{}
 	for _, s := range subjects {
-		if now, _ := s.fold(); !maps.Equal(now, before) {
-			t.Errorf("%s was told of changes while it was cut off", s.name)
+		if now, _ := s.snapshot(); !maps.Equal(now, before) {
+			t.Errorf("%s received changes while it was disconnected", s.name)
 		}
-		asked[s] = s.requests.wholeStates()
+		fullStates[s] = s.requests.fullStates()
 	}
 	network.open()
-	allSettle(t, subjects, pods.truth, func(t *testing.T, s *subject) {
-		expectSome(t, s.told, pods.ledger)
-		if n := s.requests.wholeStates() - asked[s]; n == 0 || n > 2 {
-			t.Errorf("the whole state was asked for %d times, want once or twice", n)
+	expectAllSettled(t, subjects, pods.truth, func(t *testing.T, s *subject) {
+		expectSubsequence(t, s.recorder, pods.ledger)
+		if n := s.requests.fullStates() - fullStates[s]; n == 0 || n > 2 {
+			t.Errorf("%d lists and WatchLists, want 1 or 2", n)
 		}
 		if s.controller == nil && !s.errors.any(apierrors.IsResourceExpired) {
-			t.Errorf("nothing was heard of 410 Gone in %v", s.errors.list())
+			t.Errorf("no 410 Gone among the errors %v", s.errors.list())
 		}
-		expectReplaced(t, s.told)
+		expectRecreated(t, s.recorder)
 	})
 
-	// And on from there by watching.
+	// Then they watch again.
 	pods.write(t, 200)
-	allSettle(t, subjects, pods.truth, func(t *testing.T, s *subject) { expectSome(t, s.told, pods.ledger) })
+	expectAllSettled(t, subjects, pods.truth, func(t *testing.T, s *subject) { expectSubsequence(t, s.recorder, pods.ledger) })
 }
 
-// expectReplaced checks that some object was told to be deleted and another to be added under its name: that this happens
-// at all is what is checked here, that it is right elsewhere.
-func expectReplaced(t *testing.T, r *told) {
+// expectRecreated checks that the changes contain a recreated object, so that the test covers this
+// case.
+func expectRecreated(t *testing.T, r *recorder) {
 	t.Helper()
-	now, _ := r.fold()
+	now, _ := r.snapshot()
 	for key := range now {
 		if states := r.history(key); states[0].uid != states[len(states)-1].uid {
 			return
 		}
 	}
-	t.Error("no object was replaced by another of its name")
+	t.Error("no object was recreated under its name")
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-// Objects of a CustomResourceDefinition come as unstructured ones, whether the example says their kind or not.
+// TestInformerOfCustomResources watches unstructured objects, with and without a kind in the
+// example.
 func TestInformerOfCustomResources(t *testing.T) {
 	t.Parallel()
 	c := shared(t)
@@ -32,7 +33,7 @@ func TestInformerOfCustomResources(t *testing.T) {
 	}
 	kinded := &unstructured.Unstructured{}
 	kinded.SetGroupVersionKind(widgets.GroupVersion().WithKind("Widget"))
-	examples := map[string]*unstructured.Unstructured{"of a kind": kinded, "of any kind": {}}
+	examples := map[string]*unstructured.Unstructured{"with kind": kinded, "without kind": {}}
 	subjects := map[string][]*subject{}
 	for name, example := range examples {
 		subjects[name] = startSubjects(t, c, example, list)
@@ -41,17 +42,17 @@ func TestInformerOfCustomResources(t *testing.T) {
 	w.write(t, 400)
 	for name := range examples {
 		t.Run(name, func(t *testing.T) {
-			allSettle(t, subjects[name], truthOf(func(ctx context.Context) ([]*unstructured.Unstructured, error) {
+			expectAllSettled(t, subjects[name], truthOf(func(ctx context.Context) ([]*unstructured.Unstructured, error) {
 				return unstructuredItems(client.Resource(widgets).Namespace(ns).List(ctx, metav1.ListOptions{}))
-			}), func(t *testing.T, s *subject) { expectAll(t, s.told, w.ledger) })
+			}), func(t *testing.T, s *subject) { expectEveryChange(t, s.recorder, w.ledger) })
 		})
 	}
 }
 
-// Of some objects nobody needs more than their metadata.
+// TestInformerOfMetadata watches the metadata of Pods only.
 func TestInformerOfMetadata(t *testing.T) {
 	t.Parallel()
-	pods := podScene(t, shared(t), 40)
+	pods := newPodCollection(t, shared(t), 40)
 	pods.fill(t)
 	list := func(t *testing.T, config *rest.Config) cache.ListerWatcher {
 		t.Helper()
@@ -59,7 +60,7 @@ func TestInformerOfMetadata(t *testing.T) {
 	}
 	kinded := &metav1.PartialObjectMetadata{}
 	kinded.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
-	examples := map[string]*metav1.PartialObjectMetadata{"of a kind": kinded, "of any kind": {}}
+	examples := map[string]*metav1.PartialObjectMetadata{"with kind": kinded, "without kind": {}}
 	subjects := map[string][]*subject{}
 	for name, example := range examples {
 		subjects[name] = startSubjects(t, pods.cluster, example, list)
@@ -68,12 +69,13 @@ func TestInformerOfMetadata(t *testing.T) {
 	pods.write(t, 400)
 	for name := range examples {
 		t.Run(name, func(t *testing.T) {
-			allSettle(t, subjects[name], pods.truth, func(t *testing.T, s *subject) { expectAll(t, s.told, pods.ledger) })
+			expectAllSettled(t, subjects[name], pods.truth, func(t *testing.T, s *subject) { expectEveryChange(t, s.recorder, pods.ledger) })
 		})
 	}
 }
 
-// defineWidgets makes the API of a custom resource in a group and waits until it is served.
+// defineWidgets creates a CustomResourceDefinition in a group and waits until the resource is
+// served.
 func defineWidgets(t *testing.T, client dynamic.Interface, group string) schema.GroupVersionResource {
 	t.Helper()
 	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})

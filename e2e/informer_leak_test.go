@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// labelled runs f and returns the label that all goroutines have which f starts, and those that they start.
-func labelled(ctx context.Context, f func(context.Context)) (label string, done <-chan struct{}) {
+// runLabelled runs f in a goroutine. It returns the label of that goroutine and of all goroutines
+// that it starts, directly or not.
+func runLabelled(ctx context.Context, f func(context.Context)) (label string, done <-chan struct{}) {
 	label = fmt.Sprint("subject-", subjectNumber.Add(1))
 	ended := make(chan struct{})
 	go func() {
@@ -25,8 +26,8 @@ const labelKey = "e2e"
 
 var subjectNumber atomic.Int64
 
-// expectNoGoroutines waits until no goroutine has a label any more, but for those of connections: clients keep them, for
-// whoever comes next.
+// expectNoGoroutines waits until no goroutine has a label, except those of connections, which
+// clients keep for later requests.
 func expectNoGoroutines(t *testing.T, label string) {
 	t.Helper()
 	await(t, "the goroutines of "+label+" end", func(context.Context) error {
@@ -37,7 +38,7 @@ func expectNoGoroutines(t *testing.T, label string) {
 	})
 }
 
-// goroutines are the stacks of goroutines with a label.
+// goroutines returns the stacks of the goroutines with a label.
 func goroutines(t *testing.T, label string) []string {
 	t.Helper()
 	var profile bytes.Buffer

@@ -9,11 +9,12 @@ import (
 	"github.com/kinformer/kinformer/e2e/cluster"
 )
 
-// A server ends in mid-watch, in order or not, and comes back, while somebody writes all the time: before, as soon as the
-// server answers again, and what was asked of it as it died.
-func TestInformerOverRestarts(t *testing.T) {
+// TestInformerSurvivesServerRestarts stops or kills a server during a watch and starts it again,
+// while the writer makes changes: before, as soon as the server responds again, and during the
+// crash.
+func TestInformerSurvivesServerRestarts(t *testing.T) {
 	t.Parallel()
-	pods := podScene(t, cluster.New(t, cluster.Options{}), 60)
+	pods := newPodCollection(t, cluster.New(t, cluster.Options{}), 60)
 	subjects := startSubjects(t, pods.cluster, &corev1.Pod{}, pods.list)
 	awaitListed(t, subjects)
 	for name, server := range map[string]*cluster.Server{"kube-apiserver": pods.cluster.APIServer(), "etcd": pods.cluster.Etcd()} {
@@ -30,10 +31,10 @@ func TestInformerOverRestarts(t *testing.T) {
 					}
 					back = time.Now()
 				}, 200)
-				allSettle(t, subjects, pods.truth, func(t *testing.T, s *subject) {
-					expectSome(t, s.told, pods.ledger)
+				expectAllSettled(t, subjects, pods.truth, func(t *testing.T, s *subject) {
+					expectSubsequence(t, s.recorder, pods.ledger)
 					if s.controller != nil && s.controller.Status().FreshAt.Before(back) {
-						t.Errorf("it was fresh at %v, want after %v, when the server was back", s.controller.Status().FreshAt, back)
+						t.Errorf("FreshAt is %v, want a time after %v, when the server was back", s.controller.Status().FreshAt, back)
 					}
 				})
 			})

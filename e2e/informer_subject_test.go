@@ -23,9 +23,10 @@ import (
 	"github.com/kinformer/kinformer/e2e/cluster"
 )
 
-// subject is a running informer or reflector under test, and what was seen of it.
+// subject is a running informer or reflector under test, with its recorded changes, requests and
+// errors.
 type subject struct {
-	*told
+	*recorder
 	name       string
 	streaming  bool
 	watchList  bool
@@ -33,7 +34,7 @@ type subject struct {
 	version    func() string
 	content    func() map[string]state // of the store
 	requests   *requests
-	errors     *errorsHeard
+	errors     *errorRecorder
 	revision   func(context.Context) (int64, error) // the server's
 
 	cancel context.CancelFunc
@@ -42,13 +43,13 @@ type subject struct {
 	err    error // of Run, read after done is closed
 }
 
-// lister makes the source of a test's collection with a client of config.
-type lister func(t *testing.T, config *rest.Config) cache.ListerWatcher
+// listWatchFunc returns the ListerWatcher of a test's collection, with a client of config.
+type listWatchFunc func(t *testing.T, config *rest.Config) cache.ListerWatcher
 
-// startSubjects runs, over one collection, an informer, a reflector that lists, and one that asks for a WatchList, each
-// streaming and classic. All have ended, and left nothing behind, when the test has. configure, if given, changes the
-// configuration of their clients.
-func startSubjects[T cache.Object](t *testing.T, c *cluster.Cluster, example T, list lister, configure ...func(*rest.Config)) []*subject {
+// startSubjects runs an informer, a reflector in ListModeList and one in ListModeWatchList, each
+// with and without streaming, on one collection. They are stopped, and checked for leaks, at the
+// end of the test. configure, if given, changes the configuration of their clients.
+func startSubjects[T cache.Object](t *testing.T, c *cluster.Cluster, example T, list listWatchFunc, configure ...func(*rest.Config)) []*subject {
 	t.Helper()
 	var all []*subject
 	for _, streaming := range []bool{true, false} {
@@ -60,21 +61,21 @@ func startSubjects[T cache.Object](t *testing.T, c *cluster.Cluster, example T, 
 	return all
 }
 
-func startInformer[T cache.Object](t *testing.T, c *cluster.Cluster, streaming bool, example T, list lister, configure ...func(*rest.Config)) *subject {
+func startInformer[T cache.Object](t *testing.T, c *cluster.Cluster, streaming bool, example T, list listWatchFunc, configure ...func(*rest.Config)) *subject {
 	t.Helper()
 	s := newSubject("informer", streaming, c)
-	store, controller := cache.NewInformer(list(t, s.connect(c, configure...)), example, 0, toldHandler[T]{s.told})
+	store, controller := cache.NewInformer(list(t, s.connect(c, configure...)), example, 0, recordingHandler[T]{s.recorder})
 	s.controller, s.version, s.content = controller, controller.LastSyncResourceVersion, contentOf(store)
 	s.start(t, controller.Run)
 	return s
 }
 
-func startReflector[T cache.Object](t *testing.T, c *cluster.Cluster, streaming bool, example T, list lister, sync cache.ListMode,
+func startReflector[T cache.Object](t *testing.T, c *cluster.Cluster, streaming bool, example T, list listWatchFunc, sync cache.ListMode,
 	configure ...func(*rest.Config)) *subject {
 	t.Helper()
-	s := newSubject(fmt.Sprintf("reflector by %s", sync), streaming, c)
+	s := newSubject(fmt.Sprintf("reflector with %s", sync), streaming, c)
 	s.watchList = sync == cache.ListModeWatchList
-	store := &toldStore[T]{Store: cache.NewStore[T](nil, nil), told: s.told}
+	store := &recordingStore[T]{Store: cache.NewStore[T](nil, nil), recorder: s.recorder}
 	reflector := cache.NewReflector(list(t, s.connect(c, configure...)), example, store,
 		cache.ReflectorOptions{ListMode: sync, ErrorHandler: s.errors.add})
 	s.version, s.content = reflector.LastSyncResourceVersion, contentOf(store)
@@ -84,25 +85,25 @@ func startReflector[T cache.Object](t *testing.T, c *cluster.Cluster, streaming 
 
 func newSubject(name string, streaming bool, c *cluster.Cluster) *subject {
 	return &subject{
-		name: wayOf(streaming) + " " + name, streaming: streaming, revision: c.Revision,
-		told: newTold(), requests: &requests{}, errors: &errorsHeard{},
+		name: modeName(streaming) + " " + name, streaming: streaming, revision: c.Revision,
+		recorder: newRecorder(), requests: &requests{}, errors: &errorRecorder{},
 	}
 }
 
-func wayOf(streaming bool) string {
+func modeName(streaming bool) string {
 	if streaming {
 		return "streaming"
 	}
-	return "classic"
+	return "not streaming"
 }
 
-// connect returns the configuration of the subject's client, whose requests are noted.
+// connect returns the configuration of the subject's client, whose requests are recorded.
 func (s *subject) connect(c *cluster.Cluster, configure ...func(*rest.Config)) *rest.Config {
 	config := c.Config()
 	for _, change := range configure {
 		change(config)
 	}
-	config.Wrap(s.requests.wrap) // first, so that it sees what is sent
+	config.Wrap(s.requests.wrap) // before EnableStreaming, so that it sees the requests as sent
 	if s.streaming {
 		cache.EnableStreaming(config)
 	}
@@ -124,31 +125,31 @@ func (s *subject) start(t *testing.T, run func(context.Context) error) {
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.Verbosity(0))).WithName(s.name)
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger))
 	s.cancel = cancel
-	s.label, s.done = labelled(ctx, func(ctx context.Context) { s.err = run(ctx) })
+	s.label, s.done = runLabelled(ctx, func(ctx context.Context) { s.err = run(ctx) })
 	t.Cleanup(func() { s.stop(t) })
 }
 
-// awaitListed waits until each has a first state, be it of no objects.
+// awaitListed waits until each subject has stored its initial list, which may be empty.
 func awaitListed(t *testing.T, subjects []*subject) {
 	t.Helper()
 	for _, s := range subjects {
-		await(t, s.name+" has a first state", func(context.Context) error {
+		await(t, s.name+" stores the initial list", func(context.Context) error {
 			if s.version() == "" {
-				return errors.New("it has none")
+				return errors.New("no resourceVersion yet")
 			}
 			return nil
 		})
 	}
 }
 
-// stop ends the subject and checks that it ends well.
+// stop stops the subject and checks its result and that no goroutine is left.
 func (s *subject) stop(t *testing.T) {
 	t.Helper()
 	s.cancel()
 	select {
 	case <-s.done:
-	case <-time.After(patience):
-		t.Fatalf("%s: Run did not return within %s of its context's end", s.name, patience)
+	case <-time.After(waitTimeout):
+		t.Fatalf("%s: Run did not return within %s after its context ended", s.name, waitTimeout)
 	}
 	if s.err != nil {
 		t.Errorf("%s: Run returned %v, want nil", s.name, s.err)
@@ -160,31 +161,32 @@ func (s *subject) stop(t *testing.T) {
 	s.check(t)
 }
 
-// settled checks that the subject has come to what the server has, and to rest: its handler and its store agree with the
-// server, and its Status says that all is well.
-func (s *subject) settled(t *testing.T, want map[string]state) {
+// expectSettled waits until the recorded changes, the store and the Status of the subject show the
+// server's objects.
+func (s *subject) expectSettled(t *testing.T, want map[string]state) {
 	t.Helper()
-	s.await(t, want)
+	s.awaitState(t, want)
 	if got := s.content(); !maps.Equal(got, want) {
-		t.Errorf("the store is not what the server has:\n%s", difference(got, want))
+		t.Errorf("the store differs from the server:\n%s", difference(got, want))
 	}
 	s.check(t)
-	await(t, "the subject is in order", func(ctx context.Context) error { return s.inOrder(ctx, want) })
+	await(t, "the status is up to date", func(ctx context.Context) error { return s.checkStatus(ctx, want) })
 }
 
-// inOrder says what is not as it has to be.
-func (s *subject) inOrder(ctx context.Context, want map[string]state) error {
+// checkStatus returns an error if the version or the Status is not that of a subject that is up to
+// date.
+func (s *subject) checkStatus(ctx context.Context, want map[string]state) error {
 	at := parseVersion(s.version())
 	revision, err := s.revision(ctx)
 	if err != nil {
 		return err
 	}
 	if at > revision {
-		return fmt.Errorf("the version is %d; the server's is %d", at, revision)
+		return fmt.Errorf("the version is %d, the server's %d", at, revision)
 	}
 	for key, state := range want {
 		if at < parseVersion(state.version) {
-			return fmt.Errorf("the version is %d, and it has %s at %s", at, key, state.version)
+			return fmt.Errorf("the version is %d, older than %s at %s", at, key, state.version)
 		}
 	}
 	if s.controller == nil {
@@ -193,36 +195,37 @@ func (s *subject) inOrder(ctx context.Context, want map[string]state) error {
 	status := s.controller.Status()
 	switch {
 	case status.Phase != cache.PhaseWatching, status.Err != nil, status.Attempts != 0, !status.ErrSince.IsZero():
-		return fmt.Errorf("the phase is %s, %d attempts failed since %v: %w", status.Phase, status.Attempts, status.ErrSince, status.Err)
+		return fmt.Errorf("phase %s, %d failed attempts since %v: %w", status.Phase, status.Attempts, status.ErrSince, status.Err)
 	case !status.Synced || !s.controller.HasSynced():
-		return fmt.Errorf("it has not synced")
-	case time.Since(status.FreshAt) > freshness:
-		return fmt.Errorf("it was fresh %s ago", time.Since(status.FreshAt))
+		return errors.New("not synced")
+	case time.Since(status.FreshAt) > maxFreshAge:
+		return fmt.Errorf("last confirmed %s ago", time.Since(status.FreshAt))
 	case status.Objects != len(want) || status.Quarantined != 0:
-		return fmt.Errorf("it holds %d objects, %d in quarantine, want %d and none", status.Objects, status.Quarantined, len(want))
+		return fmt.Errorf("%d objects, %d quarantined, want %d and none", status.Objects, status.Quarantined, len(want))
 	case status.Streaming != s.streaming, status.Streaming != (status.NotStreamingReason == ""):
-		return fmt.Errorf("streaming is %t (%s), want %t", status.Streaming, status.NotStreamingReason, s.streaming)
+		return fmt.Errorf("streaming %t (%s), want %t", status.Streaming, status.NotStreamingReason, s.streaming)
 	case len(status.Handlers) != 1 || !status.Handlers[0].Synced || status.Handlers[0].Backlog != 0:
-		return fmt.Errorf("the handlers are %+v, want one that has heard all", status.Handlers)
+		return fmt.Errorf("handlers %+v, want one without backlog", status.Handlers)
 	case status.ResourceVersion != s.controller.LastSyncResourceVersion():
-		return fmt.Errorf("the status is at %s, the informer at %s", status.ResourceVersion, s.controller.LastSyncResourceVersion())
+		return fmt.Errorf("the Status is at %s, the informer at %s", status.ResourceVersion, s.controller.LastSyncResourceVersion())
 	}
 	return nil
 }
 
-// freshness is the age of a quiet collection's last proof at most: bookmarks come each minute.
-const freshness = 90 * time.Second
+// maxFreshAge is the maximum age of Status.FreshAt: bookmarks confirm a quiet collection once a
+// minute.
+const maxFreshAge = 90 * time.Second
 
-// truth is what the server has, by client-go alone.
+// truth returns the server's objects, listed with client-go alone.
 type truth func(t *testing.T) map[string]state
 
-// allSettle checks each subject, in a subtest of its own: that it is settled, and what else there is to check.
-func allSettle(t *testing.T, subjects []*subject, truth truth, checks ...func(t *testing.T, s *subject)) {
+// expectAllSettled calls expectSettled and the given checks for each subject, in a subtest.
+func expectAllSettled(t *testing.T, subjects []*subject, truth truth, checks ...func(t *testing.T, s *subject)) {
 	t.Helper()
 	want := truth(t)
 	for _, s := range subjects {
 		t.Run(s.name, func(t *testing.T) {
-			s.settled(t, want)
+			s.expectSettled(t, want)
 			for _, check := range checks {
 				check(t, s)
 			}
@@ -230,32 +233,32 @@ func allSettle(t *testing.T, subjects []*subject, truth truth, checks ...func(t 
 	}
 }
 
-// errorsHeard are what an ErrorHandler was told.
-type errorsHeard struct {
+// errorRecorder records the errors that an ErrorHandler received.
+type errorRecorder struct {
 	mu  sync.Mutex
 	all []error
 }
 
-func (h *errorsHeard) add(_ context.Context, err error) {
+func (h *errorRecorder) add(_ context.Context, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.all = append(h.all, err)
 }
 
-// any tells whether there is an error of a kind.
-func (h *errorsHeard) any(is func(error) bool) bool {
+// any reports whether is returns true for an error.
+func (h *errorRecorder) any(is func(error) bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.ContainsFunc(h.all, is)
 }
 
-func (h *errorsHeard) list() []error {
+func (h *errorRecorder) list() []error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.all)
 }
 
-// request is one request as it was sent, and the head of its answer.
+// request is a request as sent, and the header of its response.
 type request struct {
 	watch, initialEvents bool
 	version              string
@@ -266,33 +269,33 @@ type request struct {
 	tls, gzip            bool
 }
 
-// requests are those of one client.
+// requests records the requests of one client.
 type requests struct {
 	mu  sync.Mutex
 	all []request
 }
 
-// wrap notes requests once they are answered.
+// wrap returns a transport that records each request after its response.
 func (r *requests) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		query := req.URL.Query()
-		note := request{
+		sent := request{
 			watch: query.Get("watch") != "", initialEvents: query.Get("sendInitialEvents") == "true",
 			version: query.Get("resourceVersion"), accept: req.Header.Get("Accept"),
 		}
 		resp, err := next.RoundTrip(req)
 		if err == nil {
-			note.status, note.contentType = resp.StatusCode, resp.Header.Get("Content-Type")
-			note.proto, note.tls, note.gzip = resp.Proto, resp.TLS != nil, resp.Uncompressed
+			sent.status, sent.contentType = resp.StatusCode, resp.Header.Get("Content-Type")
+			sent.proto, sent.tls, sent.gzip = resp.Proto, resp.TLS != nil, resp.Uncompressed
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.all = append(r.all, note)
+		r.all = append(r.all, sent)
 		return resp, err
 	})
 }
 
-// count returns how many lists, watches and WatchLists were answered with success.
+// count returns the numbers of successful lists, watches and WatchLists.
 func (r *requests) count() (lists, watches, watchLists int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -310,8 +313,8 @@ func (r *requests) count() (lists, watches, watchLists int) {
 	return lists, watches, watchLists
 }
 
-// wholeStates is how many requests were for a whole state.
-func (r *requests) wholeStates() int {
+// fullStates returns the number of successful lists and WatchLists.
+func (r *requests) fullStates() int {
 	lists, _, watchLists := r.count()
 	return lists + watchLists
 }
@@ -320,21 +323,21 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// gate is a network that can be cut.
+// gate is a network that can be disconnected.
 type gate struct {
-	mu    sync.Mutex
-	shut  bool
-	conns []net.Conn
+	mu     sync.Mutex
+	closed bool
+	conns  []net.Conn
 }
 
-// through has a client's connections go through the gate.
-func (g *gate) through(config *rest.Config) { config.Dial = g.dial }
+// configure makes a client connect through the gate.
+func (g *gate) configure(config *rest.Config) { config.Dial = g.dial }
 
 func (g *gate) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	g.mu.Lock()
-	shut := g.shut
+	closed := g.closed
 	g.mu.Unlock()
-	if shut {
+	if closed {
 		return nil, fmt.Errorf("dial %s: %w", address, net.ErrClosed)
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
@@ -346,11 +349,11 @@ func (g *gate) dial(ctx context.Context, network, address string) (net.Conn, err
 	return conn, err
 }
 
-// close cuts all connections and lets none be made.
+// close closes all connections and refuses new ones.
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.shut = true
+	g.closed = true
 	for _, conn := range g.conns {
 		conn.Close()
 	}
@@ -360,10 +363,10 @@ func (g *gate) close() {
 func (g *gate) open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.shut = false
+	g.closed = false
 }
 
-// await repeats what fails until it does not.
+// await calls try until it succeeds, and fails the test after waitTimeout.
 func await(t *testing.T, what string, try func(context.Context) error) {
 	t.Helper()
 	if err := poll(context.Background(), try); err != nil {
@@ -371,10 +374,10 @@ func await(t *testing.T, what string, try func(context.Context) error) {
 	}
 }
 
-// poll repeats what fails until it does not, and returns the last error when it takes too long.
+// poll calls try until it succeeds. After waitTimeout it returns the last error.
 func poll(ctx context.Context, try func(context.Context) error) error {
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, pollInterval, patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, pollInterval, waitTimeout, true, func(ctx context.Context) (bool, error) {
 		last = try(ctx)
 		return last == nil, nil
 	})
@@ -386,12 +389,12 @@ func poll(ctx context.Context, try func(context.Context) error) error {
 
 const pollInterval = 50 * time.Millisecond
 
-// truthOf makes a truth of a list by client-go. It may be called while the server comes back.
+// truthOf returns a truth that calls list until it succeeds, so that the server may be starting.
 func truthOf[T metav1.Object](list func(ctx context.Context) ([]T, error)) truth {
 	return func(t *testing.T) map[string]state {
 		t.Helper()
 		all := map[string]state{}
-		await(t, "list what the server has", func(ctx context.Context) error {
+		await(t, "list the server's objects", func(ctx context.Context) error {
 			objs, err := list(ctx)
 			for _, obj := range objs {
 				all[keyOf(obj)] = stateOf(obj)
@@ -402,7 +405,7 @@ func truthOf[T metav1.Object](list func(ctx context.Context) ([]T, error)) truth
 	}
 }
 
-// parseVersion is zero for what is no version, such as none.
+// parseVersion returns a resourceVersion as a number, 0 if it is not valid.
 func parseVersion(resourceVersion string) int64 {
 	v, err := strconv.ParseInt(resourceVersion, 10, 64)
 	if err != nil {

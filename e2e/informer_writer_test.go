@@ -16,7 +16,8 @@ import (
 	"github.com/kinformer/kinformer/e2e/objects"
 )
 
-// author makes, changes and deletes the objects of one collection, which are numbered. Each method but get is one write.
+// author creates, changes and deletes the objects of one collection by number. Each method except
+// get is one write.
 type author interface {
 	create(ctx context.Context, number int) (metav1.Object, error)
 	change(ctx context.Context, obj metav1.Object, n int) (metav1.Object, error)
@@ -24,7 +25,7 @@ type author interface {
 	get(ctx context.Context, number int) (metav1.Object, error)
 }
 
-// podAuthor writes Pods as their components do.
+// podAuthor writes Pods as the components of a cluster do.
 type podAuthor struct {
 	clientset kubernetes.Interface
 	life      *objects.Life
@@ -55,7 +56,7 @@ func (a podAuthor) get(ctx context.Context, number int) (metav1.Object, error) {
 	return a.clientset.CoreV1().Pods(a.namespace).Get(ctx, a.pod(number).Name, metav1.GetOptions{})
 }
 
-// ledger is the history of a collection as who wrote it knows it.
+// ledger is the history of a collection, as recorded by its writer.
 type ledger struct {
 	mu     sync.Mutex
 	states map[string][]state
@@ -78,8 +79,8 @@ func (l *ledger) size() (objects, changes int) {
 	return len(l.states), changes
 }
 
-// all calls see with the history of each key.
-func (l *ledger) all(see func(key string, history []state)) {
+// each calls see with the history of each key.
+func (l *ledger) each(see func(key string, history []state)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for key, states := range l.states {
@@ -87,23 +88,24 @@ func (l *ledger) all(see func(key string, history []state)) {
 	}
 }
 
-// writer writes a collection at random and keeps a ledger. Several goroutines write, each its own objects, so that each
-// knows all that happens to them, even if a server dies while it is asked. Its methods are for one goroutine at a time.
+// writer makes random writes to a collection and keeps a ledger. Each of its workers writes its own
+// objects and so knows their complete history, even if the server crashes during a request. Only
+// one goroutine may call its methods.
 type writer struct {
-	author author
-	ledger *ledger
-	number int // of objects
-	hands  []*hand
-}
-
-// writers is how many goroutines of a writer write.
-const writers = 4
-
-// hand is one of them.
-type hand struct {
 	author  author
 	ledger  *ledger
-	objects map[int]metav1.Object // last known state; nil is none
+	number  int // of objects
+	workers []*worker
+}
+
+// workerCount is the number of goroutines of a writer.
+const workerCount = 4
+
+// worker is a goroutine of a writer.
+type worker struct {
+	author  author
+	ledger  *ledger
+	objects map[int]metav1.Object // last known state; nil if there is none
 	numbers []int
 	random  *rand.Rand
 	n       int
@@ -111,72 +113,72 @@ type hand struct {
 
 func newWriter(a author, number int) *writer {
 	w := &writer{author: a, ledger: newLedger(), number: number}
-	w.begin()
+	w.reset()
 	return w
 }
 
-// begin begins anew, with none of the objects there.
-func (w *writer) begin() {
-	w.ledger, w.hands = newLedger(), nil
-	for i := range writers {
-		h := &hand{author: w.author, ledger: w.ledger, objects: map[int]metav1.Object{}, random: rand.New(rand.NewPCG(seed, uint64(i)))}
-		for number := i; number < w.number; number += writers {
+// reset starts a new ledger, with no objects.
+func (w *writer) reset() {
+	w.ledger, w.workers = newLedger(), nil
+	for i := range workerCount {
+		h := &worker{author: w.author, ledger: w.ledger, objects: map[int]metav1.Object{}, random: rand.New(rand.NewPCG(seed, uint64(i)))}
+		for number := i; number < w.number; number += workerCount {
 			h.numbers = append(h.numbers, number)
 		}
-		w.hands = append(w.hands, h)
+		w.workers = append(w.workers, h)
 	}
 }
 
-// read begins anew with what is there.
-func (w *writer) read(t *testing.T) {
+// resetFromServer starts a new ledger, with the objects that the server has.
+func (w *writer) resetFromServer(t *testing.T) {
 	t.Helper()
-	w.begin()
-	w.all(func(h *hand) {
+	w.reset()
+	w.eachWorker(func(h *worker) {
 		for _, number := range h.numbers {
-			h.settle(t, number, func() (metav1.Object, error) { return h.author.get(t.Context(), number) })
+			h.writeAndRecord(t, number, func() (metav1.Object, error) { return h.author.get(t.Context(), number) })
 		}
 	})
 }
 
-// all runs f for each hand.
-func (w *writer) all(f func(h *hand)) {
+// eachWorker calls f for each worker concurrently, and waits.
+func (w *writer) eachWorker(f func(h *worker)) {
 	var running sync.WaitGroup
-	for _, h := range w.hands {
+	for _, h := range w.workers {
 		running.Go(func() { f(h) })
 	}
 	running.Wait()
 }
 
-// fill creates all objects that are not there.
+// fill creates all objects that do not exist.
 func (w *writer) fill(t *testing.T) {
 	t.Helper()
-	w.all(func(h *hand) {
+	w.eachWorker(func(h *worker) {
 		for _, number := range h.numbers {
 			if h.objects[number] == nil {
-				h.settle(t, number, func() (metav1.Object, error) { return h.author.create(t.Context(), number) })
+				h.writeAndRecord(t, number, func() (metav1.Object, error) { return h.author.create(t.Context(), number) })
 			}
 		}
 	})
 }
 
-// write makes some changes and returns when they are made.
+// write makes a number of changes.
 func (w *writer) write(t *testing.T, changes int) {
 	t.Helper()
-	w.all(func(h *hand) {
-		for range changes / writers {
+	w.eachWorker(func(h *worker) {
+		for range changes / workerCount {
 			h.step(t)
 		}
 	})
 }
 
-// writeDuring makes changes while f runs, and some more after it.
+// writeDuring makes changes while f runs, and a number of changes after it.
 func (w *writer) writeDuring(t *testing.T, f func(), more int) {
 	t.Helper()
 	stop := make(chan struct{})
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		w.all(func(h *hand) {
+		w.eachWorker(func(h *worker) {
 			for running := true; running; h.step(t) {
 				select {
 				case <-stop:
@@ -192,8 +194,9 @@ func (w *writer) writeDuring(t *testing.T, f func(), more int) {
 	w.write(t, more)
 }
 
-// step makes one change: it creates what is not there; of what is, one in eight is deleted, the others are changed.
-func (h *hand) step(t *testing.T) {
+// step makes one change: it creates an object that does not exist, and deletes one in eight
+// existing objects and changes the others.
+func (h *worker) step(t *testing.T) {
 	t.Helper()
 	if t.Context().Err() != nil {
 		return
@@ -201,7 +204,7 @@ func (h *hand) step(t *testing.T) {
 	number := h.numbers[h.random.IntN(len(h.numbers))]
 	obj := h.objects[number]
 	h.n++
-	h.settle(t, number, func() (metav1.Object, error) {
+	h.writeAndRecord(t, number, func() (metav1.Object, error) {
 		switch {
 		case obj == nil:
 			return h.author.create(t.Context(), number)
@@ -213,9 +216,9 @@ func (h *hand) step(t *testing.T) {
 	})
 }
 
-// settle makes a write and books what came of it. After an error the server is asked what that is: it may have died between
-// the write and the answer.
-func (h *hand) settle(t *testing.T, number int, write func() (metav1.Object, error)) {
+// writeAndRecord makes a write and records the object's new state. After an error it reads that
+// state: the server may have crashed between the write and the response.
+func (h *worker) writeAndRecord(t *testing.T, number int, write func() (metav1.Object, error)) {
 	t.Helper()
 	obj, err := write()
 	if err != nil {
@@ -233,11 +236,12 @@ func (h *hand) settle(t *testing.T, number int, write func() (metav1.Object, err
 		t.Errorf("object %d: %v", number, err)
 		return
 	}
-	h.book(number, obj)
+	h.record(number, obj)
 }
 
-// book enters an object's state, nil for none, unless it is the one that is known.
-func (h *hand) book(number int, obj metav1.Object) {
+// record adds an object's state, nil if it does not exist, to the ledger unless that state is
+// known.
+func (h *worker) record(number int, obj metav1.Object) {
 	old := h.objects[number]
 	h.objects[number] = obj
 	switch {
@@ -249,48 +253,50 @@ func (h *hand) book(number int, obj metav1.Object) {
 	}
 }
 
-// expectAll checks that of each object all was told that happened since the first that was, in order and once.
-func expectAll(t *testing.T, r *told, l *ledger) {
+// expectEveryChange checks that each change of an object since the first recorded one was
+// delivered, in order and once.
+func expectEveryChange(t *testing.T, r *recorder, l *ledger) {
 	t.Helper()
 	wrong := 0
-	l.all(func(key string, history []state) {
+	l.each(func(key string, history []state) {
 		got := r.history(key)
 		if len(got) > 0 {
 			history = history[max(0, slices.Index(history, got[0])):]
 		} else if history[len(history)-1].version == gone {
-			return // it was all over before this one began
+			return // deleted before the recording began
 		}
 		if !slices.Equal(got, history) {
 			if wrong++; wrong <= 3 {
-				t.Errorf("of %s was told\n%v, want\n%v", key, got, history)
+				t.Errorf("%s: delivered\n%v, want\n%v", key, got, history)
 			}
 		}
 	})
 	if wrong > 3 {
-		t.Errorf("and so of %d objects", wrong)
+		t.Errorf("%d objects differ", wrong)
 	}
 }
 
-// expectFromStart is expectAll for one that was there from the beginning.
-func expectFromStart(t *testing.T, r *told, l *ledger) {
+// expectEveryChangeFromStart is expectEveryChange for a recording that began before the first
+// change.
+func expectEveryChangeFromStart(t *testing.T, r *recorder, l *ledger) {
 	t.Helper()
-	l.all(func(key string, history []state) {
+	l.each(func(key string, history []state) {
 		if got := r.history(key); !slices.Equal(got, history) {
-			t.Errorf("of %s was told\n%v, want\n%v", key, got, history)
+			t.Errorf("%s: delivered\n%v, want\n%v", key, got, history)
 		}
 	})
 }
 
-// expectSome checks that nothing was told that did not happen, and in the order in which it did. A relist may join what
-// happened before it.
-func expectSome(t *testing.T, r *told, l *ledger) {
+// expectSubsequence checks that the delivered states are a subsequence of the object's history. A
+// relist may skip states.
+func expectSubsequence(t *testing.T, r *recorder, l *ledger) {
 	t.Helper()
-	l.all(func(key string, history []state) {
+	l.each(func(key string, history []state) {
 		got, rest := r.history(key), history
 		for i, s := range got {
 			at := slices.Index(rest, s)
 			if at < 0 {
-				t.Errorf("of %s was told\n%v, of which number %d does not come next in\n%v", key, got, i, history)
+				t.Errorf("%s: delivered\n%v, of which state %d is out of order in\n%v", key, got, i, history)
 				return
 			}
 			rest = rest[at+1:]

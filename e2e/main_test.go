@@ -15,10 +15,10 @@ import (
 	"github.com/kinformer/kinformer/e2e/cluster"
 )
 
-// seed of every generated object: one run is like the other.
+// seed is the seed of all generated objects, so that runs are alike.
 const seed = 9
 
-// sharedCluster starts when the first test asks for it, and ends with the test process.
+// sharedCluster is started by the first test that uses it, and stopped at the end of the process.
 var sharedCluster struct {
 	once    sync.Once
 	cluster *cluster.Cluster
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// stopShared ends the shared cluster if a test has started it.
+// stopShared stops the shared cluster if a test has started it.
 func stopShared(failed bool) error {
 	c := sharedCluster.cluster
 	switch {
@@ -51,11 +51,11 @@ func stopShared(failed bool) error {
 	}
 }
 
-// shared returns the cluster that tests share. None of them may stop, compact or restore it.
+// shared returns the shared cluster. A test must not stop, compact or restore it.
 func shared(t *testing.T) *cluster.Cluster {
 	t.Helper()
 	s := &sharedCluster
-	// Its life is longer than the test's that starts it.
+	// Not the test's context: the cluster outlives the test that starts it.
 	s.once.Do(func() { s.cluster, s.err = cluster.Start(context.Background(), cluster.Options{}) })
 	if s.err != nil {
 		t.Fatalf("start the shared cluster: %v", s.err)
@@ -68,17 +68,18 @@ func shared(t *testing.T) *cluster.Cluster {
 	return s.cluster
 }
 
-// clientsetFor makes a typed client of a cluster.
+// clientsetFor returns a typed client of a cluster.
 func clientsetFor(t *testing.T, c *cluster.Cluster) *kubernetes.Clientset {
 	t.Helper()
 	clientset, err := kubernetes.NewForConfig(c.Config())
 	if err != nil {
-		t.Fatalf("make a clientset: %v", err)
+		t.Fatalf("create a clientset: %v", err)
 	}
 	return clientset
 }
 
-// namespace makes a namespace of this test's own. It is not deleted: nothing would finish that, and the cluster ends soon.
+// namespace creates a namespace for a test. It is not deleted: no controller would complete the
+// deletion, and the cluster is temporary.
 func namespace(t *testing.T, clientset kubernetes.Interface) string {
 	t.Helper()
 	created, err := clientset.CoreV1().Namespaces().Create(t.Context(),

@@ -21,8 +21,9 @@ import (
 	"github.com/kinformer/kinformer/e2e/objects"
 )
 
-// The example as people run it: a process that finds the cluster by a kubeconfig.
-func TestNodecacheAsAProcess(t *testing.T) {
+// TestNodecacheProcess runs the example as users do: as a process that finds the cluster by a
+// kubeconfig.
+func TestNodecacheProcess(t *testing.T) {
 	t.Parallel()
 	c := cluster.New(t, cluster.Options{})
 	clientset := clientsetFor(t, c)
@@ -58,7 +59,7 @@ func TestNodecacheAsAProcess(t *testing.T) {
 		}
 		p.expect(t, "deleted", node.Name)
 
-		// Its server goes, and comes back.
+		// The API server stops and starts again.
 		if err := c.APIServer().Stop(); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +89,7 @@ func buildNodecache(t *testing.T) string {
 	return program
 }
 
-// writeKubeconfig writes what kubectl would use for a cluster.
+// writeKubeconfig writes a kubeconfig for a cluster and returns its path.
 func writeKubeconfig(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
 	config, path := c.Config(), filepath.Join(t.TempDir(), "kubeconfig")
@@ -104,7 +105,7 @@ func writeKubeconfig(t *testing.T, c *cluster.Cluster) string {
 	return path
 }
 
-// expectTable compares the table with what the server has.
+// expectTable compares the table with the server's Nodes.
 func expectTable(t *testing.T, out string, clientset kubernetes.Interface, number int) {
 	t.Helper()
 	list, err := clientset.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
@@ -112,7 +113,7 @@ func expectTable(t *testing.T, out string, clientset kubernetes.Interface, numbe
 		t.Fatalf("the server has %d Nodes (%v), want %d", len(list.Items), err, number)
 	}
 	rows := strings.Split(out, "\n")
-	for i, node := range list.Items { // in the order of their names, as the table is
+	for i, node := range list.Items { // sorted by name, like the table
 		want := []string{node.Name, "Ready", "v1.36.3", node.Status.Addresses[0].Address, node.Labels["topology.kubernetes.io/zone"]}
 		for _, text := range want {
 			if i+1 >= len(rows) || !strings.Contains(rows[i+1], text) {
@@ -121,7 +122,7 @@ func expectTable(t *testing.T, out string, clientset kubernetes.Interface, numbe
 		}
 	}
 	if want := fmt.Sprintf("\n\n%d nodes: %d Ready; resourceVersion ", number, number); !strings.Contains(out, want) {
-		t.Errorf("the output does not say %q:\n%s", want, out)
+		t.Errorf("the output does not contain %q:\n%s", want, out)
 	}
 }
 
@@ -129,8 +130,8 @@ func expectTable(t *testing.T, out string, clientset kubernetes.Interface, numbe
 type nodecacheProcess struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer
-	lines  chan string // closed at the end of its output
-	seen   []string
+	lines  chan string // closed at the end of the output
+	output []string
 	ended  chan error
 }
 
@@ -155,7 +156,7 @@ func startNodecache(t *testing.T, program, kubeconfig string) *nodecacheProcess 
 		p.ended <- p.cmd.Wait()
 		close(p.ended)
 	}()
-	t.Cleanup(func() { // whatever the test's outcome
+	t.Cleanup(func() { // also after a failure
 		cancel()
 		for range p.lines {
 		}
@@ -164,23 +165,23 @@ func startNodecache(t *testing.T, program, kubeconfig string) *nodecacheProcess 
 	return p
 }
 
-// expect reads on to a line of a kind that has all texts.
+// expect reads up to the next line of a kind that contains all texts.
 func (p *nodecacheProcess) expect(t *testing.T, kind string, texts ...string) {
 	t.Helper()
-	timeout := time.NewTimer(patience)
+	timeout := time.NewTimer(waitTimeout)
 	defer timeout.Stop()
 	for {
 		select {
 		case line, ok := <-p.lines:
 			if !ok {
-				t.Fatalf("nodecache ended before it said %s with %q:\n%s", kind, texts, strings.Join(p.seen, "\n"))
+				t.Fatalf("nodecache ended before it printed %s with %q:\n%s", kind, texts, strings.Join(p.output, "\n"))
 			}
-			p.seen = append(p.seen, line)
+			p.output = append(p.output, line)
 			if hasAll(line, append(texts, "  "+kind+" ")) {
 				return
 			}
 		case <-timeout.C:
-			t.Fatalf("nodecache did not say %s with %q within %s:\n%s", kind, texts, patience, strings.Join(p.seen, "\n"))
+			t.Fatalf("nodecache did not print %s with %q within %s:\n%s", kind, texts, waitTimeout, strings.Join(p.output, "\n"))
 		}
 	}
 }
@@ -194,7 +195,8 @@ func hasAll(line string, texts []string) bool {
 	return true
 }
 
-// interrupt is Ctrl-C: the process ends in order and within a second (after which it would end with another exit code).
+// interrupt sends SIGINT. The process must exit with code 0, which it does only if it ends within a
+// second.
 func (p *nodecacheProcess) interrupt(t *testing.T) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
@@ -205,7 +207,7 @@ func (p *nodecacheProcess) interrupt(t *testing.T) {
 		last = line
 	}
 	if err := <-p.ended; err != nil {
-		t.Errorf("nodecache ended with %v, want exit code 0; it said\n%s", err, p.stderr.String())
+		t.Errorf("nodecache ended with %v, want exit code 0; stderr:\n%s", err, p.stderr.String())
 	}
 	if !strings.Contains(last, "  summary ") {
 		t.Errorf("the last line is %q, want a summary", last)

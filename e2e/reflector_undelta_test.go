@@ -17,29 +17,30 @@ import (
 	"github.com/kinformer/kinformer/e2e/objects"
 )
 
-// The kubelet's way: of all Pods those of one node, by the field selector spec.nodeName, and at each change the full set.
-// A Pod comes when it is bound to the node.
-func TestReflectorPushesTheFullSetOfANodesPods(t *testing.T) {
+// TestUndeltaStorePushesAllPodsOfNode watches Pods as the kubelet does: the field selector
+// spec.nodeName selects the Pods of one node, and each change pushes all of them. A Pod is added
+// when it is bound to the node.
+func TestUndeltaStorePushesAllPodsOfNode(t *testing.T) {
 	t.Parallel()
 	for _, streaming := range []bool{true, false} {
 		for _, sync := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
-			t.Run(wayOf(streaming)+" by "+string(sync), func(t *testing.T) { pushNodesPods(t, streaming, sync) })
+			t.Run(modeName(streaming)+" by "+string(sync), func(t *testing.T) { testPushes(t, streaming, sync) })
 		}
 	}
 }
 
-func pushNodesPods(t *testing.T, streaming bool, sync cache.ListMode) {
+func testPushes(t *testing.T, streaming bool, sync cache.ListMode) {
 	t.Helper()
 	c := shared(t)
 	clientset := clientsetFor(t, c)
 	ns := namespace(t, clientset)
-	here := &nodesPods{podsOf: podsOf{clientset, objects.NewLife(clientset, seed), ns, "here-" + ns}, now: map[string]state{}}
-	elsewhere := podsOf{clientset, here.life, ns, "elsewhere-" + ns}
+	here := &nodePods{podsOnNode: podsOnNode{clientset, objects.NewLife(clientset, seed), ns, "here-" + ns}, current: map[string]state{}}
+	elsewhere := podsOnNode{clientset, here.life, ns, "elsewhere-" + ns}
 	for i := range 5 {
 		here.run(t, i)
 		elsewhere.runAll(t, 100+i)
 	}
-	here.sets = here.sets[len(here.sets)-1:] // what there is comes as one set
+	here.sets = here.sets[len(here.sets)-1:] // the initial list is pushed as one set
 
 	s := newSubject("kubelet's reflector", streaming, c)
 	pushed := &pushes{changed: make(chan struct{})}
@@ -62,34 +63,35 @@ func pushNodesPods(t *testing.T, streaming bool, sync cache.ListMode) {
 	got := pushed.await(t, len(here.sets))
 	for i, set := range got {
 		if i >= len(here.sets) || !maps.Equal(set, here.sets[i]) {
-			t.Fatalf("push %d of %d is not the set after change %d of %d: %s", i, len(got), i, len(here.sets), difference(set, here.sets[i]))
+			t.Fatalf("push %d of %d differs from the set after change %d of %d: %s", i, len(got), i, len(here.sets), difference(set, here.sets[i]))
 		}
 	}
-	if content := s.content(); !maps.Equal(content, here.now) {
-		t.Errorf("the store is not what was pushed: %s", difference(content, here.now))
+	if content := s.content(); !maps.Equal(content, here.current) {
+		t.Errorf("the store differs from the pushed set: %s", difference(content, here.current))
 	}
-	await(t, "the reflector is in order", func(ctx context.Context) error { return s.inOrder(ctx, here.now) })
-	if heard := s.errors.list(); len(heard) > 0 {
-		t.Errorf("there were errors: %v", heard)
+	await(t, "the reflector is up to date", func(ctx context.Context) error { return s.checkStatus(ctx, here.current) })
+	if errs := s.errors.list(); len(errs) > 0 {
+		t.Errorf("unexpected errors: %v", errs)
 	}
 }
 
-// pushes are the sets that an UndeltaStore pushed.
+// pushes records the sets that an UndeltaStore pushed.
 type pushes struct {
 	mu      sync.Mutex
 	sets    []map[string]state
 	changed chan struct{}
 }
 
-// marked is the version of a Pod in a set that has a deletionTimestamp: who deletes it does not learn that version.
-const marked = "marked"
+// terminating stands for the version of a Pod with a deletionTimestamp: a client that deletes the
+// Pod does not receive that version.
+const terminating = "marked"
 
 func (p *pushes) push(pods []*corev1.Pod) {
 	set := map[string]state{}
 	for _, pod := range pods {
 		set[keyOf(pod)] = stateOf(pod)
 		if pod.DeletionTimestamp != nil {
-			set[keyOf(pod)] = state{pod.UID, marked}
+			set[keyOf(pod)] = state{pod.UID, terminating}
 		}
 	}
 	p.mu.Lock()
@@ -99,10 +101,10 @@ func (p *pushes) push(pods []*corev1.Pod) {
 	p.changed = make(chan struct{})
 }
 
-// await returns all sets once there are so many.
+// await returns all sets once there are at least n.
 func (p *pushes) await(t *testing.T, n int) []map[string]state {
 	t.Helper()
-	timeout := time.NewTimer(patience)
+	timeout := time.NewTimer(waitTimeout)
 	defer timeout.Stop()
 	for {
 		p.mu.Lock()
@@ -114,39 +116,39 @@ func (p *pushes) await(t *testing.T, n int) []map[string]state {
 		select {
 		case <-changed:
 		case <-timeout.C:
-			t.Fatalf("%d sets were pushed within %s, want %d", len(sets), patience, n)
+			t.Fatalf("%d sets were pushed within %s, want %d", len(sets), waitTimeout, n)
 		}
 	}
 }
 
-// podsOf are Pods that live on a node.
-type podsOf struct {
+// podsOnNode creates Pods of a node.
+type podsOnNode struct {
 	clientset       kubernetes.Interface
 	life            *objects.Life
 	namespace, node string
 }
 
-func (p podsOf) pod(number int) *corev1.Pod {
+func (p podsOnNode) pod(number int) *corev1.Pod {
 	return objects.NewWorkload(seed, number, p.namespace).Pod(0)
 }
 
-// runAll takes a Pod through all steps to running.
-func (p podsOf) runAll(t *testing.T, number int) {
+// runAll runs a Pod: it is created, bound, annotated and reported running.
+func (p podsOnNode) runAll(t *testing.T, number int) {
 	t.Helper()
 	if _, err := p.life.Run(t.Context(), p.pod(number), p.node); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// nodesPods are the Pods of a node, and the sets of them after each change.
-type nodesPods struct {
-	podsOf
-	now  map[string]state
-	sets []map[string]state
+// nodePods is the Pods of a node, and the set of them after each change.
+type nodePods struct {
+	podsOnNode
+	current map[string]state
+	sets    []map[string]state
 }
 
-// run takes a Pod to running and notes the three states that it has on the node.
-func (p *nodesPods) run(t *testing.T, number int) {
+// run runs a Pod and records its three states on the node.
+func (p *nodePods) run(t *testing.T, number int) {
 	t.Helper()
 	pod, err := p.life.Create(t.Context(), p.pod(number))
 	steps := []func() (*corev1.Pod, error){
@@ -168,25 +170,25 @@ func (p *nodesPods) run(t *testing.T, number int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.note(keyOf(pod), stateOf(pod))
+		p.record(keyOf(pod), stateOf(pod))
 	}
 }
 
-// delete removes a Pod, in two states: marked for deletion, and gone.
-func (p *nodesPods) delete(t *testing.T, number int) {
+// delete deletes a Pod and records two states: terminating, and deleted.
+func (p *nodePods) delete(t *testing.T, number int) {
 	t.Helper()
 	pod := p.pod(number)
 	if err := p.life.Delete(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}
-	p.note(keyOf(pod), state{p.now[keyOf(pod)].uid, marked})
-	p.note(keyOf(pod), state{version: gone})
+	p.record(keyOf(pod), state{p.current[keyOf(pod)].uid, terminating})
+	p.record(keyOf(pod), state{version: gone})
 }
 
-func (p *nodesPods) note(key string, s state) {
-	p.now[key] = s
+func (p *nodePods) record(key string, s state) {
+	p.current[key] = s
 	if s.version == gone {
-		delete(p.now, key)
+		delete(p.current, key)
 	}
-	p.sets = append(p.sets, maps.Clone(p.now))
+	p.sets = append(p.sets, maps.Clone(p.current))
 }

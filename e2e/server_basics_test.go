@@ -14,18 +14,19 @@ import (
 	"github.com/kinformer/kinformer/e2e/objects"
 )
 
-func TestServerReportsItsRelease(t *testing.T) {
+func TestServerReportsRelease(t *testing.T) {
 	version, err := clientsetFor(t, shared(t)).Discovery().ServerVersion()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if version.GitVersion != "v1.36.3" {
-		t.Errorf("the server says it is %s, want v1.36.3", version.GitVersion)
+		t.Errorf("the server reports version %s, want v1.36.3", version.GitVersion)
 	}
 }
 
-// The life of a Pod as a watch sees it: what every test with more in it rests on.
-func TestServerWatchSeesAPodsLife(t *testing.T) {
+// TestServerWatchShowsPodLifecycle checks the watch events of a Pod's life cycle, on which the
+// other tests rely.
+func TestServerWatchShowsPodLifecycle(t *testing.T) {
 	clientset := clientsetFor(t, shared(t))
 	ns, life := namespace(t, clientset), objects.NewLife(clientset, seed)
 	list, err := clientset.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{})
@@ -43,11 +44,12 @@ func TestServerWatchSeesAPodsLife(t *testing.T) {
 	}
 
 	last := version(t, list.ResourceVersion)
-	// Deleting at once is two writes on the server: the Pod is marked, then removed.
+	// A deletion without grace period is two writes: one sets deletionTimestamp, one removes the
+	// Pod.
 	for i, want := range []watch.EventType{watch.Added, watch.Modified, watch.Modified, watch.Modified, watch.Modified, watch.Deleted} {
 		kind, seen := w.pod(t)
-		if marked := seen.DeletionTimestamp != nil; marked != (i >= 4) {
-			t.Errorf("event %d has a deletionTimestamp: %t", i, marked)
+		if terminating := seen.DeletionTimestamp != nil; terminating != (i >= 4) {
+			t.Errorf("event %d has a deletionTimestamp: %t", i, terminating)
 		}
 		if kind != want || seen.UID != pod.UID {
 			t.Errorf("event %d is %s of %s, want %s of %s", i, kind, seen.UID, want, pod.UID)
@@ -60,7 +62,7 @@ func TestServerWatchSeesAPodsLife(t *testing.T) {
 	}
 	_, err = clientset.CoreV1().Pods(ns).Get(t.Context(), pod.Name, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
-		t.Errorf("Get of the deleted Pod gave %v, want NotFound", err)
+		t.Errorf("Get of the deleted Pod returned %v, want NotFound", err)
 	}
 }
 
@@ -73,8 +75,9 @@ func version(t *testing.T, resourceVersion string) int64 {
 	return v
 }
 
-// Generated objects have to be what production has, or measurements with them say nothing.
-func TestServerKeepsRealisticObjects(t *testing.T) {
+// TestServerStoresRealisticPods checks that generated Pods have the size and the field managers of
+// production Pods, so that measurements with them are meaningful.
+func TestServerStoresRealisticPods(t *testing.T) {
 	clientset := clientsetFor(t, shared(t))
 	ns, life := namespace(t, clientset), objects.NewLife(clientset, seed)
 	var sizes []int
@@ -91,7 +94,7 @@ func TestServerKeepsRealisticObjects(t *testing.T) {
 	}
 	slices.Sort(sizes)
 	median := sizes[len(sizes)/2]
-	t.Logf("protobuf sizes of Pods: least %d, median %d, most %d", sizes[0], median, sizes[len(sizes)-1])
+	t.Logf("protobuf sizes of Pods: minimum %d, median %d, maximum %d", sizes[0], median, sizes[len(sizes)-1])
 	if median < 4000 || median > 8000 {
 		t.Errorf("the median Pod has %d bytes, want 4-8 KB", median)
 	}
@@ -106,22 +109,22 @@ func managers(pod *corev1.Pod) []string {
 	return slices.Compact(names)
 }
 
-func TestServerKeepsNodes(t *testing.T) {
+func TestServerStoresNodes(t *testing.T) {
 	clientset := clientsetFor(t, shared(t))
 	life := objects.NewLife(clientset, seed)
 	node, err := life.Join(t.Context(), objects.NewNode(seed, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone, err := life.Report(t.Context(), node, false)
+	notReady, err := life.Report(t.Context(), node, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := ready(node), ready(gone); a != corev1.ConditionTrue || b != corev1.ConditionFalse {
+	if a, b := ready(node), ready(notReady); a != corev1.ConditionTrue || b != corev1.ConditionFalse {
 		t.Errorf("the Node was reported ready %s, then %s, want True, then False", a, b)
 	}
-	if gone.Generation != node.Generation || gone.ResourceVersion == node.ResourceVersion {
-		t.Error("a status report changes the resourceVersion and nothing of the spec")
+	if notReady.Generation != node.Generation || notReady.ResourceVersion == node.ResourceVersion {
+		t.Error("a status report must change the resourceVersion and not the generation")
 	}
 	err = clientset.CoreV1().Nodes().Delete(t.Context(), node.Name, metav1.DeleteOptions{})
 	if err != nil {
@@ -138,7 +141,8 @@ func ready(node *corev1.Node) corev1.ConditionStatus {
 	return corev1.ConditionUnknown
 }
 
-// Initial state by watch, as the server sends it: what is there, then a bookmark that says that it was all.
+// TestServerSendsInitialEvents checks a WatchList: the server sends the existing objects, then the
+// bookmark that ends the initial state.
 func TestServerSendsInitialEvents(t *testing.T) {
 	clientset := clientsetFor(t, shared(t))
 	ns, life := namespace(t, clientset), objects.NewLife(clientset, seed)
@@ -159,7 +163,7 @@ func TestServerSendsInitialEvents(t *testing.T) {
 	}
 	kind, end := w.pod(t)
 	if kind != watch.Bookmark || end.Annotations[metav1.InitialEventsAnnotationKey] != "true" {
-		t.Errorf("after the Pods comes %s with annotations %v, want the bookmark that ends them", kind, end.Annotations)
+		t.Errorf("after the Pods: %s with annotations %v, want the initial-events-end bookmark", kind, end.Annotations)
 	}
 }
 
@@ -184,6 +188,6 @@ func TestServerListsInPages(t *testing.T) {
 		}
 	}
 	if got := fmt.Sprint(pages); got != "[2 2 1]" {
-		t.Errorf("5 Pods come in pages of %s, want [2 2 1]", got)
+		t.Errorf("5 Pods are listed in pages of %s, want [2 2 1]", got)
 	}
 }

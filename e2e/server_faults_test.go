@@ -15,8 +15,8 @@ import (
 	"github.com/kinformer/kinformer/e2e/objects"
 )
 
-// scene is a cluster of this test's own, with clients and a namespace.
-type scene struct {
+// serverHarness is a cluster for one test, with clients and a namespace.
+type serverHarness struct {
 	*cluster.Cluster
 	clientset *kubernetes.Clientset
 	life      *objects.Life
@@ -24,16 +24,16 @@ type scene struct {
 	namespace string
 }
 
-func newScene(t *testing.T) *scene {
+func newServerHarness(t *testing.T) *serverHarness {
 	t.Helper()
 	c := cluster.New(t, cluster.Options{})
 	clientset := clientsetFor(t, c)
 	ns := namespace(t, clientset)
-	return &scene{c, clientset, objects.NewLife(clientset, seed), objects.NewWorkload(seed, 0, ns), ns}
+	return &serverHarness{c, clientset, objects.NewLife(clientset, seed), objects.NewWorkload(seed, 0, ns), ns}
 }
 
-// create makes the replica of that number and returns its resourceVersion.
-func (s *scene) create(t *testing.T, replica int) string {
+// create creates a replica and returns its resourceVersion.
+func (s *serverHarness) create(t *testing.T, replica int) string {
 	t.Helper()
 	pod, err := s.life.Create(t.Context(), s.workload.Pod(replica))
 	if err != nil {
@@ -42,19 +42,19 @@ func (s *scene) create(t *testing.T, replica int) string {
 	return pod.ResourceVersion
 }
 
-// expectAdded reads the next event, which has to be the creation of the replica of that number.
-func (s *scene) expectAdded(t *testing.T, w podWatch, replica int) {
+// expectAdded checks that the next event is the addition of a replica.
+func (s *serverHarness) expectAdded(t *testing.T, w podWatch, replica int) {
 	t.Helper()
 	want := s.workload.Pod(replica).Name
 	if kind, pod := w.pod(t); kind != watch.Added || pod.Name != want {
-		t.Errorf("the watch gave %s of %s, want ADDED of %s", kind, pod.Name, want)
+		t.Errorf("event %s of %s, want ADDED of %s", kind, pod.Name, want)
 	}
 }
 
-func TestServerRestartsInMidWatch(t *testing.T) {
+func TestServerRestartEndsWatch(t *testing.T) {
 	for name, end := range map[string]func(*cluster.Server) error{"stopped": (*cluster.Server).Stop, "killed": (*cluster.Server).Kill} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t)
+			s := newServerHarness(t)
 			w := watchPods(t, s.clientset, s.namespace, s.create(t, 0))
 			s.create(t, 1)
 			s.expectAdded(t, w, 1)
@@ -65,11 +65,12 @@ func TestServerRestartsInMidWatch(t *testing.T) {
 			if err := s.APIServer().Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			// A version from before the restart is often too old by now, if only because of writes to something else: the
-			// server's memory of changes begins with its start. So a client has to be ready to list again.
+			// The server's watch cache begins at its start, so versions from before the restart are
+			// often too old, if only because of writes to other resources. A client must be
+			// prepared to relist.
 			names, listed := s.names(t)
 			if len(names) != 2 {
-				t.Errorf("after the restart there are the Pods %v, want two", names)
+				t.Errorf("Pods after the restart: %v, want two", names)
 			}
 			s.create(t, 2)
 			s.expectAdded(t, watchPods(t, s.clientset, s.namespace, fmt.Sprint(listed)), 2)
@@ -77,11 +78,12 @@ func TestServerRestartsInMidWatch(t *testing.T) {
 	}
 }
 
-// The watch goes on over a restart of etcd: it is served from kube-apiserver's own cache, which finds etcd again.
-func TestServerBearsARestartOfEtcd(t *testing.T) {
+// TestServerWatchSurvivesEtcdRestart checks that kube-apiserver reconnects to etcd and serves a
+// watch from its watch cache afterwards.
+func TestServerWatchSurvivesEtcdRestart(t *testing.T) {
 	for name, end := range map[string]func(*cluster.Server) error{"stopped": (*cluster.Server).Stop, "killed": (*cluster.Server).Kill} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t)
+			s := newServerHarness(t)
 			last := s.create(t, 0)
 			if err := end(s.Etcd()); err != nil {
 				t.Fatal(err)
@@ -89,7 +91,7 @@ func TestServerBearsARestartOfEtcd(t *testing.T) {
 			if err := s.Etcd().Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			// Requests fail until kube-apiserver has found etcd again.
+			// Requests fail until kube-apiserver has reconnected to etcd.
 			s.await(t, "a Pod can be created again", func(ctx context.Context) error {
 				_, err := s.life.Create(ctx, s.workload.Pod(1))
 				return err
@@ -99,22 +101,23 @@ func TestServerBearsARestartOfEtcd(t *testing.T) {
 	}
 }
 
-// await repeats what fails until it does not.
-func (s *scene) await(t *testing.T, what string, try func(context.Context) error) {
+// await calls try until it succeeds.
+func (s *serverHarness) await(t *testing.T, what string, try func(context.Context) error) {
 	t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), patience/600, patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), waitTimeout/600, waitTimeout, true, func(ctx context.Context) (bool, error) {
 		last = try(ctx)
 		return last == nil, nil
 	})
 	if err != nil {
-		t.Fatalf("%s: %v; at last: %v", what, err, last)
+		t.Fatalf("%s: %v; last error: %v", what, err, last)
 	}
 }
 
-// A watch of a version from before the compaction is answered with 410 Gone once the server's own memory begins after it.
-func TestServerForgetsWhatWasCompacted(t *testing.T) {
-	s := newScene(t)
+// TestServerExpiresCompactedVersions checks that a watch from a compacted version is answered with
+// 410 Gone once kube-apiserver's watch cache begins after that version.
+func TestServerExpiresCompactedVersions(t *testing.T) {
+	s := newServerHarness(t)
 	old := s.create(t, 0)
 	s.create(t, 1)
 	if _, err := s.Compact(t.Context()); err != nil {
@@ -127,19 +130,20 @@ func TestServerForgetsWhatWasCompacted(t *testing.T) {
 	}
 	event, ok := watchPods(t, s.clientset, s.namespace, old).next(t)
 	if !ok || event.Type != watch.Error || !apierrors.IsResourceExpired(apierrors.FromObject(event.Object)) {
-		t.Errorf("a watch from before the compaction gave %s, want ERROR 410 Expired", describe(event, ok))
+		t.Errorf("watch from a compacted version: %s, want ERROR 410 Expired", describe(event, ok))
 	}
 	_, err := s.clientset.CoreV1().Pods(s.namespace).List(t.Context(), metav1.ListOptions{
 		ResourceVersion: old, ResourceVersionMatch: metav1.ResourceVersionMatchExact,
 	})
 	if !apierrors.IsResourceExpired(err) {
-		t.Errorf("a list at exactly the compacted version gave %v, want 410 Expired", err)
+		t.Errorf("list at exactly the compacted version: %v, want 410 Expired", err)
 	}
 }
 
-// After a restore the collection is what it was, and its version is lower than one that clients have seen.
-func TestServerGoesBackToABackup(t *testing.T) {
-	s := newScene(t)
+// TestServerRestoresBackup checks that a restored collection has its former content, at a version
+// lower than one that clients have received.
+func TestServerRestoresBackup(t *testing.T) {
+	s := newServerHarness(t)
 	s.create(t, 0)
 	backup, err := s.Backup(t.Context())
 	if err != nil {
@@ -150,29 +154,29 @@ func TestServerGoesBackToABackup(t *testing.T) {
 	}
 	names, seen := s.names(t)
 	if len(names) != 21 {
-		t.Fatalf("there are %d Pods, want 21", len(names))
+		t.Fatalf("%d Pods, want 21", len(names))
 	}
 	if err := s.Restore(t.Context(), backup); err != nil {
 		t.Fatal(err)
 	}
 	names, now := s.names(t)
 	if len(names) != 1 || names[0] != s.workload.Pod(0).Name {
-		t.Errorf("after the restore there are the Pods %v, want the first alone", names)
+		t.Errorf("Pods after the restore: %v, want only the first", names)
 	}
 	if now >= seen || now < backup.Revision {
-		t.Errorf("after the restore the list is at %d, want less than %d, which was seen, and no less than the backup's %d",
+		t.Errorf("the list after the restore is at %d, want less than %d, the version before it, and at least %d, the backup's",
 			now, seen, backup.Revision)
 	}
-	// Not older than a version that is not there any more: the server waits for it, then says so.
+	// A list not older than a future version: the server waits for that version, and then fails.
 	err = s.clientset.CoreV1().RESTClient().Get().Namespace(s.namespace).Resource("pods").
 		Param("resourceVersion", fmt.Sprint(seen+1000)).MaxRetries(0).Do(t.Context()).Error()
 	if !apierrors.IsTimeout(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
-		t.Errorf("a list not older than a version of the future gave %v, want Too large resource version", err)
+		t.Errorf("list not older than a future version: %v, want Too large resource version", err)
 	}
 }
 
-// names lists the Pods from etcd itself, and the version of the list.
-func (s *scene) names(t *testing.T) ([]string, int64) {
+// names returns the names of the Pods from a consistent read, and the version of the list.
+func (s *serverHarness) names(t *testing.T) ([]string, int64) {
 	t.Helper()
 	list, err := s.clientset.CoreV1().Pods(s.namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {

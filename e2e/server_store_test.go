@@ -10,14 +10,15 @@ import (
 	"github.com/kinformer/kinformer/e2e/objects"
 )
 
-// What is put into etcd is what the API serves: the same object, at the version of that write.
-func TestPutIsServedAsItIs(t *testing.T) {
+// TestServerServesPutObject checks that the API serves an object that was written to etcd
+// unchanged, at the version of that write.
+func TestServerServesPutObject(t *testing.T) {
 	t.Parallel()
 	c := shared(t)
 	clientset := clientsetFor(t, c)
 	want := objects.NewWorkload(seed, 3, namespace(t, clientset)).Pod(0)
 	want.Name, want.GenerateName, want.UID = "put", "", "ffffffff-0000-4000-8000-000000000000"
-	want.Status.Phase = "Running" // which no client can give a Pod that it creates
+	want.Status.Phase = "Running" // a client cannot set it in the request that creates the Pod
 	before, err := c.Revision(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -30,9 +31,9 @@ func TestPutIsServedAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if version, err := strconv.ParseInt(got.ResourceVersion, 10, 64); err != nil || version <= before {
-		t.Errorf("the Pod is at version %q, etcd was at %d before: %v", got.ResourceVersion, before, err)
+		t.Errorf("the Pod is at version %q, want more than %d, etcd's before the write: %v", got.ResourceVersion, before, err)
 	}
 	if got.UID != want.UID || got.Status.Phase != want.Status.Phase || !apiequality.Semantic.DeepEqual(got.Labels, want.Labels) {
-		t.Errorf("the API serves\n%+v\nof what was put as\n%+v", got, want)
+		t.Errorf("the API serves\n%+v\nwant the object in etcd\n%+v", got, want)
 	}
 }

@@ -25,43 +25,44 @@ import (
 	"github.com/kinformer/kinformer/e2e/objects"
 )
 
-// collection is what client-go's clients have in common.
+// collection is implemented by client-go's clients of a resource.
 type collection[L runtime.Object] interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }
 
-// What comes from the stream is what client-go's own list and watch give, object for object: typed ones by protobuf,
-// which is asked for whatever the client was configured for, unstructured ones by JSON, and metadata.
-func TestStreamGivesWhatClientGoGives(t *testing.T) {
+// TestStreamedObjectsEqualClientGo compares streamed lists and watches with client-go's, object by
+// object: typed objects, which are requested as protobuf whatever the client's configuration,
+// unstructured objects in JSON, and metadata.
+func TestStreamedObjectsEqualClientGo(t *testing.T) {
 	t.Parallel()
-	pods := podScene(t, shared(t), 150) // enough for an answer to be compressed
+	pods := newPodCollection(t, shared(t), 150) // enough for a compressed response
 	pods.fill(t)
 	resource := corev1.SchemeGroupVersion.WithResource("pods")
 
 	t.Run("typed", func(t *testing.T) {
-		sameAsClientGo(t, pods, streamCase[*corev1.Pod, *corev1.PodList]{
+		expectEqualToClientGo(t, pods, streamCase[*corev1.Pod, *corev1.PodList]{
 			connect: func(config *rest.Config) collection[*corev1.PodList] {
 				return kubernetes.NewForConfigOrDie(config).CoreV1().Pods(pods.namespace)
 			},
-			theirs:  inProtobuf, // as the stream: the two encodings differ in what is empty and what is nil
-			example: &corev1.Pod{},
-			items:   func(list *corev1.PodList) []*corev1.Pod { return pointers(list.Items) },
-			accept:  "application/vnd.kubernetes.protobuf,", answer: "application/vnd.kubernetes.protobuf",
+			clientGo: inProtobuf, // like the stream: JSON and protobuf differ in empty and nil values
+			example:  &corev1.Pod{},
+			items:    func(list *corev1.PodList) []*corev1.Pod { return pointers(list.Items) },
+			accept:   "application/vnd.kubernetes.protobuf,", contentType: "application/vnd.kubernetes.protobuf",
 		})
 	})
 	t.Run("unstructured", func(t *testing.T) {
-		sameAsClientGo(t, pods, streamCase[*unstructured.Unstructured, *unstructured.UnstructuredList]{
+		expectEqualToClientGo(t, pods, streamCase[*unstructured.Unstructured, *unstructured.UnstructuredList]{
 			connect: func(config *rest.Config) collection[*unstructured.UnstructuredList] {
 				return dynamic.NewForConfigOrDie(config).Resource(resource).Namespace(pods.namespace)
 			},
 			example: &unstructured.Unstructured{},
 			items:   func(list *unstructured.UnstructuredList) []*unstructured.Unstructured { return pointers(list.Items) },
-			accept:  "application/json", answer: "application/json",
+			accept:  "application/json", contentType: "application/json",
 		})
 	})
 	t.Run("metadata", func(t *testing.T) {
-		sameAsClientGo(t, pods, streamCase[*metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList]{
+		expectEqualToClientGo(t, pods, streamCase[*metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList]{
 			connect: func(config *rest.Config) collection[*metav1.PartialObjectMetadataList] {
 				return metadata.NewForConfigOrDie(config).Resource(resource).Namespace(pods.namespace)
 			},
@@ -69,7 +70,7 @@ func TestStreamGivesWhatClientGoGives(t *testing.T) {
 			items: func(list *metav1.PartialObjectMetadataList) []*metav1.PartialObjectMetadata {
 				return pointers(list.Items)
 			},
-			accept: "as=PartialObjectMetadata", answer: "application/vnd.kubernetes.protobuf",
+			accept: "as=PartialObjectMetadata", contentType: "application/vnd.kubernetes.protobuf",
 		})
 	})
 }
@@ -78,32 +79,32 @@ func inProtobuf(config *rest.Config) {
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf
 }
 
-// streamCase is one kind of client.
+// streamCase is one type of client.
 type streamCase[T cache.Object, L runtime.Object] struct {
-	connect        func(*rest.Config) collection[L]
-	theirs         func(*rest.Config) // how client-go's own differs from the one that streams
-	example        T
-	items          func(L) []T
-	accept, answer string // of the requests on the wire
+	connect             func(*rest.Config) collection[L]
+	clientGo            func(*rest.Config) // configures client-go's own client; may be nil
+	example             T
+	items               func(L) []T
+	accept, contentType string // of the requests and responses as sent
 }
 
-func sameAsClientGo[T cache.Object, L runtime.Object](t *testing.T, pods *podsUnderTest, c streamCase[T, L]) {
+func expectEqualToClientGo[T cache.Object, L runtime.Object](t *testing.T, pods *podCollection, c streamCase[T, L]) {
 	t.Helper()
 	config := pods.cluster.Config()
-	if c.theirs != nil {
-		c.theirs(config)
+	if c.clientGo != nil {
+		c.clientGo(config)
 	}
-	theirs := c.connect(config)
-	list, err := theirs.List(t.Context(), metav1.ListOptions{})
+	client := c.connect(config)
+	list, err := client.List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	watched := newEvents[T]()
-	watched.follow(t, theirs, any(list).(metav1.ListInterface).GetResourceVersion())
+	watched.follow(t, client, any(list).(metav1.ListInterface).GetResourceVersion())
 
 	s := newSubject("informer", true, pods.cluster)
-	told := newEvents[T]()
-	store, controller := cache.NewInformer(cache.ListWatchOf(c.connect(s.connect(pods.cluster))), c.example, 0, told)
+	delivered := newEvents[T]()
+	store, controller := cache.NewInformer(cache.ListWatchOf(c.connect(s.connect(pods.cluster))), c.example, 0, delivered)
 	s.controller, s.version, s.content = controller, controller.LastSyncResourceVersion, contentOf(store)
 	s.start(t, controller.Run)
 	if err := controller.WaitForSync(t.Context()); err != nil {
@@ -112,11 +113,11 @@ func sameAsClientGo[T cache.Object, L runtime.Object](t *testing.T, pods *podsUn
 	listed := c.items(list)
 	for _, want := range listed {
 		if got, ok := store.GetByKey(keyOf(want)); !ok || !reflect.DeepEqual(got, want) {
-			t.Fatalf("the stream gave\n%#v\nand client-go\n%#v", got, want)
+			t.Fatalf("streamed\n%#v\nclient-go\n%#v", got, want)
 		}
 	}
 
-	await(t, "it watches", func(context.Context) error {
+	await(t, "the informer watches", func(context.Context) error {
 		if status := controller.Status(); status.Phase != cache.PhaseWatching {
 			return fmt.Errorf("the phase is %s", status.Phase)
 		}
@@ -124,20 +125,20 @@ func sameAsClientGo[T cache.Object, L runtime.Object](t *testing.T, pods *podsUn
 	})
 	pods.write(t, 200)
 	last := pods.createOne(t)
-	want, got := watched.until(t, last), told.until(t, last)[len(listed):]
+	want, got := watched.until(t, last), delivered.until(t, last)[len(listed):]
 	for i := range min(len(want), len(got)) {
 		if got[i].kind != want[i].kind || !reflect.DeepEqual(got[i].obj, want[i].obj) {
-			t.Fatalf("event %d of the stream is %s of\n%#v\nand of client-go %s of\n%#v", i, got[i].kind, got[i].obj, want[i].kind, want[i].obj)
+			t.Fatalf("event %d: streamed %s of\n%#v\nclient-go %s of\n%#v", i, got[i].kind, got[i].obj, want[i].kind, want[i].obj)
 		}
 	}
 	if len(got) != len(want) {
-		t.Errorf("the stream gave %d events, client-go %d", len(got), len(want))
+		t.Errorf("%d streamed events, client-go %d", len(got), len(want))
 	}
-	expectOnTheWire(t, s.requests, c.accept, c.answer)
+	expectOnTheWire(t, s.requests, c.accept, c.contentType)
 }
 
 // createOne creates a Pod and returns its name.
-func (p *podsUnderTest) createOne(t *testing.T) string {
+func (p *podCollection) createOne(t *testing.T) string {
 	t.Helper()
 	pod := objects.NewWorkload(seed, 0, p.namespace).Pod(0)
 	pod.Name, pod.GenerateName = "", "last-"
@@ -148,13 +149,13 @@ func (p *podsUnderTest) createOne(t *testing.T) string {
 	return created.Name
 }
 
-// event is what a handler or a watch tells.
+// event is an event of a handler or a watch.
 type event[T cache.Object] struct {
 	kind cache.EventType
 	obj  T
 }
 
-// events are those of one consumer.
+// events records the events of one handler or watch.
 type events[T cache.Object] struct {
 	mu      sync.Mutex
 	all     []event[T]
@@ -171,10 +172,10 @@ func (e *events[T]) add(kind cache.EventType, obj T) {
 	e.changed = make(chan struct{})
 }
 
-// OnEvent makes it an informer's handler.
+// OnEvent implements cache.EventHandler.
 func (e *events[T]) OnEvent(event cache.Event[T]) { e.add(event.Type, event.Object()) }
 
-// follow adds the events of a watch by client-go.
+// follow records the events of a client-go watch.
 func (e *events[T]) follow(t *testing.T, client interface {
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }, from string) {
@@ -201,10 +202,10 @@ func (e *events[T]) follow(t *testing.T, client interface {
 	})
 }
 
-// until returns all events once the last of them is of that object.
+// until returns all events once the last one is of the named object.
 func (e *events[T]) until(t *testing.T, name string) []event[T] {
 	t.Helper()
-	timeout := time.NewTimer(patience)
+	timeout := time.NewTimer(waitTimeout)
 	defer timeout.Stop()
 	for {
 		e.mu.Lock()
@@ -216,108 +217,108 @@ func (e *events[T]) until(t *testing.T, name string) []event[T] {
 		select {
 		case <-changed:
 		case <-timeout.C:
-			t.Fatalf("the event of %s did not come within %s, after %d others", name, patience, len(all))
+			t.Fatalf("no event of %s within %s, after %d others", name, waitTimeout, len(all))
 		}
 	}
 }
 
-// expectOnTheWire checks what was asked for and how it was answered: in the right encoding, over HTTP/2 and TLS, lists
-// compressed.
-func expectOnTheWire(t *testing.T, r *requests, accept, answer string) {
+// expectOnTheWire checks the requested and received encodings, that requests use HTTP/2 and TLS,
+// and that lists are compressed.
+func expectOnTheWire(t *testing.T, r *requests, accept, contentType string) {
 	t.Helper()
 	lists, watches, _ := r.count()
 	if lists == 0 || watches == 0 {
-		t.Errorf("there were %d lists and %d watches, want both", lists, watches)
+		t.Errorf("%d lists and %d watches, want both", lists, watches)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, one := range r.all {
 		switch {
 		case !strings.Contains(one.accept, accept):
-			t.Errorf("the request asked for %q, want %q in it", one.accept, accept)
-		case !strings.HasPrefix(one.contentType, answer):
-			t.Errorf("the answer is %q, want %q", one.contentType, answer)
+			t.Errorf("the request accepts %q, want it to contain %q", one.accept, accept)
+		case !strings.HasPrefix(one.contentType, contentType):
+			t.Errorf("the response has Content-Type %q, want %q", one.contentType, contentType)
 		case one.proto != "HTTP/2.0" || !one.tls:
-			t.Errorf("the answer came by %s, TLS %t, want HTTP/2 and TLS", one.proto, one.tls)
+			t.Errorf("the response used %s, TLS %t, want HTTP/2 and TLS", one.proto, one.tls)
 		case !one.watch && !one.gzip:
-			t.Error("the list came uncompressed")
+			t.Error("the list is not compressed")
 		}
 	}
 }
 
-// Whoever ends an informer does not wait for a server that has nothing to say, nor for a connection that is stuck in the
-// middle of an answer.
-func TestCancelIsPrompt(t *testing.T) {
+// TestRunReturnsPromptlyOnCancel cancels Run during an idle watch, and while a connection stalls in
+// the middle of a response.
+func TestRunReturnsPromptlyOnCancel(t *testing.T) {
 	t.Parallel()
-	pods := podScene(t, shared(t), 100)
+	pods := newPodCollection(t, shared(t), 100)
 	pods.fill(t)
 	for _, streaming := range []bool{true, false} {
-		t.Run(wayOf(streaming)+" in a quiet watch", func(t *testing.T) {
+		t.Run(modeName(streaming)+" during an idle watch", func(t *testing.T) {
 			s := startInformer(t, pods.cluster, streaming, &corev1.Pod{}, pods.list)
-			s.settled(t, pods.truth(t))
-			s.expectPromptEnd(t)
+			s.expectSettled(t, pods.truth(t))
+			s.expectPromptStop(t)
 		})
 		for _, sync := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
-			t.Run(wayOf(streaming)+" in a stuck "+string(sync), func(t *testing.T) {
-				stuck := &stuckNetwork{reached: make(chan struct{}), ended: make(chan struct{})}
-				t.Cleanup(func() { close(stuck.ended) })
+			t.Run(modeName(streaming)+" during a stalled "+string(sync), func(t *testing.T) {
+				network := &stallingNetwork{reached: make(chan struct{}), ended: make(chan struct{})}
+				t.Cleanup(func() { close(network.ended) })
 				s := startReflector(t, pods.cluster, streaming, &corev1.Pod{}, pods.list, sync, func(config *rest.Config) {
-					config.Dial, config.DisableCompression = stuck.dial, true
+					config.Dial, config.DisableCompression = network.dial, true
 				})
 				select {
-				case <-stuck.reached:
-				case <-time.After(patience):
-					t.Fatalf("the answer did not come to %d bytes within %s", stuckAfter, patience)
+				case <-network.reached:
+				case <-time.After(waitTimeout):
+					t.Fatalf("the response did not reach %d bytes within %s", stallAfter, waitTimeout)
 				}
-				s.expectPromptEnd(t)
+				s.expectPromptStop(t)
 				if version := s.version(); version != "" || len(s.content()) != 0 {
-					t.Errorf("the store has %d objects at version %q of an answer that never ended", len(s.content()), version)
+					t.Errorf("the store has %d objects at version %q from an incomplete response", len(s.content()), version)
 				}
 			})
 		}
 	}
 }
 
-// promptly is how long an informer may take to end.
-const promptly = 5 * time.Second
+// stopTimeout is the maximum duration of a stop.
+const stopTimeout = 5 * time.Second
 
-func (s *subject) expectPromptEnd(t *testing.T) {
+func (s *subject) expectPromptStop(t *testing.T) {
 	t.Helper()
 	began := time.Now()
 	s.cancel()
 	select {
 	case <-s.done:
-	case <-time.After(patience):
-		t.Fatalf("Run did not return within %s", patience)
+	case <-time.After(waitTimeout):
+		t.Fatalf("Run did not return within %s", waitTimeout)
 	}
-	if took := time.Since(began); took > promptly {
-		t.Errorf("Run took %s to return, want %s at most", took, promptly)
+	if took := time.Since(began); took > stopTimeout {
+		t.Errorf("Run took %s to return, want at most %s", took, stopTimeout)
 	}
 }
 
-// stuckNetwork lets so many bytes through to the client and no more.
-type stuckNetwork struct {
+// stallingNetwork delivers stallAfter bytes of each connection, and then stalls.
+type stallingNetwork struct {
 	once    sync.Once
-	reached chan struct{} // closed when it is stuck
+	reached chan struct{} // closed when a connection stalls
 	ended   chan struct{} // closed when connections may end
 }
 
-// stuckAfter is more than the handshake and less than a list.
-const stuckAfter = 100_000
+// stallAfter is more than the TLS handshake and less than a list, in bytes.
+const stallAfter = 100_000
 
-func (n *stuckNetwork) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (n *stallingNetwork) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-	return &stuckConn{Conn: conn, network: n}, err
+	return &stallingConn{Conn: conn, network: n}, err
 }
 
-type stuckConn struct {
+type stallingConn struct {
 	net.Conn
-	network *stuckNetwork
-	read    int // by the one goroutine that reads
+	network *stallingNetwork
+	read    int // used by the reading goroutine only
 }
 
-func (c *stuckConn) Read(p []byte) (int, error) {
-	if c.read >= stuckAfter {
+func (c *stallingConn) Read(p []byte) (int, error) {
+	if c.read >= stallAfter {
 		c.network.once.Do(func() { close(c.network.reached) })
 		<-c.network.ended
 		return 0, net.ErrClosed

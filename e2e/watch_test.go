@@ -12,8 +12,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// patience is how long a test waits for what has to come. It is long because machines are slow, and costs nothing else.
-const patience = time.Minute
+// waitTimeout is how long a test waits for an expected event. It is long for slow machines, and
+// does not slow a passing test.
+const waitTimeout = time.Minute
 
 // podWatch watches the Pods of a namespace.
 type podWatch struct {
@@ -35,27 +36,27 @@ func watchPodsWith(t *testing.T, clientset kubernetes.Interface, namespace strin
 	return podWatch{w}
 }
 
-// next is the next event of the watch; ok is false when the server has closed it.
+// next returns the next event of the watch. ok is false if the server has closed it.
 func (w podWatch) next(t *testing.T) (event watch.Event, ok bool) {
 	t.Helper()
-	timeout := time.NewTimer(patience)
+	timeout := time.NewTimer(waitTimeout)
 	defer timeout.Stop()
 	select {
 	case event, ok = <-w.ResultChan():
 		return event, ok
 	case <-timeout.C:
-		t.Fatalf("no event within %s", patience)
+		t.Fatalf("no event within %s", waitTimeout)
 		return watch.Event{}, false
 	}
 }
 
-// pod is the next event, which has to be of a Pod.
+// pod returns the next event, which must be of a Pod.
 func (w podWatch) pod(t *testing.T) (watch.EventType, *corev1.Pod) {
 	t.Helper()
 	event, ok := w.next(t)
 	pod, isPod := event.Object.(*corev1.Pod)
 	if !ok || !isPod {
-		t.Fatalf("the watch gave %s, want an event of a Pod", describe(event, ok))
+		t.Fatalf("watch: %s, want an event of a Pod", describe(event, ok))
 	}
 	return event.Type, pod
 }
@@ -70,10 +71,10 @@ func (w podWatch) awaitEnd(t *testing.T) {
 	}
 }
 
-// describe says what an event is, for messages.
+// describe describes an event for messages.
 func describe(event watch.Event, ok bool) string {
 	if !ok {
-		return "its end"
+		return "end of the watch"
 	}
 	if event.Type == watch.Error {
 		return fmt.Sprintf("ERROR %v", apierrors.FromObject(event.Object))

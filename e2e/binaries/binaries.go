@@ -10,36 +10,36 @@ import (
 	"time"
 )
 
-// modulePath is the module of the end-to-end tests, whose folder ../controlplane lies in. The go command is asked where it
-// is, so that another module (the benchmarks) can use this package too.
+// modulePath is the module that contains ../controlplane. The go command finds its folder, so that
+// another module, such as the benchmarks, can use this package.
 const modulePath = "github.com/kinformer/kinformer/e2e"
 
-// programs are what is built: the name of the file, and the package of its main function.
-var programs = []struct{ name, pkg string }{ //nolint:gochecknoglobals // a table that nothing writes to
+// programs are the programs to build, each with the name of its file and its main package.
+var programs = []struct{ name, pkg string }{ //nolint:gochecknoglobals // a constant table
 	{"etcd", "go.etcd.io/etcd/server/v3"},
 	{"etcdutl", "go.etcd.io/etcd/etcdutl/v3"},
 	{"kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"},
 }
 
-// Set is a folder that holds every program of the control plane.
+// Set is a folder with all programs of the control plane.
 type Set struct{ dir string }
 
-// APIServer is the path of kube-apiserver.
+// APIServer returns the path of kube-apiserver.
 func (s Set) APIServer() string { return s.path("kube-apiserver") }
 
-// Etcd is the path of etcd.
+// Etcd returns the path of etcd.
 func (s Set) Etcd() string { return s.path("etcd") }
 
-// Etcdutl is the path of etcdutl, which restores snapshots.
+// Etcdutl returns the path of etcdutl, which restores snapshots.
 func (s Set) Etcdutl() string { return s.path("etcdutl") }
 
-// Dir is the folder that the programs are in.
+// Dir returns the folder.
 func (s Set) Dir() string { return s.dir }
 
 func (s Set) path(name string) string { return filepath.Join(s.dir, name) }
 
-// complete says whether the programs are there. A folder gets its final name only when all of them are, so looking for the
-// folder would do; looking for each also notices a file that somebody removed.
+// complete reports whether all programs exist. A folder gets its final name only when it is
+// complete; checking each file also detects one that was removed.
 func (s Set) complete() bool {
 	for _, p := range programs {
 		if _, err := os.Stat(s.path(p.name)); err != nil {
@@ -49,8 +49,9 @@ func (s Set) complete() bool {
 	return true
 }
 
-// Build returns the programs, and builds them first where they are not there, which takes minutes and writes its progress
-// to log. Several processes may call it at once: each builds aside, and the first to finish is the one that counts.
+// Build returns the programs. If they do not exist, it builds them, which takes minutes, and writes
+// its progress to log. It is safe for concurrent use by several processes: each builds in a
+// temporary folder, and the first to finish renames it.
 func Build(ctx context.Context, log io.Writer) (Set, error) {
 	module, err := moduleDir(ctx)
 	if err != nil {
@@ -68,22 +69,23 @@ func Build(ctx context.Context, log io.Writer) (Set, error) {
 	return set, buildInto(ctx, set, source, log)
 }
 
-// buildInto builds beside set's folder and renames at the end, so that nobody sees half of it.
+// buildInto builds in a temporary folder and renames it at the end, so that set's folder is never
+// incomplete.
 func buildInto(ctx context.Context, set Set, source string, log io.Writer) error {
 	parent := filepath.Dir(set.dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return fmt.Errorf("make the cache folder of the control plane: %w", err)
+		return fmt.Errorf("create the cache folder of the control plane: %w", err)
 	}
-	aside, err := os.MkdirTemp(parent, "building-")
+	temp, err := os.MkdirTemp(parent, "building-")
 	if err != nil {
-		return fmt.Errorf("make a folder to build the control plane in: %w", err)
+		return fmt.Errorf("create a folder to build the control plane in: %w", err)
 	}
-	defer os.RemoveAll(aside) //nolint:errcheck // it was renamed, or what is left of it does no harm
-	if err := buildAll(ctx, aside, source, log); err != nil {
+	defer os.RemoveAll(temp) //nolint:errcheck // it was renamed, or is ignored
+	if err := buildAll(ctx, temp, source, log); err != nil {
 		return err
 	}
-	if err := os.Rename(aside, set.dir); err != nil && !set.complete() {
-		return fmt.Errorf("put the control plane in its place: %w", err)
+	if err := os.Rename(temp, set.dir); err != nil && !set.complete() {
+		return fmt.Errorf("rename the folder of the control plane: %w", err)
 	}
 	return nil
 }
@@ -106,8 +108,9 @@ func buildAll(ctx context.Context, dir, source string, log io.Writer) error {
 	return nil
 }
 
-// versionFlags make the API server report its release at /version, as the released binaries do. Without them it says
-// v0.0.0-master, and clients that look at the version do something else than they do in production.
+// versionFlags returns the linker flags that make the API server report its release at /version, as
+// the released binaries do. Without them it reports v0.0.0-master, and clients that read the
+// version behave differently than in production.
 func versionFlags(version string) string {
 	const in = "-X k8s.io/component-base/version."
 	numbers := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)

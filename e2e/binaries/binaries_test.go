@@ -14,7 +14,8 @@ func TestVersionFlags(t *testing.T) {
 	}
 }
 
-// A key that leaves something out would run an old API server under a new name.
+// TestCacheKeyFollowsTheModule checks that go.mod and go.sum change the key. Otherwise an old API
+// server would be used for a new version.
 func TestCacheKeyFollowsTheModule(t *testing.T) {
 	const sum = "k8s.io/kubernetes v1.36.3 h1:x\n"
 	first := keyOf(t, "module a\n", sum)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// moduleDir is the folder of the end-to-end tests' module.
+// moduleDir returns the folder of the module modulePath.
 func moduleDir(ctx context.Context) (string, error) {
 	dir, err := goCommand(ctx, "", "list", "-m", "-f", "{{.Dir}}", modulePath)
 	if err != nil {
@@ -20,7 +20,7 @@ func moduleDir(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// kubernetesVersion is the release that source pins, such as v1.36.3.
+// kubernetesVersion returns the release that source pins, such as v1.36.3.
 func kubernetesVersion(ctx context.Context, source string) (string, error) {
 	version, err := goCommand(ctx, source, "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
 	if err == nil && strings.Count(version, ".") != 2 {
@@ -32,7 +32,7 @@ func kubernetesVersion(ctx context.Context, source string) (string, error) {
 	return version, nil
 }
 
-// cacheKey names a build: the same key, the same programs.
+// cacheKey returns the name of a build, a hash of everything it depends on.
 func cacheKey(ctx context.Context, source string) (string, error) {
 	toolchain, err := goCommand(ctx, source, "env", "GOVERSION", "GOOS", "GOARCH")
 	if err != nil {
@@ -43,15 +43,16 @@ func cacheKey(ctx context.Context, source string) (string, error) {
 	for _, name := range []string{"go.mod", "go.sum"} {
 		content, err := os.ReadFile(filepath.Join(source, name))
 		if err != nil {
-			return "", fmt.Errorf("read what the control plane is built of: %w", err)
+			return "", fmt.Errorf("read the module of the control plane: %w", err)
 		}
 		hash.Write(content)
 	}
 	return fmt.Sprintf("%x", hash.Sum(nil)[:8]), nil
 }
 
-// goCommand runs the go command in dir (the current one if empty) and returns what it printed, trimmed. It builds without
-// cgo, so that no C compiler is needed, and outside any workspace, whose versions would not be the pinned ones.
+// goCommand runs the go command in dir, or in the current folder if dir is empty, and returns its
+// trimmed output. It disables cgo, so that no C compiler is needed, and workspaces, which could
+// replace the pinned versions.
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir

@@ -1,5 +1,6 @@
-// Command build makes sure that the control plane of the end-to-end tests is built, and prints the folder that it is in.
-// make e2e runs it first, so that minutes of compiling do not count against the time limit of the tests.
+// Command build builds the control plane of the end-to-end tests, if it is not built yet, and
+// prints its folder. "make e2e" runs it first, so that the build does not count against the tests'
+// timeout.
 package main
 
 import (

@@ -14,14 +14,14 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// apiServer is what kube-apiserver is configured with: files that stay the same over restarts, so that a client's
-// configuration does too.
+// apiServer is the configuration of kube-apiserver. Its files do not change at restarts, so that a
+// client's configuration stays valid.
 type apiServer struct {
 	dir  string
 	addr string
 }
 
-// The token is no secret: the server listens on loopback only and lasts for a test.
+// The token is not secret: the server listens on loopback only, for the duration of a test.
 const (
 	token     = "kinformer-e2e"
 	tokenFile = token + `,e2e,e2e,"system:masters"` + "\n"
@@ -32,11 +32,11 @@ func newAPIServer(dir, addr string) (*apiServer, error) {
 	a := &apiServer{dir: dir, addr: addr}
 	cert, key, err := certutil.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 	if err != nil {
-		return nil, fmt.Errorf("make a certificate for kube-apiserver: %w", err)
+		return nil, fmt.Errorf("create a certificate for kube-apiserver: %w", err)
 	}
 	accounts, err := keyutil.MakeEllipticPrivateKeyPEM()
 	if err != nil {
-		return nil, fmt.Errorf("make a key for service accounts: %w", err)
+		return nil, fmt.Errorf("create a key for service accounts: %w", err)
 	}
 	return a, errors.Join(
 		os.WriteFile(a.file("tls.crt"), cert, 0o600),
@@ -61,14 +61,14 @@ func (a *apiServer) args(etcdURL string) []string {
 		"--service-account-issuer=https://127.0.0.1",
 		"--service-account-key-file=" + a.file("accounts.key"),
 		"--service-account-signing-key-file=" + a.file("accounts.key"),
-		"--disable-admission-plugins=ServiceAccount", // nobody makes the accounts that it wants Pods to have
+		"--disable-admission-plugins=ServiceAccount", // no controller creates the service accounts that it requires
 		"--service-cluster-ip-range=10.0.0.0/24",
-		"--shutdown-watch-termination-grace-period=1s", // without it open watches hold up the end for a minute
-		"--endpoint-reconciler-type=none",              // it refuses to publish a loopback address
+		"--shutdown-watch-termination-grace-period=1s", // otherwise open watches delay the end by a minute
+		"--endpoint-reconciler-type=none",              // it does not accept a loopback address
 	}
 }
 
-// config is what a client needs, without client-go's own limit of 5 requests a second.
+// config returns a client configuration without client-go's limit of 5 requests per second.
 func (a *apiServer) config() *rest.Config {
 	return &rest.Config{
 		Host:            "https://" + a.addr,
@@ -78,12 +78,12 @@ func (a *apiServer) config() *rest.Config {
 	}
 }
 
-// readiness returns a function that says whether kube-apiserver does its work: it is ready in its own view, and has made
-// the namespace that everybody expects, which happens a moment later.
+// readiness returns a function that returns an error until kube-apiserver is ready: /readyz
+// succeeds, and the namespace "default" exists, which it creates a moment later.
 func (a *apiServer) readiness() (func(context.Context) error, error) {
 	client, err := rest.HTTPClientFor(a.config())
 	if err != nil {
-		return nil, fmt.Errorf("make a client of kube-apiserver: %w", err)
+		return nil, fmt.Errorf("create a client of kube-apiserver: %w", err)
 	}
 	return func(ctx context.Context) error {
 		for _, path := range []string{"/readyz", "/api/v1/namespaces/default"} {

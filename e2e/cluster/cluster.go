@@ -13,21 +13,21 @@ import (
 	"github.com/kinformer/kinformer/e2e/binaries"
 )
 
-// bootTries is how often a cluster is set up anew, at other ports, when a server ends while it starts: between finding a
-// free port and listening on it somebody else may take it.
+// bootTries is how often Start tries other ports if a server ends while it starts: another process
+// may take a port after it was found free.
 const bootTries = 3
 
-// Options say how a cluster differs from the usual one. The zero value is the usual one.
+// Options are the options of a cluster.
 type Options struct {
-	// APIServerArgs are further flags of kube-apiserver. They come last, so they win over the usual ones.
+	// APIServerArgs are additional flags of kube-apiserver, which override the default ones.
 	APIServerArgs []string
-	// EtcdArgs are further flags of etcd.
+	// EtcdArgs are additional flags of etcd.
 	EtcdArgs []string
 }
 
-// Cluster is a running kube-apiserver with an etcd of its own.
+// Cluster is a kube-apiserver with its own etcd.
 type Cluster struct {
-	dir      string // everything that the servers write
+	dir      string // of the servers' data and logs
 	programs binaries.Set
 	etcd     *etcd
 	api      *apiServer
@@ -36,8 +36,8 @@ type Cluster struct {
 	etcdServer *Server
 }
 
-// Start builds the servers if need be, boots them, and returns when the API answers. The caller has to call Stop. In tests
-// use [New].
+// Start builds the servers if necessary, starts them, and returns when the API responds. The caller
+// must call Stop. Tests should use [New].
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	programs, err := binaries.Build(ctx, os.Stderr)
 	if err != nil {
@@ -65,11 +65,11 @@ func boot(ctx context.Context, programs binaries.Set, options Options) (*Cluster
 	return c, nil
 }
 
-// prepare lays out the folder and the ports of a cluster, and starts nothing.
+// prepare creates the folder of a cluster and chooses its ports. It does not start servers.
 func prepare(programs binaries.Set, options Options) (*Cluster, error) {
 	dir, err := os.MkdirTemp("", "kinformer-e2e-")
 	if err != nil {
-		return nil, fmt.Errorf("make a folder for a cluster: %w", err)
+		return nil, fmt.Errorf("create a folder for a cluster: %w", err)
 	}
 	c := &Cluster{dir: dir, programs: programs}
 	if err := c.configure(options); err != nil {
@@ -100,30 +100,33 @@ func (c *Cluster) configure(options Options) error {
 
 func (c *Cluster) dataDir() string { return filepath.Join(c.dir, "etcd") }
 
-// Config returns a new configuration for clients, with all rights and no rate limit. It stays valid over restarts.
+// Config returns a new client configuration with all permissions and no rate limit. It stays valid
+// after restarts.
 func (c *Cluster) Config() *rest.Config { return c.api.config() }
 
-// APIServer is the cluster's kube-apiserver, to be stopped and started.
+// APIServer returns the cluster's kube-apiserver, which the caller may stop and start.
 func (c *Cluster) APIServer() *Server { return c.apiServer }
 
-// Etcd is the cluster's etcd, to be stopped and started. kube-apiserver bears its absence, with errors.
+// Etcd returns the cluster's etcd, which the caller may stop and start. kube-apiserver keeps
+// running without it, with errors.
 func (c *Cluster) Etcd() *Server { return c.etcdServer }
 
-// Dir is the folder that the cluster's files and logs are in.
+// Dir returns the folder of the cluster's files and logs.
 func (c *Cluster) Dir() string { return c.dir }
 
-// Stop ends the servers and removes the cluster's folder.
+// Stop stops the servers and removes the cluster's folder.
 func (c *Cluster) Stop() error {
 	return errors.Join(c.stopServers(), os.RemoveAll(c.dir))
 }
 
-// StopKeepingLogs ends the servers and removes their data, but leaves the folder with their logs, for a failed test.
+// StopKeepingLogs stops the servers and removes their data, but keeps their logs, for a failed
+// test.
 func (c *Cluster) StopKeepingLogs() error {
 	return errors.Join(c.stopServers(), os.RemoveAll(c.dataDir()))
 }
 
-// stopServers ends kube-apiserver first, which would complain of a missing etcd, and takes our own connections off etcd,
-// which does not end while there are some.
+// stopServers stops kube-apiserver first, which would log errors without etcd. It closes the
+// connections to etcd, which does not end while it has open ones.
 func (c *Cluster) stopServers() error {
 	err := c.apiServer.Stop()
 	c.etcd.client.CloseIdleConnections()
@@ -132,7 +135,7 @@ func (c *Cluster) stopServers() error {
 	return err
 }
 
-// port is the port of an address that freePorts made.
+// port returns the port of an address that freePorts returned.
 func port(addr string) string {
 	_, p, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -1,16 +1,18 @@
 // Package cluster runs a real kube-apiserver and etcd for tests, on loopback ports of their own:
 //
-//	c := cluster.New(t, cluster.Options{})          // ends with the test
+//	c := cluster.New(t, cluster.Options{})          // stopped at the end of the test
 //	clientset := kubernetes.NewForConfigOrDie(c.Config())
 //	...
 //	c.APIServer().Restart(ctx)                      // or Kill, Stop, Start; c.Etcd() likewise
 //	backup, err := c.Backup(ctx); ...; c.Restore(ctx, backup)
-//	c.Compact(ctx)                                  // history before now is gone from etcd
-//	c.Put(ctx, "pods/ns/name", "v1", "Pod", pod)     // as it is, past the API
+//	c.Compact(ctx)                                  // removes all history from etcd
+//	c.Put(ctx, "pods/ns/name", "v1", "Pod", pod)     // unchanged, without the API
 //
-// There is no controller and no kubelet: nothing happens that the test does not do. Namespaces never finish to be
-// deleted, Pods stay where they are bound, Nodes are ready because somebody says so (package objects does).
+// The cluster has no controllers and no kubelets: nothing happens that the test does not do. The
+// deletion of a namespace never completes, Pods stay where they are bound, and Nodes are ready if
+// the test reports it (see package objects).
 //
-// The servers are ended by their process handles, whatever the test's outcome, and on Linux by the kernel when the test
-// process is killed. Their logs are in a temporary folder, which a failed test keeps, and prints the ends of.
+// The servers are stopped by their process handles at the end of the test, and on Linux by the
+// kernel if the test process is killed. Their logs are in a temporary folder. A failed test keeps
+// it and prints the last lines of each log.
 package cluster

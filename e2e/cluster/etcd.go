@@ -13,14 +13,15 @@ import (
 	"strconv"
 )
 
-// etcd speaks to etcd by its JSON gateway, which spares this module etcd's client and all that it requires.
+// etcd is a client of etcd's JSON gateway. With it this module does not depend on etcd's own
+// client.
 type etcd struct {
 	client *http.Client
-	url    string // of clients
-	peer   string // of other members, of which there are none, but etcd wants to listen
+	url    string // for clients
+	peer   string // for other members; etcd requires it, though there are none
 }
 
-// memberName is the name of the only member. A restored snapshot has to give the same.
+// memberName is the name of the only member. A restore must use the same name.
 const memberName = "e2e"
 
 func newEtcd(clientAddr, peerAddr string) *etcd {
@@ -32,12 +33,12 @@ func (e *etcd) args(dataDir string) []string {
 		"--listen-client-urls="+e.url,
 		"--advertise-client-urls="+e.url,
 		"--listen-peer-urls="+e.peer,
-		"--unsafe-no-fsync", // nobody pulls the plug; tests are several times as fast
+		"--unsafe-no-fsync", // makes tests several times as fast; a power failure does not matter
 		"--log-level=warn",
 	)
 }
 
-// memberArgs are what starting a member and restoring it from a snapshot have in common.
+// memberArgs returns the flags shared by a member and its restore from a snapshot.
 func (e *etcd) memberArgs(dataDir string) []string {
 	return []string{
 		"--name=" + memberName,
@@ -47,33 +48,34 @@ func (e *etcd) memberArgs(dataDir string) []string {
 	}
 }
 
-// restoreArgs are etcdutl's, for a new data folder made from a snapshot. Revisions go on from the snapshot's, as they do
-// for everybody who restores without --bump-revision: the hard case for clients.
+// restoreArgs returns the arguments with which etcdutl creates a data folder from a snapshot.
+// Revisions continue at the snapshot's, as without --bump-revision, which is the hard case for
+// clients.
 func (e *etcd) restoreArgs(snapshot, dataDir string) []string {
 	return append([]string{"snapshot", "restore", snapshot}, e.memberArgs(dataDir)...)
 }
 
-// ready says whether etcd has a leader and answers reads.
+// ready returns an error until etcd has a leader and responds to reads.
 func (e *etcd) ready(ctx context.Context) error {
 	_, err := e.revision(ctx)
 	return err
 }
 
-// revision is the store's current revision, of which Kubernetes makes resourceVersions.
+// revision returns the current revision, which Kubernetes uses as resourceVersion.
 func (e *etcd) revision(ctx context.Context) (int64, error) {
-	var answer struct {
+	var response struct {
 		Header struct {
 			Revision int64 `json:"revision,string"`
 		} `json:"header"`
 	}
-	// Any key does: the header is what is wanted. "AA==" is the zero byte.
-	if err := e.call(ctx, "kv/range", `{"key": "AA==", "count_only": true}`, &answer); err != nil {
+	// Only the header of the response is used, so any key will do. "AA==" is the zero byte.
+	if err := e.call(ctx, "kv/range", `{"key": "AA==", "count_only": true}`, &response); err != nil {
 		return 0, fmt.Errorf("read etcd's revision: %w", err)
 	}
-	return answer.Header.Revision, nil
+	return response.Header.Revision, nil
 }
 
-// compact forgets all history before revision, and returns when it is gone from the disk too.
+// compact removes all history before revision, and returns when it is removed from the disk, too.
 func (e *etcd) compact(ctx context.Context, revision int64) error {
 	request := fmt.Sprintf(`{"revision": "%d", "physical": true}`, revision)
 	if err := e.call(ctx, "kv/compaction", request, &struct{}{}); err != nil {
@@ -82,11 +84,11 @@ func (e *etcd) compact(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// snapshot writes the whole store to path while etcd goes on working.
+// snapshot writes the whole store to path while etcd continues to run.
 func (e *etcd) snapshot(ctx context.Context, path string) error {
 	file, err := os.Create(path)
 	if err != nil {
-		return fmt.Errorf("make the file for a snapshot of etcd: %w", err)
+		return fmt.Errorf("create the file for a snapshot of etcd: %w", err)
 	}
 	err = e.post(ctx, "maintenance/snapshot", "{}", func(body io.Reader) error { return copyBlobs(file, body) })
 	if err = errors.Join(err, file.Close()); err != nil {
@@ -95,26 +97,26 @@ func (e *etcd) snapshot(ctx context.Context, path string) error {
 	return nil
 }
 
-// copyBlobs joins the pieces that a snapshot is sent in. The pieces end with the store's hash, which etcdutl checks, so a
-// cut answer is found when the snapshot is restored at the latest.
+// copyBlobs joins the messages of a streamed snapshot. They end with the store's hash, which
+// etcdutl checks, so a truncated snapshot is detected when it is restored at the latest.
 func copyBlobs(w io.Writer, body io.Reader) error {
-	pieces := json.NewDecoder(body)
+	messages := json.NewDecoder(body)
 	for {
-		var piece struct {
+		var message struct {
 			Result struct {
 				Blob []byte `json:"blob"`
 			} `json:"result"`
 			Error json.RawMessage `json:"error"`
 		}
-		err := pieces.Decode(&piece)
+		err := messages.Decode(&message)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == nil && piece.Error != nil {
-			err = fmt.Errorf("etcd answered %s", piece.Error)
+		if err == nil && message.Error != nil {
+			err = fmt.Errorf("etcd responded %s", message.Error)
 		}
 		if err == nil {
-			_, err = w.Write(piece.Result.Blob)
+			_, err = w.Write(message.Result.Blob)
 		}
 		if err != nil {
 			return err
@@ -122,9 +124,9 @@ func copyBlobs(w io.Writer, body io.Reader) error {
 	}
 }
 
-// call posts a request to the gateway and decodes the answer.
-func (e *etcd) call(ctx context.Context, method, request string, answer any) error {
-	return e.post(ctx, method, request, func(body io.Reader) error { return json.NewDecoder(body).Decode(answer) })
+// call posts a request to the gateway and decodes the response.
+func (e *etcd) call(ctx context.Context, method, request string, response any) error {
+	return e.post(ctx, method, request, func(body io.Reader) error { return json.NewDecoder(body).Decode(response) })
 }
 
 func (e *etcd) post(ctx context.Context, method, request string, read func(io.Reader) error) error {
@@ -139,12 +141,12 @@ func (e *etcd) post(ctx context.Context, method, request string, read func(io.Re
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1000))
-		return fmt.Errorf("etcd answered %s: %s", resp.Status, text)
+		return fmt.Errorf("etcd responded %s: %s", resp.Status, text)
 	}
 	return read(resp.Body)
 }
 
-// restore makes dataDir from a snapshot with etcdutl.
+// restore creates dataDir from a snapshot with etcdutl.
 func (e *etcd) restore(ctx context.Context, etcdutl, snapshot, dataDir string) error {
 	out, err := exec.CommandContext(ctx, etcdutl, e.restoreArgs(snapshot, dataDir)...).CombinedOutput()
 	if err != nil {

@@ -8,19 +8,21 @@ import (
 	"path/filepath"
 )
 
-// Backup is a snapshot of a cluster's etcd. It lasts as long as the cluster.
+// Backup is a snapshot of a cluster's etcd. Stopping the cluster removes it.
 type Backup struct {
-	// Revision is at least etcd's revision when the snapshot was begun: what had that resourceVersion or an older one is
-	// in it.
+	// Revision is a lower bound of the snapshot's revision: it contains every write up to this
+	// resourceVersion.
 	Revision int64
 	path     string
 }
 
-// Revision is etcd's current revision: the resourceVersion of the last write, whatever it was to.
+// Revision returns etcd's current revision, which is the resourceVersion of the last write to any
+// object.
 func (c *Cluster) Revision(ctx context.Context) (int64, error) { return c.etcd.revision(ctx) }
 
-// Compact removes from etcd all history before its current revision, which it returns. kube-apiserver goes on answering
-// watches of older versions from its own memory for as long as that reaches back; after a restart it answers 410 Gone.
+// Compact removes from etcd all history before its current revision, which it returns.
+// kube-apiserver still serves watches from older versions while they are in its watch cache; after
+// a restart it responds with 410 Gone.
 func (c *Cluster) Compact(ctx context.Context) (int64, error) {
 	revision, err := c.etcd.revision(ctx)
 	if err != nil {
@@ -29,7 +31,7 @@ func (c *Cluster) Compact(ctx context.Context) (int64, error) {
 	return revision, c.etcd.compact(ctx, revision)
 }
 
-// Backup takes a snapshot of etcd while everything goes on working.
+// Backup takes a snapshot of etcd while the servers run.
 func (c *Cluster) Backup(ctx context.Context) (Backup, error) {
 	revision, err := c.etcd.revision(ctx)
 	if err != nil {
@@ -37,19 +39,20 @@ func (c *Cluster) Backup(ctx context.Context) (Backup, error) {
 	}
 	file, err := os.CreateTemp(c.dir, "backup-*.db")
 	if err != nil {
-		return Backup{}, fmt.Errorf("make the file for a backup: %w", err)
+		return Backup{}, fmt.Errorf("create the file for a backup: %w", err)
 	}
 	backup := Backup{Revision: revision, path: file.Name()}
 	return backup, errors.Join(file.Close(), c.etcd.snapshot(ctx, backup.path))
 }
 
-// Restore sets the cluster back to a backup as Kubernetes' documentation has it done: both servers end, etcd's data is
-// replaced, both start. Everything written since is gone, and resourceVersions are given out a second time.
+// Restore restores a backup as documented by Kubernetes: both servers stop, etcd's data is
+// replaced, and both start. Later writes are lost, and their resourceVersions are assigned a second
+// time.
 func (c *Cluster) Restore(ctx context.Context, backup Backup) error {
 	if err := c.stopServers(); err != nil {
 		return err
 	}
-	// Made aside first, so that a backup which cannot be restored costs no data.
+	// Restored to another folder first, so that a failure does not lose the current data.
 	restored := filepath.Join(c.dir, "restored")
 	if err := c.etcd.restore(ctx, c.programs.Etcdutl(), backup.path, restored); err != nil {
 		return err

@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// Ports are taken from below the range that the kernel gives to outgoing connections (from 32768 on Linux, 49152
-// elsewhere). In that range a client which retries against a stopped server can be given the server's own port, is
-// then connected to itself, and the server cannot come back.
+// Ports are chosen below the range of ephemeral ports (from 32768 on Linux, 49152 elsewhere). In
+// that range, a client that connects to a stopped server may be assigned the server's port, is then
+// connected to itself, and the server cannot start again.
 const (
 	firstPort = 20000
 	endPort   = 32000
 )
 
-// freePorts returns n different addresses on loopback that nobody listens on at this moment.
+// freePorts returns n different loopback addresses whose ports are currently free.
 func freePorts(n int) ([]string, error) {
 	addrs := make([]string, 0, n)
 	for tries := 0; len(addrs) < n; tries++ {
@@ -27,7 +27,7 @@ func freePorts(n int) ([]string, error) {
 		if err != nil {
 			continue
 		}
-		// Held until all are found, so that none is found twice.
+		// Closed when all are found, so that none is found twice.
 		defer listener.Close()
 		addrs = append(addrs, addr)
 	}

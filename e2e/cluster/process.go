@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// killDelay is how long a server may take to end after it was asked to. kube-apiserver ends its watches and requests
-// first; nothing here takes longer than a few seconds, so what does is stuck.
+// killDelay is how long a server may take to end after SIGTERM. kube-apiserver ends its watches and
+// requests first, which takes a few seconds in tests.
 const killDelay = 20 * time.Second
 
-// process is a running server. It never outlives this process on Linux.
+// process is a running server. On Linux it never outlives this process.
 type process struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed when the process has ended and was waited for
+	done chan struct{} // closed when the process has ended
 	err  error         // how it ended; read after done is closed
 }
 
-// startProcess starts a program whose output goes to log.
+// startProcess starts a program that writes its output to log.
 func startProcess(log *os.File, path string, args ...string) (*process, error) {
-	p := &process{cmd: exec.Command(path, args...), done: make(chan struct{})} //nolint:noctx // a server outlives the context that it was started with
+	p := &process{cmd: exec.Command(path, args...), done: make(chan struct{})} //nolint:noctx // a server outlives the context of Start
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = diesWithParent()
 	started := make(chan error)
@@ -34,8 +34,9 @@ func startProcess(log *os.File, path string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// run starts the process and waits for it on one thread: the kernel sends the signal of diesWithParent when the thread that
-// started the process ends, so that thread has to stay for as long as the process does.
+// run starts the process and waits for it on one thread: the kernel sends the signal of
+// diesWithParent when the thread that started the process ends, so that thread must live as long as
+// the process.
 func (p *process) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -48,7 +49,8 @@ func (p *process) run(started chan<- error) {
 	close(p.done)
 }
 
-// stop asks the process to end, kills it if it does not, and returns once it has ended.
+// stop sends SIGTERM, and SIGKILL if the process does not end within killDelay. It returns once the
+// process has ended.
 func (p *process) stop() error {
 	if err := p.signal(syscall.SIGTERM); err != nil {
 		return err
@@ -63,7 +65,7 @@ func (p *process) stop() error {
 	}
 }
 
-// kill ends the process without a chance to put things in order, and returns once it has ended.
+// kill sends SIGKILL and returns once the process has ended.
 func (p *process) kill() error {
 	if err := p.signal(syscall.SIGKILL); err != nil {
 		return err
@@ -72,7 +74,7 @@ func (p *process) kill() error {
 	return nil
 }
 
-// signal sends sig by the process handle, so that never another process is hit that got the same number later.
+// signal sends sig by the process handle, so that it cannot reach another process with the same id.
 func (p *process) signal(sig os.Signal) error {
 	err := p.cmd.Process.Signal(sig)
 	if err == nil || errors.Is(err, os.ErrProcessDone) {

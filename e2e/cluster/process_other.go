@@ -4,6 +4,6 @@ package cluster
 
 import "syscall"
 
-// diesWithParent does nothing where the kernel has no such service: there a server is left behind if the test process is
-// killed, and only then.
+// diesWithParent does nothing where the kernel cannot do it: there a server is left running if the
+// test process is killed.
 func diesWithParent() *syscall.SysProcAttr { return nil }

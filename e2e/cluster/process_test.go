@@ -15,17 +15,17 @@ import (
 	"time"
 )
 
-// The test binary plays the programs that these tests start: the variable says which.
+// The tests start the test binary as a program. The variable selects its role.
 const (
 	roleVariable = "KINFORMER_E2E_ROLE"
 
-	roleServer   = "server"   // says that it runs, and waits for a signal
-	roleStubborn = "stubborn" // does not listen to SIGTERM
-	roleParent   = "parent"   // starts a server as a cluster does, and waits to be killed
-	roleFailing  = "failing"  // ends at once
+	roleServer   = "server"   // prints that it runs, and waits for a signal
+	roleStubborn = "stubborn" // ignores SIGTERM
+	roleParent   = "parent"   // starts a server as a cluster does, and waits for a signal
+	roleFailing  = "failing"  // exits immediately
 )
 
-// play never returns.
+// play plays a role. It does not return.
 func play(role string) {
 	switch role {
 	case roleFailing:
@@ -40,19 +40,20 @@ func play(role string) {
 		if _, err := startProcess(os.Stdout, os.Args[0]); err != nil {
 			panic(err)
 		}
-		waitForTheEnd()
+		waitForSignal()
 	}
 	fmt.Println("running")
-	waitForTheEnd()
+	waitForSignal()
 }
 
-// waitForTheEnd is there to be killed. It ends by itself, late, so that a failing test leaves nothing behind for long.
-func waitForTheEnd() {
+// waitForSignal waits for a signal that ends the process. It exits after a minute, so that a failed
+// test leaves no process behind.
+func waitForSignal() {
 	<-time.After(time.Minute)
 	os.Exit(1)
 }
 
-// startRole starts the test binary in a role, and returns it once it has said that it runs.
+// startRole starts the test binary in a role, and returns once it has printed that it runs.
 func startRole(t *testing.T, role string) *process {
 	t.Helper()
 	t.Setenv(roleVariable, role)
@@ -79,11 +80,11 @@ func awaitRunning(t *testing.T, output io.Reader) {
 	t.Helper()
 	line, err := bufio.NewReader(output).ReadString('\n')
 	if line != "running\n" {
-		t.Fatalf("the process said %q (%v), want running", line, err)
+		t.Fatalf("the process printed %q (%v), want running", line, err)
 	}
 }
 
-func TestStopAsksFirst(t *testing.T) {
+func TestStopSendsSIGTERM(t *testing.T) {
 	p := startRole(t, roleServer)
 	if err := p.stop(); err != nil {
 		t.Fatal(err)
@@ -96,7 +97,7 @@ func TestStopAsksFirst(t *testing.T) {
 	}
 }
 
-func TestKillDoesNotAsk(t *testing.T) {
+func TestKillSendsSIGKILL(t *testing.T) {
 	p := startRole(t, roleStubborn)
 	if err := p.kill(); err != nil {
 		t.Fatal(err)
@@ -111,11 +112,12 @@ func endedBy(p *process) syscall.Signal {
 	return p.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal()
 }
 
-// A test that is killed (its time limit, kill -9) runs no cleanup, and the servers have to end all the same. Both processes
-// hold the pipe, so its end is seen when neither runs any more.
+// TestServersDieWithTheTestProcess kills the parent of a server. A killed test runs no cleanup, and
+// its servers must end nevertheless. Both processes hold the pipe, so it is closed when neither
+// runs.
 func TestServersDieWithTheTestProcess(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Log("only Linux ends the children of a killed process; nothing to check")
+		t.Log("only Linux ends the children of a killed process: nothing to check")
 		return
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -141,21 +143,22 @@ func TestServersDieWithTheTestProcess(t *testing.T) {
 		t.Errorf("the server outlived the test process: %v", err)
 	}
 	if err := cmd.Wait(); err == nil {
-		t.Error("the parent ended by itself, want killed")
+		t.Error("the parent exited without being killed")
 	}
 }
 
-// A server that ends while it starts is reported at once, with what it said, instead of being asked until the time is up.
+// TestStartReportsAServerThatEnds checks that Start returns as soon as the server has ended, with
+// the end of its log.
 func TestStartReportsAServerThatEnds(t *testing.T) {
 	t.Setenv(roleVariable, roleFailing)
 	never := func(context.Context) error { return fmt.Errorf("no answer") }
 	s := newServer("failing", os.Args[0], t.TempDir(), never)
 	err := s.Start(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "cannot listen") || !strings.Contains(err.Error(), "ended before it was ready") {
-		t.Errorf("Start gave %v, want that it ended, and the end of its log", err)
+		t.Errorf("Start returned %v, want an error with the end of the log", err)
 	}
 	if err := s.Stop(); err != nil {
-		t.Errorf("Stop of a server that never ran: %v", err)
+		t.Errorf("Stop of a server that is not running: %v", err)
 	}
 }
 
@@ -166,14 +169,14 @@ func TestStartTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Start(t.Context()); err == nil {
-		t.Error("a second Start of a running server gave no error")
+		t.Error("Start of a running server returned no error")
 	}
 	if err := s.Stop(); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestFreePortsAreDifferentAndBelowTheEphemeralOnes(t *testing.T) {
+func TestFreePortsAreDistinctAndNotEphemeral(t *testing.T) {
 	addrs, err := freePorts(20)
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +184,7 @@ func TestFreePortsAreDifferentAndBelowTheEphemeralOnes(t *testing.T) {
 	seen := map[string]bool{}
 	for _, addr := range addrs {
 		if p := port(addr); seen[addr] || p < "20000" || p >= "32000" {
-			t.Errorf("port %s of %v is not what it should be", p, addrs)
+			t.Errorf("port %s of %v is a duplicate or out of range", p, addrs)
 		}
 		seen[addr] = true
 	}

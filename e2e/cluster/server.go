@@ -10,37 +10,38 @@ import (
 	"time"
 )
 
-// readyTimeout is how long a server may take to answer after it was started. kube-apiserver takes 3 s on 2 idle cores.
+// readyTimeout is how long a server may take to become ready. kube-apiserver takes 3 s on 2 idle
+// cores.
 const readyTimeout = 2 * time.Minute
 
-// readyInterval is how often a starting server is asked whether it is ready.
+// readyInterval is the time between two checks of a starting server.
 const readyInterval = 50 * time.Millisecond
 
-// Server is one of the two servers of a [Cluster]. It keeps its address, its data and its log from one start to the
-// next. Methods may be called from several goroutines; one that starts or ends the process waits for the one before.
+// Server is one of the two servers of a [Cluster]. It keeps its address, data and log when it is
+// started again. Its methods are safe for concurrent use.
 type Server struct {
 	name  string
 	path  string
 	args  []string
-	ready func(context.Context) error // nil once the server does its work
-	log   string                      // path of the file that every start appends to
+	ready func(context.Context) error // returns nil once the server is ready
+	log   string                      // path of the log file, to which each start appends
 
-	mu   sync.Mutex // guards what follows, and is held while the process starts or ends
-	proc *process   // nil when none was started, or it was ended on purpose
+	mu   sync.Mutex // guards proc; held while the process starts or ends
+	proc *process   // nil if the server was not started or was stopped
 }
 
-// Start starts the server and returns when it does its work. An error names its log and shows the end of it.
+// Start starts the server and returns when it is ready. An error contains the end of the log.
 func (s *Server) Start(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.proc != nil {
-		return fmt.Errorf("%s was started already", s.name)
+		return fmt.Errorf("%s is already running", s.name)
 	}
 	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("open the log of %s: %w", s.name, err)
 	}
-	defer log.Close() // the process has its own handle
+	defer log.Close() // the process has its own descriptor
 	proc, err := startProcess(log, s.path, s.args...)
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// waitReady asks until the server is ready. It gives up at once when the process has ended, instead of asking a dead one.
+// waitReady waits until the server is ready. It returns an error as soon as the process has ended.
 func (s *Server) waitReady(ctx context.Context, proc *process) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -73,17 +74,18 @@ func (s *Server) waitReady(ctx context.Context, proc *process) error {
 	}
 }
 
-// errEnded marks a server that ended while it started, because its port was taken in the meantime, for one.
+// errEnded reports a server that ended while it started, for example because its port was taken.
 var errEnded = errors.New("the process has ended")
 
-// Stop asks the server to end, as a rolling update does, and returns when it has. A server that does not run is fine.
+// Stop stops the server with SIGTERM, as a rolling update does, and returns when it has ended. It
+// does nothing if the server is not running.
 func (s *Server) Stop() error { return s.end((*process).stop) }
 
-// Kill ends the server as a crash does, and returns when it has. What etcd acknowledged stays: it survives in the
-// kernel's memory, whatever etcd has not synced to disk.
+// Kill kills the server, as in a crash, and returns when it has ended. Writes that etcd
+// acknowledged survive, in the kernel's page cache if not on disk.
 func (s *Server) Kill() error { return s.end((*process).kill) }
 
-// Restart stops the server and starts it again with its data and at its address.
+// Restart stops the server and starts it again with the same data and address.
 func (s *Server) Restart(ctx context.Context) error {
 	if err := s.Stop(); err != nil {
 		return err
@@ -91,7 +93,7 @@ func (s *Server) Restart(ctx context.Context) error {
 	return s.Start(ctx)
 }
 
-// Log is the path of the server's log.
+// Log returns the path of the server's log.
 func (s *Server) Log() string { return s.log }
 
 func (s *Server) end(how func(*process) error) error {
@@ -105,7 +107,7 @@ func (s *Server) end(how func(*process) error) error {
 	return how(proc)
 }
 
-// newServer describes a server whose log is in dir.
+// newServer returns a server that is not running. Its log is in dir.
 func newServer(name, path, dir string, ready func(context.Context) error, args ...string) *Server {
 	return &Server{name: name, path: path, args: args, ready: ready, log: filepath.Join(dir, name+".log")}
 }

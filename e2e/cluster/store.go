@@ -11,10 +11,11 @@ import (
 // Message is an object of a generated type.
 type Message interface{ Marshal() ([]byte, error) }
 
-// Put writes an object straight into etcd, as kube-apiserver keeps it: at /registry/RESOURCE/NAMESPACE/NAME, in protobuf,
-// its resourceVersion empty. kube-apiserver sees it as any other write. So an object comes to be with a status, with
-// managers and times that a client cannot give it in one request, and twenty thousand of them within seconds. Nothing
-// checks what is written: an object that the API would refuse makes kube-apiserver fail later.
+// Put writes an object directly to etcd, as kube-apiserver stores it: at
+// /registry/RESOURCE/NAMESPACE/NAME, in protobuf, with an empty resourceVersion. To kube-apiserver
+// it is a write like any other. An object can thus be created with a status, managers and times
+// that a client cannot set in one request, and twenty thousand objects within seconds. The object
+// is not validated: kube-apiserver fails later on an invalid one.
 func (c *Cluster) Put(ctx context.Context, key, apiVersion, kind string, object Message) error {
 	raw, err := object.Marshal()
 	if err != nil {

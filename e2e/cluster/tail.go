@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// tailLines is how much of a log is worth seeing in a test's output; the file has the rest.
+// tailLines is the number of lines of a log that are shown in a test's output.
 const tailLines = 25
 
-// tail returns the last lines of a log, each cut where it becomes unreadable (stack traces of kube-apiserver are one line).
+// tail returns the last lines of a log, each truncated to a readable length: kube-apiserver writes
+// a stack trace as one line.
 func tail(path string) string {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -2,8 +2,8 @@ package cluster
 
 import "testing"
 
-// New starts a cluster that ends with the test. If the test fails by then, the ends of the servers' logs are in its output,
-// and the logs themselves stay.
+// New starts a cluster and stops it at the end of the test. If the test has failed, the last lines
+// of the servers' logs are printed, and the logs are kept.
 func New(tb testing.TB, options Options) *Cluster {
 	tb.Helper()
 	c, err := Start(tb.Context(), options)
@@ -14,7 +14,7 @@ func New(tb testing.TB, options Options) *Cluster {
 	return c
 }
 
-// finish ends the servers in any case, and removes the logs only if nobody will want to look into them.
+// finish stops the servers, and removes their logs unless the test has failed.
 func (c *Cluster) finish(tb testing.TB) {
 	tb.Helper()
 	stop := c.Stop
@@ -27,7 +27,7 @@ func (c *Cluster) finish(tb testing.TB) {
 	}
 }
 
-// ShowLogs puts the ends of the servers' logs into the test's output.
+// ShowLogs prints the last lines of the servers' logs to the test's output.
 func (c *Cluster) ShowLogs(tb testing.TB) {
 	tb.Helper()
 	for _, s := range []*Server{c.etcdServer, c.apiServer} {

@@ -1,3 +1,3 @@
-// Package controllerruntime holds the tests with controller-runtime's own functions. It is a module of its own: nobody who
-// builds the other end-to-end tests, or the library, has controller-runtime among what they depend on.
+// Package controllerruntime has the tests with controller-runtime. It is a separate module, so that
+// neither the library nor the other end-to-end tests depend on controller-runtime.
 package controllerruntime

@@ -16,7 +16,8 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// A manager whose caches are ours: NewInformer is all that changes. EnableStreaming is for the option Streaming.
+// The option NewInformer replaces the informers of a manager's cache. The option Streaming requires
+// EnableStreaming.
 func Example_manager() {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {
@@ -35,15 +36,15 @@ func Example_manager() {
 		panic(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- manager.Start(ctx) }()
+	stopped := make(chan error, 1)
+	go func() { stopped <- manager.Start(ctx) }()
 	manager.GetCache().WaitForCacheSync(ctx)
 
 	var pod corev1.Pod
 	err = manager.GetClient().Get(ctx, client.ObjectKey{Namespace: "default", Name: "web-0"}, &pod)
 	fmt.Println(pod.Name, err)
 	cancel()
-	fmt.Println(<-ended)
+	fmt.Println(<-stopped)
 	// Output:
 	// web-0 <nil>
 	// <nil>

@@ -11,55 +11,55 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-// patience is far more than anything here takes.
-const patience = 30 * time.Second
+// timeout is how long a test waits for an expected state.
+const timeout = 30 * time.Second
 
-// informer is one of ours that runs, and ends with the test.
+// informer is a running informer of kinformer. It is stopped at the end of the test.
 type informer[T object] struct {
 	store      cache.Reader[T]
 	controller *cache.Controller
-	told       chan struct{} // has a value when something was told since it was last read
+	changed    chan struct{} // receives a value after an event
 }
 
 func start[T object](t *testing.T, lw cache.ListerWatcher, example T) *informer[T] {
 	t.Helper()
-	i := &informer[T]{told: make(chan struct{}, 1)}
+	i := &informer[T]{changed: make(chan struct{}, 1)}
 	i.store, i.controller = cache.NewInformer(lw, example, 0, i)
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- i.controller.Run(ctx) }()
+	stopped := make(chan error, 1)
+	go func() { stopped <- i.controller.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-stopped; err != nil {
 			t.Error(err)
 		}
 	})
 	return i
 }
 
-// OnEvent makes it its own handler.
+// OnEvent implements cache.EventHandler.
 func (i *informer[T]) OnEvent(cache.Event[T]) {
 	select {
-	case i.told <- struct{}{}:
+	case i.changed <- struct{}{}:
 	default:
 	}
 }
 
-// has waits until the store holds the Pods of those names.
-func (i *informer[T]) has(t *testing.T, names []string) {
+// awaitPods waits until the store holds exactly the named Pods.
+func (i *informer[T]) awaitPods(t *testing.T, names []string) {
 	t.Helper()
-	timeout := time.NewTimer(patience)
-	defer timeout.Stop()
-	for !i.holds(names) {
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	for !i.hasPods(names) {
 		select {
-		case <-i.told:
-		case <-timeout.C:
-			t.Fatalf("the store has %q after %v, want %q; status %+v", i.store.ListKeys(), patience, names, i.controller.Status())
+		case <-i.changed:
+		case <-timer.C:
+			t.Fatalf("the store has %q after %v, want %q; status %+v", i.store.ListKeys(), timeout, names, i.controller.Status())
 		}
 	}
 }
 
-func (i *informer[T]) holds(names []string) bool {
+func (i *informer[T]) hasPods(names []string) bool {
 	for _, name := range names {
 		if _, ok := i.store.GetByKey(namespace + "/" + name); !ok {
 			return false
@@ -68,8 +68,8 @@ func (i *informer[T]) holds(names []string) bool {
 	return i.store.Len() == len(names)
 }
 
-// answers are the Content-Types of the answers to lists and watches of Pods.
-type answers struct {
+// responses records the Content-Types of the responses to lists and watches of Pods.
+type responses struct {
 	mu    sync.Mutex
 	types []string
 }
@@ -78,29 +78,29 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
-func (a *answers) wrap(next http.RoundTripper) http.RoundTripper {
+func (r *responses) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(request)
 		if err == nil && strings.HasSuffix(request.URL.Path, "/pods") {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			a.types = append(a.types, response.Header.Get("Content-Type"))
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.types = append(r.types, response.Header.Get("Content-Type"))
 		}
 		return response, err
 	})
 }
 
-// expect holds that something was answered, and that in one content type, whatever its parameters.
-func (a *answers) expect(t *testing.T, contentType string) {
+// expect checks that there were responses, all of one content type, whatever its parameters.
+func (r *responses) expect(t *testing.T, contentType string) {
 	t.Helper()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.types) == 0 {
-		t.Error("nobody asked for Pods")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.types) == 0 {
+		t.Error("no list or watch of Pods")
 	}
-	for _, got := range a.types {
+	for _, got := range r.types {
 		if !strings.HasPrefix(got, contentType) {
-			t.Errorf("the server answered with %q, want %q", got, contentType)
+			t.Errorf("the response has Content-Type %q, want %q", got, contentType)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	log.SetLogger(klog.Background()) // it complains loudly of having none
+	log.SetLogger(klog.Background()) // otherwise it logs a warning with a stack trace
 	code := m.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
 		_, _ = os.Stderr.WriteString(err.Error() + "\n")

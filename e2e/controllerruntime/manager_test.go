@@ -22,7 +22,8 @@ import (
 	"github.com/kinformer/kinformer/clientgo"
 )
 
-// managerOptions are a manager's whose caches are ours: the one line that a program changes.
+// managerOptions returns the options of a manager with kinformer's informers. A program changes
+// only the line with NewInformer.
 func managerOptions(options clientgo.Options) ctrl.Options {
 	skip := true
 	return ctrl.Options{
@@ -32,8 +33,9 @@ func managerOptions(options clientgo.Options) ctrl.Options {
 	}
 }
 
-// A manager with a reconciler, an index and reads of every kind, on our informers: against the
-// fake server and a real one, live, and streaming into packed caches.
+// TestManager runs a manager with a reconciler, an index and reads of all types on kinformer's
+// informers: against the fake server and kube-apiserver, with default options, and streaming and
+// packed.
 func TestManager(t *testing.T) {
 	for server, config := range map[string]func(*testing.T) *rest.Config{"fake": fakeServer, "kube-apiserver": realServer} {
 		t.Run(server, func(t *testing.T) {
@@ -43,7 +45,7 @@ func TestManager(t *testing.T) {
 				t.Fatal(err)
 			}
 			for name, options := range map[string]clientgo.Options{
-				"live":                 {},
+				"default":              {},
 				"streaming-and-packed": {Streaming: true, Packed: true},
 			} {
 				t.Run(name, func(t *testing.T) {
@@ -69,29 +71,29 @@ func testManager(t *testing.T, config *rest.Config, prefix string, options clien
 		t.Fatal(err)
 	}
 	if err := ctrl.NewControllerManagedBy(manager).Named(prefix).For(&corev1.ConfigMap{}).Owns(&corev1.Secret{}).
-		Complete(&copier{manager.GetClient(), prefix}); err != nil {
+		Complete(&secretReconciler{manager.GetClient(), prefix}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- manager.Start(ctx) }()
+	stopped := make(chan error, 1)
+	go func() { stopped <- manager.Start(ctx) }()
 	defer func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the manager has ended: %v", err)
+		if err := <-stopped; err != nil {
+			t.Errorf("Start returned %v", err)
 		}
 	}()
-	reconcile(t, manager.GetClient(), prefix)
+	testReconcile(t, manager.GetClient(), prefix)
 }
 
-// copier keeps a Secret for each ConfigMap of a prefix that is not being deleted.
-type copier struct {
+// secretReconciler maintains a Secret for each ConfigMap labelled with its prefix.
+type secretReconciler struct {
 	client.Client
 	prefix string
 }
 
-// Reconcile makes a Secret of a ConfigMap.
-func (c *copier) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+// Reconcile creates or updates the Secret of a ConfigMap.
+func (c *secretReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var source corev1.ConfigMap
 	if err := c.Get(ctx, request.NamespacedName, &source); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -117,9 +119,9 @@ func (c *copier) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, c.Update(ctx, secret)
 }
 
-// reconcile changes ConfigMaps and waits until the Secrets have followed, and the caches of
-// every form of object have.
-func reconcile(t *testing.T, c client.Client, prefix string) {
+// testReconcile changes ConfigMaps and waits until the Secrets are reconciled. It also reads the
+// other types of objects.
+func testReconcile(t *testing.T, c client.Client, prefix string) {
 	t.Helper()
 	const count = 10
 	for i := range count {
@@ -131,7 +133,7 @@ func reconcile(t *testing.T, c client.Client, prefix string) {
 			t.Fatal(err)
 		}
 	}
-	follows(t, c, prefix, count, "first 1", count/2)
+	awaitSecrets(t, c, prefix, count, "first 1", count/2)
 	var list corev1.ConfigMapList
 	if err := c.List(t.Context(), &list, client.InNamespace(namespace), client.MatchingFields{"data.of": "first 1"}, client.MatchingLabels{"test": prefix}); err != nil || len(list.Items) != count/2 {
 		t.Errorf("the index finds %d ConfigMaps, %v", len(list.Items), err)
@@ -142,59 +144,60 @@ func reconcile(t *testing.T, c client.Client, prefix string) {
 			t.Fatal(err)
 		}
 	}
-	follows(t, c, prefix, count, "second", count/2)
+	awaitSecrets(t, c, prefix, count, "second", count/2)
 	first := client.ObjectKey{Namespace: namespace, Name: prefix + "-0"}
 	if err := c.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: first.Namespace, Name: first.Name}}); err != nil {
 		t.Fatal(err)
 	}
-	follows(t, c, prefix, count, "first 0", count/2) // made again, for its owner is still there
-	others(t, c, first)
+	awaitSecrets(t, c, prefix, count, "first 0", count/2) // recreated, because its owner exists
+	getOtherTypes(t, c, first)
 }
 
-// follows waits until there are count Secrets, of which some say what.
-func follows(t *testing.T, c client.Client, prefix string, count int, what string, some int) {
+// awaitSecrets waits until there are count Secrets with a prefix, some of which have the content
+// what.
+func awaitSecrets(t *testing.T, c client.Client, prefix string, count int, what string, some int) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	for {
 		var secrets corev1.SecretList
 		if err := c.List(t.Context(), &secrets, client.InNamespace(namespace)); err != nil {
 			t.Fatal(err)
 		}
-		all, saying := 0, 0
+		all, matching := 0, 0
 		for i := range secrets.Items {
 			if len(secrets.Items[i].Name) > len(prefix) && secrets.Items[i].Name[:len(prefix)] == prefix {
 				all++
 				if string(secrets.Items[i].Data["of"]) == what {
-					saying++
+					matching++
 				}
 			}
 		}
-		if all == count && saying == some {
+		if all == count && matching == some {
 			return
 		}
 		select {
 		case <-deadline:
-			t.Fatalf("%d Secrets, %d of which say %q; want %d and %d", all, saying, what, count, some)
+			t.Fatalf("%d Secrets, %d of which contain %q; want %d and %d", all, matching, what, count, some)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
 
-// others reads an object in its other forms, which have caches of their own.
-func others(t *testing.T, c client.Client, key client.ObjectKey) {
+// getOtherTypes reads an object as metadata and as unstructured object, which have separate caches.
+func getOtherTypes(t *testing.T, c client.Client, key client.ObjectKey) {
 	t.Helper()
 	gvk := corev1.SchemeGroupVersion.WithKind("ConfigMap")
-	bare := &metav1.PartialObjectMetadata{}
-	bare.SetGroupVersionKind(gvk)
-	loose := &unstructured.Unstructured{}
-	loose.SetGroupVersionKind(gvk)
-	for _, obj := range []client.Object{bare, loose} {
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(gvk)
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(gvk)
+	for _, obj := range []client.Object{metadata, object} {
 		if err := c.Get(t.Context(), key, obj); err != nil || obj.GetName() != key.Name || obj.GetObjectKind().GroupVersionKind() != gvk {
 			t.Errorf("as %T: %v, %v", obj, obj, err)
 		}
 		none := obj.DeepCopyObject().(client.Object)
 		if err := c.Get(t.Context(), client.ObjectKey{Namespace: key.Namespace, Name: "none"}, none); !apierrors.IsNotFound(err) {
-			t.Errorf("an object that there is not, as %T: %v", obj, err)
+			t.Errorf("Get of a missing object, as %T: %v, want NotFound", obj, err)
 		}
 	}
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-// sourceOf returns the functions that a controller-runtime cache makes to list and watch what obj is an example of, and
-// the example that it would give its informer. The cache itself is never started.
-func sourceOf(t *testing.T, config *rest.Config, obj client.Object) (clientcache.ListerWatcherWithContext, runtime.Object) {
+// listWatchOf returns the list and watch functions that a controller-runtime cache creates for
+// objects like obj, and the example that it passes to the informer. The cache is never started.
+func listWatchOf(t *testing.T, config *rest.Config, obj client.Object) (clientcache.ListerWatcherWithContext, runtime.Object) {
 	t.Helper()
 	var (
-		made    clientcache.ListerWatcherWithContext
+		created clientcache.ListerWatcherWithContext
 		example runtime.Object
 	)
 	c, err := ctrlcache.New(config, ctrlcache.Options{
 		NewInformer: func(lw clientcache.ListerWatcher, obj runtime.Object, resync time.Duration, indexers clientcache.Indexers) clientcache.SharedIndexInformer {
-			made, example = clientcache.ToListerWatcherWithContext(lw), obj
+			created, example = clientcache.ToListerWatcherWithContext(lw), obj
 			return clientcache.NewSharedIndexInformer(lw, obj, resync, indexers)
 		},
 	})
@@ -33,13 +33,14 @@ func sourceOf(t *testing.T, config *rest.Config, obj client.Object) (clientcache
 	if _, err := c.GetInformer(t.Context(), obj, ctrlcache.BlockUntilSynced(false)); err != nil {
 		t.Fatal(err)
 	}
-	if made == nil {
-		t.Fatal("the cache has made no informer")
+	if created == nil {
+		t.Fatal("the cache has created no informer")
 	}
-	return made, example
+	return created, example
 }
 
-// listWatchOf makes a ListWatch of somebody else's functions. Streaming says that they return what the server answered.
-func listWatchOf(lw clientcache.ListerWatcherWithContext, streaming bool) *cache.ListWatch {
+// toListWatch returns a ListWatch of client-go functions. streaming says that they return the
+// server's response unchanged.
+func toListWatch(lw clientcache.ListerWatcherWithContext, streaming bool) *cache.ListWatch {
 	return &cache.ListWatch{ListFunc: lw.ListWithContext, WatchFunc: lw.WatchWithContext, Streaming: streaming}
 }

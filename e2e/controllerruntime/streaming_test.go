@@ -23,14 +23,15 @@ import (
 
 const namespace = "closures"
 
-// The functions that controller-runtime makes for its caches, which know nothing of the tap, stream over a config that
-// EnableStreaming has prepared, and give what the server sent.
-func TestClosuresOfControllerRuntimeStream(t *testing.T) {
+// TestControllerRuntimeFunctionsStream checks that the list and watch functions of a
+// controller-runtime cache are streamed, if EnableStreaming has prepared the config, and return the
+// same objects.
+func TestControllerRuntimeFunctionsStream(t *testing.T) {
 	pod := corev1.SchemeGroupVersion.WithKind("Pod")
 	for name, config := range map[string]func(*testing.T) *rest.Config{"fake": fakeServer, "kube-apiserver": realServer} {
 		t.Run(name, func(t *testing.T) {
 			config := config(t)
-			pods := fill(t, config)
+			pods := createPods(t, config)
 			t.Run("typed", func(t *testing.T) {
 				expectStreamed[*corev1.Pod](t, config, pods, &corev1.Pod{}, "application/vnd.kubernetes.protobuf")
 			})
@@ -63,23 +64,23 @@ func fakeServer(t *testing.T) *rest.Config {
 
 func realServer(t *testing.T) *rest.Config { return cluster.New(t, cluster.Options{}).Config() }
 
-// pods creates and changes Pods.
+// pods creates Pods and has their names.
 type pods struct {
 	client *kubernetes.Clientset
 	names  []string
 }
 
-// listed is how many Pods there are before anybody lists.
-const listed = 20
+// initialPods is the number of Pods created before the first list.
+const initialPods = 20
 
-func fill(t *testing.T, config *rest.Config) *pods {
+func createPods(t *testing.T, config *rest.Config) *pods {
 	t.Helper()
 	p := &pods{client: kubernetes.NewForConfigOrDie(rest.CopyConfig(config))}
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 	if _, err := p.client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for i := range listed {
+	for i := range initialPods {
 		p.create(t, fmt.Sprintf("pod-%02d", i))
 	}
 	return p
@@ -97,15 +98,15 @@ func (p *pods) create(t *testing.T, name string) {
 	p.names = append(p.names, name)
 }
 
-// object is what both libraries can hold.
+// object is an object of both libraries.
 type object interface {
 	cache.Object
 	client.Object
 }
 
-// asSent returns a metadata object as the server sends it: without the kind that controller-runtime's functions write into
-// it. That is done to what they return, and so passed over by the stream; whoever needs the kind has it in the example.
-func asSent(obj runtime.Object) runtime.Object {
+// withoutKind returns a metadata object without its kind. controller-runtime's functions set the
+// kind in the returned objects, which streaming bypasses; the example has the kind.
+func withoutKind(obj runtime.Object) runtime.Object {
 	if metadata, ok := obj.(*metav1.PartialObjectMetadata); ok {
 		obj = metadata.DeepCopy()
 		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
@@ -113,34 +114,34 @@ func asSent(obj runtime.Object) runtime.Object {
 	return obj
 }
 
-// expectStreamed runs two informers with the functions that controller-runtime makes for an example, one of which may
-// stream, and holds that it does and that both have and tell the same.
+// expectStreamed runs two informers with controller-runtime's functions for an example, one of them
+// with Streaming set, and checks that this one streams and that both hold the same objects.
 func expectStreamed[T object](t *testing.T, config *rest.Config, p *pods, example T, contentType string) {
 	t.Helper()
-	answers := &answers{}
+	recorded := &responses{}
 	config = rest.CopyConfig(config)
-	config.Wrap(answers.wrap) // below the tap, so that it sees what the server sent
+	config.Wrap(recorded.wrap) // before EnableStreaming, so that it sees the server's responses
 	cache.EnableStreaming(config)
-	lw, given := sourceOf(t, config, example)
+	lw, given := listWatchOf(t, config, example)
 	if _, ok := given.(T); !ok {
 		t.Fatalf("the informer's example is %T, not %T", given, example)
 	}
-	streaming, classic := start(t, listWatchOf(lw, true), given.(T)), start(t, listWatchOf(lw, false), given.(T))
-	streaming.has(t, p.names)
-	answers.expect(t, contentType)
-	classic.has(t, p.names)
+	streaming, decoding := start(t, toListWatch(lw, true), given.(T)), start(t, toListWatch(lw, false), given.(T))
+	streaming.awaitPods(t, p.names)
+	recorded.expect(t, contentType)
+	decoding.awaitPods(t, p.names)
 	p.create(t, strings.ToLower("late-"+reflect.TypeFor[T]().Elem().Name()))
-	streaming.has(t, p.names)
-	classic.has(t, p.names)
+	streaming.awaitPods(t, p.names)
+	decoding.awaitPods(t, p.names)
 	if status := streaming.controller.Status(); !status.Streaming {
-		t.Errorf("it does not stream: %s", status.NotStreamingReason)
+		t.Errorf("not streaming: %s", status.NotStreamingReason)
 	}
-	if status := classic.controller.Status(); status.Streaming {
-		t.Error("it streams what it was not allowed to")
+	if status := decoding.controller.Status(); status.Streaming {
+		t.Error("streaming, although Streaming is not set")
 	}
-	for key, want := range classic.store.Snapshot().All() {
-		if got, ok := streaming.store.GetByKey(key); !ok || !reflect.DeepEqual(asSent(got), asSent(want)) {
-			t.Fatalf("the stream gave\n%#v\nand controller-runtime's functions by themselves\n%#v", got, want)
+	for key, want := range decoding.store.Snapshot().All() {
+		if got, ok := streaming.store.GetByKey(key); !ok || !reflect.DeepEqual(withoutKind(got), withoutKind(want)) {
+			t.Fatalf("streamed\n%#v\nnot streamed\n%#v", got, want)
 		}
 	}
 }

@@ -1,7 +1,9 @@
-// Package objects makes Nodes and Pods as a production cluster has them, and lets them live on an API server the way the
-// components do: a ReplicaSet controller creates a Pod, the scheduler binds it, a network plugin annotates it, the kubelet
-// reports its status, each under its own field manager, so that the server computes managedFields of the real size. A
-// running Pod is 5-13 KB of protobuf, the median 7 KB, more than half of which is managedFields.
+// Package objects generates Nodes and Pods as found in production clusters, and performs the writes
+// of the components on them: a ReplicaSet controller creates a Pod, the scheduler binds it, a
+// network plugin annotates it, and the kubelet reports its status. Each uses its own field manager,
+// so that the server computes managedFields of realistic size. A running Pod has 5-13 KB in
+// protobuf, 7 KB in the median, more than half of it managedFields.
 //
-// Everything is drawn from a seed: the same seed gives the same objects, but for what the server adds.
+// All choices depend on a seed: the same seed results in the same objects, except for fields that
+// the server sets.
 package objects

@@ -6,27 +6,28 @@ import (
 	"math/rand/v2"
 )
 
-// draw is a source of choices that depend on nothing but the seed and the number it was made with.
+// draw is a source of random choices that depend only on the seed and the number it was created
+// with.
 type draw struct{ *rand.Rand }
 
 func newDraw(seed uint64, number int) draw {
 	return draw{rand.New(rand.NewPCG(seed, uint64(number)))}
 }
 
-// drawFor gives one object the same choices each time.
+// drawFor returns a draw that depends on the seed and a name.
 func drawFor(seed uint64, name string) draw {
 	hash := fnv.New32a()
 	hash.Write([]byte(name))
 	return newDraw(seed, int(hash.Sum32()))
 }
 
-// between is a number from low to high, both included.
+// between returns a number from low to high, both included.
 func (d draw) between(low, high int) int { return low + d.IntN(high-low+1) }
 
-// chance is true in percent of a hundred cases.
+// chance returns true with a probability in percent.
 func (d draw) chance(percent int) bool { return d.IntN(100) < percent }
 
-// hex is a string of n hexadecimal digits, as digests and identifiers are.
+// hex returns n hexadecimal digits, as in digests and identifiers.
 func (d draw) hex(n int) string {
 	digits := make([]byte, n)
 	for i := range digits {
@@ -35,7 +36,7 @@ func (d draw) hex(n int) string {
 	return string(digits)
 }
 
-// suffix is a string of n letters, as Kubernetes puts at the end of generated names.
+// suffix returns n characters, as Kubernetes appends to generated names.
 func (d draw) suffix(n int) string {
 	letters := make([]byte, n)
 	for i := range letters {
@@ -44,7 +45,7 @@ func (d draw) suffix(n int) string {
 	return string(letters)
 }
 
-// uid is a random UUID.
+// uid returns a random UUID.
 func (d draw) uid() string {
 	return fmt.Sprintf("%s-%s-4%s-a%s-%s", d.hex(8), d.hex(4), d.hex(3), d.hex(3), d.hex(12))
 }

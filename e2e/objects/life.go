@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// The field managers under which the components write.
+// The field managers of the components.
 const (
 	controllerManager = "kube-controller-manager"
 	scheduler         = "kube-scheduler"
@@ -20,15 +20,15 @@ const (
 	networkPlugin     = "multus"
 )
 
-// Life lets objects live on an API server: each method is what one or several components do, in their order, one request
-// for each step. It may be used by several goroutines.
+// Life performs the steps of objects' life cycles on an API server. Each method performs the steps
+// of one or several components, in order, with one request per step. It is safe for concurrent use.
 type Life struct {
 	client kubernetes.Interface
 	seed   uint64
 	now    func() time.Time
 }
 
-// NewLife returns a Life on the server that client speaks to; what it makes up depends on seed.
+// NewLife returns a Life on client's server. The values that it generates depend on seed.
 func NewLife(client kubernetes.Interface, seed uint64) *Life {
 	return &Life{client: client, seed: seed, now: time.Now}
 }
@@ -42,7 +42,7 @@ func (l *Life) Join(ctx context.Context, node *corev1.Node) (*corev1.Node, error
 	return l.Report(ctx, created, true)
 }
 
-// Report is one heartbeat of a node: its kubelet patches the status.
+// Report patches the status of a Node, as its kubelet does for a heartbeat.
 func (l *Life) Report(ctx context.Context, node *corev1.Node, ready bool) (*corev1.Node, error) {
 	patch, err := json.Marshal(map[string]any{"status": NodeStatus(l.seed, node, ready, l.now())})
 	if err != nil {
@@ -56,8 +56,8 @@ func (l *Life) Report(ctx context.Context, node *corev1.Node, ready bool) (*core
 	return reported, nil
 }
 
-// Run creates a Pod, binds it to a node, annotates it, and reports it running: 4 requests, so a watch sees one ADDED and
-// three MODIFIED. The node need not exist.
+// Run creates a Pod, binds it to a node, annotates it, and reports it running: 4 requests, which a
+// watch delivers as one ADDED and three MODIFIED events. The node need not exist.
 func (l *Life) Run(ctx context.Context, pod *corev1.Pod, node string) (*corev1.Pod, error) {
 	created, err := l.Create(ctx, pod)
 	if err != nil {
@@ -72,7 +72,7 @@ func (l *Life) Run(ctx context.Context, pod *corev1.Pod, node string) (*corev1.P
 	return l.ReportRunning(ctx, created)
 }
 
-// Create is the ReplicaSet controller's step.
+// Create creates a Pod, as the ReplicaSet controller does.
 func (l *Life) Create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	created, err := l.client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{FieldManager: controllerManager})
 	if err != nil {
@@ -81,7 +81,7 @@ func (l *Life) Create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error)
 	return created, nil
 }
 
-// Bind is the scheduler's step.
+// Bind binds a Pod to a node, as the scheduler does.
 func (l *Life) Bind(ctx context.Context, pod *corev1.Pod, node string) error {
 	err := l.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID},
@@ -93,19 +93,19 @@ func (l *Life) Bind(ctx context.Context, pod *corev1.Pod, node string) error {
 	return nil
 }
 
-// Annotate is the network plugin's step, and a small update that leaves the rest of the Pod alone.
+// Annotate sets an annotation of a Pod, as a network plugin does. It changes nothing else.
 func (l *Life) Annotate(ctx context.Context, pod *corev1.Pod, key, value string) (*corev1.Pod, error) {
 	return l.patch(ctx, pod, networkPlugin, map[string]any{"metadata": map[string]any{"annotations": map[string]string{key: value}}})
 }
 
-// ReportRunning is the kubelet's step.
+// ReportRunning patches the status of a Pod to running, as the kubelet does.
 func (l *Life) ReportRunning(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	status := RunningStatus(l.seed, pod, l.now())
 	return l.patch(ctx, pod, kubelet, map[string]any{"status": status}, "status")
 }
 
-// Delete removes a Pod at once, as the kubelet does when its containers have ended. A watch sees a MODIFIED that sets
-// deletionTimestamp, then DELETED.
+// Delete deletes a Pod without grace period, as the kubelet does when its containers have ended. A
+// watch delivers a MODIFIED event that sets deletionTimestamp, then DELETED.
 func (l *Life) Delete(ctx context.Context, pod *corev1.Pod) error {
 	err := l.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
 	if err != nil {
@@ -114,7 +114,7 @@ func (l *Life) Delete(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// patch sends a strategic merge patch, the form that the kubelet uses: it needs no resourceVersion.
+// patch sends a strategic merge patch, as the kubelet does, which needs no resourceVersion.
 func (l *Life) patch(ctx context.Context, pod *corev1.Pod, manager string, content any, subresources ...string) (*corev1.Pod, error) {
 	body, err := json.Marshal(content)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodeName is the name of the node of that number.
+// NodeName returns the name of the node with a number.
 func NodeName(number int) string {
 	return fmt.Sprintf("ip-10-0-%d-%d.example.internal", number/250, number%250+1)
 }
 
-// NewNode draws the node of that number, in one of three zones, as its kubelet registers it.
+// NewNode returns the node with a number, in one of three zones, as its kubelet registers it.
 func NewNode(seed uint64, number int) *corev1.Node {
 	d := newDraw(seed, number)
 	zone := fmt.Sprintf("eu-central-1%c", 'a'+number%3)
@@ -40,8 +40,8 @@ func NewNode(seed uint64, number int) *corev1.Node {
 	}
 }
 
-// NodeStatus is what the kubelet reports at that time. Reports of one node differ in their heartbeats and in readiness, as
-// they do in production, where most updates of a Node change nothing else.
+// NodeStatus returns the status that the kubelet reports at a time. Reports of one node differ only
+// in heartbeat times and readiness, like most updates of Nodes in production.
 func NodeStatus(seed uint64, node *corev1.Node, ready bool, at time.Time) corev1.NodeStatus {
 	d := drawFor(seed, node.Name)
 	capacity := resources(16000, 65536)
@@ -84,7 +84,8 @@ func nodeAddresses(d draw, name string) []corev1.NodeAddress {
 	}
 }
 
-// images are what makes real Nodes large: the kubelet reports up to 50.
+// images returns 10 to 50 images. The kubelet reports up to 50, which make up most of a Node's
+// size.
 func images(d draw) []corev1.ContainerImage {
 	var all []corev1.ContainerImage
 	for range d.between(10, 50) {

@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// A test that fails has to fail again with the same seed.
+// TestSameSeedSameObjects checks that objects depend only on the seed, so that test failures can be
+// reproduced.
 func TestSameSeedSameObjects(t *testing.T) {
 	since := time.Unix(1_700_000_000, 0)
 	for i := range 20 {
@@ -20,31 +21,32 @@ func TestSameSeedSameObjects(t *testing.T) {
 			t.Errorf("number %d: two draws with one seed differ", i)
 		}
 		if equality.Semantic.DeepEqual(draw(1), draw(2)) {
-			t.Errorf("number %d: draws with two seeds are alike", i)
+			t.Errorf("number %d: draws with two seeds are equal", i)
 		}
 	}
 }
 
-// Replicas of a workload are alike but for their names: that is what packing one against another lives from.
+// TestReplicasShareTheirShape checks that replicas of a workload differ only in their names, on
+// which packing relies.
 func TestReplicasShareTheirShape(t *testing.T) {
 	w := NewWorkload(1, 1, "ns")
 	a, b := w.Pod(0), w.Pod(1)
 	if a.Name == b.Name {
-		t.Errorf("two replicas are called %s", a.Name)
+		t.Errorf("two replicas have the name %s", a.Name)
 	}
 	b.Name = a.Name
 	if !equality.Semantic.DeepEqual(a, b) {
 		t.Error("two replicas of a workload differ in more than their names")
 	}
-	// Nobody may change a sibling by writing into a Pod.
+	// Replicas must not share memory.
 	a.Labels["changed"] = "yes"
 	a.Spec.Containers[0].Env = append(a.Spec.Containers[0].Env, corev1.EnvVar{Name: "NEW"})
 	if c := w.Pod(0); c.Labels["changed"] != "" || len(c.Spec.Containers[0].Env) == len(a.Spec.Containers[0].Env) {
-		t.Error("a write into one replica shows in the next")
+		t.Error("a write into one replica changes the next")
 	}
 }
 
-// Workloads cover the range of shapes, or measurements with them would be of one.
+// TestWorkloadsDiffer checks that workloads cover the range of shapes, so that measurements do.
 func TestWorkloadsDiffer(t *testing.T) {
 	containers, volumes, affinities := map[int]bool{}, map[int]bool{}, map[bool]bool{}
 	most := 0

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// accountPath is where a Pod finds the token of its service account.
+// accountPath is the mount path of the service account's token.
 const accountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 func podSpec(d draw, app string) corev1.PodSpec {
@@ -36,7 +36,8 @@ func podSpec(d draw, app string) corev1.PodSpec {
 	return spec
 }
 
-// container draws one container. The first, number 1, is the application and mounts everything; the others help it.
+// container returns a container. Number 1 is the application and mounts all volumes; the others are
+// init containers and sidecars.
 func container(d draw, name, app string, number int, volumes []corev1.Volume) corev1.Container {
 	c := corev1.Container{
 		Name:  name,
@@ -69,8 +70,8 @@ func resources(milliCPU, mebibytes int) corev1.ResourceList {
 	}
 }
 
-// env gives the first container the most variables, as in production: sidecars take theirs from files. Few workloads have
-// very many.
+// env returns environment variables: most for the application, as in production, where sidecars are
+// configured by files.
 func env(d draw, app string, number int) []corev1.EnvVar {
 	most := 1
 	if number == 1 {
@@ -110,7 +111,8 @@ func volumes(d draw, app string) []corev1.Volume {
 	return all
 }
 
-// accountVolume is what the admission plugin ServiceAccount adds to nearly every Pod there is.
+// accountVolume returns the volume that the admission plugin ServiceAccount adds to nearly every
+// Pod.
 func accountVolume(d draw) corev1.Volume {
 	return corev1.Volume{Name: "kube-api-access-" + d.suffix(5), VolumeSource: corev1.VolumeSource{
 		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
@@ -133,7 +135,7 @@ func probe(d draw, path, port string) *corev1.Probe {
 	}
 }
 
-// tolerations are those that the admission plugin DefaultTolerationSeconds adds.
+// tolerations returns those that the admission plugin DefaultTolerationSeconds adds.
 func tolerations() []corev1.Toleration {
 	var all []corev1.Toleration
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
@@ -144,7 +146,7 @@ func tolerations() []corev1.Toleration {
 	return all
 }
 
-// affinity is nil for half of the workloads; the others spread over zones.
+// affinity returns nil for half of the workloads, and otherwise a preference to spread over zones.
 func affinity(d draw, app string) *corev1.Affinity {
 	if d.chance(50) {
 		return nil

@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RunningStatus is what the kubelet reports of a Pod whose containers all run since that time.
+// RunningStatus returns the status that the kubelet reports for a Pod whose containers have been
+// running since a time.
 func RunningStatus(seed uint64, pod *corev1.Pod, since time.Time) corev1.PodStatus {
 	d := drawFor(seed, pod.Name)
 	ip, host := address(d, 10), address(d, 192)

@@ -8,10 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Workload is what a ReplicaSet is to its Pods: their common shape. Two workloads differ in their number of containers (1-4),
-// environment (0-30 variables a container), volumes (1-8), probes, labels, annotations and affinities.
+// Workload is the common shape of a ReplicaSet's Pods. Workloads differ in their number of
+// containers (1-4), environment (0-30 variables per container), volumes (1-8), probes, labels,
+// annotations and affinities.
 type Workload struct {
-	// Name is the name of the ReplicaSet; Pods' names begin with it.
+	// Name is the name of the ReplicaSet, with which the Pods' names begin.
 	Name      string
 	namespace string
 	seed      uint64
@@ -20,7 +21,7 @@ type Workload struct {
 	owner     metav1.OwnerReference
 }
 
-// NewWorkload draws the workload of that number in a namespace.
+// NewWorkload returns the workload with a number in a namespace.
 func NewWorkload(seed uint64, number int, namespace string) *Workload {
 	d := newDraw(seed, number)
 	app := fmt.Sprintf("%s-%s", pick(d, "checkout", "search", "billing", "ledger", "gateway", "profile", "mailer", "catalog"), d.suffix(4))
@@ -34,7 +35,8 @@ func NewWorkload(seed uint64, number int, namespace string) *Workload {
 	return w
 }
 
-// Pod is the workload's replica of that number as the ReplicaSet controller would create it, but with a name of its own.
+// Pod returns the replica with a number as the ReplicaSet controller would create it, but with a
+// fixed name.
 func (w *Workload) Pod(replica int) *corev1.Pod {
 	d := newDraw(w.seed^uint64(w.number+1)<<20, replica)
 	template := w.template.DeepCopy()
