@@ -11,18 +11,20 @@ import (
 const (
 	// ErrAlreadyRunning is returned by Run while another Run is active.
 	ErrAlreadyRunning = feed.Error("already running")
-	// ErrStopped is returned by Run once an earlier Run has returned, by waits on an informer that
-	// has stopped, and when a handler is added to one.
+	// ErrStopped is returned by Run of an informer, Controller or Factory whose Run has returned,
+	// by waits on an informer that has stopped, by InformerFor, and when a handler is added. A
+	// Reflector can run again.
 	ErrStopped = feed.Error("the informer has stopped")
 	// ErrHandlerBlocked is returned by Run when a handler's call has not returned ten seconds after
-	// the context ended, and by Registration.Stop. The call goes on.
+	// the context ended, and by Registration.Stop if its context ends first. The call goes on.
 	ErrHandlerBlocked = feed.Error("a handler's call has not returned")
 )
 
 // Errors that an ErrorHandler receives, for errors.Is. Errors of the API server are passed on
 // unchanged: use apierrors.IsForbidden and the like.
 const (
-	// ErrStale reports a watch event with an older resourceVersion than an earlier event.
+	// ErrStale reports a watch event whose resourceVersion is not newer than that of an earlier
+	// one.
 	ErrStale = feed.Error("watch event is older than an earlier one")
 	// ErrVersionRegressed reports that the server is at an older resourceVersion than before, as
 	// after a restore of etcd.
@@ -30,7 +32,8 @@ const (
 	// ErrStalled reports that a request received nothing for longer than a working server is
 	// silent.
 	ErrStalled = feed.Error("nothing received within the idle timeout")
-	// ErrShortWatches reports that the server closed several watches at once.
+	// ErrShortWatches reports that the server closed several watches in a row, each within a second
+	// and without an event.
 	ErrShortWatches = feed.Error("server repeatedly closed the watch at once and without an event")
 	// ErrNoVersion reports a list or event without a valid resourceVersion.
 	ErrNoVersion = feed.Error("no valid resourceVersion")
@@ -42,7 +45,8 @@ const (
 )
 
 // ErrNotStored is returned by WaitForObject for an object whose newest state arrived and could not
-// be stored. The ErrorHandler has received the cause.
+// be stored, whether or not the store holds an earlier state. The ErrorHandler has received the
+// cause.
 const ErrNotStored = feed.Error("the object's newest state could not be stored")
 
 // ObjectError reports that one object could not be decoded, transformed, indexed or stored.
@@ -94,6 +98,7 @@ func (e *HandlerError) Unwrap() error {
 }
 
 // ErrorHandler receives the errors of an informer or reflector: each failed attempt to list or
-// watch, each object that could not be stored (as an *ObjectError), and each panic of a handler
-// (as a *HandlerError). The informer's goroutine, or a reader's, blocks until it returns.
+// watch, each error on one object (an *ObjectError), each modified object (ErrMutated), and each
+// panic of a handler (a *HandlerError). The goroutine that met the error, which may be the
+// informer's, a handler's or a reader's, blocks until it returns. It must not write to the store.
 type ErrorHandler func(ctx context.Context, err error)

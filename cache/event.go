@@ -18,16 +18,19 @@ type Event[T Object] struct {
 	Type EventType
 	// Key is the object's key in the store.
 	Key string
-	// Old is the object before the change: of an update the state that was last delivered to this
-	// handler, of a deletion the state in which the object was deleted, or the last known one.
-	// It is nil for an addition.
+	// Old is the object before the change. For an update it is the state that was last delivered to
+	// this handler; for a deletion the state in which the object was deleted, or the last known
+	// one. With LeftScope it is a state that Filter refuses, if a watch brought one, or otherwise
+	// the last one that was accepted. It is nil for an addition.
 	Old T
 	// New is the object after the change. It is nil for a deletion.
 	New T
-	// InInitialList is set for the additions of the initial list.
+	// InInitialList is set for the additions of the state with which the handler started: the
+	// initial list, or the store's content when the handler was added.
 	InInitialList bool
 	// LeftScope is set for the deletion of an object that still exists but that the informer's
-	// Filter or the handler's FilterFunc no longer accepts.
+	// Filter or the handler's FilterFunc no longer accepts. It is not set for an object that left a
+	// server-side selector.
 	LeftScope bool
 	// Coalesced is the number of later changes of the object that this event includes because the
 	// handler was behind; see CoalesceWhenBehind.

@@ -14,9 +14,9 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Factory shares one informer among all callers of InformerFor that select the same objects. It
-// starts an informer on its first use and stops it some time after its last. The informers of a
-// Factory must be of one cluster. Its methods are safe for concurrent use.
+// Factory shares one informer among all callers of InformerFor that select the same objects. While
+// Run is active, it starts an informer on its first use and stops it some time after its last. The
+// informers of a Factory must be of one cluster. Its methods are safe for concurrent use.
 type Factory struct {
 	idleTimeout time.Duration
 	clock       clock.Clock
@@ -89,9 +89,9 @@ func (r *InformerRef[T]) Informer() *SharedInformer[T] { return r.informer }
 func (r *InformerRef[T]) Release() { r.release() }
 
 // InformerFor returns a reference to the factory's informer of the objects that lw selects, and
-// makes the informer on first use. The type of the objects, their kind and resource, and the
-// namespace and selectors of lw identify the informer; for dynamic and metadata clients call
-// lw.InNamespace and set the example's kind.
+// makes the informer on first use. lw must be made by ListWatchOf or NewListWatchFromClient. The
+// type of the objects, their kind and resource, and the namespace and selectors of lw identify the
+// informer; for dynamic and metadata clients call lw.InNamespace and set the example's kind.
 //
 // The options must be those of the informer's first use. A difference in a scalar option, in the
 // names of the indexes, or in the presence of Transform and Filter is an error that names the
@@ -246,8 +246,8 @@ func (f *Factory) HasSynced() bool {
 	return !slices.ContainsFunc(f.informers(), func(informer factoryInformer) bool { return !informer.HasSynced() })
 }
 
-// WaitForSync blocks until HasSynced of every informer that is in use now. If ctx ends first, it
-// returns the cause for each informer that has not synced.
+// WaitForSync blocks until HasSynced of every informer that the factory has now, idle ones
+// included. If ctx ends first, it returns the cause for each informer that has not synced.
 func (f *Factory) WaitForSync(ctx context.Context) error {
 	var errs []error
 	for _, informer := range f.informers() {

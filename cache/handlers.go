@@ -12,7 +12,8 @@ import (
 // OnEvent is called for one event at a time, in order for each object, after the store has the
 // change (and perhaps later ones). It may block: this delays no other handler, and
 // HandlerOptions.Delivery says what becomes of the events that arrive meanwhile. A panic ends the
-// process, as elsewhere in Kubernetes, unless HandlerOptions.ContinueOnPanic is set.
+// process unless HandlerOptions.ContinueOnPanic is set or utilruntime.ReallyCrash is false, as
+// elsewhere in Kubernetes.
 type EventHandler[T Object] interface {
 	OnEvent(event Event[T])
 }

@@ -19,7 +19,7 @@ import (
 type Indexers[T Object] map[string]Index[T]
 
 // Index says under which values an index finds an object. ByObject and ByMetadata return one; the
-// zero value is an error on each object.
+// zero value reports an error for each object.
 type Index[T Object] struct {
 	object   IndexFunc[T]
 	metadata MetadataIndexFunc
@@ -30,7 +30,7 @@ type Index[T Object] struct {
 // panics, the error is reported and the index does not find the object.
 type IndexFunc[T Object] func(obj T) ([]string, error)
 
-// MetadataIndexFunc is an IndexFunc that reads metadata only. The metadata is valid until the
+// MetadataIndexFunc is like an IndexFunc, but reads metadata only. The metadata is valid until the
 // function returns.
 type MetadataIndexFunc func(metadata Metadata) ([]string, error)
 

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// NewInformer returns a store of lw's objects, and the controller that keeps it up to date and
-// calls handler for each change while it runs.
+// NewInformer returns a store of lw's objects and a controller, which keeps the store up to date
+// and calls handler for each change while its Run method runs.
 //
 // The example states the type of the objects and, for unstructured and metadata-only objects, their
-// kind (apiVersion and kind set; without them, any kind). The informer does not keep it. Every
-// resyncPeriod the handler receives an update of each object to itself; zero disables that, which
-// is right for nearly all programs.
+// kind; if its apiVersion and kind are empty, objects of any kind are accepted. The informer does
+// not keep it. resyncPeriod is the handler's HandlerOptions.ResyncPeriod; zero disables resyncs,
+// which is right for nearly all programs.
 //
 // Nothing happens before Run. Run returns an error for invalid arguments: a nil lister or handler,
 // a negative resyncPeriod, a ListWatch of another type, an interface as T.
@@ -29,7 +29,7 @@ func NewInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 	return shared.Store(), &Controller{core}
 }
 
-// Controller runs an informer of one handler. Its methods are safe for concurrent use.
+// Controller runs an informer with one handler. Its methods are safe for concurrent use.
 type Controller struct{ core core }
 
 // Run keeps the store up to date and calls the handler until ctx ends. It then returns nil once the
@@ -41,7 +41,7 @@ func (c *Controller) Run(ctx context.Context) error { return c.core.run(ctx) }
 // returned.
 func (c *Controller) HasSynced() bool { return c.core.engine.HasSynced() }
 
-// WaitForSync blocks until HasSynced, and otherwise as SharedInformer.WaitForSync.
+// WaitForSync blocks until HasSynced. Its errors are those of SharedInformer.WaitForSync.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	return c.core.wait(ctx, c.core.engine.WaitForSync)
 }

@@ -49,10 +49,10 @@ func (l Lister[T]) Get(name string) (obj T, err error) {
 	return obj, nil
 }
 
-// List returns the objects that a selector matches, in the Lister's namespace or, if it has none, in
-// all namespaces, in no particular order. A nil selector matches everything. If the store has the
-// index NamespaceIndex, which must then be by namespace, List does not scan other namespaces. With
-// Packed, it decodes only the objects that match.
+// List returns the objects that a selector matches, in the Lister's namespace or, if it has none,
+// in all namespaces, in no particular order. A nil selector matches everything. If the store has
+// the index NamespaceIndex, which must then be by namespace, List does not scan other namespaces.
+// With Packed, it decodes only the objects that match.
 func (l Lister[T]) List(selector labels.Selector) []T {
 	if l.reader == nil {
 		return nil

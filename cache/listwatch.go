@@ -35,11 +35,12 @@ import (
 // client fails to decode the whole list, and the informer does not sync.
 //
 // Where a response cannot be split (CBOR, or a transport in between that changes it), the informer
-// uses what the client decodes. Status.Streaming says which, and Status.NotStreamingReason why.
+// uses what the client decodes. Status.Streaming reports whether the last response was streamed,
+// and Status.NotStreamingReason why it was not.
 func EnableStreaming(config *rest.Config) { config.Wrap(tap.Wrap) }
 
-// ListerWatcher lists and watches a collection of the API. Both methods pass the context and the
-// options on to the server.
+// ListerWatcher lists and watches a collection of the API. Both methods must pass the context and
+// the options on to the server.
 type ListerWatcher interface {
 	// List returns a list object, which has ListMeta and Items.
 	List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
@@ -59,7 +60,7 @@ type ListWatch struct {
 	WatchFunc WatchFunc
 	// Streaming says that the functions return the server's response unchanged, so that it may be
 	// read from the stream where EnableStreaming has prepared the client. It must not be set for
-	// functions that filter, merge or change what they return. ListWatchOf and
+	// functions that filter, merge or change what the server returned. ListWatchOf and
 	// NewListWatchFromClient set it.
 	Streaming bool
 
@@ -147,8 +148,8 @@ func NewListWatchFromClient(client rest.Interface, resource, namespace string, f
 }
 
 // ListWatchOf returns a ListWatch of the objects that a typed, dynamic or metadata client lists,
-// such as clientset.CoreV1().Nodes() or dynamicClient.Resource(gvr). An informer of another type
-// refuses it.
+// such as clientset.CoreV1().Nodes() or dynamicClient.Resource(gvr). Run of an informer of another
+// type returns an error.
 func ListWatchOf[L runtime.Object](client interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)

@@ -21,8 +21,8 @@ import (
 type InformerOptions[T Object] struct {
 	// Name identifies the informer in logs, errors and Status. The default is the objects' type.
 	Name string
-	// ResyncPeriod is the time between updates of every object to itself, for handlers without a
-	// period of their own. Zero disables resyncs, which is right for nearly all programs.
+	// ResyncPeriod is the ResyncPeriod of handlers without one of their own; see HandlerOptions.
+	// Zero disables resyncs, which is right for nearly all programs.
 	ResyncPeriod time.Duration
 	// Indexers are the store's indexes.
 	Indexers Indexers[T]
@@ -34,11 +34,11 @@ type InformerOptions[T Object] struct {
 	// not change it. A panic is an error on that object, whose last good state is kept.
 	Filter func(obj T) bool
 
-	// Packed stores objects as bytes, encoded against similar objects, in about a twentieth of the
-	// memory. Reading an object decodes it (about 20 µs for a Pod) unless another reader still
-	// references it. It suits large collections of which little is read at a time; see
-	// docs/packing.md. Objects of generated types have no apiVersion and kind, and nil instead of
-	// empty maps and slices, as when decoded from protobuf.
+	// Packed stores objects as bytes, encoded against similar objects, in a fifth (Nodes) to a
+	// twenty-fifth (Pods) of the memory. Reading an object decodes it (about 35 µs for a Pod)
+	// unless another reader still references it. It suits large collections of which little is read
+	// at a time; see docs/packing.md. Objects of generated types have no apiVersion and kind, and
+	// nil instead of empty maps and slices, as when decoded from protobuf.
 	Packed bool
 	// ShareEqual lets objects share equal maps, slices and sub-messages, not only strings. A write
 	// into one object, which is forbidden, is then visible in others. It has no effect on objects
@@ -46,16 +46,17 @@ type InformerOptions[T Object] struct {
 	ShareEqual bool
 	// DetectMutations reports each cached object that the program has written into, and the field,
 	// as an ErrMutated to ErrorHandler. It is for tests and debugging: it keeps a copy of every
-	// object, checks once a second and before Run returns, and a check that meets the write is a
-	// data race. The environment variable KUBE_CACHE_MUTATION_DETECTOR=true sets it for all
-	// informers that are not Packed. It cannot be combined with Packed, where readers do not get
-	// the stored object itself.
+	// object, checks once a second and before Run returns, and the race detector reports a check
+	// that runs during the write. The environment variable KUBE_CACHE_MUTATION_DETECTOR=true sets
+	// it for all informers that are not Packed. It cannot be combined with Packed, where readers do
+	// not get the stored object itself.
 	DetectMutations bool
 
 	// ListMode selects the request that fetches the complete state, initially and for a relist.
 	ListMode ListMode
-	// PageSize is the limit of one list request, in objects. Zero requests pages of 500 where the
-	// server reads from etcd in any case; a negative value disables paging.
+	// PageSize is the limit of one list request, in objects. Zero requests pages of 500 for the
+	// first list and for consistent reads, and whole lists otherwise; a negative value disables
+	// paging.
 	PageSize int64
 	// Backoff is the delay between failed attempts. The zero value starts at 0.8 s and doubles up
 	// to 30 s, with jitter, and starts again after two minutes without a failure.
@@ -70,7 +71,8 @@ type InformerOptions[T Object] struct {
 }
 
 // TransformFunc returns what to store of an object: the object itself, which it may change, or
-// another. It is called once for each object received. If it returns an error or nil, panics, or
+// another. It is called at most once for each state received, and not for a state that is stored
+// already. If it returns an error or nil, panics, or
 // changes name or namespace, the error is reported and the object's last good state is kept. It
 // may clear UID and resourceVersion.
 type TransformFunc[T Object] func(obj T) (T, error)

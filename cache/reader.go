@@ -7,12 +7,13 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// Reader is the reading side of a store. Its methods are safe for concurrent use, and take no lock
-// that a writer waits for. Objects belong to the cache: all readers share them, and they must not
-// be changed.
+// Reader is the reading side of a store. Its methods are safe for concurrent use and never block a
+// writer for longer than O(1): Get and GetByKey take no lock, and the other methods may take one to
+// capture the state after a write. Objects belong to the cache: all readers share them, and they
+// must not be changed.
 //
-// GetByKey and Get see each change as soon as it is made. Each other method reads one state, which
-// has all of a relist or nothing of it. Results are in no particular order except All's.
+// GetByKey, Get and Len see each change as soon as it is made. Each other method reads one state,
+// which has all of a relist or nothing of it. Results are in no particular order except All's.
 type Reader[T Object] interface {
 	// Get returns the object that has obj's key and reports whether there is one. The error is that
 	// of the key function.

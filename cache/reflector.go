@@ -19,7 +19,7 @@ import (
 )
 
 // ReflectorStore is what a Reflector writes to: a Store, an UndeltaStore, or another
-// implementation. One goroutine calls its methods.
+// implementation. Its methods are called one at a time.
 type ReflectorStore[T Object] interface {
 	// Get returns the object that has obj's key. The reflector calls it so as not to write an
 	// older state, or the same state twice.
@@ -40,8 +40,9 @@ const (
 	ListModeAuto ListMode = ""
 	// ListModeList lists, then watches from the list's resourceVersion.
 	ListModeList ListMode = "List"
-	// ListModeWatchList streams the state in the watch itself (KEP-3157). If the server does not
-	// finish it, the collection is listed instead, which is reported and remembered.
+	// ListModeWatchList streams the state in the watch itself (KEP-3157). If that fails, the
+	// collection is listed instead. The reflector remembers that a server does not support
+	// WatchList or does not finish the state; the latter is also reported.
 	ListModeWatchList ListMode = "WatchList"
 )
 
@@ -77,8 +78,8 @@ type Reflector[T Object] struct {
 }
 
 // NewReflector returns a reflector of lw's objects that writes to store. The example states their
-// type and, for unstructured objects, their kind. Invalid arguments are an error of Run and
-// ListAndWatch.
+// type and, for unstructured and metadata-only objects, their kind; the reflector does not keep it.
+// Run and ListAndWatch return an error for invalid arguments.
 func NewReflector[T Object](lw ListerWatcher, example T, store ReflectorStore[T], options ReflectorOptions) *Reflector[T] {
 	objects, err := checkSource(lw, example, options)
 	err = errors.Join(err, checkStore(store))

@@ -30,25 +30,27 @@ const (
 type HandlerOptions struct {
 	// Name identifies the handler in logs, errors and Status. The default is its Go type.
 	Name string
-	// Delivery is CoalesceWhenBehind if empty. Key handlers have a delivery of their own.
+	// Delivery is CoalesceWhenBehind if empty. Key handlers always coalesce; EveryEvent is an
+	// error.
 	Delivery Delivery
 	// ResyncPeriod is the time between the end of one resync, which delivers an update of every
 	// object to itself, and the next. While the handler's events are being coalesced, a resync
 	// waits. Zero is the informer's ResyncPeriod, a negative value disables resyncs.
 	ResyncPeriod time.Duration
 	// WithoutOld leaves Event.Old nil for updates. Deletions still carry the last known state.
-	// With Packed, it saves decoding the old object.
+	// With Packed, it saves decoding the old object. A FilteringResourceEventHandler needs the old
+	// object: with it, WithoutOld is an error.
 	WithoutOld bool
-	// ContinueOnPanic logs a panic of the handler, passes it to ErrorHandler as a *HandlerError, and
-	// goes on with the next event. Without it a panic also ends the process unless
-	// utilruntime.ReallyCrash is false, as elsewhere in Kubernetes.
+	// ContinueOnPanic goes on with the next event after a panic of the handler. In any case a panic
+	// is logged and passed to ErrorHandler as a *HandlerError; without ContinueOnPanic it then ends
+	// the process unless utilruntime.ReallyCrash is false, as elsewhere in Kubernetes.
 	ContinueOnPanic bool
 }
 
 // AddEventHandler adds a handler. Added before Run, it receives all events. Added while the
-// informer runs, it first receives an addition, with InInitialList set, of each object in the store,
-// and then every change. This blocks neither the caller nor other handlers. After the informer has
-// stopped, AddEventHandler returns ErrStopped.
+// informer runs, it first receives an addition, with InInitialList set, of each object in the
+// store, and then every later change, as HandlerOptions.Delivery says. This blocks neither the
+// caller nor other handlers. After the informer has stopped, AddEventHandler returns ErrStopped.
 func (s *SharedInformer[T]) AddEventHandler(handler EventHandler[T], options HandlerOptions) (*Registration, error) {
 	err := checkHandler(handler)
 	if _, filters := asFiltering(handler); filters && options.WithoutOld {
@@ -83,8 +85,8 @@ func (s *SharedInformer[T]) AddBatchHandler(handler func(events []Event[T]), opt
 
 // AddKeyHandler is AddEventHandler for a function that receives only the keys of changed objects,
 // such as a work queue's Add. A key that changes again while it waits is delivered once, so the
-// backlog is bounded by the number of keys, and no object is decoded. Keys that change during the
-// initial list may be delivered a second time.
+// backlog is bounded by the number of keys, and no object is decoded. Keys that change while the
+// keys of a list are delivered may be delivered a second time.
 func (s *SharedInformer[T]) AddKeyHandler(handler func(key string), options HandlerOptions) (*Registration, error) {
 	var err error
 	switch {
@@ -162,8 +164,8 @@ type registeredHandler interface {
 // was added later, for the objects that were in the store then.
 func (r *Registration) HasSynced() bool { return r.handler.HasSynced() }
 
-// Synced returns a channel that is closed once HasSynced. It stays open if the handler is removed or
-// the informer stops before that; see Done.
+// Synced returns a channel that is closed once HasSynced. It stays open if the handler is removed
+// or the informer stops before that; see Done.
 func (r *Registration) Synced() <-chan struct{} { return r.handler.Synced() }
 
 // Done returns a channel that is closed once no call of the handler is running and none will start:
@@ -181,6 +183,6 @@ func (r *Registration) Cancel() { r.handler.Cancel() }
 // events are dropped. If ctx ends first, Stop returns ErrHandlerBlocked; no other call starts in
 // that case either.
 //
-// The handler, and an ErrorHandler, must not call Stop, nor wait for a goroutine that does: it would wait for itself until
-// ctx ends. It calls Cancel instead.
+// A handler or an ErrorHandler must call Cancel instead: Stop would wait for its own caller until
+// ctx ends.
 func (r *Registration) Stop(ctx context.Context) error { return r.handler.Stop(ctx) }

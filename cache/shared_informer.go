@@ -27,8 +27,8 @@ type SharedInformer[T Object] struct {
 }
 
 // NewSharedInformer returns an informer of lw's objects. The example states their type and, for
-// unstructured and metadata-only objects, their kind (apiVersion and kind set; without them, any
-// kind). The informer does not keep it.
+// unstructured and metadata-only objects, their kind; if its apiVersion and kind are empty, objects
+// of any kind are accepted. The informer does not keep it.
 //
 // Nothing happens before Run. Run, and every other method that returns an error, returns an error
 // for invalid arguments: a nil lister, a negative ResyncPeriod, a ListWatch of another type, an
@@ -120,7 +120,7 @@ func (s *SharedInformer[T]) WaitForSync(ctx context.Context) error {
 
 // WaitForResourceVersion blocks until an event, a bookmark or a list has brought the store to a
 // resourceVersion of the collection: that of the collection itself or of an object in it. An
-// invalid version is an error at once. If ctx ends first, or the informer stops, the error says
+// invalid version is an error immediately. If ctx ends first, or the informer stops, the error says
 // which version the store has reached, and the cause.
 //
 // Bookmarks bring a quiet collection up to the versions of other collections about once a minute.
@@ -128,16 +128,17 @@ func (s *SharedInformer[T]) WaitForResourceVersion(ctx context.Context, resource
 	return s.core.waitForResourceVersion(ctx, resourceVersion)
 }
 
-// WaitForObject blocks until the store holds the state obj, as a write returned it, or a later one,
-// so that a program reads its own writes:
+// WaitForObject blocks until the store has seen the state obj, as a write returned it, so that a
+// program reads its own writes. The store then holds that state or a later one, or the object has
+// been deleted since:
 //
 //	pod, err := client.Create(ctx, pod, metav1.CreateOptions{})
 //	err = pods.WaitForObject(ctx, pod)
-//	// pods.Store() holds the Pod
+//	// pods.Store() has seen the Pod
 //
-// For an object outside of the informer's namespace, selectors or Filter it returns ErrOutOfScope at
-// once; the selection of a ListerWatcher with the caller's own functions is not known. For one that
-// arrived but could not be stored it returns ErrNotStored. Other errors are those of
+// For an object outside of the informer's namespace, selectors or Filter it returns ErrOutOfScope
+// immediately; the selection of a ListerWatcher with the caller's own functions is not known. For
+// one that arrived but could not be stored it returns ErrNotStored. Other errors are those of
 // WaitForResourceVersion.
 func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
 	return s.core.waitForObject(ctx, obj)
@@ -156,8 +157,8 @@ func (s *SharedInformer[T]) Status() Status { return s.core.status(s.HasSynced()
 // HealthCheck returns a check for a health endpoint, such as apiserver's healthz.NamedCheck or
 // controller-runtime's Checker. It returns an error if the informer is not running, has not synced,
 // or has not been confirmed up to date (Status.FreshAt) for longer than maxStaleness; zero is no
-// limit. API servers that send bookmarks confirm a quiet collection about once a minute, others
-// never, so use a limit of several minutes.
+// limit. API servers that send bookmarks confirm a quiet collection about once a minute: use a
+// limit of several minutes. With servers that send none, use zero.
 func (s *SharedInformer[T]) HealthCheck(maxStaleness time.Duration) func(*http.Request) error {
 	return healthCheck(s.Status, s.core.clock, maxStaleness)
 }

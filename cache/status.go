@@ -64,9 +64,9 @@ type HandlerStatus struct {
 	Name string
 	// Synced is the result of Registration.HasSynced.
 	Synced bool
-	// Backlog is the number of events since the oldest one whose delivery has not finished.
+	// Backlog is the number of events that have not been delivered, those being delivered included.
 	Backlog uint64
-	// Lag is an upper bound of the time that this event has waited.
+	// Lag is an upper bound of the time that the oldest of them has waited.
 	Lag time.Duration
 	// Coalesced is the number of events that were coalesced into others; see CoalesceWhenBehind.
 	Coalesced uint64

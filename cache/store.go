@@ -21,7 +21,7 @@ type Store[T Object] interface {
 	// Delete removes the object that has obj's key. It is not an error if there is none.
 	Delete(obj T) error
 	// Replace makes objs the whole content. Every snapshot shows all of it or nothing. If an object
-	// has no key, nothing is changed and the error names the object. resourceVersion is the
+	// has no key, nothing is changed and the error gives its position. resourceVersion is the
 	// collection's and may be empty.
 	Replace(objs []T, resourceVersion string) error
 }

@@ -135,8 +135,8 @@ func (r *storeReplacement[T]) CompareContents() { r.compareContents = true }
 func (r *storeReplacement[T]) Needs(feed.Item) feed.Need { return feed.NeedsObject }
 
 // Add collects an object, or the store's own if that has the same version. Since Replace delivers
-// no events, CompareContents needs no comparison: the new object replaces the old one. For an object
-// that cannot be decoded it collects the last good state.
+// no events, CompareContents needs no comparison: the new object replaces the old one. For an
+// object that cannot be decoded it collects the last good state.
 func (r *storeReplacement[T]) Add(item feed.Item) {
 	obj, _, outcome, err := r.sink.compare(item)
 	if err == nil && outcome == feed.Unchanged && r.compareContents {

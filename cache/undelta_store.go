@@ -8,9 +8,10 @@ import (
 // UndeltaStore is a Store that passes its whole content to PushFunc after each change, for programs
 // that need states and not differences, such as the kubelet's pod sources.
 //
-// PushFunc receives a consistent state in a slice of its own, once for each change. Concurrent
-// changes may each push the state that has both; the last push always has the last state. PushFunc
-// is called by one goroutine at a time, and a change returns after its push.
+// PushFunc receives a consistent state in a slice of its own after each call that succeeds, even
+// one that changes nothing. Concurrent calls may each push the state that has both changes; the
+// last push always has the last state. PushFunc is called by one goroutine at a time, and a call
+// returns after its push.
 //
 // The objects belong to the store's owner, who may change them: they are neither packed nor shared
 // with another store.
@@ -21,8 +22,8 @@ type UndeltaStore[T Object] struct {
 	pushing sync.Mutex // orders pushes: held while a state is read and pushed
 }
 
-// NewUndeltaStore returns an empty UndeltaStore. pushFunc is required: without it every change is an
-// error. A nil keyFunc stands for MetaNamespaceKeyFunc.
+// NewUndeltaStore returns an empty UndeltaStore. pushFunc is required: without it every change is
+// an error. A nil keyFunc stands for MetaNamespaceKeyFunc.
 func NewUndeltaStore[T Object](pushFunc func(objs []T), keyFunc KeyFunc[T]) *UndeltaStore[T] {
 	return &UndeltaStore[T]{Store: NewStore(keyFunc, nil), PushFunc: pushFunc}
 }

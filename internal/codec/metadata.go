@@ -10,7 +10,7 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// Metadata is the part of an object's metadata that an index may be by.
+// Metadata is the part of an object's metadata from which an index may take its values.
 type Metadata interface {
 	GetNamespace() string
 	GetName() string

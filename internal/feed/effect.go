@@ -3,7 +3,7 @@ package feed
 // Effect is what an error on one object means for the sink's copy of that object.
 type Effect string
 
-// The effects of an error on an object.
+// The values of Effect.
 const (
 	// NotStored: the sink does not hold the object.
 	NotStored Effect = "NotStored"
