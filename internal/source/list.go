@@ -15,7 +15,8 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// List makes one list request.
+// List makes one list request. Where the response can be split, wire.List passes each item on as it
+// arrives; otherwise the items are those of the list that the client decoded.
 func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
 	if s.mode.isDisabled() {
 		return s.decoded.List(ctx, options, add)
