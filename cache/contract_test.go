@@ -19,8 +19,8 @@ import (
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
-// TestContractIsHeld checks that each promise of docs/contract.md is numbered, names existing tests,
-// and says what client-go does.
+// TestContractIsHeld checks that each promise of docs/contract.md is numbered, names existing
+// tests, and says what client-go does.
 func TestContractIsHeld(t *testing.T) {
 	contract, err := os.ReadFile("../docs/contract.md")
 	if err != nil {
@@ -71,8 +71,8 @@ func testsUnder(t *testing.T, root string) map[string]bool {
 	return names
 }
 
-// TestSharedOptionsHaveTheSameType compares the fields that InformerOptions and ReflectorOptions have
-// in common. InformerOptions has each field of ReflectorOptions.
+// TestSharedOptionsHaveTheSameType compares the fields that InformerOptions and ReflectorOptions
+// have in common. InformerOptions has each field of ReflectorOptions.
 func TestSharedOptionsHaveTheSameType(t *testing.T) {
 	informerOptions := reflect.TypeFor[cache.InformerOptions[*corev1.Pod]]()
 	for field := range reflect.TypeFor[cache.ReflectorOptions]().Fields() {

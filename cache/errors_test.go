@@ -72,7 +72,8 @@ func TestRepeatedErrorIsLoggedEveryFiveMinutes(t *testing.T) {
 }
 
 // mutationErrors runs an informer whose handler calls write with Pod a, and returns the reported
-// errors. The check runs after the informer has stopped; an earlier one would race with the handler.
+// errors. The check runs after the informer has stopped; an earlier one would race with the
+// handler.
 func mutationErrors(t *testing.T, options cache.InformerOptions[*corev1.Pod], write func(*corev1.Pod)) (errs []error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -134,5 +135,128 @@ func TestDetectMutationsByEnvironment(t *testing.T) {
 	packed := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Packed: true, DetectMutations: true})
 	if err := packed.Run(t.Context()); !cachetest.ErrorContains("cannot be combined with Packed")(err) {
 		t.Errorf("Run: %v", err)
+	}
+}
+
+// runLogged runs a test with a running SharedInformer that logs its errors, and returns the log.
+func runLogged(t *testing.T, options cache.InformerOptions[*corev1.Pod], test func(s *sharedHarness)) (log string) {
+	t.Helper()
+	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
+	options.Logger = logger
+	runShared(t, options, test, func(s *sharedHarness) {
+		s.SharedInformer = cache.NewSharedInformer(s.Harness, &corev1.Pod{}, options)
+	})
+	return logger.GetSink().(ktesting.Underlier).GetBuffer().String()
+}
+
+// TestObjectErrorEffect checks the effect of each error on an object, and the message that the
+// default ErrorHandler logs. For EffectUnreadable, see TestUnreadableObjectIsReported.
+func TestObjectErrorEffect(t *testing.T) {
+	invalid := cachetest.WithLabel("x", "invalid")
+	fail := func(p *corev1.Pod) error {
+		if p.Labels["x"] == "invalid" {
+			return errRejected
+		}
+		return nil
+	}
+	transform := cache.InformerOptions[*corev1.Pod]{Transform: func(p *corev1.Pod) (*corev1.Pod, error) { return p, fail(p) }}
+	index := cache.InformerOptions[*corev1.Pod]{Indexers: cache.Indexers[*corev1.Pod]{
+		"x": cache.ByObject(func(p *corev1.Pod) ([]string, error) { return nil, fail(p) }),
+	}}
+	for effect, c := range map[cache.ObjectEffect]struct {
+		options      cache.InformerOptions[*corev1.Pod]
+		change       func(s *sharedHarness)
+		key, message string
+	}{
+		cache.EffectNotStored: {transform, func(s *sharedHarness) { s.Create(cachetest.Pod("d", invalid)) },
+			"ns/d", "Object not stored"},
+		cache.EffectLastStateKept: {transform, func(s *sharedHarness) { s.Update(cachetest.Pod("a", invalid)) },
+			"ns/a", "Object's newest state not stored, the last good state is kept"},
+		cache.EffectNotIndexed: {index, func(s *sharedHarness) { s.Update(cachetest.Pod("a", invalid)) },
+			"ns/a", "Object stored, but an index does not find it"},
+		cache.EffectFinalStateUnknown: {transform, func(s *sharedHarness) {
+			final := must(s.Get("ns/a")).DeepCopy()
+			s.SkipVersions(10)
+			invalid(final)
+			final.ResourceVersion = "9"
+			s.Send(watch.Event{Type: watch.Deleted, Object: final})
+		}, "ns/a", "Object deleted, its event has the last known state"},
+	} {
+		t.Run(string(effect), func(t *testing.T) {
+			change := func(s *sharedHarness) {
+				c.change(s)
+				synctest.Wait()
+			}
+			runShared(t, c.options, func(s *sharedHarness) {
+				change(s)
+				var object *cache.ObjectError
+				errs := s.TakeErrors()
+				if len(errs) != 1 || !errors.As(errs[0], &object) || object.Effect != effect || object.Key != c.key || !errors.Is(object, errRejected) {
+					t.Errorf("errors %+v, want one on %s with effect %s", errs, c.key, effect)
+				}
+			})
+			log := runLogged(t, c.options, change)
+			if strings.Count(log, c.message) != 1 || !strings.Contains(log, `object="`+c.key+`"`) || !strings.Contains(log, `err="`) {
+				t.Errorf("logged %q, want %q once", log, c.message)
+			}
+		})
+	}
+}
+
+// TestFailedAttemptIsLogged checks the message for each kind of failed request.
+func TestFailedAttemptIsLogged(t *testing.T) {
+	for message, fail := range map[string]func(s *sharedHarness){
+		"Failed to list, will retry": func(s *sharedHarness) {
+			s.InjectListFault(1, fake.Fault{Err: fake.Forbidden()})
+			s.Send(fake.ErrorEvent(fake.Expired()))
+		},
+		"Failed to open a watch, will retry": func(s *sharedHarness) {
+			s.InjectWatchFault(1, fake.Fault{Err: fake.Forbidden()})
+			s.CloseWatches()
+		},
+		"Watch ended with an error, will retry": func(s *sharedHarness) { s.Send(fake.ErrorEvent(fake.InternalError())) },
+		"Relisting":                             func(s *sharedHarness) { s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "invalid"))) },
+	} {
+		log := runLogged(t, cache.InformerOptions[*corev1.Pod]{Transform: failOnce()}, func(s *sharedHarness) {
+			fail(s)
+			cachetest.Advance(12 * time.Minute) // longer than a watch, after which rejected objects are listed
+		})
+		if strings.Count(log, message) != 1 {
+			t.Errorf("logged %q, want %q once", log, message)
+		}
+	}
+}
+
+// failOnce returns a Transform that fails for the first Pod with a label x.
+func failOnce() func(*corev1.Pod) (*corev1.Pod, error) {
+	failed := false
+	return func(p *corev1.Pod) (*corev1.Pod, error) {
+		if p.Labels["x"] != "" && !failed {
+			failed = true
+			return nil, errRejected
+		}
+		return p, nil
+	}
+}
+
+// TestRecoveryIsLoggedOnce fails three watches. One message follows the failed attempts, and none
+// follows a relist or a watch that the server closes.
+func TestRecoveryIsLoggedOnce(t *testing.T) {
+	const recovered = "Recovered, lists and watches succeed again"
+	log := runLogged(t, cache.InformerOptions[*corev1.Pod]{Transform: failOnce()}, func(s *sharedHarness) {
+		s.CloseWatches()
+		s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "invalid")))
+		cachetest.Advance(time.Hour)
+	})
+	if strings.Contains(log, recovered) || !strings.Contains(log, "Relisting") {
+		t.Errorf("logged %q without a failed attempt", log)
+	}
+	log = runLogged(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
+		s.InjectWatchFault(3, fake.Fault{Err: fake.Forbidden()})
+		s.CloseWatches()
+		cachetest.Advance(time.Hour)
+	})
+	if strings.Count(log, recovered) != 1 || !strings.Contains(log, "failedAttempts=3") {
+		t.Errorf("logged %q, want one recovery from 3 attempts", log)
 	}
 }

@@ -201,3 +201,22 @@ func TestFactoryRejectsDifferentOptions(t *testing.T) {
 		}
 	})
 }
+
+// TestInNamespaceSeparatesInformers gets informers of clients that do not declare their namespace. A
+// Factory has one for each namespace that InNamespace declares.
+func TestInNamespaceSeparatesInformers(t *testing.T) {
+	withFactory(t, func(f *factoryHarness) {
+		informers := make(map[*cache.SharedInformer[*corev1.Pod]]bool)
+		for _, namespace := range []string{"a", "b", "a", ""} {
+			ref, err := cache.InformerFor(f.Factory, f.pods("").InNamespace(namespace), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ref.Release()
+			informers[ref.Informer()] = true
+		}
+		if len(informers) != 3 {
+			t.Errorf("%d informers of 3 namespaces", len(informers))
+		}
+	})
+}

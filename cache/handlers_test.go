@@ -170,8 +170,8 @@ func TestNestedFilteringHandlers(t *testing.T) {
 	})
 }
 
-// TestObjectLeavingSelectorIsDeleted changes a Pod so that the label selector of the watch no longer
-// matches it. The deletion carries the state that the server sends, which does not match.
+// TestObjectLeavingSelectorIsDeleted changes a Pod so that the label selector of the watch no
+// longer matches it. The deletion carries the state that the server sends, which does not match.
 func TestObjectLeavingSelectorIsDeleted(t *testing.T) {
 	recorder := &eventRecorder{}
 	synctest.Test(t, func(t *testing.T) {

@@ -34,8 +34,8 @@ type handlerFunc func(cache.Event[*corev1.Pod])
 
 func (f handlerFunc) OnEvent(event cache.Event[*corev1.Pod]) { f(event) }
 
-// TestInvalidInformerReturnsError checks that Run and WaitForSync return an error at once that names
-// the invalid argument, and that Status has it too.
+// TestInvalidInformerReturnsError checks that Run and WaitForSync return an error at once that
+// names the invalid argument, and that Status has it too.
 func TestInvalidInformerReturnsError(t *testing.T) {
 	lw := fake.NewListerWatcher(&corev1.Pod{})
 	nodes := cache.ListWatchOf(clientset.NewClientset().CoreV1().Nodes())

@@ -95,8 +95,8 @@ func TestListAndWatchReturnsCause(t *testing.T) {
 	})
 }
 
-// TestInformerBeforeRun checks the store, the status and WaitForSync, which ends with its context or
-// when the informer stops.
+// TestInformerBeforeRun checks the store, the status and WaitForSync, which ends with its context
+// or when the informer stops.
 func TestInformerBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
@@ -205,8 +205,8 @@ func TestRunNamesBlockedHandlerAfterTenSeconds(t *testing.T) {
 	})
 }
 
-// TestRunWaitsForSlowHandler stops an informer whose handler returns after nine seconds. The handler
-// is not called again.
+// TestRunWaitsForSlowHandler stops an informer whose handler returns after nine seconds. The
+// handler is not called again.
 func TestRunWaitsForSlowHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)

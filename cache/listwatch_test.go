@@ -152,8 +152,8 @@ func TestNewListWatchFromClient(t *testing.T) {
 	}
 }
 
-// TestListWatchOf checks the requests of typed, dynamic and metadata clients, and that an informer of
-// another type returns an error.
+// TestListWatchOf checks the requests of typed, dynamic and metadata clients, and that an informer
+// of another type returns an error.
 func TestListWatchOf(t *testing.T) {
 	s := newServer(t)
 	gvr := schema.GroupVersionResource{Version: "v1", Resource: "pods"}

@@ -101,8 +101,8 @@ type sharedHarness struct {
 	stopRun func() error
 }
 
-// runShared runs a test with a running SharedInformer of the Pods a, b and c in namespace ns, at the
-// versions 2, 3 and 4. before is called before the informer runs.
+// runShared runs a test with a running SharedInformer of the Pods a, b and c in namespace ns, at
+// the versions 2, 3 and 4. before is called before the informer runs.
 func runShared(t *testing.T, options cache.InformerOptions[*corev1.Pod], test func(s *sharedHarness), before ...func(s *sharedHarness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -26,8 +26,8 @@ var (
 	churnPods    = flag.Int("churn.pods", 2000, "number of Pods in TestPackedChurnMemoryIsBounded")
 )
 
-// TestPackedChurnMemoryIsBounded rolls out Deployments continuously: Pods are replaced by those of a
-// new ReplicaSet, whose status changes a few times, and other Pods change only their status. The
+// TestPackedChurnMemoryIsBounded rolls out Deployments continuously: Pods are replaced by those of
+// a new ReplicaSet, whose status changes a few times, and other Pods change only their status. The
 // memory of a packed informer with an index, a handler and readers that hold objects for a while is
 // the same after all events as after a tenth of them.
 func TestPackedChurnMemoryIsBounded(t *testing.T) {

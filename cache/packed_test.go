@@ -68,8 +68,8 @@ func expectEqual[T cache.Object](t *testing.T, live, packed cache.Reader[T]) {
 	}
 }
 
-// TestPackedObjectsEqualUnpacked compares a packed with an unpacked informer for each kind of client,
-// after a list and after a watch event.
+// TestPackedObjectsEqualUnpacked compares a packed with an unpacked informer for each kind of
+// client, after a list and after a watch event.
 func TestPackedObjectsEqualUnpacked(t *testing.T) {
 	config, client := startPodServer(t)
 	streaming := rest.CopyConfig(config)

@@ -24,7 +24,8 @@ func TestContinueOnPanic(t *testing.T) {
 	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		errs := s.TakeErrors()
 		var reported *cache.HandlerError
-		if len(errs) != 1 || !errors.As(errs[0], &reported) || reported.Handler != "panicking" || reported.Key != "ns/b" || !errors.Is(errs[0], failure) {
+		if len(errs) != 1 || !errors.As(errs[0], &reported) || reported.Handler != "panicking" || reported.Key != "ns/b" || !errors.Is(errs[0], failure) ||
+			errs[0].Error() != `handler "panicking" panicked on object "ns/b": error on b` {
 			t.Errorf("reported %v", errs)
 		}
 		if status := s.SharedInformer.Status().Handlers[0]; calls != 3 || !status.Synced {
@@ -41,7 +42,8 @@ func TestContinueOnPanic(t *testing.T) {
 }
 
 // TestCoalesceWhenBehind blocks a handler during 12,000 updates of a Pod. It receives coalesced
-// updates, each from the state that was delivered last, and the addition and deletion of another Pod.
+// updates, each from the state that was delivered last, and the addition and deletion of another
+// Pod.
 func TestCoalesceWhenBehind(t *testing.T) {
 	const updates = 12_000
 	var resume chan struct{}
@@ -91,7 +93,8 @@ func TestCoalesceWhenBehind(t *testing.T) {
 }
 
 // TestLateHandlerReceivesInitialAdditions adds a handler while the informer runs. It receives
-// additions of the stored objects and then every change, and the other handler receives no addition.
+// additions of the stored objects and then every change, and the other handler receives no
+// addition.
 func TestLateHandlerReceivesInitialAdditions(t *testing.T) {
 	early, late := &eventRecorder{}, &eventRecorder{}
 	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
@@ -112,8 +115,8 @@ func TestLateHandlerReceivesInitialAdditions(t *testing.T) {
 	}, func(s *sharedHarness) { s.add(early, cache.HandlerOptions{}) })
 }
 
-// TestRegistrationSyncAndStop blocks a handler's first call. The registration is not synced, and Stop
-// returns an error until the call has returned.
+// TestRegistrationSyncAndStop blocks a handler's first call. The registration is not synced, and
+// Stop returns an error until the call has returned.
 func TestRegistrationSyncAndStop(t *testing.T) {
 	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		resume := make(chan struct{})
@@ -162,14 +165,17 @@ func TestHandlerCancelsItself(t *testing.T) {
 		}}, cache.HandlerOptions{})
 		close(registered)
 		<-r.Done()
-		if calls != 1 {
-			t.Errorf("%d calls", calls)
+		s.Update(cachetest.Pod("a"))
+		s.Create(cachetest.Pod("d"))
+		synctest.Wait()
+		if calls != 1 || r.HasSynced() || len(s.SharedInformer.Status().Handlers) != 0 {
+			t.Errorf("%d calls, status %+v", calls, s.SharedInformer.Status().Handlers)
 		}
 	})
 }
 
-// TestHandlersBeforeRunAndAfterStop checks that a handler that is stopped before Run is never called,
-// and that a handler cannot be added to a stopped informer.
+// TestHandlersBeforeRunAndAfterStop checks that a handler that is stopped before Run is never
+// called, and that a handler cannot be added to a stopped informer.
 func TestHandlersBeforeRunAndAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSharedHarness(t, cache.InformerOptions[*corev1.Pod]{Name: "pods"})
@@ -199,8 +205,8 @@ func TestHandlersBeforeRunAndAfterStop(t *testing.T) {
 	})
 }
 
-// TestKeyAndBatchHandlers checks that a key handler receives each waiting key once, and that a batch
-// handler receives every event.
+// TestKeyAndBatchHandlers checks that a key handler receives each waiting key once, and that a
+// batch handler receives every event.
 func TestKeyAndBatchHandlers(t *testing.T) {
 	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		var mu sync.Mutex
@@ -246,8 +252,8 @@ func TestKeyAndBatchHandlers(t *testing.T) {
 	})
 }
 
-// TestAddHandlerRejectsInvalidArguments checks the errors of invalid handlers and options, and those
-// of the methods of an invalid informer.
+// TestAddHandlerRejectsInvalidArguments checks the errors of invalid handlers and options, and
+// those of the methods of an invalid informer.
 func TestAddHandlerRejectsInvalidArguments(t *testing.T) {
 	s := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
 	accept := func(*corev1.Pod) bool { return true }

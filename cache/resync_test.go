@@ -65,8 +65,9 @@ func TestResyncOldAndNewAreSame(t *testing.T) {
 	})
 }
 
-// TestChangesDuringResyncFollowIt changes Pods while a handler receives a resync. The changes follow
-// the resync, Old is the state that was delivered last, and the next resync omits deleted Pods.
+// TestChangesDuringResyncFollowIt changes Pods while a handler receives a resync. The changes
+// follow the resync, Old is the state that was delivered last, and the next resync omits deleted
+// Pods.
 func TestChangesDuringResyncFollowIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)

@@ -58,8 +58,8 @@ func TestInformerFilter(t *testing.T) {
 	}, func(s *sharedHarness) { s.add(recorder, cache.HandlerOptions{}) })
 }
 
-// TestInformerTransform checks that transformed objects are stored, and that an invalid result is an
-// error on that object only.
+// TestInformerTransform checks that transformed objects are stored, and that an invalid result is
+// an error on that object only.
 func TestInformerTransform(t *testing.T) {
 	recorder := &eventRecorder{}
 	calls := 0

@@ -1,8 +1,11 @@
 package cache
 
 import (
+	"context"
+	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
@@ -77,8 +82,8 @@ func TestPackedStoreDecodesOnReadOnly(t *testing.T) {
 	}
 }
 
-// TestListerDecodesOnlyMatchingObjects lists packed objects that cannot be decoded, with and without
-// a namespace index. Each that matches is reported, and no other.
+// TestListerDecodesOnlyMatchingObjects lists packed objects that cannot be decoded, with and
+// without a namespace index. Each that matches is reported, and no other.
 func TestListerDecodesOnlyMatchingObjects(t *testing.T) {
 	for name, options := range map[string]InformerOptions[*corev1.Pod]{
 		"index on metadata": {Indexers: Indexers[*corev1.Pod]{NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc)}},
@@ -135,8 +140,8 @@ func podItem(name, version string) feed.Item {
 	return feed.Item{Key: "ns/" + name, UID: "uid", ResourceVersion: version, Object: pod}
 }
 
-// TestListKeepsLastGoodState lists an undecodable Pod that the store holds. A program that stops the
-// Pods that are not in the store, such as the kubelet, must not see it deleted.
+// TestListKeepsLastGoodState lists an undecodable Pod that the store holds. A program that stops
+// the Pods that are not in the store, such as the kubelet, must not see it deleted.
 func TestListKeepsLastGoodState(t *testing.T) {
 	store := NewUndeltaStore(func([]*corev1.Pod) {}, nil)
 	var reported []string
@@ -162,5 +167,63 @@ func TestListKeepsLastGoodState(t *testing.T) {
 	list(undecodable(t, "a"), podItem("a", "3"))
 	if a, ok := store.GetByKey("ns/a"); !ok || a.ResourceVersion != "3" || sink.Quarantined() != 0 {
 		t.Errorf("stored %v, %d quarantined, want a@3 and none", a, sink.Quarantined())
+	}
+}
+
+// TestUnreadableObjectIsReported reads a packed object that cannot be decoded. The error has
+// EffectUnreadable, and the default ErrorHandler logs it.
+func TestUnreadableObjectIsReported(t *testing.T) {
+	objects, err := objectType(&corev1.Pod{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(options InformerOptions[*corev1.Pod]) {
+		options.Packed = true
+		pods := store.New(options.engineConfig(objects, newReporter(options.reflectorOptions(), objects)).Store)
+		pods.Apply(watch.Added, undecodable(t, "a"))
+		pods.Get("ns/a")
+	}
+	var reported []error
+	read(InformerOptions[*corev1.Pod]{ErrorHandler: func(_ context.Context, err error) { reported = append(reported, err) }})
+	var object *ObjectError
+	if len(reported) != 1 || !errors.As(reported[0], &object) || object.Effect != EffectUnreadable || object.Key != "ns/a" {
+		t.Errorf("errors %v, want one on ns/a with effect %s", reported, EffectUnreadable)
+	}
+	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
+	report := newReporter(ReflectorOptions{}, objects)
+	report.handle(klog.NewContext(t.Context(), logger), object)
+	log := logger.GetSink().(ktesting.Underlier).GetBuffer().String()
+	if !strings.Contains(log, "Packed object cannot be decoded, it will be fetched again") || !strings.Contains(log, `object="ns/a"`) {
+		t.Errorf("logged %q", log)
+	}
+}
+
+// TestReplacementRemovesAndReplacesObjects removes an object from a list in progress, as a WatchList
+// does for a deletion. With CompareContents an object of the same version is replaced.
+func TestReplacementRemovesAndReplacesObjects(t *testing.T) {
+	pods := NewStore[*corev1.Pod](nil, nil)
+	sink := &storeSink[*corev1.Pod]{store: pods, report: func(key string, err error) { t.Errorf("%s: %v", key, err) }}
+	a, again := podItem("a", "1"), podItem("a", "1")
+	for _, c := range []struct {
+		item    feed.Item
+		compare bool
+		want    feed.Item
+	}{{a, false, a}, {again, false, a}, {again, true, again}} {
+		next := sink.Begin()
+		if c.compare {
+			next.CompareContents()
+		}
+		if need := next.Needs(c.item); need != feed.NeedsObject {
+			t.Errorf("Needs returned %v", need)
+		}
+		next.Add(podItem("b", "2"))
+		next.Add(c.item)
+		next.Remove(podItem("b", "3"))
+		if err := next.Commit("9"); err != nil {
+			t.Fatal(err)
+		}
+		if stored, ok := pods.GetByKey("ns/a"); !ok || Object(stored) != c.want.Object || pods.Len() != 1 {
+			t.Errorf("stored %v, compare contents %v", pods.ListKeys(), c.compare)
+		}
 	}
 }

@@ -61,8 +61,8 @@ func TestUndeltaStorePushesEachChange(t *testing.T) {
 	}
 }
 
-// TestUndeltaStorePushesNewSlice checks that the receiver may modify the pushed slice, which has the
-// store's objects.
+// TestUndeltaStorePushesNewSlice checks that the receiver may modify the pushed slice, which has
+// the store's objects.
 func TestUndeltaStorePushesNewSlice(t *testing.T) {
 	var last []*corev1.Pod
 	store := cache.NewUndeltaStore(func(pods []*corev1.Pod) { last = pods }, nil)
@@ -79,8 +79,8 @@ func TestUndeltaStorePushesNewSlice(t *testing.T) {
 	}
 }
 
-// TestUndeltaStoreConcurrentChanges adds Pods in several goroutines. There is one push for each, one
-// at a time, no push has less than an earlier one, and the last has all Pods.
+// TestUndeltaStoreConcurrentChanges adds Pods in several goroutines. There is one push for each,
+// one at a time, no push has less than an earlier one, and the last has all Pods.
 func TestUndeltaStoreConcurrentChanges(t *testing.T) {
 	const writers, each = 8, 50
 	var pushing sync.Mutex

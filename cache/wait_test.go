@@ -53,8 +53,8 @@ func (w waiter) expectDone(t *testing.T, after string) {
 	}
 }
 
-// TestWaitForResourceVersion checks that a wait ends when an event, a bookmark or a list advances the
-// store to the version.
+// TestWaitForResourceVersion checks that a wait ends when an event, a bookmark or a list advances
+// the store to the version.
 func TestWaitForResourceVersion(t *testing.T) {
 	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		wait := func(version string) waiter {
@@ -196,7 +196,8 @@ func TestWaitForObjectOutOfScope(t *testing.T) {
 	}
 }
 
-// TestWaitForDelete deletes and recreates a Pod. The wait ends when the store does not hold its UID.
+// TestWaitForDelete deletes and recreates a Pod. The wait ends when the store does not hold its
+// UID.
 func TestWaitForDelete(t *testing.T) {
 	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		pod, _ := s.SharedInformer.Store().GetByKey("ns/a")
@@ -222,6 +223,9 @@ func TestWaitForDelete(t *testing.T) {
 		}
 		if err := s.WaitForDelete(s.T.Context(), pod); err != nil {
 			t.Errorf("wait for a deleted Pod: %v", err)
+		}
+		if err := s.WaitForDelete(s.T.Context(), cachetest.Pod("")); !cachetest.ErrorContains("name is empty")(err) {
+			t.Errorf("wait for a Pod without a name: %v", err)
 		}
 	})
 }
