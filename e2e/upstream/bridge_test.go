@@ -11,23 +11,24 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-// bridge is as much of a client-go informer as the controllers here use, over one of ours. It leaves to the test what the
-// controller's constructor would do: how the handlers are told.
+// bridge implements the methods of a client-go informer that the controllers use, with a
+// SharedInformer of package cache. The test, not the controller's constructor, selects the delivery
+// of the handlers.
 type bridge[T cache.Object] struct {
-	clientcache.SharedIndexInformer // nil: what is not used
+	clientcache.SharedIndexInformer // nil: its other methods are not used
 	lw                              cache.ListerWatcher
 	example                         T
 	how                             delivery
-	stuck                           *gate
+	gate                            *gate
 	indexers                        clientcache.Indexers
 	handlers                        []clientcache.ResourceEventHandler
-	informer                        *cache.SharedInformer[T] // from start on
-	told                            []*cache.Registration
+	informer                        *cache.SharedInformer[T] // nil before start
+	registrations                   []*cache.Registration
 }
 
-func newBridge[T cache.Object](lw cache.ListerWatcher, example T, how delivery, stuck *gate) *bridge[T] {
+func newBridge[T cache.Object](lw cache.ListerWatcher, example T, how delivery, gate *gate) *bridge[T] {
 	byNamespace := clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}
-	return &bridge[T]{lw: lw, example: example, how: how, stuck: stuck, indexers: byNamespace}
+	return &bridge[T]{lw: lw, example: example, how: how, gate: gate, indexers: byNamespace}
 }
 
 func (b *bridge[T]) AddEventHandler(handler clientcache.ResourceEventHandler) (clientcache.ResourceEventHandlerRegistration, error) {
@@ -43,9 +44,9 @@ func (b *bridge[T]) AddIndexers(indexers clientcache.Indexers) error {
 func (b *bridge[T]) GetIndexer() clientcache.Indexer { return &reads[T]{b: b} }
 func (b *bridge[T]) GetStore() clientcache.Store     { return &reads[T]{b: b} }
 
-// HasSynced tells whether the handlers have been told the first state.
+// HasSynced reports whether the initial list has been delivered to the handlers.
 func (b *bridge[T]) HasSynced() bool {
-	for _, registration := range b.told {
+	for _, registration := range b.registrations {
 		if !registration.HasSynced() {
 			return false
 		}
@@ -53,31 +54,31 @@ func (b *bridge[T]) HasSynced() bool {
 	return b.informer.HasSynced()
 }
 
-// start runs the informer until ctx ends, and tells the handlers as the delivery says.
+// start adds the handlers with the delivery, and runs the informer until ctx ends.
 func (b *bridge[T]) start(ctx context.Context, t *testing.T) <-chan struct{} {
 	t.Helper()
 	indexers := make(cache.Indexers[T], len(b.indexers))
 	for name, index := range b.indexers {
-		indexers[name] = func(obj T) ([]string, error) { return index(obj) }
+		indexers[name] = cache.ByObject(func(obj T) ([]string, error) { return index(obj) })
 	}
 	b.informer = cache.NewSharedInformer(b.lw, b.example, cache.InformerOptions[T]{Indexers: indexers})
 	for _, handler := range b.handlers {
-		registration, err := attach(ctx, b.informer, &gated{handler, b.stuck}, b.how)
+		registration, err := attach(ctx, b.informer, &gatedHandler{handler, b.gate}, b.how)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.told = append(b.told, registration)
+		b.registrations = append(b.registrations, registration)
 	}
-	return running(func() {
+	return runAsync(func() {
 		if err := b.informer.Run(ctx); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// reads are the reads of a controller, from the informer's store.
+// reads implements the reads of a controller on the informer's store.
 type reads[T cache.Object] struct {
-	clientcache.Indexer // nil: what is not used
+	clientcache.Indexer // nil: its other methods are not used
 	b                   *bridge[T]
 }
 
@@ -95,7 +96,7 @@ func (r *reads[T]) ByIndex(name, value string) ([]any, error) {
 	return anys(found), err
 }
 
-// Index is what listers ask for the objects of a namespace with.
+// Index returns the objects in a namespace; listers call it.
 func (r *reads[T]) Index(name string, obj any) ([]any, error) {
 	return r.ByIndex(name, obj.(*metav1.ObjectMeta).Namespace)
 }

@@ -9,75 +9,75 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-// delivery is a way to tell a controller's handler of events. The last three ways are not the library's: a rule of the
-// test joins what waits, right or wrong, to show what it would do.
+// delivery is how a controller's handler receives events. With a rule, the test itself coalesces
+// events, correctly or incorrectly, to show the effect on the controller.
 type delivery struct {
-	name     string
-	as       cache.Delivery
-	adapter  bool                             // by package clientgo
-	keys     bool                             // a handler of keys, for those who look at nothing else
-	rule     func(first, second verb) outcome // if not nil, what the test does between the informer and the handler
-	vanishes bool                             // the rule drops an addition and its deletion
-	blind    bool                             // the rule does not look at deletionTimestamps
+	name              string
+	mode              cache.Delivery
+	adapter           bool                                   // of package clientgo
+	keys              bool                                   // a key handler, for a controller that reads only keys
+	rule              func(first, second eventInfo) decision // if not nil, how the test coalesces events before the handler
+	dropsAdds         bool                                   // the rule drops an addition with its deletion
+	mergesTermination bool                                   // the rule ignores deletionTimestamps
 }
 
-func (d delivery) sound() bool { return !d.vanishes && !d.blind }
+func (d delivery) isCorrect() bool { return !d.dropsAdds && !d.mergesTermination }
 
-// joins tells whether something joins events of a handler that is behind.
-func (d delivery) joins() bool { return d.as == cache.CoalesceWhenBehind || d.rule != nil }
+// coalesces reports whether events of a slow handler are coalesced.
+func (d delivery) coalesces() bool { return d.mode == cache.CoalesceWhenBehind || d.rule != nil }
 
 func deliveries() []delivery {
 	every := cache.EveryEvent
 	return []delivery{
-		{name: "MergeWhenBehind", as: cache.CoalesceWhenBehind},
-		{name: "EveryEvent", as: every},
-		{name: "MergeWhenBehind by the adapter", as: cache.CoalesceWhenBehind, adapter: true},
-		{name: "EveryEvent by the adapter", as: every, adapter: true},
-		{name: "joined by the test's rule", as: every, rule: soundly},
-		{name: "wrong: an Add and its Delete vanish", as: every, rule: vanishing, vanishes: true},
-		{name: "wrong: an Add joined with the deletionTimestamp", as: every, rule: blindly, blind: true},
+		{name: "CoalesceWhenBehind", mode: cache.CoalesceWhenBehind},
+		{name: "EveryEvent", mode: every},
+		{name: "CoalesceWhenBehind with clientgo", mode: cache.CoalesceWhenBehind, adapter: true},
+		{name: "EveryEvent with clientgo", mode: every, adapter: true},
+		{name: "coalesced by the test", mode: every, rule: coalesceCorrectly},
+		{name: "incorrect, drops an Add with its Delete", mode: every, rule: dropAddAndDelete, dropsAdds: true},
+		{name: "incorrect, coalesces an Add with the deletionTimestamp", mode: every, rule: ignoreTermination, mergesTermination: true},
 	}
 }
 
-// verb is what an event says, as far as joining asks for it.
-type verb struct {
+// eventInfo is the part of an event that a rule reads.
+type eventInfo struct {
 	cache.EventType
-	deletes bool // the new state has a deletionTimestamp, and the old one has not
+	terminates bool // the event sets deletionTimestamp
 }
 
-// outcome is what becomes of two events of one object.
-type outcome int
+// decision is what a rule does with two consecutive events of one object.
+type decision int
 
 const (
-	apart outcome = iota
-	together
-	neither
+	keepBoth decision = iota
+	mergeBoth
+	dropBoth
 )
 
-func soundly(first, second verb) outcome {
+func coalesceCorrectly(first, second eventInfo) decision {
 	switch {
 	case first.EventType == cache.EventUpdate && second.EventType != cache.EventAdd,
-		first.EventType == cache.EventAdd && second.EventType == cache.EventUpdate && !second.deletes:
-		return together
+		first.EventType == cache.EventAdd && second.EventType == cache.EventUpdate && !second.terminates:
+		return mergeBoth
 	}
-	return apart
+	return keepBoth
 }
 
-func vanishing(first, second verb) outcome {
+func dropAddAndDelete(first, second eventInfo) decision {
 	if first.EventType == cache.EventAdd && second.EventType == cache.EventDelete {
-		return neither
+		return dropBoth
 	}
-	return soundly(first, second)
+	return coalesceCorrectly(first, second)
 }
 
-func blindly(first, second verb) outcome {
-	second.deletes = false
-	return soundly(first, second)
+func ignoreTermination(first, second eventInfo) decision {
+	second.terminates = false
+	return coalesceCorrectly(first, second)
 }
 
-// attach adds a controller's handler to an informer.
+// attach adds a controller's handler to an informer with a delivery.
 func attach[T cache.Object](ctx context.Context, informer *cache.SharedInformer[T], handler clientcache.ResourceEventHandler, how delivery) (*cache.Registration, error) {
-	options := cache.HandlerOptions{Delivery: how.as}
+	options := cache.HandlerOptions{Delivery: how.mode}
 	switch {
 	case how.keys:
 		return informer.AddKeyHandler(func(key string) {
@@ -88,20 +88,20 @@ func attach[T cache.Object](ctx context.Context, informer *cache.SharedInformer[
 			}
 		}, cache.HandlerOptions{})
 	case how.rule != nil:
-		joiner := &joiner[T]{rule: how.rule, handler: tell[T]{handler}, more: make(chan struct{}, 1)}
-		go joiner.run(ctx)
-		return informer.AddEventHandler(joiner, options)
+		c := &coalescer[T]{rule: how.rule, handler: clientGoHandler[T]{handler}, more: make(chan struct{}, 1)}
+		go c.run(ctx)
+		return informer.AddEventHandler(c, options)
 	default:
-		return informer.AddEventHandler(tell[T]{handler}, options)
+		return informer.AddEventHandler(clientGoHandler[T]{handler}, options)
 	}
 }
 
-// tell tells a handler of client-go's.
-type tell[T cache.Object] struct {
+// clientGoHandler passes events to a handler of client-go.
+type clientGoHandler[T cache.Object] struct {
 	clientcache.ResourceEventHandler
 }
 
-func (h tell[T]) OnEvent(event cache.Event[T]) {
+func (h clientGoHandler[T]) OnEvent(event cache.Event[T]) {
 	switch event.Type {
 	case cache.EventAdd:
 		h.OnAdd(event.New, event.InInitialList)
@@ -112,83 +112,84 @@ func (h tell[T]) OnEvent(event cache.Event[T]) {
 	}
 }
 
-// joiner is a handler that takes every event at once, and joins by a rule those that the handler behind it has not taken.
-type joiner[T cache.Object] struct {
-	rule    func(first, second verb) outcome
-	handler tell[T]
+// coalescer is a handler that never blocks. It coalesces the events that the next handler has not
+// received, by a rule.
+type coalescer[T cache.Object] struct {
+	rule    func(first, second eventInfo) decision
+	handler clientGoHandler[T]
 	more    chan struct{}
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards waiting
 	waiting []cache.Event[T]
 }
 
-func (j *joiner[T]) OnEvent(event cache.Event[T]) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.add(event)
+func (c *coalescer[T]) OnEvent(event cache.Event[T]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(event)
 	select {
-	case j.more <- struct{}{}:
+	case c.more <- struct{}{}:
 	default:
 	}
 }
 
-func (j *joiner[T]) add(event cache.Event[T]) {
-	for i := len(j.waiting) - 1; i >= 0; i-- {
-		first := &j.waiting[i]
+func (c *coalescer[T]) add(event cache.Event[T]) {
+	for i := len(c.waiting) - 1; i >= 0; i-- {
+		first := &c.waiting[i]
 		if first.Key != event.Key {
 			continue
 		}
-		switch j.rule(verbOf(*first), verbOf(event)) {
-		case neither:
-			j.waiting = append(j.waiting[:i], j.waiting[i+1:]...)
+		switch c.rule(infoOf(*first), infoOf(event)) {
+		case dropBoth:
+			c.waiting = append(c.waiting[:i], c.waiting[i+1:]...)
 			return
-		case together:
+		case mergeBoth:
 			if event.Type == cache.EventDelete {
 				first.Type, first.Old = cache.EventDelete, event.Old
 			}
 			first.New = event.New
 			return
-		case apart:
+		case keepBoth:
 		}
 		break
 	}
-	j.waiting = append(j.waiting, event)
+	c.waiting = append(c.waiting, event)
 }
 
-func verbOf[T cache.Object](event cache.Event[T]) verb {
+func infoOf[T cache.Object](event cache.Event[T]) eventInfo {
 	deleting := event.Type == cache.EventUpdate &&
 		event.New.GetDeletionTimestamp() != nil && event.Old.GetDeletionTimestamp() == nil
-	return verb{event.Type, deleting}
+	return eventInfo{event.Type, deleting}
 }
 
-func (j *joiner[T]) run(ctx context.Context) {
+func (c *coalescer[T]) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-j.more:
+		case <-c.more:
 		}
-		for event, ok := j.take(); ok; event, ok = j.take() {
-			j.handler.OnEvent(event)
+		for event, ok := c.take(); ok; event, ok = c.take() {
+			c.handler.OnEvent(event)
 		}
 	}
 }
 
-func (j *joiner[T]) take() (event cache.Event[T], ok bool) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if len(j.waiting) == 0 {
+func (c *coalescer[T]) take() (event cache.Event[T], ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.waiting) == 0 {
 		return event, false
 	}
-	event, j.waiting = j.waiting[0], j.waiting[1:]
+	event, c.waiting = c.waiting[0], c.waiting[1:]
 	return event, true
 }
 
-// gate makes handlers stick while it is shut.
+// gate blocks handlers while it is closed.
 type gate struct {
-	mu     sync.Mutex    // guards what follows
-	open   chan struct{} // closed while the gate is open
-	passed int           // calls
+	mu    sync.Mutex    // guards the fields below
+	open  chan struct{} // closed while the gate is open
+	calls int           // of wait
 }
 
 func newGate() *gate {
@@ -197,7 +198,7 @@ func newGate() *gate {
 	return g
 }
 
-func (g *gate) shut() {
+func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.open = make(chan struct{})
@@ -213,38 +214,38 @@ func (g *gate) release() {
 	}
 }
 
-func (g *gate) pass() {
+func (g *gate) wait() {
 	g.mu.Lock()
 	open := g.open
-	g.passed++
+	g.calls++
 	g.mu.Unlock()
 	<-open
 }
 
-// count returns how many calls have come to the gate.
+// count returns the number of calls that have reached the gate.
 func (g *gate) count() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.passed
+	return g.calls
 }
 
-// gated is a handler behind a gate.
-type gated struct {
+// gatedHandler is a handler behind a gate.
+type gatedHandler struct {
 	handler clientcache.ResourceEventHandler
 	gate    *gate
 }
 
-func (h *gated) OnAdd(obj any, isInInitialList bool) {
-	h.gate.pass()
+func (h *gatedHandler) OnAdd(obj any, isInInitialList bool) {
+	h.gate.wait()
 	h.handler.OnAdd(obj, isInInitialList)
 }
 
-func (h *gated) OnUpdate(old, new any) {
-	h.gate.pass()
+func (h *gatedHandler) OnUpdate(old, new any) {
+	h.gate.wait()
 	h.handler.OnUpdate(old, new)
 }
 
-func (h *gated) OnDelete(obj any) {
-	h.gate.pass()
+func (h *gatedHandler) OnDelete(obj any) {
+	h.gate.wait()
 	h.handler.OnDelete(obj)
 }

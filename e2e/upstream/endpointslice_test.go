@@ -9,24 +9,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The EndpointSlice controller notes which slices it has made, and believes that its cache is stale for as long as it has not
-// been told of each. Behind a stuck handler slices are made, change and go; once the handler is told, whatever was joined,
-// each Service has the slices that it ought to have. If an Add and its Delete are both dropped, it never has them.
-func TestNoSliceStaysStale(t *testing.T) {
+// TestEndpointSlicesConverge checks that each Service gets correct EndpointSlices after the
+// controller's handler was blocked while slices were created, changed and deleted, however the
+// events were coalesced. The controller tracks the slices that it has created, and considers its
+// cache stale until it has received each of them: if an Add and its Delete are both dropped, the
+// slices stay incorrect forever.
+func TestEndpointSlicesConverge(t *testing.T) {
 	for _, how := range deliveries() {
-		if how.blind {
-			continue // the tracker does not mind
+		if how.mergesTermination {
+			continue // the tracker ignores deletionTimestamps
 		}
 		t.Run(how.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { expectFreshSlices(t, how) })
+			synctest.Test(t, func(t *testing.T) { testFreshSlices(t, how) })
 		})
 	}
 }
 
-// soon is how long the controller may take: it waits a second itself, to see what else has changed.
+// soon is how long the controller may take. It delays each sync by a second to batch changes.
 const soon = 3 * time.Second
 
-func expectFreshSlices(t *testing.T, how delivery) {
+func testFreshSlices(t *testing.T, how delivery) {
 	t.Helper()
 	s := startEndpointSlices(t, how, how)
 	defer s.stop()
@@ -36,58 +38,59 @@ func expectFreshSlices(t *testing.T, how delivery) {
 	s.serve("shrinks", 5)
 	s.expectWithin(soon)
 
-	stick(s.slicesGate, s.slices)
+	block(s.slicesGate, s.slices)
 	s.serve("created", 1)
 	s.serve("ending", 1)
-	pass(soon)
-	s.removeSlices("created") // by somebody
+	advance(soon)
+	s.removeSlices("created") // not by the controller
 	s.terminateSlices("ending")
 	s.run("known")
 	s.run("shrinks")
 	s.shrink("shrinks", 1)
-	pass(soon)
+	advance(soon)
 	s.removeSlices("known")
 	s.removeSlices("ending")
 	for _, service := range []string{"created", "ending", "known", "shrinks"} {
 		s.run(service)
 	}
-	crowd(s.slices, backlog)
+	updateBackground(s.slices, backlogEvents)
 	synctest.Wait()
 	before := s.slicesGate.count()
 	s.slicesGate.release()
-	if !how.sound() {
+	if !how.isCorrect() {
 		s.expectStale("created", time.Hour)
 		return
 	}
 	s.expectWithin(soon)
-	expectJoined(t, s.slicesGate.count()-before, how)
+	expectCoalesced(t, s.slicesGate.count()-before, how)
 	for _, service := range []string{"created", "ending", "known", "shrinks"} {
 		s.run(service)
 	}
 	s.expectWithin(soon)
 }
 
-// Services come, change, go and come again behind stuck handlers, and their Pods too. What the controller does with a Service
-// needs its key alone, so that handler may be one of keys.
-func TestServicesBehindStuckHandlers(t *testing.T) {
+// TestServicesBehindBlockedHandlers creates, changes, deletes and recreates Services and Pods while
+// the handlers are blocked. The controller needs only the key of a Service, so that handler may be
+// a key handler.
+func TestServicesBehindBlockedHandlers(t *testing.T) {
 	for _, how := range deliveries() {
-		if !how.sound() || how.rule != nil {
+		if !how.isCorrect() || how.rule != nil {
 			continue
 		}
 		for _, keys := range []bool{false, true} {
 			if keys && how.adapter {
-				continue // client-go's interface has no such handlers
+				continue // client-go's interface has no key handlers
 			}
 			ofServices := how
 			ofServices.keys = keys
 			t.Run(fmt.Sprintf("%s, services by key %t", how.name, keys), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { expectServed(t, ofServices, how) })
+				synctest.Test(t, func(t *testing.T) { testServices(t, ofServices, how) })
 			})
 		}
 	}
 }
 
-func expectServed(t *testing.T, ofServices, ofOthers delivery) {
+func testServices(t *testing.T, ofServices, ofOthers delivery) {
 	t.Helper()
 	s := startEndpointSlices(t, ofServices, ofOthers)
 	defer s.stop()
@@ -98,9 +101,9 @@ func expectServed(t *testing.T, ofServices, ofOthers delivery) {
 	}
 	s.expectWithin(soon)
 
-	stick(s.servicesGate, s.services)
-	stick(s.podsGate, s.pods)
-	stick(s.slicesGate, s.slices)
+	block(s.servicesGate, s.services)
+	block(s.podsGate, s.pods)
+	block(s.slicesGate, s.slices)
 	s.serve("new", 1)
 	s.run("stays")
 	s.run("other")
@@ -112,15 +115,15 @@ func expectServed(t *testing.T, ofServices, ofOthers delivery) {
 	s.serve("passes", 1)
 	s.remove("passes")
 	s.shrink("loses", 0)
-	crowd(s.services, backlog)
-	crowd(s.pods, backlog)
-	crowd(s.slices, backlog)
+	updateBackground(s.services, backlogEvents)
+	updateBackground(s.pods, backlogEvents)
+	updateBackground(s.slices, backlogEvents)
 	synctest.Wait()
 	s.release()
 	s.expectWithin(soon)
 
-	s.removeSlices("goes") // as the garbage collector does
-	pass(soon)
+	s.removeSlices("goes") // like the garbage collector
+	advance(soon)
 	s.serve("goes", 1)
 	s.run("changes")
 	s.run("other")

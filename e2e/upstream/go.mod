@@ -1,5 +1,5 @@
-// Programs of Kubernetes that nobody here wrote, on our informers. The module is apart because k8s.io/kubernetes is in it, which
-// wants the client-go of its own release: so the library is compiled against that one here, too.
+// Unmodified programs of Kubernetes on kinformer's informers. The module is separate because k8s.io/kubernetes
+// requires its own release of client-go, with which the library is compiled here, too.
 module github.com/kinformer/kinformer/e2e/upstream
 
 go 1.26.0

@@ -12,10 +12,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	klog.SetLogger(logr.Discard()) // the controllers say much
-	// The second one sleeps until errors are rare again, by the clock at the start of the process, which is decades ahead of
-	// a bubble's: whoever reports an error there would never return.
-	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1] //nolint:reassign // there is no other way
+	klog.SetLogger(logr.Discard()) // the controllers log a lot
+	// The second handler sleeps to limit the rate of errors, based on the time at the start of the
+	// process, which is decades ahead of the clock of a synctest bubble: reporting an error there
+	// would never return.
+	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1] //nolint:reassign // the only way
 	code := m.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)

@@ -15,54 +15,54 @@ import (
 )
 
 const (
-	// space is the namespace of what a test is about.
-	space = "default"
-	// crowdSize is how many objects there are that nobody looks at.
-	crowdSize = 100
-	// handful is more events than a handler takes at a time: those are told as they are.
-	handful = 200
-	// backlog is how many events make a handler be behind so far that events are joined for it. In a small collection that
-	// is 10,000.
-	backlog = 11_000
+	// namespace is the namespace of the objects under test.
+	namespace = "default"
+	// backgroundSize is the number of other objects, in a namespace of their own.
+	backgroundSize = 100
+	// batchEvents is more than the batch of a handler, whose events are not coalesced.
+	batchEvents = 200
+	// backlogEvents is more than the backlog above which events are coalesced: 10,000 in a small
+	// collection.
+	backlogEvents = 11_000
 )
 
-// gather creates the crowd: objects in a namespace of their own.
-func gather[T cache.Object](lw *fake.ListerWatcher[T], blank func() T) {
-	lw.LimitHistory(10 * backlog) // whoever watches in a bubble of synctest may be far behind the writer
-	for i := range crowdSize {
+// createBackground creates the background objects.
+func createBackground[T cache.Object](lw *fake.ListerWatcher[T], blank func() T) {
+	lw.LimitHistory(10 * backlogEvents) // in a synctest bubble, a watch may be far behind the writer
+	for i := range backgroundSize {
 		obj := blank()
-		obj.SetNamespace("crowd")
-		obj.SetName(crowdName(i))
+		obj.SetNamespace("background")
+		obj.SetName(backgroundName(i))
 		lw.Create(obj)
 	}
 }
 
-// crowd makes so many events, of the crowd.
-func crowd[T cache.Object](lw *fake.ListerWatcher[T], events int) {
+// updateBackground makes a number of updates of the background objects.
+func updateBackground[T cache.Object](lw *fake.ListerWatcher[T], events int) {
 	for i := range events {
-		if obj, ok := lw.Get("crowd/" + crowdName(i%crowdSize)); ok {
+		if obj, ok := lw.Get("background/" + backgroundName(i%backgroundSize)); ok {
 			lw.Update(obj)
 		}
 	}
 }
 
-// stick makes handlers stick in a call, their hands full of events of the crowd.
-func stick[T cache.Object](gate *gate, lw *fake.ListerWatcher[T]) {
-	pass(time.Second)
-	gate.shut()
-	crowd(lw, handful)
+// block blocks handlers in a call, with a full batch of background events.
+func block[T cache.Object](gate *gate, lw *fake.ListerWatcher[T]) {
+	advance(time.Second)
+	gate.close()
+	updateBackground(lw, batchEvents)
 }
 
-// expectJoined holds that the backlog was told event by event, or was not, as the delivery is.
-func expectJoined(t *testing.T, calls int, how delivery) {
+// expectCoalesced checks that the backlog was coalesced if the delivery does so, and not otherwise.
+func expectCoalesced(t *testing.T, calls int, how delivery) {
 	t.Helper()
-	if told := calls > backlog; told == how.joins() {
-		t.Errorf("the handler was called %d times for %d events", calls, backlog)
+	if every := calls > backlogEvents; every == how.coalesces() {
+		t.Errorf("the handler was called %d times for %d events", calls, backlogEvents)
 	}
 }
 
-// listed returns what a collection holds outside of the crowd.
-func listed[T cache.Object](t *testing.T, lw *fake.ListerWatcher[T], selector labels.Selector) []T {
+// listNamespace returns the objects under test.
+func listNamespace[T cache.Object](t *testing.T, lw *fake.ListerWatcher[T], selector labels.Selector) []T {
 	t.Helper()
 	list, err := lw.List(t.Context(), metav1.ListOptions{LabelSelector: selector.String()})
 	if err != nil {
@@ -70,7 +70,7 @@ func listed[T cache.Object](t *testing.T, lw *fake.ListerWatcher[T], selector la
 	}
 	var objs []T
 	if err := meta.EachListItem(list, func(item runtime.Object) error {
-		if obj := item.(T); obj.GetNamespace() == space {
+		if obj := item.(T); obj.GetNamespace() == namespace {
 			objs = append(objs, obj)
 		}
 		return nil
@@ -80,7 +80,7 @@ func listed[T cache.Object](t *testing.T, lw *fake.ListerWatcher[T], selector la
 	return objs
 }
 
-func crowdName(i int) string { return fmt.Sprintf("crowd-%02d", i) }
+func backgroundName(i int) string { return fmt.Sprintf("background-%02d", i) }
 
-// key is an object's key.
+// key returns an object's key.
 func key(obj metav1.Object) string { return obj.GetNamespace() + "/" + obj.GetName() }

@@ -26,39 +26,40 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// The ReplicaSet controller counts the Pods that it has created and deleted until it has been told of all of them, and does
-// nothing meanwhile, for five minutes at the most. Behind a stuck handler its Pods run, terminate and go; once the handler
-// is told, whatever was joined, the replacements come at once. Wrongly joined they come after five minutes.
-func TestReplacementsComeAtOnce(t *testing.T) {
+// TestReplicaSetReplacesPodsAtOnce checks that replacements are created at once after the
+// controller's handler was blocked while its Pods ran, terminated and were deleted. The controller
+// waits, for at most five minutes, until it has received all Pods that it has created and deleted:
+// if events are coalesced incorrectly, the replacements are created after five minutes.
+func TestReplicaSetReplacesPodsAtOnce(t *testing.T) {
 	for _, how := range deliveries() {
 		t.Run(how.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { expectReplacements(t, how) })
+			synctest.Test(t, func(t *testing.T) { testReplacements(t, how) })
 		})
 	}
 }
 
-func expectReplacements(t *testing.T, how delivery) {
+func testReplacements(t *testing.T, how delivery) {
 	t.Helper()
 	s := startReplicaSets(t, how)
 	defer s.stop()
-	defer s.gate.release() // or a failed test never ends
+	defer s.gate.release() // otherwise a failed test never ends
 
-	stick(s.gate, s.pods)
+	block(s.gate, s.pods)
 	s.scale(4)
 	pods := s.active()
 	if len(pods) != 4 {
-		t.Fatalf("the controller made %d Pods, want 4", len(pods))
+		t.Fatalf("the controller created %d Pods, want 4", len(pods))
 	}
 	s.run(pods[0])
-	s.pods.Delete(key(pods[1])) // at once, by force
+	s.pods.Delete(key(pods[1])) // without grace period
 	s.terminate(pods[2])
 	s.run(pods[3])
 	s.terminate(pods[3])
 	s.pods.Delete(key(pods[3]))
 	s.expectAfterRelease(4, how)
 
-	// The other way round: the controller waits until it has been told of its deletions.
-	stick(s.gate, s.pods)
+	// Now the controller waits until it has received its deletions.
+	block(s.gate, s.pods)
 	s.scale(1)
 	if active := s.active(); len(active) != 1 {
 		t.Fatalf("the controller left %d Pods, want 1", len(active))
@@ -69,14 +70,14 @@ func expectReplacements(t *testing.T, how delivery) {
 		}
 	}
 	s.scale(3)
-	if how.sound() {
+	if how.isCorrect() {
 		s.expectAfterRelease(3, how)
 	} else {
 		s.gate.release()
 	}
 }
 
-// replicaSets is a ReplicaSet controller on informers of ours, and the one ReplicaSet that it has.
+// replicaSets is a ReplicaSet controller on kinformer's informers, with one ReplicaSet.
 type replicaSets struct {
 	t           *testing.T
 	pods        *fake.ListerWatcher[*corev1.Pod]
@@ -105,10 +106,10 @@ func startReplicaSets(t *testing.T, how delivery) *replicaSets {
 		replicaSets: fake.NewListerWatcher(&appsv1.ReplicaSet{}),
 		gate:        newGate(),
 	}
-	gather(s.pods, func() *corev1.Pod { return &corev1.Pod{} })
+	createBackground(s.pods, func() *corev1.Pod { return &corev1.Pod{} })
 	s.replicaSets.Create(&appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: space, Name: "web",
+			Namespace: namespace, Name: "web",
 			OwnerReferences: []metav1.OwnerReference{{Kind: "Deployment", Name: "web", UID: "deployment", Controller: ptr.To(true)}},
 		},
 		Spec: appsv1.ReplicaSetSpec{
@@ -118,20 +119,20 @@ func startReplicaSets(t *testing.T, how delivery) *replicaSets {
 		},
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	told := newSubject(s.pods, &corev1.Pod{}, how, s.gate)
-	others := newSubject(s.replicaSets, &appsv1.ReplicaSet{}, delivery{as: cache.EveryEvent, adapter: how.adapter}, newGate())
-	controller := replicaset.NewReplicaSetController(ctx, replicaSetInformer{others}, podInformer{told}, s.client(), replicaset.BurstReplicas)
-	ended := []<-chan struct{}{
-		told.start(ctx, t),
+	pods := newSubject(s.pods, &corev1.Pod{}, how, s.gate)
+	others := newSubject(s.replicaSets, &appsv1.ReplicaSet{}, delivery{mode: cache.EveryEvent, adapter: how.adapter}, newGate())
+	controller := replicaset.NewReplicaSetController(ctx, replicaSetInformer{others}, podInformer{pods}, s.client(), replicaset.BurstReplicas)
+	stopped := []<-chan struct{}{
+		pods.start(ctx, t),
 		others.start(ctx, t),
-		running(func() { controller.Run(ctx, 2) }),
+		runAsync(func() { controller.Run(ctx, 2) }),
 	}
-	s.stop = stopping(cancel, ended)
-	pass(time.Second)
+	s.stop = stopFunc(cancel, stopped)
+	advance(time.Second)
 	return s
 }
 
-// client returns the controller's client: what it writes, the fake collections hold.
+// client returns the controller's client, which writes to the fake collections.
 func (s *replicaSets) client() *clientfake.Clientset {
 	client := clientfake.NewSimpleClientset()
 	client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -140,7 +141,7 @@ func (s *replicaSets) client() *clientfake.Clientset {
 		return true, s.pods.Create(pod), nil
 	})
 	client.PrependReactor("delete", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		if pod, ok := s.pods.Get(space + "/" + action.(clienttesting.DeleteAction).GetName()); ok {
+		if pod, ok := s.pods.Get(namespace + "/" + action.(clienttesting.DeleteAction).GetName()); ok {
 			s.terminate(pod)
 		}
 		return true, nil, nil
@@ -155,11 +156,11 @@ func (s *replicaSets) client() *clientfake.Clientset {
 	return client
 }
 
-// change writes the ReplicaSet.
+// change updates the ReplicaSet.
 func (s *replicaSets) change(change func(*appsv1.ReplicaSet)) *appsv1.ReplicaSet {
-	rs, ok := s.replicaSets.Get(space + "/web")
+	rs, ok := s.replicaSets.Get(namespace + "/web")
 	if !ok {
-		s.t.Error("the ReplicaSet is gone")
+		s.t.Error("the ReplicaSet does not exist")
 	}
 	change(rs)
 	return s.replicaSets.Update(rs)
@@ -167,21 +168,21 @@ func (s *replicaSets) change(change func(*appsv1.ReplicaSet)) *appsv1.ReplicaSet
 
 // all returns the Pods of the ReplicaSet.
 func (s *replicaSets) all() []*corev1.Pod {
-	return listed[*corev1.Pod](s.t, s.pods, labels.Everything())
+	return listNamespace[*corev1.Pod](s.t, s.pods, labels.Everything())
 }
 
-// active returns those that are not on their way out.
+// active returns the Pods without deletionTimestamp.
 func (s *replicaSets) active() []*corev1.Pod {
 	return slices.DeleteFunc(s.all(), func(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil })
 }
 
-// scale sets the number of replicas, and lets the controller act.
+// scale sets the number of replicas and waits a second for the controller.
 func (s *replicaSets) scale(replicas int32) {
 	s.change(func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = &replicas })
-	pass(time.Second)
+	advance(time.Second)
 }
 
-// run makes a Pod run, as the scheduler and the kubelet do.
+// run binds a Pod and sets it running, like the scheduler and the kubelet.
 func (s *replicaSets) run(pod *corev1.Pod) {
 	pod, _ = s.pods.Get(key(pod))
 	pod.Spec.NodeName = "node"
@@ -190,34 +191,35 @@ func (s *replicaSets) run(pod *corev1.Pod) {
 	s.pods.Update(pod)
 }
 
-// terminate deletes a Pod with grace.
+// terminate deletes a Pod with grace period.
 func (s *replicaSets) terminate(pod *corev1.Pod) {
 	pod, _ = s.pods.Get(key(pod))
 	pod.DeletionTimestamp = ptr.To(metav1.Now())
 	s.pods.Update(pod)
 }
 
-// expectAfterRelease lets the handler go on after a backlog in which events are joined, if they ever are, and expects so
-// many Pods soon, or after the controller's patience where it is misled.
+// expectAfterRelease releases the handler with a backlog that is long enough to be coalesced. It
+// expects a number of Pods at once, or, if the events are coalesced incorrectly, after the
+// controller's timeout.
 func (s *replicaSets) expectAfterRelease(replicas int, how delivery) {
 	s.t.Helper()
-	crowd(s.pods, backlog)
+	updateBackground(s.pods, backlogEvents)
 	synctest.Wait()
 	before := s.gate.count()
 	s.gate.release()
 	took := s.untilActive(replicas)
 	calls := s.gate.count() - before
 	s.t.Logf("%d Pods %v after the release, %d calls", replicas, took, calls)
-	expectJoined(s.t, calls, how)
+	expectCoalesced(s.t, calls, how)
 	switch soon := took <= time.Second; {
-	case how.sound() && !soon:
-		s.t.Errorf("the replacements came after %v, want them at once", took)
-	case !how.sound() && took < controller.ExpectationsTimeout-time.Minute:
-		s.t.Errorf("the replacements came after %v although events were joined wrongly: this test finds nothing", took)
+	case how.isCorrect() && !soon:
+		s.t.Errorf("the replacements were created after %v, want at once", took)
+	case !how.isCorrect() && took < controller.ExpectationsTimeout-time.Minute:
+		s.t.Errorf("the replacements were created after %v although events were coalesced incorrectly: the test does not detect it", took)
 	}
 }
 
-// untilActive returns how long it takes until there are so many Pods that are not on their way out.
+// untilActive returns the time until there are want Pods without deletionTimestamp.
 func (s *replicaSets) untilActive(want int) time.Duration {
 	s.t.Helper()
 	began := time.Now()
@@ -226,11 +228,11 @@ func (s *replicaSets) untilActive(want int) time.Duration {
 		if len(s.active()) == want {
 			return time.Since(began)
 		}
-		if step%10 == 0 { // as anything that makes the controller look again
+		if step%10 == 0 { // makes the controller sync again
 			s.change(func(rs *appsv1.ReplicaSet) { rs.Annotations = map[string]string{"step": fmt.Sprint(step)} })
 		}
-		pass(time.Second)
+		advance(time.Second)
 	}
-	s.t.Fatalf("there are %d Pods after %v, want %d", len(s.active()), time.Since(began), want)
+	s.t.Fatalf("%d Pods after %v, want %d", len(s.active()), time.Since(began), want)
 	return 0
 }

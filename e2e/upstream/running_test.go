@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// running returns what is closed when a function that runs from now on has returned.
-func running(run func()) <-chan struct{} {
-	ended := make(chan struct{})
+// runAsync calls run in a goroutine. The channel is closed when run has returned.
+func runAsync(run func()) <-chan struct{} {
+	done := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(done)
 		run()
 	}()
-	return ended
+	return done
 }
 
-// stopping returns a function that ends what runs, and waits until all of it has.
-func stopping(cancel context.CancelFunc, ended []<-chan struct{}) func() {
+// stopFunc returns a function that calls cancel and waits until all channels are closed.
+func stopFunc(cancel context.CancelFunc, stopped []<-chan struct{}) func() {
 	return func() {
 		cancel()
-		for _, one := range ended {
+		for _, one := range stopped {
 			<-one
 		}
-		pass(time.Minute) // the controllers' queues end on a ticker
+		advance(time.Minute) // the controllers' queues stop at a tick
 	}
 }
 
-// pass lets time pass in a bubble of synctest: everything happens that is due within d.
-func pass(d time.Duration) { <-time.After(d) }
+// advance advances the clock of a synctest bubble by d: everything that is due within d happens.
+func advance(d time.Duration) { <-time.After(d) }

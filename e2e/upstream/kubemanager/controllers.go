@@ -22,7 +22,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/replicaset"
 )
 
-// What kube-controller-manager's flags say if nobody sets them.
+// Defaults of kube-controller-manager's flags.
 const (
 	workers           = 5
 	gcWorkers         = 20
@@ -31,11 +31,12 @@ const (
 	endpointsPerSlice = 100
 )
 
-// startControllers starts controllers as kube-controller-manager does: made first, then the informers, then run.
+// startControllers starts controllers as kube-controller-manager does: it creates the controllers,
+// then runs them, and starts the informers.
 func startControllers(ctx context.Context, config *rest.Config, f *factories, running *sync.WaitGroup) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("make a clientset: %w", err)
+		return fmt.Errorf("create a clientset: %w", err)
 	}
 	factory, partial := f.typed(trim), f.metadata(trim)
 	informersStarted := make(chan struct{})
@@ -61,7 +62,7 @@ func startControllers(ctx context.Context, config *rest.Config, f *factories, ru
 	return synced(factory.WaitForCacheSync(ctx.Done()))
 }
 
-// synced returns an error that names an informer that has not synced.
+// synced returns an error for an informer that has not synced.
 func synced[K comparable](informers map[K]bool) error {
 	for name, ok := range informers {
 		if !ok {
@@ -76,11 +77,11 @@ func workloadControllers(ctx context.Context, client kubernetes.Interface, facto
 	replicaSets := replicaset.NewReplicaSetController(ctx, apps.ReplicaSets(), core.Pods(), client, burstReplicas)
 	deployments, err := deployment.NewDeploymentController(ctx, apps.Deployments(), apps.ReplicaSets(), core.Pods(), client)
 	if err != nil {
-		return nil, fmt.Errorf("make the Deployment controller: %w", err)
+		return nil, fmt.Errorf("create the Deployment controller: %w", err)
 	}
 	jobs, err := job.NewController(ctx, client, core.Pods(), factory.Batch().V1().Jobs(), nil, nil)
 	if err != nil {
-		return nil, fmt.Errorf("make the Job controller: %w", err)
+		return nil, fmt.Errorf("create the Job controller: %w", err)
 	}
 	slices := endpointslice.NewController(ctx, core.Pods(), core.Services(), core.Nodes(), factory.Discovery().V1().EndpointSlices(),
 		endpointsPerSlice, client, 0)
@@ -95,16 +96,16 @@ func workloadControllers(ctx context.Context, client kubernetes.Interface, facto
 func garbageCollector(ctx context.Context, config *rest.Config, client kubernetes.Interface, factory informerfactory.InformerFactory, informersStarted <-chan struct{}) ([]func(context.Context), error) {
 	partial, err := metadata.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a metadata client: %w", err)
+		return nil, fmt.Errorf("create a metadata client: %w", err)
 	}
 	found, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a discovery client: %w", err)
+		return nil, fmt.Errorf("create a discovery client: %w", err)
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))
 	collector, err := garbagecollector.NewGarbageCollector(ctx, client, partial, mapper, garbagecollector.DefaultIgnoredResources(), factory, informersStarted)
 	if err != nil {
-		return nil, fmt.Errorf("make the garbage collector: %w", err)
+		return nil, fmt.Errorf("create the garbage collector: %w", err)
 	}
 	return []func(context.Context){
 		func(ctx context.Context) {

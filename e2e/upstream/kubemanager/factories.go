@@ -18,48 +18,50 @@ import (
 	"github.com/kinformer/kinformer/clientgo"
 )
 
-// Whose informers.
+// The values of the flag --informers.
 const (
-	informersClientGo = "client-go"
-	informersOurs     = "kinformer"
-	informersPacked   = "kinformer-packed"
+	informersClientGo  = "client-go"
+	informersKinformer = "kinformer"
+	informersPacked    = "kinformer-packed"
 )
 
-func informerKinds() []string { return []string{informersClientGo, informersOurs, informersPacked} }
+func informerKinds() []string {
+	return []string{informersClientGo, informersKinformer, informersPacked}
+}
 
-// factories make a program's informers.
+// factories create the informer factories of a program.
 type factories struct {
 	typed    func(clientcache.TransformFunc) informers.SharedInformerFactory
 	metadata func(clientcache.TransformFunc) metadatainformer.SharedInformerFactory
 	dynamic  func() dynamicinformer.DynamicSharedInformerFactory
 }
 
-// factories returns factories of the chosen kind. This is all that the choice changes.
+// factories returns the factories that the flag selects. Nothing else depends on it.
 func (o *options) factories(config *rest.Config) (*factories, error) {
-	ours := o.informers != informersClientGo
-	if ours && o.streaming {
+	kinformer := o.informers != informersClientGo
+	if kinformer && o.streaming {
 		config = rest.CopyConfig(config)
 		cache.EnableStreaming(config)
 	}
 	typed, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a clientset: %w", err)
+		return nil, fmt.Errorf("create a clientset: %w", err)
 	}
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a dynamic client: %w", err)
+		return nil, fmt.Errorf("create a dynamic client: %w", err)
 	}
 	partial, err := metadata.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a metadata client: %w", err)
+		return nil, fmt.Errorf("create a metadata client: %w", err)
 	}
-	if ours {
-		return ourFactories(typed, objects, partial, clientgo.Options{Packed: o.informers == informersPacked, Streaming: o.streaming}), nil
+	if kinformer {
+		return kinformerFactories(typed, objects, partial, clientgo.Options{Packed: o.informers == informersPacked, Streaming: o.streaming}), nil
 	}
-	return theirFactories(typed, objects, partial), nil
+	return clientGoFactories(typed, objects, partial), nil
 }
 
-func theirFactories(typed kubernetes.Interface, objects dynamic.Interface, partial metadata.Interface) *factories {
+func clientGoFactories(typed kubernetes.Interface, objects dynamic.Interface, partial metadata.Interface) *factories {
 	return &factories{
 		typed: func(transform clientcache.TransformFunc) informers.SharedInformerFactory {
 			return informers.NewSharedInformerFactoryWithOptions(typed, 0, informers.WithTransform(transform))
@@ -73,7 +75,7 @@ func theirFactories(typed kubernetes.Interface, objects dynamic.Interface, parti
 	}
 }
 
-func ourFactories(typed kubernetes.Interface, objects dynamic.Interface, partial metadata.Interface, options clientgo.Options) *factories {
+func kinformerFactories(typed kubernetes.Interface, objects dynamic.Interface, partial metadata.Interface, options clientgo.Options) *factories {
 	return &factories{
 		typed: func(transform clientcache.TransformFunc) informers.SharedInformerFactory {
 			return clientgo.NewSharedInformerFactory(typed, clientgo.FactoryOptions{Options: options, Transform: transform})
@@ -87,7 +89,7 @@ func ourFactories(typed kubernetes.Interface, objects dynamic.Interface, partial
 	}
 }
 
-// trim drops the managedFields, as both programs do.
+// trim removes the managedFields, as both programs do.
 func trim(obj any) (any, error) {
 	if accessor, err := meta.Accessor(obj); err == nil && accessor.GetManagedFields() != nil {
 		accessor.SetManagedFields(nil)

@@ -16,9 +16,10 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 )
 
-// The flag decides whose informers they are, of every type that the programs ask for and however they ask: by the accessors,
-// by a function of their own, by the resource, as metadata. Else the tests here would show nothing.
-func TestInformersAreThoseOfTheFlag(t *testing.T) {
+// TestFlagSelectsInformers checks that the flag selects the package of every informer that the
+// programs use, however it is created: by accessors, by a function, by resource, or for metadata.
+// Otherwise the other tests would be meaningless.
+func TestFlagSelectsInformers(t *testing.T) {
 	for _, informers := range informerKinds() {
 		t.Run(informers, func(t *testing.T) {
 			o := &options{informers: informers, streaming: true}
@@ -26,17 +27,17 @@ func TestInformersAreThoseOfTheFlag(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, informer := range informersOf(t, f) {
-				expectWhose(t, informer, informers != informersClientGo)
+			for _, informer := range allInformers(t, f) {
+				expectPackage(t, informer, informers != informersClientGo)
 			}
 		})
 	}
 }
 
-func informersOf(t *testing.T, f *factories) []clientcache.SharedIndexInformer {
+func allInformers(t *testing.T, f *factories) []clientcache.SharedIndexInformer {
 	t.Helper()
 	manager, scheduler := f.typed(trim), f.typed(nil)
-	ofPods(scheduler)
+	createPodInformer(scheduler)
 	all := []clientcache.SharedIndexInformer{
 		scheduler.Core().V1().Pods().Informer(),
 		scheduler.Core().V1().Nodes().Informer(),
@@ -69,9 +70,9 @@ func informersOf(t *testing.T, f *factories) []clientcache.SharedIndexInformer {
 	return all
 }
 
-// Whoever asks for the same objects gets the same informer, by whichever way: the garbage collector, which asks by resource,
-// shares those of the controllers.
-func TestOneInformerHoweverAsked(t *testing.T) {
+// TestOneInformerPerResource checks that a factory returns the same informer by resource and by
+// accessor: the garbage collector shares the controllers' informers.
+func TestOneInformerPerResource(t *testing.T) {
 	for _, informers := range informerKinds() {
 		o := &options{informers: informers, streaming: true}
 		f, err := o.factories(&rest.Config{Host: "127.0.0.1"})
@@ -84,15 +85,15 @@ func TestOneInformerHoweverAsked(t *testing.T) {
 			t.Fatal(err)
 		}
 		if generic.Informer() != factory.Core().V1().Pods().Informer() {
-			t.Errorf("%s: there are two informers of Pods", informers)
+			t.Errorf("%s: two informers of Pods", informers)
 		}
 	}
 }
 
-func expectWhose(t *testing.T, informer clientcache.SharedIndexInformer, ours bool) {
+func expectPackage(t *testing.T, informer clientcache.SharedIndexInformer, kinformer bool) {
 	t.Helper()
 	path := reflect.TypeOf(informer).Elem().PkgPath()
-	if strings.Contains(path, "kinformer") != ours {
+	if strings.Contains(path, "kinformer") != kinformer {
 		t.Errorf("the informer is a %T of %s", informer, path)
 	}
 }

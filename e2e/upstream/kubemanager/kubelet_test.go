@@ -19,8 +19,8 @@ import (
 
 const seed = 12
 
-// kubelets play the kubelets of a namespace's Pods: those that are bound run, those of Jobs succeed, those that are deleted
-// end.
+// kubelets acts as the kubelets of a namespace's Pods: bound Pods run, Pods of Jobs succeed, and
+// terminating Pods are removed.
 type kubelets struct {
 	client    kubernetes.Interface
 	life      *objects.Life
@@ -37,8 +37,8 @@ func startKubelets(t *testing.T, client kubernetes.Interface, namespace string) 
 		ticker := time.NewTicker(100 * time.Millisecond)
 		defer ticker.Stop()
 		for ctx.Err() == nil {
-			if err := k.look(ctx); err != nil && ctx.Err() == nil && !utilnet.IsConnectionRefused(err) {
-				t.Logf("the kubelets: %v", err) // who waits for the Pods will say whether it matters
+			if err := k.syncAll(ctx); err != nil && ctx.Err() == nil && !utilnet.IsConnectionRefused(err) {
+				t.Logf("kubelets: %v", err) // if it matters, a wait for Pods fails
 			}
 			select {
 			case <-ticker.C:
@@ -52,25 +52,25 @@ func startKubelets(t *testing.T, client kubernetes.Interface, namespace string) 
 	})
 }
 
-// look does for each Pod what has to be done.
-func (k *kubelets) look(ctx context.Context) error {
+// syncAll performs the next step of each Pod.
+func (k *kubelets) syncAll(ctx context.Context) error {
 	pods, err := k.client.CoreV1().Pods(k.namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
 	for i := range pods.Items {
-		if err := k.attend(ctx, &pods.Items[i]); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		if err := k.sync(ctx, &pods.Items[i]); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-func (k *kubelets) attend(ctx context.Context, pod *corev1.Pod) error {
+func (k *kubelets) sync(ctx context.Context, pod *corev1.Pod) error {
 	owner := metav1.GetControllerOf(pod)
 	switch {
 	case pod.DeletionTimestamp != nil:
-		return k.end(ctx, pod)
+		return k.remove(ctx, pod)
 	case pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodPending:
 		_, err := k.life.ReportRunning(ctx, pod)
 		return err
@@ -83,16 +83,16 @@ func (k *kubelets) attend(ctx context.Context, pod *corev1.Pod) error {
 	}
 }
 
-// end removes a Pod, unless a finalizer is in the way.
-func (k *kubelets) end(ctx context.Context, pod *corev1.Pod) error {
+// remove removes a Pod that has no finalizer.
+func (k *kubelets) remove(ctx context.Context, pod *corev1.Pod) error {
 	if len(pod.Finalizers) > 0 {
 		return nil
 	}
 	return errors.Unwrap(k.life.Delete(ctx, pod))
 }
 
-// join makes Nodes that Pods can be bound to.
-func join(t *testing.T, client kubernetes.Interface, nodes int) {
+// createNodes creates Nodes to which Pods can be bound.
+func createNodes(t *testing.T, client kubernetes.Interface, nodes int) {
 	t.Helper()
 	life := objects.NewLife(client, seed)
 	for i := range nodes {
@@ -100,8 +100,8 @@ func join(t *testing.T, client kubernetes.Interface, nodes int) {
 		if _, err := life.Join(t.Context(), node); err != nil {
 			t.Fatal(err)
 		}
-		// Admission taints every new node. Who takes that away when it is ready is not here.
-		await(t, fmt.Sprintf("%s has no taint", node.Name), func(ctx context.Context) error {
+		// Admission taints each new Node, and no controller removes the taint here.
+		await(t, fmt.Sprintf("%s is untainted", node.Name), func(ctx context.Context) error {
 			current, err := client.CoreV1().Nodes().Get(ctx, node.Name, metav1.GetOptions{})
 			if err != nil {
 				return err

@@ -38,7 +38,7 @@ type options struct {
 	programs   string
 }
 
-// The programs that can be run, together or one by one.
+// The values of the flag --programs.
 const (
 	controllerManager = "controller-manager"
 	scheduler         = "scheduler"
@@ -46,17 +46,17 @@ const (
 
 func flagsOf(flags *flag.FlagSet) *options {
 	o := &options{}
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "file that says where the API server is")
-	flags.StringVar(&o.informers, "informers", informersClientGo, "whose informers: "+strings.Join(informerKinds(), ", "))
-	flags.BoolVar(&o.streaming, "streaming", true, "whether informers of ours read from the stream")
-	flags.StringVar(&o.programs, "programs", controllerManager+","+scheduler, "what to run")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig file of the API server")
+	flags.StringVar(&o.informers, "informers", informersClientGo, "the informers to use: "+strings.Join(informerKinds(), ", "))
+	flags.BoolVar(&o.streaming, "streaming", true, "whether kinformer's informers stream lists and watches")
+	flags.StringVar(&o.programs, "programs", controllerManager+","+scheduler, "the programs to run")
 	return o
 }
 
 // run runs the programs until ctx ends.
 func (o *options) run(ctx context.Context) error {
 	if !slices.Contains(informerKinds(), o.informers) {
-		return fmt.Errorf("there are no informers %q, but %s", o.informers, strings.Join(informerKinds(), ", "))
+		return fmt.Errorf("unknown informers %q: want one of %s", o.informers, strings.Join(informerKinds(), ", "))
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
 	if err != nil {
@@ -93,6 +93,6 @@ func (o *options) start(ctx context.Context, program string, config *rest.Config
 	case scheduler:
 		return startScheduler(ctx, config, f, running)
 	default:
-		return errors.New("there is no such program")
+		return errors.New("unknown program")
 	}
 }

@@ -11,15 +11,16 @@ import (
 	"github.com/kinformer/kinformer/e2e/cluster"
 )
 
-// asProgram is set in the environment of the test binary where it is to be the program.
-const asProgram = "KUBEMANAGER"
+// programVariable is an environment variable with which the test binary runs as the program.
+const programVariable = "KUBEMANAGER"
 
-// shared is the cluster of all tests. Each of them has a namespace of its own, and they run one after the other.
+// shared is the cluster of all tests. Each test has its own namespace, and they run one after the
+// other.
 var shared *cluster.Cluster
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		go func() { // it must not outlive the test that has started it, however that ends
+	if os.Getenv(programVariable) != "" {
+		go func() { // so that it does not outlive the test process
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			os.Exit(2)
 		}()

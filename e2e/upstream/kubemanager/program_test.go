@@ -18,11 +18,11 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// patience is how long something may take that takes seconds at the utmost on an idle machine.
-const patience = 3 * time.Minute
+// waitTimeout is the timeout of steps that take seconds on an idle machine.
+const waitTimeout = 3 * time.Minute
 
-// startProgram runs the program until the end of the test, and returns when it is ready. Then it has to end by itself, soon
-// and without a complaint.
+// startProgram starts the program and returns when it is ready. At the end of the test it stops the
+// program and checks that it ends in time and without error.
 func startProgram(t *testing.T, config *rest.Config, args ...string) {
 	t.Helper()
 	program, err := os.Executable()
@@ -35,8 +35,8 @@ func startProgram(t *testing.T, config *rest.Config, args ...string) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, append(args, "--kubeconfig="+kubeconfig(t, dir, config))...)
-	// With the detector the program ends when anybody has written into an object that an informer holds.
-	cmd.Env = append(os.Environ(), asProgram+"=yes", "KUBE_CACHE_MUTATION_DETECTOR=true")
+	// With the detector the program ends if it writes into a cached object.
+	cmd.Env = append(os.Environ(), programVariable+"=yes", "KUBE_CACHE_MUTATION_DETECTOR=true")
 	cmd.Stderr = log
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -55,16 +55,16 @@ func startProgram(t *testing.T, config *rest.Config, args ...string) {
 		err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait())
 		_ = stdin.Close()
 		if err != nil {
-			t.Errorf("end the program: %v", err)
+			t.Errorf("stop the program: %v", err)
 		}
 		if t.Failed() {
 			showLog(t, log.Name())
 		}
 	})
-	killer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	killer := time.AfterFunc(waitTimeout, func() { _ = cmd.Process.Kill() })
 	defer killer.Stop()
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "ready\n" {
-		t.Fatalf("the program said %q: %v", line, err)
+		t.Fatalf("the program printed %q: %v", line, err)
 	}
 }
 
@@ -94,16 +94,16 @@ func kubeconfig(t *testing.T, dir string, config *rest.Config) string {
 	return path
 }
 
-// await waits until something holds, and says what was wrong last if it never does.
-func await(t *testing.T, what string, holds func(context.Context) error) {
+// await calls check until it succeeds, and fails the test after waitTimeout.
+func await(t *testing.T, what string, check func(context.Context) error) {
 	t.Helper()
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		err := holds(ctx)
+		err := check(ctx)
 		if err == nil {
 			t.Logf("%s: %s", what, time.Since(began).Round(time.Millisecond))
 			return
@@ -111,7 +111,7 @@ func await(t *testing.T, what string, holds func(context.Context) error) {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatalf("not within %s: %s: %v", patience, what, fmt.Errorf("%w (%w)", err, ctx.Err()))
+			t.Fatalf("timeout after %s: %s: %v", waitTimeout, what, fmt.Errorf("%w (%w)", err, ctx.Err()))
 		}
 	}
 }

@@ -21,16 +21,16 @@ import (
 func startScheduler(ctx context.Context, config *rest.Config, f *factories, running *sync.WaitGroup) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("make a clientset: %w", err)
+		return fmt.Errorf("create a clientset: %w", err)
 	}
 	broadcaster := events.NewEventBroadcasterAdapterWithContext(ctx, client)
 	factory, custom := f.typed(nil), f.dynamic()
-	ofPods(factory)
+	createPodInformer(factory)
 	subject, err := kubescheduler.New(ctx, client, factory, custom, func(name string) events.EventRecorderLogger {
 		return broadcaster.NewRecorder(name)
 	})
 	if err != nil {
-		return fmt.Errorf("make it: %w", err)
+		return fmt.Errorf("create the scheduler: %w", err)
 	}
 	broadcaster.StartRecordingToSink(ctx.Done())
 	factory.Start(ctx.Done())
@@ -54,15 +54,15 @@ func startScheduler(ctx context.Context, config *rest.Config, f *factories, runn
 	return nil
 }
 
-// ofPods makes the factory's informer of Pods, as scheduler.NewInformerFactory does: of those that still run, trimmed, and
-// without any index.
-func ofPods(factory informers.SharedInformerFactory) {
+// createPodInformer creates the factory's informer of Pods as scheduler.NewInformerFactory does: of
+// Pods that have not terminated, trimmed, and without indexes.
+func createPodInformer(factory informers.SharedInformerFactory) {
 	running := func(options *metav1.ListOptions) {
 		options.FieldSelector = fmt.Sprintf("status.phase!=%s,status.phase!=%s", corev1.PodSucceeded, corev1.PodFailed)
 	}
 	factory.InformerFor(&corev1.Pod{}, func(client kubernetes.Interface, resyncPeriod time.Duration) clientcache.SharedIndexInformer {
 		informer := coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, resyncPeriod, clientcache.Indexers{}, running)
-		_ = informer.SetTransform(trim) // it has not started
+		_ = informer.SetTransform(trim) // returns no error before the start
 		return informer
 	})
 }

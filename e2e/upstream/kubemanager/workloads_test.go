@@ -19,53 +19,56 @@ import (
 	"github.com/kinformer/kinformer/e2e/cluster"
 )
 
-// Controllers and a scheduler that nobody here wrote do their work on informers of ours as on client-go's: a Deployment rolls
-// out onto Nodes, is served, replaced, scaled and rolled back, a Job completes, and of what is deleted nothing is left.
+// TestPrograms checks that unmodified controllers and the scheduler work on kinformer's informers
+// as on client-go's: a Deployment is rolled out, served, updated, scaled and rolled back, a Job
+// completes, and the garbage collector deletes the rest.
 func TestPrograms(t *testing.T) {
 	shared = cluster.New(t, cluster.Options{})
 	client := kubernetes.NewForConfigOrDie(shared.Config())
-	join(t, client, 3)
+	createNodes(t, client, 3)
 	for _, informers := range informerKinds() {
 		t.Run(informers, func(t *testing.T) {
-			s := &scene{t: t, client: client, namespace: "with-" + informers}
+			s := &workloadTest{t: t, client: client, namespace: "with-" + informers}
 			s.createNamespace()
 			startProgram(t, shared.Config(), "--informers="+informers)
 			startKubelets(t, client, s.namespace)
 			t.Run("Deployment", func(t *testing.T) { s.with(t).rollOut() })
-			t.Run("Job", func(t *testing.T) { s.with(t).complete() })
-			t.Run("server restarts", func(t *testing.T) { s.with(t).outlive() })
+			t.Run("Job", func(t *testing.T) { s.with(t).completeJob() })
+			t.Run("server restarts", func(t *testing.T) { s.with(t).surviveRestarts() })
 		})
 	}
 }
 
-// scene is the namespace in which a test creates objects.
-type scene struct {
+// workloadTest is a namespace in which a test creates workloads.
+type workloadTest struct {
 	t         *testing.T
 	client    kubernetes.Interface
 	namespace string
 }
 
-func (s *scene) with(t *testing.T) *scene { return &scene{t, s.client, s.namespace} }
+func (s *workloadTest) with(t *testing.T) *workloadTest {
+	return &workloadTest{t, s.client, s.namespace}
+}
 
-func (s *scene) must(err error) {
+func (s *workloadTest) must(err error) {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-func (s *scene) createNamespace() {
+func (s *workloadTest) createNamespace() {
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}
 	_, err := s.client.CoreV1().Namespaces().Create(s.t.Context(), space, metav1.CreateOptions{})
 	s.must(err)
 }
 
-// rollOut is the life of a Deployment.
-func (s *scene) rollOut() {
+// rollOut performs the life cycle of a Deployment.
+func (s *workloadTest) rollOut() {
 	t, ctx := s.t, s.t.Context()
 	s.create("example.com/web:1", 6)
 	s.change(func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "example.com/web:2" })
-	await(t, "the next one is rolled out", s.serves("example.com/web:2", 6))
+	await(t, "the update is rolled out", s.serves("example.com/web:2", 6))
 	s.change(func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](12) })
 	await(t, "it is scaled up", s.serves("example.com/web:2", 12))
 	s.change(func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](4) })
@@ -75,10 +78,10 @@ func (s *scene) rollOut() {
 	pods := s.pods()
 	s.must(s.client.CoreV1().Pods(s.namespace).Delete(ctx, pods[0].Name, metav1.DeleteOptions{}))
 	s.must(s.client.CoreV1().Pods(s.namespace).Delete(ctx, pods[1].Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}))
-	await(t, "what somebody deletes is replaced", func(ctx context.Context) error {
+	await(t, "deleted Pods are replaced", func(ctx context.Context) error {
 		for _, pod := range s.pods() {
 			if pod.UID == pods[0].UID || pod.UID == pods[1].UID {
-				return fmt.Errorf("%s is still there", pod.Name)
+				return fmt.Errorf("%s still exists", pod.Name)
 			}
 		}
 		return s.serves("example.com/web:1", 4)(ctx)
@@ -87,9 +90,9 @@ func (s *scene) rollOut() {
 	s.remove()
 }
 
-// outlive is what becomes of a large Deployment whose server goes away in the middle, once and crashed, and has forgotten the
-// history when it is back: what the programs have not been told is found by lists.
-func (s *scene) outlive() {
+// surviveRestarts rolls out a large Deployment while the API server is restarted. First it is
+// killed and compacted, so that the programs receive the missed changes by lists.
+func (s *workloadTest) surviveRestarts() {
 	t, ctx := s.t, s.t.Context()
 	s.create("example.com/web:1", 40)
 	s.change(func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "example.com/web:2" })
@@ -104,8 +107,8 @@ func (s *scene) outlive() {
 	s.remove()
 }
 
-// create makes the Deployment, a Service of its Pods, and waits until both are as they are to be.
-func (s *scene) create(image string, replicas int32) {
+// create creates the Deployment and a Service for its Pods, and waits until both are up to date.
+func (s *workloadTest) create(image string, replicas int32) {
 	s.t.Helper()
 	ctx := s.t.Context()
 	service := &corev1.Service{
@@ -119,17 +122,18 @@ func (s *scene) create(image string, replicas int32) {
 	await(s.t, "it is rolled out", s.serves(image, replicas))
 }
 
-// remove deletes the Deployment and the Service, and waits until the garbage collector has deleted what they own.
-func (s *scene) remove() {
+// remove deletes the Deployment and the Service, and waits until the garbage collector has deleted
+// their dependents.
+func (s *workloadTest) remove() {
 	s.t.Helper()
 	background := metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)}
 	s.must(s.client.AppsV1().Deployments(s.namespace).Delete(s.t.Context(), "web", background))
 	s.must(s.client.CoreV1().Services(s.namespace).Delete(s.t.Context(), "web", background))
-	await(s.t, "nothing is left", s.empty)
+	await(s.t, "all objects are deleted", s.empty)
 }
 
-// complete is the life of a Job.
-func (s *scene) complete() {
+// completeJob performs the life cycle of a Job.
+func (s *workloadTest) completeJob() {
 	t, ctx := s.t, s.t.Context()
 	template := podTemplate("sum", "example.com/sum:1")
 	template.Spec.RestartPolicy = corev1.RestartPolicyNever
@@ -153,11 +157,11 @@ func (s *scene) complete() {
 		return nil
 	})
 	if pods := s.pods(); len(pods) != 8 {
-		t.Errorf("it has made %d Pods, want 8", len(pods))
+		t.Errorf("the Job has %d Pods, want 8", len(pods))
 	}
 	foreground := metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationForeground)}
 	s.must(s.client.BatchV1().Jobs(s.namespace).Delete(ctx, "sum", foreground))
-	await(t, "nothing is left", s.empty)
+	await(t, "all objects are deleted", s.empty)
 }
 
 func newDeployment(name, image string, replicas int32) *appsv1.Deployment {
@@ -181,8 +185,8 @@ func podTemplate(app, image string) corev1.PodTemplateSpec {
 	}
 }
 
-// change writes the Deployment, as often as somebody else does at the same time.
-func (s *scene) change(change func(*appsv1.Deployment)) {
+// change updates the Deployment, and retries after a conflict.
+func (s *workloadTest) change(change func(*appsv1.Deployment)) {
 	s.t.Helper()
 	deployments := s.client.AppsV1().Deployments(s.namespace)
 	s.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -196,8 +200,8 @@ func (s *scene) change(change func(*appsv1.Deployment)) {
 	}))
 }
 
-// firstTemplate returns the Deployment's template of its first revision, as who rolls back takes it.
-func (s *scene) firstTemplate() corev1.PodTemplateSpec {
+// firstTemplate returns the template of the Deployment's first revision, as for a rollback.
+func (s *workloadTest) firstTemplate() corev1.PodTemplateSpec {
 	s.t.Helper()
 	sets, err := s.client.AppsV1().ReplicaSets(s.namespace).List(s.t.Context(), metav1.ListOptions{})
 	s.must(err)
@@ -208,21 +212,21 @@ func (s *scene) firstTemplate() corev1.PodTemplateSpec {
 			return template
 		}
 	}
-	s.t.Fatal("there is no ReplicaSet of revision 1")
+	s.t.Fatal("no ReplicaSet has revision 1")
 	return corev1.PodTemplateSpec{}
 }
 
-// pods returns what Pods there are.
-func (s *scene) pods() []corev1.Pod {
+// pods returns the Pods of the namespace.
+func (s *workloadTest) pods() []corev1.Pod {
 	s.t.Helper()
 	list, err := s.client.CoreV1().Pods(s.namespace).List(s.t.Context(), metav1.ListOptions{})
 	s.must(err)
 	return list.Items
 }
 
-// serves returns what says whether the Deployment has so many Pods of an image and no others, whether it says so, and
-// whether the EndpointSlices have the addresses of all of them.
-func (s *scene) serves(image string, replicas int32) func(context.Context) error {
+// serves returns a check that the Deployment has exactly replicas Pods, all of one image, that its
+// status is up to date, and that the EndpointSlices have the Pods' addresses.
+func (s *workloadTest) serves(image string, replicas int32) func(context.Context) error {
 	return func(ctx context.Context) error {
 		d, err := s.client.AppsV1().Deployments(s.namespace).Get(ctx, "web", metav1.GetOptions{})
 		if err != nil {
@@ -251,8 +255,8 @@ func (s *scene) serves(image string, replicas int32) func(context.Context) error
 	}
 }
 
-// addresses returns those of the endpoints that are ready.
-func (s *scene) addresses(ctx context.Context) ([]string, error) {
+// addresses returns the addresses of ready endpoints.
+func (s *workloadTest) addresses(ctx context.Context) ([]string, error) {
 	list, err := s.client.DiscoveryV1().EndpointSlices(s.namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -268,8 +272,8 @@ func (s *scene) addresses(ctx context.Context) ([]string, error) {
 	return addresses, nil
 }
 
-// empty says what is left in the namespace.
-func (s *scene) empty(ctx context.Context) error {
+// empty returns an error if the namespace has objects.
+func (s *workloadTest) empty(ctx context.Context) error {
 	everything := metav1.ListOptions{}
 	deployments, err1 := s.client.AppsV1().Deployments(s.namespace).List(ctx, everything)
 	sets, err2 := s.client.AppsV1().ReplicaSets(s.namespace).List(ctx, everything)
@@ -281,7 +285,7 @@ func (s *scene) empty(ctx context.Context) error {
 	}
 	left := []int{len(deployments.Items), len(sets.Items), len(jobs.Items), len(pods.Items), len(endpoints.Items)}
 	if slices.Max(left) > 0 {
-		return fmt.Errorf("left are %v Deployments, ReplicaSets, Jobs, Pods, EndpointSlices", left)
+		return fmt.Errorf("numbers of Deployments, ReplicaSets, Jobs, Pods and EndpointSlices: %v, want none", left)
 	}
 	return nil
 }

@@ -25,18 +25,18 @@ const (
 	writers   = 8
 )
 
-// filling is what the cluster holds: ReplicaSets of different shapes that have all their Pods, bound and running, so that no
-// controller has anything to do.
-type filling struct {
+// contents is the cluster's contents: ReplicaSets of different shapes with all their Pods, bound
+// and running, so that controllers have nothing to do.
+type contents struct {
 	cluster *cluster.Cluster
 	client  kubernetes.Interface
 	bytes   int // of all Pods
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards pods and bytes
 	pods []*corev1.Pod
 }
 
-func (f *filling) fill(ctx context.Context, pods int) error {
+func (f *contents) fill(ctx context.Context, pods int) error {
 	life := objects.NewLife(f.client, seed)
 	for i := range (pods + perNode - 1) / perNode {
 		if _, err := life.Join(ctx, objects.NewNode(seed, i)); err != nil {
@@ -49,22 +49,22 @@ func (f *filling) fill(ctx context.Context, pods int) error {
 	return nil
 }
 
-// workload makes a ReplicaSet and its Pods. The first one of them lives by the API, so that its managedFields are what the
-// server makes of its managers; the others are written like it.
-func (f *filling) workload(ctx context.Context, life *objects.Life, number int) error {
+// workload creates a ReplicaSet and its Pods. The first Pod is created by the API, so that the
+// server computes its managedFields; the others are copies of it in etcd.
+func (f *contents) workload(ctx context.Context, life *objects.Life, number int) error {
 	workload := objects.NewWorkload(seed, number, namespace)
 	first := workload.Pod(0)
 	node := func(replica int) string { return objects.NodeName((number*replicas + replica) / perNode) }
 	if err := f.put(ctx, "replicasets", "apps/v1", "ReplicaSet", replicaSet(workload, first)); err != nil {
 		return err
 	}
-	lived, err := life.Run(ctx, first, node(0))
+	created, err := life.Run(ctx, first, node(0))
 	if err != nil {
 		return err
 	}
-	f.note(lived)
+	f.record(created)
 	for i := 1; i < replicas; i++ {
-		like, pod := workload.Pod(i), lived.DeepCopy()
+		like, pod := workload.Pod(i), created.DeepCopy()
 		pod.Name, pod.UID, pod.ResourceVersion = like.Name, uuid.NewUUID(), ""
 		pod.Spec.NodeName = node(i)
 		pod.Status.PodIP = fmt.Sprintf("10.%d.%d.%d", number/250, number%250, i+1)
@@ -72,19 +72,19 @@ func (f *filling) workload(ctx context.Context, life *objects.Life, number int) 
 		if err := f.put(ctx, "pods", "v1", "Pod", pod); err != nil {
 			return err
 		}
-		f.note(pod)
+		f.record(pod)
 	}
 	return nil
 }
 
-func (f *filling) note(pod *corev1.Pod) {
+func (f *contents) record(pod *corev1.Pod) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.pods = append(f.pods, pod)
 	f.bytes += pod.Size()
 }
 
-// replicaSet returns the owner that a workload's Pods name.
+// replicaSet returns the owner of a workload's Pods.
 func replicaSet(workload *objects.Workload, pod *corev1.Pod) *appsv1.ReplicaSet {
 	const n int32 = replicas
 	labels := map[string]string{"pod-template-hash": pod.Labels["pod-template-hash"]}
@@ -109,12 +109,12 @@ type storable interface {
 	cluster.Message
 }
 
-func (f *filling) put(ctx context.Context, resource, apiVersion, kind string, obj storable) error {
+func (f *contents) put(ctx context.Context, resource, apiVersion, kind string, obj storable) error {
 	return f.cluster.Put(ctx, resource+"/"+namespace+"/"+obj.GetName(), apiVersion, kind, obj)
 }
 
-// change changes so many Pods a little, one write each.
-func (f *filling) change(ctx context.Context, changes int, mark string) error {
+// change sets an annotation of a number of Pods, with one write for each.
+func (f *contents) change(ctx context.Context, changes int, mark string) error {
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/mark":%q}}}`, mark)
 	return parallel(changes, func(i int) error {
 		pod := f.pods[i%len(f.pods)]
@@ -123,7 +123,7 @@ func (f *filling) change(ctx context.Context, changes int, mark string) error {
 	})
 }
 
-// parallel does n things, several at a time, until one fails.
+// parallel calls do n times, several calls at a time, until one fails.
 func parallel(n int, do func(i int) error) error {
 	next, failed := make(chan int), make(chan error, writers)
 	var group sync.WaitGroup

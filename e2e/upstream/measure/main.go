@@ -19,11 +19,11 @@ import (
 
 func main() {
 	var o options
-	flag.IntVar(&o.pods, "pods", 20_000, "how many Pods there are, twenty to a ReplicaSet")
-	flag.IntVar(&o.changes, "changes", 10_000, "how many of them are changed, one after the other")
-	flag.IntVar(&o.rounds, "rounds", 3, "how often each is measured; the medians are printed")
-	flag.StringVar(&o.programs, "programs", "controller-manager,scheduler", "what is measured")
-	flag.StringVar(&o.informers, "informers", "client-go,kinformer,kinformer-packed", "on whose informers")
+	flag.IntVar(&o.pods, "pods", 20_000, "number of Pods, 20 per ReplicaSet")
+	flag.IntVar(&o.changes, "changes", 10_000, "number of changes of Pods")
+	flag.IntVar(&o.rounds, "rounds", 3, "number of measurements; the medians are printed")
+	flag.StringVar(&o.programs, "programs", "controller-manager,scheduler", "programs to measure")
+	flag.StringVar(&o.informers, "informers", "client-go,kinformer,kinformer-packed", "informers to measure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -44,7 +44,7 @@ func (o *options) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // what is left of it does no harm
+	defer os.RemoveAll(dir) //nolint:errcheck // a leftover does no harm
 	binary := filepath.Join(dir, "kubemanager")
 	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/kinformer/kinformer/e2e/upstream/kubemanager")
 	build.Stderr = os.Stderr
@@ -61,17 +61,18 @@ func (o *options) run(ctx context.Context) (err error) {
 		return err
 	}
 	began := time.Now()
-	f := &filling{cluster: c, client: client}
+	f := &contents{cluster: c, client: client}
 	if err := f.fill(ctx, o.pods); err != nil {
 		return fmt.Errorf("fill the cluster: %w", err)
 	}
 	fmt.Fprintf(os.Stderr, "%d Pods of %d bytes each in %s\n", o.pods, f.bytes/o.pods, time.Since(began).Round(time.Second))
-	s := &subjects{binary: binary, dir: dir, config: c.Config(), filling: f, options: o}
+	s := &measurement{binary: binary, dir: dir, config: c.Config(), contents: f, options: o}
 	return s.measure(ctx)
 }
 
-// measure measures everything in turns, so that what else the machine does falls on all alike, and prints the table.
-func (s *subjects) measure(ctx context.Context) error {
+// measure measures all programs and informers in turn, so that other load of the machine affects
+// all alike, and prints the table.
+func (s *measurement) measure(ctx context.Context) error {
 	programs, informers := strings.Split(s.options.programs, ","), strings.Split(s.options.informers, ",")
 	results := map[string][]figures{}
 	for range s.options.rounds {

@@ -19,16 +19,16 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// subjects are the programs that are measured.
-type subjects struct {
+// measurement measures programs.
+type measurement struct {
 	binary, dir string
 	config      *rest.Config
-	filling     *filling
+	contents    *contents
 	options     *options
 	runs        int
 }
 
-// figures are what one run takes.
+// figures are the results of one run.
 type figures struct {
 	syncCPU   time.Duration
 	peak      int // bytes
@@ -41,7 +41,7 @@ func (f figures) String() string {
 		f.syncCPU.Seconds(), float64(f.peak)/1e6, float64(f.changeCPU.Nanoseconds())/1e3, float64(f.after)/1e6)
 }
 
-// medians takes the median of each figure by itself.
+// medians returns the median of each figure.
 func medians(runs []figures) figures {
 	return figures{
 		syncCPU:   median(runs, func(f figures) time.Duration { return f.syncCPU }),
@@ -60,8 +60,8 @@ func median[N int | time.Duration](runs []figures, of func(figures) N) N {
 	return all[len(all)/2]
 }
 
-// run measures one program on one kind of informers.
-func (s *subjects) run(ctx context.Context, program, informers string) (f figures, err error) {
+// run measures one program with one implementation of informers.
+func (s *measurement) run(ctx context.Context, program, informers string) (f figures, err error) {
 	s.runs++
 	kubeconfig, err := s.kubeconfig()
 	if err != nil {
@@ -83,22 +83,22 @@ func (s *subjects) run(ctx context.Context, program, informers string) (f figure
 	}
 	defer func() { err = errors.Join(err, cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()) }()
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "ready\n" {
-		return f, fmt.Errorf("it said %q: %w", line, err)
+		return f, fmt.Errorf("the program printed %q: %w", line, err)
 	}
 	return s.observe(ctx, cmd.Process.Pid)
 }
 
-func (s *subjects) observe(ctx context.Context, pid int) (f figures, err error) {
-	if f.syncCPU, err = atRest(ctx, pid); err != nil {
+func (s *measurement) observe(ctx context.Context, pid int) (f figures, err error) {
+	if f.syncCPU, err = awaitIdle(ctx, pid); err != nil {
 		return f, err
 	}
 	if f.peak, err = memory(pid, "VmHWM"); err != nil {
 		return f, err
 	}
-	if err := s.filling.change(ctx, s.options.changes, strconv.Itoa(s.runs)); err != nil {
+	if err := s.contents.change(ctx, s.options.changes, strconv.Itoa(s.runs)); err != nil {
 		return f, err
 	}
-	cpu, err := atRest(ctx, pid)
+	cpu, err := awaitIdle(ctx, pid)
 	if err != nil {
 		return f, err
 	}
@@ -107,8 +107,8 @@ func (s *subjects) observe(ctx context.Context, pid int) (f figures, err error) 
 	return f, err
 }
 
-// atRest waits until a process takes next to no CPU time any more, and returns how much it has taken.
-func atRest(ctx context.Context, pid int) (time.Duration, error) {
+// awaitIdle waits until a process uses almost no CPU time, and returns the CPU time it has used.
+func awaitIdle(ctx context.Context, pid int) (time.Duration, error) {
 	ticker := time.NewTicker(2 * time.Second)
 	defer ticker.Stop()
 	before := -time.Hour
@@ -126,7 +126,8 @@ func atRest(ctx context.Context, pid int) (time.Duration, error) {
 	}
 }
 
-// cpuTime reads from /proc what a process has taken, by user and system, in hundredths of a second.
+// cpuTime returns the user and system time of a process from /proc, where it is in hundredths of a
+// second.
 func cpuTime(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -138,7 +139,7 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(user+system) * 10 * time.Millisecond, errors.Join(err1, err2)
 }
 
-// memory reads a figure of a process's memory from /proc.
+// memory returns a memory figure of a process from /proc.
 func memory(pid int, name string) (bytes int, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -153,8 +154,8 @@ func memory(pid int, name string) (bytes int, err error) {
 	return 0, fmt.Errorf("/proc has no %s of process %d", name, pid)
 }
 
-// kubeconfig writes the configuration of the program's client into a file.
-func (s *subjects) kubeconfig() (string, error) {
+// kubeconfig writes a kubeconfig for the program and returns its path.
+func (s *measurement) kubeconfig() (string, error) {
 	file := clientcmdapi.NewConfig()
 	file.Clusters["measured"] = &clientcmdapi.Cluster{Server: s.config.Host, CertificateAuthority: s.config.CAFile}
 	file.AuthInfos["measured"] = &clientcmdapi.AuthInfo{Token: s.config.BearerToken}

@@ -24,7 +24,7 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// endpointSlices is an EndpointSlice controller on informers of ours.
+// endpointSlices is an EndpointSlice controller on kinformer's informers.
 type endpointSlices struct {
 	t        *testing.T
 	services *fake.ListerWatcher[*corev1.Service]
@@ -34,7 +34,7 @@ type endpointSlices struct {
 	servicesGate, podsGate, slicesGate *gate
 	stop                               func()
 
-	ran int // Pods so far, to give each a name and an address
+	ran int // number of Pods so far, for their names and addresses
 }
 
 type serviceInformer struct{ subject }
@@ -67,33 +67,34 @@ func startEndpointSlices(t *testing.T, ofServices, ofOthers delivery) *endpointS
 		slices:   fake.NewListerWatcher(&discoveryv1.EndpointSlice{}),
 		podsGate: newGate(), servicesGate: newGate(), slicesGate: newGate(),
 	}
-	gather(s.services, func() *corev1.Service { return &corev1.Service{} })
-	gather(s.pods, func() *corev1.Pod { return &corev1.Pod{} })
-	gather(s.slices, func() *discoveryv1.EndpointSlice { return &discoveryv1.EndpointSlice{} })
+	createBackground(s.services, func() *corev1.Service { return &corev1.Service{} })
+	createBackground(s.pods, func() *corev1.Pod { return &corev1.Pod{} })
+	createBackground(s.slices, func() *discoveryv1.EndpointSlice { return &discoveryv1.EndpointSlice{} })
 	nodes := fake.NewListerWatcher(&corev1.Node{})
 	nodes.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}})
 
 	ctx, cancel := context.WithCancel(t.Context())
-	told := []subject{
+	informers := []subject{
 		newSubject(s.pods, &corev1.Pod{}, ofOthers, s.podsGate),
 		newSubject(s.services, &corev1.Service{}, ofServices, s.servicesGate),
-		newSubject(nodes, &corev1.Node{}, delivery{as: cache.EveryEvent, adapter: ofOthers.adapter}, newGate()),
+		newSubject(nodes, &corev1.Node{}, delivery{mode: cache.EveryEvent, adapter: ofOthers.adapter}, newGate()),
 		newSubject(s.slices, &discoveryv1.EndpointSlice{}, ofOthers, s.slicesGate),
 	}
 	const endpointsPerSlice = 2
-	controller := endpointslice.NewController(ctx, podInformer{told[0]}, serviceInformer{told[1]}, nodeInformer{told[2]}, sliceInformer{told[3]},
+	controller := endpointslice.NewController(ctx,
+		podInformer{informers[0]}, serviceInformer{informers[1]}, nodeInformer{informers[2]}, sliceInformer{informers[3]},
 		endpointsPerSlice, s.client(), 0)
-	var ended []<-chan struct{}
-	for _, one := range told {
-		ended = append(ended, one.start(ctx, t))
+	var stopped []<-chan struct{}
+	for _, one := range informers {
+		stopped = append(stopped, one.start(ctx, t))
 	}
-	ended = append(ended, running(func() { controller.Run(ctx, 2) })) // last: it asks the informers at once whether they have synced
-	s.stop = stopping(cancel, ended)
-	pass(time.Second)
+	stopped = append(stopped, runAsync(func() { controller.Run(ctx, 2) })) // last: it calls HasSynced of the informers immediately
+	s.stop = stopFunc(cancel, stopped)
+	advance(time.Second)
 	return s
 }
 
-// client returns the controller's client: what it writes, the fake collection holds.
+// client returns the controller's client, which writes to the fake collections.
 func (s *endpointSlices) client() *clientfake.Clientset {
 	client := clientfake.NewSimpleClientset()
 	client.PrependReactor("create", "endpointslices", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -104,13 +105,13 @@ func (s *endpointSlices) client() *clientfake.Clientset {
 	client.PrependReactor("update", "endpointslices", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		slice := action.(clienttesting.UpdateAction).GetObject().DeepCopyObject().(*discoveryv1.EndpointSlice)
 		if _, ok := s.slices.Get(key(slice)); !ok {
-			return true, nil, fmt.Errorf("there is no EndpointSlice %s", key(slice))
+			return true, nil, fmt.Errorf("EndpointSlice %s does not exist", key(slice))
 		}
 		slice.Generation++
 		return true, s.slices.Update(slice), nil
 	})
 	client.PrependReactor("delete", "endpointslices", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		s.slices.Delete(space + "/" + action.(clienttesting.DeleteAction).GetName())
+		s.slices.Delete(namespace + "/" + action.(clienttesting.DeleteAction).GetName())
 		return true, nil, nil
 	})
 	return client
@@ -123,10 +124,10 @@ func (s *endpointSlices) release() {
 	s.slicesGate.release()
 }
 
-// serve creates a Service, and so many Pods for it.
+// serve creates a Service and a number of Pods for it.
 func (s *endpointSlices) serve(service string, pods int) {
 	s.services.Create(&corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: service},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: service},
 		Spec: corev1.ServiceSpec{
 			Selector:   map[string]string{"app": service},
 			IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},
@@ -138,20 +139,20 @@ func (s *endpointSlices) serve(service string, pods int) {
 	}
 }
 
-// change writes a Service.
+// change updates a Service.
 func (s *endpointSlices) change(service string, change func(*corev1.Service)) {
-	current, _ := s.services.Get(space + "/" + service)
+	current, _ := s.services.Get(namespace + "/" + service)
 	change(current)
 	s.services.Update(current)
 }
 
-func (s *endpointSlices) remove(service string) { s.services.Delete(space + "/" + service) }
+func (s *endpointSlices) remove(service string) { s.services.Delete(namespace + "/" + service) }
 
-// run creates a Pod of an app, and makes it ready.
+// run creates a ready Pod of an app.
 func (s *endpointSlices) run(app string) {
 	s.ran++
 	pod := s.pods.Create(&corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: fmt.Sprintf("%s-%d", app, s.ran), Labels: map[string]string{"app": app}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-%d", app, s.ran), Labels: map[string]string{"app": app}},
 		Spec:       corev1.PodSpec{NodeName: "node"},
 	})
 	pod.Status = corev1.PodStatus{
@@ -165,7 +166,7 @@ func (s *endpointSlices) run(app string) {
 	s.pods.Update(pod)
 }
 
-// shrink removes an app's Pods but for so many, with grace.
+// shrink deletes all Pods of an app except a number of them, with grace period.
 func (s *endpointSlices) shrink(app string, left int) {
 	for _, pod := range s.podsOf(labels.SelectorFromSet(labels.Set{"app": app}))[left:] {
 		pod.DeletionTimestamp = ptr.To(metav1.Now())
@@ -175,14 +176,14 @@ func (s *endpointSlices) shrink(app string, left int) {
 }
 
 func (s *endpointSlices) removeSlices(service string) {
-	for _, slice := range s.madeFor(service) {
+	for _, slice := range s.existingSlices(service) {
 		s.slices.Delete(key(slice))
 	}
 }
 
-// terminateSlices deletes a Service's slices, which somebody's finalizer keeps.
+// terminateSlices deletes a Service's slices, which keep existing because of a finalizer.
 func (s *endpointSlices) terminateSlices(service string) {
-	for _, slice := range s.madeFor(service) {
+	for _, slice := range s.existingSlices(service) {
 		slice.DeletionTimestamp, slice.Finalizers = ptr.To(metav1.Now()), []string{"example.com/wait"}
 		slice.Generation++
 		s.slices.Update(slice)
@@ -190,23 +191,24 @@ func (s *endpointSlices) terminateSlices(service string) {
 }
 
 func (s *endpointSlices) podsOf(selector labels.Selector) []*corev1.Pod {
-	return listed[*corev1.Pod](s.t, s.pods, selector)
+	return listNamespace[*corev1.Pod](s.t, s.pods, selector)
 }
 
 func (s *endpointSlices) slicesOf(service string) []*discoveryv1.EndpointSlice {
-	return listed[*discoveryv1.EndpointSlice](s.t, s.slices, labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service}))
+	return listNamespace[*discoveryv1.EndpointSlice](s.t, s.slices, labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service}))
 }
 
-// madeFor returns a Service's slices, of which there have to be some.
-func (s *endpointSlices) madeFor(service string) []*discoveryv1.EndpointSlice {
-	made := s.slicesOf(service)
-	if len(made) == 0 {
-		s.t.Errorf("%s has no EndpointSlices yet", service)
+// existingSlices returns a Service's slices. It is an error if there are none.
+func (s *endpointSlices) existingSlices(service string) []*discoveryv1.EndpointSlice {
+	existing := s.slicesOf(service)
+	if len(existing) == 0 {
+		s.t.Errorf("%s has no EndpointSlices", service)
 	}
-	return made
+	return existing
 }
 
-// fault says what is wrong with a Service's slices, nothing if they have the addresses of its Pods.
+// fault describes how a Service's slices differ from the addresses of its Pods. It returns "" if
+// they are equal.
 func (s *endpointSlices) fault(service *corev1.Service) string {
 	var want, got []string
 	for _, pod := range s.podsOf(labels.SelectorFromSet(service.Spec.Selector)) {
@@ -227,23 +229,23 @@ func (s *endpointSlices) fault(service *corev1.Service) string {
 	return fmt.Sprintf("the EndpointSlices of %s have %v, want %v", service.Name, got, want)
 }
 
-// expectWithin expects every Service to have the slices that it ought to have.
+// expectWithin checks after d that the slices of every Service are correct.
 func (s *endpointSlices) expectWithin(d time.Duration) {
 	s.t.Helper()
-	pass(d)
-	for _, service := range listed[*corev1.Service](s.t, s.services, labels.Everything()) {
-		if fault := s.fault(service); service.Namespace == space && fault != "" {
+	advance(d)
+	for _, service := range listNamespace[*corev1.Service](s.t, s.services, labels.Everything()) {
+		if fault := s.fault(service); service.Namespace == namespace && fault != "" {
 			s.t.Error(fault)
 		}
 	}
 }
 
-// expectStale expects a Service not to have its slices even then.
+// expectStale checks that the slices of a Service are still incorrect after some time.
 func (s *endpointSlices) expectStale(service string, after time.Duration) {
 	s.t.Helper()
-	pass(after)
-	current, _ := s.services.Get(space + "/" + service)
+	advance(after)
+	current, _ := s.services.Get(namespace + "/" + service)
 	if s.fault(current) == "" {
-		s.t.Error("the EndpointSlices are right although an Add and its Delete were dropped: this test finds nothing")
+		s.t.Error("the EndpointSlices are correct although an Add and its Delete were dropped: the test does not detect it")
 	}
 }
