@@ -19,6 +19,8 @@ type core struct {
 	report  *reporter
 	clock   clock.Clock
 	invalid error // why it cannot run
+	// detect, if set, checks for mutations during Run; see SharedInformer.detectMutations.
+	detect func(ctx context.Context) (stop func())
 	// key returns an object's key, and admits an error if the informer does not hold it.
 	key    func(obj Object) (string, error)
 	admits func(obj Object) error
@@ -40,6 +42,9 @@ type engine interface {
 func (c *core) run(ctx context.Context) error {
 	if c.invalid != nil {
 		return c.invalid
+	}
+	if c.detect != nil {
+		defer c.detect(ctx)()
 	}
 	return c.engine.Run(c.report.begin(ctx))
 }
@@ -72,7 +77,7 @@ func (c *core) wait(ctx context.Context, wait func(context.Context) error) error
 	defer close(done)
 	go c.logNotRunning(ctx, done)
 	err := wait(ctx)
-	if err != nil && !c.hasRun() {
+	if err != nil && ctx.Err() != nil && !c.hasRun() {
 		return fmt.Errorf("%w: %w", err, errNotStarted)
 	}
 	return err

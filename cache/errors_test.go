@@ -260,3 +260,18 @@ func TestRecoveryIsLoggedOnce(t *testing.T) {
 		t.Errorf("logged %q, want one recovery from 3 attempts", log)
 	}
 }
+
+// TestFailureAfterARecoveryIsLogged fails twice for the same reason within five minutes.
+func TestFailureAfterARecoveryIsLogged(t *testing.T) {
+	log := runLogged(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
+		for range 10 {
+			s.InjectWatchFault(1, fake.Fault{Err: fake.Forbidden()})
+			s.CloseWatches()
+			cachetest.Advance(20 * time.Second)
+		}
+	})
+	failed, recovered := strings.Count(log, "Failed to open a watch"), strings.Count(log, "Recovered, lists")
+	if recovered != 3 || failed != 4 {
+		t.Errorf("%d failures and %d recoveries were logged, want 4 and 3:\n%s", failed, recovered, log)
+	}
+}

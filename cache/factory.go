@@ -93,10 +93,11 @@ func (r *InformerRef[T]) Release() { r.release() }
 // type of the objects, their kind and resource, and the namespace and selectors of lw identify the
 // informer; for dynamic and metadata clients call lw.InNamespace and set the example's kind.
 //
-// The options must be those of the informer's first use. A difference in a scalar option, in the
+// The options must be those of the informer's other users. A difference in a scalar option, in the
 // names of the indexes, or in the presence of Transform and Filter is an error that names the
 // option. Functions cannot be compared, and ErrorHandler, Logger and Clock are those of the first
-// use. After the factory has stopped, InformerFor returns ErrStopped.
+// use. InformerFor returns an error for invalid options, and ErrStopped after the factory has
+// stopped.
 func InformerFor[T Object](f *Factory, lw *ListWatch, example T, options InformerOptions[T]) (*InformerRef[T], error) {
 	key, err := keyOfInformer(lw, example)
 	if err != nil {
@@ -108,13 +109,22 @@ func InformerFor[T Object](f *Factory, lw *ListWatch, example T, options Informe
 		return nil, fmt.Errorf("informer of %s: factory: %w", key, ErrStopped)
 	}
 	entry := f.entries[key]
+	if entry != nil {
+		if err := entry.informer.(*SharedInformer[T]).options.sameAs(options); err != nil && entry.refs > 0 {
+			return nil, fmt.Errorf("informer of %s: %w", key, err)
+		} else if err != nil { // idle, and kept for options that are no longer in use
+			f.remove(entry)
+			entry = nil
+		}
+	}
 	if entry == nil {
-		entry = f.add(key, NewSharedInformer(lw, example, options))
+		made := NewSharedInformer(lw, example, options)
+		if made.core.invalid != nil {
+			return nil, made.core.invalid
+		}
+		entry = f.add(key, made)
 	}
 	shared := entry.informer.(*SharedInformer[T])
-	if err := shared.options.sameAs(options); err != nil {
-		return nil, fmt.Errorf("informer of %s: %w", key, err)
-	}
 	entry.use()
 	return &InformerRef[T]{informer: shared, release: sync.OnceFunc(func() { f.release(entry) })}, nil
 }

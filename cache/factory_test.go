@@ -10,6 +10,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	clientset "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
@@ -154,24 +159,86 @@ func TestFactoryReportsCauseOfEachInformer(t *testing.T) {
 	})
 }
 
-// TestFactoryReportsInvalidInformerOnce uses an invalid informer three times.
-func TestFactoryReportsInvalidInformerOnce(t *testing.T) {
+// TestFactoryRefusesInvalidOptions asks for an informer with invalid options, then with valid ones.
+func TestFactoryRefusesInvalidOptions(t *testing.T) {
 	withFactory(t, func(f *factoryHarness) {
 		f.start()
-		for range 3 {
-			ref, err := cache.InformerFor(f.Factory, f.pods(""), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: "invalid", ResyncPeriod: -1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ref.Release()
-			cachetest.Advance(2 * time.Minute) // longer than the IdleTimeout
+		if _, err := cache.InformerFor(f.Factory, f.pods(""), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{ResyncPeriod: -1}); !cachetest.ErrorContains("ResyncPeriod")(err) {
+			t.Errorf("error %v", err)
 		}
-		err := f.stopRun()
-		f.stopRun = nil
-		if err == nil || strings.Count(err.Error(), "informer of invalid") != 1 {
-			t.Errorf("Run: %v", err)
+		if err := f.informer("").Informer().WaitForSync(f.t.Context()); err != nil {
+			t.Error(err)
 		}
 	})
+}
+
+// TestFactoryReplacesAnIdleInformerOfOtherOptions asks for other options after the last user has left.
+func TestFactoryReplacesAnIdleInformerOfOtherOptions(t *testing.T) {
+	withFactory(t, func(f *factoryHarness) {
+		f.start()
+		idle := f.informer("")
+		idle.Release()
+		ref, err := cache.InformerFor(f.Factory, f.pods(""), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: "others"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if ref.Informer() == idle.Informer() || idle.Informer().Status().Phase != cache.PhaseStopped || !ref.Informer().HasSynced() {
+			t.Errorf("the idle informer is %s", idle.Informer().Status().Phase)
+		}
+	})
+}
+
+// TestFactoryKeepsCollectionsApart asks for informers of different collections of one Go type.
+func TestFactoryKeepsCollectionsApart(t *testing.T) {
+	factory := cache.NewFactory(cache.FactoryOptions{})
+	config := &rest.Config{Host: "http://127.0.0.1:1"}
+	client, fakes := metadata.NewForConfigOrDie(config), clientset.NewClientset()
+	pods, services := corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithResource("services")
+	example := func(kind string) *metav1.PartialObjectMetadata {
+		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: kind}}
+	}
+	metadataOf := func(lw *cache.ListWatch, kind string) *cache.SharedInformer[*metav1.PartialObjectMetadata] {
+		ref, err := cache.InformerFor(factory, lw, example(kind), cache.InformerOptions[*metav1.PartialObjectMetadata]{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ref.Informer()
+	}
+	a := metadataOf(cache.ListWatchOf(client.Resource(pods)).InNamespace(""), "Pod")
+	if a == metadataOf(cache.ListWatchOf(client.Resource(services)).InNamespace(""), "Service") {
+		t.Error("metadata of Pods and Services share an informer")
+	}
+	if a != metadataOf(cache.ListWatchOf(client.Resource(pods)).InNamespace(""), "Pod") {
+		t.Error("metadata of Pods has two informers")
+	}
+	podsOf := func(namespace string, modify ...cache.ListOptionsFunc) *cache.SharedInformer[*corev1.Pod] {
+		ref, err := cache.InformerFor(factory, cache.ListWatchOf(fakes.CoreV1().Pods(namespace), modify...), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ref.Informer()
+	}
+	if podsOf("a") == podsOf("b") || podsOf("a") == podsOf("a", cache.WithFieldSelector(fields.OneTermEqualSelector("spec.nodeName", "n"))) {
+		t.Error("Pods of different namespaces or selectors share an informer")
+	}
+	for want, lw := range map[string]*cache.ListWatch{
+		"InNamespace":          cache.ListWatchOf(client.Resource(pods)),
+		"ListWatchOf":          {ListFunc: cache.ListWatchOf(client.Resource(pods)).ListFunc, WatchFunc: cache.ListWatchOf(client.Resource(pods)).WatchFunc},
+		"set apiVersion, kind": cache.ListWatchOf(client.Resource(pods)).InNamespace(""),
+	} {
+		kind := "Pod"
+		if strings.Contains(want, "apiVersion") {
+			kind, want = "", "apiVersion and kind"
+		}
+		obj := example(kind)
+		if kind == "" {
+			obj = nil
+		}
+		if _, err := cache.InformerFor(factory, lw, obj, cache.InformerOptions[*metav1.PartialObjectMetadata]{}); !cachetest.ErrorContains(want)(err) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
 }
 
 // TestFactoryRejectsDifferentOptions asks for one informer with options that differ.

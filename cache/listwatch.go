@@ -87,12 +87,13 @@ func (lw *ListWatch) Watch(ctx context.Context, options metav1.ListOptions) (wat
 	return lw.WatchFunc(ctx, options)
 }
 
-// InNamespace declares that lw lists the objects of one namespace only, and returns lw. It does not
-// change the requests. Typed clients declare their namespace themselves; use it with dynamic and
-// metadata clients, so that WaitForObject recognizes an object of another namespace and a Factory
-// keeps the informers of several namespaces apart.
+// InNamespace declares that lw lists the objects of one namespace only, or of all namespaces if it
+// is empty, and returns lw. It does not change the requests. Typed clients declare their namespace
+// themselves. Dynamic and metadata clients do not: without InNamespace, WaitForObject does not
+// recognize an object of another namespace, and a Factory refuses the ListWatch.
 func (lw *ListWatch) InNamespace(namespace string) *ListWatch {
 	lw.selected.namespace = namespace
+	lw.selected.known = lw.selected.known || lw.items != nil
 	return lw
 }
 
@@ -118,7 +119,8 @@ func WithFieldSelector(selector fields.Selector) ListOptionsFunc {
 }
 
 // NewListWatchFromClient returns a ListWatch of a resource, such as "pods", in a namespace, or in
-// all namespaces if that is metav1.NamespaceAll. The field selector may be nil.
+// all namespaces if that is metav1.NamespaceAll. The field selector may be nil. Responses are
+// streamed only if the client was made of a config after EnableStreaming.
 func NewListWatchFromClient(client rest.Interface, resource, namespace string, fieldSelector fields.Selector, modify ...ListOptionsFunc) *ListWatch {
 	if codec.IsNil(client) {
 		return &ListWatch{}
@@ -157,9 +159,12 @@ func ListWatchOf[L runtime.Object](client interface {
 	if codec.IsNil(client) {
 		return &ListWatch{}
 	}
-	known := selected{known: true, modify: slices.Clone(modify)}
-	if namespaced, ok := client.(interface{ GetNamespace() string }); ok {
-		known.namespace = namespaced.GetNamespace()
+	known := selected{modify: slices.Clone(modify)}
+	switch namespaced := any(client).(type) {
+	case interface{ GetNamespace() string }: // client-go's typed clients
+		known.known, known.namespace = true, namespaced.GetNamespace()
+	case interface{ Namespace() string }: // client-go's fake ones
+		known.known, known.namespace = true, namespaced.Namespace()
 	}
 	apply := func(options metav1.ListOptions) metav1.ListOptions {
 		known.apply(&options)

@@ -100,6 +100,9 @@ type errorLog struct {
 	last    string
 	logged  time.Time
 	failing bool // a failed attempt was logged, and no recovery since
+
+	recoveries     int // logged since recoveriesFrom
+	recoveriesFrom time.Time
 }
 
 const repeatAfter = 5 * time.Minute
@@ -129,12 +132,24 @@ func (l *errorLog) noteAttempt(err error) {
 	l.failing = l.failing || ok && attempt.Op != reflector.OpRelist
 }
 
-// forgetAttempts reports whether a failed attempt was logged since its last call.
-func (l *errorLog) forgetAttempts() (failing bool) {
+// maxRecoveries is the number of recoveries that are logged within repeatAfter. A server that works
+// and fails by turns is then one that fails, as far as the log is concerned.
+const maxRecoveries = 3
+
+// forgetAttempts reports whether a recovery is to be logged: a failed attempt was, since the last
+// recovery. The next failure is logged again.
+func (l *errorLog) forgetAttempts() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	failing, l.failing = l.failing, false
-	return failing
+	if now := l.clock.Now(); now.Sub(l.recoveriesFrom) >= repeatAfter {
+		l.recoveries, l.recoveriesFrom = 0, now
+	}
+	if !l.failing || l.recoveries == maxRecoveries {
+		return false
+	}
+	l.recoveries++
+	l.failing, l.last = false, ""
+	return true
 }
 
 // objectMessages say what has become of an object.

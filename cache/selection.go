@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/kinformer/kinformer/internal/codec"
 )
 
 // ErrOutOfScope reports that an informer does not hold an object, whatever its version: the object
@@ -21,7 +23,7 @@ var ErrOutOfScope = errors.New("the object is outside of the informer's scope")
 
 // selected is which objects a ListWatch lists. The zero value is unknown.
 type selected struct {
-	known     bool
+	known     bool   // including the namespace
 	resource  string // empty if the type of the objects determines it
 	namespace string
 	modify    []ListOptionsFunc
@@ -92,17 +94,21 @@ func fieldValue(obj metav1.Object, path string) (value string, known bool) {
 
 // informerKey identifies an informer of a Factory: the type of its objects and their selection.
 type informerKey struct {
-	objects                      reflect.Type
-	kind, resource, namespace    string
-	labelSelector, fieldSelector string
+	objects                   reflect.Type
+	kind, resource, namespace string
+	options                   string // of each request: selectors
 }
 
 // String describes the key for errors.
 func (k informerKey) String() string {
-	return fmt.Sprintf("%s in namespace %q with label selector %q and field selector %q", k.objects, k.namespace, k.labelSelector, k.fieldSelector)
+	return fmt.Sprintf("%s%s in namespace %q, %s", k.objects, k.kind, k.namespace, k.options)
 }
 
-var errUnknownSelection = errors.New("the objects that the ListWatch selects are not known: use ListWatchOf or NewListWatchFromClient")
+var (
+	errUnknownSelection = errors.New("the objects that the ListWatch selects are not known: use ListWatchOf or NewListWatchFromClient")
+	errUnknownNamespace = errors.New("the client does not declare its namespace: call InNamespace on the ListWatch")
+	errUnknownKind      = errors.New("the kind of the objects is not known: set apiVersion and kind of the example")
+)
 
 // keyOfInformer returns the key of an informer of the objects that lw selects.
 func keyOfInformer[T Object](lw *ListWatch, example T) (informerKey, error) {
@@ -113,13 +119,24 @@ func keyOfInformer[T Object](lw *ListWatch, example T) (informerKey, error) {
 	switch {
 	case err != nil:
 		return informerKey{}, err
-	case !lw.selected.known:
+	case !lw.selected.known && lw.items == nil:
 		return informerKey{}, errUnknownSelection
+	case !lw.selected.known:
+		return informerKey{}, errUnknownNamespace
+	}
+	kind := ""
+	if objects.IsUnstructured() || objects.IsMetadata() {
+		if !codec.IsNil(example) {
+			kind = " of " + example.GetObjectKind().GroupVersionKind().String()
+		}
+		if lw.selected.resource == "" && (codec.IsNil(example) || example.GetObjectKind().GroupVersionKind().Empty()) {
+			return informerKey{}, errUnknownKind
+		}
 	}
 	var options metav1.ListOptions
 	lw.selected.apply(&options)
 	return informerKey{
-		objects: objects.GoType, kind: objects.GVK.String(), resource: lw.selected.resource, namespace: lw.selected.namespace,
-		labelSelector: options.LabelSelector, fieldSelector: options.FieldSelector,
+		objects: objects.GoType, kind: kind, resource: lw.selected.resource, namespace: lw.selected.namespace,
+		options: options.String(),
 	}, nil
 }

@@ -60,6 +60,9 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	if s.core.clock == nil {
 		s.core.clock = clock.RealClock{}
 	}
+	if detector != nil {
+		s.core.detect = s.detectMutations
+	}
 	return s
 }
 
@@ -100,12 +103,7 @@ func (s *SharedInformer[T]) Store() Reader[T] { return &s.store }
 // Run keeps the store up to date and delivers changes until ctx ends. It then returns nil once the
 // last call of each handler has returned, or ErrHandlerBlocked if that takes longer than ten
 // seconds. An informer can run once: ErrAlreadyRunning, ErrStopped.
-func (s *SharedInformer[T]) Run(ctx context.Context) error {
-	if s.mutations != nil && s.core.invalid == nil {
-		defer s.detectMutations(ctx)()
-	}
-	return s.core.run(ctx)
-}
+func (s *SharedInformer[T]) Run(ctx context.Context) error { return s.core.run(ctx) }
 
 // HasSynced reports whether the initial list has been stored. It says nothing about handlers; see
 // Registration.HasSynced.

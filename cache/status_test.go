@@ -94,3 +94,43 @@ func TestReflectorAndFactoryStatus(t *testing.T) {
 		}
 	})
 }
+
+// TestReflectorStatusOfASecondRun stops a reflector while its requests fail, and runs it again.
+func TestReflectorStatusOfASecondRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := cachetest.New(t)
+		pods := cache.NewReflector(r, &corev1.Pod{}, cache.NewStore[*corev1.Pod](nil, nil), cache.ReflectorOptions{ErrorHandler: r.Report})
+		run := func() (stop func()) {
+			ctx, cancel := context.WithCancel(t.Context())
+			stopped := make(chan error, 1)
+			go func() { stopped <- pods.Run(ctx) }()
+			cachetest.Advance(time.Second)
+			return func() {
+				cancel()
+				if err := <-stopped; err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		r.InjectListFault(100, fake.Fault{Err: fake.Forbidden()})
+		run()()
+		if s := pods.Status(); s.Phase != cache.PhaseStopped || s.Err == nil {
+			t.Errorf("status %+v after a failed run", s)
+		}
+		r.ClearFaults()
+		r.InjectListFault(100, fake.Fault{Delay: time.Hour})
+		stop := run()
+		if s := pods.Status(); s.Phase != cache.PhaseListing || s.Err != nil {
+			t.Errorf("status %+v while the second run lists", s)
+		}
+		stop()
+		r.ClearFaults()
+		r.InjectListFault(1, fake.Fault{Err: fake.Forbidden()})
+		if err := pods.ListAndWatch(t.Context()); err == nil {
+			t.Error("ListAndWatch succeeded")
+		}
+		if s := pods.Status(); s.Phase != cache.PhaseRetrying || s.Err == nil || pods.HealthCheck(0)(nil) == nil {
+			t.Errorf("status %+v after a failed ListAndWatch", s)
+		}
+	})
+}

@@ -77,11 +77,13 @@ func (s *storeSink[T]) lastState(key string) (T, error) {
 	}
 	obj.SetNamespace(namespace)
 	obj.SetName(name)
-	old, held, err := s.store.Get(obj)
-	if err == nil && !held {
-		err = errNotHeld
-	}
-	return old, err
+	return feed.CatchPanic(func() (T, error) {
+		old, held, err := s.store.Get(obj)
+		if err == nil && !held {
+			err = errNotHeld
+		}
+		return old, err
+	})
 }
 
 // HasVersion reports whether the store holds exactly this version of the object.

@@ -274,3 +274,26 @@ func TestWaitForSyncBeforeRun(t *testing.T) {
 		}
 	})
 }
+
+// TestWaitForDeleteComparesTheServersUID stores Pods whose UID a transform has cleared.
+func TestWaitForDeleteComparesTheServersUID(t *testing.T) {
+	clearUID := func(pod *corev1.Pod) (*corev1.Pod, error) {
+		pod.UID = ""
+		return pod, nil
+	}
+	runShared(t, cache.InformerOptions[*corev1.Pod]{Transform: clearUID}, func(s *sharedHarness) {
+		created := s.Create(cachetest.Pod("d"))
+		done := make(chan error, 1)
+		go func() { done <- s.WaitForDelete(s.T.Context(), created) }()
+		synctest.Wait()
+		select {
+		case err := <-done:
+			t.Fatalf("WaitForDelete of a Pod that exists returned %v", err)
+		default:
+		}
+		s.Harness.Delete("ns/d")
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -9,14 +9,14 @@ import (
 )
 
 // WaitForDelete blocks until the initial list has been stored and the store holds no object with
-// this key and UID. An empty UID stands for any. The error is ctx's or ErrStopped, with the last
+// this key and UID, as the server sent it. An empty UID stands for any. The error is ctx's or ErrStopped, with the last
 // error of the reflector.
 func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error {
 	if err := i.WaitForStoreSync(ctx); err != nil {
 		return err
 	}
 	_, cursor := i.store.SnapshotAndCursor()
-	for i.holds(key, uid) {
+	for i.store.HasUID(key, uid) {
 		for changed := false; !changed; {
 			select {
 			case <-cursor.Ready():
@@ -30,16 +30,6 @@ func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error 
 		}
 	}
 	return nil
-}
-
-// holds reports whether the store holds an object with this key and UID.
-func (i *Informer[V]) holds(key, uid string) bool {
-	value, ok := i.store.Get(key)
-	if !ok || uid == "" {
-		return ok
-	}
-	current, _ := i.sink.identity(value)
-	return current == uid
 }
 
 // IsQuarantined reports whether the newest state of an object arrived and could not be stored.

@@ -92,9 +92,10 @@ func New(config Config) *Reflector {
 
 // Run calls ListAndWatch until ctx ends, and waits for the backoff between calls. It returns nil.
 func (r *Reflector) Run(ctx context.Context) error {
+	r.status.started()
 	defer r.status.stopped()
 	for ctx.Err() == nil {
-		err := r.ListAndWatch(ctx)
+		err := r.listAndWatch(ctx)
 		if ctx.Err() != nil {
 			break
 		}
@@ -109,6 +110,17 @@ func (r *Reflector) Run(ctx context.Context) error {
 // ListAndWatch lists the collection, commits the list to the sink, and applies the events of one
 // watch after another until a watch cannot be resumed. It returns an *AttemptError, or ctx's error.
 func (r *Reflector) ListAndWatch(ctx context.Context) error {
+	r.status.started()
+	err := r.listAndWatch(ctx)
+	if ctx.Err() != nil {
+		r.status.stopped()
+	} else {
+		r.status.failed(err, r.clock.Now())
+	}
+	return err
+}
+
+func (r *Reflector) listAndWatch(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

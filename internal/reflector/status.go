@@ -140,6 +140,14 @@ func (s *status) endFailures() failureRow {
 	return row
 }
 
+// started ends the row of failures of an earlier run.
+func (s *status) started() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now.Phase = Listing
+	s.endFailures()
+}
+
 func (s *status) failed(err error, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

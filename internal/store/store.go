@@ -85,6 +85,14 @@ func (s *Store[V]) liveEntry(key string, entry *Entry[V]) *Entry[V] {
 	return entry.fromMap(s.entries.Item(key))
 }
 
+// HasUID reports whether the store holds an object under key that was received with this UID. An
+// empty UID stands for any.
+func (s *Store[V]) HasUID(key, uid string) bool {
+	var entry Entry[V]
+	live := s.liveEntry(key, &entry)
+	return live != nil && (uid == "" || live.uid == hashUID(uid))
+}
+
 // Len returns the number of entries.
 func (s *Store[V]) Len() int { return s.entries.Len() }
 
