@@ -40,8 +40,8 @@ func TestManager(t *testing.T) {
 	for server, config := range map[string]func(*testing.T) *rest.Config{"fake": fakeServer, "kube-apiserver": realServer} {
 		t.Run(server, func(t *testing.T) {
 			config := config(t)
-			space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-			if _, err := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
+			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+			if _, err := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			for name, options := range map[string]clientgo.Options{
@@ -135,7 +135,8 @@ func testReconcile(t *testing.T, c client.Client, prefix string) {
 	}
 	awaitSecrets(t, c, prefix, count, "first 1", count/2)
 	var list corev1.ConfigMapList
-	if err := c.List(t.Context(), &list, client.InNamespace(namespace), client.MatchingFields{"data.of": "first 1"}, client.MatchingLabels{"test": prefix}); err != nil || len(list.Items) != count/2 {
+	err := c.List(t.Context(), &list, client.InNamespace(namespace), client.MatchingFields{"data.of": "first 1"}, client.MatchingLabels{"test": prefix})
+	if err != nil || len(list.Items) != count/2 {
 		t.Errorf("the index finds %d ConfigMaps, %v", len(list.Items), err)
 	}
 	for i := range list.Items {

@@ -21,7 +21,7 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-const namespace = "closures"
+const namespace = "controller-runtime"
 
 // TestControllerRuntimeFunctionsStream checks that the list and watch functions of a
 // controller-runtime cache are streamed, if EnableStreaming has prepared the config, and return the
@@ -76,8 +76,8 @@ const initialPods = 20
 func createPods(t *testing.T, config *rest.Config) *pods {
 	t.Helper()
 	p := &pods{client: kubernetes.NewForConfigOrDie(rest.CopyConfig(config))}
-	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	if _, err := p.client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	if _, err := p.client.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range initialPods {
@@ -89,7 +89,7 @@ func createPods(t *testing.T, config *rest.Config) *pods {
 func (p *pods) create(t *testing.T, name string) {
 	t.Helper()
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "closures"}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "web"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.com/main:1"}}},
 	}
 	if _, err := p.client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {

@@ -17,26 +17,26 @@ type subject interface {
 	start(ctx context.Context, t *testing.T) (stopped <-chan struct{})
 }
 
-// newSubject returns an informer of lw's objects with a delivery. Its handlers are behind the gate.
-func newSubject[T cache.Object](lw cache.ListerWatcher, example T, how delivery, gate *gate) subject {
-	if !how.adapter {
-		return newBridge(lw, example, how, gate)
+// newSubject returns an informer of lw's objects with a delivery, and its handlers behind a gate.
+func newSubject[T cache.Object](lw cache.ListerWatcher, example T, d delivery, gate *gate) subject {
+	if !d.adapter {
+		return newBridge(lw, example, d, gate)
 	}
 	source := &clientcache.ListWatch{ListWithContextFunc: lw.List, WatchFuncWithContext: lw.Watch}
-	options := clientgo.Options{Delivery: how.mode, Indexers: clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}}
-	return &adapted{clientgo.NewSharedIndexInformerWithOptions(source, example, options), gate}
+	options := clientgo.Options{Delivery: d.mode, Indexers: clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}}
+	return &adapterInformer{clientgo.NewSharedIndexInformerWithOptions(source, example, options), gate}
 }
 
-// adapted is an informer of package clientgo whose handlers are behind a gate.
-type adapted struct {
+// adapterInformer is an informer of package clientgo whose handlers are behind a gate.
+type adapterInformer struct {
 	clientcache.SharedIndexInformer
 	gate *gate
 }
 
-func (a *adapted) AddEventHandler(handler clientcache.ResourceEventHandler) (clientcache.ResourceEventHandlerRegistration, error) {
+func (a *adapterInformer) AddEventHandler(handler clientcache.ResourceEventHandler) (clientcache.ResourceEventHandlerRegistration, error) {
 	return a.SharedIndexInformer.AddEventHandler(&gatedHandler{handler, a.gate})
 }
 
-func (a *adapted) start(ctx context.Context, _ *testing.T) <-chan struct{} {
+func (a *adapterInformer) start(ctx context.Context, _ *testing.T) <-chan struct{} {
 	return runAsync(func() { a.RunWithContext(ctx) })
 }

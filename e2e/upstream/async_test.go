@@ -19,8 +19,8 @@ func runAsync(run func()) <-chan struct{} {
 func stopFunc(cancel context.CancelFunc, stopped []<-chan struct{}) func() {
 	return func() {
 		cancel()
-		for _, one := range stopped {
-			<-one
+		for _, channel := range stopped {
+			<-channel
 		}
 		advance(time.Minute) // the controllers' queues stop at a tick
 	}

@@ -18,7 +18,7 @@ type bridge[T cache.Object] struct {
 	clientcache.SharedIndexInformer // nil: its other methods are not used
 	lw                              cache.ListerWatcher
 	example                         T
-	how                             delivery
+	delivery                        delivery
 	gate                            *gate
 	indexers                        clientcache.Indexers
 	handlers                        []clientcache.ResourceEventHandler
@@ -26,9 +26,9 @@ type bridge[T cache.Object] struct {
 	registrations                   []*cache.Registration
 }
 
-func newBridge[T cache.Object](lw cache.ListerWatcher, example T, how delivery, gate *gate) *bridge[T] {
+func newBridge[T cache.Object](lw cache.ListerWatcher, example T, d delivery, gate *gate) *bridge[T] {
 	byNamespace := clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}
-	return &bridge[T]{lw: lw, example: example, how: how, gate: gate, indexers: byNamespace}
+	return &bridge[T]{lw: lw, example: example, delivery: d, gate: gate, indexers: byNamespace}
 }
 
 func (b *bridge[T]) AddEventHandler(handler clientcache.ResourceEventHandler) (clientcache.ResourceEventHandlerRegistration, error) {
@@ -41,8 +41,8 @@ func (b *bridge[T]) AddIndexers(indexers clientcache.Indexers) error {
 	return nil
 }
 
-func (b *bridge[T]) GetIndexer() clientcache.Indexer { return &reads[T]{b: b} }
-func (b *bridge[T]) GetStore() clientcache.Store     { return &reads[T]{b: b} }
+func (b *bridge[T]) GetIndexer() clientcache.Indexer { return &bridgeIndexer[T]{b: b} }
+func (b *bridge[T]) GetStore() clientcache.Store     { return &bridgeIndexer[T]{b: b} }
 
 // HasSynced reports whether the initial list has been delivered to the handlers.
 func (b *bridge[T]) HasSynced() bool {
@@ -54,7 +54,7 @@ func (b *bridge[T]) HasSynced() bool {
 	return b.informer.HasSynced()
 }
 
-// start adds the handlers with the delivery, and runs the informer until ctx ends.
+// start adds the handlers with the bridge's delivery, and runs the informer until ctx ends.
 func (b *bridge[T]) start(ctx context.Context, t *testing.T) <-chan struct{} {
 	t.Helper()
 	indexers := make(cache.Indexers[T], len(b.indexers))
@@ -63,7 +63,7 @@ func (b *bridge[T]) start(ctx context.Context, t *testing.T) <-chan struct{} {
 	}
 	b.informer = cache.NewSharedInformer(b.lw, b.example, cache.InformerOptions[T]{Indexers: indexers})
 	for _, handler := range b.handlers {
-		registration, err := attach(ctx, b.informer, &gatedHandler{handler, b.gate}, b.how)
+		registration, err := addHandler(ctx, b.informer, &gatedHandler{handler, b.gate}, b.delivery)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,39 +76,40 @@ func (b *bridge[T]) start(ctx context.Context, t *testing.T) <-chan struct{} {
 	})
 }
 
-// reads implements the reads of a controller on the informer's store.
-type reads[T cache.Object] struct {
+// bridgeIndexer implements the methods of a client-go indexer that the controllers use, with the
+// informer's store.
+type bridgeIndexer[T cache.Object] struct {
 	clientcache.Indexer // nil: its other methods are not used
 	b                   *bridge[T]
 }
 
-func (r *reads[T]) GetIndexers() clientcache.Indexers { return maps.Clone(r.b.indexers) }
+func (i *bridgeIndexer[T]) GetIndexers() clientcache.Indexers { return maps.Clone(i.b.indexers) }
 
-func (r *reads[T]) List() []any { return anys(r.b.informer.Store().List()) }
+func (i *bridgeIndexer[T]) List() []any { return toAny(i.b.informer.Store().List()) }
 
-func (r *reads[T]) GetByKey(key string) (any, bool, error) {
-	obj, ok := r.b.informer.Store().GetByKey(key)
+func (i *bridgeIndexer[T]) GetByKey(key string) (any, bool, error) {
+	obj, ok := i.b.informer.Store().GetByKey(key)
 	return obj, ok, nil
 }
 
-func (r *reads[T]) ByIndex(name, value string) ([]any, error) {
-	found, err := r.b.informer.Store().ByIndex(name, value)
-	return anys(found), err
+func (i *bridgeIndexer[T]) ByIndex(name, value string) ([]any, error) {
+	found, err := i.b.informer.Store().ByIndex(name, value)
+	return toAny(found), err
 }
 
 // Index returns the objects in a namespace; listers call it.
-func (r *reads[T]) Index(name string, obj any) ([]any, error) {
-	return r.ByIndex(name, obj.(*metav1.ObjectMeta).Namespace)
+func (i *bridgeIndexer[T]) Index(name string, obj any) ([]any, error) {
+	return i.ByIndex(name, obj.(*metav1.ObjectMeta).Namespace)
 }
 
-func (r *reads[T]) LastStoreSyncResourceVersion() string {
-	return r.b.informer.Store().Snapshot().ResourceVersion()
+func (i *bridgeIndexer[T]) LastStoreSyncResourceVersion() string {
+	return i.b.informer.Store().Snapshot().ResourceVersion()
 }
 
-func anys[T any](objs []T) []any {
+func toAny[T any](objs []T) []any {
 	result := make([]any, len(objs))
-	for i, obj := range objs {
-		result[i] = obj
+	for n, obj := range objs {
+		result[n] = obj
 	}
 	return result
 }

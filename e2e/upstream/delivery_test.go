@@ -12,16 +12,16 @@ import (
 // delivery is how a controller's handler receives events. With a rule, the test itself coalesces
 // events, correctly or incorrectly, to show the effect on the controller.
 type delivery struct {
-	name              string
-	mode              cache.Delivery
-	adapter           bool                                   // of package clientgo
-	keys              bool                                   // a key handler, for a controller that reads only keys
-	rule              func(first, second eventInfo) decision // if not nil, how the test coalesces events before the handler
-	dropsAdds         bool                                   // the rule drops an addition with its deletion
-	mergesTermination bool                                   // the rule ignores deletionTimestamps
+	name               string
+	mode               cache.Delivery
+	adapter            bool                                   // with an informer of package clientgo
+	keys               bool                                   // a key handler, for a controller that reads only keys
+	rule               func(first, second eventInfo) decision // if not nil, how the test coalesces events before the handler
+	dropsAdds          bool                                   // the rule drops an addition with its deletion
+	ignoresTermination bool                                   // the rule ignores deletionTimestamps
 }
 
-func (d delivery) isCorrect() bool { return !d.dropsAdds && !d.mergesTermination }
+func (d delivery) isCorrect() bool { return !d.dropsAdds && !d.ignoresTermination }
 
 // coalesces reports whether events of a slow handler are coalesced.
 func (d delivery) coalesces() bool { return d.mode == cache.CoalesceWhenBehind || d.rule != nil }
@@ -35,7 +35,7 @@ func deliveries() []delivery {
 		{name: "EveryEvent with clientgo", mode: every, adapter: true},
 		{name: "coalesced by the test", mode: every, rule: coalesceCorrectly},
 		{name: "incorrect, drops an Add with its Delete", mode: every, rule: dropAddAndDelete, dropsAdds: true},
-		{name: "incorrect, coalesces an Add with the deletionTimestamp", mode: every, rule: ignoreTermination, mergesTermination: true},
+		{name: "incorrect, coalesces an Add with the deletionTimestamp", mode: every, rule: ignoreTermination, ignoresTermination: true},
 	}
 }
 
@@ -50,7 +50,7 @@ type decision int
 
 const (
 	keepBoth decision = iota
-	mergeBoth
+	coalesceBoth
 	dropBoth
 )
 
@@ -58,7 +58,7 @@ func coalesceCorrectly(first, second eventInfo) decision {
 	switch {
 	case first.EventType == cache.EventUpdate && second.EventType != cache.EventAdd,
 		first.EventType == cache.EventAdd && second.EventType == cache.EventUpdate && !second.terminates:
-		return mergeBoth
+		return coalesceBoth
 	}
 	return keepBoth
 }
@@ -75,11 +75,13 @@ func ignoreTermination(first, second eventInfo) decision {
 	return coalesceCorrectly(first, second)
 }
 
-// attach adds a controller's handler to an informer with a delivery.
-func attach[T cache.Object](ctx context.Context, informer *cache.SharedInformer[T], handler clientcache.ResourceEventHandler, how delivery) (*cache.Registration, error) {
-	options := cache.HandlerOptions{Delivery: how.mode}
+// addHandler adds a controller's handler to an informer with a delivery.
+func addHandler[T cache.Object](ctx context.Context, informer *cache.SharedInformer[T],
+	handler clientcache.ResourceEventHandler, d delivery,
+) (*cache.Registration, error) {
+	options := cache.HandlerOptions{Delivery: d.mode}
 	switch {
-	case how.keys:
+	case d.keys:
 		return informer.AddKeyHandler(func(key string) {
 			if obj, ok := informer.Store().GetByKey(key); ok {
 				handler.OnUpdate(obj, obj)
@@ -87,8 +89,8 @@ func attach[T cache.Object](ctx context.Context, informer *cache.SharedInformer[
 				handler.OnDelete(clientcache.DeletedFinalStateUnknown{Key: key})
 			}
 		}, cache.HandlerOptions{})
-	case how.rule != nil:
-		c := &coalescer[T]{rule: how.rule, handler: clientGoHandler[T]{handler}, more: make(chan struct{}, 1)}
+	case d.rule != nil:
+		c := &coalescer[T]{rule: d.rule, handler: clientGoHandler[T]{handler}, more: make(chan struct{}, 1)}
 		go c.run(ctx)
 		return informer.AddEventHandler(c, options)
 	default:
@@ -112,15 +114,15 @@ func (h clientGoHandler[T]) OnEvent(event cache.Event[T]) {
 	}
 }
 
-// coalescer is a handler that never blocks. It coalesces the events that the next handler has not
-// received, by a rule.
+// coalescer is a handler that never blocks. By a rule, it coalesces the events that the handler
+// behind it has not received yet.
 type coalescer[T cache.Object] struct {
 	rule    func(first, second eventInfo) decision
 	handler clientGoHandler[T]
 	more    chan struct{}
 
-	mu      sync.Mutex // guards waiting
-	waiting []cache.Event[T]
+	mu      sync.Mutex // guards backlog
+	backlog []cache.Event[T]
 }
 
 func (c *coalescer[T]) OnEvent(event cache.Event[T]) {
@@ -134,16 +136,16 @@ func (c *coalescer[T]) OnEvent(event cache.Event[T]) {
 }
 
 func (c *coalescer[T]) add(event cache.Event[T]) {
-	for i := len(c.waiting) - 1; i >= 0; i-- {
-		first := &c.waiting[i]
+	for i := len(c.backlog) - 1; i >= 0; i-- {
+		first := &c.backlog[i]
 		if first.Key != event.Key {
 			continue
 		}
 		switch c.rule(infoOf(*first), infoOf(event)) {
 		case dropBoth:
-			c.waiting = append(c.waiting[:i], c.waiting[i+1:]...)
+			c.backlog = append(c.backlog[:i], c.backlog[i+1:]...)
 			return
-		case mergeBoth:
+		case coalesceBoth:
 			if event.Type == cache.EventDelete {
 				first.Type, first.Old = cache.EventDelete, event.Old
 			}
@@ -153,13 +155,13 @@ func (c *coalescer[T]) add(event cache.Event[T]) {
 		}
 		break
 	}
-	c.waiting = append(c.waiting, event)
+	c.backlog = append(c.backlog, event)
 }
 
 func infoOf[T cache.Object](event cache.Event[T]) eventInfo {
-	deleting := event.Type == cache.EventUpdate &&
+	terminates := event.Type == cache.EventUpdate &&
 		event.New.GetDeletionTimestamp() != nil && event.Old.GetDeletionTimestamp() == nil
-	return eventInfo{event.Type, deleting}
+	return eventInfo{event.Type, terminates}
 }
 
 func (c *coalescer[T]) run(ctx context.Context) {
@@ -169,19 +171,19 @@ func (c *coalescer[T]) run(ctx context.Context) {
 			return
 		case <-c.more:
 		}
-		for event, ok := c.take(); ok; event, ok = c.take() {
+		for event, ok := c.pop(); ok; event, ok = c.pop() {
 			c.handler.OnEvent(event)
 		}
 	}
 }
 
-func (c *coalescer[T]) take() (event cache.Event[T], ok bool) {
+func (c *coalescer[T]) pop() (event cache.Event[T], ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.waiting) == 0 {
+	if len(c.backlog) == 0 {
 		return event, false
 	}
-	event, c.waiting = c.waiting[0], c.waiting[1:]
+	event, c.backlog = c.backlog[0], c.backlog[1:]
 	return event, true
 }
 

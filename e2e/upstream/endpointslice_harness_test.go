@@ -34,7 +34,7 @@ type endpointSlices struct {
 	servicesGate, podsGate, slicesGate *gate
 	stop                               func()
 
-	ran int // number of Pods so far, for their names and addresses
+	created int // number of Pods so far, for their names and addresses
 }
 
 type serviceInformer struct{ subject }
@@ -58,7 +58,7 @@ func (i sliceInformer) Lister() discoverylisters.EndpointSliceLister {
 	return discoverylisters.NewEndpointSliceLister(i.GetIndexer())
 }
 
-func startEndpointSlices(t *testing.T, ofServices, ofOthers delivery) *endpointSlices {
+func startEndpointSlices(t *testing.T, services, others delivery) *endpointSlices {
 	t.Helper()
 	s := &endpointSlices{
 		t:        t,
@@ -75,18 +75,18 @@ func startEndpointSlices(t *testing.T, ofServices, ofOthers delivery) *endpointS
 
 	ctx, cancel := context.WithCancel(t.Context())
 	informers := []subject{
-		newSubject(s.pods, &corev1.Pod{}, ofOthers, s.podsGate),
-		newSubject(s.services, &corev1.Service{}, ofServices, s.servicesGate),
-		newSubject(nodes, &corev1.Node{}, delivery{mode: cache.EveryEvent, adapter: ofOthers.adapter}, newGate()),
-		newSubject(s.slices, &discoveryv1.EndpointSlice{}, ofOthers, s.slicesGate),
+		newSubject(s.pods, &corev1.Pod{}, others, s.podsGate),
+		newSubject(s.services, &corev1.Service{}, services, s.servicesGate),
+		newSubject(nodes, &corev1.Node{}, delivery{mode: cache.EveryEvent, adapter: others.adapter}, newGate()),
+		newSubject(s.slices, &discoveryv1.EndpointSlice{}, others, s.slicesGate),
 	}
 	const endpointsPerSlice = 2
 	controller := endpointslice.NewController(ctx,
 		podInformer{informers[0]}, serviceInformer{informers[1]}, nodeInformer{informers[2]}, sliceInformer{informers[3]},
 		endpointsPerSlice, s.client(), 0)
 	var stopped []<-chan struct{}
-	for _, one := range informers {
-		stopped = append(stopped, one.start(ctx, t))
+	for _, informer := range informers {
+		stopped = append(stopped, informer.start(ctx, t))
 	}
 	stopped = append(stopped, runAsync(func() { controller.Run(ctx, 2) })) // last: it calls HasSynced of the informers immediately
 	s.stop = stopFunc(cancel, stopped)
@@ -135,12 +135,12 @@ func (s *endpointSlices) serve(service string, pods int) {
 		},
 	})
 	for range pods {
-		s.run(service)
+		s.runPod(service)
 	}
 }
 
-// change updates a Service.
-func (s *endpointSlices) change(service string, change func(*corev1.Service)) {
+// update changes a Service.
+func (s *endpointSlices) update(service string, change func(*corev1.Service)) {
 	current, _ := s.services.Get(namespace + "/" + service)
 	change(current)
 	s.services.Update(current)
@@ -148,16 +148,16 @@ func (s *endpointSlices) change(service string, change func(*corev1.Service)) {
 
 func (s *endpointSlices) remove(service string) { s.services.Delete(namespace + "/" + service) }
 
-// run creates a ready Pod of an app.
-func (s *endpointSlices) run(app string) {
-	s.ran++
+// runPod creates a ready Pod of an app.
+func (s *endpointSlices) runPod(app string) {
+	s.created++
 	pod := s.pods.Create(&corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-%d", app, s.ran), Labels: map[string]string{"app": app}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-%d", app, s.created), Labels: map[string]string{"app": app}},
 		Spec:       corev1.PodSpec{NodeName: "node"},
 	})
 	pod.Status = corev1.PodStatus{
 		Phase:  corev1.PodRunning,
-		PodIPs: []corev1.PodIP{{IP: fmt.Sprintf("10.0.0.%d", s.ran)}},
+		PodIPs: []corev1.PodIP{{IP: fmt.Sprintf("10.0.0.%d", s.created)}},
 		Conditions: []corev1.PodCondition{
 			{Type: corev1.PodReady, Status: corev1.ConditionTrue},
 		},
@@ -166,8 +166,8 @@ func (s *endpointSlices) run(app string) {
 	s.pods.Update(pod)
 }
 
-// shrink deletes all Pods of an app except a number of them, with grace period.
-func (s *endpointSlices) shrink(app string, left int) {
+// scaleDown deletes all Pods of an app except a number of them, with grace period.
+func (s *endpointSlices) scaleDown(app string, left int) {
 	for _, pod := range s.podsOf(labels.SelectorFromSet(labels.Set{"app": app}))[left:] {
 		pod.DeletionTimestamp = ptr.To(metav1.Now())
 		s.pods.Update(pod)
@@ -181,7 +181,7 @@ func (s *endpointSlices) removeSlices(service string) {
 	}
 }
 
-// terminateSlices deletes a Service's slices, which keep existing because of a finalizer.
+// terminateSlices deletes a Service's slices, which remain because of a finalizer.
 func (s *endpointSlices) terminateSlices(service string) {
 	for _, slice := range s.existingSlices(service) {
 		slice.DeletionTimestamp, slice.Finalizers = ptr.To(metav1.Now()), []string{"example.com/wait"}
@@ -207,9 +207,9 @@ func (s *endpointSlices) existingSlices(service string) []*discoveryv1.EndpointS
 	return existing
 }
 
-// fault describes how a Service's slices differ from the addresses of its Pods. It returns "" if
-// they are equal.
-func (s *endpointSlices) fault(service *corev1.Service) string {
+// difference describes how a Service's slices differ from the addresses of its Pods. It returns ""
+// if they are equal.
+func (s *endpointSlices) difference(service *corev1.Service) string {
 	var want, got []string
 	for _, pod := range s.podsOf(labels.SelectorFromSet(service.Spec.Selector)) {
 		want = append(want, pod.Status.PodIP)
@@ -229,13 +229,13 @@ func (s *endpointSlices) fault(service *corev1.Service) string {
 	return fmt.Sprintf("the EndpointSlices of %s have %v, want %v", service.Name, got, want)
 }
 
-// expectWithin checks after d that the slices of every Service are correct.
-func (s *endpointSlices) expectWithin(d time.Duration) {
+// expectCorrect checks that the slices of every Service are correct after some time.
+func (s *endpointSlices) expectCorrect(after time.Duration) {
 	s.t.Helper()
-	advance(d)
+	advance(after)
 	for _, service := range listNamespace[*corev1.Service](s.t, s.services, labels.Everything()) {
-		if fault := s.fault(service); service.Namespace == namespace && fault != "" {
-			s.t.Error(fault)
+		if difference := s.difference(service); service.Namespace == namespace && difference != "" {
+			s.t.Error(difference)
 		}
 	}
 }
@@ -245,7 +245,7 @@ func (s *endpointSlices) expectStale(service string, after time.Duration) {
 	s.t.Helper()
 	advance(after)
 	current, _ := s.services.Get(namespace + "/" + service)
-	if s.fault(current) == "" {
+	if s.difference(current) == "" {
 		s.t.Error("the EndpointSlices are correct although an Add and its Delete were dropped: the test does not detect it")
 	}
 }

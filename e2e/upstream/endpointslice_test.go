@@ -15,12 +15,12 @@ import (
 // cache stale until it has received each of them: if an Add and its Delete are both dropped, the
 // slices stay incorrect forever.
 func TestEndpointSlicesConverge(t *testing.T) {
-	for _, how := range deliveries() {
-		if how.mergesTermination {
+	for _, d := range deliveries() {
+		if d.ignoresTermination {
 			continue // the tracker ignores deletionTimestamps
 		}
-		t.Run(how.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { testFreshSlices(t, how) })
+		t.Run(d.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testFreshSlices(t, d) })
 		})
 	}
 }
@@ -28,104 +28,104 @@ func TestEndpointSlicesConverge(t *testing.T) {
 // soon is how long the controller may take. It delays each sync by a second to batch changes.
 const soon = 3 * time.Second
 
-func testFreshSlices(t *testing.T, how delivery) {
+func testFreshSlices(t *testing.T, d delivery) {
 	t.Helper()
-	s := startEndpointSlices(t, how, how)
+	s := startEndpointSlices(t, d, d)
 	defer s.stop()
 	defer s.release()
 
-	s.serve("known", 1)
-	s.serve("shrinks", 5)
-	s.expectWithin(soon)
+	s.serve("existing", 1)
+	s.serve("scaled-down", 5)
+	s.expectCorrect(soon)
 
 	block(s.slicesGate, s.slices)
 	s.serve("created", 1)
-	s.serve("ending", 1)
+	s.serve("terminating", 1)
 	advance(soon)
 	s.removeSlices("created") // not by the controller
-	s.terminateSlices("ending")
-	s.run("known")
-	s.run("shrinks")
-	s.shrink("shrinks", 1)
+	s.terminateSlices("terminating")
+	s.runPod("existing")
+	s.runPod("scaled-down")
+	s.scaleDown("scaled-down", 1)
 	advance(soon)
-	s.removeSlices("known")
-	s.removeSlices("ending")
-	for _, service := range []string{"created", "ending", "known", "shrinks"} {
-		s.run(service)
+	s.removeSlices("existing")
+	s.removeSlices("terminating")
+	for _, service := range []string{"created", "terminating", "existing", "scaled-down"} {
+		s.runPod(service)
 	}
 	updateBackground(s.slices, backlogEvents)
 	synctest.Wait()
 	before := s.slicesGate.count()
 	s.slicesGate.release()
-	if !how.isCorrect() {
+	if !d.isCorrect() {
 		s.expectStale("created", time.Hour)
 		return
 	}
-	s.expectWithin(soon)
-	expectCoalesced(t, s.slicesGate.count()-before, how)
-	for _, service := range []string{"created", "ending", "known", "shrinks"} {
-		s.run(service)
+	s.expectCorrect(soon)
+	expectCoalesced(t, s.slicesGate.count()-before, d)
+	for _, service := range []string{"created", "terminating", "existing", "scaled-down"} {
+		s.runPod(service)
 	}
-	s.expectWithin(soon)
+	s.expectCorrect(soon)
 }
 
 // TestServicesBehindBlockedHandlers creates, changes, deletes and recreates Services and Pods while
 // the handlers are blocked. The controller needs only the key of a Service, so that handler may be
 // a key handler.
 func TestServicesBehindBlockedHandlers(t *testing.T) {
-	for _, how := range deliveries() {
-		if !how.isCorrect() || how.rule != nil {
+	for _, d := range deliveries() {
+		if !d.isCorrect() || d.rule != nil {
 			continue
 		}
 		for _, keys := range []bool{false, true} {
-			if keys && how.adapter {
+			if keys && d.adapter {
 				continue // client-go's interface has no key handlers
 			}
-			ofServices := how
-			ofServices.keys = keys
-			t.Run(fmt.Sprintf("%s, services by key %t", how.name, keys), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { testServices(t, ofServices, how) })
+			services := d
+			services.keys = keys
+			t.Run(fmt.Sprintf("%s, services by key %t", d.name, keys), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { testServices(t, services, d) })
 			})
 		}
 	}
 }
 
-func testServices(t *testing.T, ofServices, ofOthers delivery) {
+func testServices(t *testing.T, services, others delivery) {
 	t.Helper()
-	s := startEndpointSlices(t, ofServices, ofOthers)
+	s := startEndpointSlices(t, services, others)
 	defer s.stop()
 	defer s.release()
 
-	for _, service := range []string{"stays", "changes", "goes", "returns", "loses"} {
+	for _, service := range []string{"unchanged", "changed", "deleted", "recreated", "scaled-down"} {
 		s.serve(service, 2)
 	}
-	s.expectWithin(soon)
+	s.expectCorrect(soon)
 
 	block(s.servicesGate, s.services)
 	block(s.podsGate, s.pods)
 	block(s.slicesGate, s.slices)
 	s.serve("new", 1)
-	s.run("stays")
-	s.run("other")
-	s.change("changes", func(service *corev1.Service) { service.Spec.Selector = map[string]string{"app": "other"} })
-	s.remove("goes")
-	s.remove("returns")
-	s.removeSlices("returns")
-	s.serve("returns", 1)
-	s.serve("passes", 1)
-	s.remove("passes")
-	s.shrink("loses", 0)
+	s.runPod("unchanged")
+	s.runPod("other")
+	s.update("changed", func(service *corev1.Service) { service.Spec.Selector = map[string]string{"app": "other"} })
+	s.remove("deleted")
+	s.remove("recreated")
+	s.removeSlices("recreated")
+	s.serve("recreated", 1)
+	s.serve("short-lived", 1)
+	s.remove("short-lived")
+	s.scaleDown("scaled-down", 0)
 	updateBackground(s.services, backlogEvents)
 	updateBackground(s.pods, backlogEvents)
 	updateBackground(s.slices, backlogEvents)
 	synctest.Wait()
 	s.release()
-	s.expectWithin(soon)
+	s.expectCorrect(soon)
 
-	s.removeSlices("goes") // like the garbage collector
+	s.removeSlices("deleted") // like the garbage collector
 	advance(soon)
-	s.serve("goes", 1)
-	s.run("changes")
-	s.run("other")
-	s.expectWithin(soon)
+	s.serve("deleted", 1)
+	s.runPod("changed")
+	s.runPod("other")
+	s.expectCorrect(soon)
 }

@@ -54,9 +54,9 @@ func block[T cache.Object](gate *gate, lw *fake.ListerWatcher[T]) {
 }
 
 // expectCoalesced checks that the backlog was coalesced if the delivery does so, and not otherwise.
-func expectCoalesced(t *testing.T, calls int, how delivery) {
+func expectCoalesced(t *testing.T, calls int, d delivery) {
 	t.Helper()
-	if every := calls > backlogEvents; every == how.coalesces() {
+	if every := calls > backlogEvents; every == d.coalesces() {
 		t.Errorf("the handler was called %d times for %d events", calls, backlogEvents)
 	}
 }

@@ -31,16 +31,16 @@ import (
 // waits, for at most five minutes, until it has received all Pods that it has created and deleted:
 // if events are coalesced incorrectly, the replacements are created after five minutes.
 func TestReplicaSetReplacesPodsAtOnce(t *testing.T) {
-	for _, how := range deliveries() {
-		t.Run(how.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { testReplacements(t, how) })
+	for _, d := range deliveries() {
+		t.Run(d.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testReplacements(t, d) })
 		})
 	}
 }
 
-func testReplacements(t *testing.T, how delivery) {
+func testReplacements(t *testing.T, d delivery) {
 	t.Helper()
-	s := startReplicaSets(t, how)
+	s := startReplicaSets(t, d)
 	defer s.stop()
 	defer s.gate.release() // otherwise a failed test never ends
 
@@ -56,7 +56,7 @@ func testReplacements(t *testing.T, how delivery) {
 	s.run(pods[3])
 	s.terminate(pods[3])
 	s.pods.Delete(key(pods[3]))
-	s.expectAfterRelease(4, how)
+	s.expectAfterRelease(4, d)
 
 	// Now the controller waits until it has received its deletions.
 	block(s.gate, s.pods)
@@ -70,8 +70,8 @@ func testReplacements(t *testing.T, how delivery) {
 		}
 	}
 	s.scale(3)
-	if how.isCorrect() {
-		s.expectAfterRelease(3, how)
+	if d.isCorrect() {
+		s.expectAfterRelease(3, d)
 	} else {
 		s.gate.release()
 	}
@@ -98,7 +98,7 @@ func (i replicaSetInformer) Lister() appslisters.ReplicaSetLister {
 	return appslisters.NewReplicaSetLister(i.GetIndexer())
 }
 
-func startReplicaSets(t *testing.T, how delivery) *replicaSets {
+func startReplicaSets(t *testing.T, d delivery) *replicaSets {
 	t.Helper()
 	s := &replicaSets{
 		t:           t,
@@ -119,12 +119,12 @@ func startReplicaSets(t *testing.T, how delivery) *replicaSets {
 		},
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	pods := newSubject(s.pods, &corev1.Pod{}, how, s.gate)
-	others := newSubject(s.replicaSets, &appsv1.ReplicaSet{}, delivery{mode: cache.EveryEvent, adapter: how.adapter}, newGate())
-	controller := replicaset.NewReplicaSetController(ctx, replicaSetInformer{others}, podInformer{pods}, s.client(), replicaset.BurstReplicas)
+	pods := newSubject(s.pods, &corev1.Pod{}, d, s.gate)
+	sets := newSubject(s.replicaSets, &appsv1.ReplicaSet{}, delivery{mode: cache.EveryEvent, adapter: d.adapter}, newGate())
+	controller := replicaset.NewReplicaSetController(ctx, replicaSetInformer{sets}, podInformer{pods}, s.client(), replicaset.BurstReplicas)
 	stopped := []<-chan struct{}{
 		pods.start(ctx, t),
-		others.start(ctx, t),
+		sets.start(ctx, t),
 		runAsync(func() { controller.Run(ctx, 2) }),
 	}
 	s.stop = stopFunc(cancel, stopped)
@@ -198,10 +198,10 @@ func (s *replicaSets) terminate(pod *corev1.Pod) {
 	s.pods.Update(pod)
 }
 
-// expectAfterRelease releases the handler with a backlog that is long enough to be coalesced. It
-// expects a number of Pods at once, or, if the events are coalesced incorrectly, after the
+// expectAfterRelease makes a backlog that is long enough to be coalesced, and unblocks the handler.
+// It expects a number of Pods at once, or, if events are coalesced incorrectly, after the
 // controller's timeout.
-func (s *replicaSets) expectAfterRelease(replicas int, how delivery) {
+func (s *replicaSets) expectAfterRelease(replicas int, d delivery) {
 	s.t.Helper()
 	updateBackground(s.pods, backlogEvents)
 	synctest.Wait()
@@ -210,11 +210,11 @@ func (s *replicaSets) expectAfterRelease(replicas int, how delivery) {
 	took := s.untilActive(replicas)
 	calls := s.gate.count() - before
 	s.t.Logf("%d Pods %v after the release, %d calls", replicas, took, calls)
-	expectCoalesced(s.t, calls, how)
+	expectCoalesced(s.t, calls, d)
 	switch soon := took <= time.Second; {
-	case how.isCorrect() && !soon:
+	case d.isCorrect() && !soon:
 		s.t.Errorf("the replacements were created after %v, want at once", took)
-	case !how.isCorrect() && took < controller.ExpectationsTimeout-time.Minute:
+	case !d.isCorrect() && took < controller.ExpectationsTimeout-time.Minute:
 		s.t.Errorf("the replacements were created after %v although events were coalesced incorrectly: the test does not detect it", took)
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/replicaset"
 )
 
-// Defaults of kube-controller-manager's flags.
+// The defaults of kube-controller-manager's flags.
 const (
 	workers           = 5
 	gcWorkers         = 20
@@ -31,47 +31,48 @@ const (
 	endpointsPerSlice = 100
 )
 
-// startControllers starts controllers as kube-controller-manager does: it creates the controllers,
-// then runs them, and starts the informers.
+// startControllers starts controllers in the order of kube-controller-manager: it creates them,
+// runs them, starts the informers, and returns once these have synced.
 func startControllers(ctx context.Context, config *rest.Config, f *factories, running *sync.WaitGroup) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("create a clientset: %w", err)
 	}
-	factory, partial := f.typed(trim), f.metadata(trim)
+	factory, metadataFactory := f.typed(trim), f.metadata(trim)
 	informersStarted := make(chan struct{})
-	collect, err := garbageCollector(ctx, config, client, informerfactory.NewInformerFactory(factory, partial), informersStarted)
+	collector, err := garbageCollector(ctx, config, client, informerfactory.NewInformerFactory(factory, metadataFactory), informersStarted)
 	if err != nil {
 		return err
 	}
-	loops, err := workloadControllers(ctx, client, factory)
+	controllers, err := workloadControllers(ctx, client, factory)
 	if err != nil {
 		return err
 	}
-	for _, loop := range append(loops, collect...) {
-		running.Go(func() { loop(ctx) })
+	for _, run := range append(controllers, collector...) {
+		running.Go(func() { run(ctx) })
 	}
 	factory.Start(ctx.Done())
-	partial.Start(ctx.Done())
+	metadataFactory.Start(ctx.Done())
 	close(informersStarted)
 	running.Go(func() {
 		<-ctx.Done()
 		factory.Shutdown()
-		partial.Shutdown()
+		metadataFactory.Shutdown()
 	})
-	return synced(factory.WaitForCacheSync(ctx.Done()))
+	return checkSynced(factory.WaitForCacheSync(ctx.Done()))
 }
 
-// synced returns an error for an informer that has not synced.
-func synced[K comparable](informers map[K]bool) error {
+// checkSynced returns an error that names an informer that has not synced.
+func checkSynced[K comparable](informers map[K]bool) error {
 	for name, ok := range informers {
 		if !ok {
-			return fmt.Errorf("the informer of %v has not synced", name)
+			return fmt.Errorf("sync caches: the informer of %v has not synced", name)
 		}
 	}
 	return nil
 }
 
+// workloadControllers returns the Run functions of the controllers.
 func workloadControllers(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory) ([]func(context.Context), error) {
 	apps, core := factory.Apps().V1(), factory.Core().V1()
 	replicaSets := replicaset.NewReplicaSetController(ctx, apps.ReplicaSets(), core.Pods(), client, burstReplicas)
@@ -93,17 +94,22 @@ func workloadControllers(ctx context.Context, client kubernetes.Interface, facto
 	}, nil
 }
 
-func garbageCollector(ctx context.Context, config *rest.Config, client kubernetes.Interface, factory informerfactory.InformerFactory, informersStarted <-chan struct{}) ([]func(context.Context), error) {
-	partial, err := metadata.NewForConfig(config)
+// garbageCollector returns the functions that run the garbage collector.
+func garbageCollector(
+	ctx context.Context, config *rest.Config, client kubernetes.Interface,
+	factory informerfactory.InformerFactory, informersStarted <-chan struct{},
+) ([]func(context.Context), error) {
+	metadataClient, err := metadata.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("create a metadata client: %w", err)
 	}
-	found, err := discovery.NewDiscoveryClientForConfig(config)
+	discoveryClient, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("create a discovery client: %w", err)
 	}
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))
-	collector, err := garbagecollector.NewGarbageCollector(ctx, client, partial, mapper, garbagecollector.DefaultIgnoredResources(), factory, informersStarted)
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discoveryClient))
+	collector, err := garbagecollector.NewGarbageCollector(ctx, client, metadataClient, mapper,
+		garbagecollector.DefaultIgnoredResources(), factory, informersStarted)
 	if err != nil {
 		return nil, fmt.Errorf("create the garbage collector: %w", err)
 	}
@@ -112,6 +118,6 @@ func garbageCollector(ctx context.Context, config *rest.Config, client kubernete
 			wait.UntilWithContext(ctx, func(context.Context) { mapper.Reset() }, gcPeriod)
 		},
 		func(ctx context.Context) { collector.Run(ctx, gcWorkers, gcPeriod) },
-		func(ctx context.Context) { collector.Sync(ctx, found, gcPeriod) },
+		func(ctx context.Context) { collector.Sync(ctx, discoveryClient, gcPeriod) },
 	}, nil
 }

@@ -49,7 +49,7 @@ func flagsOf(flags *flag.FlagSet) *options {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig file of the API server")
 	flags.StringVar(&o.informers, "informers", informersClientGo, "the informers to use: "+strings.Join(informerKinds(), ", "))
 	flags.BoolVar(&o.streaming, "streaming", true, "whether kinformer's informers stream lists and watches")
-	flags.StringVar(&o.programs, "programs", controllerManager+","+scheduler, "the programs to run")
+	flags.StringVar(&o.programs, "programs", controllerManager+","+scheduler, "the programs to run, separated by commas")
 	return o
 }
 

@@ -41,10 +41,10 @@ func startScheduler(ctx context.Context, config *rest.Config, f *factories, runn
 		factory.Shutdown()
 		custom.Shutdown()
 	})
-	if err := synced(factory.WaitForCacheSync(ctx.Done())); err != nil {
+	if err := checkSynced(factory.WaitForCacheSync(ctx.Done())); err != nil {
 		return err
 	}
-	if err := synced(custom.WaitForCacheSync(ctx.Done())); err != nil {
+	if err := checkSynced(custom.WaitForCacheSync(ctx.Done())); err != nil {
 		return err
 	}
 	if err := subject.WaitForHandlersSync(ctx); err != nil {

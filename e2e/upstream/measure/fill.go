@@ -36,14 +36,14 @@ type contents struct {
 	pods []*corev1.Pod
 }
 
-func (f *contents) fill(ctx context.Context, pods int) error {
-	life := objects.NewLife(f.client, seed)
+func (c *contents) fill(ctx context.Context, pods int) error {
+	life := objects.NewLife(c.client, seed)
 	for i := range (pods + perNode - 1) / perNode {
 		if _, err := life.Join(ctx, objects.NewNode(seed, i)); err != nil {
 			return err
 		}
 	}
-	if err := parallel(pods/replicas, func(i int) error { return f.workload(ctx, life, i) }); err != nil {
+	if err := parallel(pods/replicas, func(i int) error { return c.workload(ctx, life, i) }); err != nil {
 		return err
 	}
 	return nil
@@ -51,37 +51,37 @@ func (f *contents) fill(ctx context.Context, pods int) error {
 
 // workload creates a ReplicaSet and its Pods. The first Pod is created by the API, so that the
 // server computes its managedFields; the others are copies of it in etcd.
-func (f *contents) workload(ctx context.Context, life *objects.Life, number int) error {
+func (c *contents) workload(ctx context.Context, life *objects.Life, number int) error {
 	workload := objects.NewWorkload(seed, number, namespace)
 	first := workload.Pod(0)
 	node := func(replica int) string { return objects.NodeName((number*replicas + replica) / perNode) }
-	if err := f.put(ctx, "replicasets", "apps/v1", "ReplicaSet", replicaSet(workload, first)); err != nil {
+	if err := c.put(ctx, "replicasets", "apps/v1", "ReplicaSet", replicaSet(workload, first)); err != nil {
 		return err
 	}
 	created, err := life.Run(ctx, first, node(0))
 	if err != nil {
 		return err
 	}
-	f.record(created)
+	c.record(created)
 	for i := 1; i < replicas; i++ {
 		like, pod := workload.Pod(i), created.DeepCopy()
 		pod.Name, pod.UID, pod.ResourceVersion = like.Name, uuid.NewUUID(), ""
 		pod.Spec.NodeName = node(i)
 		pod.Status.PodIP = fmt.Sprintf("10.%d.%d.%d", number/250, number%250, i+1)
 		pod.Status.PodIPs = []corev1.PodIP{{IP: pod.Status.PodIP}}
-		if err := f.put(ctx, "pods", "v1", "Pod", pod); err != nil {
+		if err := c.put(ctx, "pods", "v1", "Pod", pod); err != nil {
 			return err
 		}
-		f.record(pod)
+		c.record(pod)
 	}
 	return nil
 }
 
-func (f *contents) record(pod *corev1.Pod) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.pods = append(f.pods, pod)
-	f.bytes += pod.Size()
+func (c *contents) record(pod *corev1.Pod) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pods = append(c.pods, pod)
+	c.bytes += pod.Size()
 }
 
 // replicaSet returns the owner of a workload's Pods.
@@ -109,16 +109,16 @@ type storable interface {
 	cluster.Message
 }
 
-func (f *contents) put(ctx context.Context, resource, apiVersion, kind string, obj storable) error {
-	return f.cluster.Put(ctx, resource+"/"+namespace+"/"+obj.GetName(), apiVersion, kind, obj)
+func (c *contents) put(ctx context.Context, resource, apiVersion, kind string, obj storable) error {
+	return c.cluster.Put(ctx, resource+"/"+namespace+"/"+obj.GetName(), apiVersion, kind, obj)
 }
 
 // change sets an annotation of a number of Pods, with one write for each.
-func (f *contents) change(ctx context.Context, changes int, mark string) error {
+func (c *contents) change(ctx context.Context, changes int, mark string) error {
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/mark":%q}}}`, mark)
 	return parallel(changes, func(i int) error {
-		pod := f.pods[i%len(f.pods)]
-		_, err := f.client.CoreV1().Pods(namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: "measure"})
+		pod := c.pods[i%len(c.pods)]
+		_, err := c.client.CoreV1().Pods(namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: "measure"})
 		return err
 	})
 }

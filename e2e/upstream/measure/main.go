@@ -66,19 +66,19 @@ func (o *options) run(ctx context.Context) (err error) {
 		return fmt.Errorf("fill the cluster: %w", err)
 	}
 	fmt.Fprintf(os.Stderr, "%d Pods of %d bytes each in %s\n", o.pods, f.bytes/o.pods, time.Since(began).Round(time.Second))
-	s := &measurement{binary: binary, dir: dir, config: c.Config(), contents: f, options: o}
-	return s.measure(ctx)
+	m := &measurement{binary: binary, dir: dir, config: c.Config(), contents: f, options: o}
+	return m.measure(ctx)
 }
 
 // measure measures all programs and informers in turn, so that other load of the machine affects
 // all alike, and prints the table.
-func (s *measurement) measure(ctx context.Context) error {
-	programs, informers := strings.Split(s.options.programs, ","), strings.Split(s.options.informers, ",")
+func (m *measurement) measure(ctx context.Context) error {
+	programs, informers := strings.Split(m.options.programs, ","), strings.Split(m.options.informers, ",")
 	results := map[string][]figures{}
-	for range s.options.rounds {
+	for range m.options.rounds {
 		for _, program := range programs {
 			for _, kind := range informers {
-				f, err := s.run(ctx, program, kind)
+				f, err := m.run(ctx, program, kind)
 				if err != nil {
 					return fmt.Errorf("%s on %s: %w", program, kind, err)
 				}
@@ -87,7 +87,8 @@ func (s *measurement) measure(ctx context.Context) error {
 			}
 		}
 	}
-	fmt.Printf("| %d Pods | informers | CPU to sync | peak RSS | CPU per change | RSS after %d changes |\n|---|---|---|---|---|---|\n", s.options.pods, s.options.changes)
+	fmt.Printf("| %d Pods | informers | CPU to sync | peak RSS | CPU per change | RSS after %d changes |\n|---|---|---|---|---|---|\n",
+		m.options.pods, m.options.changes)
 	for _, program := range programs {
 		for _, kind := range informers {
 			fmt.Printf("| %s | %s | %s |\n", program, kind, medians(results[program+kind]))

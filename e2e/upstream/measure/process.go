@@ -61,14 +61,14 @@ func median[N int | time.Duration](runs []figures, of func(figures) N) N {
 }
 
 // run measures one program with one implementation of informers.
-func (s *measurement) run(ctx context.Context, program, informers string) (f figures, err error) {
-	s.runs++
-	kubeconfig, err := s.kubeconfig()
+func (m *measurement) run(ctx context.Context, program, informers string) (f figures, err error) {
+	m.runs++
+	kubeconfig, err := m.kubeconfig()
 	if err != nil {
 		return f, err
 	}
-	cmd := exec.CommandContext(ctx, s.binary, "--kubeconfig="+kubeconfig, "--programs="+program, "--informers="+informers)
-	log, err := os.Create(filepath.Join(s.dir, fmt.Sprintf("log-%d", s.runs)))
+	cmd := exec.CommandContext(ctx, m.binary, "--kubeconfig="+kubeconfig, "--programs="+program, "--informers="+informers)
+	log, err := os.Create(filepath.Join(m.dir, fmt.Sprintf("log-%d", m.runs)))
 	if err != nil {
 		return f, err
 	}
@@ -85,24 +85,24 @@ func (s *measurement) run(ctx context.Context, program, informers string) (f fig
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "ready\n" {
 		return f, fmt.Errorf("the program printed %q: %w", line, err)
 	}
-	return s.observe(ctx, cmd.Process.Pid)
+	return m.observe(ctx, cmd.Process.Pid)
 }
 
-func (s *measurement) observe(ctx context.Context, pid int) (f figures, err error) {
+func (m *measurement) observe(ctx context.Context, pid int) (f figures, err error) {
 	if f.syncCPU, err = awaitIdle(ctx, pid); err != nil {
 		return f, err
 	}
 	if f.peak, err = memory(pid, "VmHWM"); err != nil {
 		return f, err
 	}
-	if err := s.contents.change(ctx, s.options.changes, strconv.Itoa(s.runs)); err != nil {
+	if err := m.contents.change(ctx, m.options.changes, strconv.Itoa(m.runs)); err != nil {
 		return f, err
 	}
 	cpu, err := awaitIdle(ctx, pid)
 	if err != nil {
 		return f, err
 	}
-	f.changeCPU = (cpu - f.syncCPU) / time.Duration(s.options.changes)
+	f.changeCPU = (cpu - f.syncCPU) / time.Duration(m.options.changes)
 	f.after, err = memory(pid, "VmRSS")
 	return f, err
 }
@@ -155,12 +155,12 @@ func memory(pid int, name string) (bytes int, err error) {
 }
 
 // kubeconfig writes a kubeconfig for the program and returns its path.
-func (s *measurement) kubeconfig() (string, error) {
+func (m *measurement) kubeconfig() (string, error) {
 	file := clientcmdapi.NewConfig()
-	file.Clusters["measured"] = &clientcmdapi.Cluster{Server: s.config.Host, CertificateAuthority: s.config.CAFile}
-	file.AuthInfos["measured"] = &clientcmdapi.AuthInfo{Token: s.config.BearerToken}
+	file.Clusters["measured"] = &clientcmdapi.Cluster{Server: m.config.Host, CertificateAuthority: m.config.CAFile}
+	file.AuthInfos["measured"] = &clientcmdapi.AuthInfo{Token: m.config.BearerToken}
 	file.Contexts["measured"] = &clientcmdapi.Context{Cluster: "measured", AuthInfo: "measured"}
 	file.CurrentContext = "measured"
-	path := filepath.Join(s.dir, "kubeconfig")
+	path := filepath.Join(m.dir, "kubeconfig")
 	return path, clientcmd.WriteToFile(*file, path)
 }
