@@ -58,7 +58,7 @@ func TestIndexerHoldsAnyValue(t *testing.T) {
 }
 
 // TestTransactionSkipsObjectsWithoutKey checks that a transaction skips objects without a key, and
-// that its error has the indexes of the others.
+// that its error has the positions of those that succeeded.
 func TestTransactionSkipsObjectsWithoutKey(t *testing.T) {
 	key := func(obj any) (string, error) {
 		if obj == "" {
@@ -111,8 +111,8 @@ func TestMissingKeyIsKeyError(t *testing.T) {
 	}
 }
 
-// TestIndexerVersionIsLastWritten checks that an Indexer has the version that was written last,
-// even if it is older.
+// TestIndexerVersionIsLastWritten checks that LastStoreSyncResourceVersion is the version of the last
+// write, even if an earlier write had a newer one.
 func TestIndexerVersionIsLastWritten(t *testing.T) {
 	indexer := clientgo.NewIndexer(func(obj any) (string, error) {
 		if text, ok := obj.(string); ok {

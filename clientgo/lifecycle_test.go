@@ -202,8 +202,8 @@ func TestRunWaitsForHandlers(t *testing.T) {
 	})
 }
 
-// TestRunWithClosedStopChannel checks that an informer whose stop channel is closed already is
-// stopped.
+// TestRunWithClosedStopChannel checks that Run with a closed stop channel returns, and that the
+// informer is stopped then.
 func TestRunWithClosedStopChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		informer := clientgo.NewSharedIndexInformer(newServer("a"), &corev1.Pod{}, 0, nil)

@@ -106,13 +106,14 @@ type genericInformer struct {
 func (g genericInformer) Informer() clientcache.SharedIndexInformer { return g.informer }
 func (g genericInformer) Lister() clientcache.GenericLister         { return g.lister() }
 
-// Start runs the informers that were not started before, until stopCh is closed.
+// Start starts the informers that were not started before, and returns. They run until stopCh is
+// closed.
 func (f *resourceFactory) Start(stopCh <-chan struct{}) {
 	f.StartWithContext(wait.ContextForChannel(stopCh))
 }
 
-// StartWithContext runs the informers that were not started before, until ctx ends. The interface
-// of client-go's metadata factory has this method, too.
+// StartWithContext starts the informers that were not started before, and returns. They run until ctx
+// ends. client-go's metadata factory has this method, although its interface has not.
 func (f *resourceFactory) StartWithContext(ctx context.Context) { f.set.start(ctx) }
 
 // WaitForCacheSync blocks until the started informers have synced, or stopCh is closed.

@@ -47,7 +47,8 @@ func (l *Log[E]) AppendOne(event E) {
 // Appended returns how many events have been appended since New.
 func (l *Log[E]) Appended() uint64 { return l.appended.Load() }
 
-// Cursor returns a cursor at the end of the log. The caller must serialize it with appends.
+// Cursor returns a cursor at the end of the log. It must not be called concurrently with an append;
+// the cursor may be used concurrently with appends.
 func (l *Log[E]) Cursor() *Cursor[E] {
 	return &Cursor[E]{at: l.tail.Load(), read: l.appended.Load()}
 }

@@ -31,7 +31,7 @@ func (r *Reflector) watchList(ctx context.Context) *watchResult {
 		case result.err == nil:
 			result.err = errClosedEarly
 			closedEarly++
-		default:
+		default: // the request failed: list at once, and for good if the server does not know WatchList
 			r.watchListUnsupported = isUnsupported(result.err)
 			return nil
 		}

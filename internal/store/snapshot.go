@@ -30,8 +30,8 @@ type snapshotData[V any] struct {
 	sorted  []string // all keys in order, set by sorting
 }
 
-// Snapshot returns the current state, with all changes of a batch or none. It takes O(1), and
-// returns the previous snapshot if nothing has changed since.
+// Snapshot returns the current state, with all changes of a batch or none. It takes O(1), since
+// package snapmap captures a map in O(1), and returns the previous snapshot if nothing has changed.
 func (s *Store[V]) Snapshot() *Snapshot[V] {
 	for range snapshotTries {
 		if current := s.current.Load(); current != nil {

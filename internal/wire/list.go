@@ -64,15 +64,15 @@ type ListHeader struct {
 	Meta       metav1.ListMeta
 }
 
-// List splits the body of a LIST response into items and calls item for each, in order, as soon as
-// the item's last byte has been read. It reads the body to its end. If item returns an error, List
-// stops and returns that error unchanged.
+// List splits the body of a LIST response into items and calls each with every item, in order, as
+// soon as the item's last byte has been read. It reads the body to its end. If each returns an error,
+// List stops and returns that error unchanged.
 //
 // The list is complete only if List returns no error: it delivers items before it has seen the rest
-// of the body. On an error the header holds the fields read so far. An item is valid until item
+// of the body. On an error the header holds the fields read so far. An item is valid until each
 // returns.
-func List(body io.Reader, format Format, options Options, item func(*Item) error) (ListHeader, error) {
-	return splitList(body, format, options, listBuffer, item)
+func List(body io.Reader, format Format, options Options, each func(*Item) error) (ListHeader, error) {
+	return splitList(body, format, options, listBuffer, each)
 }
 
 // splitList is List with a given initial buffer size.

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// DefaultLimit is the number of changes in a collection's log if its Spec sets no limit.
+// DefaultLimit is the maximum number of changes in a collection's log if its Spec sets no limit.
 const DefaultLimit = 4096
 
 // Spec describes a collection.
