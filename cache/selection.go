@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/kinformer/kinformer/internal/codec"
@@ -125,13 +126,15 @@ func keyOfInformer[T Object](lw *ListWatch, example T) (informerKey, error) {
 		return informerKey{}, errUnknownNamespace
 	}
 	kind := ""
-	if objects.IsUnstructured() || objects.IsMetadata() {
+	if objects.IsUnstructured() || objects.IsMetadata() { // the Go type does not tell collections apart
+		var gvk schema.GroupVersionKind
 		if !codec.IsNil(example) {
-			kind = " of " + example.GetObjectKind().GroupVersionKind().String()
+			gvk = example.GetObjectKind().GroupVersionKind()
 		}
-		if lw.selected.resource == "" && (codec.IsNil(example) || example.GetObjectKind().GroupVersionKind().Empty()) {
+		if gvk.Empty() && lw.selected.resource == "" {
 			return informerKey{}, errUnknownKind
 		}
+		kind = " of " + gvk.String()
 	}
 	var options metav1.ListOptions
 	lw.selected.apply(&options)
