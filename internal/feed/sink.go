@@ -18,7 +18,8 @@ type Sink interface {
 	HasVersion(item Item) bool
 	// AdvanceVersion records that the collection has reached resourceVersion without a change.
 	AdvanceVersion(resourceVersion string)
-	// Quarantined returns the number of quarantined keys.
+	// Quarantined returns the number of quarantined keys, plus the number of states without a
+	// readable key since the last committed list.
 	Quarantined() int
 }
 

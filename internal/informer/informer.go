@@ -128,7 +128,24 @@ func (i *Informer[V]) Reflector() *reflector.Reflector { return i.reflector }
 // Size returns the number of stored objects, and the number of keys that are quarantined because
 // their newest state could not be stored.
 func (i *Informer[V]) Size() (objects, quarantined int) {
-	return i.store.Len(), i.store.Quarantined()
+	quarantined, _ = i.store.QuarantineSize()
+	return i.store.Len(), quarantined
+}
+
+// Unkeyed returns the number of states without a readable key that the last committed list had or
+// an event has brought since. They could not be stored.
+func (i *Informer[V]) Unkeyed() int {
+	_, unkeyed := i.store.QuarantineSize()
+	return unkeyed
+}
+
+// KeyError returns an error that wraps store.ErrNotStored and the cause if the newest state of an
+// object arrived and could not be stored, and nil otherwise.
+func (i *Informer[V]) KeyError(key string) error { return i.store.KeyError(key) }
+
+// QuarantinedKeys returns the first quarantined keys in key order, at most limit, and their causes.
+func (i *Informer[V]) QuarantinedKeys(limit int) []store.KeyFailure {
+	return i.store.QuarantinedKeys(limit)
 }
 
 // Run keeps the store and the handlers up to date until ctx ends. Then it waits for the last call

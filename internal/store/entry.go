@@ -76,8 +76,9 @@ func (s *Store[V]) load(key string, ref *valueRef) (V, bool) {
 	if err == nil {
 		return s.storeLive(p, value), true
 	}
-	if s.quarantineUnreadable(key, ref) {
-		s.report(key, feed.Unreadable, fmt.Errorf("decode cached object: %w", err))
+	err = fmt.Errorf("decode cached object: %w", err)
+	if s.quarantineUnreadable(key, ref, err) {
+		s.report(key, feed.Unreadable, err)
 	}
 	return value, false
 }
@@ -99,13 +100,13 @@ func (s *Store[V]) TryLoad(entry *Entry[V]) (value V, ok bool) {
 // quarantineUnreadable quarantines a key whose entry could not be decoded, and reports whether the
 // failure is new. It does not quarantine the key of an entry that was deleted or replaced, and is
 // read from a snapshot or the log: fetching the object again would not help its reader.
-func (s *Store[V]) quarantineUnreadable(key string, ref *valueRef) bool {
+func (s *Store[V]) quarantineUnreadable(key string, ref *valueRef, err error) bool {
 	s.mu.Lock() // so that no writer replaces the entry before its key is quarantined
 	defer s.mu.Unlock()
 	if s.entries.Get(key) != ref {
 		return true
 	}
-	return s.quarantine.add(key, "")
+	return s.quarantine.add(key, failure{unreadable: true, err: err})
 }
 
 // makeEntry sets *entry to the entry of an item, or of *value if value is not nil. It shares

@@ -18,12 +18,12 @@ func (m *machine) check(t *rapid.T) {
 	if got, want := m.ResourceVersion(), m.model.version; got != want {
 		t.Fatalf("resourceVersion %q, want %q", got, want)
 	}
-	if got, want := m.quarantine.all(), m.model.quarantine; len(got) != len(want) || m.Quarantined() != len(want) {
-		t.Fatalf("%q quarantined, want %q", got, want)
+	if got, want := m.quarantine.failures(), m.model.quarantine; len(got) != len(want) || m.Quarantined() != len(want) {
+		t.Fatalf("%v quarantined, want %v", got, want)
 	}
 	for key, want := range m.model.quarantine {
-		if got, ok := m.quarantine.failed(key); !ok || got != want {
-			t.Fatalf("%q is quarantined at %q, %v, want %q", key, got, ok, want)
+		if got, ok := m.quarantine.failed(key); !ok || got.version != want.version || got.unreadable != want.unreadable || got.err == nil {
+			t.Fatalf("%q is quarantined for %+v, %v, want %+v", key, got, ok, want)
 		}
 	}
 	if !maps.EqualFunc(m.replayed, m.model.live, func(e *Entry[*object], want *modelEntry) bool {

@@ -18,10 +18,16 @@ type modelStore struct {
 
 	live       map[string]*modelEntry
 	version    string
-	quarantine map[string]string // the version that failed, "" for an entry that cannot be read
+	quarantine map[string]modelFailure
 	indexers   map[string]IndexFunc[*object]
 
 	next *draft // the replacement begun, if any
+}
+
+// modelFailure is the version that could not be stored, or that the entry cannot be read.
+type modelFailure struct {
+	version    string
+	unreadable bool
 }
 
 // modelEntry is an entry: an object, whether its bytes are corrupt, and its values under the
@@ -41,7 +47,7 @@ type draft struct {
 
 func newModelStore(itemKeys, packed bool) *modelStore {
 	return &modelStore{
-		itemKeys: itemKeys, packed: packed, live: map[string]*modelEntry{}, quarantine: map[string]string{},
+		itemKeys: itemKeys, packed: packed, live: map[string]*modelEntry{}, quarantine: map[string]modelFailure{},
 		indexers: map[string]IndexFunc[*object]{"group": groupsOf},
 	}
 }
@@ -94,15 +100,20 @@ func (m *modelStore) read(key string, e *modelEntry) (*object, bool) {
 		return e.object, true
 	}
 	if live := m.live[key]; live != nil && live.bad == e.bad {
-		m.mark(key, "")
+		m.mark(key, modelFailure{unreadable: true})
 	}
 	return nil, false
 }
 
-func (m *modelStore) mark(key, version string) {
-	if _, quarantined := m.quarantine[key]; !quarantined || version != "" {
-		m.quarantine[key] = version
+func (m *modelStore) mark(key string, failed modelFailure) {
+	known, quarantined := m.quarantine[key]
+	if quarantined && failed.unreadable {
+		return
 	}
+	if failed.version == "" {
+		failed.version = known.version
+	}
+	m.quarantine[key] = failed
 }
 
 // classify compares an object with the live state and returns Unchanged, Stale or Applied.
@@ -112,12 +123,12 @@ func (m *modelStore) classify(o *object) feed.Outcome {
 		return feed.Applied
 	}
 	if sameVersion(old.object, o) {
-		if failed, quarantined := m.quarantine[o.Key]; !quarantined || before(o.Version, failed) {
+		if failed, quarantined := m.quarantine[o.Key]; !quarantined || before(o.Version, failed.version) {
 			return feed.Unchanged
 		}
 		return feed.Applied
 	}
-	newest := m.quarantine[o.Key]
+	newest := m.quarantine[o.Key].version
 	if newest == "" {
 		newest = old.object.Version
 	}
@@ -153,7 +164,7 @@ func (m *modelStore) apply(event watch.EventType, o *object) feed.Outcome {
 		m.set(o.Key, nil)
 		return feed.Applied
 	case m.unstorable(o):
-		m.mark(o.Key, o.Version)
+		m.mark(o.Key, modelFailure{version: o.Version})
 		return feed.Quarantined
 	}
 	m.set(o.Key, m.entry(o))
@@ -213,7 +224,7 @@ func (m *modelStore) commit(version string) {
 		}
 	}
 	for key, failed := range next.rejected {
-		m.mark(key, failed)
+		m.mark(key, modelFailure{version: failed})
 	}
 	m.live, m.version = next.entries, version
 }

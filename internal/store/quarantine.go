@@ -1,67 +1,144 @@
 package store
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/kinformer/kinformer/internal/feed"
 )
+
+// ErrNotStored is wrapped by the errors of KeyError and QuarantinedKeys. Package cache declares it
+// with the same text.
+const ErrNotStored = feed.Error("the object's newest state could not be stored")
 
 // quarantine is the set of keys whose newest state could not be stored or read. It is nearly always
 // empty, and its methods take no lock then.
 type quarantine struct {
-	size atomic.Int64 // len(keys)
+	size atomic.Int64 // len(keys) + unkeyed
 
-	mu   sync.Mutex        // guards keys
-	keys map[string]string // the version that could not be stored, or "" if a stored state could not be read
+	mu      sync.Mutex         // guards the fields below
+	keys    map[string]failure // by key
+	unkeyed int                // number of states without a readable key since the last committed list
 }
 
-func (q *quarantine) len() int { return int(q.size.Load()) }
+// failure is why a key is quarantined.
+type failure struct {
+	version    string // of the state that could not be stored; if it had none, of the one before
+	unreadable bool   // the stored state could not be read, and no later one failed to be stored
+	err        error
+}
 
-// failed reports whether key is quarantined, and returns the version that failed.
-func (q *quarantine) failed(key string) (version string, ok bool) {
-	if q.len() == 0 {
-		return "", false
+// KeyFailure is a quarantined key and the cause.
+type KeyFailure struct {
+	Key string
+	Err error // wraps ErrNotStored
+}
+
+// KeyError returns an error that wraps ErrNotStored and the cause if the newest state received for
+// key could not be stored or read, and nil otherwise.
+func (s *Store[V]) KeyError(key string) error {
+	if f, failed := s.quarantine.failed(key); failed {
+		return f.wrapped()
+	}
+	return nil
+}
+
+// QuarantinedKeys returns the first quarantined keys in key order, at most limit, and their causes.
+func (s *Store[V]) QuarantinedKeys(limit int) []KeyFailure {
+	failures := s.quarantine.failures()
+	slices.SortFunc(failures, func(a, b KeyFailure) int { return strings.Compare(a.Key, b.Key) })
+	return failures[:min(limit, len(failures))]
+}
+
+// Quarantined implements feed.Sink. It returns the sum of QuarantineSize.
+func (s *Store[V]) Quarantined() int { return int(s.quarantine.size.Load()) }
+
+// QuarantineSize returns the number of quarantined keys, and the number of states without a
+// readable key that the last committed list had or an event has brought since.
+func (s *Store[V]) QuarantineSize() (keys, unkeyed int) { return s.quarantine.counts() }
+
+func (f failure) wrapped() error { return fmt.Errorf("%w: %w", ErrNotStored, f.err) }
+
+func (q *quarantine) isEmpty() bool { return q.size.Load() == 0 }
+
+func (q *quarantine) counts() (keys, unkeyed int) {
+	if q.isEmpty() {
+		return 0, 0
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	version, ok = q.keys[key]
-	return version, ok
+	return len(q.keys), q.unkeyed
 }
 
-// add adds a key, and reports whether it is new. A state that cannot be read (version "") does not
-// replace the version of one that could not be stored.
-func (q *quarantine) add(key, version string) bool {
+// failed reports whether key is quarantined, and returns why.
+func (q *quarantine) failed(key string) (f failure, ok bool) {
+	if q.isEmpty() {
+		return failure{}, false
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	f, ok = q.keys[key]
+	return f, ok
+}
+
+// add adds a key, and reports whether it is new. An empty key is counted instead. A stored state
+// that cannot be read does not replace the failure of a later state that could not be stored.
+func (q *quarantine) add(key string, f failure) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	defer q.updateSize()
+	if key == "" {
+		q.unkeyed++
+		return true
+	}
 	if q.keys == nil {
-		q.keys = make(map[string]string)
+		q.keys = make(map[string]failure)
 	}
-	_, known := q.keys[key]
-	if !known || version != "" {
-		q.keys[key] = version
+	last, known := q.keys[key]
+	if !known || !f.unreadable {
+		f.version = cmp.Or(f.version, last.version)
+		q.keys[key] = f
 	}
-	q.size.Store(int64(len(q.keys)))
 	return !known
 }
 
+// updateSize sets size. The caller holds mu.
+func (q *quarantine) updateSize() { q.size.Store(int64(len(q.keys) + q.unkeyed)) }
+
 func (q *quarantine) release(key string) {
-	if q.len() == 0 {
+	if q.isEmpty() {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.keys, key)
-	q.size.Store(int64(len(q.keys)))
+	q.updateSize()
 }
 
-// all returns the keys.
-func (q *quarantine) all() (keys []string) {
-	if q.len() == 0 {
+// setUnkeyed sets the number of states without a readable key.
+func (q *quarantine) setUnkeyed(n int) {
+	if n == 0 && q.isEmpty() {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.unkeyed = n
+	q.updateSize()
+}
+
+// failures returns the keys and their causes, in no particular order.
+func (q *quarantine) failures() (failures []KeyFailure) {
+	if q.isEmpty() {
 		return nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for key := range q.keys {
-		keys = append(keys, key)
+	for key, f := range q.keys {
+		failures = append(failures, KeyFailure{key, f.wrapped()})
 	}
-	return keys
+	return failures
 }

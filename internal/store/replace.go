@@ -19,7 +19,8 @@ type replacement[V any] struct {
 	compareContents bool                // see CompareContents
 	repeats         bool                // an entry was replaced or removed, so made may hold a key twice
 	writes          uint64              // state.writes of the live state at Begin
-	rejected        map[string]string   // keys whose latest state could not be stored, and its version
+	rejected        map[string]failure  // keys whose latest state could not be stored, and why
+	unkeyed         int                 // number of items that could not be stored and have no key
 	recovered       map[string]struct{} // quarantined keys that have a good state now
 }
 
@@ -98,10 +99,14 @@ func (r *replacement[V]) accept(itemKey, key string, entry *Entry[V], quarantine
 // reject records that an object's latest state could not be stored. Commit determines which good
 // state it keeps, if the store holds one.
 func (r *replacement[V]) reject(item feed.Item, held bool, err error) {
-	if r.rejected == nil {
-		r.rejected = make(map[string]string)
+	if item.Key == "" {
+		r.unkeyed++
+	} else {
+		if r.rejected == nil {
+			r.rejected = make(map[string]failure)
+		}
+		r.rejected[item.Key] = failure{version: item.ResourceVersion, err: err}
 	}
-	r.rejected[item.Key] = item.ResourceVersion
 	r.store.report(item.Key, effectOf(held), err)
 }
 
@@ -181,9 +186,10 @@ func (r *replacement[V]) commit(resourceVersion string) {
 	for _, key := range resolved {
 		s.quarantine.release(key)
 	}
-	for key, version := range r.rejected {
-		s.quarantine.add(key, version)
+	for key, f := range r.rejected {
+		s.quarantine.add(key, f)
 	}
+	s.quarantine.setUnkeyed(r.unkeyed)
 	r.next.version, r.next.writes = resourceVersion, live.writes+1
 	s.publish(r.next)
 	s.appendChanges(changes)
@@ -272,7 +278,8 @@ func (r *replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
 // resolved returns the quarantined keys to release: all but those whose live entry the replacement
 // keeps and a reader found unreadable after it was added.
 func (r *replacement[V]) resolved(live *state[V]) (keys []string) {
-	for _, key := range r.store.quarantine.all() {
+	for _, quarantined := range r.store.quarantine.failures() {
+		key := quarantined.Key
 		var pair entryPair[V]
 		old, entry := pair.old.fromMap(live.entries.Item(key)), pair.next.fromMap(r.next.entries.Item(key))
 		_, recovered := r.recovered[key]

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/watch"
@@ -39,7 +40,7 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 		err = s.makeEntry(&pair.next, &s.interner, item, value, old)
 	}
 	if err != nil {
-		s.quarantine.add(key, item.ResourceVersion)
+		s.quarantine.add(key, failure{version: item.ResourceVersion, err: err})
 		s.report(key, effectOf(old != nil), err)
 		s.AdvanceVersion(item.ResourceVersion)
 		return feed.Quarantined
@@ -101,10 +102,12 @@ func (s *Store[V]) HasVersion(item feed.Item) bool {
 	return s.compare(old.identity, identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
 }
 
+var errNoKey = errors.New("the object has no key")
+
 // keyOf returns the key of an item's value, and the value if it was decoded for that. On error it
 // returns the item's own key.
 func (s *Store[V]) keyOf(item feed.Item) (string, *V, error) {
-	if s.itemKeys() {
+	if s.itemKeys() && item.Key != "" {
 		return item.Key, nil, nil
 	}
 	value, err := feed.CatchPanic(func() (V, error) { return s.config.Decode(item) })
@@ -112,6 +115,9 @@ func (s *Store[V]) keyOf(item feed.Item) (string, *V, error) {
 		return item.Key, nil, err
 	}
 	key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(value) })
+	if err == nil && key == "" && item.Key == "" {
+		err = errNoKey
+	}
 	if err != nil {
 		return item.Key, nil, err
 	}
@@ -125,11 +131,11 @@ func (s *Store[V]) keyOf(item feed.Item) (string, *V, error) {
 func (s *Store[V]) compare(old, next identity, item feed.Item) feed.Outcome {
 	failed, quarantined := s.quarantine.failed(item.Key)
 	switch {
-	case old.sameVersion(next) && (!quarantined || older(item.ResourceVersion, failed)):
+	case old.sameVersion(next) && (!quarantined || older(item.ResourceVersion, failed.version)):
 		return feed.Unchanged
 	case old.sameVersion(next):
 		return feed.Applied
-	case failed != "" && older(item.ResourceVersion, failed), failed == "" && next.before(old):
+	case failed.version != "" && older(item.ResourceVersion, failed.version), failed.version == "" && next.before(old):
 		return feed.Stale
 	}
 	return feed.Applied

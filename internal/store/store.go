@@ -119,9 +119,6 @@ func (s *Store[V]) IsQuarantined(key string) bool {
 	return failed
 }
 
-// Quarantined returns the number of quarantined keys.
-func (s *Store[V]) Quarantined() int { return s.quarantine.len() }
-
 // Put adds or replaces a value, regardless of its version.
 func (s *Store[V]) Put(value V) error {
 	key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(value) })
