@@ -100,5 +100,6 @@ func (e *HandlerError) Unwrap() error {
 // ErrorHandler receives the errors of an informer or reflector: each failed attempt to list or
 // watch, each error on one object (an *ObjectError), each modified object (ErrMutated), and each
 // panic of a handler (a *HandlerError). The goroutine that met the error, which may be the
-// informer's, a handler's or a reader's, blocks until it returns. It must not write to the store.
+// informer's, a handler's or a reader's, blocks until it returns, but holds no lock of the store:
+// an ErrorHandler may read from a store and write to it.
 type ErrorHandler func(ctx context.Context, err error)

@@ -38,9 +38,9 @@ type Config[V any] struct {
 	// ItemIndexers compute an item's values under some of the Indexers, by name, without its
 	// value. They are called where the item would have to be decoded for the index function.
 	ItemIndexers map[string]func(feed.Item) ([]string, error)
-	// Report receives errors about single objects, each a *feed.EffectError. It is called by several goroutines, including
-	// readers of packed entries, in part with the writer's lock held: it may read the store but
-	// must not write to it. Required.
+	// Report receives errors about single objects, each a *feed.EffectError. It is called by
+	// several goroutines, including readers of packed entries. A write reports its errors after it
+	// has released its locks: Report may read the store and write to it. Required.
 	Report func(key string, err error)
 	// EmitUnchanged makes a replacement append an update to the log for each object that it
 	// leaves unchanged, too. Old and New of such an update are the same state.

@@ -12,7 +12,7 @@
 //
 //	writer  serializes writes. A write holds it from reading the old state until the new state is
 //	        published. User functions (decode, transform, index) may run under it; they may read the
-//	        store but must not write to it.
+//	        store but must not write to it. Errors are reported after its release.
 //	mu      guards the published state: the maps, the indexes, the resourceVersion and the order
 //	        of the log. A writer holds it to publish a change or to swap in a whole state, and
 //	        Snapshot holds it to copy the roots of the maps. It is never held for longer, and no

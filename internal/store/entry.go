@@ -65,22 +65,35 @@ func (e *Entry[V]) byIndex() [][]string {
 func (s *Store[V]) Load(key string, entry *Entry[V]) (V, bool) { return s.load(key, entry.ref) }
 
 func (s *Store[V]) load(key string, ref *valueRef) (V, bool) {
+	value, err := s.read(ref)
+	if err != nil {
+		s.reportUnreadable(key, ref, err, s.config.Report)
+	}
+	return value, err == nil
+}
+
+// read returns the value of an entry, which it decodes if the entry is packed.
+func (s *Store[V]) read(ref *valueRef) (V, error) {
 	if s.config.Packer == nil {
-		return s.value(ref), true
+		return s.value(ref), nil
 	}
 	p := packedOf(ref)
 	if value, ok := s.loadLive(p); ok {
-		return value, true
+		return value, nil
 	}
 	value, err := feed.CatchPanic(func() (V, error) { return s.config.Packer.Unpack(p.object) })
 	if err == nil {
-		return s.storeLive(p, value), true
+		value = s.storeLive(p, value)
 	}
+	return value, err
+}
+
+// reportUnreadable quarantines the key of an entry that could not be decoded, and reports the error.
+func (s *Store[V]) reportUnreadable(key string, ref *valueRef, err error, report func(string, error)) {
 	err = fmt.Errorf("decode cached object: %w", err)
 	if s.quarantineUnreadable(key, ref, err) {
-		s.report(key, feed.Unreadable, err)
+		report(key, &feed.EffectError{Effect: feed.Unreadable, Err: err})
 	}
-	return value, false
 }
 
 // TryLoad returns an entry's value like Load, but neither reports nor quarantines an entry that
@@ -109,21 +122,27 @@ func (s *Store[V]) quarantineUnreadable(key string, ref *valueRef, err error) bo
 	return s.quarantine.add(key, failure{unreadable: true, err: err})
 }
 
+// maker is what makeEntry keeps from entry to entry. One goroutine uses it at a time.
+type maker struct {
+	interner valueInterner
+	report   func(key string, err error) // receives the errors of index functions
+}
+
 // makeEntry sets *entry to the entry of an item, or of *value if value is not nil. It shares
 // unchanged parts with old, the entry to be replaced, which may be nil.
-func (s *Store[V]) makeEntry(entry *Entry[V], interner *valueInterner, item feed.Item, value *V, old *Entry[V]) error {
+func (s *Store[V]) makeEntry(entry *Entry[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
 	set := s.live.Load().indexes.set
 	if s.config.Packer != nil {
-		return s.packEntry(entry, set, interner, item, value, old)
+		return s.packEntry(entry, set, maker, item, value, old)
 	}
 	live, err := s.valueOf(item, value)
 	if err != nil {
 		return err
 	}
 	valuesAt := func(i int) ([]string, error) { return set.functions[i](live) }
-	byIndex := set.valuesOf(item.Key, valuesAt, old.byIndex(), s.config.Report)
+	byIndex := set.valuesOf(item.Key, valuesAt, old.byIndex(), maker.report)
 	entry.ref = s.refOf(live)
-	entry.entryMeta = entryMeta{interner.intern(byIndex, old.sharedValues()), identityOf(item.UID, item.ResourceVersion)}
+	entry.entryMeta = entryMeta{maker.interner.intern(byIndex, old.sharedValues()), identityOf(item.UID, item.ResourceVersion)}
 	return nil
 }
 

@@ -160,7 +160,7 @@ func (ix *indexes[V]) remove(keys *postings, value, key string) {
 // If an index of one of the names exists, AddIndexers returns an error and adds none.
 func (s *Store[V]) AddIndexers(indexers map[string]IndexFunc[V]) error {
 	s.writer.Lock()
-	defer s.writer.Unlock()
+	defer s.endWrite()
 	live := s.live.Load()
 	for name := range indexers {
 		if _, taken := live.indexes.set.positions[name]; taken {
@@ -193,9 +193,7 @@ func (s *Store[V]) reindexed(from *state[V], set *indexSet[V]) *state[V] {
 		var entry Entry[V]
 		entry.fromMap(item)
 		if entry.lacksIndexOf(set) {
-			if value, ok := s.Load(key, &entry); ok {
-				s.addIndexValues(set, key, value, &entry)
-			}
+			s.addIndexValues(set, key, &entry)
 		}
 		to.entries.Put(key, entry.mapItem())
 		to.indexes.move(key, nil, &entry)
@@ -208,13 +206,18 @@ func (e *Entry[V]) lacksIndexOf(set *indexSet[V]) bool {
 	return len(e.byIndex()) < len(set.names)
 }
 
-// addIndexValues adds the values of the indexes of set that entry lacks. No other goroutine may
-// have access to entry.
-func (s *Store[V]) addIndexValues(set *indexSet[V], key string, value V, entry *Entry[V]) {
+// addIndexValues adds the values of the indexes of set that entry lacks, unless its value cannot be
+// decoded. No other goroutine may have access to entry. The caller holds the writer's lock.
+func (s *Store[V]) addIndexValues(set *indexSet[V], key string, entry *Entry[V]) {
+	value, err := s.read(entry.ref)
+	if err != nil {
+		s.reportUnreadable(key, entry.ref, err, s.deferReport)
+		return
+	}
 	byIndex := slices.Clone(entry.byIndex())
 	valuesAt := func(i int) ([]string, error) { return set.functions[i](value) }
 	for i := len(byIndex); i < len(set.functions); i++ {
-		byIndex = append(byIndex, normalize(set.call(i, key, valuesAt, s.config.Report)))
+		byIndex = append(byIndex, normalize(set.call(i, key, valuesAt, s.deferReport)))
 	}
-	entry.indexed = s.interner.intern(byIndex, nil)
+	entry.indexed = s.maker.interner.intern(byIndex, nil)
 }

@@ -27,7 +27,7 @@ type packed struct {
 
 // packEntry is makeEntry for a store that packs. It decodes the value only if an index function or
 // the packer needs it.
-func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], interner *valueInterner, item feed.Item, value *V, old *Entry[V]) error {
+func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
 	decode := func() (V, error) { // once
 		v, err := s.valueOf(item, value)
 		if err == nil {
@@ -35,7 +35,7 @@ func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], interner *valueI
 		}
 		return v, err
 	}
-	byIndex, err := s.indexPacked(set, item, decode, old)
+	byIndex, err := s.indexPacked(set, maker, item, decode, old)
 	if err != nil {
 		return err
 	}
@@ -48,13 +48,13 @@ func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], interner *valueI
 		return err
 	}
 	entry.ref = (&packed{object: object}).ref()
-	entry.entryMeta = entryMeta{interner.intern(byIndex, old.sharedValues()), identityOf(item.UID, item.ResourceVersion)}
+	entry.entryMeta = entryMeta{maker.interner.intern(byIndex, old.sharedValues()), identityOf(item.UID, item.ResourceVersion)}
 	return nil
 }
 
 // indexPacked returns an item's values under each index. It decodes the item if an index has no
 // item indexer; a failure to decode is returned as the item's error, not reported as the index's.
-func (s *Store[V]) indexPacked(set *indexSet[V], item feed.Item, decode func() (V, error), old *Entry[V]) ([][]string, error) {
+func (s *Store[V]) indexPacked(set *indexSet[V], maker *maker, item feed.Item, decode func() (V, error), old *Entry[V]) ([][]string, error) {
 	itemIndexers := s.itemIndexers()
 	for _, name := range set.names {
 		if itemIndexers[name] == nil {
@@ -74,7 +74,7 @@ func (s *Store[V]) indexPacked(set *indexSet[V], item feed.Item, decode func() (
 		}
 		return set.functions[i](value)
 	}
-	return set.valuesOf(item.Key, valuesAt, old.byIndex(), s.config.Report), nil
+	return set.valuesOf(item.Key, valuesAt, old.byIndex(), maker.report), nil
 }
 
 // labelReader is implemented by a Packer that can read labels without unpacking the object.

@@ -14,7 +14,7 @@ import (
 type replacement[V any] struct {
 	store           *Store[V]
 	next            *state[V]
-	interner        valueInterner
+	maker           maker
 	made            []string            // keys of the entries made for this state, in list order
 	compareContents bool                // see CompareContents
 	repeats         bool                // an entry was replaced or removed, so made may hold a key twice
@@ -25,13 +25,14 @@ type replacement[V any] struct {
 }
 
 // Begin implements feed.Sink.
-func (s *Store[V]) Begin() feed.Replacement { return s.begin() }
+func (s *Store[V]) Begin() feed.Replacement { return s.begin(s.config.Report) }
 
-func (s *Store[V]) begin() *replacement[V] {
+// begin starts a replacement that reports errors by report.
+func (s *Store[V]) begin(report func(key string, err error)) *replacement[V] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	live := s.live.Load()
-	return &replacement[V]{store: s, next: newState(live.indexes.set), writes: live.writes}
+	return &replacement[V]{store: s, next: newState(live.indexes.set), maker: maker{report: report}, writes: live.writes}
 }
 
 // CompareContents implements feed.Replacement.
@@ -66,7 +67,7 @@ func (r *replacement[V]) Add(item feed.Item) {
 		return
 	}
 	if err == nil {
-		err = s.makeEntry(&pair.next, &r.interner, item, value, old)
+		err = s.makeEntry(&pair.next, &r.maker, item, value, old)
 	}
 	if err != nil {
 		r.reject(item, old != nil, err)
@@ -107,7 +108,7 @@ func (r *replacement[V]) reject(item feed.Item, held bool, err error) {
 		}
 		r.rejected[item.Key] = failure{version: item.ResourceVersion, err: err}
 	}
-	r.store.report(item.Key, effectOf(held), err)
+	r.maker.report(item.Key, &feed.EffectError{Effect: effectOf(held), Err: err})
 }
 
 // Remove implements feed.Replacement.
@@ -135,8 +136,8 @@ func (r *replacement[V]) put(key string, entry *Entry[V]) (before mapItem) {
 // unchanged.
 func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 	s.writer.Lock()
-	defer s.writer.Unlock()
-	r := s.begin()
+	defer s.endWrite()
+	r := s.begin(s.deferReport)
 	for i := range values {
 		key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(values[i]) })
 		if err != nil {
@@ -146,7 +147,7 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 		item := feed.Item{Key: key, UID: uid, ResourceVersion: version}
 		var pair entryPair[V]
 		old := pair.old.fromMap(s.entries.Item(key))
-		if err := s.makeEntry(&pair.next, &r.interner, item, &values[i], old); err != nil {
+		if err := s.makeEntry(&pair.next, &r.maker, item, &values[i], old); err != nil {
 			return fmt.Errorf("item %d, %q: %w", i, key, err)
 		}
 		_, quarantined := s.quarantine.failed(key)
@@ -162,7 +163,7 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 func (r *replacement[V]) Commit(resourceVersion string) error {
 	s := r.store
 	s.writer.Lock()
-	defer s.writer.Unlock()
+	defer s.endWrite()
 	r.commit(resourceVersion)
 	return nil
 }

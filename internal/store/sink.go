@@ -15,7 +15,7 @@ var _ feed.Sink = (*Store[any])(nil)
 // collection's resourceVersion advances.
 func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	s.writer.Lock()
-	defer s.writer.Unlock()
+	defer s.endWrite()
 	itemKey := item.Key
 	key, value, err := s.keyOf(item)
 	item.Key = key
@@ -37,11 +37,11 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 		s.quarantine.release(itemKey)
 		return s.applyDelete(item, value, old, &pair.next, kind)
 	default:
-		err = s.makeEntry(&pair.next, &s.interner, item, value, old)
+		err = s.makeEntry(&pair.next, &s.maker, item, value, old)
 	}
 	if err != nil {
 		s.quarantine.add(key, failure{version: item.ResourceVersion, err: err})
-		s.report(key, effectOf(old != nil), err)
+		s.deferReport(key, &feed.EffectError{Effect: effectOf(old != nil), Err: err})
 		s.AdvanceVersion(item.ResourceVersion)
 		return feed.Quarantined
 	}
@@ -50,11 +50,6 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 	}
 	s.set(key, old, &pair.next, item.ResourceVersion, kind)
 	return feed.Applied
-}
-
-// report reports an error on one object, with its effect.
-func (s *Store[V]) report(key string, effect feed.Effect, err error) {
-	s.config.Report(key, &feed.EffectError{Effect: effect, Err: err})
 }
 
 // effectOf returns the effect of a state that could not be stored, if the store holds an earlier one
@@ -77,8 +72,9 @@ func (s *Store[V]) applyDelete(item feed.Item, value *V, old, last *Entry[V], ki
 	}
 	var final *Entry[V]
 	if s.config.Log != nil && kind != recreate {
-		if err := s.makeEntry(last, &s.interner, item, value, old); err != nil {
-			s.report(item.Key, feed.FinalStateUnknown, fmt.Errorf("state at deletion: %w", err))
+		if err := s.makeEntry(last, &s.maker, item, value, old); err != nil {
+			err = fmt.Errorf("state at deletion: %w", err)
+			s.deferReport(item.Key, &feed.EffectError{Effect: feed.FinalStateUnknown, Err: err})
 		} else {
 			final = last
 		}

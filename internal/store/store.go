@@ -21,8 +21,9 @@ type Store[V any] struct {
 	quarantine quarantine
 	yielding   atomic.Int32 // number of readers in yieldAfterLongRead
 
-	writer   sync.Mutex // serializes writes; guards interner
-	interner valueInterner
+	writer  sync.Mutex // serializes writes; guards maker and reports
+	maker   maker      // reports by deferReport
+	reports []report   // of the write in progress
 
 	mu      sync.Mutex                  // guards the fields below, including the maps of the live state
 	live    atomic.Pointer[state[V]]    // also loaded without a lock; replaced by publish
@@ -46,8 +47,31 @@ type entryMap = snapmap.Map[valueRef, entryMeta]
 func New[V any](config Config[V]) *Store[V] {
 	s := &Store[V]{config: config, valuesArePointers: isPointer[V]()}
 	s.direct = s.valuesArePointers && config.Packer == nil
+	s.maker.report = s.deferReport
 	s.publish(newState(newIndexSet(config.Indexers)))
 	return s
+}
+
+// report is an error on one object, as passed to Config.Report.
+type report struct {
+	key string
+	err error
+}
+
+// deferReport reports an error of the write in progress once the write has released its locks, so
+// that Report may take its time, and may write to the store. The caller holds the writer's lock.
+func (s *Store[V]) deferReport(key string, err error) {
+	s.reports = append(s.reports, report{key, err})
+}
+
+// endWrite releases the writer's lock, and then reports the errors of the write in their order.
+func (s *Store[V]) endWrite() {
+	reports := s.reports
+	s.reports = nil
+	s.writer.Unlock()
+	for _, r := range reports {
+		s.config.Report(r.key, r.err)
+	}
 }
 
 func newState[V any](set *indexSet[V]) *state[V] {
@@ -126,11 +150,11 @@ func (s *Store[V]) Put(value V) error {
 		return err
 	}
 	s.writer.Lock()
-	defer s.writer.Unlock()
+	defer s.endWrite()
 	uid, version := s.config.Identity(value)
 	pair := new(entryPair[V])
 	old := pair.old.fromMap(s.entries.Item(key))
-	if err := s.makeEntry(&pair.next, &s.interner, feed.Item{Key: key, UID: uid, ResourceVersion: version}, &value, old); err != nil {
+	if err := s.makeEntry(&pair.next, &s.maker, feed.Item{Key: key, UID: uid, ResourceVersion: version}, &value, old); err != nil {
 		return err
 	}
 	kind := update
@@ -148,7 +172,7 @@ func (s *Store[V]) Remove(value V) error {
 		return err
 	}
 	s.writer.Lock()
-	defer s.writer.Unlock()
+	defer s.endWrite()
 	if old := new(Entry[V]).fromMap(s.entries.Item(key)); old != nil {
 		_, version := s.config.Identity(value)
 		s.remove(key, old, nil, version)

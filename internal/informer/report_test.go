@@ -1,0 +1,46 @@
+package informer
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// failing makes the objects in state "bad" fail to decode.
+func failing(config *Config[string]) {
+	config.Store.Decode = func(item feed.Item) (string, error) {
+		if strings.HasSuffix(string(item.Raw), "=bad") {
+			return "", errors.New("bad")
+		}
+		return string(item.Raw), nil
+	}
+}
+
+// The ErrorHandler of an informer may write to its store: no lock is held while it runs.
+func TestErrorHandlerMayWriteToTheStore(t *testing.T) {
+	var received, reported []string
+	var i *Informer[string]
+	runInformer(t, []string{"a=1", "b=bad"}, func(config *Config[string]) {
+		failing(config)
+		config.Store.Report = func(key string, err error) {
+			if err := i.Store().Put("reported " + key + "=1"); err != nil {
+				t.Error(err)
+			}
+			reported = append(reported, key)
+		}
+	}, func(h *harness) {
+		i = h.Informer
+		h.AddHandler("handler", record(&received), 0)
+	}, func(h *harness) {
+		h.send(watch.Modified, "a=bad", "11")
+		h.send(watch.Modified, "a=2", "12")
+		h.expect("the ErrorHandler", reported, "b", "a")
+		// The list replaces what the ErrorHandler wrote while the list arrived.
+		h.expect("handler", received, "A reported b →reported b=1", "D reported b reported b=1→ (initial)",
+			"A a →a=1 (initial)", "A reported a →reported a=1", "U a a=1→a=2")
+	})
+}
