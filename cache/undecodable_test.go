@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/pack"
 	"github.com/kinformer/kinformer/internal/store"
 	"github.com/kinformer/kinformer/internal/wire"
 )
@@ -27,6 +29,9 @@ func protobufPods() *codec.Codecs {
 	return codec.NewDecoders(codec.ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}, codec.Options{}).ForList()
 }
 
+// corruptField is the length of the field that undecodable appends.
+const corruptField = 3
+
 // undecodable returns the protobuf of a Pod of which only the metadata can be decoded.
 func undecodable(t *testing.T, name string) feed.Item {
 	t.Helper()
@@ -35,30 +40,65 @@ func undecodable(t *testing.T, name string) feed.Item {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const spec, corrupt = 2<<3 | 2, 0xff
+	const spec, corrupt = 2<<3 | 2, 0xff // corruptField bytes
 	return feed.Item{
 		Key: "ns/" + name, UID: string(pod.UID), ResourceVersion: "7",
 		Raw: append(raw, spec, 1, corrupt), Codec: protobufPods().For(&wire.Item{Format: wire.Protobuf}),
 	}
 }
 
-// TestPackedStoreDecodesOnReadOnly checks that reads of keys, of indexes on metadata and by label
-// decode no object. A read of an undecodable object reports it and returns nothing.
+// decodable returns the protobuf of a Pod.
+func decodable(t *testing.T, name string) feed.Item {
+	t.Helper()
+	item := undecodable(t, name)
+	item.Raw = item.Raw[:len(item.Raw)-corruptField]
+	return item
+}
+
+// unpackRecorder is a Packer that records the names of the objects that it unpacks.
+type unpackRecorder struct {
+	*codec.Packer[*corev1.Pod]
+	unpacked []string
+}
+
+func (r *unpackRecorder) Unpack(packed pack.Object) (*corev1.Pod, error) {
+	pod, err := r.Packer.Unpack(packed)
+	if err == nil {
+		r.unpacked = append(r.unpacked, pod.Name)
+	}
+	return pod, err
+}
+
+// recordingStore returns a packed store, its configuration, and what it decodes on reads. To decode
+// an object that is received is an error.
+func recordingStore(t *testing.T, options InformerOptions[*corev1.Pod]) (*store.Store[*corev1.Pod], store.Config[*corev1.Pod], *unpackRecorder) {
+	t.Helper()
+	objects, err := objectType(&corev1.Pod{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Packed = true
+	config := options.engineConfig(objects, &reporter{}).Store
+	config.Report = func(key string, err error) { t.Errorf("%s: %v", key, err) }
+	config.Decode = func(item feed.Item) (*corev1.Pod, error) { return nil, fmt.Errorf("%s is decoded", item.Key) }
+	recorder := &unpackRecorder{Packer: config.Packer.(*codec.Packer[*corev1.Pod])}
+	config.Packer = recorder
+	return store.New(config), config, recorder
+}
+
+// TestPackedStoreDecodesOnReadOnly checks that neither writes nor reads of keys, of indexes on
+// metadata and by label decode an object.
 func TestPackedStoreDecodesOnReadOnly(t *testing.T) {
-	var reported []string
-	objects, _ := objectType(&corev1.Pod{})
-	options := InformerOptions[*corev1.Pod]{Packed: true, Indexers: Indexers[*corev1.Pod]{
+	pods, _, recorder := recordingStore(t, InformerOptions[*corev1.Pod]{Indexers: Indexers[*corev1.Pod]{
 		NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc),
 		"app":          ByMetadata[*corev1.Pod](func(m Metadata) ([]string, error) { return []string{m.GetLabels()["app"]}, nil }),
-	}}
-	config := options.engineConfig(objects, &reporter{}).Store
-	config.Report = func(key string, _ error) { reported = append(reported, key) }
-	pods := store.New(config)
-
+	}})
 	list := pods.Begin()
-	list.Add(undecodable(t, "a"))
-	list.Commit("7")
-	pods.Apply(watch.Added, undecodable(t, "b"))
+	list.Add(decodable(t, "a"))
+	if err := list.Commit("7"); err != nil {
+		t.Fatal(err)
+	}
+	pods.Apply(watch.Added, decodable(t, "b"))
 	snapshot := pods.Snapshot()
 	if keys := snapshot.Keys(); len(keys) != 2 {
 		t.Errorf("keys %q", keys)
@@ -71,19 +111,16 @@ func TestPackedStoreDecodesOnReadOnly(t *testing.T) {
 	if selected := snapshot.Select(func(labels map[string]string) bool { return labels["app"] == "c" }); len(selected) != 0 {
 		t.Errorf("selected %v", selected)
 	}
-	if len(reported) != 0 {
-		t.Errorf("reported %q: objects were decoded", reported)
+	if len(recorder.unpacked) != 0 {
+		t.Errorf("decoded %q", recorder.unpacked)
 	}
-	if pod, ok := pods.Get("ns/a"); ok {
-		t.Errorf("Get returned %v", pod)
-	}
-	if len(reported) != 1 || pods.Quarantined() != 1 {
-		t.Errorf("reported %q, %d quarantined, want ns/a in both", reported, pods.Quarantined())
+	if pod, ok := pods.Get("ns/a"); !ok || pod.Name != "a" || len(recorder.unpacked) != 1 {
+		t.Errorf("Get returned %v and decoded %q", pod, recorder.unpacked)
 	}
 }
 
-// TestListerDecodesOnlyMatchingObjects lists packed objects that cannot be decoded, with and
-// without a namespace index. Each that matches is reported, and no other.
+// TestListerDecodesOnlyMatchingObjects lists packed objects, with and without a namespace index.
+// Those that match are decoded, and no others.
 func TestListerDecodesOnlyMatchingObjects(t *testing.T) {
 	for name, options := range map[string]InformerOptions[*corev1.Pod]{
 		"index on metadata": {Indexers: Indexers[*corev1.Pod]{NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc)}},
@@ -94,44 +131,30 @@ func TestListerDecodesOnlyMatchingObjects(t *testing.T) {
 			decoded             []string
 		}{
 			{"app=c", "", nil},
-			{"app=a", "", []string{"ns/a"}},
-			{"app", "", []string{"ns/a", "ns/b"}},
+			{"app=a", "", []string{"a"}},
+			{"app", "", []string{"a", "b"}},
 			{"app=c", "ns", nil},
-			{"app=b", "ns", []string{"ns/b"}},
+			{"app=b", "ns", []string{"b"}},
 			{"app", "other", nil},
 			{"", "other", nil},
-			{"", "ns", []string{"ns/a", "ns/b"}},
+			{"", "ns", []string{"a", "b"}},
 		} {
-			var reported []string
-			lister := undecodableLister(t, options, func(key string) { reported = append(reported, key) })
+			pods, config, recorder := recordingStore(t, options)
+			pods.Apply(watch.Added, decodable(t, "a"))
+			pods.Apply(watch.Added, decodable(t, "b"))
+			lister := NewLister(reader[*corev1.Pod]{pods, config.Key}, corev1.Resource("pods"))
 			selector, err := labels.Parse(c.selector)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if pods := lister.Namespace(c.namespace).List(selector); len(pods) != 0 {
-				t.Errorf("%s: %q in %q finds %v", name, c.selector, c.namespace, pods)
+			if found := lister.Namespace(c.namespace).List(selector); len(found) != len(c.decoded) {
+				t.Errorf("%s: %q in %q finds %v", name, c.selector, c.namespace, found)
 			}
-			if slices.Sort(reported); !slices.Equal(reported, c.decoded) {
-				t.Errorf("%s: %q in %q decoded %q, want %q", name, c.selector, c.namespace, reported, c.decoded)
+			if slices.Sort(recorder.unpacked); !slices.Equal(recorder.unpacked, c.decoded) {
+				t.Errorf("%s: %q in %q decoded %q, want %q", name, c.selector, c.namespace, recorder.unpacked, c.decoded)
 			}
 		}
 	}
-}
-
-// undecodableLister returns a Lister of the packed, undecodable Pods a and b in namespace ns.
-func undecodableLister(t *testing.T, options InformerOptions[*corev1.Pod], report func(key string)) Lister[*corev1.Pod] {
-	t.Helper()
-	options.Packed = true
-	objects, err := objectType(&corev1.Pod{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := options.engineConfig(objects, &reporter{}).Store
-	config.Report = func(key string, _ error) { report(key) }
-	pods := store.New(config)
-	pods.Apply(watch.Added, undecodable(t, "a"))
-	pods.Apply(watch.Added, undecodable(t, "b"))
-	return NewLister(reader[*corev1.Pod]{pods, config.Key}, corev1.Resource("pods"))
 }
 
 // podItem returns a decoded Pod.
@@ -170,21 +193,25 @@ func TestListKeepsLastGoodState(t *testing.T) {
 	}
 }
 
-// TestUnreadableObjectIsReported reads a packed object that cannot be decoded. The error has
+// damagedPacker is a Packer whose packed objects were modified since.
+type damagedPacker struct{ *codec.Packer[*corev1.Pod] }
+
+func (damagedPacker) Unpack(pack.Object) (*corev1.Pod, error) { return nil, pack.ErrCorrupt }
+
+// TestUnreadableObjectIsReported reads a packed object that cannot be unpacked. The error has
 // EffectUnreadable, and the default ErrorHandler logs it.
 func TestUnreadableObjectIsReported(t *testing.T) {
 	objects, err := objectType(&corev1.Pod{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := func(options InformerOptions[*corev1.Pod]) {
-		options.Packed = true
-		pods := store.New(options.engineConfig(objects, newReporter(options.reflectorOptions(), objects)).Store)
-		pods.Apply(watch.Added, undecodable(t, "a"))
-		pods.Get("ns/a")
-	}
 	var reported []error
-	read(InformerOptions[*corev1.Pod]{ErrorHandler: func(_ context.Context, err error) { reported = append(reported, err) }})
+	options := InformerOptions[*corev1.Pod]{Packed: true, ErrorHandler: func(_ context.Context, err error) { reported = append(reported, err) }}
+	config := options.engineConfig(objects, newReporter(options.reflectorOptions(), objects)).Store
+	config.Packer = damagedPacker{config.Packer.(*codec.Packer[*corev1.Pod])}
+	pods := store.New(config)
+	pods.Apply(watch.Added, decodable(t, "a"))
+	pods.Get("ns/a")
 	var object *ObjectError
 	if len(reported) != 1 || !errors.As(reported[0], &object) || object.Effect != EffectUnreadable || object.Key != "ns/a" {
 		t.Errorf("errors %v, want one on ns/a with effect %s", reported, EffectUnreadable)

@@ -98,6 +98,27 @@ func BenchmarkDecodeUnstructured(b *testing.B) {
 	})
 }
 
+// BenchmarkCheckPods checks encoded Pods, as a packed store does with each object that it receives.
+func BenchmarkCheckPods(b *testing.B) {
+	raws := encode(b, dataset.NewPods(20, 1).Take(100)) // in the processor's cache, as bytes just received are
+	d, err := decode.New(reflect.TypeFor[corev1.Pod](), decode.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	bytes := 0
+	b.ResetTimer()
+	started := harness.CPU()
+	for i := range b.N {
+		raw := raws[i%len(raws)]
+		bytes += len(raw)
+		if err := d.Check(raw); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(harness.CPU()-started)/float64(b.N), "cpu-ns/op")
+	b.ReportMetric(float64(bytes)/float64(b.N), "B/object")
+}
+
 func compare(b *testing.B, raws [][]byte, decoders []decoder) {
 	b.Helper()
 	for _, decoder := range decoders {

@@ -62,9 +62,25 @@ func (c protobufCodec) Decode(raw []byte) (runtime.Object, error) {
 	}
 	obj, err := decoder.Decode(raw)
 	if err != nil {
-		return nil, fmt.Errorf("decode %s from protobuf: %w", c.decoders.objects.GoType, err)
+		return nil, c.wrap(err)
 	}
 	return obj.(runtime.Object), nil
+}
+
+// check returns the error that Decode returns. It builds no object.
+func (c protobufCodec) check(raw []byte) error {
+	decoder, err := c.decoders.protobuf()
+	if err == nil {
+		err = decoder.Check(raw)
+	}
+	if err != nil {
+		return c.wrap(err)
+	}
+	return nil
+}
+
+func (c protobufCodec) wrap(err error) error {
+	return fmt.Errorf("decode %s from protobuf: %w", c.decoders.objects.GoType, err)
 }
 
 // jsonCodec decodes JSON as client-go does: field names are case-sensitive, and whole numbers of

@@ -3,6 +3,7 @@ package codec
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,8 +22,8 @@ type object interface {
 }
 
 // Packer keeps the objects of a collection as bytes: protobuf where T is a generated type,
-// otherwise JSON. The bytes of a streamed item in that format are packed as they came. It is safe
-// for concurrent use.
+// otherwise JSON. The bytes of a streamed item in that format are checked and packed as they came.
+// It is safe for concurrent use.
 type Packer[T object] struct {
 	objects     ObjectType
 	transformed func() bool
@@ -44,7 +45,8 @@ func NewPacker[T object](objects ObjectType, shareEqual bool, transformed func()
 	return p
 }
 
-// Pack packs an item against the other objects of its controller. value decodes the item.
+// Pack packs an item against the other objects of its controller. value decodes the item. An item
+// that cannot be decoded is an error, so that no reader finds it later.
 func (p *Packer[T]) Pack(item feed.Item, old pack.Object, value func() (T, error)) (pack.Object, error) {
 	if p.hasStoredFormat(item) {
 		parsed, err := wire.Parse(item.Raw, p.format)
@@ -52,6 +54,9 @@ func (p *Packer[T]) Pack(item feed.Item, old pack.Object, value func() (T, error
 			return pack.Object{}, err
 		}
 		if p.hasKind(parsed) {
+			if err := p.check(item, value); err != nil {
+				return pack.Object{}, err
+			}
 			controller, err := parsed.ControllerUID()
 			if err != nil {
 				return pack.Object{}, err
@@ -68,6 +73,21 @@ func (p *Packer[T]) Pack(item feed.Item, old pack.Object, value func() (T, error
 		return pack.Object{}, fmt.Errorf("encode for packing: %w", err)
 	}
 	return p.packer.Pack(raw, controllerUID(obj), old), nil
+}
+
+// check returns the error with which a reader would fail to decode an item whose bytes are stored as
+// they came and, in JSON, are valid. It decodes only typed objects in JSON.
+func (p *Packer[T]) check(item feed.Item, value func() (T, error)) error {
+	switch c := p.codec.(type) {
+	case protobufCodec:
+		return c.check(item.Raw)
+	case *jsonCodec:
+		if p.objects.GoType == reflect.TypeFor[*unstructured.Unstructured]() {
+			return c.decoders.json.Check(item.Raw)
+		}
+	}
+	_, err := value()
+	return err
 }
 
 // hasStoredFormat reports whether an item carries the bytes to store.

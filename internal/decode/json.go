@@ -279,3 +279,46 @@ func (r *jsonReader) readOtherNumber(digits []byte) (number any, err error) {
 	err = kjson.UnmarshalCaseSensitivePreserveInts(digits, &number)
 	return number, err
 }
+
+// Check returns the error that Decode returns for raw, which must be an object in valid JSON. It
+// builds nothing unless raw has a number that may be out of range.
+func (j *JSON) Check(raw []byte) error {
+	if !hasLargeNumber(raw) {
+		return nil
+	}
+	_, err := j.Decode(raw)
+	return err
+}
+
+// maxDigits is the length of a number without an exponent that every float64 can hold.
+const maxDigits = 300
+
+// hasLargeNumber reports whether valid JSON may have a number that is out of range.
+func hasLargeNumber(raw []byte) bool {
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '"':
+			i = stringEnd(raw, i)
+		case c == '-' || '0' <= c && c <= '9':
+			start, exponent := i, false
+			for ; i < len(raw) && isNumberByte(raw[i]); i++ {
+				exponent = exponent || raw[i] == 'e' || raw[i] == 'E'
+			}
+			if exponent || i-start > maxDigits {
+				return true
+			}
+			i--
+		}
+	}
+	return false
+}
+
+// stringEnd returns the index of the closing quote of the string whose opening quote is at i.
+func stringEnd(raw []byte, i int) int {
+	for i++; i < len(raw) && raw[i] != '"'; i++ {
+		if raw[i] == '\\' {
+			i++
+		}
+	}
+	return i
+}

@@ -1,6 +1,8 @@
 package decode
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -11,7 +13,7 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// checkJSON compares Decode with apimachinery's decoder.
+// checkJSON compares Decode, and Check of objects in valid JSON, with apimachinery's decoder.
 func checkJSON(tb testing.TB, j *JSON, raw []byte) {
 	tb.Helper()
 	var want map[string]any
@@ -19,6 +21,11 @@ func checkJSON(tb testing.TB, j *JSON, raw []byte) {
 	got, err := j.Decode(raw)
 	if (err == nil) != (wantErr == nil) {
 		tb.Fatalf("Decode(%q) = error %v, apimachinery's decoder returns %v", raw, err, wantErr)
+	}
+	if json.Valid(raw) && bytes.HasPrefix(raw, []byte("{")) {
+		if err := j.Check(raw); (err == nil) != (wantErr == nil) {
+			tb.Fatalf("Check(%q) = error %v, apimachinery's decoder returns %v", raw, err, wantErr)
+		}
 	}
 	if err == nil && !reflect.DeepEqual(got, want) {
 		tb.Fatalf("Decode(%q) = %#v\nwant %#v", raw, got, want)
@@ -33,6 +40,7 @@ func documents() []string {
 		`{"a":1,"a":{"b":2},"a":3}`, `{"a":null,"b":true,"c":false,"d":"","e":[],"f":{}}`, `{"a":nul}`, `{"a":[1,2,]}`, `{"a":[,]}`,
 		`{"a":0,"b":-0,"c":-1,"d":01,"e":1}`, `{"a":-}`, `{"a":1.0}`, `{"a":1e3}`, `{"a":1E+2,"b":0.5,"c":-0.0}`, `{"a":1.}`, `{"a":.5}`, `{"a":1e400}`,
 		`{"a":9223372036854775807,"b":9223372036854775808,"c":-9223372036854775808,"d":123456789012345,"e":1234567890123456}`, `{"a":1-2}`, `{"a":+1}`,
+		`{"a":"1e400","b\"":["1e400\\",1E400]}`, `{"a":[-1e-400,` + strings.Repeat("9", 400) + `]}`, `{"a":` + strings.Repeat("9", 308) + `.5}`,
 		`{"a":"\u0041\n\"\\\/","b\u0062":1,"c":"\ud83d\ude00","d":"\ud83d"}`, `{"a":"\x"}`, "{\"a\":\"\xff\"}", "{\"\xff\":1}", "{\"a\":\"\n\"}", `{"a":"é世界"}`,
 		`{"a":"` + strings.Repeat("long ", 500) + `"}`, `{"` + strings.Repeat("long ", 500) + `":1}`,
 		deep + `1` + strings.Repeat(`}`, maxDepth+5), deep + `1`, `{"metadata":{"name":"a","labels":{"app":"a"}},"spec":{"items":["a","b",["c",{"d":"a"}]]}}`,

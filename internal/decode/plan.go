@@ -20,6 +20,7 @@ type messagePlan struct {
 	// custom decodes an encoded message b and merges it into the value at an address. It is nil for
 	// types that are decoded field by field.
 	custom func(d *Decoder, at addr, b []byte) error
+	walk   *walk // for Check
 }
 
 // fieldPlan describes how to decode a field of a struct.
@@ -89,7 +90,7 @@ func (c *compiler) plan(t reflect.Type) *messagePlan {
 	if !reflect.PointerTo(t).Implements(reflect.TypeFor[unmarshaler]()) {
 		return nil
 	}
-	m := &messagePlan{goType: t, name: t.Name()}
+	m := &messagePlan{goType: t, name: t.Name(), walk: newWalk(t)}
 	c.messages[t] = m // a type may contain itself
 	if m.custom = customDecoder(t); m.custom != nil {
 		return m
@@ -97,6 +98,7 @@ func (c *compiler) plan(t reflect.Type) *messagePlan {
 	if t.Kind() != reflect.Struct || !strings.HasPrefix(t.PkgPath(), kubernetesPackages) || !c.planFields(m) {
 		m.fields, m.custom = nil, viaUnmarshal(t)
 	}
+	m.walk.addFields(m)
 	return m
 }
 

@@ -112,8 +112,8 @@ func newDecoders(tb testing.TB, t reflect.Type) []*Decoder {
 	return []*Decoder{newDecoder(tb, t, Options{}), newDecoder(tb, t, Options{ShareEqual: true})}
 }
 
-// checkDecode decodes raw with each Decoder, several times, and compares the results with that of
-// generated code. All Decoders must be of one type.
+// checkDecode decodes and checks raw with each Decoder, several times, and compares the results with
+// that of generated code. All Decoders must be of one type.
 func checkDecode(tb testing.TB, raw []byte, times int, decoders ...*Decoder) {
 	tb.Helper()
 	want, wantErr := unmarshal(decoders[0].root.goType, raw)
@@ -127,6 +127,10 @@ func checkDecode(tb testing.TB, raw []byte, times int, decoders ...*Decoder) {
 func checkResult(tb testing.TB, d *Decoder, raw []byte, want any, wantErr error) {
 	tb.Helper()
 	t := d.root.goType
+	checkErr := d.Check(raw) // before Decode, which fills the tables
+	if (checkErr == nil) != (wantErr == nil) {
+		tb.Fatalf("%s: Check returns %v, Unmarshal returns %v\n%x", t, checkErr, wantErr, raw)
+	}
 	got, err := d.Decode(raw)
 	if (err == nil) != (wantErr == nil) {
 		tb.Fatalf("%s, ShareEqual %v: error is %v, Unmarshal returns %v\n%x", t, d.shared != nil, err, wantErr, raw)

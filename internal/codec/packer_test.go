@@ -1,0 +1,167 @@
+package codec
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/pack"
+	"github.com/kinformer/kinformer/internal/wire"
+)
+
+// widget is a custom resource without generated code.
+type widget struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Size    int8              `json:"size"`
+		Ratio   *float64          `json:"ratio"`
+		Data    []byte            `json:"data"`
+		Limit   resource.Quantity `json:"limit"`
+		Expires *metav1.Time      `json:"expires"`
+		Parts   map[string][]bool `json:"parts"`
+	} `json:"spec"`
+}
+
+func (w *widget) DeepCopyObject() runtime.Object { copied := *w; return &copied }
+
+// packerCase is a way in which the objects of a collection are stored as they came.
+type packerCase struct {
+	raw    []byte
+	codec  feed.Codec // of the wire
+	packer *Packer[object]
+}
+
+func newPackerCase(goType reflect.Type, format wire.Format, raw []byte) packerCase {
+	objects := ObjectType{GoType: goType}
+	return packerCase{
+		raw:    raw,
+		codec:  NewDecoders(objects, Options{Packed: true}).ForList().For(&wire.Item{Format: format}),
+		packer: NewPacker[object](objects, false, func() bool { return false }),
+	}
+}
+
+func packerCases(tb testing.TB) map[string]packerCase {
+	tb.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "web", UID: "uid", CreationTimestamp: metav1.NewTime(time.Unix(1_700_000_000, 0)), Labels: map[string]string{"app": "web"},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", UID: "owner", Controller: new(true)}},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("250m")}}}}},
+	}
+	protobuf, err := pod.Marshal()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	text := []byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","creationTimestamp":"2024-01-02T03:04:05Z","ownerReferences":[{"uid":"u","controller":true}]},` +
+		`"spec":{"size":12,"ratio":1.5e3,"data":"AQID","limit":"1Gi","expires":"2024-01-02T03:04:05Z","parts":{"a":[true,false]},"unknown":[{"a":"\"1e999"}]}}`)
+	return map[string]packerCase{
+		"generated":    newPackerCase(reflect.TypeFor[*corev1.Pod](), wire.Protobuf, protobuf),
+		"unstructured": newPackerCase(reflect.TypeFor[*unstructured.Unstructured](), wire.JSON, text),
+		"typed":        newPackerCase(reflect.TypeFor[*widget](), wire.JSON, text),
+	}
+}
+
+// compare packs and decodes raw. Everything that is packed can be read, and everything that can be
+// decoded is packed. It reports whether raw was packed.
+func (c packerCase) compare(tb testing.TB, raw []byte) bool {
+	tb.Helper()
+	if c.packer.format == wire.JSON && (!bytes.HasPrefix(raw, []byte("{")) || !bytes.HasSuffix(raw, []byte("}"))) {
+		return false // not what a source cuts out of a list
+	}
+	item := feed.Item{Raw: raw, Codec: c.codec}
+	packed, packErr := c.packer.Pack(item, pack.Object{}, func() (object, error) { return Decode[object](item) })
+	if _, err := c.codec.Decode(raw); (err == nil) != (packErr == nil) {
+		tb.Fatalf("Pack returns %v, Decode %v\n%q", packErr, err, raw)
+	}
+	if packErr != nil {
+		return false
+	}
+	if _, err := c.packer.Unpack(packed); err != nil {
+		tb.Fatalf("packed, but cannot be read: %v\n%q", err, raw)
+	}
+	return true
+}
+
+// TestPackRejectsWhatCannotBeDecoded cuts and changes objects at every byte.
+func TestPackRejectsWhatCannotBeDecoded(t *testing.T) {
+	for name, c := range packerCases(t) {
+		t.Run(name, func(t *testing.T) {
+			random, packed, tried := rand.New(rand.NewPCG(1, 1)), 0, 0
+			try := func(raw []byte) {
+				tried++
+				if c.compare(t, raw) {
+					packed++
+				}
+			}
+			if try(c.raw); packed != 1 {
+				t.Error("a valid object is rejected")
+			}
+			raw := bytes.Clone(c.raw)
+			for i := range raw {
+				try(raw[:i])
+				was := raw[i]
+				for _, b := range []byte{was + 1, was ^ 1<<random.IntN(7), '9', '"', 0xff} {
+					raw[i] = b
+					try(raw)
+				}
+				raw[i] = was
+			}
+			if packed < tried/10 || packed > tried*9/10 {
+				t.Errorf("%d of %d were packed, want some and not all", packed, tried)
+			}
+		})
+	}
+}
+
+// TestPackRejectsValuesOutOfRange packs JSON whose syntax is valid.
+func TestPackRejectsValuesOutOfRange(t *testing.T) {
+	cases := packerCases(t)
+	for _, c := range []struct {
+		old, new string
+		rejected []string
+	}{
+		{`"size":12`, `"size":400`, []string{"typed"}},
+		{`"size":12`, `"size":"12"`, []string{"typed"}},
+		{`"ratio":1.5e3`, `"ratio":1e999`, []string{"typed", "unstructured"}},
+		{`"data":"AQID"`, `"data":"*"`, []string{"typed"}},
+		{`"limit":"1Gi"`, `"limit":"many"`, []string{"typed"}},
+		{`"expires":"2024-01-02T03:04:05Z"`, `"expires":"tomorrow"`, []string{"typed"}},
+		{`"a":[true,false]`, `"a":{"b":true}`, []string{"typed"}},
+		{`"spec":{`, `"spec":{"other":[-1E-999,2e-400,` + string(bytes.Repeat([]byte("9"), 400)) + `],`, []string{"unstructured"}},
+		{`"metadata":{`, `"metadata":{"labels":[],`, []string{"typed"}},
+	} {
+		for _, name := range []string{"typed", "unstructured"} {
+			raw := bytes.Replace(cases[name].raw, []byte(c.old), []byte(c.new), 1)
+			if !json.Valid(raw) || bytes.Equal(raw, cases[name].raw) {
+				t.Fatalf("%s makes no valid object", c.new)
+			}
+			if packed := cases[name].compare(t, raw); packed == slices.Contains(c.rejected, name) {
+				t.Errorf("%s, %s: packed %v", name, c.new, packed)
+			}
+		}
+	}
+}
+
+// FuzzPack packs and decodes arbitrary bytes; see packerCase.compare.
+func FuzzPack(f *testing.F) {
+	cases := packerCases(f)
+	names := slices.Sorted(maps.Keys(cases))
+	for n, name := range names {
+		f.Add(byte(n), cases[name].raw)
+	}
+	f.Fuzz(func(t *testing.T, n byte, raw []byte) { cases[names[int(n)%len(names)]].compare(t, raw) })
+}
