@@ -34,6 +34,10 @@ import (
 // An object that cannot be decoded is then an error on that object alone. Without streaming, the
 // client fails to decode the whole list, and the informer does not sync.
 //
+// A streamed list must state its kind, and it and the objects of a watch must have a resourceVersion
+// that is a positive decimal number, as those of API servers are. An aggregated API whose versions
+// are not numbers is read without streaming: by a ListWatch whose Streaming is false.
+//
 // Where a response cannot be split (CBOR, or a transport in between that changes it), the informer
 // uses what the client decodes. Status.Streaming reports whether the last response was streamed,
 // and Status.NotStreamingReason why it was not.

@@ -52,6 +52,8 @@ func (s streamSource) reasonToDisable(request *listRequest, list runtime.Object)
 		return reasonKindAfterItems
 	case !errors.Is(request.err, wire.ErrWrongKind) || request.header.Kind == s.expected().Kind+"List" || !isPlaceholder(list):
 		return ""
+	case s.decoded.objects.IsUnstructured(): // the kind is not taken from the Go type
+		return ""
 	}
 	if _, err := s.decoded.checkList(list); err != nil {
 		return ""
@@ -62,6 +64,8 @@ func (s streamSource) reasonToDisable(request *listRequest, list runtime.Object)
 var (
 	errNotRead = errors.New("the client did not read the server's response")
 	errNoKind  = errors.New("neither the object nor what precedes it in the list states its kind")
+
+	errNoListKind = errors.New("the list states no kind")
 )
 
 // listRequest is one list request. The client's goroutine feeds it, and may continue after List
@@ -80,11 +84,31 @@ type listRequest struct {
 // consume splits the body and returns its placeholder.
 func (r *listRequest) consume(format wire.Format, body io.Reader) []byte {
 	header, err := wire.List(body, format, r.source.expected(), r.addItem)
+	if err == nil {
+		err = r.source.checkHeader(header)
+	}
 	_ = r.push(func() error {
 		r.read, r.header, r.err = true, header, err
 		return nil
 	})
 	return placeholder(header)
+}
+
+// checkHeader returns an error unless a list states a kind that the collection's lists may have, and
+// a valid resourceVersion. The list kind of a generated type is known. That of a custom resource is
+// chosen by its CustomResourceDefinition, in the API version of the objects.
+func (s streamSource) checkHeader(header wire.ListHeader) error {
+	want := s.expected()
+	generic := header.APIVersion == "v1" && header.Kind == "List"
+	switch {
+	case header.Kind == "":
+		return errNoListKind
+	case s.decoded.objects.IsGenerated() && header.Kind != want.Kind+"List":
+		return fmt.Errorf("%w %q, want %q", wire.ErrWrongKind, header.Kind, want.Kind+"List")
+	case want.APIVersion != "" && header.APIVersion != want.APIVersion && !generic:
+		return fmt.Errorf("%w: apiVersion %q of %s, want %q", wire.ErrWrongKind, header.APIVersion, header.Kind, want.APIVersion)
+	}
+	return checkVersion(header.Meta.ResourceVersion)
 }
 
 func (r *listRequest) addItem(split *wire.Item) error {

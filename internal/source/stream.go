@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
@@ -96,6 +97,29 @@ func (s streamSource) expected() wire.Options {
 		options.Kind = objects.GoType.Elem().Name()
 	}
 	return options
+}
+
+// errNoVersion has the text of reflector.ErrNoVersion.
+const errNoVersion = feed.Error("no valid resourceVersion")
+
+// checkVersion returns an error unless a resourceVersion can be compared with others. API servers
+// send such versions only; the lists and events of client-go's fakes, which may have none, do not
+// come over the wire.
+func checkVersion(version string) error {
+	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
+		return fmt.Errorf("%w: %s", errNoVersion, excerpt(version))
+	}
+	return nil
+}
+
+// maxExcerpt is the maximum number of bytes that an error quotes of an invalid resourceVersion.
+const maxExcerpt = 20
+
+func excerpt(version string) string {
+	if len(version) > maxExcerpt {
+		return fmt.Sprintf("%q...", version[:maxExcerpt])
+	}
+	return fmt.Sprintf("%q", version)
 }
 
 // withRetryAfter adds the Retry-After header, which the tap removes from the client's response, to

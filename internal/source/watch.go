@@ -113,6 +113,9 @@ func (r *watchRequest) deliver(event *wire.Event) error {
 		if err != nil {
 			return fmt.Errorf("%s event: %w", event.Type, err)
 		}
+		if err := checkVersion(item.ResourceVersion); err != nil {
+			return fmt.Errorf("%s event of %q: %w", event.Type, item.Key, err)
+		}
 		return r.events.Event(event.Type, item)
 	}
 }
