@@ -3,6 +3,7 @@ package reflector
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,15 +21,15 @@ type recordingReplacement struct {
 	added []feed.Item
 }
 
-func (r *recordingReplacement) Needs(item feed.Item) feed.Need {
+func (r *recordingReplacement) Needs(item feed.Item) (feed.Need, any) {
 	if r.held[item.Key] {
-		return feed.NeedsIdentity
+		return feed.NeedsIdentity, "held " + item.Key
 	}
-	return feed.NeedsObject
+	return feed.NeedsObject, nil
 }
 
 func (r *recordingReplacement) Add(item feed.Item) {
-	item.Raw = append([]byte(nil), item.Raw...)
+	item.Raw = slices.Clone(item.Raw)
 	r.added = append(r.added, item)
 }
 
@@ -85,11 +86,14 @@ func TestPipelineKeepsOrderAndBytes(t *testing.T) {
 				t.Fatalf("%d items were added, want %d", len(replacement.added), size.items)
 			}
 			for i, item := range replacement.added {
-				if item.Key != fmt.Sprintf("item-%d", i) || string(item.Raw) != want(i) {
+				if item.Key != fmt.Sprintf("item-%d", i) || string(item.Raw) != want(i) || (item.Raw == nil) != (i == 1) {
 					t.Fatalf("item %d is %q with bytes %.20q…", i, item.Key, item.Raw)
 				}
 				// The items of a single batch are left to the replacement to decode.
 				decoded := p.toDecode != nil && i != 1 && i != 2 && i != 3
+				if known := item.Known == "held "+item.Key; known != (i == 1) {
+					t.Fatalf("item %d carries %v of the replacement", i, item.Known)
+				}
 				if got := item.Object != nil; got != decoded {
 					t.Fatalf("item %d is decoded: %v, want %v", i, got, decoded)
 				}
