@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +30,7 @@ func TestWatchErrorHandlerReceivesFailures(t *testing.T) {
 			t.Errorf("after a failed WatchList and a failed list, the errors are %v", got)
 		}
 		<-h.informer.HasSyncedChecker().Done()
-		synctest.Wait()
+		cachetest.Advance(10 * time.Second) // until the watch is open: it is the fifth request
 		server.sendExpired()
 		server.Create(cachetest.Pod("b"))
 		h.waitForKey("ns/b")

@@ -139,13 +139,24 @@ func (h *Harness) ExpectRequests(n int, want string) int {
 // any 60 seconds.
 func (h *Harness) ExpectRates(from time.Time) {
 	h.T.Helper()
+	h.expectRates(from, 4)
+}
+
+// ExpectRequestRate checks that there were requests after from, and at most 12 in any 60 seconds.
+func (h *Harness) ExpectRequestRate(from time.Time) {
+	h.T.Helper()
+	h.expectRates(from, 12)
+}
+
+func (h *Harness) expectRates(from time.Time, maxLists int) {
+	h.T.Helper()
 	requests := slices.DeleteFunc(h.Requests(), func(q fake.Request) bool { return q.Time.Before(from) })
 	if len(requests) == 0 {
 		h.T.Errorf("no request since %v", from)
 	}
 	for i, first := range requests {
 		all, lists := countMinute(requests[i:])
-		if all > 12 || lists > 4 {
+		if all > 12 || lists > maxLists {
 			h.T.Errorf("%d requests and %d lists in the minute from %v", all, lists, first.Time.Sub(from))
 			return
 		}

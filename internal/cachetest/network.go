@@ -160,16 +160,19 @@ func ExpectNext[E comparable](t *testing.T, c <-chan E, want ...E) {
 	}
 }
 
-// ImpatientClock is the real clock whose timers of up to seven seconds, the waits between attempts,
+// ImpatientClock is the real clock whose timers of up to maxSkippedWait, the waits between attempts,
 // fire at once. Idle timeouts are longer.
 type ImpatientClock struct {
 	clock.RealClock
 	Waits chan time.Duration // receives the durations of timers that fired at once
 }
 
+// maxSkippedWait is the longest time that a reflector waits for its budget of requests.
+const maxSkippedWait = 15 * time.Second
+
 // NewTimer returns a timer; see ImpatientClock.
 func (c *ImpatientClock) NewTimer(d time.Duration) clock.Timer {
-	if d > 7*time.Second {
+	if d > maxSkippedWait {
 		return c.RealClock.NewTimer(d)
 	}
 	TrySend(c.Waits, d)

@@ -29,6 +29,7 @@ type backoff struct {
 	clock        clock.PassiveClock
 	delay        wait.DelayFunc
 	healthySince time.Time // zero after a failure
+	failed       bool      // there was a failure since the backoff was at its first step
 }
 
 func newBackoff(config wait.Backoff, c clock.PassiveClock) *backoff {
@@ -42,13 +43,27 @@ func (b *backoff) markHealthy() {
 	}
 }
 
-// next returns the delay after an attempt, which is not less than err's Retry-After. err may be
-// nil.
-func (b *backoff) next(err error) time.Duration {
-	if !b.healthySince.IsZero() && b.clock.Since(b.healthySince) >= backoffReset {
-		b.delay = b.config.DelayFunc()
+// skipFirst records a failure, and reports true, if it is the first one, or the first one after
+// backoffReset of successes. Such a failure needs no delay.
+func (b *backoff) skipFirst() bool {
+	if b.reset(); b.failed {
+		return false
 	}
-	b.healthySince = time.Time{}
+	b.healthySince, b.failed = time.Time{}, true
+	return true
+}
+
+// reset restarts the backoff at its first step if attempts have succeeded for backoffReset.
+func (b *backoff) reset() {
+	if !b.healthySince.IsZero() && b.clock.Since(b.healthySince) >= backoffReset {
+		b.delay, b.failed = b.config.DelayFunc(), false
+	}
+}
+
+// next returns the delay after a failure, which is not less than err's Retry-After.
+func (b *backoff) next(err error) time.Duration {
+	b.reset()
+	b.healthySince, b.failed = time.Time{}, true
 	delay := b.delay()
 	if asked := retryAfter(err); asked > 0 {
 		delay = max(delay, wait.Jitter(asked, retryAfterJitter))

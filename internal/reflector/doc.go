@@ -14,10 +14,16 @@
 //   - An event older than an earlier one ends its watch, unless the sink holds it already.
 //   - A watch is resumed from the last resourceVersion received unless the table below says
 //     otherwise.
-//   - Every retry of a request waits at least for the jittered exponential backoff and for the
-//     server's Retry-After. Only a fallback is requested at once: a list after a WatchList, and a
-//     consistent read after a list whose resourceVersion the server refused.
-//   - A list or watch that receives nothing for longer than its idle timeout is cancelled.
+//   - A watch that lived as long as the reflector asked for is followed by another at once. One that
+//     ended earlier is resumed after a random delay of at most 100 ms, unless it failed as often as
+//     the table below says; the same holds for a list after the first watch that cannot be resumed.
+//   - Every other retry waits at least for the jittered exponential backoff, and every retry for the
+//     server's Retry-After. A fallback needs no delay: a list after a WatchList, and a consistent
+//     read after a list whose resourceVersion the server refused.
+//   - All watches, probes and lists together are at most 12 requests in any minute (requestBudget).
+//     Further pages of a list are not counted as long as they have new objects.
+//   - A list or watch that receives nothing for longer than its idle timeout is cancelled. A probe
+//     has a deadline.
 //
 // # One cycle
 //
@@ -35,25 +41,31 @@
 // counts the watches since the resourceVersion last advanced.
 //
 //	the server closed the watch, and           next request
-//	─────────────────────────────────────────  ───────────────────────────────────────────
+//	─────────────────────────────────────────  ──────────────────────────────────────────
 //	objects are quarantined and due for retry  list (ErrQuarantined)
 //	resourceVersion reached is unset or "0"    list (ErrNoVersion)
 //	the resourceVersion advanced               watch
-//	nothing was received within 1 s            watch after a backoff; 3rd: list (ErrShortWatches)
-//	nothing was received for longer            watch; consistent read if a probe shows that the
-//	                                           server regressed (ErrVersionRegressed)
+//	nothing was received within 1 s            watch; 3rd: list (ErrShortWatches)
+//	nothing was received before its timeout    watch; 3rd: watch after a probe, or consistent read
+//	                                           if the server regressed (ErrVersionRegressed)
+//	nothing was received                       watch
 //
 //	the watch failed with                      next request
-//	─────────────────────────────────────────  ───────────────────────────────────────────
+//	─────────────────────────────────────────  ──────────────────────────────────────────
 //	410 Gone, reason Expired or Gone           list
 //	any error, resourceVersion unset or "0"    list
-//	ErrVersionRegressed                        consistent read
+//	a bookmark older than the version reached  watch after a probe, or consistent read if the
+//	                                           server regressed, at most one in ten minutes
+//	ErrVersionRegressed, of a probe            consistent read
 //	504 "Too large resource version"           watch; 5th: consistent read
 //	401 or 403                                 watch
 //	429, 503, 504 or another timeout           watch
 //	a connection error or ErrStalled           watch
 //	another 5xx                                watch; 5th: list
 //	anything else, such as a malformed event   watch; 2nd: list
+//
+// The first watch after an open one failed follows soon, as above, unless the server was busy or
+// refused the client. The others follow after a backoff.
 //
 //	the WatchList                              next request
 //	─────────────────────────────────────────  ───────────────────────────────────────────
@@ -65,8 +77,12 @@
 //	failed with anything else                  list
 //
 //	the list failed with                       next request
-//	─────────────────────────────────────────  ───────────────────────────────────────────
+//	─────────────────────────────────────────  ──────────────────────────────────────────
+//	410 for a continue token                   the same list from its first page; 3rd: without pages
 //	410, 504 "Too large resource version" or   consistent read, at once
 //	ErrVersionRegressed
-//	anything else                              the same list or WatchList
+//	401, 403, 429, 503, 504, a connection      the same list or WatchList
+//	error or ErrStalled
+//	anything else, such as 500, or a list      the same list or WatchList; 6th: consistent read
+//	whose pages do not end
 package reflector

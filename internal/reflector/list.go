@@ -11,46 +11,102 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// list lists the collection and commits the list. If the server refuses the resourceVersion, or the
-// list is older than the version reached, a consistent read follows at once.
+// maxExpiredTokens is the number of lists that may fail because a continue token has expired, after
+// which the collection is requested in one piece.
+const maxExpiredTokens = 2
+
+// errExpiredToken is the cause of a list that failed because the server no longer has the snapshot
+// that its pages are read from.
+var errExpiredToken = errors.New("the continue token has expired")
+
+// list lists the collection and commits the list. A consistent read follows at once if the server
+// refuses the resourceVersion, or the list is older than the version reached, and after several
+// failures at one version. If a continue token expires, the list restarts with its first page.
 func (r *Reflector) list(ctx context.Context) error {
-	from := r.listVersion()
-	err := r.listFrom(ctx, from)
-	if from != "" && ctx.Err() == nil && (isGone(err) || isFutureVersion(err) || errors.Is(err, ErrVersionRegressed)) {
+	state := r.state
+	if r.listFailures%(maxFailures+1) == maxFailures {
 		r.state = stateConsistentRead
-		err = r.listFrom(ctx, "")
 	}
-	if err != nil {
-		return &AttemptError{Op: OpList, Err: err}
+	err := r.listAgainIfExpired(ctx)
+	if r.state != stateConsistentRead && ctx.Err() == nil && (isGone(err) || isFutureVersion(err) || errors.Is(err, ErrVersionRegressed)) {
+		r.state, state = stateConsistentRead, stateConsistentRead
+		err = r.listAgainIfExpired(ctx)
 	}
-	return nil
+	if err == nil {
+		return nil
+	}
+	r.state = state
+	if !isAuthError(err) && !isBusy(err) && !isUnreachable(err) {
+		r.listFailures++
+	}
+	return &AttemptError{Op: OpList, Err: err}
+}
+
+// listAgainIfExpired lists, and lists again while a continue token expires, at most until the list
+// was requested in one piece. Pages of different snapshots are never combined.
+func (r *Reflector) listAgainIfExpired(ctx context.Context) error {
+	for {
+		err := r.listFrom(ctx, r.listVersion())
+		if !errors.Is(err, errExpiredToken) || r.expiredTokens == maxExpiredTokens || ctx.Err() != nil {
+			return err
+		}
+		r.expiredTokens++
+	}
 }
 
 // listFrom lists at resourceVersion from, page by page, and commits the list.
 func (r *Reflector) listFrom(ctx context.Context, from string) error {
 	r.status.listing()
+	if err := r.awaitBudget(ctx); err != nil {
+		return err
+	}
 	watched, stop := r.watchdog(ctx, listIdleTimeout)
 	defer stop()
 	replacement := r.begin()
 	pipeline := newDecodePipeline(replacement)
-	options := metav1.ListOptions{ResourceVersion: from, Limit: r.limit(from)}
+	page, err := r.pages(watched, metav1.ListOptions{ResourceVersion: from, Limit: r.limit(from)}, pipeline.add)
+	pipeline.finish(err != nil)
+	if err != nil {
+		return orCause(watched, err)
+	}
+	return r.commit(ctx, replacement, page.ResourceVersion, from == "")
+}
+
+// pages requests the pages of a list and returns the metadata of the last one.
+func (r *Reflector) pages(ctx context.Context, options metav1.ListOptions, add func(feed.Item)) (metav1.ListMeta, error) {
+	var progress pageProgress
 	for {
-		page, err := r.page(watched, options, func(item feed.Item) error {
+		page, err := r.page(ctx, options, func(item feed.Item) error {
 			r.activity.Add(1)
-			pipeline.add(item)
+			progress.item(item.Key)
+			add(item)
 			return nil
 		})
-		if err != nil {
-			pipeline.finish(true)
-			return orCause(watched, err)
-		}
-		if page.Continue == "" {
-			pipeline.finish(false)
-			return r.commit(ctx, replacement, page.ResourceVersion, from == "")
+		switch {
+		case err != nil && options.Continue != "" && isGone(err):
+			return page, fmt.Errorf("%w: %w", errExpiredToken, err)
+		case err != nil || page.Continue == "":
+			return page, err
 		}
 		r.pagesLists = true
+		if err := r.endPage(ctx, &progress, page.Continue); err != nil {
+			return page, err
+		}
 		options.Continue, options.ResourceVersion = page.Continue, ""
 	}
+}
+
+// endPage records the end of a page that another one follows. If the page had no new object, it costs
+// a token of the budget.
+func (r *Reflector) endPage(ctx context.Context, progress *pageProgress, token string) error {
+	hasNew, err := progress.endPage(token)
+	if hasNew {
+		return err
+	}
+	if wait := r.budget.spend(); err == nil {
+		err = r.sleep(ctx, wait)
+	}
+	return err
 }
 
 // begin starts a replacement of the sink's content. After the server has regressed, equal
@@ -71,10 +127,11 @@ func (r *Reflector) page(ctx context.Context, options metav1.ListOptions, add fu
 
 // limit returns the page size of a list at resourceVersion from. The API server answers a list not
 // older than a version from its watch cache, in one piece; with a limit it would read from etcd. A
-// server that has answered in pages without being asked to receives a limit from then on.
+// server that has answered in pages without being asked to receives a limit from then on. One whose
+// continue tokens expire before the list is complete is asked for one piece.
 func (r *Reflector) limit(from string) int64 {
 	switch size := r.config.PageSize; {
-	case size < 0:
+	case size < 0 || r.expiredTokens == maxExpiredTokens:
 		return 0
 	case size > 0:
 		return size

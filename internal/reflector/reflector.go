@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,6 +59,10 @@ type Reflector struct {
 	activity atomic.Uint64 // counts what the server has sent, for the watchdog
 
 	state                state
+	budget               requestBudget
+	listFailures         int         // lists that failed since the last commit, for reasons that may lie in the resourceVersion
+	expiredTokens        int         // lists that failed since the last commit because a continue token had expired
+	lastBookmarkRelist   time.Time   // when an older bookmark caused a list
 	wantsWatchList       func() bool // Config.WatchList, which it calls once
 	watchListUnsupported bool        // by the server
 	pagesLists           bool        // the server has answered a list in pages
@@ -85,12 +90,14 @@ func New(config Config) *Reflector {
 		config:         config,
 		clock:          config.Clock,
 		backoff:        newBackoff(config.Backoff, config.Clock),
+		budget:         requestBudget{clock: config.Clock},
 		synced:         make(chan struct{}),
 		wantsWatchList: sync.OnceValue(config.WatchList),
 	}
 }
 
 // Run calls ListAndWatch until ctx ends, and waits for the backoff between calls. It returns nil.
+// After a watch that cannot be resumed, the first call follows at once.
 func (r *Reflector) Run(ctx context.Context) error {
 	r.status.started()
 	defer r.status.stopped()
@@ -100,7 +107,7 @@ func (r *Reflector) Run(ctx context.Context) error {
 			break
 		}
 		r.failed(ctx, err)
-		if r.pause(ctx, err) != nil {
+		if r.pauseBeforeList(ctx, err) != nil {
 			break
 		}
 	}
@@ -151,6 +158,19 @@ func (r *Reflector) recovered(ctx context.Context, row failureRow) {
 	}
 }
 
+// pauseBeforeList waits before a list that follows an error. A relist after a watch follows at once
+// unless there was another failure shortly before.
+func (r *Reflector) pauseBeforeList(ctx context.Context, err error) error {
+	if attempt, ok := errors.AsType[*AttemptError](err); ok && attempt.Op != OpList && !isBusy(err) && r.backoff.skipFirst() {
+		return ctx.Err()
+	}
+	return r.pause(ctx, err)
+}
+
+// awaitBudget takes a token of the budget, and waits until there was one. It returns ctx's error if
+// ctx has ended.
+func (r *Reflector) awaitBudget(ctx context.Context) error { return r.sleep(ctx, r.budget.spend()) }
+
 // pause waits for the backoff after an attempt, and for err's Retry-After if that is longer. It
 // returns ctx's error if ctx has ended.
 func (r *Reflector) pause(ctx context.Context, err error) error {
@@ -172,7 +192,7 @@ func (r *Reflector) sleep(ctx context.Context, d time.Duration) error {
 
 // committed records that the sink holds a list at resourceVersion.
 func (r *Reflector) committed(ctx context.Context, resourceVersion string) {
-	r.state = stateListed
+	r.state, r.listFailures, r.expiredTokens = stateListed, 0, 0
 	r.status.advance(resourceVersion, r.clock.Now())
 	row := r.status.succeeded()
 	r.backoff.markHealthy()

@@ -109,6 +109,13 @@ func (s *status) confirmedWithin(interval time.Duration, now time.Time) bool {
 	return now.Sub(s.lastConfirmed) < interval
 }
 
+// confirmedSince reports whether that was recorded at start or later.
+func (s *status) confirmedSince(start time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.lastConfirmed.Before(start)
+}
+
 // watching enters the phase Watching. It ends the row of failures and returns it.
 func (s *status) watching() failureRow {
 	s.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 )
 
@@ -18,28 +19,42 @@ const (
 	maxFailures = 5
 	// maxInvalidStreams is the same number for watches whose stream was invalid.
 	maxInvalidStreams = 2
-	// minWatchInterval is the least time between the starts of two watches if the server closed the
-	// first without an error. Some servers close watches after a few seconds
-	// (jupyterhub/kubespawner#920): the interval bounds the load on them and the lag of the sink.
-	minWatchInterval = 6 * time.Second
+	// maxEarlyEnds is the number of watches in a row that ended before their timeout, at one
+	// resourceVersion, after which the server is probed before the next watch.
+	maxEarlyEnds = 3
+	// maxResumeDelay is the longest delay before a watch is resumed. It is random, so that the
+	// watches that end together when a server restarts are not resumed together.
+	maxResumeDelay = 100 * time.Millisecond
+	// bookmarkRelistInterval is the least time between two lists caused by bookmarks that are older
+	// than the version reached.
+	bookmarkRelistInterval = 10 * time.Minute
 )
 
 // watchResult is how a watch request ended.
 type watchResult struct {
 	err       error // an *AttemptError; nil if the server closed the watch
+	opened    bool  // the server accepted the watch
 	committed bool  // the initial state of a WatchList was committed
 	advanced  bool  // an event or bookmark advanced the resourceVersion
 	duration  time.Duration
+	timeout   time.Duration // that the server was asked for
 }
+
+// endedEarly reports whether the watch was open and ended before its timeout.
+func (w watchResult) endedEarly() bool { return w.opened && w.duration < w.timeout }
 
 // retryCount counts the watches that ended since the resourceVersion last advanced.
 type retryCount struct {
+	early    int // ended before their timeout, in a row
 	short    int // closed by the server within shortWatch, in a row
 	failures int // ended with an error
 }
 
 // errNoResume is the reason to list a collection without a resourceVersion again.
 var errNoResume = fmt.Errorf("watch closed and cannot be resumed: %w", ErrNoVersion)
+
+// errOlderBookmark reports a bookmark that is older than the resourceVersion reached.
+var errOlderBookmark = fmt.Errorf("%w: bookmark", ErrVersionRegressed)
 
 // watch applies the events of one watch after another until the collection must be listed again, or
 // ctx ends. It returns the reason. first, if not nil, is the result of a WatchList, which comes
@@ -67,6 +82,11 @@ func (r *Reflector) watch(ctx context.Context, first *watchResult) error {
 // r.state, and waits until the next watch may start. It returns an error if the collection must be
 // listed again, or ctx has ended.
 func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *retryCount) error {
+	if last.endedEarly() {
+		count.early++
+	} else {
+		count.early = 0
+	}
 	if last.err == nil {
 		return r.afterClose(ctx, last, count)
 	}
@@ -74,7 +94,13 @@ func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *ret
 	if r.state = r.stateAfter(last.err, count.failures); r.state != stateResuming {
 		return last.err
 	}
+	if err := r.checkVersion(ctx, last, count); err != nil {
+		return err
+	}
 	r.failed(ctx, last.err)
+	if last.opened && count.failures == 1 && !isBusy(last.err) && !isAuthError(last.err) {
+		return r.sleep(ctx, rand.N(maxResumeDelay))
+	}
 	return r.pause(ctx, last.err)
 }
 
@@ -85,22 +111,40 @@ func (r *Reflector) afterClose(ctx context.Context, last watchResult, count *ret
 	if n := r.config.Sink.Quarantined(); r.quarantine.due(n) {
 		return r.relist(stateRelisting, fmt.Errorf("%w (%d); listing again", ErrQuarantined, n))
 	}
-	switch {
-	case !r.canResume():
+	if !r.canResume() {
 		return r.relist(stateRelisting, errNoResume)
-	case last.advanced:
-	case last.duration < shortWatch:
-		if count.short++; count.short == maxShortWatches {
-			return r.relist(stateRelisting, ErrShortWatches)
-		}
-		return r.sleep(ctx, max(r.backoff.next(nil), minWatchInterval))
-	default:
-		count.short = 0
-		if err := r.probeAfter(ctx, last); err != nil {
-			return r.relist(stateConsistentRead, err)
-		}
 	}
-	return r.sleep(ctx, minWatchInterval-last.duration)
+	if last.advanced || last.duration >= shortWatch {
+		count.short = 0
+	} else if count.short++; count.short == maxShortWatches {
+		return r.relist(stateRelisting, ErrShortWatches)
+	}
+	if err := r.checkVersion(ctx, last, count); err != nil || !last.endedEarly() {
+		return err
+	}
+	return r.sleep(ctx, rand.N(maxResumeDelay))
+}
+
+// checkVersion probes the server, before a watch is resumed, if the last watch received a bookmark
+// that is older than the version reached, or several watches in a row ended before their watchdogs
+// probed. It returns an error, and sets r.state, if the server has regressed.
+func (r *Reflector) checkVersion(ctx context.Context, last watchResult, count *retryCount) error {
+	olderBookmark := errors.Is(last.err, errOlderBookmark)
+	switch {
+	case olderBookmark && r.clock.Since(r.lastBookmarkRelist) < bookmarkRelistInterval:
+		return nil
+	case olderBookmark:
+	case count.early < maxEarlyEnds, !isValid(r.version()), r.status.confirmedWithin(probeInterval, r.clock.Now()):
+		return nil
+	}
+	count.early = 0
+	if _, err := r.probe(ctx); err != nil {
+		if olderBookmark {
+			r.lastBookmarkRelist = r.clock.Now()
+		}
+		return r.relist(stateConsistentRead, err)
+	}
+	return nil
 }
 
 // stateAfter returns the state after the failure of a watch, the given number of times since the
@@ -110,6 +154,8 @@ func (r *Reflector) stateAfter(err error, failures int) state {
 	switch {
 	case isGone(err), !r.canResume():
 		return stateRelisting
+	case errors.Is(err, errOlderBookmark): // of a replica that lags, perhaps
+		return stateResuming
 	case errors.Is(err, ErrVersionRegressed):
 		return stateConsistentRead
 	case isFutureVersion(err): // a lagging replica, or etcd restored from a backup

@@ -35,10 +35,13 @@ type watchSession struct {
 // watchOnce makes one watch request and returns its result. If initial is not nil the request is a
 // WatchList, which commits initial.
 func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) watchResult {
+	if err := r.awaitBudget(ctx); err != nil {
+		return watchResult{err: err}
+	}
 	s := &watchSession{r: r, ctx: ctx, initial: initial, started: r.clock.Now(), from: r.version()}
 	s.reached = s.from
 	s.initialDone.Store(initial == nil)
-	timeout := minWatchTimeout + rand.N(minWatchTimeout)
+	timeout := (minWatchTimeout + rand.N(minWatchTimeout)).Truncate(time.Second) // timeoutSeconds is whole
 	options := s.options(timeout)
 	r.status.countWatch()
 	watched, stop := r.sessionWatchdog(ctx, s, timeout+watchTimeoutMargin)
@@ -49,9 +52,11 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	r.status.watchEnded()
 	return watchResult{
 		err:       s.attemptError(err),
+		opened:    s.opened,
 		committed: initial != nil && s.initial == nil,
 		advanced:  s.advanced,
 		duration:  r.clock.Since(s.started),
+		timeout:   timeout,
 	}
 }
 
@@ -126,7 +131,6 @@ func (s *watchSession) addInitial(eventType watch.EventType, item feed.Item) {
 	if eventType == watch.Added {
 		s.r.activity.Add(1)
 	}
-	_, item.Known = s.initial.Needs(item)
 	s.initial.Add(item)
 }
 
@@ -185,7 +189,7 @@ func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 		return nil
 	}
 	if order, err := resourceversion.CompareResourceVersion(version, s.reached); err == nil && order < 0 {
-		return fmt.Errorf("%w: bookmark at %s, after %s", ErrVersionRegressed, version, s.reached)
+		return fmt.Errorf("%w at %s, after %s", errOlderBookmark, version, s.reached)
 	} else if err != nil && isValid(s.reached) {
 		return fmt.Errorf("%w in a bookmark: %q", ErrNoVersion, version)
 	}

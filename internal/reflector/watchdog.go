@@ -3,6 +3,7 @@ package reflector
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +25,7 @@ const (
 	bookmarkIdleTimeout = 3 * time.Minute
 	// probeInterval is how long a server without activity is assumed not to have regressed.
 	probeInterval = 2 * time.Minute
-	// probeTimeout is the idle timeout of a probe between two watches.
+	// probeTimeout is how long a probe may take.
 	probeTimeout = 30 * time.Second
 )
 
@@ -36,7 +37,8 @@ func (r *Reflector) watchdog(ctx context.Context, timeout time.Duration) (_ cont
 
 // sessionWatchdog is the watchdog of a watch. If a resumed watch is idle, it probes the server.
 // After a restore of etcd from a backup, the API server accepts a watch from a resourceVersion that
-// it has not reached again, and sends nothing until it has (kubernetes/kubernetes#107457).
+// it has not reached again, and sends nothing until it has (kubernetes/kubernetes#107457). The time
+// of the probe is random: many watches may have been resumed together.
 func (r *Reflector) sessionWatchdog(ctx context.Context, s *watchSession, limit time.Duration) (_ context.Context, stop func()) {
 	timeout := func() time.Duration {
 		if !s.initialDone.Load() {
@@ -45,8 +47,13 @@ func (r *Reflector) sessionWatchdog(ctx context.Context, s *watchSession, limit 
 		return s.bookmarks.idleTimeout(limit)
 	}
 	mustProbe := r.state == stateResuming && s.initial == nil && isValid(s.from)
+	probeAt := s.started.Add(probeInterval/2 + rand.N(probeInterval/2))
 	return r.watchIdle(ctx, timeout, func(ctx context.Context) error {
-		if !mustProbe || r.status.confirmedWithin(probeInterval, r.clock.Now()) {
+		if !mustProbe || r.clock.Now().Before(probeAt) {
+			return nil
+		}
+		if r.status.confirmedSince(s.started) {
+			mustProbe = false
 			return nil
 		}
 		answered, err := r.probe(ctx)
@@ -56,8 +63,14 @@ func (r *Reflector) sessionWatchdog(ctx context.Context, s *watchSession, limit 
 }
 
 // probe requests a list of one object for its resourceVersion. It returns ErrVersionRegressed if
-// that is older than the one reached. answered is false if the request failed.
+// that is older than the one reached. answered is false if the server did not answer within
+// probeTimeout.
 func (r *Reflector) probe(ctx context.Context) (answered bool, err error) {
+	ctx, cancel := r.withTimeout(ctx, probeTimeout)
+	defer cancel()
+	if err := r.awaitBudget(ctx); err != nil {
+		return false, nil //nolint:nilerr // a probe that was not made proves nothing
+	}
 	reached := r.version()
 	page, err := r.page(ctx, metav1.ListOptions{Limit: 1}, func(feed.Item) error { return nil })
 	if err != nil {
@@ -69,22 +82,26 @@ func (r *Reflector) probe(ctx context.Context) (answered bool, err error) {
 		return true, nil //nolint:nilerr // incomparable versions prove nothing
 	case order < 0:
 		return true, fmt.Errorf("%w: %s, after %s", ErrVersionRegressed, page.ResourceVersion, reached)
-	default:
-		r.status.confirm(r.clock.Now())
+	case order == 0:
+		r.status.advance("", r.clock.Now())
 	}
+	r.status.confirm(r.clock.Now())
 	return true, nil
 }
 
-// probeAfter probes the server after a watch that was closed, by a proxy for example, before its
-// watchdog would have probed.
-func (r *Reflector) probeAfter(ctx context.Context, last watchResult) error {
-	if last.duration >= minWatchTimeout || !isValid(r.version()) || r.status.confirmedWithin(probeInterval, r.clock.Now()) {
-		return nil
-	}
-	ctx, stop := r.watchdog(ctx, probeTimeout)
-	defer stop()
-	_, err := r.probe(ctx)
-	return err
+// withTimeout is context.WithTimeout on the reflector's clock.
+func (r *Reflector) withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	timer := r.clock.NewTimer(timeout)
+	go func() {
+		defer timer.Stop()
+		select {
+		case <-timer.C():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // watchIdle returns a context that is cancelled with ErrStalled once r.activity has not changed for
@@ -106,12 +123,14 @@ func (r *Reflector) watchIdle(ctx context.Context, timeout func() time.Duration,
 	}
 }
 
-// pollActivity polls four times within the timeout, and as often within probeInterval.
+// pollActivity polls at least three times within the timeout, and within probeInterval, at random
+// intervals.
 func (r *Reflector) pollActivity(ctx context.Context, timeout func() time.Duration, onIdle func(context.Context) error) error {
 	seen, since := r.activity.Load(), r.clock.Now()
 	for {
 		limit := timeout()
-		interval := min(limit/4, probeInterval/4, limit-r.clock.Since(since))
+		interval := min(limit, probeInterval) / 3
+		interval = min(interval*3/4+rand.N(interval/4), limit-r.clock.Since(since))
 		timer := r.clock.NewTimer(max(interval, time.Second))
 		select {
 		case <-ctx.Done():

@@ -59,8 +59,7 @@ func (s streamSource) understands(contentType string) bool {
 	return ok && (format == wire.JSON || s.decoded.objects.IsGenerated())
 }
 
-// feedItem returns the feed's form of a split item. How duplicate members are resolved depends on
-// the object's type, so the identity of an object with duplicates is read from the decoded object.
+// feedItem returns the feed's form of a split item.
 func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
 	metadata, err := item.Meta()
 	switch {
@@ -81,13 +80,8 @@ func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
 		Raw:             item.Raw,
 		Codec:           codecs.For(item),
 	}
-	switch {
-	case item.TooLarge != nil: // only this object fails to decode; the stream goes on
+	if item.TooLarge != nil { // only this object fails to decode; the stream goes on
 		out.Raw, out.Codec = nil, feed.ErrorCodec{Err: item.TooLarge}
-	case item.HasDuplicates():
-		if obj, err := out.Decoded(); err == nil {
-			return decodedSource{objects: codecs.Objects()}.item(obj)
-		}
 	}
 	return out, nil
 }

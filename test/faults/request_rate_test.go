@@ -14,8 +14,8 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// An informer makes at most twelve requests and four lists a minute, however the server fails, and
-// watches again within a minute after the failure ends.
+// An informer makes at most twelve requests in any minute, however the server fails, and at most four
+// lists from the second minute on. It watches again within a minute after the failure ends.
 func TestRequestRateIsBoundedDuringFailures(t *testing.T) {
 	lists := func(err error) func(*cachetest.Harness) {
 		return func(h *cachetest.Harness) { h.InjectListFault(-1, fake.Fault{Err: err}) }
@@ -79,6 +79,7 @@ func TestRequestRateIsBoundedDuringFailures(t *testing.T) {
 					}
 					began := time.Now()
 					cachetest.Advance(11 * time.Minute)
+					h.ExpectRequestRate(began)
 					h.ExpectRates(began.Add(time.Minute))
 					h.ClearFaults()
 					h.CloseWatches()
@@ -106,7 +107,7 @@ func TestWatchesOfOneEventKeepTheStoreFresh(t *testing.T) {
 		for range 100 {
 			h.Update(cachetest.Pod("a"))
 			h.Update(cachetest.Pod("b"))
-			cachetest.Advance(12 * time.Second)
+			cachetest.Advance(16 * time.Second)
 			h.ExpectStored(h.Served())
 		}
 		if lists := h.Controller.Status().Lists; lists != 1 {

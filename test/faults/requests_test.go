@@ -43,7 +43,7 @@ func TestListAndWatchRequestOptions(t *testing.T) {
 		expectOptions(h, 1, "watch", metav1.ListOptions{ResourceVersion: "4", AllowWatchBookmarks: true})
 		h.InjectListFault(1, fake.Fault{Err: fake.Expired()})
 		h.Send(fake.ErrorEvent(fake.Expired()))
-		cachetest.Advance(2 * time.Second)
+		cachetest.Advance(10 * time.Second)
 		expectOptions(h, 2, "list", metav1.ListOptions{ResourceVersion: "4"})
 		expectOptions(h, 3, "list", metav1.ListOptions{Limit: 500})
 		expectOptions(h, 4, "watch", metav1.ListOptions{ResourceVersion: "4", AllowWatchBookmarks: true})

@@ -48,7 +48,7 @@ func TestListDetectsRestore(t *testing.T) {
 		advanceBeyondRestore(h)
 		h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
 		h.Restore("4")
-		cachetest.Advance(10 * time.Second)
+		cachetest.Advance(20 * time.Second)
 		requests, _ := h.RequestsSince(2)
 		if requests != "watch@57 list@57 list@ watch@4" {
 			t.Errorf("requests after the restore: %s", requests)
@@ -117,7 +117,7 @@ func TestRelistRejectsALaggingReplica(t *testing.T) {
 		advanceBeyondRestore(h)
 		h.InjectListFault(1, fake.Fault{ResourceVersion: "4"})
 		h.Send(fake.ErrorEvent(fake.Expired()))
-		cachetest.Advance(2 * time.Second)
+		cachetest.Advance(10 * time.Second)
 		h.ExpectRequests(2, "list@57 list@ watch@57")
 		h.ExpectEvents()
 		h.ExpectStored("a@5 c@4 d@7")

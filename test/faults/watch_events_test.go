@@ -180,9 +180,9 @@ func TestBookmarksAdvanceTheVersion(t *testing.T) {
 		h.ExpectRequests(0, "list@0 watch@4 watch@9")
 
 		h.Send(watch.Event{Type: watch.Bookmark, Object: cachetest.Pod("", cachetest.WithVersion("8"))})
-		cachetest.Advance(2 * time.Second)
+		cachetest.Advance(10 * time.Second)
 		h.ExpectError(cachetest.ErrorIs(cache.ErrVersionRegressed))
-		h.ExpectRequests(3, "list@ watch@24")
+		h.ExpectRequests(3, "list@ watch@9") // a probe finds that the server has not regressed
 		h.ExpectEvents()
 	})
 }
@@ -245,7 +245,7 @@ func TestInvalidEventIsResumedThenRelisted(t *testing.T) {
 				h.InjectWatchFault(1, fake.Fault{EditEvent: func(watch.Event) []watch.Event { return []watch.Event{event} }})
 				send(h, event)
 				h.Update(cachetest.Pod("a"))
-				cachetest.Advance(10 * time.Second)
+				cachetest.Advance(20 * time.Second)
 				if requests, _ := h.RequestsSince(3); requests != "watch@5 list@5 watch@6" {
 					t.Errorf("requests after the second invalid event: %s", requests)
 				}

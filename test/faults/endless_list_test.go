@@ -1,0 +1,182 @@
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// editedLists is a server whose lists are edited with their options.
+type editedLists struct {
+	*cachetest.Harness
+	edit func(options metav1.ListOptions, list runtime.Object) error
+}
+
+func (e *editedLists) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	list, err := e.ListerWatcher.List(ctx, options)
+	if err == nil && e.edit != nil {
+		err = e.edit(options, list)
+	}
+	return list, err
+}
+
+func (e *editedLists) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	return e.Harness.Watch(ctx, options)
+}
+
+// editLists returns a function that puts an editedLists between the harness and the server.
+func editLists(edit func(options metav1.ListOptions, list runtime.Object) error) (between func(h *cachetest.Harness), source *editedLists) {
+	source = &editedLists{edit: edit}
+	return func(h *cachetest.Harness) {
+		source.Harness = h
+		h.Source = source
+	}, source
+}
+
+// A list whose pages continue for ever is an error. The informer retries with backoff, within its
+// budget of requests, and syncs once the server answers correctly.
+func TestListThatDoesNotEndIsAnError(t *testing.T) {
+	withToken := func(token func() string) func(metav1.ListOptions, runtime.Object) error {
+		return func(options metav1.ListOptions, list runtime.Object) error {
+			accessor, err := meta.ListAccessor(list)
+			accessor.SetContinue(token())
+			return err
+		}
+	}
+	n := 0
+	for name, edit := range map[string]func(metav1.ListOptions, runtime.Object) error{
+		"one token for ever": withToken(func() string { return "again" }),
+		"two tokens by turns": withToken(func() string {
+			n++
+			return fmt.Sprint(n % 2)
+		}),
+		"new tokens, the same objects": withToken(func() string {
+			n++
+			return fmt.Sprint(n)
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			between, source := editLists(func(options metav1.ListOptions, list runtime.Object) error { return edit(options, list) })
+			cachetest.InBubble(t, func(h *cachetest.Harness) {
+				cachetest.Advance(10 * time.Minute)
+				h.ExpectError(cachetest.ErrorContains("the list does not end"))
+				if h.Controller.HasSynced() {
+					t.Error("synced from a list that does not end")
+				}
+				h.ExpectRequestRate(h.Requests()[0].Time)
+				source.edit = nil
+				cachetest.Advance(3 * time.Minute)
+				h.ExpectSynced()
+			}, between, func(h *cachetest.Harness) { ignoreContinue(h) })
+		})
+	}
+}
+
+// ignoreContinue makes the server send the first page for every token.
+func ignoreContinue(h *cachetest.Harness) {
+	source := h.Source.(*editedLists)
+	h.Source = &cache.ListWatch{
+		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.Continue = ""
+			return source.List(ctx, options)
+		},
+		WatchFunc: source.Watch,
+	}
+}
+
+// If the continue tokens expire twice before a list is complete, the list is requested in one piece,
+// at the version first asked for.
+func TestExpiringContinueTokensCauseAWholeList(t *testing.T) {
+	between, source := editLists(nil)
+	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{PageSize: 1}, func(h *cachetest.Harness) {
+		source.edit = func(options metav1.ListOptions, _ runtime.Object) error {
+			if options.Continue != "" {
+				return fake.Expired()
+			}
+			return nil
+		}
+		h.CloseWatches()
+		h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+		h.Update(cachetest.Pod("a"))
+		n := len(h.Requests())
+		cachetest.Advance(time.Minute)
+		h.ExpectRequests(n, "watch@4 list@4 list@... list@4 list@... list@4 watch@5")
+		if whole := h.Requests()[n+5]; whole.Options.Limit != 0 {
+			t.Errorf("the third list has the limit %d, want none", whole.Options.Limit)
+		}
+		h.ExpectStored(h.Served())
+
+		h.Send(fake.ErrorEvent(fake.Expired())) // a later relist begins with pages again
+		cachetest.Advance(time.Minute)
+		if again := h.Requests()[n+7]; again.Verb != "list" || again.Options.Limit != 1 {
+			t.Errorf("the next relist is %+v, want one in pages", again)
+		}
+	}, between)
+}
+
+// A server that cannot list at one version any more is asked for its most recent state after a few
+// failures, and for the version reached after that.
+func TestListFailuresAtOneVersionCauseAConsistentList(t *testing.T) {
+	for name, err := range map[string]error{
+		"500": fake.InternalError(),
+		"400": apierrors.NewBadRequest("resourceVersion: unknown"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			between, source := editLists(func(options metav1.ListOptions, _ runtime.Object) error {
+				if options.ResourceVersion != "" && options.ResourceVersion != "0" {
+					return err
+				}
+				return nil
+			})
+			cachetest.InBubble(t, func(h *cachetest.Harness) {
+				h.ExpectSynced()
+				h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+				h.CloseWatches()
+				h.Update(cachetest.Pod("a"))
+				n := len(h.Requests())
+				cachetest.Advance(3 * time.Minute)
+				h.ExpectRequests(n, "watch@4 list@4 list@4 list@4 list@4 list@4 list@ watch@5")
+				h.ExpectEvents("U a@2→5")
+
+				source.edit = nil
+				n = len(h.Requests())
+				h.Send(fake.ErrorEvent(fake.Expired()))
+				cachetest.Advance(time.Minute)
+				h.ExpectRequests(n, "list@5 watch@5")
+			}, between)
+		})
+	}
+}
+
+// A server that is busy or refuses the client is not asked for consistent lists.
+func TestUnavailableServerIsNotAskedForConsistentLists(t *testing.T) {
+	for name, err := range map[string]error{
+		"503": apierrors.NewServiceUnavailable("starting"), "429": fake.TooManyRequests(0), "403": fake.Forbidden(),
+		"connection refused": cachetest.ErrConnectionRefused,
+	} {
+		t.Run(name, func(t *testing.T) {
+			cachetest.InBubble(t, func(h *cachetest.Harness) {
+				h.ExpectSynced()
+				h.InjectListFault(-1, fake.Fault{Err: err})
+				h.Send(fake.ErrorEvent(fake.Expired()))
+				cachetest.Advance(30 * time.Minute)
+				for _, request := range h.Requests()[1:] {
+					if request.Verb == "list" && request.Options.ResourceVersion == "" {
+						t.Fatalf("a consistent list after %v", err)
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,203 @@
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// A watch that lived as long as it asked for is followed by another without a delay.
+func TestWatchIsResumedAtOnceAfterItsTimeout(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		cachetest.Advance(time.Hour)
+		requests := 0
+		for n := 2; n < len(h.Requests()); n++ {
+			if h.Requests()[n].Verb != "watch" || h.Requests()[n-1].Verb != "watch" {
+				continue
+			}
+			requests++
+			_, timeout := options(h, n-1)
+			if lived := h.Requests()[n].Time.Sub(h.Requests()[n-1].Time); lived != timeout {
+				t.Errorf("watch %d begins %v after the one before, which asked for %v", n, lived, timeout)
+			}
+		}
+		if requests == 0 {
+			t.Errorf("no watch follows another in an hour")
+		}
+		h.ExpectNoError()
+	}, func(h *cachetest.Harness) { h.BookmarkEvery(time.Minute) })
+}
+
+// A watch that ends early, with or without an error, is resumed within 100 ms, and the first change
+// is delivered then.
+func TestWatchIsResumedSoonAfterAnEarlyEnd(t *testing.T) {
+	for name, end := range map[string]func(h *cachetest.Harness){
+		"closed":      func(h *cachetest.Harness) { h.CloseWatches() },
+		"reset":       func(h *cachetest.Harness) { h.Send(fake.ErrorEvent(cachetest.ErrConnectionReset)) },
+		"500":         func(h *cachetest.Harness) { h.Send(fake.ErrorEvent(fake.InternalError())) },
+		"unsupported": func(h *cachetest.Harness) { h.Send(watch.Event{Type: "UNKNOWN", Object: cachetest.Pod("a")}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			cachetest.InBubble(t, func(h *cachetest.Harness) {
+				h.ExpectSynced()
+				cachetest.Advance(time.Second)
+				end(h)
+				h.Update(cachetest.Pod("a"))
+				cachetest.Advance(100 * time.Millisecond)
+				h.ExpectEvents("U a@2→5")
+				h.ExpectRequests(0, "list@0 watch@4 watch@4")
+			})
+		})
+	}
+}
+
+// A watch that the server no longer has the version for is followed by a list without a delay.
+func TestRelistFollowsExpiredWatchAtOnce(t *testing.T) {
+	for name, expire := range map[string]func(h *cachetest.Harness){
+		"in the stream": func(h *cachetest.Harness) { h.Send(fake.ErrorEvent(fake.Expired())) },
+		"at the resume": func(h *cachetest.Harness) {
+			h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+			h.CloseWatches()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cachetest.InBubble(t, func(h *cachetest.Harness) {
+				h.ExpectSynced()
+				cachetest.Advance(time.Minute)
+				expire(h)
+				h.Update(cachetest.Pod("a"))
+				cachetest.Advance(100 * time.Millisecond)
+				h.ExpectEvents("U a@2→5")
+				expire(h) // again: after a backoff
+				h.Update(cachetest.Pod("a"))
+				cachetest.Advance(100 * time.Millisecond)
+				h.ExpectEvents()
+				cachetest.Advance(30 * time.Second)
+				h.ExpectEvents("U a@5→6")
+			})
+		})
+	}
+}
+
+// The watches of many informers that a restart of the server ends are resumed within 100 ms, but
+// not together, and no list precedes them. The probes of the resumed watches are spread over a
+// minute.
+func TestRestartCausesNoHerd(t *testing.T) {
+	const informers = 50
+	for name, end := range map[string]func(lw *fake.ListerWatcher[*corev1.Pod]){
+		"closed": func(lw *fake.ListerWatcher[*corev1.Pod]) { lw.CloseWatches() },
+		"reset":  func(lw *fake.ListerWatcher[*corev1.Pod]) { lw.Send(fake.ErrorEvent(cachetest.ErrConnectionReset)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				lw := fake.NewListerWatcher(&corev1.Pod{})
+				lw.Create(cachetest.Pod("a"))
+				done := make(chan error)
+				for range informers {
+					pods := cache.NewSharedInformer(lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+						ErrorHandler: func(context.Context, error) {},
+					})
+					go func() { done <- pods.Run(ctx) }()
+				}
+				cachetest.Advance(4 * time.Minute)
+				before := len(lw.Requests())
+				end(lw)
+				restarted := time.Now()
+				cachetest.Advance(4 * time.Minute)
+				expectNoHerd(t, lw.Requests()[before:], restarted, informers)
+				cancel()
+				for range informers {
+					if err := <-done; err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func expectNoHerd(t *testing.T, requests []fake.Request, restarted time.Time, informers int) {
+	t.Helper()
+	count := make(map[string]int)
+	for _, request := range requests {
+		after := request.Time.Sub(restarted)
+		if request.Verb == "watch" {
+			count[fmt.Sprintf("watches in the same 10 ms, %v after the restart", after.Truncate(10*time.Millisecond))]++
+		} else {
+			count[fmt.Sprintf("probes in the same second, %v after the restart", after.Truncate(time.Second))]++
+		}
+		if resumed := request.Verb == "watch"; resumed != (after <= 100*time.Millisecond) {
+			t.Errorf("%s %v after the restart", request.Verb, after)
+		}
+	}
+	for what, n := range count {
+		if n > informers/3 {
+			t.Errorf("%d %s, want at most %d", n, what, informers/3)
+		}
+	}
+	if len(requests) != 2*informers {
+		t.Errorf("%d requests, want a watch and a probe of each of %d informers", len(requests), informers)
+	}
+}
+
+// Many restarts in a row make no informer send more than its budget of requests, and a restored
+// etcd is found although no watch lives long enough to be probed.
+func TestProbePrecedesTheWatchAfterEarlyEnds(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		advanceBeyondRestore(h)
+		h.InjectWatchFault(-1, fake.Fault{CloseIn: 45 * time.Second})
+		cachetest.Advance(10 * time.Minute)
+		n := len(h.Requests())
+		h.Restore("4")
+		cachetest.Advance(3 * time.Minute)
+		if requests, _ := h.RequestsSince(n); requests == "" {
+			t.Fatal("no requests")
+		}
+		expectRestored(h)
+	})
+}
+
+// A response whose headers come late is not a watch that was closed at once: its time begins with
+// the request.
+func TestLateResponseHeadersAreNoShortWatch(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		h.InjectWatchFault(-1, fake.Fault{Delay: 90 * time.Second, CloseAfterEvents: -1})
+		h.CloseWatches()
+		cachetest.Advance(30 * time.Minute)
+		if status := h.Controller.Status(); status.Err != nil {
+			t.Errorf("status: %+v", status)
+		}
+		for _, request := range h.Requests()[1:] {
+			if request.Verb == "list" && request.Options.Limit != 1 {
+				t.Errorf("a list at %q, want watches and probes only", request.Options.ResourceVersion)
+			}
+		}
+		h.ExpectNoError()
+	})
+}
+
+// A probe that finds the version that the store has confirms that the store is up to date.
+func TestProbeConfirmsFreshness(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		h.CloseWatches()
+		resumed := time.Now()
+		cachetest.Advance(3 * time.Minute)
+		if fresh := h.Controller.Status().FreshAt; fresh.Sub(resumed) < time.Minute {
+			t.Errorf("FreshAt is %v after the resume, want that of the probe", fresh.Sub(resumed))
+		}
+	})
+}
