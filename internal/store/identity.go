@@ -10,7 +10,7 @@ import (
 // records it when the object is stored, so later changes to the value do not affect it.
 type identity struct {
 	uid     uint64 // a hash; 0 if there is no UID
-	version uint64 // the number, or a hash with the textual bit set if it is not a number; 0 if none
+	version uint64 // the number, or a hash with the textual bit set, see versionOf; 0 if none
 }
 
 const textual = 1 << 63
@@ -27,9 +27,11 @@ func hashUID(uid string) uint64 {
 }
 
 // versionOf returns the number of a version that is well-formed (see apimachinery's
-// util/resourceversion) and has at most 18 digits, and a hash of any other.
+// util/resourceversion) and less than 2^63, as etcd's revisions and times in nanoseconds are, and a
+// hash of any other. Versions from 2^63 on can be equal, but none is known to be older: a replayed
+// event is not recognized by them.
 func versionOf(version string) uint64 {
-	const digits = 18 // fit below textual
+	const digits = 19 // fit into 64 bits
 	if version == "" {
 		return 0
 	}
@@ -37,12 +39,17 @@ func versionOf(version string) uint64 {
 	for i := range len(version) {
 		c := version[i]
 		if c < '0' || c > '9' || c == '0' && i == 0 || i >= digits {
-			return maphash.String(hashSeed, version) | textual
+			return hashVersion(version)
 		}
 		n = n*10 + uint64(c-'0')
 	}
+	if n >= textual {
+		return hashVersion(version)
+	}
 	return n
 }
+
+func hashVersion(version string) uint64 { return maphash.String(hashSeed, version) | textual }
 
 // sameVersion reports whether a and b are the same version of the same object: both have a UID and
 // a version, and these are equal. An empty UID or version never means "unchanged".

@@ -2,23 +2,27 @@ package store
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// Identities compare versions as apimachinery does, except for numbers of more than 18 digits.
+// Identities compare versions as apimachinery does, except for numbers from 2^63 on.
 func TestIdentityOrdersVersions(t *testing.T) {
-	versions := []string{
-		"", "0", "1", "7", "07", "8", "10", "99", "100", "999999999999999999", "1000000000000000000",
-		strconv.FormatUint(math.MaxUint64, 10), "abc", "abd", "-1", "+1", "1 ", "1.0",
+	tooLong := []string{
+		strconv.FormatUint(1<<63, 10), "9999999999999999999", strconv.FormatUint(math.MaxUint64, 10), "18446744073709551617", "99999999999999999999999",
 	}
+	versions := append([]string{
+		"", "0", "1", "7", "07", "8", "10", "99", "100", "999999999999999999", "1000000000000000000",
+		"1700000000000000005", "1700000000000000006", strconv.FormatUint(1<<63-1, 10), "abc", "abd", "-1", "+1", "1 ", "1.0",
+	}, tooLong...)
 	for _, a := range versions {
 		for _, b := range versions {
 			order, err := resourceversion.CompareResourceVersion(a, b)
-			tooLong := len(a) > 18 || len(b) > 18
-			if got, want := identityOf("u", a).before(identityOf("u", b)), err == nil && order < 0 && !tooLong; got != want {
+			comparable := err == nil && !slices.Contains(tooLong, a) && !slices.Contains(tooLong, b)
+			if got, want := identityOf("u", a).before(identityOf("u", b)), comparable && order < 0; got != want {
 				t.Errorf("%q before %q: %v, want %v", a, b, got, want)
 			}
 			if got, want := identityOf("u", a).sameVersion(identityOf("u", b)), a == b && a != ""; got != want {

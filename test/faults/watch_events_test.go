@@ -80,6 +80,23 @@ func TestStaleEventEndsTheWatch(t *testing.T) {
 	}
 }
 
+// Servers of other stores than etcd may use the time in nanoseconds, which has 19 digits, as the
+// version. A replayed deletion of an earlier state does not remove the object.
+func TestReplayedDeletionAtANanosecondVersionIsStale(t *testing.T) {
+	const nanoseconds = 1_700_000_000_000_000_000
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		h.SkipVersions(nanoseconds)
+		old := h.Update(cachetest.Pod("a"))
+		h.Update(cachetest.Pod("a"))
+		h.ExpectEvents("U a@2→1700000000000000005", "U a@1700000000000000005→1700000000000000006")
+		h.Send(watch.Event{Type: watch.Deleted, Object: old})
+		h.ExpectEvents()
+		h.ExpectError(cachetest.ErrorIs(cache.ErrStale))
+		h.ExpectStored("a@1700000000000000006 b@3 c@4")
+	})
+}
+
 // If each watch begins with an event older than its version, the request rate stays bounded and the
 // store becomes equal to the server.
 func TestReplayOnEveryWatchCausesRelist(t *testing.T) {
