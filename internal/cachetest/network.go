@@ -3,6 +3,7 @@ package cachetest
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -160,15 +161,24 @@ func ExpectNext[E comparable](t *testing.T, c <-chan E, want ...E) {
 	}
 }
 
-// ImpatientClock is the real clock whose timers of up to maxSkippedWait, the waits between attempts,
-// fire at once. Idle timeouts are longer.
+// ImpatientClock is a clock that skips waits of up to maxSkippedWait, those between attempts: it is
+// the real clock, put forward by each of them. Idle timeouts are longer.
 type ImpatientClock struct {
 	clock.RealClock
-	Waits chan time.Duration // receives the durations of timers that fired at once
+	Waits   chan time.Duration // receives the waits that were skipped
+	skipped atomic.Int64       // the sum of them
 }
 
-// maxSkippedWait is the longest time that a reflector waits for its budget of requests.
-const maxSkippedWait = 15 * time.Second
+// maxSkippedWait is the time after which a reflector may make one more request.
+const maxSkippedWait = 7500 * time.Millisecond
+
+// Now returns the time.
+func (c *ImpatientClock) Now() time.Time {
+	return c.RealClock.Now().Add(time.Duration(c.skipped.Load()))
+}
+
+// Since returns the time since t.
+func (c *ImpatientClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 // NewTimer returns a timer; see ImpatientClock.
 func (c *ImpatientClock) NewTimer(d time.Duration) clock.Timer {
@@ -176,5 +186,6 @@ func (c *ImpatientClock) NewTimer(d time.Duration) clock.Timer {
 		return c.RealClock.NewTimer(d)
 	}
 	TrySend(c.Waits, d)
+	c.skipped.Add(int64(d))
 	return c.RealClock.NewTimer(0)
 }
