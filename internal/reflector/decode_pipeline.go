@@ -26,6 +26,8 @@ type decodePipeline struct {
 	toDecode   chan *batch // nil until the first batch is full
 	toAdd      chan *batch // the same batches, in order
 	free       chan *batch // for reuse
+	inFlight   int         // bytes of the batches that were sent and not received from added
+	added      chan int    // the bytes of each batch whose items were added
 	goroutines sync.WaitGroup
 	discard    atomic.Bool // the list failed: the remaining items are not added
 }
@@ -39,6 +41,9 @@ const (
 	batchItems = 1024
 	// maxReuseBytes is the largest buffer that is kept for another batch.
 	maxReuseBytes = 4 * batchBytes
+	// maxBytesInFlight bounds the bytes of the batches that are being decoded and added, which a
+	// list of large objects would fill on a machine with many processors. One batch may exceed it.
+	maxBytesInFlight = 16 << 20
 )
 
 // batch is a sequence of items and their bytes.
@@ -113,14 +118,27 @@ func (p *decodePipeline) send() {
 	p.current = nil
 	b.seal()
 	b.decoded = make(chan struct{})
+	p.awaitRoom(len(b.buffer))
 	p.toDecode <- b
 	p.toAdd <- b
+}
+
+// awaitRoom blocks until a batch of n bytes may be in flight.
+func (p *decodePipeline) awaitRoom(n int) {
+	for p.inFlight > 0 && p.inFlight+n > maxBytesInFlight {
+		p.inFlight -= <-p.added
+	}
+	for len(p.added) > 0 {
+		p.inFlight -= <-p.added
+	}
+	p.inFlight += n
 }
 
 func (p *decodePipeline) start(workers int) {
 	p.toDecode = make(chan *batch, workers)
 	p.toAdd = make(chan *batch, 2*workers)
 	p.free = make(chan *batch, 4*workers)
+	p.added = make(chan int, cap(p.toAdd)+2) // room for all batches in flight, so that the collector never blocks
 	for range workers {
 		p.goroutines.Go(func() {
 			for b := range p.toDecode {
@@ -132,6 +150,7 @@ func (p *decodePipeline) start(workers int) {
 		for b := range p.toAdd {
 			<-b.decoded
 			p.collect(b)
+			p.added <- len(b.buffer)
 			p.recycle(b)
 		}
 	})

@@ -1,14 +1,18 @@
 package reflector
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/internal/feed"
 )
@@ -35,7 +39,7 @@ func (r *recordingReplacement) Add(item feed.Item) {
 // nameCodec decodes a name padded with spaces to a Pod. It fails on "bad" and panics on "panic".
 type nameCodec struct{}
 
-func (nameCodec) Decode(raw []byte) (runtime.Object, error) {
+func (nameCodec) Decode(raw []byte) (apiruntime.Object, error) {
 	switch name := strings.TrimSpace(string(raw)); name {
 	case "bad":
 		return nil, errors.New("bad")
@@ -148,4 +152,41 @@ func TestPipelineKeepsOrderOfMixedPages(t *testing.T) {
 			t.Fatalf("item %d is %q, decoded: %v", i, item.Key, item.Object != nil)
 		}
 	}
+}
+
+// blockedReplacement blocks in Add until it is closed.
+type blockedReplacement struct {
+	feed.Replacement
+	closed chan struct{}
+}
+
+func (r blockedReplacement) Needs(feed.Item) feed.Need { return feed.NeedsObject }
+func (r blockedReplacement) Add(feed.Item)             { <-r.closed }
+
+// TestPipelineBoundsBytesInFlight checks that a list of large objects is not read ahead of the
+// replacement by more than maxBytesInFlight, on a machine with many processors.
+func TestPipelineBoundsBytesInFlight(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(64))
+	synctest.Test(t, func(t *testing.T) {
+		const size, items = 1 << 20, 100
+		replacement := blockedReplacement{closed: make(chan struct{})}
+		p := newDecodePipeline(replacement)
+		var read atomic.Int64
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			raw := bytes.Repeat([]byte(" "), size)
+			for i := range items {
+				p.add(feed.Item{Key: fmt.Sprint(i), Raw: raw, Codec: nameCodec{}})
+				read.Add(1)
+			}
+			p.finish(false)
+		}()
+		synctest.Wait()
+		if ahead := read.Load() * size; ahead > maxBytesInFlight || ahead < maxBytesInFlight/2 {
+			t.Errorf("%d bytes were read while nothing was added, want at most %d", ahead, maxBytesInFlight)
+		}
+		close(replacement.closed)
+		<-done
+	})
 }
