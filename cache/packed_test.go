@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -118,6 +119,48 @@ func expectEqualAfterUpdate[T cache.Object](t *testing.T, client kubernetes.Inte
 		}
 	}
 	expectEqual(t, live.Store(), packed.Store())
+}
+
+// TestPackedNumbersEqualUnpacked compares packed with unpacked unstructured objects that are encoded
+// for packing: those of a list function, and those that Transform has changed. A value that would
+// change is an error on that object, which names the field.
+func TestPackedNumbersEqualUnpacked(t *testing.T) {
+	example := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget"}}
+	lw := fake.NewListerWatcher(example)
+	for _, name := range []string{"a", "b"} {
+		object := example.DeepCopy()
+		object.SetName(name)
+		object.Object["spec"] = map[string]any{"float": 1.0, "integer": int64(1), "list": []any{-2.0, 1e6, 0.5, int64(-3)}}
+		lw.Create(object)
+	}
+	addTotal := func(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		u.Object["total"] = 3.0
+		return u, nil
+	}
+	addCount := func(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		if u.GetName() == "b" {
+			u.Object["spec"].(map[string]any)["count"] = 4711
+		}
+		return u, nil
+	}
+	for name, transform := range map[string]func(*unstructured.Unstructured) (*unstructured.Unstructured, error){"list": nil, "transform": addTotal} {
+		t.Run(name, func(t *testing.T) {
+			live := runInformer(t, lw, example, cache.InformerOptions[*unstructured.Unstructured]{Transform: transform})
+			packed := runInformer(t, lw, example, cache.InformerOptions[*unstructured.Unstructured]{Transform: transform, Packed: true})
+			expectEqual(t, live.Store(), packed.Store())
+		})
+	}
+	errs := make(chan error, 10)
+	packed := runInformer(t, lw, example, cache.InformerOptions[*unstructured.Unstructured]{
+		Transform: addCount, Packed: true, ErrorHandler: func(_ context.Context, err error) { errs <- err },
+	})
+	var object *cache.ObjectError
+	if err := <-errs; !errors.As(err, &object) || object.Key != "b" || !strings.Contains(err.Error(), "spec.count: ") || strings.Contains(err.Error(), "4711") {
+		t.Errorf("error %v", err)
+	}
+	if keys := packed.Store().ListKeys(); !slices.Equal(keys, []string{"a"}) {
+		t.Errorf("the store holds %q", keys)
+	}
 }
 
 // TestPackedMetadataIndexes checks that indexes find the same Pods with and without streaming.

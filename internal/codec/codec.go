@@ -116,7 +116,7 @@ func (c *jsonCodec) decodeUnstructured(u *unstructured.Unstructured, raw []byte)
 		return nil, fmt.Errorf("decode unstructured object from JSON: %w", err)
 	}
 	u.Object = object
-	if u.GetKind() == "" {
+	if u.GetKind() == "" && !c.gvk.Empty() {
 		u.SetGroupVersionKind(c.gvk)
 	}
 	return u, nil

@@ -123,7 +123,10 @@ type marshaler interface{ Marshal() ([]byte, error) }
 func (p *Packer[T]) encode(obj T) ([]byte, error) {
 	switch o := any(obj).(type) {
 	case *unstructured.Unstructured:
-		return json.Marshal(o.Object)
+		if o.GetKind() == "" && !p.objects.GVK.Empty() { // decoding would add the collection's
+			return nil, inField("kind", errNoKind)
+		}
+		return encodeUnstructured(o)
 	case marshaler:
 		if p.format == wire.Protobuf {
 			return o.Marshal()
