@@ -24,6 +24,11 @@ func Within(limit float64, unit string) Goal {
 	return Goal{fmt.Sprintf("≤ %s %s", number(limit), unit), false, func(ours, _ float64) bool { return ours <= limit }}
 }
 
+// AtMostMore is met if our figure exceeds the reference by at most limit.
+func AtMostMore(limit float64, unit string) Goal {
+	return Goal{fmt.Sprintf("≤ + %s %s", number(limit), unit), false, func(ours, reference float64) bool { return ours <= reference+limit }}
+}
+
 // Verdict returns whether the goal is met, as the table shows it: a dash if there is no goal, and
 // "unclear" if the goal is relative to a reference of zero.
 func (g Goal) Verdict(ours, reference float64) string {
