@@ -166,6 +166,9 @@ func (s decodedSource) deliver(event watch.Event, events feed.WatchSink) error {
 	if codec.IsNil(event.Object) {
 		return fmt.Errorf("%s event: %w", event.Type, errNilObject)
 	}
+	if err := statusError(event.Object); err != nil {
+		return err
+	}
 	switch event.Type {
 	case watch.Added, watch.Modified, watch.Deleted:
 		item, err := s.item(event.Object)
@@ -181,10 +184,27 @@ func (s decodedSource) deliver(event watch.Event, events feed.WatchSink) error {
 		end := accessor.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
 		return events.Bookmark(accessor.GetResourceVersion(), end)
 	case watch.Error:
-		return apierrors.FromObject(event.Object)
+		return fmt.Errorf("%s event: expected a Status, got %T%s", event.Type, event.Object, codec.QuotedName(event.Object))
 	default:
 		return fmt.Errorf("unknown watch event type %q", event.Type)
 	}
+}
+
+// statusError returns the error of the server that obj is if it is a Status, whatever the type of
+// its event, and nil otherwise.
+func statusError(obj runtime.Object) error {
+	switch o := obj.(type) {
+	case *metav1.Status:
+		return apierrors.FromObject(o)
+	case *unstructured.Unstructured:
+		if o.GetKind() != "Status" {
+			return nil
+		}
+		if err := apierrors.FromObject(o); !apierrors.IsUnexpectedObjectError(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 // stopWatch stops a stream and reads its remaining events: some producers block on an unread

@@ -99,9 +99,10 @@ func (r *watchRequest) pushEvent(event *wire.Event) error {
 }
 
 func (r *watchRequest) deliver(event *wire.Event) error {
+	if err := event.Err(); err != nil {
+		return err
+	}
 	switch event.Type {
-	case watch.Error:
-		return event.Err()
 	case watch.Bookmark:
 		version, end, err := event.Bookmark()
 		if err != nil {

@@ -12,14 +12,15 @@ import (
 // Event is one event of a watch. It is valid until the callback that received it returns.
 type Event struct {
 	Type   watch.EventType
-	Object Item // the watched object, or a Status for watch.Error
+	Object Item // the watched object, or a Status for watch.Error; see Err
 }
 
 // Watch splits the body of a WATCH response into events and calls event for each, in order, as soon
 // as the event's last byte has been read. It returns nil when the body ends after an event. If
 // event returns an error, Watch stops and returns that error unchanged.
 //
-// ERROR and BOOKMARK events are delivered like the others; see Event.Err and Event.Bookmark.
+// ERROR and BOOKMARK events, and a Status of any type, are delivered like the others; see Event.Err
+// and Event.Bookmark.
 func Watch(body io.Reader, format Format, options Options, event func(*Event) error) error {
 	return splitWatch(body, format, options, watchBuffer, event)
 }
@@ -47,13 +48,13 @@ func splitWatch(body io.Reader, format Format, options Options, buffer int, even
 	return w.wrapError(err)
 }
 
-// Err returns the error of an ERROR event, an *apierrors.StatusError unless the event is malformed.
-// It returns nil for events of other types.
+// Err returns the error of an ERROR event, or of an event of another type whose object is a Status:
+// an *apierrors.StatusError unless the event is malformed. It returns nil for other events.
 func (e *Event) Err() error {
-	if e.Type != watch.Error {
+	if e.Type != watch.Error && !e.Object.isStatus() {
 		return nil
 	}
-	err := fmt.Errorf("ERROR event: %w %q, want \"Status\"", ErrWrongKind, e.Object.Kind)
+	err := fmt.Errorf("%s event: %w %q, want \"Status\"", e.Type, ErrWrongKind, e.Object.Kind)
 	if e.Object.Kind == "Status" {
 		if err = statusError(e.Object.Raw, e.Object.Format); isStatus(err) {
 			return err
@@ -94,7 +95,7 @@ func (w *watchSplitter) deliver(eventType []byte) error {
 	if len(object.Raw) == 0 {
 		return inField("object", fmt.Errorf("missing in %s event", parsed))
 	}
-	if parsed != watch.Error {
+	if parsed != watch.Error && !object.isStatus() {
 		if err := w.check(object); err != nil {
 			return inField("object", err)
 		}
@@ -106,6 +107,11 @@ func (w *watchSplitter) deliver(eventType []byte) error {
 	}
 	w.item++
 	return nil
+}
+
+// isStatus reports whether the object is a Status, by which a server reports an error.
+func (i *Item) isStatus() bool {
+	return i.Kind == "Status" && (i.APIVersion == "v1" || i.APIVersion == "")
 }
 
 // check returns ErrWrongKind for an object of another kind. Unlike the items of a list, the objects

@@ -63,8 +63,8 @@ func TestStreamedListErrorIsReported(t *testing.T) {
 	}
 }
 
-// TestStreamedWatchErrorIsReported sends an error as the response to a watch, and as an event of
-// its stream. Both are reported the same.
+// TestStreamedWatchErrorIsReported sends an error as the response to a watch, as an event of its
+// stream, and as an event of another type. All are reported the same.
 func TestStreamedWatchErrorIsReported(t *testing.T) {
 	for name, failure := range responseErrors {
 		for formatName, f := range cachetest.Formats {
@@ -75,6 +75,10 @@ func TestStreamedWatchErrorIsReported(t *testing.T) {
 			for carrier, response := range map[string]http.HandlerFunc{
 				"as the response": cachetest.ServeStatus(failure.code, "", string(failure.reason)),
 				"as an event":     cachetest.Serve(f.WatchType, f.Event(watch.Error, status)),
+				"as ADDED":        cachetest.Serve(f.WatchType, f.Event(watch.Added, status)),
+				"as MODIFIED":     cachetest.Serve(f.WatchType, f.Event(watch.Modified, status)),
+				"as DELETED":      cachetest.Serve(f.WatchType, f.Event(watch.Deleted, status)),
+				"as BOOKMARK":     cachetest.Serve(f.WatchType, f.Event(watch.Bookmark, status)),
 			} {
 				t.Run(name+" "+formatName+" "+carrier, func(t *testing.T) {
 					s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1")))}, nil)

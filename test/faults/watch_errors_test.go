@@ -9,7 +9,11 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
@@ -58,6 +62,35 @@ func TestWatchResumesAfterError(t *testing.T) {
 					if len(h.TakeErrors()) != 1 {
 						t.Error("want one error reported")
 					}
+				})
+			})
+		}
+	}
+}
+
+// A Status is an error of the server whatever the type of its event. A mistyped 410 is followed by a
+// list, not by a watch that fails again.
+func TestMistypedStatusEndsTheWatchWithItsError(t *testing.T) {
+	untyped := func(status *metav1.Status) runtime.Object {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(status)
+		if err != nil {
+			panic(err)
+		}
+		return &unstructured.Unstructured{Object: content}
+	}
+	for _, eventType := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted, watch.Bookmark, watch.Error} {
+		for name, convert := range map[string]func(*metav1.Status) runtime.Object{
+			"typed": func(status *metav1.Status) runtime.Object { return status }, "unstructured": untyped,
+		} {
+			t.Run(string(eventType)+" "+name, func(t *testing.T) {
+				cachetest.InBubble(t, func(h *cachetest.Harness) {
+					h.ExpectSynced()
+					status := apierrors.NewResourceExpired("too old").Status()
+					status.TypeMeta = cachetest.TypeMeta("Status")
+					h.Send(watch.Event{Type: eventType, Object: convert(&status)})
+					h.ExpectError(apierrors.IsResourceExpired)
+					cachetest.Advance(10 * time.Second)
+					h.ExpectRequests(0, "list@0 watch@4 list@4 watch@4")
 				})
 			})
 		}
