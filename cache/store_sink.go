@@ -134,7 +134,7 @@ type storeReplacement[T Object] struct {
 func (r *storeReplacement[T]) CompareContents() { r.compareContents = true }
 
 // Needs returns NeedsObject: a ReflectorStore takes objects.
-func (r *storeReplacement[T]) Needs(feed.Item) feed.Need { return feed.NeedsObject }
+func (r *storeReplacement[T]) Needs(feed.Item) (feed.Need, any) { return feed.NeedsObject, nil }
 
 // Add collects an object, or the store's own if that has the same version. Since Replace delivers
 // no events, CompareContents needs no comparison: the new object replaces the old one. For an

@@ -240,7 +240,7 @@ func TestReplacementRemovesAndReplacesObjects(t *testing.T) {
 		if c.compare {
 			next.CompareContents()
 		}
-		if need := next.Needs(c.item); need != feed.NeedsObject {
+		if need, _ := next.Needs(c.item); need != feed.NeedsObject {
 			t.Errorf("Needs returned %v", need)
 		}
 		next.Add(podItem("b", "2"))

@@ -1,6 +1,10 @@
 package feed
 
-import "k8s.io/apimachinery/pkg/runtime"
+import (
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
 
 // Item is one object on its way from the API server to a store: its identity, and either the
 // object or its bytes.
@@ -16,6 +20,10 @@ type Item struct {
 	Object runtime.Object // nil if the item carries bytes
 	Raw    []byte         // the object as received; valid only during the call
 	Codec  Codec          // decodes Raw
+
+	// Known is the sink's own state of the object, as returned by Replacement.Needs. The item then
+	// needs neither Object nor Raw.
+	Known any
 }
 
 // Codec decodes the bytes of objects of one type. Implementations are safe for concurrent use.
@@ -32,10 +40,19 @@ type ErrorCodec struct {
 // Decode implements Codec. It returns c.Err.
 func (c ErrorCodec) Decode([]byte) (runtime.Object, error) { return nil, c.Err }
 
-// Decoded returns the item's object, which it decodes if the item carries bytes.
+var errNoContents = errors.New("the object's bytes are not there")
+
+// Decoded returns the item's object, which it decodes if the item carries bytes. An item without an
+// object and bytes is an error, and not an empty object.
 func (i Item) Decoded() (runtime.Object, error) {
 	if i.Object != nil {
 		return i.Object, nil
+	}
+	if failed, ok := i.Codec.(ErrorCodec); ok {
+		return nil, failed.Err
+	}
+	if len(i.Raw) == 0 {
+		return nil, errNoContents
 	}
 	return i.Codec.Decode(i.Raw)
 }

@@ -44,8 +44,10 @@ type Replacement interface {
 	// called before any other method.
 	CompareContents()
 	// Needs returns what Add will read of the item, so that the caller can prepare it in advance
-	// and drop the rest. It may be called concurrently with Add.
-	Needs(item Item) Need
+	// and drop the rest. It may be called concurrently with Add, by one goroutine. The caller sets
+	// Item.Known to known before Add, so that what Needs decided still holds if the collection has
+	// changed by then.
+	Needs(item Item) (need Need, known any)
 	// Add adds an object, or replaces one that was added under the same key.
 	Add(item Item)
 	// Remove removes an object that was added.

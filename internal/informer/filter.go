@@ -108,30 +108,27 @@ func (s *filterSink[V]) Begin() feed.Replacement {
 // filterReplacement is a replacement that holds only objects that pass the filter.
 type filterReplacement[V any] struct {
 	feed.Replacement
-	sink            *filterSink[V]
-	filteredOut     map[string]string // becomes filterSink.filteredOut
-	compareContents bool
+	sink        *filterSink[V]
+	filteredOut map[string]string // becomes filterSink.filteredOut
 }
 
-// CompareContents implements feed.Replacement.
-func (r *filterReplacement[V]) CompareContents() {
-	r.compareContents = true
-	r.Replacement.CompareContents()
-}
-
-// Needs returns what Add requires of an item: for the filter, the decoded object.
-func (r *filterReplacement[V]) Needs(item feed.Item) feed.Need {
-	need := r.Replacement.Needs(item)
+// Needs returns what Add requires of an item: for the filter, the decoded object, unless the store
+// has this version of it, which then passes.
+func (r *filterReplacement[V]) Needs(item feed.Item) (need feed.Need, known any) {
+	need, known = r.Replacement.Needs(item)
 	if need != feed.NeedsIdentity && r.sink.filter != nil {
-		return feed.NeedsObject
+		need = feed.NeedsObject
 	}
-	return need
+	return need, known
 }
 
 // Add adds an item if it passes the filter.
 func (r *filterReplacement[V]) Add(item feed.Item) {
 	delete(r.filteredOut, item.Key)
-	item, passes := r.sink.applyFilter(item, !r.compareContents)
+	passes := item.Known != nil
+	if !passes {
+		item, passes = r.sink.applyFilter(item, false)
+	}
 	if passes {
 		r.Replacement.Add(item)
 		return

@@ -62,6 +62,8 @@ func newDecodePipeline(replacement feed.Replacement) *decodePipeline {
 // add adds an item. It copies item.Raw, unless the sink holds the item already, as it does most
 // items of a relist.
 func (p *decodePipeline) add(item feed.Item) {
+	var need feed.Need
+	need, item.Known = p.replacement.Needs(item)
 	if item.Object != nil && p.current == nil && p.toDecode == nil {
 		p.replacement.Add(item)
 		return
@@ -69,7 +71,7 @@ func (p *decodePipeline) add(item feed.Item) {
 	if p.current == nil {
 		p.current = p.newBatch()
 	}
-	b, need := p.current, p.replacement.Needs(item)
+	b := p.current
 	if need != feed.NeedsIdentity {
 		b.buffer = append(b.buffer, item.Raw...)
 	}
@@ -156,11 +158,15 @@ func (p *decodePipeline) start(workers int) {
 	})
 }
 
-// seal sets Raw of the items. It is called when the buffer is complete and does not move any more.
+// seal sets Raw of the items, nil for those whose bytes were dropped. It is called when the buffer
+// is complete and does not move any more.
 func (b *batch) seal() {
 	begin := 0
 	for i, end := range b.ends {
-		b.items[i].Raw = b.buffer[begin:end:end]
+		b.items[i].Raw = nil
+		if begin < end {
+			b.items[i].Raw = b.buffer[begin:end:end]
+		}
 		begin = end
 	}
 }

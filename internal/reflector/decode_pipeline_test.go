@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,15 +25,15 @@ type recordingReplacement struct {
 	added []feed.Item
 }
 
-func (r *recordingReplacement) Needs(item feed.Item) feed.Need {
+func (r *recordingReplacement) Needs(item feed.Item) (feed.Need, any) {
 	if r.held[item.Key] {
-		return feed.NeedsIdentity
+		return feed.NeedsIdentity, "held " + item.Key
 	}
-	return feed.NeedsObject
+	return feed.NeedsObject, nil
 }
 
 func (r *recordingReplacement) Add(item feed.Item) {
-	item.Raw = append([]byte(nil), item.Raw...)
+	item.Raw = slices.Clone(item.Raw)
 	r.added = append(r.added, item)
 }
 
@@ -89,11 +90,14 @@ func TestPipelineKeepsOrderAndBytes(t *testing.T) {
 				t.Fatalf("%d items were added, want %d", len(replacement.added), size.items)
 			}
 			for i, item := range replacement.added {
-				if item.Key != fmt.Sprintf("item-%d", i) || string(item.Raw) != want(i) {
+				if item.Key != fmt.Sprintf("item-%d", i) || string(item.Raw) != want(i) || (item.Raw == nil) != (i == 1) {
 					t.Fatalf("item %d is %q with bytes %.20q…", i, item.Key, item.Raw)
 				}
 				// The items of a single batch are left to the replacement to decode.
 				decoded := p.toDecode != nil && i != 1 && i != 2 && i != 3
+				if known := item.Known == "held "+item.Key; known != (i == 1) {
+					t.Fatalf("item %d carries %v of the replacement", i, item.Known)
+				}
 				if got := item.Object != nil; got != decoded {
 					t.Fatalf("item %d is decoded: %v, want %v", i, got, decoded)
 				}
@@ -160,7 +164,7 @@ type blockedReplacement struct {
 	closed chan struct{}
 }
 
-func (r blockedReplacement) Needs(feed.Item) feed.Need { return feed.NeedsObject }
+func (r blockedReplacement) Needs(feed.Item) (feed.Need, any) { return feed.NeedsObject, nil }
 func (r blockedReplacement) Add(feed.Item)             { <-r.closed }
 
 // TestPipelineBoundsBytesInFlight checks that a list of large objects is not read ahead of the

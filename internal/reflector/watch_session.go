@@ -131,6 +131,7 @@ func (s *watchSession) addInitial(eventType watch.EventType, item feed.Item) {
 	if eventType == watch.Added {
 		s.r.activity.Add(1)
 	}
+	_, item.Known = s.initial.Needs(item)
 	s.initial.Add(item)
 }
 

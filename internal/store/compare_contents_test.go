@@ -14,7 +14,7 @@ func (h *harness) relistComparingContents(t *testing.T, version string, objects 
 	next := h.Begin()
 	next.CompareContents()
 	for _, o := range objects {
-		if need := next.Needs(o.item()); need == feed.NeedsIdentity {
+		if need, known := next.Needs(o.item()); need == feed.NeedsIdentity || known != nil {
 			t.Errorf("Needs(%v) = NeedsIdentity", o)
 		}
 		next.Add(o.item())

@@ -19,6 +19,7 @@ type replacement[V any] struct {
 	compareContents bool                // see CompareContents
 	repeats         bool                // an entry was replaced or removed, so made may hold a key twice
 	writes          uint64              // state.writes of the live state at Begin
+	known           []Entry[V]          // entries that Needs has returned; belongs to its goroutine
 	rejected        map[string]failure  // keys whose latest state could not be stored, and why
 	unkeyed         int                 // number of items that could not be stored and have no key
 	recovered       map[string]struct{} // quarantined keys that have a good state now
@@ -38,17 +39,32 @@ func (s *Store[V]) begin(report func(key string, err error)) *replacement[V] {
 // CompareContents implements feed.Replacement.
 func (r *replacement[V]) CompareContents() { r.compareContents = true }
 
-// Needs implements feed.Replacement. An object whose version the store has needs no contents, and
-// one that will be packed is not decoded in advance.
-func (r *replacement[V]) Needs(item feed.Item) feed.Need {
-	switch s := r.store; {
-	case !r.compareContents && s.itemKeys() && s.HasVersion(item):
-		return feed.NeedsIdentity
-	case s.config.Packer != nil:
-		return feed.NeedsBytes
-	default:
-		return feed.NeedsObject
+// Needs implements feed.Replacement. An object whose version the store has needs no contents: Needs
+// returns the live entry. One that will be packed is not decoded in advance.
+func (r *replacement[V]) Needs(item feed.Item) (need feed.Need, known any) {
+	s := r.store
+	if !r.compareContents && s.itemKeys() {
+		var entry Entry[V]
+		if s.hasVersion(item, &entry) {
+			return feed.NeedsIdentity, r.keep(entry)
+		}
 	}
+	if s.config.Packer != nil {
+		return feed.NeedsBytes, nil
+	}
+	return feed.NeedsObject, nil
+}
+
+// knownChunk is the number of entries that share an allocation.
+const knownChunk = 64
+
+// keep returns a copy of an entry on the heap.
+func (r *replacement[V]) keep(entry Entry[V]) *Entry[V] {
+	if len(r.known) == cap(r.known) {
+		r.known = make([]Entry[V], 0, knownChunk)
+	}
+	r.known = append(r.known, entry)
+	return &r.known[len(r.known)-1]
 }
 
 // Add implements feed.Replacement. If the store has this version of the object, it keeps the live
@@ -56,6 +72,10 @@ func (r *replacement[V]) Needs(item feed.Item) feed.Need {
 // decodes the item, and keeps the live entry only if the contents are equal.
 func (r *replacement[V]) Add(item feed.Item) {
 	s, itemKey := r.store, item.Key
+	if known, ok := item.Known.(*Entry[V]); ok {
+		r.accept(itemKey, itemKey, known, r.keptIsGood(itemKey))
+		return
+	}
 	key, value, err := s.keyOf(item)
 	item.Key = key
 	_, quarantined := s.quarantine.failed(key)
@@ -79,6 +99,14 @@ func (r *replacement[V]) Add(item feed.Item) {
 	}
 	r.accept(itemKey, key, &pair.next, quarantined)
 	r.made = append(r.made, key)
+}
+
+// keptIsGood reports whether a quarantined key has a good state now that its live entry is kept: the
+// state that could not be stored was a later one, which the server no longer has. An entry that
+// could not be read since Needs is not good.
+func (r *replacement[V]) keptIsGood(key string) bool {
+	f, quarantined := r.store.quarantine.failed(key)
+	return quarantined && !f.unreadable
 }
 
 // accept adds an entry: the live one, or one made for this state. itemKey is the item's own key,

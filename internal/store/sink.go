@@ -85,17 +85,21 @@ func (s *Store[V]) applyDelete(item feed.Item, value *V, old, last *Entry[V], ki
 
 // HasVersion implements feed.Sink.
 func (s *Store[V]) HasVersion(item feed.Item) bool {
+	var entry Entry[V]
+	return s.hasVersion(item, &entry)
+}
+
+// hasVersion is HasVersion. If it returns true, it has set *entry to the live entry.
+func (s *Store[V]) hasVersion(item feed.Item, entry *Entry[V]) bool {
 	key, _, err := s.keyOf(item)
 	if err != nil {
 		return false
 	}
 	item.Key = key
-	var entry Entry[V]
-	old := s.liveEntry(key, &entry)
-	if old == nil {
+	if s.liveEntry(key, entry) == nil {
 		return false
 	}
-	return s.compare(old.identity, identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
+	return s.compare(entry.identity, identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
 }
 
 var errNoKey = errors.New("the object has no key")

@@ -1,0 +1,30 @@
+package feed_test
+
+import (
+	"errors"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// emptyCodec decodes any bytes to nil, as a protobuf codec decodes no bytes to an empty object.
+type emptyCodec struct{}
+
+func (emptyCodec) Decode([]byte) (runtime.Object, error) { return nil, nil }
+
+func TestItemWithoutBytesIsNotDecoded(t *testing.T) {
+	for _, raw := range [][]byte{nil, {}} {
+		if _, err := (feed.Item{Key: "a", Raw: raw, Codec: emptyCodec{}}).Decoded(); err == nil {
+			t.Error("an item without an object and bytes was decoded")
+		}
+	}
+	if _, err := (feed.Item{Key: "a", Raw: []byte{1}, Codec: emptyCodec{}}).Decoded(); err != nil {
+		t.Errorf("Decoded() returned %v for an item with bytes", err)
+	}
+	cause := errors.New("too large")
+	if _, err := (feed.Item{Key: "a", Codec: feed.ErrorCodec{Err: cause}}).Decoded(); !errors.Is(err, cause) {
+		t.Errorf("Decoded() returned %v, want the error of the codec", err)
+	}
+}
