@@ -27,9 +27,9 @@ func hashUID(uid string) uint64 {
 }
 
 // versionOf returns the number of a version that is well-formed (see apimachinery's
-// util/resourceversion) and less than 2^63, as etcd's revisions and times in nanoseconds are, and a
-// hash of any other. Versions from 2^63 on can be equal, but none is known to be older: a replayed
-// event is not recognized by them.
+// util/resourceversion) and has at most 19 digits, as etcd's revisions and times in nanoseconds
+// have, and a hash of any other. A number of 2^63 or more has the textual bit set and is, like a
+// hash, only compared for equality: a replayed event is not recognized by it.
 func versionOf(version string) uint64 {
 	const digits = 19 // fit into 64 bits
 	if version == "" {
@@ -39,17 +39,12 @@ func versionOf(version string) uint64 {
 	for i := range len(version) {
 		c := version[i]
 		if c < '0' || c > '9' || c == '0' && i == 0 || i >= digits {
-			return hashVersion(version)
+			return maphash.String(hashSeed, version) | textual
 		}
 		n = n*10 + uint64(c-'0')
 	}
-	if n >= textual {
-		return hashVersion(version)
-	}
 	return n
 }
-
-func hashVersion(version string) uint64 { return maphash.String(hashSeed, version) | textual }
 
 // sameVersion reports whether a and b are the same version of the same object: both have a UID and
 // a version, and these are equal. An empty UID or version never means "unchanged".
