@@ -165,7 +165,7 @@ type blockedReplacement struct {
 }
 
 func (r blockedReplacement) Needs(feed.Item) (feed.Need, any) { return feed.NeedsObject, nil }
-func (r blockedReplacement) Add(feed.Item)             { <-r.closed }
+func (r blockedReplacement) Add(feed.Item)                    { <-r.closed }
 
 // TestPipelineBoundsBytesInFlight checks that a list of large objects is not read ahead of the
 // replacement by more than maxBytesInFlight, on a machine with many processors.
