@@ -47,9 +47,6 @@ func NewDecoders(objects ObjectType, options Options) *Decoders {
 	}
 }
 
-// Objects returns the type of the objects.
-func (d *Decoders) Objects() ObjectType { return d.objects }
-
 // protobufCodec decodes messages of a generated type. Decoded objects do not reference the bytes.
 type protobufCodec struct{ decoders *Decoders }
 
@@ -143,6 +140,9 @@ func (d *Decoders) codecs(clearKind bool) *Codecs {
 		json:     &jsonCodec{decoders: d, gvk: d.objects.GVK, clearKind: clearKind},
 	}
 }
+
+// Objects returns the type of the objects.
+func (c *Codecs) Objects() ObjectType { return c.decoders.objects }
 
 // NeedsKind reports whether each item has to state its kind: the collection's type does not.
 func (c *Codecs) NeedsKind() bool {

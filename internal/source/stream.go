@@ -59,7 +59,8 @@ func (s streamSource) understands(contentType string) bool {
 	return ok && (format == wire.JSON || s.decoded.objects.IsGenerated())
 }
 
-// feedItem returns the feed's form of a split item.
+// feedItem returns the feed's form of a split item. How duplicate members are resolved depends on
+// the object's type, so the identity of an object with duplicates is read from the decoded object.
 func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
 	metadata, err := item.Meta()
 	switch {
@@ -80,8 +81,13 @@ func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
 		Raw:             item.Raw,
 		Codec:           codecs.For(item),
 	}
-	if item.TooLarge != nil { // only this object fails to decode; the stream goes on
+	switch {
+	case item.TooLarge != nil: // only this object fails to decode; the stream goes on
 		out.Raw, out.Codec = nil, feed.ErrorCodec{Err: item.TooLarge}
+	case item.HasDuplicates():
+		if obj, err := out.Decoded(); err == nil {
+			return decodedSource{objects: codecs.Objects()}.item(obj)
+		}
 	}
 	return out, nil
 }

@@ -20,9 +20,9 @@
 // The package checks what it needs to find the bounds of each object, and that all of the body
 // arrived: it delivers an item only after its last byte. JSON is checked in full, against the
 // grammar of encoding/json; in protobuf only the fields on the path to the objects are checked.
-// Duplicate fields are resolved as the decoders of apimachinery do: in protobuf the last value wins
-// and messages are merged; in JSON the last non-null value wins and objects are merged. JSON member
-// names are case-sensitive.
+// Duplicate fields are resolved as the decoders of apimachinery do for Go types: in protobuf the
+// last value wins and messages are merged; in JSON the last non-null value wins and objects are
+// merged. For unstructured objects, see Item.HasDuplicates. JSON member names are case-sensitive.
 //
 // # Lifetime
 //

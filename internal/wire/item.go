@@ -64,6 +64,11 @@ func (i *Item) Meta() (ObjectMeta, error) {
 	return fields.strings(), nil
 }
 
+// HasDuplicates reports whether apiVersion, kind, metadata, or a member of metadata that this
+// package reads occurs more than once in JSON. The item resolves them as for a Go type, which keeps
+// the last value that is not null and merges objects; in a map the last value wins.
+func (i *Item) HasDuplicates() bool { return i.members.duplicate }
+
 // Labels returns the object's labels, or nil if it has none.
 func (i *Item) Labels() (map[string]string, error) {
 	labels, err := i.stringMap(fieldLabels)

@@ -138,6 +138,8 @@ const watchedDepth = 4
 type members struct {
 	at           [memberCount]span
 	wrongType    member // the first member with a value of the wrong type
+	seen         uint16 // the members that have occurred, one bit each
+	duplicate    bool   // a member has occurred more than once
 	duplicateMap bool   // labels or annotations occur more than once and must be merged
 
 	levels  [watchedDepth]objectLevel // of the open values, from the outermost
@@ -196,6 +198,7 @@ func (m *members) resetObject() {
 		m.at[i] = span{}
 	}
 	m.wrongType, m.duplicateMap = memberNone, false
+	m.seen, m.duplicate = 0, false
 }
 
 // end is called after a value.
@@ -204,6 +207,8 @@ func (m *members) end(text []byte, depth, at int) {
 	if which == memberNone {
 		return
 	}
+	m.duplicate = m.duplicate || m.seen>>which&1 != 0
+	m.seen |= 1 << which
 	start := m.starts[depth]
 	if (which == memberLabels || which == memberAnnotations) && m.at[which] != (span{}) {
 		m.duplicateMap = true
