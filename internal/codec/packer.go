@@ -92,7 +92,7 @@ func (p *Packer[T]) check(item feed.Item, value func() (T, error)) error {
 
 // hasStoredFormat reports whether an item carries the bytes to store.
 func (p *Packer[T]) hasStoredFormat(item feed.Item) bool {
-	if item.Raw == nil || p.transformed() {
+	if len(item.Raw) == 0 || p.transformed() {
 		return false
 	}
 	switch item.Codec.(type) {

@@ -82,6 +82,9 @@ func (c packerCase) compare(tb testing.TB, raw []byte) bool {
 	if c.packer.format == wire.JSON && (!bytes.HasPrefix(raw, []byte("{")) || !bytes.HasSuffix(raw, []byte("}"))) {
 		return false // not what a source cuts out of a list
 	}
+	if len(raw) == 0 {
+		return false // an item without bytes
+	}
 	item := feed.Item{Raw: raw, Codec: c.codec}
 	packed, packErr := c.packer.Pack(item, pack.Object{}, func() (object, error) { return Decode[object](item) })
 	if _, err := c.codec.Decode(raw); (err == nil) != (packErr == nil) {
@@ -164,4 +167,16 @@ func FuzzPack(f *testing.F) {
 		f.Add(byte(n), cases[name].raw)
 	}
 	f.Fuzz(func(t *testing.T, n byte, raw []byte) { cases[names[int(n)%len(names)]].compare(t, raw) })
+}
+
+// No bytes are a valid message of an empty object, but a missing object to an informer.
+func TestPackRejectsItemWithoutBytes(t *testing.T) {
+	for name, c := range packerCases(t) {
+		for _, raw := range [][]byte{nil, {}} {
+			item := feed.Item{Raw: raw, Codec: c.codec}
+			if _, err := c.packer.Pack(item, pack.Object{}, func() (object, error) { return Decode[object](item) }); err == nil {
+				t.Errorf("%s: an item without bytes was packed", name)
+			}
+		}
+	}
 }
