@@ -201,3 +201,32 @@ func TestProbeConfirmsFreshness(t *testing.T) {
 		}
 	})
 }
+
+// A resumed watch that receives bookmarks at the version reached is not probed.
+func TestConfirmedWatchIsNotProbed(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		h.BookmarkEvery(45 * time.Second)
+		h.CloseWatches()
+		cachetest.Advance(4 * time.Minute)
+		h.ExpectRequests(0, "list@0 watch@4 watch@4")
+	})
+}
+
+// Early ends that a watch of full length separates are not in a row, so that none is followed by a
+// probe.
+func TestEarlyEndsInARowAreCounted(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		h.InjectWatchFault(1, fake.Fault{CloseIn: 50 * time.Second})
+		cachetest.Advance(4 * time.Minute)
+		h.CloseWatches()                    // 1
+		cachetest.Advance(51 * time.Second) // 2
+		cachetest.Advance(11 * time.Minute) // a watch of full length, and its probe
+		cachetest.Advance(3 * time.Minute)
+		n := len(h.Requests())
+		h.CloseWatches()
+		cachetest.Advance(time.Second)
+		h.ExpectRequests(n, "watch@4")
+	})
+}
