@@ -2,7 +2,7 @@ package reflector
 
 import (
 	"context"
-	"errors"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,7 +32,7 @@ func (s *recordingSource) Watch(ctx context.Context, options metav1.ListOptions,
 // TestOnlyTheFirstFailureIsResumedSoon checks that a watch which fails again, without an event since,
 // is resumed after the backoff.
 func TestOnlyTheFirstFailureIsResumedSoon(t *testing.T) {
-	failure := errors.New("broken")
+	failure := io.ErrUnexpectedEOF
 	source := &recordingSource{scriptedSource: scriptedSource{
 		lists:   []func() (string, error){listAt("5")},
 		watches: []func(context.Context, feed.WatchSink) error{openedThen(failure), openedThen(failure), idleWatch},
