@@ -89,6 +89,24 @@ func TestRelistFollowsExpiredWatchAtOnce(t *testing.T) {
 	}
 }
 
+// After the restart of an API server that has lost its history, the list follows the 410 without a
+// delay, although the watches before it failed.
+func TestRelistFollowsARestartAtOnce(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		cachetest.Advance(4 * time.Minute)
+		h.InjectWatchFault(2, fake.Fault{Err: cachetest.ErrConnectionRefused})
+		h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+		n := len(h.Requests())
+		h.CloseWatches()
+		cachetest.Advance(30 * time.Second)
+		h.ExpectRequests(n, "watch@4 watch@4 watch@4 list@4 watch@4")
+		if delay := h.Requests()[n+3].Time.Sub(h.Requests()[n+2].Time); delay != 0 {
+			t.Errorf("the list follows after %v", delay)
+		}
+	})
+}
+
 // The watches of many informers that a restart of the server ends are resumed within 100 ms, but
 // not together, and no list precedes them. The probes of the resumed watches are spread over a
 // minute.
