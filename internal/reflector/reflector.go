@@ -163,7 +163,7 @@ func (r *Reflector) recovered(ctx context.Context, row failureRow) {
 // unless there was another failure or another list shortly before.
 func (r *Reflector) pauseBeforeList(ctx context.Context, err error) error {
 	attempt, ok := errors.AsType[*AttemptError](err)
-	if ok && attempt.Op != OpList && !isBusy(err) && (r.backoff.skipFirst() || r.clock.Since(r.committedAt) >= backoffReset) {
+	if ok && attempt.Op != OpList && !asksToWait(err) && (r.backoff.skipFirst() || r.clock.Since(r.committedAt) >= backoffReset) {
 		return ctx.Err()
 	}
 	return r.pause(ctx, err)

@@ -2,11 +2,13 @@ package reflector
 
 import (
 	"context"
+	"errors"
 	"io"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -43,6 +45,27 @@ func TestOnlyTheFirstFailureIsResumedSoon(t *testing.T) {
 	}
 	if later := source.watchTimes[2].Sub(source.watchTimes[1]); later < time.Second {
 		t.Errorf("resumed a second time after %v, want the backoff of 1s", later)
+	}
+}
+
+// TestRetryAfterPrecedesEveryRetry checks that neither a resume nor a relist, which need no backoff,
+// comes before the Retry-After of an error that is no refusal.
+func TestRetryAfterPrecedesEveryRetry(t *testing.T) {
+	broken := apierrors.NewInternalError(errors.New("broken"))
+	broken.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 20}
+	gone := apierrors.NewResourceExpired("too old")
+	gone.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 20}
+	for name, err := range map[string]error{"resume": broken, "relist": gone} {
+		t.Run(name, func(t *testing.T) {
+			source := &recordingSource{scriptedSource: scriptedSource{
+				lists:   []func() (string, error){listAt("5")},
+				watches: []func(context.Context, feed.WatchSink) error{openedThen(err), idleWatch},
+			}}
+			runFor(t, time.Minute, Config{Source: source})
+			if waited := source.watchTimes[1].Sub(source.watchTimes[0]); waited < 20*time.Second {
+				t.Errorf("the next watch follows after %v, want at least 20s", waited)
+			}
+		})
 	}
 }
 
