@@ -10,6 +10,7 @@ import (
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/source"
+	"github.com/kinformer/kinformer/internal/store"
 )
 
 // core is what all informers have, whatever the type of their objects.
@@ -33,7 +34,9 @@ type engine interface {
 	WaitForSync(ctx context.Context) error
 	WaitForResourceVersion(ctx context.Context, version string) error
 	WaitForDelete(ctx context.Context, key, uid string) error
-	IsQuarantined(key string) bool
+	KeyError(key string) error
+	QuarantinedKeys(limit int) []store.KeyFailure
+	Unkeyed() int
 	Reflector() *reflector.Reflector
 	Handlers() []informer.HandlerStatus
 	Size() (objects, quarantined int)
@@ -55,6 +58,10 @@ func (c *core) status(synced bool) Status {
 		return s
 	}
 	s.Objects, s.Quarantined = c.engine.Size()
+	s.Unkeyed = c.engine.Unkeyed()
+	for _, failed := range c.engine.QuarantinedKeys(maxQuarantinedKeys) {
+		s.QuarantinedKeys = append(s.QuarantinedKeys, QuarantinedKey(failed))
+	}
 	for _, h := range c.engine.Handlers() {
 		s.Handlers = append(s.Handlers, HandlerStatus(h))
 	}
@@ -115,8 +122,8 @@ func (c *core) waitForObject(ctx context.Context, obj Object) error {
 	if err := c.waitForResourceVersion(ctx, obj.GetResourceVersion()); err != nil {
 		return err
 	}
-	if c.engine.IsQuarantined(key) {
-		return fmt.Errorf("%s has received %q at %s, but keeps an older state of it: %w", c.report.name, key, obj.GetResourceVersion(), ErrNotStored)
+	if err := c.engine.KeyError(key); err != nil {
+		return fmt.Errorf("%s has received %q at %s: %w", c.report.name, key, obj.GetResourceVersion(), err)
 	}
 	return nil
 }

@@ -48,8 +48,12 @@
 //     objects whose UID and resourceVersion did not change. (After the server has gone back in time,
 //     it compares the objects themselves.)
 //   - On any failure the last good state stays readable. Status returns the error of a list or watch
-//     and when it began; an error on one object goes to the ErrorHandler, and Status counts the object
-//     as quarantined.
+//     and when it began.
+//   - An object whose newest state cannot be stored does not look deleted: it is read as its last good
+//     state or, if there never was one, a Lister's Get returns an error that wraps [ErrNotStored].
+//     The cause goes to the ErrorHandler, and Status names the object. This requires
+//     [EnableStreaming] for objects that cannot be decoded: without it the client refuses the whole
+//     list, and WaitForSync returns the error of the client's decoder.
 //
 // docs/contract.md lists all guarantees with the tests that hold them.
 package cache

@@ -44,9 +44,10 @@ const (
 	ErrMutated = feed.Error("cached object was modified")
 )
 
-// ErrNotStored is returned by WaitForObject for an object whose newest state arrived and could not
-// be stored, whether or not the store holds an earlier state. The ErrorHandler has received the
-// cause.
+// ErrNotStored reports that an object's newest state arrived and could not be stored: it could not
+// be decoded, was too large, or its Transform, Filter or key failed. The errors of Reader.KeyError,
+// a Lister's Get, WaitForObject and HealthCheck wrap it together with the cause, which the
+// ErrorHandler has received too. The object is requested again.
 const ErrNotStored = feed.Error("the object's newest state could not be stored")
 
 // ObjectError reports that one object could not be decoded, transformed, indexed or stored.

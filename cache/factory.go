@@ -57,7 +57,7 @@ type factoryInformer interface {
 	HasSynced() bool
 	WaitForSync(ctx context.Context) error
 	Status() Status
-	HealthCheck(maxStaleness time.Duration) func(*http.Request) error
+	HealthCheck(options HealthOptions) func(*http.Request) error
 }
 
 // NewFactory returns a Factory without informers.
@@ -278,11 +278,11 @@ func (f *Factory) Status() []Status {
 
 // HealthCheck returns a check for a health endpoint that joins the errors of the checks of every
 // informer; see SharedInformer.HealthCheck.
-func (f *Factory) HealthCheck(maxStaleness time.Duration) func(*http.Request) error {
+func (f *Factory) HealthCheck(options HealthOptions) func(*http.Request) error {
 	return func(request *http.Request) error {
 		var errs []error
 		for _, informer := range f.informers() {
-			errs = append(errs, informer.HealthCheck(maxStaleness)(request))
+			errs = append(errs, informer.HealthCheck(options)(request))
 		}
 		return errors.Join(errs...)
 	}

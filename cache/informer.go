@@ -72,8 +72,8 @@ func (c *Controller) LastSyncResourceVersion() string {
 func (c *Controller) Status() Status { return c.core.status(c.HasSynced()) }
 
 // HealthCheck returns a check for a health endpoint; see SharedInformer.HealthCheck.
-func (c *Controller) HealthCheck(maxStaleness time.Duration) func(*http.Request) error {
-	return healthCheck(c.Status, c.core.clock, maxStaleness)
+func (c *Controller) HealthCheck(options HealthOptions) func(*http.Request) error {
+	return healthCheck(c.Status, c.core.clock, options)
 }
 
 // RunAll runs informers, controllers, reflectors or factories until ctx ends or one of them returns

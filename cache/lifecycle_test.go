@@ -176,7 +176,7 @@ func TestControllerSyncsAfterHandler(t *testing.T) {
 			t.Errorf("WaitForObject of another type: %v", err)
 		}
 		synctest.Wait()
-		if status := controller.Status(); status.Handlers[0].Backlog != 0 || !status.Synced || status.Objects != 4 || controller.HealthCheck(time.Minute)(nil) != nil {
+		if status := controller.Status(); status.Handlers[0].Backlog != 0 || !status.Synced || status.Objects != 4 || controller.HealthCheck(cache.HealthOptions{MaxStaleness: time.Minute})(nil) != nil {
 			t.Errorf("status %+v", status)
 		}
 		stop()

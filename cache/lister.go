@@ -2,6 +2,7 @@ package cache
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,6 +35,10 @@ var errZeroLister = errors.New("the Lister has no store: use NewLister")
 
 // Get returns the object with a name, in the Lister's namespace or, if it has none, the object
 // without namespace. If there is none, it returns an error for which apierrors.IsNotFound is true.
+//
+// An object that exists and could never be stored is not taken for deleted: the error wraps
+// ErrNotStored and the cause. A missing namespace, where the store has objects with namespaces, is
+// an error that says so.
 func (l Lister[T]) Get(name string) (obj T, err error) {
 	if l.reader == nil {
 		return obj, errZeroLister
@@ -43,14 +48,35 @@ func (l Lister[T]) Get(name string) (obj T, err error) {
 		key = l.namespace + "/" + name
 	}
 	obj, exists := l.reader.GetByKey(key)
-	if !exists {
-		return obj, apierrors.NewNotFound(l.resource, name)
+	if exists {
+		return obj, nil
 	}
-	return obj, nil
+	failure := l.reader.KeyError(key)
+	if obj, exists = l.reader.GetByKey(key); exists { // stored in between
+		return obj, nil
+	}
+	switch {
+	case failure != nil:
+		return obj, fmt.Errorf("%s %q: %w", l.resource, key, failure)
+	case l.lacksNamespace(name):
+		return obj, fmt.Errorf("%s %q: the objects have namespaces, and the Lister has none: use Namespace", l.resource, name)
+	}
+	return obj, apierrors.NewNotFound(l.resource, name)
+}
+
+// lacksNamespace reports whether a name cannot be found without a namespace, by one key of the
+// store.
+func (l Lister[T]) lacksNamespace(name string) bool {
+	if l.namespace != "" || strings.Contains(name, "/") {
+		return false
+	}
+	state := l.reader.Snapshot().state
+	return state != nil && strings.Contains(state.AnyKey(), "/")
 }
 
 // List returns the objects that a selector matches, in the Lister's namespace or, if it has none,
-// in all namespaces, in no particular order. A nil selector matches everything. If the store has
+// in all namespaces, in no particular order, without those that could never be stored (see Status).
+// A nil selector matches everything. If the store has
 // the index NamespaceIndex, which must then be by namespace, List does not scan other namespaces.
 // With Packed, it decodes only the objects that match.
 func (l Lister[T]) List(selector labels.Selector) []T {

@@ -73,6 +73,37 @@ func TestListerUsesNamespaceIndex(t *testing.T) {
 	}
 }
 
+// TestListerSaysThatTheNamespaceIsMissing gets objects by name alone.
+func TestListerSaysThatTheNamespaceIsMissing(t *testing.T) {
+	store := cache.NewStore[*corev1.Pod](nil, nil)
+	lister := cache.NewLister[*corev1.Pod](store, corev1.Resource("pods"))
+	if _, err := lister.Get("a"); !apierrors.IsNotFound(err) {
+		t.Errorf("from an empty store: %v, want NotFound", err)
+	}
+	if err := store.Add(cachetest.Pod("a")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lister.Get("a"); apierrors.IsNotFound(err) || !cachetest.ErrorContains(`pods "a"`)(err) || !cachetest.ErrorContains("use Namespace")(err) {
+		t.Errorf("without a namespace: %v", err)
+	}
+	for _, missing := range []string{"ns/b", "other/a"} {
+		if _, err := lister.Get(missing); !apierrors.IsNotFound(err) {
+			t.Errorf("by key: %v, want NotFound", err)
+		}
+	}
+	if _, err := lister.Namespace("ns").Get("b"); !apierrors.IsNotFound(err) {
+		t.Errorf("in the namespace: %v, want NotFound", err)
+	}
+
+	nodes := cache.NewStore[*corev1.Node](nil, nil)
+	if err := nodes.Add(cachetest.Node("a", "1")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cache.NewLister[*corev1.Node](nodes, corev1.Resource("nodes")).Get("b"); !apierrors.IsNotFound(err) {
+		t.Errorf("of objects without namespaces: %v, want NotFound", err)
+	}
+}
+
 // TestZeroValuesAreEmpty reads the zero values of Snapshot and Lister.
 func TestZeroValuesAreEmpty(t *testing.T) {
 	var snapshot cache.Snapshot[*corev1.Pod]

@@ -20,7 +20,9 @@ import (
 )
 
 // EnableStreaming prepares config so that informers read lists and watches straight from the
-// response, for every client that is made of config afterwards:
+// response, for every client that is made of config afterwards. An object that cannot be decoded is
+// then an error on that object alone. Without streaming, the client fails to decode the whole list:
+// the informer does not sync, and WaitForSync returns the error of the client's decoder.
 //
 //	config, err := rest.InClusterConfig()
 //	cache.EnableStreaming(config)
@@ -30,9 +32,6 @@ import (
 // never in memory whole. Other requests are not affected. Authentication, TLS, proxies, timeouts
 // and rate limits remain the client's. Objects are equal to what the client would have decoded;
 // those of generated types are requested as protobuf whatever the client's configuration.
-//
-// An object that cannot be decoded is then an error on that object alone. Without streaming, the
-// client fails to decode the whole list, and the informer does not sync.
 //
 // A streamed list must state its kind, and it and the objects of a watch must have a resourceVersion
 // that is a positive decimal number, as those of API servers are. An aggregated API whose versions

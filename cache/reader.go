@@ -12,14 +12,24 @@ import (
 // capture the state after a write. Objects belong to the cache: all readers share them, and they
 // must not be changed.
 //
+// An object whose newest state could not be stored (KeyError) is read as its last good state. One
+// that never had a good state is absent from all results, and not to be taken for deleted: Get and
+// a Lister's Get return an error for it, and GetByKey reports false.
+//
 // GetByKey, Get and Len see each change as soon as it is made. Each other method reads one state,
 // which has all of a relist or nothing of it. Results are in no particular order except All's.
 type Reader[T Object] interface {
 	// Get returns the object that has obj's key and reports whether there is one. The error is that
-	// of the key function.
+	// of the key function, or KeyError for an object that could never be stored.
 	Get(obj T) (item T, exists bool, err error)
-	// GetByKey returns the object that has a key and reports whether there is one.
+	// GetByKey returns the object that has a key and reports whether there is one. It reports false
+	// for an object that could never be stored, too; see KeyError.
 	GetByKey(key string) (item T, exists bool)
+	// KeyError returns why the store does not hold the newest state of the object that has a key:
+	// an error that wraps ErrNotStored and the cause. It returns nil if the store holds that state,
+	// or if there is no such object. Only informers have such objects: a store made by NewStore
+	// returns nil.
+	KeyError(key string) error
 	// List returns all objects.
 	List() []T
 	// ListKeys returns all keys.

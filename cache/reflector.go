@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
@@ -69,6 +68,7 @@ type ReflectorOptions struct {
 // the rules of lists, watches and resource versions.
 type Reflector[T Object] struct {
 	loop    *reflector.Reflector
+	sink    *storeSink[T]
 	source  source.Source
 	report  *reporter
 	clock   clock.PassiveClock
@@ -88,7 +88,8 @@ func NewReflector[T Object](lw ListerWatcher, example T, store ReflectorStore[T]
 		r.invalid = fmt.Errorf("reflector of %s: %w", r.report.name, err)
 	}
 	r.source = newSource(lw, objects, codec.Options{})
-	r.loop = reflector.New(reflectorConfig(lw, r.source, options, &storeSink[T]{store: store, report: r.report.object}, r.report))
+	r.sink = &storeSink[T]{store: store, report: r.report.object}
+	r.loop = reflector.New(reflectorConfig(lw, r.source, options, r.sink, r.report))
 	return r
 }
 
@@ -130,15 +131,16 @@ func (r *Reflector[T]) HasSynced() bool {
 	}
 }
 
-// Status returns the reflector's condition. Objects, Quarantined and Handlers are not known and
-// left zero.
+// Status returns the reflector's condition. Objects and Handlers are not known and left zero.
 func (r *Reflector[T]) Status() Status {
-	return reflectorStatus(r.report.name, r.invalid, r.loop, r.source, r.HasSynced())
+	status := reflectorStatus(r.report.name, r.invalid, r.loop, r.source, r.HasSynced())
+	r.sink.addTo(&status)
+	return status
 }
 
 // HealthCheck returns a check for a health endpoint; see SharedInformer.HealthCheck.
-func (r *Reflector[T]) HealthCheck(maxStaleness time.Duration) func(*http.Request) error {
-	return healthCheck(r.Status, r.clock, maxStaleness)
+func (r *Reflector[T]) HealthCheck(options HealthOptions) func(*http.Request) error {
+	return healthCheck(r.Status, r.clock, options)
 }
 
 var errNoStore = errors.New("the store is nil")

@@ -278,7 +278,7 @@ func TestAddHandlerRejectsInvalidArguments(t *testing.T) {
 	invalid := cache.NewSharedInformer(nil, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{ResyncPeriod: -1})
 	_, err := invalid.AddKeyHandler(func(string) {}, cache.HandlerOptions{})
 	for _, err := range []error{err, invalid.Run(t.Context()), invalid.WaitForSync(t.Context()), invalid.WaitForResourceVersion(t.Context(), "1"),
-		invalid.WaitForObject(t.Context(), cachetest.Pod("a")), invalid.Status().Err, invalid.HealthCheck(0)(nil)} {
+		invalid.WaitForObject(t.Context(), cachetest.Pod("a")), invalid.Status().Err, invalid.HealthCheck(cache.HealthOptions{})(nil)} {
 		if !cachetest.ErrorContains("ListerWatcher is nil")(err) || !cachetest.ErrorContains("negative")(err) {
 			t.Errorf("error of an invalid informer: %v", err)
 		}

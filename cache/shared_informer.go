@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"k8s.io/utils/clock"
 
@@ -135,16 +134,17 @@ func (s *SharedInformer[T]) WaitForResourceVersion(ctx context.Context, resource
 //	// pods.Store() has seen the Pod
 //
 // For an object outside of the informer's namespace, selectors or Filter it returns ErrOutOfScope
-// immediately; the selection of a ListerWatcher with the caller's own functions is not known. For
-// one that arrived but could not be stored it returns ErrNotStored. Other errors are those of
-// WaitForResourceVersion.
+// immediately; the selection of a ListerWatcher with the caller's own functions is not known. If the
+// object's newest state arrived and could not be stored, whether or not the store has an earlier
+// one, the error wraps ErrNotStored and the cause. Other errors are those of WaitForResourceVersion.
 func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
 	return s.core.waitForObject(ctx, obj)
 }
 
 // WaitForDelete blocks until the store has reached obj's resourceVersion and no longer holds an
 // object with obj's key and UID: it was deleted, recreated, or left the informer's selection. An
-// empty UID stands for any. Errors are those of WaitForResourceVersion.
+// empty UID stands for any. An object that exists and could never be stored is not taken for
+// deleted. Errors are those of WaitForResourceVersion.
 func (s *SharedInformer[T]) WaitForDelete(ctx context.Context, obj T) error {
 	return s.core.waitForDelete(ctx, obj)
 }
@@ -154,9 +154,7 @@ func (s *SharedInformer[T]) Status() Status { return s.core.status(s.HasSynced()
 
 // HealthCheck returns a check for a health endpoint, such as apiserver's healthz.NamedCheck or
 // controller-runtime's Checker. It returns an error if the informer is not running, has not synced,
-// or has not been confirmed up to date (Status.FreshAt) for longer than maxStaleness; zero is no
-// limit. API servers that send bookmarks confirm a quiet collection about once a minute: use a
-// limit of several minutes. With servers that send none, use zero.
-func (s *SharedInformer[T]) HealthCheck(maxStaleness time.Duration) func(*http.Request) error {
-	return healthCheck(s.Status, s.core.clock, maxStaleness)
+// or does not meet the options.
+func (s *SharedInformer[T]) HealthCheck(options HealthOptions) func(*http.Request) error {
+	return healthCheck(s.Status, s.core.clock, options)
 }

@@ -20,7 +20,7 @@ const (
 	PhaseIdle     Phase = "Idle"     // Run has not been called
 	PhaseListing  Phase = "Listing"  // the complete state is being fetched
 	PhaseWatching Phase = "Watching" // a watch is open
-	PhaseResuming Phase = "Resuming" // the last request succeeded and the next watch is being opened
+	PhaseResuming Phase = "Resuming" // the server closed the watch and the next one is being opened
 	PhaseRetrying Phase = "Retrying" // the last attempt failed; the store has the last good state
 	PhaseStopped  Phase = "Stopped"  // Run has returned
 	PhaseInvalid  Phase = "Invalid"  // made of invalid arguments; Err says which
@@ -46,8 +46,14 @@ type Status struct {
 	FreshAt time.Time
 	// Objects is the number of objects in the store.
 	Objects int
-	// Quarantined is the number of objects whose newest state could not be stored.
+	// Quarantined is the number of keys whose newest state could not be stored. The store has the
+	// last good state of such an object, or none if there never was one.
 	Quarantined int
+	// QuarantinedKeys are the first 100 of these keys in their order, with the causes.
+	QuarantinedKeys []QuarantinedKey
+	// Unkeyed is the number of objects without a readable name that the last list had, or an event
+	// has brought since. They could not be stored.
+	Unkeyed int
 	// Streaming reports whether the last response was read from the stream; see EnableStreaming.
 	Streaming bool
 	// NotStreamingReason says why it was not. It is empty before the first response.
@@ -58,6 +64,16 @@ type Status struct {
 	// Handlers are the conditions of the handlers.
 	Handlers []HandlerStatus
 }
+
+// QuarantinedKey is a key whose newest state could not be stored.
+type QuarantinedKey struct {
+	Key string
+	// Err is the result of Reader.KeyError.
+	Err error
+}
+
+// maxQuarantinedKeys is the length of Status.QuarantinedKeys, so that a Status can be printed.
+const maxQuarantinedKeys = 100
 
 // HandlerStatus is the condition of one handler.
 type HandlerStatus struct {
@@ -94,16 +110,25 @@ func reflectorStatus(name string, invalid error, loop *reflector.Reflector, sour
 	return s
 }
 
+// HealthOptions say what a health check requires besides a running informer that has synced.
+type HealthOptions struct {
+	// MaxStaleness is how long ago the store may have been confirmed up to date (Status.FreshAt).
+	// Zero is no limit. API servers that send bookmarks confirm a quiet collection about once a
+	// minute: use a limit of several minutes. With servers that send none, use zero.
+	MaxStaleness time.Duration
+	// FailOnQuarantined requires that the newest state of every object could be stored.
+	FailOnQuarantined bool
+}
+
 // healthCheck returns a check of a status.
-func healthCheck(status func() Status, now clock.PassiveClock, maxStaleness time.Duration) func(*http.Request) error {
-	return func(*http.Request) error { return status().unhealthy(now.Now(), maxStaleness) }
+func healthCheck(status func() Status, now clock.PassiveClock, options HealthOptions) func(*http.Request) error {
+	return func(*http.Request) error { return status().unhealthy(now.Now(), options) }
 }
 
 var errNotStarted = errors.New("Run has not been called")
 
 // unhealthy returns why a store in this condition cannot be relied on.
-func (s Status) unhealthy(now time.Time, maxStaleness time.Duration) error {
-	age := now.Sub(s.FreshAt)
+func (s Status) unhealthy(now time.Time, options HealthOptions) error {
 	switch {
 	case s.Phase == PhaseInvalid:
 		return s.Err
@@ -115,11 +140,30 @@ func (s Status) unhealthy(now time.Time, maxStaleness time.Duration) error {
 		return fmt.Errorf("%s has not synced: %w", s.Name, s.Err)
 	case !s.Synced:
 		return fmt.Errorf("%s has not synced", s.Name)
-	case maxStaleness <= 0 || age <= maxStaleness:
-		return nil
+	}
+	age := now.Sub(s.FreshAt)
+	switch {
+	case options.MaxStaleness <= 0 || age <= options.MaxStaleness:
 	case s.Err != nil:
 		return fmt.Errorf("%s was last confirmed up to date %v ago: %w", s.Name, age.Round(time.Second), s.Err)
 	default:
 		return fmt.Errorf("%s was last confirmed up to date %v ago", s.Name, age.Round(time.Second))
+	}
+	if options.FailOnQuarantined {
+		return s.notStored()
+	}
+	return nil
+}
+
+// notStored returns an error with the first object whose newest state could not be stored.
+func (s Status) notStored() error {
+	switch n := s.Quarantined + s.Unkeyed; {
+	case n == 0:
+		return nil
+	case len(s.QuarantinedKeys) == 0:
+		return fmt.Errorf("%s: %d without a readable name, not stored: %w", s.Name, n, ErrNotStored)
+	default:
+		first := s.QuarantinedKeys[0]
+		return fmt.Errorf("%s: %d not stored, the first is %q: %w", s.Name, n, first.Key, first.Err)
 	}
 }

@@ -33,7 +33,7 @@ func TestPhaseBetweenWatches(t *testing.T) {
 func TestHealthCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSharedHarness(t, cache.InformerOptions[*corev1.Pod]{Name: "pods"})
-		check := s.HealthCheck(5 * time.Minute)
+		check := s.HealthCheck(cache.HealthOptions{MaxStaleness: 5 * time.Minute})
 		if err := check(nil); !cachetest.ErrorContains("pods: Run has not been called")(err) {
 			t.Errorf("before Run: %v", err)
 		}
@@ -52,7 +52,7 @@ func TestHealthCheck(t *testing.T) {
 		if err := check(nil); !apierrors.IsUnauthorized(err) || !cachetest.ErrorContains("up to date 6m")(err) {
 			t.Errorf("without a watch: %v", err)
 		}
-		if err := s.HealthCheck(0)(nil); err != nil {
+		if err := s.HealthCheck(cache.HealthOptions{})(nil); err != nil {
 			t.Errorf("without a limit: %v", err)
 		}
 		if err := s.stopRun(); err != nil {
@@ -75,14 +75,14 @@ func TestReflectorAndFactoryStatus(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer ref.Release()
-		if pods.HasSynced() || factory.HasSynced() || pods.HealthCheck(0)(nil) == nil || factory.HealthCheck(0)(nil) == nil {
+		if pods.HasSynced() || factory.HasSynced() || pods.HealthCheck(cache.HealthOptions{})(nil) == nil || factory.HealthCheck(cache.HealthOptions{})(nil) == nil {
 			t.Error("synced or healthy before Run")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := make(chan error, 1)
 		go func() { stopped <- cache.RunAll(ctx, pods, factory) }()
 		synctest.Wait()
-		if !pods.HasSynced() || !factory.HasSynced() || pods.HealthCheck(time.Minute)(nil) != nil || factory.HealthCheck(time.Minute)(nil) != nil {
+		if !pods.HasSynced() || !factory.HasSynced() || pods.HealthCheck(cache.HealthOptions{MaxStaleness: time.Minute})(nil) != nil || factory.HealthCheck(cache.HealthOptions{MaxStaleness: time.Minute})(nil) != nil {
 			t.Errorf("not synced or not healthy: %+v, %+v", pods.Status(), factory.Status())
 		}
 		if s := pods.Status(); s.Phase != cache.PhaseWatching || s.Name != "*v1.Pod" {
@@ -129,7 +129,7 @@ func TestReflectorStatusOfASecondRun(t *testing.T) {
 		if err := pods.ListAndWatch(t.Context()); err == nil {
 			t.Error("ListAndWatch succeeded")
 		}
-		if s := pods.Status(); s.Phase != cache.PhaseRetrying || s.Err == nil || pods.HealthCheck(0)(nil) == nil {
+		if s := pods.Status(); s.Phase != cache.PhaseRetrying || s.Err == nil || pods.HealthCheck(cache.HealthOptions{})(nil) == nil {
 			t.Errorf("status %+v after a failed ListAndWatch", s)
 		}
 	})

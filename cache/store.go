@@ -69,11 +69,12 @@ func (r reader[T]) Get(obj T) (item T, exists bool, err error) {
 	if err != nil {
 		return item, false, err
 	}
-	item, exists = r.kept.Get(key)
-	return item, exists, nil
+	return r.kept.Find(key)
 }
 
 func (r reader[T]) GetByKey(key string) (item T, exists bool) { return r.kept.Get(key) }
+
+func (r reader[T]) KeyError(key string) error { return r.kept.KeyError(key) }
 
 func (r reader[T]) List() []T { return r.kept.Snapshot().List() }
 

@@ -3,7 +3,10 @@ package cache
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
@@ -13,11 +16,30 @@ import (
 )
 
 // storeSink is the sink of a Reflector: it decodes every item and calls a ReflectorStore. One
-// goroutine uses it.
+// goroutine uses it, but for failures.
 type storeSink[T Object] struct {
-	store       ReflectorStore[T]
-	report      func(key string, err error)
-	quarantined map[string]struct{} // keys whose newest state could not be stored
+	store  ReflectorStore[T]
+	report func(key string, err error)
+
+	mu     sync.Mutex // guards failed
+	failed failures
+}
+
+// failures are the objects whose newest state could not be stored.
+type failures struct {
+	keys    map[string]error
+	unkeyed int // number of states without a readable key
+}
+
+func (f *failures) add(key string, err error) {
+	if key == "" {
+		f.unkeyed++
+		return
+	}
+	if f.keys == nil {
+		f.keys = make(map[string]error)
+	}
+	f.keys[key] = err
 }
 
 var _ feed.Sink = (*storeSink[Object])(nil)
@@ -42,7 +64,9 @@ func (s *storeSink[T]) Apply(eventType watch.EventType, item feed.Item) feed.Out
 		s.reject(item.Key, err)
 		return feed.Quarantined
 	}
-	delete(s.quarantined, item.Key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.failed.keys, item.Key)
 	return outcome
 }
 
@@ -96,13 +120,30 @@ func (s *storeSink[T]) HasVersion(item feed.Item) bool {
 func (s *storeSink[T]) AdvanceVersion(string) {}
 
 // Quarantined returns the number of objects whose newest state could not be stored.
-func (s *storeSink[T]) Quarantined() int { return len(s.quarantined) }
+func (s *storeSink[T]) Quarantined() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.failed.keys) + s.failed.unkeyed
+}
+
+// addTo adds these objects to a status.
+func (s *storeSink[T]) addTo(status *Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status.Quarantined, status.Unkeyed = len(s.failed.keys), s.failed.unkeyed
+	for _, key := range slices.Sorted(maps.Keys(s.failed.keys)) {
+		if len(status.QuarantinedKeys) == maxQuarantinedKeys {
+			return
+		}
+		err := fmt.Errorf("%w: %w", ErrNotStored, s.failed.keys[key])
+		status.QuarantinedKeys = append(status.QuarantinedKeys, QuarantinedKey{Key: key, Err: err})
+	}
+}
 
 func (s *storeSink[T]) reject(key string, err error) {
-	if s.quarantined == nil {
-		s.quarantined = make(map[string]struct{})
-	}
-	s.quarantined[key] = struct{}{}
+	s.mu.Lock()
+	s.failed.add(key, err)
+	s.mu.Unlock()
 	_, missing := s.lastState(key)
 	s.reportObject(key, missing == nil, err)
 }
@@ -126,7 +167,7 @@ type storeReplacement[T Object] struct {
 	sink            *storeSink[T]
 	objs            map[string]T
 	order           []string // keys in the order of the list; may have a removed key, or a key twice
-	quarantined     map[string]struct{}
+	failed          failures
 	compareContents bool // an equal version may be another state
 }
 
@@ -144,12 +185,9 @@ func (r *storeReplacement[T]) Add(item feed.Item) {
 	if err == nil && outcome == feed.Unchanged && r.compareContents {
 		obj, err = codec.Decode[T](item)
 	}
-	delete(r.quarantined, item.Key)
+	delete(r.failed.keys, item.Key)
 	if err != nil {
-		if r.quarantined == nil {
-			r.quarantined = make(map[string]struct{})
-		}
-		r.quarantined[item.Key] = struct{}{}
+		r.failed.add(item.Key, err)
 		last, missing := r.sink.lastState(item.Key)
 		r.sink.reportObject(item.Key, missing == nil, err)
 		if missing != nil {
@@ -165,7 +203,7 @@ func (r *storeReplacement[T]) Add(item feed.Item) {
 
 // Remove removes an object that was added.
 func (r *storeReplacement[T]) Remove(item feed.Item) {
-	delete(r.quarantined, item.Key)
+	delete(r.failed.keys, item.Key)
 	delete(r.objs, item.Key)
 }
 
@@ -181,6 +219,8 @@ func (r *storeReplacement[T]) Commit(resourceVersion string) error {
 	if err := r.sink.store.Replace(objs, resourceVersion); err != nil {
 		return fmt.Errorf("replace the store's content: %w", err)
 	}
-	r.sink.quarantined = r.quarantined
+	r.sink.mu.Lock()
+	defer r.sink.mu.Unlock()
+	r.sink.failed = r.failed
 	return nil
 }

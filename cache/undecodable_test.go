@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -190,6 +191,28 @@ func TestListKeepsLastGoodState(t *testing.T) {
 	list(undecodable(t, "a"), podItem("a", "3"))
 	if a, ok := store.GetByKey("ns/a"); !ok || a.ResourceVersion != "3" || sink.Quarantined() != 0 {
 		t.Errorf("stored %v, %d quarantined, want a@3 and none", a, sink.Quarantined())
+	}
+}
+
+// TestObjectsWithoutNameAreCountedApart applies states without a readable key to the stores of an
+// informer and of a Reflector.
+func TestObjectsWithoutNameAreCountedApart(t *testing.T) {
+	unnamed := undecodable(t, "a")
+	unnamed.Key = ""
+	lister := &ListWatch{}
+	pods := NewSharedInformer(lister, &corev1.Pod{}, InformerOptions[*corev1.Pod]{ErrorHandler: func(context.Context, error) {}})
+	pods.core.invalid = nil // for Status
+	pods.engine.Store().Apply(watch.Added, unnamed)
+	reflected := NewReflector(lister, &corev1.Pod{}, NewStore[*corev1.Pod](nil, nil), ReflectorOptions{ErrorHandler: func(context.Context, error) {}})
+	reflected.sink.Apply(watch.Added, unnamed)
+	for name, status := range map[string]Status{"informer": pods.Status(), "reflector": reflected.Status()} {
+		if status.Unkeyed != 1 || status.Quarantined != 0 || len(status.QuarantinedKeys) != 0 {
+			t.Errorf("%s: status %+v", name, status)
+		}
+		status.Phase, status.Synced, status.Err = PhaseWatching, true, nil
+		if err := status.unhealthy(time.Now(), HealthOptions{FailOnQuarantined: true}); !errors.Is(err, ErrNotStored) || !strings.Contains(err.Error(), "1 without a readable name") {
+			t.Errorf("%s: the health check returns %v", name, err)
+		}
 	}
 }
 

@@ -16,9 +16,15 @@
 //   - A relist emits no update for an unchanged object, unless [Options].RelistUpdates is set.
 //   - An object that was deleted and recreated under the same name is a deletion and an addition,
 //     not an update.
-//   - An object that cannot be decoded or transformed is reported, and its last good state is kept.
-//     An object whose index function fails is stored without an entry in that index. In client-go,
-//     an error of an index function ends the process, and an error of a transform fails the list.
+//   - With [Options].Streaming, an object that cannot be decoded is an error on that object alone.
+//     Without it, the client refuses the whole list as for client-go: the informer does not sync, and
+//     the watch error handler receives the error of the client's decoder.
+//   - An object that cannot be decoded or transformed is reported, and its last good state is kept. If
+//     it never had one, Get and GetByKey of the store return an error that wraps
+//     cache.ErrNotStored, which generated listers and controller-runtime pass on instead of NotFound.
+//     Lists leave the object out. In client-go, an error of a transform fails the list.
+//   - An object whose index function fails is stored without an entry in that index. In client-go,
+//     the error ends the process.
 //   - Objects that the program itself writes to an informer's store are delivered to handlers.
 //   - The resync period of a handler does not depend on those of other handlers.
 //   - Readers do not block writers. An informer stops even while a request hangs.

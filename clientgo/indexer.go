@@ -155,7 +155,7 @@ func (i *indexer) LastStoreSyncResourceVersion() string {
 // Resync does nothing, as in client-go.
 func (i *indexer) Resync() error { return nil }
 
-// Get returns the object with obj's key.
+// Get returns the object with obj's key. Its errors are those of GetByKey and of the key function.
 func (i *indexer) Get(obj any) (item any, exists bool, err error) {
 	key, err := i.key(obj)
 	if err != nil {
@@ -164,13 +164,12 @@ func (i *indexer) Get(obj any) (item any, exists bool, err error) {
 	return i.GetByKey(key)
 }
 
-// GetByKey returns the object under key.
-func (i *indexer) GetByKey(key string) (item any, exists bool, err error) {
-	item, exists = i.store.Get(key)
-	return item, exists, nil
-}
+// GetByKey returns the object under key. For an object that exists and could never be stored, it
+// returns an error that wraps cache.ErrNotStored and the cause.
+func (i *indexer) GetByKey(key string) (item any, exists bool, err error) { return i.store.Find(key) }
 
-// List returns all objects, in no particular order.
+// List returns all objects, in no particular order. Objects that could never be stored are absent
+// from it and from all results by index.
 func (i *indexer) List() []any { return i.store.Snapshot().List() }
 
 // ListKeys returns all keys, in no particular order.

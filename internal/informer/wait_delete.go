@@ -3,34 +3,54 @@ package informer
 import (
 	"context"
 	"fmt"
-	"slices"
-
-	"github.com/kinformer/kinformer/internal/store"
 )
 
 // WaitForDelete blocks until the initial list has been stored and the store holds no object with
-// this key and UID, as the server sent it. An empty UID stands for any. The error is ctx's or ErrStopped, with the last
-// error of the reflector.
+// this key and UID, as the server sent it. An empty UID stands for any. An object of that key that
+// exists and could never be stored may be the one. The error is ctx's or ErrStopped, with why the
+// object could not be stored, or the last error of the reflector.
 func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error {
 	if err := i.WaitForStoreSync(ctx); err != nil {
 		return err
 	}
 	_, cursor := i.store.SnapshotAndCursor()
-	for i.store.HasUID(key, uid) {
-		for changed := false; !changed; {
-			select {
-			case <-cursor.Ready():
-			case <-ctx.Done():
-				return i.waitError(fmt.Sprintf("%s still holds %q", i.name, key), context.Cause(ctx))
-			case <-i.stopped:
-				return i.waitError(fmt.Sprintf("%s still holds %q", i.name, key), ErrStopped)
-			}
-			batch, _ := cursor.TryNext()
-			changed = slices.ContainsFunc(batch, func(c store.Change[V]) bool { return c.Key == key })
+	for {
+		next := i.sink.versions.add(anyVersion) // an object that was never stored leaves without a change
+		if !i.mayHold(key, uid) {
+			i.sink.versions.remove(next)
+			return nil
+		}
+		var ended error
+		select {
+		case <-next.reached:
+		case <-cursor.Ready():
+			_, _ = cursor.TryNext()
+		case <-ctx.Done():
+			ended = context.Cause(ctx)
+		case <-i.stopped:
+			ended = ErrStopped
+		}
+		i.sink.versions.remove(next)
+		if ended != nil {
+			return i.holdError(key, ended)
 		}
 	}
-	return nil
 }
 
-// IsQuarantined reports whether the newest state of an object arrived and could not be stored.
-func (i *Informer[V]) IsQuarantined(key string) bool { return i.store.IsQuarantined(key) }
+// anyVersion is a version that every collection has reached: a waiter for it is woken by the next
+// change.
+const anyVersion = "1"
+
+// mayHold reports whether the store holds an object, or cannot store it.
+func (i *Informer[V]) mayHold(key, uid string) bool {
+	failed := i.store.KeyError(key) != nil // before HasUID: it may be stored in between
+	return i.store.HasUID(key, uid) || failed && !i.store.HasUID(key, "")
+}
+
+// holdError returns the error of a wait that ended because of cause.
+func (i *Informer[V]) holdError(key string, cause error) error {
+	if err := i.store.KeyError(key); err != nil {
+		return fmt.Errorf("%s may still have %q: %w: %w", i.name, key, cause, err)
+	}
+	return i.waitError(fmt.Sprintf("%s still holds %q", i.name, key), cause)
+}

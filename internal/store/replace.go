@@ -212,15 +212,17 @@ func (r *replacement[V]) commit(resourceVersion string) {
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, key := range resolved {
-		s.quarantine.release(key)
-	}
 	for key, f := range r.rejected {
 		s.quarantine.add(key, f)
 	}
 	s.quarantine.setUnkeyed(r.unkeyed)
 	r.next.version, r.next.writes = resourceVersion, live.writes+1
 	s.publish(r.next)
+	for _, key := range resolved { // after publish: Find takes no lock
+		if _, rejected := r.rejected[key]; !rejected {
+			s.quarantine.release(key)
+		}
+	}
 	s.appendChanges(changes)
 }
 

@@ -125,6 +125,18 @@ func (v *snapshotData[V]) Keys() []string {
 	return keys
 }
 
+// AnyKey returns the key of one entry or, if there is none, of one object that could not be stored.
+// It returns "" if there is neither.
+func (v *snapshotData[V]) AnyKey() string {
+	for key := range v.entries.All() {
+		return key
+	}
+	for _, failed := range v.store.QuarantinedKeys(1) {
+		return failed.Key
+	}
+	return ""
+}
+
 // All returns an iterator over all values in the order of their keys.
 func (v *snapshotData[V]) All() iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {

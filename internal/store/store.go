@@ -101,6 +101,19 @@ func (s *Store[V]) Get(key string) (V, bool) {
 	return s.load(key, ref)
 }
 
+// Find returns the value under key, as Get does. If there is none, it returns KeyError. It reads the
+// value again after the error, since the object may have been stored in between.
+func (s *Store[V]) Find(key string) (value V, exists bool, err error) {
+	if value, exists = s.Get(key); exists {
+		return value, true, nil
+	}
+	err = s.KeyError(key)
+	if value, exists = s.Get(key); exists {
+		return value, true, nil
+	}
+	return value, false, err
+}
+
 // liveEntry sets *entry to the live entry of key and returns it, or returns nil. It takes mu: a
 // caller that does not hold the writer's lock could otherwise read a partly written entryMeta.
 func (s *Store[V]) liveEntry(key string, entry *Entry[V]) *Entry[V] {
@@ -135,12 +148,6 @@ func (s *Store[V]) Synced() (events uint64, ok bool) {
 		return *synced, true
 	}
 	return 0, false
-}
-
-// IsQuarantined reports whether the newest state received for key could not be stored or read.
-func (s *Store[V]) IsQuarantined(key string) bool {
-	_, failed := s.quarantine.failed(key)
-	return failed
 }
 
 // Put adds or replaces a value, regardless of its version.
@@ -205,9 +212,9 @@ func changeKindOf(old, next identity) changeKind {
 func (s *Store[V]) set(key string, old, entry *Entry[V], version string, kind changeKind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.quarantine.release(key)
 	state := s.prepareChange(version)
 	state.entries.Put(key, entry.mapItem())
+	s.quarantine.release(key) // after Put: Find takes no lock
 	state.indexes.move(key, old, entry)
 	switch log := s.config.Log; {
 	case log == nil || kind == silent:

@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"net/http"
 	"slices"
@@ -39,6 +40,9 @@ func undecodableMessage(n *corev1.Node) []byte {
 	return append(message, 3<<3|2, 1, 0xff)
 }
 
+// corruptField is the length of the field that undecodableMessage appends.
+const corruptField = 3
+
 // envelope returns the response of an API server that has a protobuf message.
 func envelope(kind string, message []byte) []byte {
 	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: kind}, Raw: message}
@@ -51,23 +55,34 @@ func envelope(kind string, message []byte) []byte {
 
 // undecodableNodes returns a list of undecodable objects.
 func undecodableNodes(f cachetest.Format, resourceVersion string, nodes ...*corev1.Node) []byte {
+	return nodesWithUndecodable(f, resourceVersion, 0, nodes...)
+}
+
+// nodesWithUndecodable returns a list of objects, of which only the first good ones can be decoded.
+func nodesWithUndecodable(f cachetest.Format, resourceVersion string, good int, nodes ...*corev1.Node) []byte {
 	if f.ListType == runtime.ContentTypeJSON {
-		return bytes.ReplaceAll(f.Nodes(resourceVersion, nodes...), []byte(`"spec":{}`), []byte(`"spec":[true]`))
+		parts := bytes.Split(f.Nodes(resourceVersion, nodes...), []byte(`"spec":{}`))
+		return append(bytes.Join(parts[:good+1], []byte(`"spec":{}`)), append([]byte(`"spec":[true]`), bytes.Join(parts[good+1:], []byte(`"spec":[true]`))...)...)
 	}
-	var list []byte
 	listMeta, err := (&metav1.ListMeta{ResourceVersion: resourceVersion}).Marshal()
 	if err != nil {
 		panic(err)
 	}
-	list = append(append(list, 1<<3|2, byte(len(listMeta))), listMeta...)
-	for _, n := range nodes {
+	list := appendField(nil, 1, listMeta)
+	for i, n := range nodes {
 		message := undecodableMessage(n)
-		if len(message) > 127 {
-			panic("the message's length does not fit into one byte")
+		if i < good {
+			message = message[:len(message)-corruptField]
 		}
-		list = append(append(list, 2<<3|2, byte(len(message))), message...)
+		list = appendField(list, 2, message)
 	}
 	return envelope("NodeList", list)
+}
+
+// appendField appends a field with a length to a protobuf message.
+func appendField(message []byte, number byte, content []byte) []byte {
+	message = binary.AppendUvarint(append(message, number<<3|2), uint64(len(content)))
+	return append(message, content...)
 }
 
 // TestUndecodableObjectIsQuarantined sends an object that cannot be decoded. It is reported by name
@@ -140,9 +155,14 @@ func TestOversizedObjectIsSkipped(t *testing.T) {
 			huge := cachetest.Node("b", "4")
 			huge.Annotations = map[string]string{"large": strings.Repeat("x", 64<<20)}
 			s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(f.ListType, f.Nodes("5", cachetest.Node("a", "3"), huge, cachetest.Node("c", "5")))}, nil)
-			s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, f.Event(watch.Modified, cachetest.Node("b", "6")))}
+			repaired := make(chan struct{})
+			s.Watches = []http.HandlerFunc{serveAfter(f.WatchType, nil, repaired, s.ServeOpen(f.WatchType, f.Event(watch.Modified, cachetest.Node("b", "6"))))}
 			h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
-			h.Expect("A a@3", "A c@5", "A b@6")
+			h.Expect("A a@3", "A c@5")
+			expectNotStored(t, h.Store, "b", "larger than allowed")
+			close(repaired)
+			h.Expect("A b@6")
+			expectStored(t, h.Store, "b")
 			var object *cache.ObjectError
 			if err := cachetest.Next(t, h.Errors); !errors.As(err, &object) || object.Key != "b" || !strings.Contains(err.Error(), "larger than allowed") {
 				t.Errorf("error %v, want one of object b", err)
