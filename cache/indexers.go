@@ -2,6 +2,9 @@ package cache
 
 import (
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,8 +21,8 @@ import (
 //	}
 type Indexers[T Object] map[string]Index[T]
 
-// Index says under which values an index finds an object. ByObject and ByMetadata return one; the
-// zero value reports an error for each object.
+// Index says under which values an index finds an object. ByObject and ByMetadata return one. An
+// informer refuses the zero value, and one without a function.
 type Index[T Object] struct {
 	object   IndexFunc[T]
 	metadata MetadataIndexFunc
@@ -62,26 +65,28 @@ func MetaNamespaceIndexFunc(metadata Metadata) ([]string, error) {
 	return []string{metadata.GetNamespace()}, nil
 }
 
-var errNoIndexFunc = errors.New("the index function is nil")
+// check returns an error that names the indexes without a function.
+func (indexers Indexers[T]) check() (err error) {
+	for _, name := range slices.Sorted(maps.Keys(indexers)) {
+		if indexers[name].object == nil && indexers[name].metadata == nil {
+			err = errors.Join(err, fmt.Errorf("index %q has no function: use ByObject or ByMetadata", name))
+		}
+	}
+	return err
+}
 
-// functions returns the indexes as functions of objects.
+// functions returns the indexes as functions of objects, without those that check refuses.
 func (indexers Indexers[T]) functions() map[string]store.IndexFunc[T] {
 	functions := make(map[string]store.IndexFunc[T], len(indexers))
 	for name, index := range indexers {
-		functions[name] = index.function()
+		switch {
+		case index.object != nil:
+			functions[name] = store.IndexFunc[T](index.object)
+		case index.metadata != nil:
+			functions[name] = func(obj T) ([]string, error) { return index.metadata(obj) }
+		}
 	}
 	return functions
-}
-
-func (i Index[T]) function() store.IndexFunc[T] {
-	switch {
-	case i.object != nil:
-		return store.IndexFunc[T](i.object)
-	case i.metadata != nil:
-		return func(obj T) ([]string, error) { return i.metadata(obj) }
-	default:
-		return func(T) ([]string, error) { return nil, errNoIndexFunc }
-	}
 }
 
 // itemFunctions returns the indexes by metadata as functions of items, which need no decoded

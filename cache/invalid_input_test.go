@@ -92,6 +92,37 @@ func TestInvalidInformerReturnsError(t *testing.T) {
 	}
 }
 
+// TestIndexWithoutFunctionIsRefused checks that the error names the index: of the informer, and of
+// every write to a store.
+func TestIndexWithoutFunctionIsRefused(t *testing.T) {
+	lw := fake.NewListerWatcher(&corev1.Pod{})
+	for name, index := range map[string]cache.Index[*corev1.Pod]{
+		"zero value":             {},
+		"ByObject without one":   cache.ByObject[*corev1.Pod](nil),
+		"ByMetadata without one": cache.ByMetadata[*corev1.Pod](nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			indexers := cache.Indexers[*corev1.Pod]{"node": index, "good": cache.ByObject(byNode)}
+			pods := cache.NewSharedInformer(lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Indexers: indexers})
+			_, ofFactory := cache.InformerFor(cache.NewFactory(cache.FactoryOptions{}), cache.ListWatchOf(podClient{ListerWatcher: lw}), &corev1.Pod{},
+				cache.InformerOptions[*corev1.Pod]{Indexers: indexers})
+			store, pod := cache.NewStore(nil, indexers), cachetest.Pod("a")
+			for what, err := range map[string]error{
+				"Run": pods.Run(t.Context()), "WaitForSync": pods.WaitForSync(t.Context()), "Status": pods.Status().Err, "InformerFor": ofFactory,
+				"Add": store.Add(pod), "Update": store.Update(pod), "Delete": store.Delete(pod), "Replace": store.Replace([]*corev1.Pod{pod}, "1"),
+				"a reflector": cache.NewReflector(lw, pod, store, cache.ReflectorOptions{}).Run(t.Context()),
+			} {
+				if !cachetest.ErrorContains(`index "node" has no function`)(err) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+		})
+	}
+	if n := len(lw.Requests()); n > 0 {
+		t.Errorf("%d requests, want none", n)
+	}
+}
+
 // TestInvalidReflectorReturnsError checks the errors of Run and ListAndWatch.
 func TestInvalidReflectorReturnsError(t *testing.T) {
 	lw := fake.NewListerWatcher(&corev1.Pod{})

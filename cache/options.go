@@ -100,7 +100,7 @@ func (o InformerOptions[T]) check() (err error) {
 	if o.Packed && o.DetectMutations {
 		err = errors.Join(err, errPackedMutations)
 	}
-	return err
+	return errors.Join(err, o.Indexers.check())
 }
 
 // engineConfig returns the configuration of the informer's engine, without its reflector's.

@@ -150,7 +150,7 @@ func checkStore[T Object](store ReflectorStore[T]) error {
 	if codec.IsNil(store) {
 		return errNoStore
 	}
-	if checked, ok := store.(interface{ check() error }); ok { // an UndeltaStore
+	if checked, ok := store.(interface{ check() error }); ok { // an UndeltaStore, or a store made by NewStore
 		return checked.check()
 	}
 	return nil

@@ -30,8 +30,8 @@ type SharedInformer[T Object] struct {
 // of any kind are accepted. The informer does not keep it.
 //
 // Nothing happens before Run. Run, and every other method that returns an error, returns an error
-// for invalid arguments: a nil lister, a negative ResyncPeriod, a ListWatch of another type, an
-// interface as T.
+// for invalid arguments: a nil lister, a negative ResyncPeriod, an index without a function, a
+// ListWatch of another type, an interface as T.
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
 	objects, err := checkSource(lw, example, options.reflectorOptions())
 	err = errors.Join(err, options.check())

@@ -27,14 +27,15 @@ type Store[T Object] interface {
 }
 
 // NewStore returns an empty store. A nil keyFunc stands for MetaNamespaceKeyFunc; indexers may be
-// nil. Errors of index functions are logged.
+// nil. Errors of index functions are logged. With an index that has no function, every write is an
+// error.
 func NewStore[T Object](keyFunc KeyFunc[T], indexers Indexers[T]) Store[T] {
 	log := &errorLog{clock: clock.RealClock{}}
 	report := func(key string, err error) {
 		log.handle(context.Background(), newObjectError(key, err))
 	}
 	config := storeConfig(keyFunc, indexers, report)
-	return &objectStore[T]{reader[T]{store.New(config), config.Key}}
+	return &objectStore[T]{reader[T]{store.New(config), config.Key}, indexers.check()}
 }
 
 // storeConfig returns the configuration of a store of objects of type T.
@@ -95,16 +96,35 @@ func (r reader[T]) Len() int { return r.kept.Len() }
 func (r reader[T]) Snapshot() Snapshot[T] { return Snapshot[T]{r.kept.Snapshot()} }
 
 // objectStore is the Store that NewStore returns.
-type objectStore[T Object] struct{ reader[T] }
+type objectStore[T Object] struct {
+	reader[T]
+	invalid error // why it cannot be written to
+}
 
 var _ Store[Object] = &objectStore[Object]{}
 
-func (s *objectStore[T]) Add(obj T) error { return s.kept.Put(obj) }
+// check returns an error if the store was made of invalid arguments.
+func (s *objectStore[T]) check() error { return s.invalid }
 
-func (s *objectStore[T]) Update(obj T) error { return s.kept.Put(obj) }
+func (s *objectStore[T]) Add(obj T) error {
+	if s.invalid != nil {
+		return s.invalid
+	}
+	return s.kept.Put(obj)
+}
 
-func (s *objectStore[T]) Delete(obj T) error { return s.kept.Remove(obj) }
+func (s *objectStore[T]) Update(obj T) error { return s.Add(obj) }
+
+func (s *objectStore[T]) Delete(obj T) error {
+	if s.invalid != nil {
+		return s.invalid
+	}
+	return s.kept.Remove(obj)
+}
 
 func (s *objectStore[T]) Replace(objs []T, resourceVersion string) error {
+	if s.invalid != nil {
+		return s.invalid
+	}
 	return s.kept.Replace(objs, resourceVersion)
 }

@@ -38,7 +38,6 @@ func newStore(t *testing.T, pods ...*corev1.Pod) cache.Store[*corev1.Pod] {
 	store := cache.NewStore(nil, cache.Indexers[*corev1.Pod]{
 		"node":               cache.ByObject(byNode),
 		cache.NamespaceIndex: cache.ByMetadata[*corev1.Pod](cache.MetaNamespaceIndexFunc),
-		"nil":                {},
 	})
 	if err := store.Replace(pods, "1"); err != nil {
 		t.Fatal(err)
