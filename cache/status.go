@@ -20,7 +20,7 @@ const (
 	PhaseIdle     Phase = "Idle"     // Run has not been called
 	PhaseListing  Phase = "Listing"  // the complete state is being fetched
 	PhaseWatching Phase = "Watching" // a watch is open
-	PhaseResuming Phase = "Resuming" // the server closed the watch and the next one is being opened
+	PhaseResuming Phase = "Resuming" // the last request succeeded and the next watch is being opened
 	PhaseRetrying Phase = "Retrying" // the last attempt failed; the store has the last good state
 	PhaseStopped  Phase = "Stopped"  // Run has returned
 	PhaseInvalid  Phase = "Invalid"  // made of invalid arguments; Err says which

@@ -8,6 +8,7 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
@@ -21,29 +22,38 @@ type watchErrors struct {
 const watchErrorGrace = 10 * time.Second
 
 // report calls the handler and waits for it to return. A handler that blocks does not keep the
-// informer from stopping.
+// informer from stopping. A panic of the handler is raised in the calling goroutine.
 func (w *watchErrors) report(ctx context.Context, err error) {
 	err = reflector.UnwrapWatchError(err) // handlers compare with io.EOF
 	if w.handler == nil {
 		clientcache.DefaultWatchErrorHandler(ctx, w.reflector(), err)
 		return
 	}
-	returned := make(chan struct{})
+	returned := make(chan error, 1)
 	go func() {
-		defer close(returned)
-		w.handler(ctx, w.reflector(), err)
+		defer close(returned) // the handler may end its goroutine
+		returned <- w.call(ctx, err)
 	}()
 	select {
-	case <-returned:
+	case panicked := <-returned:
+		feed.RaisePanic(ctx, panicked)
 		return
 	case <-ctx.Done():
 	}
 	grace := clock.RealClock{}.NewTimer(watchErrorGrace)
 	defer grace.Stop()
 	select {
-	case <-returned:
+	case panicked := <-returned:
+		feed.RaisePanic(ctx, panicked)
 	case <-grace.C():
 	}
+}
+
+// call calls the handler. It returns nil or a *feed.PanicError.
+func (w *watchErrors) call(ctx context.Context, err error) (panicked error) {
+	defer feed.RecoverPanic("the watch error handler", &panicked)
+	w.handler(ctx, w.reflector(), err)
+	return nil
 }
 
 // newReflectorFunc returns a function that makes a reflector of client-go on its first call. The

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -61,6 +62,28 @@ func TestWatchErrorHandlerReadsReflector(t *testing.T) {
 		if described != "the Pods" {
 			t.Errorf("the reflector describes %q, want \"the Pods\"", described)
 		}
+	})
+}
+
+// TestPanicOfWatchErrorHandlerIsRaisedInRun checks that the caller of Run can recover from a panic of
+// the watch error handler.
+func TestPanicOfWatchErrorHandlerIsRaisedInRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer("a")
+		server.InjectWatchFault(1, fake.Fault{Err: errRefused})
+		server.InjectListFault(1, fake.Fault{Err: errRefused})
+		informer := clientgo.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
+		if err := informer.SetWatchErrorHandler(func(*clientcache.Reflector, error) { panic(errGaveUp) }); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		defer func() {
+			if got := recover(); got != errGaveUp {
+				t.Errorf("recovered %v from Run", got)
+			}
+		}()
+		informer.RunWithContext(ctx)
 	})
 }
 

@@ -69,8 +69,8 @@ func (v *linesView) loop(ctx context.Context, nodes *nodeCache, ticks <-chan tim
 	}
 }
 
-// reportError writes a line when the informer's error begins, changes or ends. It returns the
-// reported error.
+// reportError writes a line when the informer's error begins or changes, and when the informer
+// watches again. It returns the reported error.
 func (v *linesView) reportError(s viewState, reported string) string {
 	var current string
 	if s.status.Err != nil {
@@ -79,6 +79,9 @@ func (v *linesView) reportError(s viewState, reported string) string {
 	switch current {
 	case reported:
 	case "":
+		if s.status.Phase != cache.PhaseWatching {
+			return reported
+		}
 		v.print("recovered " + s.freshness())
 	default:
 		v.print("error    " + s.failure())

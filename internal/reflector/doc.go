@@ -16,7 +16,8 @@
 //     otherwise.
 //   - A watch that lived as long as the reflector asked for is followed by another at once. One that
 //     ended earlier is resumed after a random delay of at most 100 ms, unless it failed as often as
-//     the table below says; the same holds for a list after the first watch that cannot be resumed.
+//     the table below says. A list after a watch that cannot be resumed follows at once, unless there
+//     was another failure or list within two minutes.
 //   - Every other retry waits at least for the jittered exponential backoff, and every retry for the
 //     server's Retry-After. A fallback needs no delay: a list after a WatchList, and a consistent
 //     read after a list whose resourceVersion the server refused.

@@ -75,6 +75,9 @@ func isBusy(err error) bool {
 		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err)
 }
 
+// asksToWait reports whether the server could not answer at the moment, or asked for a delay.
+func asksToWait(err error) bool { return isBusy(err) || retryAfter(err) > 0 }
+
 // isServerError reports whether the server answered with a 5xx code.
 func isServerError(err error) bool {
 	var status apierrors.APIStatus

@@ -67,7 +67,9 @@ func (r *Reflector) listFrom(ctx context.Context, from string) error {
 	page, err := r.pages(watched, metav1.ListOptions{ResourceVersion: from, Limit: r.limit(from)}, pipeline.add)
 	pipeline.finish(err != nil)
 	if err != nil {
-		return orCause(watched, err)
+		err = orCause(watched, err)
+		feed.RaisePanic(ctx, err)
+		return err
 	}
 	return r.commit(ctx, replacement, page.ResourceVersion, from == "")
 }
@@ -168,8 +170,12 @@ func isValid(version string) bool {
 	return err == nil
 }
 
-// orCause returns the cause that ctx was cancelled with by the watchdog, otherwise err.
+// orCause returns the cause that ctx was cancelled with by the watchdog, otherwise err. A panic
+// takes precedence.
 func orCause(ctx context.Context, err error) error {
+	if feed.IsPanic(err) {
+		return err
+	}
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
 	}

@@ -61,6 +61,7 @@ type Reflector struct {
 	state                state
 	budget               requestBudget
 	listFailures         int         // lists that failed since the last commit, for reasons that may lie in the resourceVersion
+	committedAt          time.Time   // the last commit of a list
 	expiredTokens        int         // lists that failed since the last commit because a continue token had expired
 	lastBookmarkRelist   time.Time   // when an older bookmark caused a list
 	wantsWatchList       func() bool // Config.WatchList, which it calls once
@@ -159,9 +160,10 @@ func (r *Reflector) recovered(ctx context.Context, row failureRow) {
 }
 
 // pauseBeforeList waits before a list that follows an error. A relist after a watch follows at once
-// unless there was another failure shortly before.
+// unless there was another failure or another list shortly before.
 func (r *Reflector) pauseBeforeList(ctx context.Context, err error) error {
-	if attempt, ok := errors.AsType[*AttemptError](err); ok && attempt.Op != OpList && !isBusy(err) && r.backoff.skipFirst() {
+	attempt, ok := errors.AsType[*AttemptError](err)
+	if ok && attempt.Op != OpList && !asksToWait(err) && (r.backoff.skipFirst() || r.clock.Since(r.committedAt) >= backoffReset) {
 		return ctx.Err()
 	}
 	return r.pause(ctx, err)
@@ -193,6 +195,7 @@ func (r *Reflector) sleep(ctx context.Context, d time.Duration) error {
 // committed records that the sink holds a list at resourceVersion.
 func (r *Reflector) committed(ctx context.Context, resourceVersion string) {
 	r.state, r.listFailures, r.expiredTokens = stateListed, 0, 0
+	r.committedAt = r.clock.Now()
 	r.status.advance(resourceVersion, r.clock.Now())
 	row := r.status.succeeded()
 	r.backoff.markHealthy()

@@ -13,7 +13,7 @@ const (
 	Idle     Phase = "Idle"     // Run has not been called
 	Listing  Phase = "Listing"  // a list or WatchList is in progress
 	Watching Phase = "Watching" // a watch is open
-	Resuming Phase = "Resuming" // the server closed the watch, and the next request follows
+	Resuming Phase = "Resuming" // the last request succeeded, and the next watch follows
 	Retrying Phase = "Retrying" // the last attempt failed; the sink holds the last good state
 	Stopped  Phase = "Stopped"  // Run has returned
 )
@@ -142,6 +142,9 @@ func (s *status) succeeded() failureRow {
 
 // endFailures requires that s.mu is held.
 func (s *status) endFailures() failureRow {
+	if s.now.Phase == Retrying {
+		s.now.Phase = Resuming
+	}
 	row := failureRow{s.now.ErrSince, s.now.Attempts}
 	s.now.Err, s.now.ErrSince, s.now.Attempts = nil, time.Time{}, 0
 	return row

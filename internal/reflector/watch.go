@@ -98,7 +98,7 @@ func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *ret
 		return err
 	}
 	r.failed(ctx, last.err)
-	if last.opened && count.failures == 1 && !isBusy(last.err) && !isAuthError(last.err) {
+	if last.opened && count.failures == 1 && !asksToWait(last.err) && !isAuthError(last.err) {
 		return r.sleep(ctx, rand.N(maxResumeDelay))
 	}
 	return r.pause(ctx, last.err)

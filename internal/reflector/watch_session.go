@@ -50,6 +50,7 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	err := orCause(watched, r.config.Source.Watch(watched, options, s))
 	stop()
 	r.status.watchEnded()
+	feed.RaisePanic(ctx, err)
 	return watchResult{
 		err:       s.attemptError(err),
 		opened:    s.opened,

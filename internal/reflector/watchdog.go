@@ -73,6 +73,9 @@ func (r *Reflector) probe(ctx context.Context) (answered bool, err error) {
 	}
 	reached := r.version()
 	page, err := r.page(ctx, metav1.ListOptions{Limit: 1}, func(feed.Item) error { return nil })
+	if feed.IsPanic(err) {
+		return false, err // ends the watch; raised in the reflector's goroutine
+	}
 	if err != nil {
 		return false, nil //nolint:nilerr // a failed probe proves nothing
 	}

@@ -36,7 +36,7 @@ func (s decodedSource) List(ctx context.Context, options metav1.ListOptions, add
 }
 
 func (s decodedSource) request(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	return await(ctx, func() (runtime.Object, error) { return s.lw.List(ctx, options) }, nil)
+	return await(ctx, "List", func() (runtime.Object, error) { return s.lw.List(ctx, options) }, nil)
 }
 
 // addAll passes on the items of a list.
@@ -133,22 +133,30 @@ func (s decodedSource) Watch(ctx context.Context, options metav1.ListOptions, ev
 
 // open opens a watch.
 func (s decodedSource) open(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	stream, err := await(ctx, func() (watch.Interface, error) { return s.lw.Watch(ctx, options) }, stopWatch)
-	if err == nil && stream == nil {
-		err = errors.New("the watch is nil")
+	stream, err := await(ctx, "Watch", func() (watch.Interface, error) { return s.lw.Watch(ctx, options) }, stopWatch)
+	if err == nil && codec.IsNil(stream) {
+		err = errNilWatch
 	}
 	return stream, err
 }
 
 // follow passes on the events of a stream until it ends.
-func (s decodedSource) follow(ctx context.Context, stream watch.Interface, events feed.WatchSink) error {
-	defer stopWatch(stream)
+func (s decodedSource) follow(ctx context.Context, stream watch.Interface, events feed.WatchSink) (err error) {
+	defer func() {
+		if stopErr := stopWatch(stream); stopErr != nil && !feed.IsPanic(err) {
+			err = stopErr
+		}
+	}()
+	results, err := resultChan(stream)
+	if err != nil {
+		return err
+	}
 	events.Opened()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case event, ok := <-stream.ResultChan():
+		case event, ok := <-results:
 			if !ok {
 				return nil
 			}
@@ -205,46 +213,4 @@ func statusError(obj runtime.Object) error {
 		}
 	}
 	return nil
-}
-
-// stopWatch stops a stream and reads its remaining events: some producers block on an unread
-// event.
-func stopWatch(stream watch.Interface) {
-	if stream == nil {
-		return
-	}
-	stream.Stop()
-	go func() {
-		for range stream.ResultChan() {
-		}
-	}()
-}
-
-// await calls f and returns its result, or ctx's error as soon as ctx ends, so that a function
-// that ignores its context does not keep the informer from stopping. discard, if not nil, receives
-// a result that comes after that.
-func await[R any](ctx context.Context, f func() (R, error), discard func(R)) (R, error) {
-	type result struct {
-		value R
-		err   error
-	}
-	results := make(chan result, 1)
-	go func() {
-		value, err := f()
-		results <- result{value, err}
-	}()
-	select {
-	case r := <-results:
-		return r.value, r.err
-	case <-ctx.Done():
-		if discard != nil {
-			go func() {
-				if late := <-results; late.err == nil {
-					discard(late.value)
-				}
-			}()
-		}
-		var none R
-		return none, ctx.Err()
-	}
 }

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
@@ -21,7 +22,7 @@ func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add 
 	if s.mode.isDisabled() {
 		return s.decoded.List(ctx, options, add)
 	}
-	request := &listRequest{source: s, codecs: s.decoders.ForList(), add: add}
+	request := &listRequest{source: s, codecs: s.decoders.ForList(), add: add, logger: klog.FromContext(ctx)}
 	t := s.tap(request.consume)
 	list, err := s.decoded.request(tap.With(ctx, t), options)
 	request.close()
@@ -75,6 +76,7 @@ type listRequest struct {
 	source streamSource
 	codecs *codec.Codecs
 	add    func(feed.Item) error
+	logger klog.Logger
 
 	read   bool // to the end or to an error; the fields below are set then
 	header wire.ListHeader
@@ -83,15 +85,25 @@ type listRequest struct {
 
 // consume splits the body and returns its placeholder.
 func (r *listRequest) consume(format wire.Format, body io.Reader) []byte {
-	header, err := wire.List(body, format, r.source.expected(), r.addItem)
+	header, err := r.split(format, body)
+	if r.push(func() error {
+		r.read, r.header, r.err = true, header, err
+		return nil
+	}) != nil {
+		feed.LogPanic(r.logger, err)
+	}
+	return placeholder(header)
+}
+
+// split passes on the items of the body. A panic, such as of the client's transport, is a
+// *feed.PanicError.
+func (r *listRequest) split(format wire.Format, body io.Reader) (header wire.ListHeader, err error) {
+	defer feed.RecoverPanic("reading the list's response", &err)
+	header, err = wire.List(body, format, r.source.expected(), r.addItem)
 	if err == nil {
 		err = r.source.checkHeader(header)
 	}
-	_ = r.push(func() error {
-		r.read, r.header, r.err = true, header, err
-		return nil
-	})
-	return placeholder(header)
+	return header, err
 }
 
 // checkHeader returns an error unless a list states a kind that the collection's lists may have, and

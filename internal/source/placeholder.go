@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -27,6 +28,9 @@ func placeholder(header wire.ListHeader) []byte {
 
 // isPlaceholder reports whether a list is a placeholder.
 func isPlaceholder(list any) bool {
+	if codec.IsNil(list) {
+		return false
+	}
 	accessor, err := meta.ListAccessor(list)
 	return err == nil && accessor.GetSelfLink() == placeholderLink
 }

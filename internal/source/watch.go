@@ -29,12 +29,16 @@ func (s streamSource) Watch(ctx context.Context, options metav1.ListOptions, eve
 	if err == nil && !response.Consumed {
 		return s.decoded.follow(ctx, stream, events)
 	}
+	var panicked error
 	if err == nil {
-		drain(ctx, stream)
-		stopWatch(stream)
+		panicked = errors.Join(drain(ctx, stream), stopWatch(stream))
 	}
 	request.close()
 	switch {
+	case panicked != nil:
+		return panicked
+	case feed.IsPanic(request.err):
+		return request.err
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
@@ -44,15 +48,19 @@ func (s streamSource) Watch(ctx context.Context, options metav1.ListOptions, eve
 }
 
 // drain blocks until the client's stream is closed or ctx ends. The stream has no events: they are
-// read from the body.
-func drain(ctx context.Context, stream watch.Interface) {
+// read from the body. drain returns nil or a *feed.PanicError.
+func drain(ctx context.Context, stream watch.Interface) error {
+	results, err := resultChan(stream)
+	if err != nil {
+		return err
+	}
 	for {
 		select {
 		case <-ctx.Done():
-			return
-		case _, ok := <-stream.ResultChan():
+			return nil
+		case _, ok := <-results:
 			if !ok {
-				return
+				return nil
 			}
 		}
 	}
@@ -79,16 +87,25 @@ func (r *watchRequest) consume(format wire.Format, body io.Reader) []byte {
 		return nil
 	})
 	connection := &connection{Reader: body}
-	err := wire.Watch(connection, format, r.source.expected(), r.pushEvent)
-	_ = r.push(func() error {
+	err := r.split(connection, format)
+	if r.push(func() error {
 		if r.sinkErr == nil && connection.broke(err) {
 			r.logger.V(4).Info("Watch connection broke", "err", err)
 			err = nil
 		}
 		r.err = err
 		return nil
-	})
+	}) != nil {
+		feed.LogPanic(r.logger, err)
+	}
 	return nil
+}
+
+// split passes on the events of the body. A panic, such as of the client's transport, is a
+// *feed.PanicError.
+func (r *watchRequest) split(body io.Reader, format wire.Format) (err error) {
+	defer feed.RecoverPanic("reading the watch's response", &err)
+	return wire.Watch(body, format, r.source.expected(), r.pushEvent)
 }
 
 func (r *watchRequest) pushEvent(event *wire.Event) error {

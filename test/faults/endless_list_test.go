@@ -159,6 +159,18 @@ func TestListFailuresAtOneVersionCauseAConsistentList(t *testing.T) {
 	}
 }
 
+// If the most recent state cannot be listed either, lists at the version reached go on.
+func TestFailedConsistentListIsFollowedByListsAtTheVersion(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		h.InjectListFault(8, fake.Fault{Err: fake.InternalError()})
+		n := len(h.Requests())
+		h.Send(fake.ErrorEvent(fake.Expired()))
+		cachetest.Advance(5 * time.Minute)
+		h.ExpectRequests(n, "list@4 list@4 list@4 list@4 list@4 list@ list@4 list@4 list@4 watch@4")
+	})
+}
+
 // A server that is busy or refuses the client is not asked for consistent lists.
 func TestUnavailableServerIsNotAskedForConsistentLists(t *testing.T) {
 	for name, err := range map[string]error{

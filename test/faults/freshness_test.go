@@ -89,6 +89,24 @@ func TestRelistFollowsExpiredWatchAtOnce(t *testing.T) {
 	}
 }
 
+// After the restart of an API server that has lost its history, the list follows the 410 without a
+// delay, although the watches before it failed.
+func TestRelistFollowsARestartAtOnce(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		cachetest.Advance(4 * time.Minute)
+		h.InjectWatchFault(2, fake.Fault{Err: cachetest.ErrConnectionRefused})
+		h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+		n := len(h.Requests())
+		h.CloseWatches()
+		cachetest.Advance(30 * time.Second)
+		h.ExpectRequests(n, "watch@4 watch@4 watch@4 list@4 watch@4")
+		if delay := h.Requests()[n+3].Time.Sub(h.Requests()[n+2].Time); delay != 0 {
+			t.Errorf("the list follows after %v", delay)
+		}
+	})
+}
+
 // The watches of many informers that a restart of the server ends are resumed within 100 ms, but
 // not together, and no list precedes them. The probes of the resumed watches are spread over a
 // minute.
@@ -199,5 +217,34 @@ func TestProbeConfirmsFreshness(t *testing.T) {
 		if fresh := h.Controller.Status().FreshAt; fresh.Sub(resumed) < time.Minute {
 			t.Errorf("FreshAt is %v after the resume, want that of the probe", fresh.Sub(resumed))
 		}
+	})
+}
+
+// A resumed watch that receives bookmarks at the version reached is not probed.
+func TestConfirmedWatchIsNotProbed(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		h.BookmarkEvery(45 * time.Second)
+		h.CloseWatches()
+		cachetest.Advance(4 * time.Minute)
+		h.ExpectRequests(0, "list@0 watch@4 watch@4")
+	})
+}
+
+// Early ends that a watch of full length separates are not in a row, so that none is followed by a
+// probe.
+func TestEarlyEndsInARowAreCounted(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		h.InjectWatchFault(1, fake.Fault{CloseIn: 50 * time.Second})
+		cachetest.Advance(4 * time.Minute)
+		h.CloseWatches()                    // 1
+		cachetest.Advance(51 * time.Second) // 2
+		cachetest.Advance(11 * time.Minute) // a watch of full length, and its probe
+		cachetest.Advance(3 * time.Minute)
+		n := len(h.Requests())
+		h.CloseWatches()
+		cachetest.Advance(time.Second)
+		h.ExpectRequests(n, "watch@4")
 	})
 }

@@ -1,0 +1,95 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// recordingSource records the requests to a source: their times, and the versions of lists.
+type recordingSource struct {
+	scriptedSource
+	watchTimes   []time.Time
+	listVersions []string
+}
+
+func (s *recordingSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
+	s.listVersions = append(s.listVersions, options.ResourceVersion)
+	return s.scriptedSource.List(ctx, options, add)
+}
+
+func (s *recordingSource) Watch(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error {
+	s.watchTimes = append(s.watchTimes, time.Now())
+	return s.scriptedSource.Watch(ctx, options, events)
+}
+
+// TestOnlyTheFirstFailureIsResumedSoon checks that a watch which fails again, without an event since,
+// is resumed after the backoff.
+func TestOnlyTheFirstFailureIsResumedSoon(t *testing.T) {
+	failure := io.ErrUnexpectedEOF
+	source := &recordingSource{scriptedSource: scriptedSource{
+		lists:   []func() (string, error){listAt("5")},
+		watches: []func(context.Context, feed.WatchSink) error{openedThen(failure), openedThen(failure), idleWatch},
+	}}
+	runFor(t, time.Minute, Config{Source: source})
+	if soon := source.watchTimes[1].Sub(source.watchTimes[0]); soon > maxResumeDelay {
+		t.Errorf("resumed after %v, want at most %v", soon, maxResumeDelay)
+	}
+	if later := source.watchTimes[2].Sub(source.watchTimes[1]); later < time.Second {
+		t.Errorf("resumed a second time after %v, want the backoff of 1s", later)
+	}
+}
+
+// TestRetryAfterPrecedesEveryRetry checks that neither a resume nor a relist, which need no backoff,
+// comes before the Retry-After of an error that is no refusal.
+func TestRetryAfterPrecedesEveryRetry(t *testing.T) {
+	broken := apierrors.NewInternalError(errors.New("broken"))
+	broken.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 20}
+	gone := apierrors.NewResourceExpired("too old")
+	gone.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 20}
+	for name, err := range map[string]error{"resume": broken, "relist": gone} {
+		t.Run(name, func(t *testing.T) {
+			source := &recordingSource{scriptedSource: scriptedSource{
+				lists:   []func() (string, error){listAt("5")},
+				watches: []func(context.Context, feed.WatchSink) error{openedThen(err), idleWatch},
+			}}
+			runFor(t, time.Minute, Config{Source: source})
+			if waited := source.watchTimes[1].Sub(source.watchTimes[0]); waited < 20*time.Second {
+				t.Errorf("the next watch follows after %v, want at least 20s", waited)
+			}
+		})
+	}
+}
+
+// TestConsistentReadIsForgottenOnceCommitted checks that a reflector which is run again after a
+// consistent read lists at the version reached.
+func TestConsistentReadIsForgottenOnceCommitted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &recordingSource{scriptedSource: scriptedSource{
+			lists:   []func() (string, error){listAt("9"), listAt("5"), listAt("5"), listAt("6")}, // a list, a probe, the consistent read
+			watches: []func(context.Context, feed.WatchSink) error{openedThen(nil), idleWatch},
+		}}
+		r := New(Config{Source: source, Sink: emptySink{}, Backoff: withoutJitter()})
+		for range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*probeInterval)
+			if err := r.Run(ctx); err != nil {
+				t.Error(err)
+			}
+			cancel()
+		}
+		want := []string{"0", "", "", "5"}
+		for i, version := range want {
+			if len(source.listVersions) <= i || source.listVersions[i] != version {
+				t.Fatalf("lists at %q, want them to begin with %q", source.listVersions, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,314 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// network is a network inside a synctest bubble, whose connections are pipes. At its only address is
+// an HTTP server of the harness's collection, so that the faults of a fake.ListerWatcher reach the
+// informer through a client and a connection, on the bubble's clock.
+type network struct {
+	*cachetest.Harness
+	protocols *http.Protocols
+	// intercept, if set, answers a request in place of the server, and reports whether it did.
+	intercept func(w http.ResponseWriter, r *http.Request) bool
+	transport *http.Transport
+
+	mu          sync.Mutex // guards the fields below
+	server      *http.Server
+	listener    *pipeListener // nil while the server refuses connections
+	connections []*pipeConn   // the server's ends
+	received    []received    // requests to the server
+	dead        bool          // the network drops everything that is sent
+}
+
+// received is a request that the server has received.
+type received struct {
+	*http.Request
+	at time.Time
+}
+
+func (r received) String() string {
+	verb, query := "list", r.URL.Query()
+	if query.Has("watch") {
+		verb = "watch"
+	}
+	return verb + "@" + query.Get("resourceVersion")
+}
+
+// protocol is a version of HTTP.
+type protocol string
+
+const (
+	http1 protocol = "HTTP/1.1"
+	http2 protocol = "HTTP/2"
+)
+
+// client says how the informer reads.
+type client string
+
+const (
+	streamingClient client = "streaming"
+	decodingClient  client = "decoded"
+)
+
+// eachProtocol runs a test for each protocol, with a streaming client.
+func eachProtocol(t *testing.T, test func(t *testing.T, connect func(h *cachetest.Harness) *network)) {
+	t.Helper()
+	for _, version := range []protocol{http1, http2} {
+		t.Run(string(version), func(t *testing.T) {
+			test(t, func(h *cachetest.Harness) *network { return connectOver(h, version, streamingClient) })
+		})
+	}
+}
+
+// eachClient runs a test for each protocol and client.
+func eachClient(t *testing.T, test func(t *testing.T, connect func(h *cachetest.Harness) *network)) {
+	t.Helper()
+	for _, version := range []protocol{http1, http2} {
+		for _, reads := range []client{streamingClient, decodingClient} {
+			t.Run(string(version)+", "+string(reads), func(t *testing.T) {
+				test(t, func(h *cachetest.Harness) *network { return connectOver(h, version, reads) })
+			})
+		}
+	}
+}
+
+// connectOver puts a network between the harness and its server.
+func connectOver(h *cachetest.Harness, version protocol, reads client) *network {
+	n := &network{Harness: h, protocols: new(http.Protocols)}
+	n.protocols.SetHTTP1(version == http1)
+	n.protocols.SetUnencryptedHTTP2(version == http2)
+	n.transport = &http.Transport{
+		DialContext: n.dial,
+		Protocols:   n.protocols,
+		HTTP2:       &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}, // as client-go
+	}
+	n.start()
+	h.T.Cleanup(func() {
+		n.stop()
+		n.transport.CloseIdleConnections()
+	})
+	config := &rest.Config{Host: "http://server", QPS: -1, Transport: n.transport}
+	if reads == streamingClient {
+		cache.EnableStreaming(config)
+	}
+	pods := corev1client.NewForConfigOrDie(config).RESTClient()
+	h.Source = cache.NewListWatchFromClient(pods, "pods", metav1.NamespaceAll, nil)
+	return n
+}
+
+// start starts the server.
+func (n *network) start() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.listener = &pipeListener{dialed: make(chan net.Conn), closed: make(chan struct{})}
+	n.server = &http.Server{Handler: n, Protocols: n.protocols, ReadHeaderTimeout: time.Minute}
+	go func(s *http.Server, l net.Listener) { _ = s.Serve(l) }(n.server, n.listener)
+}
+
+// stop ends the server and breaks its connections. Later connections are refused.
+func (n *network) stop() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.listener = nil
+	_ = n.server.Close()
+}
+
+// dial opens a connection to the server.
+func (n *network) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	n.mu.Lock()
+	listener := n.listener
+	n.mu.Unlock()
+	if listener == nil {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: cachetest.ErrConnectionRefused}
+	}
+	client, server := net.Pipe()
+	end := &pipeConn{Conn: server, network: n}
+	select {
+	case listener.dialed <- end:
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.connections = append(n.connections, end)
+		return &pipeConn{Conn: client, network: n}, nil
+	case <-listener.closed:
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: cachetest.ErrConnectionRefused}
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// ServeHTTP answers lists and watches from the harness's collection.
+func (n *network) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n.mu.Lock()
+	n.received = append(n.received, received{r, time.Now()})
+	n.mu.Unlock()
+	if n.intercept != nil && n.intercept(w, r) {
+		return
+	}
+	var options metav1.ListOptions
+	if err := scheme.ParameterCodec.DecodeParameters(r.URL.Query(), corev1.SchemeGroupVersion, &options); err != nil {
+		n.T.Error(err)
+	}
+	format := cachetest.Formats["JSON"]
+	if strings.Contains(r.Header.Get("Accept"), runtime.ContentTypeProtobuf) {
+		format = cachetest.Formats["protobuf"]
+	}
+	if options.Watch {
+		n.serveWatch(w, r, format, options)
+		return
+	}
+	list, err := n.List(r.Context(), options)
+	if err != nil {
+		serveError(w, err)
+		return
+	}
+	cachetest.Serve(format.ListType, format.Encode(withType(list)))(w, r)
+}
+
+func (n *network) serveWatch(w http.ResponseWriter, r *http.Request, format cachetest.Format, options metav1.ListOptions) {
+	options.Watch = false
+	stream, err := n.Watch(r.Context(), options)
+	if err != nil {
+		serveError(w, err)
+		return
+	}
+	defer stream.Stop()
+	w.Header().Set("Content-Type", format.WatchType)
+	_ = http.NewResponseController(w).Flush()
+	for {
+		select {
+		case event, ok := <-stream.ResultChan():
+			if !ok {
+				return
+			}
+			if _, err := w.Write(format.Frame(event.Type, format.Encode(withType(event.Object)))); err != nil {
+				return
+			}
+			_ = http.NewResponseController(w).Flush()
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// withType sets the kind and apiVersion of an object.
+func withType(obj runtime.Object) runtime.Object {
+	kinds, _, err := scheme.Scheme.ObjectKinds(obj)
+	if err != nil {
+		panic(err)
+	}
+	kind := kinds[0]
+	if _, isStatus := obj.(*metav1.Status); isStatus {
+		kind = metav1.Unversioned.WithKind("Status")
+	}
+	obj.GetObjectKind().SetGroupVersionKind(kind)
+	return obj
+}
+
+// serveError sends an error as API servers do: a Retry-After is a header. An error that is not of
+// the API breaks the connection.
+func serveError(w http.ResponseWriter, err error) {
+	var api apierrors.APIStatus
+	if !errors.As(err, &api) {
+		panic(http.ErrAbortHandler)
+	}
+	status := api.Status()
+	w.Header().Set("Content-Type", runtime.ContentTypeJSON)
+	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
+	w.WriteHeader(int(status.Code))
+	_, _ = w.Write(cachetest.Formats["JSON"].Encode(withType(&status)))
+}
+
+// pipeListener accepts connections of dial.
+type pipeListener struct {
+	dialed chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.dialed:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "server"} }
+
+// pipeConn is one end of a connection.
+type pipeConn struct {
+	net.Conn
+	network *network
+}
+
+// Write sends p, or drops it if the network is dead.
+func (c *pipeConn) Write(p []byte) (int, error) {
+	c.network.mu.Lock()
+	dead := c.network.dead
+	c.network.mu.Unlock()
+	if dead {
+		return len(p), nil
+	}
+	return c.Conn.Write(p)
+}
+
+// requests describes the requests that the server has received, as "verb@resourceVersion", those
+// that were intercepted included.
+func (n *network) requests() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var words []string
+	for _, r := range n.received {
+		words = append(words, r.String())
+	}
+	return strings.Join(words, " ")
+}
+
+// since returns the time from t to the nth request that the server received after t.
+func (n *network) since(t time.Time, nth int) time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	after := slices.DeleteFunc(slices.Clone(n.received), func(r received) bool { return r.at.Before(t) })
+	if len(after) < nth {
+		n.T.Fatalf("%d requests, want at least %d", len(after), nth)
+	}
+	return after[nth-1].at.Sub(t)
+}
+
+// replaceBy returns an EditEvent function that sends one event in place of each.
+func replaceBy(event watch.Event) func(watch.Event) []watch.Event {
+	return func(watch.Event) []watch.Event {
+		return []watch.Event{{Type: event.Type, Object: event.Object.DeepCopyObject()}}
+	}
+}

@@ -1,0 +1,81 @@
+package faults_test
+
+import (
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// tooLarge are the forms in which servers refuse a version that they have not reached. Old servers
+// name the cause in the message only, and all ask the client to wait for a second.
+func tooLarge() map[string]error {
+	const message = "Too large resource version: 4, current: 3"
+	withCause := fake.TooLargeResourceVersion().(*apierrors.StatusError)
+	withCause.ErrStatus.Details.RetryAfterSeconds = 1
+	return map[string]error{
+		"cause":                   fake.TooLargeResourceVersion(),
+		"cause and Retry-After":   withCause,
+		"message":                 apierrors.NewTimeoutError(message, 0),
+		"message and Retry-After": apierrors.NewTimeoutError(message, 1),
+	}
+}
+
+// TestTooLargeVersionOfAListIsNotRetried answers a list with 504 "Too large resource version". One
+// list without a version follows at once: neither the informer nor the client repeats the request.
+func TestTooLargeVersionOfAListIsNotRetried(t *testing.T) {
+	for name, fault := range tooLarge() {
+		t.Run(name, func(t *testing.T) {
+			eachProtocol(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
+				var n *network
+				cachetest.InBubble(t, func(h *cachetest.Harness) {
+					h.InjectListFault(1, fake.Fault{Err: fault})
+					relist(h)
+					began := time.Now()
+					cachetest.Advance(30 * time.Second)
+					if want := "list@0 watch@4 watch@4 list@4 list@ watch@6"; n.requests() != want {
+						t.Errorf("requests [%s], want [%s]", n.requests(), want)
+					}
+					if waited := n.since(began, 3); waited > 100*time.Millisecond {
+						t.Errorf("the list without a version followed after %v", waited)
+					}
+					h.ExpectEvents("D b@3", "U a@2→5")
+				}, func(h *cachetest.Harness) { n = connect(h) })
+			})
+		})
+	}
+}
+
+// TestTooLargeVersionOfAWatchIsResumedThenRead answers watches with 504 "Too large resource
+// version", as the response and in the stream, as a replica that lags does. The watch is resumed
+// with backoff, and the fifth failure is followed by a consistent read.
+func TestTooLargeVersionOfAWatchIsResumedThenRead(t *testing.T) {
+	for name, fault := range tooLarge() {
+		for carrier, injected := range map[string]fake.Fault{
+			"as the response": {Err: fault},
+			"in the stream":   {EditEvent: replaceBy(fake.ErrorEvent(fault))},
+		} {
+			t.Run(name+" "+carrier, func(t *testing.T) {
+				eachProtocol(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
+					var n *network
+					cachetest.InBubble(t, func(h *cachetest.Harness) {
+						cachetest.Advance(time.Second)
+						h.ExpectSynced()
+						h.InjectWatchFault(5, injected)
+						h.CloseWatches()
+						h.Update(cachetest.Pod("a"))
+						cachetest.Advance(3 * time.Minute)
+						if want := "list@0 watch@4 watch@4 watch@4 watch@4 watch@4 watch@4 list@ watch@5"; n.requests() != want {
+							t.Errorf("requests [%s], want [%s]", n.requests(), want)
+						}
+						h.ExpectEvents("U a@2→5")
+						h.ExpectRequestRate(h.Requests()[0].Time)
+					}, func(h *cachetest.Harness) { n = connect(h) })
+				})
+			})
+		}
+	}
+}
