@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,9 +39,8 @@ type network struct {
 	mu          sync.Mutex // guards the fields below
 	server      *http.Server
 	listener    *pipeListener // nil while the server refuses connections
-	connections []*pipeConn   // the server's ends
+	connections []*connection // that were ever opened
 	received    []received    // requests to the server
-	dead        bool          // the network drops everything that is sent
 }
 
 // received is a request that the server has received.
@@ -100,10 +100,11 @@ func connectOver(h *cachetest.Harness, version protocol, reads client) *network 
 	n := &network{Harness: h, protocols: new(http.Protocols)}
 	n.protocols.SetHTTP1(version == http1)
 	n.protocols.SetUnencryptedHTTP2(version == http2)
-	n.transport = &http.Transport{
-		DialContext: n.dial,
-		Protocols:   n.protocols,
-		HTTP2:       &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}, // as client-go
+	n.transport = &http.Transport{ // with the timeouts of client-go
+		DialContext:     n.dial,
+		Protocols:       n.protocols,
+		IdleConnTimeout: 90 * time.Second,
+		HTTP2:           &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
 	n.start()
 	h.T.Cleanup(func() {
@@ -123,12 +124,12 @@ func connectOver(h *cachetest.Harness, version protocol, reads client) *network 
 func (n *network) start() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.listener = &pipeListener{dialed: make(chan net.Conn), closed: make(chan struct{})}
+	n.listener = &pipeListener{dialed: make(chan net.Conn, 100), closed: make(chan struct{})}
 	n.server = &http.Server{Handler: n, Protocols: n.protocols, ReadHeaderTimeout: time.Minute}
 	go func(s *http.Server, l net.Listener) { _ = s.Serve(l) }(n.server, n.listener)
 }
 
-// stop ends the server and breaks its connections. Later connections are refused.
+// stop ends the server and closes its connections. Later connections are refused.
 func (n *network) stop() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -137,29 +138,87 @@ func (n *network) stop() {
 }
 
 // dial opens a connection to the server.
-func (n *network) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+func (n *network) dial(context.Context, string, string) (net.Conn, error) {
 	n.mu.Lock()
-	listener := n.listener
-	n.mu.Unlock()
-	if listener == nil {
+	defer n.mu.Unlock()
+	if n.listener == nil {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: cachetest.ErrConnectionRefused}
 	}
 	client, server := net.Pipe()
-	end := &pipeConn{Conn: server, network: n}
-	select {
-	case listener.dialed <- end:
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		n.connections = append(n.connections, end)
-		return &pipeConn{Conn: client, network: n}, nil
-	case <-listener.closed:
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: cachetest.ErrConnectionRefused}
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	c := &connection{client: client, server: server}
+	n.connections = append(n.connections, c)
+	n.listener.dialed <- &serverEnd{server, c}
+	return &clientEnd{client, c}, nil
+}
+
+// each calls do for each connection.
+func (n *network) each(do func(c *connection)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range n.connections {
+		do(c)
 	}
 }
 
-// ServeHTTP answers lists and watches from the harness's collection.
+// connection is a connection of a client to the server.
+type connection struct {
+	client, server net.Conn
+	dead           atomic.Bool // drops everything that is sent, as if a router had forgotten it
+	reset          atomic.Bool // the client receives a reset
+}
+
+// kill makes the connection drop everything that is sent.
+func (c *connection) kill() { c.dead.Store(true) }
+
+// resetByPeer resets the connection.
+func (c *connection) resetByPeer() {
+	c.reset.Store(true)
+	_ = c.server.Close()
+}
+
+// serverEnd is the server's end of a connection.
+type serverEnd struct {
+	net.Conn
+	*connection
+}
+
+func (e *serverEnd) Write(p []byte) (int, error) {
+	if e.dead.Load() {
+		return len(p), nil
+	}
+	return e.Conn.Write(p)
+}
+
+// Close closes the end. The client of a dead connection does not receive it.
+func (e *serverEnd) Close() error {
+	if e.dead.Load() {
+		return nil
+	}
+	return e.Conn.Close()
+}
+
+// clientEnd is the client's end of a connection.
+type clientEnd struct {
+	net.Conn
+	*connection
+}
+
+func (e *clientEnd) Read(p []byte) (int, error) {
+	n, err := e.Conn.Read(p)
+	if err != nil && e.reset.Load() {
+		err = &net.OpError{Op: "read", Net: "tcp", Err: cachetest.ErrConnectionReset}
+	}
+	return n, err
+}
+
+func (e *clientEnd) Write(p []byte) (int, error) {
+	if e.dead.Load() {
+		return len(p), nil
+	}
+	return e.Conn.Write(p)
+}
+
+// ServeHTTP answers lists and watches.
 func (n *network) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
 	n.received = append(n.received, received{r, time.Now()})
@@ -167,6 +226,11 @@ func (n *network) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if n.intercept != nil && n.intercept(w, r) {
 		return
 	}
+	n.serve(w, r)
+}
+
+// serve answers a request from the harness's collection.
+func (n *network) serve(w http.ResponseWriter, r *http.Request) {
 	var options metav1.ListOptions
 	if err := scheme.ParameterCodec.DecodeParameters(r.URL.Query(), corev1.SchemeGroupVersion, &options); err != nil {
 		n.T.Error(err)
@@ -265,23 +329,6 @@ func (l *pipeListener) Close() error {
 }
 
 func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "server"} }
-
-// pipeConn is one end of a connection.
-type pipeConn struct {
-	net.Conn
-	network *network
-}
-
-// Write sends p, or drops it if the network is dead.
-func (c *pipeConn) Write(p []byte) (int, error) {
-	c.network.mu.Lock()
-	dead := c.network.dead
-	c.network.mu.Unlock()
-	if dead {
-		return len(p), nil
-	}
-	return c.Conn.Write(p)
-}
 
 // requests describes the requests that the server has received, as "verb@resourceVersion", those
 // that were intercepted included.
