@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
@@ -74,9 +76,28 @@ func stopWatch(stream watch.Interface) error {
 	if err != nil {
 		return err
 	}
-	go func() {
-		for range results {
-		}
-	}()
+	go readRest(results)
 	return nil
+}
+
+// restTimeout is how long the next event of a stopped stream is waited for. Some streams never close
+// their channel, such as watch.ProxyWatcher, or have none.
+const restTimeout = time.Second
+
+// readRest reads the events of a stopped stream until its channel is closed, or none has come for
+// restTimeout.
+func readRest(results <-chan watch.Event) {
+	timer := clock.RealClock{}.NewTimer(restTimeout)
+	defer timer.Stop()
+	for {
+		select {
+		case _, ok := <-results:
+			if !ok {
+				return
+			}
+			timer.Reset(restTimeout)
+		case <-timer.C():
+			return
+		}
+	}
 }
