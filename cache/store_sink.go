@@ -47,6 +47,9 @@ var _ feed.Sink = (*storeSink[Object])(nil)
 // Apply calls Add, Update or Delete. It calls nothing for the deletion of an unknown object.
 func (s *storeSink[T]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	obj, held, outcome, err := s.compare(item)
+	if err != nil && eventType == watch.Deleted {
+		obj, held, outcome, err = s.compareLast(item, err)
+	}
 	switch {
 	case err != nil:
 	case eventType == watch.Deleted && !held:
@@ -81,13 +84,38 @@ func (s *storeSink[T]) compare(item feed.Item) (obj T, held bool, outcome feed.O
 	if err != nil || !held {
 		return obj, held, feed.Applied, err
 	}
+	if outcome = compareVersions(old, item); outcome == feed.Unchanged {
+		obj = old
+	}
+	return obj, held, outcome, nil
+}
+
+// compareVersions returns Unchanged if an item has the version of the stored object, Stale if it has
+// an older one, and Applied otherwise.
+func compareVersions(old Object, item feed.Item) feed.Outcome {
 	if feed.SameVersion(string(old.GetUID()), old.GetResourceVersion(), item.UID, item.ResourceVersion) {
-		return old, held, feed.Unchanged, nil
+		return feed.Unchanged
 	}
 	if order, err := resourceversion.CompareResourceVersion(item.ResourceVersion, old.GetResourceVersion()); err == nil && order < 0 {
-		return obj, held, feed.Stale, nil
+		return feed.Stale
 	}
-	return obj, held, feed.Applied, nil
+	return feed.Applied
+}
+
+// compareLast is compare for a deletion whose state cannot be decoded because of cause: the object to
+// delete is the store's.
+func (s *storeSink[T]) compareLast(item feed.Item, cause error) (obj T, held bool, outcome feed.Outcome, err error) {
+	obj, err = s.lastState(item.Key)
+	switch {
+	case errors.Is(err, errNotHeld):
+		return obj, false, feed.Applied, nil
+	case err != nil:
+		return obj, false, feed.Quarantined, err
+	}
+	if outcome = compareVersions(obj, item); outcome != feed.Stale {
+		s.report(item.Key, &feed.EffectError{Effect: feed.FinalStateUnknown, Err: fmt.Errorf("state at deletion: %w", cause)})
+	}
+	return obj, true, outcome, nil
 }
 
 var errNotHeld = errors.New("the store does not hold the key")

@@ -194,6 +194,42 @@ func TestListKeepsLastGoodState(t *testing.T) {
 	}
 }
 
+// TestUndecodableDeletionIsApplied sends deletions whose state cannot be decoded to a Reflector's store:
+// of an object that it holds, of one that it could never store, and of an earlier state, which changes
+// nothing.
+func TestUndecodableDeletionIsApplied(t *testing.T) {
+	var effects []feed.Effect
+	store := NewStore[*corev1.Pod](nil, nil)
+	sink := &storeSink[*corev1.Pod]{store: store, report: func(_ string, err error) {
+		if known, ok := errors.AsType[*feed.EffectError](err); ok {
+			effects = append(effects, known.Effect)
+		}
+	}}
+	for _, event := range []struct {
+		eventType watch.EventType
+		item      feed.Item
+		want      feed.Outcome
+	}{
+		{watch.Added, podItem("a", "1"), feed.Applied},
+		{watch.Added, podItem("b", "9"), feed.Applied},
+		{watch.Added, undecodable(t, "c"), feed.Quarantined},
+		{watch.Modified, undecodable(t, "a"), feed.Quarantined},
+		{watch.Deleted, undecodable(t, "a"), feed.Applied},
+		{watch.Deleted, undecodable(t, "b"), feed.Stale},
+		{watch.Deleted, undecodable(t, "c"), feed.Unchanged},
+	} {
+		if got := sink.Apply(event.eventType, event.item); got != event.want {
+			t.Errorf("%s %s: outcome %v, want %v", event.eventType, event.item.Key, got, event.want)
+		}
+	}
+	if keys := store.ListKeys(); !slices.Equal(keys, []string{"ns/b"}) || sink.Quarantined() != 0 {
+		t.Errorf("stored %q, %d quarantined, want b and none", keys, sink.Quarantined())
+	}
+	if want := []feed.Effect{feed.NotStored, feed.LastStateKept, feed.FinalStateUnknown}; !slices.Equal(effects, want) {
+		t.Errorf("reported %q, want %q", effects, want)
+	}
+}
+
 // TestObjectsWithoutNameAreCountedApart applies states without a readable key to the stores of an
 // informer and of a Reflector.
 func TestObjectsWithoutNameAreCountedApart(t *testing.T) {
