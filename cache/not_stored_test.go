@@ -27,6 +27,12 @@ func isBroken(p *corev1.Pod) bool { return p.Labels["x"] == "broken" }
 
 // notStoredCauses are ways in which an object cannot be stored.
 func notStoredCauses() map[string]cache.InformerOptions[*corev1.Pod] {
+	filter := func(p *corev1.Pod) bool {
+		if isBroken(p) {
+			panic(errBroken)
+		}
+		return p.Labels["x"] != "refused"
+	}
 	return map[string]cache.InformerOptions[*corev1.Pod]{
 		"Transform": {Transform: func(p *corev1.Pod) (*corev1.Pod, error) {
 			if isBroken(p) {
@@ -40,12 +46,8 @@ func notStoredCauses() map[string]cache.InformerOptions[*corev1.Pod] {
 			}
 			return p, nil
 		}},
-		"Filter": {Filter: func(p *corev1.Pod) bool {
-			if isBroken(p) {
-				panic(errBroken)
-			}
-			return p.Labels["x"] != "refused"
-		}},
+		"Filter":         {Filter: filter},
+		"Filter, packed": {Filter: filter, Packed: true},
 	}
 }
 
