@@ -91,8 +91,8 @@ func runNotStored(t *testing.T, test func(r *notStoredReader)) {
 	}
 }
 
-// expectNotStored checks every read of a Pod whose newest state could not be stored. last is its last
-// good state, empty if there never was one.
+// expectNotStored checks every read of a Pod whose newest state could not be stored. last is its
+// last good state, empty if there never was one.
 func (r *notStoredReader) expectNotStored(name, last string) {
 	r.T.Helper()
 	synctest.Wait()
@@ -202,8 +202,8 @@ func TestDeletionOfObjectThatCannotBeStored(t *testing.T) {
 	})
 }
 
-// TestRelistClearsObjectThatCannotBeStored repairs one such object and deletes another while no watch
-// is open. The next list shows both.
+// TestRelistClearsObjectThatCannotBeStored repairs one such object and deletes another while no
+// watch is open. The next list shows both.
 func TestRelistClearsObjectThatCannotBeStored(t *testing.T) {
 	runNotStored(t, func(r *notStoredReader) {
 		r.Create(cachetest.Pod("e", broken))

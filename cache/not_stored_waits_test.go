@@ -26,7 +26,8 @@ func TestWaitForObjectReturnsWhyItIsNotStored(t *testing.T) {
 	})
 }
 
-// TestWaitForDeleteOfObjectThatCannotBeStored waits for a deletion that makes no change in the store.
+// TestWaitForDeleteOfObjectThatCannotBeStored waits for a deletion that makes no change in the
+// store.
 func TestWaitForDeleteOfObjectThatCannotBeStored(t *testing.T) {
 	runNotStored(t, func(r *notStoredReader) {
 		d := r.Update(cachetest.Pod("d", broken))

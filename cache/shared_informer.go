@@ -109,8 +109,8 @@ func (s *SharedInformer[T]) Run(ctx context.Context) error { return s.core.run(c
 func (s *SharedInformer[T]) HasSynced() bool { return s.engine.StoreHasSynced() }
 
 // WaitForSync blocks until HasSynced. If ctx ends first, or the informer stops, it returns an error
-// with the cause, such as Forbidden or, without streaming, an object that the client cannot decode. If
-// Run has not been called yet, it waits for that, too.
+// with the cause, such as Forbidden or, without streaming, an object that the client cannot decode.
+// If Run has not been called yet, it waits for that, too.
 func (s *SharedInformer[T]) WaitForSync(ctx context.Context) error {
 	return s.core.wait(ctx, s.engine.WaitForStoreSync)
 }

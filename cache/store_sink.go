@@ -90,8 +90,8 @@ func (s *storeSink[T]) compare(item feed.Item) (obj T, held bool, outcome feed.O
 	return obj, held, outcome, nil
 }
 
-// compareVersions returns Unchanged if an item has the version of the stored object, Stale if it has
-// an older one, and Applied otherwise.
+// compareVersions returns Unchanged if an item has the version of the stored object, Stale if it
+// has an older one, and Applied otherwise.
 func compareVersions(old Object, item feed.Item) feed.Outcome {
 	if feed.SameVersion(string(old.GetUID()), old.GetResourceVersion(), item.UID, item.ResourceVersion) {
 		return feed.Unchanged
@@ -102,8 +102,8 @@ func compareVersions(old Object, item feed.Item) feed.Outcome {
 	return feed.Applied
 }
 
-// compareLast is compare for a deletion whose state cannot be decoded because of cause: the object to
-// delete is the store's.
+// compareLast is compare for a deletion whose state cannot be decoded because of cause: the object
+// to delete is the store's.
 func (s *storeSink[T]) compareLast(item feed.Item, cause error) (obj T, held bool, outcome feed.Outcome, err error) {
 	obj, err = s.lastState(item.Key)
 	switch {

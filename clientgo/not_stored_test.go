@@ -41,9 +41,9 @@ func refuseBroken(t *testing.T) func(clientcache.SharedIndexInformer) {
 
 var broken = cachetest.WithLabel("broken", "yes")
 
-// TestObjectThatCannotBeStoredDoesNotLookDeleted reads such objects with a generated lister and from
-// the Indexer, until a good state arrives or they are deleted. One arrives by a list or a WatchList,
-// the other by a watch.
+// TestObjectThatCannotBeStoredDoesNotLookDeleted reads such objects with a generated lister and
+// from the Indexer, until a good state arrives or they are deleted. One arrives by a list or a
+// WatchList, the other by a watch.
 func TestObjectThatCannotBeStoredDoesNotLookDeleted(t *testing.T) {
 	for name, options := range map[string]clientgo.Options{"live": {}, "packed": {Packed: true}} {
 		t.Run(name, func(t *testing.T) {

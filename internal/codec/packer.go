@@ -75,8 +75,8 @@ func (p *Packer[T]) Pack(item feed.Item, old pack.Object, value func() (T, error
 	return p.packer.Pack(raw, controllerUID(obj), old), nil
 }
 
-// check returns the error with which a reader would fail to decode an item whose bytes are stored as
-// they came and, in JSON, are valid. It decodes only typed objects in JSON.
+// check returns the error with which a reader would fail to decode an item whose bytes are stored
+// as they came and, in JSON, are valid. It decodes only typed objects in JSON.
 func (p *Packer[T]) check(item feed.Item, value func() (T, error)) error {
 	switch c := p.codec.(type) {
 	case protobufCodec:

@@ -71,8 +71,8 @@ func encodingOf(tb testing.TB, object generatedMessage) []byte {
 	return raw
 }
 
-// TestCheckDoesNotDecode checks whole objects, also those of a newer API server with fields that the
-// types do not have. Check builds nothing.
+// TestCheckDoesNotDecode checks whole objects, also those of a newer API server with fields that
+// the types do not have. Check builds nothing.
 func TestCheckDoesNotDecode(t *testing.T) {
 	for _, object := range wholeObjects() {
 		d := newDecoder(t, reflect.TypeOf(object).Elem(), Options{})

@@ -92,8 +92,8 @@ func notStoredScript(t *testing.T, f cachetest.Format, arrival string, repaired 
 	return s
 }
 
-// TestUndecodableObjectDoesNotLookDeleted sends an object of which only the metadata can be decoded,
-// in each format, by each kind of request, for live and packed objects.
+// TestUndecodableObjectDoesNotLookDeleted sends an object of which only the metadata can be
+// decoded, in each format, by each kind of request, for live and packed objects.
 func TestUndecodableObjectDoesNotLookDeleted(t *testing.T) {
 	for name, f := range cachetest.Formats {
 		for arrival := range arrivals {
@@ -189,7 +189,8 @@ func (h *nodesHarness) expectQuarantined(t *testing.T) {
 var decoderErrors = map[string]string{"JSON": "cannot unmarshal array into Go struct field", "protobuf": "unexpected EOF"}
 
 // TestClientRefusesListWithUndecodableObject lists without streaming: the client refuses the whole
-// list, and WaitForSync returns the error of its decoder. The informer syncs once the object is gone.
+// list, and WaitForSync returns the error of its decoder. The informer syncs once the object is
+// gone.
 func TestClientRefusesListWithUndecodableObject(t *testing.T) {
 	for name, f := range cachetest.Formats {
 		t.Run(name, func(t *testing.T) {
