@@ -134,9 +134,10 @@ func (s *SharedInformer[T]) WaitForResourceVersion(ctx context.Context, resource
 //	// pods.Store() has seen the Pod
 //
 // For an object outside of the informer's namespace, selectors or Filter it returns ErrOutOfScope
-// immediately; the selection of a ListerWatcher with the caller's own functions is not known. If the
-// object's newest state arrived and could not be stored, whether or not the store has an earlier
-// one, the error wraps ErrNotStored and the cause. Other errors are those of WaitForResourceVersion.
+// immediately; the selection of a ListerWatcher with the caller's own functions is not known. If
+// the object's newest state arrived and could not be stored, whether or not the store has an
+// earlier one, the error wraps ErrNotStored and the cause. Other errors are those of
+// WaitForResourceVersion.
 func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
 	return s.core.waitForObject(ctx, obj)
 }
