@@ -33,6 +33,10 @@ import (
 // and rate limits remain the client's. Objects are equal to what the client would have decoded;
 // those of generated types are requested as protobuf whatever the client's configuration.
 //
+// The informer then makes one request at a time. Without streaming, client-go repeats a request that
+// was refused with a Retry-After up to ten times by itself, for each of the informer's attempts, and
+// the informer logs that once; only the requests of NewListWatchFromClient are not repeated.
+//
 // A streamed list must state its kind, and it and the objects of a watch must have a resourceVersion
 // that is a positive decimal number, as those of API servers are. An aggregated API whose versions
 // are not numbers is read without streaming: by a ListWatch whose Streaming is false.
@@ -70,6 +74,7 @@ type ListWatch struct {
 	items       reflect.Type // the pointer type of the items; nil if unknown
 	selected    selected
 	noWatchList bool // the functions cannot answer a WatchList
+	noRetries   bool // the client does not repeat requests by itself
 }
 
 var _ ListerWatcher = (*ListWatch)(nil)
@@ -123,7 +128,8 @@ func WithFieldSelector(selector fields.Selector) ListOptionsFunc {
 
 // NewListWatchFromClient returns a ListWatch of a resource, such as "pods", in a namespace, or in
 // all namespaces if that is metav1.NamespaceAll. The field selector may be nil. Responses are
-// streamed only if the client was made of a config after EnableStreaming.
+// streamed only if the client was made of a config after EnableStreaming. The client does not repeat
+// refused requests by itself: the informer does, after the server's Retry-After.
 func NewListWatchFromClient(client rest.Interface, resource, namespace string, fieldSelector fields.Selector, modify ...ListOptionsFunc) *ListWatch {
 	if codec.IsNil(client) {
 		return &ListWatch{}
@@ -137,10 +143,12 @@ func NewListWatchFromClient(client rest.Interface, resource, namespace string, f
 		return client.Get().
 			NamespaceIfScoped(namespace, namespace != metav1.NamespaceAll).
 			Resource(resource).
-			VersionedParams(&options, metav1.ParameterCodec)
+			VersionedParams(&options, metav1.ParameterCodec).
+			MaxRetries(0) // the informer retries
 	}
 	return &ListWatch{
 		Streaming: true,
+		noRetries: true,
 		selected:  known,
 		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			return request(options).Do(ctx).Get()
@@ -154,7 +162,8 @@ func NewListWatchFromClient(client rest.Interface, resource, namespace string, f
 
 // ListWatchOf returns a ListWatch of the objects that a typed, dynamic or metadata client lists,
 // such as clientset.CoreV1().Nodes() or dynamicClient.Resource(gvr). Run of an informer of another
-// type returns an error.
+// type returns an error. Unless the client streams, it repeats refused requests by itself; see
+// EnableStreaming.
 func ListWatchOf[L runtime.Object](client interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
@@ -230,10 +239,11 @@ func knowsWatchList(lw any) bool {
 func newSource(lw ListerWatcher, objects codec.ObjectType, options codec.Options) source.Source {
 	known, ok := lw.(*ListWatch)
 	return source.New(source.Config{
-		ListerWatcher: lw,
-		Objects:       objects,
-		Streaming:     ok && known != nil && known.Streaming,
-		Codec:         options,
+		ListerWatcher:   lw,
+		Objects:         objects,
+		Streaming:       ok && known != nil && known.Streaming,
+		NoClientRetries: ok && known != nil && known.noRetries,
+		Codec:           options,
 	})
 }
 

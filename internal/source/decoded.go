@@ -22,6 +22,7 @@ import (
 type decodedSource struct {
 	lw      ListerWatcher
 	objects codec.ObjectType
+	retries *clientRetries
 }
 
 var _ feed.Source = decodedSource{}
@@ -30,6 +31,7 @@ var _ feed.Source = decodedSource{}
 func (s decodedSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
 	list, err := s.request(ctx, options)
 	if err != nil {
+		s.retries.check(ctx, err)
 		return metav1.ListMeta{}, err
 	}
 	return s.addAll(list, add)
@@ -126,6 +128,7 @@ func (s decodedSource) item(obj runtime.Object) (feed.Item, error) {
 func (s decodedSource) Watch(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error {
 	stream, err := s.open(ctx, options)
 	if err != nil {
+		s.retries.check(ctx, err)
 		return err
 	}
 	return s.follow(ctx, stream, events)

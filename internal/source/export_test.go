@@ -15,7 +15,7 @@ var ErrNoKind = errNoKind
 
 // NewDecoded returns a source that never streams.
 func NewDecoded(lw ListerWatcher, objects codec.ObjectType) feed.Source {
-	return decodedSource{lw, objects}
+	return New(Config{ListerWatcher: lw, Objects: objects}).Source
 }
 
 // IsDisabled reports whether streaming was given up.

@@ -38,6 +38,7 @@ func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add 
 	case request.read: // the client's result is that of the placeholder
 		return request.header.Meta, request.err
 	case err != nil:
+		s.checkRetries(ctx, err, response)
 		return metav1.ListMeta{}, withRetryAfter(err, response)
 	case response.Consumed:
 		return metav1.ListMeta{}, errNotRead

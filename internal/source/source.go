@@ -24,7 +24,9 @@ type Config struct {
 	// Streaming says that the functions return what the server sent, unchanged, so that the
 	// response may be split instead.
 	Streaming bool
-	Codec     codec.Options
+	// NoClientRetries says that the functions' client does not repeat a refused request.
+	NoClientRetries bool
+	Codec           codec.Options
 }
 
 // Source is a feed.Source that knows how its responses are read.
@@ -35,7 +37,7 @@ type Source struct {
 
 // New returns a source. It makes no request and starts no goroutine.
 func New(config Config) Source {
-	decoded := decodedSource{config.ListerWatcher, config.Objects}
+	decoded := decodedSource{config.ListerWatcher, config.Objects, &clientRetries{never: config.NoClientRetries}}
 	if !config.Streaming || config.Objects.GoType == nil {
 		return Source{decoded, &mode{reason: reasonForeignFunctions}}
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -126,6 +127,13 @@ func excerpt(version string) string {
 		return fmt.Sprintf("%q...", version[:maxExcerpt])
 	}
 	return fmt.Sprintf("%q", version)
+}
+
+// checkRetries warns of a client that repeats requests, unless the request passed through the tap.
+func (s streamSource) checkRetries(ctx context.Context, err error, response tap.Response) {
+	if !response.Intercepted {
+		s.decoded.retries.check(ctx, err)
+	}
 }
 
 // withRetryAfter adds the Retry-After header, which the tap removes from the client's response, to

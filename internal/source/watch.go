@@ -42,6 +42,7 @@ func (s streamSource) Watch(ctx context.Context, options metav1.ListOptions, eve
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
+		s.checkRetries(ctx, err, response)
 		return withRetryAfter(err, response)
 	}
 	return request.err

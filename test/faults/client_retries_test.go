@@ -1,0 +1,156 @@
+package faults_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// clientRetriesWarning is in the log of an informer whose client repeats requests.
+const clientRetriesWarning = "the client repeats requests by itself"
+
+// refuse makes the server answer every list, or every watch, with an error.
+func refuse(n *network, verb string, respond http.HandlerFunc) {
+	n.intercept = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Query().Has("watch") != (verb == "watch") {
+			return false
+		}
+		respond(w, r)
+		return true
+	}
+}
+
+// unavailable returns a 503 with a Retry-After.
+func unavailable(seconds int32) error {
+	err := apierrors.NewServiceUnavailable("starting")
+	err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: seconds}
+	return err
+}
+
+// typedClient returns a ListWatch of a typed client.
+func typedClient(n *network, streaming bool) *cache.ListWatch {
+	config := &rest.Config{Host: "http://server", QPS: -1, Transport: n.transport}
+	if streaming {
+		cache.EnableStreaming(config)
+	}
+	return cache.ListWatchOf(corev1client.NewForConfigOrDie(config).Pods(""))
+}
+
+// TestClientDoesNotRepeatRequests refuses requests with a Retry-After, which client-go follows by
+// itself, up to ten times. A ListWatch of a REST client, and streaming, leave it to the informer.
+func TestClientDoesNotRepeatRequests(t *testing.T) {
+	for name, source := range map[string]func(n *network) *cache.ListWatch{
+		"REST client":             func(n *network) *cache.ListWatch { return n.Source.(*cache.ListWatch) },
+		"typed client, streaming": func(n *network) *cache.ListWatch { return typedClient(n, true) },
+	} {
+		for _, verb := range []string{"list", "watch"} {
+			for _, refused := range []error{fake.TooManyRequests(1), unavailable(1)} {
+				t.Run(fmt.Sprintf("%s, %s, %s", name, verb, apierrors.ReasonForError(refused)), func(t *testing.T) {
+					var n *network
+					var logged logBuffer
+					cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{Logger: logged.logger()}, func(h *cachetest.Harness) {
+						cachetest.Advance(10 * time.Minute)
+						for i := range n.received[:len(n.received)-12] {
+							if took := n.received[i+12].at.Sub(n.received[i].at); took < time.Minute {
+								t.Fatalf("13 requests in %v", took)
+							}
+						}
+						if strings.Contains(logged.String(), clientRetriesWarning) {
+							t.Errorf("logged %s", &logged)
+						}
+						n.intercept = nil
+						cachetest.Advance(time.Minute)
+						h.ExpectStored("a@2 b@3 c@4")
+					}, func(h *cachetest.Harness) {
+						n = connectOver(h, http1, decodingClient)
+						h.Source = source(n)
+						refuse(n, verb, func(w http.ResponseWriter, _ *http.Request) { serveError(w, refused) })
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestRetryAfterOfARESTClientIsHonored refuses the requests of a REST client without streaming. As
+// API servers do, the response has the Retry-After in its Status, or is plain text.
+func TestRetryAfterOfARESTClientIsHonored(t *testing.T) {
+	for name, respond := range map[string]http.HandlerFunc{
+		"in the Status": func(w http.ResponseWriter, _ *http.Request) { serveError(w, fake.TooManyRequests(40)) },
+		"in plain text": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "40")
+			http.Error(w, "too many", http.StatusTooManyRequests)
+		},
+	} {
+		for _, verb := range []string{"list", "watch"} {
+			t.Run(verb+", "+name, func(t *testing.T) {
+				var n *network
+				cachetest.InBubble(t, func(*cachetest.Harness) {
+					cachetest.Advance(5 * time.Minute)
+					received := slices.DeleteFunc(n.received, func(r received) bool { return !strings.HasPrefix(r.String(), verb) })
+					for i, r := range received[1:] {
+						if waited := r.at.Sub(received[i].at); waited < 40*time.Second {
+							t.Errorf("waited %v after a Retry-After of 40 s", waited)
+						}
+					}
+					if len(received) < 3 {
+						t.Errorf("%d requests", len(received))
+					}
+				}, func(h *cachetest.Harness) {
+					n = connectOver(h, http1, decodingClient)
+					refuse(n, verb, respond)
+				})
+			})
+		}
+	}
+}
+
+// TestRepeatedRequestsOfTheClientAreLoggedOnce refuses the requests of a typed client without
+// streaming: client-go makes eleven requests for each of the informer's. The informer logs that
+// once. It cannot prevent it.
+func TestRepeatedRequestsOfTheClientAreLoggedOnce(t *testing.T) {
+	for _, verb := range []string{"list", "watch"} {
+		t.Run(verb, func(t *testing.T) {
+			var n *network
+			var logged logBuffer
+			cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{Logger: logged.logger()}, func(h *cachetest.Harness) {
+				cachetest.Advance(5 * time.Minute)
+				attempts, requests := len(h.TakeErrors()), len(n.received)
+				if attempts < 3 || requests < 11*attempts {
+					t.Errorf("%d requests in %d attempts", requests, attempts)
+				}
+				if count := strings.Count(logged.String(), clientRetriesWarning); count != 1 {
+					t.Errorf("logged %d times: %s", count, &logged)
+				}
+			}, func(h *cachetest.Harness) {
+				n = connectOver(h, http1, decodingClient)
+				h.Source = typedClient(n, false)
+				refuse(n, verb, func(w http.ResponseWriter, _ *http.Request) { serveError(w, fake.TooManyRequests(1)) })
+			})
+		})
+	}
+}
+
+// TestErrorEventIsNotAboutTheClient sends a 429 as an event of a stream, which no client repeats.
+func TestErrorEventIsNotAboutTheClient(t *testing.T) {
+	var logged logBuffer
+	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{Logger: logged.logger()}, func(h *cachetest.Harness) {
+		h.Send(fake.ErrorEvent(fake.TooManyRequests(7)))
+		cachetest.Advance(time.Minute)
+		if strings.Contains(logged.String(), clientRetriesWarning) {
+			t.Errorf("logged %s", &logged)
+		}
+	})
+}
