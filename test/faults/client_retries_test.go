@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,15 +22,17 @@ import (
 // clientRetriesWarning is in the log of an informer whose client repeats requests.
 const clientRetriesWarning = "the client repeats requests by itself"
 
-// refuse makes the server answer every list, or every watch, with an error.
-func refuse(n *network, verb string, respond http.HandlerFunc) {
+// refuse makes the server answer every list, or every watch, with an error, until works is set.
+func refuse(n *network, verb string, respond http.HandlerFunc) (works *atomic.Bool) {
+	works = new(atomic.Bool)
 	n.intercept = func(w http.ResponseWriter, r *http.Request) bool {
-		if r.URL.Query().Has("watch") != (verb == "watch") {
+		if works.Load() || r.URL.Query().Has("watch") != (verb == "watch") {
 			return false
 		}
 		respond(w, r)
 		return true
 	}
+	return works
 }
 
 // unavailable returns a 503 with a Retry-After.
@@ -37,6 +40,13 @@ func unavailable(seconds int32) error {
 	err := apierrors.NewServiceUnavailable("starting")
 	err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: seconds}
 	return err
+}
+
+// allReceived returns the requests that the server has received.
+func (n *network) allReceived() []received {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.received)
 }
 
 // typedClient returns a ListWatch of a typed client.
@@ -59,24 +69,26 @@ func TestClientDoesNotRepeatRequests(t *testing.T) {
 			for _, refused := range []error{fake.TooManyRequests(1), unavailable(1)} {
 				t.Run(fmt.Sprintf("%s, %s, %s", name, verb, apierrors.ReasonForError(refused)), func(t *testing.T) {
 					var n *network
+					var works *atomic.Bool
 					var logged logBuffer
 					cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{Logger: logged.logger()}, func(h *cachetest.Harness) {
 						cachetest.Advance(10 * time.Minute)
-						for i := range n.received[:len(n.received)-12] {
-							if took := n.received[i+12].at.Sub(n.received[i].at); took < time.Minute {
+						received := n.allReceived()
+						for i := range received[:len(received)-12] {
+							if took := received[i+12].at.Sub(received[i].at); took < time.Minute {
 								t.Fatalf("13 requests in %v", took)
 							}
 						}
 						if strings.Contains(logged.String(), clientRetriesWarning) {
 							t.Errorf("logged %s", &logged)
 						}
-						n.intercept = nil
+						works.Store(true)
 						cachetest.Advance(time.Minute)
 						h.ExpectStored("a@2 b@3 c@4")
 					}, func(h *cachetest.Harness) {
 						n = connectOver(h, http1, decodingClient)
 						h.Source = source(n)
-						refuse(n, verb, func(w http.ResponseWriter, _ *http.Request) { serveError(w, refused) })
+						works = refuse(n, verb, func(w http.ResponseWriter, _ *http.Request) { serveError(w, refused) })
 					})
 				})
 			}
@@ -99,7 +111,7 @@ func TestRetryAfterOfARESTClientIsHonored(t *testing.T) {
 				var n *network
 				cachetest.InBubble(t, func(*cachetest.Harness) {
 					cachetest.Advance(5 * time.Minute)
-					received := slices.DeleteFunc(n.received, func(r received) bool { return !strings.HasPrefix(r.String(), verb) })
+					received := slices.DeleteFunc(n.allReceived(), func(r received) bool { return !strings.HasPrefix(r.String(), verb) })
 					for i, r := range received[1:] {
 						if waited := r.at.Sub(received[i].at); waited < 40*time.Second {
 							t.Errorf("waited %v after a Retry-After of 40 s", waited)
@@ -127,7 +139,7 @@ func TestRepeatedRequestsOfTheClientAreLoggedOnce(t *testing.T) {
 			var logged logBuffer
 			cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{Logger: logged.logger()}, func(h *cachetest.Harness) {
 				cachetest.Advance(5 * time.Minute)
-				attempts, requests := len(h.TakeErrors()), len(n.received)
+				attempts, requests := len(h.TakeErrors()), len(n.allReceived())
 				if attempts < 3 || requests < 11*attempts {
 					t.Errorf("%d requests in %d attempts", requests, attempts)
 				}
