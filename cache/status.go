@@ -141,7 +141,7 @@ func (s Status) unhealthy(now time.Time, options HealthOptions) error {
 	case !s.Synced:
 		return fmt.Errorf("%s has not synced", s.Name)
 	}
-	age := now.Sub(s.FreshAt)
+	age := ageAt(now, s.FreshAt)
 	switch {
 	case options.MaxStaleness <= 0 || age <= options.MaxStaleness:
 	case s.Err != nil:
@@ -153,6 +153,12 @@ func (s Status) unhealthy(now time.Time, options HealthOptions) error {
 		return s.notStored()
 	}
 	return nil
+}
+
+// ageAt returns the time from then to now, by the clock that says more of the two: monotonic time
+// stands still while the machine is suspended, and wall time may be set back.
+func ageAt(now, then time.Time) time.Duration {
+	return max(now.Sub(then), now.Round(0).Sub(then.Round(0)))
 }
 
 // notStored returns an error with the first object whose newest state could not be stored.

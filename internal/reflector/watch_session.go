@@ -25,6 +25,7 @@ type watchSession struct {
 	initialDone atomic.Bool // initial is nil; for the watchdog
 
 	started   time.Time
+	clockRead time.Time // when both clocks were read last: at the start, and for each bookmark
 	from      string // resourceVersion at the start
 	reached   string // resourceVersion reached; no other goroutine writes it during the request
 	opened    bool   // the server accepted the watch
@@ -38,7 +39,8 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	if err := r.awaitBudget(ctx); err != nil {
 		return watchResult{err: err}
 	}
-	s := &watchSession{r: r, ctx: ctx, initial: initial, started: r.clock.Now(), from: r.version()}
+	now := r.clock.Now()
+	s := &watchSession{r: r, ctx: ctx, initial: initial, started: now, clockRead: now, from: r.version()}
 	s.reached = s.from
 	s.initialDone.Store(initial == nil)
 	timeout := (minWatchTimeout + rand.N(minWatchTimeout)).Truncate(time.Second) // timeoutSeconds is whole
@@ -180,7 +182,8 @@ func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 		return nil
 	}
 	s.r.activity.Add(1)
-	s.bookmarks.record(s.now())
+	s.clockRead = s.r.clock.Now() // wall time may have been set, or the machine suspended
+	s.bookmarks.record(s.clockRead)
 	switch version {
 	case "":
 		s.advance("")
@@ -224,4 +227,4 @@ func (s *watchSession) advance(version string) {
 
 // now returns the time. It is called for each event, and reads only the monotonic clock, which
 // takes half as long as Now.
-func (s *watchSession) now() time.Time { return s.started.Add(s.r.clock.Since(s.started)) }
+func (s *watchSession) now() time.Time { return s.clockRead.Add(s.r.clock.Since(s.clockRead)) }
