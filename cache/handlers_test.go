@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
@@ -30,7 +29,7 @@ func TestHandlerReceivesEveryEvent(t *testing.T) {
 		if got := recorder.take(); got != "Update ns/a a@2 a@5, Add ns/d d@6, Delete ns/b b@7" {
 			t.Errorf("events [%s]", got)
 		}
-		r.Send(fake.ErrorEvent(fake.Expired()))
+		r.Expire()
 		r.Delete("ns/c")
 		r.Create(cachetest.Pod("e"))
 		cachetest.Advance(2 * time.Second)

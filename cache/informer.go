@@ -33,8 +33,9 @@ func NewInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 type Controller struct{ core core }
 
 // Run keeps the store up to date and calls the handler until ctx ends. It then returns nil once the
-// handler's last call has returned, or ErrHandlerBlocked if that takes longer than ten seconds. A
-// controller can run once: ErrAlreadyRunning, ErrStopped.
+// handler's last call has returned, or ErrHandlerBlocked if that takes longer than ten seconds;
+// ErrFunctionBlocked is the same for other functions of the program. A controller can run once:
+// ErrAlreadyRunning, ErrStopped.
 func (c *Controller) Run(ctx context.Context) error { return c.core.run(ctx) }
 
 // HasSynced reports whether the initial list has been stored and the handler's calls for it have

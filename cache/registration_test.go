@@ -293,7 +293,7 @@ func TestWithoutOldLeavesOldNil(t *testing.T) {
 		s.Update(cachetest.Pod("a"))
 		s.Delete("ns/a")
 		s.expect(recorder, "Update ns/a a@5, Delete ns/a a@6")
-		s.Send(fake.ErrorEvent(fake.Expired()))
+		s.Expire()
 		s.Delete("ns/b")
 		cachetest.Advance(2 * time.Second)
 		s.expect(recorder, "Delete ns/b b@3")

@@ -101,7 +101,8 @@ func (s *SharedInformer[T]) Store() Reader[T] { return &s.store }
 
 // Run keeps the store up to date and delivers changes until ctx ends. It then returns nil once the
 // last call of each handler has returned, or ErrHandlerBlocked if that takes longer than ten
-// seconds. An informer can run once: ErrAlreadyRunning, ErrStopped.
+// seconds; ErrFunctionBlocked is the same for other functions of the program. An informer can run
+// once: ErrAlreadyRunning, ErrStopped.
 func (s *SharedInformer[T]) Run(ctx context.Context) error { return s.core.run(ctx) }
 
 // HasSynced reports whether the initial list has been stored. It says nothing about handlers; see

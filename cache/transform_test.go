@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
@@ -42,7 +41,7 @@ func TestInformerFilter(t *testing.T) {
 		s.ExpectError(cachetest.ErrorContains("filter: panic: filter error"))
 		s.Update(cachetest.Pod("b"))
 		s.expect(recorder, "Update ns/b b@3 b@12")
-		s.Send(fake.ErrorEvent(fake.Expired()))
+		s.Expire()
 		s.Update(cachetest.Pod("b", cachetest.WithLabel("x", "no")))
 		s.Create(cachetest.Pod("e", cachetest.WithLabel("x", "no")))
 		cachetest.Advance(2 * time.Second)
@@ -92,7 +91,7 @@ func TestInformerTransform(t *testing.T) {
 		s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "good")))
 		s.expect(recorder, "Update ns/a a@ a@")
 		calls = 0
-		s.Send(fake.ErrorEvent(fake.Expired()))
+		s.Expire()
 		s.Update(cachetest.Pod("b"))
 		cachetest.Advance(2 * time.Second)
 		s.expect(recorder, "Update ns/b b@ b@")

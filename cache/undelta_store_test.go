@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
@@ -189,7 +188,7 @@ func TestUndeltaStoreWithReflector(t *testing.T) {
 		// written into it.
 		c, _ := store.GetByKey("ns/c")
 		c.Annotations = map[string]string{"kubelet": "yes"}
-		r.Send(fake.ErrorEvent(fake.Expired()))
+		r.Expire()
 		r.Update(cachetest.Pod("a"))
 		r.Create(cachetest.Pod("d"))
 		cachetest.Advance(5 * time.Second)

@@ -75,7 +75,7 @@ func TestWaitForResourceVersion(t *testing.T) {
 		s.SkipVersions(5)
 		s.Update(cachetest.Pod("b"))
 		nine.expectDone(t, "an event of a later version")
-		s.Send(fake.ErrorEvent(fake.Expired()))
+		s.Expire()
 		s.SkipVersions(5)
 		s.Update(cachetest.Pod("c"))
 		cachetest.Advance(2 * time.Second)

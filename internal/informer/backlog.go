@@ -6,6 +6,9 @@ import "github.com/kinformer/kinformer/internal/store"
 type change[V any] struct {
 	store.Change[V]
 	coalesced int // number of later changes coalesced into this one
+	// finalUnknown marks a deletion found by a list into which earlier changes were coalesced. Final
+	// is then the last known state, which is newer than Old, the last one delivered.
+	finalUnknown bool
 }
 
 // backlogEntry is an undelivered change.
@@ -14,8 +17,8 @@ type backlogEntry[V any] struct {
 	position uint64           // log position of its first change
 	next     *backlogEntry[V] // the entry after this one
 
-	// The entries to which the change points. In the log, the old and new entry of a change share
-	// one allocation, and each would keep the other's object alive.
+	// The entries to which a coalesced change points. In the log, the old and new entry of a change
+	// share one allocation, and each would keep the other's object alive.
 	old, latest store.Entry[V]
 }
 
@@ -51,11 +54,11 @@ func (b *backlog[V]) empty() bool { return b.n == 0 }
 func (b *backlog[V]) add(c *store.Change[V], position uint64, coalesce func(first, second *store.Change[V]) bool) {
 	if e := b.latest[c.Key]; e != nil && coalesce(&e.Change, c) {
 		e.coalesced++
+		e.finalUnknown = c.New == nil && c.Final == nil
 		e.ownEntries()
 		return
 	}
 	e := &backlogEntry[V]{change: change[V]{Change: *c}, position: position}
-	e.ownEntries()
 	if b.latest == nil {
 		b.latest = make(map[string]*backlogEntry[V])
 	}

@@ -2,6 +2,7 @@ package informer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -86,5 +87,36 @@ func TestResyncIsDeferredDuringCompaction(t *testing.T) {
 			h.t.Errorf("the handler received %q, and no resync", log)
 		}
 		close(resume)
+	})
+}
+
+// A deletion that a list has found does not know the final state, whether or not an update was
+// coalesced into it. Final is the last known state, Old the last one delivered.
+func TestCoalescedDeletionFoundByAListHasNoFinalState(t *testing.T) {
+	var events []Event[string]
+	var resume chan struct{}
+	runInformer(t, []string{"a=1", "b=1"}, coalescing(1), func(h *harness) {
+		resume = make(chan struct{})
+		h.add(HandlerConfig[string]{Name: "blocked", OnEvent: func(e Event[string]) {
+			if events = append(events, e); !e.InInitialList {
+				<-resume
+			}
+		}})
+	}, func(h *harness) {
+		h.sendUpdates(11, 10)
+		h.send(watch.Modified, "b=2", "30")
+		next := h.sink.Begin()
+		next.Add(item("a=20", "20"))
+		if err := next.Commit("31"); err != nil {
+			t.Fatal(err)
+		}
+		h.sendUpdates(40, 10) // so that the deletion is compacted
+		close(resume)
+		synctest.Wait()
+		last := events[slices.IndexFunc(events, func(e Event[string]) bool { return e.Type == Delete })]
+		want := Event[string]{Type: Delete, Key: "b", Old: "b=1", Final: "b=2", FinalStateUnknown: true, Coalesced: 1}
+		if last != want {
+			t.Errorf("the last event is %+v, want %+v", last, want)
+		}
 	})
 }

@@ -2,6 +2,7 @@ package informer
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -10,15 +11,27 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// deliverSnapshot delivers the objects of a snapshot as additions, or as updates to themselves.
-func (h *Handler[V]) deliverSnapshot(ctx context.Context, snapshot *store.Snapshot[V], eventType EventType) {
-	for _, key := range snapshot.Keys() {
-		if ctx.Err() != nil {
-			return
-		}
-		event := Event[V]{Type: eventType, Key: key, InInitialList: eventType == Add}
+// deliverInitial delivers what is left of the state with which the handler started.
+func (h *Handler[V]) deliverInitial(ctx context.Context) {
+	if h.initial == nil {
+		return
+	}
+	h.deliverKeys(ctx, h.initial, Add)
+	if ctx.Err() == nil {
+		h.initial = nil
+		h.snapshotDelivered.Store(true)
+		h.checkSynced()
+	}
+}
+
+// deliverKeys delivers the objects of a snapshot under keys as additions, or as updates to
+// themselves.
+func (h *Handler[V]) deliverKeys(ctx context.Context, snapshot *store.Snapshot[V], eventType EventType) {
+	for len(h.keys) > 0 && ctx.Err() == nil {
+		event := Event[V]{Type: eventType, Key: h.keys[0], InInitialList: eventType == Add}
+		h.keys = h.keys[1:]
 		if h.config.OnKey == nil {
-			value, ok := snapshot.Get(key)
+			value, ok := snapshot.Get(event.Key)
 			if !ok {
 				continue
 			}
@@ -29,21 +42,21 @@ func (h *Handler[V]) deliverSnapshot(ctx context.Context, snapshot *store.Snapsh
 		}
 		h.deliverEvent(ctx, &event)
 	}
+	h.keys = nil // an empty slice would keep its array alive
 	h.flush(ctx)
 }
 
-// deliverBatch delivers the changes of batch and empties it.
+// deliverBatch delivers the changes of batch that are left, and empties it.
 func (h *Handler[V]) deliverBatch(ctx context.Context) {
-	for i := range h.batch {
-		if ctx.Err() != nil {
-			break
-		}
-		h.deliver(ctx, &h.batch[i])
+	for h.next < len(h.batch) && ctx.Err() == nil {
+		h.next++
+		h.deliver(ctx, &h.batch[h.next-1])
 	}
 	h.flush(ctx)
 	clear(h.batch) // delivered objects must not stay alive until the next event
-	h.batch = h.batch[:0]
-	if ctx.Err() == nil {
+	delivered := len(h.batch) > 0 && ctx.Err() == nil
+	h.batch, h.next = h.batch[:0], 0
+	if delivered {
 		h.lag.delivered.Store(h.batchEnd)
 		h.checkSynced()
 	}
@@ -59,7 +72,7 @@ func (h *Handler[V]) deliver(ctx context.Context, c *change[V]) {
 	case h.config.OnKey != nil:
 	case c.New == nil:
 		event.Type = Delete
-		ok = h.loadDeletion(&event, &c.Change)
+		ok = h.loadDeletion(&event, c)
 	case c.Old == nil:
 		event.Type = Add
 		event.New, ok = h.store.Load(c.Key, c.New)
@@ -87,11 +100,11 @@ func (h *Handler[V]) loadOld(event *Event[V], c *store.Change[V]) V {
 
 // loadDeletion sets the states of a deletion, and reports whether at least one of them could be
 // decoded.
-func (h *Handler[V]) loadDeletion(event *Event[V], c *store.Change[V]) (ok bool) {
+func (h *Handler[V]) loadDeletion(event *Event[V], c *change[V]) (ok bool) {
 	if !h.config.WithoutOld || c.Final == nil {
 		event.Old, ok = h.store.Load(c.Key, c.Old)
 	}
-	event.Final, event.FinalStateUnknown = event.Old, c.Final == nil
+	event.Final, event.FinalStateUnknown = event.Old, c.Final == nil || c.finalUnknown
 	if c.Final != nil {
 		if final, decoded := h.store.Load(c.Key, c.Final); decoded {
 			event.Final, ok = final, true
@@ -164,6 +177,19 @@ func (h *Handler[V]) reportPanic(ctx context.Context, recovered any) {
 	if h.config.OnPanic != nil {
 		h.config.OnPanic(ctx, h.currentKey, recovered)
 	}
+}
+
+// errHandlerGoexit is in the place of a panic's value.
+var errHandlerGoexit = errors.New("the handler ended its goroutine, by runtime.Goexit")
+
+// reportGoexit logs and reports that the callback has ended its goroutine. The event counts as
+// delivered, with all others of a batch.
+func (h *Handler[V]) reportGoexit(ctx context.Context) {
+	clear(h.events)
+	h.events = h.events[:0]
+	klog.FromContext(ctx).Error(errHandlerGoexit, "Handler ended its goroutine, delivery continues in another one", "key", h.currentKey)
+	h.reportPanic(ctx, errHandlerGoexit)
+	h.panicked = false
 }
 
 func (h *Handler[V]) pause(ctx context.Context) {

@@ -147,12 +147,21 @@ func (r *filterReplacement[V]) Remove(item feed.Item) {
 
 // Commit makes the replacement the state of the collection.
 func (r *filterReplacement[V]) Commit(resourceVersion string) error {
-	r.sink.mu.Lock()
-	r.sink.filteredOut = r.filteredOut
-	r.sink.mu.Unlock()
-	err := r.Replacement.Commit(resourceVersion)
+	before := r.sink.swapFilteredOut(r.filteredOut) // before a handler receives the deletions
+	if err := r.Replacement.Commit(resourceVersion); err != nil {
+		r.sink.swapFilteredOut(before)
+		return err
+	}
 	r.sink.versions.notify(r.sink.ResourceVersion)
-	return err
+	return nil
+}
+
+// swapFilteredOut sets filteredOut and returns what it was before.
+func (s *filterSink[V]) swapFilteredOut(next map[string]string) (before map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, s.filteredOut = s.filteredOut, next
+	return before
 }
 
 // markFiltered records whether an object is filtered out, and returns what was recorded before.

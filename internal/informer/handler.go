@@ -62,11 +62,14 @@ type Handler[V any] struct {
 	panicHooks        []func(context.Context, any)
 
 	// The fields below belong to the handler's goroutine.
-	batch      []change[V] // the changes to deliver, in order
-	batchEnd   uint64      // the log position once batch is delivered
-	events     []Event[V]  // collected for OnBatch
-	currentKey string      // the key being delivered
-	panicked   bool        // in the last call
+	initial    *store.Snapshot[V] // the state with which the handler started, until it is delivered
+	keys       []string           // of the snapshot that is being delivered, those that are left
+	batch      []change[V]        // the changes to deliver, in order
+	next       int                // the first of them that has not been passed to deliver
+	batchEnd   uint64             // the log position once batch is delivered
+	events     []Event[V]         // collected for OnBatch
+	currentKey string             // the key being delivered
+	panicked   bool               // in the last call
 	resync     resync[V]
 
 	// mu guards the fields below: the goroutine reads them into batch, the compactor coalesces.
@@ -106,19 +109,31 @@ func (h *Handler[V]) start(ctx context.Context) {
 	h.mu.Unlock()
 	h.lag.delivered.Store(cursor.Position())
 	h.batch = make([]change[V], 0, h.informer.batchSize)
-	go h.run(ctx, snapshot)
+	h.initial, h.keys = snapshot, snapshot.Keys()
+	h.running.Store(true)
+	go h.run(ctx)
 }
 
-// run delivers until ctx ends. Changes that are undelivered then are dropped.
-func (h *Handler[V]) run(ctx context.Context, initial *store.Snapshot[V]) {
-	defer h.informer.handlerDone(h)
-	h.running.Store(true)
-	h.deliverSnapshot(ctx, initial, Add)
-	if ctx.Err() != nil {
-		return
-	}
-	h.snapshotDelivered.Store(true)
-	h.checkSynced()
+// run delivers until ctx ends. Changes that are undelivered then are dropped. If the callback ends
+// the goroutine, as testing.T.FailNow does, another one goes on after the event.
+func (h *Handler[V]) run(ctx context.Context) {
+	returned := false
+	defer func() {
+		if returned || h.panicked || ctx.Err() != nil {
+			h.informer.handlerDone(h)
+			return
+		}
+		h.reportGoexit(ctx)
+		go h.run(ctx)
+	}()
+	h.runDelivery(ctx)
+	returned = true
+}
+
+// runDelivery delivers the initial state, or what is left of it, and then the changes in the log.
+func (h *Handler[V]) runDelivery(ctx context.Context) {
+	h.deliverInitial(ctx)
+	h.deliverBatch(ctx)
 	defer h.startResync()()
 	for ctx.Err() == nil {
 		h.pollResync()

@@ -2,10 +2,6 @@ package informer
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +24,11 @@ const (
 	// ErrHandlerBlocked is returned by Run and Handler.Stop when a handler's call did not return
 	// in time. The call continues.
 	ErrHandlerBlocked = feed.Error("a handler's call has not returned")
+	// ErrFunctionBlocked is returned by Run when a transform, filter, index function or ErrorHandler
+	// did not return in time. The call continues, and holds up further writes to the store.
+	ErrFunctionBlocked = feed.Error("a transform, filter, index function or ErrorHandler has not returned")
+	// errGoexit reports a function of the user that ended the goroutine it was called in.
+	errGoexit = feed.Error("a function ended the goroutine that called it, by runtime.Goexit")
 )
 
 // defaultHandlerGrace is the default of Config.HandlerGrace.
@@ -146,85 +147,4 @@ func (i *Informer[V]) KeyError(key string) error { return i.store.KeyError(key) 
 // QuarantinedKeys returns the first quarantined keys in key order, at most limit, and their causes.
 func (i *Informer[V]) QuarantinedKeys(limit int) []store.KeyFailure {
 	return i.store.QuarantinedKeys(limit)
-}
-
-// Run keeps the store and the handlers up to date until ctx ends. Then it waits for the last call
-// of each handler, and returns nil, or ErrHandlerBlocked for handlers that did not return in time.
-func (i *Informer[V]) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if err := i.begin(ctx); err != nil {
-		return err
-	}
-	defer i.finish()
-	compactorDone := make(chan struct{})
-	go func() {
-		defer close(compactorDone)
-		i.runCompactor(ctx)
-	}()
-	err := i.reflector.Run(ctx)
-	cancel()
-	<-compactorDone
-	return errors.Join(err, i.waitForHandlers())
-}
-
-// begin starts the handlers added before Run.
-func (i *Informer[V]) begin(ctx context.Context) error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	switch i.phase {
-	case notStarted:
-	case started:
-		return fmt.Errorf("%s: %w", i.name, ErrAlreadyRunning)
-	default:
-		return fmt.Errorf("%s: %w", i.name, ErrStopped)
-	}
-	i.phase, i.ctx = started, ctx
-	for _, h := range i.handlers {
-		i.startHandler(h)
-	}
-	return nil
-}
-
-// finish records that Run returns.
-func (i *Informer[V]) finish() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.phase, i.ctx = stopped, nil
-	close(i.stopped)
-}
-
-// waitForHandlers waits for the last call of each handler, for handlerGrace at most.
-func (i *Informer[V]) waitForHandlers() error {
-	running := i.beginStopping()
-	var expired <-chan time.Time
-	if i.handlerGrace > 0 {
-		timer := i.clock.NewTimer(i.handlerGrace)
-		defer timer.Stop()
-		expired = timer.C()
-	}
-	var blocked []error
-	timedOut := false
-	for _, h := range running {
-		if !timedOut {
-			select {
-			case <-h.done:
-			case <-expired:
-				timedOut = true
-			}
-		}
-		if !h.isDone() {
-			h.release()
-			blocked = append(blocked, fmt.Errorf("%w: %s", ErrHandlerBlocked, h.config.Name))
-		}
-	}
-	return errors.Join(blocked...)
-}
-
-// beginStopping refuses further handlers and returns those that are running.
-func (i *Informer[V]) beginStopping() []*Handler[V] {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.phase = stopping
-	return slices.Collect(maps.Keys(i.running))
 }

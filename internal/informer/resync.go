@@ -96,6 +96,7 @@ func (h *Handler[V]) resyncIsNext() bool {
 func (h *Handler[V]) deliverResync(ctx context.Context) {
 	snapshot := h.resync.ready
 	h.resync.ready = nil
-	h.deliverSnapshot(ctx, snapshot, Update)
+	h.keys = snapshot.Keys()
+	h.deliverKeys(ctx, snapshot, Update)
 	h.resync.timer.Reset(h.config.Resync)
 }

@@ -8,5 +8,6 @@ const (
 	raceKeys      = 200
 	raceRounds    = 100
 	cursorChanges = 50_000
+	momentChanges = 1_000_000 // changes of TestSnapshotAndCursorAreOfOneMoment
 	shareRounds   = 500
 )

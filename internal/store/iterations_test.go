@@ -4,9 +4,10 @@ package store
 
 // The iterations of the long tests, kept short for every run. Build with -tags stress for many more.
 const (
-	modelChecks   = 30   // random sequences of TestStoreMatchesModel
-	raceKeys      = 60   // keys of the tests with concurrent readers
-	raceRounds    = 20   // rounds of writes in these tests; at least 20, so that each kind of write occurs
-	cursorChanges = 2000 // changes of TestNoChangeIsMissedBetweenSnapshotAndCursor
-	shareRounds   = 10   // rounds of TestConcurrentReadersShareOneDecodedObject
+	modelChecks   = 30     // random sequences of TestStoreMatchesModel
+	raceKeys      = 60     // keys of the tests with concurrent readers
+	raceRounds    = 20     // rounds of writes in these tests; at least 20, so that each kind of write occurs
+	cursorChanges = 2000   // changes of TestNoChangeIsMissedBetweenSnapshotAndCursor
+	momentChanges = 20_000 // changes of TestSnapshotAndCursorAreOfOneMoment
+	shareRounds   = 10     // rounds of TestConcurrentReadersShareOneDecodedObject
 )

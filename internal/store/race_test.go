@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -241,6 +242,25 @@ func TestNoChangeIsMissedBetweenSnapshotAndCursor(t *testing.T) {
 			t.Errorf("the first event after a snapshot at %s has version %s", snapshot.ResourceVersion(), version)
 		}
 	})
+}
+
+// The position of the cursor is the number of changes that the snapshot shows. Only a write between
+// the two could tell them apart, so the test takes many.
+func TestSnapshotAndCursorAreOfOneMoment(t *testing.T) {
+	h := newHarness()
+	compare := func() {
+		snapshot, cursor := h.SnapshotAndCursor()
+		if shown := atoi(cmp.Or(snapshot.ResourceVersion(), "0")); uint64(shown) != cursor.Position() {
+			t.Errorf("the snapshot shows %d changes, the cursor is at %d", shown, cursor.Position())
+		}
+	}
+	runConcurrently(func() {
+		for i := range momentChanges {
+			if err := h.Put(obj(fmt.Sprintf("a/1@%d", i+1))); err != nil {
+				t.Error(err)
+			}
+		}
+	}, compare, compare)
 }
 
 // nextBatch blocks until there is a batch or ctx is done.

@@ -3,6 +3,7 @@ package faults_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,11 +21,21 @@ import (
 // editedLists is a server whose lists are edited with their options.
 type editedLists struct {
 	*cachetest.Harness
+	mu   sync.Mutex // guards edit
 	edit func(options metav1.ListOptions, list runtime.Object) error
+}
+
+// setEdit replaces the function that edits lists; nil edits none.
+func (e *editedLists) setEdit(edit func(options metav1.ListOptions, list runtime.Object) error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.edit = edit
 }
 
 func (e *editedLists) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	list, err := e.ListerWatcher.List(ctx, options)
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if err == nil && e.edit != nil {
 		err = e.edit(options, list)
 	}
@@ -75,7 +86,7 @@ func TestListThatDoesNotEndIsAnError(t *testing.T) {
 					t.Error("synced from a list that does not end")
 				}
 				h.ExpectRequestRate(h.Requests()[0].Time)
-				source.edit = nil
+				source.setEdit(nil)
 				cachetest.Advance(3 * time.Minute)
 				h.ExpectSynced()
 			}, between, func(h *cachetest.Harness) { ignoreContinue(h) })
@@ -100,12 +111,12 @@ func ignoreContinue(h *cachetest.Harness) {
 func TestExpiringContinueTokensCauseAWholeList(t *testing.T) {
 	between, source := editLists(nil)
 	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{PageSize: 1}, func(h *cachetest.Harness) {
-		source.edit = func(options metav1.ListOptions, _ runtime.Object) error {
+		source.setEdit(func(options metav1.ListOptions, _ runtime.Object) error {
 			if options.Continue != "" {
 				return fake.Expired()
 			}
 			return nil
-		}
+		})
 		h.CloseWatches()
 		h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
 		h.Update(cachetest.Pod("a"))
@@ -149,7 +160,7 @@ func TestListFailuresAtOneVersionCauseAConsistentList(t *testing.T) {
 				h.ExpectRequests(n, "watch@4 list@4 list@4 list@4 list@4 list@4 list@ watch@5")
 				h.ExpectEvents("U a@2→5")
 
-				source.edit = nil
+				source.setEdit(nil)
 				n = len(h.Requests())
 				h.Send(fake.ErrorEvent(fake.Expired()))
 				cachetest.Advance(time.Minute)

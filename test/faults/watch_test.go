@@ -26,6 +26,7 @@ func TestGoneWatchIsRelisted(t *testing.T) {
 			cachetest.InBubble(t, func(h *cachetest.Harness) {
 				h.ExpectSynced()
 				h.Update(cachetest.Pod("a"))
+				h.InjectListFault(1, fake.Fault{Delay: time.Second}) // until after the deletion
 				h.Send(fake.ErrorEvent(err))
 				h.Delete("ns/b")
 				cachetest.Advance(2 * time.Second)

@@ -35,6 +35,7 @@ func TestWatchListDeliversInitialStateAndChanges(t *testing.T) {
 		}
 		h.Update(cachetest.Pod("a"))
 		h.ExpectEvents("U a@2→5")
+		h.InjectWatchFault(1, fake.Fault{Delay: time.Second}) // until after the changes
 		h.Send(fake.ErrorEvent(fake.Expired()))
 		h.Delete("ns/b")
 		h.Delete("ns/c")

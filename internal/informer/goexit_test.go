@@ -1,0 +1,128 @@
+package informer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/reflector"
+)
+
+// A handler that ends its goroutine on some events loses these events only: it is reported, receives
+// all others, and syncs.
+func TestHandlerThatEndsItsGoroutineGoesOn(t *testing.T) {
+	ends := func(key string) bool { return key == "b" || key == "d" }
+	for name, configure := range map[string]func(config *HandlerConfig[string], received func(key string)){
+		"event handler": func(config *HandlerConfig[string], received func(key string)) {
+			config.OnEvent = func(e Event[string]) { received(e.Key) }
+		},
+		"batch handler": func(config *HandlerConfig[string], received func(key string)) {
+			config.OnBatch = func(events []Event[string]) {
+				for _, e := range events {
+					received(e.Key)
+				}
+			}
+		},
+		"key handler": func(config *HandlerConfig[string], received func(key string)) { config.OnKey = received },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var received, reported []string
+			var handler *Handler[string]
+			runInformer(t, []string{"a=1", "b=1", "c=1"}, func(config *Config[string]) { config.batchSize = 1 }, func(h *harness) {
+				config := HandlerConfig[string]{Name: "handler", OnPanic: func(_ context.Context, key string, value any) {
+					reported = append(reported, fmt.Sprintf("%s: %v", key, value))
+				}}
+				configure(&config, func(key string) {
+					if ends(key) {
+						runtime.Goexit()
+					}
+					received = append(received, key)
+				})
+				handler = h.add(config)
+			}, func(h *harness) {
+				h.send(watch.Added, "d=1", "11")
+				h.send(watch.Added, "e=1", "12")
+				if got := strings.Join(received, " "); got != "a c e" && got != "c a e" {
+					t.Errorf("received %q, want a, c and e", got)
+				}
+				if len(reported) != 2 || !strings.Contains(reported[1], "d: ") || !strings.Contains(reported[1], "Goexit") {
+					t.Errorf("reported %q, want b and d", reported)
+				}
+				if !handler.HasSynced() || handler.Status().Backlog != 0 {
+					t.Errorf("status %+v, want a synced handler without a backlog", handler.Status())
+				}
+			})
+		})
+	}
+}
+
+// A transform that does not return does not keep Run from returning.
+func TestRunReturnsWhileATransformBlocks(t *testing.T) {
+	resume := make(chan struct{})
+	runInformer(t, []string{"a=1"}, func(config *Config[string]) {
+		resume = make(chan struct{})
+		config.Store.Decode = func(item feed.Item) (string, error) {
+			if string(item.Raw) == "a=blocked" {
+				<-resume
+			}
+			return string(item.Raw), nil
+		}
+	}, func(*harness) {}, func(h *harness) {
+		h.send(watch.Modified, "a=blocked", "11")
+		began := time.Now()
+		if err := h.stop(); !errors.Is(err, ErrFunctionBlocked) || time.Since(began) != defaultHandlerGrace {
+			t.Errorf("Run returned %v after %v, want ErrFunctionBlocked after %v", err, time.Since(began), defaultHandlerGrace)
+		}
+		close(resume)
+	})
+}
+
+// failingSource is a source whose lists fail.
+type failingSource struct{ feed.Source }
+
+func (failingSource) List(context.Context, metav1.ListOptions, func(feed.Item) error) (metav1.ListMeta, error) {
+	return metav1.ListMeta{}, errors.New("refused")
+}
+
+// A panic of an ErrorHandler in the reflector's goroutine, and a call of runtime.Goexit, end Run in
+// the goroutine of its caller.
+func TestPanicOfTheReflectorContinuesInRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func()
+		want string
+	}{
+		"panic":  {func() { panic("broken") }, "panic: broken"},
+		"Goexit": {runtime.Goexit, "error: " + errGoexit.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				informer := New(Config[string]{Name: "strings", Store: stringStore(), Reflector: reflector.Config{
+					Source: failingSource{}, Report: func(context.Context, error) { c.end() },
+				}})
+				got := make(chan string, 1)
+				go func() {
+					defer func() {
+						if r := recover(); r != nil {
+							got <- fmt.Sprint("panic: ", r)
+						}
+					}()
+					if err := informer.Run(t.Context()); err != nil {
+						got <- fmt.Sprint("error: ", err)
+					}
+				}()
+				if text := <-got; text != c.want {
+					t.Errorf("Run ended with %q, want %q", text, c.want)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package informer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Run keeps the store and the handlers up to date until ctx ends. Then it waits for the last call
+// of each handler, and returns nil, or ErrHandlerBlocked for handlers that did not return in time.
+// A transform, filter or index function that does not return in time is ErrFunctionBlocked.
+func (i *Informer[V]) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := i.begin(ctx); err != nil {
+		return err
+	}
+	defer i.finish()
+	compactorDone := make(chan struct{})
+	go func() {
+		defer close(compactorDone)
+		i.runCompactor(ctx)
+	}()
+	err := i.runReflector(ctx)
+	cancel()
+	<-compactorDone
+	return errors.Join(err, i.waitForHandlers())
+}
+
+// runReflector runs the reflector until ctx ends, and waits until it has returned, for handlerGrace
+// at most. It runs the reflector in another goroutine, since a function of the user that does not
+// return would block Run. A panic of that goroutine continues in Run's, whose caller can recover
+// from it.
+func (i *Informer[V]) runReflector(ctx context.Context) error {
+	var panicked any
+	err := error(errGoexit)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { panicked = recover() }()
+		err = i.reflector.Run(ctx)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		expired, stop := i.startGrace()
+		defer stop()
+		select {
+		case <-done:
+		case <-expired:
+			return fmt.Errorf("%s: %w", i.name, ErrFunctionBlocked)
+		}
+	}
+	if panicked != nil {
+		panic(panicked)
+	}
+	return err
+}
+
+// startGrace returns a channel that receives the time once handlerGrace has passed; nil if it is
+// negative.
+func (i *Informer[V]) startGrace() (expired <-chan time.Time, stop func()) {
+	if i.handlerGrace < 0 {
+		return nil, func() {}
+	}
+	timer := i.clock.NewTimer(i.handlerGrace)
+	return timer.C(), func() { timer.Stop() }
+}
+
+// begin starts the handlers added before Run.
+func (i *Informer[V]) begin(ctx context.Context) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch i.phase {
+	case notStarted:
+	case started:
+		return fmt.Errorf("%s: %w", i.name, ErrAlreadyRunning)
+	default:
+		return fmt.Errorf("%s: %w", i.name, ErrStopped)
+	}
+	i.phase, i.ctx = started, ctx
+	for _, h := range i.handlers {
+		i.startHandler(h)
+	}
+	return nil
+}
+
+// finish records that Run returns.
+func (i *Informer[V]) finish() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.phase, i.ctx = stopped, nil
+	close(i.stopped)
+}
+
+// waitForHandlers waits for the last call of each handler, for handlerGrace at most.
+func (i *Informer[V]) waitForHandlers() error {
+	running := i.beginStopping()
+	expired, stop := i.startGrace()
+	defer stop()
+	var blocked []error
+	timedOut := false
+	for _, h := range running {
+		if !timedOut {
+			select {
+			case <-h.done:
+			case <-expired:
+				timedOut = true
+			}
+		}
+		if !h.isDone() {
+			h.release()
+			blocked = append(blocked, fmt.Errorf("%w: %s", ErrHandlerBlocked, h.config.Name))
+		}
+	}
+	return errors.Join(blocked...)
+}
+
+// beginStopping refuses further handlers and returns those that are running.
+func (i *Informer[V]) beginStopping() []*Handler[V] {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.phase = stopping
+	return slices.Collect(maps.Keys(i.running))
+}
