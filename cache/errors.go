@@ -73,6 +73,7 @@ const (
 	EffectNotIndexed        ObjectEffect = "NotIndexed"        // the store holds the object, and an index does not find it
 	EffectUnreadable        ObjectEffect = "Unreadable"        // the store holds the object packed, and cannot decode it
 	EffectFinalStateUnknown ObjectEffect = "FinalStateUnknown" // the object is deleted; its event has the last known state
+	EffectDuplicate         ObjectEffect = "Duplicate"         // a list has the object more than once; the store holds the newest version
 )
 
 // Error names the object.

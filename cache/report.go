@@ -159,6 +159,7 @@ var objectMessages = map[ObjectEffect]string{ //nolint:gochecknoglobals // a con
 	EffectNotIndexed:        "Object stored, but an index does not find it",
 	EffectUnreadable:        "Packed object cannot be decoded, it will be fetched again",
 	EffectFinalStateUnknown: "Object deleted, its event has the last known state",
+	EffectDuplicate:         "Object listed more than once, the newest version is stored",
 }
 
 // message says what has failed.

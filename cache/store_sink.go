@@ -27,19 +27,25 @@ type storeSink[T Object] struct {
 
 // failures are the objects whose newest state could not be stored.
 type failures struct {
-	keys    map[string]error
+	keys    map[string]failedState
 	unkeyed int // number of states without a readable key
 }
 
-func (f *failures) add(key string, err error) {
-	if key == "" {
+// failedState is a state that could not be stored.
+type failedState struct {
+	version string
+	err     error
+}
+
+func (f *failures) add(item feed.Item, err error) {
+	if item.Key == "" {
 		f.unkeyed++
 		return
 	}
 	if f.keys == nil {
-		f.keys = make(map[string]error)
+		f.keys = make(map[string]failedState)
 	}
-	f.keys[key] = err
+	f.keys[item.Key] = failedState{item.ResourceVersion, err}
 }
 
 var _ feed.Sink = (*storeSink[Object])(nil)
@@ -64,7 +70,7 @@ func (s *storeSink[T]) Apply(eventType watch.EventType, item feed.Item) feed.Out
 		err = s.store.Add(obj)
 	}
 	if err != nil {
-		s.reject(item.Key, err)
+		s.reject(item, err)
 		return feed.Quarantined
 	}
 	s.mu.Lock()
@@ -163,17 +169,17 @@ func (s *storeSink[T]) addTo(status *Status) {
 		if len(status.QuarantinedKeys) == maxQuarantinedKeys {
 			return
 		}
-		err := fmt.Errorf("%w: %w", ErrNotStored, s.failed.keys[key])
+		err := fmt.Errorf("%w: %w", ErrNotStored, s.failed.keys[key].err)
 		status.QuarantinedKeys = append(status.QuarantinedKeys, QuarantinedKey{Key: key, Err: err})
 	}
 }
 
-func (s *storeSink[T]) reject(key string, err error) {
+func (s *storeSink[T]) reject(item feed.Item, err error) {
 	s.mu.Lock()
-	s.failed.add(key, err)
+	s.failed.add(item, err)
 	s.mu.Unlock()
-	_, missing := s.lastState(key)
-	s.reportObject(key, missing == nil, err)
+	_, missing := s.lastState(item.Key)
+	s.reportObject(item.Key, missing == nil, err)
 }
 
 // reportObject reports that an object's newest state was not stored.
@@ -187,68 +193,5 @@ func (s *storeSink[T]) reportObject(key string, held bool, err error) {
 
 // Begin starts to collect a list.
 func (s *storeSink[T]) Begin() feed.Replacement {
-	return &storeReplacement[T]{sink: s, objs: make(map[string]T)}
-}
-
-// storeReplacement collects the objects for a call of Replace.
-type storeReplacement[T Object] struct {
-	sink            *storeSink[T]
-	objs            map[string]T
-	order           []string // keys in the order of the list; may have a removed key, or a key twice
-	failed          failures
-	compareContents bool // an equal version may be another state
-}
-
-// CompareContents says that an equal version does not imply an equal object.
-func (r *storeReplacement[T]) CompareContents() { r.compareContents = true }
-
-// Needs returns NeedsObject: a ReflectorStore takes objects.
-func (r *storeReplacement[T]) Needs(feed.Item) (feed.Need, any) { return feed.NeedsObject, nil }
-
-// Add collects an object, or the store's own if that has the same version. Since Replace delivers
-// no events, CompareContents needs no comparison: the new object replaces the old one. For an
-// object that cannot be decoded it collects the last good state.
-func (r *storeReplacement[T]) Add(item feed.Item) {
-	obj, _, outcome, err := r.sink.compare(item)
-	if err == nil && outcome == feed.Unchanged && r.compareContents {
-		obj, err = codec.Decode[T](item)
-	}
-	delete(r.failed.keys, item.Key)
-	if err != nil {
-		r.failed.add(item.Key, err)
-		last, missing := r.sink.lastState(item.Key)
-		r.sink.reportObject(item.Key, missing == nil, err)
-		if missing != nil {
-			return
-		}
-		obj = last
-	}
-	if _, again := r.objs[item.Key]; !again {
-		r.order = append(r.order, item.Key)
-	}
-	r.objs[item.Key] = obj
-}
-
-// Remove removes an object that was added.
-func (r *storeReplacement[T]) Remove(item feed.Item) {
-	delete(r.failed.keys, item.Key)
-	delete(r.objs, item.Key)
-}
-
-// Commit calls Replace. If the store returns an error, the list has failed.
-func (r *storeReplacement[T]) Commit(resourceVersion string) error {
-	objs := make([]T, 0, len(r.objs))
-	for _, key := range r.order {
-		if obj, ok := r.objs[key]; ok {
-			objs = append(objs, obj)
-			delete(r.objs, key)
-		}
-	}
-	if err := r.sink.store.Replace(objs, resourceVersion); err != nil {
-		return fmt.Errorf("replace the store's content: %w", err)
-	}
-	r.sink.mu.Lock()
-	defer r.sink.mu.Unlock()
-	r.sink.failed = r.failed
-	return nil
+	return &storeReplacement[T]{sink: s, objs: make(map[string]collected[T])}
 }

@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,6 +56,28 @@ func TestInformerFilter(t *testing.T) {
 			t.Errorf("errors reported: %v", errs)
 		}
 	}, func(s *sharedHarness) { s.add(recorder, cache.HandlerOptions{}) })
+}
+
+// TestFilterIsNotCalledForUnchangedObjects relists. The filter has passed the objects in their
+// versions before.
+func TestFilterIsNotCalledForUnchangedObjects(t *testing.T) {
+	for name, mode := range map[string]cache.ListMode{"list": cache.ListModeList, "WatchList": cache.ListModeWatchList} {
+		t.Run(name, func(t *testing.T) {
+			var filtered []string
+			accept := func(p *corev1.Pod) bool {
+				filtered = append(filtered, cachetest.NameAtVersion(p))
+				return true
+			}
+			runShared(t, cache.InformerOptions[*corev1.Pod]{Filter: accept, ListMode: mode}, func(s *sharedHarness) {
+				s.Expire()
+				s.Update(cachetest.Pod("a"))
+				cachetest.Advance(2 * time.Minute)
+				if got := strings.Join(filtered, " "); got != "a@2 b@3 c@4 a@5" {
+					t.Errorf("the filter received [%s], want the initial objects and a@5", got)
+				}
+			})
+		})
+	}
 }
 
 // TestInformerTransform checks that transformed objects are stored, and that an invalid result is

@@ -188,9 +188,64 @@ func TestListKeepsLastGoodState(t *testing.T) {
 	if len(reported) != 2 || sink.Quarantined() != 2 {
 		t.Errorf("reported %q, %d quarantined, want 2", reported, sink.Quarantined())
 	}
-	list(undecodable(t, "a"), podItem("a", "3"))
-	if a, ok := store.GetByKey("ns/a"); !ok || a.ResourceVersion != "3" || sink.Quarantined() != 0 {
-		t.Errorf("stored %v, %d quarantined, want a@3 and none", a, sink.Quarantined())
+	list(undecodable(t, "a"), podItem("a", "8"))
+	if a, ok := store.GetByKey("ns/a"); !ok || a.ResourceVersion != "8" || sink.Quarantined() != 0 {
+		t.Errorf("stored %v, %d quarantined, want a@8 and none", a, sink.Quarantined())
+	}
+}
+
+// TestRepeatedObjectKeepsNewestState lists a Pod more than once, in states of which some cannot be
+// decoded (at version 7). The newest good state is stored, and the Pod is quarantined if its newest
+// state is a bad one.
+func TestRepeatedObjectKeepsNewestState(t *testing.T) {
+	good := func(version string) func(*testing.T) feed.Item {
+		return func(*testing.T) feed.Item { return podItem("a", version) }
+	}
+	bad := func(t *testing.T) feed.Item { t.Helper(); return undecodable(t, "a") }
+	for name, row := range map[string]struct {
+		list        []func(*testing.T) feed.Item
+		stored      string // a version; not stored before if empty
+		quarantined int
+		effects     []feed.Effect
+	}{
+		"bad, older":        {[]func(*testing.T) feed.Item{bad, good("5")}, "5", 1, []feed.Effect{feed.LastStateKept, feed.Duplicate}},
+		"older, bad":        {[]func(*testing.T) feed.Item{good("5"), bad}, "5", 1, []feed.Effect{feed.Duplicate, feed.LastStateKept}},
+		"bad, newer":        {[]func(*testing.T) feed.Item{bad, good("9")}, "9", 0, []feed.Effect{feed.LastStateKept, feed.Duplicate}},
+		"newer, bad":        {[]func(*testing.T) feed.Item{good("9"), bad}, "9", 0, []feed.Effect{feed.Duplicate}},
+		"bad, older, newer": {[]func(*testing.T) feed.Item{bad, good("5"), good("9")}, "9", 0, []feed.Effect{feed.LastStateKept, feed.Duplicate}},
+		"bad, unchanged":    {[]func(*testing.T) feed.Item{bad, good("1")}, "1", 1, []feed.Effect{feed.LastStateKept, feed.Duplicate}},
+		"bad":               {[]func(*testing.T) feed.Item{bad}, "1", 1, []feed.Effect{feed.LastStateKept}},
+		"new, bad twice":    {[]func(*testing.T) feed.Item{bad, bad}, "", 1, []feed.Effect{feed.NotStored, feed.Duplicate, feed.NotStored}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pods := NewStore[*corev1.Pod](nil, nil)
+			var effects []feed.Effect
+			sink := &storeSink[*corev1.Pod]{store: pods, report: func(_ string, err error) {
+				var effect *feed.EffectError
+				errors.As(err, &effect)
+				effects = append(effects, effect.Effect)
+			}}
+			if row.stored != "" {
+				sink.Apply(watch.Added, podItem("a", "1"))
+			}
+			next := sink.Begin()
+			for _, item := range row.list {
+				next.Add(item(t))
+			}
+			if err := next.Commit("10"); err != nil {
+				t.Fatal(err)
+			}
+			stored := ""
+			for _, a := range pods.List() {
+				stored += a.ResourceVersion
+			}
+			if stored != row.stored || sink.Quarantined() != row.quarantined {
+				t.Errorf("stored a@%s, %d quarantined, want a@%s and %d", stored, sink.Quarantined(), row.stored, row.quarantined)
+			}
+			if !slices.Equal(effects, row.effects) {
+				t.Errorf("reported %q, want %q", effects, row.effects)
+			}
+		})
 	}
 }
 

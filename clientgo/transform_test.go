@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -101,6 +102,38 @@ func TestFailedTransformAffectsOneObject(t *testing.T) {
 				})
 				<-h.informer.HasSyncedChecker().Done()
 				h.expectEvents("A a@2 initial")
+			})
+		})
+	}
+}
+
+// TestDeletionIsAppliedIfItsTransformFails deletes an object whose last state the transform refuses.
+// The key that the transform would give it is then unknown. The object is deleted at once, with the
+// last known state, also if the transform had renamed it.
+func TestDeletionIsAppliedIfItsTransformFails(t *testing.T) {
+	for name, prefix := range map[string]string{"same name": "", "renamed": "renamed-"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := newServer("a", "b")
+				h := run(t, server, clientgo.Options{}, func(informer clientcache.SharedIndexInformer) {
+					if err := informer.SetTransform(func(obj any) (any, error) {
+						pod := obj.(*corev1.Pod)
+						if pod.Labels["transform"] == "fails" {
+							return nil, errRefused
+						}
+						pod.Name = prefix + pod.Name
+						return pod, nil
+					}); err != nil {
+						t.Error(err)
+					}
+				})
+				h.expectEvents("A "+prefix+"a@2 initial", "A "+prefix+"b@3 initial")
+				server.Update(cachetest.Pod("a", cachetest.WithLabel("transform", "fails")))
+				server.Delete("ns/a")
+				cachetest.Advance(time.Second)
+				h.expectEvents("T ns/" + prefix + "a " + prefix + "a@2")
+				server.Create(cachetest.Pod("a"))
+				h.expectEvents("A " + prefix + "a@6")
 			})
 		})
 	}

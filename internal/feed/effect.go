@@ -16,6 +16,8 @@ const (
 	// FinalStateUnknown: the object is deleted, and its event has the last known state instead of
 	// the state at deletion.
 	FinalStateUnknown Effect = "FinalStateUnknown"
+	// Duplicate: a list has the object more than once, and the sink holds the newest version.
+	Duplicate Effect = "Duplicate"
 )
 
 // EffectError is an error on one object with its effect. Its text is that of Err.
@@ -23,6 +25,9 @@ type EffectError struct {
 	Effect Effect
 	Err    error
 }
+
+// ErrDuplicate is the cause of a Duplicate.
+const ErrDuplicate = Error("the list holds the object more than once; the newest version is stored")
 
 // Error returns the text of the cause.
 func (e *EffectError) Error() string { return e.Err.Error() }

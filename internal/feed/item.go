@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
 // Item is one object on its way from the API server to a store: its identity, and either the
@@ -55,6 +56,12 @@ func (i Item) Decoded() (runtime.Object, error) {
 		return nil, errNoContents
 	}
 	return i.Codec.Decode(i.Raw)
+}
+
+// IsOlder reports whether a resourceVersion is known to be older than another.
+func IsOlder(version, than string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, than)
+	return err == nil && order < 0
 }
 
 // SameVersion reports whether two states of a key are the same version of the same object: both

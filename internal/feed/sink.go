@@ -48,9 +48,13 @@ type Replacement interface {
 	// Item.Known to known before Add, so that what Needs decided still holds if the collection has
 	// changed by then.
 	Needs(item Item) (need Need, known any)
-	// Add adds an object, or replaces one that was added under the same key.
+	// Add adds an object of a list, or an ADDED event of an initial state. If the replacement holds
+	// the key already, it keeps the newer version, or the later one if they cannot be compared, and
+	// reports the key as a Duplicate, once.
 	Add(item Item)
-	// Remove removes an object that was added.
+	// Update adds a MODIFIED event of an initial state. It does not report a Duplicate.
+	Update(item Item)
+	// Remove removes an object that was added, unless its version is newer than the item's.
 	Remove(item Item)
 	// Commit makes the replacement the collection's state at resourceVersion, atomically for all
 	// readers. On error the collection is unchanged.

@@ -58,7 +58,7 @@ func (s *filterSink[V]) apply(eventType watch.EventType, item feed.Item) feed.Ou
 // item in the stored version passes without being decoded. An item that cannot be decoded or
 // filtered passes with an ErrorCodec, so that the store reports it and keeps its last good state.
 func (s *filterSink[V]) applyFilter(item feed.Item, trustVersion bool) (_ feed.Item, passes bool) {
-	if s.filter == nil || trustVersion && s.Store.HasVersion(item) {
+	if trustVersion && s.Store.HasVersion(item) {
 		return item, true
 	}
 	obj, passes, err := s.callFilter(item)
@@ -102,7 +102,7 @@ func (s *filterSink[V]) AdvanceVersion(resourceVersion string) {
 
 // Begin begins a replacement of the whole collection.
 func (s *filterSink[V]) Begin() feed.Replacement {
-	return &filterReplacement[V]{Replacement: s.Store.Begin(), sink: s, filteredOut: make(map[string]string)}
+	return &filterReplacement[V]{Replacement: s.Store.Begin(), sink: s, filteredOut: make(map[string]string), refused: make(map[string]string)}
 }
 
 // filterReplacement is a replacement that holds only objects that pass the filter.
@@ -110,6 +110,7 @@ type filterReplacement[V any] struct {
 	feed.Replacement
 	sink        *filterSink[V]
 	filteredOut map[string]string // becomes filterSink.filteredOut
+	refused     map[string]string // keys of the list's objects that do not pass, and their newest version
 }
 
 // Needs returns what Add requires of an item: for the filter, the decoded object, unless the store
@@ -124,19 +125,48 @@ func (r *filterReplacement[V]) Needs(item feed.Item) (need feed.Need, known any)
 
 // Add adds an item if it passes the filter.
 func (r *filterReplacement[V]) Add(item feed.Item) {
-	delete(r.filteredOut, item.Key)
-	passes := item.Known != nil
-	if !passes {
+	if item, passes := r.applyFilter(item); passes {
+		r.Replacement.Add(item)
+	}
+}
+
+// Update adds an item of a MODIFIED event if it passes the filter.
+func (r *filterReplacement[V]) Update(item feed.Item) {
+	if item, passes := r.applyFilter(item); passes {
+		r.Replacement.Update(item)
+	}
+}
+
+// applyFilter returns the decoded item, and whether to add it: it passes the filter, and no newer
+// state of its object in the list does not. An item whose version the store has passes without being
+// decoded.
+func (r *filterReplacement[V]) applyFilter(item feed.Item) (_ feed.Item, passes bool) {
+	if r.sink.filter == nil {
+		return item, true
+	}
+	if passes = item.Known != nil; !passes {
 		item, passes = r.sink.applyFilter(item, false)
 	}
-	if passes {
-		r.Replacement.Add(item)
-		return
+	switch {
+	case !passes:
+		r.refuse(item)
+		return item, false
+	case feed.IsOlder(item.ResourceVersion, r.refused[item.Key]):
+		return item, false
+	}
+	delete(r.filteredOut, item.Key)
+	return item, true
+}
+
+// refuse records that an item does not pass, and removes an earlier state that did.
+func (r *filterReplacement[V]) refuse(item feed.Item) {
+	if !feed.IsOlder(item.ResourceVersion, r.refused[item.Key]) {
+		r.refused[item.Key] = item.ResourceVersion
 	}
 	if r.sink.isFilteredOut(item.Key, item.UID) || r.sink.Snapshot().Entry(item.Key) != nil {
 		r.filteredOut[item.Key] = item.UID
 	}
-	r.Replacement.Remove(item) // an earlier state in this list may have passed
+	r.Replacement.Remove(item)
 }
 
 // Remove removes an item.

@@ -2,6 +2,7 @@ package informer
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,5 +65,38 @@ func TestFailedCommitKeepsWhatIsFilteredOut(t *testing.T) {
 	}
 	if !sink.isFilteredOut("a", "uid-a") {
 		t.Error("the object is not recorded as filtered out any more")
+	}
+}
+
+// If a list has an object more than once, the newest state decides whether it passes the filter.
+func TestNewestStateOfARepeatedObjectIsFiltered(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		list   []string // object@version
+		stored []string
+	}{
+		{"refused, then older and passes", []string{"a=hidden@6", "a=1@5"}, []string{}},
+		{"refused, then newer and passes", []string{"a=hidden@5", "a=1@6"}, []string{"a=1"}},
+		{"passes, then newer and refused", []string{"a=1@5", "a=hidden@6"}, []string{}},
+		{"passes, then older and refused", []string{"a=1@6", "a=hidden@5"}, []string{"a=1"}},
+		{"refused, then older and refused, then passes between", []string{"a=hidden@7", "a=hidden@5", "a=1@6"}, []string{}},
+		{"versions that cannot be compared", []string{"a=hidden@x", "a=1@y"}, []string{"a=1"}},
+	} {
+		for method, add := range map[string]func(feed.Replacement, feed.Item){"Add": feed.Replacement.Add, "Update": feed.Replacement.Update} {
+			t.Run(row.name+", "+method, func(t *testing.T) {
+				sink := New(Config[string]{Filter: visible, Store: stringStore()}).sink
+				list := sink.Begin()
+				for _, listed := range row.list {
+					object, version, _ := strings.Cut(listed, "@")
+					add(list, rawItem(object, version))
+				}
+				if err := list.Commit("9"); err != nil {
+					t.Fatal(err)
+				}
+				if got := sink.Snapshot().List(); !slices.Equal(got, row.stored) {
+					t.Errorf("the store has %q, want %q", got, row.stored)
+				}
+			})
+		}
 	}
 }

@@ -26,10 +26,10 @@ type watchSession struct {
 
 	started   time.Time
 	clockRead time.Time // when both clocks were read last: at the start, and for each bookmark
-	from      string // resourceVersion at the start
-	reached   string // resourceVersion reached; no other goroutine writes it during the request
-	opened    bool   // the server accepted the watch
-	advanced  bool   // an event or bookmark advanced the resourceVersion
+	from      string    // resourceVersion at the start
+	reached   string    // resourceVersion reached; no other goroutine writes it during the request
+	opened    bool      // the server accepted the watch
+	advanced  bool      // an event or bookmark advanced the resourceVersion
 	bookmarks bookmarks
 }
 
@@ -131,10 +131,12 @@ func (s *watchSession) addInitial(eventType watch.EventType, item feed.Item) {
 		s.initial.Remove(item)
 		return
 	}
-	if eventType == watch.Added {
-		s.r.activity.Add(1)
-	}
 	_, item.Known = s.initial.Needs(item)
+	if eventType == watch.Modified {
+		s.initial.Update(item)
+		return
+	}
+	s.r.activity.Add(1)
 	s.initial.Add(item)
 }
 

@@ -1,10 +1,6 @@
 package store
 
-import (
-	"hash/maphash"
-
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-)
+import "hash/maphash"
 
 // identity is an object's UID and resourceVersion as sent by the server, in sixteen bytes. An entry
 // records it when the object is stored, so later changes to the value do not affect it.
@@ -56,10 +52,4 @@ func (a identity) sameObject(b identity) bool { return a.uid == b.uid || a.uid =
 // before reports whether the version of a is known to be older than that of b.
 func (a identity) before(b identity) bool {
 	return a.version < b.version && a.version != 0 && b.version < textual
-}
-
-// older reports whether a resourceVersion is known to be older than another.
-func older(version, than string) bool {
-	order, err := resourceversion.CompareResourceVersion(version, than)
-	return err == nil && order < 0
 }

@@ -97,9 +97,13 @@ func sameObjects(a, b *object) bool {
 }
 
 // replayLog applies the new events of the log to m.replayed. It fails on any event unless mayEmit
-// is set, and on an update to the same version unless mayRepeat is set.
+// is set, and unless it has exactly the updates to the same version that the model expects. With
+// mayRepeat, it may have others.
 func (m *machine) replayLog(t *rapid.T, mayEmit, mayRepeat bool) {
 	t.Helper()
+	repeats := m.model.repeats
+	maps.DeleteFunc(repeats, func(_ string, repeats bool) bool { return !repeats })
+	defer clear(repeats)
 	for batch, ok := m.cursor.TryNext(); ok; batch, ok = m.cursor.TryNext() {
 		for i, change := range batch {
 			if err := m.replay(change, mayEmit, mayRepeat); err != nil {
@@ -109,6 +113,9 @@ func (m *machine) replayLog(t *rapid.T, mayEmit, mayRepeat bool) {
 				t.Fatalf("a deletion after another change in a batch: %s", m.describe(change))
 			}
 		}
+	}
+	for key := range repeats {
+		t.Fatalf("no update of %q to another state of the same version", key)
 	}
 }
 
@@ -128,9 +135,10 @@ func (m *machine) replay(change Change[*object], mayEmit, mayRepeat bool) error 
 		return nil
 	case known && !last.sameObject(change.New.identity):
 		return fmt.Errorf("an update to another object")
-	case known && last.sameVersion(change.New.identity) && !mayRepeat:
+	case known && last.sameVersion(change.New.identity) && !mayRepeat && !m.model.repeats[change.Key]:
 		return fmt.Errorf("the same version again")
 	}
+	delete(m.model.repeats, change.Key)
 	m.replayed[change.Key] = change.New
 	return nil
 }

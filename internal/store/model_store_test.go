@@ -22,6 +22,8 @@ type modelStore struct {
 	indexers   map[string]IndexFunc[*object]
 
 	next *draft // the replacement begun, if any
+
+	repeats map[string]bool // keys of which the last operation emits an update to the same version
 }
 
 // modelFailure is the version that could not be stored, or that the entry cannot be read.
@@ -41,13 +43,13 @@ type modelEntry struct {
 type draft struct {
 	entries         map[string]*modelEntry
 	rejected        map[string]string
-	recovered       map[string]bool
+	recovered, made map[string]bool
 	compareContents bool
 }
 
 func newModelStore(itemKeys, packed bool) *modelStore {
 	return &modelStore{
-		itemKeys: itemKeys, packed: packed, live: map[string]*modelEntry{}, quarantine: map[string]modelFailure{},
+		itemKeys: itemKeys, packed: packed, live: map[string]*modelEntry{}, quarantine: map[string]modelFailure{}, repeats: map[string]bool{},
 		indexers: map[string]IndexFunc[*object]{"group": groupsOf},
 	}
 }
@@ -150,13 +152,24 @@ func (m *modelStore) unstorable(o *object) bool {
 	return m.keyUnknown(o) || isFault(o, "decode") || m.packed && isFault(o, "pack")
 }
 
+// isOther reports whether an object that has the key of o is another: both have a UID, and these
+// differ.
+func isOther(e *modelEntry, o *object) bool {
+	return e != nil && e.object.UID != "" && o.UID != "" && e.object.UID != o.UID
+}
+
 func (m *modelStore) apply(event watch.EventType, o *object) feed.Outcome {
 	defer m.advanceVersion(o.Version)
+	unknown := event == watch.Deleted && m.keyUnknown(o)
+	if live := m.live[o.Key]; unknown && o.UID != "" && (live == nil || isOther(live, o)) {
+		delete(m.quarantine, o.Key) // the object is not stored
+		return feed.Unchanged
+	}
 	outcome := m.classify(o)
 	switch {
 	case outcome == feed.Stale, outcome == feed.Unchanged && event != watch.Deleted:
 		return outcome
-	case event == watch.Deleted && !m.keyUnknown(o):
+	case event == watch.Deleted && (!unknown || m.live[o.Key] != nil):
 		delete(m.quarantine, o.Key)
 		if m.live[o.Key] == nil {
 			return feed.Unchanged
@@ -167,8 +180,16 @@ func (m *modelStore) apply(event watch.EventType, o *object) feed.Outcome {
 		m.mark(o.Key, modelFailure{version: o.Version})
 		return feed.Quarantined
 	}
+	m.noteRepeat(o.Key, m.live[o.Key], m.entry(o))
 	m.set(o.Key, m.entry(o))
 	return feed.Applied
+}
+
+// noteRepeat notes whether e replaces another state of the same version.
+func (m *modelStore) noteRepeat(key string, old, e *modelEntry) {
+	if old != nil && sameVersion(old.object, e.object) && !m.quarantine[key].unreadable {
+		m.repeats[key] = *old.bad || *e.bad || !reflect.DeepEqual(old.object, e.object)
+	}
 }
 
 func (m *modelStore) set(key string, e *modelEntry) {
@@ -181,30 +202,46 @@ func (m *modelStore) set(key string, e *modelEntry) {
 }
 
 func (m *modelStore) begin(compareContents bool) {
-	m.next = &draft{map[string]*modelEntry{}, map[string]string{}, map[string]bool{}, compareContents}
+	m.next = &draft{map[string]*modelEntry{}, map[string]string{}, map[string]bool{}, map[string]bool{}, compareContents}
 }
 
 func (m *modelStore) add(o *object) {
 	e := m.live[o.Key]
-	if m.classify(o) != feed.Unchanged || m.next.compareContents {
+	added, rejected := m.next.entries[o.Key], m.next.rejected[o.Key]
+	isOlder := added != nil && before(o.Version, added.object.Version)
+	made := m.classify(o) != feed.Unchanged
+	if made || m.next.compareContents {
 		if m.unstorable(o) {
-			m.next.rejected[o.Key] = o.Version
+			if !isOlder && !before(o.Version, rejected) {
+				m.next.rejected[o.Key] = o.Version
+			}
 			return
 		}
-		if m.classify(o) != feed.Unchanged || *e.bad || !reflect.DeepEqual(e.object, o) {
+		if made = made || *e.bad || !reflect.DeepEqual(e.object, o); made {
 			e = m.entry(o)
 		}
 	}
-	delete(m.next.rejected, o.Key)
+	if isOlder {
+		return
+	}
+	if !before(o.Version, rejected) {
+		delete(m.next.rejected, o.Key)
+	}
 	if _, quarantined := m.quarantine[o.Key]; quarantined {
 		m.next.recovered[o.Key] = true
 	}
+	m.next.made[o.Key] = m.next.made[o.Key] || made
 	m.next.entries[o.Key] = e
 }
 
 func (m *modelStore) drop(o *object) {
-	delete(m.next.rejected, o.Key)
-	delete(m.next.entries, o.Key)
+	if !before(o.Version, m.next.rejected[o.Key]) {
+		delete(m.next.rejected, o.Key)
+	}
+	added := m.next.entries[o.Key]
+	if added != nil && !before(o.Version, added.object.Version) && !(m.keyUnknown(o) && isOther(added, o)) {
+		delete(m.next.entries, o.Key)
+	}
 }
 
 func (m *modelStore) commit(version string) {
@@ -214,6 +251,11 @@ func (m *modelStore) commit(version string) {
 	for key := range next.rejected {
 		if old := m.live[key]; old != nil && next.entries[key] == nil {
 			next.entries[key] = old
+		}
+	}
+	for key, e := range next.entries {
+		if !next.compareContents && (next.made[key] || m.live[key] != nil && m.live[key].bad != e.bad) {
+			m.noteRepeat(key, m.live[key], e)
 		}
 	}
 	for key := range m.quarantine {
@@ -250,7 +292,7 @@ func (m *modelStore) replace(objects []*object, version string) bool {
 	m.begin(false)
 	for _, o := range objects {
 		m.next.entries[o.Key] = m.entry(o)
-		m.next.recovered[o.Key] = true
+		m.next.recovered[o.Key], m.next.made[o.Key] = true, true
 	}
 	m.commit(version)
 	m.next = interrupted

@@ -81,6 +81,9 @@ var (
 			Key: aKey.Draw(t, "key"), UID: rapid.SampledFrom([]string{"1", "1", "1", "2", ""}).Draw(t, "uid"),
 			Version: aVersion.Draw(t, "version"), Fault: aFault.Draw(t, "fault"),
 		}
+		if o.UID != "" { // no other key has the same
+			o.UID = o.Key + o.UID
+		}
 		salt := len(o.Version) + 3*len(o.UID)
 		for _, c := range o.Version {
 			salt += int(c)
@@ -120,7 +123,17 @@ func (m *machine) doAdd(t *rapid.T) {
 	}
 	o := anObject.Draw(t, "object")
 	m.model.add(o)
-	m.next.Add(o.item())
+	item, add := o.item(), m.next.Add
+	if rapid.Bool().Draw(t, "ask") {
+		var need feed.Need
+		if need, item.Known = m.next.Needs(item); need == feed.NeedsIdentity {
+			item.Raw = nil
+		}
+	}
+	if rapid.Bool().Draw(t, "update") {
+		add = m.next.Update
+	}
+	add(item)
 }
 
 func (m *machine) doRemove(t *rapid.T) {

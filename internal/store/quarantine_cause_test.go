@@ -65,8 +65,8 @@ func TestQuarantinedKeysAreTheFirstInOrder(t *testing.T) {
 }
 
 func TestObjectsWithoutKeyAreCountedApart(t *testing.T) {
-	unkeyed := func(h *harness) feed.Item {
-		item := obj("/1@2").with("decode").item()
+	unkeyed := func() feed.Item {
+		item := obj("@2").with("decode").item()
 		if item.Key != "" {
 			t.Fatal("the item has a key")
 		}
@@ -87,7 +87,7 @@ func TestObjectsWithoutKeyAreCountedApart(t *testing.T) {
 	h := newHarness()
 	h.relist("1", obj("a/1@1"))
 	for _, eventType := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted} {
-		if got := h.Apply(eventType, unkeyed(h)); got != feed.Quarantined {
+		if got := h.Apply(eventType, unkeyed()); got != feed.Quarantined {
 			t.Errorf("outcome %v of a %s event without a key, want Quarantined", got, eventType)
 		}
 	}
@@ -98,7 +98,7 @@ func TestObjectsWithoutKeyAreCountedApart(t *testing.T) {
 	check(h, 1, 3)
 
 	next := h.Begin()
-	next.Add(unkeyed(h))
+	next.Add(unkeyed())
 	next.Add(obj("a/1@3").item())
 	check(h, 1, 3)
 	next.Commit("4")

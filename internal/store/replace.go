@@ -2,8 +2,6 @@ package store
 
 import (
 	"fmt"
-	"iter"
-	"slices"
 
 	"github.com/kinformer/kinformer/internal/feed"
 )
@@ -20,9 +18,10 @@ type replacement[V any] struct {
 	repeats         bool                // an entry was replaced or removed, so made may hold a key twice
 	writes          uint64              // state.writes of the live state at Begin
 	known           []Entry[V]          // entries that Needs has returned; belongs to its goroutine
-	rejected        map[string]failure  // keys whose latest state could not be stored, and why
+	rejected        map[string]failure  // keys whose newest state could not be stored, and why
 	unkeyed         int                 // number of items that could not be stored and have no key
 	recovered       map[string]struct{} // quarantined keys that have a good state now
+	duplicates      map[string]struct{} // keys that the list holds more than once
 }
 
 // Begin implements feed.Sink.
@@ -46,7 +45,7 @@ func (r *replacement[V]) Needs(item feed.Item) (need feed.Need, known any) {
 	if !r.compareContents && s.itemKeys() {
 		var entry Entry[V]
 		if s.hasVersion(item, &entry) {
-			return feed.NeedsIdentity, r.keep(entry)
+			return feed.NeedsIdentity, r.copyOf(entry)
 		}
 	}
 	if s.config.Packer != nil {
@@ -58,8 +57,8 @@ func (r *replacement[V]) Needs(item feed.Item) (need feed.Need, known any) {
 // knownChunk is the number of entries that share an allocation.
 const knownChunk = 64
 
-// keep returns a copy of an entry on the heap.
-func (r *replacement[V]) keep(entry Entry[V]) *Entry[V] {
+// copyOf returns a copy of an entry on the heap.
+func (r *replacement[V]) copyOf(entry Entry[V]) *Entry[V] {
 	if len(r.known) == cap(r.known) {
 		r.known = make([]Entry[V], 0, knownChunk)
 	}
@@ -70,86 +69,140 @@ func (r *replacement[V]) keep(entry Entry[V]) *Entry[V] {
 // Add implements feed.Replacement. If the store has this version of the object, it keeps the live
 // entry: it does not decode or transform the item, and emits no event. After CompareContents it
 // decodes the item, and keeps the live entry only if the contents are equal.
-func (r *replacement[V]) Add(item feed.Item) {
+func (r *replacement[V]) Add(item feed.Item) { r.add(item, true) }
+
+// Update implements feed.Replacement. It adds an item as Add does.
+func (r *replacement[V]) Update(item feed.Item) { r.add(item, false) }
+
+// add adds an item. If unique is true, the list should hold no other state under its key.
+func (r *replacement[V]) add(item feed.Item, unique bool) {
 	s, itemKey := r.store, item.Key
-	if known, ok := item.Known.(*Entry[V]); ok {
-		r.accept(itemKey, itemKey, known, r.keptIsGood(itemKey))
+	if entry, ok := item.Known.(*Entry[V]); ok {
+		r.accept(itemKey, item, entry, false, unique)
 		return
 	}
 	key, value, err := s.keyOf(item)
 	item.Key = key
-	_, quarantined := s.quarantine.failed(key)
 	var pair entryPair[V]
-	old := s.liveEntry(key, &pair.old)
-	known := old != nil && s.compare(old.identity, identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
+	old, id := s.liveEntry(key, &pair.old), identityOf(item.UID, item.ResourceVersion)
+	known := old != nil && s.compare(old.identity, id, item) == feed.Unchanged
 	if known && !r.compareContents {
-		r.accept(itemKey, key, old, quarantined)
+		r.accept(itemKey, item, old, false, unique)
 		return
 	}
 	if err == nil {
 		err = s.makeEntry(&pair.next, &r.maker, item, value, old)
 	}
 	if err != nil {
-		r.reject(item, old != nil, err)
+		r.reject(item, old != nil, err, unique)
 		return
 	}
 	if known && s.equal(old.ref, pair.next.ref) {
-		r.accept(itemKey, key, old, quarantined)
+		r.accept(itemKey, item, old, false, unique)
 		return
 	}
-	r.accept(itemKey, key, &pair.next, quarantined)
-	r.made = append(r.made, key)
+	r.accept(itemKey, item, &pair.next, true, unique)
 }
 
-// keptIsGood reports whether a quarantined key has a good state now that its live entry is kept: the
-// state that could not be stored was a later one, which the server no longer has. An entry that
-// could not be read since Needs is not good.
-func (r *replacement[V]) keptIsGood(key string) bool {
-	f, quarantined := r.store.quarantine.failed(key)
-	return quarantined && !f.unreadable
+// accept adds an item's entry: one made for this state, or the live one. If the replacement holds
+// the key already, it keeps the newer state, and the later one if they cannot be compared. itemKey
+// is the item's own key, which differs from item.Key if a transform has renamed the object.
+func (r *replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V], made, unique bool) {
+	before := r.put(item.Key, entry)
+	_, rejected := r.rejected[item.Key]
+	if unique && (rejected || before.Value != nil) {
+		r.reportDuplicate(item.Key)
+	}
+	if before.Value != nil {
+		r.repeats = true
+		if entry.before(before.Meta.identity) {
+			var newer Entry[V]
+			r.put(item.Key, newer.fromMap(before))
+			return
+		}
+	}
+	r.forgetFailure(itemKey, item.ResourceVersion)
+	r.forgetFailure(item.Key, item.ResourceVersion)
+	r.record(item.Key, made)
 }
 
-// accept adds an entry: the live one, or one made for this state. itemKey is the item's own key,
-// which differs from key if a transform has renamed the object.
-func (r *replacement[V]) accept(itemKey, key string, entry *Entry[V], quarantined bool) {
-	delete(r.rejected, itemKey)
-	delete(r.rejected, key)
-	if quarantined {
+// record records that the replacement has a new entry under key, made for it or live.
+func (r *replacement[V]) record(key string, made bool) {
+	if made {
+		r.made = append(r.made, key)
+	}
+	// A live entry that was found unreadable after it was looked up is not good.
+	if f, quarantined := r.store.quarantine.failed(key); quarantined && (made || !f.unreadable) {
 		if r.recovered == nil {
 			r.recovered = make(map[string]struct{})
 		}
 		r.recovered[key] = struct{}{}
 	}
-	if before := r.put(key, entry); before.Value != nil {
-		r.repeats = true
+}
+
+// forgetFailure forgets that a state of a key could not be stored, unless it was newer than version.
+func (r *replacement[V]) forgetFailure(key, version string) {
+	if f, rejected := r.rejected[key]; rejected && !feed.IsOlder(version, f.version) {
+		delete(r.rejected, key)
 	}
 }
 
-// reject records that an object's latest state could not be stored. Commit determines which good
-// state it keeps, if the store holds one.
-func (r *replacement[V]) reject(item feed.Item, held bool, err error) {
+// reject records that an object's newest state could not be stored. Commit determines which good
+// state it keeps, if there is one. held is whether the store holds one.
+func (r *replacement[V]) reject(item feed.Item, held bool, err error, unique bool) {
 	if item.Key == "" {
 		r.unkeyed++
-	} else {
-		if r.rejected == nil {
-			r.rejected = make(map[string]failure)
-		}
-		r.rejected[item.Key] = failure{version: item.ResourceVersion, err: err}
+		r.report(item.Key, feed.NotStored, err)
+		return
 	}
-	r.maker.report(item.Key, &feed.EffectError{Effect: effectOf(held), Err: err})
+	added := r.next.entries.Item(item.Key)
+	last, rejected := r.rejected[item.Key]
+	if unique && (rejected || added.Value != nil) {
+		r.reportDuplicate(item.Key)
+	}
+	id := identityOf(item.UID, item.ResourceVersion)
+	if added.Value != nil && id.before(added.Meta.identity) || rejected && feed.IsOlder(item.ResourceVersion, last.version) {
+		return // it is not the newest state
+	}
+	if r.rejected == nil {
+		r.rejected = make(map[string]failure)
+	}
+	r.rejected[item.Key] = failure{version: item.ResourceVersion, err: err}
+	r.report(item.Key, effectOf(held || added.Value != nil), err)
 }
 
-// Remove implements feed.Replacement.
-func (r *replacement[V]) Remove(item feed.Item) {
-	key, _, _ := r.store.keyOf(item) // on error, key is the item's own, which may not exist here
-	delete(r.rejected, item.Key)
-	delete(r.rejected, key)
-	var entry Entry[V]
-	if before := entry.fromMap(r.next.entries.Item(key)); before != nil {
-		r.next.entries.Delete(key)
-		r.next.indexes.move(key, before, nil)
-		r.repeats = true
+func (r *replacement[V]) report(key string, effect feed.Effect, err error) {
+	r.maker.report(key, &feed.EffectError{Effect: effect, Err: err})
+}
+
+// reportDuplicate reports, once, that the list holds several states under a key.
+func (r *replacement[V]) reportDuplicate(key string) {
+	if _, reported := r.duplicates[key]; reported {
+		return
 	}
+	if r.duplicates == nil {
+		r.duplicates = make(map[string]struct{})
+	}
+	r.duplicates[key] = struct{}{}
+	r.report(key, feed.Duplicate, feed.ErrDuplicate)
+}
+
+// Remove implements feed.Replacement. It does not remove a state that is newer than the item.
+func (r *replacement[V]) Remove(item feed.Item) {
+	key, _, err := r.store.keyOf(item)
+	if err != nil {
+		key = keyByUID(r.next.entries, item)
+	}
+	r.forgetFailure(item.Key, item.ResourceVersion)
+	r.forgetFailure(key, item.ResourceVersion)
+	var entry Entry[V]
+	before := entry.fromMap(r.next.entries.Item(key))
+	if before == nil || identityOf(item.UID, item.ResourceVersion).before(before.identity) {
+		return
+	}
+	r.next.entries.Delete(key)
+	r.next.indexes.move(key, before, nil)
+	r.repeats = true
 }
 
 // put adds an entry and returns the one that it replaces.
@@ -178,145 +231,10 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 		if err := s.makeEntry(&pair.next, &r.maker, item, &values[i], old); err != nil {
 			return fmt.Errorf("item %d, %q: %w", i, key, err)
 		}
-		_, quarantined := s.quarantine.failed(key)
-		r.accept(key, key, &pair.next, quarantined)
-		r.made = append(r.made, key)
+		before := r.put(key, &pair.next)
+		r.repeats = r.repeats || before.Value != nil
+		r.record(key, true)
 	}
 	r.commit(resourceVersion)
 	return nil
-}
-
-// Commit swaps in the new state, so that each snapshot shows all of it or none. It appends the
-// changes to the log as one batch, deletions first. It does not fail.
-func (r *replacement[V]) Commit(resourceVersion string) error {
-	s := r.store
-	s.writer.Lock()
-	defer s.endWrite()
-	r.commit(resourceVersion)
-	return nil
-}
-
-// commit is Commit for a caller that holds the writer's lock.
-func (r *replacement[V]) commit(resourceVersion string) {
-	s, live := r.store, r.store.live.Load()
-	if set := live.indexes.set; r.next.indexes.set != set { // an index was added since Begin
-		r.next = s.reindexed(r.next, set)
-	}
-	for key := range r.rejected {
-		var entry Entry[V]
-		if old := entry.fromMap(live.entries.Item(key)); old != nil && r.next.entries.Get(key) == nil {
-			r.put(key, old)
-		}
-	}
-	changes, resolved := r.changes(live), r.resolved(live)
-
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key, f := range r.rejected {
-		s.quarantine.add(key, f)
-	}
-	s.quarantine.setUnkeyed(r.unkeyed)
-	r.next.version, r.next.writes = resourceVersion, live.writes+1
-	s.publish(r.next)
-	for _, key := range resolved { // after publish: Find takes no lock
-		if _, rejected := r.rejected[key]; !rejected {
-			s.quarantine.release(key)
-		}
-	}
-	s.appendChanges(changes)
-}
-
-// appendChanges appends a replacement's changes to the log, and records where the initial state
-// ends. The caller holds both locks.
-func (s *Store[V]) appendChanges(changes []Change[V]) {
-	var events uint64
-	if s.config.Log != nil {
-		s.config.Log.Append(changes)
-		events = s.config.Log.Appended()
-	}
-	if s.synced.Load() == nil {
-		s.synced.Store(&events)
-	}
-}
-
-// changes returns the replacement's changes to the live state: deletions, then additions and
-// updates in list order.
-func (r *replacement[V]) changes(live *state[V]) []Change[V] {
-	s := r.store
-	if s.config.Log == nil {
-		return nil
-	}
-	var changes []Change[V]
-	initial := s.synced.Load() == nil
-	for key, item := range live.entries.All() {
-		var pair entryPair[V]
-		old, entry := pair.old.fromMap(item), pair.next.fromMap(r.next.entries.Item(key))
-		if entry == nil || *old != *entry && !old.sameObject(entry.identity) {
-			gone := *old
-			changes = append(changes, Change[V]{Key: key, Old: &gone, Initial: initial})
-		}
-	}
-	changes = slices.Grow(changes, len(r.made))
-	for key, made := range r.candidates(live) {
-		pair := new(entryPair[V])
-		old, entry := pair.old.fromMap(live.entries.Item(key)), pair.next.fromMap(r.next.entries.Item(key))
-		if entry == nil || !s.config.EmitUnchanged && old != nil && r.sameState(old, entry, made) {
-			continue
-		}
-		if old != nil && !old.sameObject(entry.identity) {
-			old = nil // its deletion is among the changes already
-		}
-		changes = append(changes, Change[V]{Key: key, Old: old, New: entry, Initial: initial})
-	}
-	return changes
-}
-
-// sameState reports whether entry is the same state of its object as old, the live entry. made is
-// whether entry was made for the replacement, and not taken from the live state.
-func (r *replacement[V]) sameState(old, entry *Entry[V], made bool) bool {
-	if r.compareContents { // by the object alone: an index added since Begin changes the entryMeta
-		return old.ref == entry.ref
-	}
-	return !made && *old == *entry || old.sameVersion(entry.identity)
-}
-
-// candidates yields each key whose entry may differ from the live state once, and whether the entry
-// was made for the replacement. If the live state has changed since Begin, or EmitUnchanged is set,
-// these are all keys.
-func (r *replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
-	all := live.writes != r.writes || r.store.config.EmitUnchanged
-	return func(yield func(key string, made bool) bool) {
-		seen := make(map[string]struct{})
-		for _, key := range r.made {
-			if _, again := seen[key]; !again && !yield(key, true) {
-				return
-			}
-			if all || r.repeats {
-				seen[key] = struct{}{}
-			}
-		}
-		if !all { // all other entries are shared with the live state
-			return
-		}
-		for key := range r.next.entries.All() {
-			if _, again := seen[key]; !again && !yield(key, false) {
-				return
-			}
-		}
-	}
-}
-
-// resolved returns the quarantined keys to release: all but those whose live entry the replacement
-// keeps and a reader found unreadable after it was added.
-func (r *replacement[V]) resolved(live *state[V]) (keys []string) {
-	for _, quarantined := range r.store.quarantine.failures() {
-		key := quarantined.Key
-		var pair entryPair[V]
-		old, entry := pair.old.fromMap(live.entries.Item(key)), pair.next.fromMap(r.next.entries.Item(key))
-		_, recovered := r.recovered[key]
-		if recovered || entry == nil || old == nil || !r.sameState(old, entry, false) {
-			keys = append(keys, key)
-		}
-	}
-	return keys
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/feed"
 )
 
 func TestReplacementIsOneBatchDeletionsFirst(t *testing.T) {
@@ -65,58 +67,123 @@ func TestSyncedReturnsEndOfInitialState(t *testing.T) {
 }
 
 // A key may occur several times in a replacement: pages of a list may repeat it, and a WatchList
-// may interleave changes with the initial events.
+// may interleave changes with the initial events. The newest version is stored, and the last one if
+// they cannot be compared. A repetition is reported once, unless it is an update.
 func TestReplacementWithRepeatedKey(t *testing.T) {
 	for _, row := range []struct {
-		name, steps string // "-" removes, "!" fails to decode
+		name, steps string // "-" removes, "~" updates, "!" fails to decode
 		log         string
 		want        string
 		quarantined int
+		duplicates  string // the keys reported
 	}{
-		{"the last state wins", "b@5 b@6", "add b/1@6", "a/1@1 b/1@6", 0},
-		{"unchanged, then newer", "a@1 a@5", "update a/1@1→/1@5", "a/1@5", 0},
-		{"newer, then unchanged", "a@5 a@1", "", "a/1@1", 0},
-		{"newer, unchanged, newer", "a@5 a@1 a@6", "update a/1@1→/1@6", "a/1@6", 0},
-		{"removed", "b@5 -b@6", "", "a/1@1", 0},
-		{"removed and added", "b@5 -b@6 b@7", "add b/1@7", "a/1@1 b/1@7", 0},
-		{"unchanged, removed and added", "a@1 -a@5 a@6", "update a/1@1→/1@6", "a/1@6", 0},
-		{"unchanged and removed", "a@1 -a@5", "delete a/1@1", "", 0},
-		{"bad", "!a@5", "", "a/1@1", 1},
-		{"bad, then good", "!a@5 a@6", "update a/1@1→/1@6", "a/1@6", 0},
-		{"bad, then removed", "!a@5 -a@6", "delete a/1@1", "", 0},
-		{"bad and new", "!b@5", "", "a/1@1", 1},
-		{"good, then bad", "a@5 !a@6", "update a/1@1→/1@5", "a/1@5", 1},
-		{"good, removed, then bad", "a@5 -a@6 !a@7", "", "a/1@1", 1},
+		{"older, then newer", "b@5 b@6", "add b/1@6", "a/1@1 b/1@6", 0, "b"},
+		{"newer, then older", "b@6 b@5", "add b/1@6", "a/1@1 b/1@6", 0, "b"},
+		{"the same version", "b@5 b@5", "add b/1@5", "a/1@1 b/1@5", 0, "b"},
+		{"many times", "b@5 b@7 b@6 b@5 b@8", "add b/1@8", "a/1@1 b/1@8", 0, "b"},
+		{"versions that cannot be compared", "b@y b@x", "add b/1@x", "a/1@1 b/1@x", 0, "b"},
+		{"no versions", "b@ b@", "add b/1@", "a/1@1 b/1@", 0, "b"},
+		{"unchanged, then newer", "a@1 a@5", "update a/1@1→/1@5", "a/1@5", 0, "a"},
+		{"newer, then unchanged", "a@5 a@1", "update a/1@1→/1@5", "a/1@5", 0, "a"},
+		{"unchanged twice", "a@1 a@1", "", "a/1@1", 0, "a"},
+		{"newer, unchanged, newer", "a@5 a@1 a@6", "update a/1@1→/1@6", "a/1@6", 0, "a"},
+		{"added and updated", "b@5 ~b@6", "add b/1@6", "a/1@1 b/1@6", 0, ""},
+		{"added and updated to an older version", "b@6 ~b@5", "add b/1@6", "a/1@1 b/1@6", 0, ""},
+		{"updated and added", "~b@5 b@6", "add b/1@6", "a/1@1 b/1@6", 0, "b"},
+		{"updated only", "~b@5 ~b@6", "add b/1@6", "a/1@1 b/1@6", 0, ""},
+		{"removed", "b@5 -b@6", "", "a/1@1", 0, ""},
+		{"removed at an older version", "b@6 -b@5", "add b/1@6", "a/1@1 b/1@6", 0, ""},
+		{"removed and added", "b@5 -b@6 b@7", "add b/1@7", "a/1@1 b/1@7", 0, ""},
+		{"unchanged, removed and added", "a@1 -a@5 a@6", "update a/1@1→/1@6", "a/1@6", 0, ""},
+		{"unchanged and removed", "a@1 -a@5", "delete a/1@1", "", 0, ""},
+		{"bad", "!a@5", "", "a/1@1", 1, ""},
+		{"bad, then good", "!a@5 a@6", "update a/1@1→/1@6", "a/1@6", 0, "a"},
+		{"bad, then updated", "!a@5 ~a@6", "update a/1@1→/1@6", "a/1@6", 0, ""},
+		{"bad, then an older good state", "!a@6 a@5", "update a/1@1→/1@5", "a/1@5", 1, "a"},
+		{"bad, then an older good state, then a newer one", "!a@6 a@5 a@7", "update a/1@1→/1@7", "a/1@7", 0, "a"},
+		{"bad twice", "!a@5 !a@6", "", "a/1@1", 1, "a"},
+		{"bad, then good between", "!a@5 !a@7 a@6", "update a/1@1→/1@6", "a/1@6", 1, "a"},
+		{"bad, then an older bad state, then good between", "!a@7 !a@5 a@6", "update a/1@1→/1@6", "a/1@6", 1, "a"},
+		{"bad, then removed", "!a@5 -a@6", "delete a/1@1", "", 0, ""},
+		{"bad, then removed at an older version", "!a@6 -a@5", "", "a/1@1", 1, ""},
+		{"bad and new", "!b@5", "", "a/1@1", 1, ""},
+		{"good, then bad", "a@5 !a@6", "update a/1@1→/1@5", "a/1@5", 1, "a"},
+		{"good, then bad by an update", "a@5 ~!a@6", "update a/1@1→/1@5", "a/1@5", 1, ""},
+		{"good, then an older bad state", "a@6 !a@5", "update a/1@1→/1@6", "a/1@6", 0, "a"},
+		{"good, removed, then bad", "a@5 -a@6 !a@7", "", "a/1@1", 1, ""},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := newHarness()
-			h.relist("1", obj("a/1@1"))
-			h.batches()
-			next := h.Begin()
-			if !strings.Contains(row.steps, "a@") {
-				next.Add(obj("a/1@1").item())
-			}
-			for step := range strings.FieldsSeq(row.steps) {
-				o := obj(strings.Replace(strings.TrimLeft(step, "-!"), "@", "/1@", 1))
-				switch step[0] {
-				case '-':
-					next.Remove(o.item())
-				case '!':
-					next.Add(o.with("decode").item())
-				default:
-					next.Add(o.item())
+		for mode, options := range map[string][]func(*Config[*object]){"item keys": nil, "packed": {packing}, "transforming": {transforming}} {
+			t.Run(row.name+", "+mode, func(t *testing.T) {
+				h := newHarness(options...)
+				h.relist("1", obj("a/1@1"))
+				h.batches()
+				next := h.Begin()
+				if !strings.Contains(row.steps, "a@") {
+					next.Add(obj("a/1@1").item())
 				}
+				for step := range strings.FieldsSeq(row.steps) {
+					addStep(next, step)
+				}
+				if err := next.Commit("9"); err != nil {
+					t.Fatal(err)
+				}
+				var log []string
+				if row.log != "" {
+					log = []string{row.log}
+				}
+				h.expect(t, log, strings.Fields(row.want)...)
+				if got := h.Quarantined(); got != row.quarantined {
+					t.Errorf("%d quarantined, want %d", got, row.quarantined)
+				}
+				var duplicates []string
+				for _, report := range h.reported() {
+					if key, found := strings.CutSuffix(report, ": "+feed.ErrDuplicate.Error()); found {
+						duplicates = append(duplicates, key)
+					}
+				}
+				if got := strings.Join(duplicates, " "); got != row.duplicates {
+					t.Errorf("reported as duplicates: %q, want %q", got, row.duplicates)
+				}
+			})
+		}
+	}
+}
+
+// If a list holds a good state and a newer one that cannot be stored, the good one is kept.
+func TestGoodStateOfARepeatedObjectIsTheLastStateKept(t *testing.T) {
+	var effects []feed.Effect
+	h := newHarness(func(c *Config[*object]) {
+		c.Report = func(_ string, err error) {
+			if failed, ok := errors.AsType[*feed.EffectError](err); ok {
+				effects = append(effects, failed.Effect)
 			}
-			next.Commit("9")
-			var log []string
-			if row.log != "" {
-				log = []string{row.log}
-			}
-			h.expect(t, log, strings.Fields(row.want)...)
-			if got := h.Quarantined(); got != row.quarantined {
-				t.Errorf("%d quarantined, want %d", got, row.quarantined)
-			}
-		})
+		}
+	})
+	h.relist("9", obj("b/1@5"), obj("b/1@6").with("decode"))
+	if want := []feed.Effect{feed.Duplicate, feed.LastStateKept}; !slices.Equal(effects, want) {
+		t.Errorf("reported %q, want %q", effects, want)
+	}
+}
+
+// addStep calls a method of a replacement as a reflector does, for a step such as "~!a@5".
+func addStep(next feed.Replacement, step string) {
+	id := strings.TrimLeft(step, "-~!")
+	o := obj(strings.Replace(id, "@", "/1@", 1))
+	if strings.Contains(step, "!") {
+		o.with("decode")
+	}
+	item := o.item()
+	if step[0] == '-' {
+		next.Remove(item)
+		return
+	}
+	if _, item.Known = next.Needs(item); item.Known != nil {
+		item.Raw = nil
+	}
+	if step[0] == '~' {
+		next.Update(item)
+	} else {
+		next.Add(item)
 	}
 }
 

@@ -18,38 +18,61 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 	defer s.endWrite()
 	itemKey := item.Key
 	key, value, err := s.keyOf(item)
+	isDeletion := eventType == watch.Deleted
+	if err != nil && isDeletion {
+		key = keyByUID(&s.entries, item)
+	}
 	item.Key = key
 	pair := new(entryPair[V])
 	old := pair.old.fromMap(s.entries.Item(key))
-	kind := update
 	if old != nil {
-		id := identityOf(item.UID, item.ResourceVersion)
-		if outcome := s.compare(old.identity, id, item); outcome == feed.Stale ||
-			outcome == feed.Unchanged && eventType != watch.Deleted {
+		outcome := s.compare(old.identity, identityOf(item.UID, item.ResourceVersion), item)
+		if outcome == feed.Stale || outcome == feed.Unchanged && !isDeletion {
 			s.AdvanceVersion(item.ResourceVersion)
 			return outcome
 		}
-		kind = changeKindOf(old.identity, id)
 	}
-	switch {
-	case err != nil:
-	case eventType == watch.Deleted:
+	if isDeletion && (err == nil || old != nil || item.UID != "") {
 		s.quarantine.release(itemKey)
-		return s.applyDelete(item, value, old, &pair.next, kind)
-	default:
+		return s.applyDelete(item, value, err, old, &pair.next)
+	}
+	if err == nil {
 		err = s.makeEntry(&pair.next, &s.maker, item, value, old)
 	}
 	if err != nil {
-		s.quarantine.add(key, failure{version: item.ResourceVersion, err: err})
-		s.deferReport(key, &feed.EffectError{Effect: effectOf(old != nil), Err: err})
-		s.AdvanceVersion(item.ResourceVersion)
-		return feed.Quarantined
+		return s.applyFailure(item, err, old != nil)
 	}
 	if itemKey != key { // a state that could not be decoded for its key is quarantined under itemKey
 		s.quarantine.release(itemKey)
 	}
-	s.set(key, old, &pair.next, item.ResourceVersion, kind)
+	s.set(key, old, &pair.next, item.ResourceVersion, s.changeKindOf(key, old, &pair.next))
 	return feed.Applied
+}
+
+// applyFailure quarantines the key of a state that could not be stored. held is whether the store
+// holds an earlier state.
+func (s *Store[V]) applyFailure(item feed.Item, err error, held bool) feed.Outcome {
+	s.quarantine.add(item.Key, failure{version: item.ResourceVersion, err: err})
+	s.deferReport(item.Key, &feed.EffectError{Effect: effectOf(held), Err: err})
+	s.AdvanceVersion(item.ResourceVersion)
+	return feed.Quarantined
+}
+
+// keyByUID returns the key under which entries hold the object of an item whose transform fails:
+// its own or, if the transform had renamed the object, another. It returns an empty string if they
+// do not hold the object. The own key of an item without a UID may be wrong.
+func keyByUID(entries *entryMap, item feed.Item) string {
+	uid := hashUID(item.UID)
+	own := entries.Item(item.Key)
+	if uid == 0 || own.Value != nil && (own.Meta.uid == uid || own.Meta.uid == 0) {
+		return item.Key
+	}
+	for key, other := range entries.All() {
+		if other.Meta.uid == uid {
+			return key
+		}
+	}
+	return ""
 }
 
 // effectOf returns the effect of a state that could not be stored, if the store holds an earlier one
@@ -62,17 +85,20 @@ func effectOf(held bool) feed.Effect {
 }
 
 // applyDelete removes an entry. The logged deletion carries the object's final state, with the
-// version of the deletion, unless that state cannot be decoded or is another object's. The entry of
-// the final state is stored in *last.
-func (s *Store[V]) applyDelete(item feed.Item, value *V, old, last *Entry[V], kind changeKind) feed.Outcome {
+// version of the deletion, unless that state cannot be decoded, for which err may be the reason, or
+// is another object's. The entry of the final state is stored in *last.
+func (s *Store[V]) applyDelete(item feed.Item, value *V, err error, old, last *Entry[V]) feed.Outcome {
 	if old == nil {
 		s.quarantine.release(item.Key)
 		s.AdvanceVersion(item.ResourceVersion)
 		return feed.Unchanged
 	}
 	var final *Entry[V]
-	if s.config.Log != nil && kind != recreate {
-		if err := s.makeEntry(last, &s.maker, item, value, old); err != nil {
+	if s.config.Log != nil && old.sameObject(identityOf(item.UID, item.ResourceVersion)) {
+		if err == nil {
+			err = s.makeEntry(last, &s.maker, item, value, old)
+		}
+		if err != nil {
 			err = fmt.Errorf("state at deletion: %w", err)
 			s.deferReport(item.Key, &feed.EffectError{Effect: feed.FinalStateUnknown, Err: err})
 		} else {
@@ -131,11 +157,11 @@ func (s *Store[V]) keyOf(item feed.Item) (string, *V, error) {
 func (s *Store[V]) compare(old, next identity, item feed.Item) feed.Outcome {
 	failed, quarantined := s.quarantine.failed(item.Key)
 	switch {
-	case old.sameVersion(next) && (!quarantined || older(item.ResourceVersion, failed.version)):
+	case old.sameVersion(next) && (!quarantined || feed.IsOlder(item.ResourceVersion, failed.version)):
 		return feed.Unchanged
 	case old.sameVersion(next):
 		return feed.Applied
-	case failed.version != "" && older(item.ResourceVersion, failed.version), failed.version == "" && next.before(old):
+	case failed.version != "" && feed.IsOlder(item.ResourceVersion, failed.version), failed.version == "" && next.before(old):
 		return feed.Stale
 	}
 	return feed.Applied

@@ -157,14 +157,14 @@ func testKeyOfDecodedObject(t *testing.T, option func(*Config[*object])) {
 		t.Errorf("%d quarantined after a good state", got)
 	}
 	next := h.Begin()
-	next.Add(renamed("server-a", obj("a/1@5").with("decode")))
-	next.Add(renamed("server-a", obj("a/1@4")))
+	next.Add(renamed("server-a", obj("a/1@4").with("decode")))
+	next.Add(renamed("server-a", obj("a/1@5")))
 	next.Commit("5")
 	if got := h.Quarantined(); got != 0 {
 		t.Errorf("%d quarantined after a list that ends with a good state", got)
 	}
-	h.Apply(watch.Deleted, renamed("server-a", obj("a/1@5")))
-	want := []string{"add a/1@1", "update a/1@1→/1@2", "update a/1@2→/1@4", "delete a/1@4→/1@5"}
+	h.Apply(watch.Deleted, renamed("server-a", obj("a/1@6")))
+	want := []string{"add a/1@1", "update a/1@1→/1@2", "update a/1@2→/1@4", "update a/1@4→/1@5 (initial)", "delete a/1@5→/1@6"}
 	if got := h.batches(); !slices.Equal(got, want) {
 		t.Errorf("the log got %q, want %q", got, want)
 	}

@@ -196,15 +196,25 @@ const (
 	silent                     // the same state, repaired: not recorded
 )
 
-// changeKindOf returns the kind of the change from old to next.
-func changeKindOf(old, next identity) changeKind {
+// changeKindOf returns the kind of the change from old, which may be nil, to next.
+func (s *Store[V]) changeKindOf(key string, old, next *Entry[V]) changeKind {
 	switch {
-	case !old.sameObject(next):
+	case old == nil:
+		return update
+	case !old.sameObject(next.identity):
 		return recreate
-	case old.sameVersion(next):
+	case old.sameVersion(next.identity) && s.isRepair(key, old, next):
 		return silent
 	}
 	return update
+}
+
+// isRepair reports whether next, whose version is that of old, is the same state: old could not be
+// read, or has equal contents. Otherwise the server has used the version again after a restore whose
+// first state of the object could not be stored, or the program has written old.
+func (s *Store[V]) isRepair(key string, old, next *Entry[V]) bool {
+	f, _ := s.quarantine.failed(key)
+	return f.unreadable || s.equal(old.ref, next.ref)
 }
 
 // set puts an entry in place of old, which may be nil, and appends the change to the log. The
@@ -254,7 +264,7 @@ func (s *Store[V]) prepareChange(version string) *state[V] {
 // newer returns version, unless it is empty or known to be older than current. Versions that cannot
 // be compared count as newer.
 func newer(current, version string) string {
-	if version == "" || older(version, current) {
+	if version == "" || feed.IsOlder(version, current) {
 		return current
 	}
 	return version

@@ -68,6 +68,53 @@ func TestRestoreThatReusesAVersionUpdatesTheObject(t *testing.T) {
 	}
 }
 
+// If the state of the new epoch cannot be stored, the store keeps that of the old one. A later good
+// state may have the version of that, and is an update all the same.
+func TestGoodStateInAReusedVersionIsDelivered(t *testing.T) {
+	transform := func(p *corev1.Pod) (*corev1.Pod, error) {
+		if p.Labels["epoch"] == "unstorable" {
+			return nil, errors.New("injected")
+		}
+		return p, nil
+	}
+	update := func(h *cachetest.Harness, epoch string) { h.Update(cachetest.Pod("a", cachetest.WithLabel("epoch", epoch))) }
+	for name, deliver := range map[string]func(h *cachetest.Harness){
+		"by a watch": func(h *cachetest.Harness) { update(h, "restored") },
+		"by a list": func(h *cachetest.Harness) {
+			h.Expire()
+			update(h, "restored")
+		},
+	} {
+		for mode, packed := range map[string]bool{"live": false, "packed": true} {
+			t.Run(name+", "+mode, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					h := cachetest.New(t)
+					options := cache.InformerOptions[*corev1.Pod]{Transform: transform, Packed: packed}
+					updates := runShared(t, h, options, func(pods cache.Reader[*corev1.Pod]) {
+						h.SkipVersions(1)
+						update(h, "lost") // 6
+						h.SkipVersions(50)
+						h.Bookmark()
+						synctest.Wait()
+						h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+						h.Restore("4")
+						update(h, "unstorable") // 5
+						cachetest.Advance(10 * time.Second)
+						deliver(h) // 6
+						cachetest.Advance(10 * time.Second)
+						if a, _ := pods.GetByKey("ns/a"); a.ResourceVersion != "6" || a.Labels["epoch"] != "restored" {
+							t.Errorf("the store holds %v after the restore", a)
+						}
+					})
+					if got := strings.Join(updates, ", "); got != "a@2 →lost, a@6 lost→restored" {
+						t.Errorf("updates: %s", got)
+					}
+				})
+			})
+		}
+	}
+}
+
 // An object that the filter accepted before the restore, and rejects after it in the same version,
 // is deleted.
 func TestRestoreThatReusesAVersionFiltersTheObject(t *testing.T) {

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"iter"
+	"slices"
+)
+
+// Commit swaps in the new state, so that each snapshot shows all of it or none. It appends the
+// changes to the log as one batch, deletions first. It does not fail.
+func (r *replacement[V]) Commit(resourceVersion string) error {
+	s := r.store
+	s.writer.Lock()
+	defer s.endWrite()
+	r.commit(resourceVersion)
+	return nil
+}
+
+// commit is Commit for a caller that holds the writer's lock.
+func (r *replacement[V]) commit(resourceVersion string) {
+	s, live := r.store, r.store.live.Load()
+	if set := live.indexes.set; r.next.indexes.set != set { // an index was added since Begin
+		r.next = s.reindexed(r.next, set)
+	}
+	for key := range r.rejected {
+		var entry Entry[V]
+		if old := entry.fromMap(live.entries.Item(key)); old != nil && r.next.entries.Get(key) == nil {
+			r.put(key, old)
+		}
+	}
+	changes, resolved := r.changes(live), r.resolved(live)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, f := range r.rejected {
+		s.quarantine.add(key, f)
+	}
+	s.quarantine.setUnkeyed(r.unkeyed)
+	r.next.version, r.next.writes = resourceVersion, live.writes+1
+	s.publish(r.next)
+	for _, key := range resolved { // after publish: Find takes no lock
+		if _, rejected := r.rejected[key]; !rejected {
+			s.quarantine.release(key)
+		}
+	}
+	s.appendChanges(changes)
+}
+
+// appendChanges appends a replacement's changes to the log, and records where the initial state
+// ends. The caller holds both locks.
+func (s *Store[V]) appendChanges(changes []Change[V]) {
+	var events uint64
+	if s.config.Log != nil {
+		s.config.Log.Append(changes)
+		events = s.config.Log.Appended()
+	}
+	if s.synced.Load() == nil {
+		s.synced.Store(&events)
+	}
+}
+
+// changes returns the replacement's changes to the live state: deletions, then additions and
+// updates in list order.
+func (r *replacement[V]) changes(live *state[V]) []Change[V] {
+	s := r.store
+	if s.config.Log == nil {
+		return nil
+	}
+	var changes []Change[V]
+	initial := s.synced.Load() == nil
+	for key, item := range live.entries.All() {
+		var pair entryPair[V]
+		old, entry := pair.old.fromMap(item), pair.next.fromMap(r.next.entries.Item(key))
+		if entry == nil || *old != *entry && !old.sameObject(entry.identity) {
+			gone := *old
+			changes = append(changes, Change[V]{Key: key, Old: &gone, Initial: initial})
+		}
+	}
+	changes = slices.Grow(changes, len(r.made))
+	for key, made := range r.candidates(live) {
+		pair := new(entryPair[V])
+		old, entry := pair.old.fromMap(live.entries.Item(key)), pair.next.fromMap(r.next.entries.Item(key))
+		if entry == nil || !s.config.EmitUnchanged && old != nil && r.sameState(key, old, entry, made) {
+			continue
+		}
+		if old != nil && !old.sameObject(entry.identity) {
+			old = nil // its deletion is among the changes already
+		}
+		changes = append(changes, Change[V]{Key: key, Old: old, New: entry, Initial: initial})
+	}
+	return changes
+}
+
+// sameState reports whether entry is the same state of its object as old, the live entry. made is
+// whether entry was made for the replacement, and not taken from the live state. Entries are compared
+// by their objects: an index added since Begin changes the entryMeta.
+func (r *replacement[V]) sameState(key string, old, entry *Entry[V], made bool) bool {
+	if r.compareContents || !made && old.ref == entry.ref {
+		return old.ref == entry.ref
+	}
+	return old.sameVersion(entry.identity) && r.store.isRepair(key, old, entry)
+}
+
+// candidates yields each key whose entry may differ from the live state once, and whether the entry
+// was made for the replacement. If the live state has changed since Begin, or EmitUnchanged is set,
+// these are all keys.
+func (r *replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
+	all := live.writes != r.writes || r.store.config.EmitUnchanged
+	return func(yield func(key string, made bool) bool) {
+		seen := make(map[string]struct{})
+		for _, key := range r.made {
+			if _, again := seen[key]; !again && !yield(key, true) {
+				return
+			}
+			if all || r.repeats {
+				seen[key] = struct{}{}
+			}
+		}
+		if !all { // all other entries are shared with the live state
+			return
+		}
+		for key := range r.next.entries.All() {
+			if _, again := seen[key]; !again && !yield(key, false) {
+				return
+			}
+		}
+	}
+}
+
+// resolved returns the quarantined keys to release: all but those whose live entry the replacement
+// keeps and a reader found unreadable after it was added.
+func (r *replacement[V]) resolved(live *state[V]) (keys []string) {
+	for _, quarantined := range r.store.quarantine.failures() {
+		key := quarantined.Key
+		var pair entryPair[V]
+		old, entry := pair.old.fromMap(live.entries.Item(key)), pair.next.fromMap(r.next.entries.Item(key))
+		_, recovered := r.recovered[key]
+		if recovered || entry == nil || old == nil || !r.sameState(key, old, entry, false) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
