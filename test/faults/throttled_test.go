@@ -55,7 +55,10 @@ func (o throttling) throttle(net *network, n int, header string, seconds int) (l
 		}
 		n--
 		*last = time.Now()
-		cachetest.ServeStatus(http.StatusTooManyRequests, header, "TooManyRequests")(w, r)
+		if header != "" {
+			w.Header().Set("Retry-After", header)
+		}
+		http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests) // as kube-apiserver
 		return true
 	}
 	return last
@@ -79,7 +82,7 @@ func TestThrottledRequestWaitsForRetryAfter(t *testing.T) {
 	for header, want := range retryAfters {
 		for _, o := range throttlings() {
 			t.Run(fmt.Sprintf("%s, %q", o, header), func(t *testing.T) {
-				eachProtocol(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
+				eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
 					var n *network
 					var throttled *time.Time
 					cachetest.InBubbleWithOptions(t, o.options(), func(h *cachetest.Harness) {

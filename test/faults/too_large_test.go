@@ -29,7 +29,7 @@ func tooLarge() map[string]error {
 func TestTooLargeVersionOfAListIsNotRetried(t *testing.T) {
 	for name, fault := range tooLarge() {
 		t.Run(name, func(t *testing.T) {
-			eachProtocol(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
+			eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
 				var n *network
 				cachetest.InBubble(t, func(h *cachetest.Harness) {
 					h.InjectListFault(1, fake.Fault{Err: fault})
@@ -59,7 +59,7 @@ func TestTooLargeVersionOfAWatchIsResumedThenRead(t *testing.T) {
 			"in the stream":   {EditEvent: replaceBy(fake.ErrorEvent(fault))},
 		} {
 			t.Run(name+" "+carrier, func(t *testing.T) {
-				eachProtocol(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
+				eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
 					var n *network
 					cachetest.InBubble(t, func(h *cachetest.Harness) {
 						cachetest.Advance(time.Second)
