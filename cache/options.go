@@ -137,7 +137,7 @@ func transformed[T Object](decode func(feed.Item) (T, error), transform Transfor
 		if err != nil {
 			return obj, err
 		}
-		result, err := transform(obj)
+		result, err := feed.CatchPanic(func() (T, error) { return transform(obj) })
 		return result, checkTransformed(item.Key, result, err)
 	}
 }

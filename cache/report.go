@@ -14,6 +14,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
@@ -32,7 +33,7 @@ func newReporter(options ReflectorOptions, objects codec.ObjectType) *reporter {
 		r.name = objects.String()
 	}
 	if r.handle == nil {
-		r.log = &errorLog{clock: passiveClock(options.Clock)}
+		r.log = newErrorLog(passiveClock(options.Clock))
 		r.handle = r.log.handle
 	}
 	return r
@@ -92,20 +93,24 @@ func newObjectError(key string, err error) *ObjectError {
 }
 
 // errorLog is the default ErrorHandler. It logs an error, and the same error again only after
-// repeatAfter.
+// five minutes.
 type errorLog struct {
-	clock clock.PassiveClock
+	clock   clock.PassiveClock
+	repeats informer.Repeats
 
 	mu      sync.Mutex // guards the fields below
-	last    string
-	logged  time.Time
-	failing bool // a failed attempt was logged, and no recovery since
+	failing bool       // a failed attempt was logged, and no recovery since
 
 	recoveries     int // logged since recoveriesFrom
 	recoveriesFrom time.Time
 }
 
-const repeatAfter = 5 * time.Minute
+func newErrorLog(c clock.PassiveClock) *errorLog {
+	return &errorLog{clock: c, repeats: informer.Repeats{Clock: c}}
+}
+
+// recoveriesPeriod is the time in which at most maxRecoveries are logged.
+const recoveriesPeriod = 5 * time.Minute
 
 func (l *errorLog) handle(ctx context.Context, err error) {
 	if _, ok := errors.AsType[*HandlerError](err); ok { // logged with its stack where it was recovered
@@ -113,12 +118,12 @@ func (l *errorLog) handle(ctx context.Context, err error) {
 	}
 	logger := klog.FromContext(ctx)
 	if object, ok := errors.AsType[*ObjectError](err); ok {
-		if l.isNew(err.Error()) {
-			logger.Error(object.Err, objectMessages[object.Effect], "object", object.Key)
+		if l.repeats.IsNew(err.Error()) {
+			informer.LogObjectError(logger, object.Key, feed.Effect(object.Effect), object.Err)
 		}
 		return
 	}
-	if l.isNew(withoutDigits(err.Error())) {
+	if l.repeats.IsNew(withoutDigits(err.Error())) {
 		logger.Error(err, message(err))
 		l.noteAttempt(err)
 	}
@@ -132,7 +137,7 @@ func (l *errorLog) noteAttempt(err error) {
 	l.failing = l.failing || ok && attempt.Op != reflector.OpRelist
 }
 
-// maxRecoveries is the number of recoveries that are logged within repeatAfter. A server that works
+// maxRecoveries is the number of recoveries that are logged within recoveriesPeriod. A server that works
 // and fails by turns is then one that fails, as far as the log is concerned.
 const maxRecoveries = 3
 
@@ -141,25 +146,16 @@ const maxRecoveries = 3
 func (l *errorLog) forgetAttempts() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now := l.clock.Now(); now.Sub(l.recoveriesFrom) >= repeatAfter {
+	if now := l.clock.Now(); now.Sub(l.recoveriesFrom) >= recoveriesPeriod {
 		l.recoveries, l.recoveriesFrom = 0, now
 	}
 	if !l.failing || l.recoveries == maxRecoveries {
 		return false
 	}
 	l.recoveries++
-	l.failing, l.last = false, ""
+	l.failing = false
+	l.repeats.Forget()
 	return true
-}
-
-// objectMessages say what has become of an object.
-var objectMessages = map[ObjectEffect]string{ //nolint:gochecknoglobals // a constant
-	EffectNotStored:         "Object not stored",
-	EffectLastStateKept:     "Object's newest state not stored, the last good state is kept",
-	EffectNotIndexed:        "Object stored, but an index does not find it",
-	EffectUnreadable:        "Packed object cannot be decoded, it will be fetched again",
-	EffectFinalStateUnknown: "Object deleted, its event has the last known state",
-	EffectDuplicate:         "Object listed more than once, the newest version is stored",
 }
 
 // message says what has failed.
@@ -194,16 +190,4 @@ func withoutDigits(text string) string {
 		}
 		return r
 	}, text)
-}
-
-// isNew reports whether a text is to be logged.
-func (l *errorLog) isNew(text string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := l.clock.Now()
-	if text == l.last && now.Sub(l.logged) < repeatAfter {
-		return false
-	}
-	l.last, l.logged = text, now
-	return true
 }

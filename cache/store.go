@@ -30,7 +30,7 @@ type Store[T Object] interface {
 // nil. Errors of index functions are logged. With an index that has no function, every write is an
 // error.
 func NewStore[T Object](keyFunc KeyFunc[T], indexers Indexers[T]) Store[T] {
-	log := &errorLog{clock: clock.RealClock{}}
+	log := newErrorLog(clock.RealClock{})
 	report := func(key string, err error) {
 		log.handle(context.Background(), newObjectError(key, err))
 	}

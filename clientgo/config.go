@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
@@ -41,7 +42,7 @@ func (s *sharedIndexInformer) config() informer.Config[any] {
 }
 
 func (s *sharedIndexInformer) reportObject(key string, err error) {
-	reportObject(s.runContext(), key, err)
+	s.errors.log(klog.FromContext(s.runContext()), key, err)
 }
 
 // runContext returns the context of Run, or before Run the background context, with a logger that
@@ -63,7 +64,7 @@ func (s *sharedIndexInformer) decode(item feed.Item) (any, error) {
 	}
 	var result any = obj
 	if s.transform != nil {
-		if result, err = s.transform(obj); err != nil {
+		if result, err = feed.CatchPanic(func() (any, error) { return s.transform(obj) }); err != nil {
 			return nil, fmt.Errorf("transform: %w", err)
 		}
 		if result == nil {

@@ -25,6 +25,8 @@
 //     Lists leave the object out. In client-go, an error of a transform fails the list.
 //   - An object whose index function fails is stored without an entry in that index. In client-go,
 //     the error ends the process.
+//   - Errors are logged with the informer's logger, an error on an object once in five minutes. They
+//     are not passed to utilruntime.HandleError, whose rate limit blocks its caller.
 //   - Objects that the program itself writes to an informer's store are delivered to handlers.
 //   - The resync period of a handler does not depend on those of other handlers.
 //   - Readers do not block writers. An informer stops even while a request hangs.

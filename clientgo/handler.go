@@ -58,7 +58,7 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler clientcache.Res
 		PanicDelay: panicDelay,
 	})
 	if errors.Is(err, informer.ErrStopped) {
-		return nil, fmt.Errorf("handler %v was not added to shared informer because it has stopped already", handler)
+		return nil, fmt.Errorf("handler %T was not added to shared informer because it has stopped already", handler)
 	}
 	if err != nil {
 		return nil, err

@@ -1,8 +1,6 @@
 package clientgo
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/internal/store"
 )
@@ -20,10 +19,11 @@ import (
 // slices that its methods return.
 //
 // A value whose index function fails is stored without an entry in that index, and the error is
-// passed to utilruntime.HandleError. An Indexer of client-go panics instead.
+// logged. An Indexer of client-go panics instead.
 func NewIndexer(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers) clientcache.Indexer {
 	i := &indexer{key: keyFunc, standalone: true}
-	report := func(key string, err error) { reportObject(context.Background(), key, err) }
+	errs := newObjectLog()
+	report := func(key string, err error) { errs.log(klog.Background(), key, err) }
 	i.init(store.New(storeConfig(keyFunc, indexers, report)), indexers)
 	return i
 }
@@ -64,7 +64,7 @@ func (i *indexer) put(obj any) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if err := i.store.Put(obj); err != nil {
-		return err
+		return toClientGo(err)
 	}
 	i.recordVersion(obj)
 	return nil
@@ -75,7 +75,7 @@ func (i *indexer) Delete(obj any) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if err := i.store.Remove(obj); err != nil {
-		return err
+		return toClientGo(err)
 	}
 	i.recordVersion(obj)
 	return nil
@@ -94,10 +94,7 @@ func (i *indexer) Replace(objs []any, resourceVersion string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if err := i.store.Replace(objs, resourceVersion); err != nil {
-		if keyError, ok := errors.AsType[clientcache.KeyError](err); ok {
-			return keyError // callers use a type assertion
-		}
-		return err
+		return toClientGo(err)
 	}
 	i.version = resourceVersion
 	return nil
@@ -118,7 +115,7 @@ func (i *indexer) Transaction(txns ...clientcache.Transaction) *clientcache.Tran
 			err = i.store.Remove(txn.Object)
 		}
 		if err != nil {
-			failed.Errors = append(failed.Errors, err)
+			failed.Errors = append(failed.Errors, toClientGo(err))
 			continue
 		}
 		i.recordVersion(txn.Object)

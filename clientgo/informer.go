@@ -11,7 +11,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/features"
@@ -45,6 +44,7 @@ type sharedIndexInformer struct {
 	source        source.Source
 	listerWatcher clientcache.ListerWatcher
 	watchErrors   watchErrors
+	errors        *objectLog
 	typeName      string // of the example
 	options       Options
 	mutations     clientcache.MutationDetector
@@ -63,6 +63,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options O
 	s := &sharedIndexInformer{
 		listerWatcher: lw,
 		options:       options,
+		errors:        newObjectLog(),
 		typeName:      fmt.Sprintf("%T", example),
 		indexer:       &indexer{key: clientcache.DeletionHandlingMetaNamespaceKeyFunc},
 		mutations:     clientcache.NewCacheMutationDetector(fmt.Sprintf("%T", example)),
@@ -123,7 +124,7 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 		s.mutations.Run(ctx.Done())
 	}()
 	if err := s.engine.Run(ctx); err != nil {
-		utilruntime.HandleErrorWithContext(ctx, err, "Failed to run informer")
+		klog.FromContext(ctx).Error(err, "Failed to run informer")
 	}
 	cancel()
 	<-detectorDone

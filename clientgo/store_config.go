@@ -1,14 +1,17 @@
 package clientgo
 
 import (
-	"context"
 	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
+	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
@@ -17,9 +20,9 @@ import (
 func storeConfig(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers, report func(key string, err error)) store.Config[any] {
 	return store.Config[any]{
 		Key: func(obj any) (string, error) {
-			key, err := keyFunc(obj)
+			key, err := feed.CatchPanic(func() (string, error) { return keyFunc(obj) })
 			if err != nil {
-				return "", clientcache.KeyError{Obj: obj, Err: err}
+				return "", &keyError{obj, err}
 			}
 			return key, nil
 		},
@@ -29,14 +32,43 @@ func storeConfig(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers, rep
 	}
 }
 
-// reportObject passes a store's error about one object to utilruntime.HandleError. The effect says
-// what the store holds of the object.
-func reportObject(ctx context.Context, key string, err error) {
-	var effect feed.Effect
+// keyError is the error of a value without a key. Unlike that of client-go's KeyError, its text does
+// not contain the value, which may be a Secret.
+type keyError struct {
+	obj any
+	err error
+}
+
+func (e *keyError) Error() string {
+	return fmt.Sprintf("no key for %T%s: %v", e.obj, codec.QuotedName(e.obj), e.err)
+}
+
+func (e *keyError) Unwrap() error { return e.err }
+
+// toClientGo returns a keyError as a KeyError of client-go, for the callers of a Store: they use a
+// type assertion. It returns other errors unchanged.
+func toClientGo(err error) error {
+	if e, ok := errors.AsType[*keyError](err); ok {
+		return clientcache.KeyError{Obj: e.obj, Err: e.err}
+	}
+	return err
+}
+
+// objectLog logs a store's errors on objects, and the same error again only after five minutes. It
+// does not use utilruntime.HandleError, whose rate limit blocks the caller, in a synctest bubble for
+// decades.
+type objectLog struct{ repeats informer.Repeats }
+
+func newObjectLog() *objectLog { return &objectLog{informer.Repeats{Clock: clock.RealClock{}}} }
+
+func (l *objectLog) log(logger klog.Logger, key string, err error) {
+	effect := feed.NotStored
 	if known, ok := errors.AsType[*feed.EffectError](err); ok {
 		effect, err = known.Effect, known.Err
 	}
-	utilruntime.HandleErrorWithContext(ctx, err, "Failed to process object", "object", key, "effect", effect)
+	if l.repeats.IsNew(key + ": " + err.Error()) {
+		informer.LogObjectError(logger, key, effect, err)
+	}
 }
 
 // identity returns the UID and resourceVersion of a value, or empty strings if it has no metadata.

@@ -2,10 +2,13 @@ package clientgo
 
 import (
 	"context"
+	"io"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -26,7 +29,7 @@ const watchErrorGrace = 10 * time.Second
 func (w *watchErrors) report(ctx context.Context, err error) {
 	err = reflector.UnwrapWatchError(err) // handlers compare with io.EOF
 	if w.handler == nil {
-		clientcache.DefaultWatchErrorHandler(ctx, w.reflector(), err)
+		w.log(ctx, err)
 		return
 	}
 	returned := make(chan error, 1)
@@ -46,6 +49,21 @@ func (w *watchErrors) report(ctx context.Context, err error) {
 	case panicked := <-returned:
 		feed.RaisePanic(ctx, panicked)
 	case <-grace.C():
+	}
+}
+
+// log is client-go's DefaultWatchErrorHandler without utilruntime.HandleError; see objectLog.
+func (w *watchErrors) log(ctx context.Context, err error) {
+	r := w.reflector()
+	logger := klog.LoggerWithValues(klog.FromContext(ctx), "reflector", r.Name(), "type", r.TypeDescription())
+	switch {
+	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+		logger.V(4).Info("Watch closed", "err", err)
+	case err == io.EOF: // closed normally
+	case err == io.ErrUnexpectedEOF:
+		logger.V(1).Info("Watch closed with unexpected EOF", "err", err)
+	default:
+		logger.Error(err, "Failed to watch")
 	}
 }
 

@@ -57,8 +57,8 @@ func (m *mode) markStreaming(logger klog.Logger) {
 func (m *mode) disable(ctx context.Context, reason string) {
 	m.set(false, reason)
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.disabled = true
+	m.mu.Unlock()
 	logMode(klog.FromContext(ctx), false, reason)
 }
 

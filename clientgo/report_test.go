@@ -1,0 +1,131 @@
+package clientgo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
+	"github.com/kinformer/kinformer/clientgo"
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// logBuffer is a log that several goroutines write.
+type logBuffer struct {
+	mu  sync.Mutex
+	log strings.Builder
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.log.Write(p)
+}
+
+// count returns how often the log contains text.
+func (b *logBuffer) count(text string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Count(b.log.String(), text)
+}
+
+// runLogged runs an informer with a log of its own.
+func runLogged(t *testing.T, informer clientcache.SharedIndexInformer) *logBuffer {
+	t.Helper()
+	logged := &logBuffer{}
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(logged)))
+	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), logger))
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		informer.RunWithContext(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-stopped
+	})
+	return logged
+}
+
+// TestErrorsDoNotStopTimeInBubble reports an error on an object and a failed list in a bubble, after
+// an error was passed to utilruntime.HandleError outside. Its rate limit remembers the time of the
+// last error, which is decades after the bubble's, and would sleep until then.
+func TestErrorsDoNotStopTimeInBubble(t *testing.T) {
+	utilruntime.HandleError(errors.New("outside of the bubble")) //nolint:staticcheck // as programs call it
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer("a", "bad")
+		server.InjectWatchFault(1, fake.Fault{Err: errRefused})
+		server.InjectListFault(1, fake.Fault{Err: errRefused})
+		informer := clientgo.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
+		if err := informer.SetTransform(func(obj any) (any, error) {
+			if obj.(*corev1.Pod).Name == "bad" {
+				return nil, errGaveUp
+			}
+			return obj, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		logged := runLogged(t, informer)
+		began := time.Now()
+		<-informer.HasSyncedChecker().Done()
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("synced after %v", took)
+		}
+		synctest.Wait()
+		for _, want := range []string{`"Failed to watch" err="list: refused"`, `"Object not stored" err="transform: gave up"`, `object="ns/bad"`, `informer="*v1.Pod"`} {
+			if logged.count(want) == 0 {
+				t.Errorf("the log does not contain %s:\n%s", want, &logged.log)
+			}
+		}
+	})
+}
+
+// TestRepeatedObjectErrorIsLoggedOnce reports one error again and again: the adapter logs it once in
+// five minutes, and another one at once.
+func TestRepeatedObjectErrorIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer("bad")
+		informer := clientgo.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
+		failure := errGaveUp
+		if err := informer.SetTransform(func(any) (any, error) { return nil, failure }); err != nil {
+			t.Fatal(err)
+		}
+		logged := runLogged(t, informer)
+		for range 10 {
+			server.Update(cachetest.Pod("bad"))
+			synctest.Wait()
+		}
+		failure = errRefused
+		server.Update(cachetest.Pod("bad"))
+		synctest.Wait()
+		if first, second := logged.count("gave up"), logged.count("refused"); first != 1 || second != 1 {
+			t.Errorf("logged %d and %d times, want once each: %s", first, second, &logged.log)
+		}
+	})
+}
+
+// TestPanicOfTransformNamesIt checks that the logged error says which function panicked.
+func TestPanicOfTransformNamesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		informer := clientgo.NewSharedIndexInformer(newServer("a"), &corev1.Pod{}, 0, nil)
+		if err := informer.SetTransform(func(any) (any, error) { panic("too much") }); err != nil {
+			t.Fatal(err)
+		}
+		logged := runLogged(t, informer)
+		synctest.Wait()
+		if logged.count("transform: panic: too much") != 1 {
+			t.Error(fmt.Sprint(&logged.log))
+		}
+	})
+}
