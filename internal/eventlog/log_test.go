@@ -162,6 +162,33 @@ func TestManyReadersDuringAppends(t *testing.T) {
 	wg.Wait()
 }
 
+// TestAppendedCountsEachBatchThatIsRead reads while another goroutine appends. A reader subtracts its
+// position from the number of events appended, which must never be the smaller one.
+func TestAppendedCountsEachBatchThatIsRead(t *testing.T) {
+	const events = 200_000
+	log := New[int]()
+	cursor := log.Cursor()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for cursor.Position() < events {
+			if _, ok := cursor.TryNext(); !ok {
+				runtime.Gosched()
+			} else if read, appended := cursor.Position(), log.Appended(); appended < read {
+				t.Errorf("%d events read, %d appended", read, appended)
+				return
+			}
+		}
+	})
+	for i := range events {
+		if i%2 == 0 {
+			log.AppendOne(i)
+		} else {
+			log.Append([]int{i})
+		}
+	}
+	wg.Wait()
+}
+
 // TestReadBatchIsCollected checks that a batch is garbage once all cursors have read it.
 func TestReadBatchIsCollected(t *testing.T) {
 	log := New[*[1 << 20]byte]()

@@ -9,5 +9,7 @@ const (
 	raceRounds    = 100
 	cursorChanges = 50_000
 	momentChanges = 1_000_000 // changes of TestSnapshotAndCursorAreOfOneMoment
+	orderChanges  = 200_000   // changes of TestStoreHasChangeBeforeLog
+	syncedStores  = 100_000   // stores of TestStoreIsFilledBeforeItIsSynced
 	shareRounds   = 500
 )
