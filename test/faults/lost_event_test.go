@@ -1,0 +1,72 @@
+package faults_test
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// lostChange is a change whose events the server loses, and then an update of Pod c.
+type lostChange struct {
+	change func(h *cachetest.Harness)
+	wrong  string   // what the store holds afterwards
+	events []string // that a list delivers
+}
+
+var lostChanges = map[string]lostChange{
+	"addition": {func(h *cachetest.Harness) { h.Create(cachetest.Pod("d")) }, "a@2 b@3 c@6", []string{"A d@5"}},
+	"update":   {func(h *cachetest.Harness) { h.Update(cachetest.Pod("a")) }, "a@2 b@3 c@6", []string{"U a@2→5"}},
+	"deletion": {func(h *cachetest.Harness) { h.Delete("ns/b") }, "a@2 b@3 c@6", []string{"D b@3"}},
+	"recreation": {func(h *cachetest.Harness) {
+		h.Delete("ns/b")
+		h.Create(cachetest.Pod("b"))
+	}, "a@2 b@3 c@7", []string{"D b@3", "A b@6"}},
+}
+
+// TestLostEventIsRepairedByTheNextList makes the server lose the events of a change, as a defect of
+// its watch cache does. Nothing that follows in the stream shows it, so the store stays wrong about
+// that object until the next list, after a 410 or a restart of the server. The list delivers what was
+// lost, once.
+func TestLostEventIsRepairedByTheNextList(t *testing.T) {
+	for name, lost := range lostChanges {
+		for reason, relist := range map[string]func(h *cachetest.Harness){
+			"410": func(h *cachetest.Harness) { h.Send(fake.ErrorEvent(fake.Expired())) },
+			"restart": func(h *cachetest.Harness) {
+				h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+				h.CloseWatches()
+			},
+		} {
+			t.Run(name+", then "+reason, func(t *testing.T) {
+				losing := false
+				cachetest.InBubble(t, func(h *cachetest.Harness) {
+					h.ExpectSynced()
+					losing = true
+					lost.change(h)
+					losing = false
+					h.Update(cachetest.Pod("c"))
+					h.Bookmark()
+					cachetest.Advance(4 * time.Minute)
+					h.ExpectStored(lost.wrong)
+					h.ExpectEvents("U c@4→" + h.ResourceVersion())
+					h.ExpectNoError()
+
+					relist(h)
+					cachetest.Advance(time.Minute)
+					h.ExpectStored(h.Served())
+					h.ExpectEvents(lost.events...)
+				}, func(h *cachetest.Harness) {
+					h.InjectWatchFault(1, fake.Fault{EditEvent: func(event watch.Event) []watch.Event {
+						if losing {
+							return nil
+						}
+						return []watch.Event{event}
+					}})
+				})
+			})
+		}
+	}
+}
