@@ -179,6 +179,35 @@ func TestInformerVersionFollowsBookmarks(t *testing.T) {
 	})
 }
 
+// TestWritesOfTheProgramDoNotMoveTheInformerVersion checks that the version of an informer's store
+// says what the server has sent, whatever versions the objects have that the program writes. A
+// program that waits for the version would read a state that has not arrived.
+func TestWritesOfTheProgramDoNotMoveTheInformerVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer("a")
+		h := run(t, server, clientgo.Options{})
+		store := h.informer.GetStore()
+		for name, write := range map[string]func() error{
+			"Add":     func() error { return store.Add(cachetest.Pod("b", cachetest.WithVersion("50"))) },
+			"Update":  func() error { return store.Update(cachetest.Pod("a", cachetest.WithVersion("60"))) },
+			"Delete":  func() error { return store.Delete(cachetest.Pod("a", cachetest.WithVersion("70"))) },
+			"Replace": func() error { return store.Replace([]any{cachetest.Pod("c", cachetest.WithVersion("80"))}, "90") },
+		} {
+			if err := write(); err != nil {
+				t.Error(err)
+			}
+			if got := store.LastStoreSyncResourceVersion(); got != "2" {
+				t.Errorf("after %s the version is %q, want that of the list", name, got)
+			}
+		}
+		server.Create(cachetest.Pod("d"))
+		synctest.Wait()
+		if got := store.LastStoreSyncResourceVersion(); got != "3" {
+			t.Errorf("after an event the version is %q, want 3", got)
+		}
+	})
+}
+
 // TestGeneratedListers lists by selector and namespace with a generated lister, which passes an
 // ObjectMeta to the index by namespace.
 func TestGeneratedListers(t *testing.T) {

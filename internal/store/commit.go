@@ -42,18 +42,18 @@ func (r *replacement[V]) commit(resourceVersion string) {
 			s.quarantine.release(key)
 		}
 	}
-	s.appendChanges(changes)
+	s.appendChanges(changes, r.byProgram)
 }
 
 // appendChanges appends a replacement's changes to the log, and records where the initial state
-// ends. The caller holds both locks.
-func (s *Store[V]) appendChanges(changes []Change[V]) {
+// ends, unless it is a write of the program. The caller holds both locks.
+func (s *Store[V]) appendChanges(changes []Change[V], byProgram bool) {
 	var events uint64
 	if s.config.Log != nil {
 		s.config.Log.Append(changes)
 		events = s.config.Log.Appended()
 	}
-	if s.synced.Load() == nil {
+	if s.synced.Load() == nil && !byProgram {
 		s.synced.Store(&events)
 	}
 }
@@ -66,7 +66,7 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 		return nil
 	}
 	var changes []Change[V]
-	initial := s.synced.Load() == nil
+	initial := s.synced.Load() == nil && !r.byProgram
 	for key, item := range live.entries.All() {
 		var pair entryPair[V]
 		old, entry := pair.old.fromMap(item), pair.next.fromMap(r.next.entries.Item(key))

@@ -45,7 +45,8 @@ type Config[V any] struct {
 	// EmitUnchanged makes a replacement append an update to the log for each object that it
 	// leaves unchanged, too. Old and New of such an update are the same state.
 	EmitUnchanged bool
-	// Log, if set, receives every change.
+	// Log, if set, receives every change. The store is then an informer's: its resourceVersion is
+	// moved by a feed only, not by Put, Remove and Replace.
 	Log *eventlog.Log[Change[V]]
 }
 

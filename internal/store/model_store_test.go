@@ -282,7 +282,8 @@ func (m *modelStore) reindex(entries map[string]*modelEntry) {
 	}
 }
 
-func (m *modelStore) replace(objects []*object, version string) bool {
+// replace is a write of the program, which does not move the version.
+func (m *modelStore) replace(objects []*object) bool {
 	for _, o := range objects {
 		if isFault(o, "key") || m.packed && isFault(o, "pack") {
 			return false
@@ -294,7 +295,7 @@ func (m *modelStore) replace(objects []*object, version string) bool {
 		m.next.entries[o.Key] = m.entry(o)
 		m.next.recovered[o.Key], m.next.made[o.Key] = true, true
 	}
-	m.commit(version)
+	m.commit(m.version)
 	m.next = interrupted
 	return true
 }

@@ -164,7 +164,6 @@ func (m *machine) doPut(t *rapid.T) {
 	bad := isFault(o, "key") || m.model.packed && isFault(o, "pack")
 	if !bad {
 		m.model.set(o.Key, m.model.entry(o))
-		m.model.advanceVersion(o.Version)
 	}
 	if err := m.Put(o); (err != nil) != bad {
 		t.Fatalf("Put(%v) = %v", o, err)
@@ -176,7 +175,6 @@ func (m *machine) doRemoveKey(t *rapid.T) {
 	o := anObject.Draw(t, "object")
 	if !isFault(o, "key") && m.model.live[o.Key] != nil {
 		m.model.set(o.Key, nil)
-		m.model.advanceVersion(o.Version)
 	}
 	if err := m.Remove(o); (err != nil) != isFault(o, "key") {
 		t.Fatalf("Remove(%v) = %v", o, err)
@@ -187,7 +185,7 @@ func (m *machine) doRemoveKey(t *rapid.T) {
 func (m *machine) doReplace(t *rapid.T) {
 	objects := rapid.SliceOfN(anObject, 0, 5).Draw(t, "objects")
 	version := aVersion.Draw(t, "version")
-	want := m.model.replace(objects, version)
+	want := m.model.replace(objects)
 	if err := m.Replace(objects, version); (err == nil) != want {
 		t.Fatalf("Replace(%v) = %v", objects, err)
 	}

@@ -257,7 +257,7 @@ func TestReplaceIgnoresVersions(t *testing.T) {
 	if err := h.Replace([]*object{obj("a/1@3"), obj("b")}, "3"); err != nil {
 		t.Fatal(err)
 	}
-	h.expect(t, []string{"add a/1@9 (initial), add b/@ (initial)", "update a/1@9→/1@3, update b/@→/@"}, "a/1@3", "b/@")
+	h.expect(t, []string{"add a/1@9, add b/@", "update a/1@9→/1@3, update b/@→/@"}, "a/1@3", "b/@")
 }
 
 func TestEmitUnchangedEmitsUpdatesForUnchangedObjects(t *testing.T) {

@@ -168,8 +168,20 @@ func (s *Store[V]) Put(value V) error {
 	if old != nil && !old.sameObject(pair.next.identity) {
 		kind = recreate
 	}
-	s.set(key, old, &pair.next, version, kind)
+	s.set(key, old, &pair.next, s.writtenVersion(version), kind)
 	return nil
+}
+
+// isFed reports whether the store belongs to an informer. Its resourceVersion then says what the
+// server has sent, so that a write of the program, which may be of a later version, does not move it.
+func (s *Store[V]) isFed() bool { return s.config.Log != nil }
+
+// writtenVersion returns the version that the collection reaches by a write of the program.
+func (s *Store[V]) writtenVersion(version string) string {
+	if s.isFed() {
+		return ""
+	}
+	return version
 }
 
 // Remove deletes the entry under the value's key, if any.
@@ -182,7 +194,7 @@ func (s *Store[V]) Remove(value V) error {
 	defer s.endWrite()
 	if old := new(Entry[V]).fromMap(s.entries.Item(key)); old != nil {
 		_, version := s.config.Identity(value)
-		s.remove(key, old, nil, version)
+		s.remove(key, old, nil, s.writtenVersion(version))
 	}
 	return nil
 }
