@@ -99,7 +99,7 @@ func (c *jsonCodec) Decode(raw []byte) (runtime.Object, error) {
 		return c.decodeUnstructured(u, raw)
 	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, obj); err != nil {
-		return nil, fmt.Errorf("decode %s from JSON: %w", goType, err)
+		return nil, fmt.Errorf("decode %s from JSON: %w", goType, withoutValues(err))
 	}
 	if c.clearKind {
 		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
@@ -110,7 +110,7 @@ func (c *jsonCodec) Decode(raw []byte) (runtime.Object, error) {
 func (c *jsonCodec) decodeUnstructured(u *unstructured.Unstructured, raw []byte) (runtime.Object, error) {
 	object, err := c.decoders.json.Decode(raw)
 	if err != nil {
-		return nil, fmt.Errorf("decode unstructured object from JSON: %w", err)
+		return nil, fmt.Errorf("decode unstructured object from JSON: %w", withoutValues(err))
 	}
 	u.Object = object
 	if u.GetKind() == "" && !c.gvk.Empty() {

@@ -38,7 +38,8 @@ func (s decodedSource) List(ctx context.Context, options metav1.ListOptions, add
 }
 
 func (s decodedSource) request(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	return await(ctx, "List", func() (runtime.Object, error) { return s.lw.List(ctx, options) }, nil)
+	list, err := await(ctx, "List", func() (runtime.Object, error) { return s.lw.List(ctx, options) }, nil)
+	return list, codec.WithoutValues(err)
 }
 
 // addAll passes on the items of a list.
@@ -140,7 +141,7 @@ func (s decodedSource) open(ctx context.Context, options metav1.ListOptions) (wa
 	if err == nil && codec.IsNil(stream) {
 		err = errNilWatch
 	}
-	return stream, err
+	return stream, codec.WithoutValues(err)
 }
 
 // follow passes on the events of a stream until it ends.
@@ -178,7 +179,7 @@ func (s decodedSource) deliver(event watch.Event, events feed.WatchSink) error {
 		return fmt.Errorf("%s event: %w", event.Type, errNilObject)
 	}
 	if err := statusError(event.Object); err != nil {
-		return err
+		return codec.WithoutValues(err)
 	}
 	switch event.Type {
 	case watch.Added, watch.Modified, watch.Deleted:
@@ -197,7 +198,7 @@ func (s decodedSource) deliver(event watch.Event, events feed.WatchSink) error {
 	case watch.Error:
 		return fmt.Errorf("%s event: expected a Status, got %T%s", event.Type, event.Object, codec.QuotedName(event.Object))
 	default:
-		return fmt.Errorf("unknown watch event type %q", event.Type)
+		return errors.New("unknown watch event type")
 	}
 }
 

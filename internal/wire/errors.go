@@ -74,13 +74,6 @@ func newError(body string, offset int64, item int, err error) error {
 	return e
 }
 
-// excerptLength is the maximum number of bytes quoted in an error.
-const excerptLength = 32
-
-// excerpt quotes the beginning of unexpected input, enough to recognize an HTML page.
-func excerpt(b []byte) string {
-	if len(b) > excerptLength {
-		return fmt.Sprintf("%q...", b[:excerptLength])
-	}
-	return fmt.Sprintf("%q", b)
-}
+// beginning names the first byte of unexpected input, enough to recognize HTML. More of it might be
+// the content of an object, which must not be in an error.
+func beginning(b []byte) string { return fmt.Sprintf("begins with %q", b[0]) }

@@ -46,7 +46,7 @@ func (l *jsonList) openBody() error {
 		return fmt.Errorf("empty body: %w", err)
 	}
 	if err == nil && c != '{' {
-		return fmt.Errorf("begins with %s, want an object", l.preview())
+		return fmt.Errorf("%s, want an object", beginning(l.unread()))
 	}
 	return err
 }

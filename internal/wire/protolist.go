@@ -75,7 +75,7 @@ func (l *protoList) readMagic() error {
 	if err := l.need(len(magic)); err != nil && l.end == 0 {
 		return fmt.Errorf("empty body: %w", err)
 	} else if b := l.unread(); !strings.HasPrefix(magic, string(b[:min(len(b), len(magic))])) {
-		return fmt.Errorf("begins with %s, want %q", l.preview(), magic)
+		return fmt.Errorf("%s, want %q", beginning(b), magic)
 	} else if err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func readExtension(extension []byte, raw *[]byte) error {
 // openEnvelope sets the current object from its envelope.
 func (p *protoWatch) openEnvelope(object []byte) error {
 	if len(object) < len(magic) || string(object[:len(magic)]) != magic {
-		return fmt.Errorf("begins with %s, want %q", excerpt(object), magic)
+		return fmt.Errorf("%s, want %q", beginning(object), magic)
 	}
 	var apiVersion, kind []byte
 	item := &p.current.Object

@@ -139,6 +139,6 @@ func parseEventType(b []byte) (watch.EventType, error) {
 	case "":
 		return "", errors.New("missing")
 	default:
-		return "", fmt.Errorf("unknown event type %s", excerpt(b))
+		return "", errors.New("unknown event type") // what it is may be the content of an object
 	}
 }

@@ -139,16 +139,6 @@ func (w *window) shrink() {
 	}
 }
 
-// preview quotes the first unread bytes for an error.
-func (w *window) preview() string {
-	for w.end-w.pos <= excerptLength {
-		if w.fill() != nil {
-			break
-		}
-	}
-	return excerpt(w.unread())
-}
-
 // noEOF returns err, or io.ErrUnexpectedEOF if err is io.EOF.
 func noEOF(err error) error {
 	if err == io.EOF {

@@ -1,0 +1,92 @@
+package codec
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Decoders quote values of the object in their errors, which must not reach a log: the object may be
+// a Secret.
+var (
+	quotedValue   = regexp.MustCompile(`"(?:[^"\\]|\\.)*(?:"|$)`)
+	quotedObject  = regexp.MustCompile(`'\{(?s:.*)\}?'?`)
+	quotedNumber  = regexp.MustCompile(`\bnumber -?[0-9][-+.0-9eE]*`)
+	unquotedValue = regexp.MustCompile(`\bevent type: (?s:.*)`)
+)
+
+func redact(text string) string {
+	text = quotedObject.ReplaceAllString(text, "'...'")
+	text = quotedValue.ReplaceAllString(text, `"..."`)
+	text = quotedNumber.ReplaceAllString(text, "number")
+	return unquotedValue.ReplaceAllString(text, "event type")
+}
+
+// redactedError is an error of a decoder with a text without values.
+type redactedError struct {
+	text string
+	err  error
+}
+
+func (e *redactedError) Error() string { return e.text }
+func (e *redactedError) Unwrap() error { return e.err }
+
+// withoutValues returns an error of a decoder without the values that it quotes.
+func withoutValues(err error) error {
+	text := err.Error()
+	if redacted := redact(text); redacted != text {
+		return &redactedError{redacted, err}
+	}
+	return err
+}
+
+// WithoutValues returns a client's error without the values of objects that it quotes, if it is one
+// of its decoder, and any other error unchanged.
+func WithoutValues(err error) error {
+	if status, ok := err.(*apierrors.StatusError); ok { //nolint:errorlint // of an ERROR event, never wrapped
+		return withoutValuesOfStatus(status)
+	}
+	if err != nil && isDecodeError(err) {
+		return withoutValues(err)
+	}
+	return err
+}
+
+// withoutValuesOfStatus is WithoutValues for the Status that a client makes of an event that it
+// cannot decode.
+func withoutValuesOfStatus(err *apierrors.StatusError) error {
+	if err.ErrStatus.Details == nil {
+		return err
+	}
+	byClient := func(cause metav1.StatusCause) bool {
+		return cause.Type == "ClientWatchDecoding" || cause.Type == "ClientError"
+	}
+	i := slices.IndexFunc(err.ErrStatus.Details.Causes, byClient)
+	if i < 0 {
+		return err
+	}
+	status := *err.ErrStatus.DeepCopy()
+	status.Message = redact(status.Details.Causes[i].Message)
+	for i := range status.Details.Causes {
+		status.Details.Causes[i].Message = redact(status.Details.Causes[i].Message)
+	}
+	return &apierrors.StatusError{ErrStatus: status}
+}
+
+// isDecodeError reports whether err is of a decoder of apimachinery. Most have no type of their own.
+func isDecodeError(err error) bool {
+	if _, ok := errors.AsType[*time.ParseError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*strconv.NumError](err); ok {
+		return true
+	}
+	text := err.Error()
+	return strings.Contains(text, "json: ") || strings.Contains(text, "' is missing in '")
+}

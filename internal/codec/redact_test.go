@@ -1,0 +1,47 @@
+package codec
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestErrorsOfDecodersAreRedacted(t *testing.T) {
+	_, parse := time.Parse(time.RFC3339, "hunter2")
+	for _, test := range []struct{ err, want string }{
+		{parse.Error(), `parsing time "..." as "...": cannot parse "..." as "..."`},
+		{`json: cannot unmarshal number 4711e5 into Go struct field S.n of type int8`, `json: cannot unmarshal number into Go struct field S.n of type int8`},
+		{`json: cannot unmarshal string into Go struct field S.n of type int8`, `json: cannot unmarshal string into Go struct field S.n of type int8`},
+		{`Object 'Kind' is missing in '{"a":"it's"}'`, `Object 'Kind' is missing in '...'`},
+		{`strconv.ParseInt: parsing "4711": value out of range`, `strconv.ParseInt: parsing "...": value out of range`},
+		{`half "of a \" quote`, `half "..."`},
+		{`got invalid watch event type: hunter2`, `got invalid watch event type`},
+	} {
+		if got := withoutValues(errors.New(test.err)).Error(); got != test.want {
+			t.Errorf("redacted %s, want %s", got, test.want)
+		}
+	}
+	if err := WithoutValues(fmt.Errorf("list: %w", parse)); strings.Contains(err.Error(), "hunter2") || !errors.Is(err, parse) {
+		t.Errorf("redacted %v", err)
+	}
+}
+
+// TestOtherErrorsAreNotRedacted checks the errors of connections and of servers, which quote URLs and
+// names.
+func TestOtherErrorsAreNotRedacted(t *testing.T) {
+	for _, err := range []error{
+		nil,
+		errors.New(`Get "https://server/api/v1/pods": dial tcp: connection refused`),
+		apierrors.NewForbidden(metav1.Unversioned.WithResource("pods").GroupResource(), "a", errors.New(`user "b" must not`)),
+		apierrors.NewNotFound(metav1.Unversioned.WithResource("pods").GroupResource(), "a"),
+	} {
+		if got := WithoutValues(err); got != err {
+			t.Errorf("redacted %v to %v", err, got)
+		}
+	}
+}
