@@ -89,7 +89,7 @@ func TestSentinelErrorsMatchEngine(t *testing.T) {
 	for public, internal := range map[error]error{
 		cache.ErrAlreadyRunning: informer.ErrAlreadyRunning, cache.ErrStopped: informer.ErrStopped, cache.ErrHandlerBlocked: informer.ErrHandlerBlocked,
 		cache.ErrFunctionBlocked: informer.ErrFunctionBlocked,
-		cache.ErrStale: reflector.ErrStale, cache.ErrVersionRegressed: reflector.ErrVersionRegressed, cache.ErrStalled: reflector.ErrStalled,
+		cache.ErrStale:           reflector.ErrStale, cache.ErrVersionRegressed: reflector.ErrVersionRegressed, cache.ErrStalled: reflector.ErrStalled,
 		cache.ErrShortWatches: reflector.ErrShortWatches, cache.ErrNoVersion: reflector.ErrNoVersion, cache.ErrQuarantined: reflector.ErrQuarantined,
 		cache.ErrMutated: mutation.ErrMutated,
 	} {

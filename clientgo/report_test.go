@@ -62,7 +62,7 @@ func runLogged(t *testing.T, informer clientcache.SharedIndexInformer) *logBuffe
 // an error was passed to utilruntime.HandleError outside. Its rate limit remembers the time of the
 // last error, which is decades after the bubble's, and would sleep until then.
 func TestErrorsDoNotStopTimeInBubble(t *testing.T) {
-	utilruntime.HandleError(errors.New("outside of the bubble")) //nolint:staticcheck // as programs call it
+	utilruntime.HandleError(errors.New("outside of the bubble"))
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a", "bad")
 		server.InjectWatchFault(1, fake.Fault{Err: errRefused})

@@ -2,6 +2,7 @@ package clientgo
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync"
 	"time"
@@ -59,8 +60,8 @@ func (w *watchErrors) log(ctx context.Context, err error) {
 	switch {
 	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 		logger.V(4).Info("Watch closed", "err", err)
-	case err == io.EOF: // closed normally
-	case err == io.ErrUnexpectedEOF:
+	case errors.Is(err, io.EOF): // closed normally
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		logger.V(1).Info("Watch closed with unexpected EOF", "err", err)
 	default:
 		logger.Error(err, "Failed to watch")

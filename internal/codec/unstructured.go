@@ -166,7 +166,7 @@ const maxPath = 256
 
 // inField adds a field to the front of err's path.
 func inField(field string, err error) error {
-	inner, ok := err.(*fieldError)
+	inner, ok := errors.AsType[*fieldError](err)
 	switch {
 	case !ok:
 		return &fieldError{field, err}

@@ -11,11 +11,8 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// state is a value that is large enough to be allocated alone.
-type state struct {
-	key  string
-	data [64]byte
-}
+// state is a value that is allocated alone, as it has a pointer.
+type state struct{ key string }
 
 // A coalesced change keeps two states of its object alive: the last one delivered and the latest.
 // Those in between are collected, although the log's entries of a change share an allocation.

@@ -83,7 +83,7 @@ func TestObjectDeletedDuringRelistIsStoredAgain(t *testing.T) {
 					}
 				}
 			}, func(h *harness) {
-				time.Sleep(time.Minute) // the backoff before the relist
+				<-time.After(time.Minute) // longer than the backoff before the relist
 				synctest.Wait()
 				h.expect("handler", events, "A a →a=1 (initial)", "D a a=1→", "A a →a=1")
 				h.expect("the ErrorHandler", reported)

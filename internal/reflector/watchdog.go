@@ -69,7 +69,7 @@ func (r *Reflector) probe(ctx context.Context) (answered bool, err error) {
 	ctx, cancel := r.withTimeout(ctx, probeTimeout)
 	defer cancel()
 	if err := r.awaitBudget(ctx); err != nil {
-		return false, nil //nolint:nilerr // a probe that was not made proves nothing
+		return false, nil // a probe that was not made proves nothing
 	}
 	reached := r.version()
 	page, err := r.page(ctx, metav1.ListOptions{Limit: 1}, func(feed.Item) error { return nil })
@@ -77,12 +77,12 @@ func (r *Reflector) probe(ctx context.Context) (answered bool, err error) {
 		return false, err // ends the watch; raised in the reflector's goroutine
 	}
 	if err != nil {
-		return false, nil //nolint:nilerr // a failed probe proves nothing
+		return false, nil // a failed probe proves nothing
 	}
 	order, err := resourceversion.CompareResourceVersion(page.ResourceVersion, reached)
 	switch {
 	case err != nil:
-		return true, nil //nolint:nilerr // incomparable versions prove nothing
+		return true, nil // incomparable versions prove nothing
 	case order < 0:
 		return true, fmt.Errorf("%w: %s, after %s", ErrVersionRegressed, page.ResourceVersion, reached)
 	case order == 0:

@@ -77,7 +77,9 @@ func TestGoodStateInAReusedVersionIsDelivered(t *testing.T) {
 		}
 		return p, nil
 	}
-	update := func(h *cachetest.Harness, epoch string) { h.Update(cachetest.Pod("a", cachetest.WithLabel("epoch", epoch))) }
+	update := func(h *cachetest.Harness, epoch string) {
+		h.Update(cachetest.Pod("a", cachetest.WithLabel("epoch", epoch)))
+	}
 	for name, deliver := range map[string]func(h *cachetest.Harness){
 		"by a watch": func(h *cachetest.Harness) { update(h, "restored") },
 		"by a list": func(h *cachetest.Harness) {

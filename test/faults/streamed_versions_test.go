@@ -3,6 +3,7 @@ package faults_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -69,9 +70,7 @@ func TestStreamedListWithoutKindOrVersionIsRejected(t *testing.T) {
 	for formatName, f := range cachetest.Formats {
 		lists := badLists(f)
 		if formatName == "JSON" {
-			for name, bad := range badJSONLists() {
-				lists[name] = bad
-			}
+			maps.Copy(lists, badJSONLists())
 		}
 		for name, bad := range lists {
 			t.Run(formatName+" "+name, func(t *testing.T) {
