@@ -227,6 +227,21 @@ func TestFailedAttemptIsLogged(t *testing.T) {
 	}
 }
 
+// TestExpiredWatchIsLoggedAsNoFailure checks that a 410, after which the informer relists, is neither
+// an error nor followed by a recovery.
+func TestExpiredWatchIsLoggedAsNoFailure(t *testing.T) {
+	log := runLogged(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
+		s.Expire()
+		cachetest.Advance(time.Minute)
+		s.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+		s.CloseWatches()
+		cachetest.Advance(time.Minute)
+	})
+	if strings.Contains(log, "ERROR") || strings.Contains(log, "Recovered") || strings.Count(log, "Relisting") != 2 {
+		t.Errorf("logged %q", log)
+	}
+}
+
 // failOnce returns a Transform that fails for the first Pod with a label x.
 func failOnce() func(*corev1.Pod) (*corev1.Pod, error) {
 	failed := false

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -123,10 +124,22 @@ func (l *errorLog) handle(ctx context.Context, err error) {
 		}
 		return
 	}
+	if isExpiredWatch(err) {
+		logger.V(2).Info("Relisting, the server no longer has the resourceVersion of the watch", "err", err)
+		return
+	}
 	if l.repeats.IsNew(withoutDigits(err.Error())) {
 		logger.Error(err, message(err))
 		l.noteAttempt(err)
 	}
+}
+
+// isExpiredWatch reports whether a watch ended, or was refused, because the server keeps a few minutes
+// of changes only. That is no failure.
+func isExpiredWatch(err error) bool {
+	attempt, ok := errors.AsType[*reflector.AttemptError](err)
+	return ok && (attempt.Op == reflector.OpWatch || attempt.Op == reflector.OpWatchOpen) &&
+		(apierrors.IsResourceExpired(err) || apierrors.IsGone(err))
 }
 
 // noteAttempt records that a failed attempt was logged. A relist is none.
