@@ -83,7 +83,7 @@ func (p *Packer[T]) check(item feed.Item, value func() (T, error)) error {
 		return c.check(item.Raw)
 	case *jsonCodec:
 		if p.objects.GoType == reflect.TypeFor[*unstructured.Unstructured]() {
-			return c.decoders.json.Check(item.Raw)
+			return withoutValues(c.decoders.json.Check(item.Raw))
 		}
 	}
 	_, err := value()

@@ -37,8 +37,12 @@ type redactedError struct {
 func (e *redactedError) Error() string { return e.text }
 func (e *redactedError) Unwrap() error { return e.err }
 
-// withoutValues returns an error of a decoder without the values that it quotes.
+// withoutValues returns an error of a decoder without the values that it quotes. It returns nil if
+// err is nil.
 func withoutValues(err error) error {
+	if err == nil {
+		return nil
+	}
 	text := err.Error()
 	if redacted := redact(text); redacted != text {
 		return &redactedError{redacted, err}
@@ -52,10 +56,10 @@ func WithoutValues(err error) error {
 	if status, ok := err.(*apierrors.StatusError); ok { //nolint:errorlint // of an ERROR event, never wrapped
 		return withoutValuesOfStatus(status)
 	}
-	if err != nil && isDecodeError(err) {
-		return withoutValues(err)
+	if err == nil || !isDecodeError(err) {
+		return err
 	}
-	return err
+	return withoutValues(err)
 }
 
 // withoutValuesOfStatus is WithoutValues for the Status that a client makes of an event that it

@@ -10,8 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/tap"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -70,5 +73,26 @@ func TestClosedGatePassesNothing(t *testing.T) {
 	})
 	if !errors.Is(err, errGateClosed) {
 		t.Errorf("push returned %v", err)
+	}
+}
+
+// modeReader is the output of a log whose entries read a source's mode, as a log of a program may.
+type modeReader struct{ mode *mode }
+
+func (r modeReader) Write(p []byte) (int, error) {
+	r.mode.get()
+	return len(p), nil
+}
+
+// TestModeIsReadableWhileItIsLogged reads the mode in each entry about its changes.
+func TestModeIsReadableWhileItIsLogged(t *testing.T) {
+	m := &mode{}
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(modeReader{m}), textlogger.Verbosity(2)))
+	ctx := klog.NewContext(t.Context(), logger)
+	m.markStreaming(logger)
+	m.record(ctx, tap.Response{}, nil)
+	m.disable(ctx, reasonKindName)
+	if streaming, reason := m.get(); streaming || reason != reasonKindName || !m.isDisabled() {
+		t.Errorf("streaming %v, %q", streaming, reason)
 	}
 }

@@ -61,6 +61,7 @@ func invalidSecrets() map[string]string {
 		"a time":                      metadata(`"creationTimestamp":"` + secretText + `"`),
 		"a time that is a number":     metadata(`"creationTimestamp":` + secretNumber),
 		"a number out of range":       metadata(`"generation":` + secretNumber),
+		"a number that overflows":     edited(`"type"`, `"x":`+secretNumber+`e999,"type"`),
 		"a number that is a fraction": metadata(`"generation":0.` + secretNumber),
 		"a number that is a string":   metadata(`"generation":"` + secretText + `"`),
 		"a time in managedFields":     metadata(`"managedFields":[{"time":"` + secretText + `"}]`),
