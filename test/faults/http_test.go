@@ -160,6 +160,13 @@ func (n *network) each(do func(c *connection)) {
 	}
 }
 
+// forget forgets the connections that were opened so far.
+func (n *network) forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.connections = nil
+}
+
 // connection is a connection of a client to the server.
 type connection struct {
 	client, server net.Conn
