@@ -127,10 +127,10 @@ func (i *indexer) Transaction(txns ...clientcache.Transaction) *clientcache.Tran
 	return failed
 }
 
-// Bookmark records that the store has reached a resourceVersion.
+// Bookmark records that the store has reached a resourceVersion. It does nothing for the store of an
+// informer, whose version is that which the informer has reached.
 func (i *indexer) Bookmark(resourceVersion string) {
 	if !i.standalone {
-		i.store.AdvanceVersion(resourceVersion)
 		return
 	}
 	i.mu.Lock()

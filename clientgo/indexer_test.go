@@ -15,6 +15,7 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/clientgo"
+	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
@@ -192,6 +193,13 @@ func TestWritesOfTheProgramDoNotMoveTheInformerVersion(t *testing.T) {
 			"Update":  func() error { return store.Update(cachetest.Pod("a", cachetest.WithVersion("60"))) },
 			"Delete":  func() error { return store.Delete(cachetest.Pod("a", cachetest.WithVersion("70"))) },
 			"Replace": func() error { return store.Replace([]any{cachetest.Pod("c", cachetest.WithVersion("80"))}, "90") },
+			"Transaction": func() error {
+				store.(clientcache.TransactionStore).Transaction(clientcache.Transaction{
+					Type: clientcache.TransactionTypeAdd, Object: cachetest.Pod("e", cachetest.WithVersion("90")),
+				})
+				return nil
+			},
+			"Bookmark": func() error { store.Bookmark("90"); return nil },
 		} {
 			if err := write(); err != nil {
 				t.Error(err)
@@ -204,6 +212,30 @@ func TestWritesOfTheProgramDoNotMoveTheInformerVersion(t *testing.T) {
 		synctest.Wait()
 		if got := store.LastStoreSyncResourceVersion(); got != "3" {
 			t.Errorf("after an event the version is %q, want 3", got)
+		}
+	})
+}
+
+// TestReplaceBeforeTheFirstListIsNoSync writes to the store before the informer has listed. Neither
+// the informer nor its handler has synced then.
+func TestReplaceBeforeTheFirstListIsNoSync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer("a")
+		listed := make(chan struct{})
+		server.InjectListFault(1, fake.Fault{Hold: listed})
+		server.InjectWatchFault(1, fake.Fault{Hold: listed}) // a WatchList
+		h := run(t, server, clientgo.Options{}, func(informer clientcache.SharedIndexInformer) {
+			if err := informer.GetIndexer().Replace([]any{cachetest.Pod("a", withVersion(2)), cachetest.Pod("b", withVersion(1))}, "2"); err != nil {
+				t.Error(err)
+			}
+		})
+		if h.informer.HasSynced() || h.handle.HasSynced() {
+			t.Errorf("before the first list: informer synced %v, handler synced %v", h.informer.HasSynced(), h.handle.HasSynced())
+		}
+		close(listed)
+		synctest.Wait()
+		if !h.informer.HasSynced() || !h.handle.HasSynced() {
+			t.Errorf("after the first list: informer synced %v, handler synced %v", h.informer.HasSynced(), h.handle.HasSynced())
 		}
 	})
 }

@@ -34,8 +34,12 @@ func (r *replacement[V]) commit(resourceVersion string) {
 	for key, f := range r.rejected {
 		s.quarantine.add(key, f)
 	}
-	s.quarantine.setUnkeyed(r.unkeyed)
 	r.next.version, r.next.writes = resourceVersion, live.writes+1
+	if r.byProgram {
+		r.next.version = live.version
+	} else {
+		s.quarantine.setUnkeyed(r.unkeyed)
+	}
 	s.publish(r.next)
 	for _, key := range resolved { // after publish: Find takes no lock
 		if _, rejected := r.rejected[key]; !rejected {

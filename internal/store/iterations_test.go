@@ -9,7 +9,7 @@ const (
 	raceRounds    = 20     // rounds of writes in these tests; at least 20, so that each kind of write occurs
 	cursorChanges = 2000   // changes of TestNoChangeIsMissedBetweenSnapshotAndCursor
 	momentChanges = 20_000 // changes of TestSnapshotAndCursorAreOfOneMoment
-	orderChanges  = 20_000 // changes of TestStoreHasChangeBeforeLog
+	orderChanges  = 10_000 // changes of TestStoreHasChangeBeforeLog
 	syncedStores  = 20_000 // stores of TestStoreIsFilledBeforeItIsSynced
 	shareRounds   = 10     // rounds of TestConcurrentReadersShareOneDecodedObject
 )

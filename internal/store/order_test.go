@@ -93,3 +93,20 @@ func TestStoreIsFilledBeforeItIsSynced(t *testing.T) {
 		reader.Wait()
 	}
 }
+
+// A write of the program keeps the version, also one that a bookmark moves meanwhile.
+func TestReplaceDoesNotMoveTheVersionBack(t *testing.T) {
+	h := newHarness(func(c *Config[*object]) { c.Indexers = nil })
+	h.relist("1")
+	runConcurrently(func() {
+		for version := range orderChanges {
+			h.AdvanceVersion(fmt.Sprint(version + 2))
+			for range 20 { // while a Replace ends
+				if got := atoi(h.ResourceVersion()); got < version+2 {
+					t.Errorf("the version is %d after a bookmark at %d", got, version+2)
+					return
+				}
+			}
+		}
+	}, func() { _ = h.Replace(nil, "1") })
+}

@@ -118,3 +118,15 @@ func TestObjectWithEmptyNameIsNotStored(t *testing.T) {
 		t.Errorf("%d keys quarantined, %d without a key, %d stored, want 0, 1 and 1", keys, unkeyed, h.Len())
 	}
 }
+
+// Only a list says which objects without a key there are. A write of the program does not.
+func TestReplaceKeepsTheCountOfObjectsWithoutKey(t *testing.T) {
+	h := newHarness()
+	h.relist("1", obj("@1").with("decode"))
+	if err := h.Replace([]*object{obj("a/1@1")}, "2"); err != nil {
+		t.Fatal(err)
+	}
+	if _, unkeyed := h.QuarantineSize(); unkeyed != 1 {
+		t.Errorf("%d objects without a key after Replace, want 1", unkeyed)
+	}
+}

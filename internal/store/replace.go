@@ -22,7 +22,7 @@ type replacement[V any] struct {
 	unkeyed         int                 // number of items that could not be stored and have no key
 	recovered       map[string]struct{} // quarantined keys that have a good state now
 	duplicates      map[string]struct{} // keys that the list holds more than once
-	byProgram       bool                // not a list: it does not end the initial state
+	byProgram       bool                // not a list: it keeps the version and does not end the initial state
 }
 
 // Begin implements feed.Sink.
@@ -236,9 +236,7 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 		r.repeats = r.repeats || before.Value != nil
 		r.record(key, true)
 	}
-	if r.byProgram = s.isFed(); r.byProgram {
-		resourceVersion = s.ResourceVersion()
-	}
+	r.byProgram = s.isFed()
 	r.commit(resourceVersion)
 	return nil
 }
