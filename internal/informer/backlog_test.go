@@ -51,3 +51,42 @@ func TestBacklogKeepsTwoStatesOfAnObject(t *testing.T) {
 	runtime.KeepAlive(h)
 	runtime.KeepAlive(informer)
 }
+
+// A change that is being delivered keeps the states of no later change alive.
+func TestDeliveredChangeKeepsNoLaterStateAlive(t *testing.T) {
+	var first weak.Pointer[state] // the first state of b
+	informer := New(Config[*state]{Store: store.Config[*state]{
+		Key: func(s *state) (string, error) { return s.key, nil }, ItemKeys: true,
+		Identity: func(*state) (string, string) { return "", "" },
+		Decode: func(i feed.Item) (*state, error) {
+			value := &state{key: i.Key}
+			if i.Key == "b" && i.ResourceVersion == "4" {
+				first = weak.Make(value)
+			}
+			return value, nil
+		},
+		Report: func(string, error) {},
+	}})
+	cursor := informer.log.Cursor()
+	h := newHandler(HandlerConfig[*state]{Name: "blocked"}, informer)
+	apply := func(key, version string) []store.Change[*state] {
+		informer.store.Apply(watch.Modified, feed.Item{Key: key, UID: "uid-" + key, ResourceVersion: version})
+		batch, _ := cursor.TryNext()
+		return batch
+	}
+	apply("a", "1")
+	h.backlog.add(&apply("a", "2")[0], 0, h.coalesce)
+	h.backlog.add(&apply("a", "3")[0], 0, h.coalesce) // refers to its entry of the backlog from now on
+	h.backlog.add(&apply("b", "4")[0], 0, h.coalesce)
+	delivering := h.backlog.pop()
+	h.backlog.pop()
+	apply("b", "5")
+	runtime.GC()
+	runtime.GC()
+	if first.Value() != nil {
+		t.Error("a state that was delivered and replaced is alive")
+	}
+	runtime.KeepAlive(delivering)
+	runtime.KeepAlive(h)
+	runtime.KeepAlive(informer)
+}
