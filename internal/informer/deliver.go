@@ -182,14 +182,12 @@ func (h *Handler[V]) reportPanic(ctx context.Context, recovered any) {
 // errHandlerGoexit is in the place of a panic's value.
 var errHandlerGoexit = errors.New("the handler ended its goroutine, by runtime.Goexit")
 
-// reportGoexit logs and reports that the callback has ended its goroutine. The event counts as
-// delivered, with all others of a batch.
-func (h *Handler[V]) reportGoexit(ctx context.Context) {
-	clear(h.events)
-	h.events = h.events[:0]
-	klog.FromContext(ctx).Error(errHandlerGoexit, "Handler ended its goroutine, delivery continues in another one", "key", h.currentKey)
-	h.reportPanic(ctx, errHandlerGoexit)
-	h.panicked = false
+// reportGoexit logs and reports that the callback has ended its goroutine.
+func (h *Handler[V]) reportGoexit(ctx context.Context, key string) {
+	klog.FromContext(ctx).Error(errHandlerGoexit, "Handler ended its goroutine, delivery continues in another one", "key", key)
+	if h.config.OnPanic != nil {
+		h.config.OnPanic(ctx, key, errHandlerGoexit)
+	}
 }
 
 func (h *Handler[V]) pause(ctx context.Context) {

@@ -126,3 +126,56 @@ func TestPanicOfTheReflectorContinuesInRun(t *testing.T) {
 		})
 	}
 }
+
+// A handler that ends its goroutine during a resync receives the rest of it.
+func TestResyncGoesOnAfterGoexit(t *testing.T) {
+	var updates []string
+	ended := false
+	runInformer(t, []string{"a=1", "b=1", "c=1", "d=1"}, nil, func(h *harness) {
+		h.add(HandlerConfig[string]{Name: "handler", Resync: time.Minute, OnEvent: func(e Event[string]) {
+			if e.Type != Update {
+				return
+			}
+			if !ended {
+				ended = true
+				runtime.Goexit()
+			}
+			updates = append(updates, e.Key)
+		}})
+	}, func(h *harness) {
+		<-time.After(90 * time.Second)
+		synctest.Wait()
+		if len(updates) != 3 {
+			h.t.Errorf("the resync delivered %q after the Goexit, want the other three", updates)
+		}
+	})
+}
+
+// A report of a failing handler that ends the handler's goroutine itself, as testing.T.Fatal in an
+// ErrorHandler does, does not end the delivery.
+func TestDeliveryGoesOnAfterGoexitOfTheReport(t *testing.T) {
+	for name, fail := range map[string]func(){"Goexit": runtime.Goexit, "panic": func() { panic("broken") }} {
+		t.Run(name, func(t *testing.T) {
+			var received []string
+			var handler *Handler[string]
+			runInformer(t, []string{"a=1"}, nil, func(h *harness) {
+				handler = h.add(HandlerConfig[string]{
+					Name: "handler", ContinueOnPanic: true,
+					OnPanic: func(context.Context, string, any) { runtime.Goexit() },
+					OnEvent: func(e Event[string]) {
+						if e.Key == "a" {
+							fail()
+						}
+						received = append(received, e.Key)
+					},
+				})
+			}, func(h *harness) {
+				h.send(watch.Added, "b=1", "11")
+				h.expect("the handler", received, "b")
+				if !handler.HasSynced() {
+					t.Error("the handler has not synced")
+				}
+			})
+		})
+	}
+}

@@ -119,12 +119,19 @@ func (h *Handler[V]) start(ctx context.Context) {
 func (h *Handler[V]) run(ctx context.Context) {
 	returned := false
 	defer func() {
-		if returned || h.panicked || ctx.Err() != nil {
+		r := recover()
+		if r != nil || returned || ctx.Err() != nil {
 			h.informer.handlerDone(h)
+			if r != nil {
+				panic(r)
+			}
 			return
 		}
-		h.reportGoexit(ctx)
-		go h.run(ctx)
+		key := h.currentKey
+		clear(h.events) // of a batch, which counts as delivered
+		h.events, h.panicked = h.events[:0], false
+		go h.run(ctx) // before the report, which may end this goroutine, too
+		h.reportGoexit(ctx, key)
 	}()
 	h.runDelivery(ctx)
 	returned = true
@@ -133,6 +140,7 @@ func (h *Handler[V]) run(ctx context.Context) {
 // runDelivery delivers the initial state, or what is left of it, and then the changes in the log.
 func (h *Handler[V]) runDelivery(ctx context.Context) {
 	h.deliverInitial(ctx)
+	h.deliverRestOfResync(ctx)
 	h.deliverBatch(ctx)
 	defer h.startResync()()
 	for ctx.Err() == nil {

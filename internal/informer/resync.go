@@ -18,6 +18,7 @@ type resync[V any] struct {
 	timer   clock.Timer // nil if the handler has no resync
 	expired bool        // the timer has expired
 	ready   *store.Snapshot[V]
+	current *store.Snapshot[V] // is being delivered
 
 	// These fields are guarded by the handler's lock.
 	snapshot *store.Snapshot[V] // to be delivered at position; nil if none is due
@@ -94,9 +95,16 @@ func (h *Handler[V]) resyncIsNext() bool {
 
 // deliverResync delivers the snapshot and resets the timer afterwards.
 func (h *Handler[V]) deliverResync(ctx context.Context) {
-	snapshot := h.resync.ready
-	h.resync.ready = nil
-	h.keys = snapshot.Keys()
-	h.deliverKeys(ctx, snapshot, Update)
+	h.resync.current, h.resync.ready = h.resync.ready, nil
+	h.keys = h.resync.current.Keys()
+	h.deliverRestOfResync(ctx)
 	h.resync.timer.Reset(h.config.Resync)
+}
+
+// deliverRestOfResync delivers what is left of the snapshot.
+func (h *Handler[V]) deliverRestOfResync(ctx context.Context) {
+	if h.resync.current != nil {
+		h.deliverKeys(ctx, h.resync.current, Update)
+		h.resync.current = nil
+	}
 }

@@ -7,6 +7,10 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kinformer/kinformer/internal/feed"
 )
 
 // Run keeps the store and the handlers up to date until ctx ends. Then it waits for the last call
@@ -35,12 +39,12 @@ func (i *Informer[V]) Run(ctx context.Context) error {
 // return would block Run. A panic of that goroutine continues in Run's, whose caller can recover
 // from it.
 func (i *Informer[V]) runReflector(ctx context.Context) error {
-	var panicked any
 	err := error(errGoexit)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() { panicked = recover() }()
+		defer func() { feed.LogPanic(klog.FromContext(ctx), err) }() // the stack is not Run's
+		defer feed.RecoverPanic("Run", &err)
 		err = i.reflector.Run(ctx)
 	}()
 	select {
@@ -54,8 +58,8 @@ func (i *Informer[V]) runReflector(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", i.name, ErrFunctionBlocked)
 		}
 	}
-	if panicked != nil {
-		panic(panicked)
+	if panicked, ok := errors.AsType[*feed.PanicError](err); ok {
+		panic(panicked.Value)
 	}
 	return err
 }

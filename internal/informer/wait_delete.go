@@ -37,10 +37,6 @@ func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error 
 	}
 }
 
-// anyVersion is a version that every collection has reached: a waiter for it is woken by the next
-// change.
-const anyVersion = "1"
-
 // mayHold reports whether the store holds an object, or cannot store it.
 func (i *Informer[V]) mayHold(key, uid string) bool {
 	failed := i.store.KeyError(key) != nil // before HasUID: it may be stored in between

@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,7 @@ type decodePipeline struct {
 	added      chan int    // the bytes of each batch whose items were added
 	goroutines sync.WaitGroup
 	discard    atomic.Bool // the list failed: the remaining items are not added
+	err        error       // with which the collector ended; to be read once goroutines have ended
 }
 
 const (
@@ -83,22 +85,25 @@ func (p *decodePipeline) add(item feed.Item) {
 }
 
 // finish blocks until all items are added. If discard is true it drops the items that are not added
-// yet.
-func (p *decodePipeline) finish(discard bool) {
+// yet. It returns an error if not all items were added, although discard is false.
+func (p *decodePipeline) finish(discard bool) error {
 	if p.toDecode == nil {
 		if p.current != nil && !discard {
 			p.current.seal()
-			p.collect(p.current)
+			p.addItems(p.current)
 		}
-		return
+		return nil
 	}
-	p.discard.Store(discard)
+	if discard {
+		p.discard.Store(true)
+	}
 	if p.current != nil && !discard {
 		p.send()
 	}
 	close(p.toDecode)
 	close(p.toAdd)
 	p.goroutines.Wait()
+	return p.err
 }
 
 // newBatch returns an empty batch, a used one if possible.
@@ -148,14 +153,34 @@ func (p *decodePipeline) start(workers int) {
 			}
 		})
 	}
-	p.goroutines.Go(func() {
-		for b := range p.toAdd {
-			<-b.decoded
-			p.collect(b)
-			p.added <- len(b.buffer)
-			p.recycle(b)
+	p.goroutines.Go(p.runCollector)
+}
+
+// errGoexit reports a function of the program that ended the goroutine it was called in.
+var errGoexit = errors.New("a transform, filter, index function or ErrorHandler ended its goroutine, by runtime.Goexit")
+
+// runCollector adds the batches. If Add, which calls functions of the program, panics or ends the
+// goroutine, the list has failed, and the remaining batches are dropped.
+func (p *decodePipeline) runCollector() {
+	err := errGoexit
+	defer func() {
+		if err != nil {
+			p.err = err
+			p.discard.Store(true)
+			_ = p.collectAll()
 		}
-	})
+	}()
+	err = p.collectAll()
+}
+
+// collectAll adds the batches until the list ends. A panic is a *feed.PanicError.
+func (p *decodePipeline) collectAll() (err error) {
+	defer feed.RecoverPanic("adding an object of a list", &err)
+	for b := range p.toAdd {
+		<-b.decoded
+		p.collect(b)
+	}
+	return nil
 }
 
 // seal sets Raw of the items, nil for those whose bytes were dropped. It is called when the buffer
@@ -191,7 +216,15 @@ func decode(item feed.Item) apiruntime.Object {
 	return obj
 }
 
+// collect adds the items of a batch from a worker.
 func (p *decodePipeline) collect(b *batch) {
+	defer func(n int) { p.added <- n }(len(b.buffer))
+	p.addItems(b)
+	p.recycle(b)
+}
+
+// addItems adds the items of a batch.
+func (p *decodePipeline) addItems(b *batch) {
 	for _, item := range b.items {
 		if !p.discard.Load() {
 			p.replacement.Add(item)

@@ -194,3 +194,38 @@ func TestPipelineBoundsBytesInFlight(t *testing.T) {
 		<-done
 	})
 }
+
+// endingReplacement ends the goroutine in its third Add.
+type endingReplacement struct {
+	feed.Replacement
+	added *int
+	end   func()
+}
+
+func (endingReplacement) Needs(feed.Item) (feed.Need, any) { return feed.NeedsBytes, nil }
+func (r endingReplacement) Add(feed.Item) {
+	if *r.added++; *r.added == 3 {
+		r.end()
+	}
+}
+
+// TestPipelineFailsIfAddEndsTheGoroutine checks that a list is not taken for complete if a function
+// of the program ends the collector's goroutine or panics in it, and that the source is not blocked.
+func TestPipelineFailsIfAddEndsTheGoroutine(t *testing.T) {
+	for name, end := range map[string]func(){"Goexit": runtime.Goexit, "panic": func() { panic("broken") }} {
+		for _, items := range []int{150, 5000} {
+			t.Run(fmt.Sprint(name, ", ", items, " items"), func(t *testing.T) {
+				added := 0
+				p := newDecodePipeline(endingReplacement{added: &added, end: end})
+				raw := bytes.Repeat([]byte(" "), 1000)
+				for i := range items {
+					p.add(feed.Item{Key: fmt.Sprint(i), Raw: raw, Codec: nameCodec{}})
+				}
+				err := p.finish(false)
+				if err == nil || feed.IsPanic(err) != (name == "panic") {
+					t.Errorf("finish returned %v after %d of %d items", err, added, items)
+				}
+			})
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -60,18 +61,21 @@ func (r *Reflector) listFrom(ctx context.Context, from string) error {
 	if err := r.awaitBudget(ctx); err != nil {
 		return err
 	}
+	requested := r.clock.Now()
 	watched, stop := r.watchdog(ctx, listIdleTimeout)
 	defer stop()
 	replacement := r.begin()
 	pipeline := newDecodePipeline(replacement)
 	page, err := r.pages(watched, metav1.ListOptions{ResourceVersion: from, Limit: r.limit(from)}, pipeline.add)
-	pipeline.finish(err != nil)
+	if failed := pipeline.finish(err != nil); err == nil {
+		err = failed
+	}
 	if err != nil {
 		err = orCause(watched, err)
 		feed.RaisePanic(ctx, err)
 		return err
 	}
-	return r.commit(ctx, replacement, page.ResourceVersion, from == "")
+	return r.commit(ctx, replacement, page.ResourceVersion, from == "", requested)
 }
 
 // pages requests the pages of a list and returns the metadata of the last one.
@@ -124,7 +128,9 @@ func (r *Reflector) begin() feed.Replacement {
 // page makes one list request.
 func (r *Reflector) page(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
 	r.status.countList()
-	return r.config.Source.List(ctx, options, add)
+	meta, err := r.config.Source.List(ctx, options, add)
+	r.answered(err)
+	return meta, err
 }
 
 // limit returns the page size of a list at resourceVersion from. The API server answers a list not
@@ -144,9 +150,10 @@ func (r *Reflector) limit(from string) int64 {
 	}
 }
 
-// commit commits a complete list at version to the sink. It returns an error if version is not
-// valid, or regressed without a consistent read.
-func (r *Reflector) commit(ctx context.Context, list feed.Replacement, version string, consistentRead bool) error {
+// commit commits a complete list at version to the sink, which was the state of the collection at or
+// after the time freshAt. It returns an error if version is not valid, or regressed without a
+// consistent read.
+func (r *Reflector) commit(ctx context.Context, list feed.Replacement, version string, consistentRead bool, freshAt time.Time) error {
 	reached := r.version()
 	order, err := resourceversion.CompareResourceVersion(version, reached)
 	switch {
@@ -160,7 +167,7 @@ func (r *Reflector) commit(ctx context.Context, list feed.Replacement, version s
 	if err := list.Commit(version); err != nil {
 		return err
 	}
-	r.committed(ctx, version)
+	r.committed(ctx, version, freshAt)
 	return nil
 }
 

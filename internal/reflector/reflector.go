@@ -60,6 +60,7 @@ type Reflector struct {
 
 	state                state
 	budget               requestBudget
+	notBefore            time.Time   // of the server's last Retry-After
 	listFailures         int         // lists that failed since the last commit, for reasons that may lie in the resourceVersion
 	committedAt          time.Time   // the last commit of a list
 	expiredTokens        int         // lists that failed since the last commit because a continue token had expired
@@ -169,9 +170,21 @@ func (r *Reflector) pauseBeforeList(ctx context.Context, err error) error {
 	return r.pause(ctx, err)
 }
 
-// awaitBudget takes a token of the budget, and waits until there was one. It returns ctx's error if
-// ctx has ended.
-func (r *Reflector) awaitBudget(ctx context.Context) error { return r.sleep(ctx, r.budget.spend()) }
+// awaitBudget takes a token of the budget, and waits until there was one and the server's last
+// Retry-After has passed. It returns ctx's error if ctx has ended.
+func (r *Reflector) awaitBudget(ctx context.Context) error {
+	asked := min(r.notBefore.Sub(r.clock.Now()), maxRetryAfter) // the clock may be set back
+	return r.sleep(ctx, max(r.budget.spend(), asked))
+}
+
+// answered records the Retry-After of a request that failed with err, for the requests that need no
+// backoff. It ignores that of a server which lacks the resourceVersion: a consistent read may follow
+// at once. err may be nil.
+func (r *Reflector) answered(err error) {
+	if asked := retryAfter(err); asked > 0 && !isGone(err) && !isFutureVersion(err) {
+		r.notBefore = r.clock.Now().Add(asked)
+	}
+}
 
 // pause waits for the backoff after an attempt, and for err's Retry-After if that is longer. It
 // returns ctx's error if ctx has ended.
@@ -192,11 +205,11 @@ func (r *Reflector) sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// committed records that the sink holds a list at resourceVersion.
-func (r *Reflector) committed(ctx context.Context, resourceVersion string) {
+// committed records that the sink holds a list at resourceVersion, fresh at a time.
+func (r *Reflector) committed(ctx context.Context, resourceVersion string, freshAt time.Time) {
 	r.state, r.listFailures, r.expiredTokens = stateListed, 0, 0
 	r.committedAt = r.clock.Now()
-	r.status.advance(resourceVersion, r.clock.Now())
+	r.status.advance(resourceVersion, freshAt)
 	row := r.status.succeeded()
 	r.backoff.markHealthy()
 	select {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strconv"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,6 +92,109 @@ func TestConsistentReadIsForgottenOnceCommitted(t *testing.T) {
 			if len(source.listVersions) <= i || source.listVersions[i] != version {
 				t.Fatalf("lists at %q, want them to begin with %q", source.listVersions, want)
 			}
+		}
+	})
+}
+
+// TestNoRequestPrecedesRetryAfter checks that requests which need no backoff, the list after a
+// WatchList and the probe of a watch, wait for the Retry-After of the request before.
+func TestNoRequestPrecedesRetryAfter(t *testing.T) {
+	busy := apierrors.NewServiceUnavailable("starting")
+	busy.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 60}
+	var times []time.Time
+	request := func() { times = append(times, time.Now()) }
+	source := &scriptedSource{
+		lists: []func() (string, error){func() (string, error) { request(); return "", busy }},
+		watches: []func(context.Context, feed.WatchSink) error{func(context.Context, feed.WatchSink) error {
+			request()
+			return busy
+		}},
+	}
+	runFor(t, 10*time.Minute, Config{Source: source, WatchList: always(true)})
+	probes := 0
+	source = &scriptedSource{
+		lists: []func() (string, error){listAt("5"), func() (string, error) { request(); probes++; return "", busy }},
+		watches: []func(context.Context, feed.WatchSink) error{
+			openedThen(nil), func(ctx context.Context, events feed.WatchSink) error { times = nil; return idleWatch(ctx, events) },
+		},
+	}
+	for i := 1; i < len(times); i++ {
+		if waited := times[i].Sub(times[i-1]); waited < time.Minute {
+			t.Errorf("request %d follows after %v, want at least a minute", i, waited)
+		}
+	}
+	runFor(t, 5*time.Minute, Config{Source: source})
+	for i := 1; i < len(times); i++ {
+		if waited := times[i].Sub(times[i-1]); waited < time.Minute {
+			t.Errorf("probe %d follows after %v, want at least a minute", i, waited)
+		}
+	}
+	if probes == 0 {
+		t.Error("no probe")
+	}
+}
+
+// quarantinedSink has an object that cannot be stored. It counts the lists.
+type quarantinedSink struct {
+	emptySink
+	lists *int
+}
+
+func (s quarantinedSink) Begin() feed.Replacement {
+	*s.lists++
+	return s.emptySink.Begin()
+}
+func (quarantinedSink) Quarantined() int      { return 1 }
+func (quarantinedSink) AdvanceVersion(string) {}
+
+// TestQuarantinedObjectsAreListedThoughWatchesFail checks that objects which could not be stored are
+// requested again if every watch ends with an error.
+func TestQuarantinedObjectsAreListedThoughWatchesFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		version := 10
+		source := &scriptedSource{
+			lists: []func() (string, error){func() (string, error) { return strconv.Itoa(version), nil }},
+			watches: []func(context.Context, feed.WatchSink) error{func(ctx context.Context, events feed.WatchSink) error {
+				events.Opened()
+				select {
+				case <-time.After(4 * time.Minute):
+				case <-ctx.Done():
+				}
+				version++
+				if err := events.Bookmark(strconv.Itoa(version), false); err != nil {
+					return err
+				}
+				return syscall.ECONNRESET
+			}},
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Hour)
+		defer cancel()
+		lists := 0
+		if err := New(Config{Source: source, Sink: quarantinedSink{lists: &lists}}).Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if lists < 5 || lists > 12 {
+			t.Errorf("%d lists in 12 hours, want more and more rare ones", lists)
+		}
+	})
+}
+
+// TestFreshnessOfASlowList checks that a list is as fresh as when it was requested.
+func TestFreshnessOfASlowList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		source := &scriptedSource{
+			lists:   []func() (string, error){func() (string, error) { <-time.After(4 * time.Minute); return "5", nil }},
+			watches: []func(context.Context, feed.WatchSink) error{idleWatch},
+		}
+		r := New(Config{Source: source, Sink: emptySink{}})
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute+30*time.Second)
+		defer cancel()
+		if err := r.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if fresh := r.Status().FreshAt; !fresh.Equal(began) {
+			t.Errorf("FreshAt is %v after the request of the list, want 0s", fresh.Sub(began))
 		}
 	})
 }

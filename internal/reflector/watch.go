@@ -98,6 +98,9 @@ func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *ret
 		return err
 	}
 	r.failed(ctx, last.err)
+	if err := r.retryQuarantined(last); err != nil {
+		return err
+	}
 	if last.opened && count.failures == 1 && !asksToWait(last.err) && !isAuthError(last.err) {
 		return r.sleep(ctx, rand.N(maxResumeDelay))
 	}
@@ -108,8 +111,8 @@ func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *ret
 func (r *Reflector) afterClose(ctx context.Context, last watchResult, count *retryCount) error {
 	r.state = stateResuming
 	r.recovered(ctx, r.status.succeeded())
-	if n := r.config.Sink.Quarantined(); r.quarantine.due(n) {
-		return r.relist(stateRelisting, fmt.Errorf("%w (%d); listing again", ErrQuarantined, n))
+	if err := r.retryQuarantined(last); err != nil {
+		return err
 	}
 	if !r.canResume() {
 		return r.relist(stateRelisting, errNoResume)
@@ -123,6 +126,19 @@ func (r *Reflector) afterClose(ctx context.Context, last watchResult, count *ret
 		return err
 	}
 	return r.sleep(ctx, rand.N(maxResumeDelay))
+}
+
+// retryQuarantined returns an error, and sets r.state, if quarantined objects are due for a list. A
+// server that is busy or refuses the client receives none.
+func (r *Reflector) retryQuarantined(last watchResult) error {
+	if !last.opened || asksToWait(last.err) || isAuthError(last.err) {
+		return nil
+	}
+	n := r.config.Sink.Quarantined()
+	if !r.quarantine.due(n) {
+		return nil
+	}
+	return r.relist(stateRelisting, fmt.Errorf("%w (%d); listing again", ErrQuarantined, n))
 }
 
 // checkVersion probes the server, before a watch is resumed, if the last watch received a bookmark

@@ -51,6 +51,7 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	// one that the server closed.
 	err := orCause(watched, r.config.Source.Watch(watched, options, s))
 	stop()
+	r.answered(err)
 	r.status.watchEnded()
 	feed.RaisePanic(ctx, err)
 	return watchResult{
@@ -208,7 +209,7 @@ func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 // commit commits the initial state to the sink. From then on the request is a watch.
 func (s *watchSession) commit(version string) error {
 	consistentRead := s.r.state == stateConsistentRead || s.from == ""
-	if err := s.r.commit(s.ctx, s.initial, version, consistentRead); err != nil {
+	if err := s.r.commit(s.ctx, s.initial, version, consistentRead, s.now()); err != nil {
 		return err
 	}
 	s.r.activity.Add(1)

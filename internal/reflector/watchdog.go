@@ -49,7 +49,7 @@ func (r *Reflector) sessionWatchdog(ctx context.Context, s *watchSession, limit 
 	mustProbe := r.state == stateResuming && s.initial == nil && isValid(s.from)
 	probeAt := s.started.Add(probeInterval/2 + rand.N(probeInterval/2))
 	return r.watchIdle(ctx, timeout, func(ctx context.Context) error {
-		if !mustProbe || r.clock.Now().Before(probeAt) {
+		if now := r.clock.Now(); !mustProbe || now.Before(probeAt) || now.Before(r.notBefore) {
 			return nil
 		}
 		if r.status.confirmedSince(s.started) {

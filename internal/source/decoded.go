@@ -209,7 +209,7 @@ func statusError(obj runtime.Object) error {
 	case *metav1.Status:
 		return apierrors.FromObject(o)
 	case *unstructured.Unstructured:
-		if o.GetKind() != "Status" {
+		if version := o.GetAPIVersion(); o.GetKind() != "Status" || version != "" && version != "v1" {
 			return nil
 		}
 		if err := apierrors.FromObject(o); !apierrors.IsUnexpectedObjectError(err) {
