@@ -48,6 +48,34 @@ func TestContractIsHeld(t *testing.T) {
 	}
 }
 
+// TestFaultsAreTested checks that each row of docs/faults.md names existing tests, and says what
+// client-go does.
+func TestFaultsAreTested(t *testing.T) {
+	faults, err := os.ReadFile("../docs/faults.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, name := testsUnder(t, ".."), regexp.MustCompile("`(Test\\w+)`")
+	rows := regexp.MustCompile(`(?m)^\| .*`).FindAllString(string(faults), -1)
+	for _, row := range rows {
+		if strings.HasPrefix(row, "| what happens |") {
+			continue
+		}
+		named := name.FindAllStringSubmatch(row, -1)
+		if cells := strings.Split(strings.Trim(row, "| "), " | "); len(cells) != 4 || len(named) == 0 {
+			t.Errorf("%d cells and %d tests, want 4 and at least one: %s", len(cells), len(named), row)
+		}
+		for _, match := range named {
+			if !tests[match[1]] {
+				t.Errorf("%s does not exist: %s", match[1], row)
+			}
+		}
+	}
+	if len(rows) < 80 {
+		t.Errorf("%d rows, want at least 80", len(rows))
+	}
+}
+
 // testsUnder returns the names of the tests that the contract may name.
 func testsUnder(t *testing.T, root string) map[string]bool {
 	t.Helper()
