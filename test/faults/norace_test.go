@@ -2,5 +2,7 @@
 
 package faults_test
 
-// leakCycles is how often a test of leaks repeats what may leak.
-const leakCycles = 10_000
+const (
+	leakCycles = 10_000 // how often a test of leaks repeats what may leak
+	heapNodes  = 50_000 // the objects of a test of the heap
+)

@@ -2,4 +2,8 @@
 
 package faults_test
 
-const leakCycles = 1000 // the race detector makes each ten times slower
+// Under the race detector, which slows them tenfold, tests of leaks and of the heap are shorter.
+const (
+	leakCycles = 1000
+	heapNodes  = 5000
+)
