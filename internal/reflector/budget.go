@@ -18,7 +18,7 @@ const (
 )
 
 // requestBudget is a token bucket. Each watch, each probe and each first page of a list costs a
-// token in advance. A further page costs one afterwards if it had no new object. The zero
+// token in advance. A further page costs one afterwards if it failed or had no new object. The zero
 // requestBudget is full. It is not safe for concurrent use.
 type requestBudget struct {
 	clock      clock.PassiveClock

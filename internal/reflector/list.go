@@ -88,6 +88,9 @@ func (r *Reflector) pages(ctx context.Context, options metav1.ListOptions, add f
 			add(item)
 			return nil
 		})
+		if err != nil && options.Continue != "" {
+			r.budget.spend() // this request; the next one waits
+		}
 		switch {
 		case err != nil && options.Continue != "" && isGone(err):
 			return page, fmt.Errorf("%w: %w", errExpiredToken, err)

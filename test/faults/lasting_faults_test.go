@@ -1,0 +1,272 @@
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// faultySource is the source of a harness. Its lists and watches may be replaced.
+type faultySource struct {
+	*cachetest.Harness
+	mu    sync.Mutex // guards the fields below
+	list  func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
+	watch func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}
+
+func (s *faultySource) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	s.mu.Lock()
+	list := s.list
+	s.mu.Unlock()
+	if list == nil {
+		list = s.Harness.List
+	}
+	return list(ctx, options)
+}
+
+func (s *faultySource) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	s.mu.Lock()
+	watch := s.watch
+	s.mu.Unlock()
+	if watch == nil {
+		watch = s.Harness.Watch
+	}
+	return watch(ctx, options)
+}
+
+// repair ends all faults, and the watches that have one.
+func (s *faultySource) repair() {
+	s.mu.Lock()
+	s.list, s.watch = nil, nil
+	s.mu.Unlock()
+	s.ClearFaults()
+	s.CloseWatches()
+}
+
+// editLists edits each list with the options of its request.
+func (s *faultySource) editLists(edit func(options metav1.ListOptions, list metav1.ListInterface) error) {
+	s.list = func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		asked := options
+		if options.Continue == "again" {
+			options.Continue = ""
+		}
+		list, err := s.Harness.List(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		accessor, err := meta.ListAccessor(list)
+		if err != nil {
+			return nil, err
+		}
+		return list, edit(asked, accessor)
+	}
+}
+
+// lastingFault is a fault of all lists, or of all watches, until the source is repaired.
+type lastingFault func(s *faultySource)
+
+func failLists(err error) lastingFault {
+	return func(s *faultySource) { s.InjectListFault(-1, fake.Fault{Err: err}) }
+}
+
+func failWatches(err error) lastingFault {
+	return func(s *faultySource) { s.InjectWatchFault(-1, fake.Fault{Err: err}) }
+}
+
+func editEachList(edit func(options metav1.ListOptions, list metav1.ListInterface) error) lastingFault {
+	return func(s *faultySource) { s.editLists(edit) }
+}
+
+// endWatches makes each watch end with an event in place of its first one.
+func endWatches(event watch.Event) lastingFault {
+	return func(s *faultySource) {
+		s.BookmarkEvery(time.Second)
+		s.InjectWatchFault(-1, fake.Fault{EditEvent: func(watch.Event) []watch.Event {
+			if event.Object != nil {
+				event.Object = event.Object.DeepCopyObject()
+			}
+			return []watch.Event{event}
+		}})
+	}
+}
+
+func closeWatches(after time.Duration) lastingFault {
+	return func(s *faultySource) { s.InjectWatchFault(-1, fake.Fault{CloseIn: after}) }
+}
+
+var lastingListFaults = map[string]lastingFault{
+	"500":                   failLists(fake.InternalError()),
+	"503":                   failLists(apierrors.NewServiceUnavailable("starting")),
+	"429 with Retry-After":  failLists(fake.TooManyRequests(1)),
+	"403":                   failLists(fake.Forbidden()),
+	"410":                   failLists(fake.Expired()),
+	"504 too large":         failLists(fake.TooLargeResourceVersion()),
+	"connection refused":    failLists(cachetest.ErrConnectionRefused),
+	"no answer":             func(s *faultySource) { s.InjectListFault(-1, fake.Fault{Hold: make(chan struct{})}) },
+	"answer after a minute": func(s *faultySource) { s.InjectListFault(-1, fake.Fault{Delay: time.Minute}) },
+	"replica that lags":     func(s *faultySource) { s.InjectListFault(-1, fake.Fault{ResourceVersion: "3"}) },
+	"another kind": func(s *faultySource) {
+		s.InjectListFault(-1, fake.Fault{EditList: func(runtime.Object) runtime.Object { return &corev1.NodeList{} }})
+	},
+	"no version": editEachList(func(_ metav1.ListOptions, list metav1.ListInterface) error {
+		list.SetResourceVersion("")
+		return nil
+	}),
+	"500 at one version": editEachList(func(options metav1.ListOptions, _ metav1.ListInterface) error {
+		if options.ResourceVersion != "" && options.Continue == "" {
+			return fake.InternalError()
+		}
+		return nil
+	}),
+	"500 but for the version": editEachList(func(options metav1.ListOptions, _ metav1.ListInterface) error {
+		if options.ResourceVersion == "" {
+			return fake.InternalError()
+		}
+		return nil
+	}),
+	"one token for ever": editEachList(func(_ metav1.ListOptions, list metav1.ListInterface) error {
+		list.SetContinue("again")
+		return nil
+	}),
+	"every token expires": editEachList(func(options metav1.ListOptions, list metav1.ListInterface) error {
+		if options.Continue != "" {
+			return fake.Expired()
+		}
+		list.SetContinue("again")
+		return nil
+	}),
+}
+
+var lastingWatchFaults = map[string]lastingFault{
+	"500":                            failWatches(fake.InternalError()),
+	"503":                            failWatches(apierrors.NewServiceUnavailable("starting")),
+	"429":                            failWatches(fake.TooManyRequests(0)),
+	"403":                            failWatches(fake.Forbidden()),
+	"410":                            failWatches(fake.Expired()),
+	"504 too large":                  failWatches(fake.TooLargeResourceVersion()),
+	"connection refused":             failWatches(cachetest.ErrConnectionRefused),
+	"410 in the stream":              endWatches(fake.ErrorEvent(fake.Expired())),
+	"500 in the stream":              endWatches(fake.ErrorEvent(fake.InternalError())),
+	"504 too large in the stream":    endWatches(fake.ErrorEvent(fake.TooLargeResourceVersion())),
+	"429 in the stream":              endWatches(fake.ErrorEvent(fake.TooManyRequests(0))),
+	"429 in the stream, Retry-After": endWatches(fake.ErrorEvent(fake.TooManyRequests(1))),
+	"Status as an object":            endWatches(watch.Event{Type: watch.Modified, Object: fake.ErrorEvent(fake.Expired()).Object}),
+	"event without an object":        endWatches(watch.Event{Type: watch.Added}),
+	"object without metadata":        endWatches(watch.Event{Type: watch.Modified, Object: &corev1.Pod{}}),
+	"object of another kind":         endWatches(watch.Event{Type: watch.Added, Object: cachetest.Node("n", "9")}),
+	"unknown event type":             endWatches(watch.Event{Type: "PATCHED", Object: cachetest.Pod("a", cachetest.WithVersion("999"))}),
+	"older state":                    endWatches(watch.Event{Type: watch.Modified, Object: cachetest.Pod("a", cachetest.WithVersion("1"))}),
+	"older bookmark":                 endWatches(watch.Event{Type: watch.Bookmark, Object: cachetest.Pod("", cachetest.WithVersion("1"))}),
+	"closed at once":                 func(s *faultySource) { s.InjectWatchFault(-1, fake.Fault{CloseAfterEvents: -1}) },
+	"closed after an event":          func(s *faultySource) { s.InjectWatchFault(-1, fake.Fault{CloseAfterEvents: 1}) },
+	"closed after a millisecond":     closeWatches(time.Millisecond),
+	"closed after 5 s":               closeWatches(5 * time.Second),
+	"closed after 30 s":              closeWatches(30 * time.Second),
+	"closed after 45 s":              closeWatches(45 * time.Second),
+	"closed after 2 min":             closeWatches(2 * time.Minute),
+	"no answer":                      func(s *faultySource) { s.InjectWatchFault(-1, fake.Fault{Hold: make(chan struct{})}) },
+	"no event":                       func(s *faultySource) { s.InjectWatchFault(-1, fake.Fault{Stall: true}) },
+	"no end of the initial state": func(s *faultySource) {
+		s.InjectWatchFault(-1, fake.Fault{EditEvent: fake.DropInitialEventsEndBookmark})
+	},
+	"typed nil": func(s *faultySource) {
+		s.watch = func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			if w, err := s.Harness.Watch(ctx, options); err == nil {
+				w.Stop()
+			}
+			return (*watch.StreamWatcher)(nil), nil
+		}
+	},
+}
+
+// runFaulty runs a test with an informer whose source begins to fail before it runs, or after its
+// initial list, and checks the rate of requests during the failure. Once the source is repaired, the
+// store becomes equal to the server's state.
+func runFaulty(t *testing.T, mode cache.ListMode, synced bool, lasting time.Duration, faults ...lastingFault) {
+	t.Helper()
+	var source *faultySource
+	begin := func(h *cachetest.Harness) {
+		for _, inject := range faults {
+			inject(source)
+		}
+		h.UpdateEverySecond(int(lasting / time.Second))
+	}
+	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{ListMode: mode}, func(h *cachetest.Harness) {
+		if synced {
+			h.ExpectSynced()
+			cachetest.Advance(time.Minute)
+			begin(h)
+			h.CloseWatches()
+		}
+		cachetest.Advance(lasting)
+		h.ExpectRequestRate(h.Requests()[0].Time)
+		source.repair()
+		recovers(h)
+	}, func(h *cachetest.Harness) {
+		source = &faultySource{Harness: h}
+		h.Source = source
+		if !synced {
+			begin(h)
+		}
+	})
+}
+
+// recovers checks that the store becomes equal to the server's state. A request that receives no
+// answer is given up after up to eleven minutes, others are retried within two.
+func recovers(h *cachetest.Harness) {
+	h.T.Helper()
+	for range 11 {
+		cachetest.Advance(time.Minute)
+		if h.Stored() == h.Served() && h.Controller.Status().Err == nil {
+			break
+		}
+	}
+	h.ExpectStored(h.Served())
+	if status := h.Controller.Status(); status.Err != nil || status.Phase != cache.PhaseWatching || !status.Synced {
+		h.T.Errorf("status after the failure: %+v", status)
+	}
+	h.ExpectRequestRate(h.Requests()[0].Time)
+}
+
+// TestRequestRateIsBoundedForEachLastingFault lets every list, or every watch, fail for eleven
+// minutes. The informer makes at most twelve requests in any minute, from the first one on.
+func TestRequestRateIsBoundedForEachLastingFault(t *testing.T) {
+	for kind, faults := range map[string]map[string]lastingFault{"lists": lastingListFaults, "watches": lastingWatchFaults} {
+		for name, fault := range faults {
+			for _, mode := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
+				for _, synced := range []bool{true, false} {
+					t.Run(fmt.Sprintf("%s: %s, by %s, synced before: %v", kind, name, mode, synced), func(t *testing.T) {
+						runFaulty(t, mode, synced, 11*time.Minute, fault)
+					})
+				}
+			}
+		}
+	}
+}
+
+// TestRequestRateIsBoundedForPairsOfFaults lets lists and watches fail at the same time, each in one
+// of many ways.
+func TestRequestRateIsBoundedForPairsOfFaults(t *testing.T) {
+	for listName, list := range lastingListFaults {
+		for watchName, watch := range lastingWatchFaults {
+			for _, mode := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
+				t.Run(fmt.Sprintf("lists: %s, watches: %s, by %s", listName, watchName, mode), func(t *testing.T) {
+					runFaulty(t, mode, true, 5*time.Minute, list, watch)
+				})
+			}
+		}
+	}
+}
