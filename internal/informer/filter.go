@@ -102,7 +102,10 @@ func (s *filterSink[V]) AdvanceVersion(resourceVersion string) {
 
 // Begin begins a replacement of the whole collection.
 func (s *filterSink[V]) Begin() feed.Replacement {
-	return &filterReplacement[V]{Replacement: s.Store.Begin(), sink: s, filteredOut: make(map[string]string), refused: make(map[string]string)}
+	return &filterReplacement[V]{
+		Replacement: s.Store.Begin(), sink: s,
+		filteredOut: make(map[string]string), refused: make(map[string]string), passed: make(map[string]struct{}),
+	}
 }
 
 // filterReplacement is a replacement that holds only objects that pass the filter.
@@ -111,6 +114,9 @@ type filterReplacement[V any] struct {
 	sink        *filterSink[V]
 	filteredOut map[string]string // becomes filterSink.filteredOut
 	refused     map[string]string // keys of the list's objects that do not pass, and their newest version
+	// passed is the set of keys of those that pass, if a transform may rename objects. Without it,
+	// the transform would be called for each object that does not pass.
+	passed map[string]struct{}
 }
 
 // Needs returns what Add requires of an item: for the filter, the decoded object, unless the store
@@ -155,6 +161,9 @@ func (r *filterReplacement[V]) applyFilter(item feed.Item) (_ feed.Item, passes 
 		return item, false
 	}
 	delete(r.filteredOut, item.Key)
+	if r.sink.Transforms() {
+		r.passed[item.Key] = struct{}{}
+	}
 	return item, true
 }
 
@@ -166,7 +175,9 @@ func (r *filterReplacement[V]) refuse(item feed.Item) {
 	if r.sink.isFilteredOut(item.Key, item.UID) || r.sink.Snapshot().Entry(item.Key) != nil {
 		r.filteredOut[item.Key] = item.UID
 	}
-	r.Replacement.Remove(item)
+	if _, passed := r.passed[item.Key]; passed || !r.sink.Transforms() {
+		r.Replacement.Remove(item)
+	}
 }
 
 // Remove removes an item.

@@ -100,3 +100,23 @@ func TestNewestStateOfARepeatedObjectIsFiltered(t *testing.T) {
 		}
 	}
 }
+
+// The filter comes before the transform: objects that a list has and the filter refuses are not
+// transformed.
+func TestRefusedObjectsOfAListAreNotTransformed(t *testing.T) {
+	config := Config[string]{Filter: visible, Store: stringStore()}
+	config.Store.Transforms = func() bool { return true }
+	config.Store.Decode = func(i feed.Item) (string, error) {
+		text := i.Object.(rawObject).text
+		if strings.HasSuffix(text, "=hidden") {
+			t.Errorf("%s was transformed", text)
+		}
+		return text, nil
+	}
+	next := New(config).sink.Begin()
+	next.Add(rawItem("a=hidden", "1"))
+	next.Add(rawItem("b=1", "2"))
+	if err := next.Commit("3"); err != nil {
+		t.Error(err)
+	}
+}

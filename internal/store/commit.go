@@ -21,12 +21,7 @@ func (r *replacement[V]) commit(resourceVersion string) {
 	if set := live.indexes.set; r.next.indexes.set != set { // an index was added since Begin
 		r.next = s.reindexed(r.next, set)
 	}
-	for key := range r.rejected {
-		var entry Entry[V]
-		if old := entry.fromMap(live.entries.Item(key)); old != nil && r.next.entries.Get(key) == nil {
-			r.put(key, old)
-		}
-	}
+	r.keepLastGoodStates(live)
 	changes, resolved := r.changes(live), r.resolved(live)
 
 	s.mu.Lock()
@@ -41,12 +36,44 @@ func (r *replacement[V]) commit(resourceVersion string) {
 		s.quarantine.setUnkeyed(r.unkeyed)
 	}
 	s.publish(r.next)
+	if r.byProgram {
+		resolved = nil
+	}
 	for _, key := range resolved { // after publish: Find takes no lock
 		if _, rejected := r.rejected[key]; !rejected {
 			s.quarantine.release(key)
 		}
 	}
 	s.appendChanges(changes, r.byProgram)
+}
+
+// keepLastGoodStates adds the live entries of objects whose newest state could not be stored. An entry
+// of another object under the same key is not added: that object was deleted.
+func (r *replacement[V]) keepLastGoodStates(live *state[V]) {
+	var renamed map[uint64]string // keys of the live entries by UID
+	for key, f := range r.rejected {
+		item := live.entries.Item(key)
+		if item.Value == nil && f.uid != 0 && r.store.Transforms() { // a transform may have renamed the object
+			if renamed == nil {
+				renamed = keysByUID(live.entries)
+			}
+			key = renamed[f.uid]
+			item = live.entries.Item(key)
+		}
+		var entry Entry[V]
+		old := entry.fromMap(item)
+		if old != nil && old.sameObject(identity{uid: f.uid}) && r.next.entries.Get(key) == nil {
+			r.put(key, old)
+		}
+	}
+}
+
+func keysByUID(entries *entryMap) map[uint64]string {
+	keys := make(map[uint64]string, entries.Len())
+	for key, item := range entries.All() {
+		keys[item.Meta.uid] = key
+	}
+	return keys
 }
 
 // appendChanges appends a replacement's changes to the log, and records where the initial state

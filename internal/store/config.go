@@ -59,14 +59,15 @@ type Change[V any] struct {
 }
 
 // itemKeys reports whether the key of an item is the key of its value.
-func (s *Store[V]) itemKeys() bool { return s.config.ItemKeys && !s.transforms() }
+func (s *Store[V]) itemKeys() bool { return s.config.ItemKeys && !s.Transforms() }
 
 // itemIndexers returns the functions that index an item without its value, by the index's name.
 func (s *Store[V]) itemIndexers() map[string]func(feed.Item) ([]string, error) {
-	if s.transforms() {
+	if s.Transforms() {
 		return nil
 	}
 	return s.config.ItemIndexers
 }
 
-func (s *Store[V]) transforms() bool { return s.config.Transforms != nil && s.config.Transforms() }
+// Transforms reports whether Decode may change keys and index values; see Config.Transforms.
+func (s *Store[V]) Transforms() bool { return s.config.Transforms != nil && s.config.Transforms() }

@@ -43,8 +43,10 @@ type modelEntry struct {
 type draft struct {
 	entries         map[string]*modelEntry
 	rejected        map[string]string
+	rejectedObjects map[string]*object // the same
 	recovered, made map[string]bool
 	compareContents bool
+	byProgram       bool
 }
 
 func newModelStore(itemKeys, packed bool) *modelStore {
@@ -161,7 +163,12 @@ func isOther(e *modelEntry, o *object) bool {
 func (m *modelStore) apply(event watch.EventType, o *object) feed.Outcome {
 	defer m.advanceVersion(o.Version)
 	unknown := event == watch.Deleted && m.keyUnknown(o)
-	if live := m.live[o.Key]; unknown && o.UID != "" && (live == nil || isOther(live, o)) {
+	live := m.live[o.Key]
+	notStored := live == nil || unknown && isOther(live, o)
+	if failed := m.quarantine[o.Key]; event == watch.Deleted && notStored && failed.version != "" && before(o.Version, failed.version) {
+		return feed.Stale
+	}
+	if unknown && o.UID != "" && notStored {
 		delete(m.quarantine, o.Key) // the object is not stored
 		return feed.Unchanged
 	}
@@ -177,6 +184,9 @@ func (m *modelStore) apply(event watch.EventType, o *object) feed.Outcome {
 		m.set(o.Key, nil)
 		return feed.Applied
 	case m.unstorable(o):
+		if isOther(live, o) {
+			m.set(o.Key, nil)
+		}
 		m.mark(o.Key, modelFailure{version: o.Version})
 		return feed.Quarantined
 	}
@@ -202,7 +212,10 @@ func (m *modelStore) set(key string, e *modelEntry) {
 }
 
 func (m *modelStore) begin(compareContents bool) {
-	m.next = &draft{map[string]*modelEntry{}, map[string]string{}, map[string]bool{}, map[string]bool{}, compareContents}
+	m.next = &draft{
+		entries: map[string]*modelEntry{}, rejected: map[string]string{}, rejectedObjects: map[string]*object{},
+		recovered: map[string]bool{}, made: map[string]bool{}, compareContents: compareContents,
+	}
 }
 
 func (m *modelStore) add(o *object) {
@@ -213,7 +226,7 @@ func (m *modelStore) add(o *object) {
 	if made || m.next.compareContents {
 		if m.unstorable(o) {
 			if !isOlder && !before(o.Version, rejected) {
-				m.next.rejected[o.Key] = o.Version
+				m.next.rejected[o.Key], m.next.rejectedObjects[o.Key] = o.Version, o
 			}
 			return
 		}
@@ -249,7 +262,7 @@ func (m *modelStore) commit(version string) {
 	m.next = nil
 	m.reindex(next.entries)
 	for key := range next.rejected {
-		if old := m.live[key]; old != nil && next.entries[key] == nil {
+		if old := m.live[key]; old != nil && next.entries[key] == nil && !isOther(old, next.rejectedObjects[key]) {
 			next.entries[key] = old
 		}
 	}
@@ -261,7 +274,7 @@ func (m *modelStore) commit(version string) {
 	for key := range m.quarantine {
 		old, e := m.live[key], next.entries[key]
 		kept := old != nil && e != nil && (old.bad == e.bad || !next.compareContents && sameVersion(old.object, e.object))
-		if !kept || next.recovered[key] {
+		if (!kept || next.recovered[key]) && !next.byProgram {
 			delete(m.quarantine, key)
 		}
 	}
@@ -291,6 +304,7 @@ func (m *modelStore) replace(objects []*object) bool {
 	}
 	interrupted := m.next
 	m.begin(false)
+	m.next.byProgram = true
 	for _, o := range objects {
 		m.next.entries[o.Key] = m.entry(o)
 		m.next.recovered[o.Key], m.next.made[o.Key] = true, true

@@ -28,6 +28,7 @@ type quarantine struct {
 // failure is why a key is quarantined.
 type failure struct {
 	version    string // of the state that could not be stored; if it had none, of the one before
+	uid        uint64 // of the object whose state could not be stored, as in identity
 	unreadable bool   // the stored state could not be read, and no later one failed to be stored
 	err        error
 }

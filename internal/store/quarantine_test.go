@@ -60,8 +60,6 @@ func TestQuarantineIsReleased(t *testing.T) {
 		"by a list without it":               func(h *harness) { h.relist("3") },
 		"by a list with the last good state": func(h *harness) { h.relist("3", obj("a/1@1")) },
 		"by the state that failed":           func(h *harness) { h.apply(watch.Modified, obj("a/1@2")) },
-		"by Put":                             func(h *harness) { _ = h.Put(obj("a/1@3")) },
-		"by Remove":                          func(h *harness) { _ = h.Remove(obj("a/1@3")) },
 	} {
 		h := newHarness()
 		h.relist("1", obj("a/1@1"))

@@ -95,7 +95,7 @@ func (r *replacement[V]) add(item feed.Item, unique bool) {
 		err = s.makeEntry(&pair.next, &r.maker, item, value, old)
 	}
 	if err != nil {
-		r.reject(item, old != nil, err, unique)
+		r.reject(item, old != nil && old.sameObject(id), err, unique)
 		return
 	}
 	if known && s.equal(old.ref, pair.next.ref) {
@@ -168,7 +168,7 @@ func (r *replacement[V]) reject(item feed.Item, held bool, err error, unique boo
 	if r.rejected == nil {
 		r.rejected = make(map[string]failure)
 	}
-	r.rejected[item.Key] = failure{version: item.ResourceVersion, err: err}
+	r.rejected[item.Key] = failure{version: item.ResourceVersion, uid: id.uid, err: err}
 	r.report(item.Key, effectOf(held || added.Value != nil), err)
 }
 

@@ -32,6 +32,10 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 			return outcome
 		}
 	}
+	if f, failed := s.quarantine.failed(itemKey); isDeletion && old == nil && failed && feed.IsOlder(item.ResourceVersion, f.version) {
+		s.AdvanceVersion(item.ResourceVersion)
+		return feed.Stale
+	}
 	if isDeletion && (err == nil || old != nil || item.UID != "") {
 		s.quarantine.release(itemKey)
 		return s.applyDelete(item, value, err, old, &pair.next)
@@ -40,20 +44,25 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 		err = s.makeEntry(&pair.next, &s.maker, item, value, old)
 	}
 	if err != nil {
-		return s.applyFailure(item, err, old != nil)
+		return s.applyFailure(item, err, old)
 	}
 	if itemKey != key { // a state that could not be decoded for its key is quarantined under itemKey
 		s.quarantine.release(itemKey)
 	}
-	s.set(key, old, &pair.next, item.ResourceVersion, s.changeKindOf(key, old, &pair.next))
+	s.set(key, old, &pair.next, item.ResourceVersion, s.changeKindOf(key, old, &pair.next), fromServer)
 	return feed.Applied
 }
 
-// applyFailure quarantines the key of a state that could not be stored. held is whether the store
-// holds an earlier state.
-func (s *Store[V]) applyFailure(item feed.Item, err error, held bool) feed.Outcome {
-	s.quarantine.add(item.Key, failure{version: item.ResourceVersion, err: err})
-	s.deferReport(item.Key, &feed.EffectError{Effect: effectOf(held), Err: err})
+// applyFailure quarantines the key of a state that could not be stored. old is the last good state,
+// nil if there is none. One of another object is removed: that object was deleted.
+func (s *Store[V]) applyFailure(item feed.Item, err error, old *Entry[V]) feed.Outcome {
+	id := identityOf(item.UID, item.ResourceVersion)
+	if old != nil && !old.sameObject(id) {
+		s.remove(item.Key, old, nil, item.ResourceVersion, fromServer)
+		old = nil
+	}
+	s.quarantine.add(item.Key, failure{version: item.ResourceVersion, uid: id.uid, err: err})
+	s.deferReport(item.Key, &feed.EffectError{Effect: effectOf(old != nil), Err: err})
 	s.AdvanceVersion(item.ResourceVersion)
 	return feed.Quarantined
 }
@@ -105,7 +114,7 @@ func (s *Store[V]) applyDelete(item feed.Item, value *V, err error, old, last *E
 			final = last
 		}
 	}
-	s.remove(item.Key, old, final, item.ResourceVersion)
+	s.remove(item.Key, old, final, item.ResourceVersion, fromServer)
 	return feed.Applied
 }
 

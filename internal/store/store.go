@@ -168,13 +168,31 @@ func (s *Store[V]) Put(value V) error {
 	if old != nil && !old.sameObject(pair.next.identity) {
 		kind = recreate
 	}
-	s.set(key, old, &pair.next, s.writtenVersion(version), kind)
+	s.set(key, old, &pair.next, s.writtenVersion(version), kind, s.programOrigin())
 	return nil
 }
 
 // isFed reports whether the store belongs to an informer. Its resourceVersion then says what the
 // server has sent, so that a write of the program, which may be of a later version, does not move it.
 func (s *Store[V]) isFed() bool { return s.config.Log != nil }
+
+// origin is who has sent a state. Only a state of the server shows that a key which could not be
+// stored can be stored again.
+type origin int
+
+const (
+	fromServer origin = iota
+	fromProgram
+)
+
+// programOrigin returns the origin of a write of the program: in a store without a feed, it takes the
+// place of the server.
+func (s *Store[V]) programOrigin() origin {
+	if s.isFed() {
+		return fromProgram
+	}
+	return fromServer
+}
 
 // writtenVersion returns the version that the collection reaches by a write of the program.
 func (s *Store[V]) writtenVersion(version string) string {
@@ -194,7 +212,7 @@ func (s *Store[V]) Remove(value V) error {
 	defer s.endWrite()
 	if old := new(Entry[V]).fromMap(s.entries.Item(key)); old != nil {
 		_, version := s.config.Identity(value)
-		s.remove(key, old, nil, s.writtenVersion(version))
+		s.remove(key, old, nil, s.writtenVersion(version), s.programOrigin())
 	}
 	return nil
 }
@@ -231,12 +249,14 @@ func (s *Store[V]) isRepair(key string, old, next *Entry[V]) bool {
 
 // set puts an entry in place of old, which may be nil, and appends the change to the log. The
 // caller holds the writer's lock.
-func (s *Store[V]) set(key string, old, entry *Entry[V], version string, kind changeKind) {
+func (s *Store[V]) set(key string, old, entry *Entry[V], version string, kind changeKind, by origin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	state := s.prepareChange(version)
 	state.entries.Put(key, entry.mapItem())
-	s.quarantine.release(key) // after Put: Find takes no lock
+	if by == fromServer {
+		s.quarantine.release(key) // after Put: Find takes no lock
+	}
 	state.indexes.move(key, old, entry)
 	switch log := s.config.Log; {
 	case log == nil || kind == silent:
@@ -249,10 +269,12 @@ func (s *Store[V]) set(key string, old, entry *Entry[V], version string, kind ch
 
 // remove deletes an entry and appends the deletion to the log. final is the state at deletion, nil
 // if unknown. The caller holds the writer's lock.
-func (s *Store[V]) remove(key string, old, final *Entry[V], version string) {
+func (s *Store[V]) remove(key string, old, final *Entry[V], version string, by origin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.quarantine.release(key)
+	if by == fromServer {
+		s.quarantine.release(key)
+	}
 	state := s.prepareChange(version)
 	state.entries.Delete(key)
 	state.indexes.move(key, old, nil)

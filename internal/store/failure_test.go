@@ -1,0 +1,92 @@
+package store
+
+import (
+	"errors"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// expectNotStored checks that the object under a key is not taken for deleted.
+func (h *harness) expectNotStored(t *testing.T, key string) {
+	t.Helper()
+	if o, found, err := h.Find(key); found || !errors.Is(err, ErrNotStored) {
+		t.Errorf("Find(%q) = %v, %v, %v, want ErrNotStored", key, o, found, err)
+	}
+}
+
+// The state of a deleted object is not the last good state of another one under the same key.
+func TestRecreatedObjectThatCannotBeStoredReplacesTheDeletedOne(t *testing.T) {
+	for name, recreate := range map[string]func(h *harness, o *object){
+		"list":  func(h *harness, o *object) { h.relist("5", o) },
+		"watch": func(h *harness, o *object) { h.apply(watch.Added, o) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness()
+			h.relist("1", obj("a/u1@1"))
+			h.batches()
+			recreate(h, obj("a/u2@5").with("decode"))
+			h.expect(t, []string{"delete a/u1@1"})
+			h.expectNotStored(t, "a")
+		})
+	}
+}
+
+// A deletion of an earlier state, sent again, does not hide that a later one could not be stored.
+func TestReplayedDeletionKeepsQuarantine(t *testing.T) {
+	h := newHarness()
+	h.relist("1")
+	h.apply(watch.Added, obj("a/u2@20").with("decode"))
+	if outcome := h.apply(watch.Deleted, obj("a/u1@15")); outcome != feed.Stale {
+		t.Errorf("outcome %v, want Stale", outcome)
+	}
+	h.expectNotStored(t, "a")
+	h.apply(watch.Deleted, obj("a/u2@25"))
+	if _, found, err := h.Find("a"); found || err != nil {
+		t.Errorf("after the deletion: %v, %v, want neither", found, err)
+	}
+}
+
+// Only a state of the server ends a quarantine.
+func TestWriteOfTheProgramKeepsQuarantine(t *testing.T) {
+	for name, write := range map[string]func(h *harness) error{
+		"Put":     func(h *harness) error { return h.Put(obj("a/u@1")) },
+		"Remove":  func(h *harness) error { return h.Remove(obj("a/u@1")) },
+		"Replace": func(h *harness) error { return h.Replace([]*object{obj("b/u@1")}, "7") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness()
+			h.relist("1", obj("b/u@1"), obj("a/u@1"))
+			h.apply(watch.Modified, obj("a/u@5").with("decode"))
+			if err := write(h); err != nil {
+				t.Fatal(err)
+			}
+			if h.KeyError("a") == nil || h.Quarantined() != 1 {
+				t.Errorf("%d quarantined, want a", h.Quarantined())
+			}
+			h.apply(watch.Modified, obj("a/u@6"))
+			if err := h.KeyError("a"); err != nil {
+				t.Errorf("after a good state: %v", err)
+			}
+		})
+	}
+}
+
+// A list whose state of a renamed object cannot be stored keeps that object's last good state.
+func TestRenamedObjectThatFailsInAListKeepsItsState(t *testing.T) {
+	h := newHarness(transforming)
+	list := func(version string, o *object) {
+		item := o.item()
+		item.Key = "own"
+		next := h.Begin()
+		next.Add(item)
+		if err := next.Commit(version); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list("1", obj("x/u@1"))
+	list("2", obj("x/u@2").with("decode"))
+	h.expect(t, []string{"add x/u@1 (initial)"}, "x/u@1")
+}
