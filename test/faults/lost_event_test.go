@@ -1,9 +1,12 @@
 package faults_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/fake"
@@ -69,4 +72,30 @@ func TestLostEventIsRepairedByTheNextList(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestCorruptObjectIsRemovedAfterItsDeletion lets the server fail to read one object, in lists and in
+// watches, until an administrator deletes the object without an event. The other objects stay, and
+// the next list removes the one.
+func TestCorruptObjectIsRemovedAfterItsDeletion(t *testing.T) {
+	corrupt := apierrors.NewInternalError(errors.New("storage corruption"))
+	corrupt.ErrStatus.Reason = metav1.StatusReasonStoreReadError
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		h.InjectListFault(-1, fake.Fault{Err: corrupt})
+		h.InjectWatchFault(-1, fake.Fault{EditEvent: replaceBy(fake.ErrorEvent(corrupt))})
+		h.CloseWatches()
+		h.Delete("ns/b")
+		cachetest.Advance(time.Hour)
+		h.ExpectStored("a@2 b@3 c@4")
+		h.ExpectEvents()
+		if status := h.Controller.Status(); !cachetest.ErrorContains("storage corruption")(status.Err) {
+			t.Errorf("status %+v", status)
+		}
+		h.ClearFaults()
+		h.InjectWatchFault(-1, fake.Fault{Err: fake.Expired()}) // the server does not have the deletion's event
+		cachetest.Advance(time.Minute)
+		h.ExpectEvents("D b@3")
+		h.ExpectStored("a@2 c@4")
+	})
 }

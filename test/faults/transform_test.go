@@ -88,3 +88,42 @@ func runInformer(t *testing.T, informer *cache.SharedInformer[*corev1.Pod]) (sto
 		}
 	}
 }
+
+// TestFailedTransformOfAnEventIsRetried lets a transform fail on an update. The store keeps the last
+// good state, Status names the object, and a list after the watch retries it although the server has
+// nothing new: the handler receives one update.
+func TestFailedTransformOfAnEventIsRetried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := cachetest.New(t)
+		var failing atomic.Bool
+		informer := cache.NewSharedInformer(h, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+			ErrorHandler: h.Report,
+			Transform: func(p *corev1.Pod) (*corev1.Pod, error) {
+				if failing.Load() {
+					return nil, errors.New("no such zone")
+				}
+				return p, nil
+			},
+		})
+		if _, err := informer.AddEventHandler(h.RecordingHandler(), cache.HandlerOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		stop := runInformer(t, informer)
+		h.ExpectEvents("A a@2", "A b@3", "A c@4")
+		failing.Store(true)
+		h.Update(cachetest.Pod("a"))
+		synctest.Wait()
+		failing.Store(false)
+		status := informer.Status()
+		if pod, stored := informer.Store().GetByKey("ns/a"); !stored || pod.ResourceVersion != "2" || len(status.QuarantinedKeys) != 1 || status.QuarantinedKeys[0].Key != "ns/a" {
+			t.Errorf("stored %v, status %+v", pod, status)
+		}
+		h.ExpectEvents()
+		cachetest.Advance(11 * time.Minute)
+		h.ExpectEvents("U a@2→5")
+		if status := informer.Status(); status.Quarantined != 0 || status.ResourceVersion != "5" {
+			t.Errorf("status %+v", status)
+		}
+		stop()
+	})
+}
