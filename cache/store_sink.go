@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/codec"
@@ -59,6 +58,9 @@ func (s *storeSink[T]) Apply(eventType watch.EventType, item feed.Item) feed.Out
 	switch {
 	case err != nil:
 	case eventType == watch.Deleted && !held:
+		if failed, _ := s.failure(item.Key); feed.IsOlder(item.ResourceVersion, failed.version) {
+			return feed.Stale
+		}
 		outcome = feed.Unchanged
 	case outcome == feed.Stale, outcome == feed.Unchanged && eventType != watch.Deleted:
 		return outcome
@@ -90,22 +92,37 @@ func (s *storeSink[T]) compare(item feed.Item) (obj T, held bool, outcome feed.O
 	if err != nil || !held {
 		return obj, held, feed.Applied, err
 	}
-	if outcome = compareVersions(old, item); outcome == feed.Unchanged {
+	if outcome = s.compareVersions(old, item); outcome == feed.Unchanged {
 		obj = old
 	}
 	return obj, held, outcome, nil
 }
 
-// compareVersions returns Unchanged if an item has the version of the stored object, Stale if it
-// has an older one, and Applied otherwise.
-func compareVersions(old Object, item feed.Item) feed.Outcome {
-	if feed.SameVersion(string(old.GetUID()), old.GetResourceVersion(), item.UID, item.ResourceVersion) {
-		return feed.Unchanged
+// compareVersions returns Unchanged if an item has the version of the stored object, Stale if it is
+// older, and Applied otherwise. If the object's newest state could not be stored, the item is compared
+// with that one: the stored object may be of before a restore of the server, with a higher version.
+func (s *storeSink[T]) compareVersions(old Object, item feed.Item) feed.Outcome {
+	failed, quarantined := s.failure(item.Key)
+	same := feed.SameVersion(string(old.GetUID()), old.GetResourceVersion(), item.UID, item.ResourceVersion)
+	newest := old.GetResourceVersion()
+	if failed.version != "" {
+		newest = failed.version
 	}
-	if order, err := resourceversion.CompareResourceVersion(item.ResourceVersion, old.GetResourceVersion()); err == nil && order < 0 {
+	switch isOlder := feed.IsOlder(item.ResourceVersion, newest); {
+	case same && (!quarantined || isOlder):
+		return feed.Unchanged
+	case !same && isOlder:
 		return feed.Stale
 	}
 	return feed.Applied
+}
+
+// failure returns the state of an object that could not be stored.
+func (s *storeSink[T]) failure(key string) (failed failedState, quarantined bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	failed, quarantined = s.failed.keys[key]
+	return failed, quarantined
 }
 
 // compareLast is compare for a deletion whose state cannot be decoded because of cause: the object
@@ -118,7 +135,7 @@ func (s *storeSink[T]) compareLast(item feed.Item, cause error) (obj T, held boo
 	case err != nil:
 		return obj, false, feed.Quarantined, err
 	}
-	if outcome = compareVersions(obj, item); outcome != feed.Stale {
+	if outcome = s.compareVersions(obj, item); outcome != feed.Stale {
 		s.report(item.Key, &feed.EffectError{Effect: feed.FinalStateUnknown, Err: fmt.Errorf("state at deletion: %w", cause)})
 	}
 	return obj, true, outcome, nil

@@ -274,7 +274,8 @@ func (m *modelStore) commit(version string) {
 	for key := range m.quarantine {
 		old, e := m.live[key], next.entries[key]
 		kept := old != nil && e != nil && (old.bad == e.bad || !next.compareContents && sameVersion(old.object, e.object))
-		if (!kept || next.recovered[key]) && !next.byProgram {
+		_, rejected := next.rejected[key]
+		if (!kept || next.recovered[key]) && !next.byProgram && !rejected {
 			delete(m.quarantine, key)
 		}
 	}

@@ -161,7 +161,7 @@ func TestExpiredContinueTokenRestartsTheList(t *testing.T) {
 		h.InjectListFault(1, fake.Fault{Err: fake.Expired()})
 		h.Delete("ns/b")
 		h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
-		cachetest.Advance(30 * time.Second)
+		cachetest.Advance(time.Minute)
 		if pages != 2 {
 			t.Fatalf("%d pages before the fault", pages)
 		}
