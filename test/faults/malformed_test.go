@@ -50,7 +50,7 @@ func TestRequestRateIsBoundedForMalformedResponses(t *testing.T) {
 						}
 						works.Store(true)
 						h.CloseWatches()
-						recovers(h)
+						recovers(h, 2*time.Minute)
 						n.expectRequestRate()
 					}, func(h *cachetest.Harness) { n = connect(h) })
 				})
