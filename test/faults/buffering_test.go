@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
 	"sync"
 	"testing"
@@ -17,7 +18,7 @@ func (n *network) bufferWatches(d time.Duration) {
 		if !r.URL.Query().Has("watch") {
 			return false
 		}
-		b := &bufferingWriter{ResponseWriter: w}
+		b := &bufferingWriter{ResponseWriter: w, header: make(http.Header)}
 		done := make(chan struct{})
 		var flushing sync.WaitGroup
 		flushing.Go(func() { b.flushEvery(d, done) })
@@ -31,17 +32,30 @@ func (n *network) bufferWatches(d time.Duration) {
 // bufferingWriter buffers a body, and the headers before it.
 type bufferingWriter struct {
 	http.ResponseWriter
-	mu   sync.Mutex // guards body
-	body bytes.Buffer
+	header http.Header // of the handler, which does not change it once begun is true
+
+	mu    sync.Mutex // guards the fields below
+	begun bool       // the handler has sent its header
+	sent  bool       // to the client
+	body  bytes.Buffer
 }
+
+func (b *bufferingWriter) Header() http.Header { return b.header }
+
+func (b *bufferingWriter) WriteHeader(int) { b.Flush() }
 
 func (b *bufferingWriter) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.begun = true
 	return b.body.Write(p)
 }
 
-func (b *bufferingWriter) Flush() {}
+func (b *bufferingWriter) Flush() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.begun = true
+}
 
 // flushEvery sends what was written, every d and once more when done is closed.
 func (b *bufferingWriter) flushEvery(d time.Duration, done <-chan struct{}) {
@@ -51,11 +65,22 @@ func (b *bufferingWriter) flushEvery(d time.Duration, done <-chan struct{}) {
 		case <-done:
 			open = false
 		}
-		b.mu.Lock()
-		_, _ = b.ResponseWriter.Write(b.body.Next(b.body.Len()))
-		_ = http.NewResponseController(b.ResponseWriter).Flush()
-		b.mu.Unlock()
+		b.send()
 	}
+}
+
+func (b *bufferingWriter) send() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.begun {
+		return
+	}
+	if !b.sent {
+		b.sent = true
+		maps.Copy(b.ResponseWriter.Header(), b.header)
+	}
+	_, _ = b.ResponseWriter.Write(b.body.Next(b.body.Len()))
+	_ = http.NewResponseController(b.ResponseWriter).Flush()
 }
 
 // TestBufferedWatchIsNoFault reads through a proxy that buffers the responses of watches for minutes,

@@ -32,11 +32,11 @@ import (
 type network struct {
 	*cachetest.Harness
 	protocols *http.Protocols
-	// intercept, if set, answers a request in place of the server, and reports whether it did.
-	intercept func(w http.ResponseWriter, r *http.Request) bool
 	transport *http.Transport
 
-	mu          sync.Mutex // guards the fields below
+	mu sync.Mutex // guards the fields below
+	// intercept, if set, answers a request in place of the server, and reports whether it did.
+	intercept   func(w http.ResponseWriter, r *http.Request) bool
 	server      *http.Server
 	listener    *pipeListener // nil while the server refuses connections
 	connections []*connection // that were ever opened
@@ -225,12 +225,20 @@ func (e *clientEnd) Write(p []byte) (int, error) {
 	return e.Conn.Write(p)
 }
 
+// setIntercept sets intercept while the server runs.
+func (n *network) setIntercept(intercept func(w http.ResponseWriter, r *http.Request) bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.intercept = intercept
+}
+
 // ServeHTTP answers lists and watches.
 func (n *network) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
 	n.received = append(n.received, received{r, time.Now()})
+	intercept := n.intercept
 	n.mu.Unlock()
-	if n.intercept != nil && n.intercept(w, r) {
+	if intercept != nil && intercept(w, r) {
 		return
 	}
 	n.serve(w, r)

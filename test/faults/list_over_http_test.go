@@ -30,13 +30,13 @@ func TestListBodyWithoutVersionKeepsTheStore(t *testing.T) {
 					cachetest.Advance(time.Second)
 					h.ExpectSynced()
 					served := n.requests()
-					n.intercept = func(w http.ResponseWriter, r *http.Request) bool {
+					n.setIntercept(func(w http.ResponseWriter, r *http.Request) bool {
 						if r.URL.Query().Has("watch") {
 							return false
 						}
 						cachetest.Serve("application/json", []byte(body))(w, r)
 						return true
-					}
+					})
 					h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
 					h.CloseWatches()
 					h.Update(cachetest.Pod("a"))
@@ -50,7 +50,7 @@ func TestListBodyWithoutVersionKeepsTheStore(t *testing.T) {
 					if later := strings.TrimPrefix(n.requests(), served+" watch@4 "); strings.Contains(later, "watch") {
 						t.Errorf("requests after the watch expired: [%s]", later)
 					}
-					n.intercept = nil
+					n.setIntercept(nil)
 					cachetest.Advance(time.Minute)
 					h.ExpectEvents("D b@3", "U a@2→5")
 				}, func(h *cachetest.Harness) { n = connect(h) })
