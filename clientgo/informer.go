@@ -203,8 +203,10 @@ func (s *sharedIndexInformer) SetWatchErrorHandler(handler clientcache.WatchErro
 	return s.SetWatchErrorHandlerWithContext(func(_ context.Context, r *clientcache.Reflector, err error) { handler(r, err) })
 }
 
-// SetWatchErrorHandlerWithContext sets a function that is called with each failed attempt to list
-// or watch. It may read the reflector, but must not run it.
+// SetWatchErrorHandlerWithContext sets a function that is called, as in client-go, with the error of
+// each failed list and of each watch request that cannot be opened, except for a refused connection
+// and a 429. The errors of an open watch are logged. The function may read the reflector, but must
+// not run it.
 func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler clientcache.WatchErrorHandlerWithContext) error {
 	return s.beforeRun(func() { s.watchErrors.handler = handler })
 }

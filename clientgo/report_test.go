@@ -43,8 +43,13 @@ func (b *logBuffer) count(text string) int {
 // runLogged runs an informer with a log of its own.
 func runLogged(t *testing.T, informer clientcache.SharedIndexInformer) *logBuffer {
 	t.Helper()
+	return runLoggedAt(t, informer, 0)
+}
+
+func runLoggedAt(t *testing.T, informer clientcache.SharedIndexInformer, verbosity int) *logBuffer {
+	t.Helper()
 	logged := &logBuffer{}
-	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(logged)))
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(logged), textlogger.Verbosity(verbosity)))
 	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), logger))
 	stopped := make(chan struct{})
 	go func() {
@@ -83,7 +88,7 @@ func TestErrorsDoNotStopTimeInBubble(t *testing.T) {
 			t.Errorf("synced after %v", took)
 		}
 		synctest.Wait()
-		for _, want := range []string{`"Failed to watch" err="list: refused"`, `"Object not stored" err="transform: gave up"`, `object="ns/bad"`, `informer="*v1.Pod"`} {
+		for _, want := range []string{`"Failed to watch" err="failed to list *v1.Pod: refused"`, `"Object not stored" err="transform: gave up"`, `object="ns/bad"`, `informer="*v1.Pod"`} {
 			if logged.count(want) == 0 {
 				t.Errorf("the log does not contain %s:\n%s", want, &logged.log)
 			}

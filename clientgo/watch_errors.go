@@ -3,11 +3,13 @@ package clientgo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -16,7 +18,8 @@ import (
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
-// watchErrors passes failed lists and watches to the watch error handler.
+// watchErrors passes failed lists, and watch requests that could not be opened, to the watch error
+// handler. It logs the other failed attempts.
 type watchErrors struct {
 	handler   clientcache.WatchErrorHandlerWithContext // client-go's if nil; not changed while the informer runs
 	reflector func() *clientcache.Reflector            // the handler's argument
@@ -25,14 +28,44 @@ type watchErrors struct {
 // watchErrorGrace is how long an informer that is stopping waits for the watch error handler.
 const watchErrorGrace = 10 * time.Second
 
-// report calls the handler and waits for it to return. A handler that blocks does not keep the
-// informer from stopping. A panic of the handler is raised in the calling goroutine.
+// report reports a failed attempt.
 func (w *watchErrors) report(ctx context.Context, err error) {
-	err = reflector.UnwrapWatchError(err) // handlers compare with io.EOF
-	if w.handler == nil {
+	err, forHandler := w.handlerError(err)
+	switch {
+	case !forHandler:
+		w.logWatch(ctx, err)
+	case w.handler == nil:
 		w.log(ctx, err)
-		return
+	default:
+		w.handle(ctx, err)
 	}
+}
+
+// handlerError returns the error of an attempt as client-go has it. It reports false for one that
+// client-go does not pass to the handler: a refused connection or a 429, after which client-go tries
+// to open the watch again, and the end of an open watch.
+func (w *watchErrors) handlerError(err error) (_ error, forHandler bool) {
+	attempt, ok := errors.AsType[*reflector.AttemptError](err)
+	switch {
+	case !ok:
+		return err, true
+	case attempt.Op == reflector.OpList:
+		return fmt.Errorf("failed to list %s: %w", w.reflector().TypeDescription(), attempt.Err), true
+	case attempt.Op == reflector.OpWatchOpen: // handlers compare with io.EOF
+		return attempt.Err, !isBackedOff(attempt.Err)
+	default:
+		return err, false
+	}
+}
+
+// isBackedOff reports whether client-go requests a watch again after a backoff.
+func isBackedOff(err error) bool {
+	return utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err)
+}
+
+// handle calls the handler and waits for it to return. A handler that blocks does not keep the
+// informer from stopping. A panic of the handler is raised in the calling goroutine.
+func (w *watchErrors) handle(ctx context.Context, err error) {
 	returned := make(chan error, 1)
 	go func() {
 		defer close(returned) // the handler may end its goroutine
@@ -55,10 +88,9 @@ func (w *watchErrors) report(ctx context.Context, err error) {
 
 // log is client-go's DefaultWatchErrorHandler without utilruntime.HandleError; see objectLog.
 func (w *watchErrors) log(ctx context.Context, err error) {
-	r := w.reflector()
-	logger := klog.LoggerWithValues(klog.FromContext(ctx), "reflector", r.Name(), "type", r.TypeDescription())
+	logger := w.logger(ctx)
 	switch {
-	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+	case isExpired(err):
 		logger.V(4).Info("Watch closed", "err", err)
 	case errors.Is(err, io.EOF): // closed normally
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -66,6 +98,26 @@ func (w *watchErrors) log(ctx context.Context, err error) {
 	default:
 		logger.Error(err, "Failed to watch")
 	}
+}
+
+// logWatch logs the error of a watch that the handler does not receive.
+func (w *watchErrors) logWatch(ctx context.Context, err error) {
+	logger := w.logger(ctx)
+	switch {
+	case isExpired(err):
+		logger.V(4).Info("Watch closed", "err", err)
+	case isBackedOff(err):
+		logger.V(2).Info("Watch failed, backing off", "err", err)
+	default:
+		logger.Info("Warning: watch ended with error", "err", err)
+	}
+}
+
+func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
+
+func (w *watchErrors) logger(ctx context.Context) klog.Logger {
+	r := w.reflector()
+	return klog.LoggerWithValues(klog.FromContext(ctx), "reflector", r.Name(), "type", r.TypeDescription())
 }
 
 // call calls the handler. It returns nil or a *feed.PanicError.

@@ -1,7 +1,5 @@
 package reflector
 
-import "errors"
-
 // Op is the operation that an AttemptError is about.
 type Op string
 
@@ -42,18 +40,3 @@ func (e *AttemptError) Error() string {
 
 // Unwrap returns the cause.
 func (e *AttemptError) Unwrap() error { return e.Err }
-
-// UnwrapWatchError returns the cause of an error of a watch, as the source returned it. It returns
-// any other error unchanged.
-func UnwrapWatchError(err error) error {
-	for cause := err; ; {
-		attempt, ok := errors.AsType[*AttemptError](cause)
-		if !ok {
-			return err
-		}
-		if attempt.Op == OpWatchOpen || attempt.Op == OpWatch {
-			return attempt.Err
-		}
-		cause = attempt.Err
-	}
-}

@@ -12,8 +12,7 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// TestReportedErrorNamesAttempt checks the Op and the text of the first reported error, and the
-// result of UnwrapWatchError for it.
+// TestReportedErrorNamesAttempt checks the Op and the text of the first reported error.
 func TestReportedErrorNamesAttempt(t *testing.T) {
 	type (
 		lists   = []func() (string, error)
@@ -27,16 +26,15 @@ func TestReportedErrorNamesAttempt(t *testing.T) {
 		watchList bool
 		op        Op
 		text      string
-		unwrapped error // nil: the error itself
 	}{
 		"list fails":       {lists: lists{listError(io.EOF)}, op: OpList, text: "list: EOF"},
-		"watch is refused": {watches: watches{refusedWith(io.EOF)}, op: OpWatchOpen, text: "watch: EOF", unwrapped: io.EOF},
-		"watch fails":      {watches: watches{openedThen(io.EOF)}, op: OpWatch, text: "watch: EOF", unwrapped: io.EOF},
-		"version is gone":  {watches: watches{openedThen(gone)}, op: OpWatch, text: "watch: old", unwrapped: gone},
+		"watch is refused": {watches: watches{refusedWith(io.EOF)}, op: OpWatchOpen, text: "watch: EOF"},
+		"watch fails":      {watches: watches{openedThen(io.EOF)}, op: OpWatch, text: "watch: EOF"},
+		"version is gone":  {watches: watches{openedThen(gone)}, op: OpWatch, text: "watch: old"},
 		"short watches":    {watches: watches{openedThen(nil)}, op: OpRelist, text: ErrShortWatches.Error()},
 		"no version":       {lists: lists{listAt("")}, watches: watches{openedThen(nil)}, op: OpRelist, text: errNoResume.Error()},
 		"WatchList is busy": {
-			watches: watches{refusedWith(busy)}, watchList: true, op: OpWatchList, text: "WatchList: watch: " + busy.Error(), unwrapped: busy,
+			watches: watches{refusedWith(busy)}, watchList: true, op: OpWatchList, text: "WatchList: watch: " + busy.Error(),
 		},
 		"WatchList is closed early": {
 			watches: watches{openedThen(nil)}, watchList: true, op: OpWatchList, text: "WatchList: " + errClosedEarly.Error(),
@@ -59,21 +57,6 @@ func TestReportedErrorNamesAttempt(t *testing.T) {
 			if !errors.As(first, &attempt) || attempt.Op != c.op || first.Error() != c.text {
 				t.Errorf("reported %#v (%v), want %q of %q", first, first, c.text, c.op)
 			}
-			want := c.unwrapped
-			if want == nil {
-				want = first
-			}
-			if got := UnwrapWatchError(first); got != want {
-				t.Errorf("UnwrapWatchError(%v) is %v, want %v", first, got, want)
-			}
 		})
-	}
-}
-
-func TestUnwrapWatchErrorKeepsOtherErrors(t *testing.T) {
-	for _, err := range []error{nil, io.EOF, &AttemptError{Op: OpList, Err: io.EOF}} {
-		if got := UnwrapWatchError(err); got != err {
-			t.Errorf("UnwrapWatchError(%v) is %v", err, got)
-		}
 	}
 }
