@@ -54,6 +54,12 @@ const (
 // ErrorHandler has received too. The object is requested again.
 const ErrNotStored = feed.Error("the object's newest state could not be stored")
 
+// ErrSkip is returned by a Transform, possibly wrapped, to ignore a state of an object: the store
+// keeps the state that it has, or none, and there is no event, error or relist. A deletion is
+// applied all the same, and delivered with the last stored state. To remove objects, use Filter. It
+// is the same value for the transforms of package clientgo.
+const ErrSkip = feed.Error("skip this state of the object")
+
 // ObjectError reports that one object could not be decoded, transformed, indexed or stored.
 type ObjectError struct {
 	// Key is the object's key, empty if it could not be read.

@@ -72,9 +72,9 @@ type InformerOptions[T Object] struct {
 
 // TransformFunc returns what to store of an object: the object itself, which it may change, or
 // another. It is called at most once for each state received, and not for a state that is stored
-// already. If it returns an error or nil, panics, or
-// changes name or namespace, the error is reported and the object's last good state is kept. It
-// may clear UID and resourceVersion.
+// already. If it returns an error or nil, panics, or changes name or namespace, the error is
+// reported and the object's last good state is kept. If the error wraps ErrSkip, the state is
+// ignored: the last one is kept, and nothing is reported. It may clear UID and resourceVersion.
 type TransformFunc[T Object] func(obj T) (T, error)
 
 // reflectorOptions returns the options that an informer shares with a Reflector.

@@ -8,6 +8,12 @@
 // [NewMetadataSharedInformerFactory]. For the cache of controller-runtime, see
 // [Options.NewInformer].
 //
+// # Transforms
+//
+// A transform may return an error that wraps cache.ErrSkip, to ignore a state of an object: the
+// store keeps the state that it has, or none, without an event or an error. A deletion is delivered
+// as a DeletedFinalStateUnknown with the last stored state.
+//
 // # Differences from client-go
 //
 // The documented contract of client-go holds; docs/contract.md names the test for each promise. A

@@ -185,7 +185,8 @@ func (s *sharedIndexInformer) beforeRun(set func()) error {
 var errStarted = errors.New("informer has already started")
 
 // SetTransform sets a function that is called for each object received, before the object is
-// stored. It may return an object with another name, version or type.
+// stored. It may return an object with another name, version or type, or cache.ErrSkip to ignore the
+// object's new state.
 func (s *sharedIndexInformer) SetTransform(transform clientcache.TransformFunc) error {
 	return s.beforeRun(func() { s.setTransform(transform) })
 }

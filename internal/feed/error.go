@@ -6,3 +6,8 @@ type Error string
 
 // Error returns the text.
 func (e Error) Error() string { return string(e) }
+
+// ErrSkip is wrapped by the error of a transform that ignores a state. The state changes nothing,
+// and is not reported. Package cache declares it with
+// the same text.
+const ErrSkip = Error("skip this state of the object")

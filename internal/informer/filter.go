@@ -82,9 +82,10 @@ func (s *filterSink[V]) callFilter(item feed.Item) (obj runtime.Object, passes b
 }
 
 // HasVersion reports whether the collection has exactly this version of the object. It returns
-// true for every version of an object that does not pass the filter.
+// true for every version of an object that does not pass the filter, and for a state that the
+// transform ignores.
 func (s *filterSink[V]) HasVersion(item feed.Item) bool {
-	if s.Store.HasVersion(item) {
+	if s.Store.HasVersion(item) || s.Skips(item) {
 		return true
 	}
 	if s.filter == nil || s.Snapshot().Entry(item.Key) != nil {

@@ -27,7 +27,9 @@ func (r *replacement[V]) commit(resourceVersion string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, f := range r.rejected {
-		s.quarantine.add(key, f)
+		if !f.skipped() {
+			s.quarantine.add(key, f)
+		}
 	}
 	r.next.version, r.next.writes = resourceVersion, live.writes+1
 	if r.byProgram {
@@ -40,30 +42,34 @@ func (r *replacement[V]) commit(resourceVersion string) {
 		resolved = nil
 	}
 	for _, key := range resolved { // after publish: Find takes no lock
-		if _, rejected := r.rejected[key]; !rejected {
+		if f, rejected := r.rejected[key]; !rejected || f.skipped() {
 			s.quarantine.release(key)
 		}
 	}
 	s.appendChanges(changes, r.byProgram)
 }
 
-// keepLastGoodStates adds the live entries of objects whose newest state could not be stored. An entry
-// of another object under the same key is not added: that object was deleted.
+// keepLastGoodStates adds the live entries of objects whose newest state could not be stored or is
+// ignored. An entry of another object under the same key is not added: that object was deleted.
 func (r *replacement[V]) keepLastGoodStates(live *state[V]) {
 	var renamed map[uint64]string // keys of the live entries by UID
 	for key, f := range r.rejected {
 		item := live.entries.Item(key)
-		if item.Value == nil && f.uid != 0 && r.store.Transforms() { // a transform may have renamed the object
+		if item.Meta.uid != f.uid && f.uid != 0 && r.store.Transforms() { // a transform may have renamed the object
 			if renamed == nil {
 				renamed = keysByUID(live.entries)
 			}
-			key = renamed[f.uid]
-			item = live.entries.Item(key)
+			if stored, exists := renamed[f.uid]; exists {
+				key, item = stored, live.entries.Item(stored)
+			}
 		}
 		var entry Entry[V]
 		old := entry.fromMap(item)
 		if old != nil && old.sameObject(identity{uid: f.uid}) && r.next.entries.Get(key) == nil {
 			r.put(key, old)
+			if f.skipped() {
+				r.record(key, false)
+			}
 		}
 	}
 }

@@ -19,8 +19,8 @@ type Config[V any] struct {
 	Identity func(V) (uid, resourceVersion string)
 	// Labels returns a value's labels. Required for selecting by labels.
 	Labels func(V) map[string]string
-	// Decode returns an item's value: decoded, transformed and validated. Required if the store
-	// receives items.
+	// Decode returns an item's value: decoded, transformed and validated. An error that wraps
+	// feed.ErrSkip makes the store ignore the item's state. Required if the store receives items.
 	Decode func(feed.Item) (V, error)
 	// Transforms, if set, reports whether Decode may change an object's key and index values. Items
 	// are then decoded before they are looked up, and ItemKeys and ItemIndexers are ignored.

@@ -140,6 +140,9 @@ func (h *harness) decode(item feed.Item) (*object, error) {
 	if err := json.Unmarshal(item.Raw, o); err != nil {
 		return nil, err
 	}
+	if o.Fault == "skip" {
+		return nil, fmt.Errorf("transform: %w", feed.ErrSkip)
+	}
 	return o, o.fails("decode")
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,6 +65,9 @@ func (s *Store[V]) QuarantineSize() (keys, unkeyed int) { return s.quarantine.co
 
 func (f failure) wrapped() error { return fmt.Errorf("%w: %w", ErrNotStored, f.err) }
 
+// skipped reports whether the state is to be ignored. Such a failure is never in the quarantine.
+func (f failure) skipped() bool { return errors.Is(f.err, feed.ErrSkip) }
+
 func (q *quarantine) isEmpty() bool { return q.size.Load() == 0 }
 
 func (q *quarantine) counts() (keys, unkeyed int) {
@@ -118,6 +122,13 @@ func (q *quarantine) release(key string) {
 	defer q.mu.Unlock()
 	delete(q.keys, key)
 	q.updateSize()
+}
+
+// releaseReadable releases a key unless its stored state could not be read.
+func (q *quarantine) releaseReadable(key string) {
+	if f, failed := q.failed(key); failed && !f.unreadable {
+		q.release(key)
+	}
 }
 
 // setUnkeyed sets the number of states without a readable key.

@@ -18,7 +18,7 @@ type replacement[V any] struct {
 	repeats         bool                // an entry was replaced or removed, so made may hold a key twice
 	writes          uint64              // state.writes of the live state at Begin
 	known           []Entry[V]          // entries that Needs has returned; belongs to its goroutine
-	rejected        map[string]failure  // keys whose newest state could not be stored, and why
+	rejected        map[string]failure  // keys whose newest state could not be stored or is ignored, and why
 	unkeyed         int                 // number of items that could not be stored and have no key
 	recovered       map[string]struct{} // quarantined keys that have a good state now
 	duplicates      map[string]struct{} // keys that the list holds more than once
@@ -148,12 +148,16 @@ func (r *replacement[V]) forgetFailure(key, version string) {
 	}
 }
 
-// reject records that an object's newest state could not be stored. Commit determines which good
-// state it keeps, if there is one. held is whether the store holds one.
+// reject records that an object's newest state could not be stored, or is to be ignored. Commit
+// determines which good state it keeps, if there is one. held is whether the store holds one.
 func (r *replacement[V]) reject(item feed.Item, held bool, err error, unique bool) {
+	id := identityOf(item.UID, item.ResourceVersion)
+	f := failure{version: item.ResourceVersion, uid: id.uid, err: err}
 	if item.Key == "" {
-		r.unkeyed++
-		r.report(item.Key, feed.NotStored, err)
+		if !f.skipped() {
+			r.unkeyed++
+			r.report(item.Key, feed.NotStored, err)
+		}
 		return
 	}
 	added := r.next.entries.Item(item.Key)
@@ -161,15 +165,16 @@ func (r *replacement[V]) reject(item feed.Item, held bool, err error, unique boo
 	if unique && (rejected || added.Value != nil) {
 		r.reportDuplicate(item.Key)
 	}
-	id := identityOf(item.UID, item.ResourceVersion)
 	if added.Value != nil && id.before(added.Meta.identity) || rejected && feed.IsOlder(item.ResourceVersion, last.version) {
 		return // it is not the newest state
 	}
 	if r.rejected == nil {
 		r.rejected = make(map[string]failure)
 	}
-	r.rejected[item.Key] = failure{version: item.ResourceVersion, uid: id.uid, err: err}
-	r.report(item.Key, effectOf(held || added.Value != nil), err)
+	r.rejected[item.Key] = f
+	if !f.skipped() {
+		r.report(item.Key, effectOf(held || added.Value != nil), err)
+	}
 }
 
 func (r *replacement[V]) report(key string, effect feed.Effect, err error) {

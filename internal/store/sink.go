@@ -11,8 +11,8 @@ import (
 
 var _ feed.Sink = (*Store[any])(nil)
 
-// Apply implements feed.Sink. An object that cannot be stored keeps its last good state, but the
-// collection's resourceVersion advances.
+// Apply implements feed.Sink. An object whose state cannot be stored, or is to be ignored, keeps its
+// last good state, but the collection's resourceVersion advances.
 func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	s.writer.Lock()
 	defer s.endWrite()
@@ -53,17 +53,23 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 	return feed.Applied
 }
 
-// applyFailure quarantines the key of a state that could not be stored. old is the last good state,
-// nil if there is none. One of another object is removed: that object was deleted.
+// applyFailure quarantines the key of a state that could not be stored, unless the state is to be
+// ignored; a failure before it then counts no more. old is the last good state, nil if there is none.
+// One of another object is removed: that object was deleted.
 func (s *Store[V]) applyFailure(item feed.Item, err error, old *Entry[V]) feed.Outcome {
 	id := identityOf(item.UID, item.ResourceVersion)
 	if old != nil && !old.sameObject(id) {
 		s.remove(item.Key, old, nil, item.ResourceVersion, fromServer)
 		old = nil
 	}
-	s.quarantine.add(item.Key, failure{version: item.ResourceVersion, uid: id.uid, err: err})
-	s.deferReport(item.Key, &feed.EffectError{Effect: effectOf(old != nil), Err: err})
 	s.AdvanceVersion(item.ResourceVersion)
+	f := failure{version: item.ResourceVersion, uid: id.uid, err: err}
+	if f.skipped() {
+		s.quarantine.releaseReadable(item.Key)
+		return feed.Unchanged
+	}
+	s.quarantine.add(item.Key, f)
+	s.deferReport(item.Key, &feed.EffectError{Effect: effectOf(old != nil), Err: err})
 	return feed.Quarantined
 }
 
@@ -94,8 +100,8 @@ func effectOf(held bool) feed.Effect {
 }
 
 // applyDelete removes an entry. The logged deletion carries the object's final state, with the
-// version of the deletion, unless that state cannot be decoded, for which err may be the reason, or
-// is another object's. The entry of the final state is stored in *last.
+// version of the deletion, unless that state cannot be decoded, for which err may be the reason, is
+// to be ignored, or is another object's. The entry of the final state is stored in *last.
 func (s *Store[V]) applyDelete(item feed.Item, value *V, err error, old, last *Entry[V]) feed.Outcome {
 	if old == nil {
 		s.quarantine.release(item.Key)
@@ -107,11 +113,12 @@ func (s *Store[V]) applyDelete(item feed.Item, value *V, err error, old, last *E
 		if err == nil {
 			err = s.makeEntry(last, &s.maker, item, value, old)
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+			final = last
+		case !errors.Is(err, feed.ErrSkip):
 			err = fmt.Errorf("state at deletion: %w", err)
 			s.deferReport(item.Key, &feed.EffectError{Effect: feed.FinalStateUnknown, Err: err})
-		} else {
-			final = last
 		}
 	}
 	s.remove(item.Key, old, final, item.ResourceVersion, fromServer)
@@ -122,6 +129,12 @@ func (s *Store[V]) applyDelete(item feed.Item, value *V, err error, old, last *E
 func (s *Store[V]) HasVersion(item feed.Item) bool {
 	var entry Entry[V]
 	return s.hasVersion(item, &entry)
+}
+
+// Skips reports whether Decode ignores the item's state, which the store then never holds.
+func (s *Store[V]) Skips(item feed.Item) bool {
+	_, err := s.valueOf(item, nil)
+	return errors.Is(err, feed.ErrSkip)
 }
 
 // hasVersion is HasVersion. If it returns true, it has set *entry to the live entry.
