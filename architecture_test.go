@@ -41,6 +41,12 @@ var mayImport = map[string]string{
 	"cache":    "client-go internal/codec internal/feed internal/informer internal/mutation internal/reflector internal/source internal/store internal/tap",
 	"clientgo": "client-go cache internal/codec internal/feed internal/informer internal/reflector internal/source internal/store",
 
+	// client-go's packages by name.
+	"clientgo/cache":            "client-go clientgo",
+	"clientgo/informers":        "client-go clientgo",
+	"clientgo/dynamicinformer":  "client-go clientgo",
+	"clientgo/metadatainformer": "client-go clientgo",
+
 	// The embedded API server.
 	"fake/internal/codec":    "client-go",
 	"fake/internal/fieldset": "",
@@ -106,7 +112,7 @@ func violation(path, allowed, imported string) string {
 		return "mayImport does not list it"
 	case strings.HasPrefix(imported, "k8s.io/client-go") && !slices.Contains(strings.Fields(allowed), "client-go"):
 		return "mayImport does not list client-go"
-	case imported == "k8s.io/client-go/tools/cache" && path != "clientgo":
+	case imported == "k8s.io/client-go/tools/cache" && path != "clientgo" && !strings.HasPrefix(path, "clientgo/"):
 		return "reflector, store and informers are this project's own; only clientgo implements its interfaces"
 	case (strings.HasPrefix(imported, "k8s.io/") || strings.HasPrefix(imported, "sigs.k8s.io/")) && slices.Contains(withoutKubernetes, path):
 		return "the package knows nothing of Kubernetes"

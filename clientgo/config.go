@@ -32,7 +32,7 @@ func (s *sharedIndexInformer) config() informer.Config[any] {
 		Name:  s.options.ObjectDescription,
 		Store: objects,
 		Reflector: reflector.Config{
-			Source:    withMetrics(s.source, s.options),
+			Source:    withMetrics(s.source, s.options.SharedIndexInformerOptions),
 			WatchList: s.mayWatchList,
 			Report:    s.watchErrors.report,
 		},

@@ -1,12 +1,16 @@
 // Package clientgo implements the informer interfaces of client-go's tools/cache with this module's
-// informers, for existing programs. A program that calls client-go to make a SharedIndexInformer
-// calls this package instead, and needs no other change:
+// informers, for existing programs. There are three ways to them:
 //
-//	informer := clientgo.NewSharedIndexInformer(listWatch, &corev1.Pod{}, 0, indexers)
+//   - An import. Packages cache, informers, dynamicinformer and metadatainformer below this one have
+//     the exported names of client-go's packages.
+//   - A variable. [With] returns client-go's constructors with [Options], for example to keep objects
+//     as bytes.
+//   - A call. [Generated] takes the factory of a generated clientset, [Adopt] an informer of client-go,
+//     and [Options.NewInformer] is an option of controller-runtime's cache.
 //
-// The factories are [NewSharedInformerFactory], [NewDynamicSharedInformerFactory] and
-// [NewMetadataSharedInformerFactory]. For the cache of controller-runtime, see
-// [Options.NewInformer].
+// The informers read lists and watches straight from the response if cache.EnableStreaming has
+// prepared the client's config and the list and watch functions are known to return the response
+// unchanged; see [Options].Streaming.
 //
 // # Transforms
 //
@@ -22,8 +26,8 @@
 //   - A relist emits no update for an unchanged object, unless [Options].RelistUpdates is set.
 //   - An object that was deleted and recreated under the same name is a deletion and an addition,
 //     not an update.
-//   - With [Options].Streaming, an object that cannot be decoded is an error on that object alone.
-//     Without it, the client refuses the whole list as for client-go: the informer does not sync, and
+//   - While an informer streams, an object that cannot be decoded is an error on that object alone.
+//     Otherwise, the client refuses the whole list as for client-go: the informer does not sync, and
 //     the watch error handler receives the error of the client's decoder.
 //   - An object that cannot be decoded or transformed is reported, and its last good state is kept. If
 //     it never had one, Get and GetByKey of the store return an error that wraps
@@ -39,5 +43,5 @@
 //   - The metrics of client-go count watch events, but not the objects of a list.
 //
 // The environment variable KUBE_CACHE_MUTATION_DETECTOR has the same effect as in client-go. The
-// package compiles with client-go v0.36 and v0.37.
+// package supports client-go v0.36, the oldest version in go.mod, and v0.37.
 package clientgo

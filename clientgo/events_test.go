@@ -171,7 +171,7 @@ func TestResyncPeriodPerHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var transformed atomic.Int32
 		short, none := &recordingHandler{}, &recordingHandler{}
-		h := run(t, newServer("a"), clientgo.Options{ResyncPeriod: 3 * time.Minute}, func(informer clientcache.SharedIndexInformer) {
+		h := runWith(t, newServer("a"), clientgo.Options{}, clientcache.SharedIndexInformerOptions{ResyncPeriod: 3 * time.Minute}, func(informer clientcache.SharedIndexInformer) {
 			if err := informer.SetTransform(func(obj any) (any, error) {
 				transformed.Add(1)
 				return obj, nil

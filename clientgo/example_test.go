@@ -35,18 +35,15 @@ func cluster() (config *rest.Config, closeServer func()) {
 	return server.Config(), func() { _ = server.Close(context.Background()) }
 }
 
-// fast are the options of the examples: objects are read from the response as it arrives, and kept
-// as bytes.
-var fast = clientgo.Options{Streaming: true, Packed: true}
-
-// A program replaces informers.NewSharedInformerFactory by this function.
-func ExampleNewSharedInformerFactory() {
+// A variable replaces an import, and the calls remain as they are.
+func ExampleWith() {
 	config, closeServer := cluster()
 	defer closeServer()
 	cache.EnableStreaming(config)
 	clientset := kubernetes.NewForConfigOrDie(config)
 
-	factory := clientgo.NewSharedInformerFactory(clientset, clientgo.FactoryOptions{Options: fast})
+	informers := clientgo.With(clientgo.Options{Packed: true})
+	factory := informers.NewSharedInformerFactory(clientset, 0)
 
 	pods := factory.Core().V1().Pods().Lister()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -60,8 +57,8 @@ func ExampleNewSharedInformerFactory() {
 }
 
 // A generated lister reads from the indexer.
-func ExampleNewIndexer() {
-	indexer := clientgo.NewIndexer(clientcache.MetaNamespaceKeyFunc, clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc})
+func ExampleConstructors_NewIndexer() {
+	indexer := clientgo.With(clientgo.Options{}).NewIndexer(clientcache.MetaNamespaceKeyFunc, clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc})
 
 	pods := corelisters.NewPodLister(indexer)
 
@@ -72,13 +69,14 @@ func ExampleNewIndexer() {
 }
 
 // The factory has the interface of package dynamicinformer.
-func ExampleNewDynamicSharedInformerFactory() {
+func ExampleConstructors_NewDynamicSharedInformerFactory() {
 	config, closeServer := cluster()
 	defer closeServer()
 	cache.EnableStreaming(config)
 	client := dynamic.NewForConfigOrDie(config)
 
-	factory := clientgo.NewDynamicSharedInformerFactory(client, clientgo.FactoryOptions{Options: fast})
+	informers := clientgo.With(clientgo.Options{Packed: true})
+	factory := informers.NewDynamicSharedInformerFactory(client, 0)
 
 	pods := factory.ForResource(corev1.SchemeGroupVersion.WithResource("pods")).Lister()
 	stop := make(chan struct{})
@@ -92,13 +90,14 @@ func ExampleNewDynamicSharedInformerFactory() {
 }
 
 // The factory has the interface of package metadatainformer.
-func ExampleNewMetadataSharedInformerFactory() {
+func ExampleConstructors_Metadata() {
 	config, closeServer := cluster()
 	defer closeServer()
 	cache.EnableStreaming(config)
 	client := metadata.NewForConfigOrDie(config)
 
-	factory := clientgo.NewMetadataSharedInformerFactory(client, clientgo.FactoryOptions{Options: fast})
+	informers := clientgo.With(clientgo.Options{Packed: true})
+	factory := informers.Metadata().NewSharedInformerFactory(client, 0)
 
 	pods := factory.ForResource(corev1.SchemeGroupVersion.WithResource("pods")).Lister()
 	stop := make(chan struct{})
@@ -112,14 +111,14 @@ func ExampleNewMetadataSharedInformerFactory() {
 }
 
 // A program runs a single informer with a handler.
-func ExampleNewSharedIndexInformerWithOptions() {
+func ExampleConstructors_NewSharedIndexInformer() {
 	config, closeServer := cluster()
 	defer closeServer()
 	cache.EnableStreaming(config)
 	clientset := kubernetes.NewForConfigOrDie(config)
 	pods := clientcache.NewListWatchFromClient(clientset.CoreV1().RESTClient(), "pods", "default", fields.Everything())
 
-	informer := clientgo.NewSharedIndexInformerWithOptions(pods, &corev1.Pod{}, fast)
+	informer := clientgo.With(clientgo.Options{Packed: true, Streaming: true}).NewSharedIndexInformer(pods, &corev1.Pod{}, 0, clientcache.Indexers{})
 
 	handle, _ := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { fmt.Println("added", obj.(*corev1.Pod).Name) },

@@ -1,69 +1,100 @@
 package clientgo
 
 import (
-	"context"
-	"maps"
 	"reflect"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/informers/internalinterfaces"
 	"k8s.io/client-go/kubernetes"
 	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 )
 
-// NewSharedInformerFactory returns a SharedInformerFactory of client-go that makes this package's
-// informers:
-//
-//	factory := clientgo.NewSharedInformerFactory(clientset, clientgo.FactoryOptions{})
+// NewSharedInformerFactory replaces the function of package informers. See
+// [Constructors.NewSharedInformerFactoryWithOptions].
+func (c Constructors) NewSharedInformerFactory(client kubernetes.Interface, defaultResync time.Duration) informers.SharedInformerFactory {
+	return c.NewSharedInformerFactoryWithOptions(client, defaultResync)
+}
+
+// NewFilteredSharedInformerFactory replaces the function of package informers. See
+// [Constructors.NewSharedInformerFactoryWithOptions].
+func (c Constructors) NewFilteredSharedInformerFactory(client kubernetes.Interface, defaultResync time.Duration, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) informers.SharedInformerFactory {
+	return c.NewSharedInformerFactoryWithOptions(client, defaultResync, c.WithNamespace(namespace), c.WithTweakListOptions(tweakListOptions))
+}
+
+// NewSharedInformerFactoryWithOptions replaces the function of package informers. It returns a
+// factory of client-go whose accessors make this package's informers.
 //
 // A function passed to InformerFor may return an informer of client-go, as the functions of
-// generated code do. The factory converts it: the result has the same list and watch functions,
-// selectors, indexes, resync period and transform. An informer that has handlers, or is running, is
-// not converted.
+// generated code do. It is replaced as by [Adopt], but streams only with Options.Streaming, as the
+// function may filter.
 //
 // Accessors of API groups that client-go v0.36 does not have, such as Lifecycle, return informers
 // of client-go. ForResource returns this package's informers for all groups.
-func NewSharedInformerFactory(client kubernetes.Interface, options FactoryOptions) informers.SharedInformerFactory {
-	f := &factory{client: client, options: options}
-	f.SharedInformerFactory, f.template = f.newClientGoFactory(options.InformerName), f.newClientGoFactory(nil)
+func (c Constructors) NewSharedInformerFactoryWithOptions(client kubernetes.Interface, defaultResync time.Duration, options ...informers.SharedInformerOption) informers.SharedInformerFactory {
+	makeFactory := func(more ...informers.SharedInformerOption) informers.SharedInformerFactory {
+		return informers.NewSharedInformerFactoryWithOptions(client, defaultResync, append(options, more...)...)
+	}
+	f := &factory{
+		SharedInformerFactory: makeFactory(),
+		template:              makeFactory(informers.WithInformerName(nil)),
+		makeFactory:           makeFactory,
+	}
+	f.generated = Generated(f.SharedInformerFactory, c.options)
+	fields := reflect.ValueOf(f.SharedInformerFactory).Elem()
+	if !readField(fields, "namespace", &f.namespace) || !readField(fields, "tweakListOptions", &f.tweakListOptions) {
+		klog.Background().Info("Warning: factory not adopted: the options of this version of client-go are unknown")
+		return f.SharedInformerFactory
+	}
 	return f
 }
 
-// factory is a SharedInformerFactory of this package's informers.
-type factory struct {
-	// SharedInformerFactory is client-go's. It makes the informers of the groups without an
-	// accessor in groups.go.
-	informers.SharedInformerFactory
-
-	template informers.SharedInformerFactory // makes informers to convert; unnamed, and never started
-	client   kubernetes.Interface
-	options  FactoryOptions
-	set      informerSet[reflect.Type]
+// WithNamespace returns the option of package informers.
+func (c Constructors) WithNamespace(namespace string) informers.SharedInformerOption {
+	return informers.WithNamespace(namespace)
 }
 
-var _ informers.SharedInformerFactory = (*factory)(nil)
+// WithTweakListOptions returns the option of package informers.
+func (c Constructors) WithTweakListOptions(tweakListOptions internalinterfaces.TweakListOptionsFunc) informers.SharedInformerOption {
+	return informers.WithTweakListOptions(tweakListOptions)
+}
 
-// newClientGoFactory returns a factory of client-go with the same options.
-func (f *factory) newClientGoFactory(name *clientcache.InformerName) informers.SharedInformerFactory {
-	return informers.NewSharedInformerFactoryWithOptions(f.client, f.options.ResyncPeriod, informers.WithInformerName(name),
-		informers.WithNamespace(f.options.Namespace), informers.WithTweakListOptions(f.options.TweakListOptions), informers.WithTransform(f.options.Transform))
+// WithTransform returns the option of package informers.
+func (c Constructors) WithTransform(transform clientcache.TransformFunc) informers.SharedInformerOption {
+	return informers.WithTransform(transform)
+}
+
+// WithCustomResyncConfig returns the option of package informers.
+func (c Constructors) WithCustomResyncConfig(resyncConfig map[metav1.Object]time.Duration) informers.SharedInformerOption {
+	return informers.WithCustomResyncConfig(resyncConfig)
+}
+
+// WithInformerName returns the option of package informers.
+func (c Constructors) WithInformerName(informerName *clientcache.InformerName) informers.SharedInformerOption {
+	return informers.WithInformerName(informerName)
+}
+
+// factory is a SharedInformerFactory of client-go that keeps this package's informers.
+type factory struct {
+	informers.SharedInformerFactory // client-go's
+
+	generated        *GeneratedFactory[kubernetes.Interface, internalinterfaces.NewInformerFunc]
+	namespace        string
+	tweakListOptions internalinterfaces.TweakListOptionsFunc
+
+	// template makes informers to read the type of their objects; unnamed, and never started.
+	template    informers.SharedInformerFactory
+	makeFactory func(...informers.SharedInformerOption) informers.SharedInformerFactory
 }
 
 // InformerFor returns the informer for objects of obj's type. If there is none, it makes one with
 // newFunc.
 func (f *factory) InformerFor(obj runtime.Object, newFunc internalinterfaces.NewInformerFunc) clientcache.SharedIndexInformer {
-	objects := reflect.TypeOf(obj)
-	return f.set.informer(objects, func() clientcache.SharedIndexInformer {
-		informer := convert(newFunc(f.client, f.options.resyncPeriod(objects)), objects, f.options)
-		if f.options.Transform != nil {
-			_ = informer.SetTransform(f.options.Transform) // fails for a running informer, as in client-go
-		}
-		return informer
-	})
+	return f.generated.informerFor(obj, newFunc, false)
 }
 
 // ForResource returns the informer for a resource.
@@ -72,52 +103,14 @@ func (f *factory) ForResource(resource schema.GroupVersionResource) (informers.G
 	if err != nil {
 		return nil, err
 	}
-	template := generic.Informer()
-	informer := template
-	if config, ok := extractConfig(template); ok {
-		informer = f.InformerFor(config.example, func(_ kubernetes.Interface, _ time.Duration) clientcache.SharedIndexInformer {
+	if config, ok := extractConfig(generic.Informer()); ok {
+		f.generated.InformerFor(config.example, func(kubernetes.Interface, time.Duration) clientcache.SharedIndexInformer {
 			// A factory reserves the name of an informer when it makes the informer.
-			if named, err := f.newClientGoFactory(f.options.InformerName).ForResource(resource); err == nil {
+			if named, err := f.makeFactory().ForResource(resource); err == nil {
 				return named.Informer()
 			}
-			return template
+			return generic.Informer()
 		})
 	}
-	return genericInformer{informer, func() clientcache.GenericLister {
-		return clientcache.NewGenericLister(informer.GetIndexer(), resource.GroupResource())
-	}}, nil
-}
-
-// Start runs the informers that were not started before, until stopCh is closed.
-func (f *factory) Start(stopCh <-chan struct{}) { f.StartWithContext(wait.ContextForChannel(stopCh)) }
-
-// StartWithContext runs the informers that were not started before, until ctx ends.
-func (f *factory) StartWithContext(ctx context.Context) {
-	f.set.start(ctx)
-	f.SharedInformerFactory.StartWithContext(ctx)
-}
-
-// WaitForCacheSync blocks until the started informers have synced, or stopCh is closed.
-func (f *factory) WaitForCacheSync(stopCh <-chan struct{}) map[reflect.Type]bool {
-	return f.WaitForCacheSyncWithContext(wait.ContextForChannel(stopCh)).Synced
-}
-
-// WaitForCacheSyncWithContext blocks until the started informers have synced, or ctx ends. Err of
-// the result is then the context's cause.
-func (f *factory) WaitForCacheSyncWithContext(ctx context.Context) clientcache.SyncResult {
-	result := f.SharedInformerFactory.WaitForCacheSyncWithContext(ctx)
-	synced := f.set.waitForSync(ctx)
-	for _, done := range synced {
-		if !done {
-			result.Err = context.Cause(ctx)
-		}
-	}
-	maps.Copy(result.Synced, synced)
-	return result
-}
-
-// Shutdown makes later calls of Start ineffective, and waits for the running informers to stop.
-func (f *factory) Shutdown() {
-	f.set.shutdown()
-	f.SharedInformerFactory.Shutdown()
+	return f.SharedInformerFactory.ForResource(resource)
 }

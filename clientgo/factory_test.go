@@ -33,7 +33,7 @@ import (
 // isAdapter reports whether an informer, perhaps inside a typed wrapper, is of package clientgo.
 func isAdapter(informer clientcache.SharedIndexInformer) bool {
 	handle, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{})
-	return err == nil && reflect.TypeOf(handle).Elem().PkgPath() == "github.com/kinformer/kinformer/clientgo"
+	return err == nil && reflect.TypeOf(handle).Elem().PkgPath() == reflect.TypeFor[clientgo.Options]().PkgPath()
 }
 
 // newGroups are the groups that client-go v0.36 does not have. Their accessors return informers of
@@ -43,7 +43,7 @@ var newGroups = []string{"Lifecycle"}
 // TestFactoryAccessorsReturnAdapters calls every accessor of every group and version of the
 // factory.
 func TestFactoryAccessorsReturnAdapters(t *testing.T) {
-	factory := clientgo.NewSharedInformerFactory(clientfake.NewClientset(), clientgo.FactoryOptions{})
+	factory := plain.NewSharedInformerFactory(clientfake.NewClientset(), 0)
 	all := reflect.TypeFor[informers.SharedInformerFactory]()
 	checked := 0
 	for group := range all.Methods() {
@@ -79,7 +79,7 @@ func TestFactoryAccessorsReturnAdapters(t *testing.T) {
 // TestFactoryForResource calls ForResource with every resource of the scheme, and checks that the
 // accessors return the same informers.
 func TestFactoryForResource(t *testing.T) {
-	factory := clientgo.NewSharedInformerFactory(clientfake.NewClientset(), clientgo.FactoryOptions{})
+	factory := plain.NewSharedInformerFactory(clientfake.NewClientset(), 0)
 	found := 0
 	for kind := range scheme.Scheme.AllKnownTypes() {
 		plural, _ := meta.UnsafeGuessKindToResource(kind)
@@ -118,7 +118,7 @@ func TestFactoryForResource(t *testing.T) {
 func TestFactoryStartAndShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})
-		factory := clientgo.NewSharedInformerFactory(clientfake.NewClientset(cachetest.Pod("a")), clientgo.FactoryOptions{})
+		factory := plain.NewSharedInformerFactory(clientfake.NewClientset(cachetest.Pod("a")), 0)
 		pods := factory.Core().V1().Pods().Lister()
 		factory.Start(stop)
 		factory.Start(stop)
@@ -149,7 +149,7 @@ func TestFactoryNamesUnsyncedInformers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientfake.NewClientset()
 		failLists(client, "pods")
-		factory := clientgo.NewSharedInformerFactory(client, clientgo.FactoryOptions{})
+		factory := plain.NewSharedInformerFactory(client, 0)
 		factory.Core().V1().Pods().Informer()
 		factory.Core().V1().Nodes().Informer()
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -167,22 +167,20 @@ func TestFactoryNamesUnsyncedInformers(t *testing.T) {
 	})
 }
 
-// TestFactoryOptions checks that the options of a factory apply to informers that client-go's
-// generated code makes.
+// TestFactoryOptions checks that client-go's options of a factory apply to this package's informers.
 func TestFactoryOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientfake.NewClientset(cachetest.Pod("a"), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "b"}})
 		var tweaked atomic.Int32
-		factory := clientgo.NewSharedInformerFactory(client, clientgo.FactoryOptions{
-			Options:          clientgo.Options{Indexers: clientcache.Indexers{"name": byName}},
-			Namespace:        "other",
-			TweakListOptions: func(*metav1.ListOptions) { tweaked.Add(1) },
-			Transform: func(obj any) (any, error) {
+		factory := plain.NewSharedInformerFactoryWithOptions(client, 0,
+			plain.WithNamespace("other"),
+			plain.WithTweakListOptions(func(*metav1.ListOptions) { tweaked.Add(1) }),
+			plain.WithTransform(func(obj any) (any, error) {
 				obj.(metav1.Object).SetLabels(map[string]string{"seen": "yes"})
 				return obj, nil
-			},
-			CustomResync: map[metav1.Object]time.Duration{&corev1.Pod{}: time.Hour},
-		})
+			}),
+			plain.WithCustomResyncConfig(map[metav1.Object]time.Duration{&corev1.Pod{}: time.Hour}),
+		)
 		informer := factory.Core().V1().Pods().Informer()
 		handler := &recordingHandler{}
 		if _, err := informer.AddEventHandler(handler); err != nil {
@@ -194,10 +192,8 @@ func TestFactoryOptions(t *testing.T) {
 		if tweaked.Load() == 0 {
 			t.Error("TweakListOptions was not called")
 		}
-		for _, name := range []string{"name", clientcache.NamespaceIndex} {
-			if informer.GetIndexer().GetIndexers()[name] == nil {
-				t.Errorf("the informer has no index %q", name)
-			}
+		if informer.GetIndexer().GetIndexers()[clientcache.NamespaceIndex] == nil {
+			t.Error("the informer has no index by namespace")
 		}
 		list := informer.GetStore().List()
 		if len(list) != 1 || list[0].(*corev1.Pod).Name != "b" || list[0].(*corev1.Pod).Labels["seen"] != "yes" {
@@ -214,12 +210,12 @@ func TestFactoryOptions(t *testing.T) {
 	})
 }
 
-// TestInformerForConvertsClientGoInformer passes a function to InformerFor that returns an informer
+// TestInformerForAdoptsClientGoInformer passes a function to InformerFor that returns an informer
 // of client-go with a selector and a transform, as kube-scheduler does.
-func TestInformerForConvertsClientGoInformer(t *testing.T) {
+func TestInformerForAdoptsClientGoInformer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientfake.NewClientset(cachetest.Pod("a"), cachetest.Pod("b", cachetest.WithLabel("keep", "yes")))
-		factory := clientgo.NewSharedInformerFactory(client, clientgo.FactoryOptions{})
+		factory := plain.NewSharedInformerFactory(client, 0)
 		selected := func(client kubernetes.Interface, resync time.Duration) clientcache.SharedIndexInformer {
 			informer := coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, resync, clientcache.Indexers{"name": byName},
 				func(options *metav1.ListOptions) { options.LabelSelector = "keep=yes" })
@@ -254,7 +250,7 @@ func TestInformerForConvertsClientGoInformer(t *testing.T) {
 // package, one in use, or one of an unknown type.
 func TestInformerForKeepsOtherInformers(t *testing.T) {
 	client := clientfake.NewClientset()
-	own := clientgo.NewSharedIndexInformer(podsOf(client), &corev1.Pod{}, 0, nil)
+	own := plain.NewSharedIndexInformer(podsOf(client), &corev1.Pod{}, 0, nil)
 	used := coreinformers.NewPodInformer(client, "", 0, nil)
 	if _, err := used.AddEventHandler(&recordingHandler{}); err != nil {
 		t.Fatal(err)
@@ -263,7 +259,7 @@ func TestInformerForKeepsOtherInformers(t *testing.T) {
 		clientcache.SharedIndexInformer
 	}{own}
 	for name, informer := range map[string]clientcache.SharedIndexInformer{"own": own, "in use": used, "unknown": unknown} {
-		factory := clientgo.NewSharedInformerFactory(client, clientgo.FactoryOptions{})
+		factory := plain.NewSharedInformerFactory(client, 0)
 		got := factory.InformerFor(&corev1.Pod{}, func(kubernetes.Interface, time.Duration) clientcache.SharedIndexInformer { return informer })
 		if got != informer {
 			t.Errorf("%s: the informer was replaced", name)
@@ -293,10 +289,10 @@ func TestResourceFactories(t *testing.T) {
 		example runtime.Object
 	}{
 		"dynamic": {func() resourceFactory {
-			return clientgo.NewDynamicSharedInformerFactory(dynamicfake.NewSimpleDynamicClient(scheme.Scheme, cachetest.Pod("a")), clientgo.FactoryOptions{})
+			return plain.NewDynamicSharedInformerFactory(dynamicfake.NewSimpleDynamicClient(scheme.Scheme, cachetest.Pod("a")), 0)
 		}, &unstructured.Unstructured{}},
 		"metadata": {func() resourceFactory {
-			return clientgo.NewMetadataSharedInformerFactory(metadatafake.NewSimpleMetadataClient(metadataScheme, metadata), clientgo.FactoryOptions{})
+			return plain.Metadata().NewSharedInformerFactory(metadatafake.NewSimpleMetadataClient(metadataScheme, metadata), 0)
 		}, &metav1.PartialObjectMetadata{}},
 	} {
 		t.Run(name, func(t *testing.T) {

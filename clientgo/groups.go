@@ -24,104 +24,104 @@ import (
 )
 
 // The methods below replace those of the embedded factory of client-go, so that the accessors call
-// InformerFor of this factory.
+// InformerFor of the factory that Generated returns.
 
 // Admissionregistration returns the accessors of API group admissionregistration.k8s.io.
 func (f *factory) Admissionregistration() admissionregistration.Interface {
-	return admissionregistration.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return admissionregistration.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Internal returns the accessors of API group internal.apiserver.k8s.io.
 func (f *factory) Internal() apiserverinternal.Interface {
-	return apiserverinternal.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return apiserverinternal.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Apps returns the accessors of API group apps.
 func (f *factory) Apps() apps.Interface {
-	return apps.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return apps.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Autoscaling returns the accessors of API group autoscaling.
 func (f *factory) Autoscaling() autoscaling.Interface {
-	return autoscaling.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return autoscaling.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Batch returns the accessors of API group batch.
 func (f *factory) Batch() batch.Interface {
-	return batch.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return batch.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Certificates returns the accessors of API group certificates.k8s.io.
 func (f *factory) Certificates() certificates.Interface {
-	return certificates.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return certificates.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Coordination returns the accessors of API group coordination.k8s.io.
 func (f *factory) Coordination() coordination.Interface {
-	return coordination.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return coordination.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Core returns the accessors of the core API group.
 func (f *factory) Core() core.Interface {
-	return core.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return core.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Discovery returns the accessors of API group discovery.k8s.io.
 func (f *factory) Discovery() discovery.Interface {
-	return discovery.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return discovery.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Events returns the accessors of API group events.k8s.io.
 func (f *factory) Events() events.Interface {
-	return events.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return events.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Extensions returns the accessors of API group extensions.
 func (f *factory) Extensions() extensions.Interface {
-	return extensions.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return extensions.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Flowcontrol returns the accessors of API group flowcontrol.apiserver.k8s.io.
 func (f *factory) Flowcontrol() flowcontrol.Interface {
-	return flowcontrol.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return flowcontrol.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Networking returns the accessors of API group networking.k8s.io.
 func (f *factory) Networking() networking.Interface {
-	return networking.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return networking.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Node returns the accessors of API group node.k8s.io.
 func (f *factory) Node() node.Interface {
-	return node.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return node.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Policy returns the accessors of API group policy.
 func (f *factory) Policy() policy.Interface {
-	return policy.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return policy.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Rbac returns the accessors of API group rbac.authorization.k8s.io.
 func (f *factory) Rbac() rbac.Interface {
-	return rbac.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return rbac.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Resource returns the accessors of API group resource.k8s.io.
 func (f *factory) Resource() resource.Interface {
-	return resource.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return resource.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Scheduling returns the accessors of API group scheduling.k8s.io.
 func (f *factory) Scheduling() scheduling.Interface {
-	return scheduling.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return scheduling.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Storage returns the accessors of API group storage.k8s.io.
 func (f *factory) Storage() storage.Interface {
-	return storage.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return storage.New(f.generated, f.namespace, f.tweakListOptions)
 }
 
 // Storagemigration returns the accessors of API group storagemigration.k8s.io.
 func (f *factory) Storagemigration() storagemigration.Interface {
-	return storagemigration.New(f, f.options.Namespace, f.options.TweakListOptions)
+	return storagemigration.New(f.generated, f.namespace, f.tweakListOptions)
 }

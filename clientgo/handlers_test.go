@@ -60,7 +60,7 @@ func TestRemoveEventHandler(t *testing.T) {
 		server := newServer("a")
 		h := run(t, server, clientgo.Options{})
 		h.expectEvents("A a@2 initial")
-		other := clientgo.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
+		other := plain.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
 		if err := other.RemoveEventHandler(h.handle); err != nil {
 			t.Errorf("RemoveEventHandler of another informer returned %v", err)
 		}
@@ -166,7 +166,7 @@ func TestIncomparableHandlers(t *testing.T) {
 // object changes, and then stops the informer.
 func TestHandlersAddedAndRemovedConcurrently(t *testing.T) {
 	server := newServer("a")
-	informer := clientgo.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
+	informer := plain.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { informer.RunWithContext(ctx) })

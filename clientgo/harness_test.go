@@ -16,6 +16,9 @@ import (
 	"github.com/kinformer/kinformer/clientgo"
 )
 
+// plain are the constructors without options.
+var plain = clientgo.With(clientgo.Options{})
+
 // harness is an informer of Pods in a synctest bubble. It is the informer's handler and records the
 // events.
 type harness struct {
@@ -33,7 +36,13 @@ type harness struct {
 // runs.
 func run(t *testing.T, lw clientcache.ListerWatcher, options clientgo.Options, before ...func(clientcache.SharedIndexInformer)) *harness {
 	t.Helper()
-	h := &harness{t: t, informer: clientgo.NewSharedIndexInformerWithOptions(lw, &corev1.Pod{}, options)}
+	return runWith(t, lw, options, clientcache.SharedIndexInformerOptions{}, before...)
+}
+
+// runWith starts an informer as run does, with client-go's options too.
+func runWith(t *testing.T, lw clientcache.ListerWatcher, options clientgo.Options, informerOptions clientcache.SharedIndexInformerOptions, before ...func(clientcache.SharedIndexInformer)) *harness {
+	t.Helper()
+	h := &harness{t: t, informer: clientgo.With(options).NewSharedIndexInformerWithOptions(lw, &corev1.Pod{}, informerOptions)}
 	for _, prepare := range before {
 		prepare(h.informer)
 	}

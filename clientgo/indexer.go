@@ -14,13 +14,18 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// NewIndexer returns an empty Indexer, which is also a [clientcache.TransactionStore]. It holds
-// values of any type under the keys that keyFunc returns. The caller must not modify the values and
-// slices that its methods return.
+// NewIndexer replaces the function of package tools/cache. It returns an empty Indexer, which is also
+// a [clientcache.TransactionStore]. It holds values of any type under the keys that keyFunc returns.
+// The caller must not modify the values and slices that its methods return.
 //
 // A value whose index function fails is stored without an entry in that index, and the error is
 // logged. An Indexer of client-go panics instead.
-func NewIndexer(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers) clientcache.Indexer {
+//
+// With options, which only client-go's stores can apply, it returns client-go's Indexer.
+func (c Constructors) NewIndexer(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers, options ...clientcache.StoreOption) clientcache.Indexer {
+	if len(options) > 0 {
+		return clientcache.NewIndexer(keyFunc, indexers, options...)
+	}
 	i := &indexer{key: keyFunc, standalone: true}
 	errs := newObjectLog()
 	report := func(key string, err error) { errs.log(klog.Background(), key, err) }

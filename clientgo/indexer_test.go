@@ -31,7 +31,7 @@ func TestIndexerHoldsAnyValue(t *testing.T) {
 		"structs": {func(obj any) (string, error) { return fmt.Sprint(obj.(point)), nil }, []any{point{1, 1}, point{1, 2}, point{2, 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			indexer := clientgo.NewIndexer(test.key, clientcache.Indexers{"type": func(obj any) ([]string, error) {
+			indexer := plain.NewIndexer(test.key, clientcache.Indexers{"type": func(obj any) ([]string, error) {
 				return []string{fmt.Sprintf("%T", obj), "all"}, nil
 			}})
 			for _, value := range test.values {
@@ -67,7 +67,7 @@ func TestTransactionSkipsObjectsWithoutKey(t *testing.T) {
 		}
 		return obj.(string), nil
 	}
-	indexer := clientgo.NewIndexer(key, nil)
+	indexer := plain.NewIndexer(key, nil)
 	store := indexer.(clientcache.TransactionStore)
 	add := func(obj string) clientcache.Transaction {
 		return clientcache.Transaction{Type: clientcache.TransactionTypeAdd, Object: obj}
@@ -94,7 +94,7 @@ func TestTransactionSkipsObjectsWithoutKey(t *testing.T) {
 
 // TestMissingKeyIsKeyError checks that a value without a key is a KeyError and changes nothing.
 func TestMissingKeyIsKeyError(t *testing.T) {
-	indexer := clientgo.NewIndexer(clientcache.MetaNamespaceKeyFunc, nil)
+	indexer := plain.NewIndexer(clientcache.MetaNamespaceKeyFunc, nil)
 	if err := indexer.Add(cachetest.Pod("a")); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestMissingKeyIsKeyError(t *testing.T) {
 // TestIndexerVersionIsLastWritten checks that LastStoreSyncResourceVersion is the version of the last
 // write, even if an earlier write had a newer one.
 func TestIndexerVersionIsLastWritten(t *testing.T) {
-	indexer := clientgo.NewIndexer(func(obj any) (string, error) {
+	indexer := plain.NewIndexer(func(obj any) (string, error) {
 		if text, ok := obj.(string); ok {
 			return text, nil
 		}
@@ -243,7 +243,7 @@ func TestReplaceBeforeTheFirstListIsNoSync(t *testing.T) {
 // TestGeneratedListers lists by selector and namespace with a generated lister, which passes an
 // ObjectMeta to the index by namespace.
 func TestGeneratedListers(t *testing.T) {
-	indexer := clientgo.NewIndexer(clientcache.MetaNamespaceKeyFunc, clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc})
+	indexer := plain.NewIndexer(clientcache.MetaNamespaceKeyFunc, clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc})
 	other := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "a", Labels: map[string]string{"app": "x"}}}
 	if err := indexer.Replace([]any{cachetest.Pod("a"), cachetest.Pod("b", cachetest.WithLabel("app", "x")), other}, "5"); err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func TestGeneratedListers(t *testing.T) {
 // returns a copy.
 func TestIndexes(t *testing.T) {
 	shared := []string{"one", "two", "one"}
-	indexer := clientgo.NewIndexer(clientcache.MetaNamespaceKeyFunc, clientcache.Indexers{
+	indexer := plain.NewIndexer(clientcache.MetaNamespaceKeyFunc, clientcache.Indexers{
 		"shared": func(any) ([]string, error) { return shared, nil },
 		"fails":  func(any) ([]string, error) { return nil, errRefused },
 	})
@@ -325,7 +325,7 @@ func TestIndexes(t *testing.T) {
 // TestGetIndexersDuringAddIndexers calls the functions that GetIndexers returns while indexes are
 // added, as controller-runtime does.
 func TestGetIndexersDuringAddIndexers(t *testing.T) {
-	indexer := clientgo.NewIndexer(clientcache.MetaNamespaceKeyFunc, clientcache.Indexers{"name": byName})
+	indexer := plain.NewIndexer(clientcache.MetaNamespaceKeyFunc, clientcache.Indexers{"name": byName})
 	if err := indexer.Add(cachetest.Pod("a")); err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +351,7 @@ func TestGetIndexersDuringAddIndexers(t *testing.T) {
 // TestKeysAndValues checks that keys are namespace/name, or name, and that GetByKey returns the
 // stored value itself.
 func TestKeysAndValues(t *testing.T) {
-	indexer := clientgo.NewIndexer(clientcache.MetaNamespaceKeyFunc, nil)
+	indexer := plain.NewIndexer(clientcache.MetaNamespaceKeyFunc, nil)
 	node, stored := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, cachetest.Pod("a")
 	for _, obj := range []any{node, stored} {
 		if err := indexer.Add(obj); err != nil {

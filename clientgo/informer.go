@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,19 +22,6 @@ import (
 	"github.com/kinformer/kinformer/internal/source"
 )
 
-// NewSharedIndexInformer returns an informer of lw's objects that is not running. It replaces
-// client-go's function of that name. The example states the type of the objects, and the kind of
-// unstructured objects; the informer does not keep it.
-func NewSharedIndexInformer(lw clientcache.ListerWatcher, exampleObject runtime.Object, defaultEventHandlerResyncPeriod time.Duration, indexers clientcache.Indexers) clientcache.SharedIndexInformer {
-	return NewSharedIndexInformerWithOptions(lw, exampleObject, Options{ResyncPeriod: defaultEventHandlerResyncPeriod, Indexers: indexers})
-}
-
-// NewSharedIndexInformerWithOptions returns an informer of lw's objects with options; see
-// NewSharedIndexInformer.
-func NewSharedIndexInformerWithOptions(lw clientcache.ListerWatcher, exampleObject runtime.Object, options Options) clientcache.SharedIndexInformer {
-	return newInformer(lw, exampleObject, options)
-}
-
 // sharedIndexInformer implements client-go's SharedIndexInformer on internal/informer.
 type sharedIndexInformer struct {
 	engine        *informer.Informer[any]
@@ -46,7 +32,7 @@ type sharedIndexInformer struct {
 	watchErrors   watchErrors
 	errors        *objectLog
 	typeName      string // of the example
-	options       Options
+	options       settings
 	mutations     clientcache.MutationDetector
 
 	mu      sync.Mutex      // guards the fields below; the user's functions are called without it
@@ -59,7 +45,7 @@ type sharedIndexInformer struct {
 
 var _ clientcache.SharedIndexInformer = (*sharedIndexInformer)(nil)
 
-func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options Options) *sharedIndexInformer {
+func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options settings) *sharedIndexInformer {
 	s := &sharedIndexInformer{
 		listerWatcher: lw,
 		options:       options,
@@ -76,7 +62,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options O
 	s.source = source.New(source.Config{
 		ListerWatcher: contextListerWatcher{lw},
 		Objects:       s.objects,
-		Streaming:     options.Streaming,
+		Streaming:     options.streams(),
 		Codec:         codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed},
 	})
 	s.engine = informer.New(s.config())

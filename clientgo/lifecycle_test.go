@@ -32,7 +32,7 @@ func TestNewInformerMakesNoRequest(t *testing.T) {
 		server := newServer()
 		example := &unstructured.Unstructured{}
 		example.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
-		informer := clientgo.NewSharedIndexInformer(server, example, time.Hour, clientcache.Indexers{"name": byName})
+		informer := plain.NewSharedIndexInformer(server, example, time.Hour, clientcache.Indexers{"name": byName})
 		name := informer.HasSyncedChecker().Name()
 		example.SetKind("Node")
 		if _, err := informer.AddEventHandler(&recordingHandler{}); err != nil {
@@ -56,7 +56,7 @@ func TestExampleStatesKind(t *testing.T) {
 		first := example.DeepCopy()
 		first.SetName("a")
 		server.Create(first)
-		informer := clientgo.NewSharedIndexInformer(&clientcache.ListWatch{ListWithContextFunc: server.List, WatchFuncWithContext: server.Watch}, example, 0, nil)
+		informer := plain.NewSharedIndexInformer(&clientcache.ListWatch{ListWithContextFunc: server.List, WatchFuncWithContext: server.Watch}, example, 0, nil)
 		example.SetKind("Node")
 		runInformer(t, informer)
 		if obj, ok, _ := informer.GetStore().GetByKey("a"); !ok || obj.(*unstructured.Unstructured).GetKind() != "Pod" {
@@ -69,7 +69,7 @@ func TestExampleStatesKind(t *testing.T) {
 // that SetTransform accepts nil before.
 func TestSettersFailOnceStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		informer := clientgo.NewSharedIndexInformer(newServer("a"), &corev1.Pod{}, 0, nil)
+		informer := plain.NewSharedIndexInformer(newServer("a"), &corev1.Pod{}, 0, nil)
 		if err := informer.SetTransform(nil); err != nil {
 			t.Error(err)
 		}
@@ -93,7 +93,7 @@ func TestSettersFailOnceStarted(t *testing.T) {
 // fills, and that it remains readable afterwards.
 func TestStoreTakenBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		informer := clientgo.NewSharedIndexInformer(newServer("a"), &corev1.Pod{}, 0, nil)
+		informer := plain.NewSharedIndexInformer(newServer("a"), &corev1.Pod{}, 0, nil)
 		store, indexer := informer.GetStore(), informer.GetIndexer()
 		if len(store.List()) != 0 || informer.LastSyncResourceVersion() != "" {
 			t.Error("the informer has objects or a version before Run")
@@ -117,7 +117,7 @@ func TestAddIndexersUntilStopped(t *testing.T) {
 		server := newServer("a")
 		hold := make(chan struct{})
 		server.InjectWatchFault(1, fake.Fault{Hold: hold})
-		h := run(t, server, clientgo.Options{Indexers: clientcache.Indexers{"first": byName}}, func(informer clientcache.SharedIndexInformer) {
+		h := runWith(t, server, clientgo.Options{}, clientcache.SharedIndexInformerOptions{Indexers: clientcache.Indexers{"first": byName}}, func(informer clientcache.SharedIndexInformer) {
 			if err := informer.AddIndexers(clientcache.Indexers{"before": byName}); err != nil {
 				t.Error(err)
 			}
@@ -206,7 +206,7 @@ func TestRunWaitsForHandlers(t *testing.T) {
 // informer is stopped then.
 func TestRunWithClosedStopChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		informer := clientgo.NewSharedIndexInformer(newServer("a"), &corev1.Pod{}, 0, nil)
+		informer := plain.NewSharedIndexInformer(newServer("a"), &corev1.Pod{}, 0, nil)
 		if informer.IsStopped() {
 			t.Error("IsStopped reports true before Run")
 		}
@@ -224,7 +224,7 @@ func TestRunWithClosedStopChannel(t *testing.T) {
 func TestHasSyncedMeansStoreAndIndexesAreFilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a", "b", "c")
-		h := &harness{t: t, informer: clientgo.NewSharedIndexInformer(server, &corev1.Pod{}, 0, clientcache.Indexers{"name": byName})}
+		h := &harness{t: t, informer: plain.NewSharedIndexInformer(server, &corev1.Pod{}, 0, clientcache.Indexers{"name": byName})}
 		checked := make(chan struct{})
 		go func() {
 			defer close(checked)
@@ -243,7 +243,7 @@ func TestHasSyncedMeansStoreAndIndexesAreFilled(t *testing.T) {
 func TestInformerRunsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a")
-		informer := clientgo.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
+		informer := plain.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		var runs sync.WaitGroup
 		var returned atomic.Int32
@@ -264,7 +264,7 @@ func TestInformerRunsOnce(t *testing.T) {
 
 // TestControllerRunDoesNothing checks that GetController's Run does nothing, as in client-go.
 func TestControllerRunDoesNothing(t *testing.T) {
-	informer := clientgo.NewSharedIndexInformer(newServer(), &corev1.Pod{}, 0, nil)
+	informer := plain.NewSharedIndexInformer(newServer(), &corev1.Pod{}, 0, nil)
 	controller := informer.GetController()
 	controller.RunWithContext(t.Context())
 	controller.Run(nil)
@@ -278,7 +278,7 @@ func TestControllerRunDoesNothing(t *testing.T) {
 func TestNilExampleAcceptsAnyType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a")
-		h := runInformer(t, clientgo.NewSharedIndexInformer(server, nil, 0, nil))
+		h := runInformer(t, plain.NewSharedIndexInformer(server, nil, 0, nil))
 		if keys := h.informer.GetStore().ListKeys(); len(keys) != 1 {
 			t.Errorf("the store has the keys %q, want one", keys)
 		}
@@ -296,19 +296,6 @@ func TestNilListerWatcherIsReported(t *testing.T) {
 		}
 		h.stop()
 	})
-}
-
-// TestNewInformerIndexersReplaceOptions checks that the indexers passed to Options.NewInformer
-// replace those of the options, unless they are nil.
-func TestNewInformerIndexersReplaceOptions(t *testing.T) {
-	server := newServer("a")
-	options := clientgo.Options{Indexers: clientcache.Indexers{"own": byName}}
-	for name, given := range map[string]clientcache.Indexers{"own": nil, "given": {"given": byName}} {
-		informer := options.NewInformer(server, &corev1.Pod{}, 0, given)
-		if informer.GetIndexer().GetIndexers()[name] == nil || len(informer.GetIndexer().GetIndexers()) != 1 {
-			t.Errorf("%s: the informer has the indexes %v", name, informer.GetIndexer().GetIndexers())
-		}
-	}
 }
 
 // TestWaitHelpersOfClientGo passes informers and registrations to the functions of client-go that
@@ -333,7 +320,7 @@ func TestWaitHelpersOfClientGo(t *testing.T) {
 func TestInformerRunsInBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a")
-		h := run(t, server, clientgo.Options{ResyncPeriod: time.Minute, Packed: true}, func(informer clientcache.SharedIndexInformer) {
+		h := runWith(t, server, clientgo.Options{Packed: true}, clientcache.SharedIndexInformerOptions{ResyncPeriod: time.Minute}, func(informer clientcache.SharedIndexInformer) {
 			if err := informer.AddIndexers(clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}); err != nil {
 				t.Error(err)
 			}

@@ -12,7 +12,7 @@ import (
 
 // withMetrics returns a source that updates the informer metrics of client-go. It returns source
 // itself if the options do not name the informer.
-func withMetrics(source feed.Source, options Options) feed.Source {
+func withMetrics(source feed.Source, options clientcache.SharedIndexInformerOptions) feed.Source {
 	if !options.Identifier.Reserved() {
 		return source
 	}

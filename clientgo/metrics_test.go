@@ -9,10 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clientfake "k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/kubernetes/scheme"
-	metadatafake "k8s.io/client-go/metadata/fake"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/clientgo"
@@ -86,10 +83,10 @@ var processProvider = sync.OnceValue(func() *metricsProvider {
 
 // TestMetrics checks that client-go's metrics count each event and have the version of the store.
 func TestMetrics(t *testing.T) {
-	for name, options := range map[string]clientgo.Options{
+	for name, options := range map[string]clientcache.SharedIndexInformerOptions{
 		"provider of options": {InformerMetricsProvider: &metricsProvider{}},
 		"provider of process": {},
-		"packed":              {InformerMetricsProvider: &metricsProvider{}, Packed: true},
+		"packed":              {InformerMetricsProvider: &metricsProvider{}},
 		"without name":        {InformerMetricsProvider: &metricsProvider{}, Identifier: clientcache.InformerNameAndResource{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +100,7 @@ func TestMetrics(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				server := newServer("a")
-				h := run(t, server, options)
+				h := runWith(t, server, clientgo.Options{Packed: name == "packed"}, options)
 				if !named {
 					server.Delete("ns/a")
 					h.expectEvents("A a@2 initial", "D a@3")
@@ -128,44 +125,25 @@ func TestMetrics(t *testing.T) {
 // TestFactoryMetrics checks that each informer of a factory is named once, by its resource, however
 // and however often the factory is asked for it.
 func TestFactoryMetrics(t *testing.T) {
-	for name, makeInformers := range map[string]func(clientgo.FactoryOptions){
-		"typed": func(options clientgo.FactoryOptions) {
-			factory := clientgo.NewSharedInformerFactory(clientfake.NewClientset(), options)
-			factory.Core().V1().Pods().Informer()
-			for _, resource := range []schema.GroupVersionResource{podResource, deploymentResource} {
-				if _, err := factory.ForResource(resource); err != nil {
-					t.Error(err)
-				}
-			}
-			factory.Apps().V1().Deployments().Informer()
-		},
-		"dynamic": func(options clientgo.FactoryOptions) {
-			factory := clientgo.NewDynamicSharedInformerFactory(dynamicfake.NewSimpleDynamicClient(scheme.Scheme), options)
-			for _, resource := range []schema.GroupVersionResource{podResource, deploymentResource, podResource} {
-				factory.ForResource(resource)
-			}
-		},
-		"metadata": func(options clientgo.FactoryOptions) {
-			factory := clientgo.NewMetadataSharedInformerFactory(metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme()), options)
-			for _, resource := range []schema.GroupVersionResource{podResource, deploymentResource, podResource} {
-				factory.ForResource(resource)
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := &metricsProvider{}
-			named := newInformerName(t)
-			makeInformers(clientgo.FactoryOptions{Options: clientgo.Options{InformerMetricsProvider: m}, InformerName: named})
-			var resources []schema.GroupVersionResource
-			for _, id := range m.ids {
-				resources = append(resources, id.GroupVersionResource())
-				if !id.Reserved() || id.Name() != named.Name() {
-					t.Errorf("metrics of %v of informer name %q", id.GroupVersionResource(), id.Name())
-				}
-			}
-			if !slices.Equal(resources, []schema.GroupVersionResource{podResource, deploymentResource}) {
-				t.Errorf("metrics of %v", resources)
-			}
-		})
+	named := newInformerName(t)
+	factory := plain.NewSharedInformerFactoryWithOptions(clientfake.NewClientset(), 0, plain.WithInformerName(named))
+	m := processProvider()
+	before := len(m.ids)
+	factory.Core().V1().Pods().Informer()
+	for _, resource := range []schema.GroupVersionResource{podResource, deploymentResource} {
+		if _, err := factory.ForResource(resource); err != nil {
+			t.Error(err)
+		}
+	}
+	factory.Apps().V1().Deployments().Informer()
+	var resources []schema.GroupVersionResource
+	for _, id := range m.ids[before:] {
+		resources = append(resources, id.GroupVersionResource())
+		if !id.Reserved() || id.Name() != named.Name() {
+			t.Errorf("metrics of %v of informer name %q", id.GroupVersionResource(), id.Name())
+		}
+	}
+	if !slices.Equal(resources, []schema.GroupVersionResource{podResource, deploymentResource}) {
+		t.Errorf("metrics of %v", resources)
 	}
 }

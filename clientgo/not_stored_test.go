@@ -48,10 +48,10 @@ func TestObjectThatCannotBeStoredDoesNotLookDeleted(t *testing.T) {
 	for name, options := range map[string]clientgo.Options{"live": {}, "packed": {Packed: true}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				options.Indexers = clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}
+				indexers := clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}
 				server := newServer("a", "b")
 				server.Create(cachetest.Pod("c", broken))
-				h := run(t, server, options, refuseBroken(t))
+				h := runWith(t, server, options, clientcache.SharedIndexInformerOptions{Indexers: indexers}, refuseBroken(t))
 				<-h.informer.HasSyncedChecker().Done()
 				server.Create(cachetest.Pod("d", broken))
 				server.Update(cachetest.Pod("b", broken))
@@ -128,7 +128,7 @@ func TestClientRefusesListWithUndecodableObject(t *testing.T) {
 	config := script.Config()
 	config.ContentType = f.ListType
 	nodes := kubernetes.NewForConfigOrDie(config).CoreV1().Nodes()
-	informer := clientgo.NewSharedIndexInformer(&clientcache.ListWatch{
+	informer := plain.NewSharedIndexInformer(&clientcache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			return nodes.List(ctx, options)
 		},

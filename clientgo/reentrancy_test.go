@@ -63,7 +63,7 @@ func TestHandlerCallsItsInformer(t *testing.T) {
 // TestHandlerStopsTheInformer closes the informer's stop channel in a handler. Run returns.
 func TestHandlerStopsTheInformer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		informer := clientgo.NewSharedIndexInformer(newServer("a", "b"), nil, 0, nil)
+		informer := plain.NewSharedIndexInformer(newServer("a", "b"), nil, 0, nil)
 		stop := make(chan struct{})
 		closeStop := sync.OnceFunc(func() { close(stop) })
 		if _, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { closeStop() }}); err != nil {

@@ -48,7 +48,7 @@ func testDeletedDuringRelist(t *testing.T, format cachetest.Format, options clie
 	var informer clientcache.SharedIndexInformer
 	var once sync.Once
 	relisted := make(chan struct{}) // closed once a is deleted
-	options.Indexers = clientcache.Indexers{"test": func(obj any) ([]string, error) {
+	indexers := clientcache.Indexers{"test": func(obj any) ([]string, error) {
 		if obj.(*corev1.Node).Name == "c" { // c precedes a in the relist
 			once.Do(func() {
 				if err := informer.GetStore().Delete(a); err != nil {
@@ -62,10 +62,10 @@ func testDeletedDuringRelist(t *testing.T, format cachetest.Format, options clie
 	config := s.Config()
 	cache.EnableStreaming(config)
 	nodes := corev1client.NewForConfigOrDie(config).Nodes()
-	informer = clientgo.NewSharedIndexInformerWithOptions(listWatchWithoutWatchList{ListWatch: &clientcache.ListWatch{
+	informer = clientgo.With(options).NewSharedIndexInformer(listWatchWithoutWatchList{ListWatch: &clientcache.ListWatch{
 		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return nodes.List(ctx, o) },
 		WatchFuncWithContext: nodes.Watch,
-	}}, &corev1.Node{}, options)
+	}}, &corev1.Node{}, 0, indexers)
 	stored := make(chan string, 100)
 	_, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
 		node := obj.(*corev1.Node)

@@ -16,7 +16,6 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
-	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
@@ -72,7 +71,7 @@ func TestErrorsDoNotStopTimeInBubble(t *testing.T) {
 		server := newServer("a", "bad")
 		server.InjectWatchFault(1, fake.Fault{Err: errRefused})
 		server.InjectListFault(1, fake.Fault{Err: errRefused})
-		informer := clientgo.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
+		informer := plain.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
 		if err := informer.SetTransform(func(obj any) (any, error) {
 			if obj.(*corev1.Pod).Name == "bad" {
 				return nil, errGaveUp
@@ -101,7 +100,7 @@ func TestErrorsDoNotStopTimeInBubble(t *testing.T) {
 func TestRepeatedObjectErrorIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("bad")
-		informer := clientgo.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
+		informer := plain.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
 		failure := errGaveUp
 		if err := informer.SetTransform(func(any) (any, error) { return nil, failure }); err != nil {
 			t.Fatal(err)
@@ -123,7 +122,7 @@ func TestRepeatedObjectErrorIsLoggedOnce(t *testing.T) {
 // TestPanicOfTransformNamesIt checks that the logged error says which function panicked.
 func TestPanicOfTransformNamesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		informer := clientgo.NewSharedIndexInformer(newServer("a"), &corev1.Pod{}, 0, nil)
+		informer := plain.NewSharedIndexInformer(newServer("a"), &corev1.Pod{}, 0, nil)
 		if err := informer.SetTransform(func(any) (any, error) { panic("too much") }); err != nil {
 			t.Fatal(err)
 		}

@@ -121,7 +121,7 @@ func TestListWatchReceivesContextOfRun(t *testing.T) {
 				return server.ListerWatcher.Watch(ctx, options)
 			},
 		}
-		informer := clientgo.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, nil)
+		informer := plain.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, nil)
 		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "the run's"))
 		stopped := make(chan struct{})
 		go func() {

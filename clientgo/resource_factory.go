@@ -2,80 +2,31 @@ package clientgo
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
-	"k8s.io/client-go/dynamic/dynamiclister"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
-	"k8s.io/client-go/metadata/metadatalister"
 	clientcache "k8s.io/client-go/tools/cache"
 )
 
-// NewDynamicSharedInformerFactory returns a factory of informers of unstructured objects. It
-// replaces the functions of package dynamicinformer.
-func NewDynamicSharedInformerFactory(client dynamic.Interface, options FactoryOptions) dynamicinformer.DynamicSharedInformerFactory {
-	return &resourceFactory{
-		options: options,
-		example: &unstructured.Unstructured{},
-		listerWatcher: func(resource schema.GroupVersionResource) clientcache.ListerWatcher {
-			return newListerWatcher[*unstructured.UnstructuredList](client.Resource(resource).Namespace(options.Namespace), client, options)
-		},
-		lister: func(indexer clientcache.Indexer, resource schema.GroupVersionResource) clientcache.GenericLister {
-			return dynamiclister.NewRuntimeObjectShim(dynamiclister.New(indexer, resource))
-		},
-	}
-}
-
-// NewMetadataSharedInformerFactory returns a factory of informers of the metadata of objects. It
-// replaces the functions of package metadatainformer.
-func NewMetadataSharedInformerFactory(client metadata.Interface, options FactoryOptions) metadatainformer.SharedInformerFactory {
-	return &resourceFactory{
-		options: options,
-		example: &metav1.PartialObjectMetadata{},
-		listerWatcher: func(resource schema.GroupVersionResource) clientcache.ListerWatcher {
-			return newListerWatcher[*metav1.PartialObjectMetadataList](client.Resource(resource).Namespace(options.Namespace), client, options)
-		},
-		lister: func(indexer clientcache.Indexer, resource schema.GroupVersionResource) clientcache.GenericLister {
-			return metadatalister.NewRuntimeObjectShim(metadatalister.New(indexer, resource))
-		},
-	}
-}
-
-// newListerWatcher returns a ListerWatcher of a resource. The resource's client belongs to client,
-// which may declare that it does not support WatchList.
-func newListerWatcher[L runtime.Object](resource interface {
-	List(ctx context.Context, options metav1.ListOptions) (L, error)
-	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
-}, client any, options FactoryOptions) clientcache.ListerWatcher {
-	return clientcache.ToListWatcherWithWatchListSemantics(&clientcache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, request metav1.ListOptions) (runtime.Object, error) {
-			list, err := resource.List(ctx, options.tweak(request))
-			if err != nil {
-				return nil, err
-			}
-			return list, nil
-		},
-		WatchFuncWithContext: func(ctx context.Context, request metav1.ListOptions) (watch.Interface, error) {
-			return resource.Watch(ctx, options.tweak(request))
-		},
-	}, client)
-}
-
-// resourceFactory is a factory of informers by resource, of objects of one Go type.
+// resourceFactory is a factory of informers of unstructured objects or of metadata, by resource.
+// Each informer is started once. It does not build on client-go's factory, to which no informer can
+// be added. It is safe for concurrent use.
 type resourceFactory struct {
-	options       FactoryOptions
-	example       runtime.Object
-	listerWatcher func(schema.GroupVersionResource) clientcache.ListerWatcher
-	lister        func(clientcache.Indexer, schema.GroupVersionResource) clientcache.GenericLister
-	set           informerSet[schema.GroupVersionResource]
+	newInformer func(schema.GroupVersionResource) genericInformer
+
+	mu        sync.Mutex // guards the fields below; running may be waited for without it
+	informers map[schema.GroupVersionResource]genericInformer
+	started   map[schema.GroupVersionResource]bool
+	closed    bool
+	running   sync.WaitGroup
 }
 
 var (
@@ -83,23 +34,29 @@ var (
 	_ metadatainformer.SharedInformerFactory       = (*resourceFactory)(nil)
 )
 
+func newResourceFactory(newInformer func(schema.GroupVersionResource) genericInformer) *resourceFactory {
+	return &resourceFactory{
+		newInformer: newInformer,
+		informers:   map[schema.GroupVersionResource]genericInformer{},
+		started:     map[schema.GroupVersionResource]bool{},
+	}
+}
+
 // ForResource returns the informer for a resource.
 func (f *resourceFactory) ForResource(resource schema.GroupVersionResource) informers.GenericInformer {
-	informer := f.set.informer(resource, func() clientcache.SharedIndexInformer {
-		options := f.options.with(clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}, f.options.InformerName.WithResource(resource))
-		if options.ObjectDescription == "" {
-			options.ObjectDescription = resource.String()
-		}
-		informer := newInformer(f.listerWatcher(resource), f.example, options)
-		informer.setTransform(f.options.Transform)
-		return informer
-	})
-	return genericInformer{informer, func() clientcache.GenericLister { return f.lister(informer.GetIndexer(), resource) }}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	generic, ok := f.informers[resource]
+	if !ok {
+		generic = f.newInformer(resource)
+		f.informers[resource] = generic
+	}
+	return generic
 }
 
 // genericInformer is an informer with a lister of runtime.Objects.
 type genericInformer struct {
-	informer clientcache.SharedIndexInformer
+	informer *sharedIndexInformer
 	lister   func() clientcache.GenericLister
 }
 
@@ -112,14 +69,95 @@ func (f *resourceFactory) Start(stopCh <-chan struct{}) {
 	f.StartWithContext(wait.ContextForChannel(stopCh))
 }
 
-// StartWithContext starts the informers that were not started before, and returns. They run until ctx
-// ends. client-go's metadata factory has this method, although its interface has not.
-func (f *resourceFactory) StartWithContext(ctx context.Context) { f.set.start(ctx) }
+// StartWithContext starts the informers that were not started before, and returns. They run until
+// ctx ends. client-go's metadata factory has this method, although its interface has not.
+func (f *resourceFactory) StartWithContext(ctx context.Context) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	for resource, generic := range f.informers {
+		if !f.started[resource] {
+			f.started[resource] = true
+			f.running.Go(func() { generic.informer.RunWithContext(ctx) })
+		}
+	}
+}
 
-// WaitForCacheSync blocks until the started informers have synced, or stopCh is closed.
+// WaitForCacheSync blocks until the started informers have synced, or stopCh is closed. For each of
+// them it returns whether it has synced.
 func (f *resourceFactory) WaitForCacheSync(stopCh <-chan struct{}) map[schema.GroupVersionResource]bool {
-	return f.set.waitForSync(wait.ContextForChannel(stopCh))
+	started := f.startedInformers()
+	checkers := make([]clientcache.DoneChecker, 0, len(started))
+	for _, informer := range started {
+		checkers = append(checkers, informer.HasSyncedChecker())
+	}
+	clientcache.WaitFor(wait.ContextForChannel(stopCh), "", checkers...)
+	synced := make(map[schema.GroupVersionResource]bool, len(started))
+	for resource, informer := range started {
+		synced[resource] = informer.HasSynced()
+	}
+	return synced
+}
+
+func (f *resourceFactory) startedInformers() map[schema.GroupVersionResource]*sharedIndexInformer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	started := make(map[schema.GroupVersionResource]*sharedIndexInformer, len(f.started))
+	for resource := range f.started {
+		started[resource] = f.informers[resource].informer
+	}
+	return started
 }
 
 // Shutdown makes later calls of Start ineffective, and waits for the running informers to stop.
-func (f *resourceFactory) Shutdown() { f.set.shutdown() }
+func (f *resourceFactory) Shutdown() {
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	f.running.Wait()
+}
+
+// resourceSettings returns the settings of an informer of unstructured objects or of metadata.
+func (c Constructors) resourceSettings(resource schema.GroupVersionResource, resyncPeriod time.Duration, indexers clientcache.Indexers) settings {
+	return settings{
+		SharedIndexInformerOptions: clientcache.SharedIndexInformerOptions{
+			ResyncPeriod:      resyncPeriod,
+			Indexers:          indexers,
+			ObjectDescription: resource.String(),
+		},
+		Options:   c.options,
+		unchanged: true,
+	}
+}
+
+// byNamespace returns the indexers of client-go's factories.
+func byNamespace() clientcache.Indexers {
+	return clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}
+}
+
+// newListerWatcher returns a ListerWatcher of a resource. The resource's client belongs to client,
+// which may declare that it does not support WatchList. tweak may be nil.
+func newListerWatcher[L runtime.Object](resource interface {
+	List(ctx context.Context, options metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}, client any, tweak func(*metav1.ListOptions)) clientcache.ListerWatcher {
+	if tweak == nil {
+		tweak = func(*metav1.ListOptions) {}
+	}
+	return clientcache.ToListWatcherWithWatchListSemantics(&clientcache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			tweak(&options)
+			list, err := resource.List(ctx, options)
+			if err != nil {
+				return nil, err
+			}
+			return list, nil
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			tweak(&options)
+			return resource.Watch(ctx, options)
+		},
+	}, client)
+}

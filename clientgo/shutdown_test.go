@@ -8,21 +8,19 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/clientgo"
+	clientgocache "github.com/kinformer/kinformer/clientgo/cache"
 )
-
-// This file is separate because client-go v0.36 lacks ShutDownEventHandler. The other files compile
-// with v0.36.
 
 // TestShutDownEventHandlerWaitsForLastCall checks that ShutDownEventHandler waits for a call in
 // progress, and returns at once for an informer that did not run or has stopped.
 func TestShutDownEventHandlerWaitsForLastCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		idle := clientgo.NewSharedIndexInformer(newServer(), &corev1.Pod{}, 0, nil)
+		idle := plain.NewSharedIndexInformer(newServer(), &corev1.Pod{}, 0, nil)
 		handle, err := idle.AddEventHandler(&recordingHandler{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := clientcache.ShutDownEventHandler(idle, handle); err != nil {
+		if err := clientgocache.ShutDownEventHandler(idle, handle); err != nil {
 			t.Errorf("for an informer that did not run, it returned %v", err)
 		}
 		resume, ended := make(chan struct{}), make(chan error, 1)
@@ -32,7 +30,7 @@ func TestShutDownEventHandlerWaitsForLastCall(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		go func() { ended <- clientcache.ShutDownEventHandler(h.informer, handle) }()
+		go func() { ended <- clientgocache.ShutDownEventHandler(h.informer, handle) }()
 		synctest.Wait()
 		if len(ended) != 0 {
 			t.Error("it returned during the call")
@@ -42,7 +40,7 @@ func TestShutDownEventHandlerWaitsForLastCall(t *testing.T) {
 			t.Error(err)
 		}
 		h.stop()
-		if err := clientcache.ShutDownEventHandler(h.informer, h.handle); err != nil {
+		if err := clientgocache.ShutDownEventHandler(h.informer, h.handle); err != nil {
 			t.Errorf("for an informer that has stopped, it returned %v", err)
 		}
 	})

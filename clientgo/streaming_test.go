@@ -20,11 +20,11 @@ import (
 
 // informersOf returns an informer of Pods for each type of client.
 func informersOf(config *rest.Config, options clientgo.Options) map[string]clientcache.SharedIndexInformer {
-	factoryOptions := clientgo.FactoryOptions{Options: options}
 	resource := corev1.SchemeGroupVersion.WithResource("pods")
-	typed := clientgo.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), factoryOptions)
-	dynamicFactory := clientgo.NewDynamicSharedInformerFactory(dynamic.NewForConfigOrDie(config), factoryOptions)
-	metadataFactory := clientgo.NewMetadataSharedInformerFactory(metadata.NewForConfigOrDie(config), factoryOptions)
+	constructors := clientgo.With(options)
+	typed := constructors.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0)
+	dynamicFactory := constructors.NewDynamicSharedInformerFactory(dynamic.NewForConfigOrDie(config), 0)
+	metadataFactory := constructors.Metadata().NewSharedInformerFactory(metadata.NewForConfigOrDie(config), 0)
 	return map[string]clientcache.SharedIndexInformer{
 		"typed":    typed.Core().V1().Pods().Informer(),
 		"dynamic":  dynamicFactory.ForResource(resource).Informer(),
@@ -40,17 +40,16 @@ func TestStreamingAndPacking(t *testing.T) {
 	defer closeServer()
 	tapped := rest.CopyConfig(config)
 	cache.EnableStreaming(tapped)
-	decoded := contents(t, config, clientgo.Options{}, false)
-	for _, options := range []clientgo.Options{{Streaming: true}, {Packed: true}, {Streaming: true, Packed: true}, {Streaming: true, ShareEqual: true}} {
-		t.Run(fmt.Sprintf("streaming=%v packed=%v", options.Streaming, options.Packed), func(t *testing.T) {
-			for name, objects := range contents(t, tapped, options, options.Streaming) {
+	decoded := contents(t, config, clientgo.Options{}, false) // without EnableStreaming
+	for _, options := range []clientgo.Options{{}, {Packed: true}, {ShareEqual: true}, {DisableStreaming: true}, {DisableStreaming: true, Packed: true}} {
+		t.Run(fmt.Sprintf("%+v", options), func(t *testing.T) {
+			for name, objects := range contents(t, tapped, options, !options.DisableStreaming) {
 				if want := decoded[name]; !reflect.DeepEqual(objects, want) {
 					t.Errorf("%s: the store has\n%#v, want\n%#v", name, objects, want)
 				}
 			}
 		})
 	}
-	contents(t, config, clientgo.Options{Streaming: true}, false) // without EnableStreaming
 }
 
 // contents runs an informer for each type of client until it has synced, and returns the stored
@@ -90,13 +89,11 @@ func TestStreamingAndPackingWithTransform(t *testing.T) {
 	config, closeServer := cluster()
 	defer closeServer()
 	cache.EnableStreaming(config)
-	factory := clientgo.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), clientgo.FactoryOptions{
-		Options: clientgo.Options{Streaming: true, Packed: true},
-		Transform: func(obj any) (any, error) {
-			obj.(*corev1.Pod).Labels = map[string]string{"transformed": "yes"}
-			return obj, nil
-		},
-	})
+	constructors := clientgo.With(clientgo.Options{Packed: true})
+	factory := constructors.NewSharedInformerFactoryWithOptions(kubernetes.NewForConfigOrDie(config), 0, constructors.WithTransform(func(obj any) (any, error) {
+		obj.(*corev1.Pod).Labels = map[string]string{"transformed": "yes"}
+		return obj, nil
+	}))
 	pods := factory.Core().V1().Pods()
 	informer := pods.Informer()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -24,7 +24,7 @@ func TestTransformRunsOncePerReceivedObject(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := newServer("a")
 				var calls atomic.Int32
-				h := run(t, server, clientgo.Options{Packed: packed, Indexers: clientcache.Indexers{"name": byName}}, func(informer clientcache.SharedIndexInformer) {
+				h := runWith(t, server, clientgo.Options{Packed: packed}, clientcache.SharedIndexInformerOptions{Indexers: clientcache.Indexers{"name": byName}}, func(informer clientcache.SharedIndexInformer) {
 					if err := informer.SetTransform(func(obj any) (any, error) {
 						calls.Add(1)
 						pod := obj.(*corev1.Pod)

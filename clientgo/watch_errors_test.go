@@ -48,7 +48,7 @@ func TestWatchErrorHandlerReadsReflector(t *testing.T) {
 		server.InjectWatchFault(1, fake.Fault{Err: errRefused})
 		server.InjectListFault(1, fake.Fault{Err: errRefused})
 		var described string
-		h := run(t, server, clientgo.Options{ObjectDescription: "the Pods"}, func(informer clientcache.SharedIndexInformer) {
+		h := runWith(t, server, clientgo.Options{}, clientcache.SharedIndexInformerOptions{ObjectDescription: "the Pods"}, func(informer clientcache.SharedIndexInformer) {
 			if err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *clientcache.Reflector, err error) {
 				described = r.TypeDescription()
 				clientcache.DefaultWatchErrorHandler(ctx, r, err)
@@ -70,7 +70,7 @@ func TestPanicOfWatchErrorHandlerIsRaisedInRun(t *testing.T) {
 		server := newServer("a")
 		server.InjectWatchFault(1, fake.Fault{Err: errRefused})
 		server.InjectListFault(1, fake.Fault{Err: errRefused})
-		informer := clientgo.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
+		informer := plain.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
 		if err := informer.SetWatchErrorHandler(func(*clientcache.Reflector, error) { panic(errGaveUp) }); err != nil {
 			t.Fatal(err)
 		}

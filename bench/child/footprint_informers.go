@@ -61,7 +61,7 @@ func (job FootprintJob) informer() (*footprintInformer, error) {
 		return job.fromFactory(config, newFactory)
 	case Adapter, AdapterPacked:
 		cache.EnableStreaming(config)
-		return job.fromFactory(config, newAdapterFactory(clientgo.Options{Streaming: true, Packed: job.Side == AdapterPacked}))
+		return job.fromFactory(config, newAdapterFactory(clientgo.Options{Packed: job.Side == AdapterPacked}))
 	}
 	if _, _, ok := storage(job.Side); !ok {
 		return nil, fmt.Errorf("unknown side %q", job.Side)

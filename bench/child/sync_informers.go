@@ -34,8 +34,8 @@ func syncInformers() map[string]newSyncInformer {
 		Packed:            streaming(withKeyHandlers(options{Packed: true})),
 		ClientGo:          sharedIndexInformer(newFactory),
 		ClientGoWatchList: sharedIndexInformer(newFactory), // RunSync sets the feature gate
-		Adapter:           streaming(sharedIndexInformer(newAdapterFactory(clientgo.Options{Streaming: true}))),
-		AdapterPacked:     streaming(sharedIndexInformer(newAdapterFactory(clientgo.Options{Streaming: true, Packed: true}))),
+		Adapter:           streaming(sharedIndexInformer(newAdapterFactory(clientgo.Options{}))),
+		AdapterPacked:     streaming(sharedIndexInformer(newAdapterFactory(clientgo.Options{Packed: true}))),
 		List:              streaming(withEventHandlers(options{ListMode: cache.ListModeList})),
 		WatchList:         streaming(withEventHandlers(options{ListMode: cache.ListModeWatchList})),
 	}
@@ -134,7 +134,7 @@ func newFactory(client kubernetes.Interface) informers.SharedInformerFactory {
 
 func newAdapterFactory(options clientgo.Options) factory {
 	return func(client kubernetes.Interface) informers.SharedInformerFactory {
-		return clientgo.NewSharedInformerFactory(client, clientgo.FactoryOptions{Options: options})
+		return clientgo.With(options).NewSharedInformerFactory(client, 0)
 	}
 }
 

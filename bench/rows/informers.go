@@ -98,7 +98,7 @@ func newClientGoInformer(lw listWatch) clientcache.SharedIndexInformer {
 // newAdapterInformer returns package clientgo's SharedIndexInformer with an index by namespace.
 func newAdapterInformer(lw listWatch) clientcache.SharedIndexInformer {
 	indexers := clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}
-	return clientgo.NewSharedIndexInformer(lw.clientGo(), &corev1.Pod{}, 0, indexers)
+	return clientgo.With(clientgo.Options{}).NewSharedIndexInformer(lw.clientGo(), &corev1.Pod{}, 0, indexers)
 }
 
 func runSharedIndexInformer(shared clientcache.SharedIndexInformer, list func() int, synced []clientcache.InformerSynced) (runningInformer, error) {

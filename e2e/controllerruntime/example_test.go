@@ -16,8 +16,8 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// The option NewInformer replaces the informers of a manager's cache. The option Streaming requires
-// EnableStreaming.
+// The option NewInformer replaces the informers of a manager's cache. They stream because
+// EnableStreaming has prepared the config.
 func Example_manager() {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {
@@ -29,7 +29,7 @@ func Example_manager() {
 	cache.EnableStreaming(config)
 
 	manager, err := ctrl.NewManager(config, ctrl.Options{
-		Cache:   ctrlcache.Options{NewInformer: clientgo.Options{Streaming: true, Packed: true}.NewInformer},
+		Cache:   ctrlcache.Options{NewInformer: clientgo.Options{Packed: true}.NewInformer},
 		Metrics: metricsserver.Options{BindAddress: "0"},
 	})
 	if err != nil {

@@ -46,11 +46,11 @@ func TestManager(t *testing.T) {
 			}
 			for name, options := range map[string]clientgo.Options{
 				"default":              {},
-				"streaming-and-packed": {Streaming: true, Packed: true},
+				"streaming-and-packed": {Packed: true},
 			} {
 				t.Run(name, func(t *testing.T) {
 					config := rest.CopyConfig(config)
-					if options.Streaming {
+					if options.Packed {
 						cache.EnableStreaming(config)
 					}
 					testManager(t, config, name, options)

@@ -23,8 +23,8 @@ func newSubject[T cache.Object](lw cache.ListerWatcher, example T, d delivery, g
 		return newBridge(lw, example, d, gate)
 	}
 	source := &clientcache.ListWatch{ListWithContextFunc: lw.List, WatchFuncWithContext: lw.Watch}
-	options := clientgo.Options{Delivery: d.mode, Indexers: clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}}
-	return &adapterInformer{clientgo.NewSharedIndexInformerWithOptions(source, example, options), gate}
+	indexers := clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}
+	return &adapterInformer{clientgo.With(clientgo.Options{Delivery: d.mode}).NewSharedIndexInformer(source, example, 0, indexers), gate}
 }
 
 // adapterInformer is an informer of package clientgo whose handlers are behind a gate.

@@ -163,7 +163,7 @@ func TestInformersLeakNothing(t *testing.T) {
 		},
 		"clientgo": func(h *cachetest.Harness, _ *countingClock, ctx context.Context) {
 			lw := &clientcache.ListWatch{ListWithContextFunc: h.List, WatchFuncWithContext: h.Watch}
-			informer := clientgo.NewSharedIndexInformer(lw, &corev1.Pod{}, time.Hour, clientcache.Indexers{})
+			informer := clientgo.With(clientgo.Options{}).NewSharedIndexInformer(lw, &corev1.Pod{}, time.Hour, clientcache.Indexers{})
 			if _, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{}); err != nil {
 				h.T.Error(err)
 			}

@@ -200,7 +200,7 @@ func runSecrets[T cache.Object](ctx context.Context, lw cache.ListerWatcher, exa
 }
 
 func runAdapter(ctx context.Context, lw clientcache.ListerWatcher, options clientgo.Options, transform clientcache.TransformFunc) string {
-	informer := clientgo.NewSharedIndexInformerWithOptions(lw, &corev1.Secret{}, options)
+	informer := clientgo.With(options).NewSharedIndexInformer(lw, &corev1.Secret{}, 0, clientcache.Indexers{})
 	if err := informer.SetTransform(transform); err != nil {
 		return err.Error()
 	}

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
-	"k8s.io/client-go/informers"
+	clientinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
@@ -31,7 +31,7 @@ func informerKinds() []string {
 
 // factories create the informer factories of a program.
 type factories struct {
-	typed    func(clientcache.TransformFunc) informers.SharedInformerFactory
+	typed    func(clientcache.TransformFunc) clientinformers.SharedInformerFactory
 	metadata func(clientcache.TransformFunc) metadatainformer.SharedInformerFactory
 	dynamic  func() dynamicinformer.DynamicSharedInformerFactory
 }
@@ -56,15 +56,15 @@ func (o *options) factories(config *rest.Config) (*factories, error) {
 		return nil, fmt.Errorf("create a metadata client: %w", err)
 	}
 	if kinformer {
-		return kinformerFactories(typed, objects, partial, clientgo.Options{Packed: o.informers == informersPacked, Streaming: o.streaming}), nil
+		return kinformerFactories(typed, objects, partial, clientgo.Options{Packed: o.informers == informersPacked}), nil
 	}
 	return clientGoFactories(typed, objects, partial), nil
 }
 
 func clientGoFactories(typed kubernetes.Interface, objects dynamic.Interface, partial metadata.Interface) *factories {
 	return &factories{
-		typed: func(transform clientcache.TransformFunc) informers.SharedInformerFactory {
-			return informers.NewSharedInformerFactoryWithOptions(typed, 0, informers.WithTransform(transform))
+		typed: func(transform clientcache.TransformFunc) clientinformers.SharedInformerFactory {
+			return clientinformers.NewSharedInformerFactoryWithOptions(typed, 0, clientinformers.WithTransform(transform))
 		},
 		metadata: func(transform clientcache.TransformFunc) metadatainformer.SharedInformerFactory {
 			return metadatainformer.NewSharedInformerFactoryWithOptions(partial, 0, metadatainformer.WithTransform(transform))
@@ -76,15 +76,16 @@ func clientGoFactories(typed kubernetes.Interface, objects dynamic.Interface, pa
 }
 
 func kinformerFactories(typed kubernetes.Interface, objects dynamic.Interface, partial metadata.Interface, options clientgo.Options) *factories {
+	informers := clientgo.With(options)
 	return &factories{
-		typed: func(transform clientcache.TransformFunc) informers.SharedInformerFactory {
-			return clientgo.NewSharedInformerFactory(typed, clientgo.FactoryOptions{Options: options, Transform: transform})
+		typed: func(transform clientcache.TransformFunc) clientinformers.SharedInformerFactory {
+			return informers.NewSharedInformerFactoryWithOptions(typed, 0, informers.WithTransform(transform))
 		},
 		metadata: func(transform clientcache.TransformFunc) metadatainformer.SharedInformerFactory {
-			return clientgo.NewMetadataSharedInformerFactory(partial, clientgo.FactoryOptions{Options: options, Transform: transform})
+			return informers.Metadata().NewSharedInformerFactoryWithOptions(partial, 0, metadatainformer.WithTransform(transform))
 		},
 		dynamic: func() dynamicinformer.DynamicSharedInformerFactory {
-			return clientgo.NewDynamicSharedInformerFactory(objects, clientgo.FactoryOptions{Options: options})
+			return informers.NewFilteredDynamicSharedInformerFactory(objects, 0, metav1.NamespaceAll, nil)
 		},
 	}
 }

@@ -11,30 +11,47 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// convert returns an informer with the configuration of one of client-go's, which must not be used
-// afterwards. It returns an informer unchanged that is in use, or not client-go's. objects is the
-// type to log.
-func convert(informer clientcache.SharedIndexInformer, objects reflect.Type, options FactoryOptions) clientcache.SharedIndexInformer {
+// Adopt returns an informer of this package with the configuration of one of client-go's: the same
+// list and watch functions, selectors, indexes, resync period, transform and watch error handler.
+// The informer of client-go must not be used afterwards. Adopt is for the informers that generated
+// code makes:
+//
+//	informer := clientgo.Adopt(informers.NewCertificateInformer(client, namespace, 0, indexers), clientgo.Options{})
+//
+// It states that the list and watch functions return the server's response unchanged, as those of
+// generated code do. If they do not, set Options.DisableStreaming.
+//
+// An informer that was started, has handlers, or was not made by client-go is returned unchanged,
+// and a warning is logged.
+func Adopt(informer clientcache.SharedIndexInformer, options Options) clientcache.SharedIndexInformer {
+	return adopt(informer, options, true)
+}
+
+// adopt implements Adopt. unchanged says that the informer's functions are known to return the
+// server's response.
+func adopt(informer clientcache.SharedIndexInformer, options Options, unchanged bool) clientcache.SharedIndexInformer {
 	config, ok := extractConfig(informer)
 	if !ok {
 		if _, own := unwrap(informer).(*sharedIndexInformer); !own {
-			klog.Background().V(2).Info("Informer not converted: it is in use or not client-go's",
-				"informer", fmt.Sprint(objects), "implementation", fmt.Sprintf("%T", informer))
+			klog.Background().Info("Warning: informer not adopted: it was started, has handlers, or is not client-go's",
+				"implementation", fmt.Sprintf("%T", informer))
 		}
 		return informer
 	}
-	own := options.with(informer.GetIndexer().GetIndexers(), config.identifier)
-	if own.InformerMetricsProvider == nil {
-		own.InformerMetricsProvider = config.metricsProvider
-	}
-	own.ResyncPeriod = config.resyncPeriod
-	if own.ObjectDescription == "" {
-		own.ObjectDescription = config.description
-	}
-	converted := newInformer(config.listerWatcher, config.example, own)
-	converted.setTransform(config.transform)
-	converted.watchErrors.handler = config.watchErrorHandler
-	return converted
+	adopted := newInformer(config.listerWatcher, config.example, settings{
+		SharedIndexInformerOptions: clientcache.SharedIndexInformerOptions{
+			ResyncPeriod:            config.resyncPeriod,
+			Indexers:                informer.GetIndexer().GetIndexers(),
+			ObjectDescription:       config.description,
+			Identifier:              config.identifier,
+			InformerMetricsProvider: config.metricsProvider,
+		},
+		Options:   options,
+		unchanged: unchanged,
+	})
+	adopted.setTransform(config.transform)
+	adopted.watchErrors.handler = config.watchErrorHandler
+	return adopted
 }
 
 // informerConfig is the configuration of an informer of client-go.
