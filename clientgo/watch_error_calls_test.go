@@ -98,7 +98,7 @@ func TestErrorOfOpenWatchIsLogged(t *testing.T) {
 			t.Run(fmt.Sprintf("%s at verbosity %d", name, verbosity), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					server := newServer("a")
-					informer := clientgo.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
+					informer := plain.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
 					var errs errorRecorder
 					errs.handle(t)(informer)
 					logged := runLoggedAt(t, informer, verbosity)
