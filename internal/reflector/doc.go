@@ -8,7 +8,8 @@
 //
 // # Guarantees
 //
-//   - Only complete lists with a resourceVersion are committed to the sink.
+//   - Only complete lists are committed to the sink and, once a resourceVersion has been reached, only
+//     those with one.
 //   - The resourceVersion reached never decreases, except to that of a consistent read
 //     (resourceVersion unset), as after a restore of etcd from a backup.
 //   - An event older than an earlier one ends its watch, unless the sink holds it already.

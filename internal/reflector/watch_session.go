@@ -24,6 +24,7 @@ type watchSession struct {
 	initial     feed.Replacement
 	initialDone atomic.Bool // initial is nil; for the watchdog
 
+	watchList bool // the request is a WatchList
 	started   time.Time
 	clockRead time.Time // when both clocks were read last: at the start, and for each bookmark
 	from      string    // resourceVersion at the start
@@ -40,7 +41,7 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 		return watchResult{err: err}
 	}
 	now := r.clock.Now()
-	s := &watchSession{r: r, ctx: ctx, initial: initial, started: now, clockRead: now, from: r.version()}
+	s := &watchSession{r: r, ctx: ctx, initial: initial, watchList: initial != nil, started: now, clockRead: now, from: r.version()}
 	s.reached = s.from
 	s.initialDone.Store(initial == nil)
 	timeout := (minWatchTimeout + rand.N(minWatchTimeout)).Truncate(time.Second) // timeoutSeconds is whole
@@ -57,7 +58,7 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	return watchResult{
 		err:       s.attemptError(err),
 		opened:    s.opened,
-		committed: initial != nil && s.initial == nil,
+		committed: s.watchList && s.initial == nil,
 		advanced:  s.advanced,
 		duration:  r.clock.Since(s.started),
 		timeout:   timeout,
@@ -149,7 +150,7 @@ func (s *watchSession) incomparable(eventType watch.EventType, item feed.Item) e
 		return fmt.Errorf("%w in the %s event of %q: %q", ErrNoVersion, eventType, item.Key, item.ResourceVersion)
 	}
 	s.r.config.Sink.Apply(eventType, item)
-	if s.reached == "" {
+	if s.reached == "" && !s.watchList {
 		// A watch without a resourceVersion starts with synthetic ADDED events in no particular
 		// order, so no watch can be resumed from any of them.
 		s.advance("")
@@ -176,10 +177,11 @@ func (s *watchSession) notNewer(eventType watch.EventType, item feed.Item) error
 }
 
 // Bookmark implements feed.WatchSink. It advances the resourceVersion, or commits the initial
-// state.
+// state. Servers of tests send the end of the initial state without a resourceVersion: it is then
+// that of the first event that follows.
 func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 	if s.initial != nil {
-		if initialEventsEnd && isValid(version) {
+		if initialEventsEnd && (version == "" || isValid(version)) {
 			return s.commit(version)
 		}
 		return nil

@@ -63,8 +63,10 @@ func resultChan(stream watch.Interface) (<-chan watch.Event, error) {
 }
 
 // stopWatch stops a stream and reads its remaining events: some producers block on an unread event.
-// It returns nil or a *feed.PanicError.
-func stopWatch(stream watch.Interface) error {
+// Once ctx has ended it does not wait for those of a watch.ProxyWatcher, whose channel is never
+// closed and whose producer has a StopChan: the wait would outlast the informer. It returns nil or a
+// *feed.PanicError.
+func stopWatch(ctx context.Context, stream watch.Interface) error {
 	if codec.IsNil(stream) {
 		return nil
 	}
@@ -76,7 +78,9 @@ func stopWatch(stream watch.Interface) error {
 	if err != nil {
 		return err
 	}
-	go readRest(results)
+	if _, proxy := stream.(*watch.ProxyWatcher); !proxy || ctx.Err() == nil {
+		go readRest(results)
+	}
 	return nil
 }
 

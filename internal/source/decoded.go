@@ -137,7 +137,8 @@ func (s decodedSource) Watch(ctx context.Context, options metav1.ListOptions, ev
 
 // open opens a watch.
 func (s decodedSource) open(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	stream, err := await(ctx, "Watch", func() (watch.Interface, error) { return s.lw.Watch(ctx, options) }, stopWatch)
+	stream, err := await(ctx, "Watch", func() (watch.Interface, error) { return s.lw.Watch(ctx, options) },
+		func(late watch.Interface) error { return stopWatch(ctx, late) })
 	if err == nil && codec.IsNil(stream) {
 		err = errNilWatch
 	}
@@ -147,7 +148,7 @@ func (s decodedSource) open(ctx context.Context, options metav1.ListOptions) (wa
 // follow passes on the events of a stream until it ends.
 func (s decodedSource) follow(ctx context.Context, stream watch.Interface, events feed.WatchSink) (err error) {
 	defer func() {
-		if stopErr := stopWatch(stream); stopErr != nil && !feed.IsPanic(err) {
+		if stopErr := stopWatch(ctx, stream); stopErr != nil && !feed.IsPanic(err) {
 			err = stopErr
 		}
 	}()

@@ -31,7 +31,7 @@ func (s streamSource) Watch(ctx context.Context, options metav1.ListOptions, eve
 	}
 	var panicked error
 	if err == nil {
-		panicked = errors.Join(drain(ctx, stream), stopWatch(stream))
+		panicked = errors.Join(drain(ctx, stream), stopWatch(ctx, stream))
 	}
 	request.close()
 	switch {

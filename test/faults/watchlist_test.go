@@ -85,10 +85,10 @@ func endBookmark(rv, value string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: rv, Annotations: map[string]string{metav1.InitialEventsAnnotationKey: value}}}
 }
 
-// Only the annotation value "true" with a valid version ends the initial state.
+// Only the annotation value "true" with a valid version, or none, ends the initial state.
 func TestWatchListNeedsAValidEndBookmark(t *testing.T) {
 	for _, c := range []struct{ value, version string }{
-		{"false", "4"}, {"", "4"}, {"True", "4"}, {"true", ""}, {"true", "0"}, {"true", "abc"},
+		{"false", "4"}, {"", "4"}, {"True", "4"}, {"true", "0"}, {"true", "abc"},
 	} {
 		t.Run(fmt.Sprintf("value %q at version %q", c.value, c.version), func(t *testing.T) {
 			byWatchList(t, func(h *cachetest.Harness) {
