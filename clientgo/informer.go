@@ -63,6 +63,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 		ListerWatcher: contextListerWatcher{lw},
 		Objects:       s.objects,
 		Streaming:     options.streams(),
+		Unnamed:       true,
 		Codec:         codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed},
 	})
 	s.engine = informer.New(s.config())

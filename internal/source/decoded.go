@@ -22,6 +22,7 @@ import (
 type decodedSource struct {
 	lw      ListerWatcher
 	objects codec.ObjectType
+	unnamed bool // see Config.Unnamed
 	retries *clientRetries
 }
 
@@ -52,8 +53,8 @@ func (s decodedSource) addAll(list runtime.Object, add func(feed.Item) error) (m
 	// WithAlloc: an item that stays in the cache must not keep the whole list alive.
 	err = meta.EachListItemWithAlloc(list, func(obj runtime.Object) error {
 		item, err := s.item(withKindOf(obj, list))
-		if err != nil {
-			return fmt.Errorf("item %d of the list: %w", n, err)
+		if item, err = refuseUnnamed(item, n, err); err != nil {
+			return err
 		}
 		n++
 		return add(item)
@@ -102,7 +103,8 @@ func withKindOf(obj, list runtime.Object) runtime.Object {
 
 var errNilObject = errors.New("object is nil")
 
-// item returns the feed's form of an object of the collection's type.
+// item returns the feed's form of an object of the collection's type. With errNoName, the item has
+// the object's UID and resourceVersion.
 func (s decodedSource) item(obj runtime.Object) (feed.Item, error) {
 	if codec.IsNil(obj) {
 		return feed.Item{}, errNilObject
@@ -114,15 +116,28 @@ func (s decodedSource) item(obj runtime.Object) (feed.Item, error) {
 	if err != nil {
 		return feed.Item{}, fmt.Errorf("%T has no metadata: %w", obj, err)
 	}
-	if object.GetName() == "" {
-		return feed.Item{}, fmt.Errorf("%T in namespace %q: metadata.name is empty", obj, object.GetNamespace())
+	item := feed.Item{UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion()}
+	if object.GetName() == "" && !s.unnamed {
+		return item, fmt.Errorf("%T in namespace %q: %w", obj, object.GetNamespace(), errNoName)
 	}
-	return feed.Item{
-		Key:             codec.Key(object),
-		UID:             string(object.GetUID()),
-		ResourceVersion: object.GetResourceVersion(),
-		Object:          obj,
-	}, nil
+	item.Key, item.Object = codec.Key(object), obj
+	return item, nil
+}
+
+var errNoName = errors.New("metadata.name is empty")
+
+// refuseUnnamed returns the item at index of a list. If err is errNoName, only that item is refused:
+// its codec returns the error. Any other error is one of the list.
+func refuseUnnamed(item feed.Item, index int, err error) (feed.Item, error) {
+	if err == nil {
+		return item, nil
+	}
+	err = fmt.Errorf("item %d of the list: %w", index, err)
+	if !errors.Is(err, errNoName) {
+		return feed.Item{}, err
+	}
+	item.Codec = feed.ErrorCodec{Err: err}
+	return item, nil
 }
 
 // Watch makes one watch request.

@@ -127,8 +127,8 @@ func (s streamSource) checkHeader(header wire.ListHeader) error {
 func (r *listRequest) addItem(split *wire.Item) error {
 	return r.push(func() error {
 		item, err := feedItem(split, r.codecs)
-		if err != nil {
-			return fmt.Errorf("item %d of the list: %w", split.Index, err)
+		if item, err = refuseUnnamed(item, split.Index, err); err != nil {
+			return err
 		}
 		return r.add(item)
 	})

@@ -26,7 +26,10 @@ type Config struct {
 	Streaming bool
 	// NoClientRetries says that the functions' client does not repeat a refused request.
 	NoClientRetries bool
-	Codec           codec.Options
+	// Unnamed says that objects without a name that the client has decoded are items, with the key
+	// "namespace/" or "". Otherwise they are refused: an item of a list alone, an event with its watch.
+	Unnamed bool
+	Codec   codec.Options
 }
 
 // Source is a feed.Source that knows how its responses are read.
@@ -37,7 +40,7 @@ type Source struct {
 
 // New returns a source. It makes no request and starts no goroutine.
 func New(config Config) Source {
-	decoded := decodedSource{config.ListerWatcher, config.Objects, &clientRetries{never: config.NoClientRetries}}
+	decoded := decodedSource{config.ListerWatcher, config.Objects, config.Unnamed, &clientRetries{never: config.NoClientRetries}}
 	if !config.Streaming || config.Objects.GoType == nil {
 		return Source{decoded, &mode{reason: reasonForeignFunctions}}
 	}

@@ -62,6 +62,7 @@ func (s streamSource) understands(contentType string) bool {
 
 // feedItem returns the feed's form of a split item. How duplicate members are resolved depends on
 // the object's type, so the identity of an object with duplicates is read from the decoded object.
+// With errNoName, the item has the object's UID and resourceVersion.
 func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
 	metadata, err := item.Meta()
 	switch {
@@ -70,7 +71,8 @@ func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
 	case item.Kind == "" && codecs.NeedsKind():
 		return feed.Item{}, errNoKind
 	case metadata.Key == "":
-		return feed.Item{}, fmt.Errorf("%s in namespace %q: metadata.name is empty", item.Kind, metadata.Namespace)
+		unnamed := feed.Item{UID: metadata.UID, ResourceVersion: metadata.ResourceVersion}
+		return unnamed, fmt.Errorf("%s in namespace %q: %w", item.Kind, metadata.Namespace, errNoName)
 	}
 	if codecs.CloneKeys() {
 		metadata.Key = strings.Clone(metadata.Key)

@@ -106,17 +106,19 @@ func (r *replacement[V]) add(item feed.Item, unique bool) {
 }
 
 // accept adds an item's entry: one made for this state, or the live one. If the replacement holds
-// the key already, it keeps the newer state, and the later one if they cannot be compared. itemKey
-// is the item's own key, which differs from item.Key if a transform has renamed the object.
+// the key already, it keeps the newer state, and the later one if they cannot be compared or have no
+// name. itemKey is the item's own key, which differs from item.Key if a transform has renamed the
+// object.
 func (r *replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V], made, unique bool) {
 	before := r.put(item.Key, entry)
 	_, rejected := r.rejected[item.Key]
-	if unique && (rejected || before.Value != nil) {
+	named := hasName(item.Key)
+	if unique && named && (rejected || before.Value != nil) {
 		r.reportDuplicate(item.Key)
 	}
 	if before.Value != nil {
 		r.repeats = true
-		if entry.before(before.Meta.identity) {
+		if named && entry.before(before.Meta.identity) {
 			var newer Entry[V]
 			r.put(item.Key, newer.fromMap(before))
 			return
@@ -126,6 +128,9 @@ func (r *replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V],
 	r.forgetFailure(item.Key, item.ResourceVersion)
 	r.record(item.Key, made)
 }
+
+// hasName reports whether key is that of an object with a name. Others may share a key.
+func hasName(key string) bool { return key != "" && key[len(key)-1] != '/' }
 
 // record records that the replacement has a new entry under key, made for it or live.
 func (r *replacement[V]) record(key string, made bool) {
@@ -153,16 +158,14 @@ func (r *replacement[V]) forgetFailure(key, version string) {
 func (r *replacement[V]) reject(item feed.Item, held bool, err error, unique bool) {
 	id := identityOf(item.UID, item.ResourceVersion)
 	f := failure{version: item.ResourceVersion, uid: id.uid, err: err}
-	if item.Key == "" {
-		if !f.skipped() {
-			r.unkeyed++
-			r.report(item.Key, feed.NotStored, err)
-		}
+	if item.Key == "" && !f.skipped() {
+		r.unkeyed++
+		r.report(item.Key, feed.NotStored, err)
 		return
 	}
 	added := r.next.entries.Item(item.Key)
 	last, rejected := r.rejected[item.Key]
-	if unique && (rejected || added.Value != nil) {
+	if unique && hasName(item.Key) && (rejected || added.Value != nil) {
 		r.reportDuplicate(item.Key)
 	}
 	if added.Value != nil && id.before(added.Meta.identity) || rejected && feed.IsOlder(item.ResourceVersion, last.version) {
@@ -196,14 +199,15 @@ func (r *replacement[V]) reportDuplicate(key string) {
 // Remove implements feed.Replacement. It does not remove a state that is newer than the item.
 func (r *replacement[V]) Remove(item feed.Item) {
 	key, _, err := r.store.keyOf(item)
+	held := true
 	if err != nil {
-		key = keyByUID(r.next.entries, item)
+		key, held = keyByUID(r.next.entries, item)
 	}
 	r.forgetFailure(item.Key, item.ResourceVersion)
 	r.forgetFailure(key, item.ResourceVersion)
 	var entry Entry[V]
 	before := entry.fromMap(r.next.entries.Item(key))
-	if before == nil || identityOf(item.UID, item.ResourceVersion).before(before.identity) {
+	if !held || before == nil || identityOf(item.UID, item.ResourceVersion).before(before.identity) {
 		return
 	}
 	r.next.entries.Delete(key)

@@ -18,13 +18,16 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 	defer s.endWrite()
 	itemKey := item.Key
 	key, value, err := s.keyOf(item)
-	isDeletion := eventType == watch.Deleted
+	isDeletion, held := eventType == watch.Deleted, true
 	if err != nil && isDeletion {
-		key = keyByUID(&s.entries, item)
+		key, held = keyByUID(&s.entries, item)
 	}
 	item.Key = key
 	pair := new(entryPair[V])
 	old := pair.old.fromMap(s.entries.Item(key))
+	if !held {
+		old = nil
+	}
 	if old != nil {
 		outcome := s.compare(old.identity, identityOf(item.UID, item.ResourceVersion), item)
 		if outcome == feed.Stale || outcome == feed.Unchanged && !isDeletion {
@@ -74,20 +77,20 @@ func (s *Store[V]) applyFailure(item feed.Item, err error, old *Entry[V]) feed.O
 }
 
 // keyByUID returns the key under which entries hold the object of an item whose transform fails:
-// its own or, if the transform had renamed the object, another. It returns an empty string if they
-// do not hold the object. The own key of an item without a UID may be wrong.
-func keyByUID(entries *entryMap, item feed.Item) string {
+// its own or, if the transform had renamed the object, another. It returns false, and the item's own
+// key, if they do not hold the object. The own key of an item without a UID may be wrong.
+func keyByUID(entries *entryMap, item feed.Item) (key string, held bool) {
 	uid := hashUID(item.UID)
 	own := entries.Item(item.Key)
 	if uid == 0 || own.Value != nil && (own.Meta.uid == uid || own.Meta.uid == 0) {
-		return item.Key
+		return item.Key, own.Value != nil
 	}
 	for key, other := range entries.All() {
 		if other.Meta.uid == uid {
-			return key
+			return key, true
 		}
 	}
-	return ""
+	return item.Key, false
 }
 
 // effectOf returns the effect of a state that could not be stored, if the store holds an earlier one
@@ -153,7 +156,7 @@ func (s *Store[V]) hasVersion(item feed.Item, entry *Entry[V]) bool {
 var errNoKey = errors.New("the object has no key")
 
 // keyOf returns the key of an item's value, and the value if it was decoded for that. On error it
-// returns the item's own key.
+// returns the item's own key. The key of an object that a client has decoded may be empty.
 func (s *Store[V]) keyOf(item feed.Item) (string, *V, error) {
 	if s.itemKeys() && item.Key != "" {
 		return item.Key, nil, nil
@@ -163,7 +166,7 @@ func (s *Store[V]) keyOf(item feed.Item) (string, *V, error) {
 		return item.Key, nil, err
 	}
 	key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(value) })
-	if err == nil && key == "" && item.Key == "" {
+	if err == nil && key == "" && item.Key == "" && item.Object == nil {
 		err = errNoKey
 	}
 	if err != nil {

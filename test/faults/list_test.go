@@ -105,10 +105,6 @@ func TestInvalidListIsRejected(t *testing.T) {
 			`item 1 of the list: expected *v1.Pod, got *v1.Node "n"`},
 		"an item without object":        {items(nil), "item 0 of the list: object is nil"},
 		"an item that is a nil pointer": {items((*corev1.Pod)(nil)), "item 0 of the list: object is nil"},
-		"an item without a name": {pods(func(list *corev1.PodList) { list.Items[1].Name = "" }),
-			`item 1 of the list: *v1.Pod in namespace "ns": metadata.name is empty`},
-		"an empty item": {pods(func(list *corev1.PodList) { list.Items[0] = corev1.Pod{} }),
-			`item 0 of the list: *v1.Pod in namespace "": metadata.name is empty`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cachetest.InBubble(t, func(h *cachetest.Harness) {
