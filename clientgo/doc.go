@@ -42,7 +42,11 @@
 //     are not passed to utilruntime.HandleError, whose rate limit blocks its caller.
 //   - Objects that the program itself writes to an informer's store are delivered to handlers.
 //   - The resync period of a handler does not depend on those of other handlers.
-//   - Readers do not block writers. An informer stops even while a request hangs.
+//   - Readers do not block writers.
+//   - Run returns even while a list or watch function hangs, and the function's goroutine stays until it
+//     returns. client-go waits for a watch function.
+//   - A WatchList of a client-go fake that ignores it is followed by a list after 2 s, one without
+//     initial events for 30 s, or that ended early twice, at once. client-go waits for ever.
 //   - The metrics of client-go count watch events, but not the objects of a list.
 //
 // The environment variable KUBE_CACHE_MUTATION_DETECTOR has the same effect as in client-go. The

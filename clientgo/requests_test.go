@@ -3,6 +3,7 @@ package clientgo_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -267,25 +268,31 @@ func tooLargeError() error {
 	return err
 }
 
-// TestFailedWatchList checks the request that follows a failed WatchList, and that the watch error
-// handler receives no error of it.
+// TestFailedWatchList checks the requests that follow failed WatchLists, and that the watch error
+// handler receives no error of them.
 func TestFailedWatchList(t *testing.T) {
+	closedEarly, busy := fake.Fault{CloseAfterEvents: 1}, fake.Fault{Err: apierrors.NewTooManyRequests("later", 1)}
 	for name, test := range map[string]struct {
-		fault fake.Fault
-		want  string // the first requests, as of server.verbs
+		faults []fake.Fault
+		want   string // the first requests, as of server.verbs
 	}{
-		"refused":      {fake.Fault{Err: errRefused}, "Wl"},
-		"429":          {fake.Fault{Err: apierrors.NewTooManyRequests("later", 1)}, "WW"},
-		"closed early": {fake.Fault{CloseAfterEvents: 1}, "WW"},
+		"refused":              {[]fake.Fault{{Err: errRefused}}, "Wl"},
+		"429":                  {[]fake.Fault{busy, busy, busy}, "WWWW"},
+		"429 in the stream":    {[]fake.Fault{{EditEvent: sendInstead(busy.Err)}}, "WW"},
+		"closed early":         {[]fake.Fault{closedEarly}, "WW"},
+		"closed early and 429": {[]fake.Fault{closedEarly, busy}, "WWW"},
+		"closed early twice":   {[]fake.Fault{closedEarly, busy, closedEarly}, "WWWl"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := newServer("a", "b")
-				server.InjectWatchFault(1, test.fault)
+				for _, fault := range test.faults {
+					server.InjectWatchFault(1, fault)
+				}
 				var errs errorRecorder
 				h := run(t, server, clientgo.Options{}, errs.handle(t))
 				<-h.informer.HasSyncedChecker().Done()
-				if got := server.verbs()[:len(test.want)]; got != test.want {
+				if got, _ := strings.CutSuffix(server.verbs(), "w"); got != test.want {
 					t.Errorf("requests %q, want %q", got, test.want)
 				}
 				if got := errs.all(); len(got) != 0 {
@@ -294,6 +301,11 @@ func TestFailedWatchList(t *testing.T) {
 			})
 		})
 	}
+}
+
+// sendInstead returns an EditEvent function that sends an error instead of each event.
+func sendInstead(err error) func(watch.Event) []watch.Event {
+	return func(watch.Event) []watch.Event { return []watch.Event{fake.ErrorEvent(err)} }
 }
 
 // TestInitialStateEndsAtAnnotationTrue checks that a bookmark ends the initial state only if its

@@ -22,6 +22,9 @@ type Source interface {
 	Watch(ctx context.Context, options metav1.ListOptions, events WatchSink) error
 }
 
+// ErrNoInitialEvents is the error of a Watch whose source does not know sendInitialEvents.
+const ErrNoInitialEvents = Error("no initial events from a fake client that does not support WatchList")
+
 // WatchSink receives the events of a watch. Its methods are called in order by one goroutine.
 type WatchSink interface {
 	// Opened is called once the server has accepted the watch.

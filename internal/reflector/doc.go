@@ -74,7 +74,8 @@
 //	delivered the whole initial state          as for a watch, above
 //	failed with 429                            WatchList
 //	was closed before the initial state ended  WatchList; 2nd: list, and no WatchList again
-//	stalled before the initial state ended     list, and no WatchList again
+//	had no initial event for 30 s, or for 2 s  list, and no WatchList again
+//	if it is that of a client-go fake
 //	failed with 400, 405, 406 or 422           list, and no WatchList again
 //	failed with anything else                  list
 //

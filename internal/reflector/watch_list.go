@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kinformer/kinformer/internal/feed"
 )
 
 // maxWatchLists is the number of WatchLists that the server may close before the bookmark that ends
@@ -27,6 +29,8 @@ func (r *Reflector) watchList(ctx context.Context) *watchResult {
 			return &watchResult{err: ctx.Err()}
 		case apierrors.IsTooManyRequests(result.err):
 		case errors.Is(result.err, ErrStalled):
+			result.err, closedEarly = errNoInitialEvent, maxWatchLists
+		case errors.Is(result.err, feed.ErrNoInitialEvents):
 			closedEarly = maxWatchLists
 		case result.err == nil:
 			result.err = errClosedEarly
@@ -47,6 +51,10 @@ func (r *Reflector) watchList(ctx context.Context) *watchResult {
 		}
 	}
 }
+
+// errNoInitialEvent is the error of a WatchList that stays open without its initial state. Other
+// events may have been received, so that it is not ErrStalled.
+var errNoInitialEvent = fmt.Errorf("no initial event for %v", initialIdleTimeout)
 
 // errClosedEarly is the error of a WatchList that the server closed before the initial state ended.
 var errClosedEarly = errors.New("the server closed the stream before the initial-events-end bookmark")

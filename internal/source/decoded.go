@@ -147,7 +147,7 @@ func (s decodedSource) Watch(ctx context.Context, options metav1.ListOptions, ev
 		s.retries.check(ctx, err)
 		return err
 	}
-	return s.follow(ctx, stream, events)
+	return s.follow(ctx, options, stream, events)
 }
 
 // open opens a watch.
@@ -161,7 +161,7 @@ func (s decodedSource) open(ctx context.Context, options metav1.ListOptions) (wa
 }
 
 // follow passes on the events of a stream until it ends.
-func (s decodedSource) follow(ctx context.Context, stream watch.Interface, events feed.WatchSink) (err error) {
+func (s decodedSource) follow(ctx context.Context, options metav1.ListOptions, stream watch.Interface, events feed.WatchSink) (err error) {
 	defer func() {
 		if stopErr := stopWatch(ctx, stream); stopErr != nil && !feed.IsPanic(err) {
 			err = stopErr
@@ -176,9 +176,14 @@ func (s decodedSource) follow(ctx context.Context, stream watch.Interface, event
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-fakeSilence(stream, options):
+			return feed.ErrNoInitialEvents
 		case event, ok := <-results:
 			if !ok {
 				return nil
+			}
+			if event.Type == watch.Bookmark {
+				options.SendInitialEvents = nil // they have ended
 			}
 			if err := s.deliver(event, events); err != nil {
 				if ctx.Err() != nil { // a cancelled stream may end with an ERROR event

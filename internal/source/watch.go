@@ -27,7 +27,7 @@ func (s streamSource) Watch(ctx context.Context, options metav1.ListOptions, eve
 	response := t.Finish()
 	s.mode.record(ctx, response, err)
 	if err == nil && !response.Consumed {
-		return s.decoded.follow(ctx, stream, events)
+		return s.decoded.follow(ctx, options, stream, events)
 	}
 	var panicked error
 	if err == nil {
