@@ -128,6 +128,17 @@ func TestInformerBeforeRun(t *testing.T) {
 	})
 }
 
+// TestNilPointerExampleStatesType passes a nil pointer as the example.
+func TestNilPointerExampleStatesType(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := cachetest.New(t)
+		informer := runInformer(t, h, (*corev1.Pod)(nil), cache.InformerOptions[*corev1.Pod]{})
+		if got := cachetest.Describe(informer.Store().List()); got != "a@2 b@3 c@4" || informer.Status().Name != "*v1.Pod" {
+			t.Errorf("%s has stored [%s]", informer.Status().Name, got)
+		}
+	})
+}
+
 // TestControllerSyncsAfterHandler blocks the handler in its last call for the initial list.
 func TestControllerSyncsAfterHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -259,9 +259,9 @@ func describe(example runtime.Object) string {
 	if example == nil {
 		return "<unspecified>"
 	}
-	if kind := example.GetObjectKind(); kind != nil {
-		if _, ok := example.(runtime.Unstructured); ok && !kind.GroupVersionKind().Empty() {
-			return kind.GroupVersionKind().String()
+	if _, ok := example.(runtime.Unstructured); ok && !codec.IsNil(example) {
+		if gvk := example.GetObjectKind().GroupVersionKind(); !gvk.Empty() {
+			return gvk.String()
 		}
 	}
 	return fmt.Sprintf("%T", example)
