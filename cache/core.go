@@ -9,14 +9,12 @@ import (
 
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/reflector"
-	"github.com/kinformer/kinformer/internal/source"
-	"github.com/kinformer/kinformer/internal/store"
 )
 
 // core is what all informers have, whatever the type of their objects.
 type core struct {
-	engine  engine
-	source  source.Source
+	engine  informer.Engine
+	mode    func() (streaming bool, reason string)
 	report  *reporter
 	clock   clock.Clock
 	invalid error // why it cannot run
@@ -25,21 +23,6 @@ type core struct {
 	// key returns an object's key, and admits an error if the informer does not hold it.
 	key    func(obj Object) (string, error)
 	admits func(obj Object) error
-}
-
-// engine is an *informer.Informer of any type.
-type engine interface {
-	Run(ctx context.Context) error
-	HasSynced() bool
-	WaitForSync(ctx context.Context) error
-	WaitForResourceVersion(ctx context.Context, version string) error
-	WaitForDelete(ctx context.Context, key, uid string) error
-	KeyError(key string) error
-	QuarantinedKeys(limit int) []store.KeyFailure
-	Unkeyed() int
-	Reflector() *reflector.Reflector
-	Handlers() []informer.HandlerStatus
-	Size() (objects, quarantined int)
 }
 
 func (c *core) run(ctx context.Context) error {
@@ -53,7 +36,7 @@ func (c *core) run(ctx context.Context) error {
 }
 
 func (c *core) status(synced bool) Status {
-	s := reflectorStatus(c.report.name, c.invalid, c.engine.Reflector(), c.source, synced)
+	s := reflectorStatus(c.report.name, c.invalid, c.engine.Reflector(), c.mode, synced)
 	if c.invalid != nil {
 		return s
 	}

@@ -6,6 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/informer"
 )
 
 // NewInformer returns a store of lw's objects and a controller, which keeps the store up to date
@@ -31,6 +36,20 @@ func NewInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 
 // Controller runs an informer with one handler. Its methods are safe for concurrent use.
 type Controller struct{ core core }
+
+// ControllerOf returns the controller of an informer of package clientgo. Programs call the function
+// of that name in package clientgo.
+func ControllerOf(adapted informer.Adapted) *Controller {
+	return &Controller{core{
+		engine:  adapted.Engine,
+		mode:    adapted.Mode,
+		report:  newReporter(ReflectorOptions{Name: adapted.Name}, codec.ObjectType{}),
+		clock:   clock.RealClock{},
+		invalid: adapted.Invalid,
+		key:     func(obj Object) (string, error) { return adapted.Key(obj) },
+		admits:  func(Object) error { return nil }, // the informer's selection is not known
+	}}
+}
 
 // Run keeps the store up to date and calls the handler until ctx ends. It then returns nil once the
 // handler's last call has returned, or ErrHandlerBlocked if that takes longer than ten seconds;

@@ -238,10 +238,14 @@ func knowsWatchList(lw any) bool {
 // newSource returns the source of a ListerWatcher's objects.
 func newSource(lw ListerWatcher, objects codec.ObjectType, options codec.Options) source.Source {
 	known, ok := lw.(*ListWatch)
+	streaming := source.Unknown
+	if ok && known != nil && known.Streaming {
+		streaming = source.Unchanged
+	}
 	return source.New(source.Config{
 		ListerWatcher:   lw,
 		Objects:         objects,
-		Streaming:       ok && known != nil && known.Streaming,
+		Streaming:       streaming,
 		NoClientRetries: ok && known != nil && known.noRetries,
 		Codec:           options,
 	})

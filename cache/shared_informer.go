@@ -53,7 +53,7 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	}
 	s.store = reader[T]{s.engine.Store(), config.Store.Key}
 	s.core = core{
-		engine: s.engine, source: source, report: report, clock: options.Clock, invalid: err,
+		engine: s.engine, mode: source.Mode, report: report, clock: options.Clock, invalid: err,
 		key: objectKey(objects, s.store.key), admits: s.admits(lw),
 	}
 	if s.core.clock == nil {

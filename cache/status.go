@@ -9,7 +9,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/reflector"
-	"github.com/kinformer/kinformer/internal/source"
 )
 
 // Phase is what an informer is doing.
@@ -89,7 +88,7 @@ type HandlerStatus struct {
 }
 
 // reflectorStatus returns the part of a Status that a reflector knows.
-func reflectorStatus(name string, invalid error, loop *reflector.Reflector, source source.Source, synced bool) Status {
+func reflectorStatus(name string, invalid error, loop *reflector.Reflector, mode func() (streaming bool, reason string), synced bool) Status {
 	if invalid != nil {
 		return Status{Name: name, Phase: PhaseInvalid, Err: invalid}
 	}
@@ -106,7 +105,7 @@ func reflectorStatus(name string, invalid error, loop *reflector.Reflector, sour
 		Lists:           now.Lists,
 		Watches:         now.Watches,
 	}
-	s.Streaming, s.NotStreamingReason = source.Mode()
+	s.Streaming, s.NotStreamingReason = mode()
 	return s
 }
 

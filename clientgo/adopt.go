@@ -114,7 +114,7 @@ func readField[F any](v reflect.Value, name string, to *F) bool {
 }
 
 // unwrap returns the informer that is embedded in the typed wrappers of client-go.
-func unwrap(informer clientcache.SharedIndexInformer) clientcache.SharedIndexInformer {
+func unwrap(informer clientcache.SharedInformer) clientcache.SharedInformer {
 	for {
 		v := reflect.Indirect(reflect.ValueOf(informer))
 		if v.Kind() != reflect.Struct {

@@ -47,6 +47,8 @@
 //     returns. client-go waits for a watch function.
 //   - A WatchList of a client-go fake that ignores it is followed by a list after 2 s, one without
 //     initial events for 30 s, or that ended early twice, at once. client-go waits for ever.
+//   - The error of a factory's wait for a sync wraps the context's cause and the last error of each
+//     informer that has not synced. In client-go it is the context's cause.
 //   - The metrics of client-go count watch events, but not the objects of a list.
 //
 // The environment variable KUBE_CACHE_MUTATION_DETECTOR has the same effect as in client-go. The

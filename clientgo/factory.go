@@ -1,12 +1,14 @@
 package clientgo
 
 import (
+	"context"
 	"reflect"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/informers/internalinterfaces"
 	"k8s.io/client-go/kubernetes"
@@ -113,4 +115,24 @@ func (f *factory) ForResource(resource schema.GroupVersionResource) (informers.G
 		})
 	}
 	return f.SharedInformerFactory.ForResource(resource)
+}
+
+// WaitForCacheSync blocks until the started informers have synced, or stopCh is closed.
+func (f *factory) WaitForCacheSync(stopCh <-chan struct{}) map[reflect.Type]bool {
+	return f.WaitForCacheSyncWithContext(wait.ContextForChannel(stopCh)).Synced
+}
+
+// WaitForCacheSyncWithContext blocks until the started informers have synced, or ctx ends. Err of
+// the result then wraps the context's cause and the last error of each informer that has not
+// synced, such as Forbidden.
+func (f *factory) WaitForCacheSyncWithContext(ctx context.Context) clientcache.SyncResult {
+	result := f.SharedInformerFactory.WaitForCacheSyncWithContext(ctx)
+	if result.Err != nil {
+		result.Err = withCauses(result.Err, f.madeInformers())
+	}
+	return result
+}
+
+func (f *factory) madeInformers() []clientcache.SharedIndexInformer {
+	return f.generated.madeInformers()
 }

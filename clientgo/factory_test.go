@@ -2,6 +2,7 @@ package clientgo_test
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -144,11 +145,11 @@ func TestFactoryStartAndShutdown(t *testing.T) {
 }
 
 // TestFactoryNamesUnsyncedInformers checks that a wait that ends early names the informers that
-// have not synced, and the context's cause.
+// have not synced, the context's cause and the last error of the informer.
 func TestFactoryNamesUnsyncedInformers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientfake.NewClientset()
-		failLists(client, "pods")
+		failLists(client, "pods", errRefused, always)
 		factory := plain.NewSharedInformerFactory(client, 0)
 		factory.Core().V1().Pods().Informer()
 		factory.Core().V1().Nodes().Informer()
@@ -158,7 +159,7 @@ func TestFactoryNamesUnsyncedInformers(t *testing.T) {
 		cancel(errGaveUp)
 		result := factory.WaitForCacheSyncWithContext(ctx)
 		factory.Shutdown()
-		if result.Synced[reflect.TypeFor[*corev1.Pod]()] || !result.Synced[reflect.TypeFor[*corev1.Node]()] || result.Err != errGaveUp {
+		if result.Synced[reflect.TypeFor[*corev1.Pod]()] || !result.Synced[reflect.TypeFor[*corev1.Node]()] || !errors.Is(result.Err, errGaveUp) || !errors.Is(result.Err, errRefused) {
 			t.Errorf("the result is %v, %v", result.Synced, result.Err)
 		}
 		if err := result.AsError(); err == nil || !strings.Contains(err.Error(), "v1.Pod") {

@@ -1,7 +1,9 @@
 package clientgo
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -75,4 +77,11 @@ func (f *GeneratedFactory[Client, NewFunc]) InformerName() *clientcache.Informer
 		return named.InformerName()
 	}
 	return nil
+}
+
+// madeInformers returns the informers that were asked for through f.
+func (f *GeneratedFactory[Client, NewFunc]) madeInformers() []clientcache.SharedIndexInformer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Values(f.informers))
 }

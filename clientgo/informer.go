@@ -62,7 +62,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	s.source = source.New(source.Config{
 		ListerWatcher: contextListerWatcher{lw},
 		Objects:       s.objects,
-		Streaming:     options.streams(),
+		Streaming:     options.streaming(),
 		Unnamed:       true,
 		Codec:         codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed},
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/source"
 )
 
 // Options are what an informer of this package offers beyond client-go's. With the zero value it
@@ -27,6 +28,9 @@ type Options struct {
 	// list and watch functions return the server's response unchanged. It is not needed for the
 	// factories of this package, [Generated], [Adopt] and [Options.NewInformer], whose functions
 	// do.
+	//
+	// A warning with the reason is logged once if Streaming is set or the config was prepared, and
+	// the informer does not stream. Status.NotStreamingReason has the reason, too; see [StatusOf].
 	Streaming bool
 	// DisableStreaming makes the client decode the objects, whatever the functions are. Set it if
 	// an informer passed to [Adopt] filters or changes the server's response.
@@ -64,5 +68,15 @@ type settings struct {
 	unchanged bool // the list and watch function are known to return the server's response unchanged
 }
 
-// streams reports whether the informer may read responses instead of the objects of its functions.
-func (s settings) streams() bool { return (s.Streaming || s.unchanged) && !s.DisableStreaming }
+// streaming says whether the informer may read responses instead of the objects of its functions.
+func (s settings) streaming() source.Streaming {
+	switch {
+	case s.DisableStreaming:
+		return source.Disabled
+	case s.Streaming:
+		return source.Requested
+	case s.unchanged:
+		return source.Unchanged
+	}
+	return source.Unknown
+}

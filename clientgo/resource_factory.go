@@ -111,6 +111,17 @@ func (f *resourceFactory) startedInformers() map[schema.GroupVersionResource]*sh
 	return started
 }
 
+// madeInformers returns the factory's informers.
+func (f *resourceFactory) madeInformers() []clientcache.SharedIndexInformer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	made := make([]clientcache.SharedIndexInformer, 0, len(f.informers))
+	for _, generic := range f.informers {
+		made = append(made, generic.informer)
+	}
+	return made
+}
+
 // Shutdown makes later calls of Start ineffective, and waits for the running informers to stop.
 func (f *resourceFactory) Shutdown() {
 	f.mu.Lock()

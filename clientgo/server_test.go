@@ -146,7 +146,9 @@ func podsOf(client kubernetes.Interface) clientcache.ListerWatcher {
 	}, client)
 }
 
-// failLists makes every list of a resource fail.
-func failLists(client *clientfake.Clientset, resource string) {
-	client.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errRefused })
+// failLists makes lists of a resource fail with an error while failing returns true.
+func failLists(client *clientfake.Clientset, resource string, err error, failing func() bool) {
+	client.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return failing(), nil, err })
 }
+
+func always() bool { return true }

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
+	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -108,4 +110,49 @@ func TestStreamingAndPackingWithTransform(t *testing.T) {
 	}
 	cancel()
 	factory.Shutdown()
+}
+
+// TestWarningOfInformerThatDoesNotStream checks that an informer warns once, with the remedy, if the
+// program has asked for streaming, by an option or by EnableStreaming, and it does not stream.
+func TestWarningOfInformerThatDoesNotStream(t *testing.T) {
+	config, closeServer := cluster()
+	defer closeServer()
+	tapped := rest.CopyConfig(config)
+	cache.EnableStreaming(tapped)
+	ofPods := func(options clientgo.Options, config *rest.Config) clientcache.SharedIndexInformer {
+		return clientgo.With(options).NewSharedIndexInformer(podsOf(kubernetes.NewForConfigOrDie(config)), &corev1.Pod{}, 0, nil)
+	}
+	for name, c := range map[string]struct {
+		informer clientcache.SharedIndexInformer
+		warning  string // empty for none
+	}{
+		"functions unknown":       {ofPods(clientgo.Options{}, tapped), "set Streaming"},
+		"config not prepared":     {ofPods(clientgo.Options{Streaming: true}, config), "call EnableStreaming"},
+		"streaming":               {ofPods(clientgo.Options{Streaming: true}, tapped), ""},
+		"not asked for":           {ofPods(clientgo.Options{}, config), ""},
+		"disabled":                {ofPods(clientgo.Options{DisableStreaming: true}, tapped), ""},
+		"factory, not asked for":  {plain.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0).Core().V1().Pods().Informer(), ""},
+		"function of InformerFor": {plain.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(tapped), 0).InformerFor(&corev1.Pod{}, newPodInformer), "set Streaming"},
+		"type unknown":            {clientgo.With(clientgo.Options{Streaming: true}).NewSharedIndexInformer(podsOf(kubernetes.NewForConfigOrDie(tapped)), nil, 0, nil), "pass an example object"},
+		"controller-runtime":      {clientgo.Options{}.NewInformer(podsOf(kubernetes.NewForConfigOrDie(tapped)), &corev1.Pod{}, 0, nil), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			logged := runLogged(t, c.informer)
+			<-c.informer.HasSyncedChecker().Done()
+			const warning = "Warning: lists and watches are not read from the stream"
+			if c.warning == "" {
+				if n := logged.count(warning); n != 0 {
+					t.Errorf("%d warnings:\n%s", n, &logged.log)
+				}
+				return
+			}
+			if logged.count(warning) != 1 || logged.count(c.warning) == 0 || logged.count(`informer="`) == 0 {
+				t.Errorf("want one warning with %q:\n%s", c.warning, &logged.log)
+			}
+		})
+	}
+}
+
+func newPodInformer(client kubernetes.Interface, resync time.Duration) clientcache.SharedIndexInformer {
+	return coreinformers.NewPodInformer(client, metav1.NamespaceAll, resync, nil)
 }

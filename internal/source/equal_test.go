@@ -149,7 +149,7 @@ func bothSources(t *testing.T, server *fake.APIServer, contentType string, gvk s
 
 // newSource returns a source that streams if its client can.
 func newSource(lw source.ListerWatcher, objects codec.ObjectType) source.Source {
-	return source.New(source.Config{ListerWatcher: lw, Objects: objects, Streaming: true})
+	return source.New(source.Config{ListerWatcher: lw, Objects: objects, Streaming: source.Unchanged})
 }
 
 // listed returns the objects of a list.

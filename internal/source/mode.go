@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/internal/tap"
@@ -17,12 +20,16 @@ type mode struct {
 	streaming bool
 	reason    string // for not streaming; empty before the first response
 	disabled  bool   // streaming was tried and cannot work for this collection
+	requested bool   // the program has asked for streaming
+	warned    bool
 }
 
 // Reasons for not streaming.
 const (
-	reasonForeignFunctions = "the ListerWatcher's own functions may change the server's response; set ListWatch.Streaming if they do not"
-	reasonNoTap            = "the client's transport was not prepared; call EnableStreaming on its config"
+	reasonUnknownFunctions = "the ListerWatcher's own functions may change the server's response; set Streaming if they do not"
+	reasonNoTap            = "the client's transport was not prepared; call EnableStreaming on its config, and pass the context of the list or watch function on to the client"
+	reasonNoType           = "the type of the objects is not known; pass an example object"
+	reasonDisabled         = "the options of the informer disable it"
 	reasonKindAfterItems   = "the server states the kind of a list's objects only after them; set apiVersion and kind of the example object"
 	reasonKindName         = "the kind of the objects is not named like their Go type"
 )
@@ -44,6 +51,43 @@ func (m *mode) record(ctx context.Context, response tap.Response, err error) {
 	if m.set(response.Consumed, reason) {
 		logMode(klog.FromContext(ctx), response.Consumed, reason)
 	}
+	if !response.Consumed {
+		m.warn(ctx, response.Intercepted)
+	}
+}
+
+// warn logs once that responses are not split, if the program has asked for it: by an option, or by
+// a tap in the client's transport.
+func (m *mode) warn(ctx context.Context, hasTap bool) {
+	m.mu.Lock()
+	due := (hasTap || m.requested) && !m.warned
+	m.warned = m.warned || due
+	reason := m.reason
+	m.mu.Unlock()
+	if due {
+		klog.FromContext(ctx).Info("Warning: lists and watches are not read from the stream", "reason", reason)
+	}
+}
+
+// tapDetector warns if the client's transport has the tap, which the source does not use.
+type tapDetector struct {
+	ListerWatcher
+
+	mode *mode
+}
+
+func (d tapDetector) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	request, hasTap := tap.Detect(ctx)
+	list, err := d.ListerWatcher.List(request, options)
+	d.mode.warn(ctx, hasTap())
+	return list, err
+}
+
+func (d tapDetector) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	request, hasTap := tap.Detect(ctx)
+	watcher, err := d.ListerWatcher.Watch(request, options)
+	d.mode.warn(ctx, hasTap())
+	return watcher, err
 }
 
 // markStreaming records that a response is being split, before its first item is passed on.
@@ -60,6 +104,7 @@ func (m *mode) disable(ctx context.Context, reason string) {
 	m.disabled = true
 	m.mu.Unlock()
 	logMode(klog.FromContext(ctx), false, reason)
+	m.warn(ctx, true)
 }
 
 func (m *mode) isDisabled() bool {

@@ -21,9 +21,7 @@ type ListerWatcher interface {
 type Config struct {
 	ListerWatcher ListerWatcher
 	Objects       codec.ObjectType
-	// Streaming says that the functions return what the server sent, unchanged, so that the
-	// response may be split instead.
-	Streaming bool
+	Streaming     Streaming
 	// NoClientRetries says that the functions' client does not repeat a refused request.
 	NoClientRetries bool
 	// Unnamed says that objects without a name that the client has decoded are items, with the key
@@ -31,6 +29,24 @@ type Config struct {
 	Unnamed bool
 	Codec   codec.Options
 }
+
+// Streaming says whether the ListerWatcher's functions return what the server sent, unchanged, so
+// that the response may be split instead.
+type Streaming int
+
+// The values of Streaming. A warning is logged once if a response is not split although the program
+// has asked for it.
+const (
+	// Unknown functions may change the response. The program has asked for streaming if the client's
+	// transport has the tap.
+	Unknown Streaming = iota
+	// Unchanged responses are split if the client's transport has the tap.
+	Unchanged
+	// Requested is Unchanged, and the program has asked for streaming.
+	Requested
+	// Disabled responses are not split, as the program has asked for.
+	Disabled
+)
 
 // Source is a feed.Source that knows how its responses are read.
 type Source struct {
@@ -41,10 +57,19 @@ type Source struct {
 // New returns a source. It makes no request and starts no goroutine.
 func New(config Config) Source {
 	decoded := decodedSource{config.ListerWatcher, config.Objects, config.Unnamed, &clientRetries{never: config.NoClientRetries}}
-	if !config.Streaming || config.Objects.GoType == nil {
-		return Source{decoded, &mode{reason: reasonForeignFunctions}}
+	mode := &mode{requested: config.Streaming == Requested}
+	switch {
+	case config.Streaming == Disabled:
+		mode.reason = reasonDisabled
+		return Source{decoded, mode}
+	case config.Streaming == Unknown || config.Objects.GoType == nil:
+		mode.reason = reasonUnknownFunctions
+		if config.Objects.GoType == nil {
+			mode.reason = reasonNoType
+		}
+		decoded.lw = tapDetector{config.ListerWatcher, mode}
+		return Source{decoded, mode}
 	}
-	mode := &mode{}
 	return Source{streamSource{decoded, mode, codec.NewDecoders(config.Objects, config.Codec)}, mode}
 }
 

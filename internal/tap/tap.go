@@ -54,6 +54,15 @@ func With(ctx context.Context, t *Tap) context.Context {
 	return context.WithValue(ctx, contextKey{}, t)
 }
 
+// Detect returns a context for requests that are not diverted, and a function that reports whether
+// one of them has passed through a transport returned by Wrap.
+func Detect(ctx context.Context) (request context.Context, hasTap func() bool) {
+	passed := new(atomic.Bool)
+	return context.WithValue(ctx, detectKey{}, passed), passed.Load
+}
+
+type detectKey struct{}
+
 // Wrap returns a transport that serves the taps in the contexts of its requests. If next is wrapped
 // already, the outer transport serves the tap.
 func Wrap(next http.RoundTripper) http.RoundTripper { return &transport{next} }
@@ -66,6 +75,9 @@ func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if passed, ok := request.Context().Value(detectKey{}).(*atomic.Bool); ok {
+		passed.Store(true)
+	}
 	tap, _ := request.Context().Value(contextKey{}).(*Tap)
 	if tap == nil {
 		return t.next.RoundTrip(request)

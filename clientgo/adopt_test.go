@@ -1,0 +1,126 @@
+package clientgo_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientinformers "k8s.io/client-go/informers"
+	"k8s.io/client-go/informers/core"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	clientfake "k8s.io/client-go/kubernetes/fake"
+	clientcache "k8s.io/client-go/tools/cache"
+
+	"github.com/kinformer/kinformer/clientgo"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// TestAdoptKeepsConfiguration adopts an informer with each property that client-go's can have before
+// it runs.
+func TestAdoptKeepsConfiguration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := clientfake.NewClientset(cachetest.Pod("a"), cachetest.Pod("b", cachetest.WithLabel("keep", "yes")))
+		var lists atomic.Int32
+		failLists(client, "pods", errRefused, func() bool { return lists.Add(1) == 1 })
+		original := coreinformers.NewFilteredPodInformer(client, "ns", time.Hour, clientcache.Indexers{"name": byName},
+			func(options *metav1.ListOptions) { options.LabelSelector = "keep=yes" })
+		var errs errorRecorder
+		errs.handle(t)(original)
+		if err := original.SetTransform(func(obj any) (any, error) {
+			obj.(*corev1.Pod).Annotations = map[string]string{"seen": "yes"}
+			return obj, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		informer := clientgo.Adopt(original, clientgo.Options{Packed: true})
+		if !isAdapter(informer) {
+			t.Fatalf("Adopt returned a %T", informer)
+		}
+		handler := &recordingHandler{}
+		if _, err := informer.AddEventHandler(handler); err != nil {
+			t.Fatal(err)
+		}
+		h := runInformer(t, informer)
+		h.waitForKey("ns/b")
+		if got := errs.all(); len(got) != 1 || !errors.Is(got[0], errRefused) {
+			t.Errorf("the watch error handler received %v", got)
+		}
+		stored, err := informer.GetIndexer().ByIndex("name", "b")
+		if err != nil || len(stored) != 1 || stored[0].(*corev1.Pod).Annotations["seen"] != "yes" {
+			t.Errorf("the index has %v, %v", stored, err)
+		}
+		handler.take()
+		cachetest.Advance(time.Hour)
+		synctest.Wait()
+		if got := handler.take(); len(got) != 1 || got[0] != "U b" {
+			t.Errorf("after the resync period the handler received %q", got)
+		}
+	})
+}
+
+// TestAdoptReturnsOtherInformers checks that Adopt returns an informer unchanged, and warns, if it is
+// in use or not client-go's.
+func TestAdoptReturnsOtherInformers(t *testing.T) {
+	client := clientfake.NewClientset()
+	used := coreinformers.NewPodInformer(client, "", 0, nil)
+	if _, err := used.AddEventHandler(&recordingHandler{}); err != nil {
+		t.Fatal(err)
+	}
+	own := plain.NewSharedIndexInformer(podsOf(client), &corev1.Pod{}, 0, nil)
+	for name, informer := range map[string]clientcache.SharedIndexInformer{"in use": used, "own": own} {
+		if got := clientgo.Adopt(informer, clientgo.Options{}); got != informer {
+			t.Errorf("%s: Adopt returned another informer", name)
+		}
+	}
+}
+
+// TestGeneratedFactoryKeepsOwnInformers asks a factory for an API group through Generated. After that,
+// the factory's own accessors, listers, Start, WaitForCacheSync and Shutdown use this package's
+// informer.
+func TestGeneratedFactoryKeepsOwnInformers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		factory := clientinformers.NewSharedInformerFactory(clientfake.NewClientset(cachetest.Pod("a")), 0)
+		pods := core.New(clientgo.Generated(factory, clientgo.Options{}), metav1.NamespaceAll, nil).V1().Pods()
+		informer := pods.Informer()
+		if !isAdapter(informer) || factory.Core().V1().Pods().Informer() != informer {
+			t.Error("the factory does not return the informer that Generated made")
+		}
+		generic, err := factory.ForResource(podResource)
+		if err != nil || generic.Informer() != informer {
+			t.Errorf("ForResource returned another informer, %v", err)
+		}
+		if services := factory.Core().V1().Services().Informer(); isAdapter(services) {
+			t.Error("a type that was not asked for through Generated has an informer of this package")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		factory.StartWithContext(ctx)
+		if synced := factory.WaitForCacheSync(ctx.Done()); !synced[reflect.TypeFor[*corev1.Pod]()] {
+			t.Errorf("synced is %v", synced)
+		}
+		if pod, err := factory.Core().V1().Pods().Lister().Pods("ns").Get("a"); err != nil || pod.Name != "a" {
+			t.Errorf("the lister returned %v, %v", pod, err)
+		}
+		cancel()
+		factory.Shutdown()
+		if !informer.IsStopped() {
+			t.Error("the informer runs after Shutdown")
+		}
+	})
+}
+
+// TestGeneratedKeepsEarlierInformers checks that a type that the factory was asked for before keeps
+// its informer of client-go.
+func TestGeneratedKeepsEarlierInformers(t *testing.T) {
+	factory := clientinformers.NewSharedInformerFactory(clientfake.NewClientset(), 0)
+	before := factory.Core().V1().Pods().Informer()
+	generated := clientgo.Generated(factory, clientgo.Options{})
+	if after := core.New(generated, metav1.NamespaceAll, nil).V1().Pods().Informer(); after != before {
+		t.Error("the factory has two informers of Pods")
+	}
+}

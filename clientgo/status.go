@@ -1,0 +1,91 @@
+package clientgo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	clientcache "k8s.io/client-go/tools/cache"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/informer"
+)
+
+// ControllerOf returns the controller of an informer of this package, which may be behind one of
+// client-go's typed wrappers. It has what client-go's interfaces lack: the informer's Status with
+// the lag of its handlers and the reason why it does not stream, a health check, and waits for an
+// object that the program has written:
+//
+//	pod, err := client.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
+//	err = clientgo.ControllerOf(informer).WaitForObject(ctx, pod)
+//	// listers have the Pod
+//
+// HasSynced and WaitForSync include the handlers. The controller of another informer is invalid:
+// its methods return an error, and its Status has the phase cache.PhaseInvalid.
+func ControllerOf(informer clientcache.SharedInformer) *cache.Controller {
+	own, ok := unwrap(informer).(*sharedIndexInformer)
+	if !ok {
+		unused := settings{SharedIndexInformerOptions: clientcache.SharedIndexInformerOptions{ObjectDescription: fmt.Sprintf("%T", informer)}}
+		return newInformer(nil, nil, unused).controller(fmt.Errorf("%T is not an informer of kinformer", informer))
+	}
+	return own.controller(nil)
+}
+
+// StatusOf returns the condition of an informer of this package, as [ControllerOf] does.
+func StatusOf(informer clientcache.SharedInformer) cache.Status {
+	return ControllerOf(informer).Status()
+}
+
+// ControllersOf returns the controllers of the informers that a factory of this package, or one
+// returned by [Generated], has made so far, in no particular order. It returns nil for another
+// factory.
+func ControllersOf(factory any) []*cache.Controller {
+	own, ok := factory.(interface {
+		madeInformers() []clientcache.SharedIndexInformer
+	})
+	if !ok {
+		return nil
+	}
+	var controllers []*cache.Controller
+	for _, informer := range own.madeInformers() {
+		controllers = append(controllers, ControllerOf(informer))
+	}
+	return controllers
+}
+
+// withCauses returns err with the last error of each informer that has not synced.
+func withCauses(err error, informers []clientcache.SharedIndexInformer) error {
+	var causes []error
+	for _, informer := range informers {
+		if status := StatusOf(informer); !informer.HasSynced() && status.Phase != cache.PhaseInvalid && status.Err != nil {
+			causes = append(causes, fmt.Errorf("%s: %w", status.Name, status.Err))
+		}
+	}
+	if causes == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, errors.Join(causes...))
+}
+
+func (s *sharedIndexInformer) controller(invalid error) *cache.Controller {
+	return cache.ControllerOf(informer.Adapted{
+		Name:    s.options.ObjectDescription,
+		Invalid: invalid,
+		Engine:  runnable{s.engine, s},
+		Mode:    s.source.Mode,
+		Key:     s.indexer.key,
+	})
+}
+
+// runnable is an informer's engine whose Run is that of the informer.
+type runnable struct {
+	*informer.Informer[any]
+
+	informer *sharedIndexInformer
+}
+
+// Run runs the informer until ctx ends.
+func (r runnable) Run(ctx context.Context) error {
+	r.informer.RunWithContext(ctx)
+	return nil
+}

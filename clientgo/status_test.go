@@ -1,0 +1,162 @@
+package clientgo_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	clientfake "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+	clientcache "k8s.io/client-go/tools/cache"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/clientgo"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// TestStatusOf checks the condition of an informer, of its handlers and of its health before, during
+// and after Run.
+func TestStatusOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		informer := plain.NewSharedIndexInformer(newServer("a", "b"), &corev1.Pod{}, 0, nil)
+		release := make(chan struct{})
+		if _, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { <-release }}); err != nil {
+			t.Fatal(err)
+		}
+		healthy := clientgo.ControllerOf(informer).HealthCheck(cache.HealthOptions{})
+		if status := clientgo.StatusOf(informer); status.Phase != cache.PhaseIdle || healthy(nil) == nil {
+			t.Errorf("before Run: %+v, %v", status, healthy(nil))
+		}
+		h := runInformer(t, informer)
+		cachetest.Advance(time.Second)
+		status := clientgo.StatusOf(informer)
+		if status.Name != "*v1.Pod" || status.Phase != cache.PhaseWatching || status.Objects != 2 || status.Synced || status.NotStreamingReason == "" {
+			t.Errorf("while a handler blocks: %+v", status)
+		}
+		if len(status.Handlers) != 1 || status.Handlers[0].Backlog != 2 || status.Handlers[0].Lag < time.Second {
+			t.Errorf("the handlers are %+v", status.Handlers)
+		}
+		close(release)
+		synctest.Wait()
+		if status := clientgo.StatusOf(informer); !status.Synced || healthy(nil) != nil {
+			t.Errorf("after the first events: %+v, %v", status, healthy(nil))
+		}
+		h.stop()
+		if status := clientgo.StatusOf(informer); status.Phase != cache.PhaseStopped || healthy(nil) == nil {
+			t.Errorf("after Run: %+v, %v", status, healthy(nil))
+		}
+	})
+}
+
+// TestControllerOfWaitsForWrites reads a program's own writes through the adapter.
+func TestControllerOfWaitsForWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer("a")
+		h := run(t, server, clientgo.Options{})
+		controller := clientgo.ControllerOf(h.informer)
+		written := cachetest.Pod("b")
+		written.ResourceVersion = "3"
+		waited := make(chan error, 1)
+		go func() { waited <- controller.WaitForObject(t.Context(), written) }()
+		synctest.Wait()
+		if len(waited) > 0 {
+			t.Error("the wait ended before the write arrived")
+		}
+		server.Create(cachetest.Pod("b"))
+		if err := <-waited; err != nil {
+			t.Error(err)
+		}
+		server.Delete("ns/b")
+		if err := controller.WaitForDelete(t.Context(), written); err != nil {
+			t.Error(err)
+		}
+		if _, ok, _ := h.informer.GetStore().GetByKey("ns/b"); ok {
+			t.Error("the store has the deleted object")
+		}
+	})
+}
+
+// TestControllerOfRunsTheInformer checks that Run of the controller is the informer's.
+func TestControllerOfRunsTheInformer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		informer := plain.NewSharedIndexInformer(newServer("a"), &corev1.Pod{}, 0, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error, 1)
+		go func() { stopped <- clientgo.ControllerOf(informer).Run(ctx) }()
+		<-informer.HasSyncedChecker().Done()
+		cancel()
+		if err := <-stopped; err != nil || !informer.IsStopped() {
+			t.Errorf("Run returned %v, stopped is %v", err, informer.IsStopped())
+		}
+	})
+}
+
+// TestControllerOfOtherInformer checks that an informer of client-go has an invalid controller.
+func TestControllerOfOtherInformer(t *testing.T) {
+	controller := clientgo.ControllerOf(coreinformers.NewPodInformer(clientfake.NewClientset(), "", 0, nil))
+	status := controller.Status()
+	if status.Phase != cache.PhaseInvalid || status.Err == nil || !strings.Contains(status.Err.Error(), "*cache.sharedIndexInformer") {
+		t.Errorf("the status is %+v", status)
+	}
+	for name, err := range map[string]error{
+		"Run":           controller.Run(t.Context()),
+		"WaitForSync":   controller.WaitForSync(t.Context()),
+		"WaitForObject": controller.WaitForObject(t.Context(), cachetest.Pod("a")),
+		"HealthCheck":   controller.HealthCheck(cache.HealthOptions{})(nil),
+	} {
+		if !errors.Is(err, status.Err) {
+			t.Errorf("%s returned %v", name, err)
+		}
+	}
+}
+
+// TestControllersOfFactory checks that the controllers of a factory are those of its informers.
+func TestControllersOfFactory(t *testing.T) {
+	client := clientfake.NewClientset()
+	typed := plain.NewSharedInformerFactory(client, 0)
+	typed.Core().V1().Pods().Informer()
+	typed.Core().V1().Services().Lister()
+	generated := clientgo.Generated(typed, clientgo.Options{})
+	dynamicFactory := plain.NewDynamicSharedInformerFactory(dynamicfake.NewSimpleDynamicClient(scheme.Scheme), 0)
+	dynamicFactory.ForResource(podResource)
+	for name, c := range map[string]struct {
+		factory any
+		want    int
+	}{"typed": {typed, 2}, "dynamic": {dynamicFactory, 1}, "generated, not used": {generated, 0}, "other": {t, 0}} {
+		if got := clientgo.ControllersOf(c.factory); len(got) != c.want {
+			t.Errorf("%s: %d controllers, want %d", name, len(got), c.want)
+		}
+	}
+}
+
+// TestUnsyncedFactoryHasCause checks that the error of a wait that timed out wraps the reason why an
+// informer has not synced.
+func TestUnsyncedFactoryHasCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := clientfake.NewClientset()
+		failLists(client, "pods", apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no permission")), always)
+		factory := plain.NewSharedInformerFactory(client, 0)
+		factory.Core().V1().Pods().Informer()
+		factory.Core().V1().Services().Informer()
+		running, stop := context.WithCancel(t.Context())
+		factory.StartWithContext(running)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := factory.WaitForCacheSyncWithContext(ctx).Err
+		if !apierrors.IsForbidden(err) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the error is %v", err)
+		}
+		if !strings.Contains(err.Error(), "*v1.Pod") || strings.Contains(err.Error(), "*v1.Service") {
+			t.Errorf("the error names the wrong informer: %v", err)
+		}
+		stop()
+		factory.Shutdown()
+	})
+}
