@@ -105,6 +105,9 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 		return
 	}
 	defer s.finish()
+	if s.options.Packed && s.objects.GoType == nil {
+		klog.FromContext(ctx).Info("Warning: objects are not packed", "reason", "the type of the objects is not known; pass an example object")
+	}
 	detectorDone := make(chan struct{})
 	go func() {
 		defer close(detectorDone)

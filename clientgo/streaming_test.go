@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -155,4 +156,17 @@ func TestWarningOfInformerThatDoesNotStream(t *testing.T) {
 
 func newPodInformer(client kubernetes.Interface, resync time.Duration) clientcache.SharedIndexInformer {
 	return coreinformers.NewPodInformer(client, metav1.NamespaceAll, resync, nil)
+}
+
+// TestWarningOfPackingWithoutType checks that an informer without an example stores objects as they
+// are, and warns if Packed is set.
+func TestWarningOfPackingWithoutType(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		informer := clientgo.With(clientgo.Options{Packed: true}).NewSharedIndexInformer(newServer("a"), nil, 0, nil)
+		logged := runLogged(t, informer)
+		<-informer.HasSyncedChecker().Done()
+		if len(informer.GetStore().ListKeys()) != 1 || logged.count("Warning: objects are not packed") != 1 {
+			t.Errorf("the store has %v, and the log is\n%s", informer.GetStore().ListKeys(), &logged.log)
+		}
+	})
 }

@@ -83,7 +83,7 @@ func TestStreamingOfTypedClients(t *testing.T) {
 		"closures without Streaming": {func(_ *testing.T, config *rest.Config) *cache.ListWatch {
 			cache.EnableStreaming(config)
 			return closures(kubernetes.NewForConfigOrDie(config), false)
-		}, "ListWatch.Streaming"},
+		}, "set Streaming"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proxy, config := cachetest.NewProxy(t, false)
