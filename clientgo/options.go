@@ -68,7 +68,7 @@ type settings struct {
 	unchanged bool // the list and watch function are known to return the server's response unchanged
 }
 
-// streaming says whether the informer may read responses instead of the objects of its functions.
+// streaming returns what is known of the list and watch function, and what the program asks for.
 func (s settings) streaming() source.Streaming {
 	switch {
 	case s.DisableStreaming:

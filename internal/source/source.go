@@ -30,8 +30,8 @@ type Config struct {
 	Codec   codec.Options
 }
 
-// Streaming says whether the ListerWatcher's functions return what the server sent, unchanged, so
-// that the response may be split instead.
+// Streaming is what is known of the ListerWatcher's functions: if they return what the server sent,
+// unchanged, the response may be split instead.
 type Streaming int
 
 // The values of Streaming. A warning is logged once if a response is not split although the program
