@@ -1,6 +1,7 @@
 package clientgo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -39,6 +40,7 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler clientcache.Res
 	if options.Logger != nil {
 		logger = *options.Logger
 	}
+	panicLogger := logger
 	logger = s.namedLogger(logger)
 	resync := s.options.ResyncPeriod
 	if options.ResyncPeriod != nil {
@@ -50,8 +52,12 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler clientcache.Res
 		resync = minResyncPeriod
 	}
 	added, err := s.engine.Add(informer.HandlerConfig[any]{
-		Name:       name,
-		Logger:     logger,
+		Name:        name,
+		Logger:      logger,
+		PanicLogger: panicLogger, // logs as client-go does
+		OnPanic: func(_ context.Context, key string, _ any) {
+			logger.Error(nil, "Handler failed on an object", "handler", name, "key", key)
+		},
 		OnEvent:    deliverTo(handler),
 		Delivery:   s.options.delivery(),
 		Resync:     resync,

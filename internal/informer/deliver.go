@@ -149,7 +149,7 @@ func (h *Handler[V]) invoke(ctx context.Context, event *Event[V]) {
 // as delivered. HandleCrash must be deferred right here, because it counts the stack frames
 // between itself and the panic.
 func (h *Handler[V]) invokeCallback(ctx context.Context, event *Event[V]) {
-	defer utilruntime.HandleCrashWithContext(ctx, h.panicHooks...)
+	defer utilruntime.HandleCrashWithContext(h.panicContext, h.panicHooks...)
 	if h.config.ContinueOnPanic {
 		defer h.recoverPanic(ctx)
 	}

@@ -19,6 +19,9 @@ type HandlerConfig[V any] struct {
 	Name string
 	// Logger replaces the logger of Run's context if it has a sink.
 	Logger klog.Logger
+	// PanicLogger, if it has a sink, logs a panic that ContinueOnPanic does not recover, as it is:
+	// the handler's name is not added.
+	PanicLogger klog.Logger
 	// OnEvent receives one event per call.
 	OnEvent func(Event[V])
 	// OnBatch receives up to a few dozen events per call, in order. The slice is valid only
@@ -60,6 +63,7 @@ type Handler[V any] struct {
 	lag               lag
 	coalesced         atomic.Uint64
 	panicHooks        []func(context.Context, any)
+	panicContext      context.Context // with the logger of panics; set by start
 
 	// The fields below belong to the handler's goroutine.
 	initial    *store.Snapshot[V] // the state with which the handler started, until it is delivered
@@ -102,6 +106,10 @@ func (h *Handler[V]) start(ctx context.Context) {
 		logger = h.config.Logger
 	}
 	ctx = klog.NewContext(ctx, klog.LoggerWithValues(logger, "handler", h.config.Name))
+	h.panicContext = ctx
+	if h.config.PanicLogger.GetSink() != nil {
+		h.panicContext = klog.NewContext(ctx, h.config.PanicLogger)
+	}
 	ctx, h.cancel = context.WithCancel(ctx)
 	snapshot, cursor := h.store.SnapshotAndCursor()
 	h.mu.Lock()
