@@ -1,0 +1,7 @@
+// Package adopters tests programs of other projects on kinformer's informers. It is a separate
+// module, so that neither the library nor the other end-to-end tests depend on them.
+//
+// The tests of this folder pass the generated factories of cert-manager and istio through package
+// clientgo. Package prometheus builds and tests prometheus' Kubernetes discovery with one of its
+// imports changed.
+package adopters
