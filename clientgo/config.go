@@ -33,7 +33,7 @@ func (s *sharedIndexInformer) config() informer.Config[any] {
 		Store: objects,
 		Reflector: reflector.Config{
 			Source:    withMetrics(s.source, s.options.SharedIndexInformerOptions),
-			WatchList: s.mayWatchList,
+			WatchList: func() bool { return mayWatchList(s.listerWatcher) },
 			Report:    s.watchErrors.report,
 		},
 		Terminating:  isTerminating,

@@ -49,6 +49,7 @@
 //     initial events for 30 s, or that ended early twice, at once. client-go waits for ever.
 //   - The error of a factory's wait for a sync wraps the context's cause and the last error of each
 //     informer that has not synced. In client-go it is the context's cause.
+//   - A [Reflector] logs an error of its store's Resync, and does not list again because of it.
 //   - The metrics of client-go count watch events, but not the objects of a list.
 //
 // The environment variable KUBE_CACHE_MUTATION_DETECTOR has the same effect as in client-go. The

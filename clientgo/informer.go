@@ -57,7 +57,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	if s.options.ObjectDescription == "" {
 		s.options.ObjectDescription = describe(example)
 	}
-	s.watchErrors.reflector = newReflectorFunc(s.options.ObjectDescription)
+	s.watchErrors.reflector = newReflectorFunc("kinformer", s.options.ObjectDescription)
 	s.objects = codec.TypeOf(reflect.TypeOf(example), example)
 	s.source = source.New(source.Config{
 		ListerWatcher: contextListerWatcher{lw},
@@ -122,8 +122,8 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 
 // mayWatchList reports whether to request the initial state as a WatchList. As in client-go, the
 // feature gate must be on, and the ListerWatcher must not declare that it does not support it.
-func (s *sharedIndexInformer) mayWatchList() bool {
-	return features.FeatureGates().Enabled(features.WatchListClient) && !watchlist.DoesClientNotSupportWatchListSemantics(s.listerWatcher)
+func mayWatchList(lw clientcache.ListerWatcher) bool {
+	return features.FeatureGates().Enabled(features.WatchListClient) && !watchlist.DoesClientNotSupportWatchListSemantics(lw)
 }
 
 // withLogger returns ctx with a logger that names the informer.

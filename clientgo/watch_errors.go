@@ -87,8 +87,8 @@ func (w *watchErrors) handle(ctx context.Context, err error) {
 }
 
 // log is client-go's DefaultWatchErrorHandler without utilruntime.HandleError; see objectLog.
-func (w *watchErrors) log(ctx context.Context, err error) {
-	logger := w.logger(ctx)
+func (*watchErrors) log(ctx context.Context, err error) {
+	logger := klog.FromContext(ctx)
 	switch {
 	case isExpired(err):
 		logger.V(4).Info("Watch closed", "err", err)
@@ -101,8 +101,8 @@ func (w *watchErrors) log(ctx context.Context, err error) {
 }
 
 // logWatch logs the error of a watch that the handler does not receive.
-func (w *watchErrors) logWatch(ctx context.Context, err error) {
-	logger := w.logger(ctx)
+func (*watchErrors) logWatch(ctx context.Context, err error) {
+	logger := klog.FromContext(ctx)
 	switch {
 	case isExpired(err):
 		logger.V(4).Info("Watch closed", "err", err)
@@ -115,11 +115,6 @@ func (w *watchErrors) logWatch(ctx context.Context, err error) {
 
 func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
-func (w *watchErrors) logger(ctx context.Context) klog.Logger {
-	r := w.reflector()
-	return klog.LoggerWithValues(klog.FromContext(ctx), "reflector", r.Name(), "type", r.TypeDescription())
-}
-
 // call calls the handler. It returns nil or a *feed.PanicError.
 func (w *watchErrors) call(ctx context.Context, err error) (panicked error) {
 	defer feed.RecoverPanic("the watch error handler", &panicked)
@@ -129,10 +124,10 @@ func (w *watchErrors) call(ctx context.Context, err error) (panicked error) {
 
 // newReflectorFunc returns a function that makes a reflector of client-go on its first call. The
 // reflector never runs: watch error handlers receive it and read its name and type description.
-func newReflectorFunc(description string) func() *clientcache.Reflector {
+func newReflectorFunc(name, description string) func() *clientcache.Reflector {
 	return sync.OnceValue(func() *clientcache.Reflector {
 		return clientcache.NewReflectorWithOptions(&clientcache.ListWatch{}, nil, nil, clientcache.ReflectorOptions{
-			Name:            "kinformer",
+			Name:            name,
 			TypeDescription: description,
 		})
 	})

@@ -24,6 +24,8 @@ type Config struct {
 	// PageSize is the limit of list requests. Zero selects DefaultPageSize, except for relists that
 	// the API server answers from its watch cache. Negative disables paging.
 	PageSize int64
+	// MinWatchTimeout is the least timeoutSeconds of a watch, if that is more than five minutes.
+	MinWatchTimeout time.Duration
 	// Backoff spaces failed attempts. The zero value is DefaultBackoff.
 	Backoff wait.Backoff
 	// Report, if set, is called with each failed attempt, an *AttemptError. The reflector waits for
@@ -42,7 +44,7 @@ const (
 	// same.
 	DefaultPageSize = 500
 
-	// minWatchTimeout is the least timeoutSeconds of a watch. The reflector adds up to as much
+	// minWatchTimeout is the default of Config.MinWatchTimeout. The reflector adds up to as much
 	// again at random, so that the watches of many clients do not end together.
 	minWatchTimeout = 5 * time.Minute
 )
@@ -79,6 +81,7 @@ func New(config Config) *Reflector {
 	if config.Backoff.Duration <= 0 {
 		config.Backoff = DefaultBackoff()
 	}
+	config.MinWatchTimeout = max(config.MinWatchTimeout, minWatchTimeout)
 	if config.Report == nil {
 		config.Report = func(context.Context, error) {}
 	}

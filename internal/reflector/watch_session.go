@@ -44,7 +44,8 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	s := &watchSession{r: r, ctx: ctx, initial: initial, watchList: initial != nil, started: now, clockRead: now, from: r.version()}
 	s.reached = s.from
 	s.initialDone.Store(initial == nil)
-	timeout := (minWatchTimeout + rand.N(minWatchTimeout)).Truncate(time.Second) // timeoutSeconds is whole
+	shortest := r.config.MinWatchTimeout
+	timeout := (shortest + rand.N(shortest)).Truncate(time.Second) // timeoutSeconds is whole
 	options := s.options(timeout)
 	r.status.countWatch()
 	watched, stop := r.sessionWatchdog(ctx, s, timeout+watchTimeoutMargin)

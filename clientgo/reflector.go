@@ -1,0 +1,273 @@
+package clientgo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"reflect"
+	goruntime "runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/naming"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/source"
+)
+
+// Reflector keeps a store equal to a collection of the API. It replaces client-go's type of that
+// name, and has the same methods and fields. The fields must not be changed while it runs.
+//
+// An initial list or a relist is one call of the store's Replace, unless the store implements
+// [ItemReplacer]. A watch event is a call of Add, Update or Delete, whatever the store holds. As in
+// client-go, a store may implement clientcache.TransformingStore, whose transform is applied to the
+// objects of lists; clientcache.ReflectorBookmarkStore; and clientcache.ResourceVersionUpdater.
+//
+// An error of Add, Update, Delete or Resync is logged. An error of Replace fails the list, which is
+// retried. An object that cannot be decoded, which only an informer that streams notices by itself,
+// is logged, and its deletion is a call of Delete with the object's identity. In a relist, the
+// store's state of such an object remains if the store has a method GetByKey, as client-go's stores
+// do.
+type Reflector struct {
+	// WatchListPageSize is the limit of list requests. Zero selects 500, except for relists that the
+	// API server answers from its watch cache.
+	WatchListPageSize int64
+	// ShouldResync, if set, is called once in each resync period. If it returns false, the store's
+	// Resync is not called.
+	ShouldResync func() bool
+	// MaxInternalErrorRetryDuration has no effect. A watch that ends with an internal error is
+	// resumed, up to five times at one resourceVersion, before the reflector lists again.
+	MaxInternalErrorRetryDuration time.Duration
+
+	name            string
+	typeDescription string
+	store           clientcache.ReflectorStore
+	resyncPeriod    time.Duration
+	clock           clock.Clock
+	logger          *klog.Logger // of Run; may be nil
+	watchErrors     watchErrors
+	config          reflector.Config
+
+	running sync.Mutex                          // held while it lists and watches
+	loop    atomic.Pointer[reflector.Reflector] // nil before the first run
+	runLog  atomic.Pointer[klog.Logger]         // of the last run
+}
+
+// NewReflector replaces the function of package tools/cache. See
+// [Constructors.NewReflectorWithOptions].
+func (c Constructors) NewReflector(lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, resyncPeriod time.Duration) *Reflector {
+	return c.NewNamedReflector("", lw, expectedType, store, resyncPeriod)
+}
+
+// NewNamedReflector replaces the function of package tools/cache. See
+// [Constructors.NewReflectorWithOptions].
+func (c Constructors) NewNamedReflector(name string, lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, resyncPeriod time.Duration) *Reflector {
+	return c.NewReflectorWithOptions(lw, expectedType, store, clientcache.ReflectorOptions{Name: name, ResyncPeriod: resyncPeriod})
+}
+
+// NewReflectorWithOptions replaces the function of package tools/cache. It returns a reflector of
+// lw's objects that is not running. The expected type is that of the objects, and the kind of
+// unstructured objects; a nil one allows objects of any type.
+//
+// Run logs to options.Logger, and RunWithContext to the logger of its context. Of the [Options], a
+// Reflector has Streaming and ShareEqual.
+func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, options clientcache.ReflectorOptions) *Reflector {
+	return newReflector(lw, expectedType, store, options, c.options)
+}
+
+// NewNamespaceKeyedIndexerAndReflector replaces the function of package tools/cache. It returns an
+// indexer with an index by namespace, and a reflector of lw's objects that writes to it.
+func (c Constructors) NewNamespaceKeyedIndexerAndReflector(lw clientcache.ListerWatcher, expectedType any, resyncPeriod time.Duration) (clientcache.Indexer, *Reflector) {
+	store := c.NewIndexer(clientcache.MetaNamespaceKeyFunc, clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc})
+	return store, c.NewReflector(lw, expectedType, store, resyncPeriod)
+}
+
+// newReflector returns a reflector that is not running.
+func newReflector(lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, options clientcache.ReflectorOptions, own Options) *Reflector {
+	r := &Reflector{
+		name:            options.Name,
+		typeDescription: options.TypeDescription,
+		store:           store,
+		resyncPeriod:    options.ResyncPeriod,
+		clock:           options.Clock,
+		logger:          options.Logger,
+	}
+	if r.name == "" {
+		r.name = naming.GetNameFromCallsite(internalFiles()...)
+	}
+	if r.typeDescription == "" {
+		r.typeDescription = describeType(expectedType)
+	}
+	if r.clock == nil {
+		r.clock = clock.RealClock{}
+	}
+	r.watchErrors.reflector = newReflectorFunc(r.name, r.typeDescription)
+	r.config = r.loopConfig(lw, expectedType, options, own)
+	return r
+}
+
+func (r *Reflector) loopConfig(lw clientcache.ListerWatcher, expectedType any, options clientcache.ReflectorOptions, own Options) reflector.Config {
+	example, ok := expectedType.(runtime.Object)
+	own.DisableStreaming = own.DisableStreaming || !ok && expectedType != nil
+	objects := codec.TypeOf(reflect.TypeOf(expectedType), example)
+	config := reflector.Config{
+		Source: source.New(source.Config{
+			ListerWatcher: contextListerWatcher{lw},
+			Objects:       objects,
+			Unnamed:       true,
+			Streaming:     settings{Options: own}.streaming(),
+			Codec:         codec.Options{ShareEqual: own.ShareEqual},
+		}),
+		Sink:            newStoreSink(r.store, objects, func() klog.Logger { return *r.runLog.Load() }),
+		WatchList:       func() bool { return mayWatchList(lw) },
+		MinWatchTimeout: options.MinWatchTimeout,
+		Report:          r.watchErrors.report,
+		Clock:           r.clock,
+	}
+	if options.Backoff != nil {
+		config.Backoff = *options.Backoff
+	}
+	return config
+}
+
+// internalFiles returns parts of the paths of files that do not name a reflector.
+func internalFiles() []string {
+	_, file, _, _ := goruntime.Caller(0)
+	return []string{"client-go/tools/cache/", file, path.Dir(file) + "/cache/"}
+}
+
+// Name returns the reflector's name. The default is the file and line where it was made.
+func (r *Reflector) Name() string { return r.name }
+
+// TypeDescription describes the type of the objects.
+func (r *Reflector) TypeDescription() string { return r.typeDescription }
+
+// LastSyncResourceVersion returns the resourceVersion that the store has reached. It is empty
+// before the first list.
+func (r *Reflector) LastSyncResourceVersion() string {
+	if loop := r.loop.Load(); loop != nil {
+		return loop.LastSyncResourceVersion()
+	}
+	return ""
+}
+
+// Run keeps the store up to date until stopCh is closed. See RunWithContext.
+func (r *Reflector) Run(stopCh <-chan struct{}) { r.RunWithContext(r.stopContext(stopCh)) }
+
+// RunWithContext keeps the store up to date until ctx ends. It logs an error and returns at once if
+// the reflector is running.
+func (r *Reflector) RunWithContext(ctx context.Context) {
+	err := r.run(ctx, func(ctx context.Context, loop *reflector.Reflector) error { return loop.Run(ctx) })
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Failed to run reflector", "reflector", r.name)
+	}
+}
+
+// ListAndWatch calls ListAndWatchWithContext until stopCh is closed.
+func (r *Reflector) ListAndWatch(stopCh <-chan struct{}) error {
+	return r.ListAndWatchWithContext(r.stopContext(stopCh))
+}
+
+// ListAndWatchWithContext lists and then watches for as long as the watch can be resumed. It
+// returns an error if the list failed or a watch could not be opened, and nil if a watch ended or
+// ctx has ended.
+func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
+	return r.run(ctx, func(ctx context.Context, loop *reflector.Reflector) error {
+		err := loop.ListAndWatch(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		err, forCaller := r.watchErrors.handlerError(err)
+		if forCaller {
+			return err
+		}
+		r.watchErrors.logWatch(ctx, err)
+		return nil
+	})
+}
+
+var errReflectorRuns = errors.New("the reflector is running")
+
+// run calls f, and resyncs the store meanwhile.
+func (r *Reflector) run(ctx context.Context, f func(context.Context, *reflector.Reflector) error) error {
+	if !r.running.TryLock() {
+		return errReflectorRuns
+	}
+	defer r.running.Unlock()
+	ctx, cancel := context.WithCancel(r.withLogger(ctx))
+	loop := r.begin()
+	var resync sync.WaitGroup
+	resync.Go(func() { r.resync(ctx, loop.Synced()) })
+	defer resync.Wait()
+	defer cancel()
+	return f(ctx, loop)
+}
+
+// begin returns the loop. It makes it in the first run, since WatchListPageSize is set after the
+// reflector was made.
+func (r *Reflector) begin() *reflector.Reflector {
+	if r.loop.Load() == nil {
+		r.config.PageSize = r.WatchListPageSize
+		r.loop.Store(reflector.New(r.config))
+	}
+	return r.loop.Load()
+}
+
+// resync calls the store's Resync once in each period after the first list, until ctx ends.
+func (r *Reflector) resync(ctx context.Context, synced <-chan struct{}) {
+	if r.resyncPeriod <= 0 {
+		return
+	}
+	select {
+	case <-synced:
+	case <-ctx.Done():
+		return
+	}
+	timer := r.clock.NewTimer(r.resyncPeriod)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C():
+		case <-ctx.Done():
+			return
+		}
+		if r.ShouldResync == nil || r.ShouldResync() {
+			if err := r.store.Resync(); err != nil {
+				klog.FromContext(ctx).Error(err, "Failed to resync the store")
+			}
+		}
+		timer.Reset(r.resyncPeriod)
+	}
+}
+
+// stopContext returns a context that ends when stopCh is closed, with the logger of the options.
+func (r *Reflector) stopContext(stopCh <-chan struct{}) context.Context {
+	ctx := wait.ContextForChannel(stopCh)
+	if r.logger != nil {
+		ctx = klog.NewContext(ctx, *r.logger)
+	}
+	return ctx
+}
+
+// withLogger returns ctx with a logger that names the reflector, and records the logger.
+func (r *Reflector) withLogger(ctx context.Context) context.Context {
+	logger := klog.LoggerWithValues(klog.FromContext(ctx), "reflector", r.name, "type", r.typeDescription)
+	r.runLog.Store(&logger)
+	return klog.NewContext(ctx, logger)
+}
+
+// describeType describes the type of an example, which need not be an object.
+func describeType(example any) string {
+	if object, ok := example.(runtime.Object); ok || example == nil {
+		return describe(object)
+	}
+	return fmt.Sprintf("%T", example)
+}

@@ -1,0 +1,68 @@
+package clientgo_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2/textlogger"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/clientgo"
+)
+
+// TestStreamingReflector checks that a reflector with Options.Streaming writes the objects that the
+// client would have decoded.
+func TestStreamingReflector(t *testing.T) {
+	config, closeServer := cluster()
+	defer closeServer()
+	cache.EnableStreaming(config)
+	want, _ := storedByReflector(t, config, clientgo.Options{DisableStreaming: true})
+	got, log := storedByReflector(t, config, clientgo.Options{Streaming: true, ShareEqual: true})
+	if !reflect.DeepEqual(got, want) || len(got) != 2 {
+		t.Errorf("the store has\n%#v, want\n%#v", got, want)
+	}
+	if !strings.Contains(log, "streaming=true") {
+		t.Errorf("the log does not say that the reflector streams:\n%s", log)
+	}
+}
+
+// storedByReflector runs a reflector until it has listed. It returns the objects and the log.
+func storedByReflector(t *testing.T, config *rest.Config, options clientgo.Options) (map[string]any, string) {
+	t.Helper()
+	logged := &logBuffer{}
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(logged), textlogger.Verbosity(2)))
+	store := &replacedStore{Store: clientcache.NewStore(clientcache.MetaNamespaceKeyFunc), replaced: make(chan struct{})}
+	r := clientgo.With(options).NewReflectorWithOptions(podsOf(kubernetes.NewForConfigOrDie(config)), &corev1.Pod{}, store,
+		clientcache.ReflectorOptions{Logger: &logger})
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		r.Run(stop)
+	}()
+	<-store.replaced
+	close(stop)
+	<-stopped
+	objects := map[string]any{}
+	for _, obj := range store.List() {
+		objects[obj.(metav1.Object).GetName()] = obj
+	}
+	return objects, logged.log.String()
+}
+
+// replacedStore is a store that says when its first list has arrived.
+type replacedStore struct {
+	clientcache.Store
+
+	replaced chan struct{}
+}
+
+func (s *replacedStore) Replace(objs []any, resourceVersion string) error {
+	defer close(s.replaced)
+	return s.Store.Replace(objs, resourceVersion)
+}
