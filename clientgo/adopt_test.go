@@ -80,6 +80,9 @@ func TestAdoptReturnsOtherInformers(t *testing.T) {
 	}
 }
 
+// same reports whether two informers are one, perhaps inside different typed wrappers.
+func same(a, b clientcache.SharedIndexInformer) bool { return a.GetIndexer() == b.GetIndexer() }
+
 // TestGeneratedFactoryKeepsOwnInformers asks a factory for an API group through Generated. After that,
 // the factory's own accessors, listers, Start, WaitForCacheSync and Shutdown use this package's
 // informer.
@@ -88,11 +91,11 @@ func TestGeneratedFactoryKeepsOwnInformers(t *testing.T) {
 		factory := clientinformers.NewSharedInformerFactory(clientfake.NewClientset(cachetest.Pod("a")), 0)
 		pods := core.New(clientgo.Generated(factory, clientgo.Options{}), metav1.NamespaceAll, nil).V1().Pods()
 		informer := pods.Informer()
-		if !isAdapter(informer) || factory.Core().V1().Pods().Informer() != informer {
+		if !isAdapter(informer) || !same(factory.Core().V1().Pods().Informer(), informer) {
 			t.Error("the factory does not return the informer that Generated made")
 		}
 		generic, err := factory.ForResource(podResource)
-		if err != nil || generic.Informer() != informer {
+		if err != nil || !same(generic.Informer(), informer) {
 			t.Errorf("ForResource returned another informer, %v", err)
 		}
 		if services := factory.Core().V1().Services().Informer(); isAdapter(services) {
@@ -120,7 +123,7 @@ func TestGeneratedKeepsEarlierInformers(t *testing.T) {
 	factory := clientinformers.NewSharedInformerFactory(clientfake.NewClientset(), 0)
 	before := factory.Core().V1().Pods().Informer()
 	generated := clientgo.Generated(factory, clientgo.Options{})
-	if after := core.New(generated, metav1.NamespaceAll, nil).V1().Pods().Informer(); after != before {
+	if after := core.New(generated, metav1.NamespaceAll, nil).V1().Pods().Informer(); !same(after, before) {
 		t.Error("the factory has two informers of Pods")
 	}
 }

@@ -102,7 +102,7 @@ func TestControllerOfRunsTheInformer(t *testing.T) {
 func TestControllerOfOtherInformer(t *testing.T) {
 	controller := clientgo.ControllerOf(coreinformers.NewPodInformer(clientfake.NewClientset(), "", 0, nil))
 	status := controller.Status()
-	if status.Phase != cache.PhaseInvalid || status.Err == nil || !strings.Contains(status.Err.Error(), "*cache.sharedIndexInformer") {
+	if status.Phase != cache.PhaseInvalid || status.Err == nil || !strings.Contains(status.Err.Error(), "not an informer of kinformer") {
 		t.Errorf("the status is %+v", status)
 	}
 	for name, err := range map[string]error{
