@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/internal/cachetest"
@@ -56,20 +55,4 @@ func TestReadsReturnSameObject(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestPackedRejectsOtherTypes checks that a packed informer does not store objects of another type
-// than its example's.
-func TestPackedRejectsOtherTypes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := run(t, newServer("a"), clientgo.Options{Packed: true}, func(informer clientcache.SharedIndexInformer) {
-			if err := informer.SetTransform(func(obj any) (any, error) { return &corev1.Node{ObjectMeta: obj.(*corev1.Pod).ObjectMeta}, nil }); err != nil {
-				t.Error(err)
-			}
-		})
-		<-h.informer.HasSyncedChecker().Done()
-		if list := h.informer.GetStore().List(); len(list) != 0 {
-			t.Errorf("the store has %v, want nothing", list)
-		}
-	})
 }

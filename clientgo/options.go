@@ -16,9 +16,9 @@ import (
 // behaves as client-go's.
 type Options struct {
 	// Packed stores objects as bytes, in about a twentieth of the memory; see
-	// cache.InformerOptions. A transform must then not change the type of objects. A decoded
-	// object is shared only while a reader references it, so controller-runtime's
-	// UnsafeDisableDeepCopy must not be set.
+	// cache.InformerOptions. Objects to which a transform gives another type are kept as they are,
+	// which is logged once. A decoded object is shared only while a reader references it, so
+	// controller-runtime's UnsafeDisableDeepCopy must not be set.
 	Packed bool
 	// ShareEqual lets objects share equal maps, slices and sub-messages; see
 	// cache.InformerOptions. It has no effect unless Packed is set or the informer streams.

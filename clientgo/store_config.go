@@ -66,6 +66,11 @@ func (l *objectLog) log(logger klog.Logger, key string, err error) {
 	if known, ok := errors.AsType[*feed.EffectError](err); ok {
 		effect, err = known.Effect, known.Err
 	}
+	if effect == feed.NotPacked { // reported once, for all objects of the informer
+		logger.Info("Warning: objects of another type than the informer's are not packed. "+
+			"Let the transform return objects of that type, or do not set Options.Packed", "reason", err)
+		return
+	}
 	if l.repeats.IsNew(key + ": " + err.Error()) {
 		informer.LogObjectError(logger, key, effect, err)
 	}

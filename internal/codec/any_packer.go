@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 
@@ -9,8 +8,7 @@ import (
 	"github.com/kinformer/kinformer/internal/pack"
 )
 
-// AnyPacker is a Packer for stores of values of type any, all of which must be of the
-// collection's Go type.
+// AnyPacker is a Packer for stores of values of type any. It packs those of the collection's Go type.
 type AnyPacker struct{ packer *Packer[object] }
 
 // NewAnyPacker returns a packer of objects of a type; see NewPacker.
@@ -18,7 +16,7 @@ func NewAnyPacker(objects ObjectType, shareEqual bool, transformed func() bool) 
 	return AnyPacker{NewPacker[object](objects, shareEqual, transformed)}
 }
 
-// Pack packs an item.
+// Pack packs an item. If its value has another type, the error wraps pack.ErrUnsupported.
 func (p AnyPacker) Pack(item feed.Item, old pack.Object, value func() (any, error)) (pack.Object, error) {
 	return p.packer.Pack(item, old, func() (object, error) {
 		decoded, err := value()
@@ -27,13 +25,11 @@ func (p AnyPacker) Pack(item feed.Item, old pack.Object, value func() (any, erro
 		}
 		obj, ok := decoded.(object)
 		if !ok || reflect.TypeOf(decoded) != p.packer.objects.GoType {
-			return nil, fmt.Errorf("%w: it is %T, not %s", errWrongType, decoded, p.packer.objects)
+			return nil, fmt.Errorf("%w: %T, not %s", pack.ErrUnsupported, decoded, p.packer.objects)
 		}
 		return obj, nil
 	})
 }
-
-var errWrongType = errors.New("the object cannot be packed")
 
 // Unpack decodes a packed object.
 func (p AnyPacker) Unpack(packed pack.Object) (any, error) { return p.packer.Unpack(packed) }

@@ -18,6 +18,9 @@ const (
 	FinalStateUnknown Effect = "FinalStateUnknown"
 	// Duplicate: a list has the object more than once, and the sink holds the newest version.
 	Duplicate Effect = "Duplicate"
+	// NotPacked: the sink packs objects, and holds this one decoded, as all others that it cannot
+	// pack.
+	NotPacked Effect = "NotPacked"
 )
 
 // EffectError is an error on one object with its effect. Its text is that of Err.

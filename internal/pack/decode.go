@@ -11,6 +11,10 @@ import (
 // ErrCorrupt reports that the input was not produced by Pack, or was modified since.
 var ErrCorrupt = errors.New("corrupt packed object")
 
+// ErrUnsupported is wrapped by the error of a packer of values that cannot pack a value because of its
+// type.
+var ErrUnsupported = errors.New("objects of this type cannot be packed")
+
 // A packed object consists of the checksum of the unpacked bytes (four bytes, little-endian), their
 // length (uvarint), and instructions. Instructions assemble the object from a source, which is a
 // base, a dictionary or empty. Each is a literal followed by a copy:

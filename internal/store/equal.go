@@ -15,6 +15,10 @@ func (s *Store[V]) equal(a, b *valueRef) bool {
 	if s.config.Packer == nil {
 		return equalValues(s.value(a), s.value(b))
 	}
+	if left, ok := s.unpackedValue(packedOf(a)); ok {
+		right, ok := s.unpackedValue(packedOf(b))
+		return ok && equalValues(left, right)
+	}
 	x, y := packedOf(a).object, packedOf(b).object
 	left, err := x.Unpack(nil)
 	if err != nil {

@@ -238,6 +238,9 @@ func (p jsonPacker) Pack(_ feed.Item, old pack.Object, value func() (*object, er
 	if err != nil {
 		return pack.Object{}, err
 	}
+	if o.Fault == "unpackable" {
+		return pack.Object{}, fmt.Errorf("%w: %s", pack.ErrUnsupported, o)
+	}
 	if err := o.fails("pack"); err != nil {
 		return pack.Object{}, err
 	}

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"errors"
 	"runtime"
 	"sync/atomic"
+	"unsafe"
 	"weak"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -12,7 +14,8 @@ import (
 // Packer packs values into bytes and unpacks them. Its methods must be safe for concurrent use.
 type Packer[V any] interface {
 	// Pack packs an item. old is the packed object that it replaces, or the zero Object. value
-	// decodes the item, for a packer that needs the value.
+	// decodes the item, for a packer that needs the value. An error that wraps pack.ErrUnsupported,
+	// after a call of value, makes the store keep the value as it is.
 	Pack(item feed.Item, old pack.Object, value func() (V, error)) (pack.Object, error)
 	// Unpack returns the value of an object that Pack returned.
 	Unpack(object pack.Object) (V, error)
@@ -22,7 +25,38 @@ type Packer[V any] interface {
 type packed struct {
 	object pack.Object // immutable
 	// live is a weak pointer to the decoded object; it is nil once no reader references the object.
+	// It is &notPacked for a value that could not be packed: the packed is then that of an unpacked.
 	live atomic.Pointer[weak.Pointer[valueRef]]
+}
+
+// unpacked is an entry's value that the packer does not support.
+type unpacked[V any] struct {
+	packed
+	value V
+}
+
+var notPacked weak.Pointer[valueRef] //nolint:gochecknoglobals // only its address is used
+
+// keepUnpacked returns the reference of a value that the packer does not support.
+func (s *Store[V]) keepUnpacked(value V) *valueRef {
+	u := &unpacked[V]{value: value}
+	u.live.Store(&notPacked)
+	return u.ref()
+}
+
+// unpackedValue returns the value of an entry that the packer does not support.
+func (s *Store[V]) unpackedValue(p *packed) (value V, ok bool) {
+	if p.live.Load() != &notPacked {
+		return value, false
+	}
+	return (*unpacked[V])(unsafe.Pointer(p)).value, true //nolint:gosec // made by keepUnpacked
+}
+
+// reportNotPacked reports, once, that the store keeps values unpacked.
+func (s *Store[V]) reportNotPacked(maker *maker, key string, err error) {
+	if s.keepsUnpacked.CompareAndSwap(false, true) {
+		maker.report(key, &feed.EffectError{Effect: feed.NotPacked, Err: err})
+	}
 }
 
 // packEntry is makeEntry for a store that packs. It decodes the value only if an index function or
@@ -44,10 +78,15 @@ func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], maker *maker, it
 		before = packedOf(old.ref).object
 	}
 	object, err := feed.CatchPanic(func() (pack.Object, error) { return s.config.Packer.Pack(item, before, decode) })
-	if err != nil {
+	switch {
+	case err == nil:
+		entry.ref = (&packed{object: object}).ref()
+	case value != nil && errors.Is(err, pack.ErrUnsupported):
+		entry.ref = s.keepUnpacked(*value)
+		s.reportNotPacked(maker, item.Key, err)
+	default:
 		return err
 	}
-	entry.ref = (&packed{object: object}).ref()
 	entry.entryMeta = entryMeta{maker.interner.intern(byIndex, old.sharedValues()), identityOf(item.UID, item.ResourceVersion)}
 	return nil
 }
@@ -115,9 +154,13 @@ func (s *Store[V]) packedLabels(ref *valueRef) (labels map[string]string, ok boo
 	return labels, err == nil
 }
 
-// loadLive returns the decoded value if a reader still references it.
+// loadLive returns the decoded value if a reader still references it, or the store keeps it unpacked.
 func (s *Store[V]) loadLive(p *packed) (value V, ok bool) {
-	if handle := p.live.Load(); handle != nil {
+	switch handle := p.live.Load(); handle {
+	case nil:
+	case &notPacked:
+		return s.unpackedValue(p)
+	default:
 		if ref := handle.Value(); ref != nil {
 			return s.fromPointee(ref), true
 		}

@@ -21,6 +21,8 @@ type Store[V any] struct {
 	quarantine quarantine
 	yielding   atomic.Int32 // number of readers in yieldAfterLongRead
 
+	keepsUnpacked atomic.Bool // a value could not be packed, see reportNotPacked
+
 	writer  sync.Mutex // serializes writes; guards maker and reports
 	maker   maker      // reports by deferReport
 	reports []report   // of the write in progress
