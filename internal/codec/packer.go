@@ -61,7 +61,7 @@ func (p *Packer[T]) Pack(item feed.Item, old pack.Object, value func() (T, error
 			if err != nil {
 				return pack.Object{}, err
 			}
-			return p.packer.Pack(item.Raw, controller, old), nil
+			return p.packAsDecoded(item, &parsed, controller, old), nil
 		}
 	}
 	obj, err := value()
@@ -73,6 +73,18 @@ func (p *Packer[T]) Pack(item feed.Item, old pack.Object, value func() (T, error
 		return pack.Object{}, fmt.Errorf("encode for packing: %w", err)
 	}
 	return p.packer.Pack(raw, controllerUID(obj), old), nil
+}
+
+// packAsDecoded packs the bytes of an item so that Unpack returns the object that the item's codec
+// decodes.
+func (p *Packer[T]) packAsDecoded(item feed.Item, parsed *wire.Item, controller string, old pack.Object) pack.Object {
+	if c, ok := item.Codec.(*jsonCodec); !ok || !c.clearKind || parsed.Kind == "" && parsed.APIVersion == "" {
+		return p.packer.Pack(item.Raw, controller, old)
+	}
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	*buffer = parsed.AppendWithoutKind((*buffer)[:0])
+	return p.packer.Pack(*buffer, controller, old)
 }
 
 // check returns the error with which a reader would fail to decode an item whose bytes are stored
@@ -135,7 +147,7 @@ func (p *Packer[T]) encode(obj T) ([]byte, error) {
 	return json.Marshal(obj)
 }
 
-// buffers hold the bytes of an object while it is unpacked.
+// buffers hold the bytes of an object while it is packed or unpacked.
 var buffers = sync.Pool{New: func() any { return new([]byte) }} //nolint:gochecknoglobals // one pool serves all packers
 
 // withBytes calls use with the bytes that were packed, which are valid during the call.

@@ -99,6 +99,30 @@ func (c packerCase) compare(tb testing.TB, raw []byte) bool {
 	return true
 }
 
+// TestPackedObjectEqualsDecodedObject packs the bytes of lists and watches. A typed object in JSON
+// has its kind by list only.
+func TestPackedObjectEqualsDecodedObject(t *testing.T) {
+	for name, c := range packerCases(t) {
+		decoders := NewDecoders(c.packer.objects, Options{Packed: true})
+		for request, codecs := range map[string]*Codecs{"list": decoders.ForList(), "watch": decoders.ForWatch()} {
+			t.Run(name+" of a "+request, func(t *testing.T) {
+				item := feed.Item{Raw: c.raw, Codec: codecs.For(&wire.Item{Format: c.packer.format, APIVersion: "example.com/v1", Kind: "Widget"})}
+				want, err := Decode[object](item)
+				if err != nil {
+					t.Fatal(err)
+				}
+				packed, err := c.packer.Pack(item, pack.Object{}, func() (object, error) { return Decode[object](item) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				if obj, err := c.packer.Unpack(packed); err != nil || !reflect.DeepEqual(obj, want) {
+					t.Errorf("unpacked %#v, %v, want %#v", obj, err, want)
+				}
+			})
+		}
+	}
+}
+
 // TestPackRejectsWhatCannotBeDecoded cuts and changes objects at every byte.
 func TestPackRejectsWhatCannotBeDecoded(t *testing.T) {
 	for name, c := range packerCases(t) {

@@ -69,6 +69,23 @@ func (i *Item) Meta() (ObjectMeta, error) {
 // the last value that is not null and merges objects; in a map the last value wins.
 func (i *Item) HasDuplicates() bool { return i.members.duplicate }
 
+// AppendWithoutKind appends the object of an item that Parse has returned for JSON, with apiVersion
+// and kind empty.
+func (i *Item) AppendWithoutKind(to []byte) []byte {
+	begin := len(to)
+	to = append(to, i.text...)
+	for _, which := range []member{memberAPIVersion, memberKind} {
+		if at := i.members.at[which]; at != (span{}) {
+			value := at.of(to[begin:])
+			for j := range value {
+				value[j] = ' '
+			}
+			value[0], value[1] = '"', '"'
+		}
+	}
+	return to
+}
+
 // Labels returns the object's labels, or nil if it has none.
 func (i *Item) Labels() (map[string]string, error) {
 	labels, err := i.stringMap(fieldLabels)
