@@ -35,6 +35,8 @@ func (s *sharedIndexInformer) config() informer.Config[any] {
 			Source:    withMetrics(s.source, s.options.SharedIndexInformerOptions),
 			WatchList: func() bool { return mayWatchList(s.listerWatcher) },
 			Report:    s.watchErrors.report,
+
+			MinWatchTimeout: s.options.minWatchTimeout,
 		},
 		Terminating:  isTerminating,
 		HandlerGrace: -1, // client-go waits for handlers without limit

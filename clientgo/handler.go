@@ -36,21 +36,25 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler clientcache.Res
 	if handler == nil {
 		return nil, errNoHandler
 	}
-	name, logger := fmt.Sprintf("%T", handler), klog.Background()
+	logger := klog.Background()
 	if options.Logger != nil {
 		logger = *options.Logger
 	}
-	panicLogger := logger
-	logger = s.namedLogger(logger)
 	resync := s.options.ResyncPeriod
 	if options.ResyncPeriod != nil {
 		resync = *options.ResyncPeriod
 	}
 	if resync > 0 && resync < minResyncPeriod {
-		logger.Info("Warning: resync period is too short, using the minimum",
-			"handler", name, "resyncPeriod", resync, "minimum", minResyncPeriod)
+		s.namedLogger(logger).Info("Warning: resync period is too short, using the minimum",
+			"handler", fmt.Sprintf("%T", handler), "resyncPeriod", resync, "minimum", minResyncPeriod)
 		resync = minResyncPeriod
 	}
+	return s.addHandler(handler, logger, resync)
+}
+
+// addHandler adds a handler with a resync period of any length.
+func (s *sharedIndexInformer) addHandler(handler clientcache.ResourceEventHandler, panicLogger klog.Logger, resync time.Duration) (clientcache.ResourceEventHandlerRegistration, error) {
+	name, logger := fmt.Sprintf("%T", handler), s.namedLogger(panicLogger)
 	added, err := s.engine.Add(informer.HandlerConfig[any]{
 		Name:        name,
 		Logger:      logger,

@@ -122,6 +122,20 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// TestControllerMetrics checks that a controller has these metrics.
+func TestControllerMetrics(t *testing.T) {
+	m, identifier := &metricsProvider{}, newInformerName(t).WithResource(podResource)
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer("a")
+		runController(t, clientgo.With(clientgo.Options{}).NewInformerWithOptions, clientcache.InformerOptions{
+			ListerWatcher: server, Identifier: identifier, InformerMetricsProvider: m,
+		})
+		m.expect(t, "the initial list", 0, 2)
+		server.Delete("ns/a")
+		m.expect(t, "an event", 1, 3)
+	})
+}
+
 // TestFactoryMetrics checks that each informer of a factory is named once, by its resource, however
 // and however often the factory is asked for it.
 func TestFactoryMetrics(t *testing.T) {

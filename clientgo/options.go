@@ -65,7 +65,8 @@ func (o Options) delivery() informer.Delivery {
 type settings struct {
 	clientcache.SharedIndexInformerOptions
 	Options
-	unchanged bool // the list and watch function are known to return the server's response unchanged
+	unchanged       bool // the list and watch function are known to return the server's response unchanged
+	minWatchTimeout time.Duration
 }
 
 // streaming returns what is known of the list and watch function, and what the program asks for.
