@@ -218,7 +218,9 @@ func TestAdoptedCertificateInformer(t *testing.T) {
 }
 
 // running starts an informer as if it was a factory's.
-type running struct{ clientcache.SharedIndexInformer }
+type running struct {
+	clientcache.SharedIndexInformer
+}
 
 func (r running) Start(stop <-chan struct{}) { go r.Run(stop) }
 

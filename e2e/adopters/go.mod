@@ -10,11 +10,15 @@ require (
 	github.com/prometheus/client_golang v1.24.1
 	github.com/prometheus/common v0.71.0
 	github.com/prometheus/prometheus v0.315.0
+	go.uber.org/goleak v1.3.0
+	istio.io/api v1.31.1
+	istio.io/client-go v1.31.1
 	k8s.io/client-go v0.37.2
 )
 
 require (
-	go.uber.org/goleak v1.3.0 // indirect
+	github.com/golang/protobuf v1.5.4 // indirect
+	google.golang.org/genproto/googleapis/api v0.0.0-20260904194346-d0f1323225a4 // indirect
 	k8s.io/apiextensions-apiserver v0.36.2 // indirect
 	k8s.io/klog/v2 v2.140.0 // indirect
 )
