@@ -29,8 +29,9 @@ func (s *sharedIndexInformer) config() informer.Config[any] {
 		objects.ItemIndexers = itemIndexers(s.options.Indexers)
 	}
 	return informer.Config[any]{
-		Name:  s.options.ObjectDescription,
-		Store: objects,
+		Name:   s.options.ObjectDescription,
+		Filter: s.filter(),
+		Store:  objects,
 		Reflector: reflector.Config{
 			Source:    withMetrics(s.source, s.options.SharedIndexInformerOptions),
 			WatchList: func() bool { return mayWatchList(s.listerWatcher) },
@@ -41,6 +42,15 @@ func (s *sharedIndexInformer) config() informer.Config[any] {
 		Terminating:  isTerminating,
 		HandlerGrace: -1, // client-go waits for handlers without limit
 	}
+}
+
+// filter returns Options.Filter as the engine calls it, or nil.
+func (s *sharedIndexInformer) filter() func(runtime.Object) bool {
+	filter := s.options.Filter
+	if filter == nil {
+		return nil
+	}
+	return func(obj runtime.Object) bool { return filter(obj) }
 }
 
 func (s *sharedIndexInformer) reportObject(key string, err error) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/cache"
@@ -106,4 +107,41 @@ func TestSkippedStateOfAnotherKeyIsKept(t *testing.T) {
 			t.Errorf("the store has the keys %q", keys)
 		}
 	})
+}
+
+// TestSkippedStateIsReplayed sends an event of a skipped state once more, to informers whose transform may
+// rename objects. It does not end the watch, and calls the transform once.
+func TestSkippedStateIsReplayed(t *testing.T) {
+	for name, options := range map[string]clientgo.Options{"": {}, "filter": {Filter: func(any) bool { return true }}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server, calls := newServer("a"), 0
+				h := run(t, server, options, func(informer clientcache.SharedIndexInformer) {
+					if err := informer.SetTransform(func(obj any) (any, error) {
+						if calls++; obj.(*corev1.Pod).Labels["skip"] != "" {
+							return nil, cache.ErrSkip
+						}
+						return obj, nil
+					}); err != nil {
+						t.Error(err)
+					}
+				})
+				h.expectEvents("A a@2 initial")
+				for range 2 {
+					pod := server.Update(cachetest.Pod("a", skipped))
+					synctest.Wait()
+					requests := server.verbs()
+					server.Send(watch.Event{Type: watch.Modified, Object: pod})
+					cachetest.Advance(time.Second)
+					if got := server.verbs(); got != requests {
+						t.Errorf("requests %s after a replayed event, want %s", got, requests)
+					}
+				}
+				h.expectEvents()
+				if calls != 5 {
+					t.Errorf("%d calls of the transform, want one for each state received", calls)
+				}
+			})
+		})
+	}
 }

@@ -55,10 +55,11 @@ func (s *filterSink[V]) apply(eventType watch.EventType, item feed.Item) feed.Ou
 }
 
 // applyFilter returns the decoded item, and whether it passes the filter. With trustVersion, an
-// item in the stored version passes without being decoded. An item that cannot be decoded or
+// item in the stored version passes without being decoded, unless the store would call a transform to
+// find its key: the filter must be called first. An item that cannot be decoded or
 // filtered passes with an ErrorCodec, so that the store reports it and keeps its last good state.
 func (s *filterSink[V]) applyFilter(item feed.Item, trustVersion bool) (_ feed.Item, passes bool) {
-	if trustVersion && s.Store.HasVersion(item) {
+	if trustVersion && !s.Transforms() && s.Store.HasVersion(item) {
 		return item, true
 	}
 	obj, passes, err := s.callFilter(item)
@@ -85,14 +86,12 @@ func (s *filterSink[V]) callFilter(item feed.Item) (obj runtime.Object, passes b
 // true for every version of an object that does not pass the filter, and for a state that the
 // transform ignores.
 func (s *filterSink[V]) HasVersion(item feed.Item) bool {
-	if s.Store.HasVersion(item) || s.Skips(item) {
-		return true
+	if s.filter != nil && s.Snapshot().Entry(item.Key) == nil {
+		if _, passes := s.applyFilter(item, true); !passes {
+			return true
+		}
 	}
-	if s.filter == nil || s.Snapshot().Entry(item.Key) != nil {
-		return false
-	}
-	_, passes := s.applyFilter(item, true)
-	return !passes
+	return s.Store.HasVersion(item) || !s.Transforms() && s.Skips(item)
 }
 
 // AdvanceVersion advances the resourceVersion without a change.

@@ -45,7 +45,7 @@ func (r *replacement[V]) Needs(item feed.Item) (need feed.Need, known any) {
 	s := r.store
 	if !r.compareContents && s.itemKeys() {
 		var entry Entry[V]
-		if s.hasVersion(item, &entry) {
+		if held, _ := s.hasVersion(item, &entry); held {
 			return feed.NeedsIdentity, r.copyOf(entry)
 		}
 	}

@@ -128,10 +128,12 @@ func (s *Store[V]) applyDelete(item feed.Item, value *V, err error, old, last *E
 	return feed.Applied
 }
 
-// HasVersion implements feed.Sink.
+// HasVersion implements feed.Sink. If Decode may change keys, it also reports true for a state that
+// Decode ignores.
 func (s *Store[V]) HasVersion(item feed.Item) bool {
 	var entry Entry[V]
-	return s.hasVersion(item, &entry)
+	held, err := s.hasVersion(item, &entry)
+	return held || errors.Is(err, feed.ErrSkip)
 }
 
 // Skips reports whether Decode ignores the item's state, which the store then never holds.
@@ -140,17 +142,18 @@ func (s *Store[V]) Skips(item feed.Item) bool {
 	return errors.Is(err, feed.ErrSkip)
 }
 
-// hasVersion is HasVersion. If it returns true, it has set *entry to the live entry.
-func (s *Store[V]) hasVersion(item feed.Item, entry *Entry[V]) bool {
+// hasVersion reports whether the store has an item's version. If so, it has set *entry to the live
+// entry. It returns the error of an item whose key cannot be read.
+func (s *Store[V]) hasVersion(item feed.Item, entry *Entry[V]) (bool, error) {
 	key, _, err := s.keyOf(item)
 	if err != nil {
-		return false
+		return false, err
 	}
 	item.Key = key
 	if s.liveEntry(key, entry) == nil {
-		return false
+		return false, nil
 	}
-	return s.compare(entry.identity, identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
+	return s.compare(entry.identity, identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged, nil
 }
 
 var errNoKey = errors.New("the object has no key")
