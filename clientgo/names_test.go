@@ -1,0 +1,133 @@
+package clientgo_test
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kinformer/kinformer/clientgo"
+)
+
+// clientGoVersions are the supported versions of client-go.
+var clientGoVersions = []string{"v0.36.3", "v0.37.2"}
+
+// newNames are exported names of client-go's tools/cache that v0.36 does not have. They are missing
+// here, since the package must compile with v0.36.
+var newNames = []string{
+	"DeletedObject", "MutationCacheOptions", "NewIntegerResourceVersionMutationCacheWithOptions", "NewTypedSharedIndexInformer", "Object",
+	"TypedFilteringResourceEventHandler", "TypedIndexFunc", "TypedIndexer", "TypedIndexerFuncToIndexerFunc", "TypedIndexers",
+	"TypedIndexersToIndexers", "TypedResourceEventHandler", "TypedResourceEventHandlerDetailedFuncs", "TypedResourceEventHandlerFuncs", "TypedSharedIndexInformer",
+}
+
+// TestPackagesHaveClientGoNames compares the exported names of the packages below this one with
+// those of client-go's packages, in each supported version.
+func TestPackagesHaveClientGoNames(t *testing.T) {
+	for _, version := range clientGoVersions {
+		root := clientGoSource(t, version)
+		for own, path := range map[string]string{
+			"cache": "tools/cache", "informers": "informers",
+			"dynamicinformer": "dynamic/dynamicinformer", "metadatainformer": "metadata/metadatainformer",
+		} {
+			names := exportedNames(t, own)
+			for _, name := range exportedNames(t, filepath.Join(root, path)) {
+				if !slices.Contains(names, name) && !slices.Contains(newNames, name) {
+					t.Errorf("%s: package %s does not have %s", version, own, name)
+				}
+			}
+		}
+	}
+}
+
+// TestConstructorsHaveEachFunction checks that Constructors and MetadataConstructors have a method for
+// each function that makes an informer, a store or a reflector of this package.
+func TestConstructorsHaveEachFunction(t *testing.T) {
+	for _, c := range []struct {
+		constructors any
+		files        []string
+	}{
+		{clientgo.Constructors{}, []string{"cache/constructors.go", "informers/informers.go", "dynamicinformer/dynamicinformer.go"}},
+		{clientgo.MetadataConstructors{}, []string{"metadatainformer/metadatainformer.go"}},
+	} {
+		for _, path := range c.files {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.FromSlash(path), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, function := range namesOf(file) {
+				_, ok := reflect.TypeOf(c.constructors).MethodByName(function)
+				if isConstructor := strings.HasPrefix(function, "New") || strings.HasPrefix(function, "With"); isConstructor && !ok {
+					t.Errorf("%T has no method %s", c.constructors, function)
+				}
+			}
+		}
+	}
+}
+
+// clientGoSource returns the directory of a version of client-go, which it downloads if necessary.
+func clientGoSource(t *testing.T, version string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", "k8s.io/client-go@"+version).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(out, &module); err != nil {
+		t.Fatal(err)
+	}
+	return module.Dir
+}
+
+// exportedNames returns the exported names of the package in a directory, without its tests.
+func exportedNames(t *testing.T, directory string) []string {
+	t.Helper()
+	files := token.NewFileSet()
+	//nolint:staticcheck // a map of one package is all that is needed; the files have no build tags
+	packages, err := parser.ParseDir(files, directory, func(file fs.FileInfo) bool { return !strings.HasSuffix(file.Name(), "_test.go") }, parser.SkipObjectResolution)
+	if err != nil || len(packages) != 1 {
+		t.Fatalf("%s: %d packages, %v", directory, len(packages), err)
+	}
+	var names []string
+	for _, pkg := range packages {
+		for _, file := range pkg.Files {
+			names = append(names, namesOf(file)...)
+		}
+	}
+	return names
+}
+
+// namesOf returns the exported names that a file declares.
+func namesOf(file *ast.File) (names []string) {
+	for _, declaration := range file.Decls {
+		names = append(names, declaredNames(declaration)...)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !ast.IsExported(name) })
+}
+
+// declaredNames returns the names that a declaration adds to the package.
+func declaredNames(declaration ast.Decl) (names []string) {
+	if function, ok := declaration.(*ast.FuncDecl); ok {
+		if function.Recv == nil {
+			names = append(names, function.Name.Name)
+		}
+		return names
+	}
+	for _, spec := range declaration.(*ast.GenDecl).Specs {
+		switch spec := spec.(type) {
+		case *ast.TypeSpec:
+			names = append(names, spec.Name.Name)
+		case *ast.ValueSpec:
+			for _, name := range spec.Names {
+				names = append(names, name.Name)
+			}
+		}
+	}
+	return names
+}
