@@ -32,7 +32,7 @@ func Adopt(informer clientcache.SharedIndexInformer, options Options) clientcach
 func adopt(informer clientcache.SharedIndexInformer, options Options, unchanged bool) clientcache.SharedIndexInformer {
 	config, ok := extractConfig(informer)
 	if !ok {
-		if _, own := unwrap(informer).(*sharedIndexInformer); !own {
+		if ownInformer(informer) == nil {
 			klog.Background().Info("Warning: informer not adopted: it was started, has handlers, or is not client-go's",
 				"implementation", fmt.Sprintf("%T", informer))
 		}

@@ -11,8 +11,9 @@ import (
 	"github.com/kinformer/kinformer/internal/informer"
 )
 
-// ControllerOf returns the controller of an informer of this package, which may be behind one of
-// client-go's typed wrappers. It has what client-go's interfaces lack: the informer's Status with
+// ControllerOf returns the controller of an informer of this package, or of a client-go Controller
+// that NewInformer has returned. The informer may be behind one of client-go's typed wrappers. The
+// result has what client-go's interfaces lack: the informer's Status with
 // the lag of its handlers and the reason why it does not stream, a health check, and waits for an
 // object that the program has written:
 //
@@ -22,17 +23,29 @@ import (
 //
 // HasSynced and WaitForSync include the handlers. The controller of another informer is invalid:
 // its methods return an error, and its Status has the phase cache.PhaseInvalid.
-func ControllerOf(informer clientcache.SharedInformer) *cache.Controller {
-	own, ok := unwrap(informer).(*sharedIndexInformer)
-	if !ok {
+func ControllerOf(informer interface{ HasSynced() bool }) *cache.Controller {
+	own := ownInformer(informer)
+	if own == nil {
 		unused := settings{SharedIndexInformerOptions: clientcache.SharedIndexInformerOptions{ObjectDescription: fmt.Sprintf("%T", informer)}}
 		return newInformer(nil, nil, unused).controller(fmt.Errorf("%T is not an informer of kinformer", informer))
 	}
 	return own.controller(nil)
 }
 
+// ownInformer returns the informer of this package that an informer or a controller is, or nil.
+func ownInformer(informer any) *sharedIndexInformer {
+	switch i := informer.(type) {
+	case *controller:
+		return i.informer
+	case clientcache.SharedInformer:
+		own, _ := unwrap(i).(*sharedIndexInformer)
+		return own
+	}
+	return nil
+}
+
 // StatusOf returns the condition of an informer of this package, as [ControllerOf] does.
-func StatusOf(informer clientcache.SharedInformer) cache.Status {
+func StatusOf(informer interface{ HasSynced() bool }) cache.Status {
 	return ControllerOf(informer).Status()
 }
 

@@ -160,3 +160,11 @@ func TestUnsyncedFactoryHasCause(t *testing.T) {
 		factory.Shutdown()
 	})
 }
+
+// TestControllerOfNewInformer checks that the controller that NewInformer returns can be asked, too.
+func TestControllerOfNewInformer(t *testing.T) {
+	_, controller := plain.NewInformer(newServer("a"), &corev1.Pod{}, 0, clientcache.ResourceEventHandlerFuncs{})
+	if status := clientgo.StatusOf(controller); status.Phase != cache.PhaseIdle || len(status.Handlers) != 1 {
+		t.Errorf("the status is %+v", status)
+	}
+}
