@@ -18,7 +18,7 @@ race := $(shell CC=$$($(go) env CC); \
 linter  := $(root)/.cache/bin/golangci-lint-$(shell cat tools/go.mod tools/go.sum | cksum | cut -d' ' -f1)-$(shell $(go) env GOVERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test stress lint fmt bench bench-apiserver bench-million e2e e2e-build clean
+.PHONY: help run test stress lint fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ fmt: $(linter) ## Format every module
 # ARGS select what to measure, without writing the table: make bench ARGS="-row get-by-key -rounds 1".
 bench: ## Measure against client-go and write the table in docs/benchmarks.md (15 minutes)
 	$(go) -C bench run . $(or $(ARGS),-write ../docs/benchmarks.md)
+
+bench-adopters: ## Measure prometheus' Kubernetes discovery and write its table in README.md (3 minutes)
+	cd e2e/adopters && $(go) run ./prometheus/measure $(or $(ARGS),-write ../../README.md)
 
 bench-apiserver: e2e-build ## Measure initial sync from a real kube-apiserver and write its table (5 minutes)
 	$(go) -C bench run . -only apiserver $(or $(ARGS),-write ../docs/benchmarks.md)
