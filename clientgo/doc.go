@@ -8,6 +8,8 @@
 //   - A call. [Generated] takes the factory of a generated clientset, [Adopt] an informer of client-go,
 //     and [Options.NewInformer] is an option of controller-runtime's cache.
 //
+// docs/adopting.md has the line before and after for each way in which programs make informers.
+//
 // The informers read lists and watches straight from the response if cache.EnableStreaming has
 // prepared the client's config and the list and watch functions are known to return the response
 // unchanged; see [Options].Streaming.
