@@ -3,6 +3,7 @@ package clientgo_test
 import (
 	"context"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -106,21 +107,27 @@ type scriptedServer struct {
 	noWatchList
 	*clientcache.ListWatch
 
-	stream *watch.FakeWatcher
+	stream atomic.Pointer[watch.FakeWatcher] // of the next watch
 }
 
 func newScriptedServer() *scriptedServer {
-	s := &scriptedServer{stream: watch.NewFake()}
+	s := &scriptedServer{}
+	s.stream.Store(watch.NewFake())
 	s.ListWatch = &clientcache.ListWatch{
 		ListFunc: func(metav1.ListOptions) (runtime.Object, error) {
 			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
 		},
-		WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return s.stream, nil },
+		WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return s.stream.Load(), nil },
 	}
 	return s
 }
 
-func (s *scriptedServer) send(event watch.EventType, obj runtime.Object) { s.stream.Action(event, obj) }
+func (s *scriptedServer) send(event watch.EventType, obj runtime.Object) {
+	s.stream.Load().Action(event, obj)
+}
+
+// closeWatch ends the watch. Later events go to the next one.
+func (s *scriptedServer) closeWatch() { s.stream.Swap(watch.NewFake()).Stop() }
 
 // noWatchList declares that a ListerWatcher does not support WatchList.
 type noWatchList struct{}

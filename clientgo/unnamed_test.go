@@ -102,8 +102,7 @@ func TestObjectsWithoutNameShareAKey(t *testing.T) {
 			if got := handler.take(); !slices.Equal(got, []string{"A @2 initial"}) {
 				t.Errorf("events %q", got)
 			}
-			server.stream.Stop()
-			server.stream = watch.NewFake()
+			server.closeWatch()
 			cachetest.Advance(2 * time.Minute)
 			if got := handler.take(); len(got) > 0 {
 				t.Errorf("events %q of another list", got)
