@@ -104,7 +104,7 @@ func TestControllerFillsStoreAndCallsHandler(t *testing.T) {
 func TestControllerOfFakes(t *testing.T) {
 	forEachController(t, func(t *testing.T, newController newControllerFunc) {
 		source := fcache.NewFakeControllerSource()
-		defer source.Shutdown()
+		t.Cleanup(source.Shutdown) // after the end of the run
 		source.Add(cachetest.Pod("a"))
 		h := runController(t, newController, clientcache.InformerOptions{ListerWatcher: source})
 		source.Modify(cachetest.Pod("a"))

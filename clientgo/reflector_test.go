@@ -73,7 +73,7 @@ func TestReflectorOfFakes(t *testing.T) {
 		store.take()
 
 		source := fcache.NewFakeControllerSource()
-		defer source.Shutdown()
+		t.Cleanup(source.Shutdown) // after the end of the run
 		source.Add(cachetest.Pod("a"))
 		runReflector(t, newReflector(source, store, clientcache.ReflectorOptions{}, reflectorFields{}))
 		source.Modify(cachetest.Pod("a"))

@@ -59,7 +59,7 @@ func errorOf[T any](_ T, err error) error { return err }
 func TestFakeControllerSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := fcache.NewFakeControllerSource()
-		defer source.Shutdown()
+		t.Cleanup(source.Shutdown) // after the end of the run
 		source.Add(cachetest.Pod("a"))
 		h := run(t, source, clientgo.Options{})
 		h.expectEvents("A a@1 initial")
