@@ -21,7 +21,7 @@
 //
 //	pods := cache.NewSharedInformer(cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{},
 //		cache.InformerOptions[*corev1.Pod]{})
-//	registration, err := pods.AddKeyHandler(queue.Add, cache.HandlerOptions{})
+//	registration, err := pods.AddKeyHandler(func(event cache.KeyEvent) { queue.Add(event.Key) }, cache.HandlerOptions{})
 //	go pods.Run(ctx)
 //	err = pods.WaitForSync(ctx)
 //

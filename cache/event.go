@@ -39,6 +39,23 @@ type Event[T Object] struct {
 	delivered T // of a deletion: the state that was last delivered to this handler
 }
 
+// KeyEvent is the key of one object, as delivered to a key handler.
+type KeyEvent struct {
+	Key    string
+	Reason KeyReason
+}
+
+// KeyReason is why a key is delivered. A work queue may give changes priority.
+type KeyReason string
+
+// The reasons of a KeyEvent. If an object of the initial list changes while its key waits, the reason
+// is KeyChanged, or the key is delivered for each of both.
+const (
+	KeyChanged       KeyReason = "Changed"       // the object was added, changed or deleted
+	KeyInInitialList KeyReason = "InInitialList" // as Event.InInitialList
+	KeyResync        KeyReason = "Resync"        // see HandlerOptions.ResyncPeriod
+)
+
 // Object returns the latest state: Old of a deletion, otherwise New.
 func (e Event[T]) Object() T {
 	if e.Type == EventDelete {

@@ -48,7 +48,7 @@ func ExampleSharedInformer() {
 		Indexers: cache.Indexers[*corev1.Pod]{cache.NamespaceIndex: cache.ByMetadata[*corev1.Pod](cache.MetaNamespaceIndexFunc)},
 	})
 	queue := make(chan string, 1)
-	_, err := pods.AddKeyHandler(func(key string) { queue <- key }, cache.HandlerOptions{})
+	_, err := pods.AddKeyHandler(func(event cache.KeyEvent) { queue <- event.Key }, cache.HandlerOptions{})
 
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error)
@@ -69,7 +69,7 @@ func ExampleSharedInformer_AddKeyHandler() {
 	client := clientset.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}})
 	nodes := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Nodes()), &corev1.Node{}, cache.InformerOptions[*corev1.Node]{})
 	queue := make(chan string, 1)
-	if _, err := nodes.AddKeyHandler(func(key string) { queue <- key }, cache.HandlerOptions{}); err != nil {
+	if _, err := nodes.AddKeyHandler(func(event cache.KeyEvent) { queue <- event.Key }, cache.HandlerOptions{}); err != nil {
 		fmt.Println(err)
 	}
 

@@ -98,7 +98,7 @@ func runChurnInformer(t *testing.T, c *churn) *churnInformer {
 	config.Reflector.Source = r
 	config.Reflector.Report = options.ErrorHandler
 	r.informer = informer.New(config)
-	_, err = r.informer.Add(informer.HandlerConfig[*corev1.Pod]{Name: "keys", OnKey: func(key string) {
+	_, err = r.informer.Add(informer.HandlerConfig[*corev1.Pod]{Name: "keys", OnKey: func(key string, _ informer.KeyReason) {
 		if key == marker {
 			r.delivered <- struct{}{}
 		}

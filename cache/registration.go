@@ -83,11 +83,11 @@ func (s *SharedInformer[T]) AddBatchHandler(handler func(events []Event[T]), opt
 	})
 }
 
-// AddKeyHandler is AddEventHandler for a function that receives only the keys of changed objects,
-// such as a work queue's Add. A key that changes again while it waits is delivered once, so the
-// backlog is bounded by the number of keys, and no object is decoded. Keys that change while the
-// keys of a list are delivered may be delivered a second time.
-func (s *SharedInformer[T]) AddKeyHandler(handler func(key string), options HandlerOptions) (*Registration, error) {
+// AddKeyHandler is AddEventHandler for a function that receives only the keys of changed objects, to
+// add them to a work queue. A key that changes again while it waits is delivered once, so the backlog
+// is bounded by the number of keys, and no object is decoded. Keys that change while the keys of a
+// list are delivered may be delivered a second time.
+func (s *SharedInformer[T]) AddKeyHandler(handler func(event KeyEvent), options HandlerOptions) (*Registration, error) {
 	var err error
 	switch {
 	case handler == nil:
@@ -96,7 +96,9 @@ func (s *SharedInformer[T]) AddKeyHandler(handler func(key string), options Hand
 		err = errKeysCoalesce
 	}
 	return s.addHandler(err, fmt.Sprintf("%T", handler), options, func(config *informer.HandlerConfig[T]) {
-		config.OnKey = handler
+		config.OnKey = func(key string, reason informer.KeyReason) {
+			handler(KeyEvent{Key: key, Reason: KeyReason(reason)})
+		}
 	})
 }
 

@@ -213,9 +213,9 @@ func TestKeyAndBatchHandlers(t *testing.T) {
 		var keys []string
 		var sizes []int
 		blocked, resume := false, make(chan struct{})
-		if _, err := s.AddKeyHandler(func(key string) {
+		if _, err := s.AddKeyHandler(func(event cache.KeyEvent) {
 			mu.Lock()
-			keys = append(keys, key)
+			keys = append(keys, event.Key)
 			mu.Unlock()
 			if !blocked {
 				blocked = true
@@ -265,7 +265,7 @@ func TestAddHandlerRejectsInvalidArguments(t *testing.T) {
 			return s.AddEventHandler(&eventRecorder{}, cache.HandlerOptions{Delivery: "Some"})
 		},
 		"keys are always coalesced": func() (*cache.Registration, error) {
-			return s.AddKeyHandler(func(string) {}, cache.HandlerOptions{Delivery: cache.EveryEvent})
+			return s.AddKeyHandler(func(cache.KeyEvent) {}, cache.HandlerOptions{Delivery: cache.EveryEvent})
 		},
 		"WithoutOld must not": func() (*cache.Registration, error) {
 			return s.AddEventHandler(cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: accept, Handler: &eventRecorder{}}, cache.HandlerOptions{WithoutOld: true})
@@ -276,7 +276,7 @@ func TestAddHandlerRejectsInvalidArguments(t *testing.T) {
 		}
 	}
 	invalid := cache.NewSharedInformer(nil, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{ResyncPeriod: -1})
-	_, err := invalid.AddKeyHandler(func(string) {}, cache.HandlerOptions{})
+	_, err := invalid.AddKeyHandler(func(cache.KeyEvent) {}, cache.HandlerOptions{})
 	for _, err := range []error{err, invalid.Run(t.Context()), invalid.WaitForSync(t.Context()), invalid.WaitForResourceVersion(t.Context(), "1"),
 		invalid.WaitForObject(t.Context(), cachetest.Pod("a")), invalid.Status().Err, invalid.HealthCheck(cache.HealthOptions{})(nil)} {
 		if !cachetest.ErrorContains("ListerWatcher is nil")(err) || !cachetest.ErrorContains("negative")(err) {

@@ -100,7 +100,7 @@ func fromListWatch[T cache.Object](side string, lw cache.ListerWatcher, example 
 	added, store := new(atomic.Int64), informer.Store()
 	var err error
 	if packed {
-		_, err = informer.AddKeyHandler(func(string) { added.Add(1) }, cache.HandlerOptions{})
+		_, err = informer.AddKeyHandler(func(cache.KeyEvent) { added.Add(1) }, cache.HandlerOptions{})
 	} else {
 		_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs[T]{AddFunc: func(T) { added.Add(1) }}, cache.HandlerOptions{})
 	}

@@ -99,7 +99,7 @@ func withEventHandlers(options options) newSyncInformer {
 // withKeyHandlers returns a SharedInformer with key handlers.
 func withKeyHandlers(options options) newSyncInformer {
 	return sharedInformer(options, func(pods *cache.SharedInformer[*corev1.Pod], total int, count *handlerCount) error {
-		_, err := pods.AddKeyHandler(func(string) {
+		_, err := pods.AddKeyHandler(func(cache.KeyEvent) {
 			if int(count.adds.Load()) < total {
 				count.add()
 			} else {

@@ -82,11 +82,11 @@ func addHandler[T cache.Object](ctx context.Context, informer *cache.SharedInfor
 	options := cache.HandlerOptions{Delivery: d.mode}
 	switch {
 	case d.keys:
-		return informer.AddKeyHandler(func(key string) {
-			if obj, ok := informer.Store().GetByKey(key); ok {
+		return informer.AddKeyHandler(func(event cache.KeyEvent) {
+			if obj, ok := informer.Store().GetByKey(event.Key); ok {
 				handler.OnUpdate(obj, obj)
 			} else {
-				handler.OnDelete(clientcache.DeletedFinalStateUnknown{Key: key})
+				handler.OnDelete(clientcache.DeletedFinalStateUnknown{Key: event.Key})
 			}
 		}, cache.HandlerOptions{})
 	case d.rule != nil:

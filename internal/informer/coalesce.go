@@ -7,6 +7,7 @@ import "github.com/kinformer/kinformer/internal/store"
 func (h *Handler[V]) coalesce(first, second *store.Change[V]) bool {
 	switch {
 	case h.config.OnKey != nil:
+		first.Initial = first.Initial && second.Initial
 		return true
 	case first.New == nil: // after a deletion, the key belongs to another object
 		return false

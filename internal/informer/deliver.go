@@ -159,8 +159,19 @@ func (h *Handler[V]) invokeCallback(ctx context.Context, event *Event[V]) {
 	case h.config.OnBatch != nil:
 		h.config.OnBatch(h.events)
 	default:
-		h.config.OnKey(event.Key)
+		h.config.OnKey(event.Key, keyReason(event))
 	}
+}
+
+// keyReason returns the reason of a key handler's event, which has a type only if it is of a snapshot.
+func keyReason[V any](event *Event[V]) KeyReason {
+	switch {
+	case event.InInitialList:
+		return KeyInInitialList
+	case event.Type == Update:
+		return KeyResync
+	}
+	return KeyChanged
 }
 
 // recoverPanic recovers from a panic of the callback, and logs and reports it.

@@ -31,6 +31,19 @@ type Event[V any] struct {
 	FinalStateUnknown bool
 }
 
+// KeyReason is why a key is delivered to a key handler.
+type KeyReason string
+
+// The reasons of a key. A key that waits for several of them has the first that applies.
+const (
+	// KeyChanged: the object was added, changed or deleted.
+	KeyChanged KeyReason = "Changed"
+	// KeyInInitialList: the object belongs to the state with which the handler started.
+	KeyInInitialList KeyReason = "InInitialList"
+	// KeyResync: the object is delivered again by a resync.
+	KeyResync KeyReason = "Resync"
+)
+
 // Delivery controls which events a slow handler receives.
 type Delivery string
 

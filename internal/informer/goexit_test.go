@@ -32,7 +32,9 @@ func TestHandlerThatEndsItsGoroutineGoesOn(t *testing.T) {
 				}
 			}
 		},
-		"key handler": func(config *HandlerConfig[string], received func(key string)) { config.OnKey = received },
+		"key handler": func(config *HandlerConfig[string], received func(key string)) {
+			config.OnKey = func(key string, _ KeyReason) { received(key) }
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var received, reported []string

@@ -71,7 +71,7 @@ func (rec *recorder) config(name string) HandlerConfig[*modelObject] {
 		config.WithoutOld = true
 	case variantKeys:
 		config.OnEvent = nil
-		config.OnKey = func(key string) {
+		config.OnKey = func(key string, _ KeyReason) {
 			rec.mu.Lock()
 			rec.keys = append(rec.keys, key)
 			rec.mu.Unlock()
