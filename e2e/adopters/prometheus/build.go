@@ -34,20 +34,15 @@ func Build(ctx context.Context, v Variant, folder string) (path string, diff Dif
 	return path, diff, err
 }
 
-// BuildTest compiles the discovery's own tests for a variant into a folder. It returns the path of
-// the test program.
+// BuildTest compiles the discovery's own tests for a variant with edits into a folder. It returns
+// the path of the test program.
 func BuildTest(ctx context.Context, v Variant, folder string) (path string, err error) {
-	args := []string{"test", "-c", "-vet=off"} // vet changes into the folder, which does not exist
-	packagePath := original
-	if len(v.Edits) > 0 {
-		overlay, _, err := overlay(ctx, v, folder)
-		if err != nil {
-			return "", err
-		}
-		args, packagePath = append(args, "-overlay", overlay), edited
+	overlay, _, err := overlay(ctx, v, folder)
+	if err != nil {
+		return "", err
 	}
 	path = filepath.Join(folder, "discovery.test")
-	_, err = goCommand(ctx, append(args, "-o", path, packagePath)...)
+	_, err = goCommand(ctx, "test", "-c", "-vet=off", "-overlay", overlay, "-o", path, edited) // vet needs the folder to exist
 	return path, err
 }
 

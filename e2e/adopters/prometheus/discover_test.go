@@ -2,13 +2,14 @@ package prometheus
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -158,7 +159,8 @@ func startDiscovery(t *testing.T, path, kubeconfig string) *discovery {
 	t.Helper()
 	d := &discovery{groups: map[string]group{}, change: make(chan struct{})}
 	command := exec.CommandContext(context.WithoutCancel(t.Context()), path, "-kubeconfig", kubeconfig)
-	command.Stderr = os.Stderr
+	var log bytes.Buffer
+	command.Stderr = &log
 	stdin, err := command.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -177,8 +179,8 @@ func startDiscovery(t *testing.T, path, kubeconfig string) *discovery {
 		if err := <-finished; err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
-		if err := command.Wait(); err != nil {
-			t.Errorf("%s: %v", path, err)
+		if err := command.Wait(); err != nil || strings.Contains(log.String(), "not read from the stream") {
+			t.Errorf("%s: %v, want no error, and streaming if it is enabled\n%s", path, err, log.Bytes())
 		}
 	})
 	return d
