@@ -64,7 +64,7 @@ func TestWatchErrorHandlerReceivesFailedLists(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := newServer("a")
-				server.InjectWatchFault(2, fake.Fault{Err: errGaveUp}) // WatchLists
+				server.InjectWatchFault(1, fake.Fault{Err: errGaveUp}) // the WatchList
 				server.InjectListFault(2, fake.Fault{Err: err})
 				var errs errorRecorder
 				run(t, server, clientgo.Options{}, errs.handle(t))

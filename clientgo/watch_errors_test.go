@@ -22,7 +22,7 @@ func TestWatchErrorHandlerReceivesFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a")
 		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errRefused)
-		server.InjectWatchFault(2, fake.Fault{Err: errGaveUp})
+		server.InjectWatchFault(1, fake.Fault{Err: errGaveUp})
 		server.InjectListFault(1, fake.Fault{Err: forbidden})
 		var errs errorRecorder
 		h := run(t, server, clientgo.Options{}, errs.handle(t))

@@ -37,3 +37,6 @@ func (b *requestBudget) spend() time.Duration {
 	}
 	return max(0, b.spentUntil.Sub(now)-burst)
 }
+
+// refund returns the token of a request that no server has received.
+func (b *requestBudget) refund() { b.spentUntil = b.spentUntil.Add(-requestInterval) }

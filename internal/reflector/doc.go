@@ -23,7 +23,8 @@
 //     server's Retry-After. A fallback needs no delay: a list after a WatchList, and a consistent
 //     read after a list whose resourceVersion the server refused.
 //   - All watches, probes and lists together are at most 12 requests in any minute (requestBudget).
-//     Further pages of a list are not counted as long as they have new objects.
+//     Further pages of a list are not counted as long as they have new objects, nor is the
+//     first WatchList if the source's own function refused it, as a fake's does.
 //   - A list or watch that receives nothing for longer than its idle timeout is cancelled. A probe
 //     has a deadline.
 //
@@ -77,6 +78,8 @@
 //	had no initial event for 30 s, or for 2 s  list, and no WatchList again
 //	if it is that of a client-go fake
 //	failed with 400, 405, 406 or 422           list, and no WatchList again
+//	was the first one, and refused by the      list, and no WatchList again
+//	source's own function
 //	failed with anything else                  list
 //
 //	the list failed with                       next request

@@ -37,6 +37,10 @@ func (r *Reflector) watchList(ctx context.Context) *watchResult {
 			closedEarly++
 		default: // the request failed: list at once, and for good if the server does not know WatchList
 			r.watchListUnsupported = isUnsupported(result.err)
+			if r.committedAt.IsZero() && isLocal(result) {
+				r.watchListUnsupported = true
+				r.budget.refund()
+			}
 			return nil
 		}
 		if closedEarly >= maxWatchLists {
@@ -50,6 +54,14 @@ func (r *Reflector) watchList(ctx context.Context) *watchResult {
 			return &watchResult{err: err}
 		}
 	}
+}
+
+// isLocal reports whether a watch was refused by the source's own function, such as that of a fake
+// which does not know WatchList, and neither by a server nor for a broken connection.
+func isLocal(result watchResult) bool {
+	var status apierrors.APIStatus
+	answered := errors.As(result.err, &status)
+	return result.err != nil && !result.opened && !answered && !isUnreachable(result.err) && !feed.IsPanic(result.err)
 }
 
 // errNoInitialEvent is the error of a WatchList that stays open without its initial state. Other
