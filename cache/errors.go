@@ -18,9 +18,9 @@ const (
 	// ErrHandlerBlocked is returned by Run when a handler's call has not returned ten seconds after
 	// the context ended, and by Registration.Stop if its context ends first. The call goes on.
 	ErrHandlerBlocked = feed.Error("a handler's call has not returned")
-	// ErrFunctionBlocked is returned by Run when a Transform, Filter, index function or ErrorHandler
-	// has not returned ten seconds after the context ended. The call goes on, and no write to the
-	// store succeeds until it returns.
+	// ErrFunctionBlocked is returned by Run when a Transform, Filter, index function or
+	// ErrorHandler has not returned ten seconds after the context ended. The call goes on, and no
+	// write to the store succeeds until it returns.
 	ErrFunctionBlocked = feed.Error("a transform, filter, index function or ErrorHandler has not returned")
 )
 

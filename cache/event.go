@@ -48,8 +48,8 @@ type KeyEvent struct {
 // KeyReason is why a key is delivered. A work queue may give changes priority.
 type KeyReason string
 
-// The reasons of a KeyEvent. If an object of the initial list changes while its key waits, the reason
-// is KeyChanged, or the key is delivered for each of both.
+// The reasons of a KeyEvent. If an object of the initial list changes while its key waits, the
+// reason is KeyChanged, or the key is delivered for each of both.
 const (
 	KeyChanged       KeyReason = "Changed"       // the object was added, changed or deleted
 	KeyInInitialList KeyReason = "InInitialList" // as Event.InInitialList

@@ -39,8 +39,8 @@ func (s *sharedHarness) addKeys(r *keyRecorder, options cache.HandlerOptions) {
 	}
 }
 
-// TestKeyHandlerReceivesReason checks the reasons of keys of the initial list, of one object or several, of
-// changes and of resyncs, for a handler added before Run and one added later.
+// TestKeyHandlerReceivesReason checks the reasons of keys of the initial list, of one object or
+// several, of changes and of resyncs, for a handler added before Run and one added later.
 func TestKeyHandlerReceivesReason(t *testing.T) {
 	var before, later keyRecorder
 	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {

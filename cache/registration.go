@@ -83,10 +83,10 @@ func (s *SharedInformer[T]) AddBatchHandler(handler func(events []Event[T]), opt
 	})
 }
 
-// AddKeyHandler is AddEventHandler for a function that receives only the keys of changed objects, to
-// add them to a work queue. A key that changes again while it waits is delivered once, so the backlog
-// is bounded by the number of keys, and no object is decoded. Keys that change while the keys of a
-// list are delivered may be delivered a second time.
+// AddKeyHandler is AddEventHandler for a function that receives only the keys of changed objects,
+// to add them to a work queue. A key that changes again while it waits is delivered once, so the
+// backlog is bounded by the number of keys, and no object is decoded. Keys that change while the
+// keys of a list are delivered may be delivered a second time.
 func (s *SharedInformer[T]) AddKeyHandler(handler func(event KeyEvent), options HandlerOptions) (*Registration, error) {
 	var err error
 	switch {

@@ -144,7 +144,8 @@ func TestSkippedStateAfterAFailedOne(t *testing.T) {
 	})
 }
 
-// TestSkippedStateIsReplayed sends an event of a skipped state once more. It does not end the watch.
+// TestSkippedStateIsReplayed sends an event of a skipped state once more. It does not end the
+// watch.
 func TestSkippedStateIsReplayed(t *testing.T) {
 	runSkipping(t, func(s *sharedHarness, recorder *eventRecorder) {
 		a := s.Update(cachetest.Pod("a", skipped))

@@ -27,9 +27,9 @@ func notHidden(t *testing.T) func(obj any) bool {
 	}
 }
 
-// TestFilterSelectsStoredObjects checks that an object which the filter refuses is not stored, and that
-// one which it refuses later is deleted, by an event and by a list, with and without a transform that
-// renames objects.
+// TestFilterSelectsStoredObjects checks that an object which the filter refuses is not stored, and
+// that one which it refuses later is deleted, by an event and by a list, with and without a
+// transform that renames objects.
 func TestFilterSelectsStoredObjects(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		for _, prefix := range []string{"", "renamed-"} {

@@ -175,8 +175,8 @@ func (s *sharedIndexInformer) beforeRun(set func()) error {
 var errStarted = errors.New("informer has already started")
 
 // SetTransform sets a function that is called for each object received, before the object is
-// stored. It may return an object with another name, version or type, or cache.ErrSkip to ignore the
-// object's new state.
+// stored. It may return an object with another name, version or type, or cache.ErrSkip to ignore
+// the object's new state.
 func (s *sharedIndexInformer) SetTransform(transform clientcache.TransformFunc) error {
 	return s.beforeRun(func() { s.setTransform(transform) })
 }
@@ -194,10 +194,10 @@ func (s *sharedIndexInformer) SetWatchErrorHandler(handler clientcache.WatchErro
 	return s.SetWatchErrorHandlerWithContext(func(_ context.Context, r *clientcache.Reflector, err error) { handler(r, err) })
 }
 
-// SetWatchErrorHandlerWithContext sets a function that is called, as in client-go, with the error of
-// each failed list and of each watch request that cannot be opened, except for a refused connection
-// and a 429. The errors of an open watch are logged. The function may read the reflector, but must
-// not run it.
+// SetWatchErrorHandlerWithContext sets a function that is called, as in client-go, with the error
+// of each failed list and of each watch request that cannot be opened, except for a refused
+// connection and a 429. The errors of an open watch are logged. The function may read the
+// reflector, but must not run it.
 func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler clientcache.WatchErrorHandlerWithContext) error {
 	return s.beforeRun(func() { s.watchErrors.handler = handler })
 }

@@ -40,8 +40,8 @@ func TestNilPointerExampleStatesType(t *testing.T) {
 	}
 }
 
-// TestNilPointerExampleRefusesOtherTypes checks that an informer made with a nil pointer stores objects
-// of its type only.
+// TestNilPointerExampleRefusesOtherTypes checks that an informer made with a nil pointer stores
+// objects of its type only.
 func TestNilPointerExampleRefusesOtherTypes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var errs errorRecorder

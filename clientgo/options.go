@@ -40,11 +40,11 @@ type Options struct {
 	Delivery cache.Delivery
 	// RelistUpdates makes a relist emit an update for each unchanged object, as client-go does.
 	RelistUpdates bool
-	// Filter selects the objects to store. An object that it refuses is absent from the store; if it
-	// was stored before, that is a deletion. Filter is called with the object as the server sent it,
-	// before the transform, and must depend on the object alone and not change it. In a factory, it
-	// is called with the objects of every informer. A panic is an error on that object, whose last
-	// good state is kept. See cache.ErrSkip for a transform that ignores states.
+	// Filter selects the objects to store. An object that it refuses is absent from the store; if
+	// it was stored before, that is a deletion. Filter is called with the object as the server sent
+	// it, before the transform, and must depend on the object alone and not change it. In a
+	// factory, it is called with the objects of every informer. A panic is an error on that object,
+	// whose last good state is kept. See cache.ErrSkip for a transform that ignores states.
 	Filter func(obj any) bool
 }
 

@@ -18,8 +18,8 @@ import (
 )
 
 // TestHandlerPanicIsHandledAsByClientGo compares the log of a handler's panic, and the calls of
-// utilruntime.PanicHandlers, with those of an informer of client-go: the line begins with the panic, and
-// names the place where it happened and the handler's logger.
+// utilruntime.PanicHandlers, with those of an informer of client-go: the line begins with the
+// panic, and names the place where it happened and the handler's logger.
 func TestHandlerPanicIsHandledAsByClientGo(t *testing.T) {
 	setReallyCrash(t, false)
 	for name, named := range map[string]func(klog.Logger) klog.Logger{
@@ -44,8 +44,8 @@ func setReallyCrash(t *testing.T, crash bool) {
 	t.Cleanup(func() { utilruntime.ReallyCrash = before })
 }
 
-// logOfPanic returns the lines that a handler's panic logs, without time and stack, and the values with
-// which utilruntime.PanicHandlers are called.
+// logOfPanic returns the lines that a handler's panic logs, without time and stack, and the values
+// with which utilruntime.PanicHandlers are called.
 func logOfPanic(t *testing.T, newInformer newInformerFunc, named func(klog.Logger) klog.Logger) (lines []string, panics []any) {
 	t.Helper()
 	before := utilruntime.PanicHandlers

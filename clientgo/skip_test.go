@@ -34,9 +34,9 @@ func skipLabeled(t *testing.T, prefix string) func(clientcache.SharedIndexInform
 	}
 }
 
-// TestTransformIgnoresStates checks that a state for which a transform returns cache.ErrSkip changes
-// nothing, also if the transform has renamed the stored object: in an event, in a list, and in a
-// deletion, which is delivered with the last stored state.
+// TestTransformIgnoresStates checks that a state for which a transform returns cache.ErrSkip
+// changes nothing, also if the transform has renamed the stored object: in an event, in a list, and
+// in a deletion, which is delivered with the last stored state.
 func TestTransformIgnoresStates(t *testing.T) {
 	for name, options := range map[string]clientgo.Options{"live": {}, "packed": {Packed: true}} {
 		for _, prefix := range []string{"", "renamed-"} {
@@ -78,8 +78,8 @@ func TestTransformIgnoresStates(t *testing.T) {
 	}
 }
 
-// TestSkippedStateOfAnotherKeyIsKept renames each Pod to the name of the next one. A list in which all
-// are skipped keeps them all.
+// TestSkippedStateOfAnotherKeyIsKept renames each Pod to the name of the next one. A list in which
+// all are skipped keeps them all.
 func TestSkippedStateOfAnotherKeyIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a", "ab", "b")
@@ -109,8 +109,8 @@ func TestSkippedStateOfAnotherKeyIsKept(t *testing.T) {
 	})
 }
 
-// TestSkippedStateIsReplayed sends an event of a skipped state once more, to informers whose transform may
-// rename objects. It does not end the watch, and calls the transform once.
+// TestSkippedStateIsReplayed sends an event of a skipped state once more, to informers whose
+// transform may rename objects. It does not end the watch, and calls the transform once.
 func TestSkippedStateIsReplayed(t *testing.T) {
 	for name, options := range map[string]clientgo.Options{"": {}, "filter": {Filter: func(any) bool { return true }}} {
 		t.Run(name, func(t *testing.T) {

@@ -32,7 +32,8 @@ func newUnnamedServer(pods ...corev1.Pod) *scriptedServer {
 	return server
 }
 
-// unnamedTransform is a transform that changes nothing, but of which the informer does not know that.
+// unnamedTransform is a transform that changes nothing, but of which the informer does not know
+// that.
 func unnamedTransform(t *testing.T) func(clientcache.SharedIndexInformer) {
 	t.Helper()
 	return func(informer clientcache.SharedIndexInformer) {
@@ -42,8 +43,8 @@ func unnamedTransform(t *testing.T) func(clientcache.SharedIndexInformer) {
 	}
 }
 
-// TestObjectsWithoutNameAreStored lists, watches and deletes Pods without a name. Their keys are their
-// namespace and a slash, or empty.
+// TestObjectsWithoutNameAreStored lists, watches and deletes Pods without a name. Their keys are
+// their namespace and a slash, or empty.
 func TestObjectsWithoutNameAreStored(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		for _, transforms := range []bool{false, true} {
@@ -86,8 +87,8 @@ func TestObjectsWithoutNameAreStored(t *testing.T) {
 	}
 }
 
-// TestObjectsWithoutNameShareAKey lists three Pods without a name. The last one is stored, whatever its
-// version, and it is no duplicate.
+// TestObjectsWithoutNameShareAKey lists three Pods without a name. The last one is stored, whatever
+// its version, and it is no duplicate.
 func TestObjectsWithoutNameShareAKey(t *testing.T) {
 	for _, namespace := range []string{"", "ns"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -114,8 +115,9 @@ func TestObjectsWithoutNameShareAKey(t *testing.T) {
 	}
 }
 
-// TestDeletionOfAnotherObjectIsIgnored deletes an object that is not stored, and whose transform fails,
-// so that its key is not known. The store keeps an object whose key is empty, or its own name.
+// TestDeletionOfAnotherObjectIsIgnored deletes an object that is not stored, and whose transform
+// fails, so that its key is not known. The store keeps an object whose key is empty, or its own
+// name.
 func TestDeletionOfAnotherObjectIsIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newUnnamedServer(unnamed("", "1"), *cachetest.Pod("a", withVersion(2)))

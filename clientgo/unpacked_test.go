@@ -13,8 +13,8 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// TestPackedKeepsOtherTypesUnpacked checks that a packed informer stores objects of another type than
-// its example's as they are, that one warning says so, and that an object may change its type.
+// TestPackedKeepsOtherTypesUnpacked checks that a packed informer stores objects of another type
+// than its example's as they are, that one warning says so, and that an object may change its type.
 func TestPackedKeepsOtherTypesUnpacked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a", "b")

@@ -8,7 +8,8 @@ import (
 	"github.com/kinformer/kinformer/internal/pack"
 )
 
-// AnyPacker is a Packer for stores of values of type any. It packs those of the collection's Go type.
+// AnyPacker is a Packer for stores of values of type any. It packs those of the collection's Go
+// type.
 type AnyPacker struct{ packer *Packer[object] }
 
 // NewAnyPacker returns a packer of objects of a type; see NewPacker.

@@ -163,7 +163,8 @@ func (h *Handler[V]) invokeCallback(ctx context.Context, event *Event[V]) {
 	}
 }
 
-// keyReason returns the reason of a key handler's event, which has a type only if it is of a snapshot.
+// keyReason returns the reason of a key handler's event, which has a type only if it is of a
+// snapshot.
 func keyReason[V any](event *Event[V]) KeyReason {
 	switch {
 	case event.InInitialList:

@@ -55,9 +55,9 @@ func (s *filterSink[V]) apply(eventType watch.EventType, item feed.Item) feed.Ou
 }
 
 // applyFilter returns the decoded item, and whether it passes the filter. With trustVersion, an
-// item in the stored version passes without being decoded, unless the store would call a transform to
-// find its key: the filter must be called first. An item that cannot be decoded or
-// filtered passes with an ErrorCodec, so that the store reports it and keeps its last good state.
+// item in the stored version passes without being decoded, unless the store would call a transform
+// to find its key: the filter must be called first. An item that cannot be decoded or filtered
+// passes with an ErrorCodec, so that the store reports it and keeps its last good state.
 func (s *filterSink[V]) applyFilter(item feed.Item, trustVersion bool) (_ feed.Item, passes bool) {
 	if trustVersion && !s.Transforms() && s.Store.HasVersion(item) {
 		return item, true

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// TestChangeOfPendingKeyIsItsReason changes an object of the initial list whose key waits in the backlog of
-// a blocked handler. Its reason is the change, and that of the others the initial list.
+// TestChangeOfPendingKeyIsItsReason changes an object of the initial list whose key waits in the
+// backlog of a blocked handler. Its reason is the change, and that of the others the initial list.
 func TestChangeOfPendingKeyIsItsReason(t *testing.T) {
 	var keys []string
 	var resume chan struct{}

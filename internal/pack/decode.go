@@ -11,8 +11,8 @@ import (
 // ErrCorrupt reports that the input was not produced by Pack, or was modified since.
 var ErrCorrupt = errors.New("corrupt packed object")
 
-// ErrUnsupported is wrapped by the error of a packer of values that cannot pack a value because of its
-// type.
+// ErrUnsupported is wrapped by the error of a packer of values that cannot pack a value because of
+// its type.
 var ErrUnsupported = errors.New("objects of this type cannot be packed")
 
 // A packed object consists of the checksum of the unpacked bytes (four bytes, little-endian), their

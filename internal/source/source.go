@@ -25,7 +25,8 @@ type Config struct {
 	// NoClientRetries says that the functions' client does not repeat a refused request.
 	NoClientRetries bool
 	// Unnamed says that objects without a name that the client has decoded are items, with the key
-	// "namespace/" or "". Otherwise they are refused: an item of a list alone, an event with its watch.
+	// "namespace/" or "". Otherwise they are refused: an item of a list alone, an event with its
+	// watch.
 	Unnamed bool
 	Codec   codec.Options
 }

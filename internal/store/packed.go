@@ -25,7 +25,8 @@ type Packer[V any] interface {
 type packed struct {
 	object pack.Object // immutable
 	// live is a weak pointer to the decoded object; it is nil once no reader references the object.
-	// It is &notPacked for a value that could not be packed: the packed is then that of an unpacked.
+	// It is &notPacked for a value that could not be packed: the packed is then that of an
+	// unpacked.
 	live atomic.Pointer[weak.Pointer[valueRef]]
 }
 
@@ -154,7 +155,8 @@ func (s *Store[V]) packedLabels(ref *valueRef) (labels map[string]string, ok boo
 	return labels, err == nil
 }
 
-// loadLive returns the decoded value if a reader still references it, or the store keeps it unpacked.
+// loadLive returns the decoded value if a reader still references it, or the store keeps it
+// unpacked.
 func (s *Store[V]) loadLive(p *packed) (value V, ok bool) {
 	switch handle := p.live.Load(); handle {
 	case nil:

@@ -146,7 +146,8 @@ func (r *replacement[V]) record(key string, made bool) {
 	}
 }
 
-// forgetFailure forgets that a state of a key could not be stored, unless it was newer than version.
+// forgetFailure forgets that a state of a key could not be stored, unless it was newer than
+// version.
 func (r *replacement[V]) forgetFailure(key, version string) {
 	if f, rejected := r.rejected[key]; rejected && !feed.IsOlder(version, f.version) {
 		delete(r.rejected, key)

@@ -57,8 +57,8 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 }
 
 // applyFailure quarantines the key of a state that could not be stored, unless the state is to be
-// ignored; a failure before it then counts no more. old is the last good state, nil if there is none.
-// One of another object is removed: that object was deleted.
+// ignored; a failure before it then counts no more. old is the last good state, nil if there is
+// none. One of another object is removed: that object was deleted.
 func (s *Store[V]) applyFailure(item feed.Item, err error, old *Entry[V]) feed.Outcome {
 	id := identityOf(item.UID, item.ResourceVersion)
 	if old != nil && !old.sameObject(id) {
@@ -77,8 +77,8 @@ func (s *Store[V]) applyFailure(item feed.Item, err error, old *Entry[V]) feed.O
 }
 
 // keyByUID returns the key under which entries hold the object of an item whose transform fails:
-// its own or, if the transform had renamed the object, another. It returns false, and the item's own
-// key, if they do not hold the object. The own key of an item without a UID may be wrong.
+// its own or, if the transform had renamed the object, another. It returns false, and the item's
+// own key, if they do not hold the object. The own key of an item without a UID may be wrong.
 func keyByUID(entries *entryMap, item feed.Item) (key string, held bool) {
 	uid := hashUID(item.UID)
 	own := entries.Item(item.Key)
@@ -93,8 +93,8 @@ func keyByUID(entries *entryMap, item feed.Item) (key string, held bool) {
 	return item.Key, false
 }
 
-// effectOf returns the effect of a state that could not be stored, if the store holds an earlier one
-// or not.
+// effectOf returns the effect of a state that could not be stored, if the store holds an earlier
+// one or not.
 func effectOf(held bool) feed.Effect {
 	if held {
 		return feed.LastStateKept

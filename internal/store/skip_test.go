@@ -128,7 +128,8 @@ func TestSkippedStateEndsQuarantine(t *testing.T) {
 	})
 }
 
-// TestSkippedStateKeepsUnreadableEntry skips a state of an object whose stored bytes cannot be read.
+// TestSkippedStateKeepsUnreadableEntry skips a state of an object whose stored bytes cannot be
+// read.
 func TestSkippedStateKeepsUnreadableEntry(t *testing.T) {
 	for name, skip := range map[string]func(h *harness){
 		"event": func(h *harness) { h.apply(watch.Modified, obj("a/1@3").with("skip")) },

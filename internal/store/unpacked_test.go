@@ -12,8 +12,8 @@ import (
 // unpackable returns an object that jsonPacker does not support.
 func unpackable(id string, groups ...string) *object { return obj(id, groups...).with("unpackable") }
 
-// TestUnsupportedValueIsKeptUnpacked stores values that the packer does not support beside others, by a
-// list, an event and a write of the program. A key may change between both.
+// TestUnsupportedValueIsKeptUnpacked stores values that the packer does not support beside others,
+// by a list, an event and a write of the program. A key may change between both.
 func TestUnsupportedValueIsKeptUnpacked(t *testing.T) {
 	h := newHarness(packing)
 	h.relist("2", obj("a/1@1", "x"), unpackable("b/2@2", "x"))

@@ -13,8 +13,8 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// TestItemWithoutNameIsRefusedAlone lists an object without a name between others, initially and in a
-// relist. The others are stored, the item is reported, and a later list is good.
+// TestItemWithoutNameIsRefusedAlone lists an object without a name between others, initially and in
+// a relist. The others are stored, the item is reported, and a later list is good.
 func TestItemWithoutNameIsRefusedAlone(t *testing.T) {
 	for name, unname := range map[string]func(*corev1.Pod){
 		"no name":  func(pod *corev1.Pod) { pod.Name = "" },
