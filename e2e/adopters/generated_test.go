@@ -208,7 +208,7 @@ func TestAdoptedCertificateInformer(t *testing.T) {
 
 	informer := clientgo.Adopt(certinformersv1.NewCertificateInformer(client, namespace, 0, indexers), clientgo.Options{Packed: true})
 
-	start(t, running{informer}, informer)
+	start(t, newRunning(informer), informer)
 	expectAdopted(t, informer, true)
 	found, err := informer.GetIndexer().ByIndex("secret", "web-07-tls")
 	if err != nil || len(found) != 1 || found[0].(*certmanagerv1.Certificate).Name != "web-07" {
@@ -220,12 +220,19 @@ func TestAdoptedCertificateInformer(t *testing.T) {
 // running starts an informer as if it was a factory's.
 type running struct {
 	clientcache.SharedIndexInformer
+
+	stopped chan struct{}
 }
 
-func (r running) Start(stop <-chan struct{}) { go r.Run(stop) }
-
-func (r running) Shutdown() {
-	for !r.IsStopped() {
-		time.Sleep(time.Millisecond)
-	}
+func newRunning(informer clientcache.SharedIndexInformer) running {
+	return running{informer, make(chan struct{})}
 }
+
+func (r running) Start(stop <-chan struct{}) {
+	go func() {
+		defer close(r.stopped)
+		r.Run(stop)
+	}()
+}
+
+func (r running) Shutdown() { <-r.stopped }

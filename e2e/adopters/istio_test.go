@@ -136,7 +136,7 @@ func TestIstioObjectsStream(t *testing.T) {
 				constructors.NewSharedIndexInformer(listWatch(filters.List, filters.Watch), &v1alpha3.EnvoyFilter{}, 0, clientcache.Indexers{}),
 			}
 			for i, informer := range informers {
-				start(t, running{informer}, informer)
+				start(t, newRunning(informer), informer)
 				expectAdopted(t, informer, !options.DisableStreaming)
 				expectEqual(t, references[i].GetStore(), informer.GetStore())
 			}
