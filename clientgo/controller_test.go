@@ -169,7 +169,7 @@ func TestControllerOptions(t *testing.T) {
 		if found, err := h.store.(clientcache.Indexer).ByIndex("name", "new-a"); err != nil || len(found) != 1 {
 			t.Errorf("the index has %v, %v", found, err)
 		}
-		time.Sleep(310 * time.Millisecond)
+		<-time.After(310 * time.Millisecond)
 		h.expectEvents(t, "U new-a@2", "U new-a@2", "U new-a@2")
 		requests := server.Requests()
 		if timeout := *requests[len(requests)-1].Options.TimeoutSeconds; timeout < 3600 || timeout > 7200 {

@@ -89,7 +89,6 @@ func clientGoSource(t *testing.T, version string) string {
 func exportedNames(t *testing.T, directory string) []string {
 	t.Helper()
 	files := token.NewFileSet()
-	//nolint:staticcheck // a map of one package is all that is needed; the files have no build tags
 	packages, err := parser.ParseDir(files, directory, func(file fs.FileInfo) bool { return !strings.HasSuffix(file.Name(), "_test.go") }, parser.SkipObjectResolution)
 	if err != nil || len(packages) != 1 {
 		t.Fatalf("%s: %d packages, %v", directory, len(packages), err)

@@ -183,7 +183,7 @@ func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 	return r.run(ctx, func(ctx context.Context, loop *reflector.Reflector) error {
 		err := loop.ListAndWatch(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // as in client-go
 		}
 		err, forCaller := r.watchErrors.handlerError(err)
 		if forCaller {

@@ -53,8 +53,8 @@ func forEachReflector(t *testing.T, test func(t *testing.T, newReflector newRefl
 	t.Helper()
 	// The second of these handlers limits the rate of errors, by a sleep until the time outside the
 	// bubble.
-	defer func(handlers []utilruntime.ErrorHandler) { utilruntime.ErrorHandlers = handlers }(utilruntime.ErrorHandlers)
-	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
+	defer func(handlers []utilruntime.ErrorHandler) { utilruntime.ErrorHandlers = handlers }(utilruntime.ErrorHandlers) //nolint:reassign // client-go has no other way
+	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]                                                           //nolint:reassign // as above
 	for name, newReflector := range map[string]newReflectorFunc{"client-go": newClientGoReflector, "clientgo": newReflector} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { test(t, newReflector) })

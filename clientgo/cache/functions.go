@@ -80,6 +80,8 @@ func NewCacheMutationDetector(name string) clientcache.MutationDetector {
 }
 
 // NewDeltaFIFO calls client-go's function.
+//
+// Deprecated: use NewDeltaFIFOWithOptions.
 func NewDeltaFIFO(keyFunc clientcache.KeyFunc, knownObjects clientcache.KeyListerGetter) *clientcache.DeltaFIFO {
 	return clientcache.NewDeltaFIFO(keyFunc, knownObjects)
 }
@@ -140,6 +142,8 @@ func NewObjectName(namespace string, name string) clientcache.ObjectName {
 }
 
 // NewRealFIFO calls client-go's function.
+//
+// Deprecated: use NewRealFIFOWithOptions.
 func NewRealFIFO(keyFunc clientcache.KeyFunc, knownObjects clientcache.KeyListerGetter, transformer clientcache.TransformFunc) *clientcache.RealFIFO {
 	return clientcache.NewRealFIFO(keyFunc, knownObjects, transformer)
 }

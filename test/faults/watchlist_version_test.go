@@ -105,4 +105,3 @@ func TestStreamedWatchListEndMayHaveNoVersion(t *testing.T) {
 		})
 	}
 }
-
