@@ -35,7 +35,7 @@
 //     it never had one, Get and GetByKey of the store return an error that wraps
 //     cache.ErrNotStored, which generated listers and controller-runtime pass on instead of NotFound.
 //     Lists leave the object out. In client-go, an error of a transform fails the list.
-//   - With [Options].Streaming, an item of a list without a name is an error on that item alone. One
+//   - While an informer streams, an item of a list without a name is an error on that item alone. One
 //     that a client has decoded, such as a fake, is stored under the key "namespace/" or "", as in
 //     client-go.
 //   - An object whose index function fails is stored without an entry in that index. In client-go,
