@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -26,6 +27,7 @@ type measurement struct {
 type cost struct {
 	PeakRSS    float64 // bytes above the idle process, until all Pods were discovered
 	SyncCPU    float64 // seconds, until all Pods were discovered
+	Heap       float64 // bytes, after garbage collection, above the idle process
 	UpdatesCPU float64 // seconds, for all updates
 }
 
@@ -34,6 +36,7 @@ type cost struct {
 func (m measurement) do(ctx context.Context, discoverer discovery.Discoverer, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	heapBefore := liveHeap()
 	debug.FreeOSMemory()
 	idle, err := memory("VmRSS")
 	if err != nil {
@@ -64,7 +67,7 @@ func (m measurement) do(ctx context.Context, discoverer discovery.Discoverer, ou
 	if err != nil {
 		return err
 	}
-	result.PeakRSS = peak - idle
+	result.PeakRSS, result.Heap = peak-idle, liveHeap()-heapBefore
 
 	before = cpu()
 	requested := make(chan error, 1)
@@ -99,6 +102,17 @@ func (m measurement) requestUpdates(ctx context.Context) error {
 		return fmt.Errorf("request updates: %s, %w", response.Status, err)
 	}
 	return nil
+}
+
+// liveHeap returns the bytes in use after garbage collection. It collects three times, since memory
+// in pools, and memory with a cleanup, is freed by a later collection only.
+func liveHeap() float64 {
+	for range 3 {
+		runtime.GC()
+	}
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return float64(stats.HeapAlloc)
 }
 
 // cpu returns the processor time of this process in seconds.
