@@ -13,6 +13,8 @@ import (
 	certinformersv1 "github.com/cert-manager/cert-manager/pkg/client/informers/externalversions/certmanager/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/features"
+	featurestesting "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/rest"
 	clientcache "k8s.io/client-go/tools/cache"
 
@@ -72,11 +74,20 @@ func await(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// variants are the options whose informers hold the same objects as client-go's.
-func variants() map[string]clientgo.Options {
-	return map[string]clientgo.Options{
-		"live": {}, "ShareEqual": {ShareEqual: true}, "packed": {Packed: true},
-		"packed, not streaming": {Packed: true, DisableStreaming: true},
+// eachVariant runs a test with the options whose informers hold the same objects as client-go's, with
+// lists and with WatchLists. The objects of a list have the kind that the server sends, those of a
+// WatchList have none.
+func eachVariant(t *testing.T, test func(t *testing.T, options clientgo.Options)) {
+	t.Helper()
+	for _, watchList := range []bool{false, true} {
+		for name, options := range map[string]clientgo.Options{
+			"live": {}, "ShareEqual": {ShareEqual: true}, "packed": {Packed: true}, "packed, not streaming": {Packed: true, DisableStreaming: true},
+		} {
+			t.Run(fmt.Sprintf("%s, WatchList %v", name, watchList), func(t *testing.T) {
+				featurestesting.SetFeatureDuringTest(t, features.WatchListClient, watchList)
+				test(t, options)
+			})
+		}
 	}
 }
 
@@ -128,38 +139,36 @@ func createCertificate(t *testing.T, client certclient.Interface, i int) {
 // TestGeneratedFactoryOfCertManager checks that a factory of cert-manager's clientset has this
 // module's informers once they were asked for through Generated.
 func TestGeneratedFactoryOfCertManager(t *testing.T) {
-	for name, options := range variants() {
-		t.Run(name, func(t *testing.T) {
-			client := certclient.NewForConfigOrDie(startServer(t, certificates()))
-			for i := range 20 {
-				createCertificate(t, client, i)
-			}
-			factory := certinformers.NewSharedInformerFactory(client, 0)
+	eachVariant(t, func(t *testing.T, options clientgo.Options) {
+		client := certclient.NewForConfigOrDie(startServer(t, certificates()))
+		for i := range 20 {
+			createCertificate(t, client, i)
+		}
+		factory := certinformers.NewSharedInformerFactory(client, 0)
 
-			certmanager.New(clientgo.Generated(factory, options), "", nil).V1().Certificates().Informer()
+		certmanager.New(clientgo.Generated(factory, options), "", nil).V1().Certificates().Informer()
 
-			// The program's own lines.
-			lister, informer := factory.Certmanager().V1().Certificates().Lister(), factory.Certmanager().V1().Certificates().Informer()
-			start(t, factory, informer)
-			for kind, synced := range factory.WaitForCacheSync(t.Context().Done()) {
-				if !synced {
-					t.Errorf("%v has not synced", kind)
-				}
+		// The program's own lines.
+		lister, informer := factory.Certmanager().V1().Certificates().Lister(), factory.Certmanager().V1().Certificates().Informer()
+		start(t, factory, informer)
+		for kind, synced := range factory.WaitForCacheSync(t.Context().Done()) {
+			if !synced {
+				t.Errorf("%v has not synced", kind)
 			}
-			expectAdopted(t, informer, !options.DisableStreaming)
-			if again := factory.Certmanager().V1().Certificates().Informer(); again != informer {
-				t.Errorf("the accessor returns %T, then %T", informer, again)
-			}
-			reference := referenceCertificates(t, client)
-			expectEqual(t, reference.GetStore(), informer.GetStore())
-			if list, err := lister.Certificates(namespace).List(labels.SelectorFromSet(labels.Set{"app": "web"})); err != nil || len(list) != 20 {
-				t.Errorf("the lister has %d certificates, %v", len(list), err)
-			}
-			changeCertificates(t, client)
-			await(t, "the changes", func() bool { return changed(reference.GetStore()) && changed(informer.GetStore()) })
-			expectEqual(t, reference.GetStore(), informer.GetStore())
-		})
-	}
+		}
+		expectAdopted(t, informer, !options.DisableStreaming)
+		if again := factory.Certmanager().V1().Certificates().Informer(); again != informer {
+			t.Errorf("the accessor returns %T, then %T", informer, again)
+		}
+		reference := referenceCertificates(t, client)
+		expectEqual(t, reference.GetStore(), informer.GetStore())
+		if list, err := lister.Certificates(namespace).List(labels.SelectorFromSet(labels.Set{"app": "web"})); err != nil || len(list) != 20 {
+			t.Errorf("the lister has %d certificates, %v", len(list), err)
+		}
+		changeCertificates(t, client)
+		await(t, "the changes", func() bool { return changed(reference.GetStore()) && changed(informer.GetStore()) })
+		expectEqual(t, reference.GetStore(), informer.GetStore())
+	})
 }
 
 // referenceCertificates returns an informer of client-go that has synced.

@@ -80,75 +80,71 @@ func createIstioObjects(t *testing.T, client istioclient.Interface, i int) {
 // The objects are protobuf messages with a JSON encoding of their own. The clientset's list and
 // watch functions take no context, so the informers do not stream.
 func TestGeneratedFactoryOfIstio(t *testing.T) {
-	for name, options := range variants() {
-		t.Run(name, func(t *testing.T) {
-			client := istioclient.NewForConfigOrDie(startServer(t, istioResources()...))
-			for i := range 20 {
-				createIstioObjects(t, client, i)
-			}
-			factory := istioinformers.NewSharedInformerFactory(client, 0)
+	eachVariant(t, func(t *testing.T, options clientgo.Options) {
+		client := istioclient.NewForConfigOrDie(startServer(t, istioResources()...))
+		for i := range 20 {
+			createIstioObjects(t, client, i)
+		}
+		factory := istioinformers.NewSharedInformerFactory(client, 0)
 
-			adopted := networking.New(clientgo.Generated(factory, options), "", nil)
-			adopted.V1().VirtualServices().Informer()
-			adopted.V1().DestinationRules().Informer()
-			adopted.V1alpha3().EnvoyFilters().Informer()
+		adopted := networking.New(clientgo.Generated(factory, options), "", nil)
+		adopted.V1().VirtualServices().Informer()
+		adopted.V1().DestinationRules().Informer()
+		adopted.V1alpha3().EnvoyFilters().Informer()
 
-			informers := istioFactoryInformers(factory)
-			start(t, factory, informers...)
-			clientGo := istioinformers.NewSharedInformerFactory(client, 0)
-			references := istioFactoryInformers(clientGo)
-			start(t, clientGo, references...)
-			for i, informer := range informers {
-				expectAdopted(t, informer, false)
-				expectEqual(t, references[i].GetStore(), informer.GetStore())
-			}
-			createIstioObjects(t, client, 20)
-			for i, informer := range informers {
-				await(t, "the addition", func() bool {
-					return len(references[i].GetStore().ListKeys()) == 21 && len(informer.GetStore().ListKeys()) == 21
-				})
-				expectEqual(t, references[i].GetStore(), informer.GetStore())
-			}
-		})
-	}
+		informers := istioFactoryInformers(factory)
+		start(t, factory, informers...)
+		clientGo := istioinformers.NewSharedInformerFactory(client, 0)
+		references := istioFactoryInformers(clientGo)
+		start(t, clientGo, references...)
+		for i, informer := range informers {
+			expectAdopted(t, informer, false)
+			expectEqual(t, references[i].GetStore(), informer.GetStore())
+		}
+		createIstioObjects(t, client, 20)
+		for i, informer := range informers {
+			await(t, "the addition", func() bool {
+				return len(references[i].GetStore().ListKeys()) == 21 && len(informer.GetStore().ListKeys()) == 21
+			})
+			expectEqual(t, references[i].GetStore(), informer.GetStore())
+		}
+	})
 }
 
 // TestIstioObjectsStream checks that objects of istio are decoded from the stream, and packed, as
 // client-go decodes them.
 func TestIstioObjectsStream(t *testing.T) {
-	for name, options := range variants() {
-		t.Run(name, func(t *testing.T) {
-			client := istioclient.NewForConfigOrDie(startServer(t, istioResources()...))
-			for i := range 20 {
-				createIstioObjects(t, client, i)
-			}
-			clientGo := istioinformers.NewSharedInformerFactory(client, 0)
-			references := istioFactoryInformers(clientGo)
-			start(t, clientGo, references...)
-			options.Streaming = true
-			constructors := clientgo.With(options)
-			routes := client.NetworkingV1().VirtualServices("")
-			rules := client.NetworkingV1().DestinationRules("")
-			filters := client.NetworkingV1alpha3().EnvoyFilters("")
-			informers := []clientcache.SharedIndexInformer{
-				constructors.NewSharedIndexInformer(listWatch(routes.List, routes.Watch), &networkingv1.VirtualService{}, 0, clientcache.Indexers{}),
-				constructors.NewSharedIndexInformer(listWatch(rules.List, rules.Watch), &networkingv1.DestinationRule{}, 0, clientcache.Indexers{}),
-				constructors.NewSharedIndexInformer(listWatch(filters.List, filters.Watch), &v1alpha3.EnvoyFilter{}, 0, clientcache.Indexers{}),
-			}
-			for i, informer := range informers {
-				start(t, newRunning(informer), informer)
-				expectAdopted(t, informer, !options.DisableStreaming)
-				expectEqual(t, references[i].GetStore(), informer.GetStore())
-			}
-			createIstioObjects(t, client, 20)
-			for i, informer := range informers {
-				await(t, "the addition", func() bool {
-					return len(references[i].GetStore().ListKeys()) == 21 && len(informer.GetStore().ListKeys()) == 21
-				})
-				expectEqual(t, references[i].GetStore(), informer.GetStore())
-			}
-		})
-	}
+	eachVariant(t, func(t *testing.T, options clientgo.Options) {
+		client := istioclient.NewForConfigOrDie(startServer(t, istioResources()...))
+		for i := range 20 {
+			createIstioObjects(t, client, i)
+		}
+		clientGo := istioinformers.NewSharedInformerFactory(client, 0)
+		references := istioFactoryInformers(clientGo)
+		start(t, clientGo, references...)
+		options.Streaming = true
+		constructors := clientgo.With(options)
+		routes := client.NetworkingV1().VirtualServices("")
+		rules := client.NetworkingV1().DestinationRules("")
+		filters := client.NetworkingV1alpha3().EnvoyFilters("")
+		informers := []clientcache.SharedIndexInformer{
+			constructors.NewSharedIndexInformer(listWatch(routes.List, routes.Watch), &networkingv1.VirtualService{}, 0, clientcache.Indexers{}),
+			constructors.NewSharedIndexInformer(listWatch(rules.List, rules.Watch), &networkingv1.DestinationRule{}, 0, clientcache.Indexers{}),
+			constructors.NewSharedIndexInformer(listWatch(filters.List, filters.Watch), &v1alpha3.EnvoyFilter{}, 0, clientcache.Indexers{}),
+		}
+		for i, informer := range informers {
+			start(t, newRunning(informer), informer)
+			expectAdopted(t, informer, !options.DisableStreaming)
+			expectEqual(t, references[i].GetStore(), informer.GetStore())
+		}
+		createIstioObjects(t, client, 20)
+		for i, informer := range informers {
+			await(t, "the addition", func() bool {
+				return len(references[i].GetStore().ListKeys()) == 21 && len(informer.GetStore().ListKeys()) == 21
+			})
+			expectEqual(t, references[i].GetStore(), informer.GetStore())
+		}
+	})
 }
 
 // listWatch returns a ListWatch whose functions take a context.
