@@ -63,6 +63,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 		ListerWatcher: contextListerWatcher{lw},
 		Objects:       s.objects,
 		Streaming:     options.streaming(),
+		NoContext:     hasNoContext(lw),
 		Unnamed:       true,
 		Codec:         codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed},
 	})
@@ -73,6 +74,17 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 
 // contextListerWatcher is a ListerWatcher of client-go whose methods take the request's context.
 type contextListerWatcher struct{ clientcache.ListerWatcher }
+
+// hasNoContext reports whether lw's functions take no context, as those of older generated code.
+func hasNoContext(lw clientcache.ListerWatcher) bool {
+	functions, ok := lw.(*clientcache.ListWatch)
+	if v := reflect.Indirect(reflect.ValueOf(lw)); !ok && v.Kind() == reflect.Struct { // ToListWatcherWithWatchListSemantics embeds it
+		if embedded := v.FieldByName("ListWatch"); embedded.IsValid() && embedded.CanInterface() {
+			functions, _ = reflect.TypeAssert[*clientcache.ListWatch](embedded)
+		}
+	}
+	return functions != nil && functions.ListWithContextFunc == nil && functions.WatchFuncWithContext == nil
+}
 
 var errNoLister = errors.New("the ListerWatcher is nil")
 

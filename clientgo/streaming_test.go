@@ -10,6 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -127,15 +129,16 @@ func TestWarningOfInformerThatDoesNotStream(t *testing.T) {
 		informer clientcache.SharedIndexInformer
 		warning  string // empty for none
 	}{
-		"functions unknown":       {ofPods(clientgo.Options{}, tapped), "set Streaming"},
-		"config not prepared":     {ofPods(clientgo.Options{Streaming: true}, config), "call EnableStreaming"},
-		"streaming":               {ofPods(clientgo.Options{Streaming: true}, tapped), ""},
-		"not asked for":           {ofPods(clientgo.Options{}, config), ""},
-		"disabled":                {ofPods(clientgo.Options{DisableStreaming: true}, tapped), ""},
-		"factory, not asked for":  {plain.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0).Core().V1().Pods().Informer(), ""},
-		"function of InformerFor": {plain.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(tapped), 0).InformerFor(&corev1.Pod{}, newPodInformer), "set Streaming"},
-		"type unknown":            {clientgo.With(clientgo.Options{Streaming: true}).NewSharedIndexInformer(podsOf(kubernetes.NewForConfigOrDie(tapped)), nil, 0, nil), "pass an example object"},
-		"controller-runtime":      {clientgo.Options{}.NewInformer(podsOf(kubernetes.NewForConfigOrDie(tapped)), &corev1.Pod{}, 0, nil), ""},
+		"functions unknown":         {ofPods(clientgo.Options{}, tapped), "set Streaming"},
+		"config not prepared":       {ofPods(clientgo.Options{Streaming: true}, config), "call EnableStreaming"},
+		"streaming":                 {ofPods(clientgo.Options{Streaming: true}, tapped), ""},
+		"not asked for":             {ofPods(clientgo.Options{}, config), ""},
+		"disabled":                  {ofPods(clientgo.Options{DisableStreaming: true}, tapped), ""},
+		"factory, not asked for":    {plain.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0).Core().V1().Pods().Informer(), ""},
+		"function of InformerFor":   {plain.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(tapped), 0).InformerFor(&corev1.Pod{}, newPodInformer), "set Streaming"},
+		"type unknown":              {clientgo.With(clientgo.Options{Streaming: true}).NewSharedIndexInformer(podsOf(kubernetes.NewForConfigOrDie(tapped)), nil, 0, nil), "pass an example object"},
+		"functions without context": {clientgo.Adopt(olderPodInformer(kubernetes.NewForConfigOrDie(tapped)), clientgo.Options{}), "set ListWithContextFunc"},
+		"controller-runtime":        {clientgo.Options{}.NewInformer(podsOf(kubernetes.NewForConfigOrDie(tapped)), &corev1.Pod{}, 0, nil), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			logged := runLogged(t, c.informer)
@@ -169,4 +172,16 @@ func TestWarningOfPackingWithoutType(t *testing.T) {
 			t.Errorf("the store has %v, and the log is\n%s", informer.GetStore().ListKeys(), &logged.log)
 		}
 	})
+}
+
+// olderPodInformer returns an informer as older generated code makes it.
+func olderPodInformer(client kubernetes.Interface) clientcache.SharedIndexInformer {
+	return clientcache.NewSharedIndexInformer(clientcache.ToListWatcherWithWatchListSemantics(&clientcache.ListWatch{
+		ListFunc: func(options metav1.ListOptions) (runtime.Object, error) {
+			return client.CoreV1().Pods("").List(context.TODO(), options)
+		},
+		WatchFunc: func(options metav1.ListOptions) (watch.Interface, error) {
+			return client.CoreV1().Pods("").Watch(context.TODO(), options)
+		},
+	}, client), &corev1.Pod{}, 0, nil)
 }

@@ -21,6 +21,7 @@ type mode struct {
 	reason    string // for not streaming; empty before the first response
 	disabled  bool   // streaming was tried and cannot work for this collection
 	requested bool   // the program has asked for streaming
+	noContext bool   // the functions do not pass the context with the tap on
 	warned    bool
 }
 
@@ -28,6 +29,7 @@ type mode struct {
 const (
 	reasonUnknownFunctions = "the ListerWatcher's own functions may change the server's response; set Streaming if they do not"
 	reasonNoTap            = "the client's transport was not prepared; call EnableStreaming on its config, and pass the context of the list or watch function on to the client"
+	reasonNoContext        = "the list and watch function take no context, as those of older generated code; set ListWithContextFunc and WatchFuncWithContext"
 	reasonNoType           = "the type of the objects is not known; pass an example object"
 	reasonDisabled         = "the options of the informer disable it"
 	reasonKindAfterItems   = "the server states the kind of a list's objects only after them; set apiVersion and kind of the example object"
@@ -39,6 +41,8 @@ func (m *mode) record(ctx context.Context, response tap.Response, err error) {
 	reason := ""
 	switch {
 	case response.Consumed:
+	case !response.Intercepted && err == nil && m.noContext:
+		reason = reasonNoContext
 	case !response.Intercepted && err == nil:
 		reason = reasonNoTap
 	case response.StatusCode != http.StatusOK: // no response to a list or watch
@@ -52,7 +56,7 @@ func (m *mode) record(ctx context.Context, response tap.Response, err error) {
 		logMode(klog.FromContext(ctx), response.Consumed, reason)
 	}
 	if !response.Consumed {
-		m.warn(ctx, response.Intercepted)
+		m.warn(ctx, response.Intercepted || m.noContext && tap.Wrapped())
 	}
 }
 

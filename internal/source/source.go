@@ -22,6 +22,8 @@ type Config struct {
 	ListerWatcher ListerWatcher
 	Objects       codec.ObjectType
 	Streaming     Streaming
+	// NoContext says that the functions cannot pass their context on, so that a tap has no effect.
+	NoContext bool
 	// NoClientRetries says that the functions' client does not repeat a refused request.
 	NoClientRetries bool
 	// Unnamed says that objects without a name that the client has decoded are items, with the key
@@ -58,7 +60,7 @@ type Source struct {
 // New returns a source. It makes no request and starts no goroutine.
 func New(config Config) Source {
 	decoded := decodedSource{config.ListerWatcher, config.Objects, config.Unnamed, &clientRetries{never: config.NoClientRetries}}
-	mode := &mode{requested: config.Streaming == Requested}
+	mode := &mode{requested: config.Streaming == Requested, noContext: config.NoContext}
 	switch {
 	case config.Streaming == Disabled:
 		mode.reason = reasonDisabled

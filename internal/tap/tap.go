@@ -65,7 +65,15 @@ type detectKey struct{}
 
 // Wrap returns a transport that serves the taps in the contexts of its requests. If next is wrapped
 // already, the outer transport serves the tap.
-func Wrap(next http.RoundTripper) http.RoundTripper { return &transport{next} }
+func Wrap(next http.RoundTripper) http.RoundTripper {
+	wrapped.Store(true)
+	return &transport{next}
+}
+
+var wrapped atomic.Bool //nolint:gochecknoglobals // only read to decide about a warning
+
+// Wrapped reports whether the program has called Wrap.
+func Wrapped() bool { return wrapped.Load() }
 
 type transport struct{ next http.RoundTripper }
 
