@@ -2,6 +2,10 @@ package store
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/watch"
@@ -89,4 +93,30 @@ func TestRenamedObjectThatFailsInAListKeepsItsState(t *testing.T) {
 	list("1", obj("x/u@1"))
 	list("2", obj("x/u@2").with("decode"))
 	h.expect(t, []string{"add x/u@1 (initial)"}, "x/u@1")
+}
+
+// TestFailureIsVisibleWithItsVersion reads the version of the collection and the error of a key
+// while states fail to be stored, of one object or of one that replaces it.
+func TestFailureIsVisibleWithItsVersion(t *testing.T) {
+	for _, uid := range []string{"1", "2"} {
+		h := newHarness()
+		h.relist("1", obj("a/1@1"))
+		var done atomic.Bool
+		var writer sync.WaitGroup
+		defer writer.Wait()
+		writer.Go(func() {
+			defer done.Store(true)
+			for version := 2; version < 10000; version += 2 {
+				h.apply(watch.Modified, obj(fmt.Sprintf("a/%s@%d", uid, version)).with("decode"))
+				h.apply(watch.Modified, obj(fmt.Sprintf("a/1@%d", version+1)))
+			}
+		})
+		for !done.Load() {
+			before := h.ResourceVersion()
+			version, err := strconv.Atoi(before)
+			if keyErr := h.KeyError("a"); err != nil || version%2 == 0 && keyErr == nil && h.ResourceVersion() == before {
+				t.Fatalf("at version %s: no error of a state that could not be stored, %v", before, err)
+			}
+		}
+	}
 }

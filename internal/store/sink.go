@@ -60,12 +60,12 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 // ignored; a failure before it then counts no more. old is the last good state, nil if there is
 // none. One of another object is removed: that object was deleted.
 func (s *Store[V]) applyFailure(item feed.Item, err error, old *Entry[V]) feed.Outcome {
+	defer s.AdvanceVersion(item.ResourceVersion) // last, so that a reader of the version sees the rest
 	id := identityOf(item.UID, item.ResourceVersion)
 	if old != nil && !old.sameObject(id) {
-		s.remove(item.Key, old, nil, item.ResourceVersion, fromServer)
+		s.remove(item.Key, old, nil, "", fromServer)
 		old = nil
 	}
-	s.AdvanceVersion(item.ResourceVersion)
 	f := failure{version: item.ResourceVersion, uid: id.uid, err: err}
 	if f.skipped() {
 		s.quarantine.releaseReadable(item.Key)
