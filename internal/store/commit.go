@@ -66,10 +66,11 @@ func (r *replacement[V]) keepLastGoodStates(live *state[V]) {
 		var entry Entry[V]
 		old := entry.fromMap(item)
 		if old != nil && old.sameObject(identity{uid: f.uid}) && r.next.entries.Get(key) == nil {
-			r.put(key, old)
 			if f.skipped() {
+				old.forgetVersion(identity{f.uid, versionOf(f.version)})
 				r.record(key, false)
 			}
+			r.put(key, old)
 		}
 	}
 }

@@ -40,6 +40,17 @@ func (e *Entry[V]) fromMap(in mapItem) *Entry[V] {
 	return e
 }
 
+// forgetVersion forgets the version of an entry that is kept instead of a skipped state, if the
+// entry's is the later one, and reports whether it is. The server was then restored from a backup,
+// and the states that follow, too, may have lower versions than the entry.
+func (e *Entry[V]) forgetVersion(skipped identity) bool {
+	if e == nil || !skipped.before(e.identity) {
+		return false
+	}
+	e.version = 0
+	return true
+}
+
 // entryPair holds both entries of a change in one allocation, as the log refers to both.
 type entryPair[V any] struct{ old, next Entry[V] }
 

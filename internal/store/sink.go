@@ -68,12 +68,22 @@ func (s *Store[V]) applyFailure(item feed.Item, err error, old *Entry[V]) feed.O
 	}
 	f := failure{version: item.ResourceVersion, uid: id.uid, err: err}
 	if f.skipped() {
+		if old.forgetVersion(id) {
+			s.replaceMeta(item.Key, old)
+		}
 		s.quarantine.releaseReadable(item.Key)
 		return feed.Unchanged
 	}
 	s.quarantine.add(item.Key, f)
 	s.deferReport(item.Key, &feed.EffectError{Effect: effectOf(old != nil), Err: err})
 	return feed.Quarantined
+}
+
+// replaceMeta replaces the entryMeta of a live entry. The caller holds the writer's lock.
+func (s *Store[V]) replaceMeta(key string, entry *Entry[V]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.prepareChange("").entries.Put(key, entry.mapItem())
 }
 
 // keyByUID returns the key under which entries hold the object of an item whose transform fails:

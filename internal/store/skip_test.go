@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/watch"
@@ -174,4 +175,51 @@ func TestSkippedStateAfterRestore(t *testing.T) {
 		h.expectNothingQuarantined(t)
 		h.expect(t, nil, "a/1@1")
 	})
+}
+
+// TestSkippedStateAfterRestoreIsReplaced restores the server from a backup, after which the state of
+// an object is skipped. The store keeps a state of a later version, which the server has lost, and
+// accepts the states that follow.
+func TestSkippedStateAfterRestoreIsReplaced(t *testing.T) {
+	for name, skip := range map[string]func(h *harness){
+		"list": func(h *harness) { h.restore("50", obj("a/1@50").with("skip")) },
+		"event after a failed state": func(h *harness) {
+			h.restore("50", obj("a/1@50").with("decode"))
+			h.apply(watch.Modified, obj("a/1@55").with("skip"))
+		},
+		"list after a failed state": func(h *harness) {
+			h.restore("50", obj("a/1@50").with("decode"))
+			h.relist("55", obj("a/1@55").with("skip"))
+		},
+	} {
+		for option, options := range skipOptions {
+			t.Run(name+", "+option, func(t *testing.T) {
+				h := newHarness(options...)
+				identify("1", "") // of the state that is kept
+				h.relist("100", obj("a/1@100", "x"))
+				before := h.Snapshot()
+				h.batches()
+				skip(h)
+				h.expectNothingQuarantined(t)
+				h.expect(t, nil, "a/1@100")
+				if got := h.apply(watch.Modified, obj("a/1@60", "y")); got != feed.Applied {
+					t.Errorf("outcome %v, want Applied", got)
+				}
+				if got := contents(before); !slices.Equal(got, []string{"a/1@100"}) {
+					t.Errorf("the snapshot has %q", got)
+				}
+				h.expect(t, []string{"update a/1@→/1@60"}, "a/1@60")
+			})
+		}
+	}
+}
+
+// restore stores a list as a reflector does after the server has regressed.
+func (h *harness) restore(version string, objects ...*object) {
+	next := h.Begin()
+	next.CompareContents()
+	for _, o := range objects {
+		next.Add(o.item())
+	}
+	next.Commit(version)
 }
