@@ -61,6 +61,7 @@ var mayImport = map[string]string{
 	"internal/cachetest":   "client-go cache fake",
 	"internal/conformance": "client-go fake",
 	"test/faults":          "",
+	"test/model":           "",
 	"examples/nodecache":   "client-go cache fake",
 }
 

@@ -1,0 +1,8 @@
+// Package model tests whole informers, from outside, against a model of an API server. A program, a
+// list of steps that a seed generates, writes to the server, lets requests fail, adds and removes
+// handlers, lets time pass and stops the informer. After each step the test checks the informer's
+// store, its indexes and what the handlers received against the history of the model, from which
+// the server's answers are computed as well. A failing program is reduced to the steps it needs and
+// printed; testdata/seeds.json has those that found a bug. In the comments, version means
+// resourceVersion.
+package model

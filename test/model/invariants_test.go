@@ -1,0 +1,169 @@
+package model_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// checkStore checks that the store shows one state of the server's history, not before the last
+// one, and that the handlers that are not busy have received it.
+func (x *execution) checkStore() {
+	v := x.subject.view()
+	x.server.mu.Lock()
+	defer x.server.mu.Unlock()
+	if why := x.follow(v); why != "" {
+		x.fail("store", "%s", why)
+	}
+	x.checkIndex(v)
+	x.last = v
+	if x.stopped {
+		return
+	}
+	for _, r := range x.handlers {
+		x.server.mu.Unlock()
+		r.expectDelivered(v.pods)
+		x.server.mu.Lock()
+	}
+}
+
+// follow finds the epoch of a view.
+func (x *execution) follow(v view) (why string) {
+	w := x.server.world
+	version := parseVersion(v.version)
+	for i := x.epoch; i < len(w.epochs); i++ {
+		if i == x.epoch && version < x.reached {
+			why = fmt.Sprintf("version %d, after %d", version, x.reached)
+			continue
+		}
+		if why = x.mismatch(w.epochs[i], i, version, v); why == "" {
+			x.epoch, x.reached = i, version
+			if version < w.ceiling {
+				w.ceiling = 0
+			}
+			return ""
+		}
+	}
+	return why
+}
+
+// mismatch returns how a view differs from the state of an epoch at a version, or "".
+func (x *execution) mismatch(e *epoch, index int, version uint64, v view) string {
+	objects := e.at(version)
+	for key, pod := range v.pods {
+		if _, exists := objects[key]; !exists {
+			return fmt.Sprintf("the store has %v, which the server does not have at %d", stateOf(pod), version)
+		}
+		if err := intact(pod); err != nil {
+			return err.Error()
+		}
+	}
+	for key, s := range objects {
+		if why := x.differs(e, index, version, s, v.pods[key]); why != "" {
+			return fmt.Sprintf("the server has %v at %d, the store %s", s, version, why)
+		}
+	}
+	return ""
+}
+
+// differs returns what the store has of an object instead of a state, or "".
+func (x *execution) differs(e *epoch, index int, version uint64, s state, pod *corev1.Pod) string {
+	switch {
+	case pod == nil && s.isKept():
+		return x.lost(e, index, version, s)
+	case pod == nil && s.bad != badRefused:
+		return "nothing"
+	case pod == nil:
+		return ""
+	case s.isKept():
+		stored := stateOf(pod)
+		if stored.isKept() || stored.bad == badRefused || stored.uid != s.uid || !x.server.world.knows(stored) {
+			return stored.String()
+		}
+	case stateOf(pod) != s:
+		return stateOf(pod).String()
+	}
+	return ""
+}
+
+// lost returns the state of an object that the store held before and no longer holds, although only
+// states that cannot be stored have followed.
+func (x *execution) lost(e *epoch, index int, version uint64, s state) string {
+	before := x.last.pods[s.key]
+	if before == nil || string(before.UID) != s.uid || index != x.epoch {
+		return ""
+	}
+	for _, later := range e.since(x.reached) {
+		if later.version <= version && later.key == s.key && !later.isKept() {
+			return ""
+		}
+	}
+	return "lost " + stateOf(before).String()
+}
+
+// checkIndex compares the index with what the index function returns for the stored objects.
+func (x *execution) checkIndex(v view) {
+	want := make(map[string][]string)
+	for key, pod := range v.pods {
+		values, _ := indexNode(pod)
+		for _, value := range values {
+			want[value] = append(want[value], key)
+		}
+	}
+	for _, keys := range want {
+		slices.Sort(keys)
+	}
+	for _, keys := range v.byNode {
+		slices.Sort(keys)
+	}
+	if !maps.EqualFunc(want, v.byNode, slices.Equal[[]string]) {
+		x.fail("index", "index %v, want %v", v.byNode, want)
+	}
+}
+
+// isConverged reports whether the store has the server's present state and the informer follows it.
+func (x *execution) isConverged() bool {
+	v := x.subject.view()
+	x.server.mu.Lock()
+	defer x.server.mu.Unlock()
+	e := x.server.world.present()
+	if x.mismatch(e, len(x.server.world.epochs)-1, e.head, v) != "" {
+		return false
+	}
+	for _, s := range e.at(e.head) {
+		if s.isKept() {
+			return true // it is requested again and again
+		}
+	}
+	status := x.subject.Status()
+	return status.Err == nil && status.Phase == "Watching"
+}
+
+// maxRequests is how many requests an informer may make in a minute.
+const maxRequests = 12
+
+// checkRate checks the number of requests in each minute.
+func (x *execution) checkRate() {
+	x.server.mu.Lock()
+	defer x.server.mu.Unlock()
+	requests := x.server.requests
+	for i := maxRequests; i < len(requests); i++ {
+		if took := requests[i].at.Sub(requests[i-maxRequests].at); took < time.Minute {
+			x.fail("rate", "%d requests within %v", maxRequests+1, took)
+			return
+		}
+	}
+}
+
+// describe lists Pods in the order of their keys.
+func describe(pods map[string]*corev1.Pod) string {
+	words := make([]string, 0, len(pods))
+	for _, key := range sortedKeys(pods) {
+		words = append(words, stateOf(pods[key]).String())
+	}
+	return "[" + strings.Join(words, " ") + "]"
+}

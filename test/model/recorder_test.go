@@ -1,0 +1,187 @@
+package model_test
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// recorder is a handler of a program. It checks each event.
+type recorder struct {
+	registration
+	run     *execution
+	name    string
+	spec    handlerSpec
+	release chan struct{} // closed to end the calls that block
+
+	mu        sync.Mutex // guards the fields below
+	delivered map[string]*corev1.Pod
+	calls     int
+	busy      bool      // a call has not returned
+	rests     time.Time // when the next call may begin; later than now after a panic in the adapter
+	removed   bool
+}
+
+func newRecorder(x *execution, n int, spec handlerSpec) *recorder {
+	return &recorder{
+		run: x, name: fmt.Sprintf("handler %d", n), spec: spec, release: make(chan struct{}), delivered: make(map[string]*corev1.Pod),
+	}
+}
+
+// slow is how long a slow call takes.
+const slow = 700 * time.Millisecond
+
+// batch is the batch handler.
+func (r *recorder) batch(events []cache.Event[*corev1.Pod]) {
+	r.call(func() {
+		for _, e := range events {
+			if got := stateOf(e.Object()).key; got != e.Key {
+				r.run.fail("event", "%s: the event of %s has the key %s", r.name, got, e.Key)
+			}
+			r.check(e.Type, e.Old, e.New)
+		}
+	})
+}
+
+// event handles one event of the adapter.
+func (r *recorder) event(kind cache.EventType, old, pod *corev1.Pod) {
+	r.call(func() { r.check(kind, old, pod) })
+}
+
+// key is the key handler. What it has been delivered is what the store holds during the call.
+func (r *recorder) key(key string) {
+	r.call(func() {
+		r.delivered[key] = r.run.subject.get(key)
+		if r.delivered[key] == nil {
+			delete(r.delivered, key)
+		}
+	})
+}
+
+// call records a call and then takes as long as the handler's pace says.
+func (r *recorder) call(record func()) {
+	r.begin(record)
+	defer r.end()
+	if r.calls%r.spec.Every != 0 {
+		return
+	}
+	switch r.spec.Pace {
+	case paceSlow:
+		time.Sleep(slow)
+	case paceBlock:
+		<-r.release
+	case pacePanic:
+		panic(errBad)
+	case paceExit:
+		runtime.Goexit()
+	}
+}
+
+func (r *recorder) begin(record func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.busy || r.removed {
+		r.run.fail("call", "%s: a call during another: %v, after the handler was removed: %v", r.name, r.busy, r.removed)
+	}
+	r.busy, r.calls = true, r.calls+1
+	record()
+}
+
+func (r *recorder) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.busy = false
+	if r.run.program.Options.Adapter && r.spec.Pace == pacePanic {
+		r.rests = time.Now().Add(2 * time.Second)
+	}
+}
+
+// check checks that an event may follow those delivered so far. The caller holds mu.
+func (r *recorder) check(kind cache.EventType, old, pod *corev1.Pod) {
+	latest := pod
+	if kind == cache.EventDelete {
+		latest = old
+	}
+	s := stateOf(latest)
+	r.run.note("%s: %s %v", r.name, kind, s)
+	last, known := r.delivered[s.key]
+	switch {
+	case known != (kind != cache.EventAdd):
+		r.fail("%s of %v, delivered before: %v", kind, s, known)
+	case known && last.UID != latest.UID:
+		r.fail("%s of %v, delivered before: %v", kind, s, stateOf(last))
+	case kind == cache.EventUpdate:
+		r.checkUpdate(last, old, pod)
+	}
+	r.checkState(kind, s, latest)
+	if kind == cache.EventDelete {
+		delete(r.delivered, s.key)
+	} else {
+		r.delivered[s.key] = pod
+	}
+}
+
+// checkState checks that a state was on the server and is one that the store may hold. A deletion may
+// have one that the filter has refused.
+func (r *recorder) checkState(kind cache.EventType, s state, pod *corev1.Pod) {
+	x := r.run
+	x.server.mu.Lock()
+	known := x.server.world.knows(s)
+	x.server.mu.Unlock()
+	refused, deleted := s.bad == badRefused || s.bad == badFilter, kind == cache.EventDelete
+	if !known || refused && !deleted || s.isKept() && !refused {
+		r.fail("%s of %v; on the server: %v", kind, s, known)
+	}
+	if err := intact(pod); err != nil && !refused {
+		r.fail("%s: %v", kind, err)
+	}
+}
+
+// checkUpdate checks the old state of an update, and that the update is not empty.
+func (r *recorder) checkUpdate(last, old, pod *corev1.Pod) {
+	o := r.run.program.Options
+	if stateOf(old) != stateOf(last) || old != last && !o.Packed {
+		r.fail("update from %v, delivered before: %v", stateOf(old), stateOf(last))
+	}
+	before, after := stateOf(old), stateOf(pod)
+	resync := r.spec.Resync != 0 || o.Resync != 0 || o.RelistUpdates
+	if before == after && !resync {
+		r.fail("empty update of %v", after)
+	}
+	if after.version < before.version && !r.run.restored() {
+		r.fail("update of %v to %v", before, after)
+	}
+}
+
+func (r *recorder) fail(format string, arguments ...any) {
+	r.run.fail("event", r.name+": "+format, arguments...)
+}
+
+// expectDelivered checks that the handler's events add up to what the store holds, unless it is
+// busy.
+func (r *recorder) expectDelivered(stored map[string]*corev1.Pod) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.busy || r.removed || time.Now().Before(r.rests) {
+		return
+	}
+	if got, want := describe(r.delivered), describe(stored); got != want {
+		r.run.fail("fold", "%s: its events add up to %s, the store holds %s", r.name, got, want)
+	}
+}
+
+// unblock ends the calls that block.
+func (r *recorder) unblock() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case <-r.release:
+	default:
+		close(r.release)
+	}
+}

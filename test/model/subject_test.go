@@ -1,0 +1,199 @@
+package model_test
+
+import (
+	"context"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	clientcache "k8s.io/client-go/tools/cache"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/clientgo"
+)
+
+// subject is the informer under test.
+type subject interface {
+	Run(ctx context.Context) error
+	Status() cache.Status
+	waitFor(ctx context.Context, pod *corev1.Pod) error
+	waitForDelete(ctx context.Context, pod *corev1.Pod) error
+	view() view
+	get(key string) *corev1.Pod
+	// add adds a handler and returns functions that remove it.
+	add(r *recorder) (registration, error)
+}
+
+// registration is a handler that was added.
+type registration struct {
+	synced func() bool
+	remove func(wait context.Context) error
+}
+
+// view is the content of a store.
+type view struct {
+	version string
+	pods    map[string]*corev1.Pod
+	byNode  map[string][]string // the keys of each value of the index
+}
+
+func newSubject(s *server, o options, report cache.ErrorHandler) subject {
+	if o.Adapter {
+		return newAdapter(s, o)
+	}
+	return newTyped(s, o, report)
+}
+
+// typed is a cache.SharedInformer.
+type typed struct {
+	*cache.SharedInformer[*corev1.Pod]
+}
+
+func newTyped(s *server, o options, report cache.ErrorHandler) typed {
+	options := cache.InformerOptions[*corev1.Pod]{
+		ResyncPeriod: o.Resync, Packed: o.Packed, ShareEqual: o.ShareEqual, ListMode: o.ListMode, PageSize: o.PageSize,
+		ErrorHandler: report, Logger: logr.Discard(), Transform: transform,
+		Indexers: cache.Indexers[*corev1.Pod]{nodeIndex: cache.ByObject(indexNode)},
+	}
+	if o.Functions {
+		options.Filter = filter
+	}
+	return typed{cache.NewSharedInformer(s, &corev1.Pod{}, options)}
+}
+
+func (i typed) waitFor(ctx context.Context, pod *corev1.Pod) error { return i.WaitForObject(ctx, pod) }
+
+func (i typed) waitForDelete(ctx context.Context, pod *corev1.Pod) error {
+	return i.WaitForDelete(ctx, pod)
+}
+
+func (i typed) view() view {
+	snapshot := i.Store().Snapshot()
+	v := view{snapshot.ResourceVersion(), make(map[string]*corev1.Pod), make(map[string][]string)}
+	for key, pod := range snapshot.All() {
+		v.pods[key] = pod
+	}
+	values, _ := snapshot.ListIndexValues(nodeIndex)
+	for _, value := range values {
+		v.byNode[value], _ = snapshot.IndexKeys(nodeIndex, value)
+	}
+	return v
+}
+
+func (i typed) get(key string) *corev1.Pod {
+	pod, _ := i.Store().GetByKey(key)
+	return pod
+}
+
+func (i typed) add(r *recorder) (registration, error) {
+	options := cache.HandlerOptions{ResyncPeriod: r.spec.Resync, Delivery: r.spec.Delivery, ContinueOnPanic: true}
+	var added *cache.Registration
+	var err error
+	switch r.spec.Kind {
+	case kindKey:
+		added, err = i.AddKeyHandler(func(event cache.KeyEvent) { r.key(event.Key) }, options)
+	case kindBatch:
+		added, err = i.AddBatchHandler(r.batch, options)
+	default:
+		added, err = i.AddEventHandler(cache.EventHandlerFunc[*corev1.Pod](func(e cache.Event[*corev1.Pod]) { r.batch([]cache.Event[*corev1.Pod]{e}) }), options)
+	}
+	if err != nil {
+		return registration{}, err
+	}
+	return registration{added.HasSynced, added.Stop}, nil
+}
+
+// adapter is an informer of package clientgo.
+type adapter struct {
+	clientcache.SharedIndexInformer
+	*cache.Controller
+}
+
+// withoutWatchList says that the server does not support WatchList.
+type withoutWatchList struct{ *clientcache.ListWatch }
+
+func (withoutWatchList) IsWatchListSemanticsUnSupported() bool { return true }
+
+func newAdapter(s *server, o options) adapter {
+	options := clientgo.Options{Packed: o.Packed, ShareEqual: o.ShareEqual, RelistUpdates: o.RelistUpdates}
+	if o.Functions {
+		options.Filter = func(obj any) bool { return filter(obj.(*corev1.Pod)) }
+	}
+	lw := &clientcache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return s.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return s.Watch(ctx, options)
+		},
+	}
+	var source clientcache.ListerWatcher = lw
+	if o.ListMode != cache.ListModeWatchList {
+		source = withoutWatchList{lw}
+	}
+	informer := options.NewInformer(source, &corev1.Pod{}, o.Resync, clientcache.Indexers{
+		nodeIndex: func(obj any) ([]string, error) { return indexNode(obj.(*corev1.Pod)) },
+	})
+	_ = informer.SetTransform(func(obj any) (any, error) { return transform(obj.(*corev1.Pod)) })
+	_ = informer.SetWatchErrorHandler(func(*clientcache.Reflector, error) {})
+	return adapter{informer, clientgo.ControllerOf(informer)}
+}
+
+func (a adapter) Run(ctx context.Context) error { return a.Controller.Run(ctx) }
+
+func (a adapter) HasSynced() bool { return a.SharedIndexInformer.HasSynced() }
+
+func (a adapter) LastSyncResourceVersion() string {
+	return a.SharedIndexInformer.LastSyncResourceVersion()
+}
+
+func (a adapter) waitFor(ctx context.Context, pod *corev1.Pod) error {
+	return a.WaitForObject(ctx, pod)
+}
+
+func (a adapter) waitForDelete(ctx context.Context, pod *corev1.Pod) error {
+	return a.WaitForDelete(ctx, pod)
+}
+
+func (a adapter) view() view {
+	v := view{a.LastSyncResourceVersion(), make(map[string]*corev1.Pod), make(map[string][]string)}
+	for _, obj := range a.GetIndexer().List() {
+		pod := obj.(*corev1.Pod)
+		v.pods[stateOf(pod).key] = pod
+	}
+	for _, value := range a.GetIndexer().ListIndexFuncValues(nodeIndex) {
+		v.byNode[value], _ = a.GetIndexer().IndexKeys(nodeIndex, value)
+	}
+	return v
+}
+
+func (a adapter) get(key string) *corev1.Pod {
+	obj, exists, _ := a.GetStore().GetByKey(key)
+	if !exists {
+		return nil
+	}
+	return obj.(*corev1.Pod)
+}
+
+func (a adapter) add(r *recorder) (registration, error) {
+	options := clientcache.HandlerOptions{}
+	if r.spec.Resync != 0 {
+		options.ResyncPeriod = &r.spec.Resync
+	}
+	added, err := a.AddEventHandlerWithOptions(clientcache.ResourceEventHandlerDetailedFuncs{
+		AddFunc:    func(obj any, _ bool) { r.event(cache.EventAdd, nil, obj.(*corev1.Pod)) },
+		UpdateFunc: func(old, obj any) { r.event(cache.EventUpdate, old.(*corev1.Pod), obj.(*corev1.Pod)) },
+		DeleteFunc: func(obj any) {
+			if tombstone, ok := obj.(clientcache.DeletedFinalStateUnknown); ok {
+				obj = tombstone.Obj
+			}
+			r.event(cache.EventDelete, obj.(*corev1.Pod), nil)
+		},
+	}, options)
+	if err != nil {
+		return registration{}, err
+	}
+	return registration{added.HasSynced, func(context.Context) error { return a.RemoveEventHandler(added) }}, nil
+}

@@ -1,0 +1,36 @@
+package model_test
+
+import (
+	"fmt"
+	"time"
+)
+
+// summary counts what programs did.
+type summary struct {
+	programs, steps, checks, requests int
+	simulated                         time.Duration
+	faults, pairs                     map[string]int // programs in which a request had the fault, or both faults
+}
+
+func (s *summary) add(x *execution) {
+	if s.faults == nil {
+		s.faults, s.pairs = make(map[string]int), make(map[string]int)
+	}
+	s.programs++
+	s.steps += len(x.program.Steps)
+	s.checks += x.checks
+	s.simulated += x.simulated
+	s.requests += len(x.server.requests)
+	injected := sortedKeys(x.server.injected)
+	for i, a := range injected {
+		s.faults[a]++
+		for _, b := range injected[i+1:] {
+			s.pairs[a+" + "+b]++
+		}
+	}
+}
+
+func (s summary) String() string {
+	return fmt.Sprintf("%d programs, %d steps, %d requests, %d different faults, %d pairs, %v simulated, %d checks",
+		s.programs, s.steps, s.requests, len(s.faults), len(s.pairs), s.simulated.Round(time.Hour), s.checks)
+}

@@ -1,0 +1,159 @@
+package model_test
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// state is one state of an object on the server. A deletion is the last state of its object, with
+// the version of the deletion.
+type state struct {
+	key, uid string
+	version  uint64
+	value    int    // unique among all writes: after a restore, another state may have the version
+	bad      string // which function fails for the state; see badStates
+	deleted  bool
+}
+
+// epoch is the history of a collection between two restores of the server. It begins with that of
+// the previous epoch up to the restored version.
+type epoch struct {
+	log     []state // in the order of the versions
+	head    uint64  // the version of the collection
+	compact uint64  // changes up to this version cannot be watched any more
+}
+
+// world is the history of a collection. The last epoch is the present.
+type world struct {
+	epochs []*epoch
+	start  uint64 // the version before the first write
+	writes int
+	// ceiling limits the versions of the present epoch until the informer has noticed a restore.
+	// A server that has gone back and then beyond the informer's version cannot be recognized.
+	ceiling uint64
+}
+
+func newWorld(version uint64) *world {
+	return &world{start: version, epochs: []*epoch{{head: version, compact: version}}}
+}
+
+func (w *world) present() *epoch { return w.epochs[len(w.epochs)-1] }
+
+// at returns the objects at a version.
+func (e *epoch) at(version uint64) map[string]state {
+	objects := make(map[string]state)
+	for _, s := range e.since(0) {
+		if s.version > version {
+			break
+		}
+		if s.deleted {
+			delete(objects, s.key)
+		} else {
+			objects[s.key] = s
+		}
+	}
+	return objects
+}
+
+// since returns the changes after a version.
+func (e *epoch) since(version uint64) []state {
+	i, _ := slices.BinarySearchFunc(e.log, version+1, func(s state, v uint64) int {
+		if s.version < v {
+			return -1
+		}
+		return 1
+	})
+	return e.log[i:]
+}
+
+// earlier returns the states of an object's key up to a version, without deletions.
+func (e *epoch) earlier(key string, version uint64) []state {
+	return slices.DeleteFunc(slices.Clone(e.log), func(s state) bool {
+		return s.key != key || s.version > version || s.deleted
+	})
+}
+
+// skip advances the version by n, as writes to other collections do. It reports false, and does
+// nothing, if that would exceed the ceiling.
+func (w *world) skip(n uint64) bool {
+	e := w.present()
+	if w.ceiling != 0 && e.head+n >= w.ceiling {
+		return false
+	}
+	e.head += n
+	return true
+}
+
+// put creates or updates an object, at a version that is higher by gap.
+func (w *world) put(key, bad string, gap uint64) bool {
+	old, exists := w.present().at(w.present().head)[key]
+	if !w.skip(gap) {
+		return false
+	}
+	w.writes++
+	s := state{key: key, uid: old.uid, version: w.present().head, value: w.writes, bad: bad}
+	if !exists {
+		s.uid = "uid-" + strconv.Itoa(w.writes)
+	}
+	w.present().log = append(w.present().log, s)
+	return true
+}
+
+// remove deletes an object, if it exists.
+func (w *world) remove(key string, gap uint64) bool {
+	s, exists := w.present().at(w.present().head)[key]
+	if !exists || !w.skip(gap) {
+		return false
+	}
+	s.version, s.deleted = w.present().head, true
+	w.present().log = append(w.present().log, s)
+	return true
+}
+
+func (w *world) compactAll() { w.present().compact = w.present().head }
+
+// restore begins an epoch at the version before the last n changes. The informer is at version
+// reached.
+func (w *world) restore(n int, reached uint64) {
+	old := w.present()
+	kept := max(0, len(old.log)-n)
+	version := w.start
+	if kept > 0 {
+		version = old.log[kept-1].version
+	}
+	w.epochs = append(w.epochs, &epoch{log: slices.Clone(old.log[:kept]), head: version, compact: min(version, old.compact)})
+	w.ceiling = 0
+	if reached > version {
+		w.ceiling = reached
+	}
+}
+
+// knows reports whether a state, or a deletion with its content, is in the history of any epoch.
+func (w *world) knows(s state) bool {
+	return slices.ContainsFunc(w.epochs, func(e *epoch) bool {
+		return slices.ContainsFunc(e.log, func(known state) bool {
+			known.bad, known.deleted, s.bad, s.deleted = "", false, "", false
+			return known == s
+		})
+	})
+}
+
+// hasKept reports whether a state, or a later one of its key, cannot be stored.
+func (w *world) hasKept(s state) bool {
+	return slices.ContainsFunc(w.epochs, func(e *epoch) bool {
+		return slices.ContainsFunc(e.log, func(later state) bool {
+			return later.key == s.key && later.version >= s.version && later.isKept()
+		})
+	})
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func formatVersion(v uint64) string { return strconv.FormatUint(v, 10) }
+
+// parseVersion returns 0 for an empty version.
+func parseVersion(v string) uint64 {
+	n, _ := strconv.ParseUint(v, 10, 64)
+	return n
+}
