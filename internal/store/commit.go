@@ -55,7 +55,7 @@ func (r *replacement[V]) keepLastGoodStates(live *state[V]) {
 	var renamed map[uint64]string // keys of the live entries by UID
 	for key, f := range r.rejected {
 		item := live.entries.Item(key)
-		if item.Meta.uid != f.uid && f.uid != 0 && r.store.Transforms() { // a transform may have renamed the object
+		if item.Meta.uid != f.uid && f.uid != 0 && r.store.renames.Load() {
 			if renamed == nil {
 				renamed = keysByUID(live.entries)
 			}

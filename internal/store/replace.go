@@ -126,6 +126,7 @@ func (r *replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V],
 	}
 	r.forgetFailure(itemKey, item.ResourceVersion)
 	r.forgetFailure(item.Key, item.ResourceVersion)
+	r.store.recordKeys(itemKey, item.Key)
 	r.record(item.Key, made)
 }
 
@@ -202,7 +203,7 @@ func (r *replacement[V]) Remove(item feed.Item) {
 	key, _, err := r.store.keyOf(item)
 	held := true
 	if err != nil {
-		key, held = keyByUID(r.next.entries, item)
+		key, held = r.store.keyByUID(r.next.entries, item)
 	}
 	r.forgetFailure(item.Key, item.ResourceVersion)
 	r.forgetFailure(key, item.ResourceVersion)

@@ -17,10 +17,13 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 	s.writer.Lock()
 	defer s.endWrite()
 	itemKey := item.Key
-	key, value, err := s.keyOf(item)
 	isDeletion, held := eventType == watch.Deleted, true
+	key, value, err := itemKey, (*V)(nil), error(nil)
+	if !isDeletion || s.mayHold(item) {
+		key, value, err = s.keyOf(item)
+	}
 	if err != nil && isDeletion {
-		key, held = keyByUID(&s.entries, item)
+		key, held = s.keyByUID(&s.entries, item)
 	}
 	item.Key = key
 	pair := new(entryPair[V])
@@ -52,6 +55,7 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 	if itemKey != key { // a state that could not be decoded for its key is quarantined under itemKey
 		s.quarantine.release(itemKey)
 	}
+	s.recordKeys(itemKey, key)
 	s.set(key, old, &pair.next, item.ResourceVersion, s.changeKindOf(key, old, &pair.next), fromServer)
 	return feed.Applied
 }
@@ -63,7 +67,9 @@ func (s *Store[V]) applyFailure(item feed.Item, err error, old *Entry[V]) feed.O
 	defer s.AdvanceVersion(item.ResourceVersion) // last, so that a reader of the version sees the rest
 	id := identityOf(item.UID, item.ResourceVersion)
 	if old != nil && !old.sameObject(id) {
-		s.remove(item.Key, old, nil, "", fromServer)
+		if !s.renames.Load() { // otherwise it may be an object that was renamed, and exists
+			s.remove(item.Key, old, nil, "", fromServer)
+		}
 		old = nil
 	}
 	f := failure{version: item.ResourceVersion, uid: id.uid, err: err}
@@ -86,14 +92,30 @@ func (s *Store[V]) replaceMeta(key string, entry *Entry[V]) {
 	s.prepareChange("").entries.Put(key, entry.mapItem())
 }
 
+// recordKeys records the key of an item and that of its value, under which the store has it. They
+// differ if a transform renames objects.
+func (s *Store[V]) recordKeys(itemKey, key string) {
+	if itemKey != key {
+		s.renames.Store(true)
+	}
+}
+
+// mayHold reports whether the store may hold an item's object. It does not decode the item.
+func (s *Store[V]) mayHold(item feed.Item) bool {
+	return item.Key == "" || item.UID == "" || s.renames.Load() || s.entries.Get(item.Key) != nil
+}
+
 // keyByUID returns the key under which entries hold the object of an item whose transform fails:
 // its own or, if the transform had renamed the object, another. It returns false, and the item's
 // own key, if they do not hold the object. The own key of an item without a UID may be wrong.
-func keyByUID(entries *entryMap, item feed.Item) (key string, held bool) {
+func (s *Store[V]) keyByUID(entries *entryMap, item feed.Item) (key string, held bool) {
 	uid := hashUID(item.UID)
 	own := entries.Item(item.Key)
 	if uid == 0 || own.Value != nil && (own.Meta.uid == uid || own.Meta.uid == 0) {
 		return item.Key, own.Value != nil
+	}
+	if !s.renames.Load() {
+		return item.Key, false
 	}
 	for key, other := range entries.All() {
 		if other.Meta.uid == uid {

@@ -214,6 +214,42 @@ func TestSkippedStateAfterRestoreIsReplaced(t *testing.T) {
 	}
 }
 
+// TestSkippedStateOfARenamedObject skips states of objects that the transform renames, each to the
+// own key of the next one. They keep their states, and so does the one under their own key.
+func TestSkippedStateOfARenamedObject(t *testing.T) {
+	for name, options := range skipOptions {
+		t.Run(name, func(t *testing.T) {
+			keys := map[string]string{"a": "b", "b": "c", "c": "d"}
+			h := newHarness(append(options, func(c *Config[*object]) {
+				c.ItemKeys, c.Key = false, func(o *object) (string, error) { return keys[o.Key], nil }
+			})...)
+			h.relist("3", obj("a/1@1"), obj("b/2@2"), obj("c/3@3"))
+			h.batches()
+			h.apply(watch.Modified, obj("b/2@4").with("skip"))
+			h.apply(watch.Modified, obj("c/3@5").with("skip"))
+			h.relist("6", obj("a/1@1"), obj("b/2@6").with("skip"), obj("c/3@5").with("skip"))
+			h.expect(t, nil, "a/1@1", "b/2@2", "c/3@3")
+			h.apply(watch.Deleted, obj("b/2@7").with("skip"))
+			h.expect(t, []string{"delete c/2@2"}, "a/1@1", "c/3@3")
+		})
+	}
+}
+
+// TestDeletionOfAnAbsentObjectIsNotDecoded deletes objects that the store does not have, as those
+// that a filter refuses or a transform always ignores.
+func TestDeletionOfAnAbsentObjectIsNotDecoded(t *testing.T) {
+	eachSkipOption(t, func(t *testing.T, h *harness) {
+		before := h.decodes.Load()
+		if got := h.apply(watch.Deleted, obj("b/2@2")); got != feed.Unchanged {
+			t.Errorf("outcome %v, want Unchanged", got)
+		}
+		if got := h.decodes.Load() - before; got != 0 {
+			t.Errorf("%d decoded", got)
+		}
+		h.expect(t, nil, "a/1@1")
+	})
+}
+
 // restore stores a list as a reflector does after the server has regressed.
 func (h *harness) restore(version string, objects ...*object) {
 	next := h.Begin()

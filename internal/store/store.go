@@ -22,6 +22,7 @@ type Store[V any] struct {
 	yielding   atomic.Int32 // number of readers in yieldAfterLongRead
 
 	keepsUnpacked atomic.Bool // a value could not be packed, see reportNotPacked
+	renames       atomic.Bool // an item had another key than its value, see recordKeys
 
 	writer  sync.Mutex // serializes writes; guards maker and reports
 	maker   maker      // reports by deferReport
