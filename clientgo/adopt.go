@@ -21,7 +21,7 @@ import (
 // It states that the list and watch functions return the server's response unchanged, as those of
 // generated code do. If they do not, set Options.DisableStreaming.
 //
-// An informer that was started, has handlers, or was not made by client-go is returned unchanged,
+// An informer that was started, has handlers, or is not of a type of client-go is returned unchanged,
 // and a warning is logged.
 func Adopt(informer clientcache.SharedIndexInformer, options Options) clientcache.SharedIndexInformer {
 	return adopt(informer, options, true)
@@ -73,11 +73,11 @@ type informerConfig struct {
 // informers and wraps the list and watch functions, and the interface has no access to them.
 func extractConfig(informer clientcache.SharedIndexInformer) (informerConfig, bool) {
 	var c informerConfig
-	v := reflect.ValueOf(unwrap(informer))
-	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct || v.Type().Elem().PkgPath() != clientGoPackage {
+	inner := unwrap(informer)
+	if !isClientGos(informer) || !isClientGos(inner) {
 		return c, false
 	}
-	v = v.Elem()
+	v := reflect.ValueOf(inner).Elem()
 	ok := readField(v, "listerWatcher", &c.listerWatcher) &&
 		readField(v, "objectType", &c.example) &&
 		readField(v, "objectDescription", &c.description) &&
@@ -87,6 +87,13 @@ func extractConfig(informer clientcache.SharedIndexInformer) (informerConfig, bo
 		readField(v, "identifier", &c.identifier) &&
 		readField(v, "informerMetricsProvider", &c.metricsProvider)
 	return c, ok && isUnused(v)
+}
+
+// isClientGos reports whether an informer is a pointer to a type of client-go. The methods of another
+// type that embeds such an informer are the program's.
+func isClientGos(informer clientcache.SharedInformer) bool {
+	v := reflect.ValueOf(informer)
+	return v.Kind() == reflect.Pointer && !v.IsNil() && v.Type().Elem().PkgPath() == clientGoPackage
 }
 
 // clientGoPackage is the path of the package of client-go's informers.
@@ -124,7 +131,11 @@ func unwrap(informer clientcache.SharedInformer) clientcache.SharedInformer {
 		if !ok || !inner.Anonymous {
 			return informer
 		}
-		wrapped, ok := reflect.TypeAssert[clientcache.SharedIndexInformer](v.FieldByIndex(inner.Index))
+		field, err := v.FieldByIndexErr(inner.Index)
+		if err != nil { // an embedded pointer is nil
+			return informer
+		}
+		wrapped, ok := reflect.TypeAssert[clientcache.SharedIndexInformer](field)
 		if !ok {
 			return informer
 		}

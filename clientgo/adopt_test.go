@@ -64,6 +64,11 @@ func TestAdoptKeepsConfiguration(t *testing.T) {
 	})
 }
 
+// wrappedInformer is an informer of client-go with methods of the program's.
+type wrappedInformer struct {
+	clientcache.SharedIndexInformer
+}
+
 // TestAdoptReturnsOtherInformers checks that Adopt returns an informer unchanged, and warns, if it is
 // in use or not client-go's.
 func TestAdoptReturnsOtherInformers(t *testing.T) {
@@ -73,7 +78,12 @@ func TestAdoptReturnsOtherInformers(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := plain.NewSharedIndexInformer(podsOf(client), &corev1.Pod{}, 0, nil)
-	for name, informer := range map[string]clientcache.SharedIndexInformer{"in use": used, "own": own} {
+	for name, informer := range map[string]clientcache.SharedIndexInformer{
+		"in use":  used,
+		"own":     own,
+		"wrapped": &wrappedInformer{coreinformers.NewPodInformer(client, "", 0, nil)}, // Adopt would lose its methods
+		"empty":   &emptyWrapper{},
+	} {
 		if got := clientgo.Adopt(informer, clientgo.Options{}); got != informer {
 			t.Errorf("%s: Adopt returned another informer", name)
 		}

@@ -38,6 +38,8 @@
 //   - While an informer streams, an item of a list without a name is an error on that item alone. One
 //     that a client has decoded, such as a fake, is stored under the key "namespace/" or "", as in
 //     client-go.
+//   - A list with an object of another type than the example's fails, and an event of such an object
+//     ends the watch. client-go stores the list's objects, and skips the event.
 //   - An object whose index function fails is stored without an entry in that index. In client-go,
 //     the error ends the process.
 //   - Errors are logged with the informer's logger, an error on an object once in five minutes. They

@@ -3,6 +3,7 @@ package clientgo
 import (
 	"context"
 	"reflect"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,8 +39,9 @@ func (c Constructors) NewFilteredSharedInformerFactory(client kubernetes.Interfa
 // Accessors of API groups that client-go v0.36 does not have, such as Lifecycle, return informers
 // of client-go. ForResource returns this package's informers for all groups.
 func (c Constructors) NewSharedInformerFactoryWithOptions(client kubernetes.Interface, defaultResync time.Duration, options ...informers.SharedInformerOption) informers.SharedInformerFactory {
+	options = slices.Clone(options) // the caller may change the slice
 	makeFactory := func(more ...informers.SharedInformerOption) informers.SharedInformerFactory {
-		return informers.NewSharedInformerFactoryWithOptions(client, defaultResync, append(options, more...)...)
+		return informers.NewSharedInformerFactoryWithOptions(client, defaultResync, slices.Concat(options, more)...)
 	}
 	f := &factory{
 		SharedInformerFactory: makeFactory(),

@@ -300,6 +300,9 @@ func TestResourceFactories(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				factory := test.make()
 				generic := factory.ForResource(resource)
+				if generic != factory.ForResource(resource) {
+					t.Error("ForResource returned two pointers")
+				}
 				if generic.Informer() != factory.ForResource(resource).Informer() || !isAdapter(generic.Informer()) {
 					t.Error("ForResource returned two informers, or not an adapter")
 				}
@@ -317,4 +320,31 @@ func TestResourceFactories(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFactoryLeavesTheOptionsOfItsCaller checks that a factory neither writes to the slice of options
+// that it receives, nor reads it after the constructor has returned.
+func TestFactoryLeavesTheOptionsOfItsCaller(t *testing.T) {
+	client := clientfake.NewClientset(cachetest.Pod("a"))
+	options := make([]informers.SharedInformerOption, 1, 2)
+	options[0] = plain.WithNamespace("ns")
+	other := append(options, plain.WithNamespace("other")) //nolint:gocritic // shares the array of options
+	before := reflect.ValueOf(other[1]).Pointer()
+	factory := plain.NewSharedInformerFactoryWithOptions(client, 0, options...)
+	if reflect.ValueOf(other[1]).Pointer() != before {
+		t.Error("the factory has overwritten an option of another slice")
+	}
+	options[0] = plain.WithTransform(func(any) (any, error) { return nil, errGaveUp })
+	generic, err := factory.ForResource(podResource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	factory.StartWithContext(ctx)
+	factory.WaitForCacheSyncWithContext(ctx)
+	if keys := generic.Informer().GetStore().ListKeys(); len(keys) != 1 {
+		t.Errorf("the store has %q", keys)
+	}
+	cancel()
+	factory.Shutdown()
 }

@@ -47,7 +47,7 @@ func (c MetadataConstructors) NewSharedInformerFactoryWithOptions(client metadat
 }
 
 func (c MetadataConstructors) newFactory(client metadata.Interface, defaultResync time.Duration, namespace string, tweakListOptions metadatainformer.TweakListOptionsFunc, transform clientcache.TransformFunc) metadatainformer.SharedInformerFactory {
-	return newResourceFactory(func(resource schema.GroupVersionResource) genericInformer {
+	return newResourceFactory(func(resource schema.GroupVersionResource) *genericInformer {
 		generic := c.newInformer(client, resource, namespace, defaultResync, byNamespace(), tweakListOptions)
 		generic.informer.setTransform(transform)
 		return generic
@@ -65,10 +65,10 @@ func (c MetadataConstructors) NewFilteredMetadataInformer(client metadata.Interf
 	return c.newInformer(client, resource, namespace, resyncPeriod, indexers, tweakListOptions)
 }
 
-func (c MetadataConstructors) newInformer(client metadata.Interface, resource schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions metadatainformer.TweakListOptionsFunc) genericInformer {
+func (c MetadataConstructors) newInformer(client metadata.Interface, resource schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions metadatainformer.TweakListOptionsFunc) *genericInformer {
 	lw := newListerWatcher[*metav1.PartialObjectMetadataList](client.Resource(resource).Namespace(namespace), client, tweakListOptions)
 	informer := newInformer(lw, &metav1.PartialObjectMetadata{}, c.constructors.resourceSettings(resource, resyncPeriod, indexers))
-	return genericInformer{informer, func() clientcache.GenericLister {
+	return &genericInformer{informer, func() clientcache.GenericLister {
 		return metadatalister.NewRuntimeObjectShim(metadatalister.New(informer.GetIndexer(), resource))
 	}}
 }

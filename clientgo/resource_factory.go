@@ -20,10 +20,10 @@ import (
 // Each informer is started once. It does not build on client-go's factory, to which no informer can
 // be added. It is safe for concurrent use.
 type resourceFactory struct {
-	newInformer func(schema.GroupVersionResource) genericInformer
+	newInformer func(schema.GroupVersionResource) *genericInformer
 
 	mu        sync.Mutex // guards the fields below; running may be waited for without it
-	informers map[schema.GroupVersionResource]genericInformer
+	informers map[schema.GroupVersionResource]*genericInformer
 	started   map[schema.GroupVersionResource]bool
 	closed    bool
 	running   sync.WaitGroup
@@ -34,10 +34,10 @@ var (
 	_ metadatainformer.SharedInformerFactory       = (*resourceFactory)(nil)
 )
 
-func newResourceFactory(newInformer func(schema.GroupVersionResource) genericInformer) *resourceFactory {
+func newResourceFactory(newInformer func(schema.GroupVersionResource) *genericInformer) *resourceFactory {
 	return &resourceFactory{
 		newInformer: newInformer,
-		informers:   map[schema.GroupVersionResource]genericInformer{},
+		informers:   map[schema.GroupVersionResource]*genericInformer{},
 		started:     map[schema.GroupVersionResource]bool{},
 	}
 }
@@ -54,14 +54,14 @@ func (f *resourceFactory) ForResource(resource schema.GroupVersionResource) info
 	return generic
 }
 
-// genericInformer is an informer with a lister of runtime.Objects.
+// genericInformer is an informer with a lister of runtime.Objects. Programs compare pointers to it.
 type genericInformer struct {
 	informer *sharedIndexInformer
 	lister   func() clientcache.GenericLister
 }
 
-func (g genericInformer) Informer() clientcache.SharedIndexInformer { return g.informer }
-func (g genericInformer) Lister() clientcache.GenericLister         { return g.lister() }
+func (g *genericInformer) Informer() clientcache.SharedIndexInformer { return g.informer }
+func (g *genericInformer) Lister() clientcache.GenericLister         { return g.lister() }
 
 // Start starts the informers that were not started before, and returns. They run until stopCh is
 // closed.

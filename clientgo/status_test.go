@@ -117,6 +117,18 @@ func TestControllerOfOtherInformer(t *testing.T) {
 	}
 }
 
+// emptyWrapper embeds no informer.
+type emptyWrapper struct{ *wrappedInformer }
+
+// TestStatusOfNil checks that nil and wrappers of nothing have an invalid controller.
+func TestStatusOfNil(t *testing.T) {
+	for _, informer := range []clientcache.SharedIndexInformer{nil, (*wrappedInformer)(nil), &wrappedInformer{}, &emptyWrapper{}} {
+		if status := clientgo.StatusOf(informer); status.Phase != cache.PhaseInvalid || status.Err == nil {
+			t.Errorf("%T: the status is %+v", informer, status)
+		}
+	}
+}
+
 // TestControllersOfFactory checks that the controllers of a factory are those of its informers.
 func TestControllersOfFactory(t *testing.T) {
 	client := clientfake.NewClientset()

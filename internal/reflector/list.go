@@ -75,7 +75,9 @@ func (r *Reflector) listFrom(ctx context.Context, from string) error {
 		feed.RaisePanic(ctx, err)
 		return err
 	}
-	return r.commit(ctx, replacement, page.ResourceVersion, from == "", requested)
+	err = r.commit(ctx, replacement, page.ResourceVersion, from == "", requested)
+	feed.RaisePanic(ctx, err)
+	return err
 }
 
 // pages requests the pages of a list and returns the metadata of the last one.
@@ -167,11 +169,17 @@ func (r *Reflector) commit(ctx context.Context, list feed.Replacement, version s
 	case err == nil && order < 0 && !consistentRead:
 		return fmt.Errorf("%w: %s, after %s", ErrVersionRegressed, version, reached)
 	}
-	if err := list.Commit(version); err != nil {
+	if err := commitTo(list, version); err != nil {
 		return err
 	}
 	r.committed(ctx, version, freshAt)
 	return nil
+}
+
+// commitTo commits a list. A panic, such as of a store of the program, is a *feed.PanicError.
+func commitTo(list feed.Replacement, version string) (err error) {
+	defer feed.RecoverPanic("storing a list", &err)
+	return list.Commit(version)
 }
 
 // isValid reports whether a resourceVersion can be compared with others.

@@ -51,7 +51,7 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	watched, stop := r.sessionWatchdog(ctx, s, timeout+watchTimeoutMargin)
 	// The watchdog's error takes precedence: a source cannot distinguish a cancelled stream from
 	// one that the server closed.
-	err := orCause(watched, r.config.Source.Watch(watched, options, s))
+	err := orCause(watched, s.watch(watched, options))
 	stop()
 	r.answered(err)
 	r.status.watchEnded()
@@ -64,6 +64,12 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 		duration:  r.clock.Since(s.started),
 		timeout:   timeout,
 	}
+}
+
+// watch makes the request. A panic, such as of a store of the program, is a *feed.PanicError.
+func (s *watchSession) watch(ctx context.Context, options metav1.ListOptions) (err error) {
+	defer feed.RecoverPanic("the watch", &err)
+	return s.r.config.Source.Watch(ctx, options, s)
 }
 
 // options returns the options of the request. A WatchList during a consistent read has no
