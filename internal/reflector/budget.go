@@ -12,14 +12,22 @@ const (
 	// requestInterval is the time after which it may make one more. No fault of the server causes
 	// more than 12 requests in any minute: requestBurst, and eight intervals.
 	requestInterval = 7500 * time.Millisecond
-	// maxDebt is the most that requests cost in advance, as time: one that waits for its token, and
-	// one that was paid for afterwards. It bounds the wait if the clock is set back.
+	// maxDebt is the most by which the bucket may be overdrawn, as time: one request that waits for
+	// its token, and one page that is paid for afterwards. It bounds the wait if the clock is set
+	// back.
 	maxDebt = 2 * requestInterval
 )
 
 // requestBudget is a token bucket. Each watch, each probe and each first page of a list costs a
-// token in advance. A further page costs one afterwards if it failed or had no new object. The zero
-// requestBudget is full. It is not safe for concurrent use.
+// token in advance: if there is none, the request waits for its token. A further page costs one
+// afterwards, if it failed or had no new object: the page has been sent, and the next request waits.
+// The zero requestBudget is full. It is not safe for concurrent use.
+//
+// For example, a server fails the second page of each list. Two lists, each of two pages, empty the bucket: each
+// first page took a token before it was sent, and each second page one after it had failed. The first
+// page of the third list takes a token that the bucket lacks, and waits 7.5 s for it. If its second
+// page fails at once, that takes another token, and the fourth list waits 15 s: 7.5 s for this debt,
+// and 7.5 s for its own token.
 type requestBudget struct {
 	clock      clock.PassiveClock
 	spentUntil time.Time // when the bucket will be full again
