@@ -103,7 +103,7 @@ func TestPanicOfTheReflectorContinuesInRun(t *testing.T) {
 		want string
 	}{
 		"panic":  {func() { panic("broken") }, "panic: broken"},
-		"Goexit": {runtime.Goexit, "error: " + errGoexit.Error()},
+		"Goexit": {runtime.Goexit, "error: " + feed.ErrGoexit.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

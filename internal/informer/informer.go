@@ -27,8 +27,6 @@ const (
 	// ErrFunctionBlocked is returned by Run when a transform, filter, index function or ErrorHandler
 	// did not return in time. The call continues, and holds up further writes to the store.
 	ErrFunctionBlocked = feed.Error("a transform, filter, index function or ErrorHandler has not returned")
-	// errGoexit reports a function of the user that ended the goroutine it was called in.
-	errGoexit = feed.Error("a function ended the goroutine that called it, by runtime.Goexit")
 )
 
 // defaultHandlerGrace is the default of Config.HandlerGrace.

@@ -39,7 +39,7 @@ func (i *Informer[V]) Run(ctx context.Context) error {
 // return would block Run. A panic of that goroutine continues in Run's, whose caller can recover
 // from it.
 func (i *Informer[V]) runReflector(ctx context.Context) error {
-	err := error(errGoexit)
+	err := error(feed.ErrGoexit)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

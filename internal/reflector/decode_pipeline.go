@@ -1,7 +1,6 @@
 package reflector
 
 import (
-	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -156,13 +155,10 @@ func (p *decodePipeline) start(workers int) {
 	p.goroutines.Go(p.runCollector)
 }
 
-// errGoexit reports a function of the program that ended the goroutine it was called in.
-var errGoexit = errors.New("a transform, filter, index function or ErrorHandler ended its goroutine, by runtime.Goexit")
-
 // runCollector adds the batches. If Add, which calls functions of the program, panics or ends the
 // goroutine, the list has failed, and the remaining batches are dropped.
 func (p *decodePipeline) runCollector() {
-	err := errGoexit
+	err := error(feed.ErrGoexit)
 	defer func() {
 		if err != nil {
 			p.err = err
