@@ -68,7 +68,7 @@ func (r *replacement[V]) keepLastGoodStates(live *state[V]) {
 		if old != nil && old.sameObject(identity{uid: f.uid}) && r.next.entries.Get(key) == nil {
 			if f.skipped() {
 				old.forgetVersion(identity{f.uid, versionOf(f.version)})
-				r.record(key, false)
+				r.record(key, liveState)
 			}
 			r.put(key, old)
 		}

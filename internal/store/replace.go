@@ -45,7 +45,7 @@ func (r *replacement[V]) Needs(item feed.Item) (need feed.Need, known any) {
 	s := r.store
 	if !r.compareContents && s.itemKeys() {
 		var entry Entry[V]
-		if held, _ := s.hasVersion(item, &entry); held {
+		if hasVersion, _ := s.hasVersion(item, &entry); hasVersion {
 			return feed.NeedsIdentity, r.copyOf(entry)
 		}
 	}
@@ -70,50 +70,65 @@ func (r *replacement[V]) copyOf(entry Entry[V]) *Entry[V] {
 // Add implements feed.Replacement. If the store has this version of the object, it keeps the live
 // entry: it does not decode or transform the item, and emits no event. After CompareContents it
 // decodes the item, and keeps the live entry only if the contents are equal.
-func (r *replacement[V]) Add(item feed.Item) { r.add(item, true) }
+func (r *replacement[V]) Add(item feed.Item) { r.add(item, listItem) }
 
 // Update implements feed.Replacement. It adds an item as Add does.
-func (r *replacement[V]) Update(item feed.Item) { r.add(item, false) }
+func (r *replacement[V]) Update(item feed.Item) { r.add(item, eventItem) }
 
-// add adds an item. If unique is true, the list should hold no other state under its key.
-func (r *replacement[V]) add(item feed.Item, unique bool) {
+// itemKind is where an item of a replacement comes from.
+type itemKind int
+
+const (
+	listItem  itemKind = iota // a list, which should have no other state under its key
+	eventItem                 // a MODIFIED event of an initial state
+)
+
+// entryKind is where an entry of a replacement comes from.
+type entryKind int
+
+const (
+	liveState entryKind = iota // the live state
+	madeState                  // the item: it was made for the replacement
+)
+
+// add adds an item.
+func (r *replacement[V]) add(item feed.Item, kind itemKind) {
 	s, itemKey := r.store, item.Key
 	if entry, ok := item.Known.(*Entry[V]); ok {
-		r.accept(itemKey, item, entry, false, unique)
+		r.accept(itemKey, item, entry, liveState, kind)
 		return
 	}
 	key, value, err := s.keyOf(item)
 	item.Key = key
 	var pair entryPair[V]
 	old, id := s.liveEntry(key, &pair.old), identityOf(item.UID, item.ResourceVersion)
-	known := old != nil && s.compare(old.identity, id, item) == feed.Unchanged
-	if known && !r.compareContents {
-		r.accept(itemKey, item, old, false, unique)
+	hasVersion := old != nil && s.compare(old.identity, id, item) == feed.Unchanged
+	if hasVersion && !r.compareContents {
+		r.accept(itemKey, item, old, liveState, kind)
 		return
 	}
 	if err == nil {
 		err = s.makeEntry(&pair.next, &r.maker, item, value, old)
 	}
 	if err != nil {
-		r.reject(item, old != nil && old.sameObject(id), err, unique)
+		r.reject(item, effectOf(old != nil && old.sameObject(id)), err, kind)
 		return
 	}
-	if known && s.equal(old.ref, pair.next.ref) {
-		r.accept(itemKey, item, old, false, unique)
+	if hasVersion && s.equal(old.ref, pair.next.ref) {
+		r.accept(itemKey, item, old, liveState, kind)
 		return
 	}
-	r.accept(itemKey, item, &pair.next, true, unique)
+	r.accept(itemKey, item, &pair.next, madeState, kind)
 }
 
-// accept adds an item's entry: one made for this state, or the live one. If the replacement holds
-// the key already, it keeps the newer state, and the later one if they cannot be compared or have no
-// name. itemKey is the item's own key, which differs from item.Key if a transform has renamed the
-// object.
-func (r *replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V], made, unique bool) {
+// accept adds an item's entry. If the replacement holds the key already, it keeps the newer state,
+// and the later one if they cannot be compared or have no name. itemKey is the item's own key, which
+// differs from item.Key if a transform has renamed the object.
+func (r *replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V], from entryKind, kind itemKind) {
 	before := r.put(item.Key, entry)
 	_, rejected := r.rejected[item.Key]
 	named := hasName(item.Key)
-	if unique && named && (rejected || before.Value != nil) {
+	if kind == listItem && named && (rejected || before.Value != nil) {
 		r.reportDuplicate(item.Key)
 	}
 	if before.Value != nil {
@@ -127,19 +142,19 @@ func (r *replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V],
 	r.forgetFailure(itemKey, item.ResourceVersion)
 	r.forgetFailure(item.Key, item.ResourceVersion)
 	r.store.recordKeys(itemKey, item.Key)
-	r.record(item.Key, made)
+	r.record(item.Key, from)
 }
 
 // hasName reports whether key is that of an object with a name. Others may share a key.
 func hasName(key string) bool { return key != "" && key[len(key)-1] != '/' }
 
-// record records that the replacement has a new entry under key, made for it or live.
-func (r *replacement[V]) record(key string, made bool) {
-	if made {
+// record records that the replacement has a new entry under key.
+func (r *replacement[V]) record(key string, from entryKind) {
+	if from == madeState {
 		r.made = append(r.made, key)
 	}
 	// A live entry that was found unreadable after it was looked up is not good.
-	if f, quarantined := r.store.quarantine.failed(key); quarantined && (made || !f.unreadable) {
+	if f, quarantined := r.store.quarantine.failed(key); quarantined && (from == madeState || !f.unreadable) {
 		if r.recovered == nil {
 			r.recovered = make(map[string]struct{})
 		}
@@ -156,8 +171,8 @@ func (r *replacement[V]) forgetFailure(key, version string) {
 }
 
 // reject records that an object's newest state could not be stored, or is to be ignored. Commit
-// determines which good state it keeps, if there is one. held is whether the store holds one.
-func (r *replacement[V]) reject(item feed.Item, held bool, err error, unique bool) {
+// determines which good state it keeps, if there is one. effect is what the live state makes of it.
+func (r *replacement[V]) reject(item feed.Item, effect feed.Effect, err error, kind itemKind) {
 	id := identityOf(item.UID, item.ResourceVersion)
 	f := failure{version: item.ResourceVersion, uid: id.uid, err: err}
 	if item.Key == "" && !f.skipped() {
@@ -167,7 +182,7 @@ func (r *replacement[V]) reject(item feed.Item, held bool, err error, unique boo
 	}
 	added := r.next.entries.Item(item.Key)
 	last, rejected := r.rejected[item.Key]
-	if unique && hasName(item.Key) && (rejected || added.Value != nil) {
+	if kind == listItem && hasName(item.Key) && (rejected || added.Value != nil) {
 		r.reportDuplicate(item.Key)
 	}
 	if added.Value != nil && id.before(added.Meta.identity) || rejected && feed.IsOlder(item.ResourceVersion, last.version) {
@@ -178,7 +193,10 @@ func (r *replacement[V]) reject(item feed.Item, held bool, err error, unique boo
 	}
 	r.rejected[item.Key] = f
 	if !f.skipped() {
-		r.report(item.Key, effectOf(held || added.Value != nil), err)
+		if added.Value != nil {
+			effect = feed.LastStateKept
+		}
+		r.report(item.Key, effect, err)
 	}
 }
 
@@ -203,7 +221,7 @@ func (r *replacement[V]) Remove(item feed.Item) {
 	key, _, err := r.store.keyOf(item)
 	held := true
 	if err != nil {
-		key, held = r.store.keyByUID(r.next.entries, item)
+		key, held = r.store.heldKey(r.next.entries, item)
 	}
 	r.forgetFailure(item.Key, item.ResourceVersion)
 	r.forgetFailure(key, item.ResourceVersion)
@@ -245,7 +263,7 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 		}
 		before := r.put(key, &pair.next)
 		r.repeats = r.repeats || before.Value != nil
-		r.record(key, true)
+		r.record(key, madeState)
 	}
 	r.byProgram = s.isFed()
 	r.commit(resourceVersion)

@@ -23,7 +23,7 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 		key, value, err = s.keyOf(item)
 	}
 	if err != nil && isDeletion {
-		key, held = s.keyByUID(&s.entries, item)
+		key, held = s.heldKey(&s.entries, item)
 	}
 	item.Key = key
 	pair := new(entryPair[V])
@@ -105,10 +105,10 @@ func (s *Store[V]) mayHold(item feed.Item) bool {
 	return item.Key == "" || item.UID == "" || s.renames.Load() || s.entries.Get(item.Key) != nil
 }
 
-// keyByUID returns the key under which entries hold the object of an item whose transform fails:
+// heldKey returns the key under which entries hold the object of an item whose transform fails:
 // its own or, if the transform had renamed the object, another. It returns false, and the item's
 // own key, if they do not hold the object. The own key of an item without a UID may be wrong.
-func (s *Store[V]) keyByUID(entries *entryMap, item feed.Item) (key string, held bool) {
+func (s *Store[V]) heldKey(entries *entryMap, item feed.Item) (key string, held bool) {
 	uid := hashUID(item.UID)
 	own := entries.Item(item.Key)
 	if uid == 0 || own.Value != nil && (own.Meta.uid == uid || own.Meta.uid == 0) {
@@ -164,8 +164,8 @@ func (s *Store[V]) applyDelete(item feed.Item, value *V, err error, old, last *E
 // Decode ignores.
 func (s *Store[V]) HasVersion(item feed.Item) bool {
 	var entry Entry[V]
-	held, err := s.hasVersion(item, &entry)
-	return held || errors.Is(err, feed.ErrSkip)
+	hasVersion, err := s.hasVersion(item, &entry)
+	return hasVersion || errors.Is(err, feed.ErrSkip)
 }
 
 // Skips reports whether Decode ignores the item's state, which the store then never holds.
