@@ -67,6 +67,18 @@ func (o Options) delivery() informer.Delivery {
 	return cmp.Or(informer.Delivery(o.Delivery), informer.EveryEvent)
 }
 
+// withoutEffectOnReflectors returns the names of the options that are set, and that a Reflector, whose
+// store is the program's, cannot apply.
+func (o Options) withoutEffectOnReflectors() (names []string) {
+	if o.Packed {
+		names = append(names, "Packed")
+	}
+	if o.Filter != nil {
+		names = append(names, "Filter")
+	}
+	return names
+}
+
 // settings are all options of an informer.
 type settings struct {
 	clientcache.SharedIndexInformerOptions

@@ -55,6 +55,7 @@ type Reflector struct {
 	logger          *klog.Logger // of Run; may be nil
 	watchErrors     watchErrors
 	config          reflector.Config
+	withoutEffect   []string // the names of Options that are set and have none
 
 	running sync.Mutex                          // held while it lists and watches
 	loop    atomic.Pointer[reflector.Reflector] // nil before the first run
@@ -78,7 +79,8 @@ func (c Constructors) NewNamedReflector(name string, lw clientcache.ListerWatche
 // unstructured objects; a nil one allows objects of any type.
 //
 // Run logs to options.Logger, and RunWithContext to the logger of its context. Of the [Options], a
-// Reflector has Streaming, DisableStreaming and ShareEqual.
+// Reflector has Streaming, DisableStreaming and ShareEqual. If Packed or Filter is set, it logs a
+// warning.
 func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, options clientcache.ReflectorOptions) *Reflector {
 	return newReflector(lw, expectedType, store, options, c.options)
 }
@@ -99,6 +101,7 @@ func newReflector(lw clientcache.ListerWatcher, expectedType any, store clientca
 		resyncPeriod:    options.ResyncPeriod,
 		clock:           options.Clock,
 		logger:          options.Logger,
+		withoutEffect:   own.withoutEffectOnReflectors(),
 	}
 	if r.name == "" {
 		r.name = naming.GetNameFromCallsite(internalFiles()...)
@@ -203,7 +206,7 @@ func (r *Reflector) run(ctx context.Context, f func(context.Context, *reflector.
 	}
 	defer r.running.Unlock()
 	ctx, cancel := context.WithCancel(r.withLogger(ctx))
-	loop := r.begin()
+	loop := r.begin(ctx)
 	var resync sync.WaitGroup
 	resync.Go(func() { r.resync(ctx, loop.Synced()) })
 	defer resync.Wait()
@@ -213,8 +216,12 @@ func (r *Reflector) run(ctx context.Context, f func(context.Context, *reflector.
 
 // begin returns the loop. It makes it in the first run, since WatchListPageSize is set after the
 // reflector was made.
-func (r *Reflector) begin() *reflector.Reflector {
+func (r *Reflector) begin(ctx context.Context) *reflector.Reflector {
 	if r.loop.Load() == nil {
+		if len(r.withoutEffect) > 0 {
+			klog.FromContext(ctx).Info("Warning: options have no effect on a reflector, whose store is the program's; do not set them",
+				"options", r.withoutEffect)
+		}
 		r.config.PageSize = r.WatchListPageSize
 		r.loop.Store(reflector.New(r.config))
 	}

@@ -66,3 +66,24 @@ func (s *replacedStore) Replace(objs []any, resourceVersion string) error {
 	defer close(s.replaced)
 	return s.Store.Replace(objs, resourceVersion)
 }
+
+// TestReflectorWarnsOfOptionsWithoutEffect checks that a reflector warns once of the options that it
+// does not apply, and of no others.
+func TestReflectorWarnsOfOptionsWithoutEffect(t *testing.T) {
+	config, closeServer := cluster()
+	defer closeServer()
+	const warning = "Warning: options have no effect"
+	for name, c := range map[string]struct {
+		options clientgo.Options
+		want    string // empty for no warning
+	}{
+		"none":   {clientgo.Options{ShareEqual: true, RelistUpdates: true}, ""},
+		"packed": {clientgo.Options{Packed: true}, `options=["Packed"]`},
+		"both":   {clientgo.Options{Packed: true, Filter: func(any) bool { return false }}, `options=["Packed","Filter"]`},
+	} {
+		objects, log := storedByReflector(t, config, c.options)
+		if len(objects) != 2 || strings.Count(log, warning) != min(1, len(c.want)) || !strings.Contains(log, c.want) {
+			t.Errorf("%s: the store has %d objects, and the log is\n%s", name, len(objects), log)
+		}
+	}
+}
