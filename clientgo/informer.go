@@ -79,8 +79,8 @@ type contextListerWatcher struct{ clientcache.ListerWatcher }
 func hasNoContext(lw clientcache.ListerWatcher) bool {
 	functions, ok := lw.(*clientcache.ListWatch)
 	if v := reflect.Indirect(reflect.ValueOf(lw)); !ok && v.Kind() == reflect.Struct { // ToListWatcherWithWatchListSemantics embeds it
-		if embedded := v.FieldByName("ListWatch"); embedded.IsValid() && embedded.CanInterface() {
-			functions, _ = reflect.TypeAssert[*clientcache.ListWatch](embedded)
+		if field, found := v.Type().FieldByName("ListWatch"); found && len(field.Index) == 1 {
+			functions, _ = reflect.TypeAssert[*clientcache.ListWatch](v.FieldByIndex(field.Index))
 		}
 	}
 	return functions != nil && functions.ListWithContextFunc == nil && functions.WatchFuncWithContext == nil

@@ -127,6 +127,7 @@ func (r *Reflector) loopConfig(lw clientcache.ListerWatcher, expectedType any, o
 			Objects:       objects,
 			Unnamed:       true,
 			Streaming:     settings{Options: own}.streaming(),
+			NoContext:     hasNoContext(lw),
 			Codec:         codec.Options{ShareEqual: own.ShareEqual},
 		}),
 		Sink:            newStoreSink(r.store, objects, func() klog.Logger { return *r.runLog.Load() }),

@@ -185,3 +185,19 @@ func olderPodInformer(client kubernetes.Interface) clientcache.SharedIndexInform
 		},
 	}, client), &corev1.Pod{}, 0, nil)
 }
+
+// embeddedListWatch promotes a ListWatch through a pointer that may be nil.
+type embeddedListWatch struct {
+	clientcache.ListerWatcher
+	*promotedListWatch
+}
+
+type promotedListWatch struct{ ListWatch *clientcache.ListWatch }
+
+// TestListerWatcherOfProgram checks that the type of a program's ListerWatcher does not matter.
+func TestListerWatcherOfProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := run(t, embeddedListWatch{ListerWatcher: newServer("a")}, clientgo.Options{Streaming: true})
+		h.expectEvents("A a@2 initial")
+	})
+}
