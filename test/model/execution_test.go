@@ -212,7 +212,8 @@ func (x *execution) wait(ctx context.Context) {
 		version := parseVersion(x.subject.view().version)
 		x.note("waited for %v: %v, at %d", last, err, version)
 		switch {
-		case err == nil && version < last.version && restores == len(x.server.world.epochs):
+		case restores != len(x.server.world.epochs):
+		case err == nil && version < last.version:
 			x.fail("wait", "the wait for %v returned at %d", last, version)
 		case errors.Is(err, cache.ErrNotStored) && !x.server.world.hasKept(last):
 			x.fail("wait", "the wait for %v returned %v", last, err)

@@ -14,6 +14,16 @@ import (
 // one, and that the handlers that are not busy have received it.
 func (x *execution) checkStore() {
 	v := x.subject.view()
+	x.checkView(v)
+	if x.stopped {
+		return
+	}
+	for _, r := range x.handlers {
+		r.expectDelivered(v.pods)
+	}
+}
+
+func (x *execution) checkView(v view) {
 	x.server.mu.Lock()
 	defer x.server.mu.Unlock()
 	if why := x.follow(v); why != "" {
@@ -21,14 +31,24 @@ func (x *execution) checkStore() {
 	}
 	x.checkIndex(v)
 	x.last = v
-	if x.stopped {
-		return
+}
+
+// checkSnapshot checks that a snapshot, taken while the informer works, shows one state of the
+// server's history.
+func (x *execution) checkSnapshot() {
+	v := x.subject.view()
+	x.server.mu.Lock()
+	defer x.server.mu.Unlock()
+	why := ""
+	for i, e := range x.server.world.epochs {
+		if why = x.mismatch(e, i, parseVersion(v.version), v); why == "" {
+			break
+		}
 	}
-	for _, r := range x.handlers {
-		x.server.mu.Unlock()
-		r.expectDelivered(v.pods)
-		x.server.mu.Lock()
+	if why != "" {
+		x.fail("snapshot", "%s", why)
 	}
+	x.checkIndex(v)
 }
 
 // follow finds the epoch of a view.
@@ -94,7 +114,7 @@ func (x *execution) differs(e *epoch, index int, version uint64, s state, pod *c
 // states that cannot be stored have followed.
 func (x *execution) lost(e *epoch, index int, version uint64, s state) string {
 	before := x.last.pods[s.key]
-	if before == nil || string(before.UID) != s.uid || index != x.epoch {
+	if before == nil || string(before.UID) != s.uid || index != x.epoch || version < x.reached {
 		return ""
 	}
 	for _, later := range e.since(x.reached) {

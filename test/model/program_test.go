@@ -146,9 +146,9 @@ func (g *generator) operations() map[string]int {
 	return weights
 }
 
-// swarm returns the faults that the program may have: one to four.
+// swarm returns the faults that the program may have: one to five.
 func (g *generator) swarm() []fault {
-	faults := make([]fault, 1+g.IntN(4))
+	faults := make([]fault, 1+g.IntN(5))
 	for i := range faults {
 		target := pick(g, targetList, targetList, targetWatch, targetWatch, targetWatch, targetPage, targetProbe)
 		faults[i] = fault{Kind: pick(g, faultKinds[target]...), Target: target, Times: pick(g, 1, 1, 2, 3, 6, -1)}
@@ -217,7 +217,8 @@ func (g *generator) step(op string) {
 	case opRestore:
 		s.N = g.IntN(8)
 	case opFault:
-		s.Fault = new(g.faults[g.IntN(len(g.faults))])
+		g.injectFaults()
+		return
 	case opAdvance:
 		s.For = pick(g, time.Millisecond, time.Second, 5*time.Second, 20*time.Second, time.Minute, 3*time.Minute, 11*time.Minute)
 	case opAdd:
@@ -227,6 +228,16 @@ func (g *generator) step(op string) {
 		s.N = g.IntN(g.handlers + 1)
 	}
 	g.add(s)
+}
+
+// injectFaults adds one to three faults, and mostly a request that has them.
+func (g *generator) injectFaults() {
+	for range pick(g, 1, 1, 1, 2, 2, 3) {
+		g.add(step{Op: opFault, Fault: new(g.faults[g.IntN(len(g.faults))])})
+	}
+	if g.chance(0.6) {
+		g.add(step{Op: opClose})
+	}
 }
 
 // bad returns what fails for a new state: mostly nothing.

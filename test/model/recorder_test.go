@@ -90,6 +90,9 @@ func (r *recorder) begin(record func()) {
 	}
 	r.busy, r.calls = true, r.calls+1
 	record()
+	if r.calls%5 == 1 && !r.run.program.Options.Adapter {
+		r.run.checkSnapshot()
+	}
 }
 
 func (r *recorder) end() {

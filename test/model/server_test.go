@@ -96,7 +96,8 @@ func (s *server) arrive(target string, options metav1.ListOptions) (faults []fau
 			s.injected[f.Target+": "+f.Kind] = true
 		}
 	}
-	s.timeline("%s at %q, continue %q, faults %v", target, options.ResourceVersion, options.Continue, faults)
+	s.timeline("%s at %q, continue %q, WatchList %v, faults %v", target, options.ResourceVersion, options.Continue,
+		options.SendInitialEvents != nil, faults)
 	return faults, len(s.world.epochs)
 }
 
@@ -236,8 +237,8 @@ func (s *server) Watch(ctx context.Context, options metav1.ListOptions) (watch.I
 		if initial && asked > e.head {
 			return nil, fake.TooLargeResourceVersion()
 		}
-		stream := newStream(s, faults, options)
-		if asked == 0 || initial {
+		stream := newStream(s, faults, options, asked == 0 || initial)
+		if stream.inList {
 			stream.sendState(initial)
 		}
 		stream.deliver()

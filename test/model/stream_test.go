@@ -16,7 +16,7 @@ type stream struct {
 	events chan watch.Event
 	closed bool
 	silent bool // stalls
-	inList bool // sends the initial state of a WatchList
+	inList bool // has not sent the whole initial state; a server that sends others then lies
 	marks  bool // bookmarks were requested
 	count  int  // events sent
 
@@ -27,9 +27,10 @@ type stream struct {
 // streamBuffer is more than a program writes while a reader is busy.
 const streamBuffer = 4096
 
-func newStream(s *server, faults []fault, options metav1.ListOptions) *stream {
+// newStream opens a watch. If inList is true, the caller sends the initial state.
+func newStream(s *server, faults []fault, options metav1.ListOptions, inList bool) *stream {
 	w := &stream{
-		server: s, faults: faults, events: make(chan watch.Event, streamBuffer),
+		server: s, faults: faults, events: make(chan watch.Event, streamBuffer), inList: inList,
 		marks: options.AllowWatchBookmarks, position: parseVersion(options.ResourceVersion),
 	}
 	s.streams = append(s.streams, w)
@@ -80,7 +81,6 @@ func (w *stream) close() {
 func (w *stream) sendState(end bool) {
 	e := w.server.world.present()
 	objects := e.at(e.head)
-	w.inList = true
 	defer func() { w.inList = false }()
 	for _, key := range sortedKeys(objects) {
 		w.send(watch.Event{Type: watch.Added, Object: podOf(objects[key])})
