@@ -90,7 +90,7 @@ var faultKinds = func() map[string][]string {
 	always := slices.Concat(sortedKeys(requestErrors), []string{faultPanic, faultHold, faultSlow, faultLate})
 	return map[string][]string{
 		targetList:  slices.Concat(always, []string{faultLag, faultNoVersion, faultKind}),
-		targetPage:  slices.Concat(always, []string{faultNoVersion, faultKind}),
+		targetPage:  slices.Concat(always, []string{faultKind}),
 		targetProbe: always,
 		targetWatch: slices.Concat(always, []string{faultClose, faultClose45, faultStall, faultReplay, faultDuplicate}, sortedKeys(streamErrors)),
 	}

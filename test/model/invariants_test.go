@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,7 +20,7 @@ func (x *execution) checkStore() {
 		return
 	}
 	for _, r := range x.handlers {
-		r.expectDelivered(v.pods)
+		r.expectDelivered(v)
 	}
 }
 
@@ -60,7 +61,7 @@ func (x *execution) follow(v view) (why string) {
 			why = fmt.Sprintf("version %d, after %d", version, x.reached)
 			continue
 		}
-		if why = x.mismatch(w.epochs[i], i, version, v); why == "" {
+		if why = cmp.Or(x.mismatch(w.epochs[i], i, version, v), x.wrongStatus(w.epochs[i], version)); why == "" {
 			x.epoch, x.reached = i, version
 			if version < w.ceiling {
 				w.ceiling = 0
@@ -71,8 +72,28 @@ func (x *execution) follow(v view) (why string) {
 	return why
 }
 
+// wrongStatus returns how Status differs from the state of an epoch at a version, or "".
+func (x *execution) wrongStatus(e *epoch, version uint64) string {
+	x.checked()
+	status := x.subject.Status()
+	got, want := make(map[string]bool), make(map[string]bool)
+	for _, failed := range status.QuarantinedKeys {
+		got[failed.Key] = true
+	}
+	for key, s := range e.at(version) {
+		if s.isKept() && s.bad != badSkip {
+			want[key] = true
+		}
+	}
+	if !maps.Equal(got, want) || status.Quarantined != len(got) {
+		return fmt.Sprintf("at %d the keys %v are quarantined, want %v", version, got, want)
+	}
+	return ""
+}
+
 // mismatch returns how a view differs from the state of an epoch at a version, or "".
 func (x *execution) mismatch(e *epoch, index int, version uint64, v view) string {
+	x.checked()
 	objects := e.at(version)
 	for key, pod := range v.pods {
 		if _, exists := objects[key]; !exists {
@@ -127,6 +148,7 @@ func (x *execution) lost(e *epoch, index int, version uint64, s state) string {
 
 // checkIndex compares the index with what the index function returns for the stored objects.
 func (x *execution) checkIndex(v view) {
+	x.checked()
 	want := make(map[string][]string)
 	for key, pod := range v.pods {
 		values, _ := indexNode(pod)
@@ -168,6 +190,7 @@ const maxRequests = 12
 
 // checkRate checks the number of requests in each minute.
 func (x *execution) checkRate() {
+	x.checked()
 	x.server.mu.Lock()
 	defer x.server.mu.Unlock()
 	requests := x.server.requests

@@ -26,6 +26,35 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// saved is a program of testdata/seeds.json. It found a bug, or one that was made on purpose.
+type saved struct {
+	Bug     string
+	Seed    uint64 // from which the program was generated, before its steps were removed
+	Program program
+}
+
+// repetitions is how often each saved program runs: the delays of the informer are random.
+const repetitions = 5
+
+// TestProgramsThatFoundBugs runs the programs of testdata/seeds.json.
+func TestProgramsThatFoundBugs(t *testing.T) {
+	var all []saved
+	text, err := os.ReadFile("testdata/seeds.json")
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d programs: %v", len(all), err)
+	}
+	for _, s := range all {
+		t.Run(s.Bug, func(t *testing.T) {
+			for range repetitions {
+				check(t, s.Program, new(summary))
+			}
+		})
+	}
+}
+
 // TestInformerFollowsModel runs a program of each seed.
 func TestInformerFollowsModel(t *testing.T) {
 	var total summary

@@ -87,7 +87,7 @@ const (
 var keys = []string{"a/x", "a/y", "b/x", "b/y", "c/z"}
 
 // stepsPerProgram is the mean number of steps.
-const stepsPerProgram = 24
+const stepsPerProgram = 18
 
 // generator draws the steps of a program. A program has only some of the operations and faults, so
 // that those that it has are more frequent.
@@ -131,12 +131,9 @@ func (g *generator) options() options {
 
 // operations returns the weights of a random subset of all operations.
 func (g *generator) operations() map[string]int {
-	weights := map[string]int{opPut: 12, opAdvance: 8}
-	for op, weight := range map[string]int{
-		opDelete: 4, opRecreate: 2, opSkip: 2, opCompact: 2, opRestore: 1, opBookmark: 2, opClose: 2, opFault: 6,
+	weights := map[string]int{
+		opPut: 12, opAdvance: 8, opDelete: 5, opRecreate: 2, opSkip: 2, opCompact: 3, opRestore: 1, opBookmark: 2, opClose: 2, opFault: 6,
 		opHeal: 1, opAdd: 2, opRemove: 1, opUnblock: 1, opWait: 2,
-	} {
-		weights[op] = weight
 	}
 	for _, op := range sortedKeys(weights) {
 		if op != opPut && op != opAdvance && g.chance(0.3) {
@@ -146,11 +143,16 @@ func (g *generator) operations() map[string]int {
 	return weights
 }
 
-// swarm returns the faults that the program may have: one to five.
+// swarm returns the faults that the program may have: one to five. With pages, the collection changes
+// between some of them.
 func (g *generator) swarm() []fault {
 	faults := make([]fault, 1+g.IntN(5))
 	for i := range faults {
 		target := pick(g, targetList, targetList, targetWatch, targetWatch, targetWatch, targetPage, targetProbe)
+		if g.program.Options.PageSize > 0 && i == 0 {
+			faults[i] = fault{Kind: pick(g, faultLate, faultSlow), Target: targetPage, Times: pick(g, 1, 2, 6, -1)}
+			continue
+		}
 		faults[i] = fault{Kind: pick(g, faultKinds[target]...), Target: target, Times: pick(g, 1, 1, 2, 3, 6, -1)}
 		if target == targetWatch {
 			faults[i].After = pick(g, 0, 0, 1, 2, 5)
@@ -179,13 +181,13 @@ func (g *generator) operation() string {
 
 // start adds the steps before the informer runs.
 func (g *generator) start() {
-	for range g.IntN(5) {
+	for range g.IntN(8) {
 		g.step(opPut)
 	}
 	for range g.IntN(3) {
 		g.step(opAdd)
 	}
-	if g.chance(0.3) {
+	if g.chance(0.4) {
 		g.step(opFault)
 	}
 	g.add(step{Op: opRun})

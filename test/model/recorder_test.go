@@ -25,6 +25,7 @@ type recorder struct {
 	busy      bool      // a call has not returned
 	rests     time.Time // when the next call may begin; later than now after a panic in the adapter
 	removed   bool
+	wasSynced bool // after an earlier step
 }
 
 func newRecorder(x *execution, n int, spec handlerSpec) *recorder {
@@ -44,8 +45,22 @@ func (r *recorder) batch(events []cache.Event[*corev1.Pod]) {
 				r.run.fail("event", "%s: the event of %s has the key %s", r.name, got, e.Key)
 			}
 			r.check(e.Type, e.Old, e.New)
+			r.checkFlags(e)
 		}
 	})
+}
+
+// checkFlags checks what an event says of itself.
+func (r *recorder) checkFlags(e cache.Event[*corev1.Pod]) {
+	s := stateOf(e.Object())
+	if e.InInitialList && (e.Type != cache.EventAdd || r.wasSynced) {
+		r.fail("%s of %v is of the initial list; the handler was synced: %v", e.Type, s, r.wasSynced)
+	}
+	r.run.server.mu.Lock()
+	defer r.run.server.mu.Unlock()
+	if e.LeftScope && (e.Type != cache.EventDelete || !r.run.server.world.refused(s.uid)) {
+		r.fail("%s of %v has left the scope", e.Type, s)
+	}
 }
 
 // event handles one event of the adapter.
@@ -72,7 +87,7 @@ func (r *recorder) call(record func()) {
 	}
 	switch r.spec.Pace {
 	case paceSlow:
-		time.Sleep(slow)
+		<-time.After(slow)
 	case paceBlock:
 		<-r.release
 	case pacePanic:
@@ -106,6 +121,7 @@ func (r *recorder) end() {
 
 // check checks that an event may follow those delivered so far. The caller holds mu.
 func (r *recorder) check(kind cache.EventType, old, pod *corev1.Pod) {
+	r.run.checked()
 	latest := pod
 	if kind == cache.EventDelete {
 		latest = old
@@ -165,16 +181,22 @@ func (r *recorder) fail(format string, arguments ...any) {
 	r.run.fail("event", r.name+": "+format, arguments...)
 }
 
-// expectDelivered checks that the handler's events add up to what the store holds, unless it is
-// busy.
-func (r *recorder) expectDelivered(stored map[string]*corev1.Pod) {
+// expectDelivered checks that the handler's events add up to what the store holds, and that it has
+// synced, unless it is busy.
+func (r *recorder) expectDelivered(v view) {
+	r.run.checked()
+	synced := r.synced()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.wasSynced && !synced || synced && v.version == "" {
+		r.fail("synced: %v, before: %v, the store is at %q", synced, r.wasSynced, v.version)
+	}
+	r.wasSynced = synced
 	if r.busy || r.removed || time.Now().Before(r.rests) {
 		return
 	}
-	if got, want := describe(r.delivered), describe(stored); got != want {
-		r.run.fail("fold", "%s: its events add up to %s, the store holds %s", r.name, got, want)
+	if got, want := describe(r.delivered), describe(v.pods); got != want || v.version != "" && !synced {
+		r.run.fail("fold", "%s: its events add up to %s, the store holds %s; synced: %v", r.name, got, want, synced)
 	}
 }
 

@@ -25,7 +25,7 @@ type server struct {
 	requests []request
 	faults   []fault
 	streams  []*stream
-	injected map[string]bool // "target: kind" of faults that a request had
+	injected map[string]int // how many requests had a fault, by "target: kind"
 	timeline func(format string, arguments ...any)
 }
 
@@ -93,7 +93,7 @@ func (s *server) arrive(target string, options metav1.ListOptions) (faults []fau
 		if f := &s.faults[i]; f.Target == target && f.Times != 0 {
 			f.Times--
 			faults = append(faults, *f)
-			s.injected[f.Target+": "+f.Kind] = true
+			s.injected[f.Target+": "+f.Kind]++
 		}
 	}
 	s.timeline("%s at %q, continue %q, WatchList %v, faults %v", target, options.ResourceVersion, options.Continue,
@@ -174,7 +174,7 @@ func (s *server) List(ctx context.Context, options metav1.ListOptions) (runtime.
 			return nil, err
 		}
 		list := s.page(epoch, version, after, options.Limit)
-		if hasFault(faults, faultNoVersion) && (parseVersion(options.ResourceVersion) > 0 || target == targetPage) {
+		if hasFault(faults, faultNoVersion) && parseVersion(options.ResourceVersion) > 0 {
 			list.ResourceVersion = ""
 		}
 		if hasFault(faults, faultKind) {

@@ -176,7 +176,7 @@ func (w *stream) endWith(kind string) {
 func (w *stream) replay(from int) {
 	e := w.server.world.present()
 	sent := slices.DeleteFunc(slices.Clone(e.log), func(s state) bool { return s.version > w.position })
-	if len(sent) == 0 || w.inList {
+	if len(sent) == 0 || w.inList || w.position > e.head { // after a restore, it was not sent
 		return
 	}
 	if from < 0 {

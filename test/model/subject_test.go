@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"context"
+	"maps"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -71,10 +72,7 @@ func (i typed) waitForDelete(ctx context.Context, pod *corev1.Pod) error {
 
 func (i typed) view() view {
 	snapshot := i.Store().Snapshot()
-	v := view{snapshot.ResourceVersion(), make(map[string]*corev1.Pod), make(map[string][]string)}
-	for key, pod := range snapshot.All() {
-		v.pods[key] = pod
-	}
+	v := view{snapshot.ResourceVersion(), maps.Collect(snapshot.All()), make(map[string][]string)}
 	values, _ := snapshot.ListIndexValues(nodeIndex)
 	for _, value := range values {
 		v.byNode[value], _ = snapshot.IndexKeys(nodeIndex, value)
@@ -97,7 +95,9 @@ func (i typed) add(r *recorder) (registration, error) {
 	case kindBatch:
 		added, err = i.AddBatchHandler(r.batch, options)
 	default:
-		added, err = i.AddEventHandler(cache.EventHandlerFunc[*corev1.Pod](func(e cache.Event[*corev1.Pod]) { r.batch([]cache.Event[*corev1.Pod]{e}) }), options)
+		added, err = i.AddEventHandler(cache.EventHandlerFunc[*corev1.Pod](func(e cache.Event[*corev1.Pod]) {
+			r.batch([]cache.Event[*corev1.Pod]{e})
+		}), options)
 	}
 	if err != nil {
 		return registration{}, err

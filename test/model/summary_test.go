@@ -8,6 +8,7 @@ import (
 // summary counts what programs did.
 type summary struct {
 	programs, steps, checks, requests int
+	injected                          int // requests that had a fault, once for each
 	simulated                         time.Duration
 	faults, pairs                     map[string]int // programs in which a request had the fault, or both faults
 }
@@ -24,6 +25,7 @@ func (s *summary) add(x *execution) {
 	injected := sortedKeys(x.server.injected)
 	for i, a := range injected {
 		s.faults[a]++
+		s.injected += x.server.injected[a]
 		for _, b := range injected[i+1:] {
 			s.pairs[a+" + "+b]++
 		}
@@ -31,6 +33,6 @@ func (s *summary) add(x *execution) {
 }
 
 func (s summary) String() string {
-	return fmt.Sprintf("%d programs, %d steps, %d requests, %d different faults, %d pairs, %v simulated, %d checks",
-		s.programs, s.steps, s.requests, len(s.faults), len(s.pairs), s.simulated.Round(time.Hour), s.checks)
+	return fmt.Sprintf("%d programs, %d steps, %d requests, %d faults of %d kinds, %d pairs of kinds, %v simulated, %d checks of invariants",
+		s.programs, s.steps, s.requests, s.injected, len(s.faults), len(s.pairs), s.simulated.Round(time.Hour), s.checks)
 }

@@ -67,13 +67,6 @@ func (e *epoch) since(version uint64) []state {
 	return e.log[i:]
 }
 
-// earlier returns the states of an object's key up to a version, without deletions.
-func (e *epoch) earlier(key string, version uint64) []state {
-	return slices.DeleteFunc(slices.Clone(e.log), func(s state) bool {
-		return s.key != key || s.version > version || s.deleted
-	})
-}
-
 // skip advances the version by n, as writes to other collections do. It reports false, and does
 // nothing, if that would exceed the ceiling.
 func (w *world) skip(n uint64) bool {
@@ -145,6 +138,13 @@ func (w *world) hasKept(s state) bool {
 		return slices.ContainsFunc(e.log, func(later state) bool {
 			return later.key == s.key && later.version >= s.version && later.isKept()
 		})
+	})
+}
+
+// refused reports whether the filter refuses a state of an object.
+func (w *world) refused(uid string) bool {
+	return slices.ContainsFunc(w.epochs, func(e *epoch) bool {
+		return slices.ContainsFunc(e.log, func(s state) bool { return s.uid == uid && s.bad == badRefused })
 	})
 }
 
