@@ -5,4 +5,8 @@
 // the server's answers are computed as well. A failing program is reduced to the steps it needs and
 // printed; testdata/seeds.json has those that found a bug. In the comments, version means
 // resourceVersion.
+//
+// The flags -model.seed and -model.programs say which programs run:
+//
+//	go test -race ./test/model -v -model.seed=1 -model.programs=100000 -timeout 60m
 package model
