@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,9 +16,14 @@ import (
 )
 
 // keyRecorder is a key handler.
-type keyRecorder struct{ events []string }
+type keyRecorder struct {
+	mu     sync.Mutex
+	events []string
+}
 
 func (r *keyRecorder) handle(event cache.KeyEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.events = append(r.events, fmt.Sprintf("%s %s", event.Reason, strings.TrimPrefix(event.Key, "ns/")))
 }
 
@@ -25,6 +31,8 @@ func (r *keyRecorder) handle(event cache.KeyEvent) {
 func (r *keyRecorder) expect(t *testing.T, want ...string) {
 	t.Helper()
 	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	got := slices.Sorted(slices.Values(r.events))
 	slices.Sort(want)
 	if r.events = nil; !slices.Equal(got, want) {
