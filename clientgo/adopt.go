@@ -18,8 +18,8 @@ import (
 //
 //	informer := clientgo.Adopt(informers.NewCertificateInformer(client, namespace, 0, indexers), clientgo.Options{})
 //
-// It states that the list and watch functions return the server's response unchanged, as those of
-// generated code do. If they do not, set Options.DisableStreaming.
+// The list and watch functions must return the server's response unchanged, as those of generated
+// code do. If they do not, set Options.DisableStreaming.
 //
 // An informer that was started, has handlers, or is not of a type of client-go is returned unchanged,
 // and a warning is logged.

@@ -53,7 +53,7 @@ func TestConstructorsHaveEachFunction(t *testing.T) {
 		constructors any
 		files        []string
 	}{
-		{clientgo.Constructors{}, []string{"cache/constructors.go", "cache/controller.go", "cache/reflector.go", "informers/informers.go", "dynamicinformer/dynamicinformer.go"}},
+		{clientgo.Constructors{}, []string{"cache/constructors.go", "informers/informers.go", "dynamicinformer/dynamicinformer.go"}},
 		{clientgo.MetadataConstructors{}, []string{"metadatainformer/metadatainformer.go"}},
 	} {
 		for _, path := range c.files {
