@@ -23,11 +23,10 @@ const (
 // afterwards, if it failed or had no new object: the page has been sent, and the next request waits.
 // The zero requestBudget is full. It is not safe for concurrent use.
 //
-// For example, a server fails the second page of each list. Two lists, each of two pages, empty the bucket: each
-// first page took a token before it was sent, and each second page one after it had failed. The first
-// page of the third list takes a token that the bucket lacks, and waits 7.5 s for it. If its second
-// page fails at once, that takes another token, and the fourth list waits 15 s: 7.5 s for this debt,
-// and 7.5 s for its own token.
+// For example, a server fails the second page of each list. Two lists empty the bucket: each first
+// page takes a token before it is sent, and each second page takes one after it has failed. The
+// first page of the third list waits 7.5 s for a token. Its second page fails at once and takes a
+// token that the bucket lacks, so the fourth list waits 15 s: for that token, and for its own.
 type requestBudget struct {
 	clock      clock.PassiveClock
 	spentUntil time.Time // when the bucket will be full again
