@@ -18,7 +18,7 @@ race := $(shell CC=$$($(go) env CC); \
 linter  := $(root)/.cache/bin/golangci-lint-$(shell cat tools/go.mod tools/go.sum | cksum | cut -d' ' -f1)-$(shell $(go) env GOVERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test stress lint fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build clean
+.PHONY: help run test stress mutants lint fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,11 @@ test: ## Run the library's tests with the race detector
 
 stress: ## Run the random tests of internal/ with many more rounds (10 minutes)
 	$(go) test $(race) -tags stress -timeout 60m ./internal/...
+
+# SAMPLE=15 runs that many, others for each commit; SEED repeats a sample; ONLY=relist selects by name or file. BY="./test/model" runs
+# those tests alone, and does not fail if mutants survive them.
+mutants: ## Run the tests against broken variants of the code; SAMPLE=15 runs some of them
+	$(go) run ./test/mutants $(if $(SAMPLE),-sample=$(SAMPLE)) $(if $(SEED),-seed=$(SEED)) $(if $(ONLY),-only="$(ONLY)") $(if $(BY),-by="$(BY)")
 
 lint: $(linter) ## Lint and vet every module (5 minutes; 15 the first time, which compiles much of Kubernetes)
 	@failed=; for m in $(modules); do echo "golangci-lint run  # in $$m"; \

@@ -62,6 +62,7 @@ var mayImport = map[string]string{
 	"internal/conformance": "client-go fake",
 	"test/faults":          "",
 	"test/model":           "",
+	"test/mutants":         "",
 	"examples/nodecache":   "client-go cache fake",
 }
 

@@ -1,0 +1,24 @@
+// Command mutants shows that the tests of this module notice faults. It applies each of the changes
+// described in *.diff, one at a time, by an overlay of the compiler, and runs the tests:
+//
+//	make mutants            # all of them
+//	make mutants SAMPLE=15  # some, others for each commit
+//	make mutants ONLY=relist
+//
+// A test that fails kills the mutant. The command first runs the tests that the mutant names; if
+// they pass, all tests of their package and of the changed one, and then the black-box tests. It
+// fails if a mutant survives without an explanation, does not compile, or is killed by other tests
+// than those it names. The files of the repository do not change.
+//
+// A mutant is a paragraph of a *.diff file:
+//
+//	=== an event is applied in part
+//	file internal/store/write.go
+//	test ./internal/store -run=TestX -race -count=5
+//	 a line that stays
+//	-a line that goes
+//	+a line that comes
+//
+// The lines that stay or go must be in the file exactly once. A line "survives because ..." explains
+// a mutant that no test can kill.
+package main

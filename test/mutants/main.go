@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var s selection
+	flag.IntVar(&s.sample, "sample", 0, "number of mutants to run, all if 0")
+	flag.Uint64Var(&s.seed, "seed", 0, "selects the sample; the default depends on the commit")
+	flag.StringVar(&s.only, "only", "", "run the mutants whose names or files contain this text")
+	by := flag.String("by", "", "run only these tests, such as ./test/model: arguments of go test")
+	flag.Parse()
+	failed, err := run(ctx, s, strings.Fields(*by))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(2)
+	}
+	if failed {
+		os.Exit(1) //nolint:gocritic // stop does nothing more
+	}
+}
+
+func run(ctx context.Context, s selection, by []string) (failed bool, err error) {
+	root, err := filepath.Abs(".")
+	if err != nil {
+		return false, err
+	}
+	all, err := load(filepath.Join(root, "test", "mutants", "*.diff"))
+	if err != nil {
+		return false, err
+	}
+	chosen := s.of(ctx, all)
+	rapid, err := packagesWithRapid(ctx, root)
+	if err != nil {
+		return false, err
+	}
+	r := &runner{root: root, rapid: rapid, by: by}
+	return r.run(ctx, chosen)
+}
+
+// selection says which mutants run.
+type selection struct {
+	sample int
+	seed   uint64
+	only   string
+}
+
+// of returns the selected mutants.
+func (s selection) of(ctx context.Context, all []mutant) (chosen []mutant) {
+	for _, m := range all {
+		if strings.Contains(m.name, s.only) || strings.Contains(m.file, s.only) {
+			chosen = append(chosen, m)
+		}
+	}
+	if s.sample == 0 || s.sample >= len(chosen) {
+		return chosen
+	}
+	seed := s.seed
+	if seed == 0 {
+		seed = seedOfCommit(ctx)
+	}
+	fmt.Printf("a sample of %d of %d mutants; to repeat it: make mutants SAMPLE=%d SEED=%d\n\n", s.sample, len(chosen), s.sample, seed)
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
+	return chosen[:s.sample]
+}
+
+// seedOfCommit returns a number that differs from commit to commit, or at random without git.
+func seedOfCommit(ctx context.Context) uint64 {
+	out, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=8", "HEAD").Output()
+	if err == nil {
+		if seed, err := strconv.ParseUint(strings.TrimSpace(string(out)), 16, 64); err == nil {
+			return seed
+		}
+	}
+	return rand.Uint64N(1 << 32)
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// minMutants is the least number of mutants.
+const minMutants = 4
+
+// TestMutantsApply checks that the lines of each mutant are still in its file, once.
+func TestMutantsApply(t *testing.T) {
+	mutants, err := load("*.diff")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make(map[string]bool)
+	for _, m := range mutants {
+		if names[m.name] {
+			t.Errorf("two mutants are called %q", m.name)
+		}
+		names[m.name] = true
+		if _, _, err := m.apply(filepath.Join("..", "..")); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(mutants) < minMutants {
+		t.Errorf("%d mutants, want at least %d", len(mutants), minMutants)
+	}
+}
+
+// TestParse reads one mutant and rejects incomplete ones.
+func TestParse(t *testing.T) {
+	const text = "a comment\n\n=== a name\nfile mutant.go\ntest . -run=X\n package main\n-\timport\n+\timport\n+\tmore\n"
+	mutants, err := parse(strings.Replace(text, "-\timport\n", "-\told\n", 1))
+	if err != nil || len(mutants) != 1 {
+		t.Fatal(mutants, err)
+	}
+	m := mutants[0]
+	if m.name != "a name" || m.from != "package main\n\told\n" || m.to != "package main\n\timport\n\tmore\n" || m.unchanged() != 1 {
+		t.Errorf("%+v", m)
+	}
+	for _, incomplete := range []string{"=== a\n", "=== a\nfile b\ntest c\n", "=== a\nfile b\ntest c\n-d\n+d\n", "=== a\nunknown\n"} {
+		if _, err := parse(incomplete); err == nil {
+			t.Errorf("parse accepts %q", incomplete)
+		}
+	}
+}
+
+// TestReadEvents finds the first test that failed, hung or did not compile.
+func TestReadEvents(t *testing.T) {
+	const failed = `{"Action":"run","Test":"TestA"}
+{"Action":"fail","Test":"TestA/sub"}
+{"Action":"fail","Test":"TestA"}
+{"Action":"fail"}`
+	if r := readEvents(failed); r.killer != "TestA" || !r.ran {
+		t.Errorf("%+v", r)
+	}
+	const hung = `{"Action":"output","Output":"panic: test timed out after 1s\n"}
+{"Action":"output","Output":"running tests:\n"}
+{"Action":"output","Output":"\tTestB (1s)\n"}`
+	if r := readEvents(hung); r.killer != "TestB (by its timeout)" {
+		t.Errorf("%+v", r)
+	}
+	const broken = `{"Action":"build-output","Output":"a.go:1: undefined: x\n"}`
+	if r := readEvents(broken); r.broken == "" || r.killer != "" {
+		t.Errorf("%+v", r)
+	}
+}
