@@ -6,6 +6,9 @@
 // printed; testdata/seeds.json has those that found a bug. In the comments, version means
 // resourceVersion.
 //
+// client-go's informer runs some of the programs as well. What it does differently is listed in
+// differences_test.go, and in docs/contract.md.
+//
 // The flags -model.seed and -model.programs say which programs run:
 //
 //	go test -race ./test/model -v -model.seed=1 -model.programs=100000 -timeout 60m

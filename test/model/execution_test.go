@@ -69,7 +69,8 @@ func execute(t *testing.T, p program, verbose bool) (x *execution) {
 func (x *execution) run(ctx context.Context) {
 	x.began = time.Now()
 	o := x.program.Options
-	x.server = &server{world: newWorld(o.Start), injected: make(map[string]int), timeline: x.note}
+	x.server = &server{world: newWorld(o.Start), injected: make(map[string]int), timeline: x.note, flooded: x.failRate}
+	x.server.world.sameUID = o.SameUID
 	x.subject = newSubject(x.server, o, func(_ context.Context, err error) { x.note("error: %v", err) })
 	ctx, x.stop = context.WithCancel(klog.NewContext(ctx, logr.Discard()))
 	defer x.stop()
@@ -243,8 +244,9 @@ func (x *execution) quiesce() {
 		}
 		<-time.After(10 * time.Second)
 	}
-	x.fail("convergence", "after %v the store at %s holds %s, the server has %v at %d, status %+v", healing, x.subject.view().version,
-		describe(x.subject.view().pods), x.server.world.present().at(1<<63), x.server.world.present().head, x.subject.Status())
+	v, e := x.subject.view(), x.server.world.present()
+	x.fail("convergence", "after %v the store at %s holds %s, the server has %v at %d, status %+v; %s", healing, v.version,
+		describe(v.pods), e.at(1<<63), e.head, x.subject.Status(), x.mismatch(e, len(x.server.world.epochs)-1, e.head, v))
 }
 
 func (x *execution) restored() bool {

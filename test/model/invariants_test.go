@@ -74,6 +74,9 @@ func (x *execution) follow(v view) (why string) {
 
 // wrongStatus returns how Status differs from the state of an epoch at a version, or "".
 func (x *execution) wrongStatus(e *epoch, version uint64) string {
+	if x.program.Options.Reference { // has no status
+		return ""
+	}
 	x.checked()
 	status := x.subject.Status()
 	got, want := make(map[string]bool), make(map[string]bool)
@@ -201,6 +204,9 @@ func (x *execution) checkRate() {
 		}
 	}
 }
+
+// failRate reports that the server has closed because of too many requests.
+func (x *execution) failRate() { x.fail("rate", "more than %d requests within a minute", maxFlood) }
 
 // describe lists Pods in the order of their keys.
 func describe(pods map[string]*corev1.Pod) string {

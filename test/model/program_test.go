@@ -18,6 +18,9 @@ type program struct {
 // options are those of the informer and of the server.
 type options struct {
 	Adapter       bool           `json:",omitempty"` // of package clientgo
+	Reference     bool           `json:",omitempty"` // client-go's informer, not this module's; Adapter is set too
+	Idempotent    bool           `json:",omitempty"` // with Reference: Transform may be called several times for an object
+	SameUID       bool           `json:",omitempty"` // with Reference: an object keeps its UID when it is recreated
 	RelistUpdates bool           `json:",omitempty"` // of the adapter
 	Packed        bool           `json:",omitempty"`
 	ShareEqual    bool           `json:",omitempty"`

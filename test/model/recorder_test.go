@@ -164,8 +164,11 @@ func (r *recorder) checkState(kind cache.EventType, s state, pod *corev1.Pod) {
 // checkUpdate checks the old state of an update, and that the update is not empty.
 func (r *recorder) checkUpdate(last, old, pod *corev1.Pod) {
 	o := r.run.program.Options
-	if stateOf(old) != stateOf(last) || old != last && !o.Packed {
+	switch {
+	case stateOf(old) != stateOf(last):
 		r.fail("update from %v, delivered before: %v", stateOf(old), stateOf(last))
+	case old != last && !o.Packed:
+		r.fail("update from a copy of %v", stateOf(last))
 	}
 	before, after := stateOf(old), stateOf(pod)
 	resync := r.spec.Resync != 0 || o.Resync != 0 || o.RelistUpdates

@@ -27,7 +27,14 @@ type server struct {
 	streams  []*stream
 	injected map[string]int // how many requests had a fault, by "target: kind"
 	timeline func(format string, arguments ...any)
+	// flooded is called when there are more than maxFlood requests within a minute. Later requests
+	// are not answered, as the program would never end.
+	flooded func()
+	closed  bool
 }
+
+// maxFlood is far more requests than an informer may make in a minute.
+const maxFlood = 100
 
 // request is a request that the informer's budget counts: any but further pages.
 type request struct {
@@ -87,7 +94,7 @@ func (s *server) arrive(target string, options metav1.ListOptions) (faults []fau
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if target != targetPage {
-		s.requests = append(s.requests, request{target, time.Now()})
+		s.record(target)
 	}
 	for i := range s.faults {
 		if f := &s.faults[i]; f.Target == target && f.Times != 0 {
@@ -101,10 +108,23 @@ func (s *server) arrive(target string, options metav1.ListOptions) (faults []fau
 	return faults, len(s.world.epochs)
 }
 
+// record records a request. The caller holds the mutex.
+func (s *server) record(target string) {
+	s.requests = append(s.requests, request{target, time.Now()})
+	if n := len(s.requests) - maxFlood; n >= 0 && time.Since(s.requests[n].at) < time.Minute && !s.closed {
+		s.closed = true
+		s.flooded()
+	}
+}
+
 // answer answers a request. With faultSlow, read is called before the wait, otherwise after it. A
 // restore in between breaks the connection.
 func answer[R any](ctx context.Context, s *server, target string, options metav1.ListOptions, read func([]fault) (R, error)) (result R, err error) {
 	faults, epoch := s.arrive(target, options)
+	if s.isClosed() {
+		<-ctx.Done()
+		return result, ctx.Err()
+	}
 	if err := refuse(faults); err != nil {
 		return result, err
 	}
@@ -126,6 +146,12 @@ func answer[R any](ctx context.Context, s *server, target string, options metav1
 		return result, err
 	}
 	return read(faults)
+}
+
+func (s *server) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 // refuse returns the error of a request with faults, or panics.

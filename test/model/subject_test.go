@@ -41,7 +41,10 @@ type view struct {
 }
 
 func newSubject(s *server, o options, report cache.ErrorHandler) subject {
-	if o.Adapter {
+	switch {
+	case o.Reference:
+		return newReference(s, o)
+	case o.Adapter:
 		return newAdapter(s, o)
 	}
 	return newTyped(s, o, report)
@@ -107,7 +110,7 @@ func (i typed) add(r *recorder) (registration, error) {
 
 // adapter is an informer of package clientgo.
 type adapter struct {
-	clientcache.SharedIndexInformer
+	sharedIndexInformer
 	*cache.Controller
 }
 
@@ -121,6 +124,13 @@ func newAdapter(s *server, o options) adapter {
 	if o.Functions {
 		options.Filter = func(obj any) bool { return filter(obj.(*corev1.Pod)) }
 	}
+	informer := options.NewInformer(s.listerWatcher(o), &corev1.Pod{}, o.Resync, nodeIndexers)
+	setFunctions(informer)
+	return adapter{sharedIndexInformer{informer}, clientgo.ControllerOf(informer)}
+}
+
+// listerWatcher returns the server as client-go's informers read it.
+func (s *server) listerWatcher(o options) clientcache.ListerWatcher {
 	lw := &clientcache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			return s.List(ctx, options)
@@ -129,24 +139,31 @@ func newAdapter(s *server, o options) adapter {
 			return s.Watch(ctx, options)
 		},
 	}
-	var source clientcache.ListerWatcher = lw
 	if o.ListMode != cache.ListModeWatchList {
-		source = withoutWatchList{lw}
+		return withoutWatchList{lw}
 	}
-	informer := options.NewInformer(source, &corev1.Pod{}, o.Resync, clientcache.Indexers{
-		nodeIndex: func(obj any) ([]string, error) { return indexNode(obj.(*corev1.Pod)) },
+	return lw
+}
+
+var nodeIndexers = clientcache.Indexers{
+	nodeIndex: func(obj any) ([]string, error) { return indexNode(obj.(*corev1.Pod)) },
+}
+
+// setFunctions sets the functions of an informer that has not run.
+func setFunctions(informer clientcache.SharedIndexInformer) {
+	_ = informer.SetTransform(func(obj any) (any, error) {
+		pod, err := transform(obj.(*corev1.Pod))
+		return pod, err
 	})
-	_ = informer.SetTransform(func(obj any) (any, error) { return transform(obj.(*corev1.Pod)) })
 	_ = informer.SetWatchErrorHandler(func(*clientcache.Reflector, error) {})
-	return adapter{informer, clientgo.ControllerOf(informer)}
 }
 
 func (a adapter) Run(ctx context.Context) error { return a.Controller.Run(ctx) }
 
-func (a adapter) HasSynced() bool { return a.SharedIndexInformer.HasSynced() }
+func (a adapter) HasSynced() bool { return a.sharedIndexInformer.HasSynced() }
 
 func (a adapter) LastSyncResourceVersion() string {
-	return a.SharedIndexInformer.LastSyncResourceVersion()
+	return a.sharedIndexInformer.LastSyncResourceVersion()
 }
 
 func (a adapter) waitFor(ctx context.Context, pod *corev1.Pod) error {
@@ -157,7 +174,12 @@ func (a adapter) waitForDelete(ctx context.Context, pod *corev1.Pod) error {
 	return a.WaitForDelete(ctx, pod)
 }
 
-func (a adapter) view() view {
+// sharedIndexInformer is read, and receives handlers, by client-go's interface.
+type sharedIndexInformer struct {
+	clientcache.SharedIndexInformer
+}
+
+func (a sharedIndexInformer) view() view {
 	v := view{a.LastSyncResourceVersion(), make(map[string]*corev1.Pod), make(map[string][]string)}
 	for _, obj := range a.GetIndexer().List() {
 		pod := obj.(*corev1.Pod)
@@ -169,7 +191,7 @@ func (a adapter) view() view {
 	return v
 }
 
-func (a adapter) get(key string) *corev1.Pod {
+func (a sharedIndexInformer) get(key string) *corev1.Pod {
 	obj, exists, _ := a.GetStore().GetByKey(key)
 	if !exists {
 		return nil
@@ -177,7 +199,7 @@ func (a adapter) get(key string) *corev1.Pod {
 	return obj.(*corev1.Pod)
 }
 
-func (a adapter) add(r *recorder) (registration, error) {
+func (a sharedIndexInformer) add(r *recorder) (registration, error) {
 	options := clientcache.HandlerOptions{}
 	if r.spec.Resync != 0 {
 		options.ResyncPeriod = &r.spec.Resync

@@ -26,9 +26,10 @@ type epoch struct {
 
 // world is the history of a collection. The last epoch is the present.
 type world struct {
-	epochs []*epoch
-	start  uint64 // the version before the first write
-	writes int
+	epochs  []*epoch
+	start   uint64 // the version before the first write
+	writes  int
+	sameUID bool // objects keep their UID when they are recreated
 	// ceiling limits the versions of the present epoch until the informer has noticed a restore.
 	// A server that has gone back and then beyond the informer's version cannot be recognized.
 	ceiling uint64
@@ -86,7 +87,10 @@ func (w *world) put(key, bad string, gap uint64) bool {
 	}
 	w.writes++
 	s := state{key: key, uid: old.uid, version: w.present().head, value: w.writes, bad: bad}
-	if !exists {
+	switch {
+	case w.sameUID:
+		s.uid = "uid-" + key
+	case !exists:
 		s.uid = "uid-" + strconv.Itoa(w.writes)
 	}
 	w.present().log = append(w.present().log, s)
