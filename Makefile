@@ -14,8 +14,13 @@ modules := . $(nested)
 race := $(shell CC=$$($(go) env CC); \
 	if [ "$$($(go) env CGO_ENABLED)" = 1 ] && command -v $${CC%% *} >/dev/null 2>&1; then echo -race; fi)
 
-# The file name has the versions of Go and of the linter, so that an existing file is never out of date.
-linter  := $(root)/.cache/bin/golangci-lint-$(shell cat tools/go.mod tools/go.sum | cksum | cut -d' ' -f1)-$(shell $(go) env GOVERSION)
+# The file names have the versions of Go and of the tools, so that an existing file is never out of date.
+version := $(shell cat tools/go.mod tools/go.sum | cksum | cut -d' ' -f1)-$(shell $(go) env GOVERSION)
+linter  := $(root)/.cache/bin/golangci-lint-$(version)
+vulns   := $(root)/.cache/bin/govulncheck-$(version)
+
+# The vulnerability database. VULNDB=file:///path is a mirror, see https://go.dev/security/vuln/database.
+VULNDB  ?= https://vuln.go.dev
 
 .DEFAULT_GOAL := help
 .PHONY: help run test stress mutants lint fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build clean
@@ -41,10 +46,11 @@ stress: ## Run the random tests of internal/ with many more rounds (10 minutes)
 mutants: ## Run the tests against broken variants of the code; SAMPLE=15 runs some of them
 	$(go) run ./test/mutants $(if $(SAMPLE),-sample=$(SAMPLE)) $(if $(SEED),-seed=$(SEED)) $(if $(ONLY),-only="$(ONLY)") $(if $(BY),-by="$(BY)")
 
-lint: $(linter) ## Lint and vet every module (5 minutes; 15 the first time, which compiles much of Kubernetes)
+lint: $(linter) $(vulns) ## Lint and vet every module, and look for known vulnerabilities (5 minutes; 15 the first time, which compiles much of Kubernetes)
 	@failed=; for m in $(modules); do echo "golangci-lint run  # in $$m"; \
 		(cd $$m && $(linter) run --config $(root)/.golangci.yml ./...) || failed=yes; done; [ -z "$$failed" ]
 	@for m in $(modules); do echo "$(go) -C $$m vet ./..."; $(go) -C $$m vet ./... || exit 1; done
+	@.ci/vulncheck $(vulns) $(VULNDB) $(modules)
 
 fmt: $(linter) ## Format every module
 	@for m in $(modules); do (cd $$m && $(linter) fmt --config $(root)/.golangci.yml ./...) || exit 1; done
@@ -80,3 +86,8 @@ $(linter): tools/go.mod tools/go.sum
 	@echo "building golangci-lint (a minute, once)"
 	@mkdir -p $(@D)
 	@CGO_ENABLED=0 $(go) -C tools build -buildvcs=false -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(vulns): tools/go.mod tools/go.sum
+	@echo "building govulncheck"
+	@mkdir -p $(@D)
+	@CGO_ENABLED=0 $(go) -C tools build -buildvcs=false -o $@ golang.org/x/vuln/cmd/govulncheck
