@@ -58,12 +58,13 @@ var mayImport = map[string]string{
 		"fake/internal/resource fake/internal/rest",
 
 	// Harnesses of tests, and examples.
-	"internal/cachetest":   "client-go cache fake",
-	"internal/conformance": "client-go fake",
-	"test/faults":          "",
-	"test/model":           "",
-	"test/mutants":         "",
-	"examples/nodecache":   "client-go cache fake",
+	"internal/cachetest":        "client-go cache fake",
+	"internal/cachetest/memory": "",
+	"internal/conformance":      "client-go fake",
+	"test/faults":               "",
+	"test/model":                "",
+	"test/mutants":              "",
+	"examples/nodecache":        "client-go cache fake",
 }
 
 // withoutKubernetes are the packages that import nothing of Kubernetes.

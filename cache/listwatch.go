@@ -236,7 +236,7 @@ func knowsWatchList(lw any) bool {
 }
 
 // newSource returns the source of a ListerWatcher's objects.
-func newSource(lw ListerWatcher, objects codec.ObjectType, options codec.Options) source.Source {
+func newSource(lw ListerWatcher, objects codec.ObjectType, options codec.Options, limits Limits) source.Source {
 	known, ok := lw.(*ListWatch)
 	streaming := source.Unknown
 	if ok && known != nil && known.Streaming {
@@ -248,6 +248,7 @@ func newSource(lw ListerWatcher, objects codec.ObjectType, options codec.Options
 		Streaming:       streaming,
 		NoClientRetries: ok && known != nil && known.noRetries,
 		Codec:           options,
+		Limits:          limits.ofSource(),
 	})
 }
 

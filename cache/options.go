@@ -58,6 +58,8 @@ type InformerOptions[T Object] struct {
 	// first list and for consistent reads, and whole lists otherwise; a negative value disables
 	// paging.
 	PageSize int64
+	// Limits bound what is accepted of a server, in bytes. The zero value is right for production.
+	Limits Limits
 	// Backoff is the delay between failed attempts. The zero value starts at 0.8 s and doubles up
 	// to 30 s, with jitter, and starts again after two minutes without a failure.
 	Backoff wait.Backoff
@@ -83,6 +85,7 @@ func (o InformerOptions[T]) reflectorOptions() ReflectorOptions {
 		Name:         o.Name,
 		ListMode:     o.ListMode,
 		PageSize:     o.PageSize,
+		Limits:       o.Limits,
 		Backoff:      o.Backoff,
 		ErrorHandler: o.ErrorHandler,
 		Logger:       o.Logger,
@@ -171,6 +174,7 @@ func (o InformerOptions[T]) sameAs(other InformerOptions[T]) error {
 		{"DetectMutations", o.DetectMutations, other.DetectMutations},
 		{"ListMode", o.ListMode, other.ListMode},
 		{"PageSize", o.PageSize, other.PageSize},
+		{"Limits", o.Limits, other.Limits},
 		{"Backoff", o.Backoff, other.Backoff},
 	} {
 		if option.own != option.theirs {

@@ -51,6 +51,7 @@ type ReflectorOptions struct {
 	Name         string
 	ListMode     ListMode
 	PageSize     int64
+	Limits       Limits
 	Backoff      wait.Backoff
 	ErrorHandler ErrorHandler
 	Logger       klog.Logger
@@ -87,7 +88,7 @@ func NewReflector[T Object](lw ListerWatcher, example T, store ReflectorStore[T]
 	if err != nil {
 		r.invalid = fmt.Errorf("reflector of %s: %w", r.report.name, err)
 	}
-	r.source = newSource(lw, objects, codec.Options{})
+	r.source = newSource(lw, objects, codec.Options{}, options.Limits)
 	r.sink = &storeSink[T]{store: store, report: r.report.object}
 	r.loop = reflector.New(reflectorConfig(lw, r.source, options, r.sink, r.report))
 	return r
@@ -178,6 +179,7 @@ func reflectorConfig(lw ListerWatcher, source feed.Source, options ReflectorOpti
 		Sink:      sink,
 		WatchList: func() bool { return options.ListMode == ListModeWatchList && knowsWatchList(lw) },
 		PageSize:  options.PageSize,
+		InFlight:  options.Limits.InFlight,
 		Backoff:   options.Backoff,
 		Report:    report.attempt,
 		Recovered: report.recovered,

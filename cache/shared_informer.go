@@ -44,7 +44,7 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	if detector != nil {
 		config.Store.Decode = tracked(config.Store.Decode, detector)
 	}
-	source := newSource(lw, objects, codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed})
+	source := newSource(lw, objects, codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed}, options.Limits)
 	config.Reflector = reflectorConfig(lw, source, options.reflectorOptions(), nil, report)
 	s := &SharedInformer[T]{
 		engine:    informer.New(config),

@@ -36,6 +36,7 @@ func (s *sharedIndexInformer) config() informer.Config[any] {
 			Source:    withMetrics(s.source, s.options.SharedIndexInformerOptions),
 			WatchList: func() bool { return mayWatchList(s.listerWatcher) },
 			Report:    s.watchErrors.report,
+			InFlight:  s.options.Limits.InFlight,
 
 			MinWatchTimeout: s.options.minWatchTimeout,
 		},

@@ -66,6 +66,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 		NoContext:     hasNoContext(lw),
 		Unnamed:       true,
 		Codec:         codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed},
+		Limits:        options.limits(),
 	})
 	s.engine = informer.New(s.config())
 	s.indexer.init(s.engine.Store(), options.Indexers)

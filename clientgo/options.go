@@ -38,6 +38,9 @@ type Options struct {
 	// Delivery controls which events a slow handler receives. The default is cache.EveryEvent, as
 	// client-go never coalesces events.
 	Delivery cache.Delivery
+	// Limits bound what is accepted of a server, in bytes, where the informer streams. The zero value
+	// is right for production.
+	Limits cache.Limits
 	// RelistUpdates makes a relist emit an update for each unchanged object, as client-go does.
 	RelistUpdates bool
 	// Filter selects the objects to store. An object that it refuses is absent from the store; if
@@ -65,6 +68,11 @@ func (o Options) NewInformer(lw clientcache.ListerWatcher, exampleObject runtime
 
 func (o Options) delivery() informer.Delivery {
 	return cmp.Or(informer.Delivery(o.Delivery), informer.EveryEvent)
+}
+
+// limits returns the limits of a single response.
+func (o Options) limits() source.Limits {
+	return source.Limits{Object: o.Limits.Object, Header: o.Limits.Header}
 }
 
 // withoutEffectOnReflectors returns the names of the options that are set, and that a Reflector, whose

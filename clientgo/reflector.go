@@ -79,7 +79,7 @@ func (c Constructors) NewNamedReflector(name string, lw clientcache.ListerWatche
 // unstructured objects; a nil one allows objects of any type.
 //
 // Run logs to options.Logger, and RunWithContext to the logger of its context. Of the [Options], a
-// Reflector has Streaming, DisableStreaming and ShareEqual. If Packed or Filter is set, it logs a
+// Reflector has Streaming, DisableStreaming, Limits and ShareEqual. If Packed or Filter is set, it logs a
 // warning.
 func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, options clientcache.ReflectorOptions) *Reflector {
 	return newReflector(lw, expectedType, store, options, c.options)
@@ -129,12 +129,14 @@ func (r *Reflector) loopConfig(lw clientcache.ListerWatcher, expectedType any, o
 			Streaming:     settings{Options: own}.streaming(),
 			NoContext:     hasNoContext(lw),
 			Codec:         codec.Options{ShareEqual: own.ShareEqual},
+			Limits:        own.limits(),
 		}),
 		Sink:            newStoreSink(r.store, objects, func() klog.Logger { return *r.runLog.Load() }),
 		WatchList:       func() bool { return mayWatchList(lw) },
 		MinWatchTimeout: options.MinWatchTimeout,
 		Report:          r.watchErrors.report,
 		Clock:           r.clock,
+		InFlight:        own.Limits.InFlight,
 	}
 	if options.Backoff != nil {
 		config.Backoff = *options.Backoff

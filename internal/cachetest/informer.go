@@ -22,6 +22,7 @@ func NewInformer[T cache.Object](
 		ResyncPeriod: resyncPeriod,
 		ListMode:     options.ListMode,
 		PageSize:     options.PageSize,
+		Limits:       options.Limits,
 		Backoff:      options.Backoff,
 		ErrorHandler: options.ErrorHandler,
 		Logger:       options.Logger,

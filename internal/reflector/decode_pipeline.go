@@ -21,6 +21,7 @@ import (
 // Items that fit one batch, or are decoded already, are added without another goroutine.
 type decodePipeline struct {
 	replacement feed.Replacement
+	maxInFlight int // bytes
 
 	current    *batch      // is being filled; may be nil
 	toDecode   chan *batch // nil until the first batch is full
@@ -42,9 +43,9 @@ const (
 	batchItems = 1024
 	// maxReuseBytes is the largest buffer that is kept for another batch.
 	maxReuseBytes = 4 * batchBytes
-	// maxBytesInFlight bounds the bytes of the batches that are being decoded and added, which a
+	// DefaultInFlight bounds the bytes of the batches that are being decoded and added, which a
 	// list of large objects would fill on a machine with many processors. One batch may exceed it.
-	maxBytesInFlight = 16 << 20
+	DefaultInFlight = 16 << 20
 )
 
 // batch is a sequence of items and their bytes.
@@ -56,8 +57,9 @@ type batch struct {
 	decoded chan struct{}
 }
 
-func newDecodePipeline(replacement feed.Replacement) *decodePipeline {
-	return &decodePipeline{replacement: replacement}
+// newDecodePipeline returns a pipeline with at most maxInFlight bytes in flight.
+func newDecodePipeline(replacement feed.Replacement, maxInFlight int) *decodePipeline {
+	return &decodePipeline{replacement: replacement, maxInFlight: maxInFlight}
 }
 
 // add adds an item. It copies item.Raw, unless the sink holds the item already, as it does most
@@ -131,7 +133,7 @@ func (p *decodePipeline) send() {
 
 // awaitRoom blocks until a batch of n bytes may be in flight.
 func (p *decodePipeline) awaitRoom(n int) {
-	for p.inFlight > 0 && p.inFlight+n > maxBytesInFlight {
+	for p.inFlight > 0 && p.inFlight+n > p.maxInFlight {
 		p.inFlight -= <-p.added
 	}
 	for len(p.added) > 0 {

@@ -62,7 +62,7 @@ func TestPipelineKeepsOrderAndBytes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			replacement := &recordingReplacement{held: map[string]bool{"item-1": true}}
-			p := newDecodePipeline(replacement)
+			p := newDecodePipeline(replacement, DefaultInFlight)
 			buffer := make([]byte, 0, size.pad+20)
 			raw := func(i int) string {
 				name := fmt.Sprintf("item-%d", i)
@@ -108,7 +108,7 @@ func TestPipelineKeepsOrderAndBytes(t *testing.T) {
 
 func TestPipelineDiscardsItemsOfFailedList(t *testing.T) {
 	replacement := &recordingReplacement{}
-	p := newDecodePipeline(replacement)
+	p := newDecodePipeline(replacement, DefaultInFlight)
 	for range 10 {
 		p.add(feed.Item{Raw: make([]byte, 10), Codec: nameCodec{}})
 	}
@@ -117,7 +117,7 @@ func TestPipelineDiscardsItemsOfFailedList(t *testing.T) {
 		t.Errorf("%d items of a discarded batch were added", len(replacement.added))
 	}
 
-	p = newDecodePipeline(replacement)
+	p = newDecodePipeline(replacement, DefaultInFlight)
 	for range 100 {
 		p.add(feed.Item{Raw: make([]byte, batchBytes), Codec: nameCodec{}})
 	}
@@ -126,7 +126,7 @@ func TestPipelineDiscardsItemsOfFailedList(t *testing.T) {
 
 func TestPipelineAddsDecodedObjectsAtOnce(t *testing.T) {
 	replacement := &recordingReplacement{}
-	p := newDecodePipeline(replacement)
+	p := newDecodePipeline(replacement, DefaultInFlight)
 	p.add(feed.Item{Key: "a", Object: &corev1.Pod{}})
 	if len(replacement.added) != 1 {
 		t.Error("add returned before the decoded object was added")
@@ -138,7 +138,7 @@ func TestPipelineAddsDecodedObjectsAtOnce(t *testing.T) {
 // pages come from servers with different content types.
 func TestPipelineKeepsOrderOfMixedPages(t *testing.T) {
 	replacement := &recordingReplacement{}
-	p := newDecodePipeline(replacement)
+	p := newDecodePipeline(replacement, DefaultInFlight)
 	const items = 5_000
 	for i := range items {
 		item := feed.Item{Key: fmt.Sprint(i), Object: &corev1.Pod{}}
@@ -168,13 +168,20 @@ func (r blockedReplacement) Needs(feed.Item) (feed.Need, any) { return feed.Need
 func (r blockedReplacement) Add(feed.Item)                    { <-r.closed }
 
 // TestPipelineBoundsBytesInFlight checks that a list of large objects is not read ahead of the
-// replacement by more than maxBytesInFlight, on a machine with many processors.
+// replacement by more than Config.InFlight, on a machine with many processors.
 func TestPipelineBoundsBytesInFlight(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(64))
+	for _, limit := range []int{DefaultInFlight, 3 << 20} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) { checkBytesInFlight(t, limit) })
+	}
+}
+
+func checkBytesInFlight(t *testing.T, limit int) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		const size, items = 1 << 20, 100
 		replacement := blockedReplacement{closed: make(chan struct{})}
-		p := newDecodePipeline(replacement)
+		p := newDecodePipeline(replacement, limit)
 		var read atomic.Int64
 		done := make(chan struct{})
 		go func() {
@@ -187,8 +194,8 @@ func TestPipelineBoundsBytesInFlight(t *testing.T) {
 			p.finish(false)
 		}()
 		synctest.Wait()
-		if ahead := read.Load() * size; ahead > maxBytesInFlight || ahead < maxBytesInFlight/2 {
-			t.Errorf("%d bytes were read while nothing was added, want at most %d", ahead, maxBytesInFlight)
+		if ahead := int(read.Load()) * size; ahead > limit || ahead < limit/2 {
+			t.Errorf("%d bytes were read while nothing was added, want at most %d", ahead, limit)
 		}
 		close(replacement.closed)
 		<-done
@@ -216,7 +223,7 @@ func TestPipelineFailsIfAddEndsTheGoroutine(t *testing.T) {
 		for _, items := range []int{150, 5000} {
 			t.Run(fmt.Sprint(name, ", ", items, " items"), func(t *testing.T) {
 				added := 0
-				p := newDecodePipeline(endingReplacement{added: &added, end: end})
+				p := newDecodePipeline(endingReplacement{added: &added, end: end}, DefaultInFlight)
 				raw := bytes.Repeat([]byte(" "), 1000)
 				for i := range items {
 					p.add(feed.Item{Key: fmt.Sprint(i), Raw: raw, Codec: nameCodec{}})

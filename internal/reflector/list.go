@@ -65,7 +65,7 @@ func (r *Reflector) listFrom(ctx context.Context, from string) error {
 	watched, stop := r.watchdog(ctx, listIdleTimeout)
 	defer stop()
 	replacement := r.begin()
-	pipeline := newDecodePipeline(replacement)
+	pipeline := newDecodePipeline(replacement, r.config.InFlight)
 	page, err := r.pages(watched, metav1.ListOptions{ResourceVersion: from, Limit: r.limit(from)}, pipeline.add)
 	if failed := pipeline.finish(err != nil); err == nil {
 		err = failed
@@ -134,6 +134,7 @@ func (r *Reflector) begin() feed.Replacement {
 func (r *Reflector) page(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
 	r.status.countList()
 	meta, err := r.config.Source.List(ctx, options, add)
+	err = feed.Shorten(err)
 	r.answered(err)
 	return meta, err
 }

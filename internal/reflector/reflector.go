@@ -24,6 +24,9 @@ type Config struct {
 	// PageSize is the limit of list requests. Zero selects DefaultPageSize, except for relists that
 	// the API server answers from its watch cache. Negative disables paging.
 	PageSize int64
+	// InFlight is the number of bytes of a list's objects that may be decoded and added at a time.
+	// Zero or less selects DefaultInFlight.
+	InFlight int
 	// MinWatchTimeout is the least timeoutSeconds of a watch, if that is more than five minutes.
 	MinWatchTimeout time.Duration
 	// Backoff spaces failed attempts. The zero value is DefaultBackoff.
@@ -80,6 +83,9 @@ func New(config Config) *Reflector {
 	}
 	if config.Backoff.Duration <= 0 {
 		config.Backoff = DefaultBackoff()
+	}
+	if config.InFlight <= 0 {
+		config.InFlight = DefaultInFlight
 	}
 	config.MinWatchTimeout = max(config.MinWatchTimeout, minWatchTimeout)
 	if config.Report == nil {

@@ -51,7 +51,7 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	watched, stop := r.sessionWatchdog(ctx, s, timeout+watchTimeoutMargin)
 	// The watchdog's error takes precedence: a source cannot distinguish a cancelled stream from
 	// one that the server closed.
-	err := orCause(watched, s.watch(watched, options))
+	err := feed.Shorten(orCause(watched, s.watch(watched, options)))
 	stop()
 	r.answered(err)
 	r.status.watchEnded()

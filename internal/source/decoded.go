@@ -118,22 +118,29 @@ func (s decodedSource) item(obj runtime.Object) (feed.Item, error) {
 	}
 	item := feed.Item{UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion()}
 	if object.GetName() == "" && !s.unnamed {
-		return item, fmt.Errorf("%T in namespace %q: %w", obj, object.GetNamespace(), errNoName)
+		return item, fmt.Errorf("%T in namespace %s: %w", obj, excerpt(object.GetNamespace()), errNoName)
 	}
-	item.Key, item.Object = codec.Key(object), obj
+	key := codec.Key(object)
+	if len(key) > maxKey {
+		return item, fmt.Errorf("%T named %s: %w", obj, excerpt(key), errLongName)
+	}
+	item.Key, item.Object = key, obj
 	return item, nil
 }
 
-var errNoName = errors.New("metadata.name is empty")
+var (
+	errNoName   = errors.New("metadata.name is empty")
+	errLongName = fmt.Errorf("metadata.name and namespace are longer than %d bytes", maxKey)
+)
 
-// refuseUnnamed returns the item at index of a list. If err is errNoName, only that item is refused:
-// its codec returns the error. Any other error is one of the list.
+// refuseUnnamed returns the item at index of a list. If err is about its name, only that item is
+// refused: its codec returns the error. Any other error is one of the list.
 func refuseUnnamed(item feed.Item, index int, err error) (feed.Item, error) {
 	if err == nil {
 		return item, nil
 	}
 	err = fmt.Errorf("item %d of the list: %w", index, err)
-	if !errors.Is(err, errNoName) {
+	if !errors.Is(err, errNoName) && !errors.Is(err, errLongName) {
 		return feed.Item{}, err
 	}
 	item.Codec = feed.ErrorCodec{Err: err}

@@ -48,9 +48,9 @@ func (m *mode) record(ctx context.Context, response tap.Response, err error) {
 	case response.StatusCode != http.StatusOK: // no response to a list or watch
 		return
 	case response.Encoding != "":
-		reason = fmt.Sprintf("the server's response has Content-Encoding %q, which the transport does not decode", response.Encoding)
+		reason = fmt.Sprintf("the server's response has Content-Encoding %s, which the transport does not decode", excerpt(response.Encoding))
 	default:
-		reason = fmt.Sprintf("the server's response has Content-Type %q", response.ContentType)
+		reason = fmt.Sprintf("the server's response has Content-Type %s", excerpt(response.ContentType))
 	}
 	if m.set(response.Consumed, reason) {
 		logMode(klog.FromContext(ctx), response.Consumed, reason)

@@ -31,6 +31,14 @@ type Config struct {
 	// watch.
 	Unnamed bool
 	Codec   codec.Options
+	Limits  Limits
+}
+
+// Limits bound the parts of a response that is split, in bytes. Zero or less selects the default of
+// package wire.
+type Limits struct {
+	Object int // of an object and of a watch event
+	Header int // of any other part, and of the body of an error response
 }
 
 // Streaming is what is known of the ListerWatcher's functions: if they return what the server sent,
@@ -73,7 +81,7 @@ func New(config Config) Source {
 		decoded.lw = tapDetector{config.ListerWatcher, mode}
 		return Source{decoded, mode}
 	}
-	return Source{streamSource{decoded, mode, codec.NewDecoders(config.Objects, config.Codec)}, mode}
+	return Source{streamSource{decoded, mode, codec.NewDecoders(config.Objects, config.Codec), config.Limits}, mode}
 }
 
 // Mode reports whether the last response was split while it arrived and, if not, why. The reason

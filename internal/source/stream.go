@@ -25,6 +25,7 @@ type streamSource struct {
 	decoded  decodedSource
 	mode     *mode
 	decoders *codec.Decoders
+	limits   Limits
 }
 
 var _ feed.Source = streamSource{}
@@ -40,9 +41,11 @@ const (
 // tap returns a tap for one request. consume reads the body and returns the client's placeholder;
 // it keeps an error of the body to itself, so that the client has nothing to report.
 func (s streamSource) tap(consume func(format wire.Format, body io.Reader) []byte) *tap.Tap {
+	expected := s.expected()
 	t := &tap.Tap{
 		Accepts:         s.understands,
 		PlaceholderType: jsonType,
+		MaxErrorBody:    int64(expected.HeaderLimit()),
 		Consume: func(contentType string, body io.Reader) ([]byte, error) {
 			format, _ := wire.FormatOf(contentType)
 			return consume(format, body), nil
@@ -72,7 +75,10 @@ func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
 		return feed.Item{}, errNoKind
 	case metadata.Key == "":
 		unnamed := feed.Item{UID: metadata.UID, ResourceVersion: metadata.ResourceVersion}
-		return unnamed, fmt.Errorf("%s in namespace %q: %w", item.Kind, metadata.Namespace, errNoName)
+		return unnamed, fmt.Errorf("%s in namespace %s: %w", excerpt(item.Kind), excerpt(metadata.Namespace), errNoName)
+	case len(metadata.Key) > maxKey:
+		unnamed := feed.Item{UID: metadata.UID, ResourceVersion: metadata.ResourceVersion}
+		return unnamed, fmt.Errorf("%s named %s: %w", excerpt(item.Kind), excerpt(metadata.Key), errLongName)
 	}
 	if codecs.CloneKeys() {
 		metadata.Key = strings.Clone(metadata.Key)
@@ -98,7 +104,7 @@ func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
 // expected returns what a body may consist of.
 func (s streamSource) expected() wire.Options {
 	objects := s.decoded.objects
-	options := wire.Options{SkipOversized: true}
+	options := wire.Options{SkipOversized: true, MaxItemSize: s.limits.Object, MaxHeaderSize: s.limits.Header}
 	switch {
 	case !objects.GVK.Empty():
 		options.APIVersion, options.Kind = objects.GVK.GroupVersion().String(), objects.GVK.Kind
@@ -115,20 +121,29 @@ const errNoVersion = feed.Error("no valid resourceVersion")
 // send such versions only; the lists and events of client-go's fakes, which may have none, do not
 // come over the wire.
 func checkVersion(version string) error {
-	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
+	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil || len(version) > maxVersion {
 		return fmt.Errorf("%w: %s", errNoVersion, excerpt(version))
 	}
 	return nil
 }
 
-// maxExcerpt is the maximum number of bytes that an error quotes of an invalid resourceVersion.
-const maxExcerpt = 20
+const (
+	// maxExcerpt is the maximum number of bytes that an error quotes of what the server sent.
+	maxExcerpt = 63
+	// maxVersion is the maximum length of a resourceVersion. Those of API servers have up to 20
+	// digits. Requests, errors and Status contain it.
+	maxVersion = 128
+	// maxKey is the maximum length of an object's namespace and name. API servers allow 63 and 253
+	// bytes. Errors and logs contain it.
+	maxKey = 4 << 10
+)
 
-func excerpt(version string) string {
-	if len(version) > maxExcerpt {
-		return fmt.Sprintf("%q...", version[:maxExcerpt])
+// excerpt returns the beginning of a string, in quotes.
+func excerpt(s string) string {
+	if len(s) > maxExcerpt {
+		return fmt.Sprintf("%q...", s[:maxExcerpt])
 	}
-	return fmt.Sprintf("%q", version)
+	return fmt.Sprintf("%q", s)
 }
 
 // checkRetries warns of a client that repeats requests, unless the request passed through the tap.

@@ -123,6 +123,9 @@ func (r *watchRequest) deliver(event *wire.Event) error {
 	switch event.Type {
 	case watch.Bookmark:
 		version, end, err := event.Bookmark()
+		if err == nil && len(version) > maxVersion {
+			err = checkVersion(version)
+		}
 		if err != nil {
 			return err
 		}

@@ -59,9 +59,13 @@ const (
 
 var errFuzz = errors.New("consumer failed")
 
+// maxErrorBody is Tap.MaxErrorBody in FuzzTap.
+const maxErrorBody = 100
+
 // FuzzTap passes a response of any status, headers and body to a tap. If the tap consumes it, the
 // client reads the placeholder, or the consumer's error, and nothing of the body. Otherwise the
-// client receives the response as the server sent it, except for Retry-After.
+// client receives the response as the server sent it, except for Retry-After and the end of a long
+// error.
 func FuzzTap(f *testing.F) {
 	const protobuf, stream = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf;stream=watch"
 	list := []byte(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a","uid":"u"}}]}`)
@@ -72,6 +76,7 @@ func FuzzTap(f *testing.F) {
 	f.Add(http.StatusOK, stream, "", "", []byte("\x00\x00\x00\x02\x0a\x00"), []byte{1}, byte(consumeWatch), false)
 	f.Add(http.StatusOK, "application/json", "br", "", list, []byte{}, byte(consumeAll), false)
 	f.Add(http.StatusTooManyRequests, "application/json", "", "7", []byte("{}"), []byte{}, byte(consumeAll), false)
+	f.Add(http.StatusForbidden, "text/html", "", "", bytes.Repeat([]byte("<html>"), maxErrorBody), []byte{}, byte(consumeAll), true)
 	f.Add(http.StatusOK, "text/html", "", "1", []byte("<html>"), []byte{2}, byte(consumeSome), true)
 	f.Fuzz(func(t *testing.T, status int, contentType, encoding, retryAfter string, sent, pace []byte, consumer byte, broken bool) {
 		body := &scriptedBody{rest: sent, pace: pace}
@@ -79,7 +84,7 @@ func FuzzTap(f *testing.F) {
 			body.err = errFuzz
 		}
 		f := &fuzzedConsumer{consumer: consumer % consumers}
-		tap := &Tap{Accepts: f.accepts, Consume: f.consume, PlaceholderType: "application/json"}
+		tap := &Tap{Accepts: f.accepts, Consume: f.consume, PlaceholderType: "application/json", MaxErrorBody: maxErrorBody}
 		header := http.Header{"Content-Type": {contentType}, "Content-Encoding": {encoding}, "Retry-After": {retryAfter}}
 		next := roundTripper(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: status, Header: header.Clone(), Body: body, ContentLength: int64(len(sent))}, nil
@@ -175,12 +180,17 @@ func (f *fuzzedConsumer) checkUnchanged(t *testing.T, response *http.Response, h
 		}
 		want.Del("Retry-After")
 	}
+	readable, cutOff := sent, false
+	if response.StatusCode != http.StatusOK {
+		readable = sent[:min(len(sent), maxErrorBody)]
+		cutOff = len(sent) >= maxErrorBody
+	}
 	for name := range header {
 		if response.Header.Get(name) != want.Get(name) {
 			t.Fatalf("%s is %q, want %q", name, response.Header.Get(name), want.Get(name))
 		}
 	}
-	if f.calls > 0 || !bytes.Equal(read, sent) || (err != nil) != broken || response.ContentLength != int64(len(sent)) {
+	if f.calls > 0 || !bytes.Equal(read, readable) || (err != nil) != (broken && !cutOff) || response.ContentLength != int64(len(sent)) {
 		t.Fatalf("client read %q, %v of %q; Consume was called %d times", read, err, sent, f.calls)
 	}
 }

@@ -21,6 +21,10 @@ type Tap struct {
 	Consume func(contentType string, body io.Reader) (placeholder []byte, err error)
 	// PlaceholderType is the Content-Type of the placeholder.
 	PlaceholderType string
+	// MaxErrorBody is the number of bytes that the client receives of the body of another response
+	// than 200. Clients read such a body whole. The rest is cut off: the status code, which says
+	// what has failed, precedes it. Zero cuts off nothing.
+	MaxErrorBody int64
 
 	mu       sync.Mutex // guards response and finished
 	response Response
@@ -125,6 +129,9 @@ func (t *Tap) intercept(response *http.Response) {
 	}
 	if response.StatusCode != http.StatusOK {
 		t.takeRetryAfter(response)
+		if response.Body != nil && t.MaxErrorBody > 0 {
+			response.Body = cutOff{io.LimitReader(response.Body, t.MaxErrorBody), response.Body}
+		}
 		return
 	}
 	if response.Body == nil || t.response.Encoding != "" || !t.Accepts(t.response.ContentType) {
@@ -145,6 +152,12 @@ func (t *Tap) takeRetryAfter(response *http.Response) {
 		t.response.RetryAfter = response.Header.Get("Retry-After")
 		response.Header.Del("Retry-After")
 	}
+}
+
+// cutOff is the beginning of a body.
+type cutOff struct {
+	io.Reader
+	io.Closer
 }
 
 // body is the response body that the client reads.

@@ -246,3 +246,42 @@ func TestConsumeIsNotCalledAfterClose(t *testing.T) {
 		t.Errorf("Read after Close = %d, %v", n, err)
 	}
 }
+
+// endlessBody is a body without an end. It counts what was read.
+type endlessBody struct{ read, closed int }
+
+func (b *endlessBody) Read(p []byte) (int, error) {
+	b.read += len(p)
+	return len(p), nil
+}
+
+func (b *endlessBody) Close() error {
+	b.closed++
+	return nil
+}
+
+// TestErrorBodyIsCutOff sends an error whose body does not end to a client that reads the whole body.
+func TestErrorBodyIsCutOff(t *testing.T) {
+	const limit = 1000
+	for _, status := range []int{http.StatusCreated, http.StatusForbidden, http.StatusInternalServerError} {
+		sent := &endlessBody{}
+		next := roundTripper(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: status, Header: http.Header{}, Body: sent, ContentLength: -1}, nil
+		})
+		request, err := http.NewRequestWithContext(With(t.Context(), &Tap{MaxErrorBody: limit}), http.MethodGet, "http://server", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := Wrap(next).RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err != nil || len(body) != limit || sent.read > limit || response.StatusCode != status {
+			t.Errorf("%d: the client read %d bytes of %d, %v; want %d", response.StatusCode, len(body), sent.read, err, limit)
+		}
+		if err := response.Body.Close(); err != nil || sent.closed != 1 {
+			t.Errorf("%d: Close() = %v, the server's body was closed %d times", status, err, sent.closed)
+		}
+	}
+}

@@ -106,7 +106,7 @@ func (m *message) bool(name string) bool {
 
 // readJSON reads the array of owner references, which the scanner has validated.
 func (c *controllerRef) readJSON(owners []byte) error {
-	r := jsonReader{window: &window{buf: owners, end: len(owners), limit: len(owners), err: io.EOF}}
+	r := jsonReader{window: &window{buf: owners, end: len(owners), limit: bound{bytes: len(owners)}, err: io.EOF}}
 	return r.array(func() error {
 		owner, err := r.value(depthMember, levelOwner)
 		found := &r.scanner.members

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// ErrTooLarge reports that an object exceeds Options.MaxItemSize. Without Options.SkipOversized,
-// the rest of the body is lost.
+// ErrTooLarge reports that an object exceeds Options.MaxItemSize, or another part of a body
+// Options.MaxHeaderSize. The rest of the body is lost, except after an object with
+// Options.SkipOversized.
 var ErrTooLarge = errors.New("larger than allowed")
 
 // Error is an error in a body, or in one item of it, and its position.
@@ -72,6 +73,17 @@ func newError(body string, offset int64, item int, err error) error {
 		e.Field, e.Err = inner.field, inner.err
 	}
 	return e
+}
+
+// maxQuoted is the maximum number of bytes that an error quotes of a body.
+const maxQuoted = 100
+
+// quote returns a kind or apiVersion for an error, in quotes.
+func quote(s string) string {
+	if len(s) > maxQuoted {
+		return fmt.Sprintf("%q...", s[:maxQuoted])
+	}
+	return fmt.Sprintf("%q", s)
 }
 
 // beginning names the first byte of unexpected input, enough to recognize HTML. More of it might be

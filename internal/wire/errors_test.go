@@ -66,7 +66,7 @@ func TestListErrors(t *testing.T) {
 		{"broken metadata", `{"metadata":{"resourceVersion":5},"items":[]}`, wire.JSON, pods, "wire: JSON list, byte 33, metadata: json: cannot unmarshal number into Go struct field ListMeta.resourceVersion of type string", nil},
 		{"kind not a string", `{"kind":5,"items":[]}`, wire.JSON, pods, "wire: JSON list, byte 9, kind: json: cannot unmarshal number into Go value of type string", nil},
 		{"other items", `{"items":[{"kind":"Node"}]}`, wire.JSON, pods, `wire: JSON list, item 0, byte 25: wrong kind "Node", want "Pod"`, wire.ErrWrongKind},
-		{"other version", `{"items":[{"kind":"Pod","apiVersion":"v2"}]}`, wire.JSON, pods, `wire: JSON list, item 0, byte 42: wrong kind: apiVersion "v2" of Pod, want "v1"`, wire.ErrWrongKind},
+		{"other version", `{"items":[{"kind":"Pod","apiVersion":"v2"}]}`, wire.JSON, pods, `wire: JSON list, item 0, byte 42: wrong kind: apiVersion "v2" of "Pod", want "v1"`, wire.ErrWrongKind},
 		{"other list", string(encode(t, jsonSerializer, nodes)), wire.JSON, pods, `wrong kind "Node", want "Pod"`, wire.ErrWrongKind},
 		{"other list", string(encode(t, protobufSerializer, nodes)), wire.Protobuf, pods, `wrong kind "NodeList", want "PodList"`, wire.ErrWrongKind},
 		{"other list, kind last", `{"items":[{}],"kind":"NodeList"}`, wire.JSON, pods, `wire: JSON list, byte 32: wrong kind "Node", want "Pod"`, wire.ErrWrongKind},
@@ -197,12 +197,12 @@ func TestUnknownFieldsAreNotHeld(t *testing.T) {
 		}
 	}
 	members := strings.Repeat(`"x":"`+strings.Repeat("x", 1000)+`",`, 100)
-	_, err := wire.List(strings.NewReader(`{"kind":"KList",`+members+`"items":[]}`), wire.JSON, wire.Options{MaxItemSize: 2 << 10}, ignore)
+	_, err := wire.List(strings.NewReader(`{"kind":"KList",`+members+`"items":[]}`), wire.JSON, wire.Options{MaxHeaderSize: 2 << 10}, ignore)
 	if err != nil {
 		t.Error(err)
 	}
 	// Members before the kind are held, because the body may be a Status.
-	_, err = wire.List(strings.NewReader(`{`+members+`"kind":"KList","items":[]}`), wire.JSON, wire.Options{MaxItemSize: 2 << 10}, ignore)
+	_, err = wire.List(strings.NewReader(`{`+members+`"kind":"KList","items":[]}`), wire.JSON, wire.Options{MaxHeaderSize: 2 << 10}, ignore)
 	if !errors.Is(err, wire.ErrTooLarge) {
 		t.Errorf("%v, want ErrTooLarge", err)
 	}
@@ -247,8 +247,8 @@ func TestStuckReaderIsAnError(t *testing.T) {
 // TestLengthPrefixDoesNotAllocate checks that memory grows with the received bytes, not with a
 // length prefix.
 func TestLengthPrefixDoesNotAllocate(t *testing.T) {
-	list := "k8s\x00" + bytesField(1, bytesField(2, "PodList")) + "\x12\xff\xff\xff\x1f" + "\x12\xff\xff\xff\x1e"
-	frame := "\x03\xff\xff\xff"
+	list := "k8s\x00" + bytesField(1, bytesField(2, "PodList")) + "\x12\xff\xff\xff\x1f" + "\x12\xff\xff\xff\x07"
+	frame := "\x00\xff\xff\xff"
 	const rounds = 20
 	var before, after goruntime.MemStats
 	goruntime.ReadMemStats(&before)

@@ -21,10 +21,16 @@ const (
 	mediaTypeProtobuf = "application/vnd.kubernetes.protobuf"
 )
 
+// maxContentType is the maximum length of a Content-Type that is parsed.
+const maxContentType = 1 << 10
+
 // FormatOf returns the format of a Content-Type header's value and reports whether List and Watch
 // read it. They do not read CBOR, Tables (as=Table) and other parameters that change the structure
 // of the body.
 func FormatOf(contentType string) (Format, bool) {
+	if len(contentType) > maxContentType {
+		return UnknownFormat, false
+	}
 	mediaType, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil || !isObjectBody(parameters) {
 		return UnknownFormat, false

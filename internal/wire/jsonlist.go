@@ -65,7 +65,7 @@ func (l *jsonList) finish() error {
 	case l.header.Kind == "Status":
 		return statusError(append(l.otherMembers, '}'), JSON)
 	case !l.sawItems:
-		return fmt.Errorf("%w %q: no items", ErrWrongKind, l.header.Kind)
+		return fmt.Errorf("%w %s: no items", ErrWrongKind, quote(l.header.Kind))
 	}
 	return l.listSplitter.finish()
 }
@@ -75,9 +75,9 @@ func (l *jsonList) readMember(name string) error {
 	if name == "items" && l.header.Kind != "Status" {
 		return l.readItems()
 	}
-	value, err := l.value(depthMember, levelOther)
+	value, err := l.headerValue()
 	if err != nil {
-		return inField(name, err)
+		return inField(nameOf(name), err)
 	}
 	switch name {
 	case "kind":
@@ -96,13 +96,23 @@ func (l *jsonList) readMember(name string) error {
 	return l.keepForStatus(name, value)
 }
 
+// nameOf returns the name of a member of a list for an error. Other names than those of a list or
+// Status may be the content of an object.
+func nameOf(member string) string {
+	switch member {
+	case "kind", "apiVersion", "metadata", "status", "message", "reason", "details", "code":
+		return member
+	}
+	return "another member"
+}
+
 // keepForStatus keeps a member as long as the body may be a Status.
 func (l *jsonList) keepForStatus(name string, value []byte) error {
 	if l.header.Kind != "" && l.header.Kind != "Status" {
 		return nil
 	}
-	if len(l.otherMembers)+len(value) > l.limit {
-		return l.tooLarge(int64(len(l.otherMembers) + len(value)))
+	if err := l.headerLimit.check(int64(len(l.otherMembers) + len(name) + len(value))); err != nil {
+		return err
 	}
 	quoted, err := json.Marshal(name)
 	if err != nil {
@@ -127,7 +137,7 @@ func (l *jsonList) readItems() error {
 		return inField("items", err)
 	}
 	if c == 'n' {
-		_, err = l.value(depthMember, levelOther)
+		_, err = l.headerValue()
 		return inField("items", err)
 	}
 	if c != '[' {

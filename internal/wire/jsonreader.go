@@ -55,7 +55,7 @@ func (r *jsonReader) value(depth int, level objectLevel) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.scanner.i > r.limit {
+		if r.scanner.i > r.limit.bytes {
 			return nil, r.tooLarge(int64(r.scanner.i))
 		}
 		if done {
@@ -65,6 +65,15 @@ func (r *jsonReader) value(depth int, level objectLevel) ([]byte, error) {
 			return nil, noEOF(err)
 		}
 	}
+}
+
+// headerValue is value for a member of the outermost object, or its name.
+func (r *jsonReader) headerValue() ([]byte, error) {
+	object := r.limit
+	r.limit = r.headerLimit
+	value, err := r.value(depthMember, levelOther)
+	r.limit = object
+	return value, err
 }
 
 // object reads an object and calls member after the name of each member. member must read the
@@ -77,7 +86,7 @@ func (r *jsonReader) object(member func(name string) error) error {
 		if c, err := r.peek(); err != nil || c != '"' {
 			return notName(c, err)
 		}
-		quoted, err := r.value(depthMember, levelOther)
+		quoted, err := r.headerValue()
 		if err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ func (j *jsonWatch) readEvent() error {
 	}
 	found := &j.scanner.members
 	if found.at[memberType] == (span{}) && found.at[memberObject] == (span{}) {
-		return unframedError(text)
+		return j.unframedError(text)
 	}
 	object := &j.current.Object
 	object.Offset = offset
@@ -49,7 +49,10 @@ func (j *jsonWatch) readEvent() error {
 
 // unframedError returns the error for an object that is not an event. For a Status it is the error
 // that the Status encodes.
-func unframedError(text []byte) error {
+func (j *jsonWatch) unframedError(text []byte) error {
+	if err := j.headerLimit.check(int64(len(text))); err != nil {
+		return errNotFramed
+	}
 	item, err := Parse(text, JSON)
 	if err == nil && item.Kind == "Status" {
 		return statusError(text, JSON)

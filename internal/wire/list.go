@@ -12,17 +12,26 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// DefaultMaxItemSize is the default of Options.MaxItemSize. It exceeds the limits of etcd (1.5 MiB
-// by default, several times that once encoded in JSON) and of client-go's watches (16 MiB), and
-// bounds the memory that a broken response can use.
-const DefaultMaxItemSize = 64 << 20
+// Defaults of Options. They bound the memory that a broken or hostile response can use.
+const (
+	// DefaultMaxItemSize exceeds the limit of etcd, 1.5 MiB by default and several times that once
+	// encoded in JSON. No Go client can watch larger objects: it is the limit of client-go's
+	// watches.
+	DefaultMaxItemSize = 16 << 20
+	// DefaultMaxHeaderSize is a thousand times what API servers send besides the objects.
+	DefaultMaxHeaderSize = 1 << 20
+)
 
 // Options restricts the bodies that List and Watch accept. The zero value accepts every list and
 // watch.
 type Options struct {
-	// MaxItemSize is the maximum size of an object in bytes; in JSON watches, of an event. It also
+	// MaxItemSize is the maximum size of an object in bytes; in watches, of an event. It also
 	// bounds the buffer. 0 means DefaultMaxItemSize.
 	MaxItemSize int
+	// MaxHeaderSize is the maximum size in bytes of each part of a body that is not a watched
+	// object: the metadata or another member of a list, a member's name, a Status, the object of a
+	// BOOKMARK or ERROR event. 0 means DefaultMaxHeaderSize.
+	MaxHeaderSize int
 	// SkipOversized delivers an object larger than MaxItemSize by its identity alone (see
 	// Item.TooLarge) and continues after it. Otherwise, and if the identity is not at the beginning
 	// of the object, the first oversized object ends the body with ErrTooLarge.
@@ -38,21 +47,31 @@ type Options struct {
 // ErrWrongKind reports that a body holds objects of another kind, or is not a list.
 var ErrWrongKind = errors.New("wrong kind")
 
-// limit returns the maximum size of an object.
-func (o *Options) limit() int {
-	if o.MaxItemSize <= 0 {
-		return DefaultMaxItemSize
+// limits returns the bounds of an object and of a header.
+func (o *Options) limits() (object, header bound) {
+	object, header = bound{"Limits.Object", o.MaxItemSize}, bound{"Limits.Header", o.MaxHeaderSize}
+	if object.bytes <= 0 {
+		object.bytes = DefaultMaxItemSize
 	}
-	return o.MaxItemSize
+	if header.bytes <= 0 {
+		header.bytes = DefaultMaxHeaderSize
+	}
+	return object, header
+}
+
+// HeaderLimit returns MaxHeaderSize, or its default.
+func (o *Options) HeaderLimit() int {
+	_, header := o.limits()
+	return header.bytes
 }
 
 // check returns ErrWrongKind if an object's apiVersion or kind is set and not the expected one.
 func (o *Options) check(apiVersion, kind string) error {
 	if o.Kind != "" && kind != "" && kind != o.Kind {
-		return fmt.Errorf("%w %q, want %q", ErrWrongKind, kind, o.Kind)
+		return fmt.Errorf("%w %s, want %q", ErrWrongKind, quote(kind), o.Kind)
 	}
 	if o.APIVersion != "" && apiVersion != "" && apiVersion != o.APIVersion {
-		return fmt.Errorf("%w: apiVersion %q of %s, want %q", ErrWrongKind, apiVersion, kind, o.APIVersion)
+		return fmt.Errorf("%w: apiVersion %s of %s, want %q", ErrWrongKind, quote(apiVersion), quote(kind), o.APIVersion)
 	}
 	return nil
 }
@@ -79,7 +98,7 @@ func List(body io.Reader, format Format, options Options, each func(*Item) error
 func splitList(body io.Reader, format Format, options Options, buffer int, item func(*Item) error) (ListHeader, error) {
 	s := splitter{
 		options: options,
-		window:  newWindow(body, buffer, options.limit()),
+		window:  newWindow(body, buffer, &options),
 		body:    format.bodyName(bodyList),
 		item:    -1,
 	}

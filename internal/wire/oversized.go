@@ -17,7 +17,7 @@ const maxPrefix = 64 << 10
 
 // peekPrefix returns the first of the next n bytes, at most maxPrefix, without consuming them.
 func (w *window) peekPrefix(n int64) ([]byte, error) {
-	size := int(min(n, int64(w.limit), maxPrefix))
+	size := int(min(n, int64(w.limit.bytes), maxPrefix))
 	w.release()
 	if err := w.need(size); err != nil {
 		return nil, err

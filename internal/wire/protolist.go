@@ -110,10 +110,10 @@ func (l *protoList) readTypeMeta() error {
 func (l *protoList) checkKind() error {
 	kind := l.header.Kind
 	if want := l.options.Kind; want != "" && kind != want+"List" {
-		return fmt.Errorf("%w %q, want %q", ErrWrongKind, kind, want+"List")
+		return fmt.Errorf("%w %s, want %q", ErrWrongKind, quote(kind), want+"List")
 	}
 	if !strings.HasSuffix(kind, "List") || kind == "List" {
-		return fmt.Errorf("%w %q, want a list", ErrWrongKind, kind)
+		return fmt.Errorf("%w %s, want a list", ErrWrongKind, quote(kind))
 	}
 	return l.options.check(l.header.APIVersion, l.header.itemKind())
 }
@@ -190,7 +190,7 @@ func (l *protoList) readItem() (err error) {
 	if err != nil {
 		return err
 	}
-	if n > int64(l.limit) && l.options.SkipOversized {
+	if n > int64(l.limit.bytes) && l.options.SkipOversized {
 		return l.skipOversized(n)
 	}
 	if item.Raw, err = l.bytes(n); err != nil {

@@ -78,9 +78,12 @@ func (r *protoReader) length() (int64, error) {
 	return int64(v), nil
 }
 
-// value reads a field's bytes, which are valid until the next read.
+// value reads the bytes of a field that is no item. They are valid until the next read.
 func (r *protoReader) value() ([]byte, error) {
 	n, err := r.length()
+	if err == nil {
+		err = r.headerLimit.check(n)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +92,8 @@ func (r *protoReader) value() ([]byte, error) {
 
 // bytes reads the next n bytes, which are valid until the next read.
 func (r *protoReader) bytes(n int64) ([]byte, error) {
-	if n > int64(r.limit) {
-		return nil, r.tooLarge(n)
+	if err := r.limit.check(n); err != nil {
+		return nil, err
 	}
 	r.release()
 	if err := r.need(int(n)); err != nil {

@@ -63,7 +63,7 @@ func (p *protoWatch) readFrameLength() (int64, error) {
 		return 0, p.unframedError()
 	}
 	n := int64(binary.BigEndian.Uint32(header))
-	if n > int64(p.limit) && !p.options.SkipOversized {
+	if n > int64(p.limit.bytes) && !p.options.SkipOversized {
 		return 0, p.tooLarge(n)
 	}
 	p.pos += frameHeader
@@ -73,7 +73,7 @@ func (p *protoWatch) readFrameLength() (int64, error) {
 
 // readFrame reads an event of n bytes and delivers it.
 func (p *protoWatch) readFrame(n int64) error {
-	if n > int64(p.limit) {
+	if n > int64(p.limit.bytes) {
 		return p.skipOversized(n)
 	}
 	if err := p.need(int(n)); err != nil {

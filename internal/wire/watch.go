@@ -30,7 +30,7 @@ func splitWatch(body io.Reader, format Format, options Options, buffer int, even
 	w := watchSplitter{
 		splitter: splitter{
 			options: options,
-			window:  newWindow(body, buffer, options.limit()),
+			window:  newWindow(body, buffer, &options),
 			body:    format.bodyName(bodyWatch),
 		},
 		callback: event,
@@ -54,7 +54,7 @@ func (e *Event) Err() error {
 	if e.Type != watch.Error && !e.Object.isStatus() {
 		return nil
 	}
-	err := fmt.Errorf("%s event: %w %q, want \"Status\"", e.Type, ErrWrongKind, e.Object.Kind)
+	err := fmt.Errorf("%s event: %w %s, want \"Status\"", e.Type, ErrWrongKind, quote(e.Object.Kind))
 	if e.Object.Kind == "Status" {
 		if err = statusError(e.Object.Raw, e.Object.Format); isStatus(err) {
 			return err
@@ -95,10 +95,8 @@ func (w *watchSplitter) deliver(eventType []byte) error {
 	if len(object.Raw) == 0 {
 		return inField("object", fmt.Errorf("missing in %s event", parsed))
 	}
-	if parsed != watch.Error && !object.isStatus() {
-		if err := w.check(object); err != nil {
-			return inField("object", err)
-		}
+	if err := w.checkObject(parsed); err != nil {
+		return inField("object", err)
 	}
 	object.Index = w.item
 	object.TooLarge = w.takeOversized()
@@ -107,6 +105,25 @@ func (w *watchSplitter) deliver(eventType []byte) error {
 	}
 	w.item++
 	return nil
+}
+
+// checkObject returns an error if the object of an event of type t is of another kind, or larger
+// than allowed where it is no watched object. Such an object is decoded whole.
+func (w *watchSplitter) checkObject(t watch.EventType) error {
+	object := &w.current.Object
+	isError := t == watch.Error || object.isStatus()
+	if isError || t == watch.Bookmark {
+		if w.oversized != nil {
+			return w.oversized
+		}
+		if err := w.headerLimit.check(int64(len(object.Raw))); err != nil {
+			return err
+		}
+	}
+	if isError {
+		return nil
+	}
+	return w.check(object)
 }
 
 // isStatus reports whether the object is a Status, by which a server reports an error.

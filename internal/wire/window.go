@@ -23,19 +23,42 @@ const (
 // The held bytes are contiguous until release is called, but fill may move them. Slices of buf are
 // valid until the next call of fill.
 type window struct {
-	body  io.Reader
-	buf   []byte
-	mark  int
-	pos   int
-	end   int
-	base  int64 // offset of buf[0] in the body
-	limit int   // maximum number of held bytes
-	err   error // the error, or io.EOF, that ended the body
+	body io.Reader
+	buf  []byte
+	mark int
+	pos  int
+	end  int
+	base int64 // offset of buf[0] in the body
+	err  error // the error, or io.EOF, that ended the body
+
+	limit       bound // of the held bytes
+	headerLimit bound // of those that are no watched object
 }
 
-// newWindow returns an empty window with a buffer of size bytes that holds at most limit bytes.
-func newWindow(body io.Reader, size, limit int) window {
-	return window{body: body, buf: make([]byte, size), limit: limit}
+// bound is a maximum number of bytes.
+type bound struct {
+	name  string // of the option of package cache, for errors
+	bytes int
+}
+
+// check returns an error if size exceeds the bound.
+func (b bound) check(size int64) error {
+	if size <= int64(b.bytes) {
+		return nil
+	}
+	return b.tooLarge(size)
+}
+
+// tooLarge returns the error for something of at least size bytes.
+func (b bound) tooLarge(size int64) error {
+	return fmt.Errorf("%w: at least %d bytes, %s is %d", ErrTooLarge, size, b.name, b.bytes)
+}
+
+// newWindow returns an empty window with a buffer of size bytes.
+func newWindow(body io.Reader, size int, options *Options) window {
+	w := window{body: body, buf: make([]byte, size)}
+	w.limit, w.headerLimit = options.limits()
+	return w
 }
 
 // offset returns the offset of pos in the body.
@@ -85,10 +108,10 @@ func (w *window) makeRoom() error {
 	case w.mark > 0:
 		w.slide(w.buf)
 	case w.end < len(w.buf):
-	case w.end >= w.limit:
+	case w.end >= w.limit.bytes:
 		return w.tooLarge(int64(w.end))
 	default:
-		w.slide(make([]byte, min(2*len(w.buf), w.limit)))
+		w.slide(make([]byte, min(2*len(w.buf), w.limit.bytes)))
 	}
 	return nil
 }
@@ -102,9 +125,7 @@ func (w *window) slide(buf []byte) {
 }
 
 // tooLarge returns the error for an object of at least size bytes.
-func (w *window) tooLarge(size int64) error {
-	return fmt.Errorf("%w: at least %d bytes, limit %d", ErrTooLarge, size, w.limit)
-}
+func (w *window) tooLarge(size int64) error { return w.limit.tooLarge(size) }
 
 // need reads until n bytes are unread.
 func (w *window) need(n int) error {
