@@ -23,7 +23,7 @@ vulns   := $(root)/.cache/bin/govulncheck-$(version)
 VULNDB  ?= https://vuln.go.dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test stress mutants lint fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build clean
+.PHONY: help run test stress mutants soak lint fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,10 @@ stress: ## Run the random tests of internal/ with many more rounds (10 minutes)
 # those tests alone, and does not fail if mutants survive them.
 mutants: ## Run the tests against broken variants of the code; SAMPLE=15 runs some of them
 	$(go) run ./test/mutants $(if $(SAMPLE),-sample=$(SAMPLE)) $(if $(SEED),-seed=$(SEED)) $(if $(ONLY),-only="$(ONLY)") $(if $(BY),-by="$(BY)")
+
+# FOR is how long it takes: make soak FOR=2h.
+soak: ## Run informers of every kind under random faults, and check that they recover and do not grow (30 minutes)
+	$(go) test $(race) ./test/soak -count=1 -v -timeout 0 -soak.for=$(or $(FOR),30m) -soak.seed=$(or $(SEED),1)
 
 lint: $(linter) $(vulns) ## Lint and vet every module, and look for known vulnerabilities (5 minutes; 15 the first time, which compiles much of Kubernetes)
 	@failed=; for m in $(modules); do echo "golangci-lint run  # in $$m"; \

@@ -64,6 +64,7 @@ var mayImport = map[string]string{
 	"test/faults":               "",
 	"test/model":                "",
 	"test/mutants":              "",
+	"test/soak":                 "",
 	"examples/nodecache":        "client-go cache fake",
 }
 
