@@ -68,3 +68,13 @@ func TestReflectorKeepsQuarantineAfterReplayedDeletion(t *testing.T) {
 		t.Errorf("outcome %v, %d quarantined, want Stale and 1", outcome, sink.Quarantined())
 	}
 }
+
+// A deletion of an earlier state, sent again, does not delete the state that a Reflector's store has.
+func TestReplayedDeletionKeepsTheNewerState(t *testing.T) {
+	store := NewStore[*corev1.Pod](nil, nil)
+	sink := &storeSink[*corev1.Pod]{store: store, report: func(string, error) {}}
+	sink.Apply(watch.Added, stateItem("20", "new"))
+	if outcome := sink.Apply(watch.Deleted, stateItem("15", "old")); outcome != feed.Stale || store.Len() != 1 {
+		t.Errorf("outcome %v, %d stored, want Stale and 1", outcome, store.Len())
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -131,6 +132,37 @@ func TestRandomReaders(t *testing.T) {
 			},
 		})
 	})
+}
+
+// TestReaderIsWokenByAConcurrentAppend begins to wait while the batch is appended that it waits for.
+func TestReaderIsWokenByAConcurrentAppend(t *testing.T) {
+	const batches = 50_000
+	log := New[int]()
+	cursor := log.Cursor()
+	var turn atomic.Int64 // the batch to append
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	appended := make(chan struct{})
+	wg.Go(func() {
+		for batch := range int64(batches) {
+			for turn.Load() < batch {
+				runtime.Gosched()
+			}
+			log.AppendOne(0)
+			appended <- struct{}{}
+		}
+	})
+	for batch := range int64(batches) {
+		turn.Store(batch)
+		ready := cursor.Ready()
+		<-appended
+		select {
+		case <-ready:
+		default:
+			t.Errorf("batch %d does not wake the reader", batch)
+		}
+		cursor.TryNext()
+	}
 }
 
 func TestManyReadersDuringAppends(t *testing.T) {

@@ -101,8 +101,10 @@ func TestWorkspaceForgetsFailedBase(t *testing.T) {
 		if got, err := w.unpack(good.from); err != nil || !bytes.Equal(got, raw) {
 			t.Fatalf("unpacked %q with error %v", got, err)
 		}
-		if _, err := w.unpack(bad); err == nil {
-			t.Fatal("a corrupt base was unpacked")
+		for range 2 {
+			if _, err := w.unpack(bad); err == nil {
+				t.Fatal("a corrupt base was unpacked")
+			}
 		}
 	}
 }

@@ -22,6 +22,7 @@ var messages = map[string]string{
 	"bytes":                            "\x7a\x03abc",
 	"truncated bytes":                  "\x7a\x03ab",
 	"negative length":                  "\x7a" + strings.Repeat("\xff", 9) + "\x01",
+	"length that overflows":            "\x7a" + strings.Repeat("\xff", 8) + "\x7f",
 	"group":                            "\x7b\x78\x01\x7b\x7c\x7c",
 	"group with another end":           "\x7b\x78\x01\x74",
 	"unterminated group":               "\x7b\x78\x01",

@@ -214,6 +214,9 @@ var errEnough = errors.New("enough events")
 func (s *eventSink) Opened()                     { s.opened++ }
 func (s *eventSink) Bookmark(string, bool) error { return nil }
 func (s *eventSink) Event(eventType watch.EventType, item feed.Item) error {
+	if s.opened != 1 {
+		s.t.Errorf("an event after %d calls of Opened, want one", s.opened)
+	}
 	s.events = append(s.events, watch.Event{Type: eventType, Object: decoded(s.t, item)})
 	if len(s.events) == s.n {
 		return errEnough

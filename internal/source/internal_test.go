@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,6 +57,28 @@ func TestPackedKeysKeepNothingElseAlive(t *testing.T) {
 		t.Errorf("a key of %d bytes keeps %d", len(keys[0]), each)
 	}
 	runtime.KeepAlive(keys)
+}
+
+// TestGateIsClosedAfterARunningPush checks that a request is not given up while it passes on an item.
+func TestGateIsClosedAfterARunningPush(t *testing.T) {
+	var g gate
+	var closed atomic.Bool
+	done := make(chan struct{})
+	_ = g.push(func() error {
+		go func() {
+			defer close(done)
+			g.close()
+			closed.Store(true)
+		}()
+		for range 1000 {
+			runtime.Gosched()
+		}
+		if closed.Load() {
+			t.Error("close has returned during a push")
+		}
+		return nil
+	})
+	<-done
 }
 
 // TestClosedGatePassesNothing pushes through an open gate and a closed one.

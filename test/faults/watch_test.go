@@ -101,6 +101,23 @@ func TestStalledWatchIsReplaced(t *testing.T) {
 	})
 }
 
+// A watch that has received bookmarks, and events since, is not given up when no more bookmarks come.
+func TestWatchWithEventsIsNotGivenUp(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		for range 3 {
+			cachetest.Advance(10 * time.Second)
+			h.Bookmark()
+		}
+		for range 4 {
+			cachetest.Advance(time.Minute)
+			h.Update(cachetest.Pod("a"))
+		}
+		h.ExpectNoError()
+		h.ExpectRequests(0, "list@0 watch@4")
+	})
+}
+
 // Watches that end by their timeout without an event cause no error and no list except probes.
 func TestQuietWatchIsNoFault(t *testing.T) {
 	cachetest.InBubble(t, func(h *cachetest.Harness) {

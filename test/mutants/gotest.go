@@ -2,10 +2,11 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,72 +45,71 @@ func (r *runner) goTest(ctx context.Context, overlay string, tests []string, tim
 	}
 	command := exec.CommandContext(ctx, "go", args...)
 	command.Dir = r.root
-	command.WaitDelay = time.Minute
-	out, err := command.Output()
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+	stdout, err := command.StdoutPipe()
+	if err != nil {
 		return "", err
 	}
-	result := readEvents(string(out))
-	switch {
+	if err := command.Start(); err != nil {
+		return "", err
+	}
+	result := readEvents(stdout)
+	switch err := command.Wait(); {
 	case result.broken != "":
 		return "", fmt.Errorf("does not compile:\n%s", result.broken)
-	case err == nil:
-		if !result.ran {
-			return "", fmt.Errorf("%v: no test ran", tests)
-		}
-		return "", nil
-	case result.killer == "":
-		return "", fmt.Errorf("%v:\n%s", err, tail(result.output))
+	case result.killer != "":
+		return result.killer, nil
+	case err != nil:
+		return "", fmt.Errorf("%v: %w:\n%s", tests, err, strings.Join(result.lines, ""))
+	case !result.ran:
+		return "", fmt.Errorf("%v: no test ran", tests)
 	}
-	return result.killer, nil
+	return "", nil
 }
 
 // result is what the events of go test -json say.
 type result struct {
-	killer string // the first test that failed
-	broken string // the compiler's errors
-	output string
-	ran    bool // at least one test
+	killer string   // the first test that failed
+	broken string   // the compiler's errors
+	lines  []string // the last lines of the output
+	ran    bool     // at least one test
 }
 
 // event is an event of go test -json (go doc test2json).
 type event struct{ Action, Test, Output string }
 
-// running finds the test that ran when the process ended by a timeout.
-var running = regexp.MustCompile(`running tests:\n\s*(Test\w+|Fuzz\w+)`)
+// maxLines bounds the output that is kept: a mutant may log without end.
+const maxLines = 20
 
-func readEvents(text string) (r result) {
-	var output strings.Builder
-	scanner := bufio.NewScanner(strings.NewReader(text))
-	scanner.Buffer(nil, len(text)+1)
+// runningTest finds a test that ran when the process ended by its timeout.
+var runningTest = regexp.MustCompile(`^\s+((?:Test|Fuzz)\w+)\S* \(`)
+
+func readEvents(events io.Reader) (r result) {
+	timedOut := false
+	scanner := bufio.NewScanner(events)
+	scanner.Buffer(nil, 1<<20)
 	for scanner.Scan() {
 		var e event
 		if json.Unmarshal(scanner.Bytes(), &e) != nil {
 			continue
 		}
 		name, _, _ := strings.Cut(e.Test, "/")
-		switch {
-		case e.Action == "run":
+		switch e.Action {
+		case "run":
 			r.ran = true
-		case e.Action == "build-output":
+		case "build-output":
 			r.broken += e.Output
-		case e.Action == "output":
-			output.WriteString(e.Output)
-		case e.Action == "fail" && name != "" && r.killer == "":
-			r.killer = name
+		case "fail":
+			r.killer = cmp.Or(r.killer, name)
+		case "output":
+			r.lines = append(r.lines[max(0, len(r.lines)+1-maxLines):], e.Output)
+			timedOut = timedOut || strings.TrimSpace(e.Output) == "running tests:"
+			if match := runningTest.FindStringSubmatch(e.Output); timedOut && match != nil && r.killer == "" {
+				r.killer = match[1] + " (by its timeout)"
+			}
 		}
 	}
-	r.output = output.String()
-	if match := running.FindStringSubmatch(r.output); match != nil {
-		r.killer = match[1] + " (by its timeout)"
-	}
+	_, _ = io.Copy(io.Discard, events) // if a line was too long
 	return r
-}
-
-// tail returns the last lines of a long text.
-func tail(text string) string {
-	lines := strings.Split(text, "\n")
-	return strings.Join(lines[max(0, len(lines)-20):], "\n")
 }
 
 // packagesWithRapid returns the packages whose tests import rapid. It writes files when a test fails,

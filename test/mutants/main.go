@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -19,10 +20,11 @@ func main() {
 	var s selection
 	flag.IntVar(&s.sample, "sample", 0, "number of mutants to run, all if 0")
 	flag.Uint64Var(&s.seed, "seed", 0, "selects the sample; the default depends on the commit")
-	flag.StringVar(&s.only, "only", "", "run the mutants whose names or files contain this text")
+	flag.StringVar(&s.only, "only", "", "run the mutants whose names or files match this regular expression")
+	named := flag.Bool("named", false, "run only the tests that the mutants name")
 	by := flag.String("by", "", "run only these tests, such as ./test/model: arguments of go test")
 	flag.Parse()
-	failed, err := run(ctx, s, strings.Fields(*by))
+	failed, err := run(ctx, s, *named, strings.Fields(*by))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(2)
@@ -32,7 +34,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, s selection, by []string) (failed bool, err error) {
+func run(ctx context.Context, s selection, named bool, by []string) (failed bool, err error) {
 	root, err := filepath.Abs(".")
 	if err != nil {
 		return false, err
@@ -41,12 +43,15 @@ func run(ctx context.Context, s selection, by []string) (failed bool, err error)
 	if err != nil {
 		return false, err
 	}
-	chosen := s.of(ctx, all)
+	chosen, err := s.of(ctx, all)
+	if err != nil {
+		return false, err
+	}
 	rapid, err := packagesWithRapid(ctx, root)
 	if err != nil {
 		return false, err
 	}
-	r := &runner{root: root, rapid: rapid, by: by}
+	r := &runner{root: root, rapid: rapid, named: named, by: by}
 	return r.run(ctx, chosen)
 }
 
@@ -58,14 +63,18 @@ type selection struct {
 }
 
 // of returns the selected mutants.
-func (s selection) of(ctx context.Context, all []mutant) (chosen []mutant) {
+func (s selection) of(ctx context.Context, all []mutant) (chosen []mutant, err error) {
+	only, err := regexp.Compile(s.only)
+	if err != nil {
+		return nil, err
+	}
 	for _, m := range all {
-		if strings.Contains(m.name, s.only) || strings.Contains(m.file, s.only) {
+		if only.MatchString(m.name) || only.MatchString(m.file) {
 			chosen = append(chosen, m)
 		}
 	}
 	if s.sample == 0 || s.sample >= len(chosen) {
-		return chosen
+		return chosen, nil
 	}
 	seed := s.seed
 	if seed == 0 {
@@ -73,7 +82,7 @@ func (s selection) of(ctx context.Context, all []mutant) (chosen []mutant) {
 	}
 	fmt.Printf("a sample of %d of %d mutants; to repeat it: make mutants SAMPLE=%d SEED=%d\n\n", s.sample, len(chosen), s.sample, seed)
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
-	return chosen[:s.sample]
+	return chosen[:s.sample], nil
 }
 
 // seedOfCommit returns a number that differs from commit to commit, or at random without git.

@@ -7,7 +7,7 @@ import (
 )
 
 // minMutants is the least number of mutants.
-const minMutants = 4
+const minMutants = 60
 
 // TestMutantsApply checks that the lines of each mutant are still in its file, once.
 func TestMutantsApply(t *testing.T) {
@@ -54,17 +54,17 @@ func TestReadEvents(t *testing.T) {
 {"Action":"fail","Test":"TestA/sub"}
 {"Action":"fail","Test":"TestA"}
 {"Action":"fail"}`
-	if r := readEvents(failed); r.killer != "TestA" || !r.ran {
+	if r := readEvents(strings.NewReader(failed)); r.killer != "TestA" || !r.ran {
 		t.Errorf("%+v", r)
 	}
 	const hung = `{"Action":"output","Output":"panic: test timed out after 1s\n"}
 {"Action":"output","Output":"running tests:\n"}
 {"Action":"output","Output":"\tTestB (1s)\n"}`
-	if r := readEvents(hung); r.killer != "TestB (by its timeout)" {
+	if r := readEvents(strings.NewReader(hung)); r.killer != "TestB (by its timeout)" {
 		t.Errorf("%+v", r)
 	}
 	const broken = `{"Action":"build-output","Output":"a.go:1: undefined: x\n"}`
-	if r := readEvents(broken); r.broken == "" || r.killer != "" {
+	if r := readEvents(strings.NewReader(broken)); r.broken == "" || r.killer != "" {
 		t.Errorf("%+v", r)
 	}
 }

@@ -14,6 +14,7 @@ import (
 type runner struct {
 	root  string
 	rapid map[string]bool // packages whose tests import rapid
+	named bool            // run only the tests that the mutants name
 	by    []string        // run these tests only
 
 	survivors, explained, broken []string
@@ -113,7 +114,7 @@ func (r *runner) stages(m mutant) [][]string {
 		return [][]string{r.by}
 	}
 	stages := [][]string{m.tests}
-	if m.survives != "" { // the explanation says why the others do not see it
+	if r.named || m.survives != "" { // the explanation says why the others do not see it
 		return stages
 	}
 	for _, folder := range []string{m.tests[0], "./" + path.Dir(m.file), "./test/model", "./test/faults"} {
