@@ -285,7 +285,8 @@ func TestAddHandlerRejectsInvalidArguments(t *testing.T) {
 	}
 }
 
-// TestWithoutOldLeavesOldNil checks updates and deletions, also those of a relist.
+// TestWithoutOldLeavesOldNil checks updates, also those of a resync, and deletions, also those of a
+// relist.
 func TestWithoutOldLeavesOldNil(t *testing.T) {
 	recorder := &eventRecorder{}
 	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
@@ -297,7 +298,11 @@ func TestWithoutOldLeavesOldNil(t *testing.T) {
 		s.Delete("ns/b")
 		cachetest.Advance(2 * time.Second)
 		s.expect(recorder, "Delete ns/b b@3")
-	}, func(s *sharedHarness) { s.add(recorder, cache.HandlerOptions{WithoutOld: true}) })
+		cachetest.Advance(time.Hour)
+		s.expect(recorder, "Update ns/c c@4")
+	}, func(s *sharedHarness) {
+		s.add(recorder, cache.HandlerOptions{WithoutOld: true, ResyncPeriod: 50 * time.Minute})
+	})
 }
 
 // TestResyncPeriodOfHandler checks a handler's own period, the informer's, and none.

@@ -101,3 +101,40 @@ func TestPanicOfFilterKeepsTheLastState(t *testing.T) {
 		}
 	})
 }
+
+// TestFilteringHandlerReceivesDeletionOfRefusedObject checks that a FilteringResourceEventHandler
+// which has received an object receives its deletion, too, if neither Options.Filter nor its own
+// FilterFunc accepts the state with which the object leaves.
+func TestFilteringHandlerReceivesDeletionOfRefusedObject(t *testing.T) {
+	for name, add := range map[string]func(clientcache.SharedIndexInformer, clientcache.FilteringResourceEventHandler){
+		"value": func(informer clientcache.SharedIndexInformer, handler clientcache.FilteringResourceEventHandler) {
+			_, _ = informer.AddEventHandler(handler)
+		},
+		"pointer": func(informer clientcache.SharedIndexInformer, handler clientcache.FilteringResourceEventHandler) {
+			_, _ = informer.AddEventHandler(&handler)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := newServer("a", "b")
+				filtered := &recordingHandler{}
+				accept := func(obj any) bool {
+					if tombstone, ok := obj.(clientcache.DeletedFinalStateUnknown); ok {
+						obj = tombstone.Obj
+					}
+					return notHidden(t)(obj)
+				}
+				run(t, server, clientgo.Options{Filter: notHidden(t)}, func(informer clientcache.SharedIndexInformer) {
+					add(informer, clientcache.FilteringResourceEventHandler{FilterFunc: accept, Handler: filtered})
+				})
+				filtered.take()
+				server.Update(cachetest.Pod("a", hidden))
+				server.relistAfter(func() { server.Update(cachetest.Pod("b", hidden)) })
+				synctest.Wait()
+				if got := fmt.Sprint(filtered.take()); got != "[D a@4 T ns/b b@3]" {
+					t.Errorf("events %s, want both deletions", got)
+				}
+			})
+		})
+	}
+}

@@ -86,11 +86,38 @@ func deliverTo(handler clientcache.ResourceEventHandler) func(informer.Event[any
 			handler.OnAdd(e.New, e.InInitialList)
 		case e.Type == informer.Update:
 			handler.OnUpdate(e.Old, e.New)
-		case e.FinalStateUnknown:
-			handler.OnDelete(clientcache.DeletedFinalStateUnknown{Key: e.Key, Obj: e.Final})
 		default:
-			handler.OnDelete(e.Final)
+			deliverDeletion(handler, &e)
 		}
+	}
+}
+
+// deliverDeletion calls OnDelete with the object's last known state. Whether a
+// FilteringResourceEventHandler passes a deletion on depends on the state that was last delivered:
+// the last known one may be newer, if Options.Filter refuses it or events were coalesced, and such an
+// object would never be deleted if FilterFunc refuses that state.
+func deliverDeletion(handler clientcache.ResourceEventHandler, e *informer.Event[any]) {
+	switch h := handler.(type) {
+	case clientcache.FilteringResourceEventHandler:
+		deliverFilteredDeletion(h, e)
+	case *clientcache.FilteringResourceEventHandler:
+		deliverFilteredDeletion(*h, e)
+	default:
+		if e.FinalStateUnknown {
+			handler.OnDelete(clientcache.DeletedFinalStateUnknown{Key: e.Key, Obj: e.Final})
+			return
+		}
+		handler.OnDelete(e.Final)
+	}
+}
+
+func deliverFilteredDeletion(filter clientcache.FilteringResourceEventHandler, e *informer.Event[any]) {
+	delivered := e.Old
+	if delivered == nil { // it could not be decoded
+		delivered = e.Final
+	}
+	if filter.FilterFunc(delivered) {
+		deliverDeletion(filter.Handler, e)
 	}
 }
 

@@ -36,7 +36,7 @@ func (h *Handler[V]) deliverKeys(ctx context.Context, snapshot *store.Snapshot[V
 				continue
 			}
 			event.New = value
-			if eventType == Update {
+			if eventType == Update && !h.config.WithoutOld {
 				event.Old = value
 			}
 		}

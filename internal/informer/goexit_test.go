@@ -15,6 +15,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/store"
 )
 
 // A handler that ends its goroutine on some events loses these events only: it is reported, receives
@@ -86,6 +87,72 @@ func TestRunReturnsWhileATransformBlocks(t *testing.T) {
 		}
 		close(resume)
 	})
+}
+
+// A transform that blocks while a handler blocks, too, does not double the time that Run takes.
+func TestRunWaitsTenSecondsForAllFunctions(t *testing.T) {
+	resume := make(chan struct{})
+	runInformer(t, []string{"a=1"}, func(config *Config[string]) {
+		resume = make(chan struct{})
+		config.Store.Decode = func(item feed.Item) (string, error) {
+			if string(item.Raw) == "a=blocked" {
+				<-resume
+			}
+			return string(item.Raw), nil
+		}
+	}, func(h *harness) {
+		h.add(HandlerConfig[string]{Name: "blocked", OnEvent: func(Event[string]) { <-resume }})
+	}, func(h *harness) {
+		h.send(watch.Modified, "a=blocked", "11")
+		began := time.Now()
+		err := h.stop()
+		if !errors.Is(err, ErrFunctionBlocked) || !errors.Is(err, ErrHandlerBlocked) || time.Since(began) != defaultHandlerGrace {
+			t.Errorf("Run returned %v after %v, want both errors after %v", err, time.Since(began), defaultHandlerGrace)
+		}
+		close(resume)
+	})
+}
+
+// Once a function that blocked returns after Run, no other function is called, and the store remains
+// as it was.
+func TestNoFunctionIsCalledAfterRun(t *testing.T) {
+	for _, blocked := range []string{"transform", "report"} {
+		t.Run(blocked, func(t *testing.T) {
+			resume := make(chan struct{})
+			calls := 0
+			enter := func(function string, blocks bool) {
+				if calls++; blocks && function == blocked {
+					<-resume
+				}
+			}
+			runInformer(t, []string{"a=1"}, func(config *Config[string]) {
+				resume = make(chan struct{})
+				config.Store.Decode = func(item feed.Item) (string, error) {
+					enter("transform", string(item.Raw) == "a=blocked")
+					if string(item.Raw) == "a=blocked" && blocked == "report" {
+						return "", errors.New("broken")
+					}
+					return string(item.Raw), nil
+				}
+				config.Store.Indexers = map[string]store.IndexFunc[string]{"index": func(string) ([]string, error) {
+					enter("index", false)
+					return nil, errors.New("broken")
+				}}
+				config.Store.Report = func(_ string, err error) { enter("report", !strings.Contains(err.Error(), "index")) }
+			}, func(*harness) {}, func(h *harness) {
+				h.send(watch.Modified, "a=blocked", "11")
+				if err := h.stop(); !errors.Is(err, ErrFunctionBlocked) {
+					t.Errorf("Run returned %v, want ErrFunctionBlocked", err)
+				}
+				before := calls
+				close(resume)
+				synctest.Wait()
+				if calls != before {
+					t.Errorf("%d calls after Run", calls-before)
+				}
+			})
+		})
+	}
 }
 
 // failingSource is a source whose lists fail.

@@ -28,18 +28,18 @@ func (i *Informer[V]) Run(ctx context.Context) error {
 		defer close(compactorDone)
 		i.runCompactor(ctx)
 	}()
-	err := i.runReflector(ctx)
+	ended, err := i.runReflector(ctx)
 	cancel()
 	<-compactorDone
-	return errors.Join(err, i.waitForHandlers())
+	return errors.Join(err, i.waitForHandlers(ended))
 }
 
 // runReflector runs the reflector until ctx ends, and waits until it has returned, for handlerGrace
 // at most. It runs the reflector in another goroutine, since a function of the user that does not
 // return would block Run. A panic of that goroutine continues in Run's, whose caller can recover
-// from it.
-func (i *Informer[V]) runReflector(ctx context.Context) error {
-	err := error(feed.ErrGoexit)
+// from it. ended is when ctx, or the reflector, ended.
+func (i *Informer[V]) runReflector(ctx context.Context) (ended time.Time, err error) {
+	err = feed.ErrGoexit
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -49,28 +49,38 @@ func (i *Informer[V]) runReflector(ctx context.Context) error {
 	}()
 	select {
 	case <-done:
+		ended = i.clock.Now()
 	case <-ctx.Done():
-		expired, stop := i.startGrace()
+		ended = i.clock.Now()
+		expired, stop := i.startGrace(ended)
 		defer stop()
 		select {
 		case <-done:
 		case <-expired:
-			return fmt.Errorf("%s: %w", i.name, ErrFunctionBlocked)
+			i.abandon()
+			return ended, fmt.Errorf("%s: %w", i.name, ErrFunctionBlocked)
 		}
 	}
 	if panicked, ok := errors.AsType[*feed.PanicError](err); ok {
 		panic(panicked.Value)
 	}
-	return err
+	return ended, err
 }
 
-// startGrace returns a channel that receives the time once handlerGrace has passed; nil if it is
-// negative.
-func (i *Informer[V]) startGrace() (expired <-chan time.Time, stop func()) {
+// abandon ensures that no other function of the program is called once the one that blocks has
+// returned.
+func (i *Informer[V]) abandon() {
+	i.abandoned.Store(true)
+	i.store.Abandon()
+}
+
+// startGrace returns a channel that receives the time once handlerGrace has passed since ended; nil
+// if it is negative.
+func (i *Informer[V]) startGrace(ended time.Time) (expired <-chan time.Time, stop func()) {
 	if i.handlerGrace < 0 {
 		return nil, func() {}
 	}
-	timer := i.clock.NewTimer(i.handlerGrace)
+	timer := i.clock.NewTimer(max(0, i.handlerGrace-i.clock.Since(ended)))
 	return timer.C(), func() { timer.Stop() }
 }
 
@@ -100,10 +110,10 @@ func (i *Informer[V]) finish() {
 	close(i.stopped)
 }
 
-// waitForHandlers waits for the last call of each handler, for handlerGrace at most.
-func (i *Informer[V]) waitForHandlers() error {
+// waitForHandlers waits for the last call of each handler, for handlerGrace after ended at most.
+func (i *Informer[V]) waitForHandlers(ended time.Time) error {
 	running := i.beginStopping()
-	expired, stop := i.startGrace()
+	expired, stop := i.startGrace(ended)
 	defer stop()
 	var blocked []error
 	timedOut := false

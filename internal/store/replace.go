@@ -26,7 +26,12 @@ type replacement[V any] struct {
 }
 
 // Begin implements feed.Sink.
-func (s *Store[V]) Begin() feed.Replacement { return s.begin(s.config.Report) }
+func (s *Store[V]) Begin() feed.Replacement {
+	return s.begin(func(key string, err error) {
+		s.endIfAbandoned()
+		s.config.Report(key, err)
+	})
+}
 
 // begin starts a replacement that reports errors by report.
 func (s *Store[V]) begin(report func(key string, err error)) *replacement[V] {

@@ -196,7 +196,7 @@ func (s *Store[V]) keyOf(item feed.Item) (string, *V, error) {
 	if s.itemKeys() && item.Key != "" {
 		return item.Key, nil, nil
 	}
-	value, err := feed.CatchPanic(func() (V, error) { return s.config.Decode(item) })
+	value, err := s.valueOf(item, nil)
 	if err != nil {
 		return item.Key, nil, err
 	}

@@ -22,6 +22,7 @@ type Store[V any] struct {
 
 	keepsUnpacked atomic.Bool // a value could not be packed, see reportNotPacked
 	renames       atomic.Bool // an item had another key than its value, see recordKeys
+	abandoned     atomic.Bool // see Abandon
 
 	writer  sync.Mutex // serializes writes; guards maker and reports
 	maker   maker      // reports by deferReport
@@ -72,7 +73,9 @@ func (s *Store[V]) endWrite() {
 	s.reports = nil
 	s.writer.Unlock()
 	for _, r := range reports {
-		s.config.Report(r.key, r.err)
+		if !s.abandoned.Load() {
+			s.config.Report(r.key, r.err)
+		}
 	}
 }
 

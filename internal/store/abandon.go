@@ -1,0 +1,15 @@
+package store
+
+import "runtime"
+
+// Abandon prevents further calls of Decode and Report: Apply and replacements end their goroutine
+// instead, by runtime.Goexit, and change nothing. It is for an informer that has stopped while a
+// function of the program blocks. Writes of the program are not affected.
+func (s *Store[V]) Abandon() { s.abandoned.Store(true) }
+
+// endIfAbandoned ends the goroutine after Abandon. It is called before and after Decode.
+func (s *Store[V]) endIfAbandoned() {
+	if s.abandoned.Load() {
+		runtime.Goexit()
+	}
+}
