@@ -75,6 +75,7 @@ func (s *filterSink[V]) callFilter(item feed.Item) (obj runtime.Object, passes b
 	if obj, err = feed.CatchPanic(item.Decoded); err != nil {
 		return nil, false, err
 	}
+	s.EndIfAbandoned()
 	passes, err = feed.CatchPanic(func() (bool, error) { return s.filter(obj), nil })
 	if err != nil {
 		return nil, false, fmt.Errorf("filter: %w", err)

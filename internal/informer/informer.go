@@ -3,7 +3,6 @@ package informer
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -69,7 +68,6 @@ type Informer[V any] struct {
 	handlerGrace      time.Duration
 	batchSize         int
 	stopped           chan struct{} // closed when Run returns
-	abandoned         *atomic.Bool  // see abandon
 
 	mu       sync.Mutex // guards the fields below
 	phase    phase
@@ -104,12 +102,10 @@ func New[V any](config Config[V]) *Informer[V] {
 	objects := store.New(config.Store)
 	sink := &filterSink[V]{Store: objects, filter: config.Filter, identity: config.Store.Identity}
 	config.Reflector.Sink, config.Reflector.Clock = sink, config.Clock
-	abandoned := new(atomic.Bool)
 	if report := config.Reflector.Report; report != nil {
 		config.Reflector.Report = func(ctx context.Context, err error) {
-			if !abandoned.Load() {
-				report(ctx, err)
-			}
+			objects.EndIfAbandoned()
+			report(ctx, err)
 		}
 	}
 	return &Informer[V]{
@@ -125,7 +121,6 @@ func New[V any](config Config[V]) *Informer[V] {
 		batchSize:         config.batchSize,
 		running:           make(map[*Handler[V]]struct{}),
 		stopped:           make(chan struct{}),
-		abandoned:         abandoned,
 	}
 }
 

@@ -57,7 +57,7 @@ func (i *Informer[V]) runReflector(ctx context.Context) (ended time.Time, err er
 		select {
 		case <-done:
 		case <-expired:
-			i.abandon()
+			i.store.Abandon()
 			return ended, fmt.Errorf("%s: %w", i.name, ErrFunctionBlocked)
 		}
 	}
@@ -65,13 +65,6 @@ func (i *Informer[V]) runReflector(ctx context.Context) (ended time.Time, err er
 		panic(panicked.Value)
 	}
 	return ended, err
-}
-
-// abandon ensures that no other function of the program is called once the one that blocks has
-// returned.
-func (i *Informer[V]) abandon() {
-	i.abandoned.Store(true)
-	i.store.Abandon()
 }
 
 // startGrace returns a channel that receives the time once handlerGrace has passed since ended; nil

@@ -7,8 +7,9 @@ import "runtime"
 // function of the program blocks. Writes of the program are not affected.
 func (s *Store[V]) Abandon() { s.abandoned.Store(true) }
 
-// endIfAbandoned ends the goroutine after Abandon. It is called before and after Decode.
-func (s *Store[V]) endIfAbandoned() {
+// EndIfAbandoned ends the goroutine after Abandon. It is called before and after Decode, and by the
+// store's owner before other functions.
+func (s *Store[V]) EndIfAbandoned() {
 	if s.abandoned.Load() {
 		runtime.Goexit()
 	}

@@ -162,7 +162,7 @@ func (s *Store[V]) valueOf(item feed.Item, value *V) (V, error) {
 	if value != nil {
 		return *value, nil
 	}
-	s.endIfAbandoned()
-	defer s.endIfAbandoned() // before index functions
+	s.EndIfAbandoned()
+	defer s.EndIfAbandoned() // before index functions
 	return feed.CatchPanic(func() (V, error) { return s.config.Decode(item) })
 }

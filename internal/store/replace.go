@@ -28,7 +28,7 @@ type replacement[V any] struct {
 // Begin implements feed.Sink.
 func (s *Store[V]) Begin() feed.Replacement {
 	return s.begin(func(key string, err error) {
-		s.endIfAbandoned()
+		s.EndIfAbandoned()
 		s.config.Report(key, err)
 	})
 }

@@ -2,8 +2,8 @@ package model_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,7 +12,6 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
-	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
@@ -25,8 +24,12 @@ type execution struct {
 	stop     context.CancelFunc
 	result   chan error // of Run
 	running  bool
-	stopped  bool
+	canceled bool // stop was called
+	stopped  bool // Run has returned
 	waits    sync.WaitGroup
+	waiting  int // guarded by mu
+	reads    sync.WaitGroup
+	held     []heldView
 
 	epoch   int    // that the store shows
 	reached uint64 // the version of the store after the last step
@@ -35,17 +38,25 @@ type execution struct {
 	mu        sync.Mutex // guards the fields below
 	violation *violation
 	verbose   bool
-	lines     []string // what happened, if verbose
-	checks    int
+	lines     []string       // what happened, if verbose
+	checks    map[string]int // of each invariant
+	met       map[string]int // what happened; see coverage_test.go
 	simulated time.Duration
 	began     time.Time
 }
 
 // checked counts a check of an invariant.
-func (x *execution) checked() {
+func (x *execution) checked(invariant string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.checks++
+	x.checks[invariant]++
+}
+
+// meet counts something that programs must do once in a while.
+func (x *execution) meet(what string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.met[what]++
 }
 
 // violation is an invariant that did not hold.
@@ -56,7 +67,11 @@ func (v *violation) String() string { return v.invariant + ": " + v.text }
 // execute runs a program in a bubble of its own. The bubble panics if goroutines remain.
 func execute(t *testing.T, p program, verbose bool) (x *execution) {
 	t.Helper()
-	x = &execution{program: p, verbose: verbose}
+	x = &execution{program: p, verbose: verbose, checks: make(map[string]int), met: make(map[string]int)}
+	seedJitter()
+	if n := p.Options.Procs; n > 0 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			x.fail("goroutines", "%v", v)
@@ -69,9 +84,9 @@ func execute(t *testing.T, p program, verbose bool) (x *execution) {
 func (x *execution) run(ctx context.Context) {
 	x.began = time.Now()
 	o := x.program.Options
-	x.server = &server{world: newWorld(o.Start), injected: make(map[string]int), timeline: x.note, flooded: x.failRate}
-	x.server.world.sameUID = o.SameUID
-	x.subject = newSubject(x.server, o, func(_ context.Context, err error) { x.note("error: %v", err) })
+	x.server = newServer(o, x.note)
+	x.server.flooded = x.failRate
+	x.subject = newSubject(x.server, o, x.server.functions.report)
 	ctx, x.stop = context.WithCancel(klog.NewContext(ctx, logr.Discard()))
 	defer x.stop()
 	x.result = make(chan error, 1)
@@ -80,15 +95,27 @@ func (x *execution) run(ctx context.Context) {
 	}
 	for _, s := range x.program.Steps {
 		x.note("--- %v", s)
+		x.meet("operation " + s.Op)
 		x.step(ctx, s)
-		synctest.Wait()
-		x.checkStore()
+		if s.NoWait {
+			continue
+		}
+		x.settle()
 		if x.violated() {
 			break
 		}
 	}
 	x.end()
+	x.checked("goroutines") // by the end of the bubble
 	x.simulated = time.Since(x.began)
+}
+
+// settle waits until the informer has nothing to do, and checks the store and the handlers.
+func (x *execution) settle() {
+	synctest.Wait()
+	x.reads.Wait()
+	x.checkStore()
+	x.checkHeld()
 }
 
 func (x *execution) bookmarks(ctx context.Context) {
@@ -105,22 +132,19 @@ func (x *execution) bookmarks(ctx context.Context) {
 // step executes a step.
 func (x *execution) step(ctx context.Context, s step) {
 	switch s.Op {
-	case opPut, opDelete, opRecreate, opSkip, opCompact:
+	case opPut, opDelete, opRecreate, opSkip:
 		x.server.change(func(w *world) { changeWorld(w, s) })
+	case opFlood:
+		x.flood(s.N)
 	case opRestore:
-		x.server.restore(s.N, x.reached)
-	case opBookmark:
-		x.server.bookmark()
-	case opClose:
-		x.server.closeStreams()
-	case opFault:
-		x.server.inject(*s.Fault)
-	case opHeal:
-		x.server.heal()
+		x.settle() // what the informer has received limits the versions of the restored server
+		if !x.server.functions.isBlocked() {
+			x.server.restore(s.N, x.reached)
+		}
 	case opAdvance:
 		cachetest.Advance(s.For)
 	default:
-		x.stepInformer(ctx, s)
+		x.stepServer(ctx, s)
 	}
 }
 
@@ -137,8 +161,30 @@ func changeWorld(w *world, s step) {
 		w.put(s.Key, s.Bad, 1)
 	case opSkip:
 		w.skip(uint64(s.N))
+	}
+}
+
+// stepServer executes a step that changes the server, but not its objects.
+func (x *execution) stepServer(ctx context.Context, s step) {
+	switch s.Op {
 	case opCompact:
-		w.compactAll()
+		x.server.compact(s.N)
+	case opBookmark:
+		x.server.bookmark()
+	case opClose:
+		x.server.closeStreams()
+	case opSwitch:
+		x.server.route(s.N)
+	case opLag:
+		x.server.lag(s.N)
+	case opCatchUp:
+		x.server.catchUp(s.N)
+	case opFault:
+		x.server.inject(*s.Fault)
+	case opHeal:
+		x.server.heal()
+	default:
+		x.stepInformer(ctx, s)
 	}
 }
 
@@ -146,10 +192,7 @@ func changeWorld(w *world, s step) {
 func (x *execution) stepInformer(ctx context.Context, s step) {
 	switch s.Op {
 	case opRun:
-		if !x.running {
-			x.running = true
-			go func() { x.result <- x.subject.Run(ctx) }()
-		}
+		x.startRun(ctx)
 	case opAdd:
 		x.addHandler(*s.Handler)
 	case opRemove:
@@ -158,101 +201,21 @@ func (x *execution) stepInformer(ctx context.Context, s step) {
 		if s.N < len(x.handlers) {
 			x.handlers[s.N].unblock()
 		}
+	case opRelease:
+		x.server.functions.unblock(false)
 	case opWait:
-		x.wait(ctx)
+		x.waitForWrite()
+	case opWaitSync:
+		x.waitForSync()
+	case opRead:
+		x.read(s.N)
+	case opHold:
+		x.hold()
 	case opStop:
 		x.stopInformer()
 	case opQuiesce:
 		x.quiesce()
 	}
-}
-
-func (x *execution) addHandler(spec handlerSpec) {
-	r := newRecorder(x, len(x.handlers), spec)
-	added, err := x.subject.add(r)
-	if (err != nil) != x.stopped {
-		x.fail("handler", "handler added, stopped %v: %v", x.stopped, err)
-	}
-	if err == nil {
-		r.registration = added
-		x.handlers = append(x.handlers, r)
-	}
-}
-
-// removeHandler removes a handler. None of its calls begins afterwards.
-func (x *execution) removeHandler(n int) {
-	if n >= len(x.handlers) {
-		return
-	}
-	r := x.handlers[n]
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if err := r.remove(ctx); err != nil && !errors.Is(err, cache.ErrHandlerBlocked) {
-		x.fail("handler", "%s removed: %v", r.name, err)
-	}
-	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.removed = true
-}
-
-// wait waits in the background until the store has seen the last write.
-func (x *execution) wait(ctx context.Context) {
-	log := x.server.world.present().log
-	if len(log) == 0 || x.server.world.ceiling != 0 { // versions mean nothing before a restore is noticed
-		return
-	}
-	last, restores := log[len(log)-1], len(x.server.world.epochs)
-	wait := x.subject.waitFor
-	if last.deleted {
-		wait = x.subject.waitForDelete
-	}
-	x.waits.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-		defer cancel()
-		err := wait(ctx, podOf(last))
-		if x.program.Options.Adapter {
-			<-time.After(time.Nanosecond) // its LastSyncResourceVersion follows the store
-		}
-		x.server.mu.Lock()
-		defer x.server.mu.Unlock()
-		version := parseVersion(x.subject.view().version)
-		x.note("waited for %v: %v, at %d", last, err, version)
-		switch {
-		case restores != len(x.server.world.epochs):
-		case err == nil && version < last.version:
-			x.fail("wait", "the wait for %v returned at %d", last, version)
-		case errors.Is(err, cache.ErrNotStored) && !x.server.world.hasKept(last):
-			x.fail("wait", "the wait for %v returned %v", last, err)
-		}
-	})
-}
-
-// healing is how long it takes the informer at most to become equal to the server: it may have to
-// give up a silent watch first.
-const healing = 16 * time.Minute
-
-func (x *execution) quiesce() {
-	if !x.running || x.stopped {
-		return
-	}
-	x.server.heal()
-	for range int(healing / (10 * time.Second)) {
-		synctest.Wait()
-		if x.isConverged() {
-			return
-		}
-		<-time.After(10 * time.Second)
-	}
-	v, e := x.subject.view(), x.server.world.present()
-	x.fail("convergence", "after %v the store at %s holds %s, the server has %v at %d, status %+v; %s", healing, v.version,
-		describe(v.pods), e.at(1<<63), e.head, x.subject.Status(), x.mismatch(e, len(x.server.world.epochs)-1, e.head, v))
-}
-
-func (x *execution) restored() bool {
-	x.server.mu.Lock()
-	defer x.server.mu.Unlock()
-	return len(x.server.world.epochs) > 1
 }
 
 // fail records the first violation.

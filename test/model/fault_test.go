@@ -21,6 +21,17 @@ type fault struct {
 	After  int    `json:",omitempty"` // of an open watch: the number of events before the fault
 }
 
+// id identifies faults of one kind, of a number of requests or for ever.
+func (f fault) id() string {
+	id := f.Target + ": " + f.Kind
+	if f.Times < 0 {
+		id += lasting
+	}
+	return id
+}
+
+const lasting = ", for ever"
+
 // Requests that may fail.
 const (
 	targetList  = "list"
@@ -63,11 +74,13 @@ const (
 
 // Faults of open watches.
 const (
-	faultClose     = "closed"
-	faultClose45   = "closed after 45 s"
-	faultStall     = "stalls"
-	faultReplay    = "replays an event"
-	faultDuplicate = "repeats the last event"
+	faultClose       = "closed"
+	faultClose45     = "closed after 45 s"
+	faultStall       = "stalls"
+	faultReplay      = "replays an event"
+	faultDuplicate   = "repeats the last event"
+	faultOldBookmark = "old bookmark"
+	faultNoBookmarks = "no bookmarks"
 
 	// The adapter stores objects without a name, as client-go does, and so has no such fault.
 	faultNoMetadata = "no metadata"
@@ -92,6 +105,6 @@ var faultKinds = func() map[string][]string {
 		targetList:  slices.Concat(always, []string{faultLag, faultNoVersion, faultKind}),
 		targetPage:  slices.Concat(always, []string{faultKind}),
 		targetProbe: always,
-		targetWatch: slices.Concat(always, []string{faultClose, faultClose45, faultStall, faultReplay, faultDuplicate}, sortedKeys(streamErrors)),
+		targetWatch: slices.Concat(always, []string{faultClose, faultClose45, faultStall, faultReplay, faultDuplicate, faultOldBookmark, faultNoBookmarks}, sortedKeys(streamErrors)),
 	}
 }()

@@ -16,7 +16,10 @@ import (
 func (x *execution) checkStore() {
 	v := x.subject.view()
 	x.checkView(v)
-	if x.stopped {
+	if len(x.result) > 0 && !x.server.functions.mayEndRun() {
+		x.fail("stop", "Run has returned %v before it was stopped", <-x.result)
+	}
+	if x.canceled || x.mayHaveEnded() {
 		return
 	}
 	for _, r := range x.handlers {
@@ -37,6 +40,7 @@ func (x *execution) checkView(v view) {
 // checkSnapshot checks that a snapshot, taken while the informer works, shows one state of the
 // server's history.
 func (x *execution) checkSnapshot() {
+	x.checked("snapshot")
 	v := x.subject.view()
 	x.server.mu.Lock()
 	defer x.server.mu.Unlock()
@@ -54,6 +58,7 @@ func (x *execution) checkSnapshot() {
 
 // follow finds the epoch of a view.
 func (x *execution) follow(v view) (why string) {
+	x.checked("version")
 	w := x.server.world
 	version := parseVersion(v.version)
 	for i := x.epoch; i < len(w.epochs); i++ {
@@ -77,7 +82,7 @@ func (x *execution) wrongStatus(e *epoch, version uint64) string {
 	if x.program.Options.Reference { // has no status
 		return ""
 	}
-	x.checked()
+	x.checked("quarantine")
 	status := x.subject.Status()
 	got, want := make(map[string]bool), make(map[string]bool)
 	for _, failed := range status.QuarantinedKeys {
@@ -96,7 +101,7 @@ func (x *execution) wrongStatus(e *epoch, version uint64) string {
 
 // mismatch returns how a view differs from the state of an epoch at a version, or "".
 func (x *execution) mismatch(e *epoch, index int, version uint64, v view) string {
-	x.checked()
+	x.checked("store")
 	objects := e.at(version)
 	for key, pod := range v.pods {
 		if _, exists := objects[key]; !exists {
@@ -151,7 +156,7 @@ func (x *execution) lost(e *epoch, index int, version uint64, s state) string {
 
 // checkIndex compares the index with what the index function returns for the stored objects.
 func (x *execution) checkIndex(v view) {
-	x.checked()
+	x.checked("index")
 	want := make(map[string][]string)
 	for key, pod := range v.pods {
 		values, _ := indexNode(pod)
@@ -176,6 +181,11 @@ func (x *execution) isConverged() bool {
 	x.server.mu.Lock()
 	defer x.server.mu.Unlock()
 	e := x.server.world.present()
+	for _, s := range e.at(e.head) {
+		if s.exitsGoroutine() {
+			return true // lists of it fail
+		}
+	}
 	if x.mismatch(e, len(x.server.world.epochs)-1, e.head, v) != "" {
 		return false
 	}
@@ -193,7 +203,7 @@ const maxRequests = 12
 
 // checkRate checks the number of requests in each minute.
 func (x *execution) checkRate() {
-	x.checked()
+	x.checked("rate")
 	x.server.mu.Lock()
 	defer x.server.mu.Unlock()
 	requests := x.server.requests

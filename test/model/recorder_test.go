@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"sync"
 	"time"
@@ -22,6 +23,8 @@ type recorder struct {
 	mu        sync.Mutex // guards the fields below
 	delivered map[string]*corev1.Pod
 	calls     int
+	events    int
+	flooded   *flooded  // by writes while it blocked; see flood
 	busy      bool      // a call has not returned
 	rests     time.Time // when the next call may begin; later than now after a panic in the adapter
 	removed   bool
@@ -46,6 +49,9 @@ func (r *recorder) batch(events []cache.Event[*corev1.Pod]) {
 			}
 			r.check(e.Type, e.Old, e.New)
 			r.checkFlags(e)
+			if e.Coalesced > 0 {
+				r.run.meet("event coalesced")
+			}
 		}
 	})
 }
@@ -58,7 +64,7 @@ func (r *recorder) checkFlags(e cache.Event[*corev1.Pod]) {
 	}
 	r.run.server.mu.Lock()
 	defer r.run.server.mu.Unlock()
-	if e.LeftScope && (e.Type != cache.EventDelete || !r.run.server.world.refused(s.uid)) {
+	if e.LeftScope && (e.Type != cache.EventDelete || r.spec.Kind != kindFilter && !r.run.server.world.refused(s.uid)) {
 		r.fail("%s of %v has left the scope", e.Type, s)
 	}
 }
@@ -121,7 +127,8 @@ func (r *recorder) end() {
 
 // check checks that an event may follow those delivered so far. The caller holds mu.
 func (r *recorder) check(kind cache.EventType, old, pod *corev1.Pod) {
-	r.run.checked()
+	r.run.checked("event")
+	r.events++
 	latest := pod
 	if kind == cache.EventDelete {
 		latest = old
@@ -163,7 +170,14 @@ func (r *recorder) checkState(kind cache.EventType, s state, pod *corev1.Pod) {
 
 // checkUpdate checks the old state of an update, and that the update is not empty.
 func (r *recorder) checkUpdate(last, old, pod *corev1.Pod) {
+	r.run.checked("old state")
 	o := r.run.program.Options
+	if r.spec.WithoutOld {
+		if old != nil {
+			r.fail("update from %v, without the old state", stateOf(old))
+		}
+		old = last
+	}
 	switch {
 	case stateOf(old) != stateOf(last):
 		r.fail("update from %v, delivered before: %v", stateOf(old), stateOf(last))
@@ -187,7 +201,7 @@ func (r *recorder) fail(format string, arguments ...any) {
 // expectDelivered checks that the handler's events add up to what the store holds, and that it has
 // synced, unless it is busy.
 func (r *recorder) expectDelivered(v view) {
-	r.run.checked()
+	r.run.checked("fold")
 	synced := r.synced()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -198,9 +212,23 @@ func (r *recorder) expectDelivered(v view) {
 	if r.busy || r.removed || time.Now().Before(r.rests) {
 		return
 	}
-	if got, want := describe(r.delivered), describe(v.pods); got != want || v.version != "" && !synced {
+	r.checkBacklog()
+	if got, want := describe(r.delivered), describe(r.accepted(v.pods)); got != want || v.version != "" && !synced {
 		r.run.fail("fold", "%s: its events add up to %s, the store holds %s; synced: %v", r.name, got, want, synced)
 	}
+}
+
+// accepts is the FilterFunc of a FilteringResourceEventHandler.
+func accepts(pod *corev1.Pod) bool { return stateOf(pod).value%3 != 0 }
+
+// accepted returns the Pods that the handler receives.
+func (r *recorder) accepted(pods map[string]*corev1.Pod) map[string]*corev1.Pod {
+	if r.spec.Kind != kindFilter {
+		return pods
+	}
+	pods = maps.Clone(pods)
+	maps.DeleteFunc(pods, func(_ string, pod *corev1.Pod) bool { return !accepts(pod) })
+	return pods
 }
 
 // unblock ends the calls that block.

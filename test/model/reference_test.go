@@ -25,8 +25,8 @@ type reference struct {
 }
 
 func newReference(s *server, o options) reference {
-	informer := clientcache.NewSharedIndexInformer(s.listerWatcher(o), &corev1.Pod{}, o.Resync, nodeIndexers)
-	setFunctions(informer)
+	informer := clientcache.NewSharedIndexInformer(s.listerWatcher(o), &corev1.Pod{}, o.Resync, s.nodeIndexers())
+	s.setFunctions(informer)
 	if o.Idempotent {
 		_ = informer.SetTransform(func(obj any) (any, error) {
 			pod := obj.(*corev1.Pod)
@@ -56,12 +56,11 @@ func (reference) waitForDelete(context.Context, *corev1.Pod) error { return erro
 func TestClientGoDiffersAsListed(t *testing.T) {
 	found, same := make(map[string]int), 0
 	for seed, n := *firstSeed, uint64(0); n < *referencePrograms; seed++ {
-		p := generate(seed)
+		p := forReference(generate(seed))
 		if !p.Options.Adapter {
 			continue
 		}
 		n++
-		p.Options.Reference = true
 		all := explain(t, p)
 		if len(all) == 0 {
 			same++

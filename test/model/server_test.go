@@ -20,17 +20,32 @@ import (
 
 // server answers requests from a world.
 type server struct {
+	functions *functions // of the informer
+	timeline  func(format string, arguments ...any)
+
 	mu       sync.Mutex // guards the fields below
 	world    *world
+	replicas []replica
+	current  int           // the replica that answers further requests
+	changed  chan struct{} // closed at the next change
 	requests []request
 	faults   []fault
 	streams  []*stream
-	injected map[string]int // how many requests had a fault, by "target: kind"
-	timeline func(format string, arguments ...any)
+	injected map[string]int // how many requests had a fault, by fault.id
 	// flooded is called when there are more than maxFlood requests within a minute. Later requests
 	// are not answered, as the program would never end.
 	flooded func()
 	closed  bool
+}
+
+func newServer(o options, note func(format string, arguments ...any)) *server {
+	s := &server{
+		functions: newFunctions(o, note), timeline: note, world: newWorld(o.Start), flooded: func() {}, replicas: make([]replica, max(1, o.Replicas)),
+		changed: make(chan struct{}), injected: make(map[string]int),
+	}
+	s.world.sameUID = o.SameUID
+	s.resetReplicas()
+	return s
 }
 
 // maxFlood is far more requests than an informer may make in a minute.
@@ -50,14 +65,20 @@ func (s *server) change(change func(w *world)) {
 	for _, stream := range slices.Clone(s.streams) {
 		stream.deliver()
 	}
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
-// restore ends all watches and restores the collection.
+// restore ends all watches, with what has not been read of them, and restores the collection.
 func (s *server) restore(n int, reached uint64) {
-	s.closeStreams()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, stream := range slices.Clone(s.streams) {
+		stream.discard()
+		stream.close()
+	}
 	s.world.restore(n, reached)
+	s.resetReplicas()
 }
 
 func (s *server) closeStreams() {
@@ -82,30 +103,42 @@ func (s *server) inject(f fault) {
 	s.faults = append(s.faults, f)
 }
 
-// heal ends all faults of later requests.
+// heal ends all faults of later requests, and the lag of the replicas.
 func (s *server) heal() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = nil
+	s.change(func(*world) {
+		s.faults = nil
+		for i := range s.replicas {
+			s.replicas[i].lags = false
+		}
+	})
 }
 
-// arrive records a request and returns its faults and the number of restores so far.
-func (s *server) arrive(target string, options metav1.ListOptions) (faults []fault, epoch int) {
+// arrival is what is known of a request when it arrives.
+type arrival struct {
+	faults  []fault
+	epoch   int // the number of restores so far
+	replica int
+	needed  uint64 // the version that the replica must have
+}
+
+// arrive records a request.
+func (s *server) arrive(target string, options metav1.ListOptions) arrival {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if target != targetPage {
 		s.record(target)
 	}
+	a := arrival{epoch: len(s.world.epochs), replica: s.current, needed: s.needed(target, options)}
 	for i := range s.faults {
 		if f := &s.faults[i]; f.Target == target && f.Times != 0 {
 			f.Times--
-			faults = append(faults, *f)
-			s.injected[f.Target+": "+f.Kind]++
+			a.faults = append(a.faults, *f)
+			s.injected[f.id()]++
 		}
 	}
-	s.timeline("%s at %q, continue %q, WatchList %v, faults %v", target, options.ResourceVersion, options.Continue,
-		options.SendInitialEvents != nil, faults)
-	return faults, len(s.world.epochs)
+	s.timeline("%s at %q, continue %q, WatchList %v, replica %d, faults %v", target, options.ResourceVersion, options.Continue,
+		options.SendInitialEvents != nil, a.replica, a.faults)
+	return a
 }
 
 // record records a request. The caller holds the mutex.
@@ -119,33 +152,36 @@ func (s *server) record(target string) {
 
 // answer answers a request. With faultSlow, read is called before the wait, otherwise after it. A
 // restore in between breaks the connection.
-func answer[R any](ctx context.Context, s *server, target string, options metav1.ListOptions, read func([]fault) (R, error)) (result R, err error) {
-	faults, epoch := s.arrive(target, options)
+func answer[R any](ctx context.Context, s *server, target string, options metav1.ListOptions, read func(arrival) (R, error)) (result R, err error) {
+	a := s.arrive(target, options)
 	if s.isClosed() {
 		<-ctx.Done()
 		return result, ctx.Err()
 	}
-	if err := refuse(faults); err != nil {
+	if err := refuse(a.faults); err != nil {
 		return result, err
 	}
-	early := hasFault(faults, faultSlow)
+	if err := s.awaitVersion(ctx, a); err != nil {
+		return result, err
+	}
+	early := hasFault(a.faults, faultSlow)
 	if early {
 		s.mu.Lock()
-		result, err = read(faults)
+		result, err = read(a)
 		s.mu.Unlock()
 	}
-	if waitErr := await(ctx, faults); waitErr != nil {
+	if waitErr := await(ctx, a.faults); waitErr != nil {
 		return result, waitErr
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case len(s.world.epochs) != epoch:
+	case len(s.world.epochs) != a.epoch:
 		return result, cachetest.ErrConnectionReset
 	case early:
 		return result, err
 	}
-	return read(faults)
+	return read(a)
 }
 
 func (s *server) isClosed() bool {
@@ -194,29 +230,28 @@ func (s *server) List(ctx context.Context, options metav1.ListOptions) (runtime.
 	case options.Limit == 1 && options.ResourceVersion == "":
 		target = targetProbe
 	}
-	return answer(ctx, s, target, options, func(faults []fault) (runtime.Object, error) {
-		epoch, version, after, err := s.position(options, faults)
+	return answer(ctx, s, target, options, func(a arrival) (runtime.Object, error) {
+		epoch, version, after, err := s.position(options, a)
 		if err != nil {
 			return nil, err
 		}
 		list := s.page(epoch, version, after, options.Limit)
-		if hasFault(faults, faultNoVersion) && parseVersion(options.ResourceVersion) > 0 {
+		if hasFault(a.faults, faultNoVersion) && parseVersion(options.ResourceVersion) > 0 {
 			list.ResourceVersion = ""
 		}
-		if hasFault(faults, faultKind) {
+		if hasFault(a.faults, faultKind) {
 			return &corev1.NodeList{ListMeta: list.ListMeta}, nil
 		}
 		return list, nil
 	})
 }
 
-// lag is how many changes a replica lags behind.
-const lag = 3
+// staleness is how many changes a list with faultLag lacks.
+const staleness = 3
 
 // position returns from which version, and after which key, a list is read.
-func (s *server) position(options metav1.ListOptions, faults []fault) (e *epoch, version uint64, after string, err error) {
+func (s *server) position(options metav1.ListOptions, a arrival) (e *epoch, version uint64, after string, err error) {
 	e = s.world.present()
-	asked := parseVersion(options.ResourceVersion)
 	switch {
 	case options.Continue != "":
 		token := strings.SplitN(options.Continue, " ", 3)
@@ -225,12 +260,14 @@ func (s *server) position(options metav1.ListOptions, faults []fault) (e *epoch,
 			return nil, 0, "", fake.Expired()
 		}
 		return e, version, token[2], nil
-	case asked > e.head:
+	case a.needed > s.headOf(a.replica):
 		return nil, 0, "", fake.TooLargeResourceVersion()
-	case hasFault(faults, faultLag) && options.ResourceVersion != "" && len(e.log) > lag:
-		return e, max(e.log[len(e.log)-lag-1].version, e.compact), "", nil
+	case options.ResourceVersion == "": // read from etcd
+		return e, e.head, "", nil
+	case hasFault(a.faults, faultLag) && len(e.log) > staleness:
+		return e, max(e.log[len(e.log)-staleness-1].version, e.compact), "", nil
 	}
-	return e, e.head, "", nil
+	return e, s.headOf(a.replica), "", nil
 }
 
 // page returns a page of a list.
@@ -253,17 +290,16 @@ func (s *server) page(e *epoch, version uint64, after string, limit int64) *core
 
 // Watch implements cache.ListerWatcher.
 func (s *server) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	return answer(ctx, s, targetWatch, options, func(faults []fault) (watch.Interface, error) {
-		e := s.world.present()
+	return answer(ctx, s, targetWatch, options, func(a arrival) (watch.Interface, error) {
 		asked := parseVersion(options.ResourceVersion)
 		initial := options.SendInitialEvents != nil && *options.SendInitialEvents
-		if asked > 0 && asked < e.compact && !initial {
+		if asked > 0 && asked < s.replicas[a.replica].compact && !initial {
 			return nil, fake.Expired()
 		}
-		if initial && asked > e.head {
+		if initial && a.needed > s.headOf(a.replica) {
 			return nil, fake.TooLargeResourceVersion()
 		}
-		stream := newStream(s, faults, options, asked == 0 || initial)
+		stream := newStream(s, a, options, asked == 0 || initial)
 		if stream.inList {
 			stream.sendState(initial)
 		}

@@ -1,36 +1,119 @@
 package model_test
 
 import (
+	"context"
 	"errors"
 	"testing/synctest"
 	"time"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/feed"
 )
+
+// startRun runs the informer in the background. A second Run is an error.
+func (x *execution) startRun(ctx context.Context) {
+	if x.running {
+		x.runAgain()
+		return
+	}
+	x.running = true
+	go func() { x.result <- x.runSubject(ctx) }()
+	if x.canceled {
+		x.finish(time.Now(), false)
+	}
+}
+
+// errPanicked is the error of a Run that has panicked as the program's ErrorHandler has.
+var errPanicked = errors.New("Run has panicked")
+
+func (x *execution) runSubject(ctx context.Context) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			if err = errPanicked; !x.server.functions.mayEndRun() {
+				x.fail("stop", "Run has panicked: %v", v)
+			}
+		}
+	}()
+	return x.subject.Run(ctx)
+}
+
+// runAgain checks that a second Run returns at once with an error. The adapter's does nothing.
+func (x *execution) runAgain() {
+	synctest.Wait()
+	x.checked("second run")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	began := time.Now()
+	err := x.subject.Run(ctx)
+	_, isTyped := x.subject.(typed)
+	want := error(cache.ErrAlreadyRunning)
+	if x.stopped || x.mayHaveEnded() && errors.Is(err, cache.ErrStopped) {
+		want = cache.ErrStopped
+	}
+	if time.Since(began) > 0 || isTyped && !errors.Is(err, want) || !isTyped && err != nil {
+		x.fail("second run", "a second Run returned %v after %v, want %v", err, time.Since(began), want)
+	}
+}
+
+// mayHaveEnded reports whether a function of the program may have ended Run, which perhaps waits
+// for a handler.
+func (x *execution) mayHaveEnded() bool { return x.server.functions.mayEndRun() }
 
 // stopInformer stops the informer and checks that Run returns in time.
 func (x *execution) stopInformer() {
-	if x.stopped || !x.running {
+	if x.canceled {
 		return
 	}
-	busy := x.busy()
+	busy := x.isBusy()
 	began := time.Now()
+	x.canceled = true
 	x.stop()
-	x.stopped = true
+	if x.running {
+		x.finish(began, busy)
+	}
+}
+
+// isBusy reports whether a function of the program has not returned.
+func (x *execution) isBusy() bool { return x.handlerIsBusy() || x.server.functions.isBlocked() }
+
+// finish waits until Run returns and checks the time and the error.
+func (x *execution) finish(began time.Time, busy bool) {
 	err := x.await()
 	took := time.Since(began)
+	x.stopped = true
+	x.checked("stop")
+	busy = busy || x.isBusy()
 	switch {
+	case errors.Is(err, errPanicked), errors.Is(err, feed.ErrGoexit):
+		if !x.server.functions.mayEndRun() {
+			x.fail("stop", "Run returned %v", err)
+		}
 	case !busy && (err != nil || took > time.Second), took > 11*time.Second && !x.program.Options.Adapter:
 		x.fail("stop", "Run returned %v after %v", err, took)
-	case err != nil && (!errors.Is(err, cache.ErrHandlerBlocked) || !x.busy()):
+	case err != nil && !x.isExpected(err):
 		x.fail("stop", "Run returned %v", err)
 	}
+	x.checkWaits()
+	x.checkGoroutines()
+}
+
+// isExpected reports whether a function of the program blocks, as an error of Run says.
+func (x *execution) isExpected(err error) bool {
+	switch {
+	case errors.Is(err, cache.ErrHandlerBlocked):
+		x.meet("Run returns while a handler blocks")
+		return x.handlerIsBusy()
+	case errors.Is(err, cache.ErrFunctionBlocked):
+		x.meet("Run returns while a function blocks")
+		return x.server.functions.isBlocked()
+	}
+	return false
 }
 
 // await returns the error of Run. The adapter waits for handlers without limit, as client-go does.
 func (x *execution) await() error {
-	for range 20 {
+	for range 25 {
 		select {
 		case err := <-x.result:
 			return err
@@ -48,15 +131,16 @@ func (x *execution) await() error {
 
 var errRuns = errors.New("Run has not returned")
 
-// unblock ends the calls of handlers that block.
+// unblock ends the calls of handlers and other functions that block.
 func (x *execution) unblock() {
 	for _, r := range x.handlers {
 		r.unblock()
 	}
+	x.server.functions.unblock(true)
 }
 
-// busy reports whether a call of a handler has not returned.
-func (x *execution) busy() bool {
+// handlerIsBusy reports whether a call of a handler has not returned.
+func (x *execution) handlerIsBusy() bool {
 	for _, r := range x.handlers {
 		r.mu.Lock()
 		busy := r.busy
@@ -73,17 +157,21 @@ func (x *execution) end() {
 	x.stopInformer()
 	synctest.Wait()
 	requests, calls := len(x.server.requests), x.calls()
-	x.stop()
 	x.unblock()
 	cachetest.Advance(time.Hour)
 	x.waits.Wait()
+	x.reads.Wait()
+	x.checked("stop")
 	if more := len(x.server.requests) - requests; more > 0 || x.calls() != calls {
 		x.fail("stop", "%d requests and %d calls after Run returned", more, x.calls()-calls)
 	}
+	x.checkHeld()
 	x.checkRate()
 }
 
-func (x *execution) calls() (n int) {
+// calls returns the number of calls of all functions of the program.
+func (x *execution) calls() int {
+	n := x.server.functions.count()
 	for _, r := range x.handlers {
 		r.mu.Lock()
 		n += r.calls

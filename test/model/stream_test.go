@@ -11,14 +11,15 @@ import (
 
 // stream is an open watch. The server's mutex guards it.
 type stream struct {
-	server *server
-	faults []fault
-	events chan watch.Event
-	closed bool
-	silent bool // stalls
-	inList bool // has not sent the whole initial state; a server that sends others then lies
-	marks  bool // bookmarks were requested
-	count  int  // events sent
+	server  *server
+	replica int
+	faults  []fault
+	events  chan watch.Event
+	closed  bool
+	silent  bool // stalls
+	inList  bool // has not sent the whole initial state; a server that sends others then lies
+	marks   bool // bookmarks were requested
+	count   int  // events sent
 
 	position uint64 // the version that was sent
 	timers   []*time.Timer
@@ -28,16 +29,16 @@ type stream struct {
 const streamBuffer = 4096
 
 // newStream opens a watch. If inList is true, the caller sends the initial state.
-func newStream(s *server, faults []fault, options metav1.ListOptions, inList bool) *stream {
+func newStream(s *server, a arrival, options metav1.ListOptions, inList bool) *stream {
 	w := &stream{
-		server: s, faults: faults, events: make(chan watch.Event, streamBuffer), inList: inList,
-		marks: options.AllowWatchBookmarks, position: parseVersion(options.ResourceVersion),
+		server: s, replica: a.replica, faults: a.faults, events: make(chan watch.Event, streamBuffer), inList: inList,
+		marks: options.AllowWatchBookmarks && !hasFault(a.faults, faultNoBookmarks), position: parseVersion(options.ResourceVersion),
 	}
 	s.streams = append(s.streams, w)
 	if options.TimeoutSeconds != nil {
 		w.closeIn(time.Duration(*options.TimeoutSeconds) * time.Second)
 	}
-	if hasFault(faults, faultClose45) {
+	if hasFault(a.faults, faultClose45) {
 		w.closeIn(45 * time.Second)
 	}
 	w.misbehave()
@@ -77,24 +78,34 @@ func (w *stream) close() {
 	w.server.streams = slices.DeleteFunc(w.server.streams, func(other *stream) bool { return other == w })
 }
 
-// sendState sends the present state, and a bookmark at its end if it was requested.
+// discard drops the events that have not been read.
+func (w *stream) discard() {
+	for len(w.events) > 0 {
+		<-w.events
+	}
+}
+
+// sendState sends the replica's state, and a bookmark at its end if it was requested.
 func (w *stream) sendState(end bool) {
-	e := w.server.world.present()
-	objects := e.at(e.head)
+	head := w.server.headOf(w.replica)
+	objects := w.server.world.present().at(head)
 	defer func() { w.inList = false }()
 	for _, key := range sortedKeys(objects) {
 		w.send(watch.Event{Type: watch.Added, Object: podOf(objects[key])})
 	}
-	w.position = e.head
+	w.position = head
 	if end {
-		w.send(bookmarkAt(e.head, map[string]string{metav1.InitialEventsAnnotationKey: "true"}))
+		w.send(bookmarkAt(head, map[string]string{metav1.InitialEventsAnnotationKey: "true"}))
 	}
 }
 
-// deliver sends the changes since the last one.
+// deliver sends the changes since the last one that the replica has.
 func (w *stream) deliver() {
-	e := w.server.world.present()
+	e, head := w.server.world.present(), w.server.headOf(w.replica)
 	for _, s := range e.since(w.position) {
+		if s.version > head {
+			break
+		}
 		w.position = s.version
 		w.send(eventOf(e, s))
 	}
@@ -102,20 +113,19 @@ func (w *stream) deliver() {
 
 // eventOf returns the event of a state.
 func eventOf(e *epoch, s state) watch.Event {
-	_, existed := e.at(s.version - 1)[s.key]
 	switch {
 	case s.deleted:
 		return watch.Event{Type: watch.Deleted, Object: podOf(s)}
-	case existed:
-		return watch.Event{Type: watch.Modified, Object: podOf(s)}
+	case e.created[s.version]:
+		return watch.Event{Type: watch.Added, Object: podOf(s)}
 	}
-	return watch.Event{Type: watch.Added, Object: podOf(s)}
+	return watch.Event{Type: watch.Modified, Object: podOf(s)}
 }
 
 func (w *stream) bookmark() {
-	if e := w.server.world.present(); w.marks {
-		w.position = max(w.position, e.head)
-		w.send(bookmarkAt(e.head, nil))
+	if head := w.server.headOf(w.replica); w.marks && head >= w.position {
+		w.position = head
+		w.send(bookmarkAt(head, nil))
 	}
 }
 
@@ -153,6 +163,8 @@ func (w *stream) misbehave() {
 			w.replay(0)
 		case faultDuplicate:
 			w.replay(-1)
+		case faultOldBookmark:
+			w.events <- bookmarkAt(w.server.world.start, nil)
 		default:
 			w.endWith(f.Kind)
 		}

@@ -58,11 +58,11 @@ type typed struct {
 func newTyped(s *server, o options, report cache.ErrorHandler) typed {
 	options := cache.InformerOptions[*corev1.Pod]{
 		ResyncPeriod: o.Resync, Packed: o.Packed, ShareEqual: o.ShareEqual, ListMode: o.ListMode, PageSize: o.PageSize,
-		ErrorHandler: report, Logger: logr.Discard(), Transform: transform,
-		Indexers: cache.Indexers[*corev1.Pod]{nodeIndex: cache.ByObject(indexNode)},
+		ErrorHandler: report, Logger: logr.Discard(), Transform: s.functions.transform,
+		Indexers: cache.Indexers[*corev1.Pod]{nodeIndex: cache.ByObject(s.functions.indexNode)},
 	}
 	if o.Functions {
-		options.Filter = filter
+		options.Filter = s.functions.filter
 	}
 	return typed{cache.NewSharedInformer(s, &corev1.Pod{}, options)}
 }
@@ -74,7 +74,16 @@ func (i typed) waitForDelete(ctx context.Context, pod *corev1.Pod) error {
 }
 
 func (i typed) view() view {
+	return i.snapshot()()
+}
+
+// snapshot returns a function that reads a snapshot.
+func (i typed) snapshot() func() view {
 	snapshot := i.Store().Snapshot()
+	return func() view { return viewOf(snapshot) }
+}
+
+func viewOf(snapshot cache.Snapshot[*corev1.Pod]) view {
 	v := view{snapshot.ResourceVersion(), maps.Collect(snapshot.All()), make(map[string][]string)}
 	values, _ := snapshot.ListIndexValues(nodeIndex)
 	for _, value := range values {
@@ -89,7 +98,10 @@ func (i typed) get(key string) *corev1.Pod {
 }
 
 func (i typed) add(r *recorder) (registration, error) {
-	options := cache.HandlerOptions{ResyncPeriod: r.spec.Resync, Delivery: r.spec.Delivery, ContinueOnPanic: true}
+	options := cache.HandlerOptions{
+		Name: r.name, ResyncPeriod: r.spec.Resync, Delivery: r.spec.Delivery, WithoutOld: r.spec.WithoutOld, ContinueOnPanic: true,
+	}
+	one := cache.EventHandlerFunc[*corev1.Pod](func(e cache.Event[*corev1.Pod]) { r.batch([]cache.Event[*corev1.Pod]{e}) })
 	var added *cache.Registration
 	var err error
 	switch r.spec.Kind {
@@ -97,10 +109,10 @@ func (i typed) add(r *recorder) (registration, error) {
 		added, err = i.AddKeyHandler(func(event cache.KeyEvent) { r.key(event.Key) }, options)
 	case kindBatch:
 		added, err = i.AddBatchHandler(r.batch, options)
+	case kindFilter:
+		added, err = i.AddEventHandler(cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: accepts, Handler: one}, options)
 	default:
-		added, err = i.AddEventHandler(cache.EventHandlerFunc[*corev1.Pod](func(e cache.Event[*corev1.Pod]) {
-			r.batch([]cache.Event[*corev1.Pod]{e})
-		}), options)
+		added, err = i.AddEventHandler(one, options)
 	}
 	if err != nil {
 		return registration{}, err
@@ -121,11 +133,14 @@ func (withoutWatchList) IsWatchListSemanticsUnSupported() bool { return true }
 
 func newAdapter(s *server, o options) adapter {
 	options := clientgo.Options{Packed: o.Packed, ShareEqual: o.ShareEqual, RelistUpdates: o.RelistUpdates}
-	if o.Functions {
-		options.Filter = func(obj any) bool { return filter(obj.(*corev1.Pod)) }
+	if o.Coalesce {
+		options.Delivery = cache.CoalesceWhenBehind
 	}
-	informer := options.NewInformer(s.listerWatcher(o), &corev1.Pod{}, o.Resync, nodeIndexers)
-	setFunctions(informer)
+	if o.Functions {
+		options.Filter = func(obj any) bool { return s.functions.filter(obj.(*corev1.Pod)) }
+	}
+	informer := options.NewInformer(s.listerWatcher(o), &corev1.Pod{}, o.Resync, s.nodeIndexers())
+	s.setFunctions(informer)
 	return adapter{sharedIndexInformer{informer}, clientgo.ControllerOf(informer)}
 }
 
@@ -145,14 +160,16 @@ func (s *server) listerWatcher(o options) clientcache.ListerWatcher {
 	return lw
 }
 
-var nodeIndexers = clientcache.Indexers{
-	nodeIndex: func(obj any) ([]string, error) { return indexNode(obj.(*corev1.Pod)) },
+func (s *server) nodeIndexers() clientcache.Indexers {
+	return clientcache.Indexers{
+		nodeIndex: func(obj any) ([]string, error) { return s.functions.indexNode(obj.(*corev1.Pod)) },
+	}
 }
 
 // setFunctions sets the functions of an informer that has not run.
-func setFunctions(informer clientcache.SharedIndexInformer) {
+func (s *server) setFunctions(informer clientcache.SharedIndexInformer) {
 	_ = informer.SetTransform(func(obj any) (any, error) {
-		pod, err := transform(obj.(*corev1.Pod))
+		pod, err := s.functions.transform(obj.(*corev1.Pod))
 		return pod, err
 	})
 	_ = informer.SetWatchErrorHandler(func(*clientcache.Reflector, error) {})
@@ -204,18 +221,30 @@ func (a sharedIndexInformer) add(r *recorder) (registration, error) {
 	if r.spec.Resync != 0 {
 		options.ResyncPeriod = &r.spec.Resync
 	}
-	added, err := a.AddEventHandlerWithOptions(clientcache.ResourceEventHandlerDetailedFuncs{
-		AddFunc:    func(obj any, _ bool) { r.event(cache.EventAdd, nil, obj.(*corev1.Pod)) },
-		UpdateFunc: func(old, obj any) { r.event(cache.EventUpdate, old.(*corev1.Pod), obj.(*corev1.Pod)) },
-		DeleteFunc: func(obj any) {
-			if tombstone, ok := obj.(clientcache.DeletedFinalStateUnknown); ok {
-				obj = tombstone.Obj
-			}
-			r.event(cache.EventDelete, obj.(*corev1.Pod), nil)
-		},
-	}, options)
+	added, err := a.AddEventHandlerWithOptions(clientGoHandler(r), options)
 	if err != nil {
 		return registration{}, err
 	}
 	return registration{added.HasSynced, func(context.Context) error { return a.RemoveEventHandler(added) }}, nil
+}
+
+// clientGoHandler returns a handler of client-go that passes its events to r.
+func clientGoHandler(r *recorder) clientcache.ResourceEventHandler {
+	handler := clientcache.ResourceEventHandlerDetailedFuncs{
+		AddFunc:    func(obj any, _ bool) { r.event(cache.EventAdd, nil, obj.(*corev1.Pod)) },
+		UpdateFunc: func(old, obj any) { r.event(cache.EventUpdate, old.(*corev1.Pod), obj.(*corev1.Pod)) },
+		DeleteFunc: func(obj any) { r.event(cache.EventDelete, podIn(obj), nil) },
+	}
+	if r.spec.Kind == kindFilter {
+		return clientcache.FilteringResourceEventHandler{FilterFunc: func(obj any) bool { return accepts(podIn(obj)) }, Handler: handler}
+	}
+	return handler
+}
+
+// podIn returns the Pod that an event of client-go has, which may be a tombstone.
+func podIn(obj any) *corev1.Pod {
+	if tombstone, ok := obj.(clientcache.DeletedFinalStateUnknown); ok {
+		obj = tombstone.Obj
+	}
+	return obj.(*corev1.Pod)
 }

@@ -19,7 +19,9 @@ func (s *summary) add(x *execution) {
 	}
 	s.programs++
 	s.steps += len(x.program.Steps)
-	s.checks += x.checks
+	for _, n := range x.checks {
+		s.checks += n
+	}
 	s.simulated += x.simulated
 	s.requests += len(x.server.requests)
 	injected := sortedKeys(x.server.injected)

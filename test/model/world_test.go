@@ -19,15 +19,18 @@ type state struct {
 // epoch is the history of a collection between two restores of the server. It begins with that of
 // the previous epoch up to the restored version.
 type epoch struct {
-	log     []state // in the order of the versions
-	head    uint64  // the version of the collection
-	compact uint64  // changes up to this version cannot be watched any more
+	log     []state          // in the order of the versions
+	now     map[string]state // the objects at head
+	created map[uint64]bool  // the versions of log that are additions
+	head    uint64           // the version of the collection
+	compact uint64           // changes up to this version cannot be watched any more
 }
 
 // world is the history of a collection. The last epoch is the present.
 type world struct {
 	epochs  []*epoch
-	start   uint64 // the version before the first write
+	known   map[state]bool // the states of all epochs; see knows
+	start   uint64         // the version before the first write
 	writes  int
 	sameUID bool // objects keep their UID when they are recreated
 	// ceiling limits the versions of the present epoch until the informer has noticed a restore.
@@ -36,13 +39,36 @@ type world struct {
 }
 
 func newWorld(version uint64) *world {
-	return &world{start: version, epochs: []*epoch{{head: version, compact: version}}}
+	return &world{start: version, known: make(map[state]bool), epochs: []*epoch{newEpoch(nil, version, version)}}
+}
+
+// newEpoch returns an epoch with a history, and the versions to which it extends and is compacted.
+func newEpoch(log []state, head, compact uint64) *epoch {
+	e := &epoch{head: head, compact: compact, now: make(map[string]state), created: make(map[uint64]bool)}
+	for _, s := range log {
+		e.add(s)
+	}
+	return e
+}
+
+// add adds a change at the end of the history.
+func (e *epoch) add(s state) {
+	_, existed := e.now[s.key]
+	e.log = append(e.log, s)
+	if s.deleted {
+		delete(e.now, s.key)
+		return
+	}
+	e.now[s.key], e.created[s.version] = s, !existed
 }
 
 func (w *world) present() *epoch { return w.epochs[len(w.epochs)-1] }
 
-// at returns the objects at a version.
+// at returns the objects at a version. The caller must not change them.
 func (e *epoch) at(version uint64) map[string]state {
+	if version >= e.head {
+		return e.now
+	}
 	objects := make(map[string]state)
 	for _, s := range e.since(0) {
 		if s.version > version {
@@ -93,8 +119,13 @@ func (w *world) put(key, bad string, gap uint64) bool {
 	case !exists:
 		s.uid = "uid-" + strconv.Itoa(w.writes)
 	}
-	w.present().log = append(w.present().log, s)
+	w.add(s)
 	return true
+}
+
+func (w *world) add(s state) {
+	w.present().add(s)
+	w.known[identityOf(s)] = true
 }
 
 // remove deletes an object, if it exists.
@@ -104,7 +135,7 @@ func (w *world) remove(key string, gap uint64) bool {
 		return false
 	}
 	s.version, s.deleted = w.present().head, true
-	w.present().log = append(w.present().log, s)
+	w.add(s)
 	return true
 }
 
@@ -119,7 +150,7 @@ func (w *world) restore(n int, reached uint64) {
 	if kept > 0 {
 		version = old.log[kept-1].version
 	}
-	w.epochs = append(w.epochs, &epoch{log: slices.Clone(old.log[:kept]), head: version, compact: min(version, old.compact)})
+	w.epochs = append(w.epochs, newEpoch(old.log[:kept], version, min(version, old.compact)))
 	w.ceiling = 0
 	if reached > version {
 		w.ceiling = reached
@@ -127,13 +158,12 @@ func (w *world) restore(n int, reached uint64) {
 }
 
 // knows reports whether a state, or a deletion with its content, is in the history of any epoch.
-func (w *world) knows(s state) bool {
-	return slices.ContainsFunc(w.epochs, func(e *epoch) bool {
-		return slices.ContainsFunc(e.log, func(known state) bool {
-			known.bad, known.deleted, s.bad, s.deleted = "", false, "", false
-			return known == s
-		})
-	})
+func (w *world) knows(s state) bool { return w.known[identityOf(s)] }
+
+// identityOf returns what a Pod of a state has of it, however it is delivered.
+func identityOf(s state) state {
+	s.bad, s.deleted = "", false
+	return s
 }
 
 // hasKept reports whether a state, or a later one of its key, cannot be stored.
