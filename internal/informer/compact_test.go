@@ -27,7 +27,9 @@ func TestCoalescingRules(t *testing.T) {
 	}, func(h *harness) {
 		log = nil
 		h.sendUpdates(11, 10)
-		for version, object := range []string{"b=2", "-b=last", "e=1", "e=2", "e=deleting", "e=deleting3", "-e=last", "f=1", "f=2", "c=2"} {
+		for version, object := range []string{
+			"b=2", "-b=last", "e=1", "e=2", "e=deleting", "e=deleting3", "-e=last", "e=again", "f=1", "f=2", "c=2", "g=1", "-g=last",
+		} {
 			eventType := watch.Modified
 			if strings.HasPrefix(object, "-") {
 				eventType, object = watch.Deleted, object[1:]
@@ -40,7 +42,8 @@ func TestCoalescingRules(t *testing.T) {
 		close(resume)
 		synctest.Wait()
 		h.expect("the handler", log[3:],
-			"U a a=1→a=20 +9", "D b b=1→ +1", "A e →e=2 +1", "D e e=2→ +2", "A f →f=2 +1", "U c c=1→c=2")
+			"U a a=1→a=20 +9", "D b b=1→ +1", "A e →e=2 +1", "D e e=2→ +2", "A e →e=again",
+			"A f →f=2 +1", "U c c=1→c=2", "A g →g=1", "D g g=1→")
 	})
 }
 

@@ -191,6 +191,17 @@ func TestHandlerContinuesAfterPanic(t *testing.T) {
 	}
 }
 
+// TestHandlerOfAnEmptyCollectionSyncs checks that a handler without an event to deliver is synced, too.
+func TestHandlerOfAnEmptyCollectionSyncs(t *testing.T) {
+	runInformer(t, nil, nil, func(h *harness) {
+		h.AddHandler("idle", func(Event[string]) {}, 0)
+	}, func(h *harness) {
+		if !h.HasSynced() {
+			h.t.Error("not synced although the empty list is stored")
+		}
+	})
+}
+
 // A handler's lag is reported in events and in time, and both return to zero.
 func TestLagIsMeasuredInEventsAndTime(t *testing.T) {
 	var resume chan struct{}

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 )
@@ -22,9 +23,10 @@ func main() {
 	flag.Uint64Var(&s.seed, "seed", 0, "selects the sample; the default depends on the commit")
 	flag.StringVar(&s.only, "only", "", "run the mutants whose names or files match this regular expression")
 	named := flag.Bool("named", false, "run only the tests that the mutants name")
+	parallel := flag.Int("parallel", max(1, runtime.NumCPU()/2), "number of mutants to run at a time")
 	by := flag.String("by", "", "run only these tests, such as ./test/model: arguments of go test")
 	flag.Parse()
-	failed, err := run(ctx, s, *named, strings.Fields(*by))
+	failed, err := run(ctx, s, &runner{named: *named, parallel: *parallel, by: strings.Fields(*by)})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(2)
@@ -34,7 +36,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, s selection, named bool, by []string) (failed bool, err error) {
+func run(ctx context.Context, s selection, r *runner) (failed bool, err error) {
 	root, err := filepath.Abs(".")
 	if err != nil {
 		return false, err
@@ -47,11 +49,10 @@ func run(ctx context.Context, s selection, named bool, by []string) (failed bool
 	if err != nil {
 		return false, err
 	}
-	rapid, err := packagesWithRapid(ctx, root)
-	if err != nil {
+	r.root = root
+	if r.rapid, err = packagesWithRapid(ctx, root); err != nil {
 		return false, err
 	}
-	r := &runner{root: root, rapid: rapid, named: named, by: by}
 	return r.run(ctx, chosen)
 }
 

@@ -7,16 +7,19 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
 // runner runs mutants.
 type runner struct {
-	root  string
-	rapid map[string]bool // packages whose tests import rapid
-	named bool            // run only the tests that the mutants name
-	by    []string        // run these tests only
+	root     string
+	rapid    map[string]bool // packages whose tests import rapid
+	named    bool            // run only the tests that the mutants name
+	by       []string        // run these tests only
+	parallel int             // number of mutants to run at a time
 
+	mu                           sync.Mutex // guards the fields below
 	survivors, explained, broken []string
 	killed                       int
 }
@@ -30,14 +33,22 @@ const (
 // not be run.
 func (r *runner) run(ctx context.Context, mutants []mutant) (failed bool, err error) {
 	began := time.Now()
+	next := make(chan mutant)
+	var workers sync.WaitGroup
+	for range r.parallel {
+		workers.Go(func() {
+			for m := range next {
+				r.runAndPrint(ctx, m)
+			}
+		})
+	}
 	for _, m := range mutants {
-		if ctx.Err() != nil {
-			return false, ctx.Err()
-		}
-		start := time.Now()
-		at, killer, err := r.runOne(ctx, m)
-		result := r.record(m, killer, err)
-		fmt.Printf("%-75s %-50s %5.1f s  %s\n", m.name, at, time.Since(start).Seconds(), result)
+		next <- m
+	}
+	close(next)
+	workers.Wait()
+	if ctx.Err() != nil {
+		return false, ctx.Err()
 	}
 	fmt.Printf("\n%d mutants in %v: %d killed, %d survive with an explanation, %d survive without, %d cannot be run\n",
 		len(mutants), time.Since(began).Round(time.Second), r.killed, len(r.explained), len(r.survivors), len(r.broken))
@@ -47,8 +58,24 @@ func (r *runner) run(ctx context.Context, mutants []mutant) (failed bool, err er
 	return len(r.broken) > 0 || len(r.by) == 0 && len(r.survivors) > 0, nil
 }
 
+// runAndPrint runs a mutant, unless ctx has ended, and prints the result.
+func (r *runner) runAndPrint(ctx context.Context, m mutant) {
+	if ctx.Err() != nil {
+		return
+	}
+	start := time.Now()
+	at, killer, err := r.runOne(ctx, m)
+	if ctx.Err() != nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	result := r.record(m, killer, err)
+	fmt.Printf("%-75s %-45s %5.0f s  %s\n", m.name, at, time.Since(start).Seconds(), result)
+}
+
 func printList(title string, lines []string) {
-	if len(lines) > 0 {
+	if slices.Sort(lines); len(lines) > 0 {
 		fmt.Printf("\n%s:\n  %s\n", title, strings.Join(lines, "\n  "))
 	}
 }
