@@ -41,9 +41,9 @@ test: ## Run the library's tests with the race detector
 stress: ## Run the random tests of internal/ with many more rounds (10 minutes)
 	$(go) test $(race) -tags stress -timeout 60m ./internal/...
 
-# SAMPLE=15 runs that many, others for each commit; SEED repeats a sample; ONLY=relist selects by name or file. BY="./test/model" runs
-# those tests alone, and does not fail if mutants survive them.
-mutants: ## Run the tests against broken variants of the code; SAMPLE=15 runs some of them
+# SAMPLE=15 runs that many, others for each commit, in 3 minutes; SEED repeats a sample. ONLY='reflector|relist' selects by name or
+# file. BY='./test/model -model.programs=500' runs those tests alone, and does not fail if mutants survive them.
+mutants: ## Run the tests against broken variants of the code (20 minutes; SAMPLE=15 runs some of them)
 	$(go) run ./test/mutants $(if $(SAMPLE),-sample=$(SAMPLE)) $(if $(SEED),-seed=$(SEED)) $(if $(ONLY),-only="$(ONLY)") $(if $(BY),-by="$(BY)")
 
 # FOR is how long it takes: make soak FOR=2h.

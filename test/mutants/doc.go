@@ -7,8 +7,8 @@
 //
 // A test that fails kills the mutant. The command first runs the tests that the mutant names; if
 // they pass, all tests of their package and of the changed one, and then the black-box tests. It
-// fails if a mutant survives without an explanation, does not compile, or is killed by other tests
-// than those it names. The files of the repository do not change.
+// fails if a mutant survives without an explanation, or does not compile. The files of the
+// repository do not change.
 //
 // A mutant is a paragraph of a *.diff file:
 //
@@ -19,6 +19,6 @@
 //	-a line that goes
 //	+a line that comes
 //
-// The lines that stay or go must be in the file exactly once. A line "survives because ..." explains
-// a mutant that no test can kill.
+// The lines that stay or go must be in the file exactly once, and have no empty line among them. A
+// line "survives because ..." explains a mutant that no test can kill.
 package main

@@ -17,7 +17,6 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	var s selection
 	flag.IntVar(&s.sample, "sample", 0, "number of mutants to run, all if 0")
 	flag.Uint64Var(&s.seed, "seed", 0, "selects the sample; the default depends on the commit")
@@ -27,12 +26,13 @@ func main() {
 	by := flag.String("by", "", "run only these tests, such as ./test/model: arguments of go test")
 	flag.Parse()
 	failed, err := run(ctx, s, &runner{named: *named, parallel: *parallel, by: strings.Fields(*by)})
-	if err != nil {
+	stop()
+	switch {
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(2)
-	}
-	if failed {
-		os.Exit(1) //nolint:gocritic // stop does nothing more
+	case failed:
+		os.Exit(1)
 	}
 }
 

@@ -108,7 +108,7 @@ func (r *runner) runOne(ctx context.Context, m mutant) (at, killer string, err e
 	if err != nil {
 		return at, "", err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	overlay, err := overlay(folder, r.root, m.file, text)
 	if err != nil {
 		return at, "", err
