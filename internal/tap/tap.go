@@ -3,6 +3,7 @@ package tap
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"sync"
@@ -95,10 +96,11 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(request)
 	}
 	response, err := t.next.RoundTrip(tap.prepare(request))
-	if err == nil {
-		tap.intercept(response)
+	if err != nil {
+		return response, &failure{tap, err}
 	}
-	return response, err
+	tap.intercept(response)
+	return response, nil
 }
 
 // prepare records a request and returns the request to send. That has no tap in its context.
@@ -189,4 +191,35 @@ func (b *body) Read(p []byte) (int, error) {
 func (b *body) Close() error {
 	b.started.Store(true)
 	return b.real.Close()
+}
+
+// failure is the error of a request. Until Finish it hides what it is: after a broken connection
+// client-go would retry ten times by itself, in addition to the backoff of the caller.
+type failure struct {
+	tap *Tap
+	err error
+}
+
+// Error implements error.
+func (f *failure) Error() string {
+	if err := f.Unwrap(); err != nil {
+		return err.Error()
+	}
+	return "the request failed"
+}
+
+// Unwrap returns the error after Finish.
+func (f *failure) Unwrap() error {
+	f.tap.mu.Lock()
+	defer f.tap.mu.Unlock()
+	if !f.tap.finished {
+		return nil
+	}
+	return f.err
+}
+
+// Timeout reports, for url.Error, whether the request has timed out.
+func (f *failure) Timeout() bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(f.Unwrap(), &timeout) && timeout.Timeout()
 }

@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -184,19 +189,38 @@ func TestOneAttemptIsConsumed(t *testing.T) {
 	}
 }
 
+// TestFailedRequestIsIntercepted checks that the client cannot read why a request failed, as it would
+// repeat it for some reasons, and that the caller can.
 func TestFailedRequestIsIntercepted(t *testing.T) {
-	refused := errors.New("refused")
+	reset := &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 	tap := plainTextTap(new(string))
-	failing := roundTripper(func(*http.Request) (*http.Response, error) { return nil, refused })
+	failing := roundTripper(func(*http.Request) (*http.Response, error) { return nil, reset })
 	request, err := http.NewRequestWithContext(With(t.Context(), tap), http.MethodGet, "http://server", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Wrap(failing).RoundTrip(request); !errors.Is(err, refused) { //nolint:bodyclose // there is none
-		t.Errorf("error %v, want %v", err, refused)
+	_, err = Wrap(failing).RoundTrip(request) //nolint:bodyclose // there is none
+	if utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) {
+		t.Errorf("error %v, which the client repeats", err)
 	}
 	if response := tap.Finish(); response != (Response{Intercepted: true}) {
 		t.Errorf("Finish() = %+v", response)
+	}
+	if !errors.Is(err, reset) || err.Error() != reset.Error() {
+		t.Errorf("error %v, want %v", err, reset)
+	}
+}
+
+// TestTimeoutOfAFailedRequest checks that only the caller sees the timeout of a request.
+func TestTimeoutOfAFailedRequest(t *testing.T) {
+	tap := plainTextTap(new(string))
+	err := &url.Error{Op: "Get", URL: "http://server", Err: &failure{tap, os.ErrDeadlineExceeded}}
+	if utilnet.IsTimeout(err) {
+		t.Errorf("error %v, which the client repeats", err)
+	}
+	tap.Finish()
+	if !utilnet.IsTimeout(err) || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("error %v is no timeout", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -58,16 +59,20 @@ func typedClient(n *network, streaming bool) *cache.ListWatch {
 	return cache.ListWatchOf(corev1client.NewForConfigOrDie(config).Pods(""))
 }
 
-// TestClientDoesNotRepeatRequests refuses requests with a Retry-After, which client-go follows by
-// itself, up to ten times. A ListWatch of a REST client, and streaming, leave it to the informer.
+// errBroken makes serveError break the connection.
+var errBroken = errors.New("broken connection")
+
+// TestClientDoesNotRepeatRequests refuses requests with a Retry-After, or breaks their connections.
+// client-go repeats such requests by itself, up to ten times, a second apart. A ListWatch of a REST
+// client, and streaming, leave it to the informer.
 func TestClientDoesNotRepeatRequests(t *testing.T) {
 	for name, source := range map[string]func(n *network) *cache.ListWatch{
 		"REST client":             func(n *network) *cache.ListWatch { return n.Source.(*cache.ListWatch) },
 		"typed client, streaming": func(n *network) *cache.ListWatch { return typedClient(n, true) },
 	} {
 		for _, verb := range []string{"list", "watch"} {
-			for _, refused := range []error{fake.TooManyRequests(1), unavailable(1)} {
-				t.Run(fmt.Sprintf("%s, %s, %s", name, verb, apierrors.ReasonForError(refused)), func(t *testing.T) {
+			for _, refused := range []error{fake.TooManyRequests(1), unavailable(1), errBroken} {
+				t.Run(fmt.Sprintf("%s, %s, %v", name, verb, refused), func(t *testing.T) {
 					var n *network
 					var works *atomic.Bool
 					var logged logBuffer
@@ -87,6 +92,7 @@ func TestClientDoesNotRepeatRequests(t *testing.T) {
 						h.ExpectStored("a@2 b@3 c@4")
 					}, func(h *cachetest.Harness) {
 						n = connectOver(h, http1, decodingClient)
+						n.transport.DisableKeepAlives = true // it repeats requests that fail on a used connection
 						h.Source = source(n)
 						works = refuse(n, verb, func(w http.ResponseWriter, _ *http.Request) { serveError(w, refused) })
 					})
