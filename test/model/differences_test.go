@@ -49,6 +49,12 @@ var differences = []difference{
 		makeGood(badSkip),
 	},
 	{
+		"One object that cannot be decoded stops the whole collection.",
+		"An object that cannot be stored does not look deleted.",
+		regexp.MustCompile(`^(store|convergence|fold|event): `),
+		makeGood(badBytes),
+	},
+	{
 		"An index function that fails panics: a change is lost, or stored without an index or event.",
 		"Indexes match the stored state.",
 		regexp.MustCompile(`^(store|index|fold|convergence|event): `),
@@ -106,7 +112,7 @@ var differences = []difference{
 		"A silent watch is not given up.",
 		"The store becomes equal to the server.",
 		regexp.MustCompile(`^convergence: `),
-		removeFaults(faultStall),
+		removeFaults(faultStall, faultSilence, faultTrickle),
 	},
 	{
 		"A request without an answer is not given up.",
@@ -129,14 +135,17 @@ var differences = []difference{
 	{
 		"An invalid event is skipped, and the watch continues from its version.",
 		"Invalid input is rejected.",
-		regexp.MustCompile(`^(store|event|fold): `),
+		regexp.MustCompile(`^(store|convergence|event|fold): `),
 		removeFaults("object of another kind", "unknown event"),
 	},
 	{
 		"Requests are repeated without a limit.",
 		"The rate of requests is limited.",
 		regexp.MustCompile(`^rate: `),
-		func(p *program) { p.removeSteps(func(s step) bool { return s.Fault != nil }) },
+		func(p *program) {
+			p.removeSteps(func(s step) bool { return s.Fault != nil || s.Op == opRestore })
+			makeGood(badBytes)(p)
+		},
 	},
 	{
 		"A handler may be called after it was removed.",

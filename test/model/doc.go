@@ -6,6 +6,9 @@
 // printed; testdata/seeds.json has those that found a bug. In the comments, version means
 // resourceVersion.
 //
+// Some programs read over HTTP, on connections inside the bubble, with faults of the bytes: that tests
+// the client, the streaming and the decoding too.
+//
 // client-go's informer runs some of the programs as well. What it does differently is listed in
 // differences_test.go, and in docs/contract.md.
 //

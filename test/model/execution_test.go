@@ -86,6 +86,10 @@ func (x *execution) run(ctx context.Context) {
 	o := x.program.Options
 	x.server = newServer(o, x.note)
 	x.server.flooded = x.failRate
+	if o.Wire != "" {
+		x.server.network = newNetwork(x.server, o)
+		defer x.server.network.stop()
+	}
 	x.subject = newSubject(x.server, o, x.server.functions.report)
 	ctx, x.stop = context.WithCancel(klog.NewContext(ctx, logr.Discard()))
 	defer x.stop()

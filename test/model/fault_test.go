@@ -19,6 +19,7 @@ type fault struct {
 	Target string // a request: targetList, targetPage, targetProbe or targetWatch
 	Times  int    // how many requests fail; for ever if negative
 	After  int    `json:",omitempty"` // of an open watch: the number of events before the fault
+	Bytes  int    `json:",omitempty"` // over HTTP: the number of bytes of the body before the fault
 }
 
 // id identifies faults of one kind, of a number of requests or for ever.

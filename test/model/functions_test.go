@@ -38,9 +38,10 @@ const (
 	exits  = " exits"
 )
 
-var blockingStates = []string{
-	badTransform + blocks, badFilter + blocks, badIndex + blocks, badTransform + blocks, badTransform + exits, badFilter + exits, badIndex + exits,
-}
+var (
+	blockingStates = []string{badTransform + blocks, badFilter + blocks, badIndex + blocks, badTransform + blocks}
+	exitingStates  = []string{badTransform + exits, badFilter + exits, badIndex + exits}
+)
 
 // exitsGoroutine reports whether a function ends its goroutine for the state. The store then does
 // not show it: Run returns, or the list fails.

@@ -41,6 +41,9 @@ func generate(seed uint64) program {
 	return g.program
 }
 
+// overHTTP is the part of the programs whose informer reads over HTTP. They take longer.
+const overHTTP = 0.15
+
 func (g *generator) options() options {
 	o := options{
 		Adapter: g.chance(0.3), Packed: g.chance(0.3), ShareEqual: g.chance(0.2),
@@ -58,6 +61,9 @@ func (g *generator) options() options {
 		o.RelistUpdates, o.Coalesce = g.chance(0.3), g.chance(0.3)
 	} else if g.chance(0.06) {
 		o.Report, o.ReportAt = pick(g, reportPanics, reportBlocks, reportExits), 1+g.IntN(4)
+	}
+	if g.chance(overHTTP) {
+		o.Wire, o.HTTP2, o.Gzip = pick(g, "JSON", "protobuf"), g.chance(0.3), g.chance(0.3)
 	}
 	return o
 }
@@ -95,6 +101,9 @@ func (g *generator) swarm() []fault {
 		faults[i] = fault{Kind: pick(g, faultKinds[target]...), Target: target, Times: pick(g, 1, 1, 2, 3, 6, -1)}
 		if target == targetWatch {
 			faults[i].After = pick(g, 0, 0, 1, 2, 5)
+		}
+		if g.program.Options.Wire != "" && g.chance(0.5) {
+			faults[i].Kind, faults[i].Bytes = pick(g, byteFaults...), pick(g, 0, 0, 1, 10, 50, 100, 200, 500, 1000)
 		}
 		if faults[i].Kind == faultNoMetadata && g.program.Options.Adapter {
 			faults[i].Kind = faultClose
@@ -215,10 +224,14 @@ func (g *generator) injectFaults() {
 // bad returns what fails for a new state: mostly nothing.
 func (g *generator) bad() string {
 	switch {
+	case g.program.Options.Wire != "" && g.chance(0.1):
+		return badBytes
 	case !g.program.Options.Functions || g.chance(0.7):
 		return ""
-	case g.blocking && g.chance(0.4):
-		return pick(g, blockingStates...)
+	case g.blocking && g.program.Options.Wire != "" && g.chance(0.2): // a mutex would be held: time would stop in the bubble
+		return pick(g, exitingStates...)
+	case g.blocking && g.program.Options.Wire == "" && g.chance(0.4):
+		return pick(g, slices.Concat(blockingStates, exitingStates)...)
 	}
 	return pick(g, badStates...)
 }
@@ -253,7 +266,7 @@ func forReference(p program) program {
 	})
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if s.NoWait = false; slices.Contains(blockingStates, s.Bad) {
+		if s.NoWait = false; slices.Contains(slices.Concat(blockingStates, exitingStates), s.Bad) {
 			s.Bad = ""
 		}
 		if s.Op == opCompact {

@@ -23,13 +23,14 @@ const (
 	badFilter    = "filter"    // Filter panics
 	badRefused   = "refused"   // Filter refuses the state
 	badIndex     = "index"     // the index function returns an error
+	badBytes     = "bytes"     // over HTTP, the bytes cannot be decoded
 )
 
 var badStates = []string{badTransform, badPanic, badSkip, badFilter, badRefused, badIndex}
 
 // isKept reports whether the store keeps the last good state instead of this one.
 func (s state) isKept() bool {
-	return s.bad == badTransform || s.bad == badPanic || s.bad == badSkip || s.bad == badFilter
+	return s.bad == badBytes || s.bad == badTransform || s.bad == badPanic || s.bad == badSkip || s.bad == badFilter
 }
 
 const (
@@ -38,6 +39,7 @@ const (
 	transformed = "transformed" // the annotation that Transform adds
 	nodeIndex   = "node"
 	nodes       = 3
+	corruptNode = "corrupt" // of the states that cannot be decoded
 )
 
 // podOf returns the Pod of a state.
@@ -51,6 +53,9 @@ func podOf(s state) *corev1.Pod {
 		pod.Labels[badLabel] = s.bad
 	}
 	pod.Spec.NodeName = "node-" + strconv.Itoa(s.value%nodes)
+	if s.bad == badBytes {
+		pod.Spec.NodeName = corruptNode
+	}
 	return pod
 }
 

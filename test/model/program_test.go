@@ -34,6 +34,9 @@ type options struct {
 	Bookmarks     time.Duration  `json:",omitempty"` // how often the server sends them
 	Replicas      int            `json:",omitempty"` // the number of API servers, at least one
 	Procs         int            `json:",omitempty"` // GOMAXPROCS, as it is if zero
+	Wire          string         `json:",omitempty"` // over HTTP, in this format: JSON or protobuf
+	HTTP2         bool           `json:",omitempty"`
+	Gzip          bool           `json:",omitempty"` // of lists
 }
 
 // Values of options.Report.

@@ -32,6 +32,8 @@ type server struct {
 	faults   []fault
 	streams  []*stream
 	injected map[string]int // how many requests had a fault, by fault.id
+	heals    int            // how often all faults were healed
+	network  *network       // over which the informer reads; nil if it calls List and Watch
 	// flooded is called when there are more than maxFlood requests within a minute. Later requests
 	// are not answered, as the program would never end.
 	flooded func()
@@ -106,7 +108,7 @@ func (s *server) inject(f fault) {
 // heal ends all faults of later requests, and the lag of the replicas.
 func (s *server) heal() {
 	s.change(func(*world) {
-		s.faults = nil
+		s.faults, s.heals = nil, s.heals+1
 		for i := range s.replicas {
 			s.replicas[i].lags = false
 		}
@@ -125,7 +127,7 @@ type arrival struct {
 func (s *server) arrive(target string, options metav1.ListOptions) arrival {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if target != targetPage {
+	if target != targetPage && s.network == nil {
 		s.record(target)
 	}
 	a := arrival{epoch: len(s.world.epochs), replica: s.current, needed: s.needed(target, options)}
@@ -154,6 +156,9 @@ func (s *server) record(target string) {
 // restore in between breaks the connection.
 func answer[R any](ctx context.Context, s *server, target string, options metav1.ListOptions, read func(arrival) (R, error)) (result R, err error) {
 	a := s.arrive(target, options)
+	if faults, ok := ctx.Value(faultsKey{}).(*[]fault); ok {
+		*faults = a.faults
+	}
 	if s.isClosed() {
 		<-ctx.Done()
 		return result, ctx.Err()
@@ -221,16 +226,22 @@ func hasFault(faults []fault, kind string) bool {
 	return slices.ContainsFunc(faults, func(f fault) bool { return f.Kind == kind })
 }
 
+// targetOf returns the target of a request.
+func targetOf(options metav1.ListOptions) string {
+	switch {
+	case options.Watch:
+		return targetWatch
+	case options.Continue != "":
+		return targetPage
+	case options.Limit == 1 && options.ResourceVersion == "":
+		return targetProbe
+	}
+	return targetList
+}
+
 // List implements cache.ListerWatcher.
 func (s *server) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	target := targetList
-	switch {
-	case options.Continue != "":
-		target = targetPage
-	case options.Limit == 1 && options.ResourceVersion == "":
-		target = targetProbe
-	}
-	return answer(ctx, s, target, options, func(a arrival) (runtime.Object, error) {
+	return answer(ctx, s, targetOf(options), options, func(a arrival) (runtime.Object, error) {
 		epoch, version, after, err := s.position(options, a)
 		if err != nil {
 			return nil, err

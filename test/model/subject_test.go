@@ -7,12 +7,14 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/clientgo"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // subject is the informer under test.
@@ -64,7 +66,11 @@ func newTyped(s *server, o options, report cache.ErrorHandler) typed {
 	if o.Functions {
 		options.Filter = s.functions.filter
 	}
-	return typed{cache.NewSharedInformer(s, &corev1.Pod{}, options)}
+	var source cache.ListerWatcher = s
+	if s.network != nil {
+		source = cache.NewListWatchFromClient(s.network.client(), cachetest.PodResource.Resource, metav1.NamespaceAll, nil)
+	}
+	return typed{cache.NewSharedInformer(source, &corev1.Pod{}, options)}
 }
 
 func (i typed) waitFor(ctx context.Context, pod *corev1.Pod) error { return i.WaitForObject(ctx, pod) }
@@ -132,7 +138,7 @@ type withoutWatchList struct{ *clientcache.ListWatch }
 func (withoutWatchList) IsWatchListSemanticsUnSupported() bool { return true }
 
 func newAdapter(s *server, o options) adapter {
-	options := clientgo.Options{Packed: o.Packed, ShareEqual: o.ShareEqual, RelistUpdates: o.RelistUpdates}
+	options := clientgo.Options{Packed: o.Packed, ShareEqual: o.ShareEqual, RelistUpdates: o.RelistUpdates, Streaming: o.Wire != ""}
 	if o.Coalesce {
 		options.Delivery = cache.CoalesceWhenBehind
 	}
@@ -153,6 +159,9 @@ func (s *server) listerWatcher(o options) clientcache.ListerWatcher {
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			return s.Watch(ctx, options)
 		},
+	}
+	if s.network != nil {
+		lw = clientcache.NewListWatchFromClient(s.network.client(), cachetest.PodResource.Resource, metav1.NamespaceAll, fields.Everything())
 	}
 	if o.ListMode != cache.ListModeWatchList {
 		return withoutWatchList{lw}

@@ -167,6 +167,7 @@ func (x *execution) quiesce() {
 	for range int(healing / (10 * time.Second)) {
 		synctest.Wait()
 		if x.mayHaveEnded() || x.isConverged() {
+			x.checkStreaming()
 			return
 		}
 		<-time.After(10 * time.Second)

@@ -1,0 +1,162 @@
+package model_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// ServeHTTP answers a request from the model.
+func (n *network) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b := &body{ResponseWriter: w, request: r, model: n.model, format: n.formatOf(r)}
+	b.epoch, b.heals = n.model.phase()
+	ctx := context.WithValue(r.Context(), faultsKey{}, &b.faults)
+	options := optionsOf(r)
+	if options.Watch {
+		options.Watch = false
+		b.serveWatch(ctx, options)
+		return
+	}
+	list, err := n.model.List(ctx, options)
+	if err != nil {
+		b.serveError(err)
+		return
+	}
+	content := b.encode(list)
+	if n.compress && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		content = compressed(content)
+	} else {
+		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+	}
+	if b.begin(b.format.ListType) {
+		_, _ = b.Write(content)
+	}
+}
+
+// faultsKey is the key of a context whose value is a *[]fault, which receives the faults of the
+// request.
+type faultsKey struct{}
+
+// optionsOf returns the options of a request.
+func optionsOf(r *http.Request) (options metav1.ListOptions) {
+	if err := scheme.ParameterCodec.DecodeParameters(r.URL.Query(), corev1.SchemeGroupVersion, &options); err != nil {
+		panic(err)
+	}
+	return options
+}
+
+// formatOf returns the format of the answer to a request.
+func (n *network) formatOf(r *http.Request) cachetest.Format {
+	if strings.Contains(r.Header.Get("Accept"), n.format.ListType) {
+		return n.format
+	}
+	return cachetest.Formats["JSON"]
+}
+
+func compressed(content []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(content)
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// serveWatch sends the events of a watch.
+func (b *body) serveWatch(ctx context.Context, options metav1.ListOptions) {
+	stream, err := b.model.Watch(ctx, options)
+	if err != nil {
+		b.serveError(err)
+		return
+	}
+	defer stream.Stop()
+	if !b.begin(b.format.WatchType) {
+		return
+	}
+	for {
+		select {
+		case event, ok := <-stream.ResultChan():
+			if !ok {
+				return
+			}
+			if _, err := b.Write(b.frame(event)); err != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (b *body) frame(event watch.Event) []byte {
+	if event.Object == nil {
+		return b.format.Frame(event.Type, nil)
+	}
+	return b.format.Frame(event.Type, b.encode(event.Object))
+}
+
+// encode returns the bytes of an object or a list. Those of the objects that cannot be decoded are
+// corrupt.
+func (b *body) encode(obj runtime.Object) []byte {
+	kinds, _, err := scheme.Scheme.ObjectKinds(obj)
+	if err != nil {
+		panic(err)
+	}
+	obj.GetObjectKind().SetGroupVersionKind(kinds[0])
+	if _, ok := obj.(*metav1.Status); ok {
+		obj.GetObjectKind().SetGroupVersionKind(metav1.Unversioned.WithKind("Status"))
+	}
+	return corrupt(b.format.Encode(obj))
+}
+
+// corrupt makes the node name corruptNode one that cannot be decoded: an array in JSON, and in
+// protobuf a string that is longer than its message.
+func corrupt(content []byte) []byte {
+	content = bytes.ReplaceAll(content, []byte(`"nodeName":"`+corruptNode+`"`), []byte(`"nodeName":["`+corruptNode+`"]`))
+	length := string(rune(len(corruptNode)))
+	return bytes.ReplaceAll(content, []byte("\x52"+length+corruptNode), []byte("\x52\x7f"+corruptNode))
+}
+
+// serveError sends an error as API servers do: a Retry-After is a header. An error that is not of
+// the API breaks the connection.
+func (b *body) serveError(err error) {
+	var api apierrors.APIStatus
+	if !errors.As(err, &api) {
+		panic(http.ErrAbortHandler)
+	}
+	status := api.Status()
+	b.Header().Set("Content-Type", runtime.ContentTypeJSON)
+	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+		b.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
+	b.WriteHeader(int(status.Code))
+	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+	_, _ = b.ResponseWriter.Write(cachetest.Formats["JSON"].Encode(&status))
+}
+
+// checkStreaming checks that the last answer was streamed if the informer reads over HTTP, unless it
+// has failed.
+func (x *execution) checkStreaming() {
+	s := x.subject.Status()
+	if x.program.Options.Wire == "" || x.program.Options.Reference || s.Err != nil || s.Phase != cache.PhaseWatching {
+		return
+	}
+	x.checked("streaming")
+	if !s.Streaming {
+		x.fail("streaming", "status %+v", s)
+	}
+}
