@@ -70,3 +70,7 @@ func (b *backoff) next(err error) time.Duration {
 	}
 	return delay
 }
+
+// jitter returns a random duration below limit, from the source of the backoff's delays. A test can
+// seed it.
+func jitter(limit time.Duration) time.Duration { return wait.Jitter(limit, 1) - limit }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 )
 
@@ -102,7 +101,7 @@ func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *ret
 		return err
 	}
 	if last.opened && count.failures == 1 && !asksToWait(last.err) && !isAuthError(last.err) {
-		return r.sleep(ctx, rand.N(maxResumeDelay))
+		return r.sleep(ctx, jitter(maxResumeDelay))
 	}
 	return r.pause(ctx, last.err)
 }
@@ -125,7 +124,7 @@ func (r *Reflector) afterClose(ctx context.Context, last watchResult, count *ret
 	if err := r.checkVersion(ctx, last, count); err != nil || !last.endedEarly() {
 		return err
 	}
-	return r.sleep(ctx, rand.N(maxResumeDelay))
+	return r.sleep(ctx, jitter(maxResumeDelay))
 }
 
 // retryQuarantined returns an error, and sets r.state, if quarantined objects are due for a list. A

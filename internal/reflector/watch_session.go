@@ -3,7 +3,6 @@ package reflector
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -45,7 +44,7 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	s.reached = s.from
 	s.initialDone.Store(initial == nil)
 	shortest := r.config.MinWatchTimeout
-	timeout := (shortest + rand.N(shortest)).Truncate(time.Second) // timeoutSeconds is whole
+	timeout := (shortest + jitter(shortest)).Truncate(time.Second) // timeoutSeconds is whole
 	options := s.options(timeout)
 	r.status.countWatch()
 	watched, stop := r.sessionWatchdog(ctx, s, timeout+watchTimeoutMargin)

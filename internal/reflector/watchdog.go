@@ -3,7 +3,6 @@ package reflector
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,7 +46,7 @@ func (r *Reflector) sessionWatchdog(ctx context.Context, s *watchSession, limit 
 		return s.bookmarks.idleTimeout(limit)
 	}
 	mustProbe := r.state == stateResuming && s.initial == nil && isValid(s.from)
-	probeAt := s.started.Add(probeInterval/2 + rand.N(probeInterval/2))
+	probeAt := s.started.Add(probeInterval/2 + jitter(probeInterval/2))
 	return r.watchIdle(ctx, timeout, func(ctx context.Context) error {
 		if now := r.clock.Now(); !mustProbe || now.Before(probeAt) || now.Before(r.notBefore) {
 			return nil
@@ -133,7 +132,7 @@ func (r *Reflector) pollActivity(ctx context.Context, timeout func() time.Durati
 	for {
 		limit := timeout()
 		interval := min(limit, probeInterval) / 3
-		interval = min(interval*3/4+rand.N(interval/4), limit-r.clock.Since(since))
+		interval = min(interval*3/4+jitter(interval/4), limit-r.clock.Since(since))
 		timer := r.clock.NewTimer(max(interval, time.Second))
 		select {
 		case <-ctx.Done():

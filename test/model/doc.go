@@ -1,10 +1,22 @@
 // Package model tests whole informers, from outside, against a model of an API server. A program, a
 // list of steps that a seed generates, writes to the server, lets requests fail, adds and removes
-// handlers, lets time pass and stops the informer. After each step the test checks the informer's
-// store, its indexes and what the handlers received against the history of the model, from which
-// the server's answers are computed as well. A failing program is reduced to the steps it needs and
-// printed; testdata/seeds.json has those that found a bug. In the comments, version means
-// resourceVersion.
+// handlers, lets time pass and stops the informer. The test checks the informer's store, its indexes
+// and what the handlers received against the history of the model, from which the server's answers
+// are computed as well: the two cannot disagree. In the comments, version means resourceVersion.
+//
+// # Files
+//
+//   - program_test.go has the program's types, generate_test.go draws one from a seed.
+//   - world_test.go is the model: each version of the collection, in epochs that restores of etcd
+//     separate. server_test.go, replica_test.go and stream_test.go answer requests from it, and
+//     fault_test.go has what may go wrong with them.
+//   - subject_test.go is the informer: of package cache, of package clientgo, or client-go's own.
+//     functions_test.go and pods_test.go have the functions that it calls.
+//   - execution_test.go runs the steps, with handlers_test.go, wait_test.go and stop_test.go.
+//     recorder_test.go is a handler, which checks each event. invariants_test.go and
+//     goroutines_test.go check the rest.
+//   - shrink_test.go makes a failing program simpler. summary_test.go counts, and coverage_test.go
+//     fails if a fault, operation, option or kind of handler is never met.
 //
 // Some programs read over HTTP, on connections inside the bubble, with faults of the bytes: that tests
 // the client, the streaming and the decoding too.
@@ -12,7 +24,39 @@
 // client-go's informer runs some of the programs as well. What it does differently is listed in
 // differences_test.go, and in docs/contract.md.
 //
-// The flags -model.seed and -model.programs say which programs run:
+// # Invariants
+//
+//   - store: it has one state of the server's history, except for states that cannot be stored.
+//   - version: it never goes back but to a restored server's.
+//   - snapshot, held snapshot: a snapshot, also one taken during a write, is one such state, and
+//     remains it.
+//   - index: it is that of the stored objects. quarantine: Status has the states not stored.
+//   - event: it may follow those before it. old state: it is the one delivered last.
+//   - fold: the events of an idle handler add up to the store, and it has synced. At the end, the
+//     store is the server's (convergence).
+//   - backlog: a flood that a handler missed costs it few events.
+//   - wait: it returns once the store has the write, and when the informer stops.
+//   - rate: at most twelve requests in any minute.
+//   - second run: it is an error. stop: Run returns in time, and no call or request follows.
+//   - goroutines: after Run they are inside functions of the program, and end with them.
+//
+// # Running
+//
+// Seeds and their number are flags; make stress sets them:
 //
 //	go test -race ./test/model -v -model.seed=1 -model.programs=100000 -timeout 60m
+//
+// A failing program is shrunk, printed with a timeline, and written to a file for TestReplay. Those
+// that found a bug are in testdata/seeds.json. The delays of the informer are seeded: a program
+// without NoWait and with Procs 1 runs the same way each time. Others meet other orders of the
+// goroutines, so saved programs run five times, and a report tries twenty times.
+//
+// # Adding to it
+//
+// An option of the informer, such as fields to omit, scopes or shards, is a field of options, a line
+// in generator.options and one in newTyped or newAdapter. What the store then holds of a state is
+// podOf and intact in pods_test.go, and which states it holds differs in invariants_test.go. An
+// operation is a constant, a case in generator.step and one in execution.step; a fault a constant in
+// faultKinds and a line in server.List, answer or stream.misbehave. Coverage follows: a new field
+// of options, and everything in operations and faultKinds, must be met in 5,000 programs.
 package model

@@ -54,6 +54,9 @@ func (g *generator) options() options {
 		Replicas:  pick(g, 1, 1, 2, 3),
 		Procs:     pick(g, 0, 1, 2, 4),
 	}
+	if o.PageSize > 0 && g.chance(0.7) {
+		o.ListMode = cache.ListModeAuto
+	}
 	if g.chance(0.2) {
 		o.Resync = pick(g, 20*time.Second, 5*time.Minute)
 	}
@@ -92,13 +95,17 @@ func (g *generator) operations() map[string]int {
 // between some of them.
 func (g *generator) swarm() []fault {
 	faults := make([]fault, 1+g.IntN(5))
+	targets := []string{targetList, targetList, targetWatch, targetWatch, targetWatch, targetProbe}
+	if g.program.Options.PageSize > 0 {
+		targets = append(targets, targetPage, targetPage, targetPage)
+	}
 	for i := range faults {
-		target := pick(g, targetList, targetList, targetWatch, targetWatch, targetWatch, targetPage, targetProbe)
-		if g.program.Options.PageSize > 0 && i == 0 {
+		target := pick(g, targets...)
+		if g.program.Options.PageSize > 0 && i == 0 && g.chance(0.5) {
 			faults[i] = fault{Kind: pick(g, faultLate, faultSlow), Target: targetPage, Times: pick(g, 1, 2, 6, -1)}
 			continue
 		}
-		faults[i] = fault{Kind: pick(g, faultKinds[target]...), Target: target, Times: pick(g, 1, 1, 2, 3, 6, -1)}
+		faults[i] = fault{Kind: pick(g, faultKinds[target]...), Target: target, Times: pick(g, 1, 1, 2, 3, 6, -1, -1)}
 		if target == targetWatch {
 			faults[i].After = pick(g, 0, 0, 1, 2, 5)
 		}
@@ -213,11 +220,29 @@ func (g *generator) step(op string) {
 
 // injectFaults adds one to three faults, and mostly a request that has them.
 func (g *generator) injectFaults() {
-	for range pick(g, 1, 1, 1, 2, 2, 3) {
-		g.add(step{Op: opFault, Fault: new(g.faults[g.IntN(len(g.faults))])})
+	target := ""
+	for range pick(g, 1, 1, 2, 2, 3) {
+		f := g.faults[g.IntN(len(g.faults))]
+		g.add(step{Op: opFault, Fault: &f})
+		target = f.Target
 	}
-	if g.chance(0.6) {
-		g.add(step{Op: opClose})
+	if g.chance(0.75) {
+		g.reach(target)
+	}
+}
+
+// reach adds steps that lead to a request, mostly of a kind.
+func (g *generator) reach(target string) {
+	g.add(step{Op: opClose})
+	switch target {
+	case targetList, targetPage: // the watch cannot be resumed
+		g.step(opPut)
+		g.add(step{Op: opCompact})
+	case targetProbe:
+		g.add(step{Op: opAdvance, For: 3 * time.Minute})
+	}
+	if g.chance(0.5) {
+		g.add(step{Op: opAdvance, For: pick(g, time.Second, 20*time.Second, time.Minute)})
 	}
 }
 

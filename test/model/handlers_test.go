@@ -64,7 +64,7 @@ func (x *execution) flood(n int) {
 			}
 			w.put(keys[i%len(keys)], "", 1)
 		})
-		if i%1000 == 0 {
+		if i%500 == 0 {
 			synctest.Wait()
 		}
 	}

@@ -68,8 +68,9 @@ func (x *execution) follow(v view) (why string) {
 		}
 		if why = cmp.Or(x.mismatch(w.epochs[i], i, version, v), x.wrongStatus(w.epochs[i], version)); why == "" {
 			x.epoch, x.reached = i, version
-			if version < w.ceiling {
+			if i == len(w.epochs)-1 && version < w.ceiling {
 				w.ceiling = 0
+				x.meet("restore noticed")
 			}
 			return ""
 		}

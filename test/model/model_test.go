@@ -2,8 +2,12 @@ package model_test
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,12 +18,14 @@ import (
 )
 
 var (
-	firstSeed = flag.Uint64("model.seed", 1, "the first seed")
-	programs  = flag.Uint64("model.programs", 5000, "the number of programs, one of each seed from the first on")
+	firstSeed   = flag.Uint64("model.seed", 1, "the first seed")
+	programFile = flag.String("model.program", "", "the file of a program for TestReplay, as in testdata/seeds.json")
+	programs    = flag.Uint64("model.programs", 5000, "the number of programs, one of each seed from the first on")
 )
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	debug.SetGCPercent(400) // programs leave much garbage and need little memory
 	utilruntime.ReallyCrash = false
 	utilruntime.PanicHandlers = nil
 	utilruntime.ErrorHandlers = nil // one of which limits the rate of errors, by a sleep until the time outside the bubble
@@ -34,7 +40,8 @@ type saved struct {
 	Program program
 }
 
-// repetitions is how often each saved program runs: the delays of the informer are random.
+// repetitions is how often each saved program runs: steps with NoWait may meet another order of the
+// goroutines each time.
 const repetitions = 5
 
 // TestProgramsThatFoundBugs runs the programs of testdata/seeds.json.
@@ -44,9 +51,52 @@ func TestProgramsThatFoundBugs(t *testing.T) {
 	for _, s := range all {
 		t.Run(s.Bug, func(t *testing.T) {
 			for range repetitions {
-				check(t, s.Program, new(summary))
+				check(t, s.Seed, s.Program, new(summary))
 			}
 		})
+	}
+}
+
+// TestReplay runs the program of -model.program and prints what happens.
+func TestReplay(t *testing.T) {
+	if *programFile == "" {
+		t.Skip("without -model.program")
+	}
+	text, err := os.ReadFile(*programFile)
+	var s saved
+	if err == nil {
+		err = errors.Join(json.Unmarshal(text, &s), json.Unmarshal(text, &s.Program))
+	}
+	if err != nil || len(s.Program.Steps) == 0 {
+		t.Fatalf("%d steps: %v", len(s.Program.Steps), err)
+	}
+	x := executeInTime(t, s.Program, true)
+	t.Log("\n" + strings.Join(x.lines, "\n"))
+	if x.violation != nil {
+		t.Fatal(x.violation)
+	}
+}
+
+// TestReplayIsTheSame runs programs twice. Without NoWait, and on one processor, nothing but the
+// order of handlers, which are independent, may differ.
+func TestReplayIsTheSame(t *testing.T) {
+	const n = 60
+	different := 0
+	for seed := range uint64(n) {
+		p := generate(seed)
+		p.Options.Procs = 1
+		for i := range p.Steps {
+			p.Steps[i].NoWait = false
+		}
+		first, second := executeInTime(t, p, true).lines, executeInTime(t, p, true).lines
+		slices.Sort(first)
+		slices.Sort(second)
+		if !slices.Equal(first, second) {
+			different++
+		}
+	}
+	if different > n/30 {
+		t.Errorf("%d of %d programs ran differently", different, n)
 	}
 }
 
@@ -62,34 +112,39 @@ func readJSON[V any](t *testing.T, path string, list *[]V) {
 	}
 }
 
-// TestInformerFollowsModel runs a program of each seed.
+// TestInformerFollowsModel runs a program of each seed. Enough programs must have each fault,
+// operation, option and kind of handler.
 func TestInformerFollowsModel(t *testing.T) {
 	var total summary
-	seed := *firstSeed
+	seed, end := *firstSeed, *firstSeed+*programs
 	defer func() {
-		if t.Failed() { // by a violation, or by a data race
-			t.Logf("-model.seed=%d -model.programs=1", seed)
+		if t.Failed() && seed < end { // by a violation, or by a data race
+			t.Logf("to go on after it: make stress SEED=%d N=%d", seed+1, end-seed-1)
 		}
 	}()
-	for ; seed < *firstSeed+*programs; seed++ {
-		check(t, generate(seed), &total)
+	for ; seed < end; seed++ {
+		check(t, seed, generate(seed), &total)
 	}
-	t.Log(total)
+	t.Log(total.String())
+	if missing := total.missing(); len(missing) > 0 && *programs >= enoughPrograms {
+		t.Errorf("no program has had: %s", strings.Join(missing, "; "))
+	}
 }
 
-// check runs a program. If it fails, check reports the steps that it needs to fail.
-func check(t *testing.T, p program, total *summary) {
+// check runs the program of a seed. If it fails, check reports a simpler one that fails, too.
+func check(t *testing.T, seed uint64, p program, total *summary) {
 	t.Helper()
 	x := executeInTime(t, p, false)
 	total.add(x)
 	if x.violation == nil {
 		return
 	}
-	shrunk := shrink(p.Steps, func(steps []step) bool {
-		again := executeInTime(t, program{p.Options, steps}, false).violation
+	shrunk := shrinkProgram(p, func(p program) bool {
+		again := executeInTime(t, p, false).violation
 		return again != nil && again.invariant == x.violation.invariant
 	})
-	report(t, x.violation, program{p.Options, shrunk})
+	t.Logf("violated by seed %d", seed)
+	report(t, x.violation, shrunk)
 }
 
 // executeInTime ends the process if a program hangs.
@@ -100,7 +155,7 @@ func executeInTime(t *testing.T, p program, verbose bool) *execution {
 	return execute(t, p, verbose)
 }
 
-// report reports a violation and the timeline of a program that shows it.
+// report reports a violation, the timeline of a program that shows it, and how to run it again.
 func report(t *testing.T, first *violation, p program) {
 	t.Helper()
 	var x *execution
@@ -109,7 +164,12 @@ func report(t *testing.T, first *violation, p program) {
 			break
 		}
 	}
-	t.Fatalf("%v\n\nwith fewer steps: %v\n%s\n\n%s", first, x.violation, encode(p), strings.Join(x.lines, "\n"))
+	path := filepath.Join(os.TempDir(), "model-program.json")
+	if err := os.WriteFile(path, []byte(encode(p)), 0o600); err != nil {
+		t.Log(err)
+	}
+	t.Fatalf("%v\n\nwith a simpler program: %v\n%s\n\n%s\n\nto run it again: go test ./test/model -race -v -run=TestReplay -model.program=%s",
+		first, x.violation, encode(p), strings.Join(x.lines, "\n"), path)
 }
 
 func encode(p program) string {

@@ -26,7 +26,7 @@ type stream struct {
 }
 
 // streamBuffer is more than a program writes while a reader is busy.
-const streamBuffer = 4096
+const streamBuffer = 600
 
 // newStream opens a watch. If inList is true, the caller sends the initial state.
 func newStream(s *server, a arrival, options metav1.ListOptions, inList bool) *stream {
