@@ -23,7 +23,7 @@ vulns   := $(root)/.cache/bin/govulncheck-$(version)
 VULNDB  ?= https://vuln.go.dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test stress mutants soak lint fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build clean
+.PHONY: help run test stress mutants soak lint fuzz fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,13 @@ lint: $(linter) $(vulns) ## Lint and vet every module, and look for known vulner
 		(cd $$m && $(linter) run --config $(root)/.golangci.yml ./...) || failed=yes; done; [ -z "$$failed" ]
 	@for m in $(modules); do echo "$(go) -C $$m vet ./..."; $(go) -C $$m vet ./... || exit 1; done
 	@.ci/vulncheck $(vulns) $(VULNDB) $(modules)
+
+# What a target finds is written to testdata/fuzz of its package, and tested by make test from then on.
+FUZZTIME ?= 30s
+fuzz: ## Fuzz each decoder for FUZZTIME, 30s by default (15 minutes)
+	@for f in $$(grep -rl '^func Fuzz' --include=*_test.go internal); do for t in $$(sed -n 's/^func \(Fuzz[A-Za-z]*\)(.*/\1/p' $$f); do \
+		echo "$(go) test -fuzz $$t ./$$(dirname $$f)"; \
+		$(go) test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f) || exit 1; done; done
 
 fmt: $(linter) ## Format every module
 	@for m in $(modules); do (cd $$m && $(linter) fmt --config $(root)/.golangci.yml ./...) || exit 1; done

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,6 +33,8 @@ type Decoders struct {
 	options  Options
 	protobuf func() (*decode.Decoder, error) // made on first use
 	json     *decode.JSON
+	// hasQuantities reports whether objects in JSON have quantities.
+	hasQuantities func() bool
 }
 
 // NewDecoders returns decoders of objects of a type.
@@ -44,6 +47,9 @@ func NewDecoders(objects ObjectType, options Options) *Decoders {
 			return decode.New(objects.GoType.Elem(), shared)
 		}),
 		json: decode.NewJSON(shared),
+		hasQuantities: sync.OnceValue(func() bool {
+			return contains(objects.GoType, reflect.TypeFor[resource.Quantity](), map[reflect.Type]bool{})
+		}),
 	}
 }
 
@@ -97,6 +103,11 @@ func (c *jsonCodec) Decode(raw []byte) (runtime.Object, error) {
 	obj := reflect.New(goType.Elem()).Interface().(runtime.Object)
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		return c.decodeUnstructured(u, raw)
+	}
+	if c.decoders.hasQuantities() {
+		if err := decode.CheckQuantities(raw); err != nil {
+			return nil, fmt.Errorf("decode %s from JSON: %w", goType, err)
+		}
 	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, obj); err != nil {
 		return nil, fmt.Errorf("decode %s from JSON: %w", goType, withoutValues(err))
@@ -164,3 +175,24 @@ func (c *Codecs) For(item *wire.Item) feed.Codec {
 // CloneKeys reports whether the key of an item must not share memory with its UID and
 // resourceVersion, as a packed entry keeps the key alone.
 func (c *Codecs) CloneKeys() bool { return c.decoders.options.Packed }
+
+// contains reports whether a value of type t may contain one of type part. seen has the types that
+// were looked into.
+func contains(t, part reflect.Type, seen map[reflect.Type]bool) bool {
+	if t == part || seen[t] {
+		return t == part
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return contains(t.Elem(), part, seen)
+	case reflect.Struct:
+		for field := range t.Fields() {
+			if contains(field.Type, part, seen) {
+				return true
+			}
+		}
+	default:
+	}
+	return false
+}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kinformer/kinformer/internal/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/pack"
 	"github.com/kinformer/kinformer/internal/wire"
@@ -183,6 +185,28 @@ func TestPackRejectsValuesOutOfRange(t *testing.T) {
 	}
 }
 
+// TestSlowQuantityIsRejected decodes custom resources with quantities that apimachinery parses for
+// hours. An annotation may have any text.
+func TestSlowQuantityIsRejected(t *testing.T) {
+	cases := packerCases(t)
+	for _, limit := range []string{`"1e-10000000"`, `"0.1e-2147483647"`, `1e-2147483647`, `" 1e-2147483647 "`, `"` + strings.Repeat("9", 5000) + `"`} {
+		raw := bytes.Replace(cases["typed"].raw, []byte(`"limit":"1Gi"`), []byte(`"limit":`+limit), 1)
+		if _, err := cases["typed"].codec.Decode(raw); err == nil || !strings.Contains(err.Error(), "quantity has too many digits") {
+			t.Errorf("limit %.20s: error %v", limit, err)
+		}
+		if cases["typed"].compare(t, raw) {
+			t.Errorf("limit %.20s was packed", limit)
+		}
+		if _, err := cases["unstructured"].codec.Decode(raw); err != nil {
+			t.Errorf("unstructured, limit %.20s: error %v", limit, err)
+		}
+	}
+	raw := bytes.Replace(cases["typed"].raw, []byte(`"metadata":{`), []byte(`"metadata":{"annotations":{"a":"git-1e-12345678"},`), 1)
+	if _, err := cases["typed"].codec.Decode(raw); err != nil {
+		t.Errorf("an annotation that is no quantity: error %v", err)
+	}
+}
+
 // FuzzPack packs and decodes arbitrary bytes; see packerCase.compare.
 func FuzzPack(f *testing.F) {
 	cases := packerCases(f)
@@ -190,7 +214,11 @@ func FuzzPack(f *testing.F) {
 	for n, name := range names {
 		f.Add(byte(n), cases[name].raw)
 	}
-	f.Fuzz(func(t *testing.T, n byte, raw []byte) { cases[names[int(n)%len(names)]].compare(t, raw) })
+	f.Fuzz(func(t *testing.T, n byte, raw []byte) {
+		c := cases[names[int(n)%len(names)]]
+		memory.ExpectProportional(t, len(raw), bytesPerByte, func() { _, _ = c.codec.Decode(raw) })
+		c.compare(t, raw)
+	})
 }
 
 // No bytes are a valid message of an empty object, but a missing object to an informer.

@@ -14,7 +14,7 @@ import (
 // Only if the walk meets what Kubernetes' encoders do not write, valid or not, Check decodes the
 // object.
 func (d *Decoder) Check(raw []byte) error {
-	if d.root.walk.accepts(raw) {
+	if d.root.walk.accepts(raw, 0) {
 		return nil
 	}
 	_, err := d.Decode(raw)
@@ -88,11 +88,14 @@ func walkOfEntries(value *walk) *walk {
 	return &walk{fields: []walkField{{tag: noTag}, {tag: key}, {tag: val, message: value}}}
 }
 
-// accepts reports whether b is a message as Kubernetes' encoders write it. The message may have
-// fields that the plan does not know.
-func (w *walk) accepts(b []byte) bool {
+// accepts reports whether b, inside depth other messages, is a message as Kubernetes' encoders write
+// it. The message may have fields that the plan does not know.
+func (w *walk) accepts(b []byte, depth int) bool {
 	if w.leaf != nil {
 		return w.leaf(b)
+	}
+	if depth >= maxNesting {
+		return false
 	}
 	fields := w.fields
 	for i := 0; i < len(b); {
@@ -131,7 +134,7 @@ func (w *walk) accepts(b []byte) bool {
 			return false
 		}
 		end := i + int(v)
-		if f.message != nil && !f.message.accepts(b[i:end]) {
+		if f.message != nil && !f.message.accepts(b[i:end], depth+1) {
 			return false
 		}
 		i = end

@@ -91,6 +91,9 @@ const (
 // decodeQuantity decodes a Quantity. It caches parsed values, because parsing is slow and distinct
 // values are few. It does not cache a value too large for an int64, whose copies share memory.
 func (d *Decoder) decodeQuantity(q *resource.Quantity, b []byte) error {
+	if isSlowQuantity(b) {
+		return errSlowQuantity
+	}
 	if d.quantities == nil || len(b) == 0 || b[0] != quantityTag {
 		return q.Unmarshal(b)
 	}

@@ -39,6 +39,7 @@ type Decoder struct {
 
 	// shared holds shared maps, slices and messages. It is nil without ShareEqual.
 	shared *intern.Values[ref]
+	depth  int // number of messages of recursive types that are being decoded
 	// unshared uses the same tables but shares no maps, slices or messages. It is nil without
 	// ShareEqual.
 	unshared *Decoder
@@ -75,6 +76,22 @@ func (d *Decoder) Decode(raw []byte) (any, error) {
 		return nil, fmt.Errorf("%s: %w", d.root.name, err)
 	}
 	return object.Interface(), nil
+}
+
+// maxNesting is the maximum number of messages of recursive types inside each other, and of all
+// messages in Check. Decoding recurses, and Go ends the process if the stack exceeds a gigabyte.
+const maxNesting = 10000
+
+var errNesting = fmt.Errorf("nested deeper than %d levels", maxNesting)
+
+// deeper returns the Decoder for a message of a recursive type.
+func (d *Decoder) deeper() (*Decoder, error) {
+	if d.depth == maxNesting {
+		return nil, errNesting
+	}
+	next := *d
+	next.depth++
+	return &next, nil
 }
 
 // decode decodes raw into the zero object at an address. It recovers from panics, because some

@@ -11,6 +11,12 @@ func (d *Decoder) decodeMessage(m *messagePlan, at addr, b []byte) error {
 	if m.custom != nil {
 		return m.custom(d, at, b)
 	}
+	if m.recursive {
+		var err error
+		if d, err = d.deeper(); err != nil {
+			return err
+		}
+	}
 	for i := 0; i < len(b); {
 		start := i
 		tag, next := uint64(b[i]), i+1
@@ -128,9 +134,13 @@ func (f *fieldPlan) appendPacked(at addr, w wireField) (end int, err error) {
 	return i, err
 }
 
+// maxPath is the maximum length of the text of an error to which wrapField adds a name. Messages may
+// be nested deeply.
+const maxPath = 1000
+
 // wrapField adds the name of a field to an error, from the innermost field outwards.
 func wrapField(name string, err error) error {
-	if err == errMerge { //nolint:errorlint // errMerge is never wrapped
+	if err == errMerge || len(err.Error()) > maxPath { //nolint:errorlint // errMerge is never wrapped
 		return err
 	}
 	return fmt.Errorf("%s: %w", name, err)

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	kjson "sigs.k8s.io/json"
+
+	"github.com/kinformer/kinformer/internal/cachetest/memory"
 )
 
 // checkJSON compares Decode, and Check of objects in valid JSON, with apimachinery's decoder.
@@ -61,7 +63,10 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(document))
 	}
 	j := NewJSON(Options{})
-	f.Fuzz(func(t *testing.T, raw []byte) { checkJSON(t, j, raw) })
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		memory.ExpectProportional(t, len(raw), 500, func() { _, _ = j.Decode(raw) })
+		checkJSON(t, j, raw)
+	})
 }
 
 // TestJSONSharesNamesAndStrings also checks that objects share nothing else.

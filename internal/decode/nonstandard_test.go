@@ -16,6 +16,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinformer/kinformer/internal/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
@@ -161,6 +162,9 @@ func mutate(random *rand.Rand, raw []byte) []byte {
 	return b
 }
 
+// largestElement is more than the size of the largest struct in a slice, half of which a byte encodes.
+const largestElement = 2000
+
 // FuzzDecode compares Decode with generated code for one of testedTypes.
 func FuzzDecode(f *testing.F) {
 	types := testedTypes()
@@ -173,6 +177,8 @@ func FuzzDecode(f *testing.F) {
 		f.Add(byte(slices.Index(types, c.goType)), c.raw)
 	}
 	f.Fuzz(func(t *testing.T, n byte, raw []byte) {
-		checkDecode(t, raw, 1, decoders[int(n)%len(types)]...)
+		d := decoders[int(n)%len(types)]
+		memory.ExpectProportional(t, len(raw), largestElement, func() { _, _ = d[0].Decode(raw) })
+		checkDecode(t, raw, 1, d...)
 	})
 }

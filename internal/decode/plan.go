@@ -21,6 +21,9 @@ type messagePlan struct {
 	// types that are decoded field by field.
 	custom func(d *Decoder, at addr, b []byte) error
 	walk   *walk // for Check
+
+	open      bool // its fields are being planned
+	recursive bool // it contains itself, perhaps by way of other types
 }
 
 // fieldPlan describes how to decode a field of a struct.
@@ -85,12 +88,14 @@ const kubernetesPackages = "k8s.io/"
 // plan returns the plan of a type, or nil if it has no Unmarshal method.
 func (c *compiler) plan(t reflect.Type) *messagePlan {
 	if m, ok := c.messages[t]; ok {
+		m.recursive = m.recursive || m.open
 		return m
 	}
 	if !reflect.PointerTo(t).Implements(reflect.TypeFor[unmarshaler]()) {
 		return nil
 	}
-	m := &messagePlan{goType: t, name: t.Name(), walk: newWalk(t)}
+	m := &messagePlan{goType: t, name: t.Name(), walk: newWalk(t), open: true}
+	defer func() { m.open = false }()
 	c.messages[t] = m // a type may contain itself
 	if m.custom = customDecoder(t); m.custom != nil {
 		return m

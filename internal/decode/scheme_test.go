@@ -116,12 +116,25 @@ func newDecoders(tb testing.TB, t reflect.Type) []*Decoder {
 // that of generated code. All Decoders must be of one type.
 func checkDecode(tb testing.TB, raw []byte, times int, decoders ...*Decoder) {
 	tb.Helper()
+	if hasSlowQuantity(raw) {
+		return // generated code may need hours
+	}
 	want, wantErr := unmarshal(decoders[0].root.goType, raw)
 	for _, d := range decoders {
 		for range times {
 			checkResult(tb, d, raw, want, wantErr)
 		}
 	}
+}
+
+// hasSlowQuantity reports whether raw may have a quantity that is rejected.
+func hasSlowQuantity(raw []byte) bool {
+	for i, c := range raw {
+		if c == '-' && i > 0 && raw[i-1]|0x20 == 'e' && digits(raw[i+1:]) > maxExponent || digits(raw[i:]) > maxQuantity/2 {
+			return true
+		}
+	}
+	return false
 }
 
 func checkResult(tb testing.TB, d *Decoder, raw []byte, want any, wantErr error) {

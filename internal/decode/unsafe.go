@@ -97,17 +97,23 @@ func (a addr) setSliceRef(r ref) { *a.sliceHeader() = sliceHeader{r.p, r.len, r.
 func (a addr) isNil() bool { return *(*unsafe.Pointer)(a.p) == nil }
 
 // extend appends n zero elements to the slice at a and returns the address of the first. The slice
-// has no spare capacity, so that append never writes into memory that other objects share.
+// has no spare capacity, so that append never writes into memory that other objects share, unless
+// it had elements before: such a slice is never shared (see errMerge), and doubles, so that a field
+// that occurs a million times is not copied as often.
 func (a addr) extend(e *elementType, n int) addr {
 	s := a.sliceHeader()
-	first := e.newArray(s.len + n)
-	if s.len > 0 {
-		old := reflect.NewAt(e.sliceType, a.p).Elem()
-		header := sliceHeader{first.p, s.len + n, s.len + n}
-		reflect.Copy(reflect.NewAt(e.sliceType, unsafe.Pointer(&header)).Elem(), old)
+	if s.len == 0 {
+		*s = sliceHeader{e.newArray(n).p, n, n}
+		return addr{s.first}
 	}
-	added := first.add(uintptr(s.len) * e.size)
-	*s = sliceHeader{first.p, s.len + n, s.len + n}
+	if s.len+n > s.cap {
+		capacity := max(s.len+n, 2*s.cap)
+		grown := sliceHeader{e.newArray(capacity).p, s.len, capacity}
+		reflect.Copy(reflect.NewAt(e.sliceType, unsafe.Pointer(&grown)).Elem(), reflect.NewAt(e.sliceType, a.p).Elem())
+		*s = grown
+	}
+	added := addr{s.first}.add(uintptr(s.len) * e.size)
+	s.len += n
 	return added
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+
+	"github.com/kinformer/kinformer/internal/cachetest/memory"
 )
 
 // fuzzSeeds adds pairs of objects of the same workload and of different ones.
@@ -60,7 +62,9 @@ func FuzzUnpack(f *testing.F) {
 		f.Add(e.out, a)
 	})
 	f.Fuzz(func(t *testing.T, data, source []byte) {
-		got, err := decode([]byte("before"), data, source)
+		var got []byte
+		var err error
+		memory.ExpectProportional(t, maxGrowth*len(data)+4*len(source), 8, func() { got, err = decode([]byte("before"), data, source) })
 		if err != nil && !errors.Is(err, ErrCorrupt) {
 			t.Fatal(err)
 		}

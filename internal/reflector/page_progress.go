@@ -26,8 +26,11 @@ type pageProgress struct {
 
 var pageSeed = maphash.MakeSeed() //nolint:gochecknoglobals // never changes
 
-// item records an object of the page.
+// item records an object of the page. One without a name is no progress.
 func (p *pageProgress) item(key string) {
+	if key == "" {
+		return
+	}
 	p.hashes = append(p.hashes, uint32(maphash.String(pageSeed, key))) //nolint:gosec // the low bits of a hash are one
 	if key > p.greatest {
 		p.greatest, p.hasNew = key, true

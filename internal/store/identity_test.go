@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/kinformer/kinformer/internal/cachetest/memory"
 )
 
 // Identities compare versions as apimachinery does, except for numbers from 2^63 on.
@@ -48,4 +50,22 @@ func TestEmptyIdentity(t *testing.T) {
 			t.Errorf("%v and %v: same version %v, same object %v", c.a, c.b, c.a.sameVersion(c.b), c.a.sameObject(c.b))
 		}
 	}
+}
+
+// FuzzIdentity compares any two versions. What identities order, apimachinery orders in the same way.
+func FuzzIdentity(f *testing.F) {
+	for _, pair := range [][2]string{{"1", "2"}, {"9", "10"}, {"", "1"}, {"abc", "1"}, {"9223372036854775807", "9223372036854775808"}, {"007", "8"}} {
+		f.Add(pair[0], pair[1])
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		var older bool
+		memory.ExpectProportional(t, len(a)+len(b), 1, func() { older = identityOf("u", a).before(identityOf("u", b)) })
+		order, err := resourceversion.CompareResourceVersion(a, b)
+		if older && (err != nil || order >= 0) {
+			t.Fatalf("%q is older than %q, apimachinery returns %d, %v", a, b, order, err)
+		}
+		if !older && err == nil && order < 0 && len(b) < 19 && a != "0" {
+			t.Fatalf("%q is not older than %q", a, b)
+		}
+	})
 }

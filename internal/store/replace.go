@@ -175,14 +175,19 @@ func (r *replacement[V]) forgetFailure(key, version string) {
 	}
 }
 
+// maxUnkeyedReports is the number of items without a key that are reported of one list. A list may
+// have millions, of three bytes each.
+const maxUnkeyedReports = 10
+
 // reject records that an object's newest state could not be stored, or is to be ignored. Commit
 // determines which good state it keeps, if there is one. effect is what the live state makes of it.
 func (r *replacement[V]) reject(item feed.Item, effect feed.Effect, err error, kind itemKind) {
 	id := identityOf(item.UID, item.ResourceVersion)
 	f := failure{version: item.ResourceVersion, uid: id.uid, err: err}
 	if item.Key == "" && !f.skipped() {
-		r.unkeyed++
-		r.report(item.Key, feed.NotStored, err)
+		if r.unkeyed++; r.unkeyed <= maxUnkeyedReports {
+			r.report(item.Key, feed.NotStored, err)
+		}
 		return
 	}
 	added := r.next.entries.Item(item.Key)

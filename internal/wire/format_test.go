@@ -1,8 +1,10 @@
 package wire_test
 
 import (
+	"mime"
 	"testing"
 
+	"github.com/kinformer/kinformer/internal/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -31,4 +33,21 @@ func TestFormatOf(t *testing.T) {
 			t.Errorf("FormatOf(%q) = %v, %v; want %v", contentType, got, known, want)
 		}
 	}
+}
+
+// FuzzFormatOf parses any Content-Type. One that is read has the media type of its format.
+func FuzzFormatOf(f *testing.F) {
+	for _, contentType := range []string{"application/json;stream=watch", "application/vnd.kubernetes.protobuf; type=watch-events", `a/b; c="d"`, "application/json;as=Table"} {
+		f.Add(contentType)
+	}
+	f.Fuzz(func(t *testing.T, contentType string) {
+		memory.ExpectProportional(t, min(len(contentType), 1<<10), bytesPerByte, func() {
+			format, ok := wire.FormatOf(contentType)
+			mediaType, _, err := mime.ParseMediaType(contentType)
+			want := map[wire.Format]string{wire.JSON: "application/json", wire.Protobuf: "application/vnd.kubernetes.protobuf"}[format]
+			if ok != (want != "") || ok && (err != nil || mediaType != want) {
+				t.Fatalf("FormatOf(%q) = %v, %v; the media type is %q, %v", contentType, format, ok, mediaType, err)
+			}
+		})
+	})
 }

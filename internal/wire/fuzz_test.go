@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/kinformer/kinformer/internal/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -60,10 +61,16 @@ func splitWatch(body io.Reader, format wire.Format, buffer int) (r result) {
 	return r
 }
 
-// splitAllWays splits a body that arrives in different ways. It fails unless all results are equal.
+// bytesPerByte is what the tests may allocate for each byte of a body. An empty item, of two bytes,
+// is recorded in 150.
+const bytesPerByte = 300
+
+// splitAllWays splits a body that arrives in different ways. It fails unless all results are equal
+// and need memory in proportion to the body.
 func splitAllWays(t *testing.T, body []byte, format wire.Format, run func(io.Reader, wire.Format, int) result) result {
 	t.Helper()
-	whole := run(bytes.NewReader(body), format, 1<<16)
+	var whole result
+	memory.ExpectProportional(t, len(body), bytesPerByte, func() { whole = run(bytes.NewReader(body), format, 1<<16) })
 	for readerName, reader := range readers {
 		for _, buffer := range []int{16, 100} {
 			got := run(reader(bytes.NewReader(body)), format, buffer)
@@ -395,6 +402,7 @@ func FuzzMetaProtobuf(f *testing.F) {
 		if err != nil || got != identityOf(&want) {
 			t.Fatalf("%+v, %v; want %+v", got, err, identityOf(&want))
 		}
+		memory.ExpectProportional(t, len(raw), bytesPerByte, func() { _, _ = item.Labels() })
 		// In map entries, and only there, generated code ignores wire types and accepts field 0.
 		labels, err := item.Labels()
 		if err == nil && !apiequality.Semantic.DeepEqual(labels, want.Labels) {
@@ -410,7 +418,13 @@ func FuzzMetaJSON(f *testing.F) {
 	}
 	f.Add([]byte(`{"metadata":{"name":"\ud83d\ude00","labels":{"a":"b"},"labels":{"c":null}},"m\u0065tadata":{"n\u0061me":null}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		item, err := wire.Parse(raw, wire.JSON)
+		var item wire.Item
+		var err error
+		memory.ExpectProportional(t, len(raw), bytesPerByte, func() {
+			if item, err = wire.Parse(raw, wire.JSON); err == nil {
+				_, _ = item.Labels()
+			}
+		})
 		valid := stdjson.Valid(raw) && raw[0] == '{' && raw[len(raw)-1] == '}'
 		if valid != (err == nil) {
 			t.Fatalf("error %v, valid JSON: %v", err, valid)

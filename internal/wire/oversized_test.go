@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinformer/kinformer/internal/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -182,12 +183,15 @@ func FuzzSkipOversized(f *testing.F) {
 		}
 		var got, want []resultItem
 		options := wire.Options{MaxItemSize: 1 + limit&0xfff, SkipOversized: true}
-		gotErr := splitWith(body, format, watch, options, 16, func(item *wire.Item) {
-			result := newResultItem(item)
-			if item.TooLarge != nil {
-				result = resultItem{}
-			}
-			got = append(got, result)
+		var gotErr error
+		memory.ExpectProportional(t, len(body), bytesPerByte, func() {
+			gotErr = splitWith(body, format, watch, options, 16, func(item *wire.Item) {
+				result := newResultItem(item)
+				if item.TooLarge != nil {
+					result = resultItem{}
+				}
+				got = append(got, result)
+			})
 		})
 		checkError(t, gotErr, int64(len(body)))
 		if err := splitWith(body, format, watch, wire.Options{}, 1<<16, func(item *wire.Item) { want = append(want, newResultItem(item)) }); err != nil {

@@ -3,6 +3,7 @@ package faults_test
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -167,4 +168,30 @@ func TestHostileResponseNeedsLittleMemory(t *testing.T) {
 			}, func(h *cachetest.Harness) { n = connectOver(h, http1, streamingClient) })
 		})
 	}
+}
+
+// TestEmptyItemsDoNotFloodTheLog lists a hundred thousand empty items. The list is stored, all are
+// counted, and ten are reported.
+func TestEmptyItemsDoNotFloodTheLog(t *testing.T) {
+	const items = 100_000
+	body := []byte(podListHead + `},"items":[` + strings.Repeat("{},", items) + `{"metadata":{"name":"a","namespace":"ns","uid":"x","resourceVersion":"8"}}]}`)
+	var n *network
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		cachetest.Advance(time.Second)
+		refuse(n, "list", cachetest.Serve("application/json", body))
+		h.Expire()
+		cachetest.Advance(time.Second)
+		if status := h.Controller.Status(); status.Unkeyed != items || h.Store.Len() != 1 {
+			t.Errorf("%d items without a name, %d objects stored; want %d and 1", status.Unkeyed, h.Store.Len(), items)
+		}
+		reported := 0
+		for _, err := range h.TakeErrors() {
+			if _, ok := errors.AsType[*cache.ObjectError](err); ok {
+				reported++
+			}
+		}
+		if reported != 10 {
+			t.Errorf("%d items were reported, want 10", reported)
+		}
+	}, func(h *cachetest.Harness) { n = connectOver(h, http1, streamingClient) })
 }

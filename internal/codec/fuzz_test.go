@@ -1,0 +1,100 @@
+package codec
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/kinformer/kinformer/internal/cachetest/memory"
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// bytesPerByte is what a decoder may allocate for each byte of an object. An empty map takes 50.
+const bytesPerByte = 2000
+
+// FuzzUnstructured encodes what the decoder returns for any JSON. The result decodes to an equal
+// object.
+func FuzzUnstructured(f *testing.F) {
+	for _, c := range packerCases(f) {
+		f.Add(c.raw)
+	}
+	f.Add([]byte(`{"a":-0.0,"b":1e400,"c":"é\u2028","d":[[],{},null,1.0,9223372036854775807]}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var object map[string]any
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &object); err != nil || object == nil {
+			return
+		}
+		var encoded []byte
+		var err error
+		memory.ExpectProportional(t, len(raw), 50, func() { encoded, err = encodeUnstructured(&unstructured.Unstructured{Object: object}) })
+		if err != nil {
+			t.Fatalf("%v\n%q", err, raw)
+		}
+		var again map[string]any
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(encoded, &again); err != nil || !reflect.DeepEqual(object, again) {
+			t.Fatalf("%v\n%q became\n%q", err, raw, encoded)
+		}
+	})
+}
+
+// FuzzMetadata reads the metadata of any object for an index. It is that of the whole object.
+func FuzzMetadata(f *testing.F) {
+	cases := packerCases(f)
+	names := slices.Sorted(maps.Keys(cases))
+	for n, name := range names {
+		f.Add(byte(n), cases[name].raw)
+	}
+	f.Fuzz(func(t *testing.T, n byte, raw []byte) {
+		c := cases[names[int(n)%len(names)]]
+		var labels, annotations map[string]string
+		var owners []metav1.OwnerReference
+		var err error
+		memory.ExpectProportional(t, len(raw), bytesPerByte, func() {
+			_, err = IndexMetadata(feed.Item{Key: "ns/a", Raw: raw, Codec: c.codec}, func(m Metadata) ([]string, error) {
+				labels, annotations, owners = m.GetLabels(), m.GetAnnotations(), m.GetOwnerReferences()
+				return nil, nil
+			})
+		})
+		obj, decodeErr := c.codec.Decode(raw)
+		if decodeErr != nil || c.packer.objects.IsUnstructured() || bytes.Contains(raw, []byte("metadata\":null")) {
+			return
+		}
+		want := obj.(object)
+		if err != nil || !maps.Equal(labels, want.GetLabels()) || !maps.Equal(annotations, want.GetAnnotations()) || !reflect.DeepEqual(owners, want.GetOwnerReferences()) {
+			t.Fatalf("%v %v %v, %v; want %v\n%q", labels, annotations, owners, err, want, raw)
+		}
+	})
+}
+
+// FuzzRedact redacts errors that quote a value as decoders do. The value is not in the text.
+func FuzzRedact(f *testing.F) {
+	for _, value := range []string{"hunter2", `a "quoted" value`, "line\nbreak", `\`, "'}", `{"a":"b"}`, "4711"} {
+		f.Add(value, `parsing "`, `": invalid syntax`)
+		f.Add(value, "json: cannot unmarshal string into Go struct field ", " of type int")
+	}
+	f.Fuzz(func(t *testing.T, value, before, after string) {
+		if len(value) < 4 || strings.Contains(before+after+`"..."'...' number event type`, value) {
+			return // the text has it anyway
+		}
+		before, after = strings.ReplaceAll(before, `"`, ""), strings.ReplaceAll(after, `"`, "")
+		for _, text := range []string{before + strconv.Quote(value) + after, before + " Object 'Kind' is missing in '{" + value + "}'"} {
+			var err error
+			memory.ExpectProportional(t, len(text), 200, func() { err = withoutValues(errors.New(text)) })
+			if strings.Contains(before+after, "'") || strings.Contains(before+after, `\`) {
+				continue
+			}
+			if got := err.Error(); strings.Contains(got, value) {
+				t.Fatalf("redacted %q to %q", text, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,89 @@
+package decode
+
+import (
+	"bytes"
+	"errors"
+)
+
+// apimachinery takes hours, and gigabytes of memory, to parse a Quantity with a large negative
+// exponent, and time in proportion to the square of the number of digits. Such a Quantity is
+// rejected before it is parsed.
+const (
+	// maxQuantity is the maximum length of a Quantity.
+	maxQuantity = 1000
+	// maxExponent is the maximum number of digits of a negative exponent.
+	maxExponent = 5
+)
+
+var errSlowQuantity = errors.New("quantity has too many digits, or too large an exponent")
+
+// isSlowQuantity reports whether an encoded Quantity takes too long to parse.
+func isSlowQuantity(b []byte) bool {
+	if len(b) <= len("1e-")+maxExponent {
+		return false
+	}
+	for i, c := range b {
+		if c == '-' && i > 0 && b[i-1]|0x20 == 'e' && digits(b[i+1:]) > maxExponent {
+			return true
+		}
+	}
+	return len(b) > maxQuantity
+}
+
+// digits returns the number of digits at the beginning of b.
+func digits(b []byte) (n int) {
+	for n < len(b) && isDigit(b[n]) {
+		n++
+	}
+	return n
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// CheckQuantities returns an error if a document in JSON has a number, or a string that is one, which
+// takes too long to parse as a Quantity. A Quantity is parsed with its escapes, if it has any, so
+// that they need not be decoded.
+func CheckQuantities(raw []byte) error {
+	if hasSlowNumber(raw) {
+		return errSlowQuantity
+	}
+	return nil
+}
+
+// hasSlowNumber looks at one byte in maxQuantity for numbers of more digits than that.
+func hasSlowNumber(raw []byte) bool {
+	for i := 0; ; i++ {
+		n := bytes.IndexByte(raw[i:], '-')
+		if n < 0 {
+			break
+		}
+		if i += n; i > 0 && raw[i-1]|0x20 == 'e' && digits(raw[i+1:]) > maxExponent && isWholeNumber(raw, i) {
+			return true
+		}
+	}
+	for i := 0; i < len(raw); i += maxQuantity {
+		if isDigit(raw[i]) && digits(raw[i:])+digitsBefore(raw[:i]) > maxQuantity {
+			return true
+		}
+	}
+	return false
+}
+
+func digitsBefore(b []byte) (n int) {
+	for n < len(b) && isDigit(b[len(b)-1-n]) {
+		n++
+	}
+	return n
+}
+
+// isWholeNumber reports whether the number whose exponent's sign is at i is a whole string or value,
+// and no part of another text such as a UUID.
+func isWholeNumber(raw []byte, i int) bool {
+	end := i + 1 + digits(raw[i+1:])
+	begin := i - 1 // at the e
+	for begin > 0 && (isDigit(raw[begin-1]) || bytes.IndexByte([]byte("+-."), raw[begin-1]) >= 0) {
+		begin--
+	}
+	const before, after = "\":,[ \n\t\r", "\",]} \n\t\r"
+	return begin > 0 && end < len(raw) && bytes.IndexByte([]byte(before), raw[begin-1]) >= 0 && bytes.IndexByte([]byte(after), raw[end]) >= 0
+}
