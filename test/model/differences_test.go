@@ -55,6 +55,12 @@ var differences = []difference{
 		makeGood(badBytes),
 	},
 	{
+		"An object of any size is stored.",
+		"A server is not trusted.",
+		regexp.MustCompile(`^(store|convergence|fold|event): .*large`),
+		makeGood(badLarge),
+	},
+	{
 		"An index function that fails panics: a change is lost, or stored without an index or event.",
 		"Indexes match the stored state.",
 		regexp.MustCompile(`^(store|index|fold|convergence|event): `),

@@ -41,7 +41,8 @@ func generate(seed uint64) program {
 	return g.program
 }
 
-// overHTTP is the part of the programs whose informer reads over HTTP. They take longer.
+// overHTTP is the part of the programs whose informer reads over HTTP. They take longer. In these no
+// function blocks: a mutex would be held meanwhile, for which the time of a bubble stops.
 const overHTTP = 0.15
 
 func (g *generator) options() options {
@@ -65,7 +66,7 @@ func (g *generator) options() options {
 	} else if g.chance(0.06) {
 		o.Report, o.ReportAt = pick(g, reportPanics, reportBlocks, reportExits), 1+g.IntN(4)
 	}
-	if g.chance(overHTTP) {
+	if o.Report != reportBlocks && g.chance(overHTTP) {
 		o.Wire, o.HTTP2, o.Gzip = pick(g, "JSON", "protobuf"), g.chance(0.3), g.chance(0.3)
 	}
 	return o
@@ -250,10 +251,10 @@ func (g *generator) reach(target string) {
 func (g *generator) bad() string {
 	switch {
 	case g.program.Options.Wire != "" && g.chance(0.1):
-		return badBytes
+		return pick(g, badBytes, badLarge)
 	case !g.program.Options.Functions || g.chance(0.7):
 		return ""
-	case g.blocking && g.program.Options.Wire != "" && g.chance(0.2): // a mutex would be held: time would stop in the bubble
+	case g.blocking && g.program.Options.Wire != "" && g.chance(0.2):
 		return pick(g, exitingStates...)
 	case g.blocking && g.program.Options.Wire == "" && g.chance(0.4):
 		return pick(g, slices.Concat(blockingStates, exitingStates)...)

@@ -149,14 +149,17 @@ func (b *body) serveError(err error) {
 }
 
 // checkStreaming checks that the last answer was streamed if the informer reads over HTTP, unless it
-// has failed.
+// has failed. A probe that fails changes no other part of the status.
 func (x *execution) checkStreaming() {
 	s := x.subject.Status()
 	if x.program.Options.Wire == "" || x.program.Options.Reference || s.Err != nil || s.Phase != cache.PhaseWatching {
 		return
 	}
+	x.server.mu.Lock()
+	last := x.server.requests[len(x.server.requests)-1].target
+	x.server.mu.Unlock()
 	x.checked("streaming")
-	if !s.Streaming {
+	if !s.Streaming && last != targetProbe {
 		x.fail("streaming", "status %+v", s)
 	}
 }

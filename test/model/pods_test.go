@@ -24,13 +24,14 @@ const (
 	badRefused   = "refused"   // Filter refuses the state
 	badIndex     = "index"     // the index function returns an error
 	badBytes     = "bytes"     // over HTTP, the bytes cannot be decoded
+	badLarge     = "large"     // over HTTP, the object is larger than maxObject
 )
 
 var badStates = []string{badTransform, badPanic, badSkip, badFilter, badRefused, badIndex}
 
 // isKept reports whether the store keeps the last good state instead of this one.
 func (s state) isKept() bool {
-	return s.bad == badBytes || s.bad == badTransform || s.bad == badPanic || s.bad == badSkip || s.bad == badFilter
+	return s.bad == badBytes || s.bad == badLarge || s.bad == badTransform || s.bad == badPanic || s.bad == badSkip || s.bad == badFilter
 }
 
 const (
@@ -39,6 +40,7 @@ const (
 	transformed = "transformed" // the annotation that Transform adds
 	nodeIndex   = "node"
 	nodes       = 3
+	maxObject   = 2000
 	corruptNode = "corrupt" // of the states that cannot be decoded
 )
 
@@ -53,8 +55,11 @@ func podOf(s state) *corev1.Pod {
 		pod.Labels[badLabel] = s.bad
 	}
 	pod.Spec.NodeName = "node-" + strconv.Itoa(s.value%nodes)
-	if s.bad == badBytes {
+	switch s.bad {
+	case badBytes:
 		pod.Spec.NodeName = corruptNode
+	case badLarge:
+		pod.Annotations = map[string]string{badLarge: strings.Repeat("x", maxObject)}
 	}
 	return pod
 }

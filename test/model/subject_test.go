@@ -68,6 +68,7 @@ func newTyped(s *server, o options, report cache.ErrorHandler) typed {
 	}
 	var source cache.ListerWatcher = s
 	if s.network != nil {
+		options.Limits.Object = maxObject
 		source = cache.NewListWatchFromClient(s.network.client(), cachetest.PodResource.Resource, metav1.NamespaceAll, nil)
 	}
 	return typed{cache.NewSharedInformer(source, &corev1.Pod{}, options)}
@@ -139,6 +140,9 @@ func (withoutWatchList) IsWatchListSemanticsUnSupported() bool { return true }
 
 func newAdapter(s *server, o options) adapter {
 	options := clientgo.Options{Packed: o.Packed, ShareEqual: o.ShareEqual, RelistUpdates: o.RelistUpdates, Streaming: o.Wire != ""}
+	if s.network != nil {
+		options.Limits.Object = maxObject
+	}
 	if o.Coalesce {
 		options.Delivery = cache.CoalesceWhenBehind
 	}
