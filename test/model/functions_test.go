@@ -77,7 +77,7 @@ func (f *functions) enter(pod *corev1.Pod, function string) {
 	}
 }
 
-// report is the ErrorHandler.
+// report is the ErrorHandler, or the watch error handler of the adapter.
 func (f *functions) report(_ context.Context, err error) {
 	f.note("error: %v", err)
 	if _, ok := errors.AsType[*cache.HandlerError](err); ok { // a handler's goroutine

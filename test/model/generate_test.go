@@ -63,11 +63,15 @@ func (g *generator) options() options {
 	}
 	if o.Adapter {
 		o.RelistUpdates, o.Coalesce = g.chance(0.3), g.chance(0.3)
-	} else if g.chance(0.06) {
+	}
+	if g.chance(0.06) {
 		o.Report, o.ReportAt = pick(g, reportPanics, reportBlocks, reportExits), 1+g.IntN(4)
 	}
 	if o.Report != reportBlocks && g.chance(overHTTP) {
 		o.Wire, o.HTTP2, o.Gzip = pick(g, "JSON", "protobuf"), g.chance(0.3), g.chance(0.3)
+		if o.Report == reportBlocks { // see bad
+			o.Report = reportPanics
+		}
 	}
 	return o
 }

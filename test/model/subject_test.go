@@ -185,7 +185,7 @@ func (s *server) setFunctions(informer clientcache.SharedIndexInformer) {
 		pod, err := s.functions.transform(obj.(*corev1.Pod))
 		return pod, err
 	})
-	_ = informer.SetWatchErrorHandler(func(*clientcache.Reflector, error) {})
+	_ = informer.SetWatchErrorHandler(func(_ *clientcache.Reflector, err error) { s.functions.report(context.Background(), err) })
 }
 
 func (a adapter) Run(ctx context.Context) error { return a.Controller.Run(ctx) }
