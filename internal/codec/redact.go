@@ -19,6 +19,9 @@ var (
 	quotedObject  = regexp.MustCompile(`'\{(?s:.*)\}?'?`)
 	quotedNumber  = regexp.MustCompile(`\bnumber -?[0-9][-+.0-9eE]*`)
 	unquotedValue = regexp.MustCompile(`\bevent type: (?s:.*)`)
+
+	// continueToken is in the URL of a request for a page. The token names an object.
+	continueToken = regexp.MustCompile(`\bcontinue=[^&\s"]+`)
 )
 
 func redact(text string) string {
@@ -51,15 +54,22 @@ func withoutValues(err error) error {
 }
 
 // WithoutValues returns a client's error without the values of objects that it quotes, if it is one
-// of its decoder, and any other error unchanged.
+// of its decoder, and without the continue token of the URL, if it has one. It returns any other
+// error unchanged.
 func WithoutValues(err error) error {
 	if status, ok := err.(*apierrors.StatusError); ok { //nolint:errorlint // of an ERROR event, never wrapped
 		return withoutValuesOfStatus(status)
 	}
-	if err == nil || !isDecodeError(err) {
-		return err
+	if err == nil {
+		return nil
 	}
-	return withoutValues(err)
+	if isDecodeError(err) {
+		err = withoutValues(err)
+	}
+	if text := err.Error(); continueToken.MatchString(text) {
+		return &redactedError{continueToken.ReplaceAllString(text, "continue=..."), err}
+	}
+	return err
 }
 
 // withoutValuesOfStatus is WithoutValues for the Status that a client makes of an event that it

@@ -3,6 +3,8 @@ package codec
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +30,15 @@ func TestErrorsOfDecodersAreRedacted(t *testing.T) {
 	}
 	if err := WithoutValues(fmt.Errorf("list: %w", parse)); strings.Contains(err.Error(), "hunter2") || !errors.Is(err, parse) {
 		t.Errorf("redacted %v", err)
+	}
+}
+
+// TestContinueTokenIsRedacted checks the error of a request for a page, whose URL has the token.
+func TestContinueTokenIsRedacted(t *testing.T) {
+	cause := &url.Error{Op: "Get", URL: "https://server/api/v1/pods?continue=eyJ2IjoibWV0&limit=500", Err: io.EOF}
+	err := WithoutValues(fmt.Errorf("list: %w", cause))
+	if want := `list: Get "https://server/api/v1/pods?continue=...&limit=500": EOF`; err.Error() != want || !errors.Is(err, io.EOF) || !errors.Is(err, cause) {
+		t.Errorf("redacted %v, want %s", err, want)
 	}
 }
 

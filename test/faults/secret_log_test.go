@@ -34,15 +34,20 @@ const (
 	// numbers or should be.
 	secretText   = "hunter2"
 	secretNumber = "471104711047110471104711"
+	// bearerToken is the credential of the client, and continueToken is in the requests for pages.
+	bearerToken   = "c1ient-cred3ntial"
+	continueToken = "p4ge-t0ken"
 )
 
 var (
 	secretBase64 = base64.StdEncoding.EncodeToString([]byte(secretText))
-	secretValues = regexp.MustCompile(regexp.QuoteMeta(secretText) + "|" + regexp.QuoteMeta(secretBase64) + "|47110471")
+	secretValues = regexp.MustCompile(regexp.QuoteMeta(secretText) + "|" + regexp.QuoteMeta(secretBase64) +
+		"|47110471|" + bearerToken + "|" + continueToken)
 )
 
 // secretJSON is a Secret.
-var secretJSON = `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"s","namespace":"ns","uid":"u","resourceVersion":"4"},` +
+var secretJSON = `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"s","namespace":"ns","uid":"u","resourceVersion":"4",` +
+	`"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"data\":\"` + secretText + `\"}"}},` +
 	`"data":{"password":"` + secretBase64 + `"},"type":"` + secretText + `"}`
 
 // invalidSecrets returns Secrets that cannot be decoded, stored, or read.
@@ -238,26 +243,46 @@ func expectNoContent(t *testing.T, list, watch *body, streams bool, run func(con
 	synctest.Test(t, func(t *testing.T) {
 		n := connectOver(cachetest.New(t), http1, decodingClient)
 		serveSecrets(n, list, watch)
-		config := &rest.Config{Host: "http://server", QPS: -1, Transport: n.transport}
-		if streams {
-			cache.EnableStreaming(config)
-		}
+		config := secretConfig(n, streams)
 		checkContent(t, func(ctx context.Context) string { return run(ctx, config) })
 	})
 }
+
+// secretConfig returns the configuration of a client with a credential.
+func secretConfig(n *network, streams bool) *rest.Config {
+	config := &rest.Config{Host: "http://server", QPS: -1, Transport: n.transport, BearerToken: bearerToken}
+	if streams {
+		cache.EnableStreaming(config)
+	}
+	return config
+}
+
+// logRecord matches the beginning of a record of the log.
+var logRecord = regexp.MustCompile(`^[IWEF][0-9]{4} `)
+
+// logOfClient matches what client-go's client logs itself, from level 4 on and on purpose: bodies, and
+// the URLs and headers of requests.
+var logOfClient = regexp.MustCompile(`\] "(Request|Response|Got a Retry-After response)( Body)?" `)
 
 // checkContent runs an informer for ten minutes. Its errors and its log must not contain a secret.
 func checkContent(t *testing.T, run func(ctx context.Context) string) {
 	t.Helper()
 	var logged logBuffer
-	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&logged), textlogger.Verbosity(5)))
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&logged), textlogger.Verbosity(10)))
 	ctx, cancel := context.WithTimeout(klog.NewContext(t.Context(), logger), 10*time.Minute)
 	defer cancel()
 	text := run(ctx)
-	for line := range strings.Lines(logged.String() + text) {
-		if secretValues.MatchString(line) {
-			t.Errorf("a secret in: %s", line)
+	ofClient := false // the last record, which may have several lines
+	for line := range strings.Lines(logged.String()) {
+		if logRecord.MatchString(line) {
+			ofClient = logOfClient.MatchString(line)
 		}
+		if !ofClient && secretValues.MatchString(line) {
+			t.Errorf("a secret in the log: %s", line)
+		}
+	}
+	if found := secretValues.FindString(text); found != "" {
+		t.Errorf("%q in an error or in Status: %s", found, text)
 	}
 }
 
