@@ -46,6 +46,33 @@ func TestObjectIsFilteredOutBeforeItIsRemoved(t *testing.T) {
 	}
 }
 
+// checkedReplacement calls check before Commit.
+type checkedReplacement struct {
+	feed.Replacement
+	check func()
+}
+
+func (r checkedReplacement) Commit(version string) error {
+	r.check()
+	return r.Replacement.Commit(version)
+}
+
+// The same holds for an object that a list shows outside of the filter.
+func TestListedObjectIsFilteredOutBeforeItIsRemoved(t *testing.T) {
+	sink := New(Config[string]{Filter: visible, Store: stringStore()}).sink
+	sink.Apply(watch.Added, rawItem("a=1", "1"))
+	next := sink.Begin().(*filterReplacement[string])
+	next.Replacement = checkedReplacement{next.Replacement, func() {
+		if sink.Len() != 1 || !sink.isFilteredOut("a", "uid-a") {
+			t.Errorf("%d objects are stored; a is filtered out: %v", sink.Len(), sink.isFilteredOut("a", "uid-a"))
+		}
+	}}
+	next.Add(rawItem("a=hidden", "2"))
+	if err := next.Commit("2"); err != nil || sink.Len() != 0 {
+		t.Errorf("%d objects after the list, error %v", sink.Len(), err)
+	}
+}
+
 // failingReplacement is a replacement whose Commit fails.
 type failingReplacement struct{ feed.Replacement }
 

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
@@ -191,11 +193,25 @@ func TestHandlerContinuesAfterPanic(t *testing.T) {
 	}
 }
 
-// TestHandlerOfAnEmptyCollectionSyncs checks that a handler without an event to deliver is synced, too.
+// slowSource answers a list after a second.
+type slowSource struct{ feed.Source }
+
+func (s slowSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
+	<-time.After(time.Second)
+	return s.Source.List(ctx, options, add)
+}
+
+// TestHandlerOfAnEmptyCollectionSyncs checks that a handler is synced although the list that ends its
+// wait has no event for it.
 func TestHandlerOfAnEmptyCollectionSyncs(t *testing.T) {
-	runInformer(t, nil, nil, func(h *harness) {
+	slow := func(config *Config[string]) { config.Reflector.Source = slowSource{config.Reflector.Source} }
+	runInformer(t, nil, slow, func(h *harness) {
 		h.AddHandler("idle", func(Event[string]) {}, 0)
 	}, func(h *harness) {
+		if h.HasSynced() {
+			h.t.Error("synced before the list")
+		}
+		<-time.After(2 * time.Second)
 		if !h.HasSynced() {
 			h.t.Error("not synced although the empty list is stored")
 		}

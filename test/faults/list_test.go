@@ -167,6 +167,22 @@ func TestExpiredContinueTokenRestartsTheList(t *testing.T) {
 	})
 }
 
+// The pages of a first list whose continue token expires are not stored.
+func TestExpiredContinueTokenRestartsTheFirstList(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectRequests(0, "list@0 list@... list@0 watch@4")
+		h.ExpectStored("a@2 b@3 c@4")
+		h.ExpectEvents("A a@2", "A b@3", "A c@4")
+	}, func(h *cachetest.Harness) {
+		h.InjectListFault(1, fake.Fault{EditList: func(list runtime.Object) runtime.Object {
+			pods := list.(*corev1.PodList)
+			pods.Items, pods.Continue = pods.Items[:1], "token"
+			return pods
+		}})
+		h.InjectListFault(1, fake.Fault{Err: fake.Expired()})
+	})
+}
+
 // expectCompleteLists checks that each list begins with its first page.
 func expectCompleteLists(h *cachetest.Harness) {
 	h.T.Helper()

@@ -58,10 +58,10 @@ func (r *runner) goTest(ctx context.Context, overlay string, tests []string, tim
 		return "", fmt.Errorf("does not compile:\n%s", result.broken)
 	case result.killer != "":
 		return result.killer, nil
-	case err != nil:
-		return "", fmt.Errorf("%v: %w:\n%s", tests, err, strings.Join(result.lines, ""))
-	case !result.ran:
-		return "", fmt.Errorf("%v: no test ran", tests)
+	case result.last == "":
+		return "", fmt.Errorf("%v: no test ran: %w\n%s", tests, err, strings.Join(result.lines, ""))
+	case err != nil: // by a panic of another goroutine, or by what checks for leaks after the last test
+		return result.last + " (the process failed)", nil
 	}
 	return "", nil
 }
@@ -71,7 +71,7 @@ type result struct {
 	killer string   // the first test that failed
 	broken string   // the compiler's errors
 	lines  []string // the last lines of the output
-	ran    bool     // at least one test
+	last   string   // the test that began last
 }
 
 // event is an event of go test -json (go doc test2json).
@@ -95,7 +95,7 @@ func readEvents(events io.Reader) (r result) {
 		name, _, _ := strings.Cut(e.Test, "/")
 		switch e.Action {
 		case "run":
-			r.ran = true
+			r.last = name
 		case "build-output":
 			r.broken += e.Output
 		case "fail":

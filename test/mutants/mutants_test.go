@@ -54,7 +54,7 @@ func TestReadEvents(t *testing.T) {
 {"Action":"fail","Test":"TestA/sub"}
 {"Action":"fail","Test":"TestA"}
 {"Action":"fail"}`
-	if r := readEvents(strings.NewReader(failed)); r.killer != "TestA" || !r.ran {
+	if r := readEvents(strings.NewReader(failed)); r.killer != "TestA" || r.last != "TestA" {
 		t.Errorf("%+v", r)
 	}
 	const hung = `{"Action":"output","Output":"panic: test timed out after 1s\n"}
