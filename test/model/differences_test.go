@@ -103,6 +103,28 @@ var differences = []difference{
 		removeFaults(faultReplay, faultDuplicate),
 	},
 	{
+		"The backlog of a blocked handler is not bounded.",
+		"The backlog of a blocked handler is bounded",
+		regexp.MustCompile(`^backlog: `),
+		func(p *program) { p.removeSteps(func(s step) bool { return s.Op == opFlood }) },
+	},
+	{
+		"A bookmark older than the store moves the version back.",
+		"States of an object appear in order.",
+		regexp.MustCompile(`^(store|convergence|event|fold): `),
+		removeFaults(faultOldBookmark),
+	},
+	{
+		"If Run ends while a change is applied, the store may lack it, although it shows its version.",
+		"A read shows one state.",
+		regexp.MustCompile(`^store: `),
+		func(p *program) {
+			for i := range p.Steps {
+				p.Steps[i].NoWait = false
+			}
+		},
+	},
+	{
 		"A list older than the store is stored.",
 		"States of an object appear in order.",
 		regexp.MustCompile(`^(store|convergence|event|fold): `),
@@ -149,8 +171,8 @@ var differences = []difference{
 		"The rate of requests is limited.",
 		regexp.MustCompile(`^rate: `),
 		func(p *program) {
-			p.removeSteps(func(s step) bool { return s.Fault != nil || s.Op == opRestore })
-			makeGood(badBytes)(p)
+			p.removeSteps(func(s step) bool { return s.Fault != nil || s.Op == opRestore || s.Op == opLag })
+			makeGood(slices.Concat(badStates, []string{badBytes, badLarge})...)(p)
 		},
 	},
 	{
@@ -173,9 +195,12 @@ func (d difference) explains(x *execution) bool {
 }
 
 // without returns a program without the cause of the difference.
-func (d difference) without(p program) program {
+func (d difference) without(p program) program { return withSteps(p, d.remove) }
+
+// withSteps returns a changed copy of a program.
+func withSteps(p program, change func(p *program)) program {
 	p.Steps = slices.Clone(p.Steps)
-	d.remove(&p)
+	change(&p)
 	return p
 }
 

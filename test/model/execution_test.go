@@ -67,6 +67,9 @@ func (v *violation) String() string { return v.invariant + ": " + v.text }
 // execute runs a program in a bubble of its own. The bubble panics if goroutines remain.
 func execute(t *testing.T, p program, verbose bool) (x *execution) {
 	t.Helper()
+	if p.Options.Wire == "" {
+		p = withSteps(p, makeGood(badBytes, badLarge))
+	}
 	x = &execution{program: p, verbose: verbose, checks: make(map[string]int), met: make(map[string]int)}
 	seedJitter()
 	if n := p.Options.Procs; n > 0 {

@@ -281,36 +281,11 @@ func (g *generator) handler() *handlerSpec {
 	return h
 }
 
-// forReference returns a program for client-go's informer: without what its differences do not
-// cover yet.
+// forReference returns a program for client-go's informer, in which no function blocks or ends its
+// goroutine: it holds a mutex meanwhile, for which the time of a bubble stops.
 func forReference(p program) program {
 	p.Options.Reference = true
-	p.Options.Replicas, p.Options.Coalesce, p.Options.Report = 1, false, ""
-	steps := slices.Clone(p.Steps)
-	ran := false
-	p.Steps = slices.DeleteFunc(steps, func(s step) bool {
-		again := s.Op == opRun && ran
-		ran = ran || s.Op == opRun
-		early := s.Op == opStop && !ran
-		return again || early || slices.Contains([]string{opFlood, opSwitch, opLag, opCatchUp, opRelease, opRead, opHold}, s.Op)
-	})
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		if s.NoWait = false; slices.Contains(slices.Concat(blockingStates, exitingStates), s.Bad) {
-			s.Bad = ""
-		}
-		if s.Op == opCompact {
-			s.N = 0
-		}
-		if s.Handler != nil && s.Handler.Kind == kindFilter {
-			s.Handler = new(*s.Handler)
-			s.Handler.Kind = kindEvent
-		}
-		if s.Fault != nil && (s.Fault.Kind == faultOldBookmark || s.Fault.Kind == faultNoBookmarks) {
-			s.Fault = new(*s.Fault)
-			s.Fault.Kind = faultClose
-		}
-	}
+	makeGood(slices.Concat(blockingStates, exitingStates)...)(&p)
 	return p
 }
 

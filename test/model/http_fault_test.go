@@ -85,9 +85,6 @@ var errCut = errors.New("the answer is cut")
 
 // misbehave does what the faults do after the bytes sent so far.
 func (b *body) misbehave() error {
-	if epoch, _ := b.model.phase(); epoch != b.epoch {
-		panic(http.ErrAbortHandler)
-	}
 	for _, f := range b.faults {
 		if f.Bytes > b.sent {
 			continue
@@ -102,6 +99,9 @@ func (b *body) misbehave() error {
 		case faultTrickle, faultSlowBody:
 			b.pause()
 		}
+	}
+	if epoch, _ := b.model.phase(); epoch != b.epoch {
+		panic(http.ErrAbortHandler)
 	}
 	return b.request.Context().Err()
 }
