@@ -43,9 +43,9 @@ stress: ## Run the random tests of internal/ with many more rounds, and 20,000 p
 	$(if $(N),,$(go) test $(race) -tags stress -timeout 60m ./internal/...)
 	$(go) test $(race) ./test/model -run TestInformerFollowsModel -count=1 -v -timeout 0 -model.seed=$(or $(SEED),1) -model.programs=$(or $(N),20000)
 
-# SAMPLE=15 runs that many, others for each commit, in 3 minutes; SEED repeats a sample. ONLY='reflector|relist' selects by name or
+# SAMPLE=15 runs that many, others for each commit; SEED repeats a sample. ONLY='reflector|relist' selects by name or
 # file. BY='./test/model -model.programs=500' runs those tests alone, and does not fail if mutants survive them.
-mutants: ## Run the tests against broken variants of the code (20 minutes; SAMPLE=15 runs some of them)
+mutants: ## Run the tests against broken variants of the code (half an hour; SAMPLE=15 runs some of them)
 	$(go) run ./test/mutants $(if $(SAMPLE),-sample=$(SAMPLE)) $(if $(SEED),-seed=$(SEED)) $(if $(ONLY),-only="$(ONLY)") $(if $(BY),-by="$(BY)")
 
 # FOR is how long it takes: make soak FOR=2h.

@@ -59,7 +59,7 @@ func (r *runner) goTest(ctx context.Context, overlay string, tests []string, tim
 	case result.killer != "":
 		return result.killer, nil
 	case result.last == "":
-		return "", fmt.Errorf("%v: no test ran: %w\n%s", tests, err, strings.Join(result.lines, ""))
+		return "", fmt.Errorf("%v: no test ran:\n%s", tests, strings.Join(result.lines, ""))
 	case err != nil: // by a panic of another goroutine, or by what checks for leaks after the last test
 		return result.last + " (the process failed)", nil
 	}
