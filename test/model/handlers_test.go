@@ -59,7 +59,7 @@ func (x *execution) flood(n int) {
 	}
 	for i := range n {
 		x.server.change(func(w *world) {
-			if i%(n/floodKeys) == 0 {
+			if i%max(1, n/floodKeys) == 0 {
 				w.remove(keys[i%len(keys)], 1)
 			}
 			w.put(keys[i%len(keys)], "", 1)

@@ -78,13 +78,14 @@ func TestReplay(t *testing.T) {
 }
 
 // TestReplayIsTheSame runs programs twice. Without NoWait, and on one processor, nothing but the
-// order of handlers, which are independent, may differ.
+// order of handlers, which are independent, differs, unless a goroutine is preempted. Without seeded
+// delays nearly all differ.
 func TestReplayIsTheSame(t *testing.T) {
 	const n = 60
 	different := 0
 	for seed := range uint64(n) {
 		p := generate(seed)
-		p.Options.Procs = 1
+		p.Options.Procs, p.Options.Wire = 1, ""
 		for i := range p.Steps {
 			p.Steps[i].NoWait = false
 		}
@@ -95,7 +96,7 @@ func TestReplayIsTheSame(t *testing.T) {
 			different++
 		}
 	}
-	if different > n/30 {
+	if different > n/3 {
 		t.Errorf("%d of %d programs ran differently", different, n)
 	}
 }
