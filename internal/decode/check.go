@@ -14,7 +14,7 @@ import (
 // Only if the walk meets what Kubernetes' encoders do not write, valid or not, Check decodes the
 // object.
 func (d *Decoder) Check(raw []byte) error {
-	if d.root.walk.accepts(raw, 0) {
+	if d.root.walk.accepts(raw) {
 		return nil
 	}
 	_, err := d.Decode(raw)
@@ -51,9 +51,10 @@ func newWalk(t reflect.Type) *walk {
 	return &walk{}
 }
 
-// addFields adds the fields of a plan, or lets Decode check messages without a plan.
+// addFields adds the fields of a plan, or lets Decode check messages without a plan, and recursive
+// ones, whose depth it counts.
 func (w *walk) addFields(m *messagePlan) {
-	if m.custom != nil {
+	if m.custom != nil || m.recursive {
 		w.leaf = func([]byte) bool { return false }
 		return
 	}
@@ -88,14 +89,11 @@ func walkOfEntries(value *walk) *walk {
 	return &walk{fields: []walkField{{tag: noTag}, {tag: key}, {tag: val, message: value}}}
 }
 
-// accepts reports whether b, inside depth other messages, is a message as Kubernetes' encoders write
-// it. The message may have fields that the plan does not know.
-func (w *walk) accepts(b []byte, depth int) bool {
+// accepts reports whether b is a message as Kubernetes' encoders write it. The message may have
+// fields that the plan does not know.
+func (w *walk) accepts(b []byte) bool {
 	if w.leaf != nil {
 		return w.leaf(b)
-	}
-	if depth >= maxNesting {
-		return false
 	}
 	fields := w.fields
 	for i := 0; i < len(b); {
@@ -134,7 +132,7 @@ func (w *walk) accepts(b []byte, depth int) bool {
 			return false
 		}
 		end := i + int(v)
-		if f.message != nil && !f.message.accepts(b[i:end], depth+1) {
+		if f.message != nil && !f.message.accepts(b[i:end]) {
 			return false
 		}
 		i = end
