@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	debug.SetGCPercent(400) // programs leave much garbage and need little memory
 	utilruntime.ReallyCrash = false
 	utilruntime.PanicHandlers = nil
-	utilruntime.ErrorHandlers = nil // one of which limits the rate of errors, by a sleep until the time outside the bubble
+	// One of these limits the rate of errors, by a sleep until the time outside the bubble.
+	utilruntime.ErrorHandlers = nil //nolint:reassign // client-go has no other way
 	klog.SetLogger(logr.Discard())
 	os.Exit(m.Run())
 }

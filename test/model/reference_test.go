@@ -17,7 +17,7 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-var referencePrograms = flag.Uint64("model.reference", 1000, "the number of programs that client-go's informer runs")
+var referencePrograms = flag.Uint64("model.reference", 400, "the number of programs that client-go's informer runs")
 
 // reference is client-go's informer.
 type reference struct {
