@@ -53,14 +53,14 @@ func (r *runner) goTest(ctx context.Context, overlay string, tests []string, tim
 		return "", err
 	}
 	result := readEvents(stdout)
-	switch err := command.Wait(); {
+	switch failed := command.Wait() != nil; {
 	case result.broken != "":
 		return "", fmt.Errorf("does not compile:\n%s", result.broken)
 	case result.killer != "":
 		return result.killer, nil
 	case result.last == "":
 		return "", fmt.Errorf("%v: no test ran:\n%s", tests, strings.Join(result.lines, ""))
-	case err != nil: // by a panic of another goroutine, or by what checks for leaks after the last test
+	case failed: // by a panic of another goroutine, or by what checks for leaks after the last test
 		return result.last + " (the process failed)", nil
 	}
 	return "", nil
