@@ -81,10 +81,10 @@ var errNoHandler = errors.New("the handler is nil")
 // deliverTo returns a function that calls the method of handler for an event.
 func deliverTo(handler clientcache.ResourceEventHandler) func(informer.Event[any]) {
 	return func(e informer.Event[any]) {
-		switch {
-		case e.Type == informer.Add:
+		switch e.Type {
+		case informer.Add:
 			handler.OnAdd(e.New, e.InInitialList)
-		case e.Type == informer.Update:
+		case informer.Update:
 			handler.OnUpdate(e.Old, e.New)
 		default:
 			deliverDeletion(handler, &e)

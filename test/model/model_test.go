@@ -149,10 +149,13 @@ func check(t *testing.T, seed uint64, p program, total *summary) {
 	report(t, x.violation, shrunk)
 }
 
+// patience is far longer than a program takes, also with a flood and on a busy machine.
+const patience = 5 * time.Minute
+
 // executeInTime ends the process if a program hangs.
 func executeInTime(t *testing.T, p program, verbose bool) *execution {
 	t.Helper()
-	hung := time.AfterFunc(time.Minute, func() { panic("this program hangs: " + encode(p)) })
+	hung := time.AfterFunc(patience, func() { panic("this program hangs: " + encode(p)) })
 	defer hung.Stop()
 	return execute(t, p, verbose)
 }
