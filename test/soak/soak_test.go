@@ -144,7 +144,8 @@ func (s *soak) printHeader() {
 	for i, k := range kinds {
 		names[i] = k.name
 	}
-	s.print("%v with seed %d, %s, %d processors, %d Pods over HTTPS\ninformers: %s\nhandlers of each: %s\n", *duration, *seed,
+	s.print("%v with seed %d, %s, %d processors, %d Pods over HTTPS\ninformers: %s\nhandlers of each: %s\n"+
+		"calls and coalesced events are those of the handlers at the end of a cycle; informers and handlers are replaced now and then\n", *duration, *seed,
 		runtime.Version(), runtime.GOMAXPROCS(0), objects, strings.Join(names, ", "), strings.Join(paces, ", "))
 }
 
