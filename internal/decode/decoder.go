@@ -78,7 +78,8 @@ func (d *Decoder) Decode(raw []byte) (any, error) {
 	return object.Interface(), nil
 }
 
-// maxNesting is the maximum number of messages of recursive types inside each other. Decoding recurses, and Go ends the process if the stack exceeds a gigabyte.
+// maxNesting is the maximum number of messages of recursive types inside each other. Decoding
+// recurses, and Go ends the process if the stack exceeds a gigabyte.
 const maxNesting = 10000
 
 var errNesting = fmt.Errorf("nested deeper than %d levels", maxNesting)
