@@ -38,10 +38,10 @@ test: ## Run the library's tests with the race detector
 	@[ -n "$(race)" ] || echo "make test: no C compiler (or CGO_ENABLED=0), so the tests run WITHOUT the race detector"
 	$(go) test $(race) ./...
 
-# N and SEED select programs of test/model alone: make stress N=100000 SEED=1.
+# N and SEED select programs of test/model alone: make stress N=100000 SEED=1. PAIRS=/tmp/pairs counts the pairs and triples of faults.
 stress: ## Run the random tests of internal/ with many more rounds, and 20,000 programs (20 minutes; only N programs, from SEED on: a minute per 5,000)
 	$(if $(N),,$(go) test $(race) -tags stress -timeout 60m ./internal/...)
-	$(go) test $(race) ./test/model -run TestInformerFollowsModel -count=1 -v -timeout 0 -model.seed=$(or $(SEED),1) -model.programs=$(or $(N),20000)
+	$(go) test $(race) ./test/model -run TestInformerFollowsModel -count=1 -v -timeout 0 -model.seed=$(or $(SEED),1) -model.programs=$(or $(N),20000) -model.pairs=$(PAIRS)
 
 # SAMPLE=15 runs that many, others for each commit; SEED repeats a sample. ONLY='reflector|relist' selects by name or
 # file. BY='./test/model -model.programs=500' runs those tests alone, and does not fail if mutants survive them.

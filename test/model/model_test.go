@@ -21,6 +21,7 @@ var (
 	firstSeed   = flag.Uint64("model.seed", 1, "the first seed")
 	programFile = flag.String("model.program", "", "the file of a program for TestReplay, as in testdata/seeds.json")
 	programs    = flag.Uint64("model.programs", 5000, "the number of programs, one of each seed from the first on")
+	pairsFile   = flag.String("model.pairs", "", "a file for the number of programs with each pair and triple of faults")
 )
 
 func TestMain(m *testing.M) {
@@ -128,6 +129,9 @@ func TestInformerFollowsModel(t *testing.T) {
 		check(t, seed, generate(seed), &total)
 	}
 	t.Log(total.String())
+	if err := total.writePairs(*pairsFile); err != nil {
+		t.Error(err)
+	}
 	if missing := total.missing(); len(missing) > 0 && *programs >= enoughPrograms {
 		t.Errorf("no program has had: %s", strings.Join(missing, "; "))
 	}

@@ -2,7 +2,9 @@ package model_test
 
 import (
 	"fmt"
+	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
@@ -91,10 +93,22 @@ func (s *summary) String() string {
 	return text.String()
 }
 
-func counts(m map[string]int) string {
-	all := make([]string, 0, len(m))
-	for _, name := range sortedKeys(m) {
-		all = append(all, fmt.Sprintf("%s %d", name, m[name]))
+// writePairs writes the numbers of programs with each pair and triple of faults to a file, if it
+// has a name.
+func (s *summary) writePairs(file string) error {
+	if file == "" {
+		return nil
 	}
-	return strings.Join(all, "; ")
+	lines := slices.Concat(countLines(s.pairs), countLines(s.triples))
+	return os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600)
+}
+
+func counts(m map[string]int) string { return strings.Join(countLines(m), "; ") }
+
+func countLines(m map[string]int) []string {
+	lines := make([]string, 0, len(m))
+	for _, name := range sortedKeys(m) {
+		lines = append(lines, fmt.Sprintf("%s %d", name, m[name]))
+	}
+	return lines
 }
