@@ -93,6 +93,8 @@ func (x *execution) finish(began time.Time, busy bool) {
 		x.fail("stop", "Run returned %v after %v", err, took)
 	case err != nil && !x.isExpected(err):
 		x.fail("stop", "Run returned %v", err)
+	case err == nil && x.handlerIsBusy():
+		x.fail("stop", "Run returned before a handler")
 	}
 	x.checkWaits()
 	x.checkGoroutines()
