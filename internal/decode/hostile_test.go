@@ -130,7 +130,7 @@ func TestSlowQuantityIsRejected(t *testing.T) {
 				}
 			})
 		}
-		for _, document := range []string{`{"a":"` + quantity + `"}`, `{"a":"  ` + quantity + ` "}`, `{"a":` + quantity + `}`, `{"a":[ ` + quantity + ` ]}`} {
+		for _, document := range []string{`{"a":"` + quantity + `"}`, `{"a":"  ` + quantity + ` "}`, `{"a":` + quantity + `}`, `{"a":[ ` + quantity + ` ]}`, "{\"a\":\"\u00a0\u2003" + quantity + "\u3000\"}"} {
 			if err := CheckQuantities([]byte(document)); err == nil {
 				t.Errorf("CheckQuantities(%.40s) returned no error", document)
 			}
@@ -139,6 +139,8 @@ func TestSlowQuantityIsRejected(t *testing.T) {
 	for _, valid := range []string{
 		`{"a":"1e-9"}`, `{"a":"1e-99999"}`, `{"uid":"4711e-1234567"}`, `{"uid":"d720a1e1-8f1e-4b1e-1234567890ab"}`, `{"a":"1e-1234567x"}`,
 		`{"a":"x1e-1234567"}`, `{"a":"` + strings.Repeat("9", 900) + `"}`, `{"a":"` + strings.Repeat("1234567890 ", 900) + `"}`, "", "-", "1e-1234567",
+		`{"ticket":"E-1234567"}`, `{"a":"see e-1234567, too"}`, `{"a":"of 24e-1234567, too"}`, `{"a":"{\"a\":\"1e-1234567\"}"}`,
+		`{"uid":"12345678-1234-4234-923e-123456789012"}`, `{"a":"v` + strings.Repeat("9", 5000) + `"}`,
 	} {
 		err := CheckQuantities([]byte(valid))
 		if slow := valid == `{"uid":"4711e-1234567"}`; (err != nil) != slow {

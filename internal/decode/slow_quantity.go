@@ -3,6 +3,7 @@ package decode
 import (
 	"bytes"
 	"errors"
+	"unicode"
 )
 
 // apimachinery takes hours, and gigabytes of memory, to parse a Quantity with a large negative
@@ -62,9 +63,11 @@ func hasSlowNumber(raw []byte) bool {
 		}
 	}
 	for i := 0; i < len(raw); i += maxQuantity {
-		if isDigit(raw[i]) && digits(raw[i:])+digitsBefore(raw[:i]) > maxQuantity {
+		n := digits(raw[i:])
+		if n > 0 && n+digitsBefore(raw[:i]) > maxQuantity && beginsValue(raw[:i+1]) {
 			return true
 		}
+		i += n
 	}
 	return false
 }
@@ -79,11 +82,24 @@ func digitsBefore(b []byte) (n int) {
 // isWholeNumber reports whether the number whose exponent's sign is at i is a whole string or value,
 // and no part of another text such as a UUID.
 func isWholeNumber(raw []byte, i int) bool {
-	end := i + 1 + digits(raw[i+1:])
-	begin := i - 1 // at the e
-	for begin > 0 && (isDigit(raw[begin-1]) || bytes.IndexByte([]byte("+-."), raw[begin-1]) >= 0) {
-		begin--
+	if !beginsValue(raw[:i-1]) { // before the e
+		return false
 	}
-	const before, after = "\":,[ \n\t\r", "\",]} \n\t\r"
-	return begin > 0 && end < len(raw) && bytes.IndexByte([]byte(before), raw[begin-1]) >= 0 && bytes.IndexByte([]byte(after), raw[end]) >= 0
+	after := bytes.TrimLeftFunc(raw[i+1+digits(raw[i+1:]):], unicode.IsSpace)
+	return len(after) > 0 && bytes.IndexByte([]byte(`",]}`), after[0]) >= 0
+}
+
+// beginsValue reports whether raw ends with a number at the beginning of a string or value. Quantity
+// ignores spaces, those of Unicode, too.
+func beginsValue(raw []byte) bool {
+	before := bytes.TrimRight(raw, "0123456789.")
+	if len(before) == len(raw) {
+		return false
+	}
+	if n := len(before); n > 0 && (before[n-1] == '-' || before[n-1] == '+') {
+		before = before[:n-1]
+	}
+	before = bytes.TrimRightFunc(before, unicode.IsSpace)
+	n := len(before)
+	return n > 0 && bytes.IndexByte([]byte(`":,[`), before[n-1]) >= 0 && !bytes.HasSuffix(before, []byte(`\"`))
 }
