@@ -33,14 +33,15 @@ func (s decodedSource) List(ctx context.Context, options metav1.ListOptions, add
 	list, err := s.request(ctx, options)
 	if err != nil {
 		s.retries.check(ctx, err)
-		return metav1.ListMeta{}, err
+		return metav1.ListMeta{}, codec.WithoutValues(err)
 	}
 	return s.addAll(list, add)
 }
 
+// request requests a list. The caller redacts the error by codec.WithoutValues, once a tap does not
+// hide its text any more.
 func (s decodedSource) request(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	list, err := await(ctx, "List", func() (runtime.Object, error) { return s.lw.List(ctx, options) }, nil)
-	return list, codec.WithoutValues(err)
+	return await(ctx, "List", func() (runtime.Object, error) { return s.lw.List(ctx, options) }, nil)
 }
 
 // addAll passes on the items of a list.
@@ -152,19 +153,19 @@ func (s decodedSource) Watch(ctx context.Context, options metav1.ListOptions, ev
 	stream, err := s.open(ctx, options)
 	if err != nil {
 		s.retries.check(ctx, err)
-		return err
+		return codec.WithoutValues(err)
 	}
 	return s.follow(ctx, options, stream, events)
 }
 
-// open opens a watch.
+// open opens a watch. The caller redacts the error, as that of request.
 func (s decodedSource) open(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	stream, err := await(ctx, "Watch", func() (watch.Interface, error) { return s.lw.Watch(ctx, options) },
 		func(late watch.Interface) error { return stopWatch(ctx, late) })
 	if err == nil && codec.IsNil(stream) {
 		err = errNilWatch
 	}
-	return stream, codec.WithoutValues(err)
+	return stream, err
 }
 
 // follow passes on the events of a stream until it ends.

@@ -27,6 +27,7 @@ func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add 
 	list, err := s.decoded.request(tap.With(ctx, t), options)
 	request.close()
 	response := t.Finish()
+	err = codec.WithoutValues(err)
 	if err == nil && !response.Consumed && isPlaceholder(list) {
 		err = errCachedPlaceholder
 	}

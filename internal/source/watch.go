@@ -25,6 +25,7 @@ func (s streamSource) Watch(ctx context.Context, options metav1.ListOptions, eve
 	t := s.tap(request.consume)
 	stream, err := s.decoded.open(tap.With(ctx, t), options)
 	response := t.Finish()
+	err = codec.WithoutValues(err)
 	s.mode.record(ctx, response, err)
 	if err == nil && !response.Consumed {
 		return s.decoded.follow(ctx, options, stream, events)
