@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // Tap diverts the response body of one request. A client may repeat the request, one attempt after
@@ -96,8 +98,11 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(request)
 	}
 	response, err := t.next.RoundTrip(tap.prepare(request))
+	if isRepeated(err) {
+		err = &failure{tap, err}
+	}
 	if err != nil {
-		return response, &failure{tap, err}
+		return response, err
 	}
 	tap.intercept(response)
 	return response, nil
@@ -193,8 +198,13 @@ func (b *body) Close() error {
 	return b.real.Close()
 }
 
-// failure is the error of a request. Until Finish it hides what it is: after a broken connection
-// client-go would retry ten times by itself, in addition to the backoff of the caller.
+// isRepeated reports whether client-go would repeat a request that failed with err, ten times by
+// itself, in addition to the backoff of the caller.
+func isRepeated(err error) bool {
+	return utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) || utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err)
+}
+
+// failure is the error of a request that the client would repeat. It hides its cause until Finish.
 type failure struct {
 	tap *Tap
 	err error
@@ -205,7 +215,7 @@ func (f *failure) Error() string {
 	if err := f.Unwrap(); err != nil {
 		return err.Error()
 	}
-	return "the request failed"
+	return "the connection broke, or the request has timed out"
 }
 
 // Unwrap returns the error after Finish.

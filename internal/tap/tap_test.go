@@ -2,6 +2,7 @@ package tap
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -208,6 +209,24 @@ func TestFailedRequestIsIntercepted(t *testing.T) {
 	}
 	if !errors.Is(err, reset) || err.Error() != reset.Error() {
 		t.Errorf("error %v, want %v", err, reset)
+	}
+}
+
+// TestErrorThatIsNotRepeatedIsNotHidden checks that the caller's functions, which run before Finish,
+// receive an error that the client does not repeat: they may put its text into another error, and
+// net/http explains a TLS error by its type.
+func TestErrorThatIsNotRepeatedIsNotHidden(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	for _, want := range []error{refused, tls.RecordHeaderError{Msg: "no TLS"}, context.Canceled, errors.New("x509: unknown authority")} {
+		failing := roundTripper(func(*http.Request) (*http.Response, error) { return nil, want })
+		ctx := With(t.Context(), plainTextTap(new(string)))
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://server", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = Wrap(failing).RoundTrip(request); err != want { //nolint:bodyclose,errorlint // no response, the same error
+			t.Errorf("error %v, want %v", err, want)
+		}
 	}
 }
 
