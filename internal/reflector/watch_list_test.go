@@ -1,8 +1,11 @@
 package reflector
 
 import (
+	"context"
 	"testing"
 	"time"
+
+	"github.com/kinformer/kinformer/internal/feed"
 )
 
 // TestWatchListIsDecidedOnce checks that Config.WatchList is called once, before the first request,
@@ -26,5 +29,24 @@ func TestWatchListIsDecidedOnce(t *testing.T) {
 				t.Errorf("WatchList was called %d times, want once", calls)
 			}
 		})
+	}
+}
+
+// TestQuietWatchOfAWatchListIsKept checks that the idle timeout of a WatchList's initial state does
+// not apply to the watch that follows in the same stream.
+func TestQuietWatchOfAWatchListIsKept(t *testing.T) {
+	source := &scriptedSource{watches: []func(context.Context, feed.WatchSink) error{
+		func(ctx context.Context, events feed.WatchSink) error {
+			events.Opened()
+			if err := events.Bookmark("5", true); err != nil {
+				return err
+			}
+			<-ctx.Done()
+			return nil
+		},
+	}}
+	reported := runFor(t, minWatchTimeout-time.Second, Config{Source: source, WatchList: always(true)})
+	if len(reported) > 0 || source.watched != 1 {
+		t.Errorf("%d watches, reported %v, want one watch and no error", source.watched, reported)
 	}
 }
