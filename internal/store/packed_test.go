@@ -46,10 +46,12 @@ func TestDecodedObjectsAreReferencedWeakly(t *testing.T) {
 
 func TestConcurrentReadersShareOneDecodedObject(t *testing.T) {
 	for range shareRounds {
-		h := newHarness(packing)
+		packer := &rendezvousPacker{jsonPacker: jsonPacker{pack.New()}}
+		h := newHarness(func(c *Config[*object]) { c.Packer = packer })
 		h.relist("1", obj("a/1@1"))
 		var group sync.WaitGroup
 		got := make([]*object, 8)
+		packer.decoding.Add(len(got))
 		for i := range got {
 			group.Go(func() { got[i], _ = h.Get("a") })
 		}
@@ -60,6 +62,18 @@ func TestConcurrentReadersShareOneDecodedObject(t *testing.T) {
 			}
 		}
 	}
+}
+
+// rendezvousPacker is a jsonPacker that decodes for all readers at the same time.
+type rendezvousPacker struct {
+	jsonPacker
+	decoding sync.WaitGroup // done by each reader that decodes
+}
+
+func (p *rendezvousPacker) Unpack(packed pack.Object) (*object, error) {
+	p.decoding.Done()
+	p.decoding.Wait()
+	return p.jsonPacker.Unpack(packed)
 }
 
 // A state is packed relative to the one that it replaces, and decodes to the same object.
