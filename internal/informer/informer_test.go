@@ -162,6 +162,26 @@ func TestEachHandlerHasItsOwnResyncPeriod(t *testing.T) {
 	})
 }
 
+// The period of a resync begins when the one before it has been delivered.
+func TestResyncPeriodBeginsAfterDelivery(t *testing.T) {
+	var starts []time.Duration
+	runInformer(t, []string{"a=1"}, nil, func(h *harness) {
+		begin := time.Now()
+		h.AddHandler("slow", func(e Event[string]) {
+			if e.Type == Update {
+				starts = append(starts, time.Since(begin))
+				<-time.After(30 * time.Second)
+			}
+		}, time.Minute)
+	}, func(h *harness) {
+		<-time.After(3*time.Minute + 45*time.Second)
+		synctest.Wait()
+		if got := fmt.Sprint(starts); got != "[1m0s 2m30s]" {
+			h.t.Errorf("resyncs after %s, want [1m0s 2m30s]", got)
+		}
+	})
+}
+
 // After a panic and PanicDelay, a handler receives the next event.
 func TestHandlerContinuesAfterPanic(t *testing.T) {
 	defer func(crash bool) { utilruntime.ReallyCrash = crash }(utilruntime.ReallyCrash)

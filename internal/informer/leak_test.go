@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -206,4 +207,38 @@ func TestStoppedInformersAreNotLeaked(t *testing.T) {
 		t.Errorf("the heap has grown by %d bytes", grown)
 	}
 	expectGoroutines(t, goroutines)
+}
+
+// A handler that waits for the next event keeps no state of a delivered one alive.
+func TestDeliveredChangeKeepsNoStateAlive(t *testing.T) {
+	for name, config := range map[string]HandlerConfig[*corev1.Pod]{
+		"events":  {OnEvent: func(Event[*corev1.Pod]) {}},
+		"batches": {OnBatch: func([]Event[*corev1.Pod]) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := startPodInformer(t, 1)
+			h, err := i.Add(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-h.Synced()
+			pod := addAndDelete(i)
+			for h.Status().Backlog > 0 {
+				runtime.Gosched()
+			}
+			runtime.GC()
+			runtime.GC()
+			if pod.Value() != nil {
+				t.Error("a Pod whose deletion was delivered is alive")
+			}
+		})
+	}
+}
+
+// addAndDelete adds a Pod and deletes it. It returns a weak pointer to the Pod.
+func addAndDelete(i *Informer[*corev1.Pod]) weak.Pointer[corev1.Pod] {
+	items := podItems(1, 10, 1000)
+	i.sink.Apply(watch.Added, items[0])
+	i.sink.Apply(watch.Deleted, podItems(1, 10, 1010)[0])
+	return weak.Make(items[0].Object.(*corev1.Pod))
 }
