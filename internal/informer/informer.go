@@ -82,7 +82,6 @@ type phase int
 const (
 	notStarted phase = iota
 	started
-	stopping // handlers are ending, and none is added
 	stopped
 )
 

@@ -105,7 +105,7 @@ func (i *Informer[V]) finish() {
 
 // waitForHandlers waits for the last call of each handler, for handlerGrace after ended at most.
 func (i *Informer[V]) waitForHandlers(ended time.Time) error {
-	running := i.beginStopping()
+	running := i.runningHandlers()
 	expired, stop := i.startGrace(ended)
 	defer stop()
 	var blocked []error
@@ -126,10 +126,9 @@ func (i *Informer[V]) waitForHandlers(ended time.Time) error {
 	return errors.Join(blocked...)
 }
 
-// beginStopping refuses further handlers and returns those that are running.
-func (i *Informer[V]) beginStopping() []*Handler[V] {
+// runningHandlers returns the handlers that are running. Once ctx has ended, none is added.
+func (i *Informer[V]) runningHandlers() []*Handler[V] {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.phase = stopping
 	return slices.Collect(maps.Keys(i.running))
 }

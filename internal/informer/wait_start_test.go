@@ -1,0 +1,107 @@
+package informer
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// startWait starts a wait, makes a change as the wait is about to register, and returns the wait's
+// error. The lock of the waits holds the wait there, once its goroutine has run.
+func (h *harness) startWait(wait func(context.Context) error, change func()) error {
+	ctx, cancel := context.WithTimeout(h.t.Context(), time.Hour)
+	defer cancel()
+	waited := make(chan error, 1)
+	h.sink.versions.mu.Lock()
+	go func() { waited <- wait(ctx) }()
+	for range 100 {
+		runtime.Gosched()
+	}
+	change()
+	h.sink.versions.mu.Unlock()
+	return <-waited
+}
+
+// A wait for a resourceVersion does not miss an event that arrives as the wait begins.
+func TestWaitForVersionSeesEventAtItsStart(t *testing.T) {
+	runInformer(t, nil, nil, func(*harness) {}, func(h *harness) {
+		for n := range startedWaits {
+			version := strconv.Itoa(11 + n)
+			err := h.startWait(func(ctx context.Context) error {
+				return h.WaitForResourceVersion(ctx, version)
+			}, func() { h.sink.Apply(watch.Added, item("a="+version, version)) })
+			if err != nil {
+				h.t.Fatal(err)
+			}
+		}
+	})
+}
+
+// A wait for the deletion of an object that could never be stored does not miss a deletion that
+// arrives as the wait begins.
+func TestWaitForDeleteSeesDeletionAtItsStart(t *testing.T) {
+	runInformer(t, nil, unableToDecode, func(*harness) {}, func(h *harness) {
+		for n := range startedWaits {
+			h.sink.Apply(watch.Added, item("a=bad", strconv.Itoa(11+2*n)))
+			err := h.startWait(func(ctx context.Context) error {
+				return h.WaitForDelete(ctx, "a", "uid-a")
+			}, func() { h.sink.Apply(watch.Deleted, item("a=bad", strconv.Itoa(12+2*n))) })
+			if err != nil {
+				h.t.Fatal(err)
+			}
+		}
+	})
+}
+
+// startedWaits is how many waits start in a test.
+const startedWaits = 20
+
+// unableToDecode makes an informer's store unable to decode the state "bad".
+func unableToDecode(config *Config[string]) {
+	config.Store.Decode = func(i feed.Item) (string, error) {
+		if strings.HasSuffix(string(i.Raw), "=bad") {
+			return "", errors.New("bad")
+		}
+		return string(i.Raw), nil
+	}
+}
+
+// A handler that is added while Run waits, for a function of the program or for another handler,
+// is refused.
+func TestStoppingInformerRefusesHandlers(t *testing.T) {
+	for name, blocks := range map[string]string{"a function blocks": "decode", "a handler blocks": "handler"} {
+		t.Run(name, func(t *testing.T) {
+			var resume chan struct{}
+			block := func(where string) {
+				if where == blocks {
+					<-resume
+				}
+			}
+			runInformer(t, []string{"a=1"}, func(config *Config[string]) {
+				config.Store.Decode = func(i feed.Item) (string, error) {
+					block("decode")
+					return string(i.Raw), nil
+				}
+			}, func(h *harness) {
+				resume = make(chan struct{}) // of the bubble
+				h.AddHandler("first", func(Event[string]) { block("handler") }, 0)
+			}, func(h *harness) {
+				h.cancel()
+				synctest.Wait()
+				if _, err := h.Add(HandlerConfig[string]{Name: "late", OnEvent: func(Event[string]) {}}); !errors.Is(err, ErrStopped) {
+					h.t.Errorf("Add returned %v, want ErrStopped", err)
+				}
+				close(resume)
+			})
+		})
+	}
+}
