@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"mime"
+	"strings"
 	"testing"
 
 	"github.com/kinformer/kinformer/internal/cachetest/memory"
@@ -26,7 +27,9 @@ func TestFormatOf(t *testing.T) {
 		"application/yaml":                                                                    wire.UnknownFormat,
 		"text/html":                                                                           wire.UnknownFormat,
 		"application/json;=":                                                                  wire.UnknownFormat,
-		"":                                                                                    wire.UnknownFormat,
+		"application/json;x=" + strings.Repeat("x", 1024-len("application/json;x=")):          wire.JSON,
+		"application/json;x=" + strings.Repeat("x", 1025-len("application/json;x=")):          wire.UnknownFormat,
+		"": wire.UnknownFormat,
 	} {
 		got, known := wire.FormatOf(contentType)
 		if got != want || known != (want != wire.UnknownFormat) {
