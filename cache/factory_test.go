@@ -125,6 +125,31 @@ func TestUnusedInformerStopsAfterIdleTimeout(t *testing.T) {
 	})
 }
 
+// TestFactoryAnswersWhileItStops ends Run while a handler blocks. The factory's methods do not wait
+// for Run, which returns the handler's error.
+func TestFactoryAnswersWhileItStops(t *testing.T) {
+	withFactory(t, func(f *factoryHarness) {
+		resume := make(chan struct{})
+		defer close(resume)
+		f.start()
+		informer := f.informer("").Informer()
+		if _, err := informer.AddEventHandler(podFuncs{AddFunc: func(*corev1.Pod) { <-resume }}, cache.HandlerOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		stopped := make(chan error, 1)
+		go func() { stopped <- f.stopRun() }()
+		synctest.Wait()
+		if got := len(f.Status()); got != 1 {
+			t.Errorf("%d informers while the factory stops, want 1", got)
+		}
+		if err := <-stopped; !errors.Is(err, cache.ErrHandlerBlocked) {
+			t.Errorf("Run returned %v, want ErrHandlerBlocked", err)
+		}
+		f.stopRun = nil
+	})
+}
+
 // TestFactoryReportsCauseOfEachInformer checks the errors of WaitForSync, Run and InformerFor.
 func TestFactoryReportsCauseOfEachInformer(t *testing.T) {
 	withFactory(t, func(f *factoryHarness) {

@@ -78,3 +78,47 @@ func TestReplayedDeletionKeepsTheNewerState(t *testing.T) {
 		t.Errorf("outcome %v, %d stored, want Stale and 1", outcome, store.Len())
 	}
 }
+
+// checkedStore is a store that calls check before each change.
+type checkedStore struct {
+	Store[*corev1.Pod]
+	check func()
+}
+
+func (s checkedStore) Update(pod *corev1.Pod) error {
+	s.check()
+	return s.Store.Update(pod)
+}
+
+func (s checkedStore) Replace(pods []*corev1.Pod, resourceVersion string) error {
+	s.check()
+	return s.Store.Replace(pods, resourceVersion)
+}
+
+// An object that could not be stored counts as quarantined until the store has a later state of it.
+func TestQuarantineEndsOnceTheStoreHasTheObject(t *testing.T) {
+	for name, send := range map[string]func(sink *storeSink[*corev1.Pod]){
+		"event": func(sink *storeSink[*corev1.Pod]) { sink.Apply(watch.Modified, stateItem("5", "")) },
+		"list": func(sink *storeSink[*corev1.Pod]) {
+			next := sink.Begin()
+			next.Add(stateItem("5", ""))
+			_ = next.Commit("5")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := checkedStore{Store: NewStore[*corev1.Pod](nil, nil)}
+			sink := &storeSink[*corev1.Pod]{report: func(string, error) {}}
+			store.check = func() {
+				if sink.Quarantined() != 1 {
+					t.Errorf("%d quarantined before the change, want 1", sink.Quarantined())
+				}
+			}
+			sink.store = store
+			sink.Apply(watch.Added, badItem("4"))
+			send(sink)
+			if store.Len() != 1 || sink.Quarantined() != 0 {
+				t.Errorf("%d stored, %d quarantined, want 1 and 0", store.Len(), sink.Quarantined())
+			}
+		})
+	}
+}
