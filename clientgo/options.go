@@ -33,7 +33,8 @@ type Options struct {
 	// the informer does not stream. Status.NotStreamingReason has the reason, too; see [StatusOf].
 	Streaming bool
 	// DisableStreaming makes the client decode the objects, whatever the functions are. Set it if
-	// an informer passed to [Adopt] filters or changes the server's response.
+	// an informer passed to [Adopt] filters or changes the server's response. The client then
+	// repeats some failed requests by itself, up to ten times each, in addition to the informer.
 	DisableStreaming bool
 	// Delivery controls which events a slow handler receives. The default is cache.EveryEvent, as
 	// client-go never coalesces events.
