@@ -53,7 +53,8 @@ func (r *runner) goTest(ctx context.Context, overlay string, tests []string, tim
 		return "", err
 	}
 	result := readEvents(stdout)
-	switch failed := command.Wait() != nil; {
+	failed := fails(command)
+	switch {
 	case result.broken != "":
 		return "", fmt.Errorf("does not compile:\n%s", result.broken)
 	case result.killer != "":
@@ -65,6 +66,9 @@ func (r *runner) goTest(ctx context.Context, overlay string, tests []string, tim
 	}
 	return "", nil
 }
+
+// fails waits for a command and reports whether it failed.
+func fails(command *exec.Cmd) bool { return command.Wait() != nil }
 
 // result is what the events of go test -json say.
 type result struct {

@@ -28,8 +28,8 @@ const (
 	// churnTime is the time of a cycle in which objects change and faults are injected.
 	churnTime = time.Minute
 	// healing is how long the stores may take to become equal to the server after that. A watch
-	// whose connection is dead is given up when no bookmark has come for long enough.
-	healing = 6 * time.Minute
+	// whose connection is dead before the first bookmark is given up when it should have ended.
+	healing = 16 * time.Minute
 	// recoveryStep is how often the stores are compared with the server.
 	recoveryStep = 200 * time.Millisecond
 )
