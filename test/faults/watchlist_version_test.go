@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"testing"
@@ -98,8 +99,10 @@ func TestStreamedWatchListEndMayHaveNoVersion(t *testing.T) {
 			h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{},
 				func(o *cache.ReflectorOptions) { o.ListMode = cache.ListModeWatchList })
 			h.Expect("A a@3", "A b@4")
-			if version := h.Controller.LastSyncResourceVersion(); version != "4" {
-				t.Errorf("at version %q, want 4", version)
+			ctx, cancel := context.WithTimeout(t.Context(), cachetest.Timeout)
+			defer cancel()
+			if err := h.Controller.WaitForResourceVersion(ctx, "4"); err != nil {
+				t.Errorf("at version %q, want 4: %v", h.Controller.LastSyncResourceVersion(), err)
 			}
 			h.ExpectStreaming()
 		})
