@@ -224,7 +224,7 @@ func TestErrorThatIsNotRepeatedIsNotHidden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = Wrap(failing).RoundTrip(request); err != want { //nolint:bodyclose,errorlint // no response, the same error
+		if _, err = Wrap(failing).RoundTrip(request); err != want { //nolint:bodyclose // there is no response
 			t.Errorf("error %v, want %v", err, want)
 		}
 	}
