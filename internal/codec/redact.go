@@ -10,6 +10,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinformer/kinformer/internal/feed"
 )
 
 // Decoders quote values of the object in their errors, which must not reach a log: the object may be
@@ -31,15 +33,6 @@ func redact(text string) string {
 	return unquotedValue.ReplaceAllString(text, "event type")
 }
 
-// redactedError is an error of a decoder with a text without values.
-type redactedError struct {
-	text string
-	err  error
-}
-
-func (e *redactedError) Error() string { return e.text }
-func (e *redactedError) Unwrap() error { return e.err }
-
 // withoutValues returns an error of a decoder without the values that it quotes. It returns nil if
 // err is nil.
 func withoutValues(err error) error {
@@ -48,7 +41,7 @@ func withoutValues(err error) error {
 	}
 	text := err.Error()
 	if redacted := redact(text); redacted != text {
-		return &redactedError{redacted, err}
+		return feed.WithText(err, redacted)
 	}
 	return err
 }
@@ -67,7 +60,7 @@ func WithoutValues(err error) error {
 		err = withoutValues(err)
 	}
 	if text := err.Error(); continueToken.MatchString(text) {
-		return &redactedError{continueToken.ReplaceAllString(text, "continue=..."), err}
+		return feed.WithText(err, continueToken.ReplaceAllString(text, "continue=..."))
 	}
 	return err
 }

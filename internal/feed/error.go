@@ -22,14 +22,17 @@ const ErrSkip = Error("skip this state of the object")
 // maxErrorText is the maximum length in bytes of the text of an error that a server has caused.
 const maxErrorText = 4 << 10
 
-// shortError is an error with a shorter text.
-type shortError struct {
+// textError is an error with another text.
+type textError struct {
 	text string
 	err  error
 }
 
-func (e *shortError) Error() string { return e.text }
-func (e *shortError) Unwrap() error { return e.err }
+func (e *textError) Error() string { return e.text }
+func (e *textError) Unwrap() error { return e.err }
+
+// WithText returns an error that wraps err and has another text.
+func WithText(err error, text string) error { return &textError{text, err} }
 
 // Shorten returns err with a text of a bounded length, since logs and Status have it. A server
 // chooses the text of its errors. It returns nil if err is nil.
@@ -37,10 +40,16 @@ func Shorten(err error) error {
 	if err == nil {
 		return nil
 	}
-	text := err.Error()
-	if len(text) <= maxErrorText {
-		return err
+	if text := err.Error(); len(text) > maxErrorText {
+		return WithText(err, ShortText(text))
 	}
-	text = fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(text[:maxErrorText], ""), len(text))
-	return &shortError{text, err}
+	return err
+}
+
+// ShortText returns the text of an error, or its first 4 KiB and its length.
+func ShortText(text string) string {
+	if len(text) <= maxErrorText {
+		return text
+	}
+	return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(text[:maxErrorText], ""), len(text))
 }
