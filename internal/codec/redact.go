@@ -15,18 +15,21 @@ import (
 )
 
 // Decoders quote values of the object in their errors, which must not reach a log: the object may be
-// a Secret.
+// a Secret. A quote may end with the text, since texts are shortened first.
 var (
-	quotedValue   = regexp.MustCompile(`"(?:[^"\\]|\\.)*(?:"|$)`)
+	quotedValue   = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.?)*"?`)
 	quotedObject  = regexp.MustCompile(`'\{(?s:.*)\}?'?`)
 	quotedNumber  = regexp.MustCompile(`\bnumber -?[0-9][-+.0-9eE]*`)
 	unquotedValue = regexp.MustCompile(`\bevent type: (?s:.*)`)
 
 	// continueToken is in the URL of a request for a page. The token names an object.
-	continueToken = regexp.MustCompile(`\bcontinue=[^&\s"]+`)
+	continueToken = regexp.MustCompile(`continue=[^&\s"]+`)
 )
 
+// redact returns the text of an error, shortened and without values. A value may have megabytes, and
+// the expressions take 100 ns for each byte.
 func redact(text string) string {
+	text = feed.ShortText(text)
 	text = quotedObject.ReplaceAllString(text, "'...'")
 	text = quotedValue.ReplaceAllString(text, `"..."`)
 	text = quotedNumber.ReplaceAllString(text, "number")

@@ -33,6 +33,27 @@ func TestErrorsOfDecodersAreRedacted(t *testing.T) {
 	}
 }
 
+// TestShortenedErrorsAreRedacted redacts texts that end within a value, at each of its bytes, and long
+// texts, which redact shortens there.
+func TestShortenedErrorsAreRedacted(t *testing.T) {
+	for _, text := range []string{
+		`parsing "sec\"sec\\sec\nsec"`,
+		"parsing \"sec\\\nsec\\\"sec\"",
+		`Object 'Kind' is missing in '{"sec":'sec'}'`,
+		`got invalid watch event type: sec "sec" sec`,
+	} {
+		for n := range len(text) {
+			if got := redact(text[:n]); strings.Contains(got, "sec") {
+				t.Errorf("redacted %s to %s", text[:n], got)
+			}
+			long := strings.Repeat("x", 4<<10-n) + " " + text + strings.Repeat("sec", 1<<14)
+			if got := redact(long); strings.Contains(got, "sec") || len(got) > 5<<10 {
+				t.Errorf("redacted %d bytes that end with %s to %d bytes that end with %s", len(long), text[:n], len(got), got[len(got)-20:])
+			}
+		}
+	}
+}
+
 // TestContinueTokenIsRedacted checks the error of a request for a page, whose URL has the token.
 func TestContinueTokenIsRedacted(t *testing.T) {
 	cause := &url.Error{Op: "Get", URL: "https://server/api/v1/pods?continue=eyJ2IjoibWV0&limit=500", Err: io.EOF}
