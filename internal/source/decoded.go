@@ -16,6 +16,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/wire"
 )
 
 // decodedSource reads the lists and watch.Interfaces that a ListerWatcher returns.
@@ -119,11 +120,11 @@ func (s decodedSource) item(obj runtime.Object) (feed.Item, error) {
 	}
 	item := feed.Item{UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion()}
 	if object.GetName() == "" && !s.unnamed {
-		return item, fmt.Errorf("%T in namespace %s: %w", obj, excerpt(object.GetNamespace()), errNoName)
+		return item, fmt.Errorf("%T in namespace %s: %w", obj, wire.Quote(object.GetNamespace()), errNoName)
 	}
 	key := codec.Key(object)
 	if len(key) > maxKey {
-		return item, fmt.Errorf("%T named %s: %w", obj, excerpt(key), errLongName)
+		return item, fmt.Errorf("%T named %s: %w", obj, wire.Quote(key), errLongName)
 	}
 	item.Key, item.Object = key, obj
 	return item, nil

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/internal/tap"
+	"github.com/kinformer/kinformer/internal/wire"
 )
 
 // mode is how a source's responses are read: split as they arrive, or decoded whole by the client.
@@ -48,9 +49,9 @@ func (m *mode) record(ctx context.Context, response tap.Response, err error) {
 	case response.StatusCode != http.StatusOK: // no response to a list or watch
 		return
 	case response.Encoding != "":
-		reason = fmt.Sprintf("the server's response has Content-Encoding %s, which the transport does not decode", excerpt(response.Encoding))
+		reason = fmt.Sprintf("the server's response has Content-Encoding %s, which the transport does not decode", wire.Quote(response.Encoding))
 	default:
-		reason = fmt.Sprintf("the server's response has Content-Type %s", excerpt(response.ContentType))
+		reason = fmt.Sprintf("the server's response has Content-Type %s", wire.Quote(response.ContentType))
 	}
 	if m.set(response.Consumed, reason) {
 		logMode(klog.FromContext(ctx), response.Consumed, reason)

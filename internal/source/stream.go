@@ -75,10 +75,10 @@ func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
 		return feed.Item{}, errNoKind
 	case metadata.Key == "":
 		unnamed := feed.Item{UID: metadata.UID, ResourceVersion: metadata.ResourceVersion}
-		return unnamed, fmt.Errorf("%s in namespace %s: %w", excerpt(item.Kind), excerpt(metadata.Namespace), errNoName)
+		return unnamed, fmt.Errorf("%s in namespace %s: %w", wire.Quote(item.Kind), wire.Quote(metadata.Namespace), errNoName)
 	case len(metadata.Key) > maxKey:
 		unnamed := feed.Item{UID: metadata.UID, ResourceVersion: metadata.ResourceVersion}
-		return unnamed, fmt.Errorf("%s named %s: %w", excerpt(item.Kind), excerpt(metadata.Key), errLongName)
+		return unnamed, fmt.Errorf("%s named %s: %w", wire.Quote(item.Kind), wire.Quote(metadata.Key), errLongName)
 	}
 	if codecs.CloneKeys() {
 		metadata.Key = strings.Clone(metadata.Key)
@@ -122,14 +122,12 @@ const errNoVersion = feed.Error("no valid resourceVersion")
 // come over the wire.
 func checkVersion(version string) error {
 	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil || len(version) > maxVersion {
-		return fmt.Errorf("%w: %s", errNoVersion, excerpt(version))
+		return fmt.Errorf("%w: %s", errNoVersion, wire.Quote(version))
 	}
 	return nil
 }
 
 const (
-	// maxExcerpt is the maximum number of bytes that an error quotes of what the server sent.
-	maxExcerpt = 63
 	// maxVersion is the maximum length of a resourceVersion. Those of API servers have up to 20
 	// digits. Requests, errors and Status contain it.
 	maxVersion = 128
@@ -137,14 +135,6 @@ const (
 	// bytes. Errors and logs contain it.
 	maxKey = 4 << 10
 )
-
-// excerpt returns the beginning of a string, in quotes.
-func excerpt(s string) string {
-	if len(s) > maxExcerpt {
-		return fmt.Sprintf("%q...", s[:maxExcerpt])
-	}
-	return fmt.Sprintf("%q", s)
-}
 
 // checkRetries warns of a client that repeats requests, unless the request passed through the tap.
 func (s streamSource) checkRetries(ctx context.Context, err error, response tap.Response) {

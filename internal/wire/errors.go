@@ -75,11 +75,11 @@ func newError(body string, offset int64, item int, err error) error {
 	return e
 }
 
-// maxQuoted is the maximum number of bytes that an error quotes of a body.
+// maxQuoted is the maximum number of bytes that an error quotes of what the server sent.
 const maxQuoted = 100
 
-// quote returns a kind or apiVersion for an error, in quotes.
-func quote(s string) string {
+// Quote returns the beginning of a string for an error, in quotes.
+func Quote(s string) string {
 	if len(s) > maxQuoted {
 		return fmt.Sprintf("%q...", s[:maxQuoted])
 	}

@@ -65,7 +65,7 @@ func (l *jsonList) finish() error {
 	case l.header.Kind == "Status":
 		return statusError(append(l.otherMembers, '}'), JSON)
 	case !l.sawItems:
-		return fmt.Errorf("%w %s: no items", ErrWrongKind, quote(l.header.Kind))
+		return fmt.Errorf("%w %s: no items", ErrWrongKind, Quote(l.header.Kind))
 	}
 	return l.listSplitter.finish()
 }

@@ -68,10 +68,10 @@ func (o *Options) HeaderLimit() int {
 // check returns ErrWrongKind if an object's apiVersion or kind is set and not the expected one.
 func (o *Options) check(apiVersion, kind string) error {
 	if o.Kind != "" && kind != "" && kind != o.Kind {
-		return fmt.Errorf("%w %s, want %q", ErrWrongKind, quote(kind), o.Kind)
+		return fmt.Errorf("%w %s, want %q", ErrWrongKind, Quote(kind), o.Kind)
 	}
 	if o.APIVersion != "" && apiVersion != "" && apiVersion != o.APIVersion {
-		return fmt.Errorf("%w: apiVersion %s of %s, want %q", ErrWrongKind, quote(apiVersion), quote(kind), o.APIVersion)
+		return fmt.Errorf("%w: apiVersion %s of %s, want %q", ErrWrongKind, Quote(apiVersion), Quote(kind), o.APIVersion)
 	}
 	return nil
 }

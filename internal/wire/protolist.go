@@ -110,10 +110,10 @@ func (l *protoList) readTypeMeta() error {
 func (l *protoList) checkKind() error {
 	kind := l.header.Kind
 	if want := l.options.Kind; want != "" && kind != want+"List" {
-		return fmt.Errorf("%w %s, want %q", ErrWrongKind, quote(kind), want+"List")
+		return fmt.Errorf("%w %s, want %q", ErrWrongKind, Quote(kind), want+"List")
 	}
 	if !strings.HasSuffix(kind, "List") || kind == "List" {
-		return fmt.Errorf("%w %s, want a list", ErrWrongKind, quote(kind))
+		return fmt.Errorf("%w %s, want a list", ErrWrongKind, Quote(kind))
 	}
 	return l.options.check(l.header.APIVersion, l.header.itemKind())
 }

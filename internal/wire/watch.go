@@ -54,7 +54,7 @@ func (e *Event) Err() error {
 	if e.Type != watch.Error && !e.Object.isStatus() {
 		return nil
 	}
-	err := fmt.Errorf("%s event: %w %s, want \"Status\"", e.Type, ErrWrongKind, quote(e.Object.Kind))
+	err := fmt.Errorf("%s event: %w %s, want \"Status\"", e.Type, ErrWrongKind, Quote(e.Object.Kind))
 	if e.Object.Kind == "Status" {
 		if err = statusError(e.Object.Raw, e.Object.Format); isStatus(err) {
 			return err
