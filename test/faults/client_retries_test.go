@@ -59,7 +59,7 @@ func typedClient(n *network, streaming bool) *cache.ListWatch {
 	return cache.ListWatchOf(corev1client.NewForConfigOrDie(config).Pods(""))
 }
 
-// errBroken makes serveError break the connection.
+// errBroken makes ServeError break the connection.
 var errBroken = errors.New("broken connection")
 
 // TestClientDoesNotRepeatRequests refuses requests with a Retry-After, or breaks their connections.
@@ -94,7 +94,7 @@ func TestClientDoesNotRepeatRequests(t *testing.T) {
 						n = connectOver(h, http1, decodingClient)
 						n.transport.DisableKeepAlives = true // it repeats requests that fail on a used connection
 						h.Source = source(n)
-						works = refuse(n, verb, func(w http.ResponseWriter, _ *http.Request) { serveError(w, refused) })
+						works = refuse(n, verb, func(w http.ResponseWriter, _ *http.Request) { cachetest.ServeError(w, refused) })
 					})
 				})
 			}
@@ -106,7 +106,7 @@ func TestClientDoesNotRepeatRequests(t *testing.T) {
 // API servers do, the response has the Retry-After in its Status, or is plain text.
 func TestRetryAfterOfARESTClientIsHonored(t *testing.T) {
 	for name, respond := range map[string]http.HandlerFunc{
-		"in the Status": func(w http.ResponseWriter, _ *http.Request) { serveError(w, fake.TooManyRequests(40)) },
+		"in the Status": func(w http.ResponseWriter, _ *http.Request) { cachetest.ServeError(w, fake.TooManyRequests(40)) },
 		"in plain text": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "40")
 			http.Error(w, "too many", http.StatusTooManyRequests)
@@ -155,7 +155,7 @@ func TestRepeatedRequestsOfTheClientAreLoggedOnce(t *testing.T) {
 			}, func(h *cachetest.Harness) {
 				n = connectOver(h, http1, decodingClient)
 				h.Source = typedClient(n, false)
-				refuse(n, verb, func(w http.ResponseWriter, _ *http.Request) { serveError(w, fake.TooManyRequests(1)) })
+				refuse(n, verb, func(w http.ResponseWriter, _ *http.Request) { cachetest.ServeError(w, fake.TooManyRequests(1)) })
 			})
 		})
 	}

@@ -2,11 +2,9 @@ package faults_test
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,7 +12,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -38,9 +35,9 @@ type network struct {
 	// intercept, if set, answers a request in place of the server, and reports whether it did.
 	intercept   func(w http.ResponseWriter, r *http.Request) bool
 	server      *http.Server
-	listener    *pipeListener // nil while the server refuses connections
-	connections []*connection // that were ever opened
-	received    []received    // requests to the server
+	listener    *cachetest.PipeListener // nil while the server refuses connections
+	connections []*connection           // that were ever opened
+	received    []received              // requests to the server
 }
 
 // received is a request that the server has received.
@@ -124,7 +121,7 @@ func connectOver(h *cachetest.Harness, version protocol, reads client) *network 
 func (n *network) start() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.listener = &pipeListener{dialed: make(chan net.Conn, 100), closed: make(chan struct{})}
+	n.listener = cachetest.NewPipeListener()
 	n.server = &http.Server{Handler: n, Protocols: n.protocols, ReadHeaderTimeout: time.Minute}
 	go func(s *http.Server, l net.Listener) { _ = s.Serve(l) }(n.server, n.listener)
 }
@@ -147,7 +144,7 @@ func (n *network) dial(context.Context, string, string) (net.Conn, error) {
 	client, server := net.Pipe()
 	c := &connection{client: client, server: server}
 	n.connections = append(n.connections, c)
-	n.listener.dialed <- &serverEnd{server, c}
+	n.listener.Enqueue(&serverEnd{server, c})
 	return &clientEnd{client, c}, nil
 }
 
@@ -260,17 +257,17 @@ func (n *network) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	list, err := n.List(r.Context(), options)
 	if err != nil {
-		serveError(w, err)
+		cachetest.ServeError(w, err)
 		return
 	}
-	cachetest.Serve(format.ListType, format.Encode(withType(list)))(w, r)
+	cachetest.Serve(format.ListType, format.Encode(cachetest.WithType(list)))(w, r)
 }
 
 func (n *network) serveWatch(w http.ResponseWriter, r *http.Request, format cachetest.Format, options metav1.ListOptions) {
 	options.Watch = false
 	stream, err := n.Watch(r.Context(), options)
 	if err != nil {
-		serveError(w, err)
+		cachetest.ServeError(w, err)
 		return
 	}
 	defer stream.Stop()
@@ -282,7 +279,7 @@ func (n *network) serveWatch(w http.ResponseWriter, r *http.Request, format cach
 			if !ok {
 				return
 			}
-			if _, err := w.Write(format.Frame(event.Type, format.Encode(withType(event.Object)))); err != nil {
+			if _, err := w.Write(format.Frame(event.Type, format.Encode(cachetest.WithType(event.Object)))); err != nil {
 				return
 			}
 			_ = http.NewResponseController(w).Flush()
@@ -291,59 +288,6 @@ func (n *network) serveWatch(w http.ResponseWriter, r *http.Request, format cach
 		}
 	}
 }
-
-// withType sets the kind and apiVersion of an object.
-func withType(obj runtime.Object) runtime.Object {
-	kinds, _, err := scheme.Scheme.ObjectKinds(obj)
-	if err != nil {
-		panic(err)
-	}
-	kind := kinds[0]
-	if _, isStatus := obj.(*metav1.Status); isStatus {
-		kind = metav1.Unversioned.WithKind("Status")
-	}
-	obj.GetObjectKind().SetGroupVersionKind(kind)
-	return obj
-}
-
-// serveError sends an error as API servers do: a Retry-After is a header. An error that is not of
-// the API breaks the connection.
-func serveError(w http.ResponseWriter, err error) {
-	var api apierrors.APIStatus
-	if !errors.As(err, &api) {
-		panic(http.ErrAbortHandler)
-	}
-	status := api.Status()
-	w.Header().Set("Content-Type", runtime.ContentTypeJSON)
-	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
-	}
-	w.WriteHeader(int(status.Code))
-	_, _ = w.Write(cachetest.Formats["JSON"].Encode(withType(&status)))
-}
-
-// pipeListener accepts connections of dial.
-type pipeListener struct {
-	dialed chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.dialed:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return nil
-}
-
-func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "server"} }
 
 // requests describes the requests that the server has received, as "verb@resourceVersion", those
 // that were intercepted included.

@@ -6,7 +6,6 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -24,9 +23,7 @@ type network struct {
 	compress  bool
 	server    *http.Server
 	transport *http.Transport
-	dialed    chan net.Conn
-	closed    chan struct{}
-	once      sync.Once
+	listener  *cachetest.PipeListener
 }
 
 // newNetwork starts the server.
@@ -34,40 +31,21 @@ func newNetwork(s *server, o options) *network {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!o.HTTP2)
 	protocols.SetUnencryptedHTTP2(o.HTTP2)
-	n := &network{model: s, format: cachetest.Formats[o.Wire], compress: o.Gzip, dialed: make(chan net.Conn, 100), closed: make(chan struct{})}
+	n := &network{model: s, format: cachetest.Formats[o.Wire], compress: o.Gzip, listener: cachetest.NewPipeListener()}
 	n.server = &http.Server{Handler: n, Protocols: protocols, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	n.transport = &http.Transport{ // with the timeouts of client-go
 		DialContext: n.dial, Protocols: protocols, IdleConnTimeout: 90 * time.Second,
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
-	go func() { _ = n.server.Serve(n) }()
+	go func() { _ = n.server.Serve(n.listener) }()
 	return n
 }
 
 func (n *network) dial(context.Context, string, string) (net.Conn, error) {
 	client, server := net.Pipe()
-	n.dialed <- server
+	n.listener.Enqueue(server)
 	return client, nil
 }
-
-// Accept implements net.Listener.
-func (n *network) Accept() (net.Conn, error) {
-	select {
-	case c := <-n.dialed:
-		return c, nil
-	case <-n.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close closes the listener.
-func (n *network) Close() error {
-	n.once.Do(func() { close(n.closed) })
-	return nil
-}
-
-// Addr implements net.Listener.
-func (n *network) Addr() net.Addr { return &net.UnixAddr{Name: "server"} }
 
 // stop ends the server and closes all connections.
 func (n *network) stop() {

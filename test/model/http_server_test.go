@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -33,7 +31,7 @@ func (n *network) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	list, err := n.model.List(ctx, options)
 	if err != nil {
-		b.serveError(err)
+		cachetest.ServeError(b.ResponseWriter, err)
 		return
 	}
 	content := b.encode(list)
@@ -80,7 +78,7 @@ func compressed(content []byte) []byte {
 func (b *body) serveWatch(ctx context.Context, options metav1.ListOptions) {
 	stream, err := b.model.Watch(ctx, options)
 	if err != nil {
-		b.serveError(err)
+		cachetest.ServeError(b.ResponseWriter, err)
 		return
 	}
 	defer stream.Stop()
@@ -112,15 +110,7 @@ func (b *body) frame(event watch.Event) []byte {
 // encode returns the bytes of an object or a list. Those of the objects that cannot be decoded are
 // corrupt.
 func (b *body) encode(obj runtime.Object) []byte {
-	kinds, _, err := scheme.Scheme.ObjectKinds(obj)
-	if err != nil {
-		panic(err)
-	}
-	obj.GetObjectKind().SetGroupVersionKind(kinds[0])
-	if _, ok := obj.(*metav1.Status); ok {
-		obj.GetObjectKind().SetGroupVersionKind(metav1.Unversioned.WithKind("Status"))
-	}
-	return corrupt(b.format.Encode(obj))
+	return corrupt(b.format.Encode(cachetest.WithType(obj)))
 }
 
 // corrupt makes the node name corruptNode one that cannot be decoded: an array in JSON, and in
@@ -129,23 +119,6 @@ func corrupt(content []byte) []byte {
 	content = bytes.ReplaceAll(content, []byte(`"nodeName":"`+corruptNode+`"`), []byte(`"nodeName":["`+corruptNode+`"]`))
 	length := string(rune(len(corruptNode)))
 	return bytes.ReplaceAll(content, []byte("\x52"+length+corruptNode), []byte("\x52\x7f"+corruptNode))
-}
-
-// serveError sends an error as API servers do: a Retry-After is a header. An error that is not of
-// the API breaks the connection.
-func (b *body) serveError(err error) {
-	var api apierrors.APIStatus
-	if !errors.As(err, &api) {
-		panic(http.ErrAbortHandler)
-	}
-	status := api.Status()
-	b.Header().Set("Content-Type", runtime.ContentTypeJSON)
-	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
-		b.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
-	}
-	b.WriteHeader(int(status.Code))
-	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
-	_, _ = b.ResponseWriter.Write(cachetest.Formats["JSON"].Encode(&status))
 }
 
 // checkStreaming checks that the last answer was streamed if the informer reads over HTTP, unless it
