@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,13 +47,8 @@ func FuzzUnstructured(f *testing.F) {
 
 // FuzzMetadata reads the metadata of any object for an index. It is that of the whole object.
 func FuzzMetadata(f *testing.F) {
-	cases := packerCases(f)
-	names := slices.Sorted(maps.Keys(cases))
-	for n, name := range names {
-		f.Add(byte(n), cases[name].raw)
-	}
-	f.Fuzz(func(t *testing.T, n byte, raw []byte) {
-		c := cases[names[int(n)%len(names)]]
+	fuzzCases(f, func(t *testing.T, c packerCase, raw []byte) {
+		t.Helper()
 		var labels, annotations map[string]string
 		var owners []metav1.OwnerReference
 		var err error

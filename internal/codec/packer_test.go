@@ -207,15 +207,21 @@ func TestSlowQuantityIsRejected(t *testing.T) {
 	}
 }
 
-// FuzzPack packs and decodes arbitrary bytes; see packerCase.compare.
-func FuzzPack(f *testing.F) {
+// fuzzCases fuzzes each of packerCases with arbitrary bytes.
+func fuzzCases(f *testing.F, test func(t *testing.T, c packerCase, raw []byte)) {
+	f.Helper()
 	cases := packerCases(f)
 	names := slices.Sorted(maps.Keys(cases))
 	for n, name := range names {
 		f.Add(byte(n), cases[name].raw)
 	}
-	f.Fuzz(func(t *testing.T, n byte, raw []byte) {
-		c := cases[names[int(n)%len(names)]]
+	f.Fuzz(func(t *testing.T, n byte, raw []byte) { test(t, cases[names[int(n)%len(names)]], raw) })
+}
+
+// FuzzPack packs and decodes arbitrary bytes; see packerCase.compare.
+func FuzzPack(f *testing.F) {
+	fuzzCases(f, func(t *testing.T, c packerCase, raw []byte) {
+		t.Helper()
 		memory.ExpectProportional(t, len(raw), bytesPerByte, func() { _, _ = c.codec.Decode(raw) })
 		c.compare(t, raw)
 	})

@@ -68,17 +68,23 @@ func TestHandlerThatEndsItsGoroutineGoesOn(t *testing.T) {
 	}
 }
 
+// blockingDecode returns a Decode function that blocks on the object "a=blocked" until resume is
+// closed.
+func blockingDecode(resume <-chan struct{}) func(feed.Item) (string, error) {
+	return func(item feed.Item) (string, error) {
+		if string(item.Raw) == "a=blocked" {
+			<-resume
+		}
+		return string(item.Raw), nil
+	}
+}
+
 // A transform that does not return does not keep Run from returning.
 func TestRunReturnsWhileATransformBlocks(t *testing.T) {
 	resume := make(chan struct{})
 	runInformer(t, []string{"a=1"}, func(config *Config[string]) {
 		resume = make(chan struct{})
-		config.Store.Decode = func(item feed.Item) (string, error) {
-			if string(item.Raw) == "a=blocked" {
-				<-resume
-			}
-			return string(item.Raw), nil
-		}
+		config.Store.Decode = blockingDecode(resume)
 	}, func(*harness) {}, func(h *harness) {
 		h.send(watch.Modified, "a=blocked", "11")
 		began := time.Now()
@@ -94,12 +100,7 @@ func TestRunWaitsTenSecondsForAllFunctions(t *testing.T) {
 	resume := make(chan struct{})
 	runInformer(t, []string{"a=1"}, func(config *Config[string]) {
 		resume = make(chan struct{})
-		config.Store.Decode = func(item feed.Item) (string, error) {
-			if string(item.Raw) == "a=blocked" {
-				<-resume
-			}
-			return string(item.Raw), nil
-		}
+		config.Store.Decode = blockingDecode(resume)
 	}, func(h *harness) {
 		h.add(HandlerConfig[string]{Name: "blocked", OnEvent: func(Event[string]) { <-resume }})
 	}, func(h *harness) {
