@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// phrases are wordings that comments avoid, since a reader has to read them twice: "reports whether"
-// says it for a boolean, and a sentence's subject is the thing that acts.
+// phrases are wordings that comments avoid, since a reader has to read them twice: "reports
+// whether" says it for a boolean, and a sentence's subject is the thing that acts.
 var phrases = regexp.MustCompile(`(?i)\b(tells whether|says whether|hears? of|(is|are|was|were) told|whoever|nobody|somebody|what it returns|there is one for each)\b`)
 
 // retired are exported names that were replaced. They must not come back.
@@ -26,8 +26,8 @@ var retired = map[string]string{
 	"Lineage": "ControllerUID", "PassOver": "SkipOversized", "Become": "Swap", "Worth": "HitEstimator",
 }
 
-// TestWordsOfTheField checks the comments and the exported names of every Go file of the repository,
-// those of nested modules included.
+// TestWordsOfTheField checks the comments and the exported names of every Go file of the
+// repository, those of nested modules included.
 func TestWordsOfTheField(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {

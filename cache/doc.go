@@ -39,21 +39,21 @@
 // # Guarantees
 //
 //   - The store has a change before a handler receives it.
-//   - A handler receives one event at a time, in order for each object, and delays no other handler.
-//     A handler that is far behind receives coalesced updates ([CoalesceWhenBehind]) unless it asks
-//     for every event.
+//   - A handler receives one event at a time, in order for each object, and delays no other
+//     handler. A handler that is far behind receives coalesced updates ([CoalesceWhenBehind])
+//     unless it asks for every event.
 //   - A deletion carries the object's last known state, never a tombstone.
 //   - An object that was deleted and recreated under its name is a deletion and an addition.
 //   - A relist replaces the store's content atomically for every [Snapshot], and emits no event for
-//     objects whose UID and resourceVersion did not change. (After the server has gone back in time,
-//     it compares the objects themselves.)
-//   - On any failure the last good state stays readable. Status returns the error of a list or watch
-//     and when it began.
-//   - An object whose newest state cannot be stored does not look deleted: it is read as its last good
-//     state or, if there never was one, a Lister's Get returns an error that wraps [ErrNotStored].
-//     The cause goes to the ErrorHandler, and Status names the object. This requires
-//     [EnableStreaming] for objects that cannot be decoded: without it the client refuses the whole
-//     list, and WaitForSync returns the error of the client's decoder.
+//     objects whose UID and resourceVersion did not change. (After the server has gone back in
+//     time, it compares the objects themselves.)
+//   - On any failure the last good state stays readable. Status returns the error of a list or
+//     watch and when it began.
+//   - An object whose newest state cannot be stored does not look deleted: it is read as its last
+//     good state or, if there never was one, a Lister's Get returns an error that wraps
+//     [ErrNotStored]. The cause goes to the ErrorHandler, and Status names the object. This
+//     requires [EnableStreaming] for objects that cannot be decoded: without it the client refuses
+//     the whole list, and WaitForSync returns the error of the client's decoder.
 //
 // docs/contract.md lists all guarantees with the tests that hold them.
 package cache

@@ -227,8 +227,8 @@ func TestFailedAttemptIsLogged(t *testing.T) {
 	}
 }
 
-// TestExpiredWatchIsLoggedAsNoFailure checks that a 410, after which the informer relists, is neither
-// an error nor followed by a recovery.
+// TestExpiredWatchIsLoggedAsNoFailure checks that a 410, after which the informer relists, is
+// neither an error nor followed by a recovery.
 func TestExpiredWatchIsLoggedAsNoFailure(t *testing.T) {
 	log := runLogged(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		s.Expire()

@@ -197,7 +197,8 @@ func TestFactoryRefusesInvalidOptions(t *testing.T) {
 	})
 }
 
-// TestFactoryReplacesAnIdleInformerOfOtherOptions asks for other options after the last user has left.
+// TestFactoryReplacesAnIdleInformerOfOtherOptions asks for other options after the last user has
+// left.
 func TestFactoryReplacesAnIdleInformerOfOtherOptions(t *testing.T) {
 	withFactory(t, func(f *factoryHarness) {
 		f.start()
@@ -294,8 +295,8 @@ func TestFactoryRejectsDifferentOptions(t *testing.T) {
 	})
 }
 
-// TestInNamespaceSeparatesInformers gets informers of clients that do not declare their namespace. A
-// Factory has one for each namespace that InNamespace declares.
+// TestInNamespaceSeparatesInformers gets informers of clients that do not declare their namespace.
+// A Factory has one for each namespace that InNamespace declares.
 func TestInNamespaceSeparatesInformers(t *testing.T) {
 	withFactory(t, func(f *factoryHarness) {
 		informers := make(map[*cache.SharedInformer[*corev1.Pod]]bool)

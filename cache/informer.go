@@ -37,8 +37,8 @@ func NewInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 // Controller runs an informer with one handler. Its methods are safe for concurrent use.
 type Controller struct{ core core }
 
-// ControllerOf returns the controller of an informer of package clientgo. Programs call the function
-// of that name in package clientgo.
+// ControllerOf returns the controller of an informer of package clientgo. Programs call the
+// function of that name in package clientgo.
 func ControllerOf(adapted informer.Adapted) *Controller {
 	return &Controller{core{
 		engine:  adapted.Engine,

@@ -18,8 +18,8 @@ type Limits struct {
 	// 16 MiB, ten times etcd's limit.
 	Object int
 	// Header is the largest part of a response that is no object: the metadata of a list with its
-	// continue token, a bookmark, an error. A larger error response is cut off, any other part fails
-	// the list or ends the watch. The default is 1 MiB.
+	// continue token, a bookmark, an error. A larger error response is cut off, any other part
+	// fails the list or ends the watch. The default is 1 MiB.
 	Header int
 	// InFlight is the size of the objects of a list that have been read and not stored yet, while
 	// they are decoded on all processors. One object may exceed it. The default is 16 MiB.

@@ -33,13 +33,15 @@ import (
 // and rate limits remain the client's. Objects are equal to what the client would have decoded;
 // those of generated types are requested as protobuf whatever the client's configuration.
 //
-// The informer then makes one request at a time. Without streaming, client-go repeats a request that
-// was refused with a Retry-After up to ten times by itself, for each of the informer's attempts, and
-// the informer logs that once; only the requests of NewListWatchFromClient are not repeated.
+// The informer then makes one request at a time. Without streaming, client-go repeats a request
+// that was refused with a Retry-After up to ten times by itself, for each of the informer's
+// attempts, and the informer logs that once; only the requests of NewListWatchFromClient are not
+// repeated.
 //
-// A streamed list must state its kind, and it and the objects of a watch must have a resourceVersion
-// that is a positive decimal number, as those of API servers are. An aggregated API whose versions
-// are not numbers is read without streaming: by a ListWatch whose Streaming is false.
+// A streamed list must state its kind, and it and the objects of a watch must have a
+// resourceVersion that is a positive decimal number, as those of API servers are. An aggregated API
+// whose versions are not numbers is read without streaming: by a ListWatch whose Streaming is
+// false.
 //
 // Where a response cannot be split (CBOR, or a transport in between that changes it), the informer
 // uses what the client decodes. Status.Streaming reports whether the last response was streamed,
@@ -128,8 +130,8 @@ func WithFieldSelector(selector fields.Selector) ListOptionsFunc {
 
 // NewListWatchFromClient returns a ListWatch of a resource, such as "pods", in a namespace, or in
 // all namespaces if that is metav1.NamespaceAll. The field selector may be nil. Responses are
-// streamed only if the client was made of a config after EnableStreaming. The client does not repeat
-// refused requests by itself: the informer does, after the server's Retry-After.
+// streamed only if the client was made of a config after EnableStreaming. The client does not
+// repeat refused requests by itself: the informer does, after the server's Retry-After.
 func NewListWatchFromClient(client rest.Interface, resource, namespace string, fieldSelector fields.Selector, modify ...ListOptionsFunc) *ListWatch {
 	if codec.IsNil(client) {
 		return &ListWatch{}

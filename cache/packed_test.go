@@ -121,9 +121,9 @@ func expectEqualAfterUpdate[T cache.Object](t *testing.T, client kubernetes.Inte
 	expectEqual(t, live.Store(), packed.Store())
 }
 
-// TestPackedNumbersEqualUnpacked compares packed with unpacked unstructured objects that are encoded
-// for packing: those of a list function, and those that Transform has changed. A value that would
-// change is an error on that object, which names the field.
+// TestPackedNumbersEqualUnpacked compares packed with unpacked unstructured objects that are
+// encoded for packing: those of a list function, and those that Transform has changed. A value that
+// would change is an error on that object, which names the field.
 func TestPackedNumbersEqualUnpacked(t *testing.T) {
 	example := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget"}}
 	lw := fake.NewListerWatcher(example)

@@ -134,8 +134,8 @@ func (l *errorLog) handle(ctx context.Context, err error) {
 	}
 }
 
-// isExpiredWatch reports whether a watch ended, or was refused, because the server keeps a few minutes
-// of changes only. That is no failure.
+// isExpiredWatch reports whether a watch ended, or was refused, because the server keeps a few
+// minutes of changes only. That is no failure.
 func isExpiredWatch(err error) bool {
 	attempt, ok := errors.AsType[*reflector.AttemptError](err)
 	return ok && (attempt.Op == reflector.OpWatch || attempt.Op == reflector.OpWatchOpen) &&
@@ -150,8 +150,8 @@ func (l *errorLog) noteAttempt(err error) {
 	l.failing = l.failing || ok && attempt.Op != reflector.OpRelist
 }
 
-// maxRecoveries is the number of recoveries that are logged within recoveriesPeriod. A server that works
-// and fails by turns is then one that fails, as far as the log is concerned.
+// maxRecoveries is the number of recoveries that are logged within recoveriesPeriod. A server that
+// works and fails by turns is then one that fails, as far as the log is concerned.
 const maxRecoveries = 3
 
 // forgetAttempts reports whether a recovery is to be logged: a failed attempt was, since the last

@@ -41,8 +41,8 @@ func (r *storeReplacement[T]) Add(item feed.Item) {
 	r.Update(item)
 }
 
-// Update collects an object as Add does, and does not report a duplicate. Of two states of an object
-// the newer one remains, and the later one if they cannot be compared.
+// Update collects an object as Add does, and does not report a duplicate. Of two states of an
+// object the newer one remains, and the later one if they cannot be compared.
 func (r *storeReplacement[T]) Update(item feed.Item) {
 	if feed.IsOlder(item.ResourceVersion, r.objs[item.Key].version) {
 		return

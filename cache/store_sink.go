@@ -99,8 +99,9 @@ func (s *storeSink[T]) compare(item feed.Item) (obj T, held bool, outcome feed.O
 }
 
 // compareVersions returns Unchanged if an item has the version of the stored object, Stale if it is
-// older, and Applied otherwise. If the object's newest state could not be stored, the item is compared
-// with that one: the stored object may be of before a restore of the server, with a higher version.
+// older, and Applied otherwise. If the object's newest state could not be stored, the item is
+// compared with that one: the stored object may be of before a restore of the server, with a higher
+// version.
 func (s *storeSink[T]) compareVersions(old Object, item feed.Item) feed.Outcome {
 	failed, quarantined := s.failure(item.Key)
 	same := feed.SameVersion(string(old.GetUID()), old.GetResourceVersion(), item.UID, item.ResourceVersion)

@@ -24,8 +24,8 @@ func badItem(version string) feed.Item {
 	return feed.Item{Key: "ns/a", UID: "uid", ResourceVersion: version, Codec: feed.ErrorCodec{Err: errNotHeld}}
 }
 
-// After a restore of the server, whose state of a Pod could not be stored, a good state is written to
-// a Reflector's store although its version is not newer than that of the stored one.
+// After a restore of the server, whose state of a Pod could not be stored, a good state is written
+// to a Reflector's store although its version is not newer than that of the stored one.
 func TestReflectorStoresGoodStateInAReusedVersion(t *testing.T) {
 	for _, version := range []string{"5", "6"} {
 		for name, send := range map[string]func(sink *storeSink[*corev1.Pod]) error{
@@ -69,7 +69,8 @@ func TestReflectorKeepsQuarantineAfterReplayedDeletion(t *testing.T) {
 	}
 }
 
-// A deletion of an earlier state, sent again, does not delete the state that a Reflector's store has.
+// A deletion of an earlier state, sent again, does not delete the state that a Reflector's store
+// has.
 func TestReplayedDeletionKeepsTheNewerState(t *testing.T) {
 	store := NewStore[*corev1.Pod](nil, nil)
 	sink := &storeSink[*corev1.Pod]{store: store, report: func(string, error) {}}

@@ -21,8 +21,8 @@ import (
 // The list and watch functions must return the server's response unchanged, as those of generated
 // code do. If they do not, set Options.DisableStreaming.
 //
-// An informer that was started, has handlers, or is not of a type of client-go is returned unchanged,
-// and a warning is logged.
+// An informer that was started, has handlers, or is not of a type of client-go is returned
+// unchanged, and a warning is logged.
 func Adopt(informer clientcache.SharedIndexInformer, options Options) clientcache.SharedIndexInformer {
 	return adopt(informer, options, true)
 }
@@ -89,8 +89,8 @@ func extractConfig(informer clientcache.SharedIndexInformer) (informerConfig, bo
 	return c, ok && isUnused(v)
 }
 
-// isClientGos reports whether an informer is a pointer to a type of client-go. The methods of another
-// type that embeds such an informer are the program's.
+// isClientGos reports whether an informer is a pointer to a type of client-go. The methods of
+// another type that embeds such an informer are the program's.
 func isClientGos(informer clientcache.SharedInformer) bool {
 	v := reflect.ValueOf(informer)
 	return v.Kind() == reflect.Pointer && !v.IsNil() && v.Type().Elem().PkgPath() == clientGoPackage

@@ -21,8 +21,8 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// TestAdoptKeepsConfiguration adopts an informer with each property that client-go's can have before
-// it runs.
+// TestAdoptKeepsConfiguration adopts an informer with each property that client-go's can have
+// before it runs.
 func TestAdoptKeepsConfiguration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientfake.NewClientset(cachetest.Pod("a"), cachetest.Pod("b", cachetest.WithLabel("keep", "yes")))
@@ -69,8 +69,8 @@ type wrappedInformer struct {
 	clientcache.SharedIndexInformer
 }
 
-// TestAdoptReturnsOtherInformers checks that Adopt returns an informer unchanged, and warns, if it is
-// in use or not client-go's.
+// TestAdoptReturnsOtherInformers checks that Adopt returns an informer unchanged, and warns, if it
+// is in use or not client-go's.
 func TestAdoptReturnsOtherInformers(t *testing.T) {
 	client := clientfake.NewClientset()
 	used := coreinformers.NewPodInformer(client, "", 0, nil)
@@ -93,9 +93,9 @@ func TestAdoptReturnsOtherInformers(t *testing.T) {
 // same reports whether two informers are one, perhaps inside different typed wrappers.
 func same(a, b clientcache.SharedIndexInformer) bool { return a.GetIndexer() == b.GetIndexer() }
 
-// TestGeneratedFactoryKeepsOwnInformers asks a factory for an API group through Generated. After that,
-// the factory's own accessors, listers, Start, WaitForCacheSync and Shutdown use this package's
-// informer.
+// TestGeneratedFactoryKeepsOwnInformers asks a factory for an API group through Generated. After
+// that, the factory's own accessors, listers, Start, WaitForCacheSync and Shutdown use this
+// package's informer.
 func TestGeneratedFactoryKeepsOwnInformers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		factory := clientinformers.NewSharedInformerFactory(clientfake.NewClientset(cachetest.Pod("a")), 0)

@@ -22,7 +22,8 @@ func With(options Options) Constructors { return Constructors{options} }
 // dynamic/dynamicinformer as methods, with the same signatures. They make this package's informers.
 type Constructors struct{ options Options }
 
-// NewSharedInformer replaces the function of package tools/cache. See [Constructors.NewSharedIndexInformer].
+// NewSharedInformer replaces the function of package tools/cache. See
+// [Constructors.NewSharedIndexInformer].
 func (c Constructors) NewSharedInformer(lw clientcache.ListerWatcher, exampleObject runtime.Object, defaultEventHandlerResyncPeriod time.Duration) clientcache.SharedInformer {
 	return c.NewSharedIndexInformer(lw, exampleObject, defaultEventHandlerResyncPeriod, clientcache.Indexers{})
 }

@@ -42,9 +42,9 @@ func (c Constructors) NewTransformingIndexerInformer(lw clientcache.ListerWatche
 }
 
 // NewInformerWithOptions replaces the function of package tools/cache. It returns a store that is
-// empty, and a controller that fills it, and delivers its changes to options.Handler, while it runs.
-// The controller has synced once the handler has returned for the whole initial list. A nil handler
-// receives nothing.
+// empty, and a controller that fills it, and delivers its changes to options.Handler, while it
+// runs. The controller has synced once the handler has returned for the whole initial list. A nil
+// handler receives nothing.
 //
 // Run logs to options.Logger, and RunWithContext to the logger of its context.
 //

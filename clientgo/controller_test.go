@@ -211,8 +211,8 @@ func TestControllerConstructors(t *testing.T) {
 	})
 }
 
-// TestControllerRunsOnce checks that a second Run returns at once, and that Run logs to the logger of
-// the options.
+// TestControllerRunsOnce checks that a second Run returns at once, and that Run logs to the logger
+// of the options.
 func TestControllerRunsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logged := &logBuffer{}

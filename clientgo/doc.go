@@ -1,12 +1,12 @@
 // Package clientgo implements the informer interfaces of client-go's tools/cache with this module's
 // informers, for existing programs. There are three ways to them:
 //
-//   - An import. Packages cache, informers, dynamicinformer and metadatainformer below this one have
-//     the exported names of client-go's packages.
-//   - A variable. [With] returns client-go's constructors with [Options], for example to keep objects
-//     as bytes.
-//   - A call. [Generated] takes the factory of a generated clientset, [Adopt] an informer of client-go,
-//     and [Options.NewInformer] is an option of controller-runtime's cache.
+//   - An import. Packages cache, informers, dynamicinformer and metadatainformer below this one
+//     have the exported names of client-go's packages.
+//   - A variable. [With] returns client-go's constructors with [Options], for example to keep
+//     objects as bytes.
+//   - A call. [Generated] takes the factory of a generated clientset, [Adopt] an informer of
+//     client-go, and [Options.NewInformer] is an option of controller-runtime's cache.
 //
 // docs/adopting.md has the line before and after for each way in which programs make informers.
 //
@@ -29,26 +29,26 @@
 //   - An object that was deleted and recreated under the same name is a deletion and an addition,
 //     not an update.
 //   - While an informer streams, an object that cannot be decoded is an error on that object alone.
-//     Otherwise, the client refuses the whole list as for client-go: the informer does not sync, and
-//     the watch error handler receives the error of the client's decoder.
-//   - An object that cannot be decoded or transformed is reported, and its last good state is kept. If
-//     it never had one, Get and GetByKey of the store return an error that wraps
-//     cache.ErrNotStored, which generated listers and controller-runtime pass on instead of NotFound.
-//     Lists leave the object out. In client-go, an error of a transform fails the list.
-//   - While an informer streams, an item of a list without a name is an error on that item alone. One
-//     that a client has decoded, such as a fake, is stored under the key "namespace/" or "", as in
-//     client-go.
-//   - A list with an object of another type than the example's fails, and an event of such an object
-//     ends the watch. client-go stores the list's objects, and skips the event.
+//     Otherwise, the client refuses the whole list as for client-go: the informer does not sync,
+//     and the watch error handler receives the error of the client's decoder.
+//   - An object that cannot be decoded or transformed is reported, and its last good state is kept.
+//     If it never had one, Get and GetByKey of the store return an error that wraps
+//     cache.ErrNotStored, which generated listers and controller-runtime pass on instead of
+//     NotFound. Lists leave the object out. In client-go, an error of a transform fails the list.
+//   - While an informer streams, an item of a list without a name is an error on that item alone.
+//     One that a client has decoded, such as a fake, is stored under the key "namespace/" or "", as
+//     in client-go.
+//   - A list with an object of another type than the example's fails, and an event of such an
+//     object ends the watch. client-go stores the list's objects, and skips the event.
 //   - An object whose index function fails is stored without an entry in that index. In client-go,
 //     the error ends the process.
-//   - Errors are logged with the informer's logger, an error on an object once in five minutes. They
-//     are not passed to utilruntime.HandleError, whose rate limit blocks its caller.
+//   - Errors are logged with the informer's logger, an error on an object once in five minutes.
+//     They are not passed to utilruntime.HandleError, whose rate limit blocks its caller.
 //   - Objects that the program itself writes to an informer's store are delivered to handlers.
 //   - The resync period of a handler does not depend on those of other handlers.
 //   - Readers do not block writers.
-//   - Run returns even while a list or watch function hangs, and the function's goroutine stays until it
-//     returns. client-go waits for a watch function.
+//   - Run returns even while a list or watch function hangs, and the function's goroutine stays
+//     until it returns. client-go waits for a watch function.
 //   - A WatchList of a client-go fake that ignores it is followed by a list after 2 s, one without
 //     initial events for 30 s, or that ended early twice, at once. client-go waits for ever.
 //   - The error of a factory's wait for a sync wraps the context's cause and the last error of each

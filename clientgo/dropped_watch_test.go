@@ -15,9 +15,10 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// TestChangesOfDroppedWatchArriveSoon makes changes that a FakeControllerSource does not send, and then
-// drops the watch, so that the informer has to list: it delivers the changes within five seconds, right
-// after the start as well as later, whether or not it tries a WatchList first, which the source fails.
+// TestChangesOfDroppedWatchArriveSoon makes changes that a FakeControllerSource does not send, and
+// then drops the watch, so that the informer has to list: it delivers the changes within five
+// seconds, right after the start as well as later, whether or not it tries a WatchList first, which
+// the source fails.
 func TestChangesOfDroppedWatchArriveSoon(t *testing.T) {
 	for name, age := range map[string]time.Duration{"at the start": 0, "after a second": time.Second, "after an hour": time.Hour} {
 		for _, watchList := range []bool{false, true} {

@@ -168,7 +168,8 @@ func TestFactoryNamesUnsyncedInformers(t *testing.T) {
 	})
 }
 
-// TestFactoryOptions checks that client-go's options of a factory apply to this package's informers.
+// TestFactoryOptions checks that client-go's options of a factory apply to this package's
+// informers.
 func TestFactoryOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientfake.NewClientset(cachetest.Pod("a"), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "b"}})
@@ -322,8 +323,8 @@ func TestResourceFactories(t *testing.T) {
 	}
 }
 
-// TestFactoryLeavesTheOptionsOfItsCaller checks that a factory neither writes to the slice of options
-// that it receives, nor reads it after the constructor has returned.
+// TestFactoryLeavesTheOptionsOfItsCaller checks that a factory neither writes to the slice of
+// options that it receives, nor reads it after the constructor has returned.
 func TestFactoryLeavesTheOptionsOfItsCaller(t *testing.T) {
 	client := clientfake.NewClientset(cachetest.Pod("a"))
 	options := make([]informers.SharedInformerOption, 1, 2)

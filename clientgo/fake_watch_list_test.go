@@ -22,8 +22,8 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// unmarkedPodsOf lists and watches the Pods of a clientset, and does not declare whether it supports
-// WatchList.
+// unmarkedPodsOf lists and watches the Pods of a clientset, and does not declare whether it
+// supports WatchList.
 func unmarkedPodsOf(client kubernetes.Interface) clientcache.ListerWatcher {
 	return &clientcache.ListWatch{
 		ListFunc: func(options metav1.ListOptions) (runtime.Object, error) {
@@ -36,8 +36,8 @@ func unmarkedPodsOf(client kubernetes.Interface) clientcache.ListerWatcher {
 }
 
 // TestFakeClientsetWithWatchListReactor checks that an informer of a fake clientset whose watch
-// reactor sends the initial events and their end syncs at once and delivers what follows, whether or
-// not the stream has a buffer. The objects and the bookmark have no version.
+// reactor sends the initial events and their end syncs at once and delivers what follows, whether
+// or not the stream has a buffer. The objects and the bookmark have no version.
 func TestFakeClientsetWithWatchListReactor(t *testing.T) {
 	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, true)
 	events := []watch.Event{
@@ -86,9 +86,9 @@ func TestFakeClientsetWithWatchListReactor(t *testing.T) {
 	}
 }
 
-// TestFakeClientsetThatIgnoresWatchListIsListed checks that an informer of a fake clientset which does
-// not declare that it ignores WatchList syncs by a list after two seconds without an event, and says
-// what happened.
+// TestFakeClientsetThatIgnoresWatchListIsListed checks that an informer of a fake clientset which
+// does not declare that it ignores WatchList syncs by a list after two seconds without an event,
+// and says what happened.
 func TestFakeClientsetThatIgnoresWatchListIsListed(t *testing.T) {
 	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, true)
 	for name, created := range map[string]int{"idle": 0, "an object a second": 3} {
@@ -129,8 +129,8 @@ func create(t *testing.T, client kubernetes.Interface, name string) {
 	}
 }
 
-// TestSlowWatchListIsAwaited checks that a WatchList whose stream is not that of a client-go fake is
-// not given up after two seconds without an event: a server may be slow.
+// TestSlowWatchListIsAwaited checks that a WatchList whose stream is not that of a client-go fake
+// is not given up after two seconds without an event: a server may be slow.
 func TestSlowWatchListIsAwaited(t *testing.T) {
 	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, true)
 	synctest.Test(t, func(t *testing.T) {
@@ -150,7 +150,8 @@ func TestSlowWatchListIsAwaited(t *testing.T) {
 	})
 }
 
-// initialEventsEnd returns the object of the bookmark that ends the initial events, without a version.
+// initialEventsEnd returns the object of the bookmark that ends the initial events, without a
+// version.
 func initialEventsEnd() *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
 }

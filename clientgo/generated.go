@@ -34,7 +34,8 @@ type generatedFactory[NewFunc any] interface {
 }
 
 // GeneratedFactory makes this package's informers for a generated factory. See [Generated]. Client
-// is the type of the clientset, and NewFunc that of the clientset's functions that make an informer.
+// is the type of the clientset, and NewFunc that of the clientset's functions that make an
+// informer.
 type GeneratedFactory[Client any, NewFunc ~func(Client, time.Duration) clientcache.SharedIndexInformer] struct {
 	factory generatedFactory[NewFunc]
 	options Options

@@ -94,8 +94,8 @@ func deliverTo(handler clientcache.ResourceEventHandler) func(informer.Event[any
 
 // deliverDeletion calls OnDelete with the object's last known state. Whether a
 // FilteringResourceEventHandler passes a deletion on depends on the state that was last delivered:
-// the last known one may be newer, if Options.Filter refuses it or events were coalesced, and such an
-// object would never be deleted if FilterFunc refuses that state.
+// the last known one may be newer, if Options.Filter refuses it or events were coalesced, and such
+// an object would never be deleted if FilterFunc refuses that state.
 func deliverDeletion(handler clientcache.ResourceEventHandler, e *informer.Event[any]) {
 	switch h := handler.(type) {
 	case clientcache.FilteringResourceEventHandler:

@@ -14,9 +14,9 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// NewIndexer replaces the function of package tools/cache. It returns an empty Indexer, which is also
-// a [clientcache.TransactionStore]. It holds values of any type under the keys that keyFunc returns.
-// The caller must not modify the values and slices that its methods return.
+// NewIndexer replaces the function of package tools/cache. It returns an empty Indexer, which is
+// also a [clientcache.TransactionStore]. It holds values of any type under the keys that keyFunc
+// returns. The caller must not modify the values and slices that its methods return.
 //
 // A value whose index function fails is stored without an entry in that index, and the error is
 // logged. An Indexer of client-go panics instead.
@@ -132,8 +132,8 @@ func (i *indexer) Transaction(txns ...clientcache.Transaction) *clientcache.Tran
 	return failed
 }
 
-// Bookmark records that the store has reached a resourceVersion. It does nothing for the store of an
-// informer, whose version is that which the informer has reached.
+// Bookmark records that the store has reached a resourceVersion. It does nothing for the store of
+// an informer, whose version is that which the informer has reached.
 func (i *indexer) Bookmark(resourceVersion string) {
 	if !i.standalone {
 		return

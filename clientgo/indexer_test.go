@@ -112,8 +112,8 @@ func TestMissingKeyIsKeyError(t *testing.T) {
 	}
 }
 
-// TestIndexerVersionIsLastWritten checks that LastStoreSyncResourceVersion is the version of the last
-// write, even if an earlier write had a newer one.
+// TestIndexerVersionIsLastWritten checks that LastStoreSyncResourceVersion is the version of the
+// last write, even if an earlier write had a newer one.
 func TestIndexerVersionIsLastWritten(t *testing.T) {
 	indexer := plain.NewIndexer(func(obj any) (string, error) {
 		if text, ok := obj.(string); ok {

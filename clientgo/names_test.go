@@ -46,8 +46,8 @@ func TestPackagesHaveClientGoNames(t *testing.T) {
 	}
 }
 
-// TestConstructorsHaveEachFunction checks that Constructors and MetadataConstructors have a method for
-// each function that makes an informer, a store or a reflector of this package.
+// TestConstructorsHaveEachFunction checks that Constructors and MetadataConstructors have a method
+// for each function that makes an informer, a store or a reflector of this package.
 func TestConstructorsHaveEachFunction(t *testing.T) {
 	for _, c := range []struct {
 		constructors any

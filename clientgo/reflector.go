@@ -37,8 +37,8 @@ import (
 // store's state of such an object remains if the store has a method GetByKey, as client-go's stores
 // do.
 type Reflector struct {
-	// WatchListPageSize is the limit of list requests. Zero selects 500, except for relists that the
-	// API server answers from its watch cache.
+	// WatchListPageSize is the limit of list requests. Zero selects 500, except for relists that
+	// the API server answers from its watch cache.
 	WatchListPageSize int64
 	// ShouldResync, if set, is called once in each resync period. If it returns false, the store's
 	// Resync is not called.
@@ -79,8 +79,8 @@ func (c Constructors) NewNamedReflector(name string, lw clientcache.ListerWatche
 // unstructured objects; a nil one allows objects of any type.
 //
 // Run logs to options.Logger, and RunWithContext to the logger of its context. Of the [Options], a
-// Reflector has Streaming, DisableStreaming, Limits and ShareEqual. If Packed or Filter is set, it logs a
-// warning.
+// Reflector has Streaming, DisableStreaming, Limits and ShareEqual. If Packed or Filter is set, it
+// logs a warning.
 func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, options clientcache.ReflectorOptions) *Reflector {
 	return newReflector(lw, expectedType, store, options, c.options)
 }

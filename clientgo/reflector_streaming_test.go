@@ -67,8 +67,8 @@ func (s *replacedStore) Replace(objs []any, resourceVersion string) error {
 	return s.Store.Replace(objs, resourceVersion)
 }
 
-// TestReflectorWarnsOfOptionsWithoutEffect checks that a reflector warns once of the options that it
-// does not apply, and of no others.
+// TestReflectorWarnsOfOptionsWithoutEffect checks that a reflector warns once of the options that
+// it does not apply, and of no others.
 func TestReflectorWarnsOfOptionsWithoutEffect(t *testing.T) {
 	config, closeServer := cluster()
 	defer closeServer()

@@ -135,8 +135,8 @@ func TestReflectorResyncsTheStore(t *testing.T) {
 	})
 }
 
-// TestListAndWatchReturns checks how ListAndWatch ends: with the error of a list and of a watch that
-// cannot be opened, with nil after a watch that has expired, and once it is stopped.
+// TestListAndWatchReturns checks how ListAndWatch ends: with the error of a list and of a watch
+// that cannot be opened, with nil after a watch that has expired, and once it is stopped.
 func TestListAndWatchReturns(t *testing.T) {
 	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, false)
 	forEachReflector(t, func(t *testing.T, newReflector newReflectorFunc) {

@@ -62,9 +62,9 @@ func runLoggedAt(t *testing.T, informer clientcache.SharedIndexInformer, verbosi
 	return logged
 }
 
-// TestErrorsDoNotStopTimeInBubble reports an error on an object and a failed list in a bubble, after
-// an error was passed to utilruntime.HandleError outside. Its rate limit remembers the time of the
-// last error, which is decades after the bubble's, and would sleep until then.
+// TestErrorsDoNotStopTimeInBubble reports an error on an object and a failed list in a bubble,
+// after an error was passed to utilruntime.HandleError outside. Its rate limit remembers the time
+// of the last error, which is decades after the bubble's, and would sleep until then.
 func TestErrorsDoNotStopTimeInBubble(t *testing.T) {
 	utilruntime.HandleError(errors.New("outside of the bubble"))
 	synctest.Test(t, func(t *testing.T) {
@@ -95,8 +95,8 @@ func TestErrorsDoNotStopTimeInBubble(t *testing.T) {
 	})
 }
 
-// TestRepeatedObjectErrorIsLoggedOnce reports one error again and again: the adapter logs it once in
-// five minutes, and another one at once.
+// TestRepeatedObjectErrorIsLoggedOnce reports one error again and again: the adapter logs it once
+// in five minutes, and another one at once.
 func TestRepeatedObjectErrorIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("bad")

@@ -21,8 +21,8 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// TestStatusOf checks the condition of an informer, of its handlers and of its health before, during
-// and after Run.
+// TestStatusOf checks the condition of an informer, of its handlers and of its health before,
+// during and after Run.
 func TestStatusOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		informer := plain.NewSharedIndexInformer(newServer("a", "b"), &corev1.Pod{}, 0, nil)
@@ -148,8 +148,8 @@ func TestControllersOfFactory(t *testing.T) {
 	}
 }
 
-// TestUnsyncedFactoryHasCause checks that the error of a wait that timed out wraps the reason why an
-// informer has not synced.
+// TestUnsyncedFactoryHasCause checks that the error of a wait that timed out wraps the reason why
+// an informer has not synced.
 func TestUnsyncedFactoryHasCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientfake.NewClientset()
@@ -173,7 +173,8 @@ func TestUnsyncedFactoryHasCause(t *testing.T) {
 	})
 }
 
-// TestControllerOfNewInformer checks that the controller that NewInformer returns can be asked, too.
+// TestControllerOfNewInformer checks that the controller that NewInformer returns can be asked,
+// too.
 func TestControllerOfNewInformer(t *testing.T) {
 	_, controller := plain.NewInformer(newServer("a"), &corev1.Pod{}, 0, clientcache.ResourceEventHandlerFuncs{})
 	if status := clientgo.StatusOf(controller); status.Phase != cache.PhaseIdle || len(status.Handlers) != 1 {

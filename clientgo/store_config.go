@@ -32,8 +32,8 @@ func storeConfig(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers, rep
 	}
 }
 
-// keyError is the error of a value without a key. Unlike that of client-go's KeyError, its text does
-// not contain the value, which may be a Secret.
+// keyError is the error of a value without a key. Unlike that of client-go's KeyError, its text
+// does not contain the value, which may be a Secret.
 type keyError struct {
 	obj any
 	err error
@@ -55,8 +55,8 @@ func toClientGo(err error) error {
 }
 
 // objectLog logs a store's errors on objects, and the same error again only after five minutes. It
-// does not use utilruntime.HandleError, whose rate limit blocks the caller, in a synctest bubble for
-// decades.
+// does not use utilruntime.HandleError, whose rate limit blocks the caller, in a synctest bubble
+// for decades.
 type objectLog struct{ repeats informer.Repeats }
 
 func newObjectLog() *objectLog { return &objectLog{informer.Repeats{Clock: clock.RealClock{}}} }

@@ -115,8 +115,8 @@ func TestStreamingAndPackingWithTransform(t *testing.T) {
 	factory.Shutdown()
 }
 
-// TestWarningOfInformerThatDoesNotStream checks that an informer warns once, with the remedy, if the
-// program has asked for streaming, by an option or by EnableStreaming, and it does not stream.
+// TestWarningOfInformerThatDoesNotStream checks that an informer warns once, with the remedy, if
+// the program has asked for streaming, by an option or by EnableStreaming, and it does not stream.
 func TestWarningOfInformerThatDoesNotStream(t *testing.T) {
 	config, closeServer := cluster()
 	defer closeServer()

@@ -107,9 +107,9 @@ func TestFailedTransformAffectsOneObject(t *testing.T) {
 	}
 }
 
-// TestDeletionIsAppliedIfItsTransformFails deletes an object whose last state the transform refuses.
-// The key that the transform would give it is then unknown. The object is deleted at once, with the
-// last known state, also if the transform had renamed it.
+// TestDeletionIsAppliedIfItsTransformFails deletes an object whose last state the transform
+// refuses. The key that the transform would give it is then unknown. The object is deleted at once,
+// with the last known state, also if the transform had renamed it.
 func TestDeletionIsAppliedIfItsTransformFails(t *testing.T) {
 	for name, prefix := range map[string]string{"same name": "", "renamed": "renamed-"} {
 		t.Run(name, func(t *testing.T) {

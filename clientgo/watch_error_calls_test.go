@@ -16,9 +16,9 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// TestWatchErrorHandlerReceivesRefusedWatches checks that the watch error handler is called once for
-// each watch request that cannot be opened, with the server's own error, unless the connection was
-// refused or the server is too busy.
+// TestWatchErrorHandlerReceivesRefusedWatches checks that the watch error handler is called once
+// for each watch request that cannot be opened, with the server's own error, unless the connection
+// was refused or the server is too busy.
 func TestWatchErrorHandlerReceivesRefusedWatches(t *testing.T) {
 	for name, test := range map[string]struct {
 		err      error
@@ -53,8 +53,8 @@ func TestWatchErrorHandlerReceivesRefusedWatches(t *testing.T) {
 	}
 }
 
-// TestWatchErrorHandlerReceivesFailedLists checks that the watch error handler is called once for each
-// failed list, whatever failed, with client-go's text.
+// TestWatchErrorHandlerReceivesFailedLists checks that the watch error handler is called once for
+// each failed list, whatever failed, with client-go's text.
 func TestWatchErrorHandlerReceivesFailedLists(t *testing.T) {
 	for name, err := range map[string]error{
 		"429":                apierrors.NewTooManyRequests("later", 1),
@@ -81,8 +81,8 @@ func TestWatchErrorHandlerReceivesFailedLists(t *testing.T) {
 	}
 }
 
-// TestErrorOfOpenWatchIsLogged checks that an error in the stream of a watch is logged, a 410 at level
-// 4, and not passed to the watch error handler.
+// TestErrorOfOpenWatchIsLogged checks that an error in the stream of a watch is logged, a 410 at
+// level 4, and not passed to the watch error handler.
 func TestErrorOfOpenWatchIsLogged(t *testing.T) {
 	for name, test := range map[string]struct {
 		err     error

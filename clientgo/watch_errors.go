@@ -42,8 +42,8 @@ func (w *watchErrors) report(ctx context.Context, err error) {
 }
 
 // handlerError returns the error of an attempt as client-go has it. It reports false for one that
-// client-go does not pass to the handler: a refused connection or a 429, after which client-go tries
-// to open the watch again, and the end of an open watch.
+// client-go does not pass to the handler: a refused connection or a 429, after which client-go
+// tries to open the watch again, and the end of an open watch.
 func (w *watchErrors) handlerError(err error) (_ error, forHandler bool) { //nolint:revive // the error is the result, not a failure
 	attempt, ok := errors.AsType[*reflector.AttemptError](err)
 	switch {

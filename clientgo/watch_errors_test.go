@@ -63,8 +63,8 @@ func TestWatchErrorHandlerReadsReflector(t *testing.T) {
 	})
 }
 
-// TestPanicOfWatchErrorHandlerIsRaisedInRun checks that the caller of Run can recover from a panic of
-// the watch error handler.
+// TestPanicOfWatchErrorHandlerIsRaisedInRun checks that the caller of Run can recover from a panic
+// of the watch error handler.
 func TestPanicOfWatchErrorHandlerIsRaisedInRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a")

@@ -17,7 +17,8 @@ func NewSharedInformer(lw clientcache.ListerWatcher, exampleObject runtime.Objec
 	return constructors().NewSharedInformer(lw, exampleObject, defaultEventHandlerResyncPeriod)
 }
 
-// NewSharedIndexInformer returns an informer as [clientgo.Constructors.NewSharedIndexInformer] does.
+// NewSharedIndexInformer returns an informer as [clientgo.Constructors.NewSharedIndexInformer]
+// does.
 func NewSharedIndexInformer(lw clientcache.ListerWatcher, exampleObject runtime.Object, defaultEventHandlerResyncPeriod time.Duration, indexers clientcache.Indexers) clientcache.SharedIndexInformer {
 	return constructors().NewSharedIndexInformer(lw, exampleObject, defaultEventHandlerResyncPeriod, indexers)
 }
@@ -43,8 +44,8 @@ func NewInformer(lw clientcache.ListerWatcher, objType runtime.Object, resyncPer
 	return constructors().NewInformer(lw, objType, resyncPeriod, h)
 }
 
-// NewIndexerInformer returns an indexer and a controller as [clientgo.Constructors.NewIndexerInformer]
-// does.
+// NewIndexerInformer returns an indexer and a controller as
+// [clientgo.Constructors.NewIndexerInformer] does.
 func NewIndexerInformer(lw clientcache.ListerWatcher, objType runtime.Object, resyncPeriod time.Duration, h clientcache.ResourceEventHandler, indexers clientcache.Indexers) (clientcache.Indexer, clientcache.Controller) {
 	return constructors().NewIndexerInformer(lw, objType, resyncPeriod, h, indexers)
 }
@@ -77,7 +78,8 @@ func NewNamedReflector(name string, lw clientcache.ListerWatcher, expectedType a
 	return constructors().NewNamedReflector(name, lw, expectedType, store, resyncPeriod)
 }
 
-// NewReflectorWithOptions returns a reflector as [clientgo.Constructors.NewReflectorWithOptions] does.
+// NewReflectorWithOptions returns a reflector as [clientgo.Constructors.NewReflectorWithOptions]
+// does.
 func NewReflectorWithOptions(lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, options clientcache.ReflectorOptions) *clientgo.Reflector {
 	return constructors().NewReflectorWithOptions(lw, expectedType, store, options)
 }

@@ -1,15 +1,15 @@
 // Package cache has the exported names of client-go's package tools/cache. Its constructors make
-// informers, stores and reflectors of package [clientgo] with the zero [clientgo.Options]; all other
-// names are those of client-go. A program changes its import:
+// informers, stores and reflectors of package [clientgo] with the zero [clientgo.Options]; all
+// other names are those of client-go. A program changes its import:
 //
 //	import "k8s.io/client-go/tools/cache"                // before
 //	import "github.com/kinformer/kinformer/clientgo/cache" // after
 //
-// For other options, see [clientgo.With]. docs/adopting.md shows each way to change a program, and the
-// documentation of package clientgo lists the differences from client-go.
+// For other options, see [clientgo.With]. docs/adopting.md shows each way to change a program, and
+// the documentation of package clientgo lists the differences from client-go.
 //
-// Reflector is client-go's type, which watch error handlers take, and the constructors of reflectors
-// return a *[clientgo.Reflector], which has the same methods. The generic names that client-go has
-// since v0.37, such as TypedSharedIndexInformer, are missing, as v0.36 is supported too; a program
-// that uses them imports client-go's package beside this one.
+// Reflector is client-go's type, which watch error handlers take, and the constructors of
+// reflectors return a *[clientgo.Reflector], which has the same methods. The generic names that
+// client-go has since v0.37, such as TypedSharedIndexInformer, are missing, as v0.36 is supported
+// too; a program that uses them imports client-go's package beside this one.
 package cache

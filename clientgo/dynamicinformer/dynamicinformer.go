@@ -1,6 +1,6 @@
-// Package dynamicinformer has the exported names of client-go's package dynamic/dynamicinformer. Its
-// factories make informers of package [clientgo] with the zero [clientgo.Options]. A program changes
-// its import:
+// Package dynamicinformer has the exported names of client-go's package dynamic/dynamicinformer.
+// Its factories make informers of package [clientgo] with the zero [clientgo.Options]. A program
+// changes its import:
 //
 //	import "k8s.io/client-go/dynamic/dynamicinformer"               // before
 //	import "github.com/kinformer/kinformer/clientgo/dynamicinformer" // after

@@ -74,9 +74,9 @@ func await(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// eachVariant runs a test with the options whose informers hold the same objects as client-go's, with
-// lists and with WatchLists. The objects of a list have the kind that the server sends, those of a
-// WatchList have none.
+// eachVariant runs a test with the options whose informers hold the same objects as client-go's,
+// with lists and with WatchLists. The objects of a list have the kind that the server sends, those
+// of a WatchList have none.
 func eachVariant(t *testing.T, test func(t *testing.T, options clientgo.Options)) {
 	t.Helper()
 	for _, watchList := range []bool{false, true} {

@@ -14,8 +14,8 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// Decoders quote values of the object in their errors, which must not reach a log: the object may be
-// a Secret. A quote may end with the text, since texts are shortened first.
+// Decoders quote values of the object in their errors, which must not reach a log: the object may
+// be a Secret. A quote may end with the text, since texts are shortened first.
 var (
 	quotedValue   = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.?)*"?`)
 	quotedObject  = regexp.MustCompile(`'\{(?s:.*)\}?'?`)
@@ -26,8 +26,8 @@ var (
 	continueToken = regexp.MustCompile(`continue=[^&\s"]+`)
 )
 
-// redact returns the text of an error, shortened and without values. A value may have megabytes, and
-// the expressions take 100 ns for each byte.
+// redact returns the text of an error, shortened and without values. A value may have megabytes,
+// and the expressions take 100 ns for each byte.
 func redact(text string) string {
 	text = feed.ShortText(text)
 	text = quotedObject.ReplaceAllString(text, "'...'")
@@ -89,7 +89,8 @@ func withoutValuesOfStatus(err *apierrors.StatusError) error {
 	return &apierrors.StatusError{ErrStatus: status}
 }
 
-// isDecodeError reports whether err is of a decoder of apimachinery. Most have no type of their own.
+// isDecodeError reports whether err is of a decoder of apimachinery. Most have no type of their
+// own.
 func isDecodeError(err error) bool {
 	if _, ok := errors.AsType[*time.ParseError](err); ok {
 		return true

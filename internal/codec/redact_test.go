@@ -33,8 +33,8 @@ func TestErrorsOfDecodersAreRedacted(t *testing.T) {
 	}
 }
 
-// TestShortenedErrorsAreRedacted redacts texts that end within a value, at each of its bytes, and long
-// texts, which redact shortens there.
+// TestShortenedErrorsAreRedacted redacts texts that end within a value, at each of its bytes, and
+// long texts, which redact shortens there.
 func TestShortenedErrorsAreRedacted(t *testing.T) {
 	for _, text := range []string{
 		`parsing "sec\"sec\\sec\nsec"`,
@@ -63,8 +63,8 @@ func TestContinueTokenIsRedacted(t *testing.T) {
 	}
 }
 
-// TestOtherErrorsAreNotRedacted checks the errors of connections and of servers, which quote URLs and
-// names.
+// TestOtherErrorsAreNotRedacted checks the errors of connections and of servers, which quote URLs
+// and names.
 func TestOtherErrorsAreNotRedacted(t *testing.T) {
 	for _, err := range []error{
 		nil,

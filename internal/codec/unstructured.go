@@ -15,7 +15,8 @@ import (
 )
 
 // encodeUnstructured returns an object in JSON that decodes to an equal object: int64 to int64,
-// float64 to float64. A value that JSON cannot carry in that sense is an error that names its field.
+// float64 to float64. A value that JSON cannot carry in that sense is an error that names its
+// field.
 func encodeUnstructured(u *unstructured.Unstructured) ([]byte, error) {
 	e := jsonEncoder{}
 	if err := e.object(u.Object); err != nil {

@@ -134,8 +134,8 @@ func (f *fieldPlan) appendPacked(at addr, w wireField) (end int, err error) {
 	return i, err
 }
 
-// maxPath is the maximum length of the text of an error to which wrapField adds a name. Messages may
-// be nested deeply.
+// maxPath is the maximum length of the text of an error to which wrapField adds a name. Messages
+// may be nested deeply.
 const maxPath = 1000
 
 // wrapField adds the name of a field to an error, from the innermost field outwards.

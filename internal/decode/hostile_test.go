@@ -53,8 +53,8 @@ func nest(depth int, field func(n int) []byte) []byte {
 	return raw
 }
 
-// TestNestingIsBounded decodes messages that are nested a little too deep, in a pointer, a slice and
-// a map. Two million of them would end the process, as Go's stack is bounded.
+// TestNestingIsBounded decodes messages that are nested a little too deep, in a pointer, a slice
+// and a map. Two million of them would end the process, as Go's stack is bounded.
 func TestNestingIsBounded(t *testing.T) {
 	head := func(number, n int) []byte { return binary.AppendUvarint([]byte{byte(number<<3 | 2)}, uint64(n)) }
 	for name, field := range map[string]func(n int) []byte{
@@ -80,8 +80,8 @@ func TestNestingIsBounded(t *testing.T) {
 	}
 }
 
-// TestInterleavedFieldsAreDecodedInLinearTime decodes a message whose repeated fields take turns, so
-// that none of them is in one piece.
+// TestInterleavedFieldsAreDecodedInLinearTime decodes a message whose repeated fields take turns,
+// so that none of them is in one piece.
 func TestInterleavedFieldsAreDecodedInLinearTime(t *testing.T) {
 	d, err := New(reflect.TypeFor[corev1.PodSpec](), Options{})
 	if err != nil {

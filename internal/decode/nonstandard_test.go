@@ -162,7 +162,8 @@ func mutate(random *rand.Rand, raw []byte) []byte {
 	return b
 }
 
-// largestElement is more than the size of the largest struct in a slice, half of which a byte encodes.
+// largestElement is more than the size of the largest struct in a slice, half of which a byte
+// encodes.
 const largestElement = 2000
 
 // FuzzDecode compares Decode with generated code for one of testedTypes.

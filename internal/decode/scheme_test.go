@@ -112,8 +112,8 @@ func newDecoders(tb testing.TB, t reflect.Type) []*Decoder {
 	return []*Decoder{newDecoder(tb, t, Options{}), newDecoder(tb, t, Options{ShareEqual: true})}
 }
 
-// checkDecode decodes and checks raw with each Decoder, several times, and compares the results with
-// that of generated code. All Decoders must be of one type.
+// checkDecode decodes and checks raw with each Decoder, several times, and compares the results
+// with that of generated code. All Decoders must be of one type.
 func checkDecode(tb testing.TB, raw []byte, times int, decoders ...*Decoder) {
 	tb.Helper()
 	if hasSlowQuantity(raw) {

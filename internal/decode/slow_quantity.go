@@ -41,9 +41,9 @@ func digits(b []byte) (n int) {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// CheckQuantities returns an error if a document in JSON has a number, or a string that is one, which
-// takes too long to parse as a Quantity. A Quantity is parsed with its escapes, if it has any, so
-// that they need not be decoded.
+// CheckQuantities returns an error if a document in JSON has a number, or a string that is one,
+// which takes too long to parse as a Quantity. A Quantity is parsed with its escapes, if it has
+// any, so that they need not be decoded.
 func CheckQuantities(raw []byte) error {
 	if hasSlowNumber(raw) {
 		return errSlowQuantity
@@ -79,8 +79,8 @@ func digitsBefore(b []byte) (n int) {
 	return n
 }
 
-// isWholeNumber reports whether the number whose exponent's sign is at i is a whole string or value,
-// and no part of another text such as a UUID.
+// isWholeNumber reports whether the number whose exponent's sign is at i is a whole string or
+// value, and no part of another text such as a UUID.
 func isWholeNumber(raw []byte, i int) bool {
 	if !beginsValue(raw[:i-1]) { // before the e
 		return false
@@ -89,8 +89,8 @@ func isWholeNumber(raw []byte, i int) bool {
 	return len(after) > 0 && bytes.IndexByte([]byte(`",]}`), after[0]) >= 0
 }
 
-// beginsValue reports whether raw ends with a number at the beginning of a string or value. Quantity
-// ignores spaces, those of Unicode, too.
+// beginsValue reports whether raw ends with a number at the beginning of a string or value.
+// Quantity ignores spaces, those of Unicode, too.
 func beginsValue(raw []byte) bool {
 	before := bytes.TrimRight(raw, "0123456789.")
 	if len(before) == len(raw) {

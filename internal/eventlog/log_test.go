@@ -134,7 +134,8 @@ func TestRandomReaders(t *testing.T) {
 	})
 }
 
-// TestReaderIsWokenByAConcurrentAppend begins to wait while the batch is appended that it waits for.
+// TestReaderIsWokenByAConcurrentAppend begins to wait while the batch is appended that it waits
+// for.
 func TestReaderIsWokenByAConcurrentAppend(t *testing.T) {
 	const batches = 50_000
 	log := New[int]()
@@ -194,8 +195,8 @@ func TestManyReadersDuringAppends(t *testing.T) {
 	wg.Wait()
 }
 
-// TestAppendedCountsEachBatchThatIsRead reads while another goroutine appends. A reader subtracts its
-// position from the number of events appended, which must never be the smaller one.
+// TestAppendedCountsEachBatchThatIsRead reads while another goroutine appends. A reader subtracts
+// its position from the number of events appended, which must never be the smaller one.
 func TestAppendedCountsEachBatchThatIsRead(t *testing.T) {
 	const events = 200_000
 	log := New[int]()

@@ -6,8 +6,8 @@ import "github.com/kinformer/kinformer/internal/store"
 type change[V any] struct {
 	store.Change[V]
 	coalesced int // number of later changes coalesced into this one
-	// finalUnknown marks a deletion found by a list into which earlier changes were coalesced. Final
-	// is then the last known state, which is newer than Old, the last one delivered.
+	// finalUnknown marks a deletion found by a list into which earlier changes were coalesced.
+	// Final is then the last known state, which is newer than Old, the last one delivered.
 	finalUnknown bool
 }
 

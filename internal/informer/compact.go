@@ -11,8 +11,8 @@ const (
 	minCoalesceThreshold = 10_000
 	// minCompactInterval is the least number of events between two compactions of a backlog.
 	minCompactInterval = 64
-	// compactSliceSize is the number of changes that the compactor coalesces at a time for one handler,
-	// whose goroutine waits meanwhile if its callback has returned.
+	// compactSliceSize is the number of changes that the compactor coalesces at a time for one
+	// handler, whose goroutine waits meanwhile if its callback has returned.
 	compactSliceSize = 1024
 	// noPosition is a position that no log reaches.
 	noPosition = math.MaxUint64

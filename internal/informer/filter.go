@@ -145,8 +145,8 @@ func (r *filterReplacement[V]) Update(item feed.Item) {
 }
 
 // applyFilter returns the decoded item, and whether to add it: it passes the filter, and no newer
-// state of its object in the list does not. An item whose version the store has passes without being
-// decoded.
+// state of its object in the list does not. An item whose version the store has passes without
+// being decoded.
 func (r *filterReplacement[V]) applyFilter(item feed.Item) (_ feed.Item, passes bool) {
 	if r.sink.filter == nil {
 		return item, true

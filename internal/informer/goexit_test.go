@@ -18,8 +18,8 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// A handler that ends its goroutine on some events loses these events only: it is reported, receives
-// all others, and syncs.
+// A handler that ends its goroutine on some events loses these events only: it is reported,
+// receives all others, and syncs.
 func TestHandlerThatEndsItsGoroutineGoesOn(t *testing.T) {
 	ends := func(key string) bool { return key == "b" || key == "d" }
 	for name, configure := range map[string]func(config *HandlerConfig[string], received func(key string)){
@@ -114,8 +114,8 @@ func TestRunWaitsTenSecondsForAllFunctions(t *testing.T) {
 	})
 }
 
-// Once a function that blocked returns after Run, no other function is called, and the store remains
-// as it was.
+// Once a function that blocked returns after Run, no other function is called, and the store
+// remains as it was.
 func TestNoFunctionIsCalledAfterRun(t *testing.T) {
 	for _, blocked := range []string{"transform", "report"} {
 		t.Run(blocked, func(t *testing.T) {

@@ -221,8 +221,8 @@ func (s slowSource) List(ctx context.Context, options metav1.ListOptions, add fu
 	return s.Source.List(ctx, options, add)
 }
 
-// TestHandlerOfAnEmptyCollectionSyncs checks that a handler is synced although the list that ends its
-// wait has no event for it.
+// TestHandlerOfAnEmptyCollectionSyncs checks that a handler is synced although the list that ends
+// its wait has no event for it.
 func TestHandlerOfAnEmptyCollectionSyncs(t *testing.T) {
 	slow := func(config *Config[string]) { config.Reflector.Source = slowSource{config.Reflector.Source} }
 	runInformer(t, nil, slow, func(h *harness) {

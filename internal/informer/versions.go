@@ -72,8 +72,8 @@ func (v *versionWaiters) remove(w *versionWaiter) {
 // anyVersion is the version of a waiter that every notification wakes.
 const anyVersion = ""
 
-// isBefore reports whether version is older than other, which must be valid or anyVersion. A version
-// that is empty or cannot be compared is older.
+// isBefore reports whether version is older than other, which must be valid or anyVersion. A
+// version that is empty or cannot be compared is older.
 func isBefore(version, other string) bool {
 	if other == anyVersion {
 		return false

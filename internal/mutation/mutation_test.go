@@ -124,8 +124,8 @@ func TestRemovedObjectsAreCheckedOnceMore(t *testing.T) {
 	}
 }
 
-// TestObjectsNotStoredYetAreRetained checks that retain removes an object that was stored, but keeps
-// one that has not been stored yet for maxMisses calls.
+// TestObjectsNotStoredYetAreRetained checks that retain removes an object that was stored, but
+// keeps one that has not been stored yet for maxMisses calls.
 func TestObjectsNotStoredYetAreRetained(t *testing.T) {
 	d, stored, listed := New(), somePod(), somePod()
 	d.Add("stored", stored)

@@ -20,8 +20,8 @@ const (
 
 // requestBudget is a token bucket. Each watch, each probe and each first page of a list costs a
 // token in advance: if there is none, the request waits for its token. A further page costs one
-// afterwards, if it failed or had no new object: the page has been sent, and the next request waits.
-// The zero requestBudget is full. It is not safe for concurrent use.
+// afterwards, if it failed or had no new object: the page has been sent, and the next request
+// waits. The zero requestBudget is full. It is not safe for concurrent use.
 //
 // For example, a server fails the second page of each list. Two lists empty the bucket: each first
 // page takes a token before it is sent, and each second page takes one after it has failed. The

@@ -15,8 +15,8 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// versionSink records the resourceVersion that the reflector has reached when the sink is called, and
-// whether it has synced.
+// versionSink records the resourceVersion that the reflector has reached when the sink is called,
+// and whether it has synced.
 type versionSink struct {
 	emptySink
 	reflector *Reflector
@@ -52,8 +52,8 @@ func (r versionReplacement) Commit(string) error {
 	return nil
 }
 
-// TestVersionAdvancesAfterTheSink checks that the resourceVersion from which a watch is resumed, and
-// Synced, follow the sink: what the sink has not seen is requested again if the sink panics.
+// TestVersionAdvancesAfterTheSink checks that the resourceVersion from which a watch is resumed,
+// and Synced, follow the sink: what the sink has not seen is requested again if the sink panics.
 func TestVersionAdvancesAfterTheSink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -121,8 +121,8 @@ func (r *countingReplacement) Commit(string) error {
 	return nil
 }
 
-// TestListIsCommittedOnceItsLastObjectIsAdded checks that the objects of the last batches, which are
-// decoded and added by other goroutines, are part of the list.
+// TestListIsCommittedOnceItsLastObjectIsAdded checks that the objects of the last batches, which
+// are decoded and added by other goroutines, are part of the list.
 func TestListIsCommittedOnceItsLastObjectIsAdded(t *testing.T) {
 	for _, objects := range []int{3, 1000} {
 		sink := &countingSink{add: func() {}}
@@ -133,8 +133,8 @@ func TestListIsCommittedOnceItsLastObjectIsAdded(t *testing.T) {
 	}
 }
 
-// TestListThatFailsToAddAnObjectIsNotCommitted checks that a list fails if the sink ends the goroutine
-// that adds an object, as a function of the program may do by runtime.Goexit.
+// TestListThatFailsToAddAnObjectIsNotCommitted checks that a list fails if the sink ends the
+// goroutine that adds an object, as a function of the program may do by runtime.Goexit.
 func TestListThatFailsToAddAnObjectIsNotCommitted(t *testing.T) {
 	sink := &countingSink{add: runtime.Goexit}
 	r := New(Config{Source: &objectSource{objects: 1000}, Sink: sink})

@@ -217,7 +217,8 @@ func (r endingReplacement) Add(feed.Item) {
 }
 
 // TestPipelineFailsIfAddEndsTheGoroutine checks that a list is not taken for complete if a function
-// of the program ends the collector's goroutine or panics in it, and that the source is not blocked.
+// of the program ends the collector's goroutine or panics in it, and that the source is not
+// blocked.
 func TestPipelineFailsIfAddEndsTheGoroutine(t *testing.T) {
 	for name, end := range map[string]func(){"Goexit": runtime.Goexit, "panic": func() { panic("broken") }} {
 		for _, items := range []int{150, 5000} {

@@ -8,20 +8,20 @@
 //
 // # Guarantees
 //
-//   - Only complete lists are committed to the sink and, once a resourceVersion has been reached, only
-//     those with one.
+//   - Only complete lists are committed to the sink and, once a resourceVersion has been reached,
+//     only those with one.
 //   - The resourceVersion reached never decreases, except to that of a consistent read
 //     (resourceVersion unset), as after a restore of etcd from a backup.
 //   - An event older than an earlier one ends its watch, unless the sink holds it already.
 //   - A watch is resumed from the last resourceVersion received unless the table below says
 //     otherwise.
-//   - A watch that lived as long as the reflector asked for is followed by another at once. One that
-//     ended earlier is resumed after a random delay of at most 100 ms, unless it failed as often as
-//     the table below says. A list after a watch that cannot be resumed follows at once, unless there
-//     was another failure or list within two minutes.
-//   - Every other retry waits at least for the jittered exponential backoff, and every retry for the
-//     server's Retry-After. A fallback needs no delay: a list after a WatchList, and a consistent
-//     read after a list whose resourceVersion the server refused.
+//   - A watch that lived as long as the reflector asked for is followed by another at once. One
+//     that ended earlier is resumed after a random delay of at most 100 ms, unless it failed as
+//     often as the table below says. A list after a watch that cannot be resumed follows at once,
+//     unless there was another failure or list within two minutes.
+//   - Every other retry waits at least for the jittered exponential backoff, and every retry for
+//     the server's Retry-After. A fallback needs no delay: a list after a WatchList, and a
+//     consistent read after a list whose resourceVersion the server refused.
 //   - All watches, probes and lists together are at most 12 requests in any minute (requestBudget).
 //     Further pages of a list are not counted as long as they have new objects, nor is the
 //     first WatchList if the source's own function refused it, as a fake's does.

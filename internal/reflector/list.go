@@ -107,8 +107,8 @@ func (r *Reflector) pages(ctx context.Context, options metav1.ListOptions, add f
 	}
 }
 
-// endPage records the end of a page that another one follows. If the page had no new object, it costs
-// a token of the budget.
+// endPage records the end of a page that another one follows. If the page had no new object, it
+// costs a token of the budget.
 func (r *Reflector) endPage(ctx context.Context, progress *pageProgress, token string) error {
 	hasNew, err := progress.endPage(token)
 	if hasNew {
@@ -156,8 +156,8 @@ func (r *Reflector) limit(from string) int64 {
 	}
 }
 
-// commit commits a complete list at version to the sink, which was the state of the collection at or
-// after the time freshAt. It returns an error if version is not valid, or regressed without a
+// commit commits a complete list at version to the sink, which was the state of the collection at
+// or after the time freshAt. It returns an error if version is not valid, or regressed without a
 // consistent read.
 func (r *Reflector) commit(ctx context.Context, list feed.Replacement, version string, consistentRead bool, freshAt time.Time) error {
 	reached := r.version()

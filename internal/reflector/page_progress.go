@@ -10,9 +10,9 @@ import (
 // not had before.
 const maxPagesWithoutObjects = 10
 
-// pageProgress recognizes a list that does not end: its continue tokens repeat, or its pages have no
-// new objects. API servers return objects in the order of their keys, so that a greater key is a new
-// object. Only a page without a greater key is compared with all earlier ones.
+// pageProgress recognizes a list that does not end: its continue tokens repeat, or its pages have
+// no new objects. API servers return objects in the order of their keys, so that a greater key is a
+// new object. Only a page without a greater key is compared with all earlier ones.
 type pageProgress struct {
 	tokens   map[uint64]struct{} // hashes of the continue tokens
 	greatest string              // key

@@ -187,8 +187,8 @@ func (r *Reflector) awaitBudget(ctx context.Context) error {
 }
 
 // answered records the Retry-After of a request that failed with err, for the requests that need no
-// backoff. It ignores that of a server which lacks the resourceVersion: a consistent read may follow
-// at once. err may be nil.
+// backoff. It ignores that of a server which lacks the resourceVersion: a consistent read may
+// follow at once. err may be nil.
 func (r *Reflector) answered(err error) {
 	if asked := retryAfter(err); asked > 0 && !isGone(err) && !isFutureVersion(err) {
 		r.notBefore = r.clock.Now().Add(asked)

@@ -33,8 +33,8 @@ func (s *recordingSource) Watch(ctx context.Context, options metav1.ListOptions,
 	return s.scriptedSource.Watch(ctx, options, events)
 }
 
-// TestOnlyTheFirstFailureIsResumedSoon checks that a watch which fails again, without an event since,
-// is resumed after the backoff.
+// TestOnlyTheFirstFailureIsResumedSoon checks that a watch which fails again, without an event
+// since, is resumed after the backoff.
 func TestOnlyTheFirstFailureIsResumedSoon(t *testing.T) {
 	failure := io.ErrUnexpectedEOF
 	source := &recordingSource{scriptedSource: scriptedSource{
@@ -50,8 +50,8 @@ func TestOnlyTheFirstFailureIsResumedSoon(t *testing.T) {
 	}
 }
 
-// TestRetryAfterPrecedesEveryRetry checks that neither a resume nor a relist, which need no backoff,
-// comes before the Retry-After of an error that is no refusal.
+// TestRetryAfterPrecedesEveryRetry checks that neither a resume nor a relist, which need no
+// backoff, comes before the Retry-After of an error that is no refusal.
 func TestRetryAfterPrecedesEveryRetry(t *testing.T) {
 	broken := apierrors.NewInternalError(errors.New("broken"))
 	broken.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 20}
@@ -147,8 +147,8 @@ func (s quarantinedSink) Begin() feed.Replacement {
 func (quarantinedSink) Quarantined() int      { return 1 }
 func (quarantinedSink) AdvanceVersion(string) {}
 
-// TestQuarantinedObjectsAreListedThoughWatchesFail checks that objects which could not be stored are
-// requested again if every watch ends with an error.
+// TestQuarantinedObjectsAreListedThoughWatchesFail checks that objects which could not be stored
+// are requested again if every watch ends with an error.
 func TestQuarantinedObjectsAreListedThoughWatchesFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		version := 10

@@ -64,8 +64,8 @@ func resultChan(stream watch.Interface) (<-chan watch.Event, error) {
 
 // stopWatch stops a stream and reads its remaining events: some producers block on an unread event.
 // Once ctx has ended it does not wait for those of a watch.ProxyWatcher, whose channel is never
-// closed and whose producer has a StopChan: the wait would outlast the informer. It returns nil or a
-// *feed.PanicError.
+// closed and whose producer has a StopChan: the wait would outlast the informer. It returns nil or
+// a *feed.PanicError.
 func stopWatch(ctx context.Context, stream watch.Interface) error {
 	if codec.IsNil(stream) {
 		return nil
@@ -84,8 +84,8 @@ func stopWatch(ctx context.Context, stream watch.Interface) error {
 	return nil
 }
 
-// restTimeout is how long the next event of a stopped stream is waited for. Some streams never close
-// their channel, such as watch.ProxyWatcher, or have none.
+// restTimeout is how long the next event of a stopped stream is waited for. Some streams never
+// close their channel, such as watch.ProxyWatcher, or have none.
 const restTimeout = time.Second
 
 // readRest reads the events of a stopped stream until its channel is closed, or none has come for

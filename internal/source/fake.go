@@ -8,8 +8,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// fakeTimeout is how long the next initial event of a client-go fake is waited for. Fakes answer from
-// memory. A server may take longer: how long it is waited for is the reflector's part.
+// fakeTimeout is how long the next initial event of a client-go fake is waited for. Fakes answer
+// from memory. A server may take longer: how long it is waited for is the reflector's part.
 const fakeTimeout = 2 * time.Second
 
 // fakeSilence returns a channel that receives a value after fakeTimeout, if the stream is that of a

@@ -59,7 +59,8 @@ func TestPackedKeysKeepNothingElseAlive(t *testing.T) {
 	runtime.KeepAlive(keys)
 }
 
-// TestGateIsClosedAfterARunningPush checks that a request is not given up while it passes on an item.
+// TestGateIsClosedAfterARunningPush checks that a request is not given up while it passes on an
+// item.
 func TestGateIsClosedAfterARunningPush(t *testing.T) {
 	var g gate
 	var closed atomic.Bool

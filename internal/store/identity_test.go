@@ -52,7 +52,8 @@ func TestEmptyIdentity(t *testing.T) {
 	}
 }
 
-// FuzzIdentity compares any two versions. What identities order, apimachinery orders in the same way.
+// FuzzIdentity compares any two versions. What identities order, apimachinery orders in the same
+// way.
 func FuzzIdentity(f *testing.F) {
 	for _, pair := range [][2]string{{"1", "2"}, {"9", "10"}, {"", "1"}, {"abc", "1"}, {"9223372036854775807", "9223372036854775808"}, {"007", "8"}} {
 		f.Add(pair[0], pair[1])

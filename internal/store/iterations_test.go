@@ -2,7 +2,8 @@
 
 package store
 
-// The iterations of the long tests, kept short for every run. Build with -tags stress for many more.
+// The iterations of the long tests, kept short for every run. Build with -tags stress for many
+// more.
 const (
 	modelChecks   = 30     // random sequences of TestStoreMatchesModel
 	raceKeys      = 60     // keys of the tests with concurrent readers

@@ -73,7 +73,8 @@ func (h *harness) checkOrder(t *testing.T, n int) {
 	}
 }
 
-// Once Synced reports true, Get finds the objects of the initial state, and the log has their events.
+// Once Synced reports true, Get finds the objects of the initial state, and the log has their
+// events.
 func TestStoreIsFilledBeforeItIsSynced(t *testing.T) {
 	for range syncedStores {
 		h := newHarness(func(c *Config[*object]) { c.Indexers = nil })

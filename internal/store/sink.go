@@ -11,8 +11,8 @@ import (
 
 var _ feed.Sink = (*Store[any])(nil)
 
-// Apply implements feed.Sink. An object whose state cannot be stored, or is to be ignored, keeps its
-// last good state, but the collection's resourceVersion advances.
+// Apply implements feed.Sink. An object whose state cannot be stored, or is to be ignored, keeps
+// its last good state, but the collection's resourceVersion advances.
 func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	s.writer.Lock()
 	defer s.endWrite()

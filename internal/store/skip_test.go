@@ -177,9 +177,9 @@ func TestSkippedStateAfterRestore(t *testing.T) {
 	})
 }
 
-// TestSkippedStateAfterRestoreIsReplaced restores the server from a backup, after which the state of
-// an object is skipped. The store keeps a state of a later version, which the server has lost, and
-// accepts the states that follow.
+// TestSkippedStateAfterRestoreIsReplaced restores the server from a backup, after which the state
+// of an object is skipped. The store keeps a state of a later version, which the server has lost,
+// and accepts the states that follow.
 func TestSkippedStateAfterRestoreIsReplaced(t *testing.T) {
 	for name, skip := range map[string]func(h *harness){
 		"list": func(h *harness) { h.restore("50", obj("a/1@50").with("skip")) },

@@ -190,8 +190,8 @@ func TestOneAttemptIsConsumed(t *testing.T) {
 	}
 }
 
-// TestFailedRequestIsIntercepted checks that the client cannot read why a request failed, as it would
-// repeat it for some reasons, and that the caller can.
+// TestFailedRequestIsIntercepted checks that the client cannot read why a request failed, as it
+// would repeat it for some reasons, and that the caller can.
 func TestFailedRequestIsIntercepted(t *testing.T) {
 	reset := &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 	tap := plainTextTap(new(string))
@@ -212,9 +212,9 @@ func TestFailedRequestIsIntercepted(t *testing.T) {
 	}
 }
 
-// TestErrorThatIsNotRepeatedIsNotHidden checks that the caller's functions, which run before Finish,
-// receive an error that the client does not repeat: they may put its text into another error, and
-// net/http explains a TLS error by its type.
+// TestErrorThatIsNotRepeatedIsNotHidden checks that the caller's functions, which run before
+// Finish, receive an error that the client does not repeat: they may put its text into another
+// error, and net/http explains a TLS error by its type.
 func TestErrorThatIsNotRepeatedIsNotHidden(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	for _, want := range []error{refused, tls.RecordHeaderError{Msg: "no TLS"}, context.Canceled, errors.New("x509: unknown authority")} {
@@ -303,7 +303,8 @@ func (b *endlessBody) Close() error {
 	return nil
 }
 
-// TestErrorBodyIsCutOff sends an error whose body does not end to a client that reads the whole body.
+// TestErrorBodyIsCutOff sends an error whose body does not end to a client that reads the whole
+// body.
 func TestErrorBodyIsCutOff(t *testing.T) {
 	const limit = 1000
 	for _, status := range []int{http.StatusCreated, http.StatusForbidden, http.StatusInternalServerError} {

@@ -35,8 +35,8 @@ func prefix(field, n int) string {
 	return string(binary.AppendUvarint(b, uint64(n)))
 }
 
-// frame returns the head of a protobuf watch event of type t that has n bytes in the object's field,
-// whose message begins with text.
+// frame returns the head of a protobuf watch event of type t that has n bytes in the object's
+// field, whose message begins with text.
 func frame(t, text string, n int) string {
 	envelope := "k8s\x00" + bytesField(1, bytesField(1, "v1")+bytesField(2, "Pod")) + prefix(2, len(text)+n) + text
 	extension := prefix(1, len(envelope)+n) + envelope
@@ -44,8 +44,8 @@ func frame(t, text string, n int) string {
 	return string(binary.BigEndian.AppendUint32(nil, uint32(len(event)+n))) + event
 }
 
-// hostileBodies are bodies that exceed a bound a thousandfold. The error names the bound, and the field
-// where it is known.
+// hostileBodies are bodies that exceed a bound a thousandfold. The error names the bound, and the
+// field where it is known.
 var hostileBodies = map[string]struct {
 	format wire.Format
 	body   func() io.Reader
@@ -90,8 +90,8 @@ func protobufList(n int) string {
 	return "k8s\x00" + bytesField(1, bytesField(2, "PodList")) + prefix(2, n+6)
 }
 
-// TestListHoldsNoMoreThanItsBounds splits lists that exceed a bound. The error names it, and what was
-// allocated depends on the bounds alone.
+// TestListHoldsNoMoreThanItsBounds splits lists that exceed a bound. The error names it, and what
+// was allocated depends on the bounds alone.
 func TestListHoldsNoMoreThanItsBounds(t *testing.T) {
 	for name, hostile := range hostileBodies {
 		t.Run(name, func(t *testing.T) {
@@ -216,7 +216,8 @@ func TestEndlessBodiesNeedNoMemory(t *testing.T) {
 	}
 }
 
-// TestLabelsOfAnObjectAreBoundedByItsSize reads the labels of an object that has nothing but labels.
+// TestLabelsOfAnObjectAreBoundedByItsSize reads the labels of an object that has nothing but
+// labels.
 func TestLabelsOfAnObjectAreBoundedByItsSize(t *testing.T) {
 	const n = 100_000
 	var labels strings.Builder

@@ -84,8 +84,8 @@ type ListHeader struct {
 }
 
 // List splits the body of a LIST response into items and calls each with every item, in order, as
-// soon as the item's last byte has been read. It reads the body to its end. If each returns an error,
-// List stops and returns that error unchanged.
+// soon as the item's last byte has been read. It reads the body to its end. If each returns an
+// error, List stops and returns that error unchanged.
 //
 // The list is complete only if List returns no error: it delivers items before it has seen the rest
 // of the body. On an error the header holds the fields read so far. An item is valid until each

@@ -25,9 +25,9 @@ func (b *blockableHandler) OnEvent(e cache.Event[*corev1.Pod]) {
 }
 
 // TestBlockedHandlerReceivesWhatARelistRemoves changes an object by the watch while the handler
-// blocks, and then reverts the change by a list. The handler receives both, in order: an object that
-// was only in its backlog when the list came is not left over, and one that was deleted and is listed
-// again is not missing.
+// blocks, and then reverts the change by a list. The handler receives both, in order: an object
+// that was only in its backlog when the list came is not left over, and one that was deleted and is
+// listed again is not missing.
 func TestBlockedHandlerReceivesWhatARelistRemoves(t *testing.T) {
 	for name, c := range map[string]struct {
 		byWatch, unseen func(h *cachetest.Harness)

@@ -11,8 +11,8 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// bufferWatches puts a proxy before the server that holds the headers and events of each watch back,
-// for up to d.
+// bufferWatches puts a proxy before the server that holds the headers and events of each watch
+// back, for up to d.
 func (n *network) bufferWatches(d time.Duration) {
 	n.intercept = func(w http.ResponseWriter, r *http.Request) bool {
 		if !r.URL.Query().Has("watch") {
@@ -83,9 +83,9 @@ func (b *bufferingWriter) send() {
 	_ = http.NewResponseController(b.ResponseWriter).Flush()
 }
 
-// TestBufferedWatchIsNoFault reads through a proxy that buffers the responses of watches for minutes,
-// their headers included. No watch is taken for a short or a stalled one, and events arrive as late
-// as the proxy sends them.
+// TestBufferedWatchIsNoFault reads through a proxy that buffers the responses of watches for
+// minutes, their headers included. No watch is taken for a short or a stalled one, and events
+// arrive as late as the proxy sends them.
 func TestBufferedWatchIsNoFault(t *testing.T) {
 	const buffered = 4 * time.Minute
 	eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {

@@ -15,9 +15,9 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// settableClock is the real clock, whose wall time can be set as by an operator or NTP. Monotonic time
-// and timers go on, as the operating system's do. A process that was suspended sees the same: wall time
-// has gone on, monotonic time has not.
+// settableClock is the real clock, whose wall time can be set as by an operator or NTP. Monotonic
+// time and timers go on, as the operating system's do. A process that was suspended sees the same:
+// wall time has gone on, monotonic time has not.
 type settableClock struct {
 	clock.RealClock
 	offset atomic.Int64 // of the wall time, in nanoseconds
@@ -35,9 +35,9 @@ func (c *settableClock) Now() time.Time {
 // Since returns the time since t.
 func (c *settableClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// withMonotonic returns t with a monotonic reading, which only time.Now sets otherwise, and not in a
-// bubble. The words of such a time are a flag, the seconds since 1885 and the nanoseconds of the wall
-// time, and the monotonic reading.
+// withMonotonic returns t with a monotonic reading, which only time.Now sets otherwise, and not in
+// a bubble. The words of such a time are a flag, the seconds since 1885 and the nanoseconds of the
+// wall time, and the monotonic reading.
 func withMonotonic(t time.Time, reading time.Duration) time.Time {
 	const from1885 = 2_682_288_000            // seconds until 1970
 	words := (*[2]uint64)(unsafe.Pointer(&t)) //nolint:gosec // see above
@@ -108,7 +108,8 @@ func TestClockJumpsWhileFailing(t *testing.T) {
 	}
 }
 
-// TestFrozenServerIsGivenUpAfterClockJump sets the clock while a watch is silent. Its deadline holds.
+// TestFrozenServerIsGivenUpAfterClockJump sets the clock while a watch is silent. Its deadline
+// holds.
 func TestFrozenServerIsGivenUpAfterClockJump(t *testing.T) {
 	eachJump(t, func(t *testing.T, c *settableClock, jump time.Duration) {
 		cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{Clock: c}, func(h *cachetest.Harness) {
@@ -123,8 +124,8 @@ func TestFrozenServerIsGivenUpAfterClockJump(t *testing.T) {
 	})
 }
 
-// TestHealthCheckUsesBothClocks suspends the process, and sets the wall time back while the server is
-// frozen. The health check fails if either clock says that the store is too old.
+// TestHealthCheckUsesBothClocks suspends the process, and sets the wall time back while the server
+// is frozen. The health check fails if either clock says that the store is too old.
 func TestHealthCheckUsesBothClocks(t *testing.T) {
 	run := func(name string, test func(h *cachetest.Harness, c *settableClock, healthy func() bool)) {
 		t.Run(name, func(t *testing.T) {

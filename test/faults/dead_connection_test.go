@@ -66,8 +66,8 @@ func TestDeadConnectionIsReplaced(t *testing.T) {
 
 // TestDeadConnectionWithoutPingsIsReported kills the connection of an HTTP/2 client whose pings are
 // disabled, against client-go's default. The client sends further requests over it until the
-// operating system closes it. Until then each attempt is given up and reported, Status is stale, and
-// the watch is resumed at the version reached.
+// operating system closes it. Until then each attempt is given up and reported, Status is stale,
+// and the watch is resumed at the version reached.
 func TestDeadConnectionWithoutPingsIsReported(t *testing.T) {
 	for _, d := range deadConnections() {
 		t.Run(d.String(), func(t *testing.T) {

@@ -106,8 +106,8 @@ func ignoreContinue(h *cachetest.Harness) {
 	}
 }
 
-// If the continue tokens expire twice before a list is complete, the list is requested in one piece,
-// at the version first asked for.
+// If the continue tokens expire twice before a list is complete, the list is requested in one
+// piece, at the version first asked for.
 func TestExpiringContinueTokensCauseAWholeList(t *testing.T) {
 	between, source := editLists(nil)
 	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{PageSize: 1}, func(h *cachetest.Harness) {

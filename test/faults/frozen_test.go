@@ -9,8 +9,8 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// freeze makes the server accept every further request and answer none. Open watches receive nothing
-// and do not end.
+// freeze makes the server accept every further request and answer none. Open watches receive
+// nothing and do not end.
 func freeze(h *cachetest.Harness) {
 	h.InjectListFault(-1, fake.Fault{Hold: make(chan struct{})})
 	h.InjectWatchFault(-1, fake.Fault{Stall: true})

@@ -20,8 +20,8 @@ import (
 const keptNode = heapNodes * 2 / 3
 
 // TestLastObjectOfAListPinsNoOther lists fifty thousand objects, and then removes all but one of
-// them, by a list or by a watch. The one that is left keeps nothing of the others alive: neither the
-// list that the client decoded nor the buffers that it was read from.
+// them, by a list or by a watch. The one that is left keeps nothing of the others alive: neither
+// the list that the client decoded nor the buffers that it was read from.
 func TestLastObjectOfAListPinsNoOther(t *testing.T) {
 	f := cachetest.Formats["protobuf"]
 	whole := cachetest.Serve(f.ListType, manyNodes(f))

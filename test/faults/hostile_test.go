@@ -51,8 +51,8 @@ const (
 	podEventHead = `"object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"9"`
 )
 
-// hostileResponses are responses that would need memory without bounds, and a part of the error that
-// names the bound.
+// hostileResponses are responses that would need memory without bounds, and a part of the error
+// that names the bound.
 var hostileResponses = map[string]struct {
 	verb    string
 	respond http.HandlerFunc
@@ -145,8 +145,8 @@ func expectShortErrors(t *testing.T, h *cachetest.Harness, want string) {
 	}
 }
 
-// TestHostileResponseNeedsLittleMemory sends each hostile response to one request. What the informer
-// allocates for it depends on the limits alone.
+// TestHostileResponseNeedsLittleMemory sends each hostile response to one request. What the
+// informer allocates for it depends on the limits alone.
 func TestHostileResponseNeedsLittleMemory(t *testing.T) {
 	for name, hostile := range hostileResponses {
 		if name == "headers" { // the transport reads up to 10 MiB of them

@@ -23,9 +23,9 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// network is a network inside a synctest bubble, whose connections are pipes. At its only address is
-// an HTTP server of the harness's collection, so that the faults of a fake.ListerWatcher reach the
-// informer through a client and a connection, on the bubble's clock.
+// network is a network inside a synctest bubble, whose connections are pipes. At its only address
+// is an HTTP server of the harness's collection, so that the faults of a fake.ListerWatcher reach
+// the informer through a client and a connection, on the bubble's clock.
 type network struct {
 	*cachetest.Harness
 	protocols *http.Protocols

@@ -194,8 +194,8 @@ var lastingWatchFaults = map[string]lastingFault{
 }
 
 // runFaulty runs a test with an informer whose source begins to fail before it runs, or after its
-// initial list, and checks the rate of requests during the failure. Once the source is repaired, the
-// store becomes equal to the server's state within some time.
+// initial list, and checks the rate of requests during the failure. Once the source is repaired,
+// the store becomes equal to the server's state within some time.
 func runFaulty(t *testing.T, mode cache.ListMode, synced bool, lasting, within time.Duration, faults ...lastingFault) {
 	t.Helper()
 	var source *faultySource
@@ -236,8 +236,8 @@ func recovers(h *cachetest.Harness, within time.Duration) {
 	h.ExpectRequestRate(h.Requests()[0].Time)
 }
 
-// recoveryFrom returns how long an informer may take to recover: two minutes, unless it waits for an
-// answer that does not come, until it gives the request up.
+// recoveryFrom returns how long an informer may take to recover: two minutes, unless it waits for
+// an answer that does not come, until it gives the request up.
 func recoveryFrom(names ...string) time.Duration {
 	if slices.Contains(names, "no answer") || slices.Contains(names, "no event") {
 		return 13 * time.Minute
@@ -261,8 +261,8 @@ func TestRequestRateIsBoundedForEachLastingFault(t *testing.T) {
 	}
 }
 
-// TestRequestRateIsBoundedForPairsOfFaults lets lists and watches fail at the same time, each in one
-// of many ways.
+// TestRequestRateIsBoundedForPairsOfFaults lets lists and watches fail at the same time, each in
+// one of many ways.
 func TestRequestRateIsBoundedForPairsOfFaults(t *testing.T) {
 	for listName, list := range lastingListFaults {
 		for watchName, watch := range lastingWatchFaults {

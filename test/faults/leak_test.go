@@ -65,8 +65,8 @@ func (c *countingClock) usage() usage {
 	return usage{runtime.NumGoroutine(), c.timers.Load()}
 }
 
-// expectUsage checks that nothing was leaked. A few goroutines more are those of idle connections, or
-// have just ended.
+// expectUsage checks that nothing was leaked. A few goroutines more are those of idle connections,
+// or have just ended.
 func (c *countingClock) expectUsage(t *testing.T, want usage) {
 	t.Helper()
 	if got := c.usage(); got.goroutines > want.goroutines+10 || got.timers != want.timers {

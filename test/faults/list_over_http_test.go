@@ -12,8 +12,8 @@ import (
 )
 
 // TestListBodyWithoutVersionKeepsTheStore answers relists with 200 and a body that decodes as an
-// empty list, or as one without a valid version. The store keeps its objects, no event is delivered,
-// and no watch follows until a list has a version.
+// empty list, or as one without a valid version. The store keeps its objects, no event is
+// delivered, and no watch follows until a list has a version.
 func TestListBodyWithoutVersionKeepsTheStore(t *testing.T) {
 	for name, body := range map[string]string{
 		"without metadata":         `{"kind":"PodList","apiVersion":"v1"}`,

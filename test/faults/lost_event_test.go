@@ -32,8 +32,8 @@ var lostChanges = map[string]lostChange{
 
 // TestLostEventIsRepairedByTheNextList makes the server lose the events of a change, as a defect of
 // its watch cache does. Nothing that follows in the stream shows it, so the store stays wrong about
-// that object until the next list, after a 410 or a restart of the server. The list delivers what was
-// lost, once.
+// that object until the next list, after a 410 or a restart of the server. The list delivers what
+// was lost, once.
 func TestLostEventIsRepairedByTheNextList(t *testing.T) {
 	for name, lost := range lostChanges {
 		for reason, relist := range map[string]func(h *cachetest.Harness){
@@ -74,9 +74,9 @@ func TestLostEventIsRepairedByTheNextList(t *testing.T) {
 	}
 }
 
-// TestCorruptObjectIsRemovedAfterItsDeletion lets the server fail to read one object, in lists and in
-// watches, until an administrator deletes the object without an event. The other objects stay, and
-// the next list removes the one.
+// TestCorruptObjectIsRemovedAfterItsDeletion lets the server fail to read one object, in lists and
+// in watches, until an administrator deletes the object without an event. The other objects stay,
+// and the next list removes the one.
 func TestCorruptObjectIsRemovedAfterItsDeletion(t *testing.T) {
 	corrupt := apierrors.NewInternalError(errors.New("storage corruption"))
 	corrupt.ErrStatus.Reason = metav1.StatusReasonStoreReadError

@@ -28,9 +28,9 @@ var malformedResponses = map[string]http.HandlerFunc{
 		`{"type":"ADDED","object":{"kind":"Pod"}}{"type":"ADDED","object":{"kind":"Pod"}}`)),
 }
 
-// TestRequestRateIsBoundedForMalformedResponses answers all lists, or all watches, with 200 and a body
-// that is neither. The store keeps its objects, the rate of requests is bounded, and the informer
-// recovers.
+// TestRequestRateIsBoundedForMalformedResponses answers all lists, or all watches, with 200 and a
+// body that is neither. The store keeps its objects, the rate of requests is bounded, and the
+// informer recovers.
 func TestRequestRateIsBoundedForMalformedResponses(t *testing.T) {
 	for name, respond := range malformedResponses {
 		for _, verb := range []string{"list", "watch"} {

@@ -144,8 +144,8 @@ func TestPanicOfSourceIsRaisedInRun(t *testing.T) {
 	}
 }
 
-// TestPanicOfProbeIsRaisedInRun panics in the list by which an idle watch is checked, in a goroutine
-// of its own.
+// TestPanicOfProbeIsRaisedInRun panics in the list by which an idle watch is checked, in a
+// goroutine of its own.
 func TestPanicOfProbeIsRaisedInRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lw := fake.NewListerWatcher(&corev1.Pod{})
@@ -167,7 +167,8 @@ func TestPanicOfProbeIsRaisedInRun(t *testing.T) {
 	})
 }
 
-// runAndRecover runs an informer for an hour at most, and returns the value with which Run panicked.
+// runAndRecover runs an informer for an hour at most, and returns the value with which Run
+// panicked.
 func runAndRecover(t *testing.T, informer *cache.SharedInformer[*corev1.Pod]) (recovered any) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -176,8 +177,8 @@ func runAndRecover(t *testing.T, informer *cache.SharedInformer[*corev1.Pod]) (r
 	return informer.Run(ctx)
 }
 
-// TestPanicOfSourceIsAFailedAttempt disables ReallyCrash, and lets a function panic for ten minutes.
-// Each panic is a failed attempt, which is reported and repeated at a limited rate.
+// TestPanicOfSourceIsAFailedAttempt disables ReallyCrash, and lets a function panic for ten
+// minutes. Each panic is a failed attempt, which is reported and repeated at a limited rate.
 func TestPanicOfSourceIsAFailedAttempt(t *testing.T) {
 	defer func(crash bool) { utilruntime.ReallyCrash = crash }(utilruntime.ReallyCrash)
 	utilruntime.ReallyCrash = false
@@ -250,8 +251,8 @@ func TestNilPointerWatchIsAFailedAttempt(t *testing.T) {
 	})
 }
 
-// TestNilPointerListIsAFailedAttempt returns a nil pointer in place of a list, from a function whose
-// responses may be streamed.
+// TestNilPointerListIsAFailedAttempt returns a nil pointer in place of a list, from a function
+// whose responses may be streamed.
 func TestNilPointerListIsAFailedAttempt(t *testing.T) {
 	cachetest.InBubble(t, func(h *cachetest.Harness) {
 		h.ExpectError(cachetest.ErrorContains("the list is nil"))
@@ -268,8 +269,8 @@ func TestNilPointerListIsAFailedAttempt(t *testing.T) {
 	})
 }
 
-// TestPanicAfterTheRequestWasGivenUpIsLogged cancels an informer while its list function runs, which
-// panics then. The panic is logged, and does not end the process.
+// TestPanicAfterTheRequestWasGivenUpIsLogged cancels an informer while its list function runs,
+// which panics then. The panic is logged, and does not end the process.
 func TestPanicAfterTheRequestWasGivenUpIsLogged(t *testing.T) {
 	for _, name := range []string{"List", "Watch", "Stop"} {
 		t.Run(name, func(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// TestRemovedResourceKeepsStateAndRecovers answers all requests with 404 for hours, as a server does
-// whose CustomResourceDefinition was deleted. The store keeps its state, and Status has the error and
-// when it began. Once the resource is back, with other objects, the store follows.
+// TestRemovedResourceKeepsStateAndRecovers answers all requests with 404 for hours, as a server
+// does whose CustomResourceDefinition was deleted. The store keeps its state, and Status has the
+// error and when it began. Once the resource is back, with other objects, the store follows.
 func TestRemovedResourceKeepsStateAndRecovers(t *testing.T) {
 	cachetest.InBubble(t, func(h *cachetest.Harness) {
 		h.ExpectSynced()

@@ -30,7 +30,8 @@ func repeatA(versions ...string) func(runtime.Object) runtime.Object {
 	}
 }
 
-// expectDuplicate checks that one error was reported, which says that the list has a more than once.
+// expectDuplicate checks that one error was reported, which says that the list has a more than
+// once.
 func expectDuplicate(h *cachetest.Harness) {
 	h.T.Helper()
 	var object *cache.ObjectError

@@ -14,8 +14,8 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// An informer makes at most twelve requests in any minute, however the server fails, and at most four
-// lists from the second minute on. It watches again within a minute after the failure ends.
+// An informer makes at most twelve requests in any minute, however the server fails, and at most
+// four lists from the second minute on. It watches again within a minute after the failure ends.
 func TestRequestRateIsBoundedDuringFailures(t *testing.T) {
 	lists := func(err error) func(*cachetest.Harness) {
 		return func(h *cachetest.Harness) { h.InjectListFault(-1, fake.Fault{Err: err}) }

@@ -167,8 +167,8 @@ func serveSecrets(n *network, list, watch *body) {
 	}
 }
 
-// secretInformers run an informer of Secrets until ctx ends, and return the texts of its errors. With
-// streaming, some are packed.
+// secretInformers run an informer of Secrets until ctx ends, and return the texts of its errors.
+// With streaming, some are packed.
 func secretInformers(streams bool) map[string]func(ctx context.Context, config *rest.Config) string {
 	informers := make(map[string]func(ctx context.Context, config *rest.Config) string)
 	for _, packed := range slices.Compact([]bool{false, streams}) {
@@ -221,8 +221,9 @@ func runAdapter(ctx context.Context, lw clientcache.ListerWatcher, options clien
 	return fmt.Sprintln(unsynced, err)
 }
 
-// TestErrorsAndLogsHaveNoContentOfObjects lists and watches Secrets that cannot be decoded, stored or
-// read, and responses that are no list or watch. Neither the log nor any error has a value of theirs.
+// TestErrorsAndLogsHaveNoContentOfObjects lists and watches Secrets that cannot be decoded, stored
+// or read, and responses that are no list or watch. Neither the log nor any error has a value of
+// theirs.
 func TestErrorsAndLogsHaveNoContentOfObjects(t *testing.T) {
 	for _, streams := range []bool{false, true} {
 		for informer, run := range secretInformers(streams) {
@@ -260,8 +261,8 @@ func secretConfig(n *network, streams bool) *rest.Config {
 // logRecord matches the beginning of a record of the log.
 var logRecord = regexp.MustCompile(`^[IWEF][0-9]{4} `)
 
-// logOfClient matches what client-go's client logs itself, from level 4 on and on purpose: bodies, and
-// the URLs and headers of requests.
+// logOfClient matches what client-go's client logs itself, from level 4 on and on purpose: bodies,
+// and the URLs and headers of requests.
 var logOfClient = regexp.MustCompile(`\] "(Request|Response|Got a Retry-After response)( Body)?" `)
 
 // checkContent runs an informer for ten minutes. Its errors and its log must not contain a secret.
@@ -286,7 +287,8 @@ func checkContent(t *testing.T, run func(ctx context.Context) string) {
 	}
 }
 
-// TestLogOfFailedTransformHasNoContent transforms Secrets into values that the adapter cannot store.
+// TestLogOfFailedTransformHasNoContent transforms Secrets into values that the adapter cannot
+// store.
 func TestLogOfFailedTransformHasNoContent(t *testing.T) {
 	type notAnObject struct{ Password string }
 	for name, transform := range map[string]clientcache.TransformFunc{

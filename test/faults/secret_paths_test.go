@@ -44,7 +44,8 @@ func secretEvent(eventType watch.EventType, object string) string {
 	return `{"type":"` + string(eventType) + `","object":` + object + `}`
 }
 
-// failingServers answer a list, its second page, and watches. Each ends in an error, except the first.
+// failingServers answer a list, its second page, and watches. Each ends in an error, except the
+// first.
 var failingServers = map[string]struct{ list, page, watch http.HandlerFunc }{
 	"works":                     {},
 	"page, connection reset":    {page: dropConnection},
@@ -75,8 +76,8 @@ var failingServers = map[string]struct{ list, page, watch http.HandlerFunc }{
 
 func dropConnection(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// serveFailing makes the server answer with the handlers that are set, always, and otherwise with two
-// pages and an idle watch.
+// serveFailing makes the server answer with the handlers that are set, always, and otherwise with
+// two pages and an idle watch.
 func serveFailing(n *network, list, page, watch http.HandlerFunc) {
 	orElse := func(handler, other http.HandlerFunc) http.HandlerFunc {
 		if handler != nil {
@@ -97,9 +98,9 @@ func serveFailing(n *network, list, page, watch http.HandlerFunc) {
 	}
 }
 
-// TestFailingServersHaveNoContentInLogs runs each informer of Secrets against each failing server. The
-// log and the errors have neither a value of a Secret, nor the client's credential, nor a continue
-// token, which names objects.
+// TestFailingServersHaveNoContentInLogs runs each informer of Secrets against each failing server.
+// The log and the errors have neither a value of a Secret, nor the client's credential, nor a
+// continue token, which names objects.
 func TestFailingServersHaveNoContentInLogs(t *testing.T) {
 	for name, failing := range failingServers {
 		for _, streams := range []bool{false, true} {
@@ -141,8 +142,9 @@ var failingFunctions = map[string]func(*cache.InformerOptions[*corev1.Secret]){
 
 var errFunction = fmt.Errorf("injected failure")
 
-// TestFailingFunctionsHaveNoContentInLogs fails functions of the program, and a handler. Neither the
-// log, nor Status, nor the errors of reads, nor the report of the panic have a value of a Secret.
+// TestFailingFunctionsHaveNoContentInLogs fails functions of the program, and a handler. Neither
+// the log, nor Status, nor the errors of reads, nor the report of the panic have a value of a
+// Secret.
 func TestFailingFunctionsHaveNoContentInLogs(t *testing.T) {
 	for name, fail := range failingFunctions {
 		for _, packed := range []bool{false, true} {

@@ -122,8 +122,8 @@ func expectRejected[T cache.Object](h *cachetest.NetworkHarness[T], text string)
 }
 
 // TestStreamedEventWithoutVersionEndsTheWatch streams events of an object without a valid
-// resourceVersion: the event is not applied, the watch is resumed from the last version, and after a
-// second such event the collection is listed.
+// resourceVersion: the event is not applied, the watch is resumed from the last version, and after
+// a second such event the collection is listed.
 func TestStreamedEventWithoutVersionEndsTheWatch(t *testing.T) {
 	for formatName, f := range cachetest.Formats {
 		for _, eventType := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted} {
@@ -200,8 +200,8 @@ func runWidgets(t *testing.T, lists ...string) (*cachetest.NetworkHarness[*unstr
 	return cachetest.RunOverNetwork(t, cache.ListWatchOf(dynamic.NewForConfigOrDie(config).Resource(widgets)), example), s
 }
 
-// TestCustomListKindIsAccepted streams a custom resource whose list kind is not its kind followed by
-// "List", as a CustomResourceDefinition may name it.
+// TestCustomListKindIsAccepted streams a custom resource whose list kind is not its kind followed
+// by "List", as a CustomResourceDefinition may name it.
 func TestCustomListKindIsAccepted(t *testing.T) {
 	for name, items := range map[string]string{
 		"empty":     ``,

@@ -109,8 +109,8 @@ func TestThrottledRequestWaitsForRetryAfter(t *testing.T) {
 	}
 }
 
-// TestWaitAfterThrottlingEndsWithTheContext cancels the informer at moments all over the wait that a
-// 429 asks for. InBubble checks that Run returns within a second, and that no request follows.
+// TestWaitAfterThrottlingEndsWithTheContext cancels the informer at moments all over the wait that
+// a 429 asks for. InBubble checks that Run returns within a second, and that no request follows.
 func TestWaitAfterThrottlingEndsWithTheContext(t *testing.T) {
 	for header, want := range retryAfters {
 		for _, o := range throttlings() {

@@ -15,9 +15,9 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// TestFailedTransformOfAListItemKeepsTheOthers lets a transform fail on one object of a hundred, for
-// hours. The informer syncs with the others, reports the object and the cause, lists again a few
-// times only, and stores the object at once when its next state is good.
+// TestFailedTransformOfAListItemKeepsTheOthers lets a transform fail on one object of a hundred,
+// for hours. The informer syncs with the others, reports the object and the cause, lists again a
+// few times only, and stores the object at once when its next state is good.
 func TestFailedTransformOfAListItemKeepsTheOthers(t *testing.T) {
 	const pods = 100
 	cause := errors.New("no such zone")
@@ -89,9 +89,9 @@ func runInformer(t *testing.T, informer *cache.SharedInformer[*corev1.Pod]) (sto
 	}
 }
 
-// TestFailedTransformOfAnEventIsRetried lets a transform fail on an update. The store keeps the last
-// good state, Status names the object, and a list after the watch retries it although the server has
-// nothing new: the handler receives one update.
+// TestFailedTransformOfAnEventIsRetried lets a transform fail on an update. The store keeps the
+// last good state, Status names the object, and a list after the watch retries it although the
+// server has nothing new: the handler receives one update.
 func TestFailedTransformOfAnEventIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := cachetest.New(t)

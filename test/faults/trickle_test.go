@@ -53,8 +53,8 @@ func (w *slowWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // large sets an annotation of a kilobyte.
 func large(p *corev1.Pod) { p.Annotations = map[string]string{"large": strings.Repeat("x", 1000)} }
 
-// TestTricklingListIsGivenUp sends a list a byte a second, so that no object arrives for longer than
-// the idle timeout. The list is given up and retried.
+// TestTricklingListIsGivenUp sends a list a byte a second, so that no object arrives for longer
+// than the idle timeout. The list is given up and retried.
 func TestTricklingListIsGivenUp(t *testing.T) {
 	eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
 		var n *network
@@ -122,8 +122,8 @@ func TestTricklingWatchIsGivenUp(t *testing.T) {
 	})
 }
 
-// TestTrickleEndsWithTheContext cancels the informer while a response trickles. InBubble checks that
-// Run returns within a second.
+// TestTrickleEndsWithTheContext cancels the informer while a response trickles. InBubble checks
+// that Run returns within a second.
 func TestTrickleEndsWithTheContext(t *testing.T) {
 	for nth, what := range []string{"list", "watch"} {
 		t.Run(what, func(t *testing.T) {

@@ -68,8 +68,8 @@ func TestWatchResumesAfterError(t *testing.T) {
 	}
 }
 
-// A Status is an error of the server whatever the type of its event. A mistyped 410 is followed by a
-// list, not by a watch that fails again.
+// A Status is an error of the server whatever the type of its event. A mistyped 410 is followed by
+// a list, not by a watch that fails again.
 func TestMistypedStatusEndsTheWatchWithItsError(t *testing.T) {
 	untyped := func(status *metav1.Status) runtime.Object {
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(status)

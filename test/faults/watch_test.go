@@ -101,7 +101,8 @@ func TestStalledWatchIsReplaced(t *testing.T) {
 	})
 }
 
-// A watch that has received bookmarks, and events since, is not given up when no more bookmarks come.
+// A watch that has received bookmarks, and events since, is not given up when no more bookmarks
+// come.
 func TestWatchWithEventsIsNotGivenUp(t *testing.T) {
 	cachetest.InBubble(t, func(h *cachetest.Harness) {
 		h.ExpectSynced()

@@ -62,8 +62,8 @@ func TestWatchListEndMayHaveNoVersion(t *testing.T) {
 	}
 }
 
-// A server that never sends a version, and closes each stream, is asked for its state again and again,
-// within the limit for requests.
+// A server that never sends a version, and closes each stream, is asked for its state again and
+// again, within the limit for requests.
 func TestWatchListsWithoutVersionAreLimited(t *testing.T) {
 	byWatchList(t, func(h *cachetest.Harness) {
 		h.ExpectSynced()

@@ -15,8 +15,8 @@ type difference struct {
 	remove    func(p *program) // removes the cause from a program
 }
 
-// differences are all the differences that are known. A violation is explained by the first one that
-// matches it, if the program has its cause.
+// differences are all the differences that are known. A violation is explained by the first one
+// that matches it, if the program has its cause.
 var differences = []difference{
 	{
 		"It has no filter: it stores every object.",

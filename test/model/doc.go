@@ -1,8 +1,9 @@
 // Package model tests whole informers, from outside, against a model of an API server. A program, a
 // list of steps that a seed generates, writes to the server, lets requests fail, adds and removes
-// handlers, lets time pass and stops the informer. The test checks the informer's store, its indexes
-// and what the handlers received against the history of the model, from which the server's answers
-// are computed as well: the two cannot disagree. In the comments, version means resourceVersion.
+// handlers, lets time pass and stops the informer. The test checks the informer's store, its
+// indexes and what the handlers received against the history of the model, from which the server's
+// answers are computed as well: the two cannot disagree. In the comments, version means
+// resourceVersion.
 //
 // # Files
 //
@@ -18,8 +19,8 @@
 //   - shrink_test.go makes a failing program simpler. summary_test.go counts, and coverage_test.go
 //     fails if a fault, operation, option or kind of handler is never met.
 //
-// Some programs read over HTTP, on connections inside the bubble, with faults of the bytes: that tests
-// the client, the streaming and the decoding too.
+// Some programs read over HTTP, on connections inside the bubble, with faults of the bytes: that
+// tests the client, the streaming and the decoding too.
 //
 // client-go's informer runs some of the programs as well. What it does differently is listed in
 // differences_test.go, and in docs/contract.md.
@@ -53,10 +54,10 @@
 //
 // # Adding to it
 //
-// An option of the informer, such as fields to omit, scopes or shards, is a field of options, a line
-// in generator.options and one in newTyped or newAdapter. What the store then holds of a state is
-// podOf and intact in pods_test.go, and which states it holds differs in invariants_test.go. An
-// operation is a constant, a case in generator.step and one in execution.step; a fault a constant in
-// faultKinds and a line in server.List, answer or stream.misbehave. Coverage follows: a new field
-// of options, and everything in operations and faultKinds, must be met in 5,000 programs.
+// An option of the informer, such as fields to omit, scopes or shards, is a field of options, a
+// line in generator.options and one in newTyped or newAdapter. What the store then holds of a state
+// is podOf and intact in pods_test.go, and which states it holds differs in invariants_test.go. An
+// operation is a constant, a case in generator.step and one in execution.step; a fault a constant
+// in faultKinds and a line in server.List, answer or stream.misbehave. Coverage follows: a new
+// field of options, and everything in operations and faultKinds, must be met in 5,000 programs.
 package model

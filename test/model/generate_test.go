@@ -41,8 +41,8 @@ func generate(seed uint64) program {
 	return g.program
 }
 
-// overHTTP is the part of the programs whose informer reads over HTTP. They take longer. In these no
-// function blocks: a mutex would be held meanwhile, for which the time of a bubble stops.
+// overHTTP is the part of the programs whose informer reads over HTTP. They take longer. In these
+// no function blocks: a mutex would be held meanwhile, for which the time of a bubble stops.
 const overHTTP = 0.15
 
 func (g *generator) options() options {
@@ -96,8 +96,8 @@ func (g *generator) operations() map[string]int {
 	return weights
 }
 
-// swarm returns the faults that the program may have: one to five. With pages, the collection changes
-// between some of them.
+// swarm returns the faults that the program may have: one to five. With pages, the collection
+// changes between some of them.
 func (g *generator) swarm() []fault {
 	faults := make([]fault, 1+g.IntN(5))
 	targets := []string{targetList, targetList, targetWatch, targetWatch, targetWatch, targetProbe}
@@ -173,8 +173,8 @@ func (g *generator) end() {
 	}
 }
 
-// flood adds a handler that blocks, and more changes than it keeps one by one. Without pages, faults
-// or failing functions, they arrive while it blocks.
+// flood adds a handler that blocks, and more changes than it keeps one by one. Without pages,
+// faults or failing functions, they arrive while it blocks.
 func (g *generator) flood() {
 	g.add(step{Op: opHeal})
 	g.add(step{Op: opAdd, Handler: &handlerSpec{Kind: kindEvent, Pace: paceBlock, Every: 1}})

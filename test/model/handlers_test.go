@@ -47,8 +47,8 @@ func (x *execution) removeHandler(n int) {
 // floodKeys is the number of objects that a flood creates and deletes once more.
 const floodKeys = 7
 
-// flood changes all objects in turn, n times in all. It deletes and recreates some of them. Every now
-// and then it waits, since watches have a buffer.
+// flood changes all objects in turn, n times in all. It deletes and recreates some of them. Every
+// now and then it waits, since watches have a buffer.
 func (x *execution) flood(n int) {
 	synctest.Wait()
 	began := make(map[*recorder]flooded)
@@ -86,9 +86,9 @@ type flooded struct {
 	after  int // the number of writes after it
 }
 
-// floodThreshold is the number of events above which a backlog is coalesced, with the most that come
-// between two compactions of the backlog. maxFlooded is how many may then be delivered, of each
-// object two.
+// floodThreshold is the number of events above which a backlog is coalesced, with the most that
+// come between two compactions of the backlog. maxFlooded is how many may then be delivered, of
+// each object two.
 const (
 	floodThreshold = 10_000 + 10_000/8
 	maxFlooded     = 10_000/8 + 64 + 4*5 + 4*floodKeys

@@ -121,8 +121,8 @@ func corrupt(content []byte) []byte {
 	return bytes.ReplaceAll(content, []byte("\x52"+length+corruptNode), []byte("\x52\x7f"+corruptNode))
 }
 
-// checkStreaming checks that the last answer was streamed if the informer reads over HTTP, unless it
-// has failed. A probe that fails changes no other part of the status.
+// checkStreaming checks that the last answer was streamed if the informer reads over HTTP, unless
+// it has failed. A probe that fails changes no other part of the status.
 func (x *execution) checkStreaming() {
 	s := x.subject.Status()
 	if x.program.Options.Wire == "" || x.program.Options.Reference || s.Err != nil || s.Phase != cache.PhaseWatching {

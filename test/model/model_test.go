@@ -80,8 +80,8 @@ func TestReplay(t *testing.T) {
 }
 
 // TestReplayIsTheSame runs programs twice. Without NoWait, and on one processor, nothing but the
-// order of handlers, which are independent, differs, unless a goroutine is preempted. Without seeded
-// delays nearly all differ.
+// order of handlers, which are independent, differs, unless a goroutine is preempted. Without
+// seeded delays nearly all differ.
 func TestReplayIsTheSame(t *testing.T) {
 	const n = 60
 	different := 0

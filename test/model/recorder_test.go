@@ -152,8 +152,8 @@ func (r *recorder) check(kind cache.EventType, old, pod *corev1.Pod) {
 	}
 }
 
-// checkState checks that a state was on the server and is one that the store may hold. A deletion may
-// have one that the filter has refused.
+// checkState checks that a state was on the server and is one that the store may hold. A deletion
+// may have one that the filter has refused.
 func (r *recorder) checkState(kind cache.EventType, s state, pod *corev1.Pod) {
 	x := r.run
 	x.server.mu.Lock()

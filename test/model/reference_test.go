@@ -114,8 +114,8 @@ type example struct {
 	Program    program
 }
 
-// TestEachDifferenceHasAnExample runs the programs of testdata/differences.json. client-go's informer
-// has the difference, and without its cause, none. The delays of the informer are random.
+// TestEachDifferenceHasAnExample runs the programs of testdata/differences.json. client-go's
+// informer has the difference, and without its cause, none. The delays of the informer are random.
 func TestEachDifferenceHasAnExample(t *testing.T) {
 	var examples []example
 	readJSON(t, "testdata/differences.json", &examples)
@@ -137,8 +137,8 @@ func TestEachDifferenceHasAnExample(t *testing.T) {
 	}
 }
 
-// TestDifferencesAreDocumented checks that the table in docs/contract.md has each difference and the
-// number of the sentence that promises otherwise.
+// TestDifferencesAreDocumented checks that the table in docs/contract.md has each difference and
+// the number of the sentence that promises otherwise.
 func TestDifferencesAreDocumented(t *testing.T) {
 	contract, err := os.ReadFile("../../docs/contract.md")
 	if err != nil {

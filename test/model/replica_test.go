@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// replica is one of the API servers. They share a collection, of which each has received the changes
-// up to a version of its own. The server's mutex guards it.
+// replica is one of the API servers. They share a collection, of which each has received the
+// changes up to a version of its own. The server's mutex guards it.
 type replica struct {
 	lags    bool
 	at      uint64 // if it lags: the version at which it stopped receiving changes

@@ -39,8 +39,8 @@ func removePart(steps []step, size int, fails func([]step) bool) (shorter []step
 	return steps, ok
 }
 
-// shrinkProgram removes steps, and then makes options, keys, durations, faults and handlers as simple
-// as possible.
+// shrinkProgram removes steps, and then makes options, keys, durations, faults and handlers as
+// simple as possible.
 func shrinkProgram(p program, fails func(program) bool) program {
 	withSteps := func(steps []step) bool { return fails(program{p.Options, steps}) }
 	p.Steps = shrink(p.Steps, withSteps)

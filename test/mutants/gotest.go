@@ -116,8 +116,8 @@ func readEvents(events io.Reader) (r result) {
 	return r
 }
 
-// packagesWithRapid returns the packages whose tests import rapid. It writes files when a test fails,
-// which a flag that only those packages have prevents.
+// packagesWithRapid returns the packages whose tests import rapid. It writes files when a test
+// fails, which a flag that only those packages have prevents.
 func packagesWithRapid(ctx context.Context, root string) (map[string]bool, error) {
 	list := exec.CommandContext(ctx, "go", "list", "-f", `{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}}`, "./...")
 	list.Dir = root

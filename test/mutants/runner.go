@@ -29,8 +29,8 @@ const (
 	packageTimeout = 10 * time.Minute
 )
 
-// run runs the mutants, prints a line for each, and reports whether one survived unexplained or could
-// not be run.
+// run runs the mutants, prints a line for each, and reports whether one survived unexplained or
+// could not be run.
 func (r *runner) run(ctx context.Context, mutants []mutant) (failed bool, err error) {
 	began := time.Now()
 	next := make(chan mutant)
@@ -134,8 +134,8 @@ func (r *runner) describe(stage int, tests []string, killer string) string {
 	return fmt.Sprintf("%s in %s, which the mutant does not name", killer, tests[0])
 }
 
-// stages returns the tests to run, the first ones first: those that the mutant names, their package,
-// that of the changed file, and the black-box tests.
+// stages returns the tests to run, the first ones first: those that the mutant names, their
+// package, that of the changed file, and the black-box tests.
 func (r *runner) stages(m mutant) [][]string {
 	if len(r.by) > 0 {
 		return [][]string{r.by}

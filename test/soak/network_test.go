@@ -83,8 +83,8 @@ func (n *network) breakConnections() {
 	}
 }
 
-// budgetWindow is the window of the budget, a minute, less the time by which a busy machine may delay a
-// request.
+// budgetWindow is the window of the budget, a minute, less the time by which a busy machine may
+// delay a request.
 const budgetWindow = time.Minute - 2*time.Second
 
 // busiestMinute returns the requests of the minute that has most of them.

@@ -53,8 +53,8 @@ func withOptions(name, options string) Variant {
 // Variants returns all variants.
 func Variants() []Variant { return []Variant{ClientGo(), Adopted(), Streaming(), Packed()} }
 
-// apply returns a file's content with the variant's edits. It returns an error if the file lacks the
-// text of an edit, which means that the discovery has changed.
+// apply returns a file's content with the variant's edits. It returns an error if the file lacks
+// the text of an edit, which means that the discovery has changed.
 func (v Variant) apply(file, content string) (string, error) {
 	for _, edit := range v.Edits {
 		if edit.File != "" && edit.File != file {
