@@ -40,6 +40,10 @@ type InformerOptions[T Object] struct {
 	// at a time; see docs/packing.md. Objects of generated types have no apiVersion and kind, and
 	// nil instead of empty maps and slices, as when decoded from protobuf.
 	Packed bool
+	// HotBytes is the memory, in bytes, of the recently decoded objects that a Packed informer keeps
+	// for the reads that follow an event or a GetByKey. Zero selects 1 % of the packed bytes, at
+	// least 1 MiB; a negative value keeps none. See docs/packing.md.
+	HotBytes int64
 	// ShareEqual lets objects share equal maps, slices and sub-messages, not only strings. A write
 	// into one object, which is forbidden, is then visible in others. It has no effect on objects
 	// that the client decodes.
@@ -110,6 +114,7 @@ func (o InformerOptions[T]) check() (err error) {
 func (o InformerOptions[T]) engineConfig(objects codec.ObjectType, report *reporter) informer.Config[T] {
 	kept := storeConfig(nil, o.Indexers, report.object)
 	if o.Packed && objects.GoType != nil {
+		kept.HotBytes = o.HotBytes
 		kept.Packer = codec.NewPacker[T](objects, o.ShareEqual, func() bool { return o.Transform != nil })
 		if o.Transform == nil { // a transform may change the metadata
 			kept.ItemIndexers = o.Indexers.itemFunctions()
@@ -170,6 +175,7 @@ func (o InformerOptions[T]) sameAs(other InformerOptions[T]) error {
 		{"the presence of Transform", o.Transform != nil, other.Transform != nil},
 		{"the presence of Filter", o.Filter != nil, other.Filter != nil},
 		{"Packed", o.Packed, other.Packed},
+		{"HotBytes", o.HotBytes, other.HotBytes},
 		{"ShareEqual", o.ShareEqual, other.ShareEqual},
 		{"DetectMutations", o.DetectMutations, other.DetectMutations},
 		{"ListMode", o.ListMode, other.ListMode},

@@ -45,6 +45,13 @@ type Status struct {
 	FreshAt time.Time
 	// Objects is the number of objects in the store.
 	Objects int
+	// PackedBytes is the size of the objects in the store if they are Packed. It does not include
+	// what objects share, nor the store's overhead of about 150 bytes an object.
+	PackedBytes int64
+	// HotObjects is the number of decoded objects that the store keeps, and HotBytes an estimate of
+	// their memory; see InformerOptions.HotBytes.
+	HotObjects int
+	HotBytes   int64
 	// Quarantined is the number of keys whose newest state could not be stored. The store has the
 	// last good state of such an object, or none if there never was one.
 	Quarantined int

@@ -62,12 +62,12 @@ type unpackRecorder struct {
 	unpacked []string
 }
 
-func (r *unpackRecorder) Unpack(packed pack.Object) (*corev1.Pod, error) {
-	pod, err := r.Packer.Unpack(packed)
+func (r *unpackRecorder) Unpack(packed pack.Object) (*corev1.Pod, int, error) {
+	pod, size, err := r.Packer.Unpack(packed)
 	if err == nil {
 		r.unpacked = append(r.unpacked, pod.Name)
 	}
-	return pod, err
+	return pod, size, err
 }
 
 // recordingStore returns a packed store, its configuration, and what it decodes on reads. To decode
@@ -310,7 +310,7 @@ func TestObjectsWithoutNameAreCountedApart(t *testing.T) {
 // damagedPacker is a Packer whose packed objects were modified since.
 type damagedPacker struct{ *codec.Packer[*corev1.Pod] }
 
-func (damagedPacker) Unpack(pack.Object) (*corev1.Pod, error) { return nil, pack.ErrCorrupt }
+func (damagedPacker) Unpack(pack.Object) (*corev1.Pod, int, error) { return nil, 0, pack.ErrCorrupt }
 
 // TestUnreadableObjectIsReported reads a packed object that cannot be unpacked. The error has
 // EffectUnreadable, and the default ErrorHandler logs it.

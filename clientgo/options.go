@@ -20,6 +20,9 @@ type Options struct {
 	// which is logged once. A decoded object is shared only while a reader references it, so
 	// controller-runtime's UnsafeDisableDeepCopy must not be set.
 	Packed bool
+	// HotBytes is the memory of the recently decoded objects that an informer keeps if Packed is
+	// set; see cache.InformerOptions.
+	HotBytes int64
 	// ShareEqual lets objects share equal maps, slices and sub-messages; see
 	// cache.InformerOptions. It has no effect unless Packed is set or the informer streams.
 	ShareEqual bool

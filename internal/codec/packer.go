@@ -162,14 +162,18 @@ func (p *Packer[T]) withBytes(packed pack.Object, use func(raw []byte) error) er
 	return use(raw)
 }
 
-// Unpack decodes a packed object.
-func (p *Packer[T]) Unpack(packed pack.Object) (obj T, err error) {
+// Unpack decodes a packed object. size is an estimate of the memory that the object takes.
+func (p *Packer[T]) Unpack(packed pack.Object) (obj T, size int, err error) {
 	err = p.withBytes(packed, func(raw []byte) error {
 		obj, err = Decode[T](feed.Item{Raw: raw, Codec: p.codec})
+		size = p.decodedSize(len(raw))
 		return err
 	})
-	return obj, err
+	return obj, size, err
 }
+
+// decodedSize estimates the memory that an object takes, from the length of its bytes.
+func (p *Packer[T]) decodedSize(length int) int { return 2 * length }
 
 // Labels returns the labels of a packed object without decoding the object.
 func (p *Packer[T]) Labels(packed pack.Object) (labels map[string]string, err error) {

@@ -95,7 +95,7 @@ func (c packerCase) compare(tb testing.TB, raw []byte) bool {
 	if packErr != nil {
 		return false
 	}
-	if _, err := c.packer.Unpack(packed); err != nil {
+	if _, _, err := c.packer.Unpack(packed); err != nil {
 		tb.Fatalf("packed, but cannot be read: %v\n%q", err, raw)
 	}
 	return true
@@ -117,7 +117,7 @@ func TestPackedObjectEqualsDecodedObject(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if obj, err := c.packer.Unpack(packed); err != nil || !reflect.DeepEqual(obj, want) {
+				if obj, _, err := c.packer.Unpack(packed); err != nil || !reflect.DeepEqual(obj, want) {
 					t.Errorf("unpacked %#v, %v, want %#v", obj, err, want)
 				}
 			})

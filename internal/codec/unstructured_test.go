@@ -29,7 +29,8 @@ func repacked(u *unstructured.Unstructured) (*unstructured.Unstructured, error) 
 	if err != nil {
 		return nil, err
 	}
-	return packer.Unpack(packed)
+	decoded, _, err := packer.Unpack(packed)
+	return decoded, err
 }
 
 // TestPackedUnstructuredValuesAreEqual packs random values, which must not change, not even in the

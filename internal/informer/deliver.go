@@ -75,13 +75,10 @@ func (h *Handler[V]) deliver(ctx context.Context, c *change[V]) {
 		ok = h.loadDeletion(&event, c)
 	case c.Old == nil:
 		event.Type = Add
-		event.New, ok = h.store.Load(c.Key, c.New)
+		event.New, ok = h.load(c, c.New)
 	default:
 		event.Type = Update
-		event.New, ok = h.store.Load(c.Key, c.New)
-		if !h.config.WithoutOld {
-			event.Old = h.loadOld(&event, &c.Change)
-		}
+		ok = h.loadUpdate(&event, c)
 	}
 	if c.coalesced > 0 {
 		h.coalesced.Add(uint64(c.coalesced))
@@ -91,22 +88,34 @@ func (h *Handler[V]) deliver(ctx context.Context, c *change[V]) {
 	}
 }
 
-func (h *Handler[V]) loadOld(event *Event[V], c *store.Change[V]) V {
-	if old, ok := h.store.Load(c.Key, c.Old); ok {
-		return old
+// load returns the value of an entry of a change. The store keeps what it decodes for a while, but
+// for the initial list, of which there is too much.
+func (h *Handler[V]) load(c *change[V], entry *store.Entry[V]) (V, bool) {
+	return h.store.Load(c.Key, entry, !c.Initial)
+}
+
+// loadUpdate sets the states of an update, and reports whether the new one could be decoded. It
+// loads the old state first: decoding the new one may evict it from those that the store keeps.
+func (h *Handler[V]) loadUpdate(event *Event[V], c *change[V]) (ok bool) {
+	hasOld := h.config.WithoutOld
+	if !hasOld {
+		event.Old, hasOld = h.load(c, c.Old)
 	}
-	return event.New
+	if event.New, ok = h.load(c, c.New); !hasOld {
+		event.Old = event.New
+	}
+	return ok
 }
 
 // loadDeletion sets the states of a deletion, and reports whether at least one of them could be
 // decoded.
 func (h *Handler[V]) loadDeletion(event *Event[V], c *change[V]) (ok bool) {
 	if !h.config.WithoutOld || c.Final == nil {
-		event.Old, ok = h.store.Load(c.Key, c.Old)
+		event.Old, ok = h.load(c, c.Old)
 	}
 	event.Final, event.FinalStateUnknown = event.Old, c.Final == nil || c.finalUnknown
 	if c.Final != nil {
-		if final, decoded := h.store.Load(c.Key, c.Final); decoded {
+		if final, decoded := h.load(c, c.Final); decoded {
 			event.Final, ok = final, true
 		}
 	}

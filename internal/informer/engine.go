@@ -20,6 +20,7 @@ type Engine interface {
 	Reflector() *reflector.Reflector
 	Handlers() []HandlerStatus
 	Size() (objects, quarantined int)
+	PackedSize() (packed, hot int64, hotObjects int)
 }
 
 // Adapted is an informer of package clientgo as package cache sees it.

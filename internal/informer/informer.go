@@ -136,6 +136,10 @@ func (i *Informer[V]) Size() (objects, quarantined int) {
 	return i.store.Len(), quarantined
 }
 
+// PackedSize returns the bytes of the packed objects, and the number and bytes of the decoded
+// objects that the store keeps.
+func (i *Informer[V]) PackedSize() (packed, hot int64, hotObjects int) { return i.store.PackedSize() }
+
 // Unkeyed returns the number of states without a readable key that the last committed list had or
 // an event has brought since. They could not be stored.
 func (i *Informer[V]) Unkeyed() int {

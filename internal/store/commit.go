@@ -47,6 +47,12 @@ func (r *replacement[V]) commit(resourceVersion string) {
 		}
 	}
 	s.appendChanges(changes, r.byProgram)
+	for i := range changes { // after publish, see keepHot
+		s.leaveHot(changes[i].Old)
+	}
+	for _, old := range r.repaired {
+		s.leaveHot(old)
+	}
 }
 
 // keepLastGoodStates adds the live entries of objects whose newest state could not be stored or is
@@ -118,6 +124,9 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 		pair := new(entryPair[V])
 		old, entry := pair.old.fromMap(live.entries.Item(key)), pair.next.fromMap(r.next.entries.Item(key))
 		if entry == nil || !s.config.EmitUnchanged && old != nil && r.sameState(key, old, entry, made) {
+			if old != nil && entry != nil && old.ref != entry.ref {
+				r.repaired = append(r.repaired, old)
+			}
 			continue
 		}
 		if old != nil && !old.sameObject(entry.identity) {

@@ -30,6 +30,9 @@ type Config[V any] struct {
 	// Packer, if set, keeps entries as bytes, which are decoded when they are read. If V is a
 	// pointer type, a decoded value is shared by all readers for as long as one references it.
 	Packer Packer[V]
+	// HotBytes is the memory of the decoded objects that a store with a Packer keeps, see hotSet.
+	// Zero selects 1 % of the packed bytes, at least 1 MiB; a negative value keeps none.
+	HotBytes int64
 	// PointerType, if V is an interface type, is the pointer type of all values of Packer. These
 	// values are then shared as well.
 	PointerType reflect.Type

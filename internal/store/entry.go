@@ -70,13 +70,15 @@ func (e *Entry[V]) byIndex() [][]string {
 	return e.indexed.byIndex
 }
 
-// Load returns an entry's value, which it decodes if the entry is packed. An entry that cannot be
-// decoded is reported, once while it is the live one, and its key is quarantined, so that the
-// object is fetched again.
-func (s *Store[V]) Load(key string, entry *Entry[V]) (V, bool) { return s.load(key, entry.ref) }
+// Load returns an entry's value, which it decodes if the entry is packed. keep reports whether to
+// keep a decoded object for a while, see hotSet. An entry that cannot be decoded is reported, once
+// while it is the live one, and its key is quarantined, so that the object is fetched again.
+func (s *Store[V]) Load(key string, entry *Entry[V], keep bool) (V, bool) {
+	return s.load(key, entry.ref, keep)
+}
 
-func (s *Store[V]) load(key string, ref *valueRef) (V, bool) {
-	value, err := s.read(ref)
+func (s *Store[V]) load(key string, ref *valueRef, keep bool) (V, bool) {
+	value, err := s.read(key, ref, keep)
 	if err != nil {
 		s.reportUnreadable(key, ref, err, s.config.Report)
 	}
@@ -84,19 +86,28 @@ func (s *Store[V]) load(key string, ref *valueRef) (V, bool) {
 }
 
 // read returns the value of an entry, which it decodes if the entry is packed.
-func (s *Store[V]) read(ref *valueRef) (V, error) {
+func (s *Store[V]) read(key string, ref *valueRef, keep bool) (V, error) {
 	if s.config.Packer == nil {
 		return s.value(ref), nil
 	}
 	p := packedOf(ref)
-	if value, ok := s.loadLive(p); ok {
+	if value, ok := s.loadLive(p, keep); ok {
 		return value, nil
 	}
-	value, err := feed.CatchPanic(func() (V, error) { return s.config.Packer.Unpack(p.object) })
+	value, size, err := s.unpack(p)
 	if err == nil {
-		value = s.storeLive(p, value)
+		value = s.storeLive(key, p, value, size, keep)
 	}
 	return value, err
+}
+
+// unpack decodes a packed value. size is an estimate of the bytes of memory that it takes.
+func (s *Store[V]) unpack(p *packed) (value V, size int, err error) {
+	value, err = feed.CatchPanic(func() (value V, err error) {
+		value, size, err = s.config.Packer.Unpack(p.object)
+		return value, err
+	})
+	return value, size, err
 }
 
 // reportUnreadable quarantines the key of an entry that could not be decoded, and reports the error.
@@ -114,10 +125,10 @@ func (s *Store[V]) TryLoad(entry *Entry[V]) (value V, ok bool) {
 		return s.value(entry.ref), true
 	}
 	p := packedOf(entry.ref)
-	if value, ok = s.loadLive(p); ok {
+	if value, ok = s.loadLive(p, false); ok {
 		return value, true
 	}
-	value, err := feed.CatchPanic(func() (V, error) { return s.config.Packer.Unpack(p.object) })
+	value, _, err := s.unpack(p)
 	return value, err == nil
 }
 

@@ -28,11 +28,11 @@ func (s *Store[V]) equal(a, b *valueRef) bool {
 		return true
 	}
 	equal, err := feed.CatchPanic(func() (bool, error) {
-		left, err := s.config.Packer.Unpack(x)
+		left, _, err := s.config.Packer.Unpack(x)
 		if err != nil {
 			return false, err
 		}
-		right, err := s.config.Packer.Unpack(y)
+		right, _, err := s.config.Packer.Unpack(y)
 		return err == nil && equalValues(left, right), err
 	})
 	return err == nil && equal

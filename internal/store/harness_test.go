@@ -130,6 +130,9 @@ func newHarness(options ...func(*Config[*object])) *harness {
 
 func packing(c *Config[*object]) { c.Packer = jsonPacker{pack.New()} }
 
+// keepingNone makes a store that packs keep no decoded objects.
+func keepingNone(c *Config[*object]) { c.HotBytes = -1 }
+
 func withoutItemKeys(c *Config[*object]) { c.ItemKeys = false }
 
 func transforming(c *Config[*object]) { c.Transforms = func() bool { return true } }
@@ -248,18 +251,30 @@ func (p jsonPacker) Pack(_ feed.Item, old pack.Object, value func() (*object, er
 	return p.Packer.Pack(raw, o.UID, old), err
 }
 
-func (jsonPacker) Unpack(packed pack.Object) (*object, error) {
+func (jsonPacker) Unpack(packed pack.Object) (*object, int, error) {
 	raw, err := packed.Unpack(nil)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	o := &object{}
-	return o, json.Unmarshal(raw, o)
+	return o, len(raw), json.Unmarshal(raw, o)
 }
 
-// corrupt makes the packed bytes under key unreadable and drops the decoded object.
-func (h *harness) corrupt(key string) {
+// corrupt makes the packed bytes under key unreadable and drops the decoded object. The replacements
+// that were begun may share the entry.
+func (h *harness) corrupt(key string, begun ...feed.Replacement) {
 	p := packedOf(h.entries.Get(key))
+	states := []*state[*object]{h.live.Load()}
+	for _, next := range begun {
+		if r, ok := next.(*replacement[*object]); ok && r.next.entries.Get(key) == p.ref() {
+			states = append(states, r.next)
+		}
+	}
+	for _, state := range states {
+		state.packedBytes.Add(-int64(p.object.Size()))
+	}
+	if d := p.live.Swap(nil); d != nil {
+		h.hot.leave(d)
+	}
 	p.object = pack.Object{}
-	p.live.Store(nil)
 }

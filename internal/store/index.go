@@ -198,6 +198,7 @@ func (s *Store[V]) reindexed(from *state[V], set *indexSet[V]) *state[V] {
 		to.entries.Put(key, entry.mapItem())
 		to.indexes.move(key, nil, &entry)
 	}
+	to.packedBytes.Store(from.packedBytes.Load())
 	return to
 }
 
@@ -209,7 +210,7 @@ func (e *Entry[V]) lacksIndexOf(set *indexSet[V]) bool {
 // addIndexValues adds the values of the indexes of set that entry lacks, unless its value cannot be
 // decoded. No other goroutine may have access to entry. The caller holds the writer's lock.
 func (s *Store[V]) addIndexValues(set *indexSet[V], key string, entry *Entry[V]) {
-	value, err := s.read(entry.ref)
+	value, err := s.read(key, entry.ref, false)
 	if err != nil {
 		s.reportUnreadable(key, entry.ref, err, s.deferReport)
 		return

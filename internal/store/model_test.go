@@ -40,6 +40,7 @@ func TestStoreMatchesModel(t *testing.T) {
 		m.harness = newHarness(func(c *Config[*object]) {
 			if c.ItemKeys = m.model.itemKeys; m.model.packed {
 				c.Packer = jsonPacker{pack.New()}
+				c.HotBytes = int64(minHotSize * rapid.IntRange(-1, 5).Draw(t, "hot objects"))
 			}
 		})
 		t.Repeat(map[string]func(*rapid.T){
@@ -56,6 +57,7 @@ func TestStoreMatchesModel(t *testing.T) {
 			"add indexers": m.doAddIndexers,
 			"corrupt":      m.doCorrupt,
 			"get":          m.doGet,
+			"load":         m.doLoad,
 			"snapshot":     m.doSnapshot,
 			"":             m.check,
 		})
@@ -224,7 +226,7 @@ func (m *machine) doCorrupt(t *rapid.T) {
 		t.Skip("nothing to corrupt")
 	}
 	*m.model.live[key].bad = true
-	m.corrupt(key)
+	m.corrupt(key, m.next)
 }
 
 func (m *machine) doGet(t *rapid.T) {
@@ -235,6 +237,22 @@ func (m *machine) doGet(t *rapid.T) {
 	}
 	if got, ok := m.Get(key); ok != (want != nil) || ok && !sameObjects(got, want) {
 		t.Fatalf("Get(%q) = %v, %v, want %v", key, got, ok, want)
+	}
+}
+
+// doLoad loads an entry as for an event, which may be about a state that has left the store.
+func (m *machine) doLoad(t *rapid.T) {
+	if len(m.kept) == 0 {
+		t.Skip("no snapshot")
+	}
+	kept, key := rapid.SampledFrom(m.kept).Draw(t, "snapshot"), aKey.Draw(t, "key")
+	e := kept.live[key]
+	if e == nil {
+		t.Skip("no entry")
+	}
+	want, readable := m.model.read(key, e)
+	if got, ok := m.Load(key, kept.Entry(key), true); ok != readable || ok && !sameObjects(got, want) {
+		t.Fatalf("Load(%q) = %v, %v, want %v", key, got, ok, want)
 	}
 }
 

@@ -2,10 +2,8 @@ package store
 
 import (
 	"errors"
-	"runtime"
 	"sync/atomic"
 	"unsafe"
-	"weak"
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/pack"
@@ -17,17 +15,17 @@ type Packer[V any] interface {
 	// decodes the item, for a packer that needs the value. An error that wraps pack.ErrUnsupported,
 	// after a call of value, makes the store keep the value as it is.
 	Pack(item feed.Item, old pack.Object, value func() (V, error)) (pack.Object, error)
-	// Unpack returns the value of an object that Pack returned.
-	Unpack(object pack.Object) (V, error)
+	// Unpack returns the value of an object that Pack returned. size is an estimate of the bytes
+	// of memory that the value takes.
+	Unpack(object pack.Object) (value V, size int, err error)
 }
 
 // packed is an entry's packed value.
 type packed struct {
 	object pack.Object // immutable
-	// live is a weak pointer to the decoded object; it is nil once no reader references the object.
-	// It is &notPacked for a value that could not be packed: the packed is then that of an
-	// unpacked.
-	live atomic.Pointer[weak.Pointer[valueRef]]
+	// live is the handle of the decoded object; it is nil once nothing references the object. It is
+	// &notPacked for a value that could not be packed: the packed is then that of an unpacked.
+	live atomic.Pointer[decoded]
 }
 
 // unpacked is an entry's value that the packer does not support.
@@ -36,7 +34,7 @@ type unpacked[V any] struct {
 	value V
 }
 
-var notPacked weak.Pointer[valueRef] //nolint:gochecknoglobals // only its address is used
+var notPacked decoded //nolint:gochecknoglobals // only its address is used
 
 // keepUnpacked returns the reference of a value that the packer does not support.
 func (s *Store[V]) keepUnpacked(value V) *valueRef {
@@ -127,14 +125,14 @@ type labelReader interface {
 // the packer is a labelReader, it does not decode a value that does not match.
 func (s *Store[V]) loadMatching(key string, ref *valueRef, matches func(map[string]string) bool) (value V, ok bool) {
 	if matches == nil {
-		return s.load(key, ref)
+		return s.load(key, ref, false)
 	}
 	if s.config.Packer != nil {
 		if labels, read := s.packedLabels(ref); read && !matches(labels) {
 			return value, false
 		}
 	}
-	if value, ok = s.load(key, ref); ok {
+	if value, ok = s.load(key, ref, false); ok {
 		ok = matches(s.config.Labels(value))
 	}
 	return value, ok
@@ -148,56 +146,9 @@ func (s *Store[V]) packedLabels(ref *valueRef) (labels map[string]string, ok boo
 		return nil, false
 	}
 	p := packedOf(ref)
-	if _, held := s.loadLive(p); held {
+	if _, held := s.loadLive(p, false); held {
 		return nil, false
 	}
 	labels, err := feed.CatchPanic(func() (map[string]string, error) { return reader.Labels(p.object) })
 	return labels, err == nil
 }
-
-// loadLive returns the decoded value if a reader still references it, or the store keeps it
-// unpacked.
-func (s *Store[V]) loadLive(p *packed) (value V, ok bool) {
-	switch handle := p.live.Load(); handle {
-	case nil:
-	case &notPacked:
-		return s.unpackedValue(p)
-	default:
-		if ref := handle.Value(); ref != nil {
-			return s.fromPointee(ref), true
-		}
-	}
-	return value, false
-}
-
-// storeLive records a decoded value and returns it, or returns the value that another reader
-// recorded first, so that concurrent readers share one object.
-func (s *Store[V]) storeLive(p *packed, value V) V {
-	ref := s.pointee(value)
-	if ref == nil {
-		return value
-	}
-	handle := weak.Make(ref)
-	for {
-		other := p.live.Load()
-		if other != nil {
-			if ref := other.Value(); ref != nil {
-				return s.fromPointee(ref)
-			}
-		}
-		if p.live.CompareAndSwap(other, &handle) {
-			break
-		}
-	}
-	runtime.AddCleanup(ref, clearLive, liveHandle{p, &handle})
-	return value
-}
-
-// liveHandle is a value of packed.live, with the packed it belongs to.
-type liveHandle struct {
-	packed *packed
-	handle *weak.Pointer[valueRef]
-}
-
-// clearLive frees the handle of a value that is no longer referenced.
-func clearLive(h liveHandle) { h.packed.live.CompareAndSwap(h.handle, nil) }

@@ -17,7 +17,7 @@ import (
 
 // Readers of a packed entry share one decoded object. It is released once no reader references it.
 func TestDecodedObjectsAreReferencedWeakly(t *testing.T) {
-	h := newHarness(packing)
+	h := newHarness(packing, keepingNone)
 	h.relist("1", obj("a/1@1"))
 	func() {
 		first, _ := h.Get("a")
@@ -28,17 +28,7 @@ func TestDecodedObjectsAreReferencedWeakly(t *testing.T) {
 		}
 		runtime.KeepAlive(first)
 	}()
-	p := packedOf(h.entries.Get("a"))
-	for range 100 { // cleanups run in a goroutine of the runtime
-		if p.live.Load() == nil {
-			break
-		}
-		runtime.GC()
-		runtime.Gosched()
-	}
-	if p.live.Load() != nil {
-		t.Error("an object without readers is still live")
-	}
+	waitUntilFreed(t, packedOf(h.entries.Get("a")))
 	if o, ok := h.Get("a"); !ok || o.Version != "1" {
 		t.Errorf("Get() = %v, %v after the object was released", o, ok)
 	}
@@ -70,7 +60,7 @@ type rendezvousPacker struct {
 	decoding sync.WaitGroup // done by each reader that decodes
 }
 
-func (p *rendezvousPacker) Unpack(packed pack.Object) (*object, error) {
+func (p *rendezvousPacker) Unpack(packed pack.Object) (*object, int, error) {
 	p.decoding.Done()
 	p.decoding.Wait()
 	return p.jsonPacker.Unpack(packed)
@@ -137,7 +127,9 @@ func (p rawPacker) Pack(item feed.Item, old pack.Object, _ func() (*object, erro
 	return p.Packer.Pack(item.Raw, "", old), nil
 }
 
-func (p rawPacker) Unpack(packed pack.Object) (*object, error) { return jsonPacker(p).Unpack(packed) }
+func (p rawPacker) Unpack(packed pack.Object) (*object, int, error) {
+	return jsonPacker(p).Unpack(packed)
+}
 
 // Select returns the matching values, whether it reads the labels from the value or from the bytes.
 func TestSelect(t *testing.T) {
@@ -185,7 +177,7 @@ type labelPacker struct {
 	unpacked int
 }
 
-func (p *labelPacker) Unpack(packed pack.Object) (*object, error) {
+func (p *labelPacker) Unpack(packed pack.Object) (*object, int, error) {
 	p.unpacked++
 	return p.rawPacker.Unpack(packed)
 }
@@ -194,6 +186,6 @@ func (p *labelPacker) Labels(packed pack.Object) (map[string]string, error) {
 	if p.broken {
 		return nil, errors.New("broken")
 	}
-	o, err := p.rawPacker.Unpack(packed)
+	o, _, err := p.rawPacker.Unpack(packed)
 	return map[string]string{"text": o.Text}, err
 }

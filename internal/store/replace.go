@@ -21,6 +21,7 @@ type replacement[V any] struct {
 	rejected        map[string]failure  // keys whose newest state could not be stored or is ignored, and why
 	unkeyed         int                 // number of items that could not be stored and have no key
 	recovered       map[string]struct{} // quarantined keys that have a good state now
+	repaired        []*Entry[V]         // live entries that are replaced without an event, set by changes
 	duplicates      map[string]struct{} // keys that the list holds more than once
 	byProgram       bool                // not a list: it keeps the version and does not end the initial state
 }
@@ -242,6 +243,7 @@ func (r *replacement[V]) Remove(item feed.Item) {
 	}
 	r.next.entries.Delete(key)
 	r.next.indexes.move(key, before, nil)
+	r.store.countPacked(r.next, before, nil)
 	r.repeats = true
 }
 
@@ -249,7 +251,9 @@ func (r *replacement[V]) Remove(item feed.Item) {
 func (r *replacement[V]) put(key string, entry *Entry[V]) (before mapItem) {
 	before = r.next.entries.Put(key, entry.mapItem())
 	var replaced Entry[V]
-	r.next.indexes.move(key, replaced.fromMap(before), entry)
+	old := replaced.fromMap(before)
+	r.next.indexes.move(key, old, entry)
+	r.store.countPacked(r.next, old, entry)
 	return before
 }
 

@@ -108,7 +108,7 @@ func (v *snapshotData[V]) Get(key string) (V, bool) {
 		var none V
 		return none, false
 	}
-	return v.store.load(key, ref)
+	return v.store.load(key, ref, false)
 }
 
 // Entry returns the entry under key, or nil. It does not decode the value.

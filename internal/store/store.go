@@ -17,6 +17,7 @@ type Store[V any] struct {
 	entries entryMap // of the live state; Get reads it without a lock, others hold writer or mu
 	_       [64]byte // separates the CPU cache lines of reads from those that each write changes
 
+	hot        hotSet // of decoded objects, if the store packs
 	quarantine quarantine
 	yielding   atomic.Int32 // number of readers in yieldAfterLongRead
 
@@ -41,6 +42,9 @@ type state[V any] struct {
 	indexes *indexes[V]
 	version string // resourceVersion; guarded by mu
 	writes  uint64 // number of changes; written under both locks
+	// packedBytes is the sum of the sizes of the entries' packed objects. Its writers hold the locks
+	// of entries.
+	packedBytes atomic.Int64
 }
 
 // entryMap maps keys to entries.
@@ -69,6 +73,7 @@ func (s *Store[V]) deferReport(key string, err error) {
 
 // endWrite releases the writer's lock, and then reports the errors of the write in their order.
 func (s *Store[V]) endWrite() {
+	s.settleHot()
 	reports := s.reports
 	s.reports = nil
 	s.writer.Unlock()
@@ -92,7 +97,7 @@ func (s *Store[V]) publish(next *state[V]) {
 	s.current.Store(nil)
 }
 
-// Get returns the value under key. It takes no lock, and may return the result of a change that no
+// Get returns the value under key. It takes no lock unless it decodes the value, and may return the result of a change that no
 // snapshot shows yet.
 func (s *Store[V]) Get(key string) (V, bool) {
 	ref := s.entries.Get(key)
@@ -103,7 +108,7 @@ func (s *Store[V]) Get(key string) (V, bool) {
 	if s.direct {
 		return *(*V)(unsafe.Pointer(&ref)), true //nolint:gosec // see valueRef
 	}
-	return s.load(key, ref)
+	return s.load(key, ref, true)
 }
 
 // Find returns the value under key, as Get does. If there is none, it returns KeyError. It reads the

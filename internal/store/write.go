@@ -117,6 +117,7 @@ func (s *Store[V]) set(key string, old, entry *Entry[V], version string, kind ch
 	default:
 		log.AppendOne(Change[V]{Key: key, Old: old, New: entry})
 	}
+	s.recordReplaced(state, old, entry)
 }
 
 // remove deletes an entry and appends the deletion to the log. final is the state at deletion, nil
@@ -133,6 +134,7 @@ func (s *Store[V]) remove(key string, old, final *Entry[V], version string, by o
 	if s.config.Log != nil {
 		s.config.Log.AppendOne(Change[V]{Key: key, Old: old, Final: final})
 	}
+	s.recordReplaced(state, old, nil)
 }
 
 // prepareChange returns the live state for a change at version, and drops the current snapshot. The
