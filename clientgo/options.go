@@ -17,8 +17,8 @@ import (
 type Options struct {
 	// Packed stores objects as bytes, in about a twentieth of the memory; see
 	// cache.InformerOptions. Objects to which a transform gives another type are kept as they are,
-	// which is logged once. A decoded object is shared only while a reader references it, so
-	// controller-runtime's UnsafeDisableDeepCopy must not be set.
+	// which is logged once. A decoded object is shared only while it is kept (see HotBytes) or a
+	// reader references it, so controller-runtime's UnsafeDisableDeepCopy must not be set.
 	Packed bool
 	// HotBytes is the memory of the recently decoded objects that an informer keeps if Packed is
 	// set; see cache.InformerOptions.

@@ -172,8 +172,21 @@ func (p *Packer[T]) Unpack(packed pack.Object) (obj T, size int, err error) {
 	return obj, size, err
 }
 
+// The memory of a decoded object, in multiples of the length of its bytes. Measured with 5,000 Pods,
+// 2,000 Nodes and 2,000 unstructured custom resources: protobuf takes 1.9 to 2.4 for Pods and 1.3 to
+// 1.6 for Nodes, JSON takes 4.6 to 4.9.
+const (
+	protobufGrowth = 2.4
+	jsonGrowth     = 5
+)
+
 // decodedSize estimates the memory that an object takes, from the length of its bytes.
-func (p *Packer[T]) decodedSize(length int) int { return 2 * length }
+func (p *Packer[T]) decodedSize(length int) int {
+	if p.format == wire.Protobuf {
+		return int(protobufGrowth * float64(length))
+	}
+	return jsonGrowth * length
+}
 
 // Labels returns the labels of a packed object without decoding the object.
 func (p *Packer[T]) Labels(packed pack.Object) (labels map[string]string, err error) {

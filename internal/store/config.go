@@ -28,7 +28,8 @@ type Config[V any] struct {
 	// once the store receives items.
 	Transforms func() bool
 	// Packer, if set, keeps entries as bytes, which are decoded when they are read. If V is a
-	// pointer type, a decoded value is shared by all readers for as long as one references it.
+	// pointer type, a decoded value is shared by all readers for as long as one, or the hot set,
+	// references it.
 	Packer Packer[V]
 	// HotBytes is the memory of the decoded objects that a store with a Packer keeps, see hotSet.
 	// Zero selects 1 % of the packed bytes, at least 1 MiB; a negative value keeps none.
