@@ -57,34 +57,60 @@ func (e *encoder) encodeTail() {
 // realign returns how many bytes of raw to skip until raw and the source match again, and how far
 // that match is shifted in the source.
 func (e *encoder) realign(at, addr int) (skip, shift int, ok bool) {
-	raw, source := e.raw[at:], e.source[addr:]
-	if skip, ok = nextMatch(raw, source); ok && skip < nearWindow {
+	if skip, ok = nextMatch(e.raw[at:], e.source[addr:]); ok {
 		return skip, 0, true
 	}
-	for d := range min(farWindow, len(raw)-8) {
-		want := binary.LittleEndian.Uint64(raw[d:]) & sixBytes
-		for s := -min(maxShift, addr+d); s <= maxShift && d+s+8 <= len(source); s++ {
-			if d+s >= 0 && binary.LittleEndian.Uint64(source[d+s:])&sixBytes == want {
-				return d, s, true
-			}
+	for d := 0; d < farWindow && at+d+8 <= len(e.raw); d += matchStep {
+		if skip, shift, ok = shiftedMatch(binary.LittleEndian.Uint64(e.raw[at+d:]), e.source, addr+d); ok {
+			return d + skip, shift, true
 		}
 	}
 	return 0, 0, false
 }
 
-const sixBytes = 1<<48 - 1
-
 // nextMatch returns how many bytes to skip until minMatch bytes of raw and source are equal.
 func nextMatch(raw, source []byte) (int, bool) {
-	same := 0
-	for i := range min(len(raw), len(source), nearWindow+minMatch) {
-		if raw[i] != source[i] {
-			same = 0
-		} else if same++; same == minMatch {
-			return i + 1 - minMatch, true
+	n := min(len(raw), len(source), nearWindow+8)
+	for d := 0; d+8 <= n; d += matchStep {
+		diff := binary.LittleEndian.Uint64(raw[d:]) ^ binary.LittleEndian.Uint64(source[d:])
+		if skip, ok := matchIn(diff); ok {
+			return d + skip, true
 		}
 	}
 	return 0, false
+}
+
+// shiftedMatch returns where in a word of raw, whose place in the source is addr, a match begins
+// that is shifted in the source, and how far.
+func shiftedMatch(word uint64, source []byte, addr int) (skip, shift int, ok bool) {
+	from := max(0, addr-maxShift)
+	for a := from; a <= addr+maxShift && a+8 <= len(source); a++ {
+		if skip, ok = matchIn(word ^ binary.LittleEndian.Uint64(source[a:])); ok {
+			return skip, a - addr, true
+		}
+	}
+	return 0, 0, false
+}
+
+// A word of eight bytes has a match if minMatch of them in a row are equal. Words that are matchStep
+// bytes apart have all matches.
+const (
+	matchStep = 8 - minMatch + 1
+	sixBytes  = 1<<48 - 1
+	inMatch   = 1<<48 - 1<<16 // the bytes of a word that belong to each of its matches
+)
+
+// matchIn returns where in a word a match begins. diff is the word XOR the other one.
+func matchIn(diff uint64) (skip int, ok bool) {
+	switch {
+	case diff&inMatch != 0:
+		return 0, false
+	case diff&sixBytes == 0:
+		return 0, true
+	case diff>>8&sixBytes == 0:
+		return 1, true
+	}
+	return 2, diff>>16 == 0
 }
 
 // search finds the next match anywhere in the source, after parts were inserted or removed. It
