@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 )
@@ -61,7 +62,7 @@ func (e *encoder) realign(at, addr int) (skip, shift int, ok bool) {
 		return skip, 0, true
 	}
 	for d := 0; d < farWindow && at+d+8 <= len(e.raw); d += matchStep {
-		if skip, shift, ok = shiftedMatch(binary.LittleEndian.Uint64(e.raw[at+d:]), e.source, addr+d); ok {
+		if skip, shift, ok = shiftedMatch(word(e.raw, at+d), e.source, addr+d); ok {
 			return d + skip, shift, true
 		}
 	}
@@ -72,8 +73,7 @@ func (e *encoder) realign(at, addr int) (skip, shift int, ok bool) {
 func nextMatch(raw, source []byte) (int, bool) {
 	n := min(len(raw), len(source), nearWindow+8)
 	for d := 0; d+8 <= n; d += matchStep {
-		diff := binary.LittleEndian.Uint64(raw[d:]) ^ binary.LittleEndian.Uint64(source[d:])
-		if skip, ok := matchIn(diff); ok {
+		if skip, ok := matchIn(word(raw, d) ^ word(source, d)); ok {
 			return d + skip, true
 		}
 	}
@@ -82,15 +82,32 @@ func nextMatch(raw, source []byte) (int, bool) {
 
 // shiftedMatch returns where in a word of raw, whose place in the source is addr, a match begins
 // that is shifted in the source, and how far.
-func shiftedMatch(word uint64, source []byte, addr int) (skip, shift int, ok bool) {
-	from := max(0, addr-maxShift)
-	for a := from; a <= addr+maxShift && a+8 <= len(source); a++ {
-		if skip, ok = matchIn(word ^ binary.LittleEndian.Uint64(source[a:])); ok {
+func shiftedMatch(raw uint64, source []byte, addr int) (skip, shift int, ok bool) {
+	from, to := max(0, addr-maxShift), min(addr+maxShift, len(source)-8)
+	if to-from == 2*maxShift && !hasPair(source[from+2:], uint16(raw>>16)) {
+		return 0, 0, false
+	}
+	for a := from; a <= to; a++ {
+		if skip, ok = matchIn(raw ^ word(source, a)); ok {
 			return skip, a - addr, true
 		}
 	}
 	return 0, 0, false
 }
+
+// hasPair reports whether two bytes occur at one of the first 2*maxShift+1 places of text.
+func hasPair(text []byte, pair uint16) bool {
+	const last = 2*maxShift - 7
+	first, second := uint64(pair&0xff)*eachByte, uint64(pair>>8)*eachByte
+	low := word(text, 0) ^ first | word(text, 1) ^ second
+	high := word(text, last) ^ first | word(text, last+1) ^ second
+	return hasZero(low) || hasZero(high)
+}
+
+const eachByte = 0x01_01_01_01_01_01_01_01
+
+// hasZero reports whether a byte of a word is zero.
+func hasZero(word uint64) bool { return (word-eachByte)&^word&(eachByte<<7) != 0 }
 
 // A word of eight bytes has a match if minMatch of them in a row are equal. Words that are matchStep
 // bytes apart have all matches.
@@ -120,8 +137,8 @@ func (e *encoder) search(at, addr, limit int) (skip, shift int, ok bool) {
 		e.baseIndex.build(e.source)
 	}
 	for d := 0; d < limit && at+d+8 <= len(e.raw); d++ {
-		word := binary.LittleEndian.Uint64(e.raw[at+d:])
-		if found, ok := e.baseIndex.find(word); ok && binary.LittleEndian.Uint64(e.source[found:]) == word {
+		next := word(e.raw, at+d)
+		if found, ok := e.baseIndex.find(next); ok && word(e.source, found) == next {
 			return d, found - addr - d, true
 		}
 	}
@@ -130,15 +147,21 @@ func (e *encoder) search(at, addr, limit int) (skip, shift int, ok bool) {
 
 // commonPrefix returns the number of leading bytes that a and b share.
 func commonPrefix(a, b []byte) int {
+	const block = 128 // bytes that are worth a call
 	n := 0
-	for n+8 <= len(a) && n+8 <= len(b) {
-		if diff := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); diff != 0 {
+	for n+block <= len(a) && n+block <= len(b) && bytes.Equal(a[n:n+block], b[n:n+block]) {
+		n += block
+	}
+	for ; n+8 <= len(a) && n+8 <= len(b); n += 8 {
+		if diff := word(a, n) ^ word(b, n); diff != 0 {
 			return n + bits.TrailingZeros64(diff)/8
 		}
-		n += 8
 	}
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
 	}
 	return n
 }
+
+// word returns the eight bytes of text at an offset.
+func word(text []byte, at int) uint64 { return binary.LittleEndian.Uint64(text[at : at+8]) }

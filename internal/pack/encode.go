@@ -15,13 +15,12 @@ type encoder struct {
 	cursor    int       // the decoder's cursor
 	done      int       // bytes of raw that are written
 	selfIndex selfIndex // for dictEncode
-	baseIndex baseIndex // for deltaEncode
+	baseIndex baseIndex // for deltaEncode; kept while the base is the same
 	recent    recentLiterals
 }
 
 // start begins an object. Neither raw nor source is modified.
 func (e *encoder) start(raw, source []byte) {
-	e.baseIndex.valid = false
 	e.raw, e.source, e.cursor, e.done, e.recent.count = raw, source, 0, 0, 0
 	e.out = binary.LittleEndian.AppendUint32(e.out[:0], crc32.ChecksumIEEE(raw))
 	e.out = binary.AppendUvarint(e.out, uint64(len(raw)))

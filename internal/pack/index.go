@@ -37,7 +37,8 @@ func newIndex(text []byte) *index {
 // baseIndexBits suits objects of a few thousand bytes.
 const baseIndexBits = 12
 
-// baseIndex finds eight bytes in a base. It is built on demand, once per encoded object.
+// baseIndex finds eight bytes in a base. It is built on demand, once for the objects that
+// are packed against the base in a row.
 type baseIndex struct {
 	valid bool                       // built for the current source
 	at    [1 << baseIndexBits]uint32 // address + 1; 0 is none

@@ -22,6 +22,7 @@ func (w *workspace) unpack(base *source) ([]byte, error) {
 		return w.raw, nil
 	}
 	w.base = nil
+	w.encoder.baseIndex.valid = false
 	raw, err := base.object.Unpack(w.raw[:0])
 	if err != nil {
 		return nil, fmt.Errorf("unpack base: %w", err)
