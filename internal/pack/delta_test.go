@@ -109,6 +109,24 @@ func TestWorkspaceForgetsFailedBase(t *testing.T) {
 	}
 }
 
+// TestWorkspaceForgetsIndexOfOtherBase moves parts of objects, so that their bases are indexed.
+func TestWorkspaceForgetsIndexOfOtherBase(t *testing.T) {
+	p, w := New(), new(workspace)
+	front, back := podLike(1, 0), podLike(2, 0)
+	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+	for _, text := range [][]byte{join(front, back), back[:200], join(back, front)} {
+		base := p.Pack(text, string(text), Object{})
+		raw := join(bytes.Repeat([]byte("-"), 300), back, front)
+		o := w.packDelta(raw, base.from, false)
+		if !w.encoder.baseIndex.valid {
+			t.Error("the base was not indexed")
+		}
+		if !o.IsZero() {
+			wantUnpacked(t, o, raw)
+		}
+	}
+}
+
 // TestEqualObjectsAreSampledOnce guards against a dictionary of a thousand equal ConfigMaps.
 func TestEqualObjectsAreSampledOnce(t *testing.T) {
 	p := New()
