@@ -30,6 +30,7 @@ type Packer[T object] struct {
 	packer      *pack.Packer
 	format      wire.Format // of the stored bytes
 	codec       feed.Codec  // of the stored bytes
+	anyKind     bool        // the objects may be of several kinds
 }
 
 // NewPacker returns a packer of objects of a type. transformed reports whether a transform changes
@@ -37,6 +38,7 @@ type Packer[T object] struct {
 func NewPacker[T object](objects ObjectType, shareEqual bool, transformed func() bool) *Packer[T] {
 	decoders := NewDecoders(objects, Options{ShareEqual: shareEqual, Packed: true})
 	p := &Packer[T]{objects: objects, transformed: transformed, packer: pack.New()}
+	p.anyKind = objects.IsUnstructured() && objects.GVK.Empty()
 	if objects.IsGenerated() {
 		p.format, p.codec = wire.Protobuf, protobufCodec{decoders}
 	} else {
@@ -119,7 +121,7 @@ func (p *Packer[T]) hasStoredFormat(item feed.Item) bool {
 // hasKind reports whether an object can be decoded on its own. An unstructured object cannot if
 // only its list states the kind.
 func (p *Packer[T]) hasKind(parsed wire.Item) bool {
-	return parsed.Kind != "" || !p.objects.GVK.Empty() || !p.objects.IsUnstructured()
+	return parsed.Kind != "" || !p.anyKind
 }
 
 func controllerUID(obj metav1.Object) string {

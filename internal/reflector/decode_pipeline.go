@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -18,6 +19,7 @@ import (
 //	             │                       │ decoded
 //	             └─────▶ toAdd ─────▶ collector ──▶ replacement.Add
 //
+// A batch without an object to decode, as for a sink that keeps bytes, skips the workers.
 // Items that fit one batch, or are decoded already, are added without another goroutine.
 type decodePipeline struct {
 	replacement feed.Replacement
@@ -127,7 +129,11 @@ func (p *decodePipeline) send() {
 	b.seal()
 	b.decoded = make(chan struct{})
 	p.awaitRoom(len(b.buffer))
-	p.toDecode <- b
+	if slices.Contains(b.needs, feed.NeedsObject) {
+		p.toDecode <- b
+	} else {
+		close(b.decoded)
+	}
 	p.toAdd <- b
 }
 

@@ -18,7 +18,8 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// recordingReplacement records the added items. It needs the objects of all items but those held.
+// recordingReplacement records the added items. It needs the objects of all items but those held,
+// and the bytes of items without a codec.
 type recordingReplacement struct {
 	feed.Replacement
 	held  map[string]bool
@@ -28,6 +29,9 @@ type recordingReplacement struct {
 func (r *recordingReplacement) Needs(item feed.Item) (feed.Need, any) {
 	if r.held[item.Key] {
 		return feed.NeedsIdentity, "held " + item.Key
+	}
+	if item.Codec == nil {
+		return feed.NeedsBytes, nil
 	}
 	return feed.NeedsObject, nil
 }
@@ -103,6 +107,30 @@ func TestPipelineKeepsOrderAndBytes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPipelineKeepsOrderOfBytesAndObjects adds batches that skip the workers between others.
+func TestPipelineKeepsOrderOfBytesAndObjects(t *testing.T) {
+	const items, run = 10 * batchItems, batchItems + batchItems/2
+	replacement := &recordingReplacement{}
+	p := newDecodePipeline(replacement, DefaultInFlight)
+	asBytes := func(i int) bool { return i/run%2 == 1 }
+	for i := range items {
+		item := feed.Item{Key: fmt.Sprint(i), Raw: []byte("name"), Codec: nameCodec{}}
+		if asBytes(i) {
+			item.Codec = nil
+		}
+		p.add(item)
+	}
+	p.finish(false)
+	if len(replacement.added) != items {
+		t.Fatalf("%d items were added, want %d", len(replacement.added), items)
+	}
+	for i, item := range replacement.added {
+		if item.Key != fmt.Sprint(i) || (item.Object == nil) != asBytes(i) {
+			t.Fatalf("item %d is %s, decoded: %v", i, item.Key, item.Object != nil)
+		}
 	}
 }
 
