@@ -26,10 +26,11 @@ var mayImport = map[string]string{
 	// From bytes to items.
 	"internal/tap":    "",
 	"internal/wire":   "internal/protowire",
+	"internal/omit":   "internal/protowire",
 	"internal/decode": "internal/intern internal/protowire",
 	"internal/feed":   "",
-	"internal/codec":  "internal/decode internal/feed internal/pack internal/wire",
-	"internal/source": "internal/codec internal/feed internal/tap internal/wire",
+	"internal/codec":  "internal/decode internal/feed internal/omit internal/pack internal/wire",
+	"internal/source": "internal/codec internal/feed internal/omit internal/tap internal/wire",
 
 	// From items to handlers.
 	"internal/reflector": "internal/feed",
@@ -38,8 +39,8 @@ var mayImport = map[string]string{
 	"internal/mutation":  "internal/feed",
 
 	// What a user imports.
-	"cache":    "client-go internal/codec internal/feed internal/informer internal/mutation internal/reflector internal/source internal/store internal/tap",
-	"clientgo": "client-go cache internal/codec internal/feed internal/informer internal/reflector internal/source internal/store",
+	"cache":    "client-go internal/codec internal/feed internal/informer internal/mutation internal/omit internal/reflector internal/source internal/store internal/tap",
+	"clientgo": "client-go cache internal/codec internal/feed internal/informer internal/omit internal/reflector internal/source internal/store",
 
 	// client-go's packages by name.
 	"clientgo/cache":            "client-go clientgo",

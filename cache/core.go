@@ -43,6 +43,7 @@ func (c *core) status(synced bool) Status {
 	s.Objects, s.Quarantined = c.engine.Size()
 	s.Unkeyed = c.engine.Unkeyed()
 	s.PackedBytes, s.HotBytes, s.HotObjects = c.engine.PackedSize()
+	s.OmitFieldsNotFound = c.engine.OmitFieldsNotFound()
 	for _, failed := range c.engine.QuarantinedKeys(maxQuarantinedKeys) {
 		s.QuarantinedKeys = append(s.QuarantinedKeys, QuarantinedKey(failed))
 	}

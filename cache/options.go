@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,9 +31,44 @@ type InformerOptions[T Object] struct {
 	Transform TransformFunc[T]
 	// Filter selects the objects to store. An object that it refuses is absent from the store; if
 	// it was stored before, that is a deletion with Event.LeftScope set. Filter is called with the
-	// object as the server sent it, before Transform. It must depend on the object alone and must
-	// not change it. A panic is an error on that object, whose last good state is kept.
+	// object as the server sent it, but for OmitFields, before Transform. It must depend on the
+	// object alone and must not change it. A panic is an error on that object, whose last good
+	// state is kept.
 	Filter func(obj T) bool
+
+	// OmitFields are fields that the informer leaves out of the objects: paths such as
+	// "metadata.managedFields", about half of a Pod, or "spec.containers.env", which applies to all
+	// elements of the list. The key of a map is in brackets:
+	// "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]". Where the informer
+	// streams, the fields are cut out of the response before it is decoded, and cost hardly more
+	// than their transfer; otherwise they are cleared in the decoded object.
+	//
+	// An omitted field has its zero value, or is absent from an unstructured object. So is a map of
+	// which keys are omitted, if no key is left. Filter, Transform and index functions get the
+	// objects without the fields. An update of omitted fields alone is stored and delivered, since
+	// it has a new resourceVersion. Selectors of the request, which the server applies, are
+	// unaffected.
+	//
+	// The informer is invalid if the objects' type has no such field, if a path names what an
+	// informer needs, such as metadata.uid, or, without ReadOnly, if it names anything but
+	// metadata.managedFields. Of unstructured objects only the syntax and the fields of metadata
+	// are checked. Status.OmitFieldsNotFound has the paths that no object has had; they are logged
+	// once after the first list.
+	OmitFields []string
+	// ReadOnly says that the program does not write the objects that it reads from the informer, so
+	// that OmitFields may have other fields than metadata.managedFields. Three kinds of writes would
+	// lose data at the server: an Update of a cached object deletes each omitted field; a JSON merge
+	// patch that contains a list, computed from a cached object, deletes the omitted fields of the
+	// list's elements; and a server-side apply of what an Extract function of client-go's apply
+	// configurations returns gives up the fields, since it finds no managedFields (which holds even
+	// if only these are omitted). Read an object from the server before writing it.
+	//
+	// If cache.EnableStreaming has prepared the client's config, an Update by that config's clients
+	// is refused with an ErrOmittedFields, as long as the informer runs, if the object has the UID
+	// and resourceVersion of one in the store from which fields were omitted, and has none of these
+	// fields. It does not see patches, other clients, objects without UID or resourceVersion, and
+	// objects into which the program has put one of the fields.
+	ReadOnly bool
 
 	// Packed stores objects as bytes, encoded against similar objects, in a fifth (Nodes) to a
 	// twenty-fifth (Pods) of the memory. Reading an object decodes it (about 35 µs for a Pod)
@@ -178,6 +214,8 @@ func (o InformerOptions[T]) sameAs(other InformerOptions[T]) error {
 		{"HotBytes", o.HotBytes, other.HotBytes},
 		{"ShareEqual", o.ShareEqual, other.ShareEqual},
 		{"DetectMutations", o.DetectMutations, other.DetectMutations},
+		{"OmitFields", strings.Join(o.OmitFields, ", "), strings.Join(other.OmitFields, ", ")},
+		{"ReadOnly", o.ReadOnly, other.ReadOnly},
 		{"ListMode", o.ListMode, other.ListMode},
 		{"PageSize", o.PageSize, other.PageSize},
 		{"Limits", o.Limits, other.Limits},

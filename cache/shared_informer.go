@@ -11,6 +11,7 @@ import (
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/mutation"
+	"github.com/kinformer/kinformer/internal/omit"
 )
 
 // SharedInformer keeps a store equal to a collection of the API and delivers changes to any number
@@ -34,7 +35,8 @@ type SharedInformer[T Object] struct {
 // ListWatch of another type, an interface as T.
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
 	objects, err := checkSource(lw, example, options.reflectorOptions())
-	err = errors.Join(err, options.check())
+	omitted, omitErr := omit.New(objects.GoType, options.OmitFields, options.ReadOnly)
+	err = errors.Join(err, options.check(), omitErr)
 	report := newReporter(options.reflectorOptions(), objects)
 	if err != nil {
 		err = fmt.Errorf("informer of %s: %w", report.name, err)
@@ -44,7 +46,9 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	if detector != nil {
 		config.Store.Decode = tracked(config.Store.Decode, detector)
 	}
-	source := newSource(lw, objects, codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed}, options.Limits)
+	config.NotFound = omitted.NotFound
+	decoding := codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed, Omit: omitted}
+	source := newSource(lw, objects, decoding, options.Limits)
 	config.Reflector = reflectorConfig(lw, source, options.reflectorOptions(), nil, report)
 	s := &SharedInformer[T]{
 		engine:    informer.New(config),

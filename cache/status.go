@@ -60,6 +60,9 @@ type Status struct {
 	// Unkeyed is the number of objects without a readable name that the last list had, or an event
 	// has brought since. They could not be stored.
 	Unkeyed int
+	// OmitFieldsNotFound are the paths of OmitFields that no object has had since the start. It is
+	// empty before the first list with objects.
+	OmitFieldsNotFound []string
 	// Streaming reports whether the last response was read from the stream; see EnableStreaming.
 	Streaming bool
 	// NotStreamingReason says why it was not. It is empty before the first response.

@@ -42,6 +42,7 @@ func (s *sharedIndexInformer) config() informer.Config[any] {
 			MinWatchTimeout: s.options.minWatchTimeout,
 		},
 		Terminating:  isTerminating,
+		NotFound:     s.omitted.NotFound,
 		HandlerGrace: -1, // client-go waits for handlers without limit
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/source"
 )
 
@@ -34,6 +35,8 @@ type sharedIndexInformer struct {
 	typeName      string // of the example
 	options       settings
 	mutations     clientcache.MutationDetector
+	omitted       *omit.Fields // nil if there are none
+	invalid       error        // why it cannot run
 
 	mu      sync.Mutex      // guards the fields below; the user's functions are called without it
 	running context.Context // of Run; nil before it
@@ -59,13 +62,14 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	}
 	s.watchErrors.reflector = newReflectorFunc("kinformer", s.options.ObjectDescription)
 	s.objects = codec.TypeOf(reflect.TypeOf(example), example)
+	s.omitted, s.invalid = omit.New(s.objects.GoType, options.OmitFields, options.ReadOnly)
 	s.source = source.New(source.Config{
 		ListerWatcher: contextListerWatcher{lw},
 		Objects:       s.objects,
 		Streaming:     options.streaming(),
 		NoContext:     hasNoContext(lw),
 		Unnamed:       true,
-		Codec:         codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed},
+		Codec:         codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed, Omit: s.omitted},
 		Limits:        options.limits(),
 	})
 	s.engine = informer.New(s.config())
@@ -118,6 +122,10 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 		return
 	}
 	defer s.finish()
+	if s.invalid != nil {
+		klog.FromContext(ctx).Error(s.invalid, "Failed to run informer")
+		return
+	}
 	if s.options.Packed && s.objects.GoType == nil {
 		klog.FromContext(ctx).Info("Warning: objects are not packed", "reason", "the type of the objects is not known; pass an example object")
 	}

@@ -26,6 +26,14 @@ type Options struct {
 	// ShareEqual lets objects share equal maps, slices and sub-messages; see
 	// cache.InformerOptions. It has no effect unless Packed is set or the informer streams.
 	ShareEqual bool
+	// OmitFields are fields that the informer leaves out of the objects, such as
+	// "metadata.managedFields"; see cache.InformerOptions. In a factory, each path must be one of
+	// every type. An informer with a wrong path does not run, and logs why.
+	OmitFields []string
+	// ReadOnly says that the program does not write the objects that it reads from the informer, so
+	// that OmitFields may have other fields than metadata.managedFields. A write would delete the
+	// omitted fields at the server; see cache.InformerOptions.
+	ReadOnly bool
 	// Streaming lets the informer read lists and watches straight from the response, which works
 	// if the client's config was prepared by cache.EnableStreaming. Set it if the program's own
 	// list and watch functions return the server's response unchanged. It is not needed for the
@@ -49,9 +57,10 @@ type Options struct {
 	RelistUpdates bool
 	// Filter selects the objects to store. An object that it refuses is absent from the store; if
 	// it was stored before, that is a deletion. Filter is called with the object as the server sent
-	// it, before the transform, and must depend on the object alone and not change it. In a
-	// factory, it is called with the objects of every informer. A panic is an error on that object,
-	// whose last good state is kept. See cache.ErrSkip for a transform that ignores states.
+	// it, but for OmitFields, before the transform, and must depend on the object alone and not
+	// change it. In a factory, it is called with the objects of every informer. A panic is an error
+	// on that object, whose last good state is kept. See cache.ErrSkip for a transform that ignores
+	// states.
 	Filter func(obj any) bool
 }
 

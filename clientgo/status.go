@@ -29,7 +29,7 @@ func ControllerOf(informer interface{ HasSynced() bool }) *cache.Controller {
 		unused := settings{SharedIndexInformerOptions: clientcache.SharedIndexInformerOptions{ObjectDescription: fmt.Sprintf("%T", informer)}}
 		return newInformer(nil, nil, unused).controller(fmt.Errorf("%T is not an informer of kinformer", informer))
 	}
-	return own.controller(nil)
+	return own.controller(own.invalid)
 }
 
 // ownInformer returns the informer of this package that an informer or a controller is, or nil.
@@ -70,7 +70,7 @@ func ControllersOf(factory any) []*cache.Controller {
 func withCauses(err error, informers []clientcache.SharedIndexInformer) error {
 	var causes []error
 	for _, informer := range informers {
-		if status := StatusOf(informer); !informer.HasSynced() && status.Phase != cache.PhaseInvalid && status.Err != nil {
+		if status := StatusOf(informer); !informer.HasSynced() && ownInformer(informer) != nil && status.Err != nil {
 			causes = append(causes, fmt.Errorf("%s: %w", status.Name, status.Err))
 		}
 	}

@@ -13,16 +13,19 @@ import (
 
 	"github.com/kinformer/kinformer/internal/decode"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// Options say how decoded objects share memory.
+// Options say what is decoded of objects, and how decoded objects share memory.
 type Options struct {
 	// ShareEqual lets objects share equal maps, slices and sub-messages, which must not be written
 	// into then. Strings and managedFields bytes are always shared.
 	ShareEqual bool
 	// Packed says that few decoded objects exist at a time, so that small tables suffice.
 	Packed bool
+	// Omit are the fields that decoded objects lack.
+	Omit *omit.Fields
 }
 
 // Decoders decodes the objects of one collection so that their equal parts are in memory once.
@@ -134,8 +137,9 @@ func (c *jsonCodec) decodeUnstructured(u *unstructured.Unstructured, raw []byte)
 // codecs it returns are.
 type Codecs struct {
 	decoders *Decoders
-	protobuf protobufCodec
-	json     *jsonCodec
+	protobuf feed.Codec
+	json     feed.Codec
+	kind     string // of the objects that json decodes
 }
 
 // ForList returns the codecs of a LIST response's items.
@@ -147,8 +151,9 @@ func (d *Decoders) ForWatch() *Codecs { return d.codecs(!d.objects.IsUnstructure
 func (d *Decoders) codecs(clearKind bool) *Codecs {
 	return &Codecs{
 		decoders: d,
-		protobuf: protobufCodec{d},
-		json:     &jsonCodec{decoders: d, gvk: d.objects.GVK, clearKind: clearKind},
+		protobuf: omitting(protobufCodec{d}, d.options.Omit),
+		json:     omitting(&jsonCodec{decoders: d, gvk: d.objects.GVK, clearKind: clearKind}, d.options.Omit),
+		kind:     d.objects.GVK.Kind,
 	}
 }
 
@@ -165,9 +170,10 @@ func (c *Codecs) For(item *wire.Item) feed.Codec {
 	if item.Format == wire.Protobuf {
 		return c.protobuf
 	}
-	if c.NeedsKind() && item.Kind != c.json.gvk.Kind {
+	if c.NeedsKind() && item.Kind != c.kind {
 		// The list states the kind, so the following items are of it too.
-		c.json = &jsonCodec{decoders: c.decoders, gvk: schema.FromAPIVersionAndKind(item.APIVersion, item.Kind)}
+		gvk := schema.FromAPIVersionAndKind(item.APIVersion, item.Kind)
+		c.json, c.kind = omitting(&jsonCodec{decoders: c.decoders, gvk: gvk}, c.decoders.options.Omit), item.Kind
 	}
 	return c.json
 }

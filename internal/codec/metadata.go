@@ -77,9 +77,17 @@ var metadataDecoders = sync.OnceValue(func() *Decoders { //nolint:gochecknogloba
 })
 
 // codec returns the codec of PartialObjectMetadata in the item's format: in both formats metadata
-// is at the same place in objects of every type.
+// is at the same place in objects of every type. It omits what the item's codec omits.
 func (m *lazyMetadata) codec() feed.Codec {
-	if _, ok := m.item.Codec.(protobufCodec); ok {
+	if c, ok := m.item.Codec.(*omittingCodec); ok {
+		return omitting(metadataCodec(c.codec), c.fields.OfMetadata())
+	}
+	return metadataCodec(m.item.Codec)
+}
+
+// metadataCodec returns the codec of PartialObjectMetadata in the format of another codec.
+func metadataCodec(codec feed.Codec) feed.Codec {
+	if _, ok := codec.(protobufCodec); ok {
 		return protobufCodec{metadataDecoders()}
 	}
 	return &jsonCodec{decoders: metadataDecoders()}

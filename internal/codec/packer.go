@@ -50,7 +50,15 @@ func NewPacker[T object](objects ObjectType, shareEqual bool, transformed func()
 // Pack packs an item against the other objects of its controller. value decodes the item. An item
 // that cannot be decoded is an error, so that no reader finds it later.
 func (p *Packer[T]) Pack(item feed.Item, old pack.Object, value func() (T, error)) (pack.Object, error) {
-	if p.hasStoredFormat(item) {
+	if c, ok := item.Codec.(*omittingCodec); ok && p.canStore(item, c.codec) {
+		buffer := editBuffers.Get().(*[]byte)
+		defer editBuffers.Put(buffer)
+		edited, codec, ok := c.Edit((*buffer)[:0], item.Raw)
+		if *buffer = edited; ok {
+			item.Raw, item.Codec = edited, codec
+		}
+	}
+	if p.canStore(item, item.Codec) {
 		parsed, err := wire.Parse(item.Raw, p.format)
 		if err != nil {
 			return pack.Object{}, err
@@ -104,12 +112,12 @@ func (p *Packer[T]) check(item feed.Item, value func() (T, error)) error {
 	return err
 }
 
-// hasStoredFormat reports whether an item carries the bytes to store.
-func (p *Packer[T]) hasStoredFormat(item feed.Item) bool {
+// canStore reports whether the bytes of an item, which codec decodes, are those to store.
+func (p *Packer[T]) canStore(item feed.Item, codec feed.Codec) bool {
 	if len(item.Raw) == 0 || p.transformed() {
 		return false
 	}
-	switch item.Codec.(type) {
+	switch codec.(type) {
 	case protobufCodec:
 		return p.format == wire.Protobuf
 	case *jsonCodec:
@@ -148,6 +156,9 @@ func (p *Packer[T]) encode(obj T) ([]byte, error) {
 	}
 	return json.Marshal(obj)
 }
+
+// editBuffers hold the bytes of an object while fields are cut out, and what is left is packed.
+var editBuffers = sync.Pool{New: func() any { return new([]byte) }} //nolint:gochecknoglobals // one pool serves all packers
 
 // buffers hold the bytes of an object while it is packed or unpacked.
 var buffers = sync.Pool{New: func() any { return new([]byte) }} //nolint:gochecknoglobals // one pool serves all packers

@@ -32,6 +32,15 @@ type Codec interface {
 	Decode(raw []byte) (runtime.Object, error)
 }
 
+// EditingCodec is a Codec of objects whose bytes are edited before they are decoded, such as to omit
+// fields. Decode does both.
+type EditingCodec interface {
+	Codec
+	// Edit appends the edited bytes of raw to dst and returns the codec that decodes them. If it
+	// returns false, the bytes cannot be edited, and only Decode can be used.
+	Edit(dst, raw []byte) (edited []byte, codec Codec, ok bool)
+}
+
 // ErrorCodec is a Codec whose Decode always fails. A source that finds an object's bytes malformed
 // sets it as the Item's Codec, so that the sink reports the error for that object.
 type ErrorCodec struct {

@@ -17,6 +17,7 @@ type Engine interface {
 	KeyError(key string) error
 	QuarantinedKeys(limit int) []store.KeyFailure
 	Unkeyed() int
+	OmitFieldsNotFound() []string
 	Reflector() *reflector.Reflector
 	Handlers() []HandlerStatus
 	Size() (objects, quarantined int)

@@ -42,6 +42,8 @@ type Config[V any] struct {
 	// server, before any transform. An object that no longer passes is removed. The store must
 	// have ItemKeys.
 	Filter func(runtime.Object) bool
+	// NotFound, if set, returns the fields to omit that no object has had.
+	NotFound func() (paths []string)
 	// Terminating reports whether a value has a deletionTimestamp. If nil, no value has one.
 	Terminating func(V) bool
 	// CoalesceThreshold is the backlog, in events, above which the changes of a handler are
@@ -63,6 +65,7 @@ type Informer[V any] struct {
 	log               *eventlog.Log[store.Change[V]]
 	sink              *filterSink[V]
 	reflector         *reflector.Reflector
+	notFound          func() []string
 	terminating       func(V) bool
 	coalesceThreshold uint64
 	handlerGrace      time.Duration
@@ -114,6 +117,7 @@ func New[V any](config Config[V]) *Informer[V] {
 		log:               log,
 		sink:              sink,
 		reflector:         reflector.New(config.Reflector),
+		notFound:          config.NotFound,
 		terminating:       config.Terminating,
 		coalesceThreshold: config.CoalesceThreshold,
 		handlerGrace:      config.HandlerGrace,

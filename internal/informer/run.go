@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -23,14 +24,12 @@ func (i *Informer[V]) Run(ctx context.Context) error {
 		return err
 	}
 	defer i.finish()
-	compactorDone := make(chan struct{})
-	go func() {
-		defer close(compactorDone)
-		i.runCompactor(ctx)
-	}()
+	var others sync.WaitGroup
+	others.Go(func() { i.runCompactor(ctx) })
+	others.Go(func() { i.logFieldsNotFound(ctx) })
 	ended, err := i.runReflector(ctx)
 	cancel()
-	<-compactorDone
+	others.Wait()
 	return errors.Join(err, i.waitForHandlers(ended))
 }
 

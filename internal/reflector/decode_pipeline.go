@@ -64,8 +64,8 @@ func newDecodePipeline(replacement feed.Replacement, maxInFlight int) *decodePip
 	return &decodePipeline{replacement: replacement, maxInFlight: maxInFlight}
 }
 
-// add adds an item. It copies item.Raw, unless the sink holds the item already, as it does most
-// items of a relist.
+// add adds an item. It copies item.Raw, edited if its codec edits, unless the sink holds the item
+// already, as it does most items of a relist.
 func (p *decodePipeline) add(item feed.Item) {
 	var need feed.Need
 	need, item.Known = p.replacement.Needs(item)
@@ -78,13 +78,27 @@ func (p *decodePipeline) add(item feed.Item) {
 	}
 	b := p.current
 	if need != feed.NeedsIdentity {
-		b.buffer = append(b.buffer, item.Raw...)
+		b.copyRaw(&item)
 	}
 	b.needs = append(b.needs, need)
 	b.items, b.ends = append(b.items, item), append(b.ends, len(b.buffer))
 	if len(b.buffer) >= batchBytes || len(b.items) >= batchItems {
 		p.send()
 	}
+}
+
+// copyRaw copies the bytes of an item. If its codec edits them, it copies the edited ones, and the
+// item gets the codec that decodes these.
+func (b *batch) copyRaw(item *feed.Item) {
+	if codec, ok := item.Codec.(feed.EditingCodec); ok {
+		edited, decodes, ok := codec.Edit(b.buffer, item.Raw)
+		if ok {
+			b.buffer, item.Codec = edited, decodes
+			return
+		}
+		b.buffer = edited[:len(b.buffer)]
+	}
+	b.buffer = append(b.buffer, item.Raw...)
 }
 
 // finish blocks until all items are added. If discard is true it drops the items that are not added

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -24,6 +25,7 @@ type decodedSource struct {
 	lw      ListerWatcher
 	objects codec.ObjectType
 	unnamed bool // see Config.Unnamed
+	omit    *omit.Fields
 	retries *clientRetries
 }
 
@@ -126,7 +128,10 @@ func (s decodedSource) item(obj runtime.Object) (feed.Item, error) {
 	if len(key) > maxKey {
 		return item, fmt.Errorf("%T named %s: %w", obj, wire.Quote(key), errLongName)
 	}
-	item.Key, item.Object = key, obj
+	if item.Key = key; s.omit != nil {
+		obj = s.omit.Without(obj) // others may hold it
+	}
+	item.Object = obj
 	return item, nil
 }
 

@@ -67,7 +67,13 @@ type Source struct {
 
 // New returns a source. It makes no request and starts no goroutine.
 func New(config Config) Source {
-	decoded := decodedSource{config.ListerWatcher, config.Objects, config.Unnamed, &clientRetries{never: config.NoClientRetries}}
+	decoded := decodedSource{
+		lw:      config.ListerWatcher,
+		objects: config.Objects,
+		unnamed: config.Unnamed,
+		omit:    config.Codec.Omit,
+		retries: &clientRetries{never: config.NoClientRetries},
+	}
 	mode := &mode{requested: config.Streaming == Requested, noContext: config.NoContext}
 	switch {
 	case config.Streaming == Disabled:

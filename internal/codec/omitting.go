@@ -1,0 +1,55 @@
+package codec
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/wire"
+)
+
+// omittingCodec omits fields of the objects that another codec decodes. It cuts them out of the
+// bytes, so that they are not decoded.
+type omittingCodec struct {
+	codec  feed.Codec
+	format wire.Format // of the bytes
+	fields *omit.Fields
+}
+
+var _ feed.EditingCodec = (*omittingCodec)(nil)
+
+// omitting returns a codec that omits fields, or codec itself if there are none.
+func omitting(codec feed.Codec, fields *omit.Fields) feed.Codec {
+	if fields == nil {
+		return codec
+	}
+	if _, ok := codec.(protobufCodec); ok {
+		return &omittingCodec{codec, wire.Protobuf, fields}
+	}
+	return &omittingCodec{codec, wire.JSON, fields}
+}
+
+func (c *omittingCodec) Decode(raw []byte) (runtime.Object, error) {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	edited, codec, ok := c.Edit((*buffer)[:0], raw)
+	*buffer = edited
+	if ok {
+		return codec.Decode(edited)
+	}
+	obj, err := c.codec.Decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	return c.fields.Without(obj), nil
+}
+
+// Edit implements feed.EditingCodec.
+func (c *omittingCodec) Edit(dst, raw []byte) (edited []byte, codec feed.Codec, ok bool) {
+	if c.format == wire.Protobuf {
+		edited, ok = c.fields.AppendProtobuf(dst, raw)
+	} else {
+		edited, ok = c.fields.AppendJSON(dst, raw)
+	}
+	return edited, c.codec, ok
+}

@@ -1,0 +1,106 @@
+package omit
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Fields are fields to omit from objects of one type. It is safe for concurrent use.
+type Fields struct {
+	paths        []*path
+	root         *node
+	unstructured bool
+	// viaObject says that JSON is not edited, because the result would not be that of Without.
+	viaObject bool
+	metadata  *Fields // the same of metadata, for metav1.PartialObjectMetadata; nil if there are none
+}
+
+var (
+	errReadOnly    = errors.New("set ReadOnly as well: an Update of a cached object deletes the field at the server, see the documentation of ReadOnly")
+	errUnknownType = errors.New("the type of the objects is not known: pass an example object")
+	errTooMany     = fmt.Errorf("more than %d fields of one object", maxMembers)
+)
+
+// New returns the fields at paths of objects of a Go type, which is a pointer type. It returns nil if
+// there are no paths. With readOnly, fields other than metadata.managedFields can be omitted. The
+// error names each path that cannot, and why.
+func New(goType reflect.Type, paths []string, readOnly bool) (*Fields, error) {
+	if len(paths) == 0 {
+		return nil, nil //nolint:nilnil // nothing to omit
+	}
+	if goType == nil {
+		return nil, fmt.Errorf("OmitFields: %w", errUnknownType)
+	}
+	f := newFields(goType)
+	var errs []error
+	metadata := newFields(reflect.TypeFor[*metav1.PartialObjectMetadata]())
+	for _, text := range paths {
+		segments, err := f.add(text)
+		if err == nil && text != managedFieldsPath && !readOnly {
+			err = errReadOnly
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("OmitFields %q: %w", text, err))
+			continue
+		}
+		if segments[0].name == metadataName {
+			_, _ = metadata.add(text) // metadata has the same fields in every type
+		}
+	}
+	if !f.root.finish() || !metadata.root.finish() {
+		errs = append(errs, fmt.Errorf("OmitFields: %w", errTooMany))
+	}
+	if len(metadata.paths) > 0 {
+		f.metadata = metadata
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func newFields(goType reflect.Type) *Fields {
+	f := &Fields{root: &node{}, unstructured: goType.Implements(reflect.TypeFor[runtime.Unstructured]())}
+	if !f.unstructured {
+		f.root.goType = goType.Elem()
+	}
+	return f
+}
+
+// add adds a path, and returns its segments.
+func (f *Fields) add(text string) ([]segment, error) {
+	segments, err := parse(text)
+	if err == nil {
+		err = checkOmittable(segments)
+	}
+	if err != nil {
+		return nil, err
+	}
+	added := &path{text: text}
+	if err := f.resolve(segments, added); err != nil {
+		return nil, err
+	}
+	f.paths = append(f.paths, added)
+	return segments, nil
+}
+
+// OfMetadata returns the omitted fields of metadata, for objects of type
+// metav1.PartialObjectMetadata. It returns nil if there are none.
+func (f *Fields) OfMetadata() *Fields { return f.metadata }
+
+// NotFound returns the paths that no object has had so far.
+func (f *Fields) NotFound() (paths []string) {
+	if f == nil {
+		return nil
+	}
+	for _, p := range f.paths {
+		if !p.found.Load() {
+			paths = append(paths, p.text)
+		}
+	}
+	return paths
+}

@@ -1,0 +1,210 @@
+package omit
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Without returns obj without the fields. It does not modify obj: where something is omitted, the
+// result is a copy along the path, and shares the rest with obj.
+func (f *Fields) Without(obj runtime.Object) runtime.Object {
+	if u, ok := obj.(runtime.Unstructured); ok {
+		return f.withoutMembers(u)
+	}
+	v := reflect.ValueOf(obj)
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Type().Elem() != f.root.goType {
+		return obj // of another type, which the store refuses
+	}
+	if left, changed := f.root.without(v); changed {
+		return left.Interface().(runtime.Object)
+	}
+	return obj
+}
+
+// without returns a value without the omitted parts, and whether it is another one.
+func (n *node) without(v reflect.Value) (left reflect.Value, changed bool) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		return n.withoutPointer(v)
+	case reflect.Struct:
+		return n.withoutFields(v)
+	case reflect.Slice:
+		return n.withoutElements(v)
+	case reflect.Map:
+		return n.withoutKeys(v)
+	}
+	return v, false
+}
+
+func (n *node) withoutPointer(v reflect.Value) (left reflect.Value, changed bool) {
+	if v.IsNil() {
+		return v, false
+	}
+	left, changed = n.without(v.Elem())
+	if !changed {
+		return v, false
+	}
+	if left.CanAddr() { // a copy made here
+		return left.Addr(), true
+	}
+	pointer := reflect.New(left.Type())
+	pointer.Elem().Set(left)
+	return pointer, true
+}
+
+func (n *node) withoutFields(v reflect.Value) (left reflect.Value, changed bool) {
+	left = v
+	for _, child := range n.children {
+		field := v.Field(child.index)
+		value, differs := reflect.Zero(field.Type()), child.omit != nil && !field.IsZero()
+		if child.omit == nil {
+			value, differs = child.without(field)
+		} else if differs {
+			child.omit.markFound()
+		}
+		if !differs {
+			continue
+		}
+		if !changed {
+			left, changed = reflect.New(v.Type()).Elem(), true
+			left.Set(v)
+		}
+		left.Field(child.index).Set(value)
+	}
+	return left, changed
+}
+
+func (n *node) withoutElements(v reflect.Value) (left reflect.Value, changed bool) {
+	left = v
+	for i := range v.Len() {
+		element, differs := n.without(v.Index(i))
+		if !differs {
+			continue
+		}
+		if !changed {
+			left, changed = reflect.MakeSlice(v.Type(), v.Len(), v.Len()), true
+			reflect.Copy(left, v)
+		}
+		left.Index(i).Set(element)
+	}
+	return left, changed
+}
+
+// withoutKeys returns nil for a map without keys, see the documentation of the package.
+func (n *node) withoutKeys(v reflect.Value) (left reflect.Value, changed bool) {
+	if v.IsNil() {
+		return v, false
+	}
+	left = v
+	own := func() {
+		if !changed {
+			left, changed = cloneMap(v), true
+		}
+	}
+	for _, child := range n.children {
+		key := reflect.ValueOf(child.name).Convert(v.Type().Key())
+		value := v.MapIndex(key)
+		if !value.IsValid() {
+			continue
+		}
+		if child.omit != nil {
+			child.omit.markFound()
+			own()
+			left.SetMapIndex(key, reflect.Value{})
+		} else if value, differs := child.without(value); differs {
+			own()
+			left.SetMapIndex(key, emptied(child, value))
+		}
+	}
+	if left.Len() == 0 {
+		return reflect.Zero(v.Type()), true
+	}
+	return left, changed
+}
+
+// emptied returns the value to set for a key: none for a map that was emptied.
+func emptied(child *node, value reflect.Value) reflect.Value {
+	if child.isMap && value.Kind() == reflect.Map && value.Len() == 0 {
+		return reflect.Value{}
+	}
+	return value
+}
+
+func cloneMap(v reflect.Value) reflect.Value {
+	clone := reflect.MakeMapWithSize(v.Type(), v.Len())
+	for key, value := range v.Seq2() {
+		clone.SetMapIndex(key, value)
+	}
+	return clone
+}
+
+// withoutMembers is Without for an unstructured object.
+func (f *Fields) withoutMembers(obj runtime.Unstructured) runtime.Object {
+	left, changed := f.root.withoutUntyped(obj.UnstructuredContent())
+	if !changed {
+		return obj
+	}
+	content, _ := left.(map[string]any)
+	edited := obj.NewEmptyInstance()
+	edited.SetUnstructuredContent(content)
+	return edited
+}
+
+// withoutUntyped is without for a value of an unstructured object.
+func (n *node) withoutUntyped(v any) (left any, changed bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		return n.withoutNames(v)
+	case []any:
+		return n.withoutItems(v)
+	}
+	return v, false
+}
+
+func (n *node) withoutNames(object map[string]any) (left map[string]any, changed bool) {
+	left = object
+	own := func() {
+		if !changed {
+			left, changed = maps.Clone(object), true
+		}
+	}
+	for _, child := range n.children {
+		value, ok := object[child.name]
+		if !ok {
+			continue
+		}
+		if child.omit != nil {
+			child.omit.markFound()
+			own()
+			delete(left, child.name)
+			continue
+		}
+		value, differs := child.withoutUntyped(value)
+		if inner, ok := value.(map[string]any); ok && child.isMap && len(inner) == 0 {
+			own()
+			delete(left, child.name)
+		} else if differs {
+			own()
+			left[child.name] = value
+		}
+	}
+	return left, changed
+}
+
+func (n *node) withoutItems(list []any) (left []any, changed bool) {
+	left = list
+	for i, item := range list {
+		item, differs := n.withoutUntyped(item)
+		if !differs {
+			continue
+		}
+		if !changed {
+			left, changed = slices.Clone(list), true
+		}
+		left[i] = item
+	}
+	return left, changed
+}

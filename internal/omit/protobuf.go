@@ -1,0 +1,121 @@
+package omit
+
+import (
+	"encoding/binary"
+
+	"github.com/kinformer/kinformer/internal/protowire"
+)
+
+// The fields of a map's entry.
+const (
+	entryKey   = 1
+	entryValue = 2
+)
+
+// AppendProtobuf appends an encoded object without the fields to dst. It returns false, and dst with
+// a part of the object, for an object that it cannot edit: the caller must decode it and call
+// Without. Such an object is malformed, or has a form that no API server sends.
+func (f *Fields) AppendProtobuf(dst, object []byte) (edited []byte, ok bool) {
+	return f.root.appendMessage(dst, object)
+}
+
+// appendMessage appends what is left of a message.
+func (n *node) appendMessage(dst, message []byte) (edited []byte, ok bool) {
+	copied := 0 // the end of what was appended or cut
+	for i := 0; i < len(message); {
+		start := i
+		tag, next, err := protowire.Varint(message, i)
+		if err != nil {
+			return dst, false
+		}
+		number, wire, err := protowire.SplitTag(tag)
+		if err != nil {
+			return dst, false
+		}
+		if i, err = protowire.Skip(message, next, wire); err != nil {
+			return dst, false
+		}
+		child := n.byNumber(number)
+		switch {
+		case child == nil:
+			continue
+		case child.omit != nil:
+			child.omit.markFound()
+			dst = append(dst, message[copied:start]...)
+		case wire != protowire.TypeBytes: // the decoder refuses it
+			continue
+		default:
+			dst = append(dst, message[copied:start]...)
+			if dst, ok = child.appendField(dst, message[start:i], next-start); !ok {
+				return dst, false
+			}
+		}
+		copied = i
+	}
+	return append(dst, message[copied:]...), true
+}
+
+// appendField appends what is left of a field. Its tag has a length of tagSize.
+func (n *node) appendField(dst, field []byte, tagSize int) (edited []byte, ok bool) {
+	from, to, err := protowire.Bounds(field, tagSize)
+	if err != nil {
+		return dst, false
+	}
+	content := n
+	if n.isMap {
+		key, ok := keyOf(field[from:to])
+		if !ok {
+			return dst, false
+		}
+		switch child := n.child(string(key)); {
+		case child == nil:
+			return append(dst, field...), true
+		case child.omit != nil:
+			child.omit.markFound()
+			return dst, true
+		default:
+			content = child.entry
+		}
+	}
+	begin := len(dst) + tagSize
+	dst = append(dst, field[:from]...)
+	if dst, ok = content.appendMessage(dst, field[from:to]); !ok {
+		return dst, false
+	}
+	return shortenLength(dst, begin, from-tagSize, to-from), true
+}
+
+// shortenLength corrects the length before the content that dst ends with. The length is at begin,
+// takes size bytes, and says before.
+func shortenLength(dst []byte, begin, size, before int) []byte {
+	length := len(dst) - begin - size
+	if length == before {
+		return dst
+	}
+	var encoded [binary.MaxVarintLen64]byte
+	n := binary.PutUvarint(encoded[:], uint64(length))
+	copy(dst[begin+n:], dst[begin+size:])
+	copy(dst[begin:], encoded[:n])
+	return dst[:begin+n+length]
+}
+
+// keyOf returns the key of a map's entry. It returns false for an entry that a decoder may read in
+// another way: generated code ignores wire types, and accepts parts that end after the entry.
+func keyOf(entry []byte) (key []byte, ok bool) {
+	for i := 0; i < len(entry); {
+		tag, next, err := protowire.Varint(entry, i)
+		if err != nil {
+			return nil, false
+		}
+		number, wire := int32(tag>>3), int(tag&7)
+		isPart := number == entryKey || number == entryValue
+		if i, err = protowire.Skip(entry, next, wire); err != nil || isPart && wire != protowire.TypeBytes {
+			return nil, false
+		}
+		if number == entryKey {
+			from, to, _ := protowire.Bounds(entry, next)
+			key = entry[from:to]
+		}
+	}
+	return key, true
+}
