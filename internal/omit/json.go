@@ -1,10 +1,13 @@
 package omit
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // AppendJSON appends an encoded object without the fields to dst. The object must be valid JSON. It
 // returns false, and dst with a part of the object, for an object that it cannot edit: the caller
-// must decode it and call Without. Such an object has duplicate members or escaped names.
+// must decode it and call Without. Such an object has duplicate members.
 func (f *Fields) AppendJSON(dst, object []byte) (edited []byte, ok bool) {
 	if f.viaObject {
 		return dst, false
@@ -34,6 +37,14 @@ func (e *jsonEditor) cut(from, to int) {
 	e.out = append(e.out, e.in[e.copied:from]...)
 	e.copied = to
 }
+
+// position is how far an edit is.
+type position struct{ out, copied int }
+
+func (e *jsonEditor) position() position { return position{len(e.out), e.copied} }
+
+// restore forgets the edits since a position.
+func (e *jsonEditor) restore(p position) { e.out, e.copied = e.out[:p.out], p.copied }
 
 // value edits the value at i, and returns its end.
 func (e *jsonEditor) value(i int, n *node) (end int, ok bool) {
@@ -111,10 +122,10 @@ func (e *jsonEditor) member(i int, child *node) (end int, keeps, ok bool) {
 		end, ok = e.skipValue(e.skipSpace(i))
 		return end, false, ok
 	}
-	out, copied := len(e.out), e.copied
+	before := e.position()
 	end, emptied, ok := e.editValue(i, child)
-	if emptied { // forget the edits: the caller cuts the whole member
-		e.out, e.copied = e.out[:out], copied
+	if emptied { // the caller cuts the whole member
+		e.restore(before)
 	}
 	return end, !emptied, ok
 }
@@ -130,12 +141,14 @@ func (e *jsonEditor) array(i int, n *node) (end int, ok bool) {
 	}
 	for {
 		i = e.skipSpace(i)
+		before := e.position()
 		end, emptied, ok := e.editValue(i, n)
 		if !ok {
 			return i, false
 		}
 		if emptied && e.typed { // nil, as any emptied map
-			e.cut(max(i, e.copied), end)
+			e.restore(before)
+			e.cut(i, end)
 			e.out = append(e.out, "null"...)
 		}
 		i = e.skipSpace(end)
@@ -160,19 +173,22 @@ func (n *node) member(name []byte) (int, *node) {
 	return 0, nil
 }
 
-// name returns the name of the member at i, and the position of its value. It returns false for a
-// name with escapes.
+// name returns the name of the member at i, and the position of its value.
 func (e *jsonEditor) name(i int) (name []byte, value int, ok bool) {
 	end, ok := e.skipString(i)
 	if !ok {
 		return nil, 0, false
 	}
 	name = e.in[i+1 : end-1]
-	i = e.skipSpace(end)
-	if e.at(i) != ':' || bytes.IndexByte(name, '\\') >= 0 {
-		return nil, 0, false
+	if bytes.IndexByte(name, '\\') >= 0 {
+		var unescaped string
+		if json.Unmarshal(e.in[i:end], &unescaped) != nil {
+			return nil, 0, false
+		}
+		name = []byte(unescaped)
 	}
-	return name, i + 1, true
+	i = e.skipSpace(end)
+	return name, i + 1, e.at(i) == ':'
 }
 
 // at returns the byte at i, or 0 at the end.

@@ -1,0 +1,262 @@
+package omit_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/kubernetes/scheme"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/randfill"
+
+	"github.com/kinformer/kinformer/internal/omit"
+)
+
+type message interface {
+	runtime.Object
+	metav1.Object
+	Marshal() ([]byte, error)
+	Unmarshal(data []byte) error
+}
+
+// objectTypes returns the types of client-go's scheme whose values have metadata, as pointers.
+func objectTypes(tb testing.TB) (types []reflect.Type) {
+	tb.Helper()
+	seen := map[reflect.Type]bool{}
+	for _, t := range scheme.Scheme.AllKnownTypes() {
+		if pointer := reflect.PointerTo(t); !seen[t] && pointer.Implements(reflect.TypeFor[message]()) {
+			seen[t] = true
+			types = append(types, pointer)
+		}
+	}
+	types = append(types, reflect.TypeFor[*metav1.PartialObjectMetadata]())
+	sort.Slice(types, func(i, j int) bool { return types[i].String() < types[j].String() })
+	if len(types) < 100 {
+		tb.Fatalf("found %d types in the scheme, want at least 100", len(types))
+	}
+	return types
+}
+
+// newFiller returns a filler of objects with random values that survive both encodings.
+func newFiller(seed int64, density float64) *randfill.Filler {
+	return randfill.NewWithSeed(seed).NilChance(1-density).NumElements(0, 2).MaxDepth(10).Funcs(
+		func(q *resource.Quantity, c randfill.Continue) {
+			*q = resource.MustParse([]string{"0", "1", "250m", "64Mi"}[c.Intn(4)])
+		},
+		func(t *metav1.Time, c randfill.Continue) { t.Time = time.Unix(c.Int63n(1<<33), 0).Local() },
+		func(t *metav1.MicroTime, c randfill.Continue) { t.Time = time.UnixMicro(c.Int63n(1 << 53)).Local() },
+		func(f *metav1.FieldsV1, c randfill.Continue) { f.SetRawString(fmt.Sprintf(`{"f:a%d":{}}`, c.Intn(9))) },
+		func(r *runtime.RawExtension, c randfill.Continue) { r.Raw = []byte(`{"a":{"b":[1,{}]}}`) },
+		func(r *runtime.Object, _ randfill.Continue) { *r = nil },
+		func(s *string, c randfill.Continue) {
+			*s = []string{"", "a", "k8s.io/name", `"\` + "\n", "default", "é", strings.Repeat("long", 60)}[c.Intn(7)]
+		},
+	)
+}
+
+// randomPath returns a path into an object, through fields and keys that it has, if possible.
+func randomPath(r *rand.Rand, v reflect.Value) string {
+	path := ""
+	for {
+		for v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8 {
+			switch {
+			case v.Kind() == reflect.Slice && v.Len() > 0:
+				v = v.Index(r.IntN(v.Len()))
+			case v.Kind() == reflect.Pointer && !v.IsNil():
+				v = v.Elem()
+			default:
+				v = reflect.Zero(v.Type().Elem())
+			}
+		}
+		switch {
+		case path != "" && r.IntN(3) == 0:
+			return path
+		case v.Kind() == reflect.Struct && v.NumField() > 0 && v.Type() != reflect.TypeFor[metav1.Time]():
+			field := v.Type().Field(r.IntN(v.NumField()))
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if v = v.FieldByIndex(field.Index); name != "" {
+				path = strings.TrimPrefix(path+"."+name, ".")
+			}
+		case v.Kind() == reflect.Map && v.Len() > 0:
+			key := v.MapKeys()[r.IntN(v.Len())]
+			path += "[" + key.String() + "]"
+			v = v.MapIndex(key)
+		default:
+			return path
+		}
+	}
+}
+
+// newFields returns one to three random fields of an object. Of the paths, it drops those that
+// cannot be omitted.
+func newFields(r *rand.Rand, obj runtime.Object) (fields *omit.Fields, paths []string) {
+	for range 1 + r.IntN(3) {
+		path := randomPath(r, reflect.ValueOf(obj))
+		if r.IntN(8) == 0 {
+			path = "metadata.managedFields"
+		}
+		more, err := omit.New(reflect.TypeOf(obj), append(paths[:len(paths):len(paths)], path), true)
+		if err == nil {
+			fields, paths = more, append(paths, path)
+		}
+	}
+	return fields, paths
+}
+
+const objectsPerType = 20
+
+// TestCutOutEqualsCleared compares, for every type of client-go's scheme, objects whose bytes were
+// edited with objects that were edited after decoding.
+func TestCutOutEqualsCleared(t *testing.T) {
+	compared := 0
+	for i, goType := range objectTypes(t) {
+		for j := range objectsPerType {
+			seed := int64(i*objectsPerType + j)
+			obj := reflect.New(goType.Elem()).Interface().(message)
+			newFiller(seed, []float64{0.3, 0.8, 1}[j%3]).Fill(obj)
+			r := rand.New(rand.NewPCG(uint64(seed), 1))
+			fields, paths := newFields(r, obj)
+			if fields == nil {
+				continue
+			}
+			compared++
+			name := fmt.Sprintf("%s without %q, seed %d", goType, paths, seed)
+			checkProtobuf(t, name, fields, obj)
+			checkTypedJSON(t, name, fields, obj)
+			checkUnstructured(t, name, paths, obj)
+		}
+	}
+	if compared < 2000 {
+		t.Errorf("compared %d objects, want at least 2000", compared)
+	}
+}
+
+func checkProtobuf(t *testing.T, name string, fields *omit.Fields, obj message) {
+	t.Helper()
+	raw, err := obj.Marshal()
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	decode := func(raw []byte) (runtime.Object, error) {
+		decoded := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(message)
+		return decoded, decoded.Unmarshal(raw)
+	}
+	checkEdited(t, name+", protobuf", fields, raw, fields.AppendProtobuf, decode)
+}
+
+func checkTypedJSON(t *testing.T, name string, fields *omit.Fields, obj message) {
+	t.Helper()
+	raw, err := json.Marshal(obj)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	decode := func(raw []byte) (runtime.Object, error) {
+		decoded := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(message)
+		return decoded, kjson.UnmarshalCaseSensitivePreserveInts(raw, decoded)
+	}
+	checkEdited(t, name+", typed JSON", fields, raw, fields.AppendJSON, decode)
+}
+
+func checkUnstructured(t *testing.T, name string, paths []string, obj message) {
+	t.Helper()
+	fields, err := omit.New(reflect.TypeFor[*unstructured.Unstructured](), paths, true)
+	if err != nil { // such as a path through a map with numbers as keys
+		return
+	}
+	raw, err := json.Marshal(obj)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	checkEdited(t, name+", unstructured", fields, raw, fields.AppendJSON, decodeUnstructured)
+}
+
+func decodeUnstructured(raw []byte) (runtime.Object, error) {
+	u := &unstructured.Unstructured{}
+	return u, utiljson.Unmarshal(raw, &u.Object)
+}
+
+// checkEdited compares an object decoded from edited bytes with the same decoded first, and checks
+// that the original is unchanged.
+func checkEdited(t *testing.T, name string, fields *omit.Fields, raw []byte,
+	edit func(dst, raw []byte) ([]byte, bool), decode func([]byte) (runtime.Object, error),
+) {
+	t.Helper()
+	whole, err := decode(raw)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	original := whole.DeepCopyObject()
+	want := fields.Without(whole)
+	if !reflect.DeepEqual(whole, original) {
+		t.Fatalf("%s: Without has modified the object: %s", name, cmp.Diff(original, whole))
+	}
+	const before = "before"
+	edited, ok := edit([]byte(before), raw)
+	if !ok {
+		t.Fatalf("%s: the bytes were not edited", name)
+	}
+	got, err := decode(edited[len(before):])
+	if err != nil {
+		t.Fatalf("%s: edited bytes: %v\n%s", name, err, edited)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("%s: edited bytes (-) differ from the edited object (+): %s", name, cmp.Diff(got, want))
+	}
+	if again := fields.Without(got); again != got && !reflect.DeepEqual(again, got) {
+		t.Fatalf("%s: fields are left in %v", name, got)
+	}
+}
+
+// TestPodWithoutEverythingOptional omits a field of each kind and names what must be left.
+func TestPodWithoutEverythingOptional(t *testing.T) {
+	fields, err := omit.New(reflect.TypeFor[*corev1.Pod](), []string{
+		"metadata.managedFields", "metadata.annotations[a.b/c]", "metadata.labels[only]", "spec.containers.env",
+		"spec.volumes.configMap.items", "spec.nodeName", "status.conditions",
+	}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "a", UID: "u", Labels: map[string]string{"only": "1"},
+			Annotations:   map[string]string{"a.b/c": "1", "d": "2"},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
+		},
+		Spec: corev1.PodSpec{
+			NodeName:   "n",
+			Containers: []corev1.Container{{Name: "c", Env: []corev1.EnvVar{{Name: "e"}}}, {Name: "d"}},
+			Volumes: []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{
+				ConfigMap: &corev1.ConfigMapVolumeSource{Items: []corev1.KeyToPath{{Key: "k"}}},
+			}}},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady}}},
+	}
+	want := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", Annotations: map[string]string{"d": "2"}},
+		Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "c"}, {Name: "d"}},
+			Volumes:    []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}}},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+	if got := fields.Without(pod); !reflect.DeepEqual(got, want) {
+		t.Error(cmp.Diff(got, want))
+	}
+	if left := fields.NotFound(); left != nil {
+		t.Errorf("NotFound() = %q although the Pod had all fields", left)
+	}
+	checkProtobuf(t, "Pod", fields, pod)
+	checkTypedJSON(t, "Pod", fields, pod)
+}
