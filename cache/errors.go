@@ -48,6 +48,11 @@ const (
 	ErrMutated = feed.Error("cached object was modified")
 )
 
+// ErrOmittedFields is wrapped by the error of an Update that was refused, because the program has read
+// the object from an informer with OmitFields: the update would delete the omitted fields. See
+// InformerOptions.ReadOnly.
+const ErrOmittedFields = feed.Error("the update would delete fields that the informer omits")
+
 // ErrNotStored reports that an object's newest state arrived and could not be stored: it could not
 // be decoded, was too large, or its Transform, Filter or key failed. The errors of Reader.KeyError,
 // a Lister's Get, WaitForObject and HealthCheck wrap it together with the cause, which the

@@ -29,7 +29,8 @@ import (
 //	clientset, err := kubernetes.NewForConfig(config)
 //
 // The response to an informer's request is then split into objects as it arrives, and a list is
-// never in memory whole. Other requests are not affected. Authentication, TLS, proxies, timeouts
+// never in memory whole. Other requests are not affected, but for the updates that
+// InformerOptions.ReadOnly describes. Authentication, TLS, proxies, timeouts
 // and rate limits remain the client's. Objects are equal to what the client would have decoded;
 // those of generated types are requested as protobuf whatever the client's configuration.
 //
@@ -46,7 +47,7 @@ import (
 // Where a response cannot be split (CBOR, or a transport in between that changes it), the informer
 // uses what the client decodes. Status.Streaming reports whether the last response was streamed,
 // and Status.NotStreamingReason why it was not.
-func EnableStreaming(config *rest.Config) { config.Wrap(tap.Wrap) }
+func EnableStreaming(config *rest.Config) { config.Wrap(tap.NewWrap()) }
 
 // ListerWatcher lists and watches a collection of the API. Both methods must pass the context and
 // the options on to the server.
@@ -238,7 +239,7 @@ func knowsWatchList(lw any) bool {
 }
 
 // newSource returns the source of a ListerWatcher's objects.
-func newSource(lw ListerWatcher, objects codec.ObjectType, options codec.Options, limits Limits) source.Source {
+func newSource(lw ListerWatcher, objects codec.ObjectType, options codec.Options, limits Limits, served *source.Served) source.Source {
 	known, ok := lw.(*ListWatch)
 	streaming := source.Unknown
 	if ok && known != nil && known.Streaming {
@@ -251,6 +252,7 @@ func newSource(lw ListerWatcher, objects codec.ObjectType, options codec.Options
 		NoClientRetries: ok && known != nil && known.noRetries,
 		Codec:           options,
 		Limits:          limits.ofSource(),
+		Served:          served,
 	})
 }
 

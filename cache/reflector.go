@@ -88,7 +88,7 @@ func NewReflector[T Object](lw ListerWatcher, example T, store ReflectorStore[T]
 	if err != nil {
 		r.invalid = fmt.Errorf("reflector of %s: %w", r.report.name, err)
 	}
-	r.source = newSource(lw, objects, codec.Options{}, options.Limits)
+	r.source = newSource(lw, objects, codec.Options{}, options.Limits, nil)
 	r.sink = &storeSink[T]{store: store, report: r.report.object}
 	r.loop = reflector.New(reflectorConfig(lw, r.source, options, r.sink, r.report))
 	return r

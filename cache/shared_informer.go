@@ -12,6 +12,7 @@ import (
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/mutation"
 	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/source"
 )
 
 // SharedInformer keeps a store equal to a collection of the API and delivers changes to any number
@@ -48,16 +49,18 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	}
 	config.NotFound = omitted.NotFound
 	decoding := codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed, Omit: omitted}
-	source := newSource(lw, objects, decoding, options.Limits)
-	config.Reflector = reflectorConfig(lw, source, options.reflectorOptions(), nil, report)
+	served := &source.Served{}
+	objectSource := newSource(lw, objects, decoding, options.Limits, served)
+	config.Reflector = reflectorConfig(lw, objectSource, options.reflectorOptions(), nil, report)
 	s := &SharedInformer[T]{
 		engine:    informer.New(config),
 		options:   options,
 		mutations: detector,
 	}
+	served.Running, served.HasState = s.engine.Holds()
 	s.store = reader[T]{s.engine.Store(), config.Store.Key}
 	s.core = core{
-		engine: s.engine, mode: source.Mode, report: report, clock: options.Clock, invalid: err,
+		engine: s.engine, mode: objectSource.Mode, report: report, clock: options.Clock, invalid: err,
 		key: objectKey(objects, s.store.key), admits: s.admits(lw),
 	}
 	if s.core.clock == nil {

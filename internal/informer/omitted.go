@@ -2,9 +2,31 @@ package informer
 
 import (
 	"context"
+	"weak"
 
 	"k8s.io/klog/v2"
 )
+
+// Holds returns functions that report whether the informer runs, and whether its store has the state
+// that an object had at a resourceVersion. They do not keep the informer alive.
+func (i *Informer[V]) Holds() (running func() bool, state func(key, uid, resourceVersion string) bool) {
+	pointer := weak.Make(i)
+	running = func() bool {
+		informer := pointer.Value()
+		return informer != nil && informer.isRunning()
+	}
+	state = func(key, uid, resourceVersion string) bool {
+		informer := pointer.Value()
+		return informer != nil && informer.store.HasState(key, uid, resourceVersion)
+	}
+	return running, state
+}
+
+func (i *Informer[V]) isRunning() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.phase == started
+}
 
 // OmitFieldsNotFound returns the fields to omit that no object has had. It returns none before the
 // first list with objects, which says nothing about fields.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -11,6 +12,7 @@ import (
 
 // Fields are fields to omit from objects of one type. It is safe for concurrent use.
 type Fields struct {
+	goType       reflect.Type
 	paths        []*path
 	root         *node
 	unstructured bool
@@ -64,7 +66,7 @@ func New(goType reflect.Type, paths []string, readOnly bool) (*Fields, error) {
 }
 
 func newFields(goType reflect.Type) *Fields {
-	f := &Fields{root: &node{}, unstructured: goType.Implements(reflect.TypeFor[runtime.Unstructured]())}
+	f := &Fields{goType: goType, root: &node{}, unstructured: goType.Implements(reflect.TypeFor[runtime.Unstructured]())}
 	if !f.unstructured {
 		f.root.goType = goType.Elem()
 	}
@@ -91,6 +93,33 @@ func (f *Fields) add(text string) ([]segment, error) {
 // OfMetadata returns the omitted fields of metadata, for objects of type
 // metav1.PartialObjectMetadata. It returns nil if there are none.
 func (f *Fields) OfMetadata() *Fields { return f.metadata }
+
+// NeedsReadOnly reports whether an Update of an object without the fields deletes any of them at the
+// server.
+func (f *Fields) NeedsReadOnly() bool {
+	return slices.ContainsFunc(f.paths, func(p *path) bool { return p.text != managedFieldsPath })
+}
+
+// Paths returns the paths of the fields.
+func (f *Fields) Paths() (paths []string) {
+	for _, p := range f.paths {
+		paths = append(paths, p.text)
+	}
+	return paths
+}
+
+// Below returns the fields below a field of the object, or that field. It returns nil if there are
+// none.
+func (f *Fields) Below(field string) *Fields {
+	var paths []string
+	for _, p := range f.paths {
+		if segments, _ := parse(p.text); segments[0].name == field {
+			paths = append(paths, p.text)
+		}
+	}
+	below, _ := New(f.goType, paths, true)
+	return below
+}
 
 // NotFound returns the paths that no object has had so far.
 func (f *Fields) NotFound() (paths []string) {

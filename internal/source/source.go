@@ -32,6 +32,8 @@ type Config struct {
 	Unnamed bool
 	Codec   codec.Options
 	Limits  Limits
+	// Served is the store to which the items go, nil if it is not that of an informer.
+	Served *Served
 }
 
 // Limits bound the parts of a response that is split, in bytes. Zero or less selects the default of
@@ -87,7 +89,9 @@ func New(config Config) Source {
 		decoded.lw = tapDetector{config.ListerWatcher, mode}
 		return Source{decoded, mode}
 	}
-	return Source{streamSource{decoded, mode, codec.NewDecoders(config.Objects, config.Codec), config.Limits}, mode}
+	stream := streamSource{decoded: decoded, mode: mode, decoders: codec.NewDecoders(config.Objects, config.Codec), limits: config.Limits}
+	stream.updates = stream.guard(config.Served)
+	return Source{stream, mode}
 }
 
 // Mode reports whether the last response was split while it arrived and, if not, why. The reason

@@ -26,6 +26,7 @@ type streamSource struct {
 	mode     *mode
 	decoders *codec.Decoders
 	limits   Limits
+	updates  *tap.Guard // of the clients whose transport has the tap; nil if none is refused
 }
 
 var _ feed.Source = streamSource{}
@@ -46,6 +47,7 @@ func (s streamSource) tap(consume func(format wire.Format, body io.Reader) []byt
 		Accepts:         s.understands,
 		PlaceholderType: jsonType,
 		MaxErrorBody:    int64(expected.HeaderLimit()),
+		Guard:           s.updates,
 		Consume: func(contentType string, body io.Reader) ([]byte, error) {
 			format, _ := wire.FormatOf(contentType)
 			return consume(format, body), nil

@@ -140,6 +140,13 @@ func (s *Store[V]) HasUID(key, uid string) bool {
 	return live != nil && (uid == "" || live.uid == hashUID(uid))
 }
 
+// HasState reports whether the store holds the state that an object had at a resourceVersion.
+func (s *Store[V]) HasState(key, uid, resourceVersion string) bool {
+	var entry Entry[V]
+	live := s.liveEntry(key, &entry)
+	return live != nil && live.sameVersion(identityOf(uid, resourceVersion))
+}
+
 // Len returns the number of entries.
 func (s *Store[V]) Len() int { return s.entries.Len() }
 

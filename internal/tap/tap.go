@@ -28,6 +28,9 @@ type Tap struct {
 	// than 200. Clients read such a body whole. The rest is cut off: the status code, which says
 	// what has failed, precedes it. Zero cuts off nothing.
 	MaxErrorBody int64
+	// Guard, if set, checks the updates that pass through the same transport, or through others that
+	// the same function of NewWrap has wrapped, once the request has passed.
+	Guard *Guard
 
 	mu       sync.Mutex // guards response and finished
 	response Response
@@ -72,9 +75,15 @@ type detectKey struct{}
 
 // Wrap returns a transport that serves the taps in the contexts of its requests. If next is wrapped
 // already, the outer transport serves the tap.
-func Wrap(next http.RoundTripper) http.RoundTripper {
-	wrapped.Store(true)
-	return &transport{next}
+func Wrap(next http.RoundTripper) http.RoundTripper { return NewWrap()(next) }
+
+// NewWrap returns a function like Wrap, for several transports that share their guards.
+func NewWrap() func(next http.RoundTripper) http.RoundTripper {
+	shared := new(guards)
+	return func(next http.RoundTripper) http.RoundTripper {
+		wrapped.Store(true)
+		return &transport{next, shared}
+	}
 }
 
 var wrapped atomic.Bool //nolint:gochecknoglobals // only read to decide about a warning
@@ -82,7 +91,10 @@ var wrapped atomic.Bool //nolint:gochecknoglobals // only read to decide about a
 // Wrapped reports whether the program has called Wrap.
 func Wrapped() bool { return wrapped.Load() }
 
-type transport struct{ next http.RoundTripper }
+type transport struct {
+	next   http.RoundTripper
+	guards *guards
+}
 
 // WrappedRoundTripper returns the wrapped transport. It implements
 // k8s.io/apimachinery/pkg/util/net.RoundTripperWrapper.
@@ -95,8 +107,13 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	tap, _ := request.Context().Value(contextKey{}).(*Tap)
 	if tap == nil {
+		request, err := t.guards.check(request)
+		if err != nil {
+			return nil, err
+		}
 		return t.next.RoundTrip(request)
 	}
+	t.guards.add(tap.Guard)
 	response, err := t.next.RoundTrip(tap.prepare(request))
 	if isRepeated(err) {
 		err = &failure{tap, err}
