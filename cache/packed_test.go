@@ -38,6 +38,7 @@ func startPodServer(t *testing.T) (*rest.Config, kubernetes.Interface) {
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: "ns" + fmt.Sprint(i%2), Name: fmt.Sprintf("pod-%02d", i),
 				Labels: map[string]string{"even": fmt.Sprint(i%2 == 0)}, Annotations: map[string]string{"number": fmt.Sprint(i)},
+				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "test", Operation: metav1.ManagedFieldsOperationUpdate}},
 			},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.example.com/app:v1", Args: []string{"--number", fmt.Sprint(i)}}}},
 		}

@@ -57,7 +57,7 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 		options:   options,
 		mutations: detector,
 	}
-	served.Running, served.HasState = s.engine.Holds()
+	served.Running, served.HasState = s.engine.StateFuncs()
 	s.store = reader[T]{s.engine.Store(), config.Store.Key}
 	s.core = core{
 		engine: s.engine, mode: objectSource.Mode, report: report, clock: options.Clock, invalid: err,

@@ -75,7 +75,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 		Served:        served,
 	})
 	s.engine = informer.New(s.config())
-	served.Running, served.HasState = s.engine.Holds()
+	served.Running, served.HasState = s.engine.StateFuncs()
 	s.indexer.init(s.engine.Store(), options.Indexers)
 	return s
 }

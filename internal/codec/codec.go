@@ -158,6 +158,9 @@ func (d *Decoders) codecs(clearKind bool) *Codecs {
 }
 
 // Objects returns the type of the objects.
+func (d *Decoders) Objects() ObjectType { return d.objects }
+
+// Objects returns the type of the objects.
 func (c *Codecs) Objects() ObjectType { return c.decoders.objects }
 
 // NeedsKind reports whether each item has to state its kind: the collection's type does not.

@@ -7,9 +7,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Holds returns functions that report whether the informer runs, and whether its store has the state
-// that an object had at a resourceVersion. They do not keep the informer alive.
-func (i *Informer[V]) Holds() (running func() bool, state func(key, uid, resourceVersion string) bool) {
+// StateFuncs returns functions that report whether the informer runs, and whether its store has the
+// state that an object had at a resourceVersion. They do not keep the informer alive.
+func (i *Informer[V]) StateFuncs() (running func() bool, state func(key, uid, resourceVersion string) bool) {
 	pointer := weak.Make(i)
 	running = func() bool {
 		informer := pointer.Value()

@@ -24,6 +24,16 @@ func (f *Fields) Without(obj runtime.Object) runtime.Object {
 	return obj
 }
 
+// In reports whether an object has any of the fields, with another value than the zero value.
+func (f *Fields) In(obj runtime.Object) bool {
+	fields, err := New(f.goType, f.Paths(), true) // which have been found in no object
+	if err != nil {
+		return false
+	}
+	fields.Without(obj)
+	return len(fields.NotFound()) < len(fields.paths)
+}
+
 // without returns a value without the omitted parts, and whether it is another one.
 func (n *node) without(v reflect.Value) (left reflect.Value, changed bool) {
 	switch v.Kind() {
@@ -177,7 +187,9 @@ func (n *node) withoutNames(object map[string]any) (left map[string]any, changed
 			continue
 		}
 		if child.omit != nil {
-			child.omit.markFound()
+			if !isEmptyUntyped(value) {
+				child.omit.markFound()
+			}
 			own()
 			delete(left, child.name)
 			continue
@@ -192,6 +204,27 @@ func (n *node) withoutNames(object map[string]any) (left map[string]any, changed
 		}
 	}
 	return left, changed
+}
+
+// isEmptyUntyped reports whether a value of an unstructured object has no content: typed clients send
+// empty structs, and null for times.
+func isEmptyUntyped(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		for _, member := range v {
+			if !isEmptyUntyped(member) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 func (n *node) withoutItems(list []any) (left []any, changed bool) {

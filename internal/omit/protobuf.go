@@ -40,7 +40,9 @@ func (n *node) appendMessage(dst, message []byte) (edited []byte, ok bool) {
 		case child == nil:
 			continue
 		case child.omit != nil:
-			child.omit.markFound()
+			if !isEmpty(message[next:i]) {
+				child.omit.markFound()
+			}
 			dst = append(dst, message[copied:start]...)
 		case wire != protowire.TypeBytes: // the decoder refuses it
 			continue
@@ -54,6 +56,10 @@ func (n *node) appendMessage(dst, message []byte) (edited []byte, ok bool) {
 	}
 	return append(dst, message[copied:]...), true
 }
+
+// isEmpty reports whether a value is the number 0 or has no bytes. Kubernetes' generated code encodes
+// empty strings and numbers, too.
+func isEmpty(value []byte) bool { return len(value) == 1 && value[0] == 0 }
 
 // appendField appends what is left of a field. Its tag has a length of tagSize.
 func (n *node) appendField(dst, field []byte, tagSize int) (edited []byte, ok bool) {

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/tap"
@@ -34,7 +35,10 @@ func (s streamSource) guard(served *Served) *tap.Guard {
 	if fields == nil || !fields.NeedsReadOnly() || served == nil {
 		return nil
 	}
-	check := updateCheck{fields: fields, status: fields.Below("status"), served: served, protobuf: s.decoded.objects.IsGenerated()}
+	check := updateCheck{
+		fields: fields, status: fields.Below("status"), served: served,
+		decoders: codec.NewDecoders(s.decoded.objects, codec.Options{Packed: true}),
+	}
 	return &tap.Guard{Active: func() bool { return served.Running() }, Check: check.check}
 }
 
@@ -43,7 +47,7 @@ type updateCheck struct {
 	fields   *omit.Fields
 	status   *omit.Fields // those that an update of the status subresource writes; nil if there are none
 	served   *Served
-	protobuf bool // objects in protobuf can be edited
+	decoders *codec.Decoders // of whole objects
 }
 
 // check returns ErrOmittedFields for an update with an object whose state the store has, and that has
@@ -58,33 +62,30 @@ func (c updateCheck) check(request *http.Request, body []byte) error {
 		return nil //nolint:nilerr // the server reports it
 	}
 	fields := c.written(request.URL.Path, object.Name)
-	if fields == nil || !c.served.HasState(object.Key, object.UID, object.ResourceVersion) || hasAny(fields, item) {
+	if fields == nil || !c.served.HasState(object.Key, object.UID, object.ResourceVersion) || c.hasAny(fields, &item) {
 		return nil
 	}
 	return fmt.Errorf("%w: %s %s has the version that the informer has, %s, and none of %s; read the object from the server before writing it",
-		ErrOmittedFields, item.Kind, excerpt(object.Key), object.ResourceVersion, strings.Join(fields.Paths(), ", "))
+		ErrOmittedFields, item.Kind, wire.Quote(object.Key), object.ResourceVersion, strings.Join(fields.Paths(), ", "))
 }
 
 // parse returns the object in the body of an update.
 func (c updateCheck) parse(contentType string, body []byte) (wire.Item, bool) {
-	format, ok := wire.FormatOf(contentType)
-	kind := ""
-	if format == wire.Protobuf {
+	switch format, _ := wire.FormatOf(contentType); format {
+	case wire.JSON:
+		item, err := wire.Parse(bytes.TrimSpace(body), format)
+		return item, err == nil
+	case wire.Protobuf:
 		var envelope runtime.Unknown
-		content, found := bytes.CutPrefix(body, []byte("k8s\x00"))
-		if !found || !c.protobuf || envelope.Unmarshal(content) != nil {
+		content, ok := bytes.CutPrefix(body, []byte("k8s\x00"))
+		if !ok || !c.decoders.Objects().IsGenerated() || envelope.Unmarshal(content) != nil {
 			return wire.Item{}, false
 		}
-		body, kind = envelope.Raw, envelope.Kind
+		item, err := wire.Parse(envelope.Raw, format)
+		item.Kind = envelope.Kind
+		return item, err == nil
 	}
-	if !ok {
-		return wire.Item{}, false
-	}
-	item, err := wire.Parse(body, format)
-	if kind != "" {
-		item.Kind = kind
-	}
-	return item, err == nil
+	return wire.Item{}, false
 }
 
 // written returns the fields that an update at a URL path writes: of the object itself or its status.
@@ -99,12 +100,8 @@ func (c updateCheck) written(urlPath, name string) *omit.Fields {
 	return nil
 }
 
-// hasAny reports whether an object has any of the fields, or cannot be edited.
-func hasAny(fields *omit.Fields, item wire.Item) bool {
-	edit := fields.AppendJSON
-	if item.Format == wire.Protobuf {
-		edit = fields.AppendProtobuf
-	}
-	edited, ok := edit(nil, item.Raw)
-	return !ok || !bytes.Equal(edited, item.Raw)
+// hasAny reports whether an object has any of the fields, or cannot be decoded.
+func (c updateCheck) hasAny(fields *omit.Fields, item *wire.Item) bool {
+	obj, err := c.decoders.ForList().For(item).Decode(item.Raw)
+	return err != nil || fields.In(obj)
 }

@@ -1,0 +1,274 @@
+package cache_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+// omittedOfPods are the fields that the following tests omit from the Pods of startPodServer.
+var omittedOfPods = []string{"metadata.managedFields", "metadata.annotations[number]", "metadata.labels[changed]"}
+
+// clearOmitted is a Transform that clears omittedOfPods.
+func clearOmitted[T cache.Object](obj T) (T, error) {
+	annotations, labels := obj.GetAnnotations(), obj.GetLabels()
+	delete(annotations, "number")
+	delete(labels, "changed")
+	if len(annotations) == 0 {
+		annotations = nil
+	}
+	obj.SetManagedFields(nil)
+	obj.SetAnnotations(annotations)
+	obj.SetLabels(labels)
+	return obj, nil
+}
+
+// TestOmittedFieldsEqualClearedOnes compares informers that omit fields with one whose Transform
+// clears them, for each kind of client, after a list and after a watch event.
+func TestOmittedFieldsEqualClearedOnes(t *testing.T) {
+	config, client := startPodServer(t)
+	streaming := rest.CopyConfig(config)
+	cache.EnableStreaming(streaming)
+	podGVR := corev1.SchemeGroupVersion.WithResource("pods")
+	pod := &unstructured.Unstructured{}
+	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	for name, config := range map[string]*rest.Config{"streamed": streaming, "not streamed": config} {
+		t.Run("typed, "+name, func(t *testing.T) {
+			expectOmitted(t, client, &corev1.Pod{}, cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Pods("")))
+		})
+		t.Run("unstructured, "+name, func(t *testing.T) {
+			expectOmitted(t, client, pod, cache.ListWatchOf(dynamic.NewForConfigOrDie(config).Resource(podGVR)))
+		})
+		t.Run("unstructured without a kind, "+name, func(t *testing.T) {
+			expectOmitted(t, client, &unstructured.Unstructured{}, cache.ListWatchOf(dynamic.NewForConfigOrDie(config).Resource(podGVR)))
+		})
+		t.Run("metadata, "+name, func(t *testing.T) {
+			expectOmitted(t, client, &metav1.PartialObjectMetadata{}, cache.ListWatchOf(metadata.NewForConfigOrDie(config).Resource(podGVR)))
+		})
+	}
+}
+
+func expectOmitted[T cache.Object](t *testing.T, client kubernetes.Interface, example T, lw *cache.ListWatch) {
+	t.Helper()
+	lookup := cache.Indexers[T]{"number": cache.ByMetadata[T](func(m cache.Metadata) ([]string, error) {
+		return []string{m.GetAnnotations()["number"]}, nil
+	})}
+	want := runInformer(t, lw, example, cache.InformerOptions[T]{Transform: clearOmitted[T], Indexers: lookup})
+	var informers []*cache.SharedInformer[T]
+	for _, options := range []cache.InformerOptions[T]{
+		{}, {Packed: true}, {ShareEqual: true}, {DetectMutations: true},
+		{Filter: func(obj T) bool { return obj.GetManagedFields() == nil && obj.GetAnnotations() == nil }},
+		{Packed: true, Transform: func(obj T) (T, error) { return obj, nil }},
+	} {
+		options.OmitFields, options.ReadOnly, options.Indexers = omittedOfPods, true, lookup
+		informers = append(informers, runInformer(t, lw, example, options))
+	}
+	pods := client.CoreV1().Pods("ns0")
+	patch := fmt.Sprintf(`{"metadata":{"labels":{"changed":"%d"}}}`, len(t.Name()))
+	pod, err := pods.Patch(t.Context(), "pod-02", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := append(informers, want)
+	for _, informer := range all {
+		if err := informer.WaitForResourceVersion(testContext(t), pod.ResourceVersion); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, informer := range all {
+		if diff := cmp.Diff(slices.Collect(values(want.Store())), slices.Collect(values(informer.Store()))); diff != "" {
+			t.Errorf("informer %d: cleared by a transform (-), omitted (+): %s", i, diff)
+		}
+		if keys, err := informer.Store().IndexKeys("number", ""); err != nil || len(keys) != 21 {
+			t.Errorf("informer %d: the index has %d objects without the annotation, %v, want all", i, len(keys), err)
+		}
+		if status := informer.Status(); status.Quarantined != 0 || len(status.OmitFieldsNotFound) > 0 && i < len(informers) {
+			t.Errorf("informer %d: status %+v", i, status)
+		}
+	}
+}
+
+// values returns a store's objects in the order of their keys.
+func values[T cache.Object](reader cache.Reader[T]) func(yield func(T) bool) {
+	return func(yield func(T) bool) {
+		for _, obj := range reader.Snapshot().All() {
+			if !yield(obj) {
+				return
+			}
+		}
+	}
+}
+
+// TestOmittedFieldsOfObjectsOfOthers covers a list function whose objects the program goes on using.
+func TestOmittedFieldsOfObjectsOfOthers(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: "a", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}, Annotations: map[string]string{"a": "1", "b": "2"},
+	}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Env: []corev1.EnvVar{{Name: "e"}}}}}}
+	original := pod.DeepCopy()
+	lw := fake.NewListerWatcher(&corev1.Pod{})
+	lw.Create(pod)
+	informer := runInformer(t, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+		OmitFields: []string{"metadata.managedFields", "metadata.annotations[a]", "spec.containers.env", "spec.nodeName"}, ReadOnly: true,
+	})
+	got, _ := informer.Store().GetByKey("a")
+	if got.ManagedFields != nil || got.Spec.Containers[0].Env != nil || len(got.Annotations) != 1 {
+		t.Errorf("the store has %v", got)
+	}
+	if stored, ok := lw.Get("a"); !ok || len(stored.ManagedFields) != 1 || len(stored.Annotations) != 2 || len(stored.Spec.Containers[0].Env) != 1 {
+		t.Errorf("the server's object became %v, was created from %v", stored, original)
+	}
+	if missing := informer.Status().OmitFieldsNotFound; !slices.Equal(missing, []string{"spec.nodeName"}) {
+		t.Errorf("OmitFieldsNotFound = %q", missing)
+	}
+}
+
+// TestUpdateOfOmittedFieldsIsDelivered covers an update of which nothing is left: it has a new version.
+func TestUpdateOfOmittedFieldsIsDelivered(t *testing.T) {
+	config, client := startPodServer(t)
+	cache.EnableStreaming(config)
+	informer := runInformer(t, cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Pods("ns0")), &corev1.Pod{},
+		cache.InformerOptions[*corev1.Pod]{OmitFields: omittedOfPods, ReadOnly: true})
+	updates := make(chan string, 10)
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs[*corev1.Pod]{
+		UpdateFunc: func(_, pod *corev1.Pod) { updates <- pod.Name + "@" + pod.ResourceVersion },
+	}, cache.HandlerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod, err := client.CoreV1().Pods("ns0").Patch(t.Context(), "pod-02", types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"number":"0"}}}`), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := <-updates, pod.Name+"@"+pod.ResourceVersion; got != want {
+		t.Errorf("delivered %s, want %s", got, want)
+	}
+}
+
+// TestUpdateWithOmittedFieldsIsRefused covers updates by typed and dynamic clients, of the object and
+// of its status.
+func TestUpdateWithOmittedFieldsIsRefused(t *testing.T) {
+	config, unprepared := startPodServer(t)
+	cache.EnableStreaming(config)
+	client, dynamicClient := kubernetes.NewForConfigOrDie(config), dynamic.NewForConfigOrDie(config)
+	protobuf := rest.CopyConfig(config)
+	protobuf.ContentType = "application/vnd.kubernetes.protobuf"
+	informer := runInformer(t, cache.ListWatchOf(client.CoreV1().Pods("ns0")), &corev1.Pod{},
+		cache.InformerOptions[*corev1.Pod]{OmitFields: append(omittedOfPods, "spec.containers.args", "status.podIP"), ReadOnly: true})
+	cached := func() *corev1.Pod {
+		pod, _ := informer.Store().GetByKey("ns0/pod-02")
+		return pod.DeepCopy()
+	}
+	refused := func(name string, err error) {
+		t.Helper()
+		if !errors.Is(err, cache.ErrOmittedFields) || !strings.Contains(err.Error(), `"ns0/pod-02"`) || !strings.Contains(err.Error(), "spec.containers.args") {
+			t.Errorf("%s: the update was not refused: %v", name, err)
+		}
+	}
+	sent := func(name string, pod *corev1.Pod, err error) {
+		t.Helper()
+		if errors.Is(err, cache.ErrOmittedFields) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil && informer.WaitForObject(testContext(t), pod) != nil {
+			t.Errorf("%s: the update does not arrive", name)
+		}
+	}
+	update := func(client kubernetes.Interface, pod *corev1.Pod) (*corev1.Pod, error) {
+		return client.CoreV1().Pods("ns0").Update(t.Context(), pod, metav1.UpdateOptions{})
+	}
+	_, err := update(client, cached())
+	refused("typed", err)
+	_, err = update(kubernetes.NewForConfigOrDie(protobuf), cached())
+	refused("protobuf", err)
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{
+			"name": "pod-02", "namespace": "ns0", "uid": string(cached().UID), "resourceVersion": cached().ResourceVersion,
+		},
+	}}
+	_, err = dynamicClient.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace("ns0").Update(t.Context(), object, metav1.UpdateOptions{})
+	refused("dynamic", err)
+	_, err = client.CoreV1().Pods("ns0").UpdateStatus(t.Context(), cached(), metav1.UpdateOptions{})
+	if !errors.Is(err, cache.ErrOmittedFields) || strings.Contains(err.Error(), "args") {
+		t.Errorf("an update of the status without status.podIP returned %v", err)
+	}
+
+	own, err := client.CoreV1().Pods("ns0").Get(t.Context(), "pod-02", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.Labels["own"] = "1"
+	own, err = update(client, own)
+	sent("read from the server", own, err)
+	if err != nil || len(own.Spec.Containers[0].Args) == 0 {
+		t.Errorf("the server has %v, %v", own, err)
+	}
+	withField := cached()
+	withField.Spec.Containers[0].Args = []string{"set by the program"}
+	withField, err = update(client, withField)
+	sent("with one of the fields", withField, err)
+	withoutVersion := cached()
+	withoutVersion.ResourceVersion = ""
+	withoutVersion, err = update(client, withoutVersion)
+	sent("without a version", withoutVersion, err)
+	outdated := cached()
+	outdated.ResourceVersion = "1"
+	if _, err = update(client, outdated); !apierrors.IsConflict(err) {
+		t.Errorf("an update with another version returned %v, want a conflict", err)
+	}
+	other, err := update(unprepared, cached())
+	sent("by another client", other, err)
+}
+
+// TestUpdateWithoutManagedFieldsIsSent covers the one field that is safe to omit, and the time after
+// the informer has stopped.
+func TestUpdateWithoutManagedFieldsIsSent(t *testing.T) {
+	config, _ := startPodServer(t)
+	cache.EnableStreaming(config)
+	client := kubernetes.NewForConfigOrDie(config)
+	lw := cache.ListWatchOf(client.CoreV1().Pods("ns0"))
+	var pod *corev1.Pod
+	t.Run("informer that omits managedFields", func(t *testing.T) {
+		informer := runInformer(t, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{OmitFields: omittedOfPods[:1]})
+		stored, _ := informer.Store().GetByKey("ns0/pod-02")
+		pod = stored.DeepCopy()
+		pod.Labels["changed"] = "1"
+		updated, err := client.CoreV1().Pods("ns0").Update(t.Context(), pod, metav1.UpdateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pod = updated
+	})
+	t.Run("informer that stops", func(t *testing.T) {
+		runInformer(t, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{OmitFields: omittedOfPods, ReadOnly: true})
+	})
+	pod.ManagedFields, pod.Annotations, pod.Labels = nil, nil, nil
+	if _, err := client.CoreV1().Pods("ns0").Update(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
+		t.Errorf("an update after the informer has stopped returned %v", err)
+	}
+}
+
+func TestInvalidOmitFields(t *testing.T) {
+	for _, paths := range [][]string{{"spec.colour"}, {"metadata.name"}, {"spec.nodeName"}} {
+		informer := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{OmitFields: paths})
+		if err := informer.Run(t.Context()); err == nil || !strings.Contains(err.Error(), paths[0]) {
+			t.Errorf("Run with OmitFields %q returned %v", paths, err)
+		}
+	}
+}
