@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -63,6 +64,18 @@ func (l *recentLiterals) get(age int) (recentLiteral, bool) {
 		return recentLiteral{}, false
 	}
 	return l.ring[(l.count-1-age)%len(l.ring)], true
+}
+
+// find returns the number of literals added after one that equals want, whose bytes are in raw.
+func (l *recentLiterals) find(raw []byte, want recentLiteral) (age int, ok bool) {
+	text := raw[want.start : want.start+want.length]
+	for at := l.count - 1; at >= max(0, l.count-len(l.ring)); at-- {
+		r := &l.ring[uint(at)%maxShort]
+		if r.length == want.length && r.shift == want.shift && bytes.Equal(raw[r.start:r.start+r.length], text) {
+			return l.count - 1 - at, true
+		}
+	}
+	return 0, false
 }
 
 func (l *recentLiterals) add(start, length, shift int) {

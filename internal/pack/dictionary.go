@@ -1,9 +1,6 @@
 package pack
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "math"
 
 // match is a part of the source, or of the object itself, that equals the bytes to encode next.
 type match struct {
@@ -48,8 +45,8 @@ func (e *encoder) dictEncode(x *index) {
 // bestMatch returns the match with the highest gain for raw from at on.
 func (e *encoder) bestMatch(at int, x *index) (m match) {
 	raw := e.raw[at:]
-	word := binary.LittleEndian.Uint64(raw)
-	if a := e.cursor + at - e.done; a >= 0 && a+8 <= len(e.source) && binary.LittleEndian.Uint32(e.source[a:]) == uint32(word) {
+	next := word(e.raw, at)
+	if a := e.cursor + at - e.done; a >= 0 && a+8 <= len(e.source) && uint32(word(e.source, a)) == uint32(next) {
 		m = match{addr: a}
 		m.length = 4 + commonPrefix(raw[4:], e.source[a+4:])
 		if m.gain = m.length - nearCost; m.gain >= goodMatch {
@@ -57,19 +54,19 @@ func (e *encoder) bestMatch(at int, x *index) (m match) {
 		}
 	}
 	if at <= math.MaxUint16 {
-		slot := e.selfIndex.slot(word)
+		slot := e.selfIndex.slot(next)
 		found := int(*slot)
 		*slot = uint16(at)
-		if found < at && binary.LittleEndian.Uint32(e.raw[found:]) == uint32(word) {
+		if found < at && uint32(word(e.raw, found)) == uint32(next) {
 			m.improve(raw, e.raw, found, true)
 		}
 	}
 	if x == nil || len(e.source) < 8 {
 		return m
 	}
-	if addr := int(x.long[x.slotLong(word)]); binary.LittleEndian.Uint64(e.source[addr:]) == word {
+	if addr := int(x.long[x.slotLong(next)]); word(e.source, addr) == next {
 		m.improve(raw, e.source, addr, false)
-	} else if addr := int(x.short[x.slotShort(uint32(word))]); m.gain <= 0 && binary.LittleEndian.Uint32(e.source[addr:]) == uint32(word) {
+	} else if addr := int(x.short[x.slotShort(uint32(next))]); m.gain <= 0 && uint32(word(e.source, addr)) == uint32(next) {
 		m.improve(raw, e.source, addr, false)
 	}
 	return m

@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 	"math"
@@ -157,14 +156,10 @@ func (e *encoder) writeRepeat(at, shift int) bool {
 	if length < minRepeat {
 		return false
 	}
-	text := e.raw[e.done:at]
-	for age := range min(e.recent.count, len(e.recent.ring)) {
-		r, _ := e.recent.get(age)
-		if r.length == length && r.shift == shift && bytes.Equal(e.raw[r.start:r.start+length], text) {
-			e.writeToken(repeat, age)
-			e.advance(length)
-			return true
-		}
+	age, ok := e.recent.find(e.raw, recentLiteral{e.done, length, shift})
+	if ok {
+		e.writeToken(repeat, age)
+		e.advance(length)
 	}
-	return false
+	return ok
 }

@@ -1,5 +1,10 @@
 package pack
 
+import (
+	"encoding/binary"
+	"math"
+)
+
 // Most of what differs between an object and its base is hexadecimal: UIDs, container IDs, digests.
 // A hexadecimal literal takes four bits a digit. The bytes at the cursor in the source serve as a
 // template: where the template has no digit (the dashes of a UID, the dots of an address), the
@@ -32,8 +37,10 @@ func template(source []byte, cursor, length int) []byte {
 // hexPrefix returns the length of the longest prefix of text that can be a hexadecimal literal, and
 // how many digits it has.
 func hexPrefix(text, template []byte) (length, count int) {
-	for i, c := range text {
-		switch {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case hasHexWord(text, i) && (template == nil || hasHexWord(template, i)):
+			i, count = i+7, count+8
 		case template != nil && nibbles[template[i]] == notHex:
 			if template[i] != c {
 				return i, count
@@ -47,19 +54,41 @@ func hexPrefix(text, template []byte) (length, count int) {
 	return len(text), count
 }
 
+// hasHexWord reports whether eight digits begin at i.
+func hasHexWord(text []byte, i int) bool { return i+8 <= len(text) && isHexWord(word(text, i)) }
+
+// isHexWord reports whether the eight bytes of a word are digits. It computes the upper bit of each
+// byte, which a sum sets if the byte reaches a limit. No sum of two bytes below 0x80 overflows.
+func isHexWord(w uint64) bool {
+	const ascii = 0x7f * eachByte
+	w0 := w & ascii
+	digit := (w0 + (0x80-'0')*eachByte) &^ (w0 + (0x7f-'9')*eachByte)
+	letter := (w0 + (0x80-'a')*eachByte) &^ (w0 + (0x7f-'f')*eachByte)
+	return (digit|letter)&^w|ascii == math.MaxUint64
+}
+
+// packHexWord returns the values of eight digits, two in each byte.
+func packHexWord(w uint64) uint32 {
+	w = w&(0x0f*eachByte) + w>>6&eachByte*9
+	w = (w<<4 | w>>8) & 0x00ff_00ff_00ff_00ff
+	w = (w | w>>8) & 0x0000_ffff_0000_ffff
+	return uint32(w | w>>16)
+}
+
 // appendHex appends text as a hexadecimal literal. hexPrefix must cover all of text.
 func appendHex(dst, text, template []byte) []byte {
 	half, high := byte(0), true
-	for i, c := range text {
-		if template != nil && nibbles[template[i]] == notHex {
-			continue
+	for i := 0; i < len(text); i++ {
+		switch {
+		case high && hasHexWord(text, i) && (template == nil || hasHexWord(template, i)):
+			dst = binary.LittleEndian.AppendUint32(dst, packHexWord(word(text, i)))
+			i += 7
+		case template != nil && nibbles[template[i]] == notHex:
+		case high:
+			half, high = nibbles[text[i]]<<4, false
+		default:
+			dst, high = append(dst, half|nibbles[text[i]]), true
 		}
-		if high {
-			half = nibbles[c] << 4
-		} else {
-			dst = append(dst, half|nibbles[c])
-		}
-		high = !high
 	}
 	if !high {
 		dst = append(dst, half)
