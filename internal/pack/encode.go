@@ -32,7 +32,7 @@ const minHex = 8
 func (e *encoder) copySource(at, addr, n int) {
 	shift := addr - e.cursor - (at - e.done)
 	far := shift != int(int8(shift))
-	e.writeHexRuns(at, far)
+	run := e.writeHexRuns(at, far)
 	switch {
 	case far && addr <= math.MaxUint16:
 		e.writeLiteral(inSource, at)
@@ -41,7 +41,7 @@ func (e *encoder) copySource(at, addr, n int) {
 		e.writeLiteral(farSource, at)
 		e.out = binary.AppendUvarint(e.out, uint64(addr))
 	case !e.writeRepeat(at, shift):
-		e.writeNear(at, shift)
+		e.writeNear(at, shift, run)
 	}
 	e.cursor = addr
 	e.writeCopy(n)
@@ -63,8 +63,8 @@ func (e *encoder) writeCopy(n int) {
 
 // finish writes the rest of raw as a literal.
 func (e *encoder) finish() {
-	if e.writeHexRuns(len(e.raw), false); e.done < len(e.raw) {
-		e.writeNear(len(e.raw), 0)
+	if run := e.writeHexRuns(len(e.raw), false); e.done < len(e.raw) {
+		e.writeNear(len(e.raw), 0, run)
 		e.writeCopy(0)
 	}
 }
@@ -80,17 +80,20 @@ func (e *encoder) decodable() bool {
 	return plausible(uint64(len(e.raw)), len(e.out)-headerSize, len(e.source))
 }
 
-// writeNear writes raw up to at as a literal after which the cursor moves by shift.
-func (e *encoder) writeNear(at, shift int) {
+// writeNear writes raw up to at as a literal after which the cursor moves by shift. run is zero, or
+// a run that ends at at.
+func (e *encoder) writeNear(at, shift int, run hexRun) {
 	op := atCursor
 	if shift != 0 {
 		op = near
 	}
 	length := at - e.done
-	template := template(e.source, e.cursor, length)
-	if n, count := hexPrefix(e.raw[e.done:at], template); n == length && (count+1)/2 < length {
+	if run.length < length {
+		run = e.hexRun(e.done, at)
+	}
+	if run.length == length && (run.count+1)/2 < length {
 		e.writeToken(op+1, length)
-		e.out = appendHex(e.out, e.raw[e.done:at], template)
+		e.out = appendHex(e.out, e.raw[e.done:at], template(e.source, e.cursor, length))
 		e.advance(length)
 	} else {
 		e.writeLiteral(op, at)
@@ -104,27 +107,32 @@ func (e *encoder) writeNear(at, shift int) {
 }
 
 // writeHexRuns writes the long runs of digits in raw up to at, and the bytes before them. The bytes
-// after the last run are left to the next instruction, and so is a run that ends at at, unless all
-// is set.
-func (e *encoder) writeHexRuns(at int, all bool) {
+// after the last run are left to the next instruction, and so is a run that ends at at, which is
+// returned, unless all is set.
+func (e *encoder) writeHexRuns(at int, all bool) hexRun {
 	for from := e.done; at-from >= minHex; {
-		template := template(e.source, e.cursor+from-e.done, at-from)
-		n, count := hexPrefix(e.raw[from:at], template)
-		if count < minHex {
-			from += n + 1
+		run := e.hexRun(from, at)
+		if run.count < minHex {
+			from += run.length + 1
 			continue
 		}
 		if from > e.done {
-			e.writeNear(from, 0)
+			e.writeNear(from, 0, hexRun{})
 			e.writeCopy(0)
 		}
-		if from+n == at && !all {
-			return
+		if from+run.length == at && !all {
+			return run
 		}
-		e.writeNear(from+n, 0)
+		e.writeNear(from+run.length, 0, hexRun{}) // which may have a template although run had none
 		e.writeCopy(0)
 		from = e.done
 	}
+	return hexRun{}
+}
+
+// hexRun returns the run of digits that begins at from and ends at at or before.
+func (e *encoder) hexRun(from, at int) hexRun {
+	return hexPrefix(e.raw[from:at], template(e.source, e.cursor+from-e.done, at-from))
 }
 
 // writeLiteral writes raw up to at uncompressed.

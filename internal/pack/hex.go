@@ -34,24 +34,28 @@ func template(source []byte, cursor, length int) []byte {
 	return source[cursor : cursor+length]
 }
 
-// hexPrefix returns the length of the longest prefix of text that can be a hexadecimal literal, and
-// how many digits it has.
-func hexPrefix(text, template []byte) (length, count int) {
+// hexRun is a part of an object that can be a hexadecimal literal: its length and how many digits it
+// has.
+type hexRun struct{ length, count int }
+
+// hexPrefix returns the longest prefix of text that can be a hexadecimal literal.
+func hexPrefix(text, template []byte) hexRun {
+	count := 0
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case hasHexWord(text, i) && (template == nil || hasHexWord(template, i)):
 			i, count = i+7, count+8
 		case template != nil && nibbles[template[i]] == notHex:
 			if template[i] != c {
-				return i, count
+				return hexRun{i, count}
 			}
 		case nibbles[c] == notHex:
-			return i, count
+			return hexRun{i, count}
 		default:
 			count++
 		}
 	}
-	return len(text), count
+	return hexRun{len(text), count}
 }
 
 // hasHexWord reports whether eight digits begin at i.

@@ -30,8 +30,8 @@ func TestHexLiteralIsHexadecimal(t *testing.T) {
 		if got := appendHex(nil, []byte(text), nil); !bytes.Equal(got, want) {
 			t.Errorf("%s became %x", text, got)
 		}
-		if n, count := hexPrefix([]byte(text+"-"), nil); n != len(text) || count != n {
-			t.Errorf("the prefix of %s has %d bytes and %d digits", text, n, count)
+		if run := hexPrefix([]byte(text+"-"), nil); run != (hexRun{len(text), len(text)}) {
+			t.Errorf("the prefix of %s has %d bytes and %d digits", text, run.length, run.count)
 		}
 	}
 }

@@ -83,6 +83,10 @@ func SplitTag(tag uint64) (field int32, wire int, err error) {
 // Skip returns the end of the field whose tag, with the given wire type, ends at i. A group is
 // skipped with all its fields.
 func Skip(b []byte, i, wire int) (end int, err error) {
+	if wire == TypeBytes { // the common case
+		_, end, err = Bounds(b, i)
+		return end, err
+	}
 	for depth := 0; ; {
 		if depth = Depth(depth, wire); depth < 0 {
 			return 0, ErrEndGroup
