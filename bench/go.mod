@@ -3,14 +3,17 @@ module github.com/kinformer/kinformer/bench
 go 1.26.0
 
 require (
+	github.com/cilium/statedb v0.8.3
 	github.com/kinformer/kinformer v0.0.0-00010101000000-000000000000
 	github.com/kinformer/kinformer/e2e v0.0.0-00010101000000-000000000000
+	github.com/klauspost/compress v1.20.3
 	github.com/tidwall/btree v1.8.2
 	go.uber.org/goleak v1.3.0
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
 	k8s.io/client-go v0.37.2
 	k8s.io/klog/v2 v2.140.0
+	k8s.io/utils v0.0.0-20260707023825-cf1189d6abe3
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2
 )
@@ -54,7 +57,6 @@ require (
 	gopkg.in/evanphx/json-patch.v4 v4.13.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect
-	k8s.io/utils v0.0.0-20260707023825-cf1189d6abe3 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )

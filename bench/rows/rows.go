@@ -72,6 +72,7 @@ func All() []Row {
 		{Store, addHandler},
 		{Store, storeMemory},
 		{Store, snapshotMap},
+		{Store, packing},
 		{Adapter, adapter},
 		{Million, million},
 		{APIServer, syncFromAPIServer},
