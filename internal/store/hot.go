@@ -22,7 +22,7 @@ const (
 // for an event since it came to the front goes to the back instead, once. An object whose entry has
 // left the store is of use only to handlers that have yet to receive the change. It is evicted
 // before all others, and is kept only as long as something references its entry: a handler's part
-// of the log, or a snapshot.
+// of the log, or a snapshot. What is decoded later than that is not added.
 //
 // A read of a kept object takes no lock, and a write never waits for one.
 type hotSet struct {
@@ -59,15 +59,16 @@ func (h *hotState) use() {
 	}
 }
 
-// keepHot adds a decoded object to the hot set, unless it is too large, and reports whether it did.
+// keepHot adds a decoded object to the hot set, and reports whether it did. It does not if the object
+// is too large, or its entry has left the store already.
 func (s *Store[V]) keepHot(key string, d *decoded, ref *valueRef, size int) bool {
 	limit := s.hotLimit()
 	d.size = max(int64(size), minHotSize)
-	isLive := func() bool { return s.entries.Get(key) == d.packed.ref() }
-	if !s.hot.add(d, ref, isLive(), limit) {
+	inStore := func() bool { return s.entries.Get(key) == d.packed.ref() }
+	if !inStore() || !s.hot.add(d, ref, limit) {
 		return false
 	}
-	if !isLive() { // replaced meanwhile; if later, by a writer that sees that the object is kept
+	if !inStore() { // replaced meanwhile; if later, by a writer that sees that the object is kept
 		s.hot.leave(d)
 	}
 	s.hot.settle(limit)
@@ -133,8 +134,8 @@ func (s *Store[V]) PackedSize() (packed, hot int64, hotObjects int) {
 func (s *Store[V]) ReleaseHot() { s.hot.close() }
 
 // add keeps an object, and evicts others beyond limit. It does nothing and returns false if the
-// object alone is larger. isCurrent reports whether the object's entry is in the store.
-func (h *hotSet) add(d *decoded, ref *valueRef, isCurrent bool, limit int64) bool {
+// object alone is larger.
+func (h *hotSet) add(d *decoded, ref *valueRef, limit int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed || d.size > limit {
@@ -142,12 +143,7 @@ func (h *hotSet) add(d *decoded, ref *valueRef, isCurrent bool, limit int64) boo
 	}
 	d.kept.Store(ref)
 	h.bytes.Add(d.size)
-	if isCurrent {
-		d.place = h.current.PushBack(d)
-	} else {
-		d.departed.Store(true)
-		h.addPast(d)
-	}
+	d.place = h.current.PushBack(d)
 	h.shrink(limit)
 	return true
 }
@@ -183,7 +179,7 @@ func (h *hotSet) shrink(limit int64) {
 		if d.place != nil { // not evicted meanwhile
 			h.current.Remove(d.place)
 			d.place = nil
-			h.addPast(d)
+			h.past.PushBack(pastObject{weak.Make(d), d.size})
 		}
 		d = next
 	}
@@ -192,8 +188,6 @@ func (h *hotSet) shrink(limit int64) {
 		h.evict()
 	}
 }
-
-func (h *hotSet) addPast(d *decoded) { h.past.PushBack(pastObject{weak.Make(d), d.size}) }
 
 // dropUnreferenced drops the first past objects, whose entries nothing references any more. The
 // caller holds mu.

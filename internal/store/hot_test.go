@@ -301,7 +301,7 @@ func TestReleaseHot(t *testing.T) {
 	change := h.update(t, 0, 2)
 	h.deliver(change)
 	h.Get("1")
-	h.expectHot(t, 3)
+	h.expectHot(t, 2)
 	h.ReleaseHot()
 	h.expectHot(t, 0)
 	collect()
