@@ -24,6 +24,7 @@ type SyncJob struct {
 	Pods     int    // that the server has
 	Handlers int    // zero is one
 	Events   int    // updates to request after the sync
+	Burst    int    // Pods that are updated several times each before others are; zero is all
 	Stale    int    // Pods to change before the relist; if zero, there is none
 }
 
@@ -42,7 +43,7 @@ type SyncCost struct {
 func RunSync(ctx context.Context, job SyncJob) (cost SyncCost, err error) {
 	err = run(ctx, job.Side == ClientGoWatchList, &cost,
 		"-side", job.Side, "-url", job.Server.URL, "-ca", job.Server.CAFile, "-token", job.Server.Token, "-pods", strconv.Itoa(job.Pods),
-		"-handlers", strconv.Itoa(max(1, job.Handlers)), "-events", strconv.Itoa(job.Events), "-stale", strconv.Itoa(job.Stale))
+		"-handlers", strconv.Itoa(max(1, job.Handlers)), "-events", strconv.Itoa(job.Events), "-burst", strconv.Itoa(job.Burst), "-stale", strconv.Itoa(job.Stale))
 	if err != nil {
 		return SyncCost{}, fmt.Errorf("%s: %w", job.Side, err)
 	}
@@ -59,6 +60,7 @@ func syncMain(args []string, out io.Writer) error {
 	flags.IntVar(&job.Pods, "pods", 0, "number of Pods on the server")
 	flags.IntVar(&job.Handlers, "handlers", 1, "number of handlers")
 	flags.IntVar(&job.Events, "events", 0, "number of updates to request after the initial sync")
+	flags.IntVar(&job.Burst, "burst", 0, "number of Pods that are updated several times each before others are; 0 for all")
 	flags.IntVar(&job.Stale, "stale", 0, "number of Pods to change before a relist; 0 for no relist")
 	profile := flags.String("cpuprofile", "", "write a CPU profile to this file")
 	if err := flags.Parse(args); err != nil {
@@ -155,7 +157,7 @@ func (job SyncJob) measureRelist(ctx context.Context, inf syncInformer, counts c
 
 // post makes the podserver change count Pods and returns the resourceVersion after it.
 func (job SyncJob) post(ctx context.Context, action string, count int) (string, error) {
-	address := job.Server.URL + "/bench/" + action + "?" + url.Values{"count": {strconv.Itoa(count)}}.Encode()
+	address := job.Server.URL + "/bench/" + action + "?" + url.Values{"count": {strconv.Itoa(count)}, "burst": {strconv.Itoa(job.Burst)}}.Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
 	if err != nil {
 		return "", err

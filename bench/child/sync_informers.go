@@ -38,6 +38,10 @@ func syncInformers() map[string]newSyncInformer {
 		AdapterPacked:     streaming(sharedIndexInformer(newAdapterFactory(clientgo.Options{Packed: true}))),
 		List:              streaming(withEventHandlers(options{ListMode: cache.ListModeList})),
 		WatchList:         streaming(withEventHandlers(options{ListMode: cache.ListModeWatchList})),
+
+		PackedReconciler:   streaming(withReconciler(options{Packed: true})),
+		ColdReconciler:     streaming(withReconciler(options{Packed: true, HotBytes: -1})),
+		ClientGoReconciler: clientGoReconciler,
 	}
 }
 

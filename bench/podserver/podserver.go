@@ -127,15 +127,17 @@ func flush(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).Flush() // if it fails, so does the next write
 }
 
-// serveUpdate gives count Pods a new version, one after the other, and sends an event for each.
+// serveUpdate makes count updates of Pods, one after the other, and sends an event for each. See
+// updated for the order.
 func (s *Server) serveUpdate(w http.ResponseWriter, r *http.Request) {
 	count, ok := s.countOnceWatched(w, r)
 	if !ok {
 		return
 	}
+	burst, _ := strconv.Atoi(r.FormValue("burst"))
 	for i := range count {
 		s.mu.Lock()
-		frame := s.touch(i % s.pods.Len())
+		frame := s.touch(updated(i, burst) % s.pods.Len())
 		watches := slices.Collect(maps.Keys(s.watches))
 		s.mu.Unlock()
 		for _, frames := range watches {
@@ -143,6 +145,18 @@ func (s *Server) serveUpdate(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	fmt.Fprint(w, s.resourceVersion())
+}
+
+// burstUpdates is the number of updates of each Pod of a burst.
+const burstUpdates = 4
+
+// updated returns the Pod of the i-th update: each Pod in turn or, if burst is not zero, that many
+// Pods in turn, burstUpdates times each, then the next as many.
+func updated(i, burst int) int {
+	if burst == 0 {
+		return i
+	}
+	return i/(burst*burstUpdates)*burst + i%burst
 }
 
 // countOnceWatched returns a request's count once a watch is open. If ok is false, the request is

@@ -62,6 +62,7 @@ func All() []Row {
 	return []Row{
 		{Sync, initialSync},
 		{Sync, enableStreaming},
+		{Sync, hotObjects},
 		{Sync, watchResume},
 		{Memory, memoryPerObject},
 		{Store, readersBesideWriter},
