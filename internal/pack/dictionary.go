@@ -22,7 +22,7 @@ func (e *encoder) dictEncode(x *index) {
 	for at := 0; at+8 <= len(e.raw); {
 		m := e.bestMatch(at, x)
 		if m.gain <= 0 {
-			at += 1 + (at-e.done)>>4
+			at += 1 + (at-e.done)>>3
 			continue
 		}
 		if m.gain < goodMatch && at+9 <= len(e.raw) {
