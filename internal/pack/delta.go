@@ -147,11 +147,23 @@ func (e *encoder) search(at, addr, limit int) (skip, shift int, ok bool) {
 
 // commonPrefix returns the number of leading bytes that a and b share.
 func commonPrefix(a, b []byte) int {
-	const block = 128 // bytes that are worth a call
-	n := 0
+	const (
+		short = 32  // bytes that are compared before
+		block = 128 // bytes that are worth a call
+	)
+	n := commonWords(a[:min(short, len(a))], b[:min(short, len(b))])
+	if n < short {
+		return n
+	}
 	for n+block <= len(a) && n+block <= len(b) && bytes.Equal(a[n:n+block], b[n:n+block]) {
 		n += block
 	}
+	return n + commonWords(a[n:], b[n:])
+}
+
+// commonWords is commonPrefix for few bytes.
+func commonWords(a, b []byte) int {
+	n := 0
 	for ; n+8 <= len(a) && n+8 <= len(b); n += 8 {
 		if diff := word(a, n) ^ word(b, n); diff != 0 {
 			return n + bits.TrailingZeros64(diff)/8

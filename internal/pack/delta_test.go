@@ -56,6 +56,55 @@ func TestDeltaSize(t *testing.T) {
 	}
 }
 
+// TestCommonPrefix compares texts of every length up to a few blocks that differ at any place.
+func TestCommonPrefix(t *testing.T) {
+	text := bytes.Repeat([]byte("0123456789"), 40)
+	for size := range text {
+		for _, differ := range []int{0, size / 3, size / 2, size - 1, size} {
+			other := bytes.Clone(text)
+			other[max(differ, 0)] = 'x'
+			for _, tail := range []int{0, 1, 300} {
+				other := other[:min(size+tail, len(other))]
+				want := max(differ, 0)
+				if got := commonPrefix(text[:size], other); got != min(want, size) {
+					t.Fatalf("%d bytes and %d share %d, got %d", size, len(other), want, got)
+				}
+				if got := commonPrefix(other, text[:size]); got != min(want, size) {
+					t.Fatalf("%d bytes and %d share %d, got %d", len(other), size, want, got)
+				}
+			}
+		}
+	}
+}
+
+// TestShiftedMatch places each match that a word can have at each shift, in the middle of a source
+// and at its ends.
+func TestShiftedMatch(t *testing.T) {
+	source := make([]byte, 100)
+	for i := range source {
+		source[i] = byte(i)
+	}
+	for _, addr := range []int{0, 3, 6, 50, 86, 89, 92} {
+		for shift := -maxShift; shift <= maxShift; shift++ {
+			for skip := range matchStep {
+				from := addr + shift
+				if from < 0 || from+8 > len(source) {
+					continue
+				}
+				raw := bytes.Repeat([]byte{0xff}, 8)
+				copy(raw[skip:], source[from+skip:from+skip+minMatch])
+				gotSkip, gotShift, ok := shiftedMatch(word(raw, 0), source, addr)
+				if !ok || gotSkip != skip || gotShift != shift {
+					t.Errorf("at %d: match %d with shift %d, want %d with %d", addr, gotSkip, gotShift, skip, shift)
+				}
+			}
+		}
+	}
+	if _, _, ok := shiftedMatch(1<<64-1, source, 50); ok {
+		t.Error("a match that does not exist was found")
+	}
+}
+
 func TestDeltaEncodeStopsAtItsLimit(t *testing.T) {
 	var many, others string
 	for i := range 40 {
