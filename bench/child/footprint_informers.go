@@ -6,9 +6,11 @@ import (
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	clientcache "k8s.io/client-go/tools/cache"
@@ -39,18 +41,32 @@ func (inf *footprintInformer) start(ctx context.Context) {
 	}()
 }
 
-// storage returns how a side stores objects. If ok is false, the side is not a SharedInformer.
-func storage(side string) (shareEqual, packed, ok bool) {
-	switch side {
-	case Kinformer:
-		return false, false, true
-	case ShareEqual:
-		return true, false, true
-	case Packed:
-		return false, true, true
-	default:
-		return false, false, false
+// storage is how a side stores objects.
+type storage struct {
+	shareEqual, packed bool
+	omit               []string
+}
+
+// storages returns the storage of the sides that are a SharedInformer.
+func storages() map[string]storage {
+	managedFields := []string{"metadata.managedFields"}
+	return map[string]storage{
+		Kinformer:      {},
+		ShareEqual:     {shareEqual: true},
+		Packed:         {packed: true},
+		Omitting:       {omit: managedFields},
+		OmittingPacked: {packed: true, omit: managedFields},
 	}
+}
+
+// newStrippingFactory returns client-go's factory with a transform that clears managedFields.
+func newStrippingFactory(client kubernetes.Interface) informers.SharedInformerFactory {
+	return informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(func(obj any) (any, error) {
+		if object, ok := obj.(metav1.Object); ok {
+			object.SetManagedFields(nil)
+		}
+		return obj, nil
+	}))
 }
 
 // informer returns the side's informer. It does not run yet.
@@ -59,11 +75,13 @@ func (job FootprintJob) informer() (*footprintInformer, error) {
 	switch job.Side {
 	case ClientGo:
 		return job.fromFactory(config, newFactory)
+	case ClientGoStripped:
+		return job.fromFactory(config, newStrippingFactory)
 	case Adapter, AdapterPacked:
 		cache.EnableStreaming(config)
 		return job.fromFactory(config, newAdapterFactory(clientgo.Options{Packed: job.Side == AdapterPacked}))
 	}
-	if _, _, ok := storage(job.Side); !ok {
+	if _, ok := storages()[job.Side]; !ok {
 		return nil, fmt.Errorf("unknown side %q", job.Side)
 	}
 	cache.EnableStreaming(config)
@@ -92,14 +110,14 @@ func (job FootprintJob) informer() (*footprintInformer, error) {
 // fromListWatch returns a SharedInformer. A packed one has a key handler, as event handlers would
 // decode every object.
 func fromListWatch[T cache.Object](side string, lw cache.ListerWatcher, example T) (*footprintInformer, error) {
-	shareEqual, packed, _ := storage(side)
+	stored := storages()[side]
 	informer := cache.NewSharedInformer(lw, example, cache.InformerOptions[T]{
-		Packed: packed, ShareEqual: shareEqual,
+		Packed: stored.packed, ShareEqual: stored.shareEqual, OmitFields: stored.omit,
 		Indexers: cache.Indexers[T]{cache.NamespaceIndex: cache.ByMetadata[T](cache.MetaNamespaceIndexFunc)},
 	})
 	added, store := new(atomic.Int64), informer.Store()
 	var err error
-	if packed {
+	if stored.packed {
 		_, err = informer.AddKeyHandler(func(cache.KeyEvent) { added.Add(1) }, cache.HandlerOptions{})
 	} else {
 		_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs[T]{AddFunc: func(T) { added.Add(1) }}, cache.HandlerOptions{})

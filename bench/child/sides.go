@@ -7,9 +7,13 @@ const (
 	WithoutStreaming = "kinformer without EnableStreaming"
 	ShareEqual       = "kinformer, ShareEqual"
 	Packed           = "kinformer, packed" // with key handlers
+	Omitting         = "kinformer, managedFields omitted"
+	OmittingPacked   = "kinformer, packed, managedFields omitted" // with key handlers
 
 	ClientGo          = "client-go"            // with the feature gate WatchListClient disabled
 	ClientGoWatchList = "client-go, WatchList" // with the gate enabled, which is the default
+	// ClientGoStripped has a transform that clears managedFields.
+	ClientGoStripped = "client-go, managedFields stripped"
 
 	// Package clientgo's informers, in the program of ClientGo.
 	Adapter       = "clientgo"

@@ -65,6 +65,7 @@ func All() []Row {
 		{Sync, hotObjects},
 		{Sync, watchResume},
 		{Memory, memoryPerObject},
+		{Memory, omitFields},
 		{Store, readersBesideWriter},
 		{Store, getByKey},
 		{Store, eventPipeline},

@@ -1,0 +1,48 @@
+package rows
+
+import (
+	"github.com/kinformer/kinformer/bench/child"
+	"github.com/kinformer/kinformer/bench/dataset"
+	"github.com/kinformer/kinformer/bench/harness"
+)
+
+// Row omit-fields measures informers that omit managedFields, beside client-go with all fields and
+// with a transform that clears these. Each side is a child process that lists over plain HTTP, with
+// an index by namespace and a handler: a key handler if it is packed.
+
+func omitFields(scale Scale) []harness.Experiment {
+	return append(omittedPacked(scale, 20, 1.0/60),
+		append(omittedPacked(scale, 3, 1.0/40), append(omittedPacked(scale, 1, 1.0/25), omittedLive(scale)...)...)...)
+}
+
+// omittedPacked compares packed informers with client-go. heap is the goal.
+func omittedPacked(scale Scale, perWorkload dataset.PodsPerWorkload, heap float64) []harness.Experiment {
+	f := podFootprints(scale.Pods, perWorkload)
+	setup := describePods(scale.Pods, perWorkload) + " packed with a key handler"
+	sides := []string{child.OmittingPacked, child.ClientGo, child.ClientGoStripped, child.Packed}
+	return []harness.Experiment{lastOf(f, footprintsOf(f, setup, harness.AtMost(heap), harness.AtMost(1.0/6), sides...))}
+}
+
+// omittedLive compares live informers with client-go's transform, and with themselves without
+// omitted fields.
+func omittedLive(scale Scale) []harness.Experiment {
+	f, setup := podFootprints(scale.Pods, perWorkload), describePods(scale.Pods, perWorkload)+" live"
+	return []harness.Experiment{
+		footprintsOf(f, setup, harness.AtMost(0.8), harness.Goal{}, child.Omitting, child.ClientGoStripped, child.ClientGo),
+		lastOf(f, footprintsOf(f, setup, harness.Goal{}, harness.AtMost(1), child.Omitting, child.Kinformer)),
+	}
+}
+
+// footprintsOf measures heap and CPU of the initial sync.
+func footprintsOf(f *footprints, setup string, heap, cpu harness.Goal, sides ...string) harness.Experiment {
+	return harness.Experiment{
+		Row: "omit-fields", Setup: setup, Sides: sides,
+		Metrics: []harness.Metric{
+			{Name: "heap", Unit: "B/Pod", Goal: heap},
+			{Name: "CPU until synced", Unit: "µs/Pod", Goal: cpu},
+		},
+		Prepare: f.prepare(func(run child.Footprint, objects float64) []float64 {
+			return []float64{run.Heap / objects, run.SyncCPU * 1e6 / objects}
+		}, f.ofAllObjects(sides)...),
+	}
+}
