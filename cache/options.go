@@ -54,31 +54,34 @@ type InformerOptions[T Object] struct {
 	// metadata.managedFields. Of unstructured objects only the syntax and the fields of metadata
 	// are checked. Status.OmitFieldsNotFound has the paths that no object has had; they are logged
 	// once after the first list.
+	//
+	// An Update of a cached object without metadata.managedFields keeps those of the server. The
+	// Extract functions of client-go's apply configurations need them, and return an empty
+	// configuration without.
 	OmitFields []string
 	// ReadOnly says that the program does not write the objects that it reads from the informer, so
-	// that OmitFields may have other fields than metadata.managedFields. Three kinds of writes would
-	// lose data at the server: an Update of a cached object deletes each omitted field; a JSON merge
-	// patch that contains a list, computed from a cached object, deletes the omitted fields of the
-	// list's elements; and a server-side apply of what an Extract function of client-go's apply
-	// configurations returns gives up the fields, since it finds no managedFields (which holds even
-	// if only these are omitted). Read an object from the server before writing it.
+	// that OmitFields may have other fields than metadata.managedFields. Two kinds of writes would
+	// lose data at the server: an Update of a cached object deletes each omitted field, and a JSON
+	// merge patch with a list, computed from a cached object, deletes the omitted fields of the
+	// list's elements. Read an object from the server before writing it.
 	//
-	// If cache.EnableStreaming has prepared the client's config, an Update by that config's clients
-	// is refused with an ErrOmittedFields, as long as the informer runs, if the object has the UID
-	// and resourceVersion of one in the store from which fields were omitted, and has none of these
-	// fields. It does not see patches, other clients, objects without UID or resourceVersion, and
-	// objects into which the program has put one of the fields.
+	// If EnableStreaming has prepared the client's config, an Update by clients of that config is
+	// refused with an ErrOmittedFields while the informer runs, if the object has the UID and
+	// resourceVersion of one in the store, and none of the omitted fields. It may be an object that
+	// never had any of them, which the program has read from the server: a patch, or a client of
+	// another config, can write it. The check does not see patches, other clients, objects without
+	// UID or resourceVersion, and cached objects in which the program has set one of the fields.
 	ReadOnly bool
 
 	// Packed stores objects as bytes, encoded against similar objects, in a fifth (Nodes) to a
 	// twenty-fifth (Pods) of the memory. Reading an object decodes it (about 35 µs for a Pod)
 	// unless another reader still references it. It suits large collections of which little is read
-	// at a time; see docs/packing.md. Objects of generated types have no apiVersion and kind, and
+	// at a time; see docs/memory.md. Objects of generated types have no apiVersion and kind, and
 	// nil instead of empty maps and slices, as when decoded from protobuf.
 	Packed bool
-	// HotBytes is the memory, in bytes, of the recently decoded objects that a Packed informer keeps
-	// for the reads that follow an event or a GetByKey. Zero selects 1 % of the packed bytes, at
-	// least 1 MiB; a negative value keeps none. See docs/packing.md.
+	// HotBytes is the memory, in bytes, of the recently decoded objects that a Packed informer
+	// keeps for the reads that follow an event or a GetByKey. Zero selects 1 % of the packed bytes,
+	// at least 1 MiB; a negative value keeps none. See docs/memory.md.
 	HotBytes int64
 	// ShareEqual lets objects share equal maps, slices and sub-messages, not only strings. A write
 	// into one object, which is forbidden, is then visible in others. It has no effect on objects

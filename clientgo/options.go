@@ -50,8 +50,8 @@ type Options struct {
 	// Delivery controls which events a slow handler receives. The default is cache.EveryEvent, as
 	// client-go never coalesces events.
 	Delivery cache.Delivery
-	// Limits bound what is accepted of a server, in bytes, where the informer streams. The zero value
-	// is right for production.
+	// Limits bound what is accepted of a server, in bytes, where the informer streams. The zero
+	// value is right for production.
 	Limits cache.Limits
 	// RelistUpdates makes a relist emit an update for each unchanged object, as client-go does.
 	RelistUpdates bool
@@ -88,14 +88,17 @@ func (o Options) limits() source.Limits {
 	return source.Limits{Object: o.Limits.Object, Header: o.Limits.Header}
 }
 
-// withoutEffectOnReflectors returns the names of the options that are set, and that a Reflector, whose
-// store is the program's, cannot apply.
+// withoutEffectOnReflectors returns the names of the options that are set, and that a Reflector,
+// whose store is the program's, cannot apply.
 func (o Options) withoutEffectOnReflectors() (names []string) {
 	if o.Packed {
 		names = append(names, "Packed")
 	}
 	if o.Filter != nil {
 		names = append(names, "Filter")
+	}
+	if len(o.OmitFields) > 0 {
+		names = append(names, "OmitFields")
 	}
 	return names
 }

@@ -79,8 +79,8 @@ func (c Constructors) NewNamedReflector(name string, lw clientcache.ListerWatche
 // unstructured objects; a nil one allows objects of any type.
 //
 // Run logs to options.Logger, and RunWithContext to the logger of its context. Of the [Options], a
-// Reflector has Streaming, DisableStreaming, Limits and ShareEqual. If Packed or Filter is set, it
-// logs a warning.
+// Reflector has Streaming, DisableStreaming, Limits and ShareEqual. If Packed, Filter or OmitFields
+// is set, it logs a warning.
 func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, options clientcache.ReflectorOptions) *Reflector {
 	return newReflector(lw, expectedType, store, options, c.options)
 }

@@ -80,6 +80,7 @@ func TestReflectorWarnsOfOptionsWithoutEffect(t *testing.T) {
 		"none":   {clientgo.Options{ShareEqual: true, RelistUpdates: true}, ""},
 		"packed": {clientgo.Options{Packed: true}, `options=["Packed"]`},
 		"both":   {clientgo.Options{Packed: true, Filter: func(any) bool { return false }}, `options=["Packed","Filter"]`},
+		"fields": {clientgo.Options{OmitFields: []string{"metadata.managedFields"}}, `options=["OmitFields"]`},
 	} {
 		objects, log := storedByReflector(t, config, c.options)
 		if len(objects) != 2 || strings.Count(log, warning) != min(1, len(c.want)) || !strings.Contains(log, c.want) {

@@ -19,8 +19,8 @@ const (
 	Adapter       = "clientgo"
 	AdapterPacked = "clientgo, packed"
 
-	// Packed informers with event handlers, and client-go's, and a Get after each event. HotBytes of
-	// the second is negative.
+	// Packed informers with event handlers, and client-go's, and a Get after each event. HotBytes
+	// of the second is negative.
 	PackedReconciler   = "kinformer, packed, with a reconciler"
 	ColdReconciler     = "kinformer, packed, no hot objects"
 	ClientGoReconciler = "client-go, with a reconciler"

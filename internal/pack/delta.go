@@ -109,8 +109,8 @@ const eachByte = 0x01_01_01_01_01_01_01_01
 // hasZero reports whether a byte of a word is zero.
 func hasZero(word uint64) bool { return (word-eachByte)&^word&(eachByte<<7) != 0 }
 
-// A word of eight bytes has a match if minMatch of them in a row are equal. Words that are matchStep
-// bytes apart have all matches.
+// A word of eight bytes has a match if minMatch of them in a row are equal. Words that are
+// matchStep bytes apart have all matches.
 const (
 	matchStep = 8 - minMatch + 1
 	sixBytes  = 1<<48 - 1

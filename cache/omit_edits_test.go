@@ -1,0 +1,141 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/omit"
+)
+
+// editCounter counts the edits of a source's objects.
+type editCounter struct {
+	feed.Source
+	edits, items atomic.Int64
+	listed       chan struct{} // receives a value after each list
+}
+
+func (c *editCounter) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
+	defer func() { c.listed <- struct{}{} }()
+	return c.Source.List(ctx, options, func(item feed.Item) error { return add(c.counted(item)) })
+}
+
+func (c *editCounter) Watch(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error {
+	return c.Source.Watch(ctx, options, countedEvents{events, c})
+}
+
+func (c *editCounter) counted(item feed.Item) feed.Item {
+	c.items.Add(1)
+	item.Codec = countedCodec{item.Codec.(feed.EditingCodec), c}
+	return item
+}
+
+type countedEvents struct {
+	feed.WatchSink
+	counter *editCounter
+}
+
+func (e countedEvents) Event(eventType watch.EventType, item feed.Item) error {
+	return e.WatchSink.Event(eventType, e.counter.counted(item))
+}
+
+// countedCodec counts the edits, which Decode makes, too.
+type countedCodec struct {
+	feed.EditingCodec
+	counter *editCounter
+}
+
+func (c countedCodec) Edit(dst, raw []byte) ([]byte, feed.Codec, bool) {
+	c.counter.edits.Add(1)
+	return c.EditingCodec.Edit(dst, raw)
+}
+
+func (c countedCodec) Decode(raw []byte) (runtime.Object, error) {
+	c.counter.edits.Add(1)
+	return c.EditingCodec.Decode(raw)
+}
+
+// TestUnchangedObjectsAreNotEdited covers a relist after a 410: an object whose version the store
+// has is not edited again.
+func TestUnchangedObjectsAreNotEdited(t *testing.T) {
+	const pods = 30
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close(context.WithoutCancel(t.Context())) })
+	for i := range pods {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("pod-", i)}}
+		if err := server.Create(pod); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := server.Config()
+	EnableStreaming(config)
+	lw := ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Pods(""))
+	objects := codec.ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}
+	fields, err := omit.New(objects.GoType, []string{"metadata.managedFields"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, packed := range []bool{false, true} {
+		t.Run(fmt.Sprint("packed ", packed), func(t *testing.T) {
+			server.InjectFault(1, func(r fake.APIRequest) bool { return r.Verb == "watch" }, fake.RequestFault{Err: apierrors.NewResourceExpired("too old")})
+			options := InformerOptions[*corev1.Pod]{Packed: packed}
+			report := newReporter(options.reflectorOptions(), objects)
+			engineConfig := options.engineConfig(objects, report)
+			source := newSource(lw, objects, codec.Options{Packed: packed, Omit: fields}, options.Limits, nil)
+			counter := &editCounter{Source: source, listed: make(chan struct{}, 10)}
+			engineConfig.Reflector = reflectorConfig(lw, counter, options.reflectorOptions(), nil, report)
+			engine := informer.New(engineConfig)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error)
+			go func() { done <- engine.Run(ctx) }()
+			check := func(items, edits int64) {
+				t.Helper()
+				if counter.items.Load() != items || counter.edits.Load() != edits {
+					t.Errorf("%d edits of %d objects, want %d of %d", counter.edits.Load(), counter.items.Load(), edits, items)
+				}
+			}
+			<-counter.listed
+			check(pods, pods)
+			<-counter.listed
+			check(2*pods, pods)
+			labelPod(t, server)
+			if err := engine.WaitForResourceVersion(t.Context(), server.ResourceVersion()); err != nil {
+				t.Fatal(err)
+			}
+			check(2*pods+1, pods+1)
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// labelPod labels a Pod with the server's version.
+func labelPod(t *testing.T, server *fake.APIServer) {
+	t.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod-0"}}
+	if err := server.Get(pod); err != nil {
+		t.Fatal(err)
+	}
+	pod.Labels = map[string]string{"version": server.ResourceVersion()}
+	if err := server.Update(pod); err != nil {
+		t.Fatal(err)
+	}
+}
