@@ -48,8 +48,8 @@ const (
 	ErrMutated = feed.Error("cached object was modified")
 )
 
-// ErrOmittedFields is wrapped by the error of an Update that was refused, because the program has read
-// the object from an informer with OmitFields: the update would delete the omitted fields. See
+// ErrOmittedFields is wrapped by the error of an Update that was refused, because the program has
+// read the object from an informer with OmitFields: the update would delete the omitted fields. See
 // InformerOptions.ReadOnly.
 const ErrOmittedFields = feed.Error("the update would delete fields that the informer omits")
 

@@ -115,7 +115,8 @@ func values[T cache.Object](reader cache.Reader[T]) func(yield func(T) bool) {
 	}
 }
 
-// TestOmittedFieldsOfObjectsOfOthers covers a list function whose objects the program goes on using.
+// TestOmittedFieldsOfObjectsOfOthers covers a list function whose objects the program goes on
+// using.
 func TestOmittedFieldsOfObjectsOfOthers(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: "a", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}, Annotations: map[string]string{"a": "1", "b": "2"},
@@ -138,7 +139,8 @@ func TestOmittedFieldsOfObjectsOfOthers(t *testing.T) {
 	}
 }
 
-// TestUpdateOfOmittedFieldsIsDelivered covers an update of which nothing is left: it has a new version.
+// TestUpdateOfOmittedFieldsIsDelivered covers an update of which nothing is left: it has a new
+// version.
 func TestUpdateOfOmittedFieldsIsDelivered(t *testing.T) {
 	config, client := startPodServer(t)
 	cache.EnableStreaming(config)
@@ -161,8 +163,8 @@ func TestUpdateOfOmittedFieldsIsDelivered(t *testing.T) {
 	}
 }
 
-// TestUpdateWithOmittedFieldsIsRefused covers updates by typed and dynamic clients, of the object and
-// of its status.
+// TestUpdateWithOmittedFieldsIsRefused covers updates by typed and dynamic clients, of the object
+// and of its status.
 func TestUpdateWithOmittedFieldsIsRefused(t *testing.T) {
 	config, unprepared := startPodServer(t)
 	cache.EnableStreaming(config)
@@ -236,8 +238,8 @@ func TestUpdateWithOmittedFieldsIsRefused(t *testing.T) {
 	sent("by another client", other, err)
 }
 
-// TestUpdateWithoutManagedFieldsIsSent covers the one field that is safe to omit, and the time after
-// the informer has stopped.
+// TestUpdateWithoutManagedFieldsIsSent covers the one field that is safe to omit, and the time
+// after the informer has stopped.
 func TestUpdateWithoutManagedFieldsIsSent(t *testing.T) {
 	config, _ := startPodServer(t)
 	cache.EnableStreaming(config)

@@ -28,8 +28,8 @@ type SharedInformer[T Object] struct {
 }
 
 // NewSharedInformer returns an informer of lw's objects. The example states their type and, for
-// unstructured and metadata-only objects, their kind; if its apiVersion and kind are empty, or it is
-// a nil pointer, objects of any kind are accepted. The informer does not keep it.
+// unstructured and metadata-only objects, their kind; if its apiVersion and kind are empty, or it
+// is a nil pointer, objects of any kind are accepted. The informer does not keep it.
 //
 // Nothing happens before Run. Run, and every other method that returns an error, returns an error
 // for invalid arguments: a nil lister, a negative ResyncPeriod, an index without a function, a

@@ -249,9 +249,9 @@ func TestRepeatedObjectKeepsNewestState(t *testing.T) {
 	}
 }
 
-// TestUndecodableDeletionIsApplied sends deletions whose state cannot be decoded to a Reflector's store:
-// of an object that it holds, of one that it could never store, and of an earlier state, which changes
-// nothing.
+// TestUndecodableDeletionIsApplied sends deletions whose state cannot be decoded to a Reflector's
+// store: of an object that it holds, of one that it could never store, and of an earlier state,
+// which changes nothing.
 func TestUndecodableDeletionIsApplied(t *testing.T) {
 	var effects []feed.Effect
 	store := NewStore[*corev1.Pod](nil, nil)
@@ -339,8 +339,8 @@ func TestUnreadableObjectIsReported(t *testing.T) {
 	}
 }
 
-// TestReplacementRemovesAndReplacesObjects removes an object from a list in progress, as a WatchList
-// does for a deletion. With CompareContents an object of the same version is replaced.
+// TestReplacementRemovesAndReplacesObjects removes an object from a list in progress, as a
+// WatchList does for a deletion. With CompareContents an object of the same version is replaced.
 func TestReplacementRemovesAndReplacesObjects(t *testing.T) {
 	pods := NewStore[*corev1.Pod](nil, nil)
 	sink := &storeSink[*corev1.Pod]{store: pods, report: func(key string, err error) { t.Errorf("%s: %v", key, err) }}

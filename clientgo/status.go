@@ -13,9 +13,9 @@ import (
 
 // ControllerOf returns the controller of an informer of this package, or of a client-go Controller
 // that NewInformer has returned. The informer may be embedded in another type, such as client-go's
-// typed wrappers. The result has what client-go's interfaces lack: the informer's Status with the lag
-// of its handlers and the reason why it does not stream, a health check, and waits for an object that
-// the program has written:
+// typed wrappers. The result has what client-go's interfaces lack: the informer's Status with the
+// lag of its handlers and the reason why it does not stream, a health check, and waits for an
+// object that the program has written:
 //
 //	pod, err := client.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
 //	err = clientgo.ControllerOf(informer).WaitForObject(ctx, pod)

@@ -10,8 +10,8 @@ import (
 const (
 	// dictionarySize is the size of the largest dictionary of internal/pack.
 	dictionarySize = 64 << 10
-	// samples is the number of objects that zstd's dictionary is trained with. internal/pack samples
-	// no more than one dictionarySize.
+	// samples is the number of objects that zstd's dictionary is trained with. internal/pack
+	// samples no more than one dictionarySize.
 	samples = 1000
 )
 

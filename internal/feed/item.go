@@ -32,8 +32,8 @@ type Codec interface {
 	Decode(raw []byte) (runtime.Object, error)
 }
 
-// EditingCodec is a Codec of objects whose bytes are edited before they are decoded, such as to omit
-// fields. Decode does both.
+// EditingCodec is a Codec of objects whose bytes are edited before they are decoded, such as to
+// omit fields. Decode does both.
 type EditingCodec interface {
 	Codec
 	// Edit appends the edited bytes of raw to dst and returns the codec that decodes them. If it

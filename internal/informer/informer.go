@@ -24,8 +24,9 @@ const (
 	// ErrHandlerBlocked is returned by Run and Handler.Stop when a handler's call did not return
 	// in time. The call continues.
 	ErrHandlerBlocked = feed.Error("a handler's call has not returned")
-	// ErrFunctionBlocked is returned by Run when a transform, filter, index function or ErrorHandler
-	// did not return in time. The call continues, and holds up further writes to the store.
+	// ErrFunctionBlocked is returned by Run when a transform, filter, index function or
+	// ErrorHandler did not return in time. The call continues, and holds up further writes to the
+	// store.
 	ErrFunctionBlocked = feed.Error("a transform, filter, index function or ErrorHandler has not returned")
 )
 

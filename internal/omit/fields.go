@@ -27,9 +27,9 @@ var (
 	errTooMany     = fmt.Errorf("more than %d fields of one object", maxMembers)
 )
 
-// New returns the fields at paths of objects of a Go type, which is a pointer type. It returns nil if
-// there are no paths. With readOnly, fields other than metadata.managedFields can be omitted. The
-// error names each path that cannot, and why.
+// New returns the fields at paths of objects of a Go type, which is a pointer type. It returns nil
+// if there are no paths. With readOnly, fields other than metadata.managedFields can be omitted.
+// The error names each path that cannot, and why.
 func New(goType reflect.Type, paths []string, readOnly bool) (*Fields, error) {
 	if len(paths) == 0 {
 		return nil, nil //nolint:nilnil // nothing to omit
@@ -94,8 +94,8 @@ func (f *Fields) add(text string) ([]segment, error) {
 // metav1.PartialObjectMetadata. It returns nil if there are none.
 func (f *Fields) OfMetadata() *Fields { return f.metadata }
 
-// NeedsReadOnly reports whether an Update of an object without the fields deletes any of them at the
-// server.
+// NeedsReadOnly reports whether an Update of an object without the fields deletes any of them at
+// the server.
 func (f *Fields) NeedsReadOnly() bool {
 	return slices.ContainsFunc(f.paths, func(p *path) bool { return p.text != managedFieldsPath })
 }

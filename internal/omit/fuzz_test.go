@@ -67,8 +67,8 @@ func field(number byte, content string) string {
 	return string([]byte{number<<3 | 2, byte(len(content))}) + content
 }
 
-// FuzzProtobuf edits Pods in protobuf: malformed lengths, groups, unknown fields, repeated messages,
-// any order.
+// FuzzProtobuf edits Pods in protobuf: malformed lengths, groups, unknown fields, repeated
+// messages, any order.
 func FuzzProtobuf(f *testing.F) {
 	for _, pod := range fuzzPods() {
 		raw, err := pod.Marshal()
@@ -100,8 +100,8 @@ func FuzzProtobuf(f *testing.F) {
 	})
 }
 
-// FuzzJSON edits Pods in JSON. Only valid JSON is compared: package wire has checked what an informer
-// edits.
+// FuzzJSON edits Pods in JSON. Only valid JSON is compared: package wire has checked what an
+// informer edits.
 func FuzzJSON(f *testing.F) {
 	for _, pod := range fuzzPods() {
 		raw, err := json.Marshal(pod)

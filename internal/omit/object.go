@@ -206,8 +206,8 @@ func (n *node) withoutNames(object map[string]any) (left map[string]any, changed
 	return left, changed
 }
 
-// isEmptyUntyped reports whether a value of an unstructured object has no content: typed clients send
-// empty structs, and null for times.
+// isEmptyUntyped reports whether a value of an unstructured object has no content: typed clients
+// send empty structs, and null for times.
 func isEmptyUntyped(v any) bool {
 	switch v := v.(type) {
 	case nil:

@@ -12,8 +12,8 @@ const (
 	entryValue = 2
 )
 
-// AppendProtobuf appends an encoded object without the fields to dst. It returns false, and dst with
-// a part of the object, for an object that it cannot edit: the caller must decode it and call
+// AppendProtobuf appends an encoded object without the fields to dst. It returns false, and dst
+// with a part of the object, for an object that it cannot edit: the caller must decode it and call
 // Without. Such an object is malformed, or has a form that no API server sends.
 func (f *Fields) AppendProtobuf(dst, object []byte) (edited []byte, ok bool) {
 	return f.root.appendMessage(dst, object)
@@ -57,8 +57,8 @@ func (n *node) appendMessage(dst, message []byte) (edited []byte, ok bool) {
 	return append(dst, message[copied:]...), true
 }
 
-// isEmpty reports whether a value is the number 0 or has no bytes. Kubernetes' generated code encodes
-// empty strings and numbers, too.
+// isEmpty reports whether a value is the number 0 or has no bytes. Kubernetes' generated code
+// encodes empty strings and numbers, too.
 func isEmpty(value []byte) bool { return len(value) == 1 && value[0] == 0 }
 
 // appendField appends what is left of a field. Its tag has a length of tagSize.

@@ -34,8 +34,8 @@ func template(source []byte, cursor, length int) []byte {
 	return source[cursor : cursor+length]
 }
 
-// hexRun is a part of an object that can be a hexadecimal literal: its length and how many digits it
-// has.
+// hexRun is a part of an object that can be a hexadecimal literal: its length and how many digits
+// it has.
 type hexRun struct{ length, count int }
 
 // hexPrefix returns the longest prefix of text that can be a hexadecimal literal.

@@ -16,12 +16,12 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// ErrOmittedFields reports an update that would delete omitted fields. Package cache declares it with
-// the same text.
+// ErrOmittedFields reports an update that would delete omitted fields. Package cache declares it
+// with the same text.
 const ErrOmittedFields = feed.Error("the update would delete fields that the informer omits")
 
-// Served is what a source knows of the store to which its items go, to refuse updates with objects of
-// that store. Both functions must be set before the first request.
+// Served is what a source knows of the store to which its items go, to refuse updates with objects
+// of that store. Both functions must be set before the first request.
 type Served struct {
 	// Running reports whether the store has a running informer.
 	Running func() bool
@@ -50,8 +50,8 @@ type updateCheck struct {
 	decoders *codec.Decoders // of whole objects
 }
 
-// check returns ErrOmittedFields for an update with an object whose state the store has, and that has
-// none of the fields. It leaves to the server what it does not understand.
+// check returns ErrOmittedFields for an update with an object whose state the store has, and that
+// has none of the fields. It leaves to the server what it does not understand.
 func (c updateCheck) check(request *http.Request, body []byte) error {
 	item, ok := c.parse(request.Header.Get("Content-Type"), body)
 	if !ok {
@@ -88,8 +88,8 @@ func (c updateCheck) parse(contentType string, body []byte) (wire.Item, bool) {
 	return wire.Item{}, false
 }
 
-// written returns the fields that an update at a URL path writes: of the object itself or its status.
-// It returns nil for other subresources, such as scale, whose updates have another object.
+// written returns the fields that an update at a URL path writes: of the object itself or its
+// status. It returns nil for other subresources, such as scale, whose updates have another object.
 func (c updateCheck) written(urlPath, name string) *omit.Fields {
 	switch {
 	case path.Base(urlPath) == name:

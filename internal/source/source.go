@@ -50,8 +50,8 @@ type Streaming int
 // The values of Streaming. A warning is logged once if a response is not split although the program
 // has asked for it.
 const (
-	// Unknown functions may change the response. The program has asked for streaming if the client's
-	// transport has the tap.
+	// Unknown functions may change the response. The program has asked for streaming if the
+	// client's transport has the tap.
 	Unknown Streaming = iota
 	// Unchanged responses are split if the client's transport has the tap.
 	Unchanged

@@ -138,8 +138,8 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 }
 
 // sameState reports whether entry is the same state of its object as old, the live entry. made is
-// whether entry was made for the replacement, and not taken from the live state. Entries are compared
-// by their objects: an index added since Begin changes the entryMeta.
+// whether entry was made for the replacement, and not taken from the live state. Entries are
+// compared by their objects: an index added since Begin changes the entryMeta.
 func (r *replacement[V]) sameState(key string, old, entry *Entry[V], made bool) bool {
 	if r.compareContents || !made && old.ref == entry.ref {
 		return old.ref == entry.ref

@@ -23,8 +23,8 @@
 // The hot set, which keeps recently decoded objects, has one, too. A read takes it after it has
 // decoded an object; a writer only tries to.
 //
-// Get of a value that need not be decoded takes no lock. All other reads use a Snapshot, which all readers share until the next write.
-// The first snapshot after a write takes mu for O(1).
+// Get of a value that need not be decoded takes no lock. All other reads use a Snapshot, which all
+// readers share until the next write. The first snapshot after a write takes mu for O(1).
 //
 // # Invariants
 //

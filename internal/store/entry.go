@@ -110,7 +110,8 @@ func (s *Store[V]) unpack(p *packed) (value V, size int, err error) {
 	return value, size, err
 }
 
-// reportUnreadable quarantines the key of an entry that could not be decoded, and reports the error.
+// reportUnreadable quarantines the key of an entry that could not be decoded, and reports the
+// error.
 func (s *Store[V]) reportUnreadable(key string, ref *valueRef, err error, report func(string, error)) {
 	err = fmt.Errorf("decode cached object: %w", err)
 	if s.quarantineUnreadable(key, ref, err) {

@@ -260,8 +260,8 @@ func (jsonPacker) Unpack(packed pack.Object) (*object, int, error) {
 	return o, len(raw), json.Unmarshal(raw, o)
 }
 
-// corrupt makes the packed bytes under key unreadable and drops the decoded object. The replacements
-// that were begun may share the entry.
+// corrupt makes the packed bytes under key unreadable and drops the decoded object. The
+// replacements that were begun may share the entry.
 func (h *harness) corrupt(key string, begun ...feed.Replacement) {
 	p := packedOf(h.entries.Get(key))
 	states := []*state[*object]{h.live.Load()}

@@ -59,8 +59,8 @@ func (h *hotState) use() {
 	}
 }
 
-// keepHot adds a decoded object to the hot set, and reports whether it did. It does not if the object
-// is too large, or its entry has left the store already.
+// keepHot adds a decoded object to the hot set, and reports whether it did. It does not if the
+// object is too large, or its entry has left the store already.
 func (s *Store[V]) keepHot(key string, d *decoded, ref *valueRef, size int) bool {
 	limit := s.hotLimit()
 	d.size = max(int64(size), minHotSize)

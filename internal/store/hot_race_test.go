@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Readers, handlers and writers use the hot set at the same time. Afterwards it is within its limit,
-// and knows which of its objects are in the store.
+// Readers, handlers and writers use the hot set at the same time. Afterwards it is within its
+// limit, and knows which of its objects are in the store.
 func TestConcurrentUseOfHotSet(t *testing.T) {
 	const readers = 4
 	h, _ := newHotHarness(raceKeys, 8)

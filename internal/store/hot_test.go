@@ -37,8 +37,8 @@ func (p *countingPacker) expectUnpacked(t *testing.T, want int64, by string) {
 // hotObject is the size of the objects of a countingPacker.
 const hotObject = 10 << 10
 
-// newHotHarness returns a packed store with n objects "0", "1" and so on, which keeps up to capacity
-// decoded objects.
+// newHotHarness returns a packed store with n objects "0", "1" and so on, which keeps up to
+// capacity decoded objects.
 func newHotHarness(n, capacity int) (*harness, *countingPacker) {
 	packer := &countingPacker{jsonPacker: jsonPacker{pack.New()}, size: hotObject}
 	h := newHarness(func(c *Config[*object]) { c.Packer, c.HotBytes = packer, int64(capacity*hotObject) })

@@ -21,8 +21,8 @@ func (d *decoded) ref() *valueRef {
 	return d.object.Value()
 }
 
-// loadLive returns the decoded value if the hot set or a reader references it, or the store keeps it
-// unpacked. use reports whether the read counts for the hot set.
+// loadLive returns the decoded value if the hot set or a reader references it, or the store keeps
+// it unpacked. use reports whether the read counts for the hot set.
 func (s *Store[V]) loadLive(p *packed, use bool) (value V, ok bool) {
 	switch d := p.live.Load(); d {
 	case nil:

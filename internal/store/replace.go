@@ -128,8 +128,8 @@ func (r *replacement[V]) add(item feed.Item, kind itemKind) {
 }
 
 // accept adds an item's entry. If the replacement holds the key already, it keeps the newer state,
-// and the later one if they cannot be compared or have no name. itemKey is the item's own key, which
-// differs from item.Key if a transform has renamed the object.
+// and the later one if they cannot be compared or have no name. itemKey is the item's own key,
+// which differs from item.Key if a transform has renamed the object.
 func (r *replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V], from entryKind, kind itemKind) {
 	before := r.put(item.Key, entry)
 	_, rejected := r.rejected[item.Key]

@@ -42,8 +42,8 @@ type state[V any] struct {
 	indexes *indexes[V]
 	version string // resourceVersion; guarded by mu
 	writes  uint64 // number of changes; written under both locks
-	// packedBytes is the sum of the sizes of the entries' packed objects. Its writers hold the locks
-	// of entries.
+	// packedBytes is the sum of the sizes of the entries' packed objects. Its writers hold the
+	// locks of entries.
 	packedBytes atomic.Int64
 }
 
@@ -97,8 +97,8 @@ func (s *Store[V]) publish(next *state[V]) {
 	s.current.Store(nil)
 }
 
-// Get returns the value under key. It takes no lock unless it decodes the value, and may return the result of a change that no
-// snapshot shows yet.
+// Get returns the value under key. It takes no lock unless it decodes the value, and may return the
+// result of a change that no snapshot shows yet.
 func (s *Store[V]) Get(key string) (V, bool) {
 	ref := s.entries.Get(key)
 	if ref == nil {
@@ -111,8 +111,8 @@ func (s *Store[V]) Get(key string) (V, bool) {
 	return s.load(key, ref, true)
 }
 
-// Find returns the value under key, as Get does. If there is none, it returns KeyError. It reads the
-// value again after the error, since the object may have been stored in between.
+// Find returns the value under key, as Get does. If there is none, it returns KeyError. It reads
+// the value again after the error, since the object may have been stored in between.
 func (s *Store[V]) Find(key string) (value V, exists bool, err error) {
 	if value, exists = s.Get(key); exists {
 		return value, true, nil

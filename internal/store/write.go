@@ -25,7 +25,8 @@ func (s *Store[V]) Put(value V) error {
 }
 
 // isFed reports whether the store belongs to an informer. Its resourceVersion then says what the
-// server has sent, so that a write of the program, which may be of a later version, does not move it.
+// server has sent, so that a write of the program, which may be of a later version, does not move
+// it.
 func (s *Store[V]) isFed() bool { return s.config.Log != nil }
 
 // origin is who has sent a state. Only a state of the server shows that a key which could not be
@@ -37,8 +38,8 @@ const (
 	fromProgram
 )
 
-// programOrigin returns the origin of a write of the program: in a store without a feed, it takes the
-// place of the server.
+// programOrigin returns the origin of a write of the program: in a store without a feed, it takes
+// the place of the server.
 func (s *Store[V]) programOrigin() origin {
 	if s.isFed() {
 		return fromProgram
@@ -92,8 +93,8 @@ func (s *Store[V]) changeKindOf(key string, old, next *Entry[V]) changeKind {
 }
 
 // isRepair reports whether next, whose version is that of old, is the same state: old could not be
-// read, or has equal contents. Otherwise the server has used the version again after a restore whose
-// first state of the object could not be stored, or the program has written old.
+// read, or has equal contents. Otherwise the server has used the version again after a restore
+// whose first state of the object could not be stored, or the program has written old.
 func (s *Store[V]) isRepair(key string, old, next *Entry[V]) bool {
 	f, _ := s.quarantine.failed(key)
 	return f.unreadable || s.equal(old.ref, next.ref)

@@ -54,8 +54,8 @@ func (g *guards) current() (active []*Guard) {
 	return active
 }
 
-// check returns the request to send, or the error of a guard. It reads the body of an update if there
-// are guards.
+// check returns the request to send, or the error of a guard. It reads the body of an update if
+// there are guards.
 func (g *guards) check(request *http.Request) (*http.Request, error) {
 	if request.Method != http.MethodPut || request.Body == nil {
 		return request, nil

@@ -28,8 +28,8 @@ type Tap struct {
 	// than 200. Clients read such a body whole. The rest is cut off: the status code, which says
 	// what has failed, precedes it. Zero cuts off nothing.
 	MaxErrorBody int64
-	// Guard, if set, checks the updates that pass through the same transport, or through others that
-	// the same function of NewWrap has wrapped, once the request has passed.
+	// Guard, if set, checks the updates that pass through the same transport, or through others
+	// that the same function of NewWrap has wrapped, once the request has passed.
 	Guard *Guard
 
 	mu       sync.Mutex // guards response and finished
