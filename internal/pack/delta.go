@@ -99,8 +99,8 @@ func shiftedMatch(raw uint64, source []byte, addr int) (skip, shift int, ok bool
 func hasPair(text []byte, pair uint16) bool {
 	const last = 2*maxShift - 7
 	first, second := uint64(pair&0xff)*eachByte, uint64(pair>>8)*eachByte
-	low := word(text, 0) ^ first | word(text, 1) ^ second
-	high := word(text, last) ^ first | word(text, last+1) ^ second
+	low := (word(text, 0) ^ first) | (word(text, 1) ^ second)
+	high := (word(text, last) ^ first) | (word(text, last+1) ^ second)
 	return hasZero(low) || hasZero(high)
 }
 
