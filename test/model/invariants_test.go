@@ -108,7 +108,7 @@ func (x *execution) mismatch(e *epoch, index int, version uint64, v view) string
 		if _, exists := objects[key]; !exists {
 			return fmt.Sprintf("the store has %v, which the server does not have at %d", stateOf(pod), version)
 		}
-		if err := intact(pod); err != nil {
+		if err := intact(pod, x.program.Options); err != nil {
 			return err.Error()
 		}
 	}

@@ -49,7 +49,8 @@ func podOf(s state) *corev1.Pod {
 	namespace, name, _ := strings.Cut(s.key, "/")
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: namespace, Name: name, UID: types.UID(s.uid), ResourceVersion: formatVersion(s.version),
-		Labels: map[string]string{valueLabel: strconv.Itoa(s.value)},
+		Labels:        map[string]string{valueLabel: strconv.Itoa(s.value)},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: s.key}},
 	}}
 	if s.bad != "" {
 		pod.Labels[badLabel] = s.bad
@@ -104,9 +105,13 @@ func indexNode(pod *corev1.Pod) ([]string, error) {
 	return []string{pod.Spec.NodeName}, nil
 }
 
-// intact returns an error if a cached Pod is not the transformed Pod of its state.
-func intact(pod *corev1.Pod) error {
+// intact returns an error if a cached Pod is not the transformed Pod of its state, without
+// managedFields if the informer omits them.
+func intact(pod *corev1.Pod, o options) error {
 	s := stateOf(pod)
+	if (len(pod.ManagedFields) == 0) != o.Omit {
+		return fmt.Errorf("%v was stored with the managedFields %v", s, pod.ManagedFields)
+	}
 	if times := pod.Annotations[transformed]; times != "1" {
 		return fmt.Errorf("%v was transformed %s times", s, cmp.Or(times, "0"))
 	}

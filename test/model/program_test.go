@@ -24,6 +24,7 @@ type options struct {
 	Coalesce      bool           `json:",omitempty"` // the adapter's Delivery is CoalesceWhenBehind
 	Packed        bool           `json:",omitempty"`
 	ShareEqual    bool           `json:",omitempty"`
+	Omit          bool           `json:",omitempty"` // managedFields
 	Resync        time.Duration  `json:",omitempty"`
 	ListMode      cache.ListMode `json:",omitempty"`
 	PageSize      int64          `json:",omitempty"`

@@ -163,7 +163,7 @@ func (r *recorder) checkState(kind cache.EventType, s state, pod *corev1.Pod) {
 	if !known || refused && !deleted || s.isKept() && !refused {
 		r.fail("%s of %v; on the server: %v", kind, s, known)
 	}
-	if err := intact(pod); err != nil && !refused {
+	if err := intact(pod, r.run.program.Options); err != nil && !refused {
 		r.fail("%s: %v", kind, err)
 	}
 }

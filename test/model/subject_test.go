@@ -61,7 +61,8 @@ func newTyped(s *server, o options, report cache.ErrorHandler) typed {
 	options := cache.InformerOptions[*corev1.Pod]{
 		ResyncPeriod: o.Resync, Packed: o.Packed, ShareEqual: o.ShareEqual, ListMode: o.ListMode, PageSize: o.PageSize,
 		ErrorHandler: report, Logger: logr.Discard(), Transform: s.functions.transform,
-		Indexers: cache.Indexers[*corev1.Pod]{nodeIndex: cache.ByObject(s.functions.indexNode)},
+		Indexers:   cache.Indexers[*corev1.Pod]{nodeIndex: cache.ByObject(s.functions.indexNode)},
+		OmitFields: omitted(o),
 	}
 	if o.Functions {
 		options.Filter = s.functions.filter
@@ -127,6 +128,14 @@ func (i typed) add(r *recorder) (registration, error) {
 	return registration{added.HasSynced, added.Stop}, nil
 }
 
+// omitted returns the fields that the informer omits.
+func omitted(o options) []string {
+	if o.Omit {
+		return []string{"metadata.managedFields"}
+	}
+	return nil
+}
+
 // adapter is an informer of package clientgo.
 type adapter struct {
 	sharedIndexInformer
@@ -139,7 +148,7 @@ type withoutWatchList struct{ *clientcache.ListWatch }
 func (withoutWatchList) IsWatchListSemanticsUnSupported() bool { return true }
 
 func newAdapter(s *server, o options) adapter {
-	options := clientgo.Options{Packed: o.Packed, ShareEqual: o.ShareEqual, RelistUpdates: o.RelistUpdates, Streaming: o.Wire != ""}
+	options := clientgo.Options{Packed: o.Packed, ShareEqual: o.ShareEqual, RelistUpdates: o.RelistUpdates, Streaming: o.Wire != "", OmitFields: omitted(o)}
 	if s.network != nil {
 		options.Limits.Object = maxObject
 	}

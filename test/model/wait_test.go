@@ -114,7 +114,7 @@ func (x *execution) checkList() {
 	x.server.mu.Lock()
 	defer x.server.mu.Unlock()
 	for _, pod := range v.pods {
-		if err := intact(pod); err != nil || !x.server.world.knows(stateOf(pod)) {
+		if err := intact(pod, x.program.Options); err != nil || !x.server.world.knows(stateOf(pod)) {
 			x.fail("snapshot", "the store holds %v, on the server: %v; %v", stateOf(pod), x.server.world.knows(stateOf(pod)), err)
 		}
 	}
@@ -194,7 +194,7 @@ func describeView(v view) string {
 
 // describeObject returns "" for a Pod as the informer has stored it.
 func describeObject(pod *corev1.Pod) string {
-	if err := intact(pod); err != nil {
+	if err := intact(pod, options{Omit: len(pod.ManagedFields) == 0}); err != nil {
 		return err.Error()
 	}
 	return ""
