@@ -85,6 +85,7 @@ func FuzzProtobuf(f *testing.F) {
 		field(12, field(2, "b")+field(1, "x")+field(1, "a")), // the last key counts
 		field(12, field(1, "a")+"\x12\x05b"),                 // the value ends after the entry
 		field(12, "\x08\x01"),                                // a number as the key
+		field(12, field(1, "a")+"\x10\x03"+field(1, "b")),    // generated code reads the number as the length of a value
 		field(11, ""), field(11, field(2, "x")),
 		"\x63\x08\x01\x64" + annotation, "\x62\xff\xff\xff\xff\x0f", "\x8a\x01\x03abc", "\x60\x01", "\x62\x80\x00",
 		field(12, "\x1b\x1c"+field(1, "a")),
