@@ -41,6 +41,33 @@ func ExampleNewInformer() {
 	// stopped: <nil>
 }
 
+// This example leaves managedFields and environment variables out of the cached Pods.
+func ExampleInformerOptions_omitFields() {
+	pods := fake.NewListerWatcher(&corev1.Pod{})
+	pods.Create(&corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}},
+		Spec: corev1.PodSpec{
+			NodeName:   "node-1",
+			Containers: []corev1.Container{{Name: "app", Env: []corev1.EnvVar{{Name: "TOKEN", Value: "secret"}}}},
+		},
+	})
+	informer := cache.NewSharedInformer(pods, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+		OmitFields: []string{"metadata.managedFields", "spec.containers.env"},
+		ReadOnly:   true, // an Update of a cached Pod would delete its environment
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- informer.Run(ctx) }()
+	err := informer.WaitForSync(ctx)
+	web, _ := informer.Store().GetByKey("web")
+	fmt.Println(web.Spec.NodeName, web.Spec.Containers[0].Name, web.Spec.Containers[0].Env, web.ManagedFields, err)
+	cancel()
+	fmt.Println("stopped:", <-stopped)
+	// Output:
+	// node-1 app [] [] <nil>
+	// stopped: <nil>
+}
+
 // This example is a controller that receives keys and reads objects with a Lister.
 func ExampleSharedInformer() {
 	client := clientset.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
