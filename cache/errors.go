@@ -48,9 +48,9 @@ const (
 	ErrMutated = feed.Error("cached object was modified")
 )
 
-// ErrOmittedFields is wrapped by the error of an Update that was refused, because the program has
-// read the object from an informer with OmitFields: the update would delete the omitted fields. See
-// InformerOptions.ReadOnly.
+// ErrOmittedFields is wrapped by the error of an Update that was refused: its object is at the
+// version that an informer with OmitFields has of it, and lacks the omitted fields, which the update
+// would delete. See InformerOptions.ReadOnly.
 const ErrOmittedFields = feed.Error("the update would delete fields that the informer omits")
 
 // ErrNotStored reports that an object's newest state arrived and could not be stored: it could not

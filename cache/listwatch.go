@@ -239,7 +239,7 @@ func knowsWatchList(lw any) bool {
 }
 
 // newSource returns the source of a ListerWatcher's objects.
-func newSource(lw ListerWatcher, objects codec.ObjectType, options codec.Options, limits Limits, served *source.Served) source.Source {
+func newSource(lw ListerWatcher, objects codec.ObjectType, options codec.Options, limits Limits, store *source.StoreState) source.Source {
 	known, ok := lw.(*ListWatch)
 	streaming := source.Unknown
 	if ok && known != nil && known.Streaming {
@@ -252,7 +252,7 @@ func newSource(lw ListerWatcher, objects codec.ObjectType, options codec.Options
 		NoClientRetries: ok && known != nil && known.noRetries,
 		Codec:           options,
 		Limits:          limits.ofSource(),
-		Served:          served,
+		Store:           store,
 	})
 }
 

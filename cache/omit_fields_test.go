@@ -266,6 +266,24 @@ func TestUpdateWithoutManagedFieldsIsSent(t *testing.T) {
 	}
 }
 
+// TestFilterOfWaitForObjectGetsOmittedFields has a Filter whose result depends on an omitted field.
+func TestFilterOfWaitForObjectGetsOmittedFields(t *testing.T) {
+	config, client := startPodServer(t)
+	cache.EnableStreaming(config)
+	informer := runInformer(t, cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Pods("ns0")), &corev1.Pod{},
+		cache.InformerOptions[*corev1.Pod]{
+			OmitFields: []string{"metadata.annotations"}, ReadOnly: true,
+			Filter: func(pod *corev1.Pod) bool { return len(pod.Annotations) == 0 },
+		})
+	pod, err := client.CoreV1().Pods("ns0").Get(t.Context(), "pod-02", metav1.GetOptions{})
+	if err != nil || len(pod.Annotations) == 0 {
+		t.Fatalf("the server has %v, %v", pod, err)
+	}
+	if err := informer.WaitForObject(testContext(t), pod); err != nil {
+		t.Errorf("WaitForObject of a stored object returned %v", err)
+	}
+}
+
 func TestInvalidOmitFields(t *testing.T) {
 	for _, paths := range [][]string{{"spec.colour"}, {"metadata.name"}, {"spec.nodeName"}} {
 		informer := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{OmitFields: paths})

@@ -43,11 +43,10 @@ type InformerOptions[T Object] struct {
 	// streams, the fields are cut out of the response before it is decoded, and cost hardly more
 	// than their transfer; otherwise they are cleared in the decoded object.
 	//
-	// An omitted field has its zero value, or is absent from an unstructured object. So is a map of
-	// which keys are omitted, if no key is left. Filter, Transform and index functions get the
-	// objects without the fields. An update of omitted fields alone is stored and delivered, since
-	// it has a new resourceVersion. Selectors of the request, which the server applies, are
-	// unaffected.
+	// An omitted field has its zero value, or is absent from an unstructured object. So is a map
+	// with omitted keys, if no key is left. Filter, Transform and index functions get the objects
+	// without the fields. An update of omitted fields alone is stored and delivered, since it has a
+	// new resourceVersion. Selectors of the request, which the server applies, are unaffected.
 	//
 	// The informer is invalid if the objects' type has no such field, if a path names what an
 	// informer needs, such as metadata.uid, or, without ReadOnly, if it names anything but
@@ -61,16 +60,19 @@ type InformerOptions[T Object] struct {
 	OmitFields []string
 	// ReadOnly says that the program does not write the objects that it reads from the informer, so
 	// that OmitFields may have other fields than metadata.managedFields. Two kinds of writes would
-	// lose data at the server: an Update of a cached object deletes each omitted field, and a JSON
-	// merge patch with a list, computed from a cached object, deletes the omitted fields of the
-	// list's elements. Read an object from the server before writing it.
+	// lose data at the server: an Update of a cached object deletes the omitted fields that the
+	// resource lets it write, and a JSON merge patch with a list, computed from a cached object,
+	// deletes the omitted fields of the list's elements. Read an object from the server before
+	// writing it.
 	//
-	// If EnableStreaming has prepared the client's config, an Update by clients of that config is
-	// refused with an ErrOmittedFields while the informer runs, if the object has the UID and
-	// resourceVersion of one in the store, and none of the omitted fields. It may be an object that
-	// never had any of them, which the program has read from the server: a patch, or a client of
-	// another config, can write it. The check does not see patches, other clients, objects without
-	// UID or resourceVersion, and cached objects in which the program has set one of the fields.
+	// While an informer that streams runs, clients of the config that EnableStreaming has prepared
+	// refuse an Update, with an ErrOmittedFields, if its object has the UID and resourceVersion of
+	// one in the store, and none of the omitted fields. They also refuse an object that the program
+	// has read from the server, and that never had one of the fields: use a patch for it. The check
+	// does not see patches, other clients, objects without UID or resourceVersion, cached objects
+	// in which the program has set one of the fields, the objects of events that are no longer in
+	// the store, requests in protobuf if the informer's objects are unstructured, and requests in
+	// other formats than JSON and protobuf.
 	ReadOnly bool
 
 	// Packed stores objects as bytes, encoded against similar objects, in a fifth (Nodes) to a

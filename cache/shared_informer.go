@@ -49,19 +49,19 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	}
 	config.NotFound = omitted.NotFound
 	decoding := codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed, Omit: omitted}
-	served := &source.Served{}
-	objectSource := newSource(lw, objects, decoding, options.Limits, served)
+	state := &source.StoreState{}
+	objectSource := newSource(lw, objects, decoding, options.Limits, state)
 	config.Reflector = reflectorConfig(lw, objectSource, options.reflectorOptions(), nil, report)
 	s := &SharedInformer[T]{
 		engine:    informer.New(config),
 		options:   options,
 		mutations: detector,
 	}
-	served.Running, served.HasState = s.engine.StateFuncs()
+	state.Running, state.Has = s.engine.StateFuncs()
 	s.store = reader[T]{s.engine.Store(), config.Store.Key}
 	s.core = core{
 		engine: s.engine, mode: objectSource.Mode, report: report, clock: options.Clock, invalid: err,
-		key: objectKey(objects, s.store.key), admits: s.admits(lw),
+		key: objectKey(objects, s.store.key), admits: s.admits(lw, omitted),
 	}
 	if s.core.clock == nil {
 		s.core.clock = clock.RealClock{}
@@ -85,7 +85,7 @@ func objectKey[T Object](objects codec.ObjectType, key func(T) (string, error)) 
 
 // admits returns a function that returns ErrOutOfScope for an object that the informer does not
 // hold.
-func (s *SharedInformer[T]) admits(lw ListerWatcher) func(Object) error {
+func (s *SharedInformer[T]) admits(lw ListerWatcher, omitted *omit.Fields) func(Object) error {
 	selected, filter := selectionOf(lw), s.options.Filter
 	return func(obj Object) (err error) {
 		if err := selected.check(obj); err != nil || filter == nil {
@@ -96,7 +96,7 @@ func (s *SharedInformer[T]) admits(lw ListerWatcher) func(Object) error {
 				err = fmt.Errorf("filter: panic: %v", r)
 			}
 		}()
-		if !filter(obj.(T)) {
+		if filtered := omitted.Without(obj); !filter(filtered.(T)) {
 			return fmt.Errorf("%w: its Filter refuses it", ErrOutOfScope)
 		}
 		return nil

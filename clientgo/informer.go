@@ -63,7 +63,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	s.watchErrors.reflector = newReflectorFunc("kinformer", s.options.ObjectDescription)
 	s.objects = codec.TypeOf(reflect.TypeOf(example), example)
 	s.omitted, s.invalid = omit.New(s.objects.GoType, options.OmitFields, options.ReadOnly)
-	served := &source.Served{}
+	state := &source.StoreState{}
 	s.source = source.New(source.Config{
 		ListerWatcher: contextListerWatcher{lw},
 		Objects:       s.objects,
@@ -72,10 +72,10 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 		Unnamed:       true,
 		Codec:         codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed, Omit: s.omitted},
 		Limits:        options.limits(),
-		Served:        served,
+		Store:         state,
 	})
 	s.engine = informer.New(s.config())
-	served.Running, served.HasState = s.engine.StateFuncs()
+	state.Running, state.Has = s.engine.StateFuncs()
 	s.indexer.init(s.engine.Store(), options.Indexers)
 	return s
 }

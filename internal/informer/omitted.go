@@ -49,6 +49,6 @@ func (i *Informer[V]) logFieldsNotFound(ctx context.Context) {
 		return
 	}
 	if paths := i.OmitFieldsNotFound(); len(paths) > 0 {
-		klog.FromContext(ctx).Info("No object of the first list has these fields, which are to be omitted", "fields", paths)
+		klog.FromContext(ctx).Info("Fields to omit were not found in any object of the first list", "fields", paths)
 	}
 }

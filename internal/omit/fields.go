@@ -16,9 +16,10 @@ type Fields struct {
 	paths        []*path
 	root         *node
 	unstructured bool
-	// viaObject says that JSON is not edited, because the result would not be that of Without.
-	viaObject bool
-	metadata  *Fields // the same of metadata, for metav1.PartialObjectMetadata; nil if there are none
+	// jsonUnsupported says that JSON is not edited, because the result would not be that of
+	// Without.
+	jsonUnsupported bool
+	metadata        *Fields // the same of metadata, for metav1.PartialObjectMetadata; nil if there are none
 }
 
 var (
@@ -108,17 +109,20 @@ func (f *Fields) Paths() (paths []string) {
 	return paths
 }
 
-// Below returns the fields below a field of the object, or that field. It returns nil if there are
-// none.
-func (f *Fields) Below(field string) *Fields {
+// Under returns the fields whose paths begin with one of some names. It returns nil if an Update of
+// an object without them deletes nothing.
+func (f *Fields) Under(names ...string) *Fields {
 	var paths []string
 	for _, p := range f.paths {
-		if segments, _ := parse(p.text); segments[0].name == field {
+		if segments, _ := parse(p.text); slices.Contains(names, segments[0].name) {
 			paths = append(paths, p.text)
 		}
 	}
-	below, _ := New(f.goType, paths, true)
-	return below
+	under, _ := New(f.goType, paths, true)
+	if under == nil || !under.NeedsReadOnly() {
+		return nil
+	}
+	return under
 }
 
 // NotFound returns the paths that no object has had so far.

@@ -7,9 +7,10 @@ import (
 
 // AppendJSON appends an encoded object without the fields to dst. The object must be valid JSON. It
 // returns false, and dst with a part of the object, for an object that it cannot edit: the caller
-// must decode it and call Without. Such an object has duplicate members.
+// must decode it and call Without. Such an object has duplicate members, or its type has an
+// embedded pointer on a path.
 func (f *Fields) AppendJSON(dst, object []byte) (edited []byte, ok bool) {
-	if f.viaObject {
+	if f.jsonUnsupported {
 		return dst, false
 	}
 	e := jsonEditor{in: object, out: dst, typed: !f.unstructured}
@@ -118,8 +119,10 @@ func (e *jsonEditor) member(i int, child *node) (end int, keeps, ok bool) {
 		end, ok = e.skipValue(e.skipSpace(i))
 		return end, true, ok
 	case child.omit != nil:
-		child.omit.markFound()
-		end, ok = e.skipValue(e.skipSpace(i))
+		begin := e.skipSpace(i)
+		if end, ok = e.skipValue(begin); ok && !isEmptyJSON(e.in[begin:end]) {
+			child.omit.markFound()
+		}
 		return end, false, ok
 	}
 	before := e.position()
@@ -128,6 +131,16 @@ func (e *jsonEditor) member(i int, child *node) (end int, keeps, ok bool) {
 		e.restore(before)
 	}
 	return end, !emptied, ok
+}
+
+// isEmptyJSON reports whether a value has no content, in the way in which servers and clients write
+// it.
+func isEmptyJSON(value []byte) bool {
+	switch string(value) {
+	case "null", `""`, "[]", "{}", "0", "false":
+		return true
+	}
+	return false
 }
 
 // array edits the array at i, and returns its end.

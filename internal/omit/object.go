@@ -9,8 +9,11 @@ import (
 )
 
 // Without returns obj without the fields. It does not modify obj: where something is omitted, the
-// result is a copy along the path, and shares the rest with obj.
+// result is a copy along the path, and shares the rest with obj. Without fields, it returns obj.
 func (f *Fields) Without(obj runtime.Object) runtime.Object {
+	if f == nil {
+		return obj
+	}
 	if u, ok := obj.(runtime.Unstructured); ok {
 		return f.withoutMembers(u)
 	}
@@ -24,8 +27,8 @@ func (f *Fields) Without(obj runtime.Object) runtime.Object {
 	return obj
 }
 
-// In reports whether an object has any of the fields, with another value than the zero value.
-func (f *Fields) In(obj runtime.Object) bool {
+// HasAny reports whether an object has any of the fields, with another value than the zero value.
+func (f *Fields) HasAny(obj runtime.Object) bool {
 	fields, err := New(f.goType, f.Paths(), true) // which have been found in no object
 	if err != nil {
 		return false
@@ -54,8 +57,11 @@ func (n *node) withoutPointer(v reflect.Value) (left reflect.Value, changed bool
 		return v, false
 	}
 	left, changed = n.without(v.Elem())
-	if !changed {
+	switch {
+	case !changed:
 		return v, false
+	case left.Kind() == reflect.Map && left.Len() == 0: // as a JSON member that was cut out
+		return reflect.Zero(v.Type()), true
 	}
 	if left.CanAddr() { // a copy made here
 		return left.Addr(), true
@@ -109,7 +115,7 @@ func (n *node) withoutKeys(v reflect.Value) (left reflect.Value, changed bool) {
 		return v, false
 	}
 	left = v
-	own := func() {
+	clone := func() {
 		if !changed {
 			left, changed = cloneMap(v), true
 		}
@@ -122,10 +128,10 @@ func (n *node) withoutKeys(v reflect.Value) (left reflect.Value, changed bool) {
 		}
 		if child.omit != nil {
 			child.omit.markFound()
-			own()
+			clone()
 			left.SetMapIndex(key, reflect.Value{})
 		} else if value, differs := child.without(value); differs {
-			own()
+			clone()
 			left.SetMapIndex(key, emptied(child, value))
 		}
 	}
@@ -176,7 +182,7 @@ func (n *node) withoutUntyped(v any) (left any, changed bool) {
 
 func (n *node) withoutNames(object map[string]any) (left map[string]any, changed bool) {
 	left = object
-	own := func() {
+	clone := func() {
 		if !changed {
 			left, changed = maps.Clone(object), true
 		}
@@ -190,16 +196,16 @@ func (n *node) withoutNames(object map[string]any) (left map[string]any, changed
 			if !isEmptyUntyped(value) {
 				child.omit.markFound()
 			}
-			own()
+			clone()
 			delete(left, child.name)
 			continue
 		}
 		value, differs := child.withoutUntyped(value)
 		if inner, ok := value.(map[string]any); ok && child.isMap && len(inner) == 0 {
-			own()
+			clone()
 			delete(left, child.name)
 		} else if differs {
-			own()
+			clone()
 			left[child.name] = value
 		}
 	}
@@ -214,6 +220,12 @@ func isEmptyUntyped(v any) bool {
 		return true
 	case string:
 		return v == ""
+	case int64:
+		return v == 0
+	case float64:
+		return v == 0
+	case bool:
+		return !v
 	case []any:
 		return len(v) == 0
 	case map[string]any:

@@ -97,8 +97,8 @@ const (
 	managedFieldsPath = metadataName + "." + managedFieldsName
 )
 
-// kept are the fields of metadata that cannot be omitted, and why.
-var kept = map[string]string{ //nolint:gochecknoglobals // constant
+// required are the fields of metadata that cannot be omitted, and why.
+var required = map[string]string{ //nolint:gochecknoglobals // constant
 	"name":              "it identifies the object",
 	"namespace":         "it identifies the object",
 	"uid":               "it identifies the object",
@@ -120,7 +120,7 @@ func checkOmittable(segments []segment) error {
 		return errors.New("metadata cannot be omitted: it identifies the object")
 	}
 	name := rest[0].name
-	if reason, ok := kept[name]; ok {
+	if reason, ok := required[name]; ok {
 		return fmt.Errorf("metadata.%s cannot be omitted: %s", name, reason)
 	}
 	if name == managedFieldsName && len(rest) > 1 {

@@ -91,11 +91,11 @@ func (n *node) appendField(dst, field []byte, tagSize int) (edited []byte, ok bo
 	return shortenLength(dst, begin, from-tagSize, to-from), true
 }
 
-// shortenLength corrects the length before the content that dst ends with. The length is at begin,
-// takes size bytes, and says before.
-func shortenLength(dst []byte, begin, size, before int) []byte {
+// shortenLength corrects the length prefix of the content that dst ends with. The prefix is at
+// begin, has size bytes, and states the length that the content had before.
+func shortenLength(dst []byte, begin, size, stated int) []byte {
 	length := len(dst) - begin - size
-	if length == before {
+	if length == stated {
 		return dst
 	}
 	var encoded [binary.MaxVarintLen64]byte

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,7 +80,7 @@ func indexError(parent string) error {
 
 // keyStep is step for a key of a map.
 func keyStep(at *node, s segment, parent string) (*node, error) {
-	if at.goType.Kind() != reflect.Map || at.goType.Key().Kind() != reflect.String {
+	if at.goType.Kind() != reflect.Map || at.goType.Key().Kind() != reflect.String || isOpaque(at.goType) {
 		if _, err := strconv.Atoi(s.name); err == nil {
 			return nil, indexError(parent)
 		}
@@ -90,17 +91,21 @@ func keyStep(at *node, s segment, parent string) (*node, error) {
 }
 
 // elementOf returns the type of a value, or that of its elements if it is a list, without pointers.
+// It stops at a type with its own form in JSON.
 func elementOf(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 {
+	for !isOpaque(t) && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8) {
 		t = t.Elem()
 	}
 	return t
 }
 
-// hasFields reports whether a type is a struct whose fields are members in JSON.
-func hasFields(t reflect.Type) bool {
-	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
+// isOpaque reports whether a type has its own form in JSON.
+func isOpaque(t reflect.Type) bool {
+	return t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 }
+
+// hasFields reports whether a type is a struct whose fields are members in JSON.
+func hasFields(t reflect.Type) bool { return t.Kind() == reflect.Struct && !isOpaque(t) }
 
 // fieldStep is step for a field of a struct. It returns nil if there is none with the name.
 func (f *Fields) fieldStep(at *node, name string) *node {
@@ -110,8 +115,8 @@ func (f *Fields) fieldStep(at *node, name string) *node {
 		}
 	}
 	for field := range at.goType.Fields() {
-		if _, inline := jsonName(field); inline && hasMember(elementOf(field.Type), name) {
-			f.viaObject = f.viaObject || field.Type.Kind() == reflect.Pointer // which JSON sets only if a member is there
+		if _, inline := jsonName(field); inline && hasMember(elementOf(field.Type), name, nil) {
+			f.jsonUnsupported = f.jsonUnsupported || field.Type.Kind() == reflect.Pointer // which JSON sets only if a member is there
 			inlined := nodeOf(field, "")
 			inlined.inline = true
 			return f.fieldStep(at.addInline(inlined), name)
@@ -120,11 +125,15 @@ func (f *Fields) fieldStep(at *node, name string) *node {
 	return nil
 }
 
-// hasMember reports whether objects of a struct type have a member with a name in JSON.
-func hasMember(t reflect.Type, name string) bool {
+// hasMember reports whether objects of a struct type have a member with a name in JSON. outer are
+// the types that embed the type, which may be one of them.
+func hasMember(t reflect.Type, name string, outer []reflect.Type) bool {
+	if slices.Contains(outer, t) {
+		return false
+	}
 	for field := range t.Fields() {
 		own, inline := jsonName(field)
-		if own == name && !inline && field.IsExported() || inline && hasMember(elementOf(field.Type), name) {
+		if own == name && !inline && field.IsExported() || inline && hasMember(elementOf(field.Type), name, append(outer, t)) {
 			return true
 		}
 	}
@@ -147,10 +156,18 @@ func jsonName(field reflect.StructField) (name string, inline bool) {
 	switch {
 	case name != "":
 		return name, false
-	case field.Anonymous && elementOf(field.Type).Kind() == reflect.Struct:
-		return "", true
+	case field.Anonymous && isStruct(field.Type):
+		return "", field.IsExported() // others cannot be set
 	}
 	return field.Name, false
+}
+
+// isStruct reports whether a type is a struct or a pointer to one.
+func isStruct(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Struct
 }
 
 // fieldNumber returns the number of a field in protobuf, or 0 if it has none:

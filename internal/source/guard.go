@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,33 +21,34 @@ import (
 // with the same text.
 const ErrOmittedFields = feed.Error("the update would delete fields that the informer omits")
 
-// Served is what a source knows of the store to which its items go, to refuse updates with objects
-// of that store. Both functions must be set before the first request.
-type Served struct {
+// StoreState is what a source knows of the store to which its items go, to refuse updates with
+// objects of that store. Both functions must be set before the first request.
+type StoreState struct {
 	// Running reports whether the store has a running informer.
 	Running func() bool
-	// HasState reports whether the store has an object in the state of a resourceVersion.
-	HasState func(key, uid, resourceVersion string) bool
+	// Has reports whether the store has an object in the state of a resourceVersion.
+	Has func(key, uid, resourceVersion string) bool
 }
 
 // guard returns a guard of the objects of a source, or nil if an update with them loses nothing.
-func (s streamSource) guard(served *Served) *tap.Guard {
+func (s streamSource) guard(store *StoreState) *tap.Guard {
 	fields := s.decoded.omit
-	if fields == nil || !fields.NeedsReadOnly() || served == nil {
+	if fields == nil || !fields.NeedsReadOnly() || store == nil {
 		return nil
 	}
+	objects := s.decoded.objects
 	check := updateCheck{
-		fields: fields, status: fields.Below("status"), served: served,
-		decoders: codec.NewDecoders(s.decoded.objects, codec.Options{Packed: true}),
+		store: store, fields: fields, ofStatus: fields.Under("status", "metadata"),
+		decoders: codec.NewDecoders(objects, codec.Options{Packed: true}),
 	}
-	return &tap.Guard{Active: func() bool { return served.Running() }, Check: check.check}
+	return &tap.Guard{Active: func() bool { return store.Running() }, Check: check.check}
 }
 
 // updateCheck checks updates against the objects that a store has.
 type updateCheck struct {
+	store    *StoreState
 	fields   *omit.Fields
-	status   *omit.Fields // those that an update of the status subresource writes; nil if there are none
-	served   *Served
+	ofStatus *omit.Fields    // those that an update of the status may write; nil if there are none
 	decoders *codec.Decoders // of whole objects
 }
 
@@ -54,18 +56,18 @@ type updateCheck struct {
 // has none of the fields. It leaves to the server what it does not understand.
 func (c updateCheck) check(request *http.Request, body []byte) error {
 	item, ok := c.parse(request.Header.Get("Content-Type"), body)
-	if !ok {
+	if !ok || !c.isOfType(item) {
 		return nil
 	}
 	object, err := item.Meta()
 	if err != nil || object.UID == "" || object.ResourceVersion == "" {
 		return nil //nolint:nilerr // the server reports it
 	}
-	fields := c.written(request.URL.Path, object.Name)
-	if fields == nil || !c.served.HasState(object.Key, object.UID, object.ResourceVersion) || c.hasAny(fields, &item) {
+	fields := c.fieldsWrittenTo(request.URL.Path, object.Name)
+	if fields == nil || !c.store.Has(object.Key, object.UID, object.ResourceVersion) || c.hasAny(fields, &item) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s %s has the version that the informer has, %s, and none of %s; read the object from the server before writing it",
+	return fmt.Errorf("%w: %s %s, at the informer's version %s, has none of %s; read the object from the server before writing it, or use a patch",
 		ErrOmittedFields, item.Kind, wire.Quote(object.Key), object.ResourceVersion, strings.Join(fields.Paths(), ", "))
 }
 
@@ -82,26 +84,43 @@ func (c updateCheck) parse(contentType string, body []byte) (wire.Item, bool) {
 			return wire.Item{}, false
 		}
 		item, err := wire.Parse(envelope.Raw, format)
-		item.Kind = envelope.Kind
+		item.APIVersion, item.Kind = envelope.APIVersion, envelope.Kind
 		return item, err == nil
 	}
 	return wire.Item{}, false
 }
 
-// written returns the fields that an update at a URL path writes: of the object itself or its
-// status. It returns nil for other subresources, such as scale, whose updates have another object.
-func (c updateCheck) written(urlPath, name string) *omit.Fields {
+// isOfType reports whether the object of an update is of the type whose fields are omitted, and not
+// of another version of the API, or of a subresource with its own type. The Go types of the API are
+// named like their kinds, in packages named like their versions. All types have the same metadata.
+func (c updateCheck) isOfType(item wire.Item) bool {
+	objects, version := c.decoders.Objects(), path.Base(item.APIVersion)
 	switch {
-	case path.Base(urlPath) == name:
-		return c.fields
-	case path.Base(urlPath) == "status" && path.Base(path.Dir(urlPath)) == name:
-		return c.status
+	case objects.IsMetadata():
+		return item.Kind != "Scale"
+	case !objects.GVK.Empty():
+		return item.Kind == objects.GVK.Kind && version == objects.GVK.Version
+	case objects.IsUnstructured():
+		return item.Kind != "Scale"
 	}
-	return nil
+	of := path.Base(objects.GoType.Elem().PkgPath())
+	return item.Kind == objects.GoType.Elem().Name() && (of == version || !apiVersion.MatchString(of))
+}
+
+// apiVersion matches the name of a version.
+var apiVersion = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
+
+// fieldsWrittenTo returns the omitted fields that an update at a URL path may write: those of the
+// object's status and metadata, or of all of the object, as subresources such as finalize write it.
+func (c updateCheck) fieldsWrittenTo(urlPath, name string) *omit.Fields {
+	if path.Base(urlPath) == "status" && path.Base(path.Dir(urlPath)) == name {
+		return c.ofStatus
+	}
+	return c.fields
 }
 
 // hasAny reports whether an object has any of the fields, or cannot be decoded.
 func (c updateCheck) hasAny(fields *omit.Fields, item *wire.Item) bool {
 	obj, err := c.decoders.ForList().For(item).Decode(item.Raw)
-	return err != nil || fields.In(obj)
+	return err != nil || fields.HasAny(obj)
 }

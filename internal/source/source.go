@@ -32,8 +32,8 @@ type Config struct {
 	Unnamed bool
 	Codec   codec.Options
 	Limits  Limits
-	// Served is the store to which the items go, nil if it is not that of an informer.
-	Served *Served
+	// Store is the store to which the items go, nil if it is not that of an informer.
+	Store *StoreState
 }
 
 // Limits bound the parts of a response that is split, in bytes. Zero or less selects the default of
@@ -90,7 +90,7 @@ func New(config Config) Source {
 		return Source{decoded, mode}
 	}
 	stream := streamSource{decoded: decoded, mode: mode, decoders: codec.NewDecoders(config.Objects, config.Codec), limits: config.Limits}
-	stream.updates = stream.guard(config.Served)
+	stream.updates = stream.guard(config.Store)
 	return Source{stream, mode}
 }
 

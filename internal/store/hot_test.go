@@ -153,7 +153,7 @@ func TestHotSetIsBounded(t *testing.T) {
 		h.Get(fmt.Sprint(i))
 		h.expectHot(t, min(i+1, 4))
 	}
-	collect() // or the next reads would decode nothing
+	collect()                   // or the next reads would decode nothing
 	packer.size = 5 * hotObject // larger than the limit
 	h.Get("0")
 	h.expectHot(t, 4)

@@ -1,7 +1,6 @@
 package tap
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"sync"
@@ -54,29 +53,33 @@ func (g *guards) current() (active []*Guard) {
 	return active
 }
 
-// check returns the request to send, or the error of a guard. It reads the body of an update if
-// there are guards.
-func (g *guards) check(request *http.Request) (*http.Request, error) {
-	if request.Method != http.MethodPut || request.Body == nil {
-		return request, nil
+// check returns the error of a guard that refuses a request. It reads a copy of the body, which
+// only requests have whose body is in memory, as those of client-go.
+func (g *guards) check(request *http.Request) error {
+	if request.Method != http.MethodPut || request.GetBody == nil {
+		return nil
 	}
 	active := g.current()
 	if len(active) == 0 {
-		return request, nil
+		return nil
 	}
-	body, err := io.ReadAll(request.Body)
-	if closeErr := request.Body.Close(); err == nil {
-		err = closeErr
-	}
+	body, err := copyBody(request)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, guard := range active {
 		if err := guard.Check(request, body); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	request = request.WithContext(request.Context()) // a copy: a transport must not change the request
-	request.Body = io.NopCloser(bytes.NewReader(body))
-	return request, nil
+	return nil
+}
+
+func copyBody(request *http.Request) ([]byte, error) {
+	body, err := request.GetBody()
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	return io.ReadAll(body)
 }

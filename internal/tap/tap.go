@@ -107,8 +107,8 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	tap, _ := request.Context().Value(contextKey{}).(*Tap)
 	if tap == nil {
-		request, err := t.guards.check(request)
-		if err != nil {
+		if err := t.guards.check(request); err != nil {
+			closeBody(request)
 			return nil, err
 		}
 		return t.next.RoundTrip(request)
@@ -123,6 +123,13 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	tap.intercept(response)
 	return response, nil
+}
+
+// closeBody closes the body of a request that is not sent, as a transport must.
+func closeBody(request *http.Request) {
+	if request.Body != nil {
+		_ = request.Body.Close()
+	}
 }
 
 // prepare records a request and returns the request to send. That has no tap in its context.
