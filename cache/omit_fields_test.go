@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2/ktesting"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
@@ -124,8 +125,16 @@ func TestOmittedFieldsOfObjectsOfOthers(t *testing.T) {
 	original := pod.DeepCopy()
 	lw := fake.NewListerWatcher(&corev1.Pod{})
 	lw.Create(pod)
+	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
+	t.Cleanup(func() { // after the informer has stopped
+		log := logger.GetSink().(ktesting.Underlier).GetBuffer().String()
+		if strings.Count(log, "Fields to omit were not found") != 1 || !strings.Contains(log, `fields=["spec.nodeName"]`) {
+			t.Errorf("the log is %s", log)
+		}
+	})
 	informer := runInformer(t, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
 		OmitFields: []string{"metadata.managedFields", "metadata.annotations[a]", "spec.containers.env", "spec.nodeName"}, ReadOnly: true,
+		Logger: logger,
 	})
 	got, _ := informer.Store().GetByKey("a")
 	if got.ManagedFields != nil || got.Spec.Containers[0].Env != nil || len(got.Annotations) != 1 {

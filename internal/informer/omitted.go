@@ -45,8 +45,7 @@ func (i *Informer[V]) logFieldsNotFound(ctx context.Context) {
 	}
 	select {
 	case <-i.reflector.Synced():
-	case <-ctx.Done():
-		return
+	case <-ctx.Done(): // perhaps after the first list
 	}
 	if paths := i.OmitFieldsNotFound(); len(paths) > 0 {
 		klog.FromContext(ctx).Info("Fields to omit were not found in any object of the first list", "fields", paths)
