@@ -48,8 +48,9 @@ func (n *node) without(v reflect.Value) (left reflect.Value, changed bool) {
 		return n.withoutElements(v)
 	case reflect.Map:
 		return n.withoutKeys(v)
+	default:
+		return v, false
 	}
-	return v, false
 }
 
 func (n *node) withoutPointer(v reflect.Value) (left reflect.Value, changed bool) {

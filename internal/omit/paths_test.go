@@ -93,7 +93,7 @@ func TestOtherFieldsThanManagedFieldsNeedReadOnly(t *testing.T) {
 // nested has what no type of Kubernetes has.
 type nested struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata"`
 	*Inlined          `json:",inline"`
 
 	Lists   [][]element                  `json:"lists,omitempty"`

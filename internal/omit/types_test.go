@@ -37,10 +37,9 @@ type Items []element
 // unusual has what custom resources may have, and the types of Kubernetes do not.
 type unusual struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata"`
 	base              `json:",inline"`
 	Items             `json:",omitempty"`
-	*unusualRecursion
 
 	Tags   *map[string]string   `json:"tags,omitempty"`
 	List   []*map[string]string `json:"list,omitempty"`
@@ -48,8 +47,6 @@ type unusual struct {
 	Labels Labels               `json:"ownLabels,omitempty"`
 	*Recursive
 }
-
-type unusualRecursion struct{ *unusualRecursion }
 
 // Recursive embeds itself.
 type Recursive struct{ *Recursive }

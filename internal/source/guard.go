@@ -86,8 +86,9 @@ func (c updateCheck) parse(contentType string, body []byte) (wire.Item, bool) {
 		item, err := wire.Parse(envelope.Raw, format)
 		item.APIVersion, item.Kind = envelope.APIVersion, envelope.Kind
 		return item, err == nil
+	default:
+		return wire.Item{}, false
 	}
-	return wire.Item{}, false
 }
 
 // isOfType reports whether the object of an update is of the type whose fields are omitted, and not
