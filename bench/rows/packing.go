@@ -132,6 +132,9 @@ func measurePacking(objects []rawObject, compress compressor) ([]float64, error)
 // is not as it was.
 func measureDecompress(objects []rawObject, compressed compressedObjects) (float64, error) {
 	buffer, err := compressed.Decompress(nil, 0) // with what is allocated once
+	if err != nil {
+		return 0, err
+	}
 	start := harness.CPU()
 	for i := range objects {
 		if buffer, err = compressed.Decompress(buffer[:0], scatter(i, len(objects))); err != nil {
