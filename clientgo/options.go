@@ -31,8 +31,10 @@ type Options struct {
 	// every type. An informer with a wrong path does not run, and logs why.
 	OmitFields []string
 	// ReadOnly says that the program does not write the objects that it reads from the informer, so
-	// that OmitFields may have other fields than metadata.managedFields. A write would delete the
-	// omitted fields at the server; see cache.InformerOptions.
+	// that OmitFields may have other fields than metadata.managedFields. An Update of a cached
+	// object would delete the omitted fields at the server, and a JSON merge patch with a list,
+	// computed from a cached object, those of the list's elements. Some of these updates are
+	// refused; see cache.InformerOptions.
 	ReadOnly bool
 	// Streaming lets the informer read lists and watches straight from the response, which works
 	// if the client's config was prepared by cache.EnableStreaming. Set it if the program's own
