@@ -3,7 +3,7 @@ package cachetest
 import (
 	"context"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,7 +32,7 @@ type NetworkHarness[T cache.Object] struct {
 	Clock      *ImpatientClock
 	Events     chan string // receives events as RecordingHandler describes them
 	Errors     chan error
-	Stop       context.CancelFunc // cancels the informer's context
+	cancel     context.CancelFunc // cancels the informer's context
 	stopped    chan error         // receives the result of the informer's Run
 }
 
@@ -56,7 +56,7 @@ func RunOverNetwork[T cache.Object](t *testing.T, lw cache.ListerWatcher, exampl
 	}
 	h.Store, h.Controller = NewInformer(lw, example, 0, h.recordingHandler(), options)
 	ctx, cancel := context.WithCancel(context.Background())
-	h.Stop = cancel
+	h.cancel = cancel
 	go func() { h.stopped <- h.Controller.Run(ctx) }()
 	t.Cleanup(h.End)
 	return h
@@ -68,6 +68,13 @@ func (h *NetworkHarness[T]) recordingHandler() cache.EventHandler[T] {
 		UpdateFunc: func(before, obj T) { h.Events <- "U " + NameAtVersion(before) + "→" + obj.GetResourceVersion() },
 		DeleteFunc: func(obj T) { h.Events <- "D " + NameAtVersion(obj) },
 	}
+}
+
+// Stop cancels the informer's context. The clock is real from then on: Run waits ten seconds for
+// handlers, which a wait that is skipped would shorten.
+func (h *NetworkHarness[T]) Stop() {
+	h.Clock.stopSkipping()
+	h.cancel()
 }
 
 // End stops the informer and checks that Run returns nil within five seconds.
@@ -165,8 +172,11 @@ func ExpectNext[E comparable](t *testing.T, c <-chan E, want ...E) {
 // the real clock, put forward by each of them. Idle timeouts are longer.
 type ImpatientClock struct {
 	clock.RealClock
-	Waits   chan time.Duration // receives the waits that were skipped
-	skipped atomic.Int64       // the sum of them
+	Waits chan time.Duration // receives the waits that were skipped
+
+	mu      sync.Mutex
+	skipped time.Duration // the sum of them
+	patient bool          // no more waits are skipped
 }
 
 // maxSkippedWait is the time after which a reflector may make one more request.
@@ -174,7 +184,9 @@ const maxSkippedWait = 7500 * time.Millisecond
 
 // Now returns the time.
 func (c *ImpatientClock) Now() time.Time {
-	return c.RealClock.Now().Add(time.Duration(c.skipped.Load()))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.RealClock.Now().Add(c.skipped)
 }
 
 // Since returns the time since t.
@@ -182,10 +194,19 @@ func (c *ImpatientClock) Since(t time.Time) time.Duration { return c.Now().Sub(t
 
 // NewTimer returns a timer; see ImpatientClock.
 func (c *ImpatientClock) NewTimer(d time.Duration) clock.Timer {
-	if d > maxSkippedWait {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.patient || d > maxSkippedWait {
 		return c.RealClock.NewTimer(d)
 	}
 	TrySend(c.Waits, d)
-	c.skipped.Add(int64(d))
+	c.skipped += d
 	return c.RealClock.NewTimer(0)
+}
+
+// stopSkipping makes the clock wait for its timers.
+func (c *ImpatientClock) stopSkipping() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.patient = true
 }
