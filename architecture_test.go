@@ -58,6 +58,9 @@ var mayImport = map[string]string{
 	"fake": "client-go fake/internal/codec fake/internal/fieldset fake/internal/history fake/internal/registry " +
 		"fake/internal/resource fake/internal/rest",
 
+	// The command.
+	"cmd/kinformer/internal/collection": "",
+
 	// Harnesses of tests, and examples.
 	"internal/cachetest":        "client-go cache fake",
 	"internal/cachetest/memory": "",
