@@ -14,7 +14,8 @@ import (
 // core is what all informers have, whatever the type of their objects.
 type core struct {
 	engine  informer.Engine
-	mode    func() (streaming bool, reason string)
+	source  informer.Source
+	kind    string // of the objects, empty if it is not known
 	report  *reporter
 	clock   clock.Clock
 	invalid error // why it cannot run
@@ -36,12 +37,13 @@ func (c *core) run(ctx context.Context) error {
 }
 
 func (c *core) status(synced bool) Status {
-	s := reflectorStatus(c.report.name, c.invalid, c.engine.Reflector(), c.mode, synced)
+	s := reflectorStatus(c.report.name, c.invalid, c.engine.Reflector(), c.source, synced)
 	if c.invalid != nil {
 		return s
 	}
 	s.Objects, s.Quarantined = c.engine.Size()
 	s.Unkeyed = c.engine.Unkeyed()
+	s.Changes = c.engine.Changes()
 	s.PackedBytes, s.HotBytes, s.HotObjects = c.engine.PackedSize()
 	s.OmitFieldsNotFound = c.engine.OmitFieldsNotFound()
 	for _, failed := range c.engine.QuarantinedKeys(maxQuarantinedKeys) {
@@ -76,6 +78,8 @@ func (c *core) wait(ctx context.Context, wait func(context.Context) error) error
 }
 
 func (c *core) hasRun() bool { return c.engine.Reflector().Status().Phase != reflector.Idle }
+
+func (c *core) hasStopped() bool { return c.engine.Reflector().Status().Phase == reflector.Stopped }
 
 func (c *core) logNotRunning(ctx context.Context, done <-chan struct{}) {
 	timer := c.clock.NewTimer(notRunningAfter)

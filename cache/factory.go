@@ -57,6 +57,7 @@ type factoryInformer interface {
 	HasSynced() bool
 	WaitForSync(ctx context.Context) error
 	Status() Status
+	Views() []View
 	HealthCheck(options HealthOptions) func(*http.Request) error
 }
 

@@ -42,7 +42,8 @@ type Controller struct{ core core }
 func ControllerOf(adapted informer.Adapted) *Controller {
 	return &Controller{core{
 		engine:  adapted.Engine,
-		mode:    adapted.Mode,
+		source:  adapted.Source,
+		kind:    adapted.Kind,
 		report:  newReporter(ReflectorOptions{Name: adapted.Name}, codec.ObjectType{}),
 		clock:   clock.RealClock{},
 		invalid: adapted.Invalid,

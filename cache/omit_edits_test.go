@@ -96,7 +96,7 @@ func TestUnchangedObjectsAreNotEdited(t *testing.T) {
 			server.InjectFault(1, func(r fake.APIRequest) bool { return r.Verb == "watch" }, fake.RequestFault{Err: apierrors.NewResourceExpired("too old")})
 			options := InformerOptions[*corev1.Pod]{Packed: packed}
 			report := newReporter(options.reflectorOptions(), objects)
-			engineConfig := options.engineConfig(objects, report)
+			engineConfig := options.engineConfig(objects, codec.Options{}, report)
 			source := newSource(lw, objects, codec.Options{Packed: packed, Omit: fields}, options.Limits, nil)
 			counter := &editCounter{Source: source, listed: make(chan struct{}, 10)}
 			engineConfig.Reflector = reflectorConfig(lw, counter, options.reflectorOptions(), nil, report)

@@ -152,11 +152,11 @@ func (o InformerOptions[T]) check() (err error) {
 }
 
 // engineConfig returns the configuration of the informer's engine, without its reflector's.
-func (o InformerOptions[T]) engineConfig(objects codec.ObjectType, report *reporter) informer.Config[T] {
+func (o InformerOptions[T]) engineConfig(objects codec.ObjectType, decoding codec.Options, report *reporter) informer.Config[T] {
 	kept := storeConfig(nil, o.Indexers, report.object)
 	if o.Packed && objects.GoType != nil {
 		kept.HotBytes = o.HotBytes
-		kept.Packer = codec.NewPacker[T](objects, o.ShareEqual, func() bool { return o.Transform != nil })
+		kept.Packer = codec.NewPacker[T](objects, decoding, func() bool { return o.Transform != nil })
 		if o.Transform == nil { // a transform may change the metadata
 			kept.ItemIndexers = o.Indexers.itemFunctions()
 		}

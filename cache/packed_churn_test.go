@@ -94,7 +94,7 @@ func runChurnInformer(t *testing.T, c *churn) *churnInformer {
 		Packed: true, Indexers: Indexers[*corev1.Pod]{NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc)},
 		ErrorHandler: func(_ context.Context, err error) { t.Error(err) },
 	}
-	config := options.engineConfig(objects, newReporter(options.reflectorOptions(), objects))
+	config := options.engineConfig(objects, codec.Options{}, newReporter(options.reflectorOptions(), objects))
 	config.Reflector.Source = r
 	config.Reflector.Report = options.ErrorHandler
 	r.informer = informer.New(config)

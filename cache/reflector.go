@@ -134,7 +134,7 @@ func (r *Reflector[T]) HasSynced() bool {
 
 // Status returns the reflector's condition. Objects and Handlers are not known and left zero.
 func (r *Reflector[T]) Status() Status {
-	status := reflectorStatus(r.report.name, r.invalid, r.loop, r.source.Mode, r.HasSynced())
+	status := reflectorStatus(r.report.name, r.invalid, r.loop, r.source, r.HasSynced())
 	r.sink.addTo(&status)
 	return status
 }

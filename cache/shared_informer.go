@@ -42,13 +42,15 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	if err != nil {
 		err = fmt.Errorf("informer of %s: %w", report.name, err)
 	}
-	config := options.engineConfig(objects, report)
+	decoding := codec.Options{
+		ShareEqual: options.ShareEqual, Packed: options.Packed, Omit: omitted, Timing: new(codec.Timing),
+	}
+	config := options.engineConfig(objects, decoding, report)
 	detector := options.mutationDetector()
 	if detector != nil {
 		config.Store.Decode = tracked(config.Store.Decode, detector)
 	}
 	config.NotFound = omitted.NotFound
-	decoding := codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed, Omit: omitted}
 	state := &source.StoreState{}
 	objectSource := newSource(lw, objects, decoding, options.Limits, state)
 	config.Reflector = reflectorConfig(lw, objectSource, options.reflectorOptions(), nil, report)
@@ -60,7 +62,7 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	state.Running, state.Has = s.engine.StateFuncs()
 	s.store = reader[T]{s.engine.Store(), config.Store.Key}
 	s.core = core{
-		engine: s.engine, mode: objectSource.Mode, report: report, clock: options.Clock, invalid: err,
+		engine: s.engine, source: objectSource, kind: objects.Kind(), report: report, clock: options.Clock, invalid: err,
 		key: objectKey(objects, s.store.key), admits: s.admits(lw, omitted),
 	}
 	if s.core.clock == nil {

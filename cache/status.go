@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
@@ -70,6 +72,30 @@ type Status struct {
 	// Lists and Watches are the numbers of requests made. Each page is a list; a WatchList is a
 	// watch.
 	Lists, Watches uint64
+	// WatchRestarts is the number of watches that resumed an earlier one, which the server had
+	// closed or whose connection had broken.
+	WatchRestarts uint64
+	// Relists counts, by reason, how often the collection had to be listed again after a watch.
+	Relists map[RelistReason]uint64
+	// Requests counts the requests by verb and result. A watch counts once the server has accepted
+	// or refused it.
+	Requests map[Request]uint64
+	// BytesRead is the size of the responses that were read from the stream, after decompression.
+	// Without streaming it is zero, as only the client knows.
+	BytesRead uint64
+	// Decoded is the number of objects decoded from bytes, and DecodeTime the time that this took,
+	// on all processors together. Reads of Packed objects are included, the client's own decoding
+	// is not.
+	Decoded    uint64
+	DecodeTime time.Duration
+	// Received is the number of objects that the list in progress has brought so far. It is zero if
+	// no list is in progress.
+	Received int
+	// Changes is the number of changes made to the store so far: additions, updates and deletions.
+	Changes uint64
+	// RecentEvents are the numbers of watch events in each of the last 60 intervals of
+	// RecentEventsInterval, the oldest first. The last interval is not over yet.
+	RecentEvents []uint32
 	// Handlers are the conditions of the handlers.
 	Handlers []HandlerStatus
 }
@@ -95,10 +121,58 @@ type HandlerStatus struct {
 	Lag time.Duration
 	// Coalesced is the number of events that were coalesced into others; see CoalesceWhenBehind.
 	Coalesced uint64
+	// Calls is the number of calls of the handler that have returned, and CallTime the time that
+	// they took. Both are updated at least every 32 calls.
+	Calls    uint64
+	CallTime time.Duration
+}
+
+// RecentEventsInterval is the time that each number of Status.RecentEvents covers.
+const RecentEventsInterval = reflector.RateInterval
+
+// RelistReason is why a collection had to be listed again after a watch.
+type RelistReason string
+
+// The reasons for a relist.
+const (
+	// RelistExpired: the server no longer has the resourceVersion of the watch (410 Gone).
+	RelistExpired = RelistReason(reflector.RelistExpired)
+	// RelistVersionRegressed: the server is at an older resourceVersion than before: it lags behind
+	// another one, or etcd was restored from a backup.
+	RelistVersionRegressed = RelistReason(reflector.RelistVersionRegressed)
+	// RelistQuarantined: some objects could not be stored, and are requested again.
+	RelistQuarantined = RelistReason(reflector.RelistQuarantined)
+	// RelistShortWatches: the server repeatedly closed the watch at once and without an event.
+	RelistShortWatches = RelistReason(reflector.RelistShortWatches)
+	// RelistNoVersion: the collection or an event has no resourceVersion from which a watch could
+	// be resumed.
+	RelistNoVersion = RelistReason(reflector.RelistNoVersion)
+	// RelistServerError: the server repeatedly answered the watch with a 5xx code.
+	RelistServerError = RelistReason(reflector.RelistServerError)
+	// RelistRefused: the server repeatedly answered the watch with a 4xx code.
+	RelistRefused = RelistReason(reflector.RelistRefused)
+	// RelistInvalidStream: the events of the watch were repeatedly invalid, or out of order.
+	RelistInvalidStream = RelistReason(reflector.RelistInvalidStream)
+)
+
+// RelistReasons returns all reasons for a relist.
+func RelistReasons() (reasons []RelistReason) {
+	for _, reason := range reflector.RelistReasons() {
+		reasons = append(reasons, RelistReason(reason))
+	}
+	return reasons
+}
+
+// Request is a kind of request and its result.
+type Request struct {
+	// Verb is "LIST" or "WATCH".
+	Verb string
+	// Code is the HTTP status code, such as "200", or "<error>" if there was no response.
+	Code string
 }
 
 // reflectorStatus returns the part of a Status that a reflector knows.
-func reflectorStatus(name string, invalid error, loop *reflector.Reflector, mode func() (streaming bool, reason string), synced bool) Status {
+func reflectorStatus(name string, invalid error, loop *reflector.Reflector, source informer.Source, synced bool) Status {
 	if invalid != nil {
 		return Status{Name: name, Phase: PhaseInvalid, Err: invalid}
 	}
@@ -114,9 +188,29 @@ func reflectorStatus(name string, invalid error, loop *reflector.Reflector, mode
 		FreshAt:         now.FreshAt,
 		Lists:           now.Lists,
 		Watches:         now.Watches,
+		WatchRestarts:   now.Restarts,
+		Received:        now.Received,
+		RecentEvents:    now.RecentEvents,
 	}
-	s.Streaming, s.NotStreamingReason = mode()
+	s.Streaming, s.NotStreamingReason = source.Mode()
+	s.setTraffic(source.Traffic())
+	for reason, n := range now.Relists {
+		if s.Relists == nil {
+			s.Relists = make(map[RelistReason]uint64)
+		}
+		s.Relists[RelistReason(reason)] = n
+	}
 	return s
+}
+
+func (s *Status) setTraffic(traffic feed.Traffic) {
+	s.BytesRead, s.Decoded, s.DecodeTime = traffic.Bytes, traffic.Decoded, traffic.Decoding
+	for request, n := range traffic.Requests {
+		if s.Requests == nil {
+			s.Requests = make(map[Request]uint64)
+		}
+		s.Requests[Request(request)] = n
+	}
 }
 
 // HealthOptions say what a health check requires besides a running informer that has synced.

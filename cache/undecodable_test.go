@@ -79,7 +79,7 @@ func recordingStore(t *testing.T, options InformerOptions[*corev1.Pod]) (*store.
 		t.Fatal(err)
 	}
 	options.Packed = true
-	config := options.engineConfig(objects, &reporter{}).Store
+	config := options.engineConfig(objects, codec.Options{}, &reporter{}).Store
 	config.Report = func(key string, err error) { t.Errorf("%s: %v", key, err) }
 	config.Decode = func(item feed.Item) (*corev1.Pod, error) { return nil, fmt.Errorf("%s is decoded", item.Key) }
 	recorder := &unpackRecorder{Packer: config.Packer.(*codec.Packer[*corev1.Pod])}
@@ -321,7 +321,7 @@ func TestUnreadableObjectIsReported(t *testing.T) {
 	}
 	var reported []error
 	options := InformerOptions[*corev1.Pod]{Packed: true, ErrorHandler: func(_ context.Context, err error) { reported = append(reported, err) }}
-	config := options.engineConfig(objects, newReporter(options.reflectorOptions(), objects)).Store
+	config := options.engineConfig(objects, codec.Options{}, newReporter(options.reflectorOptions(), objects)).Store
 	config.Packer = damagedPacker{config.Packer.(*codec.Packer[*corev1.Pod])}
 	pods := store.New(config)
 	pods.Apply(watch.Added, decodable(t, "a"))

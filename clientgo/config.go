@@ -25,7 +25,7 @@ func (s *sharedIndexInformer) config() informer.Config[any] {
 	objects.EmitUnchanged = s.options.RelistUpdates
 	if s.options.Packed && s.objects.GoType != nil {
 		objects.HotBytes = s.options.HotBytes
-		objects.Packer = codec.NewAnyPacker(s.objects, s.options.ShareEqual, s.transforms)
+		objects.Packer = codec.NewAnyPacker(s.objects, s.decoding, s.transforms)
 		objects.PointerType = s.objects.GoType
 		objects.ItemIndexers = itemIndexers(s.options.Indexers)
 	}

@@ -36,7 +36,8 @@ type sharedIndexInformer struct {
 	options       settings
 	mutations     clientcache.MutationDetector
 	omitted       *omit.Fields // nil if there are none
-	invalid       error        // why it cannot run
+	decoding      codec.Options
+	invalid       error // why it cannot run
 
 	mu      sync.Mutex      // guards the fields below; the user's functions are called without it
 	running context.Context // of Run; nil before it
@@ -63,6 +64,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	s.watchErrors.reflector = newReflectorFunc("kinformer", s.options.ObjectDescription)
 	s.objects = codec.TypeOf(reflect.TypeOf(example), example)
 	s.omitted, s.invalid = omit.New(s.objects.GoType, options.OmitFields, options.ReadOnly)
+	s.decoding = codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed, Omit: s.omitted, Timing: new(codec.Timing)}
 	state := &source.StoreState{}
 	s.source = source.New(source.Config{
 		ListerWatcher: contextListerWatcher{lw},
@@ -70,13 +72,16 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 		Streaming:     options.streaming(),
 		NoContext:     hasNoContext(lw),
 		Unnamed:       true,
-		Codec:         codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed, Omit: s.omitted},
+		Codec:         s.decoding,
 		Limits:        options.limits(),
 		Store:         state,
 	})
 	s.engine = informer.New(s.config())
 	state.Running, state.Has = s.engine.StateFuncs()
 	s.indexer.init(s.engine.Store(), options.Indexers)
+	if options.Group != nil {
+		options.Group.Add(s.controller(s.invalid))
+	}
 	return s
 }
 

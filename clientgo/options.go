@@ -64,6 +64,9 @@ type Options struct {
 	// on that object, whose last good state is kept. See cache.ErrSkip for a transform that ignores
 	// states.
 	Filter func(obj any) bool
+	// Group, if set, receives every informer that is made with these options, so that packages
+	// metrics and debug can show them.
+	Group *cache.Group
 }
 
 // NewInformer returns an informer of lw's objects that is not running. It has the signature of

@@ -66,6 +66,21 @@ func ControllersOf(factory any) []*cache.Controller {
 	return controllers
 }
 
+// Views returns the informers that a factory of this package, or one returned by [Generated], has
+// made at the time of each call of its method, for packages metrics and debug. Those of another
+// factory are none. See also [Options].Group.
+func Views(factory any) cache.Viewable { return factoryViews{factory} }
+
+type factoryViews struct{ factory any }
+
+// Views implements cache.Viewable.
+func (f factoryViews) Views() (views []cache.View) {
+	for _, controller := range ControllersOf(f.factory) {
+		views = append(views, controller.Views()...)
+	}
+	return views
+}
+
 // withCauses returns err with the last error of each informer that has not synced.
 func withCauses(err error, informers []clientcache.SharedIndexInformer) error {
 	var causes []error
@@ -85,7 +100,8 @@ func (s *sharedIndexInformer) controller(invalid error) *cache.Controller {
 		Name:    s.options.ObjectDescription,
 		Invalid: invalid,
 		Engine:  runnable{s.engine, s},
-		Mode:    s.source.Mode,
+		Source:  s.source,
+		Kind:    s.objects.Kind(),
 		Key:     s.indexer.key,
 	})
 }

@@ -13,8 +13,8 @@ import (
 type AnyPacker struct{ packer *Packer[object] }
 
 // NewAnyPacker returns a packer of objects of a type; see NewPacker.
-func NewAnyPacker(objects ObjectType, shareEqual bool, transformed func() bool) AnyPacker {
-	return AnyPacker{NewPacker[object](objects, shareEqual, transformed)}
+func NewAnyPacker(objects ObjectType, options Options, transformed func() bool) AnyPacker {
+	return AnyPacker{NewPacker[object](objects, options, transformed)}
 }
 
 // Pack packs an item. If its value has another type, the error wraps pack.ErrUnsupported.

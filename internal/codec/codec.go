@@ -26,6 +26,8 @@ type Options struct {
 	Packed bool
 	// Omit are the fields that decoded objects lack.
 	Omit *omit.Fields
+	// Timing, if set, measures the decoding.
+	Timing *Timing
 }
 
 // Decoders decodes the objects of one collection so that their equal parts are in memory once.
@@ -66,6 +68,7 @@ func (c protobufCodec) Decode(raw []byte) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer c.decoders.options.Timing.end(c.decoders.options.Timing.begin())
 	obj, err := decoder.Decode(raw)
 	if err != nil {
 		return nil, c.wrap(err)
@@ -102,6 +105,7 @@ type jsonCodec struct {
 var _ feed.Codec = &jsonCodec{}
 
 func (c *jsonCodec) Decode(raw []byte) (runtime.Object, error) {
+	defer c.decoders.options.Timing.end(c.decoders.options.Timing.begin())
 	goType := c.decoders.objects.GoType
 	obj := reflect.New(goType.Elem()).Interface().(runtime.Object)
 	if u, ok := obj.(*unstructured.Unstructured); ok {

@@ -50,6 +50,17 @@ func (t ObjectType) IsMetadata() bool {
 	return t.GoType == reflect.TypeFor[*metav1.PartialObjectMetadata]()
 }
 
+// Kind returns the kind of the objects, such as "Pod". It is empty if it is not known.
+func (t ObjectType) Kind() string {
+	switch {
+	case !t.GVK.Empty():
+		return t.GVK.Kind
+	case t.GoType == nil || t.IsUnstructured() || t.IsMetadata():
+		return ""
+	}
+	return t.GoType.Elem().Name() // the Go types of the API are named like their kinds
+}
+
 // String describes the type for logs and errors.
 func (t ObjectType) String() string {
 	switch {

@@ -33,10 +33,11 @@ type Packer[T object] struct {
 	anyKind     bool        // the objects may be of several kinds
 }
 
-// NewPacker returns a packer of objects of a type. transformed reports whether a transform changes
+// NewPacker returns a packer of objects of a type, which its Unpack decodes with ShareEqual and
+// Timing of the options. transformed reports whether a transform changes
 // objects between the wire and the store, so that their wire bytes cannot be stored.
-func NewPacker[T object](objects ObjectType, shareEqual bool, transformed func() bool) *Packer[T] {
-	decoders := NewDecoders(objects, Options{ShareEqual: shareEqual, Packed: true})
+func NewPacker[T object](objects ObjectType, options Options, transformed func() bool) *Packer[T] {
+	decoders := NewDecoders(objects, Options{ShareEqual: options.ShareEqual, Packed: true, Timing: options.Timing})
 	p := &Packer[T]{objects: objects, transformed: transformed, packer: pack.New()}
 	p.anyKind = objects.IsUnstructured() && objects.GVK.Empty()
 	if objects.IsGenerated() {

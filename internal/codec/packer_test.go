@@ -51,7 +51,7 @@ func newPackerCase(goType reflect.Type, format wire.Format, raw []byte) packerCa
 	return packerCase{
 		raw:    raw,
 		codec:  NewDecoders(objects, Options{Packed: true}).ForList().For(&wire.Item{Format: format}),
-		packer: NewPacker[object](objects, false, func() bool { return false }),
+		packer: NewPacker[object](objects, Options{}, func() bool { return false }),
 	}
 }
 

@@ -27,11 +27,12 @@ func (h *Handler[V]) deliverInitial(ctx context.Context) {
 // deliverKeys delivers the objects of a snapshot under keys as additions, or as updates to
 // themselves.
 func (h *Handler[V]) deliverKeys(ctx context.Context, snapshot *store.Snapshot[V], eventType EventType) {
+	h.timer.begin()
 	for len(h.keys) > 0 && ctx.Err() == nil {
 		event := Event[V]{Type: eventType, Key: h.keys[0], InInitialList: eventType == Add}
 		h.keys = h.keys[1:]
 		if h.config.OnKey == nil {
-			value, ok := snapshot.Get(event.Key)
+			value, ok := h.untimed(func() (V, bool) { return snapshot.Get(event.Key) })
 			if !ok {
 				continue
 			}
@@ -44,15 +45,18 @@ func (h *Handler[V]) deliverKeys(ctx context.Context, snapshot *store.Snapshot[V
 	}
 	h.keys = nil // an empty slice would keep its array alive
 	h.flush(ctx)
+	h.timer.end()
 }
 
 // deliverBatch delivers the changes of batch that are left, and empties it.
 func (h *Handler[V]) deliverBatch(ctx context.Context) {
+	h.timer.begin()
 	for h.next < len(h.batch) && ctx.Err() == nil {
 		h.next++
 		h.deliver(ctx, &h.batch[h.next-1])
 	}
 	h.flush(ctx)
+	h.timer.end()
 	clear(h.batch) // delivered objects must not stay alive until the next event
 	delivered := len(h.batch) > 0 && ctx.Err() == nil
 	h.batch, h.next = h.batch[:0], 0
@@ -91,7 +95,17 @@ func (h *Handler[V]) deliver(ctx context.Context, c *change[V]) {
 // load returns the value of an entry of a change. The store keeps what it decodes for a while, but
 // for the initial list, of which there is too much.
 func (h *Handler[V]) load(c *change[V], entry *store.Entry[V]) (V, bool) {
-	return h.store.Load(c.Key, entry, !c.Initial)
+	return h.untimed(func() (V, bool) { return h.store.Load(c.Key, entry, !c.Initial) })
+}
+
+// untimed calls a function that may decode an object, which is not the callback's time.
+func (h *Handler[V]) untimed(load func() (V, bool)) (V, bool) {
+	if !h.store.IsPacked() {
+		return load()
+	}
+	h.timer.end()
+	defer h.timer.begin()
+	return load()
 }
 
 // loadUpdate sets the states of an update, and reports whether the new one could be decoded. It
@@ -147,9 +161,12 @@ func (h *Handler[V]) flush(ctx context.Context) {
 func (h *Handler[V]) invoke(ctx context.Context, event *Event[V]) {
 	h.currentKey = event.Key
 	h.invokeCallback(ctx, event)
+	h.timer.called()
 	if h.panicked {
 		h.panicked = false
+		h.timer.end()
 		h.pause(ctx)
+		h.timer.begin()
 	}
 }
 

@@ -3,6 +3,7 @@ package informer
 import (
 	"context"
 
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/store"
 )
@@ -22,6 +23,17 @@ type Engine interface {
 	Handlers() []HandlerStatus
 	Size() (objects, quarantined int)
 	PackedSize() (packed, hot int64, hotObjects int)
+	ID() uint64
+	Changes() uint64
+	Indexes() []store.IndexSize
+	FindKeys(text string, limit int) (keys []string, found int)
+	Value(key string) (value any, exists bool, err error)
+}
+
+// Source says how an informer's objects are read; see package source.
+type Source interface {
+	Mode() (streaming bool, reason string)
+	Traffic() feed.Traffic
 }
 
 // Adapted is an informer of package clientgo as package cache sees it.
@@ -29,6 +41,7 @@ type Adapted struct {
 	Name    string
 	Invalid error // why it cannot be used, if so
 	Engine  Engine
-	Mode    func() (streaming bool, reason string) // see source.Source
+	Source  Source
+	Kind    string // of the objects, empty if it is not known
 	Key     func(obj any) (string, error)
 }

@@ -62,6 +62,7 @@ type Handler[V any] struct {
 	done              chan struct{} // closed after the last call
 	lag               lag
 	coalesced         atomic.Uint64
+	timer             callTimer
 	panicHooks        []func(context.Context, any)
 	panicContext      context.Context // with the logger of panics; set by start
 
@@ -92,7 +93,7 @@ const batchSize = 32
 func newHandler[V any](config HandlerConfig[V], i *Informer[V]) *Handler[V] {
 	h := &Handler[V]{
 		config: config, informer: i, store: i.store, clock: i.clock,
-		synced: make(chan struct{}), done: make(chan struct{}),
+		synced: make(chan struct{}), done: make(chan struct{}), timer: callTimer{clock: i.clock},
 	}
 	h.panicHooks = []func(context.Context, any){h.reportPanic}
 	return h
@@ -241,11 +242,14 @@ type HandlerStatus struct {
 	Backlog   uint64        // events not yet delivered, including those of the current batch
 	Lag       time.Duration // upper bound of how long the oldest undelivered event has waited
 	Coalesced uint64        // events coalesced into others so far
+	Calls     uint64        // calls of the callback that have returned
+	CallTime  time.Duration // that these calls took, without decoding packed objects
 }
 
 // Status returns the state of the handler.
 func (h *Handler[V]) Status() HandlerStatus {
 	status := HandlerStatus{Name: h.config.Name, Synced: h.HasSynced(), Coalesced: h.coalesced.Load()}
+	status.Calls, status.CallTime = h.timer.total()
 	if !h.running.Load() || h.isDone() {
 		return status
 	}

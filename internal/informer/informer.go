@@ -60,6 +60,7 @@ type Config[V any] struct {
 // Informer keeps a store equal to a collection and delivers changes to handlers. Its methods are
 // safe for concurrent use.
 type Informer[V any] struct {
+	id                uint64
 	name              string
 	clock             clock.Clock
 	store             *store.Store[V]
@@ -112,6 +113,7 @@ func New[V any](config Config[V]) *Informer[V] {
 		}
 	}
 	return &Informer[V]{
+		id:                lastID.Add(1),
 		name:              config.Name,
 		clock:             config.Clock,
 		store:             objects,

@@ -86,6 +86,7 @@ func (r *Reflector) pages(ctx context.Context, options metav1.ListOptions, add f
 	for {
 		page, err := r.page(ctx, options, func(item feed.Item) error {
 			r.activity.Add(1)
+			r.received.Add(1)
 			progress.item(item.Key)
 			add(item)
 			return nil
@@ -123,6 +124,7 @@ func (r *Reflector) endPage(ctx context.Context, progress *pageProgress, token s
 // begin starts a replacement of the sink's content. After the server has regressed, equal
 // resourceVersions do not prove that objects are equal.
 func (r *Reflector) begin() feed.Replacement {
+	r.received.Store(0)
 	replacement := r.config.Sink.Begin()
 	if r.state == stateConsistentRead {
 		replacement.CompareContents()

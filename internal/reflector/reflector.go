@@ -62,6 +62,7 @@ type Reflector struct {
 
 	synced   chan struct{} // closed when the first list is committed
 	activity atomic.Uint64 // counts what the server has sent, for the watchdog
+	received atomic.Int64  // counts the objects of the list in progress, for the status
 
 	state                state
 	budget               requestBudget
@@ -144,13 +145,22 @@ func (r *Reflector) listAndWatch(ctx context.Context) error {
 	}
 	if !r.watchListUnsupported && r.wantsWatchList() {
 		if result := r.watchList(ctx); result != nil {
-			return r.watch(ctx, result)
+			return r.watchUntilRelist(ctx, result)
 		}
 	}
 	if err := r.list(ctx); err != nil {
 		return err
 	}
-	return r.watch(ctx, nil)
+	return r.watchUntilRelist(ctx, nil)
+}
+
+// watchUntilRelist is watch, and counts the reason why the collection must be listed again.
+func (r *Reflector) watchUntilRelist(ctx context.Context, first *watchResult) error {
+	err := r.watch(ctx, first)
+	if ctx.Err() == nil {
+		r.status.countRelist(relistReason(err))
+	}
+	return err
 }
 
 // Synced returns a channel that is closed once a list has been committed to the sink.
@@ -158,6 +168,7 @@ func (r *Reflector) Synced() <-chan struct{} { return r.synced }
 
 // failed records and reports a failed attempt.
 func (r *Reflector) failed(ctx context.Context, err error) {
+	r.received.Store(0)
 	r.status.failed(err, r.clock.Now())
 	r.config.Report(ctx, err)
 }
@@ -218,6 +229,7 @@ func (r *Reflector) sleep(ctx context.Context, d time.Duration) error {
 func (r *Reflector) committed(ctx context.Context, resourceVersion string, freshAt time.Time) {
 	r.state, r.listFailures, r.expiredTokens = stateListed, 0, 0
 	r.committedAt = r.clock.Now()
+	r.received.Store(0)
 	r.status.advance(resourceVersion, freshAt)
 	row := r.status.succeeded()
 	r.backoff.markHealthy()

@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
@@ -27,6 +28,10 @@ type Status struct {
 	ResourceVersion string    // of the collection, as the sink holds it
 	FreshAt         time.Time // when the sink was last known to be current: by an event, bookmark or list
 	Lists, Watches  uint64    // requests made; each page counts as a list, a WatchList as a watch
+	Restarts        uint64    // watches that resumed an earlier one
+	Relists         map[RelistReason]uint64
+	Received        int      // objects that the list in progress has sent; zero if there is none
+	RecentEvents    []uint32 // events of watches in each of the last RateIntervals, the oldest first
 }
 
 // status is the Status of a Reflector.
@@ -34,6 +39,7 @@ type status struct {
 	mu            sync.Mutex // guards the fields below; held for a few assignments only
 	now           Status
 	lastConfirmed time.Time // when the server last proved to be no older than now.ResourceVersion
+	rate          eventRate
 }
 
 // failureRow is a number of failed attempts without a success in between.
@@ -50,6 +56,9 @@ func (r *Reflector) Status() Status {
 	if now.Phase == "" {
 		now.Phase = Idle
 	}
+	now.Relists = maps.Clone(now.Relists)
+	now.Received = int(r.received.Load())
+	now.RecentEvents = r.status.rate.recent(r.clock.Now())
 	return now
 }
 
@@ -84,11 +93,39 @@ func (s *status) countWatch() {
 	s.now.Watches++
 }
 
+func (s *status) countRestart() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now.Restarts++
+}
+
+func (s *status) countRelist(reason RelistReason) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now.Relists == nil {
+		s.now.Relists = make(map[RelistReason]uint64)
+	}
+	s.now.Relists[reason]++
+}
+
+// applied is advance for an event of a watch.
+func (s *status) applied(resourceVersion string, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rate.add(at, 1)
+	s.setFresh(resourceVersion, at)
+}
+
 // advance sets the resourceVersion reached, unless resourceVersion is empty, and the time of
 // freshness.
 func (s *status) advance(resourceVersion string, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.setFresh(resourceVersion, at)
+}
+
+// setFresh is advance with s.mu held.
+func (s *status) setFresh(resourceVersion string, at time.Time) {
 	if resourceVersion != "" {
 		s.now.ResourceVersion, s.lastConfirmed = resourceVersion, at
 	}

@@ -60,8 +60,11 @@ var errOlderBookmark = fmt.Errorf("%w: bookmark", ErrVersionRegressed)
 // before the first watch.
 func (r *Reflector) watch(ctx context.Context, first *watchResult) error {
 	var count retryCount
-	for last := first; ; last = nil {
+	for last, resumes := first, first != nil; ; last, resumes = nil, true {
 		if last == nil {
+			if resumes {
+				r.status.countRestart()
+			}
 			result := r.watchOnce(ctx, nil)
 			last = &result
 		}

@@ -128,7 +128,7 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 		return s.notNewer(eventType, item)
 	}
 	s.r.config.Sink.Apply(eventType, item)
-	s.advance(item.ResourceVersion)
+	s.applied(item.ResourceVersion)
 	return nil
 }
 
@@ -145,6 +145,7 @@ func (s *watchSession) addInitial(eventType watch.EventType, item feed.Item) {
 		return
 	}
 	s.r.activity.Add(1)
+	s.r.received.Add(1)
 	s.initial.Add(item)
 }
 
@@ -159,9 +160,9 @@ func (s *watchSession) incomparable(eventType watch.EventType, item feed.Item) e
 	if s.reached == "" && !s.watchList {
 		// A watch without a resourceVersion starts with synthetic ADDED events in no particular
 		// order, so no watch can be resumed from any of them.
-		s.advance("")
+		s.applied("")
 	} else {
-		s.advance(item.ResourceVersion)
+		s.applied(item.ResourceVersion)
 	}
 	return nil
 }
@@ -173,7 +174,7 @@ func (s *watchSession) incomparable(eventType watch.EventType, item feed.Item) e
 func (s *watchSession) notNewer(eventType watch.EventType, item feed.Item) error {
 	if eventType == watch.Deleted {
 		if s.r.config.Sink.Apply(eventType, item) != feed.Stale {
-			s.advance("")
+			s.applied("")
 			return nil
 		}
 	} else if s.r.config.Sink.HasVersion(item) {
@@ -230,10 +231,20 @@ func (s *watchSession) commit(version string) error {
 // advance records that the sink is current at version, or, if version is empty, at the
 // resourceVersion already reached.
 func (s *watchSession) advance(version string) {
+	s.reach(version)
+	s.r.status.advance(version, s.now())
+}
+
+// applied is advance for an event.
+func (s *watchSession) applied(version string) {
+	s.reach(version)
+	s.r.status.applied(version, s.now())
+}
+
+func (s *watchSession) reach(version string) {
 	if version != "" {
 		s.advanced, s.reached = true, version
 	}
-	s.r.status.advance(version, s.now())
 }
 
 // now returns the time. It is called for each event, and reads only the monotonic clock, which

@@ -17,6 +17,7 @@ import (
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/tap"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -27,6 +28,7 @@ type decodedSource struct {
 	unnamed bool // see Config.Unnamed
 	omit    *omit.Fields
 	retries *clientRetries
+	traffic *traffic
 }
 
 var _ feed.Source = decodedSource{}
@@ -34,6 +36,7 @@ var _ feed.Source = decodedSource{}
 // List makes one list request. A list with an item of another type is an error.
 func (s decodedSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
 	list, err := s.request(ctx, options)
+	s.traffic.record(verbList, tap.Response{}, err)
 	if err != nil {
 		s.retries.check(ctx, err)
 		return metav1.ListMeta{}, codec.WithoutValues(err)
@@ -157,6 +160,7 @@ func refuseUnnamed(item feed.Item, index int, err error) (feed.Item, error) {
 // Watch makes one watch request.
 func (s decodedSource) Watch(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error {
 	stream, err := s.open(ctx, options)
+	s.traffic.record(verbWatch, tap.Response{}, err)
 	if err != nil {
 		s.retries.check(ctx, err)
 		return codec.WithoutValues(err)

@@ -32,6 +32,7 @@ func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add 
 		err = errCachedPlaceholder
 	}
 	s.mode.record(ctx, response, err)
+	s.decoded.traffic.record(verbList, response, err)
 	if reason := s.reasonToDisable(request, list); reason != "" {
 		s.mode.disable(ctx, reason)
 	}
@@ -87,7 +88,7 @@ type listRequest struct {
 
 // consume splits the body and returns its placeholder.
 func (r *listRequest) consume(format wire.Format, body io.Reader) []byte {
-	header, err := r.split(format, body)
+	header, err := r.split(format, r.source.decoded.traffic.reader(body))
 	if r.push(func() error {
 		r.read, r.header, r.err = true, header, err
 		return nil

@@ -64,12 +64,19 @@ const (
 // Source is a feed.Source that knows how its responses are read.
 type Source struct {
 	feed.Source
-	mode *mode
+	mode    *mode
+	traffic *traffic
+	timing  *codec.Timing
 }
 
 // New returns a source. It makes no request and starts no goroutine.
 func New(config Config) Source {
+	counts := new(traffic)
+	if config.Codec.Timing == nil {
+		config.Codec.Timing = new(codec.Timing)
+	}
 	decoded := decodedSource{
+		traffic: counts,
 		lw:      config.ListerWatcher,
 		objects: config.Objects,
 		unnamed: config.Unnamed,
@@ -80,18 +87,25 @@ func New(config Config) Source {
 	switch {
 	case config.Streaming == Disabled:
 		mode.reason = reasonDisabled
-		return Source{decoded, mode}
+		return Source{decoded, mode, counts, config.Codec.Timing}
 	case config.Streaming == Unknown || config.Objects.GoType == nil:
 		mode.reason = reasonUnknownFunctions
 		if config.Objects.GoType == nil {
 			mode.reason = reasonNoType
 		}
 		decoded.lw = tapDetector{config.ListerWatcher, mode}
-		return Source{decoded, mode}
+		return Source{decoded, mode, counts, config.Codec.Timing}
 	}
 	stream := streamSource{decoded: decoded, mode: mode, decoders: codec.NewDecoders(config.Objects, config.Codec), limits: config.Limits}
 	stream.updates = stream.guard(config.Store)
-	return Source{stream, mode}
+	return Source{stream, mode, counts, config.Codec.Timing}
+}
+
+// Traffic returns what the source has requested, received and decoded so far.
+func (s Source) Traffic() feed.Traffic {
+	traffic := feed.Traffic{Requests: s.traffic.counted(), Bytes: s.traffic.bytes.Load()}
+	traffic.Decoded, traffic.Decoding = s.timing.Total()
+	return traffic
 }
 
 // Mode reports whether the last response was split while it arrived and, if not, why. The reason

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -27,6 +28,9 @@ func (s streamSource) Watch(ctx context.Context, options metav1.ListOptions, eve
 	response := t.Finish()
 	err = codec.WithoutValues(err)
 	s.mode.record(ctx, response, err)
+	if !response.Consumed { // otherwise it was counted when it began
+		s.decoded.traffic.record(verbWatch, response, err)
+	}
 	if err == nil && !response.Consumed {
 		return s.decoded.follow(ctx, options, stream, events)
 	}
@@ -83,7 +87,9 @@ type watchRequest struct {
 
 // consume splits the body. The client gets an empty one.
 func (r *watchRequest) consume(format wire.Format, body io.Reader) []byte {
+	body = r.source.decoded.traffic.reader(body)
 	r.source.mode.markStreaming(r.logger)
+	r.source.decoded.traffic.record(verbWatch, tap.Response{StatusCode: http.StatusOK}, nil)
 	_ = r.push(func() error {
 		r.events.Opened()
 		return nil

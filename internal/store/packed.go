@@ -115,6 +115,9 @@ func (s *Store[V]) indexPacked(set *indexSet[V], maker *maker, item feed.Item, d
 	return set.valuesOf(item.Key, valuesAt, old.byIndex(), maker.report), nil
 }
 
+// IsPacked reports whether values are decoded when they are read.
+func (s *Store[V]) IsPacked() bool { return s.config.Packer != nil }
+
 // labelReader is implemented by a Packer that can read labels without unpacking the object.
 type labelReader interface {
 	// Labels returns the labels of an object that Pack returned.

@@ -1,0 +1,124 @@
+package cache
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Viewable is an informer or a set of informers that packages metrics and debug can show:
+// *SharedInformer, *Controller, *Factory or *Group.
+type Viewable interface {
+	// Views returns a view of each informer, in the order in which they were made.
+	Views() []View
+}
+
+// View is an informer whose objects may be of any type, to be shown to people and monitoring. It
+// changes nothing. Its methods are safe for concurrent use, and block neither readers nor writers of
+// the store for longer than O(1).
+type View struct {
+	core   *core
+	synced func() bool
+}
+
+// ID returns a number that no other informer of the process has. It does not change, and informers
+// made later have larger ones.
+func (v View) ID() uint64 { return v.core.engine.ID() }
+
+// Kind returns the kind of the objects, such as "Pod", or an empty string if it is not known.
+func (v View) Kind() string { return v.core.kind }
+
+// Status returns the informer's condition.
+func (v View) Status() Status { return v.core.status(v.synced()) }
+
+// Indexes returns the indexes of the store, in the order of their names.
+func (v View) Indexes() (indexes []IndexSize) {
+	for _, index := range v.core.engine.Indexes() {
+		indexes = append(indexes, IndexSize(index))
+	}
+	return indexes
+}
+
+// IndexSize describes an index of a store.
+type IndexSize struct {
+	Name string
+	// Values is the number of values under which the index has objects.
+	Values int
+}
+
+// FindKeys returns the first keys of the store that contain a text, in order and at most limit of
+// them, and the number of all such keys. An empty text finds all keys. It takes time in proportion
+// to the number of objects.
+func (v View) FindKeys(text string, limit int) (keys []string, found int) {
+	return v.core.engine.FindKeys(text, max(limit, 0))
+}
+
+// Get returns the stored object that has a key and reports whether there is one. The object must
+// not be changed. The error is Reader.KeyError of an object that could never be stored.
+func (v View) Get(key string) (obj Object, exists bool, err error) {
+	value, exists, err := v.core.engine.Value(key)
+	if err != nil || !exists {
+		return nil, exists, err
+	}
+	obj, ok := value.(Object)
+	if !ok {
+		return nil, false, fmt.Errorf("%s: %q is a %T, which is not an API object", v.core.report.name, key, value)
+	}
+	return obj, true, nil
+}
+
+// Views returns a view of the informer.
+func (s *SharedInformer[T]) Views() []View { return []View{{&s.core, s.HasSynced}} }
+
+// Views returns a view of the informer.
+func (c *Controller) Views() []View { return []View{{&c.core, c.HasSynced}} }
+
+// Views returns a view of every informer that the factory has now, idle ones included.
+func (f *Factory) Views() (views []View) {
+	for _, informer := range f.informers() {
+		views = append(views, informer.Views()...)
+	}
+	slices.SortFunc(views, byID)
+	return views
+}
+
+func byID(a, b View) int { return int(a.ID()) - int(b.ID()) }
+
+// Group is a set of informers and factories that are shown together. It forgets an informer that
+// has stopped. The zero Group is empty. Its methods are safe for concurrent use.
+type Group struct {
+	mu      sync.Mutex // guards members
+	members []Viewable
+}
+
+// Add adds informers or factories.
+func (g *Group) Add(members ...Viewable) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.members = slices.DeleteFunc(g.members, hasStopped)
+	g.members = append(g.members, members...)
+}
+
+// Views returns a view of every informer that has not stopped. An informer that was added twice is
+// one view.
+func (g *Group) Views() (views []View) {
+	g.mu.Lock()
+	g.members = slices.DeleteFunc(g.members, hasStopped)
+	members := slices.Clone(g.members)
+	g.mu.Unlock()
+	for _, member := range members {
+		views = append(views, member.Views()...)
+	}
+	slices.SortFunc(views, byID)
+	return slices.CompactFunc(views, func(a, b View) bool { return a.ID() == b.ID() })
+}
+
+// hasStopped reports whether a member is an informer that has stopped.
+func hasStopped(member Viewable) bool {
+	switch member.(type) {
+	case *Factory, *Group:
+		return false
+	}
+	views := member.Views()
+	return len(views) == 1 && views[0].core.hasStopped()
+}

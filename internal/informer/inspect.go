@@ -1,0 +1,31 @@
+package informer
+
+import (
+	"sync/atomic"
+
+	"github.com/kinformer/kinformer/internal/store"
+)
+
+// lastID is the ID of the informer made last.
+var lastID atomic.Uint64 //nolint:gochecknoglobals // informers of a process have different IDs
+
+// ID returns a number that no other informer of the process has. Later informers have larger ones.
+func (i *Informer[V]) ID() uint64 { return i.id }
+
+// Changes returns the number of changes that were made to the store so far.
+func (i *Informer[V]) Changes() uint64 { return i.log.Appended() }
+
+// Indexes returns the indexes of the store, in the order of their names.
+func (i *Informer[V]) Indexes() []store.IndexSize { return i.store.Snapshot().Indexes() }
+
+// FindKeys returns the first keys that contain a text, in order and at most limit, and the number
+// of all such keys.
+func (i *Informer[V]) FindKeys(text string, limit int) (keys []string, found int) {
+	return i.store.Snapshot().FindKeys(text, limit)
+}
+
+// Value returns the stored object that has a key, and reports whether there is one. The error is
+// KeyError for an object that could never be stored.
+func (i *Informer[V]) Value(key string) (value any, exists bool, err error) {
+	return i.store.Find(key)
+}

@@ -1,0 +1,62 @@
+package reflector
+
+import (
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// RelistReason is why a collection was listed again after a watch.
+type RelistReason string
+
+// The reasons for a relist.
+const (
+	// RelistExpired: the server no longer has the resourceVersion of the watch (410 Gone).
+	RelistExpired RelistReason = "Expired"
+	// RelistVersionRegressed: the server is at an older resourceVersion than before, or has not
+	// reached the watch's; it lags, or etcd was restored from a backup.
+	RelistVersionRegressed RelistReason = "VersionRegressed"
+	// RelistQuarantined: some objects could not be stored, and are requested again.
+	RelistQuarantined RelistReason = "Quarantined"
+	// RelistShortWatches: the server repeatedly closed the watch at once and without an event.
+	RelistShortWatches RelistReason = "ShortWatches"
+	// RelistNoVersion: the collection or an event has no resourceVersion from which a watch could
+	// be resumed.
+	RelistNoVersion RelistReason = "NoResourceVersion"
+	// RelistServerError: the server repeatedly answered the watch with a 5xx code.
+	RelistServerError RelistReason = "ServerError"
+	// RelistRefused: the server repeatedly answered the watch with a 4xx code.
+	RelistRefused RelistReason = "Refused"
+	// RelistInvalidStream: the events of the watch were repeatedly invalid, or out of order.
+	RelistInvalidStream RelistReason = "InvalidStream"
+)
+
+// RelistReasons are all reasons for a relist.
+func RelistReasons() []RelistReason {
+	return []RelistReason{
+		RelistExpired, RelistVersionRegressed, RelistQuarantined, RelistShortWatches, RelistNoVersion,
+		RelistServerError, RelistRefused, RelistInvalidStream,
+	}
+}
+
+// relistReason returns why a watch that ended with err, and is not resumed, is followed by a list.
+func relistReason(err error) RelistReason {
+	var status apierrors.APIStatus
+	switch {
+	case isGone(err):
+		return RelistExpired
+	case errors.Is(err, ErrVersionRegressed), isFutureVersion(err):
+		return RelistVersionRegressed
+	case errors.Is(err, ErrQuarantined):
+		return RelistQuarantined
+	case errors.Is(err, ErrShortWatches):
+		return RelistShortWatches
+	case errors.Is(err, ErrNoVersion):
+		return RelistNoVersion
+	case isServerError(err):
+		return RelistServerError
+	case errors.As(err, &status):
+		return RelistRefused
+	}
+	return RelistInvalidStream
+}
