@@ -59,7 +59,15 @@ var mayImport = map[string]string{
 		"fake/internal/resource fake/internal/rest",
 
 	// The command.
+	"internal/kubeconfig":               "client-go",
 	"cmd/kinformer/internal/collection": "",
+	"cmd/kinformer/internal/command":    "",
+	"cmd/kinformer/internal/machine":    "",
+	"cmd/kinformer/internal/cluster":    "client-go internal/kubeconfig internal/wire",
+	"cmd/kinformer/internal/reader":     "cmd/kinformer/internal/cluster cmd/kinformer/internal/collection internal/wire",
+	"cmd/kinformer/internal/cost": "client-go cmd/kinformer/internal/cluster cmd/kinformer/internal/collection cmd/kinformer/internal/command " +
+		"cmd/kinformer/internal/machine cmd/kinformer/internal/reader",
+	"cmd/kinformer": "cmd/kinformer/internal/command cmd/kinformer/internal/cost",
 
 	// Harnesses of tests, and examples.
 	"internal/cachetest":        "client-go cache fake",
@@ -69,7 +77,7 @@ var mayImport = map[string]string{
 	"test/model":                "",
 	"test/mutants":              "",
 	"test/soak":                 "",
-	"examples/nodecache":        "client-go cache fake",
+	"examples/nodecache":        "client-go cache fake internal/kubeconfig",
 }
 
 // withoutKubernetes are the packages that import nothing of Kubernetes.

@@ -37,7 +37,7 @@ func failingServer(t *testing.T, status metav1.Status) (file string) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	return kubeconfig(t, server.URL)
+	return kubeconfigFile(t, server.URL)
 }
 
 // closedPort returns an address without a listener.
@@ -56,7 +56,7 @@ func TestErrorsAreReportedInOneLine(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	t.Setenv("KUBECONFIG", missing)
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	valid := kubeconfig(t, "http://h")
+	valid := kubeconfigFile(t, "http://h")
 	nodes := schema.GroupResource{Resource: "nodes"}
 	forbidden := failingServer(t, apierrors.NewForbidden(nodes, "", errors.New(`User "eve" cannot list resource "nodes" in API group "" at the cluster scope`)).Status())
 	unauthorized := failingServer(t, apierrors.NewUnauthorized("Unauthorized").Status())
@@ -78,7 +78,7 @@ func TestErrorsAreReportedInOneLine(t *testing.T) {
 		{"unknown context", "--context zzz --kubeconfig " + valid, `invalid kubeconfig \(.*\): context "zzz" not found, available contexts: here, lost`},
 		{"unknown context, no file", "--context zzz", `invalid kubeconfig \(.*\): context "zzz" not found, available contexts: <none>`},
 		{"unknown cluster", "--context lost --kubeconfig " + valid, `invalid kubeconfig \(.*\): cluster "another" of context "lost" not found`},
-		{"invalid address", "--kubeconfig " + kubeconfig(t, "http://[::1"), `invalid kubeconfig \(.*\): .*|connect to .*`},
+		{"invalid address", "--kubeconfig " + kubeconfigFile(t, "http://[::1"), `invalid kubeconfig \(.*\): .*|connect to .*`},
 		{
 			"forbidden", "--kubeconfig " + forbidden,
 			`list nodes of http://\S+: permission denied: nodes is forbidden: User "eve" cannot list resource "nodes" in API group "" at the cluster scope`,
@@ -108,7 +108,7 @@ func TestErrorsAreReportedInOneLine(t *testing.T) {
 // An unreachable server may be restarting, so the program tries it three times.
 func TestUnreachableServerIsRetried(t *testing.T) {
 	address := closedPort(t)
-	config := kubeconfig(t, "http://"+address)
+	config := kubeconfigFile(t, "http://"+address)
 	want := "nodecache: connect to http://" + address + ": dial tcp " + address + ": connect: connection refused\n"
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -88,8 +88,8 @@ func startServer(t *testing.T) *fake.APIServer {
 	return server
 }
 
-// kubeconfig writes a kubeconfig whose current context, "here", is for the server.
-func kubeconfig(t *testing.T, url string) (file string) {
+// kubeconfigFile writes a kubeconfig whose current context, "here", is for the server.
+func kubeconfigFile(t *testing.T, url string) (file string) {
 	t.Helper()
 	return writeFile(t, fmt.Sprintf(`apiVersion: v1
 kind: Config

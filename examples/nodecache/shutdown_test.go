@@ -68,7 +68,7 @@ func TestInterruptBeforeFirstListIsAnError(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	config := kubeconfig(t, server.URL)
+	config := kubeconfigFile(t, server.URL)
 	for _, args := range [][]string{{"--kubeconfig", config}, {"--kubeconfig", config, "--once"}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		prior := goleak.IgnoreCurrent()
@@ -87,7 +87,7 @@ func TestInterruptBeforeFirstListIsAnError(t *testing.T) {
 func TestDurationEndingBeforeFirstListIsAnError(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer server.Close()
-	code, stderr := runAsync(t.Context(), newOutput(), "--kubeconfig", kubeconfig(t, server.URL), "--duration", "50ms")(t)
+	code, stderr := runAsync(t.Context(), newOutput(), "--kubeconfig", kubeconfigFile(t, server.URL), "--duration", "50ms")(t)
 	if code != 1 || !strings.Contains(stderr, "stopped before") {
 		t.Errorf("got exit code %d and %s", code, stderr)
 	}

@@ -9,9 +9,11 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/kubeconfig"
 )
 
 // source is the cluster that provides the nodes.
@@ -32,7 +34,7 @@ func newSource(o options) (*source, error) {
 	if !o.cluster {
 		return newSimulatedSource(o)
 	}
-	config, err := loadKubeconfig(o.kubeconfig, o.context)
+	config, _, err := kubeconfig.Load(o.kubeconfig, clientcmd.ConfigOverrides{CurrentContext: o.context})
 	if err != nil {
 		return nil, err
 	}

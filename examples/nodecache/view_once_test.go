@@ -21,7 +21,7 @@ func TestOncePrintsClusterFromKubeconfig(t *testing.T) {
 		}
 	}
 	out := newOutput()
-	code, stderr := runAsync(t.Context(), out, "--kubeconfig", kubeconfig(t, server.URL()), "--once")(t)
+	code, stderr := runAsync(t.Context(), out, "--kubeconfig", kubeconfigFile(t, server.URL()), "--once")(t)
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit code %d and %s", code, stderr)
 	}
@@ -56,7 +56,7 @@ func TestOncePrintsSimulatedCluster(t *testing.T) {
 func TestOncePrintsHeaderWithoutNodes(t *testing.T) {
 	server := startServer(t)
 	out := newOutput()
-	code, stderr := runAsync(t.Context(), out, "--kubeconfig", kubeconfig(t, server.URL()), "--once")(t)
+	code, stderr := runAsync(t.Context(), out, "--kubeconfig", kubeconfigFile(t, server.URL()), "--once")(t)
 	if code != 0 || stderr != "" || !strings.HasPrefix(out.String(), "NAME ") || !strings.Contains(out.String(), "\n\n0 nodes; resourceVersion 1 of ") {
 		t.Errorf("got exit code %d, %s and\n%s", code, stderr, out)
 	}

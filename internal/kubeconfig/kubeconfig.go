@@ -1,4 +1,6 @@
-package main
+// Package kubeconfig loads the configuration that kubectl would use, with errors that name the
+// file, the context or the cluster at fault.
+package kubeconfig
 
 import (
 	"errors"
@@ -13,31 +15,34 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// loadKubeconfig returns the configuration that kubectl would use. If file is empty it uses
-// KUBECONFIG, ~/.kube/config or the service account of the Pod, and if contextName is empty the
-// current context.
-func loadKubeconfig(file, contextName string) (*rest.Config, error) {
+// Load returns the configuration of a cluster and the namespace of its context. If file is empty it
+// uses KUBECONFIG, ~/.kube/config or the service account of the Pod. The overrides are those of
+// kubectl's flags.
+func Load(file string, overrides clientcmd.ConfigOverrides) (config *rest.Config, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = file
 	rules.WarnIfAllMissing = false // a Pod needs no kubeconfig; see IsEmptyConfig below
 	paths := rules.GetLoadingPrecedence()
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: contextName})
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &overrides)
 	raw, err := loader.RawConfig()
 	if err != nil {
-		return nil, explainLoadError(paths, err)
+		return nil, "", explainLoadError(paths, err)
 	}
 	files := strings.Join(paths, ", ")
-	if err := checkContext(raw, contextName); err != nil {
-		return nil, fmt.Errorf("invalid kubeconfig (%s): %w", files, err)
+	if err := checkContext(raw, overrides.CurrentContext); err != nil {
+		return nil, "", fmt.Errorf("invalid kubeconfig (%s): %w", files, err)
 	}
-	config, err := loader.ClientConfig()
+	config, err = loader.ClientConfig()
+	if err == nil {
+		namespace, _, err = loader.Namespace()
+	}
 	switch {
 	case clientcmd.IsEmptyConfig(err):
-		return nil, fmt.Errorf("no cluster configured: kubeconfig (%s) is missing, empty or has no current context, and this process is not in a Pod", files)
+		return nil, "", fmt.Errorf("no cluster configured: kubeconfig (%s) is missing, empty or has no current context, and this process is not in a Pod", files)
 	case err != nil:
-		return nil, fmt.Errorf("invalid kubeconfig (%s): %w", files, err)
+		return nil, "", fmt.Errorf("invalid kubeconfig (%s): %w", files, err)
 	}
-	return config, nil
+	return config, namespace, nil
 }
 
 // explainLoadError returns an error that names the unreadable or malformed kubeconfig file. The
@@ -77,5 +82,8 @@ func checkContext(config clientcmdapi.Config, name string) error {
 
 // contextNames returns the names of all contexts, for messages.
 func contextNames(config clientcmdapi.Config) string {
-	return orNone(strings.Join(slices.Sorted(maps.Keys(config.Contexts)), ", "))
+	if len(config.Contexts) == 0 {
+		return "<none>"
+	}
+	return strings.Join(slices.Sorted(maps.Keys(config.Contexts)), ", ")
 }

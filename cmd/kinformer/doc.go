@@ -1,0 +1,5 @@
+// Command kinformer shows what a cache of a cluster's resources costs, and watches a resource.
+//
+// main.go dispatches to the commands, each of which is a package below internal. docs/command.md
+// describes them.
+package main

@@ -1,0 +1,3 @@
+// Package cluster connects to an API server as kubectl does, finds its resources, and makes paced
+// requests, one at a time.
+package cluster

@@ -1,0 +1,29 @@
+// Package command holds what the commands have in common.
+package command
+
+import (
+	"io"
+	"strings"
+	"unicode"
+)
+
+// Streams are the standard streams of a command.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// UsageError reports an invalid command line.
+type UsageError struct {
+	Message string
+	Help    string // if not empty, it is shown in place of the message
+}
+
+// Error implements error.
+func (e *UsageError) Error() string { return e.Message }
+
+// Sanitize makes text from other sources safe to print on one line of a terminal. It removes line
+// breaks and escape sequences.
+func Sanitize(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }), " ")
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+)
+
+// shutdownTimeout is the maximum time between a signal and the end of the process. Without it, a
+// blocked write to standard output would keep the process running.
+const shutdownTimeout = time.Second
+
+func main() {
+	klog.SetLogger(logr.Discard()) // the commands report errors themselves
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, func() {
+		stop() // a second Ctrl-C ends the process immediately
+		time.AfterFunc(shutdownTimeout, func() { os.Exit(1) })
+	})
+	os.Exit(run(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/cost"
+)
+
+const help = `kinformer shows what a cache of a Kubernetes cluster's resources costs.
+
+Usage: kinformer COMMAND [flags]
+
+Commands:
+  cost    measure what a cache of a resource takes: memory, CPU, bytes on the wire
+
+"kinformer COMMAND --help" describes a command. The cluster is chosen as for kubectl: by --kubeconfig, KUBECONFIG,
+~/.kube/config or the service account of the Pod, and --context.
+
+The exit code is 0 after success, 1 after an error and 2 for an invalid command line.
+`
+
+// run runs a command and returns the exit code.
+func run(ctx context.Context, args []string, streams command.Streams) int {
+	err := dispatch(ctx, args, streams)
+	usage, isUsage := errors.AsType[*command.UsageError](err)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, pflag.ErrHelp):
+		fmt.Fprint(streams.Out, helpOf(args))
+		return 0
+	case isUsage && usage.Help != "":
+		fmt.Fprint(streams.Err, usage.Help)
+		return 2
+	case isUsage:
+		fmt.Fprintf(streams.Err, "kinformer: %s\n", command.Sanitize(usage.Error()))
+		return 2
+	}
+	fmt.Fprintf(streams.Err, "kinformer: %s\n", command.Sanitize(err.Error()))
+	return 1
+}
+
+// dispatch runs the command that the first argument names. It returns pflag.ErrHelp if the help is
+// asked for.
+func dispatch(ctx context.Context, args []string, streams command.Streams) error {
+	if len(args) == 0 {
+		return &command.UsageError{Help: help}
+	}
+	switch args[0] {
+	case "cost":
+		return cost.Run(ctx, args[1:], streams)
+	case "help", "--help", "-h":
+		return pflag.ErrHelp
+	}
+	return &command.UsageError{Message: fmt.Sprintf("unknown command %q; see kinformer --help", args[0])}
+}
+
+// helpOf returns the help of the command in the arguments, as in "cost --help" and "help cost".
+func helpOf(args []string) string {
+	if slices.Contains(args, "cost") {
+		return cost.Help
+	}
+	return help
+}
