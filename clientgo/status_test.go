@@ -181,3 +181,33 @@ func TestControllerOfNewInformer(t *testing.T) {
 		t.Errorf("the status is %+v", status)
 	}
 }
+
+// TestGroupReceivesInformers checks the views of informers made with a group, by constructors and by
+// a factory, and that a stopped one is forgotten.
+func TestGroupReceivesInformers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var group cache.Group
+		make := clientgo.With(clientgo.Options{Group: &group})
+		h := runInformer(t, make.NewSharedIndexInformer(newServer("a"), &corev1.Pod{}, 0, nil))
+		factory := make.NewSharedInformerFactory(clientfake.NewClientset(), 0)
+		factory.Core().V1().Secrets().Informer()
+		synctest.Wait()
+		views := group.Views()
+		if len(views) != 2 || views[0].Kind() != "Pod" || views[0].Status().Objects != 1 || views[1].Kind() != "Secret" {
+			t.Fatalf("%d views: %+v", len(views), views)
+		}
+		if of := clientgo.Views(factory).Views(); len(of) != 1 || of[0].ID() != views[1].ID() {
+			t.Errorf("%d views of the factory, want that of its only informer", len(of))
+		}
+		if obj, exists, err := views[0].Get("ns/a"); err != nil || !exists || obj.GetName() != "a" {
+			t.Errorf("Get returned %v, %v, %v", obj, exists, err)
+		}
+		h.stop()
+		if left := group.Views(); len(left) != 1 || left[0].ID() != views[1].ID() {
+			t.Errorf("%d views after one informer has stopped, want the other", len(left))
+		}
+		if none := clientgo.Views(nil).Views(); none != nil {
+			t.Errorf("%d views of another factory", len(none))
+		}
+	})
+}

@@ -1,0 +1,59 @@
+package informer
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/pack"
+)
+
+// slowPacker takes ten seconds to unpack an object.
+type slowPacker struct{ rawPacker }
+
+func (p slowPacker) Unpack(object pack.Object) (string, int, error) {
+	time.Sleep(10 * time.Second)
+	return p.rawPacker.Unpack(object)
+}
+
+// TestCallTimeIsThatOfTheCallback checks the number and the time of a handler's calls, for the
+// initial state and for events, by single events and by batches. Decoding, waiting for events and
+// the pause after a panic do not count.
+func TestCallTimeIsThatOfTheCallback(t *testing.T) {
+	slowly := func(config *Config[string]) { config.Store.Packer = slowPacker{} }
+	runInformer(t, []string{"a=1", "b=1"}, slowly, func(h *harness) {
+		h.AddHandler("events", func(Event[string]) { time.Sleep(time.Second) }, 0)
+		h.add(HandlerConfig[string]{Name: "batches", OnBatch: func([]Event[string]) { time.Sleep(time.Second) }})
+	}, func(h *harness) {
+		time.Sleep(time.Minute)
+		h.send(watch.Modified, "a=2", "11")
+		time.Sleep(time.Minute)
+		for i, want := range []HandlerStatus{
+			{Name: "events", Synced: true, Calls: 3, CallTime: 3 * time.Second},
+			{Name: "batches", Synced: true, Calls: 2, CallTime: 2 * time.Second},
+		} {
+			if got := h.Handlers()[i]; got != want {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+		}
+	})
+}
+
+// TestCallTimeIsUpdatedDuringALongBatch checks that a handler which receives many events at a time
+// is measured every 32 calls.
+func TestCallTimeIsUpdatedDuringALongBatch(t *testing.T) {
+	var objects []string
+	for i := range 100 {
+		objects = append(objects, fmt.Sprint(i, "=1"))
+	}
+	runInformer(t, objects, nil, func(h *harness) {
+		h.AddHandler("slow", func(Event[string]) { time.Sleep(time.Second) }, 0)
+	}, func(h *harness) {
+		time.Sleep(40*time.Second + time.Millisecond)
+		if got := h.Handlers()[0]; got.Calls != batchSize || got.CallTime != batchSize*time.Second {
+			t.Errorf("after 40 calls of a second: %d calls took %v", got.Calls, got.CallTime)
+		}
+	})
+}
