@@ -113,12 +113,14 @@ func (g *Group) Views() (views []View) {
 	return slices.CompactFunc(views, func(a, b View) bool { return a.ID() == b.ID() })
 }
 
-// hasStopped reports whether a member is an informer that has stopped.
+// hasStopped reports whether a member is an informer that has stopped. It is called under the
+// group's lock, and asks neither factories nor other groups: they may have locks of their own, under
+// which they add to this group.
 func hasStopped(member Viewable) bool {
-	switch member.(type) {
-	case *Factory, *Group:
-		return false
-	}
-	views := member.Views()
-	return len(views) == 1 && views[0].core.hasStopped()
+	informer, ok := member.(interface{ hasStopped() bool })
+	return ok && informer.hasStopped()
 }
+
+func (s *SharedInformer[T]) hasStopped() bool { return s.core.hasStopped() }
+
+func (c *Controller) hasStopped() bool { return c.core.hasStopped() }
