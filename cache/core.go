@@ -79,7 +79,7 @@ func (c *core) wait(ctx context.Context, wait func(context.Context) error) error
 
 func (c *core) hasRun() bool { return c.engine.Reflector().Status().Phase != reflector.Idle }
 
-func (c *core) hasStopped() bool { return c.engine.Reflector().Status().Phase == reflector.Stopped }
+func (c *core) hasStopped() bool { return c.engine.Reflector().HasStopped() }
 
 func (c *core) logNotRunning(ctx context.Context, done <-chan struct{}) {
 	timer := c.clock.NewTimer(notRunningAfter)

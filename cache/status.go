@@ -113,6 +113,9 @@ const maxQuarantinedKeys = 100
 // HandlerStatus is the condition of one handler.
 type HandlerStatus struct {
 	Name string
+	// UniqueName is Name, or Name#2 and so on if another handler of the informer has that one. It
+	// does not change. Registration.Status leaves it empty.
+	UniqueName string
 	// Synced is the result of Registration.HasSynced.
 	Synced bool
 	// Backlog is the number of events that have not been delivered, those being delivered included.

@@ -25,6 +25,11 @@ type View struct {
 // made later have larger ones.
 func (v View) ID() uint64 { return v.core.engine.ID() }
 
+// UniqueName returns Status.Name or, if another informer of the process has it, Name#2 and so on. The
+// first call decides it, and it does not change. Once the informer has stopped, another one may get
+// the name.
+func (v View) UniqueName() string { return v.core.engine.UniqueName(v.core.report.name) }
+
 // Kind returns the kind of the objects, such as "Pod", or an empty string if it is not known.
 func (v View) Kind() string { return v.core.kind }
 

@@ -24,6 +24,7 @@ type Engine interface {
 	Size() (objects, quarantined int)
 	PackedSize() (packed, hot int64, hotObjects int)
 	ID() uint64
+	UniqueName(name string) string
 	Changes() uint64
 	Indexes() []store.IndexSize
 	FindKeys(text string, limit int) (keys []string, found int)

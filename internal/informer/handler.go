@@ -54,6 +54,8 @@ type Handler[V any] struct {
 	store    *store.Store[V]
 	clock    clock.Clock
 
+	uniqueName string // guarded by informer.namesMu; empty until it is needed
+
 	cancel            context.CancelFunc // ends the goroutine; nil until it starts
 	running           atomic.Bool
 	snapshotDelivered atomic.Bool   // the state with which the handler started
@@ -237,13 +239,14 @@ func (h *Handler[V]) release() {
 
 // HandlerStatus describes the state of one handler.
 type HandlerStatus struct {
-	Name      string
-	Synced    bool          // as reported by HasSynced
-	Backlog   uint64        // events not yet delivered, including those of the current batch
-	Lag       time.Duration // upper bound of how long the oldest undelivered event has waited
-	Coalesced uint64        // events coalesced into others so far
-	Calls     uint64        // calls of the callback that have returned
-	CallTime  time.Duration // that these calls took, without decoding packed objects
+	Name       string
+	UniqueName string        // Name, or Name#2 and so on; set by Informer.Handlers
+	Synced     bool          // as reported by HasSynced
+	Backlog    uint64        // events not yet delivered, including those of the current batch
+	Lag        time.Duration // upper bound of how long the oldest undelivered event has waited
+	Coalesced  uint64        // events coalesced into others so far
+	Calls      uint64        // calls of the callback that have returned
+	CallTime   time.Duration // that these calls took, without decoding packed objects
 }
 
 // Status returns the state of the handler.

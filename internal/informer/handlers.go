@@ -3,6 +3,8 @@ package informer
 import (
 	"fmt"
 	"slices"
+
+	"github.com/kinformer/kinformer/internal/viewnames"
 )
 
 // Add adds a handler. Before Run, the handler receives every change from the beginning. While
@@ -68,9 +70,40 @@ func (i *Informer[V]) currentHandlers() []*Handler[V] {
 // Handlers returns the status of each handler.
 func (i *Informer[V]) Handlers() []HandlerStatus {
 	handlers := i.currentHandlers()
+	names := i.uniqueNames(handlers)
 	statuses := make([]HandlerStatus, 0, len(handlers))
-	for _, h := range handlers {
-		statuses = append(statuses, h.Status())
+	for n, h := range handlers {
+		status := h.Status()
+		status.UniqueName = names[n]
+		statuses = append(statuses, status)
 	}
 	return statuses
+}
+
+// uniqueNames returns names of handlers that are different. A handler keeps its own.
+func (i *Informer[V]) uniqueNames(handlers []*Handler[V]) []string {
+	i.namesMu.Lock()
+	defer i.namesMu.Unlock()
+	if slices.ContainsFunc(handlers, func(h *Handler[V]) bool { return h.uniqueName == "" }) {
+		nameHandlers(handlers)
+	}
+	names := make([]string, len(handlers))
+	for n, h := range handlers {
+		names[n] = h.uniqueName
+	}
+	return names
+}
+
+// nameHandlers gives a name to those that have none.
+func nameHandlers[V any](handlers []*Handler[V]) {
+	taken := make(map[string]bool, len(handlers))
+	for _, h := range handlers {
+		taken[h.uniqueName] = true
+	}
+	for _, h := range handlers {
+		if h.uniqueName == "" {
+			h.uniqueName = viewnames.Free(h.config.Name, func(name string) bool { return taken[name] })
+			taken[h.uniqueName] = true
+		}
+	}
 }

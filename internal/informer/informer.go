@@ -12,6 +12,7 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/store"
+	"github.com/kinformer/kinformer/internal/viewnames"
 )
 
 // Errors of an informer's life cycle. Package cache declares them with the same texts.
@@ -61,6 +62,7 @@ type Config[V any] struct {
 // safe for concurrent use.
 type Informer[V any] struct {
 	id                uint64
+	unique            *viewnames.Owner // the name that no other informer has
 	name              string
 	clock             clock.Clock
 	store             *store.Store[V]
@@ -79,6 +81,8 @@ type Informer[V any] struct {
 	ctx      context.Context          // of Run
 	handlers []*Handler[V]            // receive later changes; the slice is replaced, never modified
 	running  map[*Handler[V]]struct{} // have a goroutine
+
+	namesMu sync.Mutex // guards uniqueName of every handler
 }
 
 // phase is a phase of an informer's life cycle.
@@ -112,7 +116,7 @@ func New[V any](config Config[V]) *Informer[V] {
 			report(ctx, err)
 		}
 	}
-	return &Informer[V]{
+	i := &Informer[V]{
 		id:                lastID.Add(1),
 		name:              config.Name,
 		clock:             config.Clock,
@@ -128,6 +132,8 @@ func New[V any](config Config[V]) *Informer[V] {
 		running:           make(map[*Handler[V]]struct{}),
 		stopped:           make(chan struct{}),
 	}
+	i.unique = viewnames.NewOwner(i.reflector.HasStopped)
+	return i
 }
 
 // Store returns the informer's store. It may be read before, during and after Run.

@@ -12,6 +12,10 @@ var lastID atomic.Uint64 //nolint:gochecknoglobals // informers of a process hav
 // ID returns a number that no other informer of the process has. Later informers have larger ones.
 func (i *Informer[V]) ID() uint64 { return i.id }
 
+// UniqueName returns name, or name#2 and so on if another informer of the process has that one. The
+// first call decides it.
+func (i *Informer[V]) UniqueName(name string) string { return i.unique.Name(name) }
+
 // Changes returns the number of changes that were made to the store so far.
 func (i *Informer[V]) Changes() uint64 { return i.log.Appended() }
 

@@ -62,6 +62,13 @@ func (r *Reflector) Status() Status {
 	return now
 }
 
+// HasStopped reports whether the phase is Stopped.
+func (r *Reflector) HasStopped() bool {
+	r.status.mu.Lock()
+	defer r.status.mu.Unlock()
+	return r.status.now.Phase == Stopped
+}
+
 // LastSyncResourceVersion returns the resourceVersion of the collection as the sink holds it. It is
 // empty before the first list.
 func (r *Reflector) LastSyncResourceVersion() string { return r.version() }
