@@ -20,8 +20,11 @@ type callTimer struct {
 	row   uint64    // their number
 }
 
-// begin begins to measure the calls that follow.
-func (t *callTimer) begin() { t.began = t.clock.Now() }
+// begin begins to measure the calls that follow, and returns the time.
+func (t *callTimer) begin() time.Time {
+	t.began = t.clock.Now()
+	return t.began
+}
 
 // called records that a call has returned.
 func (t *callTimer) called() {

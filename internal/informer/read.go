@@ -27,7 +27,7 @@ func (h *Handler[V]) read() <-chan struct{} {
 		h.lag.markCaughtUp()
 		return h.cursor.Ready()
 	}
-	h.lag.markBehind(h.informer.log.Appended(), h.clock.Now)
+	h.lag.markBehind(h.informer.log.Appended(), h.timer.begin) // reads the clock after a wait, for both
 	return nil
 }
 
