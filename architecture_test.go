@@ -42,6 +42,7 @@ var mayImport = map[string]string{
 	// What a user imports.
 	"cache":    "client-go internal/codec internal/feed internal/informer internal/mutation internal/omit internal/reflector internal/source internal/store internal/tap",
 	"clientgo": "client-go cache internal/codec internal/feed internal/informer internal/omit internal/reflector internal/source internal/store",
+	"debug":    "cache",
 
 	// client-go's packages by name.
 	"clientgo/cache":            "client-go clientgo",

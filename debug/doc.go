@@ -1,0 +1,23 @@
+// Package debug serves a page that shows the informers of a program: phase and cause of failures,
+// objects, freshness, rate of events, relists, and the backlog of each handler.
+//
+//	mux.Handle("/debug/informers/", debug.Handler(debug.Options{}, pods, factory))
+//
+// The page is read-only and has no outside dependency: its style and script are part of the
+// program, and it is a plain table without JavaScript. It uses relative links only, so that it works
+// below any prefix that ends in a slash, with or without http.StripPrefix. Requests are cheap: one
+// reads the Status of each informer, and no object. The search for keys, which reads all keys of one
+// informer, is limited to two at a time.
+//
+// # What it discloses
+//
+// Names of informers, handlers and indexes, the keys of objects, error texts without credentials,
+// and counts. With Options.ShowObjects also the content of objects, but never that of Secrets. The
+// handler does not authenticate: serve it where the program serves net/http/pprof.
+//
+// # JSON
+//
+// informers.json has what the overview shows, informer.json?id=N what the page of an informer shows.
+// The pages themselves answer with the same JSON to a request that accepts application/json and not
+// text/html. docs/observing.md lists the fields.
+package debug

@@ -1,0 +1,232 @@
+package debug
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"embed"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// Options configure a Handler. The zero value is safe for production.
+type Options struct {
+	// ShowObjects serves the content of objects as JSON. Secrets are never served, nor are objects
+	// whose kind is not known.
+	ShowObjects bool
+}
+
+// Handler returns a handler that serves the debug page of informers, factories and groups. Mount it
+// below a path that ends in a slash. It reads the informers at each request, so that a factory may
+// make more of them later.
+func Handler(options Options, informers ...cache.Viewable) http.Handler {
+	return &handler{
+		options:   options,
+		informers: slices.Clone(informers),
+		pages:     template.Must(template.New("").Funcs(functions()).ParseFS(assets, "assets/*.html")),
+		scans:     newLimiter(maxScans),
+		clock:     clock.RealClock{},
+	}
+}
+
+//go:embed assets
+var assets embed.FS
+
+type handler struct {
+	options   Options
+	informers []cache.Viewable
+	pages     *template.Template
+	scans     limiter
+	clock     clock.PassiveClock
+}
+
+const (
+	typeHTML = "text/html; charset=utf-8"
+	typeJSON = "application/json"
+)
+
+// contentSecurityPolicy allows the page's own style, script and requests, and nothing else.
+const contentSecurityPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// ServeHTTP serves the page that the last part of the path names, so that the handler works below
+// any prefix.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", contentSecurityPolicy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Vary", "Accept")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		header.Set("Allow", "GET, HEAD")
+		h.fail(w, r, failure{http.StatusMethodNotAllowed, "This page is read-only."})
+		return
+	}
+	if err := h.route(w, r); err != nil {
+		h.fail(w, r, *err)
+	}
+}
+
+// route serves one page, or returns why it cannot.
+func (h *handler) route(w http.ResponseWriter, r *http.Request) *failure {
+	switch page := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]; page {
+	case "":
+		return h.overview(w, r)
+	case "informers.json":
+		return h.writeJSON(w, h.readAll())
+	case "informer", "informer.json":
+		return h.informer(w, r)
+	case "object", "object.json":
+		return h.object(w, r)
+	case "style.css":
+		return h.asset(w, page, "text/css; charset=utf-8")
+	case "refresh.js":
+		return h.asset(w, page, "text/javascript; charset=utf-8")
+	case "icon.svg":
+		return h.asset(w, page, "image/svg+xml")
+	default:
+		return &failure{http.StatusNotFound, "There is no such page."}
+	}
+}
+
+func (h *handler) overview(w http.ResponseWriter, r *http.Request) *failure {
+	if to := missingSlash(r); to != "" {
+		w.Header().Set("Location", to)
+		return &failure{http.StatusPermanentRedirect, "The page is at " + to}
+	}
+	all := h.readAll()
+	if wantsJSON(r) {
+		return h.writeJSON(w, all)
+	}
+	return h.writePage(w, http.StatusOK, "overview.html", all)
+}
+
+// missingSlash returns where the overview is, relative to a request that http.StripPrefix has left
+// without a path. Relative links would not work there.
+func missingSlash(r *http.Request) string {
+	asked, err := url.ParseRequestURI(r.RequestURI)
+	if r.URL.Path != "" || err != nil || strings.HasSuffix(asked.Path, "/") {
+		return ""
+	}
+	return "./" + url.PathEscape(path.Base(asked.Path)) + "/"
+}
+
+// wantsJSON reports whether the client asks for JSON: by the page's name, or by what it accepts.
+func wantsJSON(r *http.Request) bool {
+	accept := r.Header.Get("Accept")
+	return strings.HasSuffix(r.URL.Path, ".json") || strings.Contains(accept, typeJSON) && !strings.Contains(accept, "text/html")
+}
+
+// views returns a view of each informer once, the oldest first.
+func (h *handler) views() (views []cache.View) {
+	for _, informer := range h.informers {
+		views = append(views, informer.Views()...)
+	}
+	slices.SortStableFunc(views, func(a, b cache.View) int { return cmp.Compare(a.ID(), b.ID()) })
+	return slices.CompactFunc(views, func(a, b cache.View) bool { return a.ID() == b.ID() })
+}
+
+// view returns the informer that a request names.
+func (h *handler) view(r *http.Request) (cache.View, *failure) {
+	id, err := strconv.ParseUint(r.FormValue("id"), 10, 64)
+	if err != nil {
+		return cache.View{}, &failure{http.StatusBadRequest, "The parameter id must be the number of an informer."}
+	}
+	for _, view := range h.views() {
+		if view.ID() == id {
+			return view, nil
+		}
+	}
+	return cache.View{}, &failure{http.StatusNotFound, "There is no such informer. It may have stopped."}
+}
+
+// failure is an answer other than the requested page.
+type failure struct {
+	Code int    `json:"code"`
+	Text string `json:"error"`
+}
+
+// Title returns the name of the status.
+func (f failure) Title() string { return http.StatusText(f.Code) }
+
+func (h *handler) fail(w http.ResponseWriter, r *http.Request, f failure) {
+	if wantsJSON(r) {
+		w.Header().Set("Content-Type", typeJSON)
+		w.WriteHeader(f.Code)
+		_ = json.NewEncoder(w).Encode(f) // the client has gone
+		return
+	}
+	_ = h.writePage(w, f.Code, "failure.html", f) // the page has no other data
+}
+
+func (h *handler) asset(w http.ResponseWriter, name, contentType string) *failure {
+	content, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		return &failure{http.StatusNotFound, "There is no such page."}
+	}
+	return write(w, http.StatusOK, contentType, content)
+}
+
+// writePage executes a template before it writes anything, so that an error is not half a page.
+func (h *handler) writePage(w http.ResponseWriter, code int, name string, data any) *failure {
+	var page bytes.Buffer
+	if err := h.pages.ExecuteTemplate(&page, name, data); err != nil {
+		return &failure{http.StatusInternalServerError, "The page cannot be rendered."}
+	}
+	return write(w, code, typeHTML, page.Bytes())
+}
+
+func (h *handler) writeJSON(w http.ResponseWriter, value any) *failure {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return &failure{http.StatusInternalServerError, "The answer cannot be encoded."}
+	}
+	return write(w, http.StatusOK, typeJSON, append(text, '\n'))
+}
+
+func write(w http.ResponseWriter, code int, contentType string, content []byte) *failure {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+	w.WriteHeader(code)
+	_, _ = w.Write(content) // the client has gone
+	return nil
+}
+
+const (
+	// maxScans is the number of requests that may read all keys of an informer at a time.
+	maxScans = 2
+	// scanWait is how long another one waits.
+	scanWait = 2 * time.Second
+)
+
+// limiter bounds the number of expensive requests.
+type limiter chan struct{}
+
+func newLimiter(n int) limiter { return make(limiter, n) }
+
+// acquire waits for its turn. The caller must call release unless it fails.
+func (l limiter) acquire(r *http.Request) *failure {
+	ctx, cancel := context.WithTimeout(r.Context(), scanWait)
+	defer cancel()
+	select {
+	case l <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return &failure{http.StatusServiceUnavailable, "Other searches are in progress. Try again later."}
+	}
+}
+
+func (l limiter) release() { <-l }

@@ -1,0 +1,151 @@
+package debug_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/kinformer/kinformer/debug"
+)
+
+func TestOverviewShowsInformers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		informer, server := pods("pods")
+		server.Create(pod("web"))
+		run(t, informer)
+		page := get(t, debug.Handler(debug.Options{}, informer), "/")
+		expect(t, page, "<title>Informers</title>", ">pods<", "Watching", "1 informer, 1 Watching · 1 object")
+		expectNot(t, page, "Needs attention")
+	})
+}
+
+func TestOnlyGetAndHead(t *testing.T) {
+	informer, _ := pods("pods")
+	handler := debug.Handler(debug.Options{}, informer)
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodConnect, http.MethodTrace, "X"} {
+		for _, target := range []string{"/", "/informers.json", page("informer", informer.Views()[0].ID(), "")} {
+			answer := request(t, handler, method+" "+target)
+			if answer.Code != http.StatusMethodNotAllowed || answer.Header().Get("Allow") != "GET, HEAD" {
+				t.Errorf("%s %s: got status %d, Allow %q", method, target, answer.Code, answer.Header().Get("Allow"))
+			}
+			expectNot(t, answer.Body.String(), "pods")
+		}
+	}
+	if answer := request(t, handler, "HEAD /"); answer.Code != http.StatusOK {
+		t.Errorf("HEAD: got status %d", answer.Code)
+	}
+}
+
+func TestSecurityHeaders(t *testing.T) {
+	informer, _ := pods("pods")
+	handler := debug.Handler(debug.Options{}, informer)
+	for _, target := range []string{"GET /", "GET /style.css", "GET /refresh.js", "GET /icon.svg", "GET /informers.json", "GET /none", "POST /"} {
+		header := request(t, handler, target).Header()
+		for name, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Vary": "Accept",
+			"Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			if got := header.Get(name); got != want {
+				t.Errorf("%s: got %s %q, want %q", target, name, got, want)
+			}
+		}
+		expect(t, header.Get("Content-Security-Policy"), "default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'")
+		expectNot(t, header.Get("Content-Security-Policy"), "unsafe", "*", "http")
+	}
+}
+
+func TestUnknownPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		informer, server := pods("pods")
+		server.Create(pod("web"))
+		run(t, informer)
+		id := informer.Views()[0].ID()
+		for target, want := range map[string]int{
+			"/none":                           http.StatusNotFound,
+			"/assets":                         http.StatusNotFound,
+			"/overview.html":                  http.StatusNotFound,
+			"/informer":                       http.StatusBadRequest,
+			"/informer?id=x":                  http.StatusBadRequest,
+			"/informer?id=-1":                 http.StatusBadRequest,
+			"/informer?id=0":                  http.StatusNotFound,
+			"/informer.json?id=1844674407370": http.StatusNotFound,
+			page("informer", id, "") + "&find=" + strings.Repeat("x", 1025): http.StatusBadRequest,
+			page("informer", id, "") + "&find=%ff":                          http.StatusBadRequest,
+			page("object", id, strings.Repeat("x", 1025)):                   http.StatusBadRequest,
+			page("object", id, "ns/other"):                                  http.StatusNotFound,
+			page("object", id, "ns/web"):                                    http.StatusOK,
+		} {
+			if got := request(t, debug.Handler(withObjects, informer), "GET "+target).Code; got != want {
+				t.Errorf("%.60s: got status %d, want %d", target, got, want)
+			}
+		}
+	})
+}
+
+// TestPrefix mounts the handler in several ways, and follows the links of its pages.
+func TestPrefix(t *testing.T) {
+	informer, _ := pods("pods")
+	handler := debug.Handler(debug.Options{}, informer)
+	below := http.NewServeMux()
+	below.Handle("/a/b/", handler)
+	stripped := http.NewServeMux()
+	stripped.Handle("/a/b/", http.StripPrefix("/a/b", handler))
+	slash := http.NewServeMux()
+	slash.Handle("/a/b/", http.StripPrefix("/a/b/", handler))
+	for name, mux := range map[string]http.Handler{"pattern": below, "StripPrefix": stripped, "StripPrefix with a slash": slash} {
+		pages, seen := []string{"/a/b/"}, map[string]bool{}
+		for len(pages) > 0 {
+			target := pages[0]
+			pages = pages[1:]
+			if seen[target] {
+				continue
+			}
+			seen[target] = true
+			for _, link := range links(get(t, mux, target)) {
+				pages = append(pages, resolve(t, target, link))
+			}
+		}
+		if len(seen) < 7 {
+			t.Errorf("%s: got the pages %v", name, seen)
+		}
+	}
+}
+
+// links returns the addresses that a page refers to, those in itself excepted.
+func links(page string) (found []string) {
+	for _, attribute := range []string{` href="`, ` src="`, ` action="`} {
+		for _, part := range strings.Split(page, attribute)[1:] {
+			if link, _, _ := strings.Cut(part, `"`); link[0] != '#' {
+				found = append(found, strings.ReplaceAll(link, "&amp;", "&"))
+			}
+		}
+	}
+	return found
+}
+
+func resolve(t *testing.T, page, link string) string {
+	t.Helper()
+	base, err := url.Parse(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := base.Parse(link)
+	if err != nil || to.Host != "" {
+		t.Fatal(link, err)
+	}
+	if to.Path == "/a/b/informer" && to.RawQuery == "" { // the form's action, which adds parameters
+		return page
+	}
+	return to.String()
+}
+
+// TestMissingSlash redirects from a path below which relative links would not work.
+func TestMissingSlash(t *testing.T) {
+	handler := http.StripPrefix("/a/b", debug.Handler(debug.Options{}))
+	answer := request(t, handler, "GET /a/b")
+	if to := answer.Header().Get("Location"); answer.Code != http.StatusPermanentRedirect || to != "./b/" {
+		t.Errorf("got status %d, Location %q", answer.Code, to)
+	}
+}

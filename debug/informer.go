@@ -1,0 +1,106 @@
+package debug
+
+import (
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+const (
+	// maxKeys is the number of keys that a page shows.
+	maxKeys = 200
+	// fewObjects is the number of objects whose keys are shown without a search.
+	fewObjects = 1000
+	// maxText is the size of the parameters find and key, in bytes.
+	maxText = 1024
+	// maxCause is the number of characters of an error that are shown.
+	maxCause = 2000
+)
+
+// detail is the JSON of one informer.
+type detail struct {
+	informer
+
+	Indexes         []index          `json:"indexes"`
+	QuarantinedKeys []quarantinedKey `json:"quarantinedKeys"`
+	Keys            *keyList         `json:"keys,omitempty"`
+
+	showObjects bool
+}
+
+type index struct {
+	Name   string `json:"name"`
+	Values int    `json:"values"`
+}
+
+type quarantinedKey struct {
+	Key   string `json:"key"`
+	Error string `json:"error"`
+}
+
+// keyList is the result of a search.
+type keyList struct {
+	Find  string   `json:"find"`
+	Found int      `json:"found"`
+	Keys  []string `json:"keys"`
+}
+
+// informer serves the page of one informer. Its keys are searched if the request has the parameter
+// find, which may be empty, or if they are few.
+func (h *handler) informer(w http.ResponseWriter, r *http.Request) *failure {
+	view, failed := h.view(r)
+	if failed != nil {
+		return failed
+	}
+	page := h.readDetail(view)
+	query := r.URL.Query()
+	if query.Has("find") || page.Objects <= fewObjects {
+		if page.Keys, failed = h.findKeys(r, view, query.Get("find")); failed != nil {
+			return failed
+		}
+	}
+	if wantsJSON(r) {
+		return h.writeJSON(w, page)
+	}
+	return h.writePage(w, http.StatusOK, "informer.html", page)
+}
+
+func (h *handler) readDetail(view cache.View) detail {
+	now, status := h.clock.Now(), view.Status()
+	page := detail{
+		informer: newInformer(view.ID(), view.Kind(), status, now),
+		Indexes:  []index{}, QuarantinedKeys: []quarantinedKey{},
+		showObjects: h.options.ShowObjects && !isSecretKind(view.Kind()),
+	}
+	for _, i := range view.Indexes() {
+		page.Indexes = append(page.Indexes, index(i))
+	}
+	for _, failed := range status.QuarantinedKeys {
+		page.QuarantinedKeys = append(page.QuarantinedKeys, quarantinedKey{failed.Key, shorten(failed.Err.Error(), maxCause)})
+	}
+	return page
+}
+
+// findKeys searches the keys of an informer, at most maxScans at a time.
+func (h *handler) findKeys(r *http.Request, view cache.View, text string) (*keyList, *failure) {
+	if len(text) > maxText || !utf8.ValidString(text) {
+		return nil, &failure{http.StatusBadRequest, "The search text is too long or not valid text."}
+	}
+	if failed := h.scans.acquire(r); failed != nil {
+		return nil, failed
+	}
+	defer h.scans.release()
+	keys, found := view.FindKeys(text, maxKeys)
+	if keys == nil {
+		keys = []string{}
+	}
+	return &keyList{Find: text, Found: found, Keys: keys}, nil
+}
+
+// Now returns when the status was read.
+func (d detail) Now() time.Time { return d.now.UTC() }
+
+// ShowObjects reports whether keys are links to the content of objects.
+func (d detail) ShowObjects() bool { return d.showObjects }

@@ -1,0 +1,168 @@
+package debug
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// overview is the JSON of all informers.
+type overview struct {
+	Time      time.Time  `json:"time"`
+	Informers []informer `json:"informers"`
+}
+
+// informer is the JSON of an informer's status. Its names are documented in docs/observing.md.
+type informer struct {
+	ID                          uint64            `json:"id"`
+	Name                        string            `json:"name"`
+	Kind                        string            `json:"kind,omitempty"`
+	Phase                       cache.Phase       `json:"phase"`
+	Synced                      bool              `json:"synced"`
+	Error                       string            `json:"error,omitempty"`
+	ErrorSince                  time.Time         `json:"errorSince,omitzero"`
+	FailedAttempts              int               `json:"failedAttempts"`
+	ResourceVersion             string            `json:"resourceVersion"`
+	FreshAt                     time.Time         `json:"freshAt,omitzero"`
+	FreshAgeSeconds             *float64          `json:"freshAgeSeconds,omitempty"`
+	Objects                     int               `json:"objects"`
+	ReceivedObjects             int               `json:"receivedObjects"`
+	PackedBytes                 int64             `json:"packedBytes"`
+	HotObjects                  int               `json:"hotObjects"`
+	HotBytes                    int64             `json:"hotBytes"`
+	BytesRead                   uint64            `json:"bytesRead"`
+	DecodedObjects              uint64            `json:"decodedObjects"`
+	DecodeSeconds               float64           `json:"decodeSeconds"`
+	Changes                     uint64            `json:"changes"`
+	EventsPerSecond             float64           `json:"eventsPerSecond"`
+	RecentEvents                []uint32          `json:"recentEvents"`
+	RecentEventsIntervalSeconds float64           `json:"recentEventsIntervalSeconds"`
+	Lists                       uint64            `json:"lists"`
+	Watches                     uint64            `json:"watches"`
+	WatchRestarts               uint64            `json:"watchRestarts"`
+	Relists                     map[string]uint64 `json:"relists"`
+	Requests                    []request         `json:"requests"`
+	Streaming                   bool              `json:"streaming"`
+	NotStreamingReason          string            `json:"notStreamingReason,omitempty"`
+	Quarantined                 int               `json:"quarantined"`
+	Unkeyed                     int               `json:"unkeyed"`
+	OmitFieldsNotFound          []string          `json:"omitFieldsNotFound,omitempty"`
+	Handlers                    []handlerStatus   `json:"handlers"`
+
+	now time.Time
+}
+
+type request struct {
+	Verb  string `json:"verb"`
+	Code  string `json:"code"`
+	Count uint64 `json:"count"`
+}
+
+type handlerStatus struct {
+	Name               string  `json:"name"`
+	Synced             bool    `json:"synced"`
+	Backlog            uint64  `json:"backlog"`
+	OldestSeconds      float64 `json:"oldestPendingSeconds"`
+	Coalesced          uint64  `json:"coalesced"`
+	Calls              uint64  `json:"calls"`
+	CallSeconds        float64 `json:"callSeconds"`
+	SecondsPerCall     float64 `json:"secondsPerCall"`
+	lag, averagePerRun time.Duration
+}
+
+// readAll reads the status of every informer.
+func (h *handler) readAll() overview {
+	all := overview{Time: h.clock.Now().UTC(), Informers: []informer{}}
+	for _, view := range h.views() {
+		all.Informers = append(all.Informers, h.read(view))
+	}
+	return all
+}
+
+// read reads the status of an informer.
+func (h *handler) read(view cache.View) informer {
+	return newInformer(view.ID(), view.Kind(), view.Status(), h.clock.Now())
+}
+
+func newInformer(id uint64, kind string, s cache.Status, now time.Time) informer {
+	i := informer{
+		ID: id, Name: s.Name, Kind: kind, Phase: s.Phase, Synced: s.Synced,
+		ErrorSince: s.ErrSince.UTC(), FailedAttempts: s.Attempts,
+		ResourceVersion: s.ResourceVersion,
+		Objects:         s.Objects, ReceivedObjects: s.Received,
+		PackedBytes: s.PackedBytes, HotObjects: s.HotObjects, HotBytes: s.HotBytes,
+		BytesRead: s.BytesRead, DecodedObjects: s.Decoded, DecodeSeconds: s.DecodeTime.Seconds(),
+		Changes: s.Changes, EventsPerSecond: lastMinute(s.RecentEvents), RecentEvents: s.RecentEvents,
+		RecentEventsIntervalSeconds: cache.RecentEventsInterval.Seconds(),
+		Lists:                       s.Lists, Watches: s.Watches, WatchRestarts: s.WatchRestarts,
+		Relists: relists(s), Requests: requests(s),
+		Streaming: s.Streaming, NotStreamingReason: s.NotStreamingReason,
+		Quarantined: s.Quarantined, Unkeyed: s.Unkeyed, OmitFieldsNotFound: s.OmitFieldsNotFound,
+		Handlers: handlers(s), now: now,
+	}
+	if s.Err != nil {
+		i.Error = shorten(s.Err.Error(), maxCause)
+	}
+	if !s.FreshAt.IsZero() {
+		seconds := ageAt(now, s.FreshAt).Seconds()
+		i.FreshAt, i.FreshAgeSeconds = s.FreshAt.UTC(), &seconds
+	}
+	return i
+}
+
+// ageAt returns the time from then to now, by the clock that says more of the two: monotonic time
+// stands still while the machine is suspended, and wall time may be set back.
+func ageAt(now, then time.Time) time.Duration {
+	return max(0, now.Sub(then), now.Round(0).Sub(then.Round(0)))
+}
+
+func relists(s cache.Status) map[string]uint64 {
+	counts := make(map[string]uint64, len(s.Relists))
+	for reason, n := range s.Relists {
+		counts[string(reason)] = n
+	}
+	return counts
+}
+
+func requests(s cache.Status) []request {
+	counts := make([]request, 0, len(s.Requests))
+	for _, kind := range slices.SortedFunc(maps.Keys(s.Requests), func(a, b cache.Request) int {
+		return cmp.Or(cmp.Compare(a.Verb, b.Verb), cmp.Compare(a.Code, b.Code))
+	}) {
+		counts = append(counts, request{kind.Verb, kind.Code, s.Requests[kind]})
+	}
+	return counts
+}
+
+func handlers(s cache.Status) []handlerStatus {
+	all := make([]handlerStatus, 0, len(s.Handlers))
+	for _, h := range s.Handlers {
+		status := handlerStatus{
+			Name: h.Name, Synced: h.Synced, Backlog: h.Backlog, OldestSeconds: h.Lag.Seconds(), Coalesced: h.Coalesced,
+			Calls: h.Calls, CallSeconds: h.CallTime.Seconds(), lag: h.Lag,
+		}
+		if h.Calls > 0 {
+			status.averagePerRun = h.CallTime / time.Duration(h.Calls)
+			status.SecondsPerCall = h.CallTime.Seconds() / float64(h.Calls)
+		}
+		all = append(all, status)
+	}
+	return all
+}
+
+// lastMinute returns the events per second of the last minute's intervals that are over.
+func lastMinute(recent []uint32) float64 {
+	if len(recent) == 0 {
+		return 0
+	}
+	over := recent[:len(recent)-1]
+	intervals := min(len(over), int(time.Minute/cache.RecentEventsInterval))
+	var events uint64
+	for _, n := range over[len(over)-intervals:] {
+		events += uint64(n)
+	}
+	return float64(events) / max(1, float64(intervals)*cache.RecentEventsInterval.Seconds())
+}

@@ -1,0 +1,133 @@
+package debug
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// objectPage is the content of an object.
+type objectPage struct {
+	informer
+
+	Key  string
+	Text string
+}
+
+// object serves the content of an object as JSON, if the options and the object's kind allow it.
+func (h *handler) object(w http.ResponseWriter, r *http.Request) *failure {
+	view, failed := h.view(r)
+	switch {
+	case failed != nil:
+		return failed
+	case !h.options.ShowObjects:
+		return &failure{http.StatusForbidden, "This program does not show the content of objects."}
+	}
+	if failed := h.scans.acquire(r); failed != nil {
+		return failed
+	}
+	defer h.scans.release()
+	key := r.URL.Query().Get("key")
+	text, failed := content(view, key)
+	if failed != nil {
+		return failed
+	}
+	if wantsJSON(r) {
+		return write(w, http.StatusOK, typeJSON, text)
+	}
+	return h.writePage(w, http.StatusOK, "object.html", objectPage{informer: h.read(view), Key: key, Text: string(text)})
+}
+
+// content returns an object as JSON unless it is, or may be, a Secret.
+func content(view cache.View, key string) ([]byte, *failure) {
+	if len(key) > maxText {
+		return nil, &failure{http.StatusBadRequest, "The key is too long."}
+	}
+	obj, exists, err := view.Get(key)
+	switch {
+	case err != nil:
+		return nil, &failure{http.StatusNotFound, shorten(err.Error(), maxCause)}
+	case !exists:
+		return nil, &failure{http.StatusNotFound, "The store has no object with this key."}
+	}
+	if refused := refuseObject(view.Kind(), obj); refused != nil {
+		return nil, refused
+	}
+	text, err := json.Marshal(obj)
+	if err != nil {
+		return nil, &failure{http.StatusInternalServerError, "The object cannot be encoded as JSON."}
+	}
+	if hasSecretContent(text) {
+		return nil, errSecret()
+	}
+	var indented bytes.Buffer
+	_ = json.Indent(&indented, text, "", "  ") // json.Marshal has written valid JSON
+	indented.WriteByte('\n')
+	return indented.Bytes(), nil
+}
+
+func errSecret() *failure {
+	return &failure{http.StatusForbidden, "The content of Secrets is never shown."}
+}
+
+// refuseObject returns why an object of an informer of a kind must not be shown. What any of the
+// informer's kind, the Go type and the object's own kind says is a Secret is one.
+func refuseObject(kind string, obj cache.Object) *failure {
+	own := obj.GetObjectKind().GroupVersionKind().Kind
+	switch {
+	case isSecretKind(kind), isSecretKind(own), isSecretType(reflect.TypeOf(obj)):
+		return errSecret()
+	case !isKnownKind(kind) && !isKnownKind(own):
+		return &failure{http.StatusForbidden, "The object's kind is not known, so that it may be a Secret."}
+	}
+	return nil
+}
+
+func isSecretKind(kind string) bool { return strings.EqualFold(kind, "Secret") }
+
+// isKnownKind reports whether a kind says what an object is. Metadata-only objects have a kind of
+// their own, which does not.
+func isKnownKind(kind string) bool { return kind != "" && kind != "PartialObjectMetadata" }
+
+// isSecretType reports whether a Go type is named Secret, or is a struct that embeds one that is.
+func isSecretType(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return isSecretKind(t.Name())
+	}
+	return isSecretKind(t.Name()) || slices.ContainsFunc(reflect.VisibleFields(t), func(field reflect.StructField) bool {
+		return field.Anonymous && isSecretKind(field.Name) // an embedded field is named like its type
+	})
+}
+
+// hasSecretContent reports whether an object's JSON looks like a Secret, whatever its kind: by its
+// fields, or by the Secret that kubectl apply has left in an annotation.
+func hasSecretContent(text []byte) bool {
+	var obj struct {
+		Kind       string          `json:"kind"`
+		Type       *string         `json:"type"`
+		Data       json.RawMessage `json:"data"`
+		StringData json.RawMessage `json:"stringData"`
+		Metadata   struct {
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(text, &obj); err != nil {
+		return true // it cannot be told
+	}
+	var applied struct {
+		Kind string `json:"kind"`
+	}
+	_ = json.Unmarshal([]byte(obj.Metadata.Annotations[lastApplied]), &applied) // none, or no JSON: the kind is empty
+	return isSecretKind(obj.Kind) || isSecretKind(applied.Kind) || len(obj.StringData) > 0 || obj.Type != nil && len(obj.Data) > 0
+}
+
+// lastApplied is the annotation in which kubectl apply keeps an object's content.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"

@@ -1,0 +1,49 @@
+package debug
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// plotHeight is the height of a plot in its own units. An interval is two units wide.
+const plotHeight = 24
+
+// plot is a bar for each recent interval that is over.
+type plot struct {
+	Path  string // of an SVG
+	Width int
+	Peak  float64 // events per second
+	Label string  // says the same in words
+	Span  time.Duration
+}
+
+// Plot returns the plot of the recent events.
+func (i informer) Plot() plot {
+	over := i.RecentEvents[:max(0, len(i.RecentEvents)-1)]
+	p := plot{Width: 2 * len(over), Span: time.Duration(len(over)) * cache.RecentEventsInterval}
+	if len(over) == 0 {
+		p.Label = "no events recorded"
+		return p
+	}
+	peak := slices.Max(over)
+	p.Peak = float64(peak) / cache.RecentEventsInterval.Seconds()
+	p.Path = bars(over, peak)
+	p.Label = fmt.Sprintf("events in the last %s: %s per second now, at most %s", duration(p.Span), rate(i.EventsPerSecond), rate(p.Peak))
+	return p
+}
+
+// bars returns a path with a rectangle for each number, at least one unit high unless it is zero.
+func bars(numbers []uint32, peak uint32) string {
+	var path strings.Builder
+	for i, n := range numbers {
+		if n > 0 {
+			height := max(1, float64(n)/float64(peak)*(plotHeight-1))
+			fmt.Fprintf(&path, "M%d %dv-%.1fh1.5v%.1fz", 2*i, plotHeight, height, height)
+		}
+	}
+	return path.String()
+}

@@ -1,0 +1,117 @@
+package debug
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// level is how well an informer does. Its values are also CSS classes and names of shapes.
+type level string
+
+const (
+	levelOK      level = "ok"      // it watches
+	levelBusy    level = "busy"    // it works on its first state, or opens a watch
+	levelWarning level = "warning" // it works, but something needs attention
+	levelError   level = "error"   // it does not work
+	levelOff     level = "off"     // it does not run
+)
+
+const (
+	// staleAfter is the age of the last confirmation that is a warning. API servers confirm a quiet
+	// collection about once a minute.
+	staleAfter = 5 * time.Minute
+	// lateAfter is the age of a handler's oldest pending event that is a warning.
+	lateAfter = 10 * time.Second
+)
+
+// Level returns how well the informer does.
+func (i informer) Level() level {
+	switch {
+	case i.Phase == cache.PhaseInvalid || i.Error != "":
+		return levelError
+	case i.Phase == cache.PhaseIdle || i.Phase == cache.PhaseStopped:
+		return levelOff
+	case len(i.Warnings()) > 0:
+		return levelWarning
+	case !i.Synced || i.Phase != cache.PhaseWatching:
+		return levelBusy
+	}
+	return levelOK
+}
+
+// State returns the phase and, if it is not obvious, whether the informer has synced.
+func (i informer) State() string {
+	switch {
+	case i.Phase == cache.PhaseListing && i.ReceivedObjects > 0:
+		return fmt.Sprintf("%s, %s received", i.Phase, count(uint64(i.ReceivedObjects), "object"))
+	case i.Synced || i.Phase == cache.PhaseIdle || i.Phase == cache.PhaseInvalid:
+		return string(i.Phase)
+	}
+	return string(i.Phase) + ", not synced"
+}
+
+// Failing returns for how long and how often attempts have failed, or an empty text.
+func (i informer) Failing() string {
+	if i.ErrorSince.IsZero() || i.FailedAttempts == 0 {
+		return ""
+	}
+	return fmt.Sprintf("for %s, %s", duration(ageAt(i.now, i.ErrorSince)), count(uint64(i.FailedAttempts), "attempt"))
+}
+
+// Warnings returns what needs attention although the informer works.
+func (i informer) Warnings() (warnings []string) {
+	add := func(condition bool, format string, args ...any) {
+		if condition {
+			warnings = append(warnings, fmt.Sprintf(format, args...))
+		}
+	}
+	add(i.Quarantined > 0, "%s quarantined: the newest state could not be stored", count(uint64(i.Quarantined), "object"))
+	add(i.Unkeyed > 0, "%s without a readable name, not stored", count(uint64(i.Unkeyed), "object"))
+	age, known := i.freshAge()
+	add(known && i.Phase != cache.PhaseStopped && age >= staleAfter, "last confirmed up to date %s ago", duration(age))
+	for _, h := range i.Handlers {
+		add(h.Late(), "handler %s is %s behind, %s", shorten(h.Name, maxName), duration(h.lag), count(h.Backlog, "event"))
+	}
+	add(len(i.OmitFieldsNotFound) > 0, "OmitFields that no object has: %s", strings.Join(i.OmitFieldsNotFound, ", "))
+	return warnings
+}
+
+func (i informer) freshAge() (age time.Duration, known bool) {
+	if i.FreshAt.IsZero() {
+		return 0, false
+	}
+	return time.Duration(*i.FreshAgeSeconds * float64(time.Second)), true
+}
+
+// Late reports whether the handler's backlog is old.
+func (h handlerStatus) Late() bool { return h.Backlog > 0 && h.lag >= lateAfter }
+
+// NeedAttention returns the informers with an error or a warning.
+func (o overview) NeedAttention() (some []informer) {
+	for _, i := range o.Informers {
+		if level := i.Level(); level == levelError || level == levelWarning {
+			some = append(some, i)
+		}
+	}
+	return some
+}
+
+// Summary counts the informers by phase, and adds up their objects and events.
+func (o overview) Summary() string {
+	phases, objects, events := map[cache.Phase]uint64{}, 0, 0.0
+	for _, i := range o.Informers {
+		phases[i.Phase]++
+		objects += i.Objects
+		events += i.EventsPerSecond
+	}
+	texts := []string{count(uint64(len(o.Informers)), "informer")}
+	for _, phase := range slices.Sorted(maps.Keys(phases)) {
+		texts = append(texts, fmt.Sprintf("%d %s", phases[phase], phase))
+	}
+	return fmt.Sprintf("%s · %s · %s events/s", strings.Join(texts, ", "), count(uint64(objects), "object"), rate(events))
+}
