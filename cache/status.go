@@ -114,7 +114,7 @@ const maxQuarantinedKeys = 100
 type HandlerStatus struct {
 	Name string
 	// UniqueName is Name, or Name#2 and so on if another handler of the informer has that one. It
-	// does not change. Registration.Status leaves it empty.
+	// does not change.
 	UniqueName string
 	// Synced is the result of Registration.HasSynced.
 	Synced bool

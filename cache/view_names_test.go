@@ -69,6 +69,9 @@ func TestUniqueNamesOfHandlers(t *testing.T) {
 		expect("[h h#2 h#2#2]")
 		first.Cancel()
 		expect("[h#2 h#2#2]")
+		if got := first.Status().UniqueName; got != "h" {
+			t.Errorf("the removed handler is %q, want h", got)
+		}
 		s.add(&eventRecorder{}, cache.HandlerOptions{Name: "h"})
 		expect("[h#2 h#2#2 h]")
 	})

@@ -31,8 +31,8 @@ func TestCallTimeIsThatOfTheCallback(t *testing.T) {
 		h.send(watch.Modified, "a=2", "11")
 		time.Sleep(time.Minute)
 		for i, want := range []HandlerStatus{
-			{Name: "events", Synced: true, Calls: 3, CallTime: 3 * time.Second},
-			{Name: "batches", Synced: true, Calls: 2, CallTime: 2 * time.Second},
+			{Name: "events", UniqueName: "events", Synced: true, Calls: 3, CallTime: 3 * time.Second},
+			{Name: "batches", UniqueName: "batches", Synced: true, Calls: 2, CallTime: 2 * time.Second},
 		} {
 			if got := h.Handlers()[i]; got != want {
 				t.Errorf("%+v, want %+v", got, want)

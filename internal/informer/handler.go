@@ -54,7 +54,7 @@ type Handler[V any] struct {
 	store    *store.Store[V]
 	clock    clock.Clock
 
-	uniqueName string // guarded by informer.namesMu; empty until it is needed
+	unique atomic.Pointer[string] // the name that no other handler of the informer has; nil until it is needed
 
 	cancel            context.CancelFunc // ends the goroutine; nil until it starts
 	running           atomic.Bool
@@ -240,7 +240,7 @@ func (h *Handler[V]) release() {
 // HandlerStatus describes the state of one handler.
 type HandlerStatus struct {
 	Name       string
-	UniqueName string        // Name, or Name#2 and so on; set by Informer.Handlers
+	UniqueName string        // Name, or Name#2 and so on
 	Synced     bool          // as reported by HasSynced
 	Backlog    uint64        // events not yet delivered, including those of the current batch
 	Lag        time.Duration // upper bound of how long the oldest undelivered event has waited
@@ -251,7 +251,7 @@ type HandlerStatus struct {
 
 // Status returns the state of the handler.
 func (h *Handler[V]) Status() HandlerStatus {
-	status := HandlerStatus{Name: h.config.Name, Synced: h.HasSynced(), Coalesced: h.coalesced.Load()}
+	status := HandlerStatus{Name: h.config.Name, UniqueName: h.uniqueName(), Synced: h.HasSynced(), Coalesced: h.coalesced.Load()}
 	status.Calls, status.CallTime = h.timer.total()
 	if !h.running.Load() || h.isDone() {
 		return status

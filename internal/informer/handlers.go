@@ -70,40 +70,43 @@ func (i *Informer[V]) currentHandlers() []*Handler[V] {
 // Handlers returns the status of each handler.
 func (i *Informer[V]) Handlers() []HandlerStatus {
 	handlers := i.currentHandlers()
-	names := i.uniqueNames(handlers)
+	i.nameHandlers(handlers)
 	statuses := make([]HandlerStatus, 0, len(handlers))
-	for n, h := range handlers {
-		status := h.Status()
-		status.UniqueName = names[n]
-		statuses = append(statuses, status)
+	for _, h := range handlers {
+		statuses = append(statuses, h.Status())
 	}
 	return statuses
 }
 
-// uniqueNames returns names of handlers that are different. A handler keeps its own.
-func (i *Informer[V]) uniqueNames(handlers []*Handler[V]) []string {
-	i.namesMu.Lock()
-	defer i.namesMu.Unlock()
-	if slices.ContainsFunc(handlers, func(h *Handler[V]) bool { return h.uniqueName == "" }) {
-		nameHandlers(handlers)
+// uniqueName returns the handler's name that no other handler of its informer has.
+func (h *Handler[V]) uniqueName() string {
+	if name := h.unique.Load(); name != nil {
+		return *name
 	}
-	names := make([]string, len(handlers))
-	for n, h := range handlers {
-		names[n] = h.uniqueName
-	}
-	return names
+	h.informer.nameHandlers(append(slices.Clip(h.informer.currentHandlers()), h))
+	return *h.unique.Load()
 }
 
-// nameHandlers gives a name to those that have none.
-func nameHandlers[V any](handlers []*Handler[V]) {
-	taken := make(map[string]bool, len(handlers))
+func (h *Handler[V]) unnamed() bool { return h.unique.Load() == nil }
+
+// nameHandlers sets the unique name of the handlers that have none.
+func (i *Informer[V]) nameHandlers(handlers []*Handler[V]) {
+	if !slices.ContainsFunc(handlers, (*Handler[V]).unnamed) {
+		return
+	}
+	i.naming.Lock()
+	defer i.naming.Unlock()
+	taken := make(map[string]bool)
 	for _, h := range handlers {
-		taken[h.uniqueName] = true
+		if name := h.unique.Load(); name != nil {
+			taken[*name] = true
+		}
 	}
 	for _, h := range handlers {
-		if h.uniqueName == "" {
-			h.uniqueName = viewnames.Free(h.config.Name, func(name string) bool { return taken[name] })
-			taken[h.uniqueName] = true
+		if h.unnamed() {
+			name := viewnames.Free(h.config.Name, func(name string) bool { return taken[name] })
+			taken[name] = true
+			h.unique.Store(&name)
 		}
 	}
 }

@@ -82,7 +82,7 @@ type Informer[V any] struct {
 	handlers []*Handler[V]            // receive later changes; the slice is replaced, never modified
 	running  map[*Handler[V]]struct{} // have a goroutine
 
-	namesMu sync.Mutex // guards uniqueName of every handler
+	naming sync.Mutex // held while handlers get their unique names
 }
 
 // phase is a phase of an informer's life cycle.
