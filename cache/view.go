@@ -1,7 +1,9 @@
 package cache
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 )
@@ -116,6 +118,19 @@ func (g *Group) Views() (views []View) {
 	}
 	slices.SortFunc(views, byID)
 	return slices.CompactFunc(views, func(a, b View) bool { return a.ID() == b.ID() })
+}
+
+// HealthCheck returns a check for a health endpoint that joins the errors of the checks of every
+// informer that has not stopped; see SharedInformer.HealthCheck. An empty group is healthy, such as
+// that of a replica which is not the leader.
+func (g *Group) HealthCheck(options HealthOptions) func(*http.Request) error {
+	return func(*http.Request) error {
+		var errs []error
+		for _, view := range g.Views() {
+			errs = append(errs, view.Status().unhealthy(view.core.clock.Now(), options))
+		}
+		return errors.Join(errs...)
+	}
 }
 
 // hasStopped reports whether a member is an informer that has stopped. It is called under the

@@ -149,6 +149,10 @@ func TestGroupForgetsStoppedInformers(t *testing.T) {
 		if views := group.Views(); len(views) != 1 || views[0].ID() != pods.Views()[0].ID() {
 			t.Errorf("%d views of one informer", len(views))
 		}
+		healthy := group.HealthCheck(cache.HealthOptions{})
+		if err := healthy(nil); !cachetest.ErrorContains("Run has not been called")(err) {
+			t.Errorf("the health of a group with an informer that does not run is %v", err)
+		}
 		f.start()
 		ref, err := cache.InformerFor(f.Factory, f.pods("ns"), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
 		if err != nil {
@@ -157,6 +161,9 @@ func TestGroupForgetsStoppedInformers(t *testing.T) {
 		pods.start()
 		if views := group.Views(); len(views) != 2 || views[0].ID() != pods.Views()[0].ID() || views[1].ID() != ref.Informer().Views()[0].ID() {
 			t.Errorf("%d views, want one of each informer in the order in which they were made", len(views))
+		}
+		if err := healthy(nil); err != nil {
+			t.Error(err)
 		}
 		if err := pods.stopRun(); err != nil {
 			t.Error(err)
