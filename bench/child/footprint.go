@@ -9,11 +9,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"time"
 
 	"github.com/kinformer/kinformer/bench/harness"
+	"github.com/kinformer/kinformer/internal/footprint"
+	"github.com/kinformer/kinformer/internal/process"
 )
 
 // FootprintJob is a child process whose informer syncs a collection and is then read.
@@ -33,10 +34,7 @@ const (
 
 // Footprint is the result of a FootprintJob.
 type Footprint struct {
-	Heap     float64 // bytes, after garbage collection, above those before the sync
-	PeakRSS  float64 // bytes, until synced
-	SyncCPU  float64 // seconds
-	SyncTime float64 // seconds
+	footprint.Cost
 
 	ColdGet float64 // seconds to get an object that no reader references
 	WarmGet float64 // seconds to get an object that a reader references
@@ -47,12 +45,12 @@ type Footprint struct {
 const footprintArg = "footprint"
 
 // RunFootprint runs the job in a child process.
-func RunFootprint(ctx context.Context, job FootprintJob) (footprint Footprint, err error) {
-	err = run(ctx, false, &footprint, footprintArg, "-side", job.Side, "-kind", job.Kind, "-url", job.URL, "-objects", strconv.Itoa(job.Objects))
+func RunFootprint(ctx context.Context, job FootprintJob) (result Footprint, err error) {
+	err = run(ctx, false, &result, footprintArg, "-side", job.Side, "-kind", job.Kind, "-url", job.URL, "-objects", strconv.Itoa(job.Objects))
 	if err != nil {
 		return Footprint{}, fmt.Errorf("%s of %d %s: %w", job.Side, job.Objects, job.Kind, err)
 	}
-	return footprint, nil
+	return result, nil
 }
 
 func footprintMain(args []string, out io.Writer) error {
@@ -76,44 +74,34 @@ func footprintMain(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var footprint Footprint
-	if err := errors.Join(inf.sync(ctx, job, &footprint, *cpuProfile), harness.WriteHeapProfile(*memProfile)); err != nil {
+	var result Footprint
+	if result.Cost, err = job.sync(ctx, inf, *cpuProfile); err != nil {
 		return err
 	}
-	measureGets(inf, &footprint)
-	measureGC(&footprint)
-	inf.stop()
-	<-inf.stopped
-	return json.NewEncoder(out).Encode(footprint)
+	if err := harness.WriteHeapProfile(*memProfile); err != nil {
+		return err
+	}
+	measureGets(inf, &result)
+	measureGC(&result)
+	inf.Stop()
+	return json.NewEncoder(out).Encode(result)
 }
 
 // sync starts the informer, waits until it has synced, and measures its memory and CPU.
-func (inf *footprintInformer) sync(ctx context.Context, job FootprintJob, footprint *Footprint, cpuProfile string) error {
-	debug.FreeOSMemory()
-	before := harness.LiveHeap()
+func (job FootprintJob) sync(ctx context.Context, inf *footprint.Informer, cpuProfile string) (footprint.Cost, error) {
 	stop, err := harness.StartCPUProfile(cpuProfile)
 	if err != nil {
-		return err
+		return footprint.Cost{}, err
 	}
-	began, cpu := time.Now(), harness.CPU()
-	inf.start(ctx)
-	if err := poll(ctx, inf.synced); err != nil {
-		return fmt.Errorf("initial sync: %w after %d of %d objects", err, inf.added.Load(), job.Objects)
+	cost, err := inf.Sync(ctx)
+	if err := errors.Join(err, stop()); err != nil {
+		return cost, err
 	}
-	objects := len(inf.keys()) // two of a million random Pods may have the same name
-	if err := poll(ctx, func() bool { return int(inf.added.Load()) >= objects }); err != nil {
-		return fmt.Errorf("handler: %w after %d of %d objects", err, inf.added.Load(), objects)
+	if cost.Objects < job.Objects*99/100 { // two of a million random Pods may have the same name
+		return cost, fmt.Errorf("initial sync: %d objects, want %d", cost.Objects, job.Objects)
 	}
-	if objects < job.Objects*99/100 {
-		return fmt.Errorf("initial sync: %d objects, want %d", objects, job.Objects)
-	}
-	footprint.SyncCPU, footprint.SyncTime = (harness.CPU() - cpu).Seconds(), time.Since(began).Seconds()
-	if footprint.PeakRSS, err = processMemory("VmHWM"); err != nil {
-		return err
-	}
-	err = stop()
-	footprint.Heap = harness.LiveHeap() - before
-	return err
+	cost.MeasureHeap()
+	return cost, nil
 }
 
 const (
@@ -122,23 +110,23 @@ const (
 )
 
 // measureGets reads random objects.
-func measureGets(inf *footprintInformer, footprint *Footprint) {
-	keys := inf.keys()
+func measureGets(inf *footprint.Informer, result *Footprint) {
+	keys := inf.Keys()
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	keys = keys[:min(coldGets, len(keys))]
 	objects := make([]any, len(keys))
 	began := time.Now()
 	for i, key := range keys {
-		objects[i] = inf.get(key)
+		objects[i] = inf.Get(key)
 	}
-	footprint.ColdGet = time.Since(began).Seconds() / float64(len(keys))
+	result.ColdGet = time.Since(began).Seconds() / float64(len(keys))
 	began = time.Now()
 	for range warmGets {
 		for _, key := range keys {
-			inf.get(key)
+			inf.Get(key)
 		}
 	}
-	footprint.WarmGet = time.Since(began).Seconds() / float64(len(keys)*warmGets)
+	result.WarmGet = time.Since(began).Seconds() / float64(len(keys)*warmGets)
 	runtime.KeepAlive(objects)
 }
 
@@ -146,11 +134,11 @@ func measureGets(inf *footprintInformer, footprint *Footprint) {
 const collections = 5
 
 // measureGC measures a garbage collection.
-func measureGC(footprint *Footprint) {
-	harness.LiveHeap() // frees the objects that measureGets has read
-	cpu := harness.CPU()
+func measureGC(result *Footprint) {
+	process.LiveHeap() // frees the objects that measureGets has read
+	cpu := process.CPU()
 	for range collections {
 		runtime.GC()
 	}
-	footprint.GCCPU = (harness.CPU() - cpu).Seconds() / collections
+	result.GCCPU = (process.CPU() - cpu).Seconds() / collections
 }

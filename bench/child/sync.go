@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/kinformer/kinformer/bench/harness"
+	"github.com/kinformer/kinformer/internal/footprint"
+	"github.com/kinformer/kinformer/internal/process"
 )
 
 // SyncJob is a child process that runs an informer of Pods: initial sync, then events, then a
@@ -91,17 +93,17 @@ func (job SyncJob) do(ctx context.Context) (cost SyncCost, err error) {
 		return cost, err
 	}
 	debug.FreeOSMemory()
-	idle, err := processMemory("VmRSS")
+	idle, _, err := process.Memory()
 	if err != nil {
 		return cost, err
 	}
-	began, cpu := time.Now(), harness.CPU()
+	began, cpu := time.Now(), process.CPU()
 	stopped := inf.run(ctx)
-	if err := poll(ctx, func() bool { return inf.synced() && counts.added() == job.Pods }); err != nil {
+	if err := footprint.Poll(ctx, func() bool { return inf.synced() && counts.added() == job.Pods }); err != nil {
 		return cost, fmt.Errorf("initial sync: %w after %d of %d Pods", err, counts.added(), job.Pods)
 	}
-	cost.SyncCPU, cost.SyncTime = (harness.CPU() - cpu).Seconds(), time.Since(began).Seconds()
-	peak, err := processMemory("VmHWM")
+	cost.SyncCPU, cost.SyncTime = (process.CPU() - cpu).Seconds(), time.Since(began).Seconds()
+	_, peak, err := process.Memory()
 	if err != nil {
 		return cost, err
 	}
@@ -117,14 +119,14 @@ func (job SyncJob) measureEvents(ctx context.Context, counts counts, cost *SyncC
 	if job.Events == 0 {
 		return nil
 	}
-	before, cpu := counts.updated(), harness.CPU()
+	before, cpu := counts.updated(), process.CPU()
 	if _, err := job.post(ctx, "update", job.Events); err != nil {
 		return err
 	}
-	if err := poll(ctx, func() bool { return counts.updated()-before >= job.Events }); err != nil {
+	if err := footprint.Poll(ctx, func() bool { return counts.updated()-before >= job.Events }); err != nil {
 		return fmt.Errorf("events: %w after %d of %d updates", err, counts.updated()-before, job.Events)
 	}
-	cost.EventsCPU = (harness.CPU() - cpu).Seconds()
+	cost.EventsCPU = (process.CPU() - cpu).Seconds()
 	return nil
 }
 
@@ -134,16 +136,16 @@ func (job SyncJob) measureRelist(ctx context.Context, inf syncInformer, counts c
 	if job.Stale == 0 {
 		return nil
 	}
-	before, cpu := counts.updated(), harness.CPU()
+	before, cpu := counts.updated(), process.CPU()
 	version, err := job.post(ctx, "expire", job.Stale)
 	if err != nil {
 		return err
 	}
-	if err := poll(ctx, func() bool { return inf.version() == version }); err != nil {
+	if err := footprint.Poll(ctx, func() bool { return inf.version() == version }); err != nil {
 		return fmt.Errorf("relist: %w at version %s, want %s", err, inf.version(), version)
 	}
 	last := -1
-	if err := pollEvery(ctx, 100*time.Millisecond, func() bool {
+	if err := footprint.PollEvery(ctx, 100*time.Millisecond, func() bool {
 		now := counts.updated()
 		settled := now == last && now-before >= job.Stale
 		last = now
@@ -151,7 +153,7 @@ func (job SyncJob) measureRelist(ctx context.Context, inf syncInformer, counts c
 	}); err != nil {
 		return fmt.Errorf("relist: %w after %d updates", err, counts.updated()-before)
 	}
-	cost.RelistCPU, cost.RelistUpdates = (harness.CPU() - cpu).Seconds(), float64(counts.updated()-before)
+	cost.RelistCPU, cost.RelistUpdates = (process.CPU() - cpu).Seconds(), float64(counts.updated()-before)
 	return nil
 }
 

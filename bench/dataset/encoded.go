@@ -1,13 +1,14 @@
 package dataset
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"net"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/envelope"
 )
 
 // Object is an object that can be encoded in protobuf: a pointer to a generated type.
@@ -22,8 +23,8 @@ type Object interface {
 // Its methods are not safe for concurrent use. The results of List and Raw may be read concurrently
 // until the next call of Touch.
 type Encoded struct {
-	apiVersion, kind string
-	items            []encodedItem
+	envelope envelope.Envelope
+	items    []encodedItem
 }
 
 // encodedItem is an encoded object.
@@ -33,25 +34,16 @@ type encodedItem struct {
 	version int    // offset of the ten digits of its resourceVersion
 }
 
-// Tags of length-delimited fields.
+// Tags of length-delimited fields on the path to the resourceVersion.
 const (
-	tag1 = 1<<3 | 2
-	tag2 = 2<<3 | 2
-	tag3 = 3<<3 | 2
-	tag4 = 4<<3 | 2
-
-	tagListItem        = tag2
-	tagMetadata        = tag1
+	tagMetadata        = 1<<3 | 2
 	tagResourceVersion = 6<<3 | 2
 )
-
-// magic precedes every protobuf body of an API server, and every object in a watch frame.
-const magic = "k8s\x00"
 
 // Encode encodes objects of a kind, for instance "v1" and "Pod". Their resource versions must be
 // results of Version.
 func Encode[T Object](apiVersion, kind string, objects []T) (*Encoded, error) {
-	e := &Encoded{apiVersion: apiVersion, kind: kind, items: make([]encodedItem, 0, len(objects))}
+	e := &Encoded{envelope: envelope.Of(apiVersion, kind, false), items: make([]encodedItem, 0, len(objects))}
 	for _, object := range objects {
 		raw, err := object.Marshal()
 		if err != nil {
@@ -61,7 +53,7 @@ func Encode[T Object](apiVersion, kind string, objects []T) (*Encoded, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s %s/%s: %w", kind, object.GetNamespace(), object.GetName(), err)
 		}
-		framed := appendField(make([]byte, 0, len(raw)+6), tagListItem, raw)
+		framed := envelope.AppendItem(make([]byte, 0, len(raw)+6), raw)
 		start := len(framed) - len(raw)
 		e.items = append(e.items, encodedItem{framed, start, start + version})
 	}
@@ -83,30 +75,23 @@ func (e *Encoded) Touch(i, n int) {
 // List returns the body of a list of all objects at Version(n). All lists share the buffers of the
 // objects.
 func (e *Encoded) List(n int) net.Buffers {
-	head, err := listHead(n)
+	size := int64(0)
+	for _, item := range e.items {
+		size += int64(len(item.framed))
+	}
+	start, err := e.envelope.ListStart(listMeta(n), size)
 	if err != nil {
 		panic(err)
 	}
-	size := len(head)
-	for _, item := range e.items {
-		size += len(item.framed)
-	}
-	body := make(net.Buffers, 0, len(e.items)+3)
-	body = append(body, append(openEnvelope(e.apiVersion, e.kind+"List", size), head...))
+	body := append(make(net.Buffers, 0, len(e.items)+2), start)
 	for _, item := range e.items {
 		body = append(body, item.framed)
 	}
-	return append(body, closeEnvelope())
+	return append(body, e.envelope.ListEnd())
 }
 
-// listHead returns the field of a list before its items: the metadata, at Version(n).
-func listHead(n int) ([]byte, error) {
-	meta, err := (&metav1.ListMeta{ResourceVersion: Version(n)}).Marshal()
-	if err != nil {
-		return nil, fmt.Errorf("encode list metadata: %w", err)
-	}
-	return appendField(nil, tag1, meta), nil
-}
+// listMeta returns the metadata of a list at Version(n).
+func listMeta(n int) metav1.ListMeta { return metav1.ListMeta{ResourceVersion: Version(n)} }
 
 // ListSize returns the size of a body in bytes.
 func ListSize(body net.Buffers) (size int64) {
@@ -118,26 +103,7 @@ func ListSize(body net.Buffers) (size int64) {
 
 // Frame returns a frame of a watch: the length and an event with the i-th object.
 func (e *Encoded) Frame(eventType watch.EventType, i int) []byte {
-	raw := e.Raw(i)
-	object := bytes.Join([][]byte{openEnvelope(e.apiVersion, e.kind, len(raw)), raw, closeEnvelope()}, nil)
-	event := appendField(nil, tag1, []byte(eventType))
-	event = appendField(event, tag2, appendField(nil, tag1, object))
-	return append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(event)), uint32(len(event))), event...)
-}
-
-// openEnvelope returns the start of an envelope (runtime.Unknown) around an object of the given
-// size.
-func openEnvelope(apiVersion, kind string, size int) []byte {
-	typeMeta := appendField(appendField(nil, tag1, []byte(apiVersion)), tag2, []byte(kind))
-	opening := append([]byte(magic), appendField(nil, tag1, typeMeta)...)
-	return binary.AppendUvarint(append(opening, tag2), uint64(size))
-}
-
-// closeEnvelope returns the end of an envelope: empty content encoding and content type.
-func closeEnvelope() []byte { return []byte{tag3, 0, tag4, 0} }
-
-func appendField(b []byte, tag byte, content []byte) []byte {
-	return append(binary.AppendUvarint(append(b, tag), uint64(len(content))), content...)
+	return e.envelope.Frame(eventType, e.Raw(i))
 }
 
 // versionIn returns the offset of metadata.resourceVersion in an object.

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinformer/kinformer/internal/envelope"
 	"github.com/kinformer/kinformer/internal/pack"
 )
 
@@ -18,16 +18,15 @@ import (
 // fit into a few hundred megabytes. Unpacking one takes about a microsecond and returns exactly the
 // encoder's bytes. A Packed is immutable.
 type Packed struct {
-	gvk     schema.GroupVersionKind
-	json    bool
-	objects []pack.Object
-	ends    []int64 // the end of each object in a protobuf list, counted from the first item
+	envelope envelope.Envelope
+	objects  []pack.Object
+	ends     []int64 // the end of each object in a protobuf list, counted from the first item
 }
 
 // PackPods packs the first n Pods of a set.
 func PackPods(perWorkload PodsPerWorkload, n int) (*Packed, error) {
 	pods := NewPods(perWorkload, 1)
-	return packAll(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, n, func(i int) (metav1.Object, []byte, error) {
+	return packAll(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, false, n, func(i int) (metav1.Object, []byte, error) {
 		return encoded(pods.Pod(i))
 	})
 }
@@ -35,7 +34,7 @@ func PackPods(perWorkload PodsPerWorkload, n int) (*Packed, error) {
 // PackNodes packs the first n nodes of a set.
 func PackNodes(n int) (*Packed, error) {
 	nodes := NewNodes(1)
-	return packAll(schema.GroupVersionKind{Version: "v1", Kind: "Node"}, n, func(i int) (metav1.Object, []byte, error) {
+	return packAll(schema.GroupVersionKind{Version: "v1", Kind: "Node"}, false, n, func(i int) (metav1.Object, []byte, error) {
 		return encoded(nodes.Node(i))
 	})
 }
@@ -43,15 +42,11 @@ func PackNodes(n int) (*Packed, error) {
 // PackCustomResources packs the first n custom resources of a set, in JSON.
 func PackCustomResources(n int) (*Packed, error) {
 	resources := NewCustomResources(1)
-	p, err := packAll(CustomResourceKind(), n, func(i int) (metav1.Object, []byte, error) {
+	return packAll(CustomResourceKind(), true, n, func(i int) (metav1.Object, []byte, error) {
 		object := resources.CustomResource(i)
 		raw, err := json.Marshal(object.Object)
 		return object, raw, err
 	})
-	if err == nil {
-		p.json = true
-	}
-	return p, err
 }
 
 func encoded(object Object) (metav1.Object, []byte, error) {
@@ -64,8 +59,12 @@ func encoded(object Object) (metav1.Object, []byte, error) {
 const batchSize = 1000
 
 // packAll makes and packs n objects on all processors.
-func packAll(gvk schema.GroupVersionKind, n int, object func(i int) (metav1.Object, []byte, error)) (*Packed, error) {
-	p := &Packed{gvk: gvk, objects: make([]pack.Object, n), ends: make([]int64, n)}
+func packAll(gvk schema.GroupVersionKind, inJSON bool, n int, object func(i int) (metav1.Object, []byte, error)) (*Packed, error) {
+	p := &Packed{
+		envelope: envelope.Of(gvk.GroupVersion().String(), gvk.Kind, inJSON),
+		objects:  make([]pack.Object, n),
+		ends:     make([]int64, n),
+	}
 	packer := pack.New()
 	var group sync.WaitGroup
 	errs := make(chan error, 1)
@@ -112,52 +111,32 @@ func (p *Packed) pack(packer *pack.Packer, i int, object func(i int) (metav1.Obj
 		owner = string(controller.UID)
 	}
 	p.objects[i] = packer.Pack(raw, owner, pack.Object{})
-	p.ends[i] = int64(len(appendField(nil, tagListItem, raw)))
+	p.ends[i] = envelope.ItemSize(raw)
 	return nil
 }
 
-// ContentType returns the content type of the lists.
-func (p *Packed) ContentType() string {
-	if p.json {
-		return "application/json"
-	}
-	return "application/vnd.kubernetes.protobuf"
-}
+// ListContentType returns the content type of the lists.
+func (p *Packed) ListContentType() string { return p.envelope.ListContentType() }
+
+// WatchContentType returns the content type of a watch.
+func (p *Packed) WatchContentType() string { return p.envelope.WatchContentType() }
 
 // WriteList writes the body of a list of the first n objects. It is safe for concurrent use.
 func (p *Packed) WriteList(to io.Writer, n int) error {
-	w := bufio.NewWriterSize(to, 256<<10)
-	var err error
-	if p.json {
-		err = p.writeJSON(w, n)
-	} else {
-		err = p.writeProtobuf(w, n)
-	}
+	list, err := p.envelope.NewListWriter(to, listMeta(n), p.size(n))
 	if err != nil {
 		return err
 	}
-	return w.Flush()
-}
-
-func (p *Packed) writeProtobuf(w *bufio.Writer, n int) error {
-	head, err := listHead(n)
-	if err != nil {
-		return err
-	}
-	opening := openEnvelope(p.gvk.GroupVersion().String(), p.gvk.Kind+"List", len(head)+int(p.size(n)))
-	_, _ = w.Write(append(opening, head...)) // Flush returns the error
-	var raw, framed []byte
+	var raw []byte
 	for _, object := range p.objects[:n] {
 		if raw, err = object.Unpack(raw[:0]); err != nil {
 			return err
 		}
-		framed = appendField(framed[:0], tagListItem, raw)
-		if _, err := w.Write(framed); err != nil {
+		if err := list.Write(raw); err != nil {
 			return err
 		}
 	}
-	_, err = w.Write(closeEnvelope())
-	return err
+	return list.Close()
 }
 
 // size returns the size of the first n items of a protobuf list, in bytes.
@@ -166,26 +145,4 @@ func (p *Packed) size(n int) int64 {
 		return 0
 	}
 	return p.ends[n-1]
-}
-
-func (p *Packed) writeJSON(w *bufio.Writer, n int) error {
-	separator := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":%q},"items":[`,
-		p.gvk.GroupVersion(), p.gvk.Kind+"List", Version(n))
-	var raw []byte
-	var err error
-	for _, object := range p.objects[:n] {
-		if raw, err = object.Unpack(raw[:0]); err != nil {
-			return err
-		}
-		_, _ = w.WriteString(separator) // Flush returns the error
-		if _, err := w.Write(raw); err != nil {
-			return err
-		}
-		separator = ","
-	}
-	if n == 0 {
-		_, _ = w.WriteString(separator)
-	}
-	_, err = w.WriteString("]}")
-	return err
 }

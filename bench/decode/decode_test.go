@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/json"
 
 	"github.com/kinformer/kinformer/bench/dataset"
-	"github.com/kinformer/kinformer/bench/harness"
 	"github.com/kinformer/kinformer/internal/decode"
+	"github.com/kinformer/kinformer/internal/process"
 )
 
 // decodeFunc decodes an object.
@@ -107,7 +107,7 @@ func BenchmarkCheckPods(b *testing.B) {
 	}
 	bytes := 0
 	b.ResetTimer()
-	started := harness.CPU()
+	started := process.CPU()
 	for i := range b.N {
 		raw := raws[i%len(raws)]
 		bytes += len(raw)
@@ -115,7 +115,7 @@ func BenchmarkCheckPods(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(harness.CPU()-started)/float64(b.N), "cpu-ns/op")
+	b.ReportMetric(float64(process.CPU()-started)/float64(b.N), "cpu-ns/op")
 	b.ReportMetric(float64(bytes)/float64(b.N), "B/object")
 }
 
@@ -131,7 +131,7 @@ func measure(b *testing.B, raws [][]byte, newDecodeFunc func() decodeFunc) {
 	b.Helper()
 	b.ReportAllocs()
 	kept, decode := make([]any, len(raws)), newDecodeFunc()
-	before := harness.LiveHeap()
+	before := process.LiveHeap()
 	fill := func(n int) {
 		for i := range n {
 			object, err := decode(raws[i%len(raws)])
@@ -141,14 +141,14 @@ func measure(b *testing.B, raws [][]byte, newDecodeFunc func() decodeFunc) {
 			kept[i%len(raws)] = object
 		}
 	}
-	started := harness.CPU()
+	started := process.CPU()
 	fill(len(raws))
-	first := harness.CPU() - started    // with empty tables and unused memory
-	size := harness.LiveHeap() - before // tables included
+	first := process.CPU() - started    // with empty tables and unused memory
+	size := process.LiveHeap() - before // tables included
 	b.ResetTimer()
-	started = harness.CPU()
+	started = process.CPU()
 	fill(b.N)
-	b.ReportMetric(float64(harness.CPU()-started)/float64(b.N), "cpu-ns/op")
+	b.ReportMetric(float64(process.CPU()-started)/float64(b.N), "cpu-ns/op")
 	b.ReportMetric(float64(first)/float64(len(raws)), "first-cpu-ns/object")
 	b.ReportMetric(size/float64(len(raws)), "heap-B/object")
 	runtime.KeepAlive(kept)

@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/kinformer/kinformer/bench/dataset"
-	"github.com/kinformer/kinformer/bench/loopback"
+	"github.com/kinformer/kinformer/internal/loopback"
 )
 
 // Start serves the first n objects. Every request that is not a watch receives their list, whatever
@@ -18,11 +18,11 @@ func Start(objects *dataset.Packed, n int) (*loopback.Server, error) {
 func handler(objects *dataset.Packed, n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if watch := r.FormValue("watch"); watch != "true" && watch != "1" {
-			w.Header().Set("Content-Type", objects.ContentType())
+			w.Header().Set("Content-Type", objects.ListContentType())
 			_ = objects.WriteList(w, n) // fails if the client has disconnected
 			return
 		}
-		w.Header().Set("Content-Type", objects.ContentType()+";stream=watch")
+		w.Header().Set("Content-Type", objects.WatchContentType())
 		w.WriteHeader(http.StatusOK)
 		if http.NewResponseController(w).Flush() == nil {
 			<-r.Context().Done()

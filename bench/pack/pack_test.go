@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/bench/dataset"
-	"github.com/kinformer/kinformer/bench/harness"
 	"github.com/kinformer/kinformer/internal/pack"
+	"github.com/kinformer/kinformer/internal/process"
 )
 
 // object is the input of a packer.
@@ -116,10 +116,10 @@ func BenchmarkHeap(b *testing.B) {
 	for _, set := range sets(b) {
 		b.Run(set.name, func(b *testing.B) {
 			for b.Loop() {
-				before := harness.LiveHeap()
+				before := process.LiveHeap()
 				p := pack.New()
 				packed, _ := packAll(p, set.objects)
-				b.ReportMetric((harness.LiveHeap()-before)/float64(len(packed)), "B/object")
+				b.ReportMetric((process.LiveHeap()-before)/float64(len(packed)), "B/object")
 				runtime.KeepAlive(packed)
 				runtime.KeepAlive(p)
 			}

@@ -13,12 +13,10 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/bench/dataset"
-	"github.com/kinformer/kinformer/bench/loopback"
+	"github.com/kinformer/kinformer/internal/loopback"
 )
 
 // Server is a running server.
@@ -117,10 +115,7 @@ func (s *Server) initialFrames(r *http.Request) (frames [][]byte) {
 	for i := range s.pods.Len() {
 		frames = append(frames, s.pods.Frame(watch.Added, i))
 	}
-	return append(frames, mustFrame(watch.Bookmark, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		ResourceVersion: dataset.Version(s.version),
-		Annotations:     map[string]string{metav1.InitialEventsAnnotationKey: "true"},
-	}}))
+	return append(frames, initialEventsEnd(dataset.Version(s.version)))
 }
 
 func flush(w http.ResponseWriter) {

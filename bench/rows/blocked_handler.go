@@ -16,6 +16,7 @@ import (
 	"github.com/kinformer/kinformer/bench/dataset"
 	"github.com/kinformer/kinformer/bench/harness"
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/process"
 )
 
 // clientGoShare divides the updates that client-go's handler is sent. Its backlog holds every
@@ -127,9 +128,9 @@ const firstUpdate = 10_000_000
 func podSize() float64 {
 	const n = 10_000
 	pods := smallPods(n, namespaceOf(0))
-	before := harness.LiveHeap()
+	before := process.LiveHeap()
 	states := updates(pods, n)
-	size := math.Round((harness.LiveHeap() - before) / n)
+	size := math.Round((process.LiveHeap() - before) / n)
 	runtime.KeepAlive([]any{pods, states})
 	return size
 }
@@ -157,13 +158,13 @@ func heapGrowth(n int, source podSource, start startBlockingFunc) (growth float6
 		return 0, err
 	}
 	<-blocked
-	before := harness.LiveHeap()
+	before := process.LiveHeap()
 	last, err := sendUpdates(watcher, source, 1, n)
 	if err != nil {
 		return 0, err
 	}
 	err = waitFor(last)
-	growth = harness.LiveHeap() - before
+	growth = process.LiveHeap() - before
 	runtime.KeepAlive(source)
 	return growth, err
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/bench/harness"
+	"github.com/kinformer/kinformer/internal/process"
 )
 
 // eventLatency is row event-latency: a watch event through a shared informer to 1, 4 and 16
@@ -84,7 +85,7 @@ func (c *countdown) count() {
 // timePerEvent calls send and waits for all countdowns. It returns the time and the processor time
 // of each of the n events, in microseconds.
 func timePerEvent(n int, send func(), countdowns ...*countdown) ([]float64, error) {
-	started, cpu, timeout := time.Now(), harness.CPU(), time.After(syncTimeout)
+	started, cpu, timeout := time.Now(), process.CPU(), time.After(syncTimeout)
 	send()
 	for _, c := range countdowns {
 		select {

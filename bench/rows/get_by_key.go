@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/bench/harness"
+	"github.com/kinformer/kinformer/internal/process"
 )
 
 // getters is the number of goroutines that read beside the writer.
@@ -42,7 +43,7 @@ func getByOne(scale Scale, n int) ([]harness.Measure, error) {
 	// The loop stands twice, since a call through a function value takes as long as a Get.
 	return []harness.Measure{
 		func() ([]float64, error) {
-			start := harness.CPU()
+			start := process.CPU()
 			for i := range scale.Gets {
 				if _, ok := ours.GetByKey(keys[scatter(i, len(keys))]); !ok {
 					return nil, errNotFound
@@ -51,7 +52,7 @@ func getByOne(scale Scale, n int) ([]harness.Measure, error) {
 			return []float64{cpuPer(start, scale.Gets)}, nil
 		},
 		func() ([]float64, error) {
-			start := harness.CPU()
+			start := process.CPU()
 			for i := range scale.Gets {
 				if _, ok, _ := theirs.GetByKey(keys[scatter(i, len(keys))]); !ok {
 					return nil, errNotFound
@@ -64,7 +65,7 @@ func getByOne(scale Scale, n int) ([]harness.Measure, error) {
 
 // cpuPer returns the processor time since start of each of n operations, in nanoseconds.
 func cpuPer(start time.Duration, n int) float64 {
-	return float64((harness.CPU() - start).Nanoseconds()) / float64(n)
+	return float64((process.CPU() - start).Nanoseconds()) / float64(n)
 }
 
 // getBesideWriter counts gets in blocks, so that counting does not affect the figure. The writer

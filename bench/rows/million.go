@@ -36,7 +36,7 @@ func million(scale Scale) []harness.Experiment {
 		Prepare: f.prepare(func(run child.Footprint, objects float64) []float64 {
 			return []float64{
 				run.Heap / 1e9, run.Heap / objects, run.PeakRSS / 1e9,
-				run.SyncCPU * 1e6 / objects, run.SyncTime * 1e6 / objects, run.GCCPU * 1e3, run.ColdGet * 1e6,
+				run.CPU * 1e6 / objects, run.Time * 1e6 / objects, run.GCCPU * 1e3, run.ColdGet * 1e6,
 			}
 		}, sides...),
 		Close: f.release,

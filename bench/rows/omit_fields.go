@@ -42,7 +42,7 @@ func footprintsOf(f *footprints, setup string, heap, cpu harness.Goal, sides ...
 			{Name: "CPU until synced", Unit: "µs/Pod", Goal: cpu},
 		},
 		Prepare: f.prepare(func(run child.Footprint, objects float64) []float64 {
-			return []float64{run.Heap / objects, run.SyncCPU * 1e6 / objects}
+			return []float64{run.Heap / objects, run.CPU * 1e6 / objects}
 		}, f.ofAllObjects(sides)...),
 	}
 }

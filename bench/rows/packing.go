@@ -11,6 +11,7 @@ import (
 	"github.com/kinformer/kinformer/bench/dataset"
 	"github.com/kinformer/kinformer/bench/harness"
 	"github.com/kinformer/kinformer/internal/pack"
+	"github.com/kinformer/kinformer/internal/process"
 )
 
 // Row packing compares internal/pack with zstd at two levels and with two dictionaries, all of at
@@ -119,10 +120,10 @@ func packingMeasures(objects []rawObject) ([]harness.Measure, error) {
 
 func measurePacking(objects []rawObject, compress compressor) ([]float64, error) {
 	n := float64(len(objects))
-	before, start := harness.LiveHeap(), harness.CPU()
+	before, start := process.LiveHeap(), process.CPU()
 	compressed := compress(objects)
 	compressing := cpuPer(start, len(objects)) / 1000
-	heap := (harness.LiveHeap() - before) / n
+	heap := (process.LiveHeap() - before) / n
 	decompressing, err := measureDecompress(objects, compressed)
 	runtime.KeepAlive(compressed)
 	return []float64{heap, compressing, decompressing, float64(totalSize(objects)) / n}, err
@@ -135,7 +136,7 @@ func measureDecompress(objects []rawObject, compressed compressedObjects) (float
 	if err != nil {
 		return 0, err
 	}
-	start := harness.CPU()
+	start := process.CPU()
 	for i := range objects {
 		if buffer, err = compressed.Decompress(buffer[:0], scatter(i, len(objects))); err != nil {
 			return 0, err

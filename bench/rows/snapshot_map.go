@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/kinformer/kinformer/bench/harness"
+	"github.com/kinformer/kinformer/internal/process"
 )
 
 // Row snapshot-map compares internal/snapmap, the store's map, with Go's map, with a copy-on-write
@@ -62,7 +63,7 @@ func withFilledMaps(n int, measure func(m snapshotter, keys []string) float64) [
 func measureGet(scale Scale, m snapshotter, keys []string) float64 {
 	copies := keysOf(smallObjects(len(keys)))
 	runtime.GC()
-	start := harness.CPU()
+	start := process.CPU()
 	for i := range scale.Gets {
 		if m.Get(copies[scatter(i, len(copies))]) == nil {
 			return math.NaN()
@@ -78,7 +79,7 @@ func measureUpdate(m snapshotter, keys []string, n, snapshotEvery int) float64 {
 		return math.NaN()
 	}
 	v := new(value)
-	start := harness.CPU()
+	start := process.CPU()
 	for i := range n {
 		if m.Set(keys[scatter(i, len(keys))], v); snapshotEvery > 0 && i%snapshotEvery == 0 {
 			m.Snapshot()
@@ -91,7 +92,7 @@ func measureUpdate(m snapshotter, keys []string, n, snapshotEvery int) float64 {
 // slice.
 func measureList(m snapshotter, _ []string) float64 {
 	const lists = 1000
-	start := harness.CPU()
+	start := process.CPU()
 	for range lists {
 		list := make([]*value, 0, m.Len())
 		for _, v := range m.Snapshot() {
@@ -110,12 +111,12 @@ func measureMapSize(scale Scale) []harness.Measure {
 	var measures []harness.Measure
 	for _, build := range newMaps() {
 		measures = append(measures, func() ([]float64, error) {
-			before := harness.LiveHeap()
+			before := process.LiveHeap()
 			m := build()
 			for _, key := range keys {
 				m.Set(key, v)
 			}
-			after := harness.LiveHeap()
+			after := process.LiveHeap()
 			runtime.KeepAlive(m)
 			return []float64{(after - before) / float64(len(keys))}, nil
 		})

@@ -12,6 +12,7 @@ import (
 	"github.com/kinformer/kinformer/bench/harness"
 	"github.com/kinformer/kinformer/internal/eventlog"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/process"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
@@ -50,12 +51,12 @@ type fillFunc func([]*metav1.PartialObjectMetadata) (any, error)
 func heapPerEntry(objects []*metav1.PartialObjectMetadata, fills ...fillFunc) harness.Measure {
 	return func() (figures []float64, err error) {
 		for _, fill := range fills {
-			before := harness.LiveHeap()
+			before := process.LiveHeap()
 			filled, err := fill(objects)
 			if err != nil {
 				return nil, err
 			}
-			figures = append(figures, (harness.LiveHeap()-before)/float64(len(objects)))
+			figures = append(figures, (process.LiveHeap()-before)/float64(len(objects)))
 			runtime.KeepAlive(filled)
 		}
 		return figures, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/cost"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/measure"
 )
 
 const help = `kinformer shows what a cache of a Kubernetes cluster's resources costs.
@@ -55,6 +56,8 @@ func dispatch(ctx context.Context, args []string, streams command.Streams) error
 	switch args[0] {
 	case "cost":
 		return cost.Run(ctx, args[1:], streams)
+	case measure.ChildArg:
+		return measure.Child(streams.In, streams.Out)
 	case "help", "--help", "-h":
 		return pflag.ErrHelp
 	}
