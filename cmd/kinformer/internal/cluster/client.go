@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,7 +30,8 @@ type Options struct {
 
 const defaultTimeout = 2 * time.Minute
 
-// Client makes paced GET requests. It is safe for concurrent use.
+// Client makes paced GET requests, one at a time. It is safe for concurrent use, but a request waits
+// until the body of the one before is closed.
 type Client struct {
 	config *rest.Config
 	base   *url.URL
@@ -87,13 +89,26 @@ func (c *Client) Get(path string, query url.Values, accept string) (*http.Respon
 // statusError returns the error of an answer.
 func statusError(response *http.Response, path string) error {
 	format, _ := wire.FormatOf(response.Header.Get("Content-Type"))
-	const maxStatus = 1 << 20
-	_, err := wire.List(io.LimitReader(response.Body, maxStatus), format, wire.Options{}, func(*wire.Item) error { return nil })
-	if status := apierrors.APIStatus(nil); asStatus(err, &status) {
-		return err
+	body := io.LimitReader(response.Body, maxStatus)
+	_, err := wire.List(body, format, wire.Options{}, func(*wire.Item) error { return errNoStatus })
+	if status, ok := errors.AsType[*apierrors.StatusError](err); ok {
+		return status
 	}
 	resource := schema.GroupResource{Resource: path}
 	return apierrors.NewGenericServerResponse(response.StatusCode, http.MethodGet, resource, "", "", 0, true)
+}
+
+// maxStatus is how much of an answer that is an error is read.
+const maxStatus = 1 << 20
+
+var errNoStatus = errors.New("not a Status")
+
+// rootCause returns the reason for a failed request, without the text about the request.
+func rootCause(err error) error {
+	if request, ok := errors.AsType[*url.Error](err); ok {
+		return request.Err
+	}
+	return err
 }
 
 // Accept is the Accept header of a request for objects: protobuf where the server has it.

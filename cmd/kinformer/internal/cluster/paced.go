@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,22 +20,41 @@ const (
 	defaultRetryAfter = 5 * time.Second
 )
 
-// pacedTransport paces requests, and repeats those that the server asks to repeat later. It makes
-// the context of the command that of each request, which client-go's discovery client cannot do.
+// pacedTransport sends one request at a time, which ends when the response's body is closed, paces
+// them, and repeats those that the server asks to repeat later. It makes the context of the command
+// that of each request, which client-go's discovery client cannot do.
 type pacedTransport struct {
 	ctx      context.Context
 	base     http.RoundTripper
 	options  Options
 	limiter  *rate.Limiter
+	slot     chan struct{} // holds a value while there is a request
 	requests atomic.Int64
 }
 
 func newPacedTransport(ctx context.Context, base http.RoundTripper, options Options) *pacedTransport {
-	return &pacedTransport{ctx: ctx, base: base, options: options, limiter: rate.NewLimiter(rate.Limit(options.QPS), 1)}
+	return &pacedTransport{ctx: ctx, base: base, options: options, limiter: rate.NewLimiter(rate.Limit(options.QPS), 1), slot: make(chan struct{}, 1)}
 }
 
 // RoundTrip implements http.RoundTripper, for requests without a body.
 func (t *pacedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	select {
+	case t.slot <- struct{}{}:
+	case <-t.ctx.Done():
+		return nil, context.Cause(t.ctx)
+	}
+	release := sync.OnceFunc(func() { <-t.slot })
+	response, err := t.repeat(request)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	response.Body = &closer{response.Body, release}
+	return response, nil
+}
+
+// repeat sends a request until the server does not ask to repeat it.
+func (t *pacedTransport) repeat(request *http.Request) (*http.Response, error) {
 	for attempt := 1; ; attempt++ {
 		if err := t.limiter.Wait(t.ctx); err != nil {
 			return nil, t.cause(err)
@@ -117,6 +137,17 @@ func retryAfter(response *http.Response) (time.Duration, bool) {
 		return time.Duration(seconds) * time.Second, true
 	}
 	return 0, false
+}
+
+// closer calls a function after a body is closed.
+type closer struct {
+	io.ReadCloser
+	closed func()
+}
+
+func (c *closer) Close() error {
+	defer c.closed()
+	return c.ReadCloser.Close()
 }
 
 // body releases the context of its request when it is closed, and replaces the error of one that

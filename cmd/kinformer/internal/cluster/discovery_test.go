@@ -1,0 +1,91 @@
+package cluster_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/cluster"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/clustertest"
+	"github.com/kinformer/kinformer/fake"
+)
+
+func discover(t *testing.T) *cluster.Catalog {
+	t.Helper()
+	server := clustertest.Start(t, fake.APIServerOptions{
+		CustomResources: []fake.CustomResource{{Group: "example.com", Versions: []string{"v1", "v1beta1"}, Kind: "Widget", ClusterScoped: true}},
+	})
+	catalog, err := server.Client(cluster.Options{}).Discover()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return catalog
+}
+
+func TestResourcesAreFoundByKubectlsNames(t *testing.T) {
+	catalog := discover(t)
+	for name, want := range map[string]string{
+		"pods": "/api/v1/pods", "pod": "/api/v1/pods", "po": "/api/v1/pods", "Pods": "/api/v1/pods",
+		"deploy": "/apis/apps/v1/deployments", "deployments.apps": "/apis/apps/v1/deployments", "deployments.v1.apps": "/apis/apps/v1/deployments",
+		"deployments.v1beta1.apps": "/apis/apps/v1beta1/deployments",
+		"events":                   "/api/v1/events",
+		"widgets":                  "/apis/example.com/v1/widgets", "widgets.v1beta1.example.com": "/apis/example.com/v1beta1/widgets",
+	} {
+		r, err := catalog.Find(name)
+		if err != nil {
+			t.Error(err)
+		} else if got := r.Path(""); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestResourceDescribesItself(t *testing.T) {
+	catalog := discover(t)
+	deployments, err := catalog.Find("deploy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if deployments.Kind != "Deployment" || deployments.Name() != "deployments.apps" || !deployments.Supports("watch") || deployments.Supports("fly") {
+		t.Errorf("%+v", deployments)
+	}
+	if got, want := deployments.Path("a"), "/apis/apps/v1/namespaces/a/deployments"; got != want {
+		t.Errorf("path %s, want %s", got, want)
+	}
+	widgets, err := catalog.Find("widgets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := widgets.Path("a"), "/apis/example.com/v1/widgets"; got != want || widgets.Namespaced {
+		t.Errorf("path %s, want %s", got, want)
+	}
+}
+
+func TestUnknownResourceIsNamed(t *testing.T) {
+	_, err := discover(t).Find("Gadgets")
+	if err == nil || err.Error() != `unknown resource "Gadgets"; kubectl api-resources lists those of the server` {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAllResourcesAreListedInOneVersion(t *testing.T) {
+	all, err := discover(t).All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range all {
+		names = append(names, r.Name())
+		if !r.Supports("list") || strings.Contains(r.Resource, "/") {
+			t.Errorf("%s cannot be listed", r.Name())
+		}
+	}
+	if !slices.IsSorted(names) || len(slices.Compact(slices.Clone(names))) != len(names) {
+		t.Errorf("not sorted, or more than one version: %v", names)
+	}
+	for _, name := range []string{"pods", "deployments.apps", "widgets.example.com", "secrets", "events"} {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is missing in %v", name, names)
+		}
+	}
+}
