@@ -27,3 +27,11 @@ func count(n int64) string {
 	}
 	return count(n/1000) + fmt.Sprintf(",%03d", n%1000)
 }
+
+// plural returns a number of things.
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return count(n) + " " + noun + "s"
+}

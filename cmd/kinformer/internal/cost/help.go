@@ -18,7 +18,7 @@ measurements use that copy: processes without credentials read it from a server 
                       bytes of the same length as soon as the Secret is received; keys and other metadata are kept
   -n, --namespace NS  only the objects of a namespace
   --qps N             the maximum number of requests per second (default 5); the server's Retry-After is obeyed besides
-  --yes               do not ask
+  -y, --yes           do not ask
   --large             read more than 50,000 objects or 1 GB
   -o, --output FORMAT table (default) or json
 

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -26,9 +25,8 @@ type options struct {
 	output    string
 }
 
-// parse parses the command line. It returns pflag.ErrHelp for --help.
-func parse(args []string) (*options, error) {
-	o := &options{}
+// flags returns the flags, bound to the options.
+func (o *options) flags() *pflag.FlagSet {
 	flags := pflag.NewFlagSet("cost", pflag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.BoolVar(&o.all, "all", false, "")
@@ -38,6 +36,13 @@ func parse(args []string) (*options, error) {
 	flags.Float64Var(&o.qps, "qps", 5, "")
 	flags.StringVarP(&o.output, "output", "o", "table", "")
 	o.cluster.Bind(flags)
+	return flags
+}
+
+// parse parses the command line. It returns pflag.ErrHelp for --help.
+func parse(args []string) (*options, error) {
+	o := &options{}
+	flags := o.flags()
 	switch err := flags.Parse(args); {
 	case errors.Is(err, pflag.ErrHelp):
 		return nil, err
@@ -67,6 +72,3 @@ func (o *options) check() error {
 func usage(format string, args ...any) error {
 	return &command.UsageError{Message: fmt.Sprintf(format, args...) + "; see kinformer cost --help"}
 }
-
-// timeout returns the time limit of a request that is configured, or 0.
-func timeout(configured time.Duration) time.Duration { return max(configured, 0) }

@@ -1,49 +1,40 @@
 package cost
 
 import (
-	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/kinformer/kinformer/cmd/kinformer/internal/cluster"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/reader"
-)
-
-// Bounds without --large.
-const (
-	maxObjects = 50_000
-	maxBytes   = 1e9
 )
 
 // plan is what will be read.
 type plan struct {
 	estimates []reader.Estimate
-	skipped   []Skipped
+	empty     []string // resources without objects
+	skipped   []without
 
-	objects, bytes, memory int64 // memory is that of the largest resource
+	objects, bytes, memory int64 // memory is that of the resource that takes the most
 	requests               int
 	unknown                bool // at least one resource has an unknown number of objects
 }
 
-// makePlan estimates each resource with one request. A resource that may not be listed is skipped
-// if all are selected, and an error if it was named.
+// makePlan estimates each resource with one request. A resource that the server refuses to list is
+// skipped if all are selected, and an error if it was named.
 func (s *session) makePlan(chosen *selection) (*plan, error) {
 	p := &plan{skipped: chosen.skipped}
 	for i, r := range chosen.resources {
-		s.progress.update("plan", "%d of %d resources", i+1, len(chosen.resources))
+		s.progress.update("plan", "%d of %d resources", i, len(chosen.resources))
 		e, err := reader.EstimateResource(s.client, r, s.options.cluster.Namespace())
 		switch {
 		case err == nil:
-			p.add(e, s.memoryFor)
-		case s.options.all && isRefusal(err):
-			p.skipped = append(p.skipped, Skipped{r.Name(), refusal(err)})
+			p.add(e, s.limits.MemoryFor)
+		case s.options.all && reader.IsRefusal(err):
+			p.skipped = append(p.skipped, without{r.Name(), refusal(err)})
 		default:
 			return nil, fmt.Errorf("list %s: %w", r.Name(), err)
 		}
@@ -52,19 +43,17 @@ func (s *session) makePlan(chosen *selection) (*plan, error) {
 	return p, nil
 }
 
-func (p *plan) add(e reader.Estimate, memoryFor func(int64) int64) {
+func (p *plan) add(e reader.Estimate, memoryFor func(int64, int64, string) int64) {
+	if e.Objects == 0 {
+		p.empty = append(p.empty, e.Name())
+		return
+	}
 	p.estimates = append(p.estimates, e)
 	p.objects += e.Objects
 	p.bytes += e.Bytes
 	p.requests += e.Requests
-	p.memory = max(p.memory, memoryFor(e.Bytes))
+	p.memory = max(p.memory, memoryFor(e.Objects, e.Bytes, e.ContentType))
 	p.unknown = p.unknown || e.Unknown
-}
-
-// isRefusal reports whether an error is about one resource and not about the server.
-func isRefusal(err error) bool {
-	status := apierrors.APIStatus(nil)
-	return errors.As(err, &status) && !apierrors.IsUnauthorized(err) || errors.Is(err, reader.ErrNotPaged)
 }
 
 func refusal(err error) string {
@@ -75,55 +64,65 @@ func refusal(err error) string {
 }
 
 // print prints the plan.
-func (p *plan) print(out io.Writer, client *cluster.Client, o *options) {
-	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "resource\tobjects\tbytes\trequests\t\n")
+func (p *plan) print(out io.Writer, host string, qps float64) {
+	table := newColumns("RESOURCE", ">OBJECTS", ">BYTES", ">REQUESTS")
 	for _, e := range p.estimates {
-		objects, size := count(e.Objects), "~"+byteSize(e.Bytes)
+		objects, size, requests := count(e.Objects), "~"+byteSize(e.Bytes), count(int64(e.Requests))
 		if e.Unknown {
-			objects, size = "unknown", "unknown"
+			objects, size, requests = "unknown", "unknown", "unknown"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t\n", e.Name(), objects, size, e.Requests)
+		table.add(e.Name(), objects, size, requests)
 	}
-	w.Flush() //nolint:errcheck // to stderr
-	for _, s := range p.skipped {
-		fmt.Fprintf(out, "skipped %s: %s\n", s.Resource, s.Reason)
+	if len(p.estimates) > 0 {
+		table.print(out)
 	}
-	pause := time.Duration(float64(p.requests) / o.qps * float64(time.Second)).Round(time.Second)
-	fmt.Fprintf(out, "\n%s objects, ~%s, in %d requests to %s, at most %g a second (%v); ~%s of memory on this machine\n",
-		count(p.objects), byteSize(p.bytes), p.requests, client.Host(), o.qps, pause, byteSize(p.memory))
+	p.printOthers(out)
+	if len(p.estimates) > 0 {
+		fmt.Fprintf(out, "\n%s of %s, ~%s, in %s to %s, at most %g a second (%v); ~%s of memory on this machine.\n",
+			plural(p.objects, "object"), plural(int64(len(p.estimates)), "resource"), byteSize(p.bytes),
+			plural(int64(p.requests), "request"), host, qps, p.duration(qps), byteSize(p.memory))
+	}
 }
 
-// check returns an error if the plan exceeds a limit.
-func (p *plan) check(o *options, memory int64) error {
+// printOthers prints which resources are not read.
+func (p *plan) printOthers(out io.Writer) {
+	const most = 8
+	switch {
+	case len(p.empty) > most:
+		fmt.Fprintf(out, "without objects: %d resources\n", len(p.empty))
+	case len(p.empty) > 0:
+		fmt.Fprintf(out, "without objects: %s\n", strings.Join(p.empty, ", "))
+	}
+	reasons, resources := []string{}, map[string][]string{}
+	for _, s := range p.skipped {
+		if resources[s.Reason] == nil {
+			reasons = append(reasons, s.Reason)
+		}
+		resources[s.Reason] = append(resources[s.Reason], s.Resource)
+	}
+	for _, reason := range reasons {
+		fmt.Fprintf(out, "skipped: %s (%s)\n", strings.Join(resources[reason], ", "), reason)
+	}
+}
+
+// duration returns the least time that the requests take.
+func (p *plan) duration(qps float64) time.Duration {
+	return time.Duration(float64(p.requests) / qps * float64(time.Second)).Round(100 * time.Millisecond)
+}
+
+// check returns an error if there is nothing to read, or more than the limits allow. Whether the
+// memory suffices is not known before more than one object was read.
+func (p *plan) check(limits reader.Limits) error {
+	const large = "; --large reads them nevertheless"
 	switch {
 	case len(p.estimates) == 0:
-		return errors.New("no resource to measure")
-	case p.memory > memory:
-		return fmt.Errorf("it would take %s of memory, more than %s, half of this machine's", byteSize(p.memory), byteSize(memory))
-	case o.large:
-	case p.objects > maxObjects || p.bytes > maxBytes || p.unknown:
-		return fmt.Errorf("more than %s objects or %s need --large", count(maxObjects), byteSize(maxBytes))
+		return errors.New("nothing to measure: no resource has objects")
+	case limits.Objects > 0 && p.unknown:
+		return errors.New("the server does not say how many objects there are" + large)
+	case limits.Objects > 0 && p.objects > limits.Objects:
+		return fmt.Errorf("more than %s"+large, plural(limits.Objects, "object"))
+	case limits.Bytes > 0 && p.bytes > limits.Bytes:
+		return fmt.Errorf("probably more than %s"+large, byteSize(limits.Bytes))
 	}
 	return nil
-}
-
-// confirm asks whether to go on.
-func confirm(ctx context.Context, in io.Reader, out io.Writer) error {
-	fmt.Fprint(out, "Read them? [y/N] ")
-	answer := make(chan string, 1)
-	go func() { // ends with the process at the latest
-		line, _ := bufio.NewReader(in).ReadString('\n')
-		answer <- strings.ToLower(strings.TrimSpace(line))
-	}()
-	select {
-	case <-ctx.Done():
-		fmt.Fprintln(out)
-		return context.Cause(ctx)
-	case text := <-answer:
-		if text == "y" || text == "yes" {
-			return nil
-		}
-		return errors.New("nothing was read; y or --yes starts it")
-	}
 }

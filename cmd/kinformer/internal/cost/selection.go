@@ -12,19 +12,13 @@ import (
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/cluster"
 )
 
-// Skipped is a resource that is not measured.
-type Skipped struct {
-	Resource string `json:"resource"`
-	Reason   string `json:"reason"`
-}
-
 // selection is the resources to measure.
 type selection struct {
 	resources []*cluster.Resource
-	skipped   []Skipped
+	skipped   []without
 }
 
-func (s *selection) skip(name, reason string) { s.skipped = append(s.skipped, Skipped{name, reason}) }
+func (s *selection) skip(name, reason string) { s.skipped = append(s.skipped, without{name, reason}) }
 
 // selectNamed returns the resources with the names of the command line.
 func selectNamed(catalog *cluster.Catalog, o *options) (*selection, error) {
@@ -111,14 +105,14 @@ func servedElsewhere(r *cluster.Resource, all []*cluster.Resource) bool {
 }
 
 // aggregation returns a function that returns why a resource is skipped as one of an aggregated
-// API, or "". If APIServices may not be listed, every group that client-go does not know counts as
-// one, custom resources among them.
+// API, or "". If APIServices may not be listed, every group that is not built in counts as one, also
+// those of custom resources.
 func aggregation(client *cluster.Client) (func(*cluster.Resource) string, error) {
 	versions, err := client.AggregatedVersions()
 	switch {
 	case apierrors.IsForbidden(err):
 		return func(r *cluster.Resource) string {
-			if scheme.Scheme.IsGroupRegistered(r.Group) {
+			if isBuiltIn(r.Group) {
 				return ""
 			}
 			return "may be an aggregated API, as APIServices may not be listed; it can be measured by name"
@@ -132,4 +126,9 @@ func aggregation(client *cluster.Client) (func(*cluster.Resource) string, error)
 		}
 		return ""
 	}, nil
+}
+
+// isBuiltIn reports whether kube-apiserver itself serves a group.
+func isBuiltIn(group string) bool {
+	return scheme.Scheme.IsGroupRegistered(group) || group == "apiextensions.k8s.io" || group == "apiregistration.k8s.io"
 }

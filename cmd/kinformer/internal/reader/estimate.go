@@ -1,43 +1,57 @@
 package reader
 
 import (
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/cluster"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// PageSize is the number of objects in a page, that of client-go's pager.
-const PageSize = 500
+// pageSize is the number of objects in a page, that of client-go's pager.
+const pageSize = 500
 
 // Estimate is what reading a resource is expected to take.
 type Estimate struct {
 	*cluster.Resource
 	Namespace string // or "" for all of them
 	// Objects is the number of objects. If Unknown, the server did not say how many there are, but
-	// that there is more than one.
+	// that there are more.
 	Objects int64
 	Unknown bool
-	// Bytes is the size of the responses, from that of one object.
+	// ContentType is the format of the objects, as in a collection.
+	ContentType string
+	// Bytes is the size of the responses, if all objects have the size of the first one.
 	Bytes int64
-	// Requests is the number of pages.
+	// Requests is the number of pages; none for no objects.
 	Requests int
 }
 
-// EstimateResource requests one object, and from its size and the number of remaining objects
-// estimates what all of them take.
-func EstimateResource(client Client, resource *cluster.Resource, namespace string) (Estimate, error) {
-	e := Estimate{Resource: resource, Namespace: namespace, Requests: 1}
-	first, err := readPage(client, resource.Path(namespace), 1, "", func(*wire.Item) error { return nil })
+// EstimateResource requests one object, and estimates from its size and the number of remaining
+// objects what all of them take.
+func EstimateResource(client *cluster.Client, resource *cluster.Resource, namespace string) (Estimate, error) {
+	e := Estimate{Resource: resource, Namespace: namespace}
+	var bytes int64
+	first, err := readPage(client, resource.Path(namespace), 1, "", &bytes, func(*wire.Item) error { return nil })
 	if err != nil {
 		return e, err
 	}
-	e.Objects = int64(first.items)
+	e.Objects, e.ContentType = int64(first.items), contentType(first.format)
 	switch remaining := first.Meta.RemainingItemCount; {
 	case remaining != nil:
 		e.Objects += *remaining
 	case first.Meta.Continue != "":
-		e.Unknown = true
+		e.Objects, e.Unknown = e.Objects+1, true
 	}
-	e.Bytes = max(e.Objects, 1) * first.bytes
-	e.Requests = int(max(1, (e.Objects+PageSize-1)/PageSize))
+	e.Bytes = e.Objects * bytes
+	e.Requests = int((e.Objects + pageSize - 1) / pageSize)
 	return e, nil
+}
+
+// IsRefusal reports whether an error is the server's answer for one resource, and not about the
+// connection or the credentials.
+func IsRefusal(err error) bool {
+	_, isStatus := errors.AsType[*apierrors.StatusError](err)
+	return isStatus && !apierrors.IsUnauthorized(err) || errors.Is(err, errNotPaged)
 }

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -10,20 +11,19 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// Client makes the requests, see cluster.Client.
-type Client = *cluster.Client
-
-// page is the answer to one request.
+// page is a page of a list.
 type page struct {
 	wire.ListHeader
 	format wire.Format
 	items  int
-	bytes  int64 // of the body
 }
 
-// readPage requests a page of at most limit objects and calls each with every one. It stops at the
-// first object above the limit, as a server sends them that does not read in pages.
-func readPage(client Client, path string, limit int, token string, each func(*wire.Item) error) (page, error) {
+// errNotPaged is the error for a server that ignores the limit of a list.
+var errNotPaged = errors.New("the server ignores the limit of a list, so it cannot be read in pages")
+
+// readPage requests a page of at most limit objects, calls each with every one, and adds the bytes
+// of the body to received as they arrive. It stops at the first object above the limit.
+func readPage(client *cluster.Client, path string, limit int, token string, received *int64, each func(*wire.Item) error) (page, error) {
 	query := url.Values{"limit": {strconv.Itoa(limit)}}
 	if token != "" {
 		query.Set("continue", token)
@@ -32,35 +32,30 @@ func readPage(client Client, path string, limit int, token string, each func(*wi
 	if err != nil {
 		return page{}, err
 	}
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // the body was read
 	format, ok := wire.FormatOf(response.Header.Get("Content-Type"))
 	if !ok {
 		return page{}, fmt.Errorf("unexpected content type %s", wire.Quote(response.Header.Get("Content-Type")))
 	}
-	body := &countingReader{Reader: response.Body}
 	p := page{format: format}
-	p.ListHeader, err = wire.List(body, format, wire.Options{}, func(item *wire.Item) error {
+	p.ListHeader, err = wire.List(&counter{response.Body, received}, format, wire.Options{}, func(item *wire.Item) error {
 		if p.items == limit {
-			return ErrNotPaged
+			return errNotPaged
 		}
 		p.items++
 		return each(item)
 	})
-	p.bytes = body.bytes
 	return p, err
 }
 
-// ErrNotPaged is the error for a server that ignores the limit of a list.
-var ErrNotPaged = fmt.Errorf("the server ignores the limit of a list, so it cannot be read in pages")
-
-// countingReader counts the bytes that were read.
-type countingReader struct {
+// counter counts the bytes that are read.
+type counter struct {
 	io.Reader
-	bytes int64
+	bytes *int64
 }
 
-func (r *countingReader) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	r.bytes += int64(n)
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	*c.bytes += int64(n)
 	return n, err
 }

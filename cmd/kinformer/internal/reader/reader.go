@@ -1,13 +1,13 @@
 package reader
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/cluster"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/collection"
 	"github.com/kinformer/kinformer/internal/wire"
 )
@@ -15,65 +15,88 @@ import (
 // Received counts what was read.
 type Received struct {
 	Objects int64
-	Bytes   int64
+	Bytes   int64 // of the bodies, decompressed
 	Pages   int
 }
 
 // Reader reads resources, one at a time.
 type Reader struct {
-	Client Client
+	Client *cluster.Client
 	Limits Limits
 	// OnPage, if not nil, is called after each page.
 	OnPage func(Received)
 
-	total Received // of the resources that were read
+	total Received // of all resources that were read
 }
 
 // Read reads all objects of a resource, in the state at the time of the first page. It makes at
-// most a tenth more requests than estimated.
+// most a tenth more requests than estimated, and one. If it fails, it is not repeated.
 func (r *Reader) Read(e Estimate) (*collection.Collection, error) {
-	c := &collection.Collection{Resource: e.GroupVersionResource, Kind: e.Kind, Namespaced: e.Namespaced}
-	var p Received
-	defer func() { r.total.add(p) }()
-	for token := ""; ; {
-		read, err := r.page(e, token, c)
-		p.add(Received{Objects: int64(read.items), Bytes: read.bytes, Pages: 1})
-		if err != nil {
-			return nil, r.explain(e, p, err)
-		}
-		c.WireBytes = p.Bytes
-		if r.OnPage != nil {
-			r.OnPage(p)
-		}
-		if token = read.Meta.Continue; token == "" {
-			c.ListKind, c.ResourceVersion = read.Kind, read.Meta.ResourceVersion
-			return c, nil
-		}
-		if bound := e.Requests + e.Requests/10 + 1; p.Pages >= bound && !e.Unknown {
-			return nil, fmt.Errorf("read %s: more than %d pages, %d were expected: the resource grows", e.Name(), p.Pages, e.Requests)
-		}
-		if err := r.check(p); err != nil {
-			return nil, fmt.Errorf("read %s: %w", e.Name(), err)
-		}
+	read := &reading{Reader: r, estimate: e, collection: &collection.Collection{
+		Resource: e.GroupVersionResource, Kind: e.Kind, Namespaced: e.Namespaced, ContentType: e.ContentType,
+	}}
+	err := read.pages()
+	r.total.Objects += read.received.Objects
+	r.total.Bytes += read.received.Bytes
+	r.total.Pages += read.received.Pages
+	if err != nil {
+		return nil, fmt.Errorf("read %s, after %d objects: %w", e.Name(), read.received.Objects, explain(err))
 	}
+	return read.collection, nil
 }
 
-// page reads a page into a collection.
-func (r *Reader) page(e Estimate, token string, c *collection.Collection) (page, error) {
-	keep := keeperOf(e.GroupVersionResource.GroupResource())
-	p, err := readPage(r.Client, e.Path(e.Namespace), PageSize, token, func(item *wire.Item) error {
-		raw, err := keep(item)
-		c.Items = append(c.Items, raw)
-		return err
-	})
-	if err == nil && token != "" && c.ContentType != contentType(p.format) {
-		err = errFormats
+// reading is the state of one resource's read.
+type reading struct {
+	*Reader
+	estimate   Estimate
+	collection *collection.Collection
+	received   Received
+}
+
+// pages reads one page after the other.
+func (r *reading) pages() error {
+	for token := ""; ; {
+		if err := r.checkPages(); err != nil {
+			return err
+		}
+		p, err := r.page(token)
+		if err != nil {
+			return err
+		}
+		r.collection.WireBytes = r.received.Bytes
+		if r.OnPage != nil {
+			r.OnPage(r.received)
+		}
+		if token = p.Meta.Continue; token == "" {
+			r.collection.ListKind, r.collection.ResourceVersion = p.Kind, p.Meta.ResourceVersion
+			return nil
+		}
+		if err := r.checkProjection(); err != nil {
+			return err
+		}
 	}
-	c.ContentType = contentType(p.format)
-	return p, err
 }
 
 var errFormats = errors.New("the server sent pages in different formats")
+
+// page reads a page into the collection.
+func (r *reading) page(token string) (page, error) {
+	keep := keeperOf(r.estimate.GroupResource())
+	r.received.Pages++
+	p, err := readPage(r.Client, r.estimate.Path(r.estimate.Namespace), pageSize, token, &r.received.Bytes, func(item *wire.Item) error {
+		raw, err := keep(item)
+		if err != nil {
+			return err
+		}
+		r.collection.Items = append(r.collection.Items, raw)
+		r.received.Objects++
+		return r.Limits.check(r.total, r.received, r.estimate.ContentType)
+	})
+	if err == nil && contentType(p.format) != r.estimate.ContentType {
+		err = errFormats
+	}
+	return p, err
+}
 
 func contentType(format wire.Format) string {
 	if format == wire.Protobuf {
@@ -82,38 +105,30 @@ func contentType(format wire.Format) string {
 	return runtime.ContentTypeJSON
 }
 
-// keeper returns the bytes of an item to keep, which are a copy.
-type keeper func(*wire.Item) ([]byte, error)
-
-func keepItem(item *wire.Item) ([]byte, error) { return bytes.Clone(item.Raw), nil }
-
-// check returns an error if what was read exceeds a limit.
-func (r *Reader) check(p Received) error {
-	all := r.total
-	all.add(p)
-	const large = "--large reads it nevertheless"
-	switch l := r.Limits; {
-	case l.Objects > 0 && all.Objects >= l.Objects:
-		return &LimitError{fmt.Sprintf("%d objects", l.Objects), large}
-	case l.Bytes > 0 && all.Bytes >= l.Bytes:
-		return &LimitError{fmt.Sprintf("%d bytes", l.Bytes), large}
-	case l.Memory > 0 && l.MemoryFor(p.Bytes) >= l.Memory:
-		return &LimitError{fmt.Sprintf("%d bytes of memory", l.Memory), "half of this machine's"}
+// checkPages returns an error before a request that the estimate does not allow for.
+func (r *reading) checkPages() error {
+	expected := r.estimate.Requests
+	if r.estimate.Unknown || r.received.Pages <= expected+expected/10 {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%d pages were expected, and there are more: the resource grows", expected)
 }
 
-// explain adds to an error what was read before it.
-func (r *Reader) explain(e Estimate, p Received, err error) error {
+// checkProjection returns an error if all objects would exceed a limit, provided that the others
+// are as large as those received. The estimate knows one object only.
+func (r *reading) checkProjection() error {
+	all := r.received
+	if all.Objects > 0 && all.Objects < r.estimate.Objects {
+		all.Bytes = int64(float64(all.Bytes) / float64(all.Objects) * float64(r.estimate.Objects))
+		all.Objects = r.estimate.Objects
+	}
+	return r.Limits.check(r.total, all, r.estimate.ContentType)
+}
+
+// explain explains that a list has expired.
+func explain(err error) error {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-		return fmt.Errorf("read %s: the list expired after %d objects, because reading took longer than the server keeps it, five minutes by default; a higher --qps may help: %w",
-			e.Name(), p.Objects, err)
+		return fmt.Errorf("the list expired: the server keeps a list's state for a few minutes only, so it has to be read faster, with a higher --qps: %w", err)
 	}
-	return fmt.Errorf("read %s: %w", e.Name(), err)
-}
-
-func (p *Received) add(other Received) {
-	p.Objects += other.Objects
-	p.Bytes += other.Bytes
-	p.Pages += other.Pages
+	return err
 }

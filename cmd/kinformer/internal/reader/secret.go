@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -11,12 +12,15 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
+// keeper returns the bytes of an item to keep, which are a copy.
+type keeper func(*wire.Item) ([]byte, error)
+
 // keeperOf returns the keeper for the items of a resource.
 func keeperOf(resource schema.GroupResource) keeper {
 	if resource == corev1.Resource("secrets") {
 		return keepSecret
 	}
-	return keepItem
+	return func(item *wire.Item) ([]byte, error) { return bytes.Clone(item.Raw), nil }
 }
 
 // errSecret is the error for a Secret that cannot be decoded. It says nothing else, since the

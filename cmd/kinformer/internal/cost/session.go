@@ -1,0 +1,132 @@
+package cost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/cluster"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/collection"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/reader"
+)
+
+// session is one run of the command.
+type session struct {
+	options  *options
+	streams  command.Streams
+	client   *cluster.Client
+	progress *progress
+	limits   reader.Limits
+	measure  measurer
+}
+
+// measurer measures the caches of a collection. It calls began before each one.
+type measurer func(ctx context.Context, c *collection.Collection, began func(cache string)) ([]cost, error)
+
+// run makes the plan, asks, and measures.
+func (s *session) run(ctx context.Context) error {
+	s.progress.update("discovery", "resources of %s", s.client.Host())
+	catalog, err := s.client.Discover()
+	if err != nil {
+		return err
+	}
+	chosen, err := s.choose(catalog)
+	if err != nil {
+		return err
+	}
+	p, err := s.makePlan(chosen)
+	if err != nil {
+		return err
+	}
+	p.print(s.streams.Err, s.client.Host(), s.options.qps)
+	if err := p.check(s.limits); err != nil {
+		return err
+	}
+	if !s.options.yes {
+		if err := confirm(ctx, s.streams); err != nil {
+			return err
+		}
+	}
+	return s.execute(ctx, p)
+}
+
+func (s *session) choose(catalog *cluster.Catalog) (*selection, error) {
+	if s.options.all {
+		return selectAll(s.client, catalog, s.options)
+	}
+	return selectNamed(catalog, s.options)
+}
+
+// execute reads and measures each resource, and prints the report. It goes on after a failure,
+// unless the context has ended or more objects exist than may be read.
+func (s *session) execute(ctx context.Context, p *plan) error {
+	result := &report{Empty: p.empty, Skipped: p.skipped}
+	r := &reader.Reader{Client: s.client, Limits: s.limits}
+	for i, e := range p.estimates {
+		m, err := s.one(ctx, r, e)
+		switch {
+		case ctx.Err() != nil:
+			s.progress.clear()
+			return context.Cause(ctx)
+		case err == nil:
+			result.Resources = append(result.Resources, m)
+			continue
+		}
+		s.progress.print("error", "%s", command.Sanitize(err.Error()))
+		result.Failed = append(result.Failed, without{e.Name(), err.Error()})
+		if errors.Is(err, reader.ErrTooMany) {
+			for _, unread := range p.estimates[i+1:] {
+				result.Failed = append(result.Failed, without{unread.Name(), "not read after the limit"})
+			}
+			break
+		}
+	}
+	s.progress.clear()
+	return s.finish(result, len(p.estimates))
+}
+
+// finish prints the report.
+func (s *session) finish(result *report, planned int) error {
+	write := result.writeTable
+	if s.options.output == "json" {
+		write = result.writeJSON
+	}
+	if err := write(s.streams.Out); err != nil {
+		return err
+	}
+	if failed := len(result.Failed); failed > 0 {
+		return fmt.Errorf("%d of %s not measured", failed, plural(int64(planned), "resource"))
+	}
+	return nil
+}
+
+// one reads and measures one resource. Its objects are garbage afterwards.
+func (s *session) one(ctx context.Context, r *reader.Reader, e reader.Estimate) (measured, error) {
+	began := time.Now()
+	r.OnPage = func(got reader.Received) { s.showPage(e, got, time.Since(began)) }
+	c, err := r.Read(e)
+	if err != nil {
+		return measured{}, err
+	}
+	m := measured{
+		Resource: e.Name(), Version: e.Version, Kind: e.Kind, Objects: len(c.Items), WireBytes: c.WireBytes, Format: "JSON",
+	}
+	if c.Protobuf() {
+		m.Format = "protobuf"
+	}
+	m.Caches, err = s.measure(ctx, c, func(cache string) { s.progress.show(e.Name(), "measure %s", cache) })
+	return m, err
+}
+
+// showPage shows what was received, and the rates.
+func (s *session) showPage(e reader.Estimate, got reader.Received, elapsed time.Duration) {
+	seconds := max(elapsed.Seconds(), 1e-3)
+	s.progress.update(e.Name(), "read %s of %s, %s, %s/s, %s/s; page %d of %d", count(got.Objects), plural(e.Objects, "object"),
+		byteSize(got.Bytes), plural(int64(float64(got.Objects)/seconds), "object"), byteSize(int64(float64(got.Bytes)/seconds)), got.Pages, e.Requests)
+}
+
+func (s *session) onWait(wait time.Duration, status int) {
+	s.progress.print("wait", "the server asks to wait %v (HTTP status %d)", wait, status)
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// execute runs the command and returns its exit code and output.
+func execute(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("KUBECONFIG", "")
+	var out, err bytes.Buffer
+	code = run(t.Context(), args, command.Streams{In: strings.NewReader(""), Out: &out, Err: &err})
+	return code, out.String(), err.String()
+}
+
+func TestHelpIsPrinted(t *testing.T) {
+	for args, file := range map[string]string{
+		"--help": "help.txt", "-h": "help.txt", "help": "help.txt",
+		"cost --help": "cost.txt", "help cost": "cost.txt", "cost pods -h": "cost.txt",
+	} {
+		code, stdout, stderr := execute(t, strings.Fields(args)...)
+		if code != 0 || stderr != "" {
+			t.Errorf("%s: exit code %d, stderr %q", args, code, stderr)
+		}
+		expectGolden(t, file, stdout)
+	}
+}
+
+func expectGolden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", path, diff)
+	}
+}
+
+func TestMissingArgumentsPrintTheHelp(t *testing.T) {
+	for args, file := range map[string]string{"": "help.txt", "cost": "cost.txt"} {
+		code, stdout, stderr := execute(t, strings.Fields(args)...)
+		if code != 2 || stdout != "" {
+			t.Errorf("%q: exit code %d, stdout %q", args, code, stdout)
+		}
+		expectGolden(t, file, stderr)
+	}
+}
+
+func TestErrorsAreOneLine(t *testing.T) {
+	for args, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"fly":                                   {2, `kinformer: unknown command "fly"; see kinformer --help`},
+		"cost pods --fly":                       {2, "kinformer: unknown flag: --fly; see kinformer cost --help"},
+		"cost pods --context nowhere":           {1, `context "nowhere" not found, available contexts: <none>`},
+		"cost pods":                             {1, "kinformer: no cluster configured: kubeconfig ("},
+		"cost pods --server http://127.0.0.1:1": {1, "kinformer: discover the resources of http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused"},
+	} {
+		code, stdout, stderr := execute(t, strings.Fields(args)...)
+		if code != want.code || stdout != "" || !strings.Contains(stderr, want.text) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q; want %d, %q", args, code, stdout, stderr, want.code, want.text)
+		}
+	}
+}
