@@ -66,6 +66,9 @@ var mayImport = map[string]string{
 	"internal/envelope":  "",
 	"internal/footprint": "client-go cache internal/process",
 
+	// What the command and the example share.
+	"internal/terminal": "cache",
+
 	// The command.
 	"internal/kubeconfig":                "client-go",
 	"cmd/kinformer/internal/collection":  "",
@@ -87,7 +90,7 @@ var mayImport = map[string]string{
 	"test/model":                "",
 	"test/mutants":              "",
 	"test/soak":                 "",
-	"examples/nodecache":        "client-go cache fake internal/kubeconfig",
+	"examples/nodecache":        "client-go cache fake internal/kubeconfig internal/terminal",
 }
 
 // withoutKubernetes are the packages that import nothing of Kubernetes.

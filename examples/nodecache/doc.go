@@ -5,7 +5,7 @@
 // and leave, and watches them over HTTP through client-go. With --cluster it watches a real
 // cluster.
 //
-// informer.go is the part that uses package cache. source.go, simulation.go and
-// simulated_node.go provide the nodes; the view files, screen_frame.go, table.go, node_text.go and
-// events.go show them; run.go connects the two.
+// informer.go is the part that uses package cache. source.go, simulation.go and simulated_node.go
+// provide the nodes; table.go, node_text.go and events.go say how a node and its changes look, and
+// internal/terminal draws them; run.go connects the two.
 package main

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net"
@@ -15,14 +14,9 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
-
-	"github.com/kinformer/kinformer/cache"
 )
 
 // failingServer returns the kubeconfig of a server that answers every request with an error.
@@ -123,46 +117,4 @@ func TestUnreachableServerIsRetried(t *testing.T) {
 			t.Errorf("took %v, want between 1s and 8s", took)
 		}
 	})
-}
-
-// A server that accepts connections but does not answer is reported after ten seconds.
-func TestUnresponsiveServerIsReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, controller := cache.NewInformer(&cache.ListWatch{
-			ListFunc: func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
-				<-ctx.Done()
-				return nil, ctx.Err()
-			},
-			WatchFunc: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
-				return nil, errors.New("watch before list")
-			},
-		}, &corev1.Node{}, 0, &eventCounter{})
-		nodes := &nodeCache{server: "http://silent", store: store, controller: controller}
-		background := newGroup(t.Context())
-		background.start(controller.Run)
-		began := time.Now()
-		err := nodes.waitForSync(t.Context())
-		if want := "list nodes of http://silent: no answer within 10s"; err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
-		if took := time.Since(began); took < firstSyncTimeout || took > firstSyncTimeout+time.Second {
-			t.Errorf("took %v, want %v", took, firstSyncTimeout)
-		}
-		if err := background.stop(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestSanitizeRemovesControlCharacters(t *testing.T) {
-	for text, want := range map[string]string{
-		"as it is,  ünchanged":  "as it is,  ünchanged",
-		"two\nlines\r\n":        "two lines",
-		"\x1b[2Jgone\a":         "[2Jgone",
-		"a\tb\u200b\u202ec\x00": "a b c",
-	} {
-		if got := sanitize(text); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
-	}
 }

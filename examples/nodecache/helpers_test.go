@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 )
 
@@ -41,15 +40,6 @@ func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.String()
-}
-
-// take returns the text written since the last call.
-func (o *output) take() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	text := o.text.String()
-	o.text.Reset()
-	return text
 }
 
 // waitFor waits until the condition is true of the written text.
@@ -125,38 +115,6 @@ func runAsync(ctx context.Context, out *output, args ...string) (wait func(t *te
 			return 0, ""
 		}
 	}
-}
-
-// startCache runs an informer until the end of the test or until stop, and waits for its initial
-// list.
-func startCache(t *testing.T, lw cache.ListerWatcher, handler cache.EventHandler[*corev1.Node]) (nodes *nodeCache, stop func()) {
-	t.Helper()
-	store, controller := cache.NewInformer(lw, &corev1.Node{}, 0, handler)
-	background := newGroup(t.Context())
-	background.start(controller.Run)
-	stop = func() {
-		if err := background.stop(); err != nil {
-			t.Error(err)
-		}
-	}
-	t.Cleanup(stop)
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	defer cancel()
-	if err := controller.WaitForSync(ctx); err != nil {
-		t.Fatal(err)
-	}
-	return &nodeCache{server: "the test's cluster", store: store, controller: controller}, stop
-}
-
-// notifyingHandler wraps a handler and sends to handled after each event.
-type notifyingHandler struct {
-	handler cache.EventHandler[*corev1.Node]
-	handled chan<- struct{}
-}
-
-func (h notifyingHandler) OnEvent(event cache.Event[*corev1.Node]) {
-	h.handler.OnEvent(event)
-	h.handled <- struct{}{}
 }
 
 // noon returns the current time of the tests.

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"context"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/terminal"
 )
 
 // nodeCache is the local copy of a cluster's nodes.
@@ -24,36 +24,25 @@ func newNodeCache(from *source, handler cache.EventHandler[*corev1.Node]) *nodeC
 	return &nodeCache{server: from.name, store: store, controller: controller}
 }
 
-// An informer retries forever, as a controller requires. An interactive program reports an error
-// after a while instead.
-const (
-	firstSyncTimeout = 10 * time.Second      // without any answer from the server
-	maxAttempts      = 3                     // failed ones, about three seconds
-	pollInterval     = 50 * time.Millisecond // between two looks at the controller's status
-)
+// shown returns what a view shows of the cache. It runs the controller.
+func (n *nodeCache) shown() terminal.Shown {
+	return terminal.Shown{Noun: "nodes", Server: n.server, Informer: n.controller, State: n.state}
+}
 
-// waitForSync blocks until all nodes are listed or ctx ends. It returns an error if the list is
-// unlikely to succeed.
-func (n *nodeCache) waitForSync(ctx context.Context) error {
-	deadline := time.Now().Add(firstSyncTimeout)
-	for ctx.Err() == nil && !n.syncedWithin(ctx, pollInterval) {
-		status := n.controller.Status()
-		if shouldGiveUp(status) || time.Now().After(deadline) {
-			return explainListError(n.server, status.Err)
-		}
+// state returns the current state, from a snapshot of the store.
+func (n *nodeCache) state(now time.Time) terminal.State {
+	return stateOf(n.server, n.store.Snapshot(), n.controller.Status(), now)
+}
+
+func stateOf(server string, nodes cache.Snapshot[*corev1.Node], status cache.Status, now time.Time) terminal.State {
+	return terminal.State{
+		Title:           "node cache of " + server,
+		Summary:         nodeSummary(nodes),
+		Columns:         headers(),
+		Len:             nodes.Len(),
+		Rows:            func(limit int) []terminal.Row { return rows(nodes, now, limit) },
+		ResourceVersion: nodes.ResourceVersion(),
+		Status:          status,
+		Now:             now,
 	}
-	return nil
-}
-
-// syncedWithin waits for up to the timeout and reports whether all nodes are listed. If they are
-// not, the controller's Status has the reason.
-func (n *nodeCache) syncedWithin(ctx context.Context, timeout time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	return n.controller.WaitForSync(ctx) == nil
-}
-
-// shouldGiveUp reports whether the first list is unlikely to succeed.
-func shouldGiveUp(status cache.Status) bool {
-	return isPermanent(status.Err) || status.Attempts >= maxAttempts || status.Phase == cache.PhaseInvalid
 }

@@ -5,10 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 const (
@@ -97,13 +95,6 @@ func addressText(node *corev1.Node) string {
 		}
 	}
 	return none
-}
-
-func ageText(node *corev1.Node, now time.Time) string {
-	if node.CreationTimestamp.IsZero() {
-		return "<unknown>"
-	}
-	return duration.HumanDuration(max(0, now.Sub(node.CreationTimestamp.Time)))
 }
 
 func orNone(text string) string {

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/terminal"
 )
 
 // nodeAPI is the part of *fake.APIServer that the simulation uses. On success, each method sets obj
@@ -26,10 +27,10 @@ type nodeAPI interface {
 type simulation struct {
 	api     nodeAPI
 	random  *rand.Rand
-	size    int            // approximate number of nodes
-	nodes   []*corev1.Node // as the server holds them
-	created int            // number of nodes created; makes names and addresses unique
-	counts  eventCounts    // successful writes
+	size    int                  // approximate number of nodes
+	nodes   []*corev1.Node       // as the server holds them
+	created int                  // number of nodes created; makes names and addresses unique
+	counts  terminal.EventCounts // successful writes
 }
 
 // stepInterval is the time between two steps.
@@ -115,7 +116,7 @@ func (s *simulation) create(ready corev1.ConditionStatus) error {
 	if err := s.api.Create(node); err != nil {
 		return err
 	}
-	s.counts.added++
+	s.counts.Added++
 	s.nodes = append(s.nodes, node)
 	return nil
 }
@@ -132,7 +133,7 @@ func (s *simulation) leave() (bool, error) {
 	if err := s.api.Delete(node); err != nil {
 		return false, err
 	}
-	s.counts.deleted++
+	s.counts.Deleted++
 	s.nodes = slices.DeleteFunc(s.nodes, func(n *corev1.Node) bool { return n == node })
 	return true, nil
 }
@@ -193,7 +194,7 @@ func (s *simulation) upgrade() (bool, error) {
 // countUpdate counts an update if err is nil. It returns err.
 func (s *simulation) countUpdate(err error) error {
 	if err == nil {
-		s.counts.updated++
+		s.counts.Updated++
 	}
 	return err
 }

@@ -89,7 +89,7 @@ func TestSimulationMakesAllChanges(t *testing.T) {
 					t.Errorf("no node was ever %s", value)
 				}
 			}
-			if s.counts.added <= size || s.counts.updated == 0 || s.counts.deleted == 0 {
+			if s.counts.Added <= size || s.counts.Updated == 0 || s.counts.Deleted == 0 {
 				t.Errorf("got %v, want all types of writes", s.counts)
 			}
 		})

@@ -1,14 +1,17 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/terminal"
 )
 
 // column is a column of the table of nodes.
@@ -25,7 +28,7 @@ func columns() []column {
 		{"NAME", timeless(func(n *corev1.Node) string { return n.Name })},
 		{"STATUS", timeless(statusText)},
 		{"ROLES", timeless(rolesText)},
-		{"AGE", ageText},
+		{"AGE", func(n *corev1.Node, now time.Time) string { return terminal.Age(n.CreationTimestamp.Time, now) }},
 		{"VERSION", timeless(versionText)},
 		{"INTERNAL-IP", timeless(addressText)},
 		{"ZONE", timeless(zoneText)},
@@ -33,40 +36,51 @@ func columns() []column {
 	}
 }
 
-// table returns the first nodes by name, at most limit, and the lines of a table of them: the
-// header, then one line for each node.
-func (s viewState) table(limit int) (lines []string, nodes []*corev1.Node) {
-	for _, node := range s.nodes.All() {
-		if len(nodes) == limit {
-			break
-		}
-		nodes = append(nodes, node)
+// headers returns the headers of the columns.
+func headers() (headers []string) {
+	for _, column := range columns() {
+		headers = append(headers, column.header)
 	}
-	var text bytes.Buffer
-	w := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
-	all := columns()
-	cells := make([]string, len(all))
-	for i, column := range all {
-		cells[i] = column.header
-	}
-	fmt.Fprintln(w, strings.Join(cells, "\t"))
-	for _, node := range nodes {
-		for i, column := range all {
-			cells[i] = sanitize(column.text(node, s.now))
-		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
-	}
-	w.Flush() //nolint:errcheck // writing to a bytes.Buffer does not fail
-	return strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n"), nodes
+	return headers
 }
 
-// truncate shortens a line to a width and marks it with an ellipsis.
-func truncate(line string, width int) string {
-	if utf8.RuneCountInString(line) <= width {
-		return line
+// rows returns the rows of the first nodes by name, at most limit.
+func rows(nodes cache.Snapshot[*corev1.Node], now time.Time, limit int) (rows []terminal.Row) {
+	for _, node := range nodes.All() {
+		if len(rows) == limit {
+			break
+		}
+		row := terminal.Row{Key: node.Name, Style: nodeStyle(node)}
+		for _, column := range columns() {
+			row.Cells = append(row.Cells, column.text(node, now))
+		}
+		rows = append(rows, row)
 	}
-	if width < 1 {
-		return ""
+	return rows
+}
+
+// nodeStyle highlights nodes that are not ready, then cordoned nodes.
+func nodeStyle(node *corev1.Node) terminal.Style {
+	switch {
+	case readiness(node) != corev1.ConditionTrue:
+		return terminal.Red
+	case node.Spec.Unschedulable:
+		return terminal.Yellow
 	}
-	return string([]rune(line)[:width-1]) + "…"
+	return ""
+}
+
+// nodeSummary returns the number of nodes with each status, the most frequent status first.
+func nodeSummary(nodes cache.Snapshot[*corev1.Node]) string {
+	byStatus := map[string]int{}
+	for _, node := range nodes.All() {
+		byStatus[statusText(node)]++
+	}
+	var parts []string
+	for _, status := range slices.SortedFunc(maps.Keys(byStatus), func(a, b string) int {
+		return cmp.Or(cmp.Compare(byStatus[b], byStatus[a]), cmp.Compare(a, b))
+	}) {
+		parts = append(parts, fmt.Sprintf("%d %s", byStatus[status], status))
+	}
+	return strings.TrimSuffix(terminal.Plural(nodes.Len(), "node")+": "+strings.Join(parts, ", "), ": ")
 }

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"io"
 	"sync"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/cache"
 )
@@ -25,7 +23,7 @@ type linesView struct {
 	eventCounter
 	now func() time.Time
 
-	mu     sync.Mutex // guards the fields below, which OnEvent and run both use
+	mu     sync.Mutex // guards the fields below, which Record and run both use
 	out    io.Writer
 	failed chan error // receives the first write error
 	broken bool       // set after a write error; nothing more is written
@@ -35,23 +33,23 @@ func newLinesView(out io.Writer) *linesView {
 	return &linesView{out: out, now: time.Now, failed: make(chan error, 1)}
 }
 
-// OnEvent writes a line for the event. A slow reader of the output delays only this handler, not
-// the cache or other handlers.
-func (v *linesView) OnEvent(event cache.Event[*corev1.Node]) {
-	v.eventCounter.OnEvent(event)
-	v.print(eventText(event))
+// Record writes a line for the event. A slow reader of the output delays only this handler, not the
+// cache or other handlers.
+func (v *linesView) Record(event Event) {
+	v.eventCounter.Record(event)
+	v.print(event.text())
 }
 
 // run writes errors and summaries until ctx ends.
-func (v *linesView) run(ctx context.Context, nodes *nodeCache) error {
+func (v *linesView) run(ctx context.Context, shown Shown) error {
 	ticker := time.NewTicker(statusInterval)
 	defer ticker.Stop()
-	return v.loop(ctx, nodes, ticker.C)
+	return v.loop(ctx, shown, ticker.C)
 }
 
 // loop checks the informer's status at each tick.
-func (v *linesView) loop(ctx context.Context, nodes *nodeCache, ticks <-chan time.Time) error {
-	v.print("watching " + sanitize(nodes.server))
+func (v *linesView) loop(ctx context.Context, shown Shown, ticks <-chan time.Time) error {
+	v.print(Sanitize("watching " + shown.Noun + " of " + shown.Server))
 	var reported string // the last reported error, "" after recovery
 	for tick := 1; ; tick++ {
 		select {
@@ -61,7 +59,7 @@ func (v *linesView) loop(ctx context.Context, nodes *nodeCache, ticks <-chan tim
 			return err
 		case <-ticks:
 		}
-		s := nodes.viewState(v.counts(), v.now())
+		s := shown.state(v.counts(), v.now())
 		reported = v.reportError(s, reported)
 		if tick%ticksPerSummary == 0 {
 			v.print(summaryLine(s))
@@ -71,15 +69,15 @@ func (v *linesView) loop(ctx context.Context, nodes *nodeCache, ticks <-chan tim
 
 // reportError writes a line when the informer's error begins or changes, and when the informer
 // watches again. It returns the reported error.
-func (v *linesView) reportError(s viewState, reported string) string {
+func (v *linesView) reportError(s State, reported string) string {
 	var current string
-	if s.status.Err != nil {
-		current = s.status.Err.Error()
+	if s.Status.Err != nil {
+		current = s.Status.Err.Error()
 	}
 	switch current {
 	case reported:
 	case "":
-		if s.status.Phase != cache.PhaseWatching {
+		if s.Status.Phase != cache.PhaseWatching {
 			return reported
 		}
 		v.print("recovered " + s.freshness())
@@ -90,8 +88,8 @@ func (v *linesView) reportError(s viewState, reported string) string {
 }
 
 // finish writes the final summary.
-func (v *linesView) finish(nodes *nodeCache) error {
-	v.print(summaryLine(nodes.viewState(v.counts(), v.now())))
+func (v *linesView) finish(shown Shown) error {
+	v.print(summaryLine(shown.state(v.counts(), v.now())))
 	select {
 	case err := <-v.failed:
 		return err
@@ -100,8 +98,8 @@ func (v *linesView) finish(nodes *nodeCache) error {
 	}
 }
 
-func summaryLine(s viewState) string {
-	return fmt.Sprintf("summary  %s; %s; %s", s.nodeSummary(), s.counts, s.freshness())
+func summaryLine(s State) string {
+	return fmt.Sprintf("summary  %s; %s; %s", Sanitize(s.Summary), s.counts, s.freshness())
 }
 
 // print writes a line with the time.

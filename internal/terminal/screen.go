@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"context"
@@ -10,9 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/term"
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/kinformer/kinformer/cache"
 )
 
 // Terminal control sequences.
@@ -35,7 +32,7 @@ type screenView struct {
 	out       io.Writer
 	size      func() (width, height int)
 	colours   bool
-	lastFrame []line
+	lastFrame []Line
 	lastSize  [2]int
 }
 
@@ -43,9 +40,9 @@ func newScreenView(out io.Writer, size func() (width, height int)) *screenView {
 	return &screenView{out: out, size: size, colours: os.Getenv("NO_COLOR") == ""}
 }
 
-// terminalSize returns a function that returns the terminal's current size. It returns false if the
+// screenSize returns a function that returns the terminal's current size. It returns false if the
 // writer is not a terminal on which frames can be drawn.
-func terminalSize(out io.Writer) (size func() (width, height int), ok bool) {
+func screenSize(out io.Writer) (size func() (width, height int), ok bool) {
 	file, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
 		return nil, false
@@ -59,28 +56,28 @@ func terminalSize(out io.Writer) (size func() (width, height int), ok bool) {
 	}, true
 }
 
-// OnEvent records an event. It does not draw, so the rate of frames does not depend on the rate of
+// Record records an event. It does not draw, so the rate of frames does not depend on the rate of
 // events.
-func (v *screenView) OnEvent(event cache.Event[*corev1.Node]) {
-	v.eventCounter.OnEvent(event)
-	v.eventRecorder.OnEvent(event)
+func (v *screenView) Record(event Event) {
+	v.eventCounter.Record(event)
+	v.eventRecorder.Record(event)
 }
 
 // run draws until ctx ends, and then restores the terminal.
-func (v *screenView) run(ctx context.Context, nodes *nodeCache) error {
+func (v *screenView) run(ctx context.Context, shown Shown) error {
 	ticker := time.NewTicker(redrawInterval)
 	defer ticker.Stop()
-	return v.loop(ctx, nodes, ticker.C)
+	return v.loop(ctx, shown, ticker.C)
 }
 
 // loop draws a frame immediately and at each tick.
-func (v *screenView) loop(ctx context.Context, nodes *nodeCache, ticks <-chan time.Time) error {
+func (v *screenView) loop(ctx context.Context, shown Shown, ticks <-chan time.Time) error {
 	if err := v.write(enterScreen); err != nil {
 		return err
 	}
 	now := time.Now()
 	for ctx.Err() == nil {
-		if err := v.draw(nodes.viewState(v.counts(), now)); err != nil {
+		if err := v.draw(shown.state(v.counts(), now)); err != nil {
 			return err
 		}
 		select {
@@ -93,7 +90,7 @@ func (v *screenView) loop(ctx context.Context, nodes *nodeCache, ticks <-chan ti
 
 // draw draws a frame over the last one. It writes nothing if neither the frame nor the terminal's
 // size has changed.
-func (v *screenView) draw(s viewState) error {
+func (v *screenView) draw(s State) error {
 	width, height := v.size()
 	frame, size := s.frame(v.recent(), width, height), [2]int{width, height}
 	if size == v.lastSize && slices.Equal(frame, v.lastFrame) {
@@ -112,12 +109,12 @@ func (v *screenView) draw(s viewState) error {
 }
 
 // finish prints the final frame to the normal screen.
-func (v *screenView) finish(nodes *nodeCache) error {
+func (v *screenView) finish(shown Shown) error {
 	width, height := v.size()
-	frame := nodes.viewState(v.counts(), time.Now()).frame(recentEvents{}, width, height-1)
+	frame := shown.state(v.counts(), time.Now()).frame(nil, width, height-1)
 	var text strings.Builder
 	for _, line := range frame {
-		if line.text != "" {
+		if line.Text != "" {
 			text.WriteString(strings.TrimRight(v.styled(line), " ") + "\n")
 		}
 	}
@@ -125,11 +122,11 @@ func (v *screenView) finish(nodes *nodeCache) error {
 }
 
 // styled returns a line's text with the control sequences of its style.
-func (v *screenView) styled(l line) string {
-	if !v.colours || l.style == "" || l.text == "" {
-		return l.text
+func (v *screenView) styled(l Line) string {
+	if !v.colours || l.Style == "" || l.Text == "" {
+		return l.Text
 	}
-	return "\x1b[" + string(l.style) + "m" + l.text + resetStyle
+	return "\x1b[" + string(l.Style) + "m" + l.Text + resetStyle
 }
 
 func (v *screenView) write(text string) error {

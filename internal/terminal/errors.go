@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"errors"
@@ -10,22 +10,23 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// explainListError returns a one-line error for the failure to list a server's nodes. A nil cause
+// explainListError returns a one-line error for the failure to list a server's objects. A nil cause
 // means that the server has not answered.
-func explainListError(server string, cause error) error {
+func explainListError(noun, server string, cause error) error {
+	list := "list " + noun + " of " + server
 	switch {
 	case cause == nil:
-		return fmt.Errorf("list nodes of %s: no answer within %v", server, firstSyncTimeout)
+		return fmt.Errorf("%s: no answer within %v", list, firstSyncTimeout)
 	case apierrors.IsForbidden(cause):
-		return fmt.Errorf("list nodes of %s: permission denied: %w", server, rootCause(cause))
+		return fmt.Errorf("%s: permission denied: %w", list, rootCause(cause))
 	case apierrors.IsUnauthorized(cause):
-		return fmt.Errorf("list nodes of %s: credentials rejected: %w", server, rootCause(cause))
+		return fmt.Errorf("%s: credentials rejected: %w", list, rootCause(cause))
 	case apierrors.IsNotFound(cause):
-		return fmt.Errorf("list nodes of %s: no such resource, probably not a Kubernetes API server: %w", server, rootCause(cause))
+		return fmt.Errorf("%s: no such resource, probably not a Kubernetes API server: %w", list, rootCause(cause))
 	case isTransportError(cause):
 		return fmt.Errorf("connect to %s: %w", server, rootCause(cause))
 	}
-	return fmt.Errorf("list nodes of %s: %w", server, cause)
+	return fmt.Errorf("%s: %w", list, cause)
 }
 
 // rootCause returns the server's own error or the reason for a failed request, without the text
@@ -51,8 +52,8 @@ func isPermanent(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err)
 }
 
-// sanitize makes text from other sources safe to print on one line of a terminal. It removes line
+// Sanitize makes text from other sources safe to print on one line of a terminal. It removes line
 // breaks and escape sequences.
-func sanitize(text string) string {
+func Sanitize(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }), " ")
 }

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"context"
@@ -17,23 +17,23 @@ import (
 // the terminal at the end.
 func TestScreenRedrawsChangedFrames(t *testing.T) {
 	lw := fake.NewListerWatcher(&corev1.Node{})
-	lw.Create(testNode("web-1", 0, corev1.ConditionTrue))
+	lw.Create(node("web-1", "one"))
 	var width, height atomic.Int64
 	width.Store(100)
 	height.Store(24)
-	out := newOutput()
+	out, handled := &output{}, make(chan struct{}, 1)
 	s := newScreenView(out, func() (int, int) { return int(width.Load()), int(height.Load()) })
 	s.colours = true
-	handled := make(chan struct{}, 1)
-	nodes, stop := startCache(t, lw, notifyingHandler{s, handled})
+	shown := shownNodes(lw, s, handled)
+	stop := start(t, shown)
 	<-handled
 	// The event of this update proves that the watch is open.
-	lw.Update(testNode("web-1", 0, corev1.ConditionTrue, cordoned))
+	lw.Update(node("web-1", "two"))
 	<-handled
 
 	ticks, ended := make(chan time.Time), make(chan error)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { ended <- s.loop(ctx, nodes, ticks) }()
+	go func() { ended <- s.loop(ctx, shown, ticks) }()
 	now := time.Now()
 	// drawn returns the output of two ticks. The loop receives the second tick after drawing the
 	// frame of the first.
@@ -43,8 +43,7 @@ func TestScreenRedrawsChangedFrames(t *testing.T) {
 		return out.take()
 	}
 	first := drawn()
-	if !strings.HasPrefix(first, enterScreen+cursorHome) || !strings.Contains(first, "web-1   Ready,SchedulingDisabled") ||
-		!strings.HasSuffix(first, clearRestOfFrame) {
+	if !strings.HasPrefix(first, enterScreen+cursorHome) || !strings.Contains(first, "web-1   two") || !strings.HasSuffix(first, clearRestOfFrame) {
 		t.Errorf("got first frame %q", first)
 	}
 	if strings.Contains(first, "added    web-1") || strings.Contains(first, "+ web-1") {
@@ -64,14 +63,14 @@ func TestScreenRedrawsChangedFrames(t *testing.T) {
 	if got := drawn(); got == "" {
 		t.Error("frame was not drawn again after a resize")
 	}
-	lw.Update(testNode("web-1", 0, corev1.ConditionFalse))
+	lw.Update(node("web-1", "three, which is long"))
 	<-handled
 	now = time.Now()
-	if got := drawn(); !strings.Contains(got, "\x1b[31m~ web-1   NotReady") || !strings.Contains(got, "updated  web-1  Ready,SchedulingDisabled -> NotReady") {
+	if got := drawn(); !strings.Contains(got, "\x1b[32m~ web-1   three") || !strings.Contains(got, "updated  web-1  three, which is long") {
 		t.Errorf("got frame %q after an update", got)
 	}
 	width.Store(20)
-	if got := drawn(); !strings.Contains(got, "\x1b[31m~ web-1   NotReady …\x1b[0m"+clearRestOfLine) {
+	if got := drawn(); !strings.Contains(got, "\x1b[32m~ web-1   three, wh…\x1b[0m"+clearRestOfLine) {
 		t.Errorf("got frame %q after the terminal shrank", got)
 	}
 
@@ -82,11 +81,11 @@ func TestScreenRedrawsChangedFrames(t *testing.T) {
 	stop()
 	width.Store(100)
 	s.colours = false
-	if err := s.finish(nodes); err != nil {
+	if err := s.finish(shown); err != nil {
 		t.Error(err)
 	}
 	last := out.take()
-	if !strings.Contains(last, "1 node: 1 NotReady\nStopped at resourceVersion 4, fresh ") || !strings.Contains(last, "; 1 added, 2 updated, 0 deleted\n") {
+	if !strings.Contains(last, "1 node\nStopped at resourceVersion 4, fresh ") || !strings.Contains(last, "; 1 added, 2 updated, 0 deleted\n") {
 		t.Errorf("got final frame %q", last)
 	}
 }
@@ -97,12 +96,27 @@ func TestNewViewOfNonTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	for name, v := range map[string]view{"a buffer": newView(options{}, newOutput()), "a file": newView(options{}, file)} {
+	for name, v := range map[string]View{"a buffer": NewView(&output{}, false), "a file": NewView(file, false)} {
 		if _, ok := v.(*linesView); !ok {
 			t.Errorf("%s: got a %T, want a linesView", name, v)
 		}
 	}
-	if _, ok := newView(options{once: true}, file).(*onceView); !ok {
-		t.Error("--once: want a onceView")
+	if _, ok := NewView(file, true).(*onceView); !ok {
+		t.Error("once: want a onceView")
+	}
+}
+
+func TestShowRestoresTerminal(t *testing.T) {
+	lw, out := fake.NewListerWatcher(&corev1.Node{}), &output{}
+	lw.Create(node("web-1", "one"))
+	s := newScreenView(out, func() (int, int) { return 80, 24 })
+	ctx, cancel := context.WithCancel(t.Context())
+	synced := func(context.Context) error { cancel(); return nil }
+	if err := Show(ctx, s, shownNodes(lw, s, nil), 0, synced); err != nil {
+		t.Fatal(err)
+	}
+	text := out.take()
+	if strings.Count(text, enterScreen) != 1 || strings.Count(text, leaveScreen) != 1 || !strings.Contains(text, "1 added") {
+		t.Errorf("terminal not restored, or no final frame: %q", text)
 	}
 }
