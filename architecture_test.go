@@ -78,7 +78,7 @@ var mayImport = map[string]string{
 	"cmd/kinformer/internal/cluster":     "client-go internal/kubeconfig internal/wire",
 	"cmd/kinformer/internal/reader":      "cmd/kinformer/internal/cluster cmd/kinformer/internal/collection internal/wire",
 	"cmd/kinformer/internal/cost": "client-go cmd/kinformer/internal/cluster cmd/kinformer/internal/collection cmd/kinformer/internal/command " +
-		"cmd/kinformer/internal/machine cmd/kinformer/internal/reader",
+		"cmd/kinformer/internal/machine cmd/kinformer/internal/measure cmd/kinformer/internal/reader",
 	"cmd/kinformer/internal/measure": "cmd/kinformer/internal/collection internal/envelope internal/footprint internal/loopback internal/process",
 	"cmd/kinformer":                  "cmd/kinformer/internal/command cmd/kinformer/internal/cost cmd/kinformer/internal/measure",
 

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/measure"
 )
 
 // shutdownTimeout is the maximum time between a signal and the end of the process. Without it, a
@@ -18,6 +21,10 @@ import (
 const shutdownTimeout = time.Second
 
 func main() {
+	if slices.Equal(os.Args[1:], []string{measure.ChildArg}) {
+		runChild()
+		return
+	}
 	klog.SetLogger(logr.Discard()) // the commands report errors themselves
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() {
@@ -25,4 +32,12 @@ func main() {
 		time.AfterFunc(shutdownTimeout, func() { os.Exit(1) })
 	})
 	os.Exit(run(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}
+
+// runChild is the main function of the child processes that kinformer cost starts.
+func runChild() {
+	if err := measure.Child(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }

@@ -2,18 +2,12 @@ package main
 
 import (
 	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/clustertest"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // execute runs the command and returns its exit code and output.
 func execute(t *testing.T, args ...string) (code int, stdout, stderr string) {
@@ -34,24 +28,7 @@ func TestHelpIsPrinted(t *testing.T) {
 		if code != 0 || stderr != "" {
 			t.Errorf("%s: exit code %d, stderr %q", args, code, stderr)
 		}
-		expectGolden(t, file, stdout)
-	}
-}
-
-func expectGolden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got):\n%s", path, diff)
+		clustertest.ExpectGolden(t, file, stdout)
 	}
 }
 
@@ -61,7 +38,7 @@ func TestMissingArgumentsPrintTheHelp(t *testing.T) {
 		if code != 2 || stdout != "" {
 			t.Errorf("%q: exit code %d, stdout %q", args, code, stdout)
 		}
-		expectGolden(t, file, stderr)
+		clustertest.ExpectGolden(t, file, stderr)
 	}
 }
 

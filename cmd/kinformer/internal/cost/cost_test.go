@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/clustertest"
 	"github.com/kinformer/kinformer/fake"
 )
 
@@ -24,8 +25,8 @@ func TestEachResourceIsPlannedAndReadOnce(t *testing.T) {
 	h.mustRun("pods", "nodes,po", "--yes") // pods twice
 	h.ExpectRequests("list pods limit=1", "list nodes limit=1",
 		"list pods limit=500", "list pods limit=500 continued", "list pods limit=500 continued", "list nodes limit=500")
-	expectGolden(t, "table.txt", h.text(&h.out))
-	expectGolden(t, "plan.txt", h.text(&h.err))
+	clustertest.ExpectGolden(t, "table.txt", h.text(&h.out))
+	clustertest.ExpectGolden(t, "plan.txt", h.text(&h.err))
 	if len(h.measured) != 2 || len(h.measured[0].Items) != 1203 || len(h.measured[1].Items) != 1 {
 		t.Errorf("measured %d collections", len(h.measured))
 	}
@@ -42,7 +43,7 @@ func TestReportInJSON(t *testing.T) {
 	if err := json.Unmarshal(h.out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
-	expectGolden(t, "report.json", h.text(&h.out))
+	clustertest.ExpectGolden(t, "report.json", h.text(&h.out))
 }
 
 func TestNothingIsReadBeforeTheAnswer(t *testing.T) {
@@ -144,9 +145,9 @@ func TestAllNamesWhatItSkips(t *testing.T) {
 			t.Errorf("request %s", request)
 		}
 	}
-	expectGolden(t, "all.txt", h.text(&h.err))
+	clustertest.ExpectGolden(t, "all.txt", h.text(&h.err))
 	h.mustRun("--all", "--yes", "--secrets", "--namespace=a", "-ojson")
-	expectGolden(t, "all.json", h.text(&h.out))
+	clustertest.ExpectGolden(t, "all.json", h.text(&h.out))
 }
 
 func listOf(resource string) func(fake.APIRequest) bool {
@@ -194,7 +195,7 @@ func TestFailureOfOneResourceDoesNotStopOthers(t *testing.T) {
 	h.createWidget() // which cannot be measured
 	h.createPods(1)
 	h.expectError("1 of 2 resources not measured", "widgets", "pods", "--yes", "-o=json")
-	expectGolden(t, "failed.json", h.text(&h.out))
+	clustertest.ExpectGolden(t, "failed.json", h.text(&h.out))
 	if !strings.Contains(h.err.String(), "error: measure widgets: no such luck") {
 		t.Errorf("stderr:\n%s", h.err.String())
 	}

@@ -33,14 +33,22 @@ func (p *progress) update(subject, format string, args ...any) {
 	if p.terminal {
 		period = redrawPeriod
 	}
-	if now := time.Now(); now.Sub(p.last) >= period {
-		p.last = now
+	if time.Since(p.last) >= period {
 		p.show(subject, format, args...)
 	}
 }
 
-// show shows a state.
+// begin shows a state that is going to last. Without a terminal it is as any other.
+func (p *progress) begin(subject, format string, args ...any) {
+	if p.terminal {
+		p.show(subject, format, args...)
+	} else {
+		p.update(subject, format, args...)
+	}
+}
+
 func (p *progress) show(subject, format string, args ...any) {
+	p.last = time.Now()
 	text := subject + ": " + fmt.Sprintf(format, args...)
 	if p.terminal {
 		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
@@ -53,6 +61,7 @@ func (p *progress) show(subject, format string, args ...any) {
 // print prints a line that stays.
 func (p *progress) print(subject, format string, args ...any) {
 	p.clear()
+	p.last = time.Now()
 	fmt.Fprintf(p.out, "%s: %s\n", subject, fmt.Sprintf(format, args...))
 }
 

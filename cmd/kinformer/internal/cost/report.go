@@ -49,8 +49,9 @@ func (r *report) writeJSON(out io.Writer) error {
 }
 
 const legend = `
-WIRE is the size of the responses, decompressed; HEAP what the synced cache adds to a process, after garbage collection,
-and its share of the first cache's; PEAK RSS and CPU are those of the whole process until the cache has synced.
+WIRE is the size of the responses, decompressed. HEAP is what the synced cache adds to the heap of a process, after
+garbage collection, and its share of the first cache's. PEAK RSS is what it adds to the resident memory at most, and CPU
+the time of the process, both until the cache has synced.
 `
 
 func (r *report) writeTable(out io.Writer) error {

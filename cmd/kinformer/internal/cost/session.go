@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/cluster"
@@ -27,7 +28,7 @@ type measurer func(ctx context.Context, c *collection.Collection, began func(cac
 
 // run makes the plan, asks, and measures.
 func (s *session) run(ctx context.Context) error {
-	s.progress.update("discovery", "resources of %s", s.client.Host())
+	s.progress.begin("discovery", "resources of %s", s.client.Host())
 	catalog, err := s.client.Discover()
 	if err != nil {
 		return err
@@ -116,15 +117,29 @@ func (s *session) one(ctx context.Context, r *reader.Reader, e reader.Estimate) 
 	if c.Protobuf() {
 		m.Format = "protobuf"
 	}
-	m.Caches, err = s.measure(ctx, c, func(cache string) { s.progress.show(e.Name(), "measure %s", cache) })
+	s.showRead(e, c, time.Since(began))
+	debug.FreeOSMemory() // so that little more than the objects is left while the child processes run
+	m.Caches, err = s.measure(ctx, c, func(cache string) { s.progress.begin(e.Name(), "measure %s", cache) })
 	return m, err
 }
 
 // showPage shows what was received, and the rates.
 func (s *session) showPage(e reader.Estimate, got reader.Received, elapsed time.Duration) {
+	s.progress.update(e.Name(), "read %s of %s, %s; %s; page %d of %d", count(got.Objects), plural(e.Objects, "object"),
+		byteSize(got.Bytes), rates(got.Objects, got.Bytes, elapsed), got.Pages, e.Requests)
+}
+
+// showRead shows that a resource was read.
+func (s *session) showRead(e reader.Estimate, c *collection.Collection, elapsed time.Duration) {
+	objects := int64(len(c.Items))
+	s.progress.print(e.Name(), "read %s, %s in %v; %s", plural(objects, "object"),
+		byteSize(c.WireBytes), elapsed.Round(time.Millisecond), rates(objects, c.WireBytes, elapsed))
+}
+
+// rates returns the objects and bytes per second.
+func rates(objects, bytes int64, elapsed time.Duration) string {
 	seconds := max(elapsed.Seconds(), 1e-3)
-	s.progress.update(e.Name(), "read %s of %s, %s, %s/s, %s/s; page %d of %d", count(got.Objects), plural(e.Objects, "object"),
-		byteSize(got.Bytes), plural(int64(float64(got.Objects)/seconds), "object"), byteSize(int64(float64(got.Bytes)/seconds)), got.Pages, e.Requests)
+	return plural(int64(float64(objects)/seconds), "object") + "/s, " + byteSize(int64(float64(bytes)/seconds)) + "/s"
 }
 
 func (s *session) onWait(wait time.Duration, status int) {
