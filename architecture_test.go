@@ -50,6 +50,9 @@ var mayImport = map[string]string{
 	"clientgo/dynamicinformer":  "client-go clientgo",
 	"clientgo/metadatainformer": "client-go clientgo",
 
+	// How informers are observed.
+	"metrics": "cache",
+
 	// The embedded API server.
 	"fake/internal/codec":    "client-go",
 	"fake/internal/fieldset": "",
@@ -143,6 +146,8 @@ func violation(path, allowed, imported string) string {
 		return "mayImport does not list client-go"
 	case imported == "k8s.io/client-go/tools/cache" && !mayImportClientGoCache(path):
 		return "reflector, store and informers are this project's own; only clientgo implements its interfaces"
+	case strings.HasPrefix(imported, "github.com/prometheus/") && path != "metrics":
+		return "only metrics imports it, as programs without Prometheus need not compile it"
 	case (strings.HasPrefix(imported, "k8s.io/") || strings.HasPrefix(imported, "sigs.k8s.io/")) && slices.Contains(withoutKubernetes, path):
 		return "the package knows nothing of Kubernetes"
 	}
@@ -180,7 +185,9 @@ func TestViolations(t *testing.T) {
 		{"internal/store", module + "/internal/snapmap", false},
 		{"cache", module + "/internal/store", false},
 		{"clientgo", "k8s.io/client-go/tools/cache", false},
+		{"metrics", "github.com/prometheus/client_golang/prometheus", false},
 		{"internal/store", module + "/cache", true},
+		{"cache", "github.com/prometheus/client_golang/prometheus", true},
 		{"cache", module + "/fake", true},
 		{"fake", module + "/cache", true},
 		{"cache", "k8s.io/client-go/tools/cache", true},

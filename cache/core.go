@@ -41,6 +41,7 @@ func (c *core) status(synced bool) Status {
 	if c.invalid != nil {
 		return s
 	}
+	s.setStaleness(c.clock)
 	s.Objects, s.Quarantined = c.engine.Size()
 	s.Unkeyed = c.engine.Unkeyed()
 	s.Changes = c.engine.Changes()

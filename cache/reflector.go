@@ -135,6 +135,7 @@ func (r *Reflector[T]) HasSynced() bool {
 // Status returns the reflector's condition. Objects and Handlers are not known and left zero.
 func (r *Reflector[T]) Status() Status {
 	status := reflectorStatus(r.report.name, r.invalid, r.loop, r.source, r.HasSynced())
+	status.setStaleness(r.clock)
 	r.sink.addTo(&status)
 	return status
 }

@@ -45,6 +45,9 @@ type Status struct {
 	// It is zero before the first list. API servers that send bookmarks confirm a quiet collection
 	// about once a minute.
 	FreshAt time.Time
+	// Staleness is the time since FreshAt, by the informer's clock: the store may lack changes that
+	// the server made within it. It is zero before the first list.
+	Staleness time.Duration
 	// Objects is the number of objects in the store.
 	Objects int
 	// PackedBytes is the size of the objects in the store if they are Packed. It does not include
@@ -204,6 +207,13 @@ func reflectorStatus(name string, invalid error, loop *reflector.Reflector, sour
 		s.Relists[RelistReason(reason)] = n
 	}
 	return s
+}
+
+// setStaleness sets Staleness, after FreshAt.
+func (s *Status) setStaleness(now clock.PassiveClock) {
+	if !s.FreshAt.IsZero() {
+		s.Staleness = max(0, ageAt(now.Now(), s.FreshAt))
+	}
 }
 
 func (s *Status) setTraffic(traffic feed.Traffic) {

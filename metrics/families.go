@@ -1,0 +1,206 @@
+package metrics
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// family is a name with its help, type and labels.
+type family struct {
+	name, help string
+	isCounter  bool
+	labels     []string
+	desc       *prometheus.Desc
+}
+
+func gauge(name, help string, labels ...string) *family {
+	return &family{name, help, false, labels, prometheus.NewDesc(name, help, labels, nil)}
+}
+
+func counter(name, help string, labels ...string) *family {
+	return &family{name, help, true, labels, prometheus.NewDesc(name, help, labels, nil)}
+}
+
+// families returns all families, in the order of the documentation.
+func families() (all []*family) {
+	all = append(all, phaseFamily)
+	for _, f := range informerFamilies {
+		all = append(all, f.family)
+	}
+	all = append(all, relistsFamily, requestsFamily)
+	for _, f := range handlerFamilies {
+		all = append(all, f.family)
+	}
+	for _, f := range reflectorFamilies {
+		all = append(all, f.family)
+	}
+	return all
+}
+
+//nolint:gochecknoglobals // constants
+var (
+	phaseFamily = gauge("kinformer_phase",
+		"1 for the phase that the informer is in, 0 for the others. An invalid informer has no other metric.", "informer", "kind", "phase")
+	relistsFamily = counter("kinformer_relists_total",
+		"How often the collection had to be listed again after a watch, by reason.", "informer", "kind", "reason")
+	requestsFamily = counter("kinformer_requests_total",
+		"Requests by verb (LIST, WATCH) and HTTP status code; <error> is a request without a response.", "informer", "kind", "verb", "code")
+)
+
+// statusFamily is a family with one metric of an informer, or none.
+type statusFamily struct {
+	*family
+
+	value func(*cache.Status) (value float64, ok bool)
+}
+
+// always returns a value that an informer always has.
+func always(value func(*cache.Status) float64) func(*cache.Status) (float64, bool) {
+	return func(s *cache.Status) (float64, bool) { return value(s), true }
+}
+
+// count returns a number that an informer always has.
+func count[N int | int64 | uint64](value func(*cache.Status) N) func(*cache.Status) (float64, bool) {
+	return func(s *cache.Status) (float64, bool) { return float64(value(s)), true }
+}
+
+var informerFamilies = []statusFamily{ //nolint:gochecknoglobals // a constant
+	{
+		gauge("kinformer_synced", "Whether the initial list has been stored (1) or not (0).", "informer", "kind"),
+		always(func(s *cache.Status) float64 { return boolean(s.Synced) }),
+	},
+	{
+		gauge("kinformer_staleness_seconds", "Time since an event, a bookmark or a list last confirmed that the store is up to date, "+
+			"by the informer's clock. The store may lack changes of this time. Absent before the first list.", "informer", "kind"),
+		func(s *cache.Status) (float64, bool) { return s.Staleness.Seconds(), !s.FreshAt.IsZero() },
+	},
+	{
+		gauge("kinformer_last_confirmed_timestamp_seconds", "Unix time at which an event, a bookmark or a list last confirmed that the store "+
+			"is up to date. Absent before the first list.", "informer", "kind"),
+		func(s *cache.Status) (float64, bool) { return unix(s.FreshAt), !s.FreshAt.IsZero() },
+	},
+	{
+		gauge("kinformer_failed_attempts", "Attempts to list or watch that failed since one succeeded.", "informer", "kind"),
+		count(func(s *cache.Status) int { return s.Attempts }),
+	},
+	{
+		gauge("kinformer_objects", "Objects in the store.", "informer", "kind"),
+		count(func(s *cache.Status) int { return s.Objects }),
+	},
+	{
+		gauge("kinformer_packed_bytes", "Size of the packed objects in the store, without what they share. 0 if they are not packed.", "informer", "kind"),
+		count(func(s *cache.Status) int64 { return s.PackedBytes }),
+	},
+	{
+		gauge("kinformer_hot_objects", "Decoded objects that a store of packed objects keeps.", "informer", "kind"),
+		count(func(s *cache.Status) int { return s.HotObjects }),
+	},
+	{
+		gauge("kinformer_hot_bytes", "Estimated memory of the decoded objects that a store of packed objects keeps.", "informer", "kind"),
+		count(func(s *cache.Status) int64 { return s.HotBytes }),
+	},
+	{
+		gauge("kinformer_quarantined_objects", "Keys whose newest state could not be stored. The store has their last good state, or none.", "informer", "kind"),
+		count(func(s *cache.Status) int { return s.Quarantined }),
+	},
+	{
+		gauge("kinformer_unkeyed_objects", "Objects without a readable name, which could not be stored.", "informer", "kind"),
+		count(func(s *cache.Status) int { return s.Unkeyed }),
+	},
+	{
+		counter("kinformer_changes_total", "Changes made to the store: additions, updates and deletions.", "informer", "kind"),
+		count(func(s *cache.Status) uint64 { return s.Changes }),
+	},
+	{
+		gauge("kinformer_list_received_objects", "Objects that the list in progress has brought so far. 0 if no list is in progress.", "informer", "kind"),
+		count(func(s *cache.Status) int { return s.Received }),
+	},
+	{
+		counter("kinformer_watch_restarts_total", "Watches that resumed an earlier one, which the server had closed or whose connection had broken.", "informer", "kind"),
+		count(func(s *cache.Status) uint64 { return s.WatchRestarts }),
+	},
+	{
+		gauge("kinformer_streaming", "Whether responses are read from the stream (1) or decoded by the client (0). Absent before it is known.", "informer", "kind"),
+		func(s *cache.Status) (float64, bool) {
+			return boolean(s.Streaming), s.Streaming || s.NotStreamingReason != ""
+		},
+	},
+	{
+		counter("kinformer_read_bytes_total", "Size of the responses that were read from the stream, after decompression. 0 without streaming.", "informer", "kind"),
+		count(func(s *cache.Status) uint64 { return s.BytesRead }),
+	},
+	{
+		counter("kinformer_decoded_objects_total", "Objects decoded from bytes, those read from a packed store included.", "informer", "kind"),
+		count(func(s *cache.Status) uint64 { return s.Decoded }),
+	},
+	{
+		counter("kinformer_decode_seconds_total", "Time that decoding took, on all processors together, without the client's own decoding.", "informer", "kind"),
+		always(func(s *cache.Status) float64 { return s.DecodeTime.Seconds() }),
+	},
+}
+
+// handlerFamily is a family with one metric of each handler.
+type handlerFamily struct {
+	*family
+
+	value func(*cache.HandlerStatus) float64
+}
+
+var handlerFamilies = []handlerFamily{ //nolint:gochecknoglobals // a constant
+	{
+		gauge("kinformer_handler_synced", "Whether the handler has received the whole initial list (1) or not (0).", "informer", "kind", "handler"),
+		func(h *cache.HandlerStatus) float64 { return boolean(h.Synced) },
+	},
+	{
+		gauge("kinformer_handler_backlog_events", "Events that have not been delivered, those being delivered included.", "informer", "kind", "handler"),
+		func(h *cache.HandlerStatus) float64 { return float64(h.Backlog) },
+	},
+	{
+		gauge("kinformer_handler_lag_seconds", "Upper bound of the time that the oldest event of the backlog has waited.", "informer", "kind", "handler"),
+		func(h *cache.HandlerStatus) float64 { return h.Lag.Seconds() },
+	},
+	{
+		counter("kinformer_handler_coalesced_events_total", "Events that were coalesced into others as the handler was slow.", "informer", "kind", "handler"),
+		func(h *cache.HandlerStatus) float64 { return float64(h.Coalesced) },
+	},
+	{
+		counter("kinformer_handler_calls_total", "Calls of the handler that have returned.", "informer", "kind", "handler"),
+		func(h *cache.HandlerStatus) float64 { return float64(h.Calls) },
+	},
+	{
+		counter("kinformer_handler_call_seconds_total", "Time that these calls took.", "informer", "kind", "handler"),
+		func(h *cache.HandlerStatus) float64 { return h.CallTime.Seconds() },
+	},
+}
+
+// reflectorFamilies have the names and the label of client-go.
+var reflectorFamilies = []statusFamily{ //nolint:gochecknoglobals // a constant
+	{
+		counter("reflector_lists_total", "Total number of API lists done by the reflectors. Each page is a list.", "name"),
+		count(func(s *cache.Status) uint64 { return s.Lists }),
+	},
+	{
+		counter("reflector_watches_total", "Total number of API watches done by the reflectors. A WatchList is a watch.", "name"),
+		count(func(s *cache.Status) uint64 { return s.Watches }),
+	},
+	{
+		gauge("reflector_last_resource_version", "Last resource version seen for the reflectors. Absent if it is not a number.", "name"),
+		func(s *cache.Status) (float64, bool) {
+			version, err := strconv.ParseUint(s.ResourceVersion, 10, 64)
+			return float64(version), err == nil
+		},
+	},
+}
+
+func boolean(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func unix(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

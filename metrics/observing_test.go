@@ -1,0 +1,55 @@
+package metrics
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var updateDocument = flag.Bool("update-document", false, "write the table of docs/observing.md")
+
+const (
+	document   = "../docs/observing.md"
+	tableBegin = "<!-- metrics: begin, written by go test ./metrics -update-document -->\n"
+	tableEnd   = "<!-- metrics: end -->\n"
+)
+
+// TestDocumentListsTheMetrics checks the table of docs/observing.md.
+func TestDocumentListsTheMetrics(t *testing.T) {
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), tableBegin)
+	table, after, alsoOK := strings.Cut(rest, tableEnd)
+	if !ok || !alsoOK {
+		t.Fatalf("%s has no table of metrics", document)
+	}
+	want := metricsTable()
+	if *updateDocument {
+		if err := os.WriteFile(document, []byte(before+tableBegin+want+tableEnd+after), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		table = want
+	}
+	if table != want {
+		t.Errorf("the table of %s is out of date: run go test ./metrics -update-document", document)
+	}
+}
+
+// metricsTable returns the families as a Markdown table.
+func metricsTable() string {
+	var table strings.Builder
+	table.WriteString("| metric | type | labels | meaning |\n|---|---|---|---|\n")
+	for _, f := range families() {
+		kind := "gauge"
+		if f.isCounter {
+			kind = "counter"
+		}
+		meaning := strings.ReplaceAll(f.help, "<error>", "`<error>`")
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", f.name, kind, strings.Join(f.labels, ", "), meaning)
+	}
+	return table.String()
+}
