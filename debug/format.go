@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -24,7 +25,8 @@ func functions() template.FuncMap {
 		"rate":     rate,
 		"duration": duration,
 		"seconds":  func(s float64) string { return duration(time.Duration(s * float64(time.Second))) },
-		"name":     func(s string) string { return shorten(s, maxName) },
+		"name":     func(s string) string { return shorten(printable(s), maxName) },
+		"cause":    func(s string) string { return shorten(printable(s), maxCause) },
 		"clock":    func(t time.Time) string { return t.Format("15:04:05 MST") },
 		"date":     func(t time.Time) string { return t.Format(time.RFC3339) },
 	}
@@ -88,6 +90,8 @@ func duration(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d == 0:
 		return "0 s"
+	case d < time.Microsecond:
+		return strconv.Itoa(int(d)) + " ns"
 	case d < time.Millisecond:
 		return threeDigits(float64(d)/float64(time.Microsecond), d < 100*time.Microsecond) + " µs"
 	case d < time.Second:
@@ -118,6 +122,19 @@ func shorten(text string, limit int) string {
 		return text
 	}
 	return string([]rune(text)[:limit]) + "…"
+}
+
+// printable replaces characters that have no glyph, or would change the direction of what follows.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return utf8.RuneError
+		}
+		return r
+	}, text)
 }
 
 // RelistCount returns how often the informer has relisted.

@@ -26,14 +26,14 @@ func TestOnlyGetAndHead(t *testing.T) {
 	handler := debug.Handler(debug.Options{}, informer)
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodConnect, http.MethodTrace, "X"} {
 		for _, target := range []string{"/", "/informers.json", page("informer", informer.Views()[0].ID(), "")} {
-			answer := request(t, handler, method+" "+target)
+			answer := serve(t, handler, method+" "+target)
 			if answer.Code != http.StatusMethodNotAllowed || answer.Header().Get("Allow") != "GET, HEAD" {
 				t.Errorf("%s %s: got status %d, Allow %q", method, target, answer.Code, answer.Header().Get("Allow"))
 			}
 			expectNot(t, answer.Body.String(), "pods")
 		}
 	}
-	if answer := request(t, handler, "HEAD /"); answer.Code != http.StatusOK {
+	if answer := serve(t, handler, "HEAD /"); answer.Code != http.StatusOK {
 		t.Errorf("HEAD: got status %d", answer.Code)
 	}
 }
@@ -42,7 +42,7 @@ func TestSecurityHeaders(t *testing.T) {
 	informer, _ := pods("pods")
 	handler := debug.Handler(debug.Options{}, informer)
 	for _, target := range []string{"GET /", "GET /style.css", "GET /refresh.js", "GET /icon.svg", "GET /informers.json", "GET /none", "POST /"} {
-		header := request(t, handler, target).Header()
+		header := serve(t, handler, target).Header()
 		for name, want := range map[string]string{
 			"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Vary": "Accept",
 			"Cross-Origin-Resource-Policy": "same-origin",
@@ -77,7 +77,7 @@ func TestUnknownPages(t *testing.T) {
 			page("object", id, "ns/other"):                                  http.StatusNotFound,
 			page("object", id, "ns/web"):                                    http.StatusOK,
 		} {
-			if got := request(t, debug.Handler(withObjects, informer), "GET "+target).Code; got != want {
+			if got := serve(t, debug.Handler(withObjects, informer), "GET "+target).Code; got != want {
 				t.Errorf("%.60s: got status %d, want %d", target, got, want)
 			}
 		}
@@ -144,7 +144,7 @@ func resolve(t *testing.T, page, link string) string {
 // TestMissingSlash redirects from a path below which relative links would not work.
 func TestMissingSlash(t *testing.T) {
 	handler := http.StripPrefix("/a/b", debug.Handler(debug.Options{}))
-	answer := request(t, handler, "GET /a/b")
+	answer := serve(t, handler, "GET /a/b")
 	if to := answer.Header().Get("Location"); answer.Code != http.StatusPermanentRedirect || to != "./b/" {
 		t.Errorf("got status %d, Location %q", answer.Code, to)
 	}

@@ -55,9 +55,9 @@ func pods(name string) (*cache.SharedInformer[*corev1.Pod], *fake.ListerWatcher[
 	return cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: name}), server
 }
 
-// request returns the answer to a request, such as "GET /informer?id=1", with headers as
+// serve returns the answer to a request, such as "GET /informer?id=1", with headers as
 // "name: value".
-func request(t *testing.T, handler http.Handler, line string, headers ...string) *httptest.ResponseRecorder {
+func serve(t *testing.T, handler http.Handler, line string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	method, target, _ := strings.Cut(line, " ")
 	r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
@@ -73,9 +73,19 @@ func request(t *testing.T, handler http.Handler, line string, headers ...string)
 // get returns a page, and fails unless its status is OK.
 func get(t *testing.T, handler http.Handler, target string, headers ...string) string {
 	t.Helper()
-	answer := request(t, handler, "GET "+target, headers...)
+	answer := serve(t, handler, "GET "+target, headers...)
 	if answer.Code != http.StatusOK {
 		t.Fatalf("%s: got status %d and %s", target, answer.Code, answer.Body)
+	}
+	return answer.Body.String()
+}
+
+// fails returns the text of an error, and fails unless it has the status.
+func fails(t *testing.T, handler http.Handler, target string, code int) string {
+	t.Helper()
+	answer := serve(t, handler, "GET "+target)
+	if answer.Code != code {
+		t.Fatalf("%s: got status %d, want %d", target, answer.Code, code)
 	}
 	return answer.Body.String()
 }

@@ -70,7 +70,7 @@ func (h *handler) informer(w http.ResponseWriter, r *http.Request) *failure {
 func (h *handler) readDetail(view cache.View) detail {
 	now, status := h.clock.Now(), view.Status()
 	page := detail{
-		informer: newInformer(view.ID(), view.Kind(), status, now),
+		informer: newInformer(view, status, now),
 		Indexes:  []index{}, QuarantinedKeys: []quarantinedKey{},
 		showObjects: h.options.ShowObjects && !isSecretKind(view.Kind()),
 	}

@@ -19,6 +19,7 @@ type overview struct {
 type informer struct {
 	ID                          uint64            `json:"id"`
 	Name                        string            `json:"name"`
+	UniqueName                  string            `json:"uniqueName"`
 	Kind                        string            `json:"kind,omitempty"`
 	Phase                       cache.Phase       `json:"phase"`
 	Synced                      bool              `json:"synced"`
@@ -63,6 +64,7 @@ type request struct {
 
 type handlerStatus struct {
 	Name               string  `json:"name"`
+	UniqueName         string  `json:"uniqueName"`
 	Synced             bool    `json:"synced"`
 	Backlog            uint64  `json:"backlog"`
 	OldestSeconds      float64 `json:"oldestPendingSeconds"`
@@ -84,12 +86,12 @@ func (h *handler) readAll() overview {
 
 // read reads the status of an informer.
 func (h *handler) read(view cache.View) informer {
-	return newInformer(view.ID(), view.Kind(), view.Status(), h.clock.Now())
+	return newInformer(view, view.Status(), h.clock.Now())
 }
 
-func newInformer(id uint64, kind string, s cache.Status, now time.Time) informer {
+func newInformer(view cache.View, s cache.Status, now time.Time) informer {
 	i := informer{
-		ID: id, Name: s.Name, Kind: kind, Phase: s.Phase, Synced: s.Synced,
+		ID: view.ID(), Name: s.Name, UniqueName: view.UniqueName(), Kind: view.Kind(), Phase: s.Phase, Synced: s.Synced,
 		ErrorSince: s.ErrSince.UTC(), FailedAttempts: s.Attempts,
 		ResourceVersion: s.ResourceVersion,
 		Objects:         s.Objects, ReceivedObjects: s.Received,
@@ -141,7 +143,7 @@ func handlers(s cache.Status) []handlerStatus {
 	all := make([]handlerStatus, 0, len(s.Handlers))
 	for _, h := range s.Handlers {
 		status := handlerStatus{
-			Name: h.Name, Synced: h.Synced, Backlog: h.Backlog, OldestSeconds: h.Lag.Seconds(), Coalesced: h.Coalesced,
+			Name: h.Name, UniqueName: h.UniqueName, Synced: h.Synced, Backlog: h.Backlog, OldestSeconds: h.Lag.Seconds(), Coalesced: h.Coalesced,
 			Calls: h.Calls, CallSeconds: h.CallTime.Seconds(), lag: h.Lag,
 		}
 		if h.Calls > 0 {

@@ -102,7 +102,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 				keys, _ := shown.Views()[0].FindKeys("", 1)
 				for _, target := range []string{"/", "/informers.json", page("informer", id, ""), page("informer.json", id, ""),
 					page("object", id, keys[0]), page("object.json", id, keys[0])} {
-					answer := request(t, handler, "GET "+target)
+					answer := serve(t, handler, "GET "+target)
 					expectNot(t, answer.Body.String(), password, encodedPassword)
 					if want := strings.HasPrefix(target, "/object"); (answer.Code == http.StatusForbidden) != want {
 						t.Errorf("%s: got status %d", target, answer.Code)

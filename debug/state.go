@@ -75,7 +75,7 @@ func (i informer) Warnings() (warnings []string) {
 	age, known := i.freshAge()
 	add(known && i.Phase != cache.PhaseStopped && age >= staleAfter, "last confirmed up to date %s ago", duration(age))
 	for _, h := range i.Handlers {
-		add(h.Late(), "handler %s is %s behind, %s", shorten(h.Name, maxName), duration(h.lag), count(h.Backlog, "event"))
+		add(h.Late(), "handler %s is %s behind, %s", shorten(h.UniqueName, maxName), duration(h.lag), count(h.Backlog, "event"))
 	}
 	add(len(i.OmitFieldsNotFound) > 0, "OmitFields that no object has: %s", strings.Join(i.OmitFieldsNotFound, ", "))
 	return warnings
@@ -91,14 +91,18 @@ func (i informer) freshAge() (age time.Duration, known bool) {
 // Late reports whether the handler's backlog is old.
 func (h handlerStatus) Late() bool { return h.Backlog > 0 && h.lag >= lateAfter }
 
-// NeedAttention returns the informers with an error or a warning.
-func (o overview) NeedAttention() (some []informer) {
+// NeedAttention returns the informers with an error, and then those with a warning.
+func (o overview) NeedAttention() []informer {
+	var failing, warning []informer
 	for _, i := range o.Informers {
-		if level := i.Level(); level == levelError || level == levelWarning {
-			some = append(some, i)
+		switch i.Level() {
+		case levelError:
+			failing = append(failing, i)
+		case levelWarning:
+			warning = append(warning, i)
 		}
 	}
-	return some
+	return append(failing, warning...)
 }
 
 // Summary counts the informers by phase, and adds up their objects and events.

@@ -1,0 +1,8 @@
+//go:build race
+
+package debug_test
+
+import "time"
+
+// refreshTime is how long the overview may take. The race detector makes it many times slower.
+const refreshTime = time.Second

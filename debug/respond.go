@@ -1,0 +1,91 @@
+package debug
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// failure is an answer other than the requested page.
+type failure struct {
+	Code int    `json:"code"`
+	Text string `json:"error"`
+}
+
+// Title returns the name of the status.
+func (f failure) Title() string { return http.StatusText(f.Code) }
+
+func (h *handler) fail(w http.ResponseWriter, r *http.Request, f failure) {
+	if f.Code == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	if wantsJSON(r) {
+		w.Header().Set("Content-Type", typeJSON)
+		w.WriteHeader(f.Code)
+		_ = json.NewEncoder(w).Encode(f) // the client has gone
+		return
+	}
+	_ = h.writePage(w, f.Code, "failure.html", f) // the page has no other data
+}
+
+func (h *handler) asset(w http.ResponseWriter, name, contentType string) *failure {
+	content, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		return &failure{http.StatusNotFound, "There is no such page."}
+	}
+	return write(w, http.StatusOK, contentType, content)
+}
+
+// writePage executes a template before it writes anything, so that an error is not half a page.
+func (h *handler) writePage(w http.ResponseWriter, code int, name string, data any) *failure {
+	var page bytes.Buffer
+	if err := h.pages.ExecuteTemplate(&page, name, data); err != nil {
+		return &failure{http.StatusInternalServerError, "The page cannot be rendered."}
+	}
+	return write(w, code, typeHTML, page.Bytes())
+}
+
+func (h *handler) writeJSON(w http.ResponseWriter, value any) *failure {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return &failure{http.StatusInternalServerError, "The answer cannot be encoded."}
+	}
+	return write(w, http.StatusOK, typeJSON, append(text, '\n'))
+}
+
+func write(w http.ResponseWriter, code int, contentType string, content []byte) *failure {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+	w.WriteHeader(code)
+	_, _ = w.Write(content) // the client has gone
+	return nil
+}
+
+const (
+	// maxScans is the number of requests that may read all keys of an informer at a time.
+	maxScans = 2
+	// scanWait is how long another one waits.
+	scanWait = 2 * time.Second
+)
+
+// limiter bounds the number of expensive requests.
+type limiter chan struct{}
+
+func newLimiter(n int) limiter { return make(limiter, n) }
+
+// acquire waits for its turn. The caller must call release unless it fails.
+func (l limiter) acquire(r *http.Request) *failure {
+	ctx, cancel := context.WithTimeout(r.Context(), scanWait)
+	defer cancel()
+	select {
+	case l <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return &failure{http.StatusServiceUnavailable, "Other searches are in progress. Try again later."}
+	}
+}
+
+func (l limiter) release() { <-l }

@@ -1,0 +1,280 @@
+package debug_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/debug"
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// overview has the fields of the JSON that the tests look at.
+type overview struct {
+	Time      time.Time      `json:"time"`
+	Informers []informerJSON `json:"informers"`
+}
+
+type informerJSON struct {
+	ID                   uint64            `json:"id"`
+	Name                 string            `json:"name"`
+	UniqueName           string            `json:"uniqueName"`
+	Kind                 string            `json:"kind"`
+	Phase                string            `json:"phase"`
+	Synced               bool              `json:"synced"`
+	Error                string            `json:"error"`
+	ErrorSince           time.Time         `json:"errorSince"`
+	FailedAttempts       int               `json:"failedAttempts"`
+	ResourceVersion      string            `json:"resourceVersion"`
+	FreshAt              time.Time         `json:"freshAt"`
+	FreshAgeSeconds      *float64          `json:"freshAgeSeconds"`
+	Objects              int               `json:"objects"`
+	EventsPerSecond      float64           `json:"eventsPerSecond"`
+	RecentEvents         []uint32          `json:"recentEvents"`
+	Relists              map[string]uint64 `json:"relists"`
+	Requests             []request         `json:"requests"`
+	Quarantined          int               `json:"quarantined"`
+	QuarantinedKeys      []quarantinedKey  `json:"quarantinedKeys"`
+	Indexes              []index           `json:"indexes"`
+	Handlers             []handlerStatus   `json:"handlers"`
+	Keys                 *keys             `json:"keys"`
+	NotStreamingReason   string            `json:"notStreamingReason"`
+	RecentEventsInterval float64           `json:"recentEventsIntervalSeconds"`
+}
+
+type request struct {
+	Verb, Code string
+	Count      uint64
+}
+
+type quarantinedKey struct{ Key, Error string }
+
+type index struct {
+	Name   string
+	Values int
+}
+
+type handlerStatus struct {
+	Name, UniqueName     string
+	Synced               bool
+	Backlog, Calls       uint64
+	OldestPendingSeconds float64
+	CallSeconds          float64
+	SecondsPerCall       float64
+}
+
+type keys struct {
+	Find  string
+	Found int
+	Keys  []string
+}
+
+// TestFailingInformer shows an informer whose lists fail, and its recovery.
+func TestFailingInformer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		informer, server := pods("pods")
+		server.InjectListFault(-1, fake.Fault{Err: apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("not allowed"))})
+		handler := debug.Handler(debug.Options{}, informer)
+		read := func() informerJSON { return getJSON[overview](t, handler, "/informers.json").Informers[0] }
+		if idle := read(); idle.Phase != "Idle" || idle.FreshAgeSeconds != nil || idle.Kind != "Pod" || idle.FailedAttempts != 0 {
+			t.Errorf("before Run: %+v", idle)
+		}
+		start(t, informer.Run)
+		cachetest.Advance(2 * time.Minute)
+		failing := read()
+		if failing.Phase != "Retrying" || failing.Synced || failing.FailedAttempts < 2 || !failing.ErrorSince.Equal(time.Now().Add(-2*time.Minute)) {
+			t.Errorf("failing: %+v", failing)
+		}
+		const cause = "pods is forbidden: not allowed"
+		expect(t, failing.Error, cause)
+		expect(t, get(t, handler, "/"), "Needs attention", "Retrying for 2 min", "state error", cause, "never", "Retrying, not synced")
+		expect(t, get(t, handler, page("informer", failing.ID, "")), "state error", "for 2 min", cause)
+
+		server.ClearFaults()
+		cachetest.Advance(time.Minute)
+		if ok := read(); ok.Phase != "Watching" || !ok.Synced || ok.Error != "" || ok.FreshAgeSeconds == nil || !ok.ErrorSince.IsZero() {
+			t.Errorf("after recovery: %+v", ok)
+		}
+		expectNot(t, get(t, handler, "/"), "Needs attention", cause)
+	})
+}
+
+// TestStaleInformer shows an informer whose watch has brought nothing for longer than a server is
+// silent.
+func TestStaleInformer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		informer, server := pods("pods")
+		server.InjectWatchFault(-1, fake.Fault{Stall: true})
+		run(t, informer)
+		handler := debug.Handler(debug.Options{}, informer)
+		cachetest.Advance(5*time.Minute - time.Second)
+		expect(t, get(t, handler, "/"), "4 min 59 s ago")
+		expectNot(t, get(t, handler, "/"), "Needs attention")
+		cachetest.Advance(time.Second)
+		expect(t, get(t, handler, "/"), "Needs attention", "last confirmed up to date 5 min ago", "state warning", " (warning)<")
+		if age := getJSON[overview](t, handler, "/informers.json").Informers[0].FreshAgeSeconds; *age != 300 {
+			t.Errorf("got age %v, want 300", *age)
+		}
+	})
+}
+
+// TestBlockedHandler shows the backlog of a handler that blocks, and the one of its name that does not.
+func TestBlockedHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		informer, server := pods("pods")
+		release := make(chan struct{})
+		for _, block := range []bool{true, false} {
+			if _, err := informer.AddEventHandler(cache.EventHandlerFunc[*corev1.Pod](func(cache.Event[*corev1.Pod]) {
+				if block {
+					<-release
+				}
+			}), cache.HandlerOptions{Name: "audit"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run(t, informer)
+		for n := range 40 {
+			server.Create(pod(fmt.Sprint("web-", n)))
+		}
+		cachetest.Advance(30 * time.Second)
+		handler := debug.Handler(debug.Options{}, informer)
+		all := getJSON[overview](t, handler, "/informers.json").Informers[0].Handlers
+		blocked, other := all[0], all[1]
+		if blocked.Backlog != 40 || blocked.OldestPendingSeconds < 30 || blocked.UniqueName != "audit" || blocked.Calls != 0 {
+			t.Errorf("blocked: %+v", blocked)
+		}
+		if other.Backlog != 0 || other.UniqueName != "audit#2" || other.Calls != 40 || other.Name != "audit" {
+			t.Errorf("other: %+v", other)
+		}
+		expect(t, get(t, handler, "/"), "handler audit is 30 s behind, 40 events", `<td class="n late">40</td>`, `<bdi>audit#2</bdi>`)
+		close(release)
+		synctest.Wait()
+		expectNot(t, get(t, handler, "/"), "Needs attention")
+	})
+}
+
+// TestRelistsAndEvents shows a relist with its reason, requests by code, and the plot of the events.
+func TestRelistsAndEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		informer, server := pods("pods")
+		run(t, informer)
+		for n := range 24 {
+			server.Create(pod(fmt.Sprint("web-", n)))
+			cachetest.Advance(5 * time.Second)
+		}
+		server.Compact()
+		server.InjectWatchFault(1, fake.Fault{Err: apierrors.NewResourceExpired("too old")})
+		server.CloseWatches()
+		cachetest.Advance(20 * time.Second)
+		handler := debug.Handler(debug.Options{}, informer)
+		shown := getJSON[overview](t, handler, "/informers.json").Informers[0]
+		if shown.Relists["Expired"] != 1 || len(shown.RecentEvents) != 60 || shown.RecentEventsInterval != 5 {
+			t.Errorf("got %+v", shown)
+		}
+		if want := (request{"WATCH", "410", 1}); !slices.Contains(shown.Requests, want) {
+			t.Errorf("got requests %v, want %v among them", shown.Requests, want)
+		}
+		// One event in each interval of five seconds, but for the last 20 seconds of the minute.
+		if shown.EventsPerSecond < 0.1 || shown.EventsPerSecond > 0.2 {
+			t.Errorf("got %v events per second", shown.EventsPerSecond)
+		}
+		expect(t, get(t, handler, "/"), "1 Expired", `role="img" aria-label="events in the last 4 min 55 s: 0.1 per second now, at most 0.2"`)
+		expect(t, get(t, handler, page("informer", shown.ID, "")), `<th scope="row">Expired</th><td class="n">1</td>`, "at most 0.2 in five seconds",
+			`<th scope="row">WATCH</th><td>410</td><td class="n">1</td>`)
+	})
+}
+
+// TestQuarantinedKeys shows keys whose objects cannot be stored, with their causes.
+func TestQuarantinedKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewListerWatcher(&corev1.Pod{})
+		server.Create(pod("good"))
+		server.Create(pod("bad"))
+		informer := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Transform: func(pod *corev1.Pod) (*corev1.Pod, error) {
+			if pod.Name == "bad" {
+				return nil, errors.New("no such node pool")
+			}
+			return pod, nil
+		}})
+		run(t, informer)
+		handler := debug.Handler(withObjects, informer)
+		id := informer.Views()[0].ID()
+		shown := getJSON[informerJSON](t, handler, page("informer.json", id, ""))
+		if shown.Quarantined != 1 || len(shown.QuarantinedKeys) != 1 || shown.QuarantinedKeys[0].Key != "ns/bad" || shown.Objects != 1 {
+			t.Errorf("got %+v", shown)
+		}
+		expect(t, shown.QuarantinedKeys[0].Error, "no such node pool")
+		expect(t, get(t, handler, page("informer", id, "")), "Quarantined keys", "<bdi>ns/bad</bdi>", "no such node pool")
+		expect(t, get(t, handler, "/"), "1 object quarantined")
+		expect(t, fails(t, handler, page("object", id, "ns/bad"), 404), "no such node pool")
+	})
+}
+
+// TestInvalidInformer shows why an informer cannot run.
+func TestInvalidInformer(t *testing.T) {
+	informer := cache.NewSharedInformer(nil, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
+	handler := debug.Handler(debug.Options{}, informer)
+	shown := getJSON[overview](t, handler, "/informers.json").Informers[0]
+	if shown.Phase != "Invalid" || shown.Error == "" {
+		t.Fatalf("got %+v", shown)
+	}
+	expect(t, get(t, handler, "/"), "Needs attention", "state error", "Invalid: <bdi")
+	get(t, handler, page("informer", shown.ID, ""))
+}
+
+// TestInitialList shows an informer before and after its first list.
+func TestInitialList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		informer, server := pods("pods")
+		hold := make(chan struct{})
+		server.InjectListFault(1, fake.Fault{Hold: hold})
+		start(t, informer.Run)
+		synctest.Wait()
+		handler := debug.Handler(debug.Options{}, informer)
+		expect(t, get(t, handler, "/"), "state busy", "Listing, not synced")
+		close(hold)
+		synctest.Wait()
+		expect(t, get(t, handler, "/"), "state ok", "Watching")
+	})
+}
+
+// TestStoppedInformers shows an informer that has stopped, unless it is one of a group, which forgets
+// it.
+func TestStoppedInformers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		informer, _ := pods("pods")
+		var group cache.Group
+		group.Add(informer)
+		stop := start(t, informer.Run)
+		synctest.Wait()
+		id := page("informer", informer.Views()[0].ID(), "")
+		for _, shown := range []cache.Viewable{informer, &group} {
+			get(t, debug.Handler(debug.Options{}, shown), id)
+		}
+		stop()
+		get(t, debug.Handler(debug.Options{}, informer), id)
+		expect(t, get(t, debug.Handler(debug.Options{}, informer), "/"), "Stopped", "state off")
+		expect(t, fails(t, debug.Handler(debug.Options{}, &group), id, 404), "It may have stopped")
+		expect(t, get(t, debug.Handler(debug.Options{}, &group), "/"), "There are no informers.")
+	})
+}
+
+// TestInformersAreShownOnce gives an informer to the handler twice, in the order of their making.
+func TestInformersAreShownOnce(t *testing.T) {
+	first, _ := pods("same")
+	second, _ := pods("same")
+	var group cache.Group
+	group.Add(second, first)
+	all := getJSON[overview](t, debug.Handler(debug.Options{}, second, &group, first), "/", "Accept: application/json").Informers
+	if len(all) != 2 || all[0].ID >= all[1].ID || all[0].Name != "same" || all[1].Name != "same" || all[0].UniqueName == all[1].UniqueName {
+		t.Errorf("got %+v", all)
+	}
+}

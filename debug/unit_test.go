@@ -1,0 +1,183 @@
+package debug
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+func TestDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second:                  "0 s",
+		0:                             "0 s",
+		950:                           "950 ns",
+		1500:                          "1.50 µs",
+		250 * time.Microsecond:        "250 µs",
+		12340 * time.Microsecond:      "12.3 ms",
+		1500 * time.Millisecond:       "1.5 s",
+		59 * time.Second:              "59 s",
+		60 * time.Second:              "1 min",
+		125 * time.Second:             "2 min 5 s",
+		3*time.Hour + 2*time.Minute:   "3 h 2 min",
+		49*time.Hour + 30*time.Minute: "2 d 1 h",
+	} {
+		if got := duration(d); got != want {
+			t.Errorf("%v: got %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for got, want := range map[string]string{
+		number(0):                          "0",
+		number(-3):                         "0",
+		number(999):                        "999",
+		number(1000):                       "1,000",
+		number(uint64(12345678)):           "12,345,678",
+		byteSize(int64(999)):               "999 B",
+		byteSize(int64(1000)):              "1.00 kB",
+		byteSize(int64(999_600)):           "1.00 MB",
+		byteSize(uint64(12_345_678_901)):   "12.3 GB",
+		byteSize(uint64(5e15)):             "5000 TB",
+		rate(0):                            "0",
+		rate(0.0166):                       "0.02",
+		rate(3.14):                         "3.1",
+		rate(12345.6):                      "12,346",
+		count(1, "event"):                  "1 event",
+		count(1200, "event"):               "1,200 events",
+		shorten("größer", 3):               "grö…",
+		shorten("größer", 6):               "größer",
+		printable("a\nb\x00c\u202e\xffd "): "a b\ufffdc\ufffd\ufffdd ",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestPlot(t *testing.T) {
+	recent := make([]uint32, 60)
+	recent[0], recent[1], recent[58], recent[59] = 100, 1, 50, 9999 // the last interval is not over
+	i := informer{RecentEvents: recent, EventsPerSecond: lastMinute(recent)}
+	p := i.Plot()
+	if want := "M0 24v-23.0h1.5v23.0zM2 24v-1.0h1.5v1.0zM116 24v-11.5h1.5v11.5z"; p.Path != want {
+		t.Errorf("got %q, want %q", p.Path, want)
+	}
+	if want := "events in the last 4 min 55 s: 0.8 per second now, at most 20.0"; p.Label != want {
+		t.Errorf("got %q, want %q", p.Label, want)
+	}
+	if none := (informer{}).Plot(); none.Path != "" || none.Label == "" {
+		t.Errorf("got %+v without events", none)
+	}
+	if got := lastMinute(nil) + lastMinute([]uint32{5}); got != 0 {
+		t.Errorf("got %v events per second of no time", got)
+	}
+}
+
+func TestAgeAfterSuspend(t *testing.T) {
+	now := time.Now()
+	later := now.Round(0).Add(time.Hour) // without monotonic time, as after an hour's suspend
+	if got := ageAt(later, now); got != time.Hour {
+		t.Errorf("got %v", got)
+	}
+	if got := ageAt(now, later); got != 0 {
+		t.Errorf("got %v for a time to come", got)
+	}
+}
+
+// TestSearchesAreLimited holds the turns of two searches. A third one waits, and is refused.
+func TestSearchesAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shown := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
+		h := Handler(Options{ShowObjects: true}, shown).(*handler)
+		get := func(target string) *httptest.ResponseRecorder {
+			answer := httptest.NewRecorder()
+			h.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil))
+			return answer
+		}
+		id := shown.Views()[0].ID()
+		search, object := fmt.Sprintf("/informer?id=%d&find=x", id), fmt.Sprintf("/object?id=%d&key=x", id)
+		for range maxScans {
+			if failed := h.scans.acquire(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)); failed != nil {
+				t.Fatal(failed)
+			}
+		}
+		for _, target := range []string{search, object} {
+			began := time.Now()
+			if answer := get(target); answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") == "" || time.Since(began) != scanWait {
+				t.Errorf("%s: got status %d, Retry-After %q after %v", target, answer.Code, answer.Header().Get("Retry-After"), time.Since(began))
+			}
+		}
+		if code := get("/").Code; code != http.StatusOK {
+			t.Errorf("overview: got status %d", code)
+		}
+		h.scans.release()
+		for range 2 * maxScans { // each releases its turn
+			if code := get(search).Code; code != http.StatusOK {
+				t.Errorf("search: got status %d", code)
+			}
+			if code := get(object).Code; code != http.StatusNotFound {
+				t.Errorf("object: got status %d", code)
+			}
+		}
+	})
+}
+
+// TestContrast computes the contrast of each text colour against both backgrounds in both schemes,
+// by the formula of WCAG 2. Level AA requires 4.5 for text, and 3 for graphics.
+func TestContrast(t *testing.T) {
+	style, err := assets.ReadFile("assets/style.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	light, dark, found := strings.Cut(string(style), "prefers-color-scheme: dark")
+	if !found {
+		t.Fatal("no dark scheme")
+	}
+	for name, scheme := range map[string]string{"light": light, "dark": dark} {
+		colours := map[string]float64{}
+		for _, match := range regexp.MustCompile(`--([a-z]+): #([0-9a-f]{6});`).FindAllStringSubmatch(scheme, -1) {
+			colours[match[1]] = luminance(t, match[2])
+		}
+		for _, background := range []string{"page", "raised"} {
+			for text, least := range map[string]float64{"text": 4.5, "muted": 4.5, "link": 4.5, "ok": 4.5, "busy": 4.5, "warning": 4.5, "error": 4.5, "bars": 3} {
+				if got := contrast(colours[text], colours[background]); got < least {
+					t.Errorf("%s: %s on %s has contrast %.2f, want %v", name, text, background, got, least)
+				}
+			}
+		}
+	}
+}
+
+// luminance returns the relative luminance of a colour such as "ff0000".
+func luminance(t *testing.T, hex string) float64 {
+	t.Helper()
+	var sum float64
+	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+		value, err := strconv.ParseUint(hex[2*i:2*i+2], 16, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := float64(value) / 255
+		if c <= 0.04045 {
+			sum += weight * c / 12.92
+		} else {
+			sum += weight * math.Pow((c+0.055)/1.055, 2.4)
+		}
+	}
+	return sum
+}
+
+func contrast(a, b float64) float64 { return (max(a, b) + 0.05) / (min(a, b) + 0.05) }
