@@ -81,9 +81,10 @@ var mayImport = map[string]string{
 	"cmd/kinformer/internal/cluster":     "client-go internal/kubeconfig internal/wire",
 	"cmd/kinformer/internal/reader":      "cmd/kinformer/internal/cluster cmd/kinformer/internal/collection internal/wire",
 	"cmd/kinformer/internal/cost": "client-go cmd/kinformer/internal/cluster cmd/kinformer/internal/collection cmd/kinformer/internal/command " +
-		"cmd/kinformer/internal/machine cmd/kinformer/internal/measure cmd/kinformer/internal/reader",
+		"cmd/kinformer/internal/machine cmd/kinformer/internal/measure cmd/kinformer/internal/reader internal/terminal",
 	"cmd/kinformer/internal/measure": "cmd/kinformer/internal/collection internal/envelope internal/footprint internal/loopback internal/process",
-	"cmd/kinformer":                  "cmd/kinformer/internal/command cmd/kinformer/internal/cost cmd/kinformer/internal/measure",
+	"cmd/kinformer/internal/watch":   "client-go cache cmd/kinformer/internal/cluster cmd/kinformer/internal/command internal/terminal",
+	"cmd/kinformer":                  "cmd/kinformer/internal/command cmd/kinformer/internal/cost cmd/kinformer/internal/measure cmd/kinformer/internal/watch internal/terminal",
 
 	// Harnesses of tests, and examples.
 	"internal/cachetest":        "client-go cache fake",

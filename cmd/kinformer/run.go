@@ -11,14 +11,17 @@ import (
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/cost"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/measure"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/watch"
+	"github.com/kinformer/kinformer/internal/terminal"
 )
 
-const help = `kinformer shows what a cache of a Kubernetes cluster's resources costs.
+const help = `kinformer shows what a cache of a Kubernetes cluster's resources costs, and watches them.
 
 Usage: kinformer COMMAND [flags]
 
 Commands:
   cost    measure what a cache of a resource takes: memory, CPU, bytes on the wire
+  watch   show the objects of a resource as they change
 
 "kinformer COMMAND --help" describes a command. The cluster is chosen as for kubectl: by --kubeconfig, KUBECONFIG,
 ~/.kube/config or the service account of the Pod, and --context.
@@ -40,10 +43,10 @@ func run(ctx context.Context, args []string, streams command.Streams) int {
 		fmt.Fprint(streams.Err, usage.Help)
 		return 2
 	case isUsage:
-		fmt.Fprintf(streams.Err, "kinformer: %s\n", command.Sanitize(usage.Error()))
+		fmt.Fprintf(streams.Err, "kinformer: %s\n", terminal.Sanitize(usage.Error()))
 		return 2
 	}
-	fmt.Fprintf(streams.Err, "kinformer: %s\n", command.Sanitize(err.Error()))
+	fmt.Fprintf(streams.Err, "kinformer: %s\n", terminal.Sanitize(err.Error()))
 	return 1
 }
 
@@ -56,6 +59,8 @@ func dispatch(ctx context.Context, args []string, streams command.Streams) error
 	switch args[0] {
 	case "cost":
 		return cost.Run(ctx, args[1:], streams)
+	case "watch":
+		return watch.Run(ctx, args[1:], streams)
 	case measure.ChildArg:
 		return measure.Child(streams.In, streams.Out)
 	case "help", "--help", "-h":
@@ -66,8 +71,11 @@ func dispatch(ctx context.Context, args []string, streams command.Streams) error
 
 // helpOf returns the help of the command in the arguments, as in "cost --help" and "help cost".
 func helpOf(args []string) string {
-	if slices.Contains(args, "cost") {
+	switch {
+	case slices.Contains(args, "cost"):
 		return cost.Help
+	case slices.Contains(args, "watch"):
+		return watch.Help
 	}
 	return help
 }

@@ -23,6 +23,7 @@ func TestHelpIsPrinted(t *testing.T) {
 	for args, file := range map[string]string{
 		"--help": "help.txt", "-h": "help.txt", "help": "help.txt",
 		"cost --help": "cost.txt", "help cost": "cost.txt", "cost pods -h": "cost.txt",
+		"watch --help": "watch.txt", "help watch": "watch.txt",
 	} {
 		code, stdout, stderr := execute(t, strings.Fields(args)...)
 		if code != 0 || stderr != "" {
@@ -33,7 +34,7 @@ func TestHelpIsPrinted(t *testing.T) {
 }
 
 func TestMissingArgumentsPrintTheHelp(t *testing.T) {
-	for args, file := range map[string]string{"": "help.txt", "cost": "cost.txt"} {
+	for args, file := range map[string]string{"": "help.txt", "cost": "cost.txt", "watch": "watch.txt"} {
 		code, stdout, stderr := execute(t, strings.Fields(args)...)
 		if code != 2 || stdout != "" {
 			t.Errorf("%q: exit code %d, stdout %q", args, code, stdout)

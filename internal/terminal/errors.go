@@ -49,7 +49,7 @@ func isTransportError(err error) bool {
 
 // isPermanent reports whether a retry is unlikely to succeed.
 func isPermanent(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err)
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || apierrors.IsBadRequest(err)
 }
 
 // Sanitize makes text from other sources safe to print on one line of a terminal. It removes line

@@ -1,11 +1,7 @@
 // Package command holds what the commands have in common.
 package command
 
-import (
-	"io"
-	"strings"
-	"unicode"
-)
+import "io"
 
 // Streams are the standard streams of a command.
 type Streams struct {
@@ -21,9 +17,3 @@ type UsageError struct {
 
 // Error implements error.
 func (e *UsageError) Error() string { return e.Message }
-
-// Sanitize makes text from other sources safe to print on one line of a terminal. It removes line
-// breaks and escape sequences.
-func Sanitize(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }), " ")
-}
