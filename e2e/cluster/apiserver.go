@@ -48,7 +48,7 @@ func newAPIServer(dir, addr string) (*apiServer, error) {
 
 func (a *apiServer) file(name string) string { return filepath.Join(a.dir, name) }
 
-func (a *apiServer) args(etcdURL string) []string {
+func (a *apiServer) args(etcdURL, authorizationMode string) []string {
 	return []string{
 		"--etcd-servers=" + etcdURL,
 		"--bind-address=127.0.0.1",
@@ -57,7 +57,7 @@ func (a *apiServer) args(etcdURL string) []string {
 		"--tls-cert-file=" + a.file("tls.crt"),
 		"--tls-private-key-file=" + a.file("tls.key"),
 		"--token-auth-file=" + a.file("tokens.csv"),
-		"--authorization-mode=AlwaysAllow",
+		"--authorization-mode=" + authorizationMode,
 		"--service-account-issuer=https://127.0.0.1",
 		"--service-account-key-file=" + a.file("accounts.key"),
 		"--service-account-signing-key-file=" + a.file("accounts.key"),

@@ -23,6 +23,17 @@ type Options struct {
 	APIServerArgs []string
 	// EtcdArgs are additional flags of etcd.
 	EtcdArgs []string
+	// RBAC makes kube-apiserver check permissions. Config has all of them.
+	RBAC bool
+}
+
+// authorizationMode returns the value of the flag, which APIServerArgs cannot override: its values
+// add up.
+func (o Options) authorizationMode() string {
+	if o.RBAC {
+		return "RBAC"
+	}
+	return "AlwaysAllow"
 }
 
 // Cluster is a kube-apiserver with its own etcd.
@@ -94,7 +105,7 @@ func (c *Cluster) configure(options Options) error {
 	c.etcdServer = newServer("etcd", c.programs.Etcd(), c.dir, c.etcd.ready,
 		append(c.etcd.args(c.dataDir()), options.EtcdArgs...)...)
 	c.apiServer = newServer("kube-apiserver", c.programs.APIServer(), c.dir, ready,
-		append(c.api.args(c.etcd.url), options.APIServerArgs...)...)
+		append(c.api.args(c.etcd.url, options.authorizationMode()), options.APIServerArgs...)...)
 	return nil
 }
 
