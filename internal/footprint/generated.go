@@ -115,6 +115,13 @@ func generated() []typed {
 	}
 }
 
+// HasType reports whether the informers of a kind decode a generated type. Those of other kinds read
+// JSON only.
+func HasType(kind schema.GroupVersionKind) bool {
+	_, ok := typedOf(kind)
+	return ok
+}
+
 // typedOf returns the generated type of a kind. It returns false if the objects of the kind are
 // unstructured: custom resources, and kinds and versions that the table does not have.
 func typedOf(kind schema.GroupVersionKind) (typed, bool) {

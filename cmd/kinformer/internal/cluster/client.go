@@ -10,7 +10,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -110,6 +109,3 @@ func rootCause(err error) error {
 	}
 	return err
 }
-
-// Accept is the Accept header of a request for objects: protobuf where the server has it.
-const Accept = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON

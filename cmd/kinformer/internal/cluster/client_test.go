@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -37,14 +38,14 @@ func TestClientSendsOneRequest(t *testing.T) {
 		got = append(got, fmt.Sprint(r.Method, r.URL, r.UserAgent(), r.Header.Get("Accept")))
 		fmt.Fprint(w, "text")
 	})
-	response, err := client.Get("/api/v1/pods", map[string][]string{"limit": {"1"}}, cluster.Accept)
+	response, err := client.Get("/api/v1/pods", map[string][]string{"limit": {"1"}}, runtime.ContentTypeJSON)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := response.Body.Close(); err != nil {
 		t.Error(err)
 	}
-	want := "GET/api/v1/pods?limit=1 test application/vnd.kubernetes.protobuf,application/json"
+	want := "GET/api/v1/pods?limit=1 test application/json"
 	if len(got) != 1 || strings.ReplaceAll(got[0], " ", "") != strings.ReplaceAll(want, " ", "") {
 		t.Errorf("requests %q, want %q", got, want)
 	}
@@ -56,7 +57,7 @@ func TestClientSendsOneRequest(t *testing.T) {
 func TestErrorIsThatOfTheServer(t *testing.T) {
 	server := clustertest.Start(t, fake.APIServerOptions{})
 	server.InjectFault(1, nil, fake.RequestFault{Err: fake.Forbidden()})
-	_, err := server.Client(cluster.Options{}).Get("/api/v1/pods", nil, cluster.Accept) //nolint:bodyclose // fails
+	_, err := server.Client(cluster.Options{}).Get("/api/v1/pods", nil, runtime.ContentTypeJSON) //nolint:bodyclose // fails
 	if !apierrors.IsForbidden(err) || err.Error() != fake.Forbidden().Error() {
 		t.Errorf("error %v", err)
 	}
@@ -68,7 +69,7 @@ func TestErrorWithoutStatusHasTheCode(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 		fmt.Fprint(w, "<html>proxy</html>")
 	})
-	_, err := client.Get("/api/v1/pods", nil, cluster.Accept) //nolint:bodyclose // fails
+	_, err := client.Get("/api/v1/pods", nil, runtime.ContentTypeJSON) //nolint:bodyclose // fails
 	if !apierrors.IsForbidden(err) || strings.Contains(err.Error(), "html") {
 		t.Errorf("error %v", err)
 	}
@@ -81,7 +82,7 @@ func TestEndOfTheContextEndsARequest(t *testing.T) {
 		cancel(interrupted)
 		<-r.Context().Done()
 	})
-	if _, err := client.Get("/api/v1/pods", nil, cluster.Accept); !errors.Is(err, interrupted) { //nolint:bodyclose // fails
+	if _, err := client.Get("/api/v1/pods", nil, runtime.ContentTypeJSON); !errors.Is(err, interrupted) { //nolint:bodyclose // fails
 		t.Errorf("error %v, want %v", err, interrupted)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/measure"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/reader"
 )
 
@@ -29,7 +30,7 @@ func (s *session) makePlan(chosen *selection) (*plan, error) {
 	p := &plan{skipped: chosen.skipped}
 	for i, r := range chosen.resources {
 		s.progress.update("plan", "%d of %d resources", i, len(chosen.resources))
-		e, err := reader.EstimateResource(s.client, r, s.options.cluster.Namespace())
+		e, err := reader.EstimateResource(s.client, r, s.options.cluster.Namespace(), measure.Accepts(r.GroupVersion().WithKind(r.Kind)))
 		switch {
 		case err == nil:
 			p.add(e, s.limits.MemoryFor)

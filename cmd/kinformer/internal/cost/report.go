@@ -50,8 +50,8 @@ func (r *report) writeJSON(out io.Writer) error {
 
 const legend = `
 WIRE is the size of the responses, decompressed. HEAP is what the synced cache adds to the heap of a process, after
-garbage collection, and its share of the first cache's. PEAK RSS is what it adds to the resident memory at most, and CPU
-the time of the process, both until the cache has synced.
+garbage collection, and its share of the first cache's, from 1 MB on. PEAK RSS is what it adds to the resident memory at
+most, and CPU the time of the process, both until the cache has synced.
 `
 
 func (r *report) writeTable(out io.Writer) error {
@@ -60,27 +60,61 @@ func (r *report) writeTable(out io.Writer) error {
 	}
 	table := newColumns("RESOURCE", ">OBJECTS", ">WIRE", "CACHE", ">HEAP", ">", ">PEAK RSS", ">CPU")
 	for _, m := range r.Resources {
-		for i, c := range m.Caches {
-			first := []string{"", "", ""}
-			if i == 0 {
-				first = []string{m.Resource, count(int64(m.Objects)), byteSize(m.WireBytes)}
-			}
-			table.add(append(first, c.cells(m.Caches[0])...)...)
-		}
+		m.addTo(table)
+	}
+	if len(r.Resources) > 1 {
+		r.total().addTo(table)
 	}
 	table.print(out)
 	_, err := io.WriteString(out, legend)
 	return err
 }
 
-// cells returns the cells of a cache, compared to the first one.
-func (c cost) cells(first cost) []string {
-	peak, share := "unknown", ""
-	if c.PeakRSSBytes > 0 {
-		peak = byteSize(c.PeakRSSBytes)
+// total returns the sums of all resources. Peak memory has none: the peaks are not at the same time.
+func (r *report) total() measured {
+	sum := measured{Resource: "total", Caches: make([]cost, len(r.Resources[0].Caches))}
+	for _, m := range r.Resources {
+		sum.Objects += m.Objects
+		sum.WireBytes += m.WireBytes
+		for i, c := range m.Caches {
+			sum.Caches[i].Cache = c.Cache
+			sum.Caches[i].HeapBytes += c.HeapBytes
+			sum.Caches[i].CPUSeconds += c.CPUSeconds
+		}
 	}
-	if first.HeapBytes > 0 {
-		share = strconv.FormatInt((100*c.HeapBytes+first.HeapBytes/2)/first.HeapBytes, 10) + " %"
+	return sum
+}
+
+// addTo adds a line for each cache to a table.
+func (m measured) addTo(table *columns) {
+	first := []string{m.Resource, count(int64(m.Objects)), byteSize(m.WireBytes)}
+	for _, c := range m.Caches {
+		table.add(append(first, c.Cache, byteSize(c.HeapBytes), c.share(m.Caches[0]), c.peak(), cpuTime(c.CPUSeconds))...)
+		first = []string{"", "", ""}
 	}
-	return []string{c.Cache, byteSize(c.HeapBytes), share, peak, fmt.Sprintf("%.2f s", c.CPUSeconds)}
+}
+
+// share returns the share of another cache's heap. That of a few objects says nothing: it consists
+// of what each cache needs without any.
+func (c cost) share(other cost) string {
+	if other.HeapBytes < 1_000_000 {
+		return ""
+	}
+	return strconv.FormatInt((100*c.HeapBytes+other.HeapBytes/2)/other.HeapBytes, 10) + " %"
+}
+
+// peak returns the peak memory, or "" where it is unknown.
+func (c cost) peak() string {
+	if c.PeakRSSBytes <= 0 {
+		return ""
+	}
+	return byteSize(c.PeakRSSBytes)
+}
+
+// cpuTime returns a time in milliseconds, or in seconds from one on.
+func cpuTime(seconds float64) string {
+	if seconds < 1 {
+		return fmt.Sprintf("%.0f ms", seconds*1000)
+	}
+	return fmt.Sprintf("%.2f s", seconds)
 }

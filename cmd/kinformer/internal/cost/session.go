@@ -1,10 +1,12 @@
 package cost
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/cluster"
@@ -89,8 +91,11 @@ func (s *session) execute(ctx context.Context, p *plan) error {
 	return s.finish(result, len(p.estimates))
 }
 
-// finish prints the report.
+// finish prints the report. If all resources were selected, the largest comes first.
 func (s *session) finish(result *report, planned int) error {
+	if s.options.all {
+		slices.SortStableFunc(result.Resources, func(a, b measured) int { return cmp.Compare(b.WireBytes, a.WireBytes) })
+	}
 	write := result.writeTable
 	if s.options.output == "json" {
 		write = result.writeJSON

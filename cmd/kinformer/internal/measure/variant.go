@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinformer/kinformer/internal/footprint"
@@ -67,4 +68,13 @@ func (v Variant) informer(url, token string, resource schema.GroupVersionResourc
 		return footprint.Kinformer(config, resource, kind, storage)
 	}
 	return footprint.ClientGo(config, resource, kind)
+}
+
+// Accepts returns the content types, as in an Accept header, in which the informers of a kind read
+// its objects.
+func Accepts(kind schema.GroupVersionKind) string {
+	if footprint.HasType(kind) {
+		return runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	}
+	return runtime.ContentTypeJSON
 }

@@ -16,6 +16,7 @@ const pageSize = 500
 type Estimate struct {
 	*cluster.Resource
 	Namespace string // or "" for all of them
+	Accept    string // the Accept header of requests
 	// Objects is the number of objects. If Unknown, the server did not say how many there are, but
 	// that there are more.
 	Objects int64
@@ -29,11 +30,11 @@ type Estimate struct {
 }
 
 // EstimateResource requests one object, and estimates from its size and the number of remaining
-// objects what all of them take.
-func EstimateResource(client *cluster.Client, resource *cluster.Resource, namespace string) (Estimate, error) {
-	e := Estimate{Resource: resource, Namespace: namespace}
+// objects what all of them take. Namespace may be empty; accept is an Accept header.
+func EstimateResource(client *cluster.Client, resource *cluster.Resource, namespace, accept string) (Estimate, error) {
+	e := Estimate{Resource: resource, Namespace: namespace, Accept: accept}
 	var bytes int64
-	first, err := readPage(client, resource.Path(namespace), 1, "", &bytes, func(*wire.Item) error { return nil })
+	first, err := readPage(client, resource.Path(namespace), 1, "", accept, &bytes, func(*wire.Item) error { return nil })
 	if err != nil {
 		return e, err
 	}

@@ -23,12 +23,12 @@ var errNotPaged = errors.New("the server ignores the limit of a list, so it cann
 
 // readPage requests a page of at most limit objects, calls each with every one, and adds the bytes
 // of the body to received as they arrive. It stops at the first object above the limit.
-func readPage(client *cluster.Client, path string, limit int, token string, received *int64, each func(*wire.Item) error) (page, error) {
+func readPage(client *cluster.Client, path string, limit int, token, accept string, received *int64, each func(*wire.Item) error) (page, error) {
 	query := url.Values{"limit": {strconv.Itoa(limit)}}
 	if token != "" {
 		query.Set("continue", token)
 	}
-	response, err := client.Get(path, query, cluster.Accept)
+	response, err := client.Get(path, query, accept)
 	if err != nil {
 		return page{}, err
 	}

@@ -83,7 +83,7 @@ var errFormats = errors.New("the server sent pages in different formats")
 func (r *reading) page(token string) (page, error) {
 	keep := keeperOf(r.estimate.GroupResource())
 	r.received.Pages++
-	p, err := readPage(r.Client, r.estimate.Path(r.estimate.Namespace), pageSize, token, &r.received.Bytes, func(item *wire.Item) error {
+	p, err := readPage(r.Client, r.estimate.Path(r.estimate.Namespace), pageSize, token, r.estimate.Accept, &r.received.Bytes, func(item *wire.Item) error {
 		raw, err := keep(item)
 		if err != nil {
 			return err

@@ -45,7 +45,7 @@ func (h *harness) createPods(from, to int) {
 func (h *harness) estimate(t *testing.T, resource, namespace string) reader.Estimate {
 	t.Helper()
 	r := h.Resource(h.client, resource)
-	e, err := reader.EstimateResource(h.client, r, namespace)
+	e, err := reader.EstimateResource(h.client, r, namespace, accept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +127,18 @@ func TestCustomResourcesAreReadAsJSON(t *testing.T) {
 	c := read(t, h, h.estimate(t, "widgets.example.com", ""))
 	if c.ContentType != runtime.ContentTypeJSON || c.ListKind != "WidgetList" || len(c.Items) != 1 || !strings.Contains(string(c.Items[0]), `"size":"7"`) {
 		t.Errorf("%s of %s: %s", c.ContentType, c.ListKind, c.Items)
+	}
+}
+
+func TestFormatIsTheOneThatIsAccepted(t *testing.T) {
+	h := start(t, 2)
+	e, err := reader.EstimateResource(h.client, h.Resource(h.client, "pods"), "", runtime.ContentTypeJSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := read(t, h, e)
+	if c.ContentType != runtime.ContentTypeJSON || len(c.Items) != 2 || !strings.Contains(string(c.Items[0]), `"name":"pod-0000"`) {
+		t.Errorf("%s: %s", c.ContentType, c.Items)
 	}
 }
 
@@ -229,13 +241,13 @@ func TestForbiddenResourceIsARefusal(t *testing.T) {
 		{apierrors.NewUnauthorized("who"), false},
 	} {
 		h.InjectFault(1, nil, fake.RequestFault{Err: c.err})
-		_, err := reader.EstimateResource(h.client, r, "")
+		_, err := reader.EstimateResource(h.client, r, "", accept)
 		if err == nil || err.Error() != c.err.Error() || reader.IsRefusal(err) != c.refusal {
 			t.Errorf("error %v, refusal %v, want %v, %v", err, reader.IsRefusal(err), c.err, c.refusal)
 		}
 	}
 	h.InjectFault(1, nil, fake.RequestFault{CutAfterBytes: -1})
-	if _, err := reader.EstimateResource(h.client, r, ""); err == nil || reader.IsRefusal(err) {
+	if _, err := reader.EstimateResource(h.client, r, "", accept); err == nil || reader.IsRefusal(err) {
 		t.Errorf("broken connection: error %v, refusal %v", err, reader.IsRefusal(err))
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/cluster"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/clustertest"
@@ -107,7 +108,7 @@ func TestSecretsOfAServerAreReadWithoutTheirValues(t *testing.T) {
 	server := clustertest.Start(t, fake.APIServerOptions{})
 	server.Create(secretExample())
 	client := server.Client(cluster.Options{})
-	e, err := EstimateResource(client, server.Resource(client, "secrets"), "")
+	e, err := EstimateResource(client, server.Resource(client, "secrets"), "", runtime.ContentTypeProtobuf)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/reader"
 )
 
+const accept = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+
 // pods is the resource that the scripted servers serve.
 var pods = &cluster.Resource{GroupVersionResource: corev1.SchemeGroupVersion.WithResource("pods"), Kind: "Pod", Namespaced: true, Verbs: []string{"list", "watch"}}
 
@@ -40,18 +42,18 @@ func list(metadata string, items int) string {
 }
 
 func TestServerThatIgnoresTheLimitIsNotRead(t *testing.T) {
-	_, err := reader.EstimateResource(serve(t, "application/json", list("", 2)), pods, "")
+	_, err := reader.EstimateResource(serve(t, "application/json", list("", 2)), pods, "", accept)
 	if err == nil || !strings.Contains(err.Error(), "ignores the limit") || !reader.IsRefusal(err) {
 		t.Errorf("error %v", err)
 	}
-	_, err = (&reader.Reader{Client: serve(t, "application/json", list("", 501))}).Read(reader.Estimate{Resource: pods, Objects: 1, Requests: 1, ContentType: runtime.ContentTypeJSON})
+	_, err = (&reader.Reader{Client: serve(t, "application/json", list("", 501))}).Read(reader.Estimate{Resource: pods, Accept: accept, Objects: 1, Requests: 1, ContentType: runtime.ContentTypeJSON})
 	if err == nil || !strings.Contains(err.Error(), "ignores the limit") {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestNumberOfObjectsMayBeUnknown(t *testing.T) {
-	e, err := reader.EstimateResource(serve(t, "application/json", list(`"continue":"next"`, 1)), pods, "")
+	e, err := reader.EstimateResource(serve(t, "application/json", list(`"continue":"next"`, 1)), pods, "", accept)
 	if err != nil || !e.Unknown || e.Objects != 2 {
 		t.Errorf("estimate %+v, error %v, want an unknown number", e, err)
 	}
@@ -64,7 +66,7 @@ func TestUnexpectedAnswersAreErrors(t *testing.T) {
 		"cut":     {"application/json", list("", 1)[:60], "unexpected EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := reader.EstimateResource(serve(t, c.contentType, c.body), pods, ""); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := reader.EstimateResource(serve(t, c.contentType, c.body), pods, "", accept); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
