@@ -16,7 +16,7 @@ func TestOverviewShowsInformers(t *testing.T) {
 		server.Create(pod("web"))
 		run(t, informer)
 		page := get(t, debug.Handler(debug.Options{}, informer), "/")
-		expect(t, page, "<title>Informers</title>", ">pods<", "Watching", "1 informer, 1 Watching · 1 object")
+		expect(t, page, "<title>Informers</title>", ">"+informer.Views()[0].UniqueName()+"<", "Watching", "1 informer, 1 Watching · 1 object")
 		expectNot(t, page, "Needs attention")
 	})
 }

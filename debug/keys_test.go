@@ -56,7 +56,7 @@ func TestKeysLinkToObjects(t *testing.T) {
 		handler, id := debug.Handler(withObjects, informer), informer.Views()[0].ID()
 		expect(t, get(t, handler, page("informer", id, "")), fmt.Sprintf(`href="object?id=%d&amp;key=ns%%2fweb"`, id))
 		text := get(t, handler, page("object", id, "ns%2Fweb"))
-		expect(t, text, "node-7", "<title>ns/web – pods – Informers</title>")
+		expect(t, text, "node-7", "<title>ns/web – "+informer.Views()[0].UniqueName()+" – Informers</title>")
 		if got := getJSON[corev1.Pod](t, handler, page("object.json", id, "ns%2Fweb")); got.Spec.NodeName != "node-7" {
 			t.Errorf("got %+v", got)
 		}

@@ -28,7 +28,7 @@ type informer struct {
 	FailedAttempts              int               `json:"failedAttempts"`
 	ResourceVersion             string            `json:"resourceVersion"`
 	FreshAt                     time.Time         `json:"freshAt,omitzero"`
-	FreshAgeSeconds             *float64          `json:"freshAgeSeconds,omitempty"`
+	StalenessSeconds            *float64          `json:"stalenessSeconds,omitempty"`
 	Objects                     int               `json:"objects"`
 	ReceivedObjects             int               `json:"receivedObjects"`
 	PackedBytes                 int64             `json:"packedBytes"`
@@ -63,16 +63,17 @@ type request struct {
 }
 
 type handlerStatus struct {
-	Name               string  `json:"name"`
-	UniqueName         string  `json:"uniqueName"`
-	Synced             bool    `json:"synced"`
-	Backlog            uint64  `json:"backlog"`
-	OldestSeconds      float64 `json:"oldestPendingSeconds"`
-	Coalesced          uint64  `json:"coalesced"`
-	Calls              uint64  `json:"calls"`
-	CallSeconds        float64 `json:"callSeconds"`
-	SecondsPerCall     float64 `json:"secondsPerCall"`
-	lag, averagePerRun time.Duration
+	Name                 string  `json:"name"`
+	UniqueName           string  `json:"uniqueName"`
+	Synced               bool    `json:"synced"`
+	Backlog              uint64  `json:"backlog"`
+	OldestPendingSeconds float64 `json:"oldestPendingSeconds"`
+	Coalesced            uint64  `json:"coalesced"`
+	Calls                uint64  `json:"calls"`
+	CallSeconds          float64 `json:"callSeconds"`
+	SecondsPerCall       float64 `json:"secondsPerCall"`
+
+	lag time.Duration
 }
 
 // readAll reads the status of every informer.
@@ -109,16 +110,10 @@ func newInformer(view cache.View, s cache.Status, now time.Time) informer {
 		i.Error = shorten(s.Err.Error(), maxCause)
 	}
 	if !s.FreshAt.IsZero() {
-		seconds := ageAt(now, s.FreshAt).Seconds()
-		i.FreshAt, i.FreshAgeSeconds = s.FreshAt.UTC(), &seconds
+		seconds := s.Staleness.Seconds()
+		i.FreshAt, i.StalenessSeconds = s.FreshAt.UTC(), &seconds
 	}
 	return i
-}
-
-// ageAt returns the time from then to now, by the clock that says more of the two: monotonic time
-// stands still while the machine is suspended, and wall time may be set back.
-func ageAt(now, then time.Time) time.Duration {
-	return max(0, now.Sub(then), now.Round(0).Sub(then.Round(0)))
 }
 
 func relists(s cache.Status) map[string]uint64 {
@@ -143,11 +138,10 @@ func handlers(s cache.Status) []handlerStatus {
 	all := make([]handlerStatus, 0, len(s.Handlers))
 	for _, h := range s.Handlers {
 		status := handlerStatus{
-			Name: h.Name, UniqueName: h.UniqueName, Synced: h.Synced, Backlog: h.Backlog, OldestSeconds: h.Lag.Seconds(), Coalesced: h.Coalesced,
+			Name: h.Name, UniqueName: h.UniqueName, Synced: h.Synced, Backlog: h.Backlog, OldestPendingSeconds: h.Lag.Seconds(), Coalesced: h.Coalesced,
 			Calls: h.Calls, CallSeconds: h.CallTime.Seconds(), lag: h.Lag,
 		}
 		if h.Calls > 0 {
-			status.averagePerRun = h.CallTime / time.Duration(h.Calls)
 			status.SecondsPerCall = h.CallTime.Seconds() / float64(h.Calls)
 		}
 		all = append(all, status)

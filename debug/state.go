@@ -60,7 +60,7 @@ func (i informer) Failing() string {
 	if i.ErrorSince.IsZero() || i.FailedAttempts == 0 {
 		return ""
 	}
-	return fmt.Sprintf("for %s, %s", duration(ageAt(i.now, i.ErrorSince)), count(uint64(i.FailedAttempts), "attempt"))
+	return fmt.Sprintf("for %s, %s", duration(i.now.Sub(i.ErrorSince)), count(uint64(i.FailedAttempts), "attempt"))
 }
 
 // Warnings returns what needs attention although the informer works.
@@ -72,8 +72,8 @@ func (i informer) Warnings() (warnings []string) {
 	}
 	add(i.Quarantined > 0, "%s quarantined: the newest state could not be stored", count(uint64(i.Quarantined), "object"))
 	add(i.Unkeyed > 0, "%s without a readable name, not stored", count(uint64(i.Unkeyed), "object"))
-	age, known := i.freshAge()
-	add(known && i.Phase != cache.PhaseStopped && age >= staleAfter, "last confirmed up to date %s ago", duration(age))
+	stale := i.staleness()
+	add(stale >= staleAfter && i.Phase != cache.PhaseStopped, "last confirmed up to date %s ago", duration(stale))
 	for _, h := range i.Handlers {
 		add(h.Late(), "handler %s is %s behind, %s", shorten(h.UniqueName, maxName), duration(h.lag), count(h.Backlog, "event"))
 	}
@@ -81,11 +81,12 @@ func (i informer) Warnings() (warnings []string) {
 	return warnings
 }
 
-func (i informer) freshAge() (age time.Duration, known bool) {
-	if i.FreshAt.IsZero() {
-		return 0, false
+// staleness returns the time since the store was last confirmed up to date, zero if it never was.
+func (i informer) staleness() time.Duration {
+	if i.StalenessSeconds == nil {
+		return 0
 	}
-	return time.Duration(*i.FreshAgeSeconds * float64(time.Second)), true
+	return time.Duration(*i.StalenessSeconds * float64(time.Second))
 }
 
 // Late reports whether the handler's backlog is old.

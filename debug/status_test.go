@@ -35,7 +35,7 @@ type informerJSON struct {
 	FailedAttempts       int               `json:"failedAttempts"`
 	ResourceVersion      string            `json:"resourceVersion"`
 	FreshAt              time.Time         `json:"freshAt"`
-	FreshAgeSeconds      *float64          `json:"freshAgeSeconds"`
+	StalenessSeconds     *float64          `json:"stalenessSeconds"`
 	Objects              int               `json:"objects"`
 	EventsPerSecond      float64           `json:"eventsPerSecond"`
 	RecentEvents         []uint32          `json:"recentEvents"`
@@ -84,7 +84,7 @@ func TestFailingInformer(t *testing.T) {
 		server.InjectListFault(-1, fake.Fault{Err: apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("not allowed"))})
 		handler := debug.Handler(debug.Options{}, informer)
 		read := func() informerJSON { return getJSON[overview](t, handler, "/informers.json").Informers[0] }
-		if idle := read(); idle.Phase != "Idle" || idle.FreshAgeSeconds != nil || idle.Kind != "Pod" || idle.FailedAttempts != 0 {
+		if idle := read(); idle.Phase != "Idle" || idle.StalenessSeconds != nil || idle.Kind != "Pod" || idle.FailedAttempts != 0 {
 			t.Errorf("before Run: %+v", idle)
 		}
 		start(t, informer.Run)
@@ -100,7 +100,7 @@ func TestFailingInformer(t *testing.T) {
 
 		server.ClearFaults()
 		cachetest.Advance(time.Minute)
-		if ok := read(); ok.Phase != "Watching" || !ok.Synced || ok.Error != "" || ok.FreshAgeSeconds == nil || !ok.ErrorSince.IsZero() {
+		if ok := read(); ok.Phase != "Watching" || !ok.Synced || ok.Error != "" || ok.StalenessSeconds == nil || !ok.ErrorSince.IsZero() {
 			t.Errorf("after recovery: %+v", ok)
 		}
 		expectNot(t, get(t, handler, "/"), "Needs attention", cause)
@@ -120,7 +120,7 @@ func TestStaleInformer(t *testing.T) {
 		expectNot(t, get(t, handler, "/"), "Needs attention")
 		cachetest.Advance(time.Second)
 		expect(t, get(t, handler, "/"), "Needs attention", "last confirmed up to date 5 min ago", "state warning", " (warning)<")
-		if age := getJSON[overview](t, handler, "/informers.json").Informers[0].FreshAgeSeconds; *age != 300 {
+		if age := getJSON[overview](t, handler, "/informers.json").Informers[0].StalenessSeconds; *age != 300 {
 			t.Errorf("got age %v, want 300", *age)
 		}
 	})

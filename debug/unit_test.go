@@ -5,6 +5,8 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
@@ -83,17 +86,6 @@ func TestPlot(t *testing.T) {
 	}
 	if got := lastMinute(nil) + lastMinute([]uint32{5}); got != 0 {
 		t.Errorf("got %v events per second of no time", got)
-	}
-}
-
-func TestAgeAfterSuspend(t *testing.T) {
-	now := time.Now()
-	later := now.Round(0).Add(time.Hour) // without monotonic time, as after an hour's suspend
-	if got := ageAt(later, now); got != time.Hour {
-		t.Errorf("got %v", got)
-	}
-	if got := ageAt(now, later); got != 0 {
-		t.Errorf("got %v for a time to come", got)
 	}
 }
 
@@ -181,3 +173,51 @@ func luminance(t *testing.T, hex string) float64 {
 }
 
 func contrast(a, b float64) float64 { return (max(a, b) + 0.05) / (min(a, b) + 0.05) }
+
+// TestDocument checks that docs/observing.md names every field of the JSON.
+func TestDocument(t *testing.T) {
+	text, err := os.ReadFile("../docs/observing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "## Debug page")
+	for _, value := range []any{overview{}, informer{}, request{}, handlerStatus{}, detail{}, index{}, quarantinedKey{}, keyList{}, failure{}} {
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(value)) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if name != "" && !strings.Contains(section, "`"+name+"`") {
+				t.Errorf("docs/observing.md does not name the field %s of %T", name, value)
+			}
+		}
+	}
+}
+
+// TestRefuseObject checks each of the signs of a Secret alone.
+func TestRefuseObject(t *testing.T) {
+	type Secret struct{ unstructured.Unstructured }
+	type embedding struct{ *Secret }
+	ofKind := func(kind string) unstructured.Unstructured {
+		return unstructured.Unstructured{Object: map[string]any{"kind": kind}}
+	}
+	plain, secret, metadata, unknown := ofKind("Pod"), ofKind("Secret"), ofKind("PartialObjectMetadata"), ofKind("")
+	for name, c := range map[string]struct {
+		kind    string
+		obj     cache.Object
+		refused bool
+	}{
+		"no sign":                      {"Pod", &plain, false},
+		"only the object's kind known": {"", &plain, false},
+		"only the informer's kind":     {"Pod", &unknown, false},
+		"metadata of a known kind":     {"Pod", &metadata, false},
+		"informer's kind":              {"Secret", &plain, true},
+		"informer's kind, lower case":  {"secret", &plain, true},
+		"object's kind":                {"Pod", &secret, true},
+		"Go type":                      {"Pod", &Secret{plain}, true},
+		"embedded Go type":             {"Pod", &embedding{&Secret{plain}}, true},
+		"unknown kind":                 {"", &unknown, true},
+		"metadata of an unknown kind":  {"", &metadata, true},
+	} {
+		if got := refuseObject(c.kind, c.obj); (got != nil) != c.refused || got != nil && got.Code != http.StatusForbidden {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
