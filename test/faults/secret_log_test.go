@@ -200,7 +200,7 @@ func runSecrets[T cache.Object](ctx context.Context, lw cache.ListerWatcher, exa
 	defer cancel()
 	unsynced := informer.WaitForSync(soon)
 	_, err := cache.NewLister(informer.Store(), corev1.Resource("secrets")).Namespace("ns").Get("s")
-	status := fmt.Sprintln(unsynced, err, informer.Status())
+	status := fmt.Sprintln(unsynced, err, informer.Status(), shown(informer))
 	return fmt.Sprintln(status, <-stopped, informer.Status())
 }
 
@@ -216,9 +216,10 @@ func runAdapter(ctx context.Context, lw clientcache.ListerWatcher, options clien
 	}()
 	<-time.After(time.Minute)
 	_, _, unsynced := informer.GetStore().GetByKey("ns/s")
+	text := shown(clientgo.ControllerOf(informer))
 	<-stopped
 	_, _, err := informer.GetStore().GetByKey("ns/s")
-	return fmt.Sprintln(unsynced, err)
+	return fmt.Sprintln(unsynced, err, text)
 }
 
 // TestErrorsAndLogsHaveNoContentOfObjects lists and watches Secrets that cannot be decoded, stored

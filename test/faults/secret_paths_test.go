@@ -170,6 +170,6 @@ func runFailing(ctx context.Context, config *rest.Config, options cache.Informer
 	go func() { stopped <- informer.Run(ctx) }()
 	<-time.After(time.Minute)
 	unhealthy := informer.HealthCheck(cache.HealthOptions{FailOnQuarantined: true})(nil)
-	text := fmt.Sprintln(err, unhealthy, informer.Status(), informer.Store().KeyError("ns/s"))
+	text := fmt.Sprintln(err, unhealthy, informer.Status(), informer.Store().KeyError("ns/s"), shown(informer))
 	return text + fmt.Sprintln(<-stopped, informer.Status())
 }

@@ -1,0 +1,42 @@
+package faults_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/debug"
+	"github.com/kinformer/kinformer/metrics"
+)
+
+// current is the informer that the debug pages show.
+type current struct{ cache.Viewable }
+
+var (
+	shownInformer current
+	debugPages    = debug.Handler(debug.Options{ShowObjects: true}, &shownInformer)
+)
+
+// shown returns the metrics and every debug page of an informer, which may show the content of
+// objects that are not Secrets.
+func shown(informer cache.Viewable) string {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(metrics.NewCollector(informer))
+	families, err := registry.Gather()
+	text := fmt.Sprintln(families, err)
+	shownInformer.Viewable = informer
+	id := informer.Views()[0].ID()
+	for _, path := range []string{"", "informers.json", "informer?id=%d", "informer.json?id=%d", "object?id=%d&key=ns/s", "object.json?id=%d&key=ns/s"} {
+		if strings.Contains(path, "%d") {
+			path = fmt.Sprintf(path, id)
+		}
+		response := httptest.NewRecorder()
+		debugPages.ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/"+path, nil))
+		text += response.Body.String()
+	}
+	return text
+}
