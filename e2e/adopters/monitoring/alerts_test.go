@@ -1,0 +1,168 @@
+package monitoring
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// TestAlertsFire evaluates each alert once a minute for an hour, on series that make it fire and on
+// series that must not. A value "0x60" is 61 samples, one a minute.
+func TestAlertsFire(t *testing.T) {
+	for _, c := range []struct {
+		alert, series string
+		from          int // the minute at which the alert fires first; 0 if it does not
+		until         int // the last minute at which it fires
+	}{
+		{"KinformerInvalid", `kinformer_phase{informer="a",phase="Invalid"} 1x60`, 1, 60},
+		{"KinformerInvalid", `kinformer_phase{informer="a",phase="Invalid"} 0x60`, 0, 0},
+
+		{"KinformerNotSynced", `kinformer_synced{informer="a"} 0x60`, 10, 60},
+		{"KinformerNotSynced", `kinformer_synced{informer="a"} 0x20 1x40`, 10, 20},
+		{"KinformerNotSynced", `kinformer_synced{informer="a"} 0x8 1x52`, 0, 0},
+		{"KinformerNotSynced", "kinformer_synced{informer=\"a\"} 0x60\nkinformer_phase{informer=\"a\",phase=\"Idle\"} 1x60", 0, 0},
+		{"KinformerNotSynced", "kinformer_synced{informer=\"a\"} 0x60\nkinformer_phase{informer=\"a\",phase=\"Idle\"} 0x60", 10, 60},
+
+		{"KinformerStale", `kinformer_staleness_seconds{informer="a"} 0+60x60`, 11, 60},
+		{"KinformerStale", `kinformer_staleness_seconds{informer="a"} 61x60`, 0, 0},
+
+		{"KinformerFailing", `kinformer_phase{informer="a",phase="Retrying"} 1x60`, 10, 60},
+		{"KinformerFailing", `kinformer_phase{informer="a",phase="Retrying"} 1 0 1 1 0 1x3 0x50`, 0, 0},
+		{"KinformerFailing", `kinformer_phase{informer="a",phase="Watching"} 1x60`, 0, 0},
+
+		{"KinformerRequestErrors", `kinformer_requests_total{informer="a",verb="LIST",code="403"} 0+2x60`, 11, 60},
+		{"KinformerRequestErrors", `kinformer_requests_total{informer="a",verb="WATCH",code="<error>"} 0+2x60`, 11, 60},
+		{"KinformerRequestErrors", `kinformer_requests_total{informer="a",verb="WATCH",code="200"} 0+60x60`, 0, 0},
+		{"KinformerRequestErrors", `kinformer_requests_total{informer="a",verb="WATCH",code="410"} 0+2x60`, 0, 0},
+		{"KinformerRequestErrors", `kinformer_requests_total{informer="a",verb="WATCH",code="500"} 1x20 9x40`, 0, 0},
+
+		{"KinformerRelistStorm", `kinformer_relists_total{informer="a",reason="Expired"} 0+1x60`, 11, 60},
+		{"KinformerRelistStorm", `kinformer_relists_total{informer="a",reason="Expired"} 0x20 1x40`, 0, 0},
+
+		{"KinformerHandlerBehind", `kinformer_handler_lag_seconds{informer="a",handler="h"} 0+60x60`, 16, 60},
+		{"KinformerHandlerBehind", `kinformer_handler_lag_seconds{informer="a",handler="h"} 0x10 400x8 0x42`, 0, 0},
+
+		{"KinformerObjectsNotStored", "kinformer_quarantined_objects{informer=\"a\"} 1x60\nkinformer_unkeyed_objects{informer=\"a\"} 0x60", 15, 60},
+		{"KinformerObjectsNotStored", "kinformer_quarantined_objects{informer=\"a\"} 0x60\nkinformer_unkeyed_objects{informer=\"a\"} 0x60", 0, 0},
+	} {
+		from, until := fires(t, c.alert, c.series)
+		if from != c.from || until != c.until {
+			t.Errorf("%s fires in the minutes %d to %d, want %d to %d, with %s", c.alert, from, until, c.from, c.until, c.series)
+		}
+	}
+}
+
+// fires returns the first and the last minute at which an alert fires.
+func fires(t *testing.T, alert, series string) (from, until int) {
+	t.Helper()
+	loaded := load(t, series)
+	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 10_000, Timeout: time.Minute, Parser: newParser()})
+	rule := alertNamed(t, alert)
+	since := -1
+	for minute := range 61 {
+		switch active := loaded.matches(t, engine, rule.Expr, minute); {
+		case !active:
+			since = -1
+			continue
+		case since < 0:
+			since = minute
+		}
+		if time.Duration(minute-since)*time.Minute < time.Duration(rule.For) {
+			continue
+		}
+		if from == 0 {
+			from = minute
+		}
+		until = minute
+	}
+	return from, until
+}
+
+func alertNamed(t *testing.T, name string) rulefmt.Rule {
+	t.Helper()
+	for _, rule := range parseAlerts(t) {
+		if rule.Alert == name {
+			return rule
+		}
+	}
+	t.Fatalf("no alert %s", name)
+	return rulefmt.Rule{}
+}
+
+// samples are series with a sample each minute.
+type samples []promql.Series
+
+// load parses one series in each line, in promtool's notation.
+func load(t *testing.T, lines string) (loaded samples) {
+	t.Helper()
+	for line := range strings.Lines(lines) {
+		name, values, err := newParser().ParseSeriesDesc(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		series := promql.Series{Metric: name}
+		for minute, value := range values {
+			series.Floats = append(series.Floats, promql.FPoint{T: int64(minute) * 60_000, F: value.Value})
+		}
+		loaded = append(loaded, series)
+	}
+	return loaded
+}
+
+// matches reports whether an expression has a result at a minute.
+func (s samples) matches(t *testing.T, engine *promql.Engine, expression string, minute int) bool {
+	t.Helper()
+	queryable := &storage.MockQueryable{MockQuerier: &storage.MockQuerier{SelectMockFunction: s.query}}
+	query, err := engine.NewInstantQuery(t.Context(), queryable, nil, expression, time.Unix(int64(minute)*60, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer query.Close()
+	result, err := query.Exec(t.Context()).Vector()
+	if err != nil {
+		t.Fatalf("%s: %v", expression, err)
+	}
+	return len(result) > 0
+}
+
+// query returns the series that match.
+func (s samples) query(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	found := &seriesSet{}
+	for _, series := range s {
+		if !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(series.Metric.Get(m.Name)) }) {
+			found.following = append(found.following, series)
+		}
+	}
+	return found
+}
+
+// seriesSet implements storage.SeriesSet.
+type seriesSet struct {
+	current   promql.Series
+	following samples
+}
+
+// Next goes to the next series and reports whether there is one.
+func (s *seriesSet) Next() bool {
+	if len(s.following) == 0 {
+		return false
+	}
+	s.current, s.following = s.following[0], s.following[1:]
+	return true
+}
+
+// At returns the current series.
+func (s *seriesSet) At() storage.Series { return promql.NewStorageSeries(s.current) }
+
+// Err returns nil.
+func (s *seriesSet) Err() error { return nil }
+
+// Warnings returns nil.
+func (s *seriesSet) Warnings() annotations.Annotations { return nil }
