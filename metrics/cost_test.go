@@ -1,0 +1,115 @@
+package metrics_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/metrics"
+)
+
+// The size of a large program: a hundred types in five namespaces, with four handlers each.
+const (
+	manyInformers   = 500
+	handlersOfMany  = 4
+	collectionLimit = 20 * time.Millisecond
+)
+
+// runMany runs many informers until the test ends.
+func runMany(tb testing.TB, handlers int) *cache.Group {
+	group := &cache.Group{}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	tb.Cleanup(func() { cancel(); running.Wait() })
+	for i := range manyInformers {
+		server := fake.NewListerWatcher(&corev1.Pod{})
+		server.Create(newPod("a"))
+		pods := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: fmt.Sprint("cost ", i%100)})
+		for range handlers {
+			if _, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs[*corev1.Pod]{}, cache.HandlerOptions{}); err != nil {
+				tb.Fatal(err)
+			}
+		}
+		group.Add(pods)
+		running.Go(func() {
+			if err := pods.Run(ctx); err != nil {
+				tb.Error(err)
+			}
+		})
+		if err := pods.WaitForSync(ctx); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return group
+}
+
+// collect runs a collection and returns the number of metrics.
+func collect(collector prometheus.Collector) (n int) {
+	collected := make(chan prometheus.Metric, 1000)
+	go func() {
+		defer close(collected)
+		collector.Collect(collected)
+	}()
+	for range collected {
+		n++
+	}
+	return n
+}
+
+// TestCostOfACollection checks that a collection of many informers takes at most 20 ms, by the
+// fastest of several.
+func TestCostOfACollection(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector takes most of the time")
+	}
+	collector := metrics.NewCollector(runMany(t, handlersOfMany))
+	var took []time.Duration
+	n := 0
+	for range 20 {
+		begin := time.Now()
+		n = collect(collector)
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	t.Logf("%d metrics of %d informers in %v, median %v", n, manyInformers, took[0], took[len(took)/2])
+	if n < manyInformers*(30+handlersOfMany*6) || took[0] > collectionLimit {
+		t.Errorf("%d metrics in %v, want at most %v", n, took[0], collectionLimit)
+	}
+}
+
+func BenchmarkCollect500(b *testing.B) {
+	for _, handlers := range []int{0, 4, 20} {
+		b.Run(fmt.Sprint(handlers, " handlers each"), func(b *testing.B) {
+			collector := metrics.NewCollector(runMany(b, handlers))
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				n = collect(collector)
+			}
+			b.ReportMetric(float64(n), "metrics")
+		})
+	}
+}
+
+func BenchmarkGather500(b *testing.B) {
+	for _, handlers := range []int{0, 4, 20} {
+		b.Run(fmt.Sprint(handlers, " handlers each"), func(b *testing.B) {
+			registry := prometheus.NewRegistry()
+			registry.MustRegister(metrics.NewCollector(runMany(b, handlers)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := registry.Gather(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
