@@ -34,7 +34,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 
-// runChild is the main function of the child processes that kinformer cost starts.
+// runChild is the main function of the child processes that kinformer cost starts. They handle no
+// signals: an interrupt ends them at once.
 func runChild() {
 	if err := measure.Child(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)

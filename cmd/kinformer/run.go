@@ -10,7 +10,6 @@ import (
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/cost"
-	"github.com/kinformer/kinformer/cmd/kinformer/internal/measure"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/watch"
 	"github.com/kinformer/kinformer/internal/terminal"
 )
@@ -61,8 +60,6 @@ func dispatch(ctx context.Context, args []string, streams command.Streams) error
 		return cost.Run(ctx, args[1:], streams)
 	case "watch":
 		return watch.Run(ctx, args[1:], streams)
-	case measure.ChildArg:
-		return measure.Child(streams.In, streams.Out)
 	case "help", "--help", "-h":
 		return pflag.ErrHelp
 	}

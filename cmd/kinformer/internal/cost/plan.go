@@ -29,7 +29,9 @@ type plan struct {
 func (s *session) makePlan(chosen *selection) (*plan, error) {
 	p := &plan{skipped: chosen.skipped}
 	for i, r := range chosen.resources {
-		s.progress.update("plan", "%d of %d resources", i, len(chosen.resources))
+		if i > 0 {
+			s.progress.update("plan", "%d of %d resources", i, len(chosen.resources))
+		}
 		e, err := reader.EstimateResource(s.client, r, s.options.cluster.Namespace(), measure.Accepts(r.GroupVersion().WithKind(r.Kind)))
 		switch {
 		case err == nil:
