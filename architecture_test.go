@@ -94,7 +94,7 @@ var mayImport = map[string]string{
 	"test/model":                "",
 	"test/mutants":              "",
 	"test/soak":                 "",
-	"examples/nodecache":        "client-go cache fake internal/kubeconfig internal/terminal",
+	"examples/nodecache":        "client-go cache debug fake internal/kubeconfig internal/terminal",
 }
 
 // withoutKubernetes are the packages that import nothing of Kubernetes.

@@ -70,6 +70,20 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+func TestState(t *testing.T) {
+	for want, i := range map[string]informer{
+		"Listing, not synced":              {Phase: cache.PhaseListing},
+		"Listing, 12,000 objects received": {Phase: cache.PhaseListing, ReceivedObjects: 12_000},
+		"Listing":                          {Phase: cache.PhaseListing, Synced: true},
+		"Idle":                             {Phase: cache.PhaseIdle},
+		"Watching":                         {Phase: cache.PhaseWatching, Synced: true},
+	} {
+		if got := i.State(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestPlot(t *testing.T) {
 	recent := make([]uint32, 60)
 	recent[0], recent[1], recent[58], recent[59] = 100, 1, 50, 9999 // the last interval is not over

@@ -7,5 +7,6 @@
 //
 // informer.go is the part that uses package cache. source.go, simulation.go and simulated_node.go
 // provide the nodes; table.go, node_text.go and events.go say how a node and its changes look, and
-// internal/terminal draws them; run.go connects the two.
+// internal/terminal draws them; debug_page.go serves package debug's page with --debug-addr; run.go
+// connects them.
 package main

@@ -17,6 +17,7 @@ type options struct {
 	seed                uint64
 	once                bool
 	duration            time.Duration // 0 runs until interrupted
+	debugAddr           string        // of the debug page; none if empty
 }
 
 // maxNodes is ten times the number of nodes that Kubernetes supports in one cluster.
@@ -38,6 +39,7 @@ Output:
   (no flag)           on a terminal, a table that is redrawn in place; otherwise a line for each event and a summary
                       every five seconds
   --once              print the table when all nodes are listed, and exit
+  --debug-addr ADDR   serve the debug page at this address, such as :8080 (127.0.0.1 only) or 10.0.0.7:8080
 
 Duration:
   (no flag)           run until Ctrl-C (SIGINT) or SIGTERM
@@ -58,6 +60,7 @@ func parseFlags(args []string) (options, error) {
 	flags.Uint64Var(&o.seed, "seed", 1, "")
 	flags.BoolVar(&o.once, "once", false, "")
 	flags.DurationVar(&o.duration, "duration", 0, "")
+	flags.StringVar(&o.debugAddr, "debug-addr", "", "")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -81,6 +84,8 @@ func (o options) check(given map[string]bool, args []string) error {
 	reject(o.once && given["duration"], "--once cannot be combined with --duration")
 	reject(given["kubeconfig"] && o.kubeconfig == "", "--kubeconfig requires a file name")
 	reject(given["context"] && o.context == "", "--context requires a context name")
+	reject(given["debug-addr"] && o.debugAddr == "", "--debug-addr requires an address")
+	reject(o.once && given["debug-addr"], "--once cannot be combined with --debug-addr")
 	for _, name := range []string{"nodes", "seed"} {
 		reject(o.cluster && given[name], "--%s applies only to the simulated cluster", name)
 	}

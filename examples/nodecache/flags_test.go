@@ -14,6 +14,7 @@ func TestParseFlagsReturnsOptions(t *testing.T) {
 	for line, want := range map[string]options{
 		"":                               {nodes: 20, seed: 1},
 		"--nodes 3 --seed 9":             {nodes: 3, seed: 9},
+		"--debug-addr :8080":             {nodes: 20, seed: 1, debugAddr: ":8080"},
 		"-once":                          {nodes: 20, seed: 1, once: true},
 		"--cluster --duration 1m30s":     {nodes: 20, seed: 1, cluster: true, duration: 90 * time.Second},
 		"--kubeconfig=f":                 {nodes: 20, seed: 1, cluster: true, kubeconfig: "f"},
@@ -44,6 +45,8 @@ func TestInvalidFlagsAreRejected(t *testing.T) {
 		"--duration 0s":              "--duration must be positive, not 0s",
 		"--duration -5s --nodes -1":  "--nodes must be between 1 and 50000, not -1; --duration must be positive, not -5s",
 		"--once --duration 5s":       "--once cannot be combined with --duration",
+		"--once --debug-addr :1":     "--once cannot be combined with --debug-addr",
+		"--debug-addr=":              "--debug-addr requires an address",
 		"--kubeconfig=":              "--kubeconfig requires a file name",
 		"--context=":                 "--context requires a context name",
 		"--cluster --nodes 20":       "--nodes applies only to the simulated cluster",
@@ -64,7 +67,7 @@ func TestHelpDescribesAllFlags(t *testing.T) {
 	if code != 0 || stderr != "" || out.String() != usage {
 		t.Errorf("got exit code %d, stderr %q, stdout\n%s", code, stderr, out)
 	}
-	for name := range strings.FieldsSeq("nodes seed cluster kubeconfig context once duration") {
+	for name := range strings.FieldsSeq("nodes seed cluster kubeconfig context once duration debug-addr") {
 		if !strings.Contains(usage, "  --"+name+" ") {
 			t.Errorf("usage does not describe --%s", name)
 		}

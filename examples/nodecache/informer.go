@@ -14,6 +14,7 @@ type nodeCache struct {
 	server     string // for messages
 	store      cache.Reader[*corev1.Node]
 	controller *cache.Controller
+	debugPage  string // its URL, empty if it is not served
 }
 
 // newNodeCache returns a cache of the source's nodes, which is kept up to date while its controller
@@ -31,7 +32,11 @@ func (n *nodeCache) shown() terminal.Shown {
 
 // state returns the current state, from a snapshot of the store.
 func (n *nodeCache) state(now time.Time) terminal.State {
-	return stateOf(n.server, n.store.Snapshot(), n.controller.Status(), now)
+	state := stateOf(n.server, n.store.Snapshot(), n.controller.Status(), now)
+	if n.debugPage != "" {
+		state.Title += "; debug page at " + n.debugPage
+	}
+	return state
 }
 
 func stateOf(server string, nodes cache.Snapshot[*corev1.Node], status cache.Status, now time.Time) terminal.State {

@@ -21,15 +21,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "nodecache: %s; see --help\n", terminal.Sanitize(err.Error()))
 		return 2
 	}
-	if err := show(ctx, o, terminal.NewView(stdout, o.once)); err != nil {
+	if err := show(ctx, o, terminal.NewView(stdout, o.once), stderr); err != nil {
 		fmt.Fprintf(stderr, "nodecache: %s\n", terminal.Sanitize(err.Error()))
 		return 1
 	}
 	return 0
 }
 
-// show runs the informer, the simulation and the view until the view ends.
-func show(ctx context.Context, o options, v terminal.View) (err error) {
+// show runs the informer, the simulation, the debug page and the view until the view ends.
+func show(ctx context.Context, o options, v terminal.View, stderr io.Writer) (err error) {
 	from, err := newSource(o)
 	if err != nil {
 		return err
@@ -37,5 +37,14 @@ func show(ctx context.Context, o options, v terminal.View) (err error) {
 	defer func() { err = errors.Join(err, from.close()) }()
 
 	nodes := newNodeCache(from, viewHandler{v})
+	if o.debugAddr != "" {
+		page, err := serveDebugPage(ctx, o.debugAddr, nodes.controller)
+		if err != nil {
+			return err
+		}
+		defer page.close()
+		nodes.debugPage = page.url
+		fmt.Fprintf(stderr, "nodecache: the debug page is at %s\n", page.url)
+	}
 	return terminal.Show(ctx, v, nodes.shown(), o.duration, from.simulate)
 }

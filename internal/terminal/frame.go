@@ -83,9 +83,13 @@ func (s State) allHeadLines() [headLines]Line {
 	if s.Status.Phase != cache.PhaseStopped {
 		title += "; press Ctrl-C to exit"
 	}
+	summary := s.Summary
+	if progress := s.progress(); progress != "" {
+		summary = progress
+	}
 	return [headLines]Line{
 		{title, Bold},
-		{Sanitize(s.Summary), ""},
+		{Sanitize(summary), ""},
 		{s.freshness() + "; " + s.counts.String(), freshnessStyle},
 		{s.failure(), Red},
 	}

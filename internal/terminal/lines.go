@@ -50,6 +50,7 @@ func (v *linesView) run(ctx context.Context, shown Shown) error {
 // loop checks the informer's status at each tick.
 func (v *linesView) loop(ctx context.Context, shown Shown, ticks <-chan time.Time) error {
 	v.print(Sanitize("watching " + shown.Noun + " of " + shown.Server))
+	began := v.now()
 	var reported string // the last reported error, "" after recovery
 	for tick := 1; ; tick++ {
 		select {
@@ -60,7 +61,11 @@ func (v *linesView) loop(ctx context.Context, shown Shown, ticks <-chan time.Tim
 		case <-ticks:
 		}
 		s := shown.state(v.counts(), v.now())
+		s.began = began
 		reported = v.reportError(s, reported)
+		if progress := s.progress(); progress != "" {
+			v.print("progress " + progress)
+		}
 		if tick%ticksPerSummary == 0 {
 			v.print(summaryLine(s))
 		}

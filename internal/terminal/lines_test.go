@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,6 +62,82 @@ func TestLinesPrintPeriodicSummaries(t *testing.T) {
 	}
 	if !strings.Contains(text, "  watching nodes of the test's cluster\n") {
 		t.Errorf("got %s", text)
+	}
+}
+
+// TestProgressOfInitialList prints how far a long list is, in lines and on the screen, and does not
+// give it up as long as it brings objects.
+func TestProgressOfInitialList(t *testing.T) {
+	listing := stateOf("0 nodes")
+	listing.Status = cache.Status{Phase: cache.PhaseListing, Received: 12_000, BytesRead: 34_560_000}
+	listing.began = noon().Add(-4 * time.Second)
+	if got, want := listing.progress(), "listing, 12000 objects, 34.6 MB, 3000 objects/s"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if text := frameText(listing.frame(nil, 80, 24)); !strings.Contains(text, "listing, 12000 objects") {
+		t.Errorf("got frame\n%s", text)
+	}
+	for name, edit := range map[string]func(*State){
+		"synced":  func(s *State) { s.Status.Synced = true },
+		"nothing": func(s *State) { s.Status.Received = 0 },
+	} {
+		s := listing
+		edit(&s)
+		if got := s.progress(); got != "" {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+
+	synctest.Test(t, func(t *testing.T) {
+		out := &output{}
+		v := newLinesView(out)
+		slow := &slowInformer{ready: make(chan struct{})}
+		shown := Shown{Noun: "nodes", Server: "slow", Informer: slow, State: func(now time.Time) State {
+			return State{Status: slow.Status(), Now: now, Rows: func(int) []Row { return nil }}
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- v.run(ctx, shown) }()
+		go func() {
+			for range 60 { // for 60 seconds, which is longer than a server may be silent
+				<-time.After(time.Second)
+				slow.received.Add(500)
+			}
+			close(slow.ready)
+		}()
+		if err := shown.waitForSync(ctx); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if text := out.take(); strings.Count(text, "  progress listing, ") < 50 || !strings.Contains(text, "500 objects/s") {
+			t.Errorf("got\n%s", text)
+		}
+	})
+}
+
+// slowInformer is an informer whose list lasts until ready is closed.
+type slowInformer struct {
+	received atomic.Int64
+	ready    chan struct{}
+}
+
+func (i *slowInformer) Run(ctx context.Context) error { <-ctx.Done(); return nil }
+
+func (i *slowInformer) HasSynced() bool { return false }
+
+func (i *slowInformer) Status() cache.Status {
+	return cache.Status{Phase: cache.PhaseListing, Received: int(i.received.Load())}
+}
+
+func (i *slowInformer) WaitForSync(ctx context.Context) error {
+	select {
+	case <-i.ready:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

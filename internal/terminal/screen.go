@@ -76,8 +76,11 @@ func (v *screenView) loop(ctx context.Context, shown Shown, ticks <-chan time.Ti
 		return err
 	}
 	now := time.Now()
+	began := now
 	for ctx.Err() == nil {
-		if err := v.draw(shown.state(v.counts(), now)); err != nil {
+		s := shown.state(v.counts(), now)
+		s.began = began
+		if err := v.draw(s); err != nil {
 			return err
 		}
 		select {

@@ -25,6 +25,7 @@ type State struct {
 	Now             time.Time
 
 	counts EventCounts // of the view
+	began  time.Time   // when the view began, or zero
 }
 
 // Row is a row of the table.
@@ -46,6 +47,22 @@ func (s State) freshness() string {
 		fresh = ", fresh " + ago(s.Now.Sub(s.Status.FreshAt))
 	}
 	return fmt.Sprintf("%s %s%s", s.Status.Phase, at, fresh)
+}
+
+// progress returns how far the initial list is, or "" if it is not in progress.
+func (s State) progress() string {
+	received := s.Status.Received
+	if s.Status.Synced || received == 0 {
+		return ""
+	}
+	text := "listing, " + Plural(received, "object")
+	if read := s.Status.BytesRead; read > 0 {
+		text += fmt.Sprintf(", %.1f MB", float64(read)/1e6)
+	}
+	if seconds := s.Now.Sub(s.began).Seconds(); seconds > 0 && !s.began.IsZero() {
+		text += fmt.Sprintf(", %.0f objects/s", float64(received)/seconds)
+	}
+	return text
 }
 
 // failure returns the informer's error and its duration in one line, or "" if there is no error.

@@ -10,7 +10,7 @@ import (
 // An informer retries forever, as a controller requires. An interactive program reports an error
 // after a while instead.
 const (
-	firstSyncTimeout = 10 * time.Second      // without any answer from the server
+	firstSyncTimeout = 10 * time.Second      // without any answer from the server, or another object of its list
 	maxAttempts      = 3                     // failed ones, about three seconds
 	pollInterval     = 50 * time.Millisecond // between two looks at the informer's status
 )
@@ -18,9 +18,12 @@ const (
 // waitForSync blocks until all objects are listed or ctx ends. It returns an error if the list is
 // unlikely to succeed.
 func (s Shown) waitForSync(ctx context.Context) error {
-	deadline := time.Now().Add(firstSyncTimeout)
+	deadline, received := time.Now().Add(firstSyncTimeout), 0
 	for ctx.Err() == nil && !s.syncedWithin(ctx, pollInterval) {
 		status := s.Informer.Status()
+		if status.Received != received {
+			deadline, received = time.Now().Add(firstSyncTimeout), status.Received
+		}
 		if shouldGiveUp(status) || time.Now().After(deadline) {
 			return explainListError(s.Noun, s.Server, status.Err)
 		}
