@@ -117,14 +117,9 @@ func runSharedIndexInformer(shared clientcache.SharedIndexInformer, list func() 
 func startSharedInformer(byNamespace bool) startFunc {
 	return func(lw listWatch, onUpdate ...func()) (runningInformer, error) {
 		shared := newSharedInformer(lw, cache.InformerOptions[*corev1.Pod]{})
-		var registrations []*cache.Registration
-		for _, call := range onUpdate {
-			handler := cache.ResourceEventHandlerFuncs[*corev1.Pod]{UpdateFunc: func(_, _ *corev1.Pod) { call() }}
-			registration, err := shared.AddEventHandler(handler, cache.HandlerOptions{Delivery: cache.EveryEvent})
-			if err != nil {
-				return runningInformer{}, err
-			}
-			registrations = append(registrations, registration)
+		registrations, err := addHandlers(shared, onUpdate)
+		if err != nil {
+			return runningInformer{}, err
 		}
 		list := func() int { return len(shared.Store().List()) }
 		if byNamespace {
@@ -133,6 +128,18 @@ func startSharedInformer(byNamespace bool) startFunc {
 		}
 		return runSharedInformer(shared, list, registrations)
 	}
+}
+
+func addHandlers(shared *cache.SharedInformer[*corev1.Pod], onUpdate []func()) (registrations []*cache.Registration, err error) {
+	for _, call := range onUpdate {
+		handler := cache.ResourceEventHandlerFuncs[*corev1.Pod]{UpdateFunc: func(_, _ *corev1.Pod) { call() }}
+		registration, err := shared.AddEventHandler(handler, cache.HandlerOptions{Delivery: cache.EveryEvent})
+		if err != nil {
+			return nil, err
+		}
+		registrations = append(registrations, registration)
+	}
+	return registrations, nil
 }
 
 // newSharedInformer returns a SharedInformer with an index by namespace.

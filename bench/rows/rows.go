@@ -70,6 +70,7 @@ func All() []Row {
 		{Store, getByKey},
 		{Store, eventPipeline},
 		{Store, eventLatency},
+		{Store, observedEvents},
 		{Store, blockedHandler},
 		{Store, addHandler},
 		{Store, storeMemory},
