@@ -28,12 +28,8 @@ func (h *handler) object(w http.ResponseWriter, r *http.Request) *failure {
 	case !h.options.ShowObjects:
 		return &failure{http.StatusForbidden, "This program does not show the content of objects."}
 	}
-	if failed := h.scans.acquire(r); failed != nil {
-		return failed
-	}
-	defer h.scans.release()
 	key := r.URL.Query().Get("key")
-	text, failed := content(view, key)
+	text, failed := h.readObject(r, view, key)
 	if failed != nil {
 		return failed
 	}
@@ -41,6 +37,16 @@ func (h *handler) object(w http.ResponseWriter, r *http.Request) *failure {
 		return write(w, http.StatusOK, typeJSON, text)
 	}
 	return h.writePage(w, http.StatusOK, "object.html", objectPage{informer: h.read(view), Key: key, Text: string(text)})
+}
+
+// readObject returns the content of an object, at most maxScans at a time. It does not wait for the
+// client to receive it.
+func (h *handler) readObject(r *http.Request, view cache.View, key string) ([]byte, *failure) {
+	if failed := h.scans.acquire(r); failed != nil {
+		return nil, failed
+	}
+	defer h.scans.release()
+	return content(view, key)
 }
 
 // content returns an object as JSON unless it is, or may be, a Secret.

@@ -22,21 +22,23 @@ import (
 // browsers are the names of the programs that the tests can drive.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome"}
 
-// startBrowser starts a browser, with which newTab opens tabs. It skips the test if none is
-// installed.
-func startBrowser(t *testing.T) context.Context {
+// browser is a running browser.
+type browser struct{ ctx context.Context }
+
+// startBrowser starts a browser, which ends with the test. It skips the test if none is installed.
+func startBrowser(t *testing.T) browser {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(browserPath(t)), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.WindowSize(1280, 900))
 	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(end)
-	browser, closeTab := chromedp.NewContext(allocator)
+	ctx, closeTab := chromedp.NewContext(allocator)
 	t.Cleanup(closeTab)
-	if err := chromedp.Do(browser, chromedp.Navigate("about:blank")); err != nil {
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
 		t.Fatalf("start the browser: %v", err)
 	}
-	return browser
+	return browser{ctx}
 }
 
 func browserPath(t *testing.T) string {
@@ -61,9 +63,9 @@ type tab struct {
 }
 
 // newTab opens a tab whose pages refresh 20 times as fast. It is closed when the test ends.
-func newTab(t *testing.T, browser context.Context) *tab {
+func (b browser) newTab(t *testing.T) *tab {
 	t.Helper()
-	ctx, closeTab := chromedp.NewContext(browser)
+	ctx, closeTab := chromedp.NewContext(b.ctx)
 	t.Cleanup(closeTab)
 	ctx, expire := context.WithTimeout(ctx, time.Minute)
 	t.Cleanup(expire)

@@ -39,14 +39,14 @@ func TestDebugPage(t *testing.T) {
 		"screenshots":   testScreenshots,
 	} {
 		t.Run(name, func(t *testing.T) {
-			tb := newTab(t, browser)
+			tb := browser.newTab(t)
 			tb.do(chromedp.Navigate(overview))
 			test(t, tb)
 			tb.expectQuiet(server)
 		})
 	}
 	t.Run("lost connection", func(t *testing.T) {
-		tb := newTab(t, browser)
+		tb := browser.newTab(t)
 		tb.do(chromedp.Navigate(overview))
 		testLostConnection(t, tb, server)
 	})
