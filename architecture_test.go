@@ -70,7 +70,8 @@ var mayImport = map[string]string{
 	"internal/footprint": "client-go cache internal/process",
 
 	// What the command and the example share.
-	"internal/terminal": "cache",
+	"internal/terminal/terminaltest": "",
+	"internal/terminal":              "cache",
 
 	// The command.
 	"internal/kubeconfig":                "client-go",

@@ -17,6 +17,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinformer/kinformer/internal/terminal/terminaltest"
 )
 
 // failingServer returns the kubeconfig of a server that answers every request with an error.
@@ -86,7 +88,7 @@ func TestErrorsAreReportedInOneLine(t *testing.T) {
 		for _, mode := range []string{"", "--once"} {
 			t.Run(strings.TrimSpace(tc.name+" "+mode), func(t *testing.T) {
 				began, prior := time.Now(), goleak.IgnoreCurrent()
-				code, stderr := runAsync(t.Context(), newOutput(), strings.Fields(tc.args+" "+mode)...)(t)
+				code, stderr := runAsync(t.Context(), terminaltest.NewOutput(), strings.Fields(tc.args+" "+mode)...)(t)
 				if took := time.Since(began); took > 2*time.Second {
 					t.Errorf("took %v, want at most 2s", took)
 				}
@@ -106,8 +108,8 @@ func TestUnreachableServerIsRetried(t *testing.T) {
 	want := "nodecache: connect to http://" + address + ": dial tcp " + address + ": connect: connection refused\n"
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		live := runAsync(t.Context(), newOutput(), "--kubeconfig", config)
-		once := runAsync(t.Context(), newOutput(), "--kubeconfig", config, "--once")
+		live := runAsync(t.Context(), terminaltest.NewOutput(), "--kubeconfig", config)
+		once := runAsync(t.Context(), terminaltest.NewOutput(), "--kubeconfig", config, "--once")
 		for _, wait := range []func(*testing.T) (int, string){live, once} {
 			if code, stderr := wait(t); code != 1 || stderr != want {
 				t.Errorf("got exit code %d and\n%swant 1 and\n%s", code, stderr, want)

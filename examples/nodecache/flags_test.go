@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kinformer/kinformer/internal/terminal/terminaltest"
 )
 
 func TestParseFlagsReturnsOptions(t *testing.T) {
@@ -53,7 +55,7 @@ func TestInvalidFlagsAreRejected(t *testing.T) {
 		"--kubeconfig=f --seed 1":    "--seed applies only to the simulated cluster",
 		"--context c --nodes 9 junk": `unexpected argument "junk"; --nodes applies only to the simulated cluster`,
 	} {
-		out := newOutput()
+		out := terminaltest.NewOutput()
 		code, stderr := runAsync(t.Context(), out, strings.Fields(line)...)(t)
 		if want := "nodecache: " + want + "; see --help\n"; code != 2 || stderr != want || out.String() != "" {
 			t.Errorf("%s: got exit code %d, stdout %q, stderr\n%swant\n%s", line, code, out, stderr, want)
@@ -62,7 +64,7 @@ func TestInvalidFlagsAreRejected(t *testing.T) {
 }
 
 func TestHelpDescribesAllFlags(t *testing.T) {
-	out := newOutput()
+	out := terminaltest.NewOutput()
 	code, stderr := runAsync(t.Context(), out, "--help")(t)
 	if code != 0 || stderr != "" || out.String() != usage {
 		t.Errorf("got exit code %d, stderr %q, stdout\n%s", code, stderr, out)

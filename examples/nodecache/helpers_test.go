@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,52 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/terminal/terminaltest"
 )
 
 // testTimeout is the maximum time that a test waits for an event.
 const testTimeout = 20 * time.Second
-
-// output is a writer whose text a test can wait for.
-type output struct {
-	mu      sync.Mutex // guards the fields below
-	text    strings.Builder
-	changed chan struct{} // closed at the next write
-}
-
-func newOutput() *output { return &output{changed: make(chan struct{})} }
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	close(o.changed)
-	o.changed = make(chan struct{})
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
-// waitFor waits until the condition is true of the written text.
-func (o *output) waitFor(t *testing.T, condition func(text string) bool) {
-	t.Helper()
-	timeout := time.After(testTimeout)
-	for {
-		o.mu.Lock()
-		text, changed := o.text.String(), o.changed
-		o.mu.Unlock()
-		if condition(text) {
-			return
-		}
-		select {
-		case <-changed:
-		case <-timeout:
-			t.Fatalf("timed out waiting for output, got:\n%s", text)
-		}
-	}
-}
 
 // startServer starts an API server that is closed at the end of the test.
 func startServer(t *testing.T) *fake.APIServer {
@@ -102,8 +59,8 @@ func writeFile(t *testing.T, text string) (file string) {
 }
 
 // runAsync runs the program in a goroutine. The returned function waits for its end.
-func runAsync(ctx context.Context, out *output, args ...string) (wait func(t *testing.T) (code int, stderr string)) {
-	errs, code := newOutput(), make(chan int, 1)
+func runAsync(ctx context.Context, out *terminaltest.Output, args ...string) (wait func(t *testing.T) (code int, stderr string)) {
+	errs, code := terminaltest.NewOutput(), make(chan int, 1)
 	go func() { code <- run(ctx, args, out, errs) }()
 	return func(t *testing.T) (int, string) {
 		t.Helper()

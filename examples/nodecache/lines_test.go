@@ -11,6 +11,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/terminal"
+	"github.com/kinformer/kinformer/internal/terminal/terminaltest"
 )
 
 // countLines counts the event lines of each type.
@@ -34,19 +35,19 @@ func TestLinesMatchSimulation(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(closeClient)
-	out := newOutput()
+	out := terminaltest.NewOutput()
 	v := terminal.NewView(out, false)
 	nodes := newNodeCache(&source{client: client}, viewHandler{v})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- terminal.Show(ctx, v, nodes.shown(), 0, nil) }()
-	out.waitFor(t, func(text string) bool { return countLines(text).Added == 20 })
+	out.WaitFor(t, func(text string) bool { return countLines(text).Added == 20 })
 	for range 300 {
 		if err := s.step(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	out.waitFor(t, func(text string) bool { return countLines(text) == s.counts })
+	out.WaitFor(t, func(text string) bool { return countLines(text) == s.counts })
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
@@ -64,7 +65,7 @@ func TestLinesMatchSimulation(t *testing.T) {
 
 // With --duration the program prints lines and ends with a summary.
 func TestDurationEndsWithSummary(t *testing.T) {
-	out := newOutput()
+	out := terminaltest.NewOutput()
 	code, stderr := runAsync(t.Context(), out, "--nodes", "5", "--duration", "500ms")(t)
 	if code != 0 || stderr != "" {
 		t.Fatalf("got exit code %d and %s", code, stderr)
@@ -104,7 +105,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left
 
 func TestWriteErrorEndsProgram(t *testing.T) {
 	for _, mode := range []string{"--duration=1m", "--once"} {
-		errs := newOutput()
+		errs := terminaltest.NewOutput()
 		code := run(t.Context(), []string{mode}, fullDisk{}, errs)
 		if code != 1 || errs.String() != "nodecache: write output: no space left on device\n" {
 			t.Errorf("%s: got exit code %d and %s", mode, code, errs)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinformer/kinformer/internal/terminal/terminaltest"
 )
 
 func TestOncePrintsClusterFromKubeconfig(t *testing.T) {
@@ -20,7 +22,7 @@ func TestOncePrintsClusterFromKubeconfig(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out := newOutput()
+	out := terminaltest.NewOutput()
 	code, stderr := runAsync(t.Context(), out, "--kubeconfig", kubeconfigFile(t, server.URL()), "--once")(t)
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit code %d and %s", code, stderr)
@@ -42,7 +44,7 @@ c      NotReady                   <none>          1s    <none>    10.0.0.7      
 
 func TestOncePrintsSimulatedCluster(t *testing.T) {
 	for _, n := range []int{1, 600} {
-		out := newOutput()
+		out := terminaltest.NewOutput()
 		code, stderr := runAsync(t.Context(), out, "--once", "--nodes", fmt.Sprint(n))(t)
 		if code != 0 || stderr != "" {
 			t.Fatalf("got exit code %d and %s", code, stderr)
@@ -55,7 +57,7 @@ func TestOncePrintsSimulatedCluster(t *testing.T) {
 
 func TestOncePrintsHeaderWithoutNodes(t *testing.T) {
 	server := startServer(t)
-	out := newOutput()
+	out := terminaltest.NewOutput()
 	code, stderr := runAsync(t.Context(), out, "--kubeconfig", kubeconfigFile(t, server.URL()), "--once")(t)
 	if code != 0 || stderr != "" || !strings.HasPrefix(out.String(), "NAME ") || !strings.Contains(out.String(), "\n\n0 nodes; resourceVersion 1 of ") {
 		t.Errorf("got exit code %d, %s and\n%s", code, stderr, out)

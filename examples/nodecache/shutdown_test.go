@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/kinformer/kinformer/internal/terminal/terminaltest"
 )
 
 // checkShutdown cancels a context and checks that wait returns within a second and that no
@@ -27,9 +29,9 @@ func checkShutdown(t *testing.T, prior goleak.Option, cancel context.CancelFunc,
 func TestInterruptEndsProgram(t *testing.T) {
 	prior := goleak.IgnoreCurrent()
 	ctx, cancel := context.WithCancel(t.Context())
-	out := newOutput()
+	out := terminaltest.NewOutput()
 	wait := runAsync(ctx, out, "--nodes", "50")
-	out.waitFor(t, func(text string) bool {
+	out.WaitFor(t, func(text string) bool {
 		printed := countLines(text)
 		return printed.Added >= 50 && printed.Updated > 0 // the simulation has started
 	})
@@ -55,7 +57,7 @@ func TestInterruptBeforeFirstListIsAnError(t *testing.T) {
 	for _, args := range [][]string{{"--kubeconfig", config}, {"--kubeconfig", config, "--once"}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		prior := goleak.IgnoreCurrent()
-		wait := runAsync(ctx, newOutput(), args...)
+		wait := runAsync(ctx, terminaltest.NewOutput(), args...)
 		<-requested
 		server.CloseClientConnections() // ends the server's goroutines, which goleak would report
 		checkShutdown(t, prior, cancel, func() {
@@ -70,7 +72,7 @@ func TestInterruptBeforeFirstListIsAnError(t *testing.T) {
 func TestDurationEndingBeforeFirstListIsAnError(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer server.Close()
-	code, stderr := runAsync(t.Context(), newOutput(), "--kubeconfig", kubeconfigFile(t, server.URL), "--duration", "50ms")(t)
+	code, stderr := runAsync(t.Context(), terminaltest.NewOutput(), "--kubeconfig", kubeconfigFile(t, server.URL), "--duration", "50ms")(t)
 	if code != 1 || !strings.Contains(stderr, "stopped before") {
 		t.Errorf("got exit code %d and %s", code, stderr)
 	}

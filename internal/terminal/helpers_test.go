@@ -2,8 +2,6 @@ package terminal
 
 import (
 	"context"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -12,27 +10,6 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 )
-
-// output is a writer whose text a test can take.
-type output struct {
-	mu   sync.Mutex // guards text
-	text strings.Builder
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-// take returns the text written since the last call.
-func (o *output) take() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	text := o.text.String()
-	o.text.Reset()
-	return text
-}
 
 // node returns a node with one label.
 func node(name, label string) *corev1.Node {

@@ -14,11 +14,12 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/terminal/terminaltest"
 )
 
 // An error is printed when it begins and changes, and recovery when it ends.
 func TestLinesReportEachErrorOnce(t *testing.T) {
-	out := &output{}
+	out := terminaltest.NewOutput()
 	v := newLinesView(out)
 	v.now = noon
 	ok := stateOf("")
@@ -36,13 +37,13 @@ func TestLinesReportEachErrorOnce(t *testing.T) {
 12:00:00.000  error    failing for 60s, 2 attempts: list: reset
 12:00:00.000  recovered Watching at resourceVersion 4711, fresh 1.4s ago
 `
-	if diff := cmp.Diff(want[1:], out.take()); diff != "" {
+	if diff := cmp.Diff(want[1:], out.Take()); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestLinesPrintPeriodicSummaries(t *testing.T) {
-	out := &output{}
+	out := terminaltest.NewOutput()
 	v := newLinesView(out)
 	shown := shownNodes(fake.NewListerWatcher(&corev1.Node{}), v, nil)
 	start(t, shown)
@@ -56,7 +57,7 @@ func TestLinesPrintPeriodicSummaries(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	text := out.take()
+	text := out.Take()
 	if got := strings.Count(text, "  summary  0 nodes; 0 added, 0 updated, 0 deleted; "); got != 2 {
 		t.Errorf("got %d summaries in %d ticks, want 2:\n%s", got, 2*ticksPerSummary+1, text)
 	}
@@ -89,7 +90,7 @@ func TestProgressOfInitialList(t *testing.T) {
 	}
 
 	synctest.Test(t, func(t *testing.T) {
-		out := &output{}
+		out := terminaltest.NewOutput()
 		v := newLinesView(out)
 		slow := &slowInformer{ready: make(chan struct{})}
 		shown := Shown{Noun: "nodes", Server: "slow", Informer: slow, State: func(now time.Time) State {
@@ -112,7 +113,7 @@ func TestProgressOfInitialList(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		if text := out.take(); strings.Count(text, "  progress listing, ") < 50 || !strings.Contains(text, "500 objects/s") {
+		if text := out.Take(); strings.Count(text, "  progress listing, ") < 50 || !strings.Contains(text, "500 objects/s") {
 			t.Errorf("got\n%s", text)
 		}
 	})

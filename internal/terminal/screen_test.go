@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/terminal/terminaltest"
 )
 
 // The screen view redraws only frames that have changed, follows the terminal's size and restores
@@ -21,7 +22,7 @@ func TestScreenRedrawsChangedFrames(t *testing.T) {
 	var width, height atomic.Int64
 	width.Store(100)
 	height.Store(24)
-	out, handled := &output{}, make(chan struct{}, 1)
+	out, handled := terminaltest.NewOutput(), make(chan struct{}, 1)
 	s := newScreenView(out, func() (int, int) { return int(width.Load()), int(height.Load()) })
 	s.colours = true
 	shown := shownNodes(lw, s, handled)
@@ -40,7 +41,7 @@ func TestScreenRedrawsChangedFrames(t *testing.T) {
 	drawn := func() string {
 		ticks <- now
 		ticks <- now
-		return out.take()
+		return out.Take()
 	}
 	first := drawn()
 	if !strings.HasPrefix(first, enterScreen+cursorHome) || !strings.Contains(first, "web-1   two") || !strings.HasSuffix(first, clearRestOfFrame) {
@@ -75,7 +76,7 @@ func TestScreenRedrawsChangedFrames(t *testing.T) {
 	}
 
 	cancel()
-	if err := <-ended; err != nil || out.take() != leaveScreen {
+	if err := <-ended; err != nil || out.Take() != leaveScreen {
 		t.Errorf("loop returned %v or did not leave the alternate screen", err)
 	}
 	stop()
@@ -84,7 +85,7 @@ func TestScreenRedrawsChangedFrames(t *testing.T) {
 	if err := s.finish(shown); err != nil {
 		t.Error(err)
 	}
-	last := out.take()
+	last := out.Take()
 	if !strings.Contains(last, "1 node\nStopped at resourceVersion 4, fresh ") || !strings.Contains(last, "; 1 added, 2 updated, 0 deleted\n") {
 		t.Errorf("got final frame %q", last)
 	}
@@ -96,7 +97,7 @@ func TestNewViewOfNonTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	for name, v := range map[string]View{"a buffer": NewView(&output{}, false), "a file": NewView(file, false)} {
+	for name, v := range map[string]View{"a buffer": NewView(terminaltest.NewOutput(), false), "a file": NewView(file, false)} {
 		if _, ok := v.(*linesView); !ok {
 			t.Errorf("%s: got a %T, want a linesView", name, v)
 		}
@@ -107,7 +108,7 @@ func TestNewViewOfNonTerminal(t *testing.T) {
 }
 
 func TestShowRestoresTerminal(t *testing.T) {
-	lw, out := fake.NewListerWatcher(&corev1.Node{}), &output{}
+	lw, out := fake.NewListerWatcher(&corev1.Node{}), terminaltest.NewOutput()
 	lw.Create(node("web-1", "one"))
 	s := newScreenView(out, func() (int, int) { return 80, 24 })
 	ctx, cancel := context.WithCancel(t.Context())
@@ -115,7 +116,7 @@ func TestShowRestoresTerminal(t *testing.T) {
 	if err := Show(ctx, s, shownNodes(lw, s, nil), 0, synced); err != nil {
 		t.Fatal(err)
 	}
-	text := out.take()
+	text := out.Take()
 	if strings.Count(text, enterScreen) != 1 || strings.Count(text, leaveScreen) != 1 || !strings.Contains(text, "1 added") {
 		t.Errorf("terminal not restored, or no final frame: %q", text)
 	}

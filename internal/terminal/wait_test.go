@@ -12,12 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/terminal/terminaltest"
 )
 
 // A server that accepts connections but does not answer is reported after ten seconds.
 func TestUnresponsiveServerIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := newLinesView(&output{})
+		v := newLinesView(terminaltest.NewOutput())
 		shown := shownNodes(&cache.ListWatch{
 			ListFunc: func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 				<-ctx.Done()

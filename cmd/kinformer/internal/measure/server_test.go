@@ -36,7 +36,7 @@ func served() *handler {
 }
 
 // request returns the answer to a request for the collection.
-func request(t *testing.T, ctx context.Context, query string) *httptest.ResponseRecorder {
+func request(ctx context.Context, t *testing.T, query string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/apis/example.com/v1/widgets?"+query, http.NoBody)
 	r.Header.Set("Authorization", "Bearer secret")
@@ -53,7 +53,7 @@ func TestListsAreWholeOrPaged(t *testing.T) {
 		"limit=2&continue=4":        "Widgets 9 w4",
 		"limit=2&resourceVersion=0": "Widgets 9 w0 w1 w2 w3 w4", // from the watch cache
 	} {
-		w := request(t, t.Context(), query)
+		w := request(t.Context(), t, query)
 		var list metav1.PartialObjectMetadataList
 		if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil {
 			t.Fatalf("%s: %v in %s", query, err, w.Body)
@@ -89,7 +89,7 @@ func TestOtherPathsAreNotFound(t *testing.T) {
 	if served().ServeHTTP(w, r); w.Code != http.StatusNotFound {
 		t.Errorf("status %d, want 404", w.Code)
 	}
-	if w := request(t, t.Context(), "continue=7"); w.Code != http.StatusBadRequest {
+	if w := request(t.Context(), t, "continue=7"); w.Code != http.StatusBadRequest {
 		t.Errorf("status %d of an invalid continue token, want 400", w.Code)
 	}
 }
@@ -99,7 +99,7 @@ func watched(t *testing.T, query string, duration time.Duration) (events []strin
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), duration)
 	defer cancel()
-	body := json.NewDecoder(request(t, ctx, query).Body)
+	body := json.NewDecoder(request(ctx, t, query).Body)
 	for body.More() {
 		var event struct {
 			Type   string

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +15,7 @@ import (
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/clustertest"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/terminal/terminaltest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -80,9 +79,9 @@ func TestOncePrintsTheColumnsOfTheServer(t *testing.T) {
 // TestOneListAndOneWatch counts the requests for the resource.
 func TestOneListAndOneWatch(t *testing.T) {
 	server := start(t)
-	out := watchUntil(t, server, "added    web-1  ", func(out *output) {
+	out := watchUntil(t, server, "added    web-1  ", func(out *terminaltest.Output) {
 		server.Create(pod("kube-system", "proxy", "proxy", ""), pod("default", "web-2", "web", ""))
-		out.waitFor(t, "added    web-2  ")
+		out.WaitForText(t, "added    web-2  ")
 	}, "pods")
 	if strings.Contains(out, "kube-system") {
 		t.Errorf("objects of another namespace in\n%s", out)
@@ -93,21 +92,21 @@ func TestOneListAndOneWatch(t *testing.T) {
 
 func TestLinesShowEachChange(t *testing.T) {
 	server := start(t)
-	text := watchUntil(t, server, "(initial list)", func(out *output) {
-		out.waitFor(t, "added    default/web-1  ")
-		out.waitFor(t, "added    kube-system/dns  ")
+	text := watchUntil(t, server, "(initial list)", func(out *terminaltest.Output) {
+		out.WaitForText(t, "added    default/web-1  ")
+		out.WaitForText(t, "added    kube-system/dns  ")
 		setStatus(t, server, pod("default", "db-1", "db", corev1.PodRunning))
-		out.waitFor(t, "updated  default/db-1  STATUS Pending -> Running")
+		out.WaitForText(t, "updated  default/db-1  STATUS Pending -> Running")
 		if err := server.Update(pod("default", "db-1", "other", corev1.PodRunning)); err != nil {
 			t.Fatal(err)
 		}
-		out.waitFor(t, "updated  default/db-1  no change in the columns shown")
+		out.WaitForText(t, "updated  default/db-1  no change in the columns shown")
 		if err := server.Delete(pod("default", "web-1", "", "")); err != nil {
 			t.Fatal(err)
 		}
-		out.waitFor(t, "deleted  default/web-1\n")
+		out.WaitForText(t, "deleted  default/web-1\n")
 		server.Create(pod("default", "web-2", "web", ""))
-		out.waitFor(t, "added    default/web-2  ")
+		out.WaitForText(t, "added    default/web-2  ")
 	}, "pods", "-A")
 	if want := "summary  3 pods; 4 added, 2 updated, 1 deleted; Stopped at resourceVersion 12, fresh "; !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
@@ -116,60 +115,18 @@ func TestLinesShowEachChange(t *testing.T) {
 
 // watchUntil runs the command, calls steps once the text is printed, interrupts the command and
 // returns its output.
-func watchUntil(t *testing.T, server *clustertest.Server, text string, steps func(out *output), args ...string) string {
+func watchUntil(t *testing.T, server *clustertest.Server, text string, steps func(out *terminaltest.Output), args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	out, ended := newOutput(), make(chan error, 1)
+	out, ended := terminaltest.NewOutput(), make(chan error, 1)
 	go func() { ended <- Run(ctx, append(args, "--server", server.URL()), command.Streams{Out: out}) }()
-	out.waitFor(t, text)
+	out.WaitForText(t, text)
 	steps(out)
 	cancel()
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
-}
-
-// output is a writer whose text a test can wait for.
-type output struct {
-	mu      sync.Mutex // guards the fields below
-	text    strings.Builder
-	changed chan struct{} // closed at the next write
-}
-
-func newOutput() *output { return &output{changed: make(chan struct{})} }
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	close(o.changed)
-	o.changed = make(chan struct{})
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
-// waitFor waits until a text is written.
-func (o *output) waitFor(t *testing.T, text string) {
-	t.Helper()
-	timeout := time.After(20 * time.Second)
-	for {
-		o.mu.Lock()
-		written, changed := o.text.String(), o.changed
-		o.mu.Unlock()
-		if strings.Contains(written, text) {
-			return
-		}
-		select {
-		case <-changed:
-		case <-timeout:
-			t.Fatalf("timed out waiting for %q, got:\n%s", text, written)
-		}
-	}
 }
 
 func TestErrorsNameTheResource(t *testing.T) {
@@ -184,7 +141,7 @@ func TestErrorsNameTheResource(t *testing.T) {
 		"pods --field-selector spec.unknown=x": "list pods in namespace default of " + server.URL() +
 			`: list: field label not supported: spec.unknown`,
 	} {
-		err := Run(t.Context(), append(strings.Fields(args), "--once", "--server", server.URL()), command.Streams{Out: newOutput()})
+		err := Run(t.Context(), append(strings.Fields(args), "--once", "--server", server.URL()), command.Streams{Out: terminaltest.NewOutput()})
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: error %v, want %s", args, err, want)
 		}
