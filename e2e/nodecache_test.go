@@ -44,7 +44,7 @@ func TestNodecacheProcess(t *testing.T) {
 		expectTable(t, string(out), clientset, number)
 	})
 	t.Run("live", func(t *testing.T) {
-		p := startNodecache(t, program, kubeconfig)
+		p := startProcess(t, program, "--kubeconfig", kubeconfig)
 		for range number {
 			p.expect(t, "added", "(initial list)")
 		}
@@ -126,8 +126,8 @@ func expectTable(t *testing.T, out string, clientset kubernetes.Interface, numbe
 	}
 }
 
-// nodecacheProcess is a running nodecache.
-type nodecacheProcess struct {
+// liveProcess is a running program that prints a line for each event: nodecache, or kinformer watch.
+type liveProcess struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer
 	lines  chan string // closed at the end of the output
@@ -135,10 +135,10 @@ type nodecacheProcess struct {
 	ended  chan error
 }
 
-func startNodecache(t *testing.T, program, kubeconfig string) *nodecacheProcess {
+func startProcess(t *testing.T, program string, args ...string) *liveProcess {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &nodecacheProcess{cmd: exec.CommandContext(ctx, program, "--kubeconfig", kubeconfig), lines: make(chan string, 1000), ended: make(chan error, 1)}
+	p := &liveProcess{cmd: exec.CommandContext(ctx, program, args...), lines: make(chan string, 1000), ended: make(chan error, 1)}
 	p.cmd.Stderr = &p.stderr
 	stdout, err := p.cmd.StdoutPipe()
 	if err == nil {
@@ -166,7 +166,7 @@ func startNodecache(t *testing.T, program, kubeconfig string) *nodecacheProcess 
 }
 
 // expect reads up to the next line of a kind that contains all texts.
-func (p *nodecacheProcess) expect(t *testing.T, kind string, texts ...string) {
+func (p *liveProcess) expect(t *testing.T, kind string, texts ...string) {
 	t.Helper()
 	timeout := time.NewTimer(waitTimeout)
 	defer timeout.Stop()
@@ -174,14 +174,14 @@ func (p *nodecacheProcess) expect(t *testing.T, kind string, texts ...string) {
 		select {
 		case line, ok := <-p.lines:
 			if !ok {
-				t.Fatalf("nodecache ended before it printed %s with %q:\n%s", kind, texts, strings.Join(p.output, "\n"))
+				t.Fatalf("the program ended before it printed %s with %q:\n%s", kind, texts, strings.Join(p.output, "\n"))
 			}
 			p.output = append(p.output, line)
 			if hasAll(line, append(texts, "  "+kind+" ")) {
 				return
 			}
 		case <-timeout.C:
-			t.Fatalf("nodecache did not print %s with %q within %s:\n%s", kind, texts, waitTimeout, strings.Join(p.output, "\n"))
+			t.Fatalf("the program did not print %s with %q within %s:\n%s", kind, texts, waitTimeout, strings.Join(p.output, "\n"))
 		}
 	}
 }
@@ -197,7 +197,7 @@ func hasAll(line string, texts []string) bool {
 
 // interrupt sends SIGINT. The process must exit with code 0, which it does only if it ends within a
 // second.
-func (p *nodecacheProcess) interrupt(t *testing.T) {
+func (p *liveProcess) interrupt(t *testing.T) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func (p *nodecacheProcess) interrupt(t *testing.T) {
 		last = line
 	}
 	if err := <-p.ended; err != nil {
-		t.Errorf("nodecache ended with %v, want exit code 0; stderr:\n%s", err, p.stderr.String())
+		t.Errorf("the program ended with %v, want exit code 0; stderr:\n%s", err, p.stderr.String())
 	}
 	if !strings.Contains(last, "  summary ") {
 		t.Errorf("the last line is %q, want a summary", last)
