@@ -88,7 +88,7 @@ func (t *pacedTransport) CloseIdleConnections() {
 // send sends a request once, with a time limit that includes the response's body.
 func (t *pacedTransport) send(request *http.Request) (*http.Response, error) {
 	t.requests.Add(1)
-	err := fmt.Errorf("no complete answer within %v", t.options.Timeout)
+	err := fmt.Errorf("no complete answer within %v, see --request-timeout", t.options.Timeout)
 	ctx, cancel := context.WithTimeoutCause(t.ctx, t.options.Timeout, err)
 	response, err := t.base.RoundTrip(request.WithContext(ctx))
 	if err != nil {

@@ -22,7 +22,8 @@ measurements use that copy: processes without credentials read it from a server 
   --large             read more than 50,000 objects or 1 GB
   -o, --output FORMAT table (default) or json
 
-Nothing is read that would need more than half of the memory of this machine, or of its cgroup.
+No resource is read that would take more than half of the memory of this machine, or of its cgroup. A request may take
+--request-timeout, two minutes by default. docs/command.md of the repository says more.
 
 The cluster is chosen by kubectl's flags: --kubeconfig, --context, --cluster, --user, --server, --token, --as,
 --as-group, --as-uid, --certificate-authority, --client-certificate, --client-key, --username, --password,

@@ -34,7 +34,10 @@ type Estimate struct {
 func EstimateResource(client *cluster.Client, resource *cluster.Resource, namespace, accept string) (Estimate, error) {
 	e := Estimate{Resource: resource, Namespace: namespace, Accept: accept}
 	var bytes int64
-	first, err := readPage(client, resource.Path(namespace), 1, "", accept, &bytes, func(*wire.Item) error { return nil })
+	first, err := readPage(client, resource.Path(namespace), 1, "", accept, &bytes, func(item *wire.Item) error {
+		clear(item.Raw) // it may be a Secret
+		return nil
+	})
 	if err != nil {
 		return e, err
 	}
