@@ -17,6 +17,9 @@ func TestMemoryIsTheLeastLimit(t *testing.T) {
 		"parent": {map[string]string{
 			"proc/self/cgroup": "0::/pods/a\n", "sys/fs/cgroup/pods/a/memory.max": "max\n", "sys/fs/cgroup/pods/memory.max": "1048576\n",
 		}, 1 << 20},
+		"parent with less": {map[string]string{
+			"proc/self/cgroup": "0::/pods/a\n", "sys/fs/cgroup/pods/a/memory.max": "2097152\n", "sys/fs/cgroup/pods/memory.max": "1048576\n",
+		}, 1 << 20},
 		"root of a container": {map[string]string{"proc/self/cgroup": "0::/outside/a\n", "sys/fs/cgroup/memory.max": "1048576\n"}, 1 << 20},
 		"version 1": {map[string]string{
 			"proc/self/cgroup": "9:cpu:/x\n4:memory:/a\n0::/\n",
