@@ -1,0 +1,36 @@
+package main
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// typedInformer returns an informer whose objects are Widgets.
+func typedInformer(config *rest.Config) (*cache.SharedInformer[*Widget], error) {
+	config = rest.CopyConfig(config)
+	config.APIPath, config.GroupVersion = "/apis", &widgetVersion
+	config.NegotiatedSerializer = serializer.NewCodecFactory(newScheme()).WithoutConversion()
+	client, err := rest.RESTClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	widgets := cache.NewListWatchFromClient(client, "widgets", metav1.NamespaceAll, nil)
+	return cache.NewSharedInformer(widgets, &Widget{}, cache.InformerOptions[*Widget]{Name: "typed Widgets"}), nil
+}
+
+// unstructuredInformer returns an informer whose objects are maps. The example states their kind.
+func unstructuredInformer(config *rest.Config) (*cache.SharedInformer[*unstructured.Unstructured], error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	example := &unstructured.Unstructured{}
+	example.SetGroupVersionKind(widgetVersion.WithKind("Widget"))
+	widgets := cache.ListWatchOf(client.Resource(widgetVersion.WithResource("widgets")))
+	return cache.NewSharedInformer(widgets, example, cache.InformerOptions[*unstructured.Unstructured]{Name: "unstructured Widgets"}), nil
+}
