@@ -5,6 +5,7 @@ go 1.26.0
 replace github.com/kinformer/kinformer => ../
 
 require (
+	github.com/fsnotify/fsnotify v1.10.1
 	github.com/google/go-cmp v0.7.0
 	github.com/kinformer/kinformer v0.0.0-00010101000000-000000000000
 	go.uber.org/goleak v1.3.0

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// requestTimeout is how long a server may take to answer.
+	requestTimeout = 10 * time.Second
+	// maxManifest is the largest response that is read, in bytes.
+	maxManifest = 10 << 20
+)
+
+// urlSource passes on the Pods of a manifest that a web server serves.
+type urlSource struct {
+	url, node string
+	interval  time.Duration // between two requests
+	config    *podConfig
+}
+
+// Run passes on the Pods after each request until ctx ends.
+func (s *urlSource) Run(ctx context.Context) error {
+	ticker := time.NewTicker(s.interval)
+	defer ticker.Stop()
+	failing := false
+	for {
+		pods, err := s.get(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			s.config.set(ctx, "http", pods)
+		case !failing: // said once, until a request succeeds
+			klog.FromContext(ctx).Error(err, "Keeping the last good set of the URL")
+		}
+		failing = err != nil
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// get requests the manifest.
+func (s *urlSource) get(ctx context.Context) ([]*corev1.Pod, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("manifest %s: %s", s.url, response.Status)
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(nil, response.Body, maxManifest))
+	if err != nil {
+		return nil, fmt.Errorf("manifest %s: %w", s.url, err)
+	}
+	pods, err := readManifest(data, "http", s.url, s.node)
+	if err != nil {
+		return nil, fmt.Errorf("manifest %s: %w", s.url, err)
+	}
+	return pods, nil
+}
