@@ -70,10 +70,10 @@ func run(ctx context.Context, o options) error {
 		runners = append(runners, &apiServerSource{client, o.node, sources})
 	}
 	if o.folder != "" {
-		runners = append(runners, &folderSource{o.folder, o.node, sources})
+		runners = append(runners, &folderSource{folder: o.folder, node: o.node, config: sources})
 	}
 	if o.url != "" {
-		runners = append(runners, &urlSource{o.url, o.node, o.interval, sources})
+		runners = append(runners, &urlSource{url: o.url, node: o.node, interval: o.interval, config: sources})
 	}
 	return cache.RunAll(ctx, runners...)
 }
