@@ -94,20 +94,24 @@ func containsAll(line string, texts []string) bool {
 	return true
 }
 
-// Stop interrupts the program, and checks that it ends without an error. It returns the lines since
-// the last Expect.
-func (p *Program) Stop() (rest []string) {
+// Stop interrupts the program, and checks that it ends without an error.
+func (p *Program) Stop() {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		p.t.Fatal(err)
 	}
+	p.Wait()
+}
+
+// Wait waits until the program has ended, and checks that it ended without an error.
+func (p *Program) Wait() {
+	p.t.Helper()
 	killed := time.AfterFunc(timeout, func() { _ = p.cmd.Process.Kill() })
 	defer killed.Stop()
 	for line := range p.lines {
-		rest = append(rest, line)
+		p.seen = append(p.seen, line)
 	}
 	if err := p.cmd.Wait(); err != nil {
-		p.t.Errorf("after an interrupt: %v\n%s", err, strings.Join(append(p.seen, rest...), "\n"))
+		p.t.Errorf("the program has ended: %v\n%s", err, strings.Join(p.seen, "\n"))
 	}
-	return rest
 }
