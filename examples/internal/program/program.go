@@ -85,6 +85,16 @@ func (p *Program) ExpectAll(lines ...string) {
 	}
 }
 
+// ExpectEach reads lines until, for each list of texts, one has contained all of the texts, in any
+// order.
+func (p *Program) ExpectEach(lists ...[]string) {
+	p.t.Helper()
+	for missing := slices.Clone(lists); len(missing) > 0; {
+		got := p.Expect()
+		missing = slices.DeleteFunc(missing, func(texts []string) bool { return containsAll(got, texts) })
+	}
+}
+
 func containsAll(line string, texts []string) bool {
 	for _, text := range texts {
 		if !strings.Contains(line, text) {

@@ -1,0 +1,11 @@
+// Command controllerruntime is a controller of controller-runtime whose cache is kinformer's: it
+// writes the number of a Namespace's Pods into an annotation of the Namespace.
+//
+// Two lines of newManager differ from any other manager: EnableStreaming on the config, and
+// NewInformer in the options of the cache. The manager's metrics server has the informers' metrics
+// and their debug page.
+//
+// Without -simulate=false it starts an API server of its own on a loopback port:
+//
+//	go run ./controllerruntime
+package main
