@@ -7,7 +7,7 @@ SHELL     := /bin/sh
 root    := $(CURDIR)
 go      ?= go
 # The nested modules with code.
-nested  := $(patsubst %/go.mod,%,$(wildcard bench/go.mod e2e/go.mod e2e/controllerruntime/go.mod e2e/adopters/go.mod e2e/upstream/go.mod))
+nested  := $(patsubst %/go.mod,%,$(wildcard bench/go.mod examples/go.mod e2e/go.mod e2e/controllerruntime/go.mod e2e/adopters/go.mod e2e/upstream/go.mod))
 modules := . $(nested)
 
 # The race detector needs cgo and a C compiler. Without one the tests run without it.
@@ -31,12 +31,13 @@ help: ## List the targets
 # "go run" would report every Ctrl-C as a failure. ARGS are the program's flags: make run ARGS="--nodes 50".
 run: ## Run the node cache against an embedded API server
 	@mkdir -p .cache/bin
-	$(go) build -o .cache/bin/nodecache ./examples/nodecache
+	$(go) -C examples build -o ../.cache/bin/nodecache ./nodecache
 	@.cache/bin/nodecache $(ARGS)
 
-test: ## Run the library's tests with the race detector
+test: ## Run the tests of the library and of the node cache with the race detector
 	@[ -n "$(race)" ] || echo "make test: no C compiler (or CGO_ENABLED=0), so the tests run WITHOUT the race detector"
 	$(go) test $(race) ./...
+	$(go) -C examples test $(race) ./nodecache
 
 # N and SEED select programs of test/model alone: make stress N=100000 SEED=1. PAIRS=/tmp/pairs counts the pairs and triples of faults.
 stress: ## Run the random tests of internal/ with many more rounds, and 20,000 programs (20 minutes; only N programs, from SEED on: a minute per 5,000)
@@ -87,6 +88,7 @@ e2e-build: ## Build kube-apiserver, etcd and etcdutl into .cache (3 minutes the 
 # go.mod has the oldest supported client-go. The last command runs the tests with the newest.
 e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd
 	$(go) -C e2e test $(race) -count=1 -timeout=20m -v ./...
+	$(go) -C examples test -count=1 ./... # each as a process
 	$(go) -C e2e/controllerruntime test $(race) -count=1 -v ./...
 	$(go) -C e2e/adopters test -count=1 -v ./... # without the race detector, too, which would double the time to compile
 	$(go) -C e2e/upstream test -count=1 -timeout=20m -v ./... # without the race detector, which would compile all of Kubernetes once more

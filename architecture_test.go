@@ -87,7 +87,7 @@ var mayImport = map[string]string{
 	"cmd/kinformer/internal/watch":   "client-go cache cmd/kinformer/internal/cluster cmd/kinformer/internal/command internal/terminal",
 	"cmd/kinformer":                  "cmd/kinformer/internal/command cmd/kinformer/internal/cost cmd/kinformer/internal/measure cmd/kinformer/internal/watch internal/terminal",
 
-	// Harnesses of tests, and examples.
+	// Harnesses of tests.
 	"internal/cachetest":        "client-go cache fake",
 	"internal/cachetest/memory": "",
 	"internal/conformance":      "client-go fake",
@@ -95,7 +95,6 @@ var mayImport = map[string]string{
 	"test/model":                "",
 	"test/mutants":              "",
 	"test/soak":                 "",
-	"examples/nodecache":        "client-go cache debug fake internal/kubeconfig internal/terminal",
 }
 
 // withoutKubernetes are the packages that import nothing of Kubernetes.

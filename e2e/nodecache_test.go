@@ -81,8 +81,8 @@ func TestNodecacheProcess(t *testing.T) {
 func buildNodecache(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "nodecache")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./examples/nodecache")
-	build.Dir = ".."
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./nodecache")
+	build.Dir = "../examples"
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build nodecache: %v\n%s", err, out)
 	}

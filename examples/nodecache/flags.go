@@ -25,7 +25,7 @@ const maxNodes = 50_000
 
 const usage = `nodecache keeps an up-to-date copy of a cluster's nodes in memory and shows it.
 
-Usage: nodecache [flags]          (in the repository: make run, or go run ./examples/nodecache [flags])
+Usage: nodecache [flags]          (in the repository: make run ARGS="[flags]")
 
 Source of the nodes:
   (no flag)           a simulated cluster: an API server in this process with nodes that join, change and leave
