@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,13 +18,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/collection"
+	"github.com/kinformer/kinformer/internal/wire"
 )
 
 // served returns the handler of five objects in JSON. Those with an odd number have no kind.
 func served() *handler {
 	c := &collection.Collection{
 		Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"},
-		Kind:     "Widget", ListKind: "Widgets", ContentType: runtime.ContentTypeJSON, ResourceVersion: "9",
+		Kind:     "Widget", ListKind: "WidgetList", ContentType: runtime.ContentTypeJSON, ResourceVersion: "9",
 	}
 	for i := range 5 {
 		kind := ""
@@ -47,11 +49,11 @@ func request(ctx context.Context, t *testing.T, query string) *httptest.Response
 
 func TestListsAreWholeOrPaged(t *testing.T) {
 	for query, want := range map[string]string{
-		"":                          "Widgets 9 w0 w1 w2 w3 w4",
-		"limit=2":                   "Widgets 9 w0 w1 next=2 remaining=3",
-		"limit=2&continue=2":        "Widgets 9 w2 w3 next=4 remaining=1",
-		"limit=2&continue=4":        "Widgets 9 w4",
-		"limit=2&resourceVersion=0": "Widgets 9 w0 w1 w2 w3 w4", // from the watch cache
+		"":                          "WidgetList 9 w0 w1 w2 w3 w4",
+		"limit=2":                   "WidgetList 9 w0 w1 next=2 remaining=3",
+		"limit=2&continue=2":        "WidgetList 9 w2 w3 next=4 remaining=1",
+		"limit=2&continue=4":        "WidgetList 9 w4",
+		"limit=2&resourceVersion=0": "WidgetList 9 w0 w1 w2 w3 w4", // from the watch cache
 	} {
 		w := request(t.Context(), t, query)
 		var list metav1.PartialObjectMetadataList
@@ -68,6 +70,25 @@ func TestListsAreWholeOrPaged(t *testing.T) {
 		if got != want || w.Header().Get("Content-Type") != "application/json" {
 			t.Errorf("%q: got %q, want %q", query, got, want)
 		}
+	}
+}
+
+// TestPageInProtobufIsComplete checks the length that precedes the objects.
+func TestPageInProtobufIsComplete(t *testing.T) {
+	h := served()
+	h.ContentType = runtime.ContentTypeProtobuf
+	h = newHandler(h.Collection, "secret")
+	r := httptest.NewRequest(http.MethodGet, "/apis/example.com/v1/widgets?limit=2&continue=2", http.NoBody)
+	r.Header.Set("Authorization", "Bearer secret")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	var names []string
+	header, err := wire.List(w.Body, wire.Protobuf, wire.Options{}, func(item *wire.Item) error {
+		names = append(names, string(item.Raw))
+		return nil
+	})
+	if want := []string{string(h.Items[2]), string(h.Items[3])}; err != nil || !slices.Equal(names, want) || header.Meta.Continue != "4" {
+		t.Errorf("items %q, continue %q, error %v; want %q", names, header.Meta.Continue, err, want)
 	}
 }
 
