@@ -41,6 +41,9 @@ func (c *core) status(synced bool) Status {
 	if c.invalid != nil {
 		return s
 	}
+	if c.engine.HasStopped() { // also if the reflector waits for a function of the program
+		s.Phase = PhaseStopped
+	}
 	s.setStaleness(c.clock)
 	s.Objects, s.Quarantined = c.engine.Size()
 	s.Unkeyed = c.engine.Unkeyed()
@@ -80,7 +83,7 @@ func (c *core) wait(ctx context.Context, wait func(context.Context) error) error
 
 func (c *core) hasRun() bool { return c.engine.Reflector().Status().Phase != reflector.Idle }
 
-func (c *core) hasStopped() bool { return c.engine.Reflector().HasStopped() }
+func (c *core) hasStopped() bool { return c.engine.HasStopped() }
 
 func (c *core) logNotRunning(ctx context.Context, done <-chan struct{}) {
 	timer := c.clock.NewTimer(notRunningAfter)

@@ -25,6 +25,7 @@ type Engine interface {
 	PackedSize() (packed, hot int64, hotObjects int)
 	ID() uint64
 	UniqueName(name string) string
+	HasStopped() bool
 	Changes() uint64
 	Indexes() []store.IndexSize
 	FindKeys(text string, limit int) (keys []string, found int)

@@ -3,6 +3,7 @@ package informer
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -75,6 +76,7 @@ type Informer[V any] struct {
 	handlerGrace      time.Duration
 	batchSize         int
 	stopped           chan struct{} // closed when Run returns
+	returned          atomic.Bool   // whether it is closed, for goroutines outside a synctest bubble
 
 	mu       sync.Mutex // guards the fields below
 	phase    phase
@@ -132,7 +134,7 @@ func New[V any](config Config[V]) *Informer[V] {
 		running:           make(map[*Handler[V]]struct{}),
 		stopped:           make(chan struct{}),
 	}
-	i.unique = viewnames.NewOwner(i.reflector.HasStopped)
+	i.unique = viewnames.NewOwner(i.HasStopped)
 	return i
 }
 

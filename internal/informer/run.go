@@ -100,6 +100,7 @@ func (i *Informer[V]) finish() {
 	defer i.mu.Unlock()
 	i.store.ReleaseHot()
 	i.phase, i.ctx = stopped, nil
+	i.returned.Store(true)
 	close(i.stopped)
 }
 

@@ -83,6 +83,9 @@ func testBlockedTransform(t *testing.T, config *rest.Config, blocksAt string, wr
 		if !errors.Is(err, cache.ErrFunctionBlocked) {
 			t.Errorf("Run returned %v, want %v", err, cache.ErrFunctionBlocked)
 		}
+		if phase := informer.Status().Phase; phase != cache.PhaseStopped {
+			t.Errorf("phase %s after Run has returned, want %s", phase, cache.PhaseStopped)
+		}
 	case <-time.After(cachetest.Timeout):
 		t.Error("Run has not returned")
 	}
