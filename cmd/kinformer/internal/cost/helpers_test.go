@@ -57,7 +57,7 @@ func (h *harness) createNode() {
 	h.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}})
 }
 
-// run runs the command, with figures instead of measurements.
+// run runs the command, with made-up figures instead of measurements, and of the memory they take.
 func (h *harness) run(ctx context.Context, args ...string) error {
 	h.t.Helper()
 	h.out.Reset()
@@ -74,6 +74,7 @@ func (h *harness) run(ctx context.Context, args ...string) error {
 	}
 	defer s.client.Close()
 	s.measure = h.measure
+	s.limits.MemoryFor = func(_, bytes int64, _ string) int64 { return 10 * bytes }
 	h.edit(s)
 	return s.run(ctx)
 }
