@@ -62,7 +62,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	var informers cache.Group
-	stopHTTP, err := serve(o.address, &informers)
+	stopHTTP, err := serve(ctx, o.address, &informers)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (o options) config(ctx context.Context) (*rest.Config, func(), error) {
 }
 
 // serve serves health, metrics and the debug page. It returns a function that ends it.
-func serve(address string, informers *cache.Group) (func(), error) {
+func serve(ctx context.Context, address string, informers *cache.Group) (func(), error) {
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(metrics.NewCollector(informers)); err != nil {
 		return nil, err
@@ -101,11 +101,11 @@ func serve(address string, informers *cache.Group) (func(), error) {
 	mux.Handle("/healthz", health(informers.HealthCheck(cache.HealthOptions{MaxStaleness: 5 * time.Minute})))
 	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.Handle("/debug/informers/", debug.Handler(debug.Options{}, informers))
-	listener, err := net.Listen("tcp", address)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	klog.Infof("Serving http://%s/debug/informers/", listener.Addr())
+	klog.FromContext(ctx).Info("Serving http://" + listener.Addr().String() + "/debug/informers/")
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan struct{})
 	go func() {

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-var widgetVersion = schema.GroupVersion{Group: "example.com", Version: "v1"}
+var widgetVersion = schema.GroupVersion{Group: "example.com", Version: "v1"} //nolint:gochecknoglobals // a struct cannot be constant
 
 // Widget is a custom resource. In a larger project, controller-gen writes the DeepCopy functions and
 // the CustomResourceDefinition.
@@ -29,7 +29,7 @@ func (w *Widget) DeepCopyObject() runtime.Object {
 		return nil
 	}
 	copied := &Widget{TypeMeta: w.TypeMeta, Spec: w.Spec}
-	w.ObjectMeta.DeepCopyInto(&copied.ObjectMeta)
+	w.DeepCopyInto(&copied.ObjectMeta)
 	return copied
 }
 
@@ -47,7 +47,7 @@ func (l *WidgetList) DeepCopyObject() runtime.Object {
 		return nil
 	}
 	copied := &WidgetList{TypeMeta: l.TypeMeta, Items: make([]Widget, len(l.Items))}
-	l.ListMeta.DeepCopyInto(&copied.ListMeta)
+	l.DeepCopyInto(&copied.ListMeta)
 	for i := range l.Items {
 		copied.Items[i] = *l.Items[i].DeepCopyObject().(*Widget)
 	}

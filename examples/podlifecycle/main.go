@@ -32,19 +32,19 @@ type options struct {
 	timeout    time.Duration
 }
 
-// components are the names that -run accepts.
-var components = []string{"controller", "scheduler", "kubelet"}
+// allComponents returns the names that -run accepts.
+func allComponents() []string { return []string{"controller", "scheduler", "kubelet"} }
 
 func main() {
 	var o options
-	names := strings.Join(components, ",")
+	names := strings.Join(allComponents(), ",")
 	flag.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster")
 	flag.StringVar(&o.server, "server", "", "URL of the server of another process of this program")
 	flag.StringVar(&o.namespace, "namespace", "default", "Namespace of the ReplicaSet")
 	flag.Func("run", "which of "+names+" to run (default all)", func(list string) error {
 		o.components = strings.Split(list, ",")
 		for _, name := range o.components {
-			if !slices.Contains(components, name) {
+			if !slices.Contains(allComponents(), name) {
 				return fmt.Errorf("unknown component %q: want some of %s", name, names)
 			}
 		}
@@ -67,7 +67,7 @@ var errDone = errors.New("the scenario has ended")
 
 func run(ctx context.Context, o options) error {
 	if len(o.components) == 0 {
-		o.components = components
+		o.components = allComponents()
 	}
 	config, stopServer, err := o.connect()
 	if err != nil {
@@ -115,7 +115,7 @@ func (o *options) connect() (*rest.Config, func(), error) {
 		return nil, nil, err
 	}
 	o.act = true
-	if len(o.components) == len(components) {
+	if len(o.components) == len(allComponents()) {
 		o.scenario = true
 	} else {
 		fmt.Printf("the API server is at %s\n", server.URL())

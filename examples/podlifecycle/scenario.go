@@ -22,10 +22,9 @@ type scenario struct {
 	timeout   time.Duration // of each step
 }
 
-var labels = map[string]string{"app": "web"}
-
 // run runs the scenario. It returns an error if the Pods do not follow in time.
 func (s *scenario) run(ctx context.Context) error {
+	labels := map[string]string{"app": "web"}
 	set := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "web-"},
 		Spec: appsv1.ReplicaSetSpec{

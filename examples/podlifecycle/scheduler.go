@@ -76,8 +76,11 @@ func (s *scheduler) schedule(ctx context.Context, key string) error {
 	}
 	s.timeline.did(schedulerName, "bind Pod %s to %s", pod.Name, node.Name)
 	bound, err := s.client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
-	if err != nil {
+	switch {
+	case apierrors.IsNotFound(err):
 		return nil // it is gone already
+	case err != nil:
+		return err
 	}
 	return s.pods.WaitForObject(ctx, bound)
 }

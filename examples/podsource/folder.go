@@ -29,11 +29,9 @@ const retryInterval = 20 * time.Second
 // yet, or is replaced, is tried again.
 func (s *folderSource) Run(ctx context.Context) error {
 	for {
-		err := s.watch(ctx)
-		if ctx.Err() != nil {
-			return nil
+		if err := s.watch(ctx); err != nil {
+			klog.FromContext(ctx).Error(err, "Keeping the last good set of the manifest folder")
 		}
-		klog.FromContext(ctx).Error(err, "Keeping the last good set of the manifest folder")
 		select {
 		case <-ctx.Done():
 			return nil
@@ -50,7 +48,7 @@ func (s *folderSource) watch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer watcher.Close()
+	defer func() { _ = watcher.Close() }()
 	if err := watcher.Add(s.folder); err != nil {
 		return fmt.Errorf("watch %s: %w", s.folder, err)
 	}

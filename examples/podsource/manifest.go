@@ -39,7 +39,7 @@ func readManifest(data []byte, source, origin, node string) ([]*corev1.Pod, erro
 	}
 	for i, pod := range pods {
 		if pod.Name == "" {
-			return nil, fmt.Errorf("Pod %d: %w", i, errNoName)
+			return nil, fmt.Errorf("item %d: %w", i, errNoName)
 		}
 		if pod.Namespace == "" {
 			pod.Namespace = corev1.NamespaceDefault
@@ -61,7 +61,7 @@ func readManifest(data []byte, source, origin, node string) ([]*corev1.Pod, erro
 func uidOf(pod *corev1.Pod, node, origin string) (types.UID, error) {
 	content, err := json.Marshal(pod)
 	if err != nil {
-		return "", fmt.Errorf("Pod %q: %w", pod.Name, err)
+		return "", fmt.Errorf("encode Pod %q: %w", pod.Name, err)
 	}
 	hash := sha256.Sum256(slices.Concat([]byte(node), []byte{0}, []byte(origin), []byte{0}, content))
 	return types.UID(hex.EncodeToString(hash[:16])), nil

@@ -3,6 +3,7 @@ package program
 
 import (
 	"bufio"
+	"context"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -37,7 +38,7 @@ func StartIn(t *testing.T, folder string, args ...string) *Program {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./"+folder).CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	p := &Program{t: t, cmd: exec.Command(binary, args...), lines: make(chan string, 10_000)}
+	p := &Program{t: t, cmd: exec.CommandContext(context.WithoutCancel(t.Context()), binary, args...), lines: make(chan string, 10_000)}
 	output, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
