@@ -187,9 +187,9 @@ func TestControllerOfNewInformer(t *testing.T) {
 func TestGroupReceivesInformers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var group cache.Group
-		make := clientgo.With(clientgo.Options{Group: &group})
-		h := runInformer(t, make.NewSharedIndexInformer(newServer("a"), &corev1.Pod{}, 0, nil))
-		factory := make.NewSharedInformerFactory(clientfake.NewClientset(), 0)
+		constructors := clientgo.With(clientgo.Options{Group: &group})
+		h := runInformer(t, constructors.NewSharedIndexInformer(newServer("a"), &corev1.Pod{}, 0, nil))
+		factory := constructors.NewSharedInformerFactory(clientfake.NewClientset(), 0)
 		factory.Core().V1().Secrets().Informer()
 		synctest.Wait()
 		views := group.Views()

@@ -101,6 +101,7 @@ func (o overview) NeedAttention() []informer {
 			failing = append(failing, i)
 		case levelWarning:
 			warning = append(warning, i)
+		default:
 		}
 	}
 	return append(failing, warning...)

@@ -223,7 +223,7 @@ func (h *costHarness) requests(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close() //nolint:errcheck // read only
+	defer file.Close()
 	var requests []string
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)

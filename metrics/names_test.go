@@ -174,7 +174,9 @@ func TestInformersOfAFactory(t *testing.T) {
 }
 
 // podClient is a typed client of a fake server.
-type podClient struct{ *fake.ListerWatcher[*corev1.Pod] }
+type podClient struct {
+	*fake.ListerWatcher[*corev1.Pod]
+}
 
 // List returns a list of Pods.
 func (c podClient) List(ctx context.Context, options metav1.ListOptions) (*corev1.PodList, error) {

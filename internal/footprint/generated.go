@@ -48,7 +48,7 @@ func of[T cache.Object](example T) typed {
 }
 
 // generated returns the kinds of client-go's scheme, each in its newest version.
-func generated() []typed {
+func generated() []typed { //nolint:funlen // a table
 	return []typed{
 		of(&admissionregistrationv1.MutatingAdmissionPolicy{}),
 		of(&admissionregistrationv1.MutatingAdmissionPolicyBinding{}),
@@ -70,7 +70,7 @@ func generated() []typed {
 		of(&coordinationv1.Lease{}),
 		of(&coordinationv1beta1.LeaseCandidate{}),
 		of(&corev1.ConfigMap{}),
-		of(&corev1.Endpoints{}),
+		of(&corev1.Endpoints{}), //nolint:staticcheck // deprecated, but clusters have them
 		of(&corev1.Event{}),
 		of(&corev1.LimitRange{}),
 		of(&corev1.Namespace{}),

@@ -14,7 +14,7 @@ import (
 type slowPacker struct{ rawPacker }
 
 func (p slowPacker) Unpack(object pack.Object) (string, int, error) {
-	time.Sleep(10 * time.Second)
+	<-time.After(10 * time.Second)
 	return p.rawPacker.Unpack(object)
 }
 
@@ -24,12 +24,12 @@ func (p slowPacker) Unpack(object pack.Object) (string, int, error) {
 func TestCallTimeIsThatOfTheCallback(t *testing.T) {
 	slowly := func(config *Config[string]) { config.Store.Packer = slowPacker{} }
 	runInformer(t, []string{"a=1", "b=1"}, slowly, func(h *harness) {
-		h.AddHandler("events", func(Event[string]) { time.Sleep(time.Second) }, 0)
-		h.add(HandlerConfig[string]{Name: "batches", OnBatch: func([]Event[string]) { time.Sleep(time.Second) }})
+		h.AddHandler("events", func(Event[string]) { <-time.After(time.Second) }, 0)
+		h.add(HandlerConfig[string]{Name: "batches", OnBatch: func([]Event[string]) { <-time.After(time.Second) }})
 	}, func(h *harness) {
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		h.send(watch.Modified, "a=2", "11")
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		for i, want := range []HandlerStatus{
 			{Name: "events", UniqueName: "events", Synced: true, Calls: 3, CallTime: 3 * time.Second},
 			{Name: "batches", UniqueName: "batches", Synced: true, Calls: 2, CallTime: 2 * time.Second},
@@ -49,9 +49,9 @@ func TestCallTimeIsUpdatedDuringALongBatch(t *testing.T) {
 		objects = append(objects, fmt.Sprint(i, "=1"))
 	}
 	runInformer(t, objects, nil, func(h *harness) {
-		h.AddHandler("slow", func(Event[string]) { time.Sleep(time.Second) }, 0)
+		h.AddHandler("slow", func(Event[string]) { <-time.After(time.Second) }, 0)
 	}, func(h *harness) {
-		time.Sleep(40*time.Second + time.Millisecond)
+		<-time.After(40*time.Second + time.Millisecond)
 		if got := h.Handlers()[0]; got.Calls != batchSize || got.CallTime != batchSize*time.Second {
 			t.Errorf("after 40 calls of a second: %d calls took %v", got.Calls, got.CallTime)
 		}

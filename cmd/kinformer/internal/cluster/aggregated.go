@@ -60,7 +60,7 @@ func (c *Client) apiServices(token string) (*apiServices, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close() //nolint:errcheck // the body was read
+	defer response.Body.Close()
 	var list apiServices
 	return &list, json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(&list)
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -71,7 +72,7 @@ func (t *pacedTransport) repeat(request *http.Request) (*http.Response, error) {
 			response.Header.Del("Retry-After") // else client-go would repeat it as often once more
 			return response, nil
 		}
-		response.Body.Close() //nolint:errcheck // the answer is not used
+		response.Body.Close()
 		if err := t.wait(wait, response.StatusCode); err != nil {
 			return nil, err
 		}
@@ -160,7 +161,7 @@ type body struct {
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err != nil && err != io.EOF && b.ctx.Err() != nil {
+	if err != nil && !errors.Is(err, io.EOF) && b.ctx.Err() != nil {
 		err = context.Cause(b.ctx)
 	}
 	return n, err

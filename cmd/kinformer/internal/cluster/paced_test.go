@@ -53,7 +53,7 @@ func send(t *testing.T, requests int, options Options, script *scripted) *http.R
 		if err != nil {
 			t.Fatal(err)
 		}
-		response.Body.Close() //nolint:errcheck // has none
+		response.Body.Close()
 		last = response
 	}
 	if got := int(transport.requests.Load()); got != len(script.at) {
@@ -106,13 +106,13 @@ func TestOneRequestAtATime(t *testing.T) {
 			}
 			second <- response
 		}()
-		time.Sleep(time.Hour) // in the bubble
+		<-time.After(time.Hour) // in the bubble
 		if got := transport.requests.Load(); got != 1 {
 			t.Errorf("%d requests before the first has ended", got)
 		}
-		first.Body.Close()      //nolint:errcheck // has none
-		first.Body.Close()      //nolint:errcheck // once more
-		(<-second).Body.Close() //nolint:errcheck // has none
+		first.Body.Close()
+		first.Body.Close()
+		(<-second).Body.Close()
 	})
 }
 
@@ -197,7 +197,7 @@ func TestTimeoutIncludesTheBody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer response.Body.Close() //nolint:errcheck // returns nil
+		defer response.Body.Close()
 		began := time.Now()
 		if _, err := io.ReadAll(response.Body); err == nil || !strings.Contains(err.Error(), "no complete answer within 1m0s") {
 			t.Errorf("%v, want the time limit", err)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files in testdata")
+var update = flag.Bool("update", false, "write the golden files in testdata") //nolint:gochecknoglobals // a flag of the tests
 
 // ExpectGolden compares text with a file in testdata.
 func ExpectGolden(t *testing.T, name, got string) {

@@ -3,7 +3,6 @@ package clustertest
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -52,19 +51,19 @@ func (s *Server) record(r fake.APIRequest) bool {
 		return false
 	}
 	query := r.HTTP.URL.Query()
-	text := fmt.Sprintf("%s %s limit=%s", r.Verb, r.GroupResource(), query.Get("limit"))
+	words := []string{r.Verb, r.GroupResource().String(), "limit=" + query.Get("limit")}
 	if query.Has("continue") {
-		text += " continued"
+		words = append(words, "continued")
 	}
 	if r.Namespace != "" {
-		text += " in " + r.Namespace
+		words = append(words, "in", r.Namespace)
 	}
 	for _, name := range []string{"resourceVersion", "resourceVersionMatch"} {
 		if query.Has(name) {
-			text += " " + name + "=" + query.Get(name)
+			words = append(words, name+"="+query.Get(name))
 		}
 	}
-	s.requests = append(s.requests, text)
+	s.requests = append(s.requests, strings.Join(words, " "))
 	return false
 }
 

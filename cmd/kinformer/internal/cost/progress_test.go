@@ -24,7 +24,7 @@ func bubble(t *testing.T, terminal bool, test func(p *progress), want string) {
 func TestProgressIsALineEveryFewSeconds(t *testing.T) {
 	bubble(t, false, func(p *progress) {
 		for i := range 12 {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			p.update("pods", "%d", i)
 			p.begin("pods", "begin %d", i)
 		}
@@ -36,7 +36,7 @@ func TestProgressIsALineEveryFewSeconds(t *testing.T) {
 func TestProgressOnATerminalIsRewritten(t *testing.T) {
 	bubble(t, true, func(p *progress) {
 		for i := range 5 {
-			time.Sleep(60 * time.Millisecond)
+			<-time.After(60 * time.Millisecond)
 			p.update("pods", "%d", i)
 		}
 		p.begin("pods", "measure")

@@ -32,7 +32,7 @@ func readPage(client *cluster.Client, path string, limit int, token, accept stri
 	if err != nil {
 		return page{}, err
 	}
-	defer response.Body.Close() //nolint:errcheck // the body was read
+	defer response.Body.Close()
 	format, ok := wire.FormatOf(response.Header.Get("Content-Type"))
 	if !ok {
 		return page{}, fmt.Errorf("unexpected content type %s", wire.Quote(response.Header.Get("Content-Type")))

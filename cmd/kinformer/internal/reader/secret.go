@@ -52,7 +52,7 @@ func keepSecret(item *wire.Item) ([]byte, error) {
 // scramble replaces the values of a Secret, in place where they are bytes.
 func scramble(secret *corev1.Secret) {
 	for _, value := range secret.Data {
-		rand.Read(value) //nolint:errcheck // never fails
+		rand.Read(value)
 	}
 	for _, values := range []map[string]string{secret.StringData, secret.Annotations} {
 		for key, value := range values {
@@ -65,7 +65,7 @@ func scramble(secret *corev1.Secret) {
 func randomText(length int) string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	text := make([]byte, length)
-	rand.Read(text) //nolint:errcheck // never fails
+	rand.Read(text)
 	for i, b := range text {
 		text[i] = letters[b%byte(len(letters))]
 	}

@@ -28,7 +28,7 @@ type rowList struct {
 
 // DeepCopyObject implements runtime.Object.
 func (l *rowList) DeepCopyObject() runtime.Object {
-	copied := &rowList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
+	copied := &rowList{TypeMeta: l.TypeMeta, ListMeta: *l.DeepCopy()}
 	for i := range l.Items {
 		copied.Items = append(copied.Items, *l.Items[i].DeepCopyObject().(*row))
 	}
