@@ -21,8 +21,8 @@ var (
 	debugPages    = debug.Handler(debug.Options{ShowObjects: true}, &shownInformer)
 )
 
-// shown returns the metrics and every debug page of an informer, which may show the content of
-// objects that are not Secrets.
+// shown returns the metrics of an informer and its debug pages, two in HTML and one in JSON. They may
+// show the content of objects that are not Secrets.
 func shown(informer cache.Viewable) string {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(metrics.NewCollector(informer))
@@ -30,7 +30,7 @@ func shown(informer cache.Viewable) string {
 	text := fmt.Sprintln(families, err)
 	shownInformer.Viewable = informer
 	id := informer.Views()[0].ID()
-	for _, path := range []string{"", "informers.json", "informer?id=%d", "informer.json?id=%d", "object?id=%d&key=ns/s", "object.json?id=%d&key=ns/s"} {
+	for _, path := range []string{"informers.json", "informer?id=%d", "object?id=%d&key=ns/s"} {
 		if strings.Contains(path, "%d") {
 			path = fmt.Sprintf(path, id)
 		}
