@@ -75,7 +75,7 @@ type Status struct {
 	// Lists and Watches are the numbers of requests made. Each page is a list; a WatchList is a
 	// watch.
 	Lists, Watches uint64
-	// WatchRestarts is the number of watches that resumed an earlier one, which the server had
+	// WatchRestarts is the number of watches opened to resume an earlier one, which the server had
 	// closed or whose connection had broken.
 	WatchRestarts uint64
 	// Relists counts, by reason, how often the collection had to be listed again after a watch.
@@ -128,7 +128,7 @@ type HandlerStatus struct {
 	// Coalesced is the number of events that were coalesced into others; see CoalesceWhenBehind.
 	Coalesced uint64
 	// Calls is the number of calls of the handler that have returned, and CallTime the time that
-	// they took. Both are updated at least every 32 calls.
+	// they and the call in progress took.
 	Calls    uint64
 	CallTime time.Duration
 }
@@ -157,8 +157,9 @@ const (
 	RelistServerError = RelistReason(reflector.RelistServerError)
 	// RelistRefused: the server repeatedly answered the watch with a 4xx code.
 	RelistRefused = RelistReason(reflector.RelistRefused)
-	// RelistInvalidStream: the events of the watch were repeatedly invalid, or out of order.
-	RelistInvalidStream = RelistReason(reflector.RelistInvalidStream)
+	// RelistWatchFailed: the watch repeatedly failed in another way, such as by an invalid event or an
+	// error of the program's own watch function.
+	RelistWatchFailed = RelistReason(reflector.RelistWatchFailed)
 )
 
 // RelistReasons returns all reasons for a relist.

@@ -92,7 +92,7 @@ func (f *Factory) Views() (views []View) {
 func byID(a, b View) int { return int(a.ID()) - int(b.ID()) }
 
 // Group is a set of informers and factories that are shown together. It forgets an informer that
-// has stopped. The zero Group is empty. Its methods are safe for concurrent use.
+// has stopped, but not one that never runs: add an informer that will. The zero Group is empty. Its methods are safe for concurrent use.
 type Group struct {
 	mu      sync.Mutex // guards members
 	members []Viewable

@@ -120,7 +120,7 @@ var informerFamilies = []statusFamily{ //nolint:gochecknoglobals // a constant
 		count(func(s *cache.Status) int { return s.Received }),
 	},
 	{
-		counter("kinformer_watch_restarts_total", "Watches that resumed an earlier one, which the server had closed or whose connection had broken.", "informer", "kind"),
+		counter("kinformer_watch_restarts_total", "Watches that were opened to resume an earlier one, which the server had closed or whose connection had broken.", "informer", "kind"),
 		count(func(s *cache.Status) uint64 { return s.WatchRestarts }),
 	},
 	{
@@ -172,7 +172,7 @@ var handlerFamilies = []handlerFamily{ //nolint:gochecknoglobals // a constant
 		func(h *cache.HandlerStatus) float64 { return float64(h.Calls) },
 	},
 	{
-		counter("kinformer_handler_call_seconds_total", "Time that these calls took.", "informer", "kind", "handler"),
+		counter("kinformer_handler_call_seconds_total", "Time that these calls and the one in progress took.", "informer", "kind", "handler"),
 		func(h *cache.HandlerStatus) float64 { return h.CallTime.Seconds() },
 	},
 }

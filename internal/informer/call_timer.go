@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,35 +14,55 @@ import (
 type callTimer struct {
 	clock clock.PassiveClock
 	calls atomic.Uint64
-	took  atomic.Int64 // nanoseconds
+	last  time.Time // the end of the last row of calls; belongs to the handler's goroutine
 
-	// The fields below belong to the handler's goroutine.
-	began time.Time // of the calls that are not counted yet
-	row   uint64    // their number
+	mu    sync.Mutex // guards the fields below; held for a few assignments only
+	took  time.Duration
+	began time.Time // of the row of calls in progress; zero between rows
 }
 
 // begin begins to measure the calls that follow, and returns the time.
 func (t *callTimer) begin() time.Time {
-	t.began = t.clock.Now()
-	return t.began
+	now := t.clock.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.began = now
+	return now
 }
 
-// called records that a call has returned.
-func (t *callTimer) called() {
-	if t.row++; t.row == batchSize {
-		t.end()
+// resume begins to measure the calls that follow from the end of the last ones on, unless begin has
+// done so. It does not read the clock.
+func (t *callTimer) resume() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.began.IsZero() {
+		t.began = t.last
 	}
 }
 
-// end counts the calls since begin. It begins to measure those that follow.
+// called counts a call that has returned.
+func (t *callTimer) called() { t.calls.Add(1) }
+
+// end ends the row of calls.
 func (t *callTimer) end() {
-	now := t.clock.Now()
-	t.took.Add(int64(now.Sub(t.began)))
-	t.calls.Add(t.row)
-	t.began, t.row = now, 0
+	t.last = t.clock.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.began.IsZero() {
+		t.took += t.last.Sub(t.began)
+	}
+	t.began = time.Time{}
 }
 
-// total returns the number of calls that were counted, and how long they took.
+// total returns the number of calls that have returned, and how long they and the call in progress
+// took.
 func (t *callTimer) total() (calls uint64, took time.Duration) {
-	return t.calls.Load(), time.Duration(t.took.Load())
+	now := t.clock.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	took = t.took
+	if !t.began.IsZero() {
+		took += max(0, now.Sub(t.began))
+	}
+	return t.calls.Load(), took
 }

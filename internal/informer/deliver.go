@@ -50,6 +50,7 @@ func (h *Handler[V]) deliverKeys(ctx context.Context, snapshot *store.Snapshot[V
 
 // deliverBatch delivers the changes of batch that are left, and empties it.
 func (h *Handler[V]) deliverBatch(ctx context.Context) {
+	h.timer.resume()
 	for h.next < len(h.batch) && ctx.Err() == nil {
 		h.next++
 		h.deliver(ctx, &h.batch[h.next-1])

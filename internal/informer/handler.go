@@ -131,6 +131,7 @@ func (h *Handler[V]) run(ctx context.Context) {
 	returned := false
 	defer func() {
 		r := recover()
+		h.timer.end()
 		if r != nil || returned || ctx.Err() != nil {
 			h.informer.handlerDone(h)
 			if r != nil {
@@ -246,7 +247,7 @@ type HandlerStatus struct {
 	Lag        time.Duration // upper bound of how long the oldest undelivered event has waited
 	Coalesced  uint64        // events coalesced into others so far
 	Calls      uint64        // calls of the callback that have returned
-	CallTime   time.Duration // that these calls took, without decoding packed objects
+	CallTime   time.Duration // that they and the call in progress took, without decoding packed objects
 }
 
 // Status returns the state of the handler.

@@ -15,7 +15,8 @@ type eventRate struct {
 	latest int64                 // the interval of the latest count
 }
 
-// add counts n events at a time. A clock that was set back counts them in the latest interval.
+// add counts n events at a time. After the clock was set back, by more than an interval, it starts
+// again.
 func (e *eventRate) add(at time.Time, n uint32) {
 	e.advance(at)
 	e.counts[e.latest%rateIntervals] += n
@@ -24,7 +25,7 @@ func (e *eventRate) add(at time.Time, n uint32) {
 // advance begins the intervals up to a time.
 func (e *eventRate) advance(at time.Time) {
 	interval := at.UnixNano() / int64(RateInterval)
-	if interval-e.latest >= rateIntervals {
+	if interval-e.latest >= rateIntervals || interval < e.latest-1 {
 		*e = eventRate{latest: interval}
 	}
 	for e.latest < interval {

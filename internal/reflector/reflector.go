@@ -75,6 +75,7 @@ type Reflector struct {
 	watchListUnsupported bool        // by the server
 	pagesLists           bool        // the server has answered a list in pages
 	quarantine           quarantineRetries
+	wasOpen              bool // a watch has been open since the last list
 }
 
 // New returns a reflector that is not running.

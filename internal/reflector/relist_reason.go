@@ -27,15 +27,16 @@ const (
 	RelistServerError RelistReason = "ServerError"
 	// RelistRefused: the server repeatedly answered the watch with a 4xx code.
 	RelistRefused RelistReason = "Refused"
-	// RelistInvalidStream: the events of the watch were repeatedly invalid, or out of order.
-	RelistInvalidStream RelistReason = "InvalidStream"
+	// RelistWatchFailed: the watch repeatedly failed in another way, such as by an invalid event or an
+	// error of the program's own watch function.
+	RelistWatchFailed RelistReason = "WatchFailed"
 )
 
 // RelistReasons are all reasons for a relist.
 func RelistReasons() []RelistReason {
 	return []RelistReason{
 		RelistExpired, RelistVersionRegressed, RelistQuarantined, RelistShortWatches, RelistNoVersion,
-		RelistServerError, RelistRefused, RelistInvalidStream,
+		RelistServerError, RelistRefused, RelistWatchFailed,
 	}
 }
 
@@ -58,5 +59,5 @@ func relistReason(err error) RelistReason {
 	case errors.As(err, &status):
 		return RelistRefused
 	}
-	return RelistInvalidStream
+	return RelistWatchFailed
 }

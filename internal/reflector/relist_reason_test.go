@@ -32,8 +32,8 @@ func TestRelistReasons(t *testing.T) {
 		{apierrors.NewInternalError(io.EOF), RelistServerError},
 		{apierrors.NewBadRequest("no"), RelistRefused},
 		{apierrors.NewMethodNotSupported(schema.GroupResource{}, "watch"), RelistRefused},
-		{fmt.Errorf("%w: MODIFIED", ErrStale), RelistInvalidStream},
-		{errors.New("malformed"), RelistInvalidStream},
+		{fmt.Errorf("%w: MODIFIED", ErrStale), RelistWatchFailed},
+		{errors.New("malformed"), RelistWatchFailed},
 	} {
 		if got := relistReason(&AttemptError{Op: OpWatch, Err: c.err}); got != c.want {
 			t.Errorf("the reason of %q is %s, want %s", c.err, got, c.want)
@@ -48,7 +48,7 @@ func TestStatusCountsRelistsAndRestarts(t *testing.T) {
 		source := &scriptedSource{
 			lists: []func() (string, error){listAt("5")},
 			watches: []func(context.Context, feed.WatchSink) error{
-				openedThen(io.ErrUnexpectedEOF), openedThen(io.EOF), openedThen(gone),
+				refusedWith(io.EOF), openedThen(io.ErrUnexpectedEOF), refusedWith(io.EOF), openedThen(io.EOF), openedThen(gone),
 				refusedWith(gone), idleWatch,
 			},
 		}

@@ -60,14 +60,13 @@ var errOlderBookmark = fmt.Errorf("%w: bookmark", ErrVersionRegressed)
 // before the first watch.
 func (r *Reflector) watch(ctx context.Context, first *watchResult) error {
 	var count retryCount
-	for last, resumes := first, first != nil; ; last, resumes = nil, true {
+	r.wasOpen = false
+	for last := first; ; last = nil {
 		if last == nil {
-			if resumes {
-				r.status.countRestart()
-			}
 			result := r.watchOnce(ctx, nil)
 			last = &result
 		}
+		r.wasOpen = r.wasOpen || last.opened
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

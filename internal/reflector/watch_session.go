@@ -106,6 +106,9 @@ func (s *watchSession) Opened() {
 	s.opened = true
 	s.r.activity.Add(1)
 	if s.initial == nil {
+		if s.r.wasOpen {
+			s.r.status.countRestart()
+		}
 		row := s.r.status.watching()
 		s.r.backoff.markHealthy()
 		s.r.recovered(s.ctx, row)
