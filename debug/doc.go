@@ -12,8 +12,9 @@
 // # What it discloses
 //
 // Names of informers, handlers and indexes, the keys of objects, error texts without credentials,
-// and counts. With Options.ShowObjects also the content of objects, but never that of Secrets. The
-// handler does not authenticate: serve it where the program serves net/http/pprof.
+// and counts. With Options.ShowObjects also the content of objects, but never that of Secrets, nor of objects
+// that may be Secrets as their kind is not known. The handler does not authenticate: serve it where
+// the program serves net/http/pprof.
 //
 // # JSON
 //

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/kinformer/kinformer/cache"
 )
 
@@ -88,17 +90,36 @@ func refuseObject(kind string, obj cache.Object) *failure {
 	switch {
 	case isSecretKind(kind), isSecretKind(own), isSecretType(reflect.TypeOf(obj)):
 		return errSecret()
-	case !isKnownKind(kind) && !isKnownKind(own):
-		return &failure{http.StatusForbidden, "The object's kind is not known, so that it may be a Secret."}
+	case !isKnown(kind, obj):
+		return &failure{http.StatusForbidden, "The object may be a Secret: it has no apiVersion and kind of its own, and its Go type is not one of k8s.io/api."}
 	}
 	return nil
 }
 
 func isSecretKind(kind string) bool { return strings.EqualFold(kind, "Secret") }
 
+// isKnown reports whether it is known what an object is: by its own apiVersion and kind, by the kind
+// of an informer of unstructured objects, or by a Go type of k8s.io/api. The kind of an informer of
+// another Go type is that type's name, which may be any.
+func isKnown(kind string, obj cache.Object) bool {
+	if own := obj.GetObjectKind().GroupVersionKind(); own.Version != "" && isKnownKind(own.Kind) {
+		return true
+	}
+	if _, ok := obj.(runtime.Unstructured); ok {
+		return isKnownKind(kind)
+	}
+	return isAPIType(reflect.TypeOf(obj))
+}
+
 // isKnownKind reports whether a kind says what an object is. Metadata-only objects have a kind of
 // their own, which does not.
 func isKnownKind(kind string) bool { return kind != "" && kind != "PartialObjectMetadata" }
+
+// isAPIType reports whether a type is a pointer to one of k8s.io/api, which are named like their
+// kinds.
+func isAPIType(t reflect.Type) bool {
+	return t.Kind() == reflect.Pointer && strings.HasPrefix(t.Elem().PkgPath(), "k8s.io/api/")
+}
 
 // isSecretType reports whether a Go type is named Secret, or is a struct that embeds one that is.
 func isSecretType(t reflect.Type) bool {

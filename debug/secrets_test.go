@@ -71,6 +71,19 @@ func (s *slim) DeepCopyObject() runtime.Object {
 	return &c
 }
 
+// values is a program's own type for the data of Secrets alone.
+type values struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Data map[string][]byte `json:"data"`
+}
+
+func (v *values) DeepCopyObject() runtime.Object {
+	c := *v
+	return &c
+}
+
 // stored returns an informer whose store has one object, transformed.
 func stored[T cache.Object](t *testing.T, obj T) *cache.SharedInformer[T] {
 	t.Helper()
@@ -92,6 +105,9 @@ func TestSecretsAreNeverShown(t *testing.T) {
 		"embedded":                 func(t *testing.T) cache.Viewable { return stored(t, &credentials{*typedSecret()}) },
 		"own type": func(t *testing.T) cache.Viewable {
 			return stored(t, &slim{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Type: "Opaque", Data: typedSecret().Data})
+		},
+		"own type of data": func(t *testing.T) cache.Viewable {
+			return stored(t, &values{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Data: typedSecret().Data})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kinformer/kinformer/cache"
@@ -209,9 +210,12 @@ func TestDocument(t *testing.T) {
 func TestRefuseObject(t *testing.T) {
 	type Secret struct{ unstructured.Unstructured }
 	type embedding struct{ *Secret }
+	type own struct{ metav1.PartialObjectMetadata }
+	type ownPod struct{ *corev1.Pod }
 	ofKind := func(kind string) unstructured.Unstructured {
-		return unstructured.Unstructured{Object: map[string]any{"kind": kind}}
+		return unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind}}
 	}
+	named := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}}
 	plain, secret, metadata, unknown := ofKind("Pod"), ofKind("Secret"), ofKind("PartialObjectMetadata"), ofKind("")
 	for name, c := range map[string]struct {
 		kind    string
@@ -222,6 +226,11 @@ func TestRefuseObject(t *testing.T) {
 		"only the object's kind known": {"", &plain, false},
 		"only the informer's kind":     {"Pod", &unknown, false},
 		"metadata of a known kind":     {"Pod", &metadata, false},
+		"Go type of k8s.io/api":        {"Pod", &corev1.Pod{}, false},
+		"own Go type with a kind":      {"own", &own{named}, false},
+		"own Go type":                  {"own", &own{}, true},
+		"own Go type of any informer":  {"", &own{}, true},
+		"own Go type that embeds":      {"ownPod", &ownPod{&corev1.Pod{}}, true},
 		"informer's kind":              {"Secret", &plain, true},
 		"informer's kind, lower case":  {"secret", &plain, true},
 		"object's kind":                {"Pod", &secret, true},
