@@ -16,6 +16,10 @@
 // that may be Secrets as their kind is not known. The handler does not authenticate: serve it where
 // the program serves net/http/pprof.
 //
+// A web site can make its visitor's browser ask a loopback address by a name of the site's own (DNS
+// rebinding). At a loopback address the handler therefore answers only to the Host localhost or an IP
+// address, and to Options.Hosts; other requests get 421 Misdirected Request.
+//
 // # JSON
 //
 // informers.json has what the overview shows, informer.json?id=N what the page of an informer shows.

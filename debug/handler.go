@@ -22,12 +22,18 @@ type Options struct {
 	// that may be Secrets: those without apiVersion and kind of their own, unless their Go type is one
 	// of k8s.io/api, or they are unstructured and the informer's example has a kind.
 	ShowObjects bool
+	// Hosts are further names by which browsers may ask for the page at a loopback address, without
+	// a port, such as that of a proxy which passes the client's Host on. A request to a loopback
+	// address is refused unless its Host is localhost, an IP address or one of them; see Handler.
+	Hosts []string
 }
 
 // Handler returns a handler that serves the debug page of informers, factories and groups. Mount it
 // below a path that ends in a slash. It reads the informers at each request, so that a factory may
-// make more of them later.
+// make more of them later. At a loopback address it refuses requests whose Host is a name other than
+// localhost, so that no web site can read the page by a name that resolves to that address.
 func Handler(options Options, informers ...cache.Viewable) http.Handler {
+	options.Hosts = slices.Clone(options.Hosts)
 	return &handler{
 		options:   options,
 		informers: slices.Clone(informers),
@@ -61,12 +67,11 @@ const contentSecurityPolicy = "default-src 'none'; style-src 'self'; script-src 
 // any prefix.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
-	header.Set("Content-Security-Policy", contentSecurityPolicy)
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Cache-Control", "no-store")
-	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	header.Set("Vary", "Accept")
+	setSecurityHeaders(header)
+	if refused := h.refuseHost(r); refused != nil {
+		h.fail(w, r, *refused)
+		return
+	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		header.Set("Allow", "GET, HEAD")
 		h.fail(w, r, failure{http.StatusMethodNotAllowed, "This page is read-only."})
@@ -75,6 +80,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := h.route(w, r); err != nil {
 		h.fail(w, r, *err)
 	}
+}
+
+func setSecurityHeaders(header http.Header) {
+	header.Set("Content-Security-Policy", contentSecurityPolicy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Vary", "Accept")
 }
 
 // route serves one page, or returns why it cannot.
