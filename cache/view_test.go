@@ -16,7 +16,7 @@ import (
 )
 
 // TestStatusCountsRequestsAndBytes checks what Status counts of a server that refuses the first
-// list, closes a watch after an event, and no longer has the version of the next one.
+// list, closes a watch after an event and the next at once, and no longer has the version of the next one.
 func TestStatusCountsRequestsAndBytes(t *testing.T) {
 	for name, f := range cachetest.Formats {
 		t.Run(name, func(t *testing.T) {
@@ -28,13 +28,13 @@ func TestStatusCountsRequestsAndBytes(t *testing.T) {
 				cachetest.Serve(f.ListType, f.Nodes("8", cachetest.Node("a", "1"))),
 			}, nil)
 			s.Watches = []http.HandlerFunc{
-				cachetest.Serve(f.WatchType, event), cachetest.ServeStatus(http.StatusGone, "", "Expired"), s.ServeOpen(f.WatchType, f.Event(watch.Added, cachetest.Node("c", "9"))),
+				cachetest.Serve(f.WatchType, event), cachetest.Serve(f.WatchType, nil), cachetest.ServeStatus(http.StatusGone, "", "Expired"), s.ServeOpen(f.WatchType, f.Event(watch.Added, cachetest.Node("c", "9"))),
 			}
 			h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
 			h.Expect("A a@1", "A b@2", "U b@2→4", "D b@4", "A c@9")
-			cachetest.ExpectNext(t, s.Requests, "list@0", "list@0", "watch@3", "watch@4", "list@4", "watch@8")
+			cachetest.ExpectNext(t, s.Requests, "list@0", "list@0", "watch@3", "watch@4", "watch@4", "list@4", "watch@8")
 			status := h.Controller.Status()
-			expectCount(t, status.Requests, cache.Request{Verb: "WATCH", Code: "200"}, 2)
+			expectCount(t, status.Requests, cache.Request{Verb: "WATCH", Code: "200"}, 3)
 			expectCount(t, status.Requests, cache.Request{Verb: "LIST", Code: "403"}, 1)
 			expectCount(t, status.Requests, cache.Request{Verb: "LIST", Code: "200"}, 2)
 			expectCount(t, status.Requests, cache.Request{Verb: "WATCH", Code: "410"}, 1)

@@ -34,7 +34,8 @@ func TestAlertsFire(t *testing.T) {
 		{"KinformerStale", `kinformer_staleness_seconds{informer="a"} 61x60`, 0, 0},
 
 		{"KinformerFailing", `kinformer_phase{informer="a",phase="Retrying"} 1x60`, 10, 60},
-		{"KinformerFailing", `kinformer_phase{informer="a",phase="Retrying"} 1 0 1 1 0 1x3 0x50`, 0, 0},
+		{"KinformerFailing", `kinformer_phase{informer="a",phase="Retrying"} 1 0 1 0x57`, 0, 0},
+		{"KinformerFailing", `kinformer_phase{informer="a",phase="Retrying"} ` + strings.Repeat("1 0 0 ", 20) + "0", 10, 60},
 		{"KinformerFailing", `kinformer_phase{informer="a",phase="Watching"} 1x60`, 0, 0},
 
 		{"KinformerRequestErrors", `kinformer_requests_total{informer="a",verb="LIST",code="403"} 0+2x60`, 11, 60},
