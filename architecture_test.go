@@ -80,7 +80,7 @@ var mayImport = map[string]string{
 	"cmd/kinformer/internal/machine":     "",
 	"cmd/kinformer/internal/clustertest": "cmd/kinformer/internal/cluster fake",
 	"cmd/kinformer/internal/cluster":     "client-go internal/kubeconfig internal/wire",
-	"cmd/kinformer/internal/reader":      "cmd/kinformer/internal/cluster cmd/kinformer/internal/collection internal/wire",
+	"cmd/kinformer/internal/reader":      "cmd/kinformer/internal/cluster cmd/kinformer/internal/collection internal/protowire internal/wire",
 	"cmd/kinformer/internal/cost": "client-go cmd/kinformer/internal/cluster cmd/kinformer/internal/collection cmd/kinformer/internal/command " +
 		"cmd/kinformer/internal/machine cmd/kinformer/internal/measure cmd/kinformer/internal/reader internal/terminal",
 	"cmd/kinformer/internal/measure": "cmd/kinformer/internal/collection internal/envelope internal/footprint internal/loopback internal/process",

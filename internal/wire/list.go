@@ -36,6 +36,8 @@ type Options struct {
 	// Item.TooLarge) and continues after it. Otherwise, and if the identity is not at the beginning
 	// of the object, the first oversized object ends the body with ErrTooLarge.
 	SkipOversized bool
+	// Erase overwrites each buffer with zeros when it is not needed any more.
+	Erase bool
 
 	// APIVersion and Kind, if not empty, are those of the objects. A body of other objects is
 	// rejected with ErrWrongKind. Objects without apiVersion and kind, in a list without them, are
@@ -102,6 +104,7 @@ func splitList(body io.Reader, format Format, options Options, buffer int, item 
 		body:    format.bodyName(bodyList),
 		item:    -1,
 	}
+	defer s.close()
 	l := listSplitter{splitter: &s, callback: item}
 	l.current = Item{Format: format, body: s.body}
 	var err error

@@ -35,6 +35,7 @@ func splitWatch(body io.Reader, format Format, options Options, buffer int, even
 		},
 		callback: event,
 	}
+	defer w.close()
 	w.current.Object = Item{Format: format, body: w.body}
 	var err error
 	switch format {

@@ -31,6 +31,8 @@ type window struct {
 	base int64 // offset of buf[0] in the body
 	err  error // the error, or io.EOF, that ended the body
 
+	erase bool // overwrite buffers after use
+
 	limit       bound // of the held bytes
 	headerLimit bound // of those that are no watched object
 }
@@ -56,7 +58,7 @@ func (b bound) tooLarge(size int64) error {
 
 // newWindow returns an empty window with a buffer of size bytes.
 func newWindow(body io.Reader, size int, options *Options) window {
-	w := window{body: body, buf: make([]byte, size)}
+	w := window{body: body, buf: make([]byte, size), erase: options.Erase}
 	w.limit, w.headerLimit = options.limits()
 	return w
 }
@@ -111,7 +113,7 @@ func (w *window) makeRoom() error {
 	case w.end >= w.limit.bytes:
 		return w.tooLarge(int64(w.end))
 	default:
-		w.slide(make([]byte, min(2*len(w.buf), w.limit.bytes)))
+		w.replace(min(2*len(w.buf), w.limit.bytes))
 	}
 	return nil
 }
@@ -122,6 +124,22 @@ func (w *window) slide(buf []byte) {
 	w.base += int64(w.mark)
 	w.pos, w.end, w.mark = w.pos-w.mark, w.end-w.mark, 0
 	w.buf = buf
+}
+
+// replace makes a new buffer of size bytes the buffer.
+func (w *window) replace(size int) {
+	old := w.buf
+	w.slide(make([]byte, size))
+	if w.erase {
+		clear(old)
+	}
+}
+
+// close overwrites the buffer if that is an option. No slice of it may be used afterwards.
+func (w *window) close() {
+	if w.erase {
+		clear(w.buf)
+	}
 }
 
 // tooLarge returns the error for an object of at least size bytes.
@@ -156,7 +174,7 @@ func (w *window) discard(n int64) error {
 func (w *window) shrink() {
 	w.release()
 	if len(w.buf) > maxIdleWatchBuffer && w.end-w.mark <= watchBuffer {
-		w.slide(make([]byte, watchBuffer))
+		w.replace(watchBuffer)
 	}
 }
 

@@ -6,6 +6,7 @@ package cost
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/cluster"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
@@ -41,6 +42,11 @@ func newSession(ctx context.Context, o *options, streams command.Streams) (*sess
 	config, _, err := o.cluster.Load()
 	if err != nil {
 		return nil, err
+	}
+	if o.secrets {
+		if err := machine.DisableCoreDumps(); err != nil {
+			return nil, fmt.Errorf("disable core dumps: %w", err)
+		}
 	}
 	config.UserAgent = "kinformer cost"
 	s := &session{options: o, streams: streams, progress: newProgress(streams.Err), measure: measureAll}

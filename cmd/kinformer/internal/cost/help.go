@@ -15,7 +15,8 @@ measurements use that copy: processes without credentials read it from a server 
                       skipped: Secrets (unless --secrets), Events, resources without watch, aggregated APIs, and what
                       may not be listed
   --secrets           Secrets too. The values in data, stringData and annotations of each Secret are replaced by random
-                      bytes of the same length as soon as the Secret is received; keys and other metadata are kept
+                      bytes of the same length before the Secret is kept; keys and other metadata stay. Copies of
+                      the values may stay in buffers of this process until it ends
   -n, --namespace NS  only the objects of a namespace
   --qps N             the maximum number of requests per second (default 5); the server's Retry-After is obeyed besides
   -y, --yes           do not ask

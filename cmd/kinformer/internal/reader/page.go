@@ -37,8 +37,15 @@ func readPage(client *cluster.Client, path string, limit int, token, accept stri
 	if !ok {
 		return page{}, fmt.Errorf("unexpected content type %s", wire.Quote(response.Header.Get("Content-Type")))
 	}
+	return split(&counter{response.Body, received}, format, limit, each)
+}
+
+// split calls each with every object of a page. It overwrites its buffers, as there may be Secrets
+// in them that each has not been called with.
+func split(body io.Reader, format wire.Format, limit int, each func(*wire.Item) error) (page, error) {
 	p := page{format: format}
-	p.ListHeader, err = wire.List(&counter{response.Body, received}, format, wire.Options{}, func(item *wire.Item) error {
+	var err error
+	p.ListHeader, err = wire.List(body, format, wire.Options{Erase: true}, func(item *wire.Item) error {
 		if p.items == limit {
 			return errNotPaged
 		}

@@ -34,7 +34,9 @@ func keepSecret(item *wire.Item) ([]byte, error) {
 	var secret corev1.Secret
 	var err error
 	if item.Format == wire.Protobuf {
-		err = secret.Unmarshal(item.Raw)
+		if err = scrambleMessage(item.Raw); err == nil { // before there are strings, which stay in memory
+			err = secret.Unmarshal(item.Raw)
+		}
 	} else {
 		err = json.Unmarshal(item.Raw, &secret)
 	}
@@ -63,11 +65,16 @@ func scramble(secret *corev1.Secret) {
 
 // randomText returns random letters and digits.
 func randomText(length int) string {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	text := make([]byte, length)
+	fillText(text)
+	return string(text)
+}
+
+// fillText overwrites text with random letters and digits.
+func fillText(text []byte) {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	rand.Read(text)
 	for i, b := range text {
 		text[i] = letters[b%byte(len(letters))]
 	}
-	return string(text)
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -92,6 +94,48 @@ func TestSecretsAreKeptWithoutTheirValues(t *testing.T) {
 			expectSameShape(t, &got)
 		})
 	}
+}
+
+// keptBuffers is a body that keeps the buffers into which it was read.
+type keptBuffers struct {
+	io.Reader
+	buffers [][]byte
+}
+
+func (k *keptBuffers) Read(p []byte) (int, error) {
+	k.buffers = append(k.buffers, p)
+	return k.Reader.Read(p)
+}
+
+func TestBuffersKeepNoSecretAfterTheLimit(t *testing.T) {
+	item, err := json.Marshal(secretExample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := &keptBuffers{Reader: strings.NewReader(fmt.Sprintf(`{"kind":"SecretList","apiVersion":"v1","items":[%s,%s,%s]}`, item, item, item))}
+	_, err = split(body, wire.JSON, 1, func(item *wire.Item) error { clear(item.Raw); return nil })
+	if !errors.Is(err, errNotPaged) {
+		t.Errorf("error %v, want %v", err, errNotPaged)
+	}
+	for _, buffer := range body.buffers {
+		expectNoPassword(t, "a buffer", buffer)
+	}
+}
+
+func TestEncodedSecretIsReplacedInPlace(t *testing.T) {
+	raw, err := secretExample().Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := scrambleMessage(raw); err != nil {
+		t.Fatal(err)
+	}
+	expectNoPassword(t, "the message", raw)
+	var got corev1.Secret
+	if err := got.Unmarshal(raw); err != nil {
+		t.Fatal(err)
+	}
+	expectSameShape(t, &got)
 }
 
 func TestErrorOfASecretDoesNotQuoteIt(t *testing.T) {
