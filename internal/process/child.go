@@ -21,6 +21,9 @@ type Child struct {
 	Input any
 	// Stderr receives the standard error. If it is nil, Run's error has the first line.
 	Stderr io.Writer
+	// MaxMemory is the resident memory in bytes above which the child process is killed, where the
+	// operating system says how much it is: on Linux. Zero means no bound.
+	MaxMemory int64
 }
 
 // Run runs the child process and decodes its standard output, which is JSON, into result. The child
@@ -30,6 +33,8 @@ func (c Child) Run(ctx context.Context, result any) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	command := exec.CommandContext(ctx, self, c.Args...)
 	command.Env = c.Env
 	command.WaitDelay = time.Second
@@ -38,7 +43,7 @@ func (c Child) Run(ctx context.Context, result any) error {
 	if c.Stderr == nil {
 		command.Stderr = &complaint
 	}
-	if err := c.run(command); err != nil {
+	if err := c.run(command, cancel); err != nil {
 		return fmt.Errorf("child process: %w%s", cause(ctx, err), firstLine(complaint.String()))
 	}
 	if err := json.Unmarshal(out.Bytes(), result); err != nil {
@@ -49,13 +54,16 @@ func (c Child) Run(ctx context.Context, result any) error {
 
 // run starts the command, writes its input and waits for its end. The pipe of the input stays open
 // until then, or until this process ends.
-func (c Child) run(command *exec.Cmd) error {
+func (c Child) run(command *exec.Cmd, kill context.CancelCauseFunc) error {
 	stdin, err := command.StdinPipe()
 	if err != nil {
 		return err
 	}
 	if err := command.Start(); err != nil {
 		return err
+	}
+	if c.MaxMemory > 0 {
+		defer c.watchMemory(command.Process.Pid, kill)()
 	}
 	if c.Input != nil {
 		_ = json.NewEncoder(stdin).Encode(c.Input) // it fails if the child process has ended

@@ -21,6 +21,16 @@ func Memory() (resident, peak float64, err error) {
 	return resident, peak, err
 }
 
+// residentMemory returns the resident memory of another process in bytes, or zero if it has ended.
+func residentMemory(pid int) int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	resident, _ := kilobytes(string(status), "VmRSS")
+	return int64(resident)
+}
+
 // kilobytes returns a field of /proc/self/status in bytes.
 func kilobytes(status, field string) (float64, error) {
 	for line := range strings.Lines(status) {

@@ -49,7 +49,8 @@ func newSession(ctx context.Context, o *options, streams command.Streams) (*sess
 		}
 	}
 	config.UserAgent = "kinformer cost"
-	s := &session{options: o, streams: streams, progress: newProgress(streams.Err), measure: measureAll}
+	s := &session{options: o, streams: streams, progress: newProgress(streams.Err)}
+	s.measure = s.measureAll
 	s.limits = reader.Limits{Objects: maxObjects, Bytes: maxBytes, Memory: machine.Memory() / 2, MemoryFor: memoryFor}
 	if o.large {
 		s.limits.Objects, s.limits.Bytes = 0, 0

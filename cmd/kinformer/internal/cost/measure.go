@@ -7,12 +7,13 @@ import (
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/measure"
 )
 
-// measureAll measures all caches of a collection, one after the other, in child processes.
-func measureAll(ctx context.Context, c *collection.Collection, began func(string)) ([]cost, error) {
+// measureAll measures all caches of a collection, one after the other, in child processes, each of
+// which may take as much memory as the limits allow.
+func (s *session) measureAll(ctx context.Context, c *collection.Collection, began func(string)) ([]cost, error) {
 	var costs []cost
 	for _, variant := range measure.Variants() {
 		began(string(variant))
-		result, err := measure.Run(ctx, c, variant)
+		result, err := measure.Run(ctx, c, variant, s.limits.Memory)
 		if err != nil {
 			return nil, err
 		}

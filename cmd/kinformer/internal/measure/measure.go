@@ -57,9 +57,10 @@ func timeLimit(itemBytes int64) time.Duration {
 	return 2*time.Minute + time.Duration(itemBytes/1e6)*time.Second
 }
 
-// Run measures a variant with a collection. An error names the variant and the resource.
-func Run(ctx context.Context, c *collection.Collection, v Variant) (Result, error) {
-	result, err := run(ctx, c, v, timeLimit(c.ItemBytes()))
+// Run measures a variant with a collection. A child process that takes more than maxMemory bytes is
+// killed; zero means no bound. An error names the variant and the resource.
+func Run(ctx context.Context, c *collection.Collection, v Variant, maxMemory int64) (Result, error) {
+	result, err := run(ctx, c, v, timeLimit(c.ItemBytes()), maxMemory)
 	if err == nil && result.Objects != len(c.Items) {
 		err = fmt.Errorf("%d objects in the informer, want %d", result.Objects, len(c.Items))
 	}
@@ -69,7 +70,7 @@ func Run(ctx context.Context, c *collection.Collection, v Variant) (Result, erro
 	return result, nil
 }
 
-func run(ctx context.Context, c *collection.Collection, v Variant, limit time.Duration) (result Result, err error) {
+func run(ctx context.Context, c *collection.Collection, v Variant, limit time.Duration, maxMemory int64) (result Result, err error) {
 	if err := v.check(); err != nil {
 		return result, err
 	}
@@ -82,7 +83,7 @@ func run(ctx context.Context, c *collection.Collection, v Variant, limit time.Du
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeLimit)
 	defer cancel()
 	child := process.Child{
-		Args: []string{ChildArg}, Env: v.environment(),
+		Args: []string{ChildArg}, Env: v.environment(), MaxMemory: maxMemory,
 		Input: job{Variant: v, Resource: c.Resource, Kind: c.Kind, URL: server.URL(), Token: token, Limit: limit},
 	}
 	return result, child.Run(ctx, &result)

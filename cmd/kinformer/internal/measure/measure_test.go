@@ -94,7 +94,7 @@ func TestVariantsSyncFromEveryFormat(t *testing.T) {
 		for _, v := range c.variants {
 			t.Run(name+"/"+string(v), func(t *testing.T) {
 				t.Parallel()
-				result, err := measure.Run(t.Context(), c.Collection, v)
+				result, err := measure.Run(t.Context(), c.Collection, v, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -117,7 +117,7 @@ func TestVariantsDiffer(t *testing.T) {
 	c := configMaps(t, 5000, runtime.ContentTypeProtobuf)
 	heap := make(map[measure.Variant]int64)
 	for _, v := range measure.Variants() {
-		result, err := measure.Run(t.Context(), c, v)
+		result, err := measure.Run(t.Context(), c, v, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,11 +137,11 @@ func TestVariantsDiffer(t *testing.T) {
 func TestErrorNamesVariantAndResource(t *testing.T) {
 	c := configMaps(t, 2, runtime.ContentTypeProtobuf)
 	c.Items[1] = c.Items[0] // of which an informer makes one object
-	_, err := measure.Run(t.Context(), c, measure.Live)
+	_, err := measure.Run(t.Context(), c, measure.Live, 0)
 	if want := "measure kinformer of configmaps: 1 objects in the informer, want 2"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %q", err, want)
 	}
-	_, err = measure.Run(t.Context(), c, "other")
+	_, err = measure.Run(t.Context(), c, "other", 0)
 	if want := `measure other of configmaps: unknown variant "other"`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %q", err, want)
 	}
@@ -153,7 +153,7 @@ func TestFailingInformerIsAnError(t *testing.T) {
 	undecodable := configMaps(t, 2, runtime.ContentTypeProtobuf)
 	undecodable.Items[1] = []byte("\xff")
 	for v, c := range map[measure.Variant]*collection.Collection{measure.Live: otherKind, measure.ClientGo: undecodable} {
-		_, err := measure.Run(t.Context(), c, v)
+		_, err := measure.Run(t.Context(), c, v, 0)
 		if err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("measure %s of configmaps: child process: exit status 1: initial sync: ", v)) {
 			t.Errorf("error %v, want the informer's", err)
 		}
@@ -163,7 +163,7 @@ func TestFailingInformerIsAnError(t *testing.T) {
 func TestRunEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := measure.Run(ctx, configMaps(t, 1, runtime.ContentTypeProtobuf), measure.ClientGo); !errors.Is(err, context.Canceled) {
+	if _, err := measure.Run(ctx, configMaps(t, 1, runtime.ContentTypeProtobuf), measure.ClientGo, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 }

@@ -21,7 +21,7 @@ func TestMemoryIsEstimated(t *testing.T) {
 		"small objects":                   configMaps(t, 50_000, runtime.ContentTypeProtobuf),
 	} {
 		estimate := measure.PeakMemory(int64(len(c.Items)), c.WireBytes, c.ContentType)
-		result, err := measure.Run(t.Context(), c, measure.ClientGo)
+		result, err := measure.Run(t.Context(), c, measure.ClientGo, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

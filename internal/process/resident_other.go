@@ -1,0 +1,6 @@
+//go:build !linux
+
+package process
+
+// residentMemory returns zero, as it is unknown.
+func residentMemory(int) int64 { return 0 }
