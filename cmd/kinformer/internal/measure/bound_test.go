@@ -12,7 +12,7 @@ func TestInformerAboveItsMemoryIsAnError(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the memory of another process is unknown")
 	}
-	_, err := measure.Run(t.Context(), widgets(700), measure.ClientGo, 1<<20)
+	_, err := measure.Run(t.Context(), widgets(50_000), measure.ClientGo, 1<<20)
 	if err == nil || !strings.HasPrefix(err.Error(), "measure client-go of widgets.example.com: child process: killed with ") {
 		t.Errorf("error %v, want the bound of the memory", err)
 	}
