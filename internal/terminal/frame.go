@@ -42,7 +42,7 @@ func (s State) frame(recent recentEvents, width, height int) []Line {
 		events = recent.lines(maxRecentLines)
 	}
 	frame := s.head(height - s.minTableHeight())
-	frame = append(frame, s.rows(recent, height-len(frame)-len(events))...)
+	frame = append(frame, s.rows(recent, width, height-len(frame)-len(events))...)
 	frame = append(frame, events...)
 	frame = frame[:max(0, min(len(frame), height))]
 	for i := range frame {
@@ -95,12 +95,12 @@ func (s State) allHeadLines() [headLines]Line {
 	}
 }
 
-// rows returns the table in at most height lines. If it does not show all rows, the last line has
+// rows returns the table in at most height lines, with cells of at most width characters. If it does not show all rows, the last line has
 // the number of those that are not shown.
-func (s State) rows(recent recentEvents, height int) []Line {
+func (s State) rows(recent recentEvents, width, height int) []Line {
 	header, shown := tableLayout(s.Len, height)
 	rows := s.Rows(shown)
-	texts := table(s.Columns, rows)
+	texts := table(s.Columns, rows, width)
 	var lines []Line
 	if header {
 		lines = append(lines, Line{"  " + texts[0], Bold})

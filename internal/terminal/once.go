@@ -22,8 +22,8 @@ func (v *onceView) run(ctx context.Context, shown Shown) error {
 		return nil //nolint:nilerr // reported by waitForSync
 	}
 	s := shown.state(v.counts(), time.Now())
-	_, err := fmt.Fprintf(v.out, "%s\n\n%s; resourceVersion %s of %s; synced in %v\n", strings.Join(table(s.Columns, s.Rows(s.Len)), "\n"),
-		Sanitize(s.Summary), s.ResourceVersion, Sanitize(shown.Server), s.Now.Sub(began).Round(time.Millisecond))
+	_, err := fmt.Fprintf(v.out, "%s\n\n%s; resourceVersion %s of %s; synced in %v\n", strings.Join(table(s.Columns, s.Rows(s.Len), maxCell), "\n"),
+		Sanitize(s.Summary), Sanitize(s.ResourceVersion), Sanitize(shown.Server), s.Now.Sub(began).Round(time.Millisecond))
 	if err != nil {
 		return fmt.Errorf("write output: %w", err)
 	}

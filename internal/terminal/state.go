@@ -40,7 +40,7 @@ type Row struct {
 func (s State) freshness() string {
 	at := "at no resourceVersion yet"
 	if s.ResourceVersion != "" {
-		at = "at resourceVersion " + s.ResourceVersion
+		at = "at resourceVersion " + Sanitize(s.ResourceVersion)
 	}
 	fresh := ""
 	if !s.Status.FreshAt.IsZero() {

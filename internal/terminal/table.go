@@ -8,20 +8,31 @@ import (
 	"unicode/utf8"
 )
 
-// table returns the lines of a table: the header, then one line for each row.
-func table(columns []string, rows []Row) []string {
+// maxCell is the number of characters of a cell that are shown. The table pads all rows to its
+// longest cells.
+const maxCell = 200
+
+// table returns the lines of a table: the header, then one line for each row. Cells are shortened to
+// a limit, and to maxCell.
+func table(columns []string, rows []Row, limit int) []string {
+	limit = min(limit, maxCell)
 	var text bytes.Buffer
 	w := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(w, strings.Join(columns, "\t"))
+	fmt.Fprintln(w, tableLine(columns, limit))
 	for _, row := range rows {
-		cells := make([]string, len(row.Cells))
-		for i, cell := range row.Cells {
-			cells[i] = Sanitize(cell)
-		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+		fmt.Fprintln(w, tableLine(row.Cells, limit))
 	}
 	w.Flush() //nolint:errcheck // writing to a bytes.Buffer does not fail
 	return strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
+}
+
+// tableLine returns cells as a line for a tabwriter.
+func tableLine(cells []string, limit int) string {
+	texts := make([]string, len(cells))
+	for i, cell := range cells {
+		texts[i] = truncate(Sanitize(cell), limit)
+	}
+	return strings.Join(texts, "\t")
 }
 
 // truncate shortens a line to a width and marks it with an ellipsis.
