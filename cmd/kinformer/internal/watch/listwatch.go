@@ -40,7 +40,8 @@ func newTables(config *rest.Config, path string) (*tables, error) {
 func (t *tables) listWatch(namespace, labels, fields string) *cache.ListWatch {
 	request := func(options metav1.ListOptions) *rest.Request {
 		options.LabelSelector, options.FieldSelector = labels, fields
-		return t.client.Get().AbsPath(t.path).VersionedParams(&options, metav1.ParameterCodec).SetHeader("Accept", accept).MaxRetries(0)
+		return t.client.Get().AbsPath(t.path).VersionedParams(&options, metav1.ParameterCodec).
+			Param("includeObject", string(metav1.IncludeMetadata)).SetHeader("Accept", accept).MaxRetries(0)
 	}
 	lw := &cache.ListWatch{
 		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

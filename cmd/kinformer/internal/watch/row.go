@@ -1,6 +1,9 @@
 package watch
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +15,29 @@ type row struct {
 	metav1.PartialObjectMetadata
 
 	cells []string
+}
+
+// errNoObject is a fault of the server, which was asked for the metadata of each row.
+var errNoObject = errors.New("no object, which is a fault of the server")
+
+// setMetadata decodes the metadata of the row's object.
+func (r *row) setMetadata(object []byte) error {
+	if len(object) == 0 {
+		return errNoObject
+	}
+	if err := json.Unmarshal(object, &r.PartialObjectMetadata); err != nil {
+		return fmt.Errorf("decode its object: %w", err)
+	}
+	r.ManagedFields = nil // not shown
+	return nil
+}
+
+// firstCell returns the first cell, usually the name, or "".
+func (r *row) firstCell() string {
+	if len(r.cells) == 0 {
+		return ""
+	}
+	return r.cells[0]
 }
 
 // DeepCopyObject implements runtime.Object.

@@ -51,21 +51,24 @@ func decodeTable(body []byte) (*metav1.Table, error) {
 	return tableOfObjects(body)
 }
 
-// tableOfObjects returns a Table of a list, or of an object.
+// tableOfObjects returns a Table of a list, which has items, or of an object.
 func tableOfObjects(body []byte) (*metav1.Table, error) {
 	var list struct {
 		metav1.ListMeta `json:"metadata"`
 
-		Items []json.RawMessage `json:"items"`
+		Items json.RawMessage `json:"items"`
 	}
 	if err := json.Unmarshal(body, &list); err != nil {
 		return nil, fmt.Errorf("decode list: %w", err)
 	}
-	if list.Items == nil {
-		list.Items = []json.RawMessage{body}
+	items := []json.RawMessage{body}
+	if list.Items != nil { // an empty list may have null
+		if err := json.Unmarshal(list.Items, &items); err != nil {
+			return nil, fmt.Errorf("decode the items of a list: %w", err)
+		}
 	}
 	table := &metav1.Table{ListMeta: list.ListMeta, ColumnDefinitions: []metav1.TableColumnDefinition{{Name: "Name"}, {Name: "Age"}}}
-	for _, item := range list.Items {
+	for _, item := range items {
 		var object metav1.PartialObjectMetadata
 		if err := json.Unmarshal(item, &object); err != nil {
 			return nil, fmt.Errorf("decode metadata: %w", err)
@@ -79,12 +82,11 @@ func tableOfObjects(body []byte) (*metav1.Table, error) {
 func rowsOf(table *metav1.Table) ([]row, error) {
 	rows := make([]row, len(table.Rows))
 	for i := range table.Rows {
-		if err := json.Unmarshal(table.Rows[i].Object.Raw, &rows[i].PartialObjectMetadata); err != nil {
-			return nil, fmt.Errorf("decode the metadata of a row: %w", err)
-		}
-		rows[i].ManagedFields = nil // not shown
 		for _, cell := range table.Rows[i].Cells {
 			rows[i].cells = append(rows[i].cells, cellText(cell))
+		}
+		if err := rows[i].setMetadata(table.Rows[i].Object.Raw); err != nil {
+			return nil, fmt.Errorf("row %d of the server's Table (%.100q): %w", i+1, rows[i].firstCell(), err)
 		}
 	}
 	return rows, nil

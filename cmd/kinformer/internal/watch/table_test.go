@@ -42,7 +42,11 @@ func TestTablesAreDecoded(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"kind":"Table","metadata":{"resourceVersion":"7"},"columnDefinitions":[{"name":"Name"}],"rows":[{"cells":["b"],` + meta + `}]}`: "7 Name; a/b 3 b",
 		`{"kind":"Table","rows":[{"cells":[12345678901234567,1.5,true,null,["x","y"]],` + meta + `}]}`:                                    "; a/b 3 12345678901234567|1.5|true||[x y]",
-		`{"kind":"Table","rows":[{"cells":["b"],"object":7}]}`:                                                                            "error: decode the metadata of a row: json: cannot unmarshal number into Go value of type v1.PartialObjectMetadata",
+		`{"kind":"Table","rows":[{"cells":["b"],"object":7}]}`:                                                                            `error: row 1 of the server's Table ("b"): decode its object: json: cannot unmarshal number into Go value of type v1.PartialObjectMetadata`,
+		`{"kind":"Table","rows":[{"cells":["a"],` + meta + `},{"cells":["b\u001b"]}]}`:                                                    `error: row 2 of the server's Table ("b\x1b"): no object, which is a fault of the server`,
+		`{"kind":"Table","rows":[{"cells":[],"object":null}]}`:                                                                            `error: row 1 of the server's Table (""): no object, which is a fault of the server`,
+		`{"kind":"WidgetList","metadata":{"resourceVersion":"7"},"items":null}`:                                                           "7 Name Age",
+		`{"kind":"WidgetList","items":7}`:                                                                                                 "error: decode the items of a list: json: cannot unmarshal number into Go value of type []json.RawMessage",
 		`{"kind":"WidgetList","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"b","resourceVersion":"3"}}]}`:              "7 Name Age; /b 3 b|",
 		`{"kind":"Widget","metadata":{"name":"b","resourceVersion":"3"}}`:                                                                 "3 Name Age; /b 3 b|",
 		`{"kind":"WidgetList","metadata":{"resourceVersion":"7"},"items":[]}`:                                                             "7 Name Age",
@@ -124,5 +128,15 @@ func TestObjectsAreCounted(t *testing.T) {
 	}
 	if got := eventText(cache.Event[*row]{Type: cache.EventDelete, Old: &row{}}, nil); got != "" {
 		t.Errorf("got text %q of no columns", got)
+	}
+}
+
+func TestListAndWatchAreNeeded(t *testing.T) {
+	for verbs, refused := range map[string]bool{"get list watch": false, "get watch": true, "get list": true, "": true} {
+		r := &cluster.Resource{Verbs: strings.Fields(verbs)}
+		r.Resource = "widgets"
+		if err := checkVerbs(r); (err != nil) != refused || err != nil && err.Error() != "widgets cannot be watched: the server has no list and watch of it" {
+			t.Errorf("verbs %q: got error %v", verbs, err)
+		}
 	}
 }

@@ -57,10 +57,18 @@ func find(ctx context.Context, config *rest.Config, name string) (*cluster.Resou
 		return nil, err
 	}
 	resource, err := catalog.Find(name)
-	if err == nil && !resource.Supports("watch") {
-		err = fmt.Errorf("%s cannot be watched", resource.Name())
+	if err != nil {
+		return nil, err
 	}
-	return resource, err
+	return resource, checkVerbs(resource)
+}
+
+// checkVerbs returns an error unless an informer of the resource is possible.
+func checkVerbs(r *cluster.Resource) error {
+	if !r.Supports("list") || !r.Supports("watch") {
+		return fmt.Errorf("%s cannot be watched: the server has no list and watch of it", r.Name())
+	}
+	return nil
 }
 
 // watcher is an informer of a resource's rows, and what is shown of them.

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -88,6 +90,30 @@ func TestOneListAndOneWatch(t *testing.T) {
 	}
 	server.ExpectRequests("list pods limit=500 in default resourceVersion=0",
 		"watch pods limit= in default resourceVersion=8")
+}
+
+// TestRequestsIncludeMetadata checks that the list and the watch ask for the metadata of each row.
+func TestRequestsIncludeMetadata(t *testing.T) {
+	server := start(t)
+	var mu sync.Mutex // guards included
+	included := map[string]string{}
+	server.InjectFault(-1, func(r fake.APIRequest) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Resource != "" {
+			included[r.Verb] = r.HTTP.URL.Query().Get("includeObject")
+		}
+		return false
+	}, fake.RequestFault{})
+	watchUntil(t, server, "added    web-1  ", func(out *terminaltest.Output) {
+		server.Create(pod("default", "web-2", "web", ""))
+		out.WaitForText(t, "added    web-2  ")
+	}, "pods")
+	mu.Lock()
+	defer mu.Unlock()
+	if want := map[string]string{"list": "Metadata", "watch": "Metadata"}; !maps.Equal(included, want) {
+		t.Errorf("got includeObject %v, want %v", included, want)
+	}
 }
 
 func TestLinesShowEachChange(t *testing.T) {
