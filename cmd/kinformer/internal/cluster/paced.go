@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"sync"
@@ -19,6 +20,8 @@ const (
 	maxAttempts = 10
 	// defaultRetryAfter is the wait after a 429 that does not say how long to wait.
 	defaultRetryAfter = 5 * time.Second
+	// maxRetryAfter is the longest wait that the transport accepts.
+	maxRetryAfter = 10 * time.Minute
 )
 
 // pacedTransport sends one request at a time, which ends when the response's body is closed, paces
@@ -103,8 +106,11 @@ func (t *pacedTransport) send(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// wait waits as the server asked.
+// wait waits as the server asked. A wait that is too long is an error.
 func (t *pacedTransport) wait(wait time.Duration, status int) error {
+	if wait > maxRetryAfter {
+		return fmt.Errorf("the server asks to wait %v (HTTP status %d), more than %v", wait.Round(time.Second), status, maxRetryAfter)
+	}
 	if t.options.OnWait != nil {
 		t.options.OnWait(wait, status)
 	}
@@ -129,15 +135,27 @@ func (t *pacedTransport) cause(err error) error {
 // retryAfter returns how long to wait before a request is repeated, and whether it is to be
 // repeated: after 429, and after a server error with a Retry-After header.
 func retryAfter(response *http.Response) (time.Duration, bool) {
-	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
-	named := err == nil && seconds >= 0
+	wait, named := parseRetryAfter(response.Header.Get("Retry-After"))
 	switch code := response.StatusCode; {
 	case code == http.StatusTooManyRequests && !named:
 		return defaultRetryAfter, true
 	case code == http.StatusTooManyRequests, code >= http.StatusInternalServerError && named:
-		return time.Duration(seconds) * time.Second, true
+		return wait, true
 	}
 	return 0, false
+}
+
+// parseRetryAfter returns the time of a Retry-After header, which has seconds or a date, and whether
+// it is valid. More seconds than a Duration can hold are the longest one.
+func parseRetryAfter(value string) (time.Duration, bool) {
+	if date, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(date)), true
+	}
+	seconds, err := strconv.ParseUint(value, 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, false
+	}
+	return time.Duration(min(seconds, math.MaxInt64/uint64(time.Second))) * time.Second, true //nolint:gosec // fits
 }
 
 // closer calls a function after a body is closed.

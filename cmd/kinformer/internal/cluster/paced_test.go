@@ -131,6 +131,30 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 	})
 }
 
+func TestDateOfRetryAfterIsObeyed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := &scripted{answers: []answer{{429, time.Now().Add(time.Minute).UTC().Format(http.TimeFormat)}}}
+		send(t, 1, Options{QPS: 100}, script)
+		expectTimes(t, script.at, 0, time.Minute)
+	})
+}
+
+func TestLongRetryAfterIsAnError(t *testing.T) {
+	for value, want := range map[string]string{
+		"601":                     "asks to wait 10m1s (HTTP status 429), more than 10m0s",
+		"9223372036854775807":     "asks to wait 2562047h47m16s",
+		"99999999999999999999999": "asks to wait 2562047h47m16s",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			script := &scripted{answers: []answer{{429, value}}, start: time.Now()}
+			_, err := newPacedTransport(t.Context(), script, Options{QPS: 5, Timeout: defaultTimeout}).RoundTrip(request(t)) //nolint:bodyclose // fails
+			if err == nil || !strings.Contains(err.Error(), want) || len(script.at) != 1 {
+				t.Errorf("%s: error %v after %d requests, want %q", value, err, len(script.at), want)
+			}
+		})
+	}
+}
+
 func TestOtherErrorsAreNotRetried(t *testing.T) {
 	for _, code := range []int{400, 403, 404, 410, 500, 503} {
 		synctest.Test(t, func(t *testing.T) {
@@ -164,7 +188,7 @@ func TestCanceledContextEndsEveryWait(t *testing.T) {
 		answers []answer
 		qps     float64
 	}{
-		"of the server": {[]answer{{429, "3600"}}, 100},
+		"of the server": {[]answer{{429, "600"}}, 100},
 		"of the pace":   {[]answer{{429, "0"}}, 0.001},
 	} {
 		t.Run(name, func(t *testing.T) {
