@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/kinformer/kinformer/internal/terminal"
 )
 
 // columns aligns the cells of a table: those of the columns whose header begins with ">" to the
@@ -27,6 +29,8 @@ func newColumns(headers ...string) *columns {
 // add adds a row.
 func (c *columns) add(cells ...string) {
 	for i, cell := range cells {
+		cells[i] = terminal.Sanitize(cell)
+		cell = cells[i]
 		c.width[i] = max(c.width[i], utf8.RuneCountInString(cell))
 	}
 	c.rows = append(c.rows, cells)

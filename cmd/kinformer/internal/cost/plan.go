@@ -11,6 +11,7 @@ import (
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/measure"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/reader"
+	"github.com/kinformer/kinformer/internal/terminal"
 )
 
 // plan is what will be read.
@@ -94,7 +95,7 @@ func (p *plan) printOthers(out io.Writer) {
 	case len(p.empty) > most:
 		fmt.Fprintf(out, "without objects: %d resources\n", len(p.empty))
 	case len(p.empty) > 0:
-		fmt.Fprintf(out, "without objects: %s\n", strings.Join(p.empty, ", "))
+		fmt.Fprintf(out, "without objects: %s\n", terminal.Sanitize(strings.Join(p.empty, ", ")))
 	}
 	reasons, resources := []string{}, map[string][]string{}
 	for _, s := range p.skipped {
@@ -104,7 +105,7 @@ func (p *plan) printOthers(out io.Writer) {
 		resources[s.Reason] = append(resources[s.Reason], s.Resource)
 	}
 	for _, reason := range reasons {
-		fmt.Fprintf(out, "skipped: %s (%s)\n", strings.Join(resources[reason], ", "), reason)
+		fmt.Fprintf(out, "skipped: %s (%s)\n", terminal.Sanitize(strings.Join(resources[reason], ", ")), terminal.Sanitize(reason))
 	}
 }
 

@@ -53,6 +53,17 @@ func TestPlanNamesTheReasonsOnce(t *testing.T) {
 	}
 }
 
+func TestPlanHasNoControlCharacters(t *testing.T) {
+	evil := "a\x1b]0;title\a\nb"
+	named := &cluster.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: evil}}
+	p := &plan{empty: []string{evil}, skipped: []without{{evil, evil}}, estimates: []reader.Estimate{{Resource: named, Objects: 1}}}
+	var out strings.Builder
+	p.print(&out, "http://server", 5)
+	if strings.ContainsAny(out.String(), "\x1b\a") || strings.Count(out.String(), "\n") != 6 {
+		t.Errorf("printed %q", out.String())
+	}
+}
+
 func TestNumbersAreFormatted(t *testing.T) {
 	for n, want := range map[int64]string{
 		0: "0 B", 999: "999 B", 1000: "1.00 kB", 9_994: "9.99 kB", 9_996: "10.0 kB", 99_960: "100 kB", 123_456: "123 kB",

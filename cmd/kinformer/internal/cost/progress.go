@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/kinformer/kinformer/internal/terminal"
 )
 
 // progress shows on stderr what the command does: on a terminal in one line that is rewritten,
@@ -49,7 +51,7 @@ func (p *progress) begin(subject, format string, args ...any) {
 
 func (p *progress) show(subject, format string, args ...any) {
 	p.last = time.Now()
-	text := subject + ": " + fmt.Sprintf(format, args...)
+	text := terminal.Sanitize(subject + ": " + fmt.Sprintf(format, args...))
 	if p.terminal {
 		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
 		p.open = true
@@ -62,7 +64,7 @@ func (p *progress) show(subject, format string, args ...any) {
 func (p *progress) print(subject, format string, args ...any) {
 	p.clear()
 	p.last = time.Now()
-	fmt.Fprintf(p.out, "%s: %s\n", subject, fmt.Sprintf(format, args...))
+	fmt.Fprintln(p.out, terminal.Sanitize(subject+": "+fmt.Sprintf(format, args...)))
 }
 
 // clear removes the line that is rewritten.

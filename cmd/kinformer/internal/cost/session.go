@@ -13,7 +13,6 @@ import (
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/collection"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/reader"
-	"github.com/kinformer/kinformer/internal/terminal"
 )
 
 // session is one run of the command.
@@ -78,7 +77,7 @@ func (s *session) execute(ctx context.Context, p *plan) error {
 			result.Resources = append(result.Resources, m)
 			continue
 		}
-		s.progress.print("error", "%s", terminal.Sanitize(err.Error()))
+		s.progress.print("error", "%v", err)
 		result.Failed = append(result.Failed, without{e.Name(), err.Error()})
 		if errors.Is(err, reader.ErrTooMany) {
 			for _, unread := range p.estimates[i+1:] {
