@@ -92,7 +92,7 @@ e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd
 	$(go) -C e2e/controllerruntime test $(race) -count=1 -v ./...
 	$(go) -C e2e/adopters test -count=1 -v ./... # without the race detector, too, which would double the time to compile
 	$(go) -C e2e/upstream test -count=1 -timeout=20m -v ./... # without the race detector, which would compile all of Kubernetes once more
-	$(go) test -modfile=.ci/client-go-v0.37.mod -count=1 ./cache ./clientgo/... ./test/faults
+	$(go) test -modfile=.ci/client-go-v0.37.mod -count=1 ./cache ./clientgo/... ./debug ./metrics ./test/faults
 
 clean: ## Remove built tools and binaries
 	rm -rf .cache
