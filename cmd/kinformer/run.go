@@ -60,18 +60,30 @@ func dispatch(ctx context.Context, args []string, streams command.Streams) error
 		return cost.Run(ctx, args[1:], streams)
 	case "watch":
 		return watch.Run(ctx, args[1:], streams)
-	case "help", "--help", "-h":
+	case "--help", "-h":
 		return pflag.ErrHelp
+	case "help":
+		if len(args) == 1 || slices.Contains([]string{"cost", "watch", "--help", "-h"}, args[1]) {
+			return pflag.ErrHelp
+		}
+		return unknownCommand(args[1])
 	}
-	return &command.UsageError{Message: fmt.Sprintf("unknown command %q; see kinformer --help", args[0])}
+	return unknownCommand(args[0])
+}
+
+func unknownCommand(name string) error {
+	return &command.UsageError{Message: fmt.Sprintf("unknown command %q; see kinformer --help", name)}
 }
 
 // helpOf returns the help of the command in the arguments, as in "cost --help" and "help cost".
 func helpOf(args []string) string {
+	if args[0] == "help" {
+		args = args[1:]
+	}
 	switch {
-	case slices.Contains(args, "cost"):
+	case len(args) > 0 && args[0] == "cost":
 		return cost.Help
-	case slices.Contains(args, "watch"):
+	case len(args) > 0 && args[0] == "watch":
 		return watch.Help
 	}
 	return help

@@ -23,7 +23,7 @@ func TestHelpIsPrinted(t *testing.T) {
 	for args, file := range map[string]string{
 		"--help": "help.txt", "-h": "help.txt", "help": "help.txt",
 		"cost --help": "cost.txt", "help cost": "cost.txt", "cost pods -h": "cost.txt",
-		"watch --help": "watch.txt", "help watch": "watch.txt",
+		"watch --help": "watch.txt", "watch costs cost --help": "watch.txt", "help watch": "watch.txt",
 	} {
 		code, stdout, stderr := execute(t, strings.Fields(args)...)
 		if code != 0 || stderr != "" {
@@ -49,6 +49,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 		text string
 	}{
 		"fly":                                   {2, `kinformer: unknown command "fly"; see kinformer --help`},
+		"help nonsense":                         {2, `kinformer: unknown command "nonsense"; see kinformer --help`},
 		"cost pods --fly":                       {2, "kinformer: unknown flag: --fly; see kinformer cost --help"},
 		"cost pods --context nowhere":           {1, `context "nowhere" not found, available contexts: <none>`},
 		"cost pods":                             {1, "kinformer: no cluster configured: kubeconfig ("},
