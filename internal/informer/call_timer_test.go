@@ -54,7 +54,7 @@ func TestCallTimeIsUpdatedDuringALongBatch(t *testing.T) {
 		h.AddHandler("slow", func(Event[string]) { <-time.After(time.Second) }, 0)
 	}, func(h *harness) {
 		for range 3 {
-			<-time.After(4*time.Second + 500*time.Millisecond)
+			<-time.After(4*time.Second + 400*time.Millisecond)
 			if got := h.Handlers()[0]; got.CallTime != time.Since(began) || got.Calls != uint64(time.Since(began)/time.Second) {
 				t.Errorf("%v after the first call of a second began: %d calls took %v", time.Since(began), got.Calls, got.CallTime)
 			}

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 )
@@ -43,7 +42,7 @@ func (r *Resource) Path(namespace string) string {
 
 // Catalog holds the resources of a server.
 type Catalog struct {
-	client discovery.CachedDiscoveryInterface
+	client discovery.DiscoveryInterface
 	mapper meta.RESTMapper
 	// Failed are the groups and versions whose resources the server could not list, usually
 	// aggregated APIs that are down.
@@ -58,7 +57,7 @@ func (c *Client) Discover() (*Catalog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("discover the resources of %s: %w", c.Host(), err)
 	}
-	catalog := &Catalog{client: memory.NewMemCacheClient(plain)}
+	catalog := &Catalog{client: &onceDiscovery{DiscoveryInterface: plain}}
 	groups, err := restmapper.GetAPIGroupResources(catalog.client)
 	if err != nil {
 		return nil, fmt.Errorf("discover the resources of %s: %w", c.Host(), rootCause(err))

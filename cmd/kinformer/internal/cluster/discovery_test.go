@@ -1,8 +1,12 @@
 package cluster_test
 
 import (
+	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/cluster"
@@ -58,6 +62,47 @@ func TestResourceDescribesItself(t *testing.T) {
 	}
 	if got, want := widgets.Path("a"), "/apis/example.com/v1/widgets"; got != want || widgets.Namespaced {
 		t.Errorf("path %s, want %s", got, want)
+	}
+}
+
+// TestFailingGroupIsNotRequestedAgain looks up several names where the resources of one group cannot be
+// read, as those of an aggregated API that is down.
+func TestFailingGroupIsNotRequestedAgain(t *testing.T) {
+	server := clustertest.Start(t, fake.APIServerOptions{
+		CustomResources: []fake.CustomResource{{Group: "example.com", Versions: []string{"v1"}, Kind: "Widget"}},
+	})
+	target, err := url.Parse(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	var down atomic.Int64
+	client := serve(t, t.Context(), func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/apis/example.com/v1" {
+			down.Add(1)
+			http.Error(w, "down", http.StatusServiceUnavailable)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	})
+	catalog, err := client.Discover()
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := client.Requests()
+	for _, name := range []string{"pods", "deploy", "po"} {
+		if _, err := catalog.Find(name); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := catalog.Find("widgets"); err == nil {
+		t.Error("found a resource of the failing group")
+	}
+	if _, err := catalog.All(); err != nil || len(catalog.Failed) != 1 || catalog.Failed[0].Group != "example.com" {
+		t.Errorf("failed groups %v, error %v", catalog.Failed, err)
+	}
+	if more := client.Requests() - requests; down.Load() > 2 || more != 0 {
+		t.Errorf("the failing group was requested %d times, and %d requests followed", down.Load(), more)
 	}
 }
 

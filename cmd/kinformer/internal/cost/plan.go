@@ -67,8 +67,8 @@ func refusal(err error) string {
 	return "list failed: " + err.Error()
 }
 
-// print prints the plan.
-func (p *plan) print(out io.Writer, host string, qps float64) {
+// print prints the plan. memory is the limit, half of the machine's.
+func (p *plan) print(out io.Writer, host string, qps float64, memory int64) {
 	table := newColumns("RESOURCE", ">OBJECTS", ">BYTES", ">REQUESTS")
 	for _, e := range p.estimates {
 		objects, size, requests := count(e.Objects), "~"+byteSize(e.Bytes), count(int64(e.Requests))
@@ -85,6 +85,9 @@ func (p *plan) print(out io.Writer, host string, qps float64) {
 		fmt.Fprintf(out, "\n%s of %s, ~%s, in %s to %s, at most %g a second (%v); ~%s of memory on this machine.\n",
 			plural(p.objects, "object"), plural(int64(len(p.estimates)), "resource"), byteSize(p.bytes),
 			plural(int64(p.requests), "request"), host, qps, p.duration(qps), byteSize(p.memory))
+	}
+	if memory > 0 && p.memory > memory {
+		fmt.Fprintf(out, "That is more than half of this machine's memory, %s; a resource that takes more is not read to its end.\n", byteSize(memory))
 	}
 }
 

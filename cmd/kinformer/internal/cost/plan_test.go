@@ -47,7 +47,7 @@ func TestPlanIsCheckedAgainstTheLimits(t *testing.T) {
 func TestPlanNamesTheReasonsOnce(t *testing.T) {
 	p := &plan{empty: []string{"a", "b"}, skipped: []without{{"c", "Events"}, {"d", "no watch"}, {"e", "Events"}}}
 	var out strings.Builder
-	p.print(&out, "http://server", 5)
+	p.print(&out, "http://server", 5, 0)
 	if want := "without objects: a, b\nskipped: c, e (Events)\nskipped: d (no watch)\n"; out.String() != want {
 		t.Errorf("printed %q, want %q", out.String(), want)
 	}
@@ -58,7 +58,7 @@ func TestPlanHasNoControlCharacters(t *testing.T) {
 	named := &cluster.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: evil}}
 	p := &plan{empty: []string{evil}, skipped: []without{{evil, evil}}, estimates: []reader.Estimate{{Resource: named, Objects: 1}}}
 	var out strings.Builder
-	p.print(&out, "http://server", 5)
+	p.print(&out, "http://server", 5, 0)
 	if strings.ContainsAny(out.String(), "\x1b\a") || strings.Count(out.String(), "\n") != 6 {
 		t.Errorf("printed %q", out.String())
 	}

@@ -43,7 +43,7 @@ func (s *session) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.print(s.streams.Err, s.client.Host(), s.options.qps)
+	p.print(s.streams.Err, s.client.Host(), s.options.qps, s.limits.Memory)
 	if err := p.check(s.limits); err != nil {
 		return err
 	}

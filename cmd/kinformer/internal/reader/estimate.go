@@ -1,7 +1,10 @@
 package reader
 
 import (
+	"context"
 	"errors"
+	"io"
+	"net/url"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -53,9 +56,12 @@ func EstimateResource(client *cluster.Client, resource *cluster.Resource, namesp
 	return e, nil
 }
 
-// IsRefusal reports whether an error is the server's answer for one resource, and not about the
-// connection or the credentials.
+// IsRefusal reports whether an error is about one resource: a status, an answer that cannot be read,
+// or none in time, as of a conversion webhook that hangs. Others are about the connection or the
+// credentials.
 func IsRefusal(err error) bool {
-	_, isStatus := errors.AsType[*apierrors.StatusError](err)
-	return isStatus && !apierrors.IsUnauthorized(err) || errors.Is(err, errNotPaged)
+	if failed, ok := errors.AsType[*url.Error](err); ok && !failed.Timeout() {
+		return false
+	}
+	return !apierrors.IsUnauthorized(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, io.ErrUnexpectedEOF)
 }

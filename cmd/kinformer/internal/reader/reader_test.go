@@ -1,8 +1,11 @@
 package reader_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -225,6 +228,25 @@ func TestLimitsHoldForAllResourcesTogether(t *testing.T) {
 	}
 	if _, err := r.Read(e); !errors.Is(err, reader.ErrTooMany) || !strings.Contains(err.Error(), "after 301 objects") {
 		t.Errorf("error %v, want %v", err, reader.ErrTooMany)
+	}
+}
+
+// TestRefusalIsAboutOneResource checks errors that are no status of the server.
+func TestRefusalIsAboutOneResource(t *testing.T) {
+	for _, c := range []struct {
+		err     error
+		refusal bool
+	}{
+		{errors.New("unknown Content-Type"), true},
+		{&url.Error{Op: "Get", Err: context.DeadlineExceeded}, true},
+		{&url.Error{Op: "Get", Err: io.EOF}, false},
+		{&url.Error{Op: "Get", Err: context.Canceled}, false},
+		{fmt.Errorf("read the page: %w", io.ErrUnexpectedEOF), false},
+		{context.Canceled, false},
+	} {
+		if got := reader.IsRefusal(c.err); got != c.refusal {
+			t.Errorf("%v is a refusal: %v, want %v", c.err, got, c.refusal)
+		}
 	}
 }
 
