@@ -200,7 +200,10 @@ func runSecrets[T cache.Object](ctx context.Context, lw cache.ListerWatcher, exa
 	defer cancel()
 	unsynced := informer.WaitForSync(soon)
 	_, err := cache.NewLister(informer.Store(), corev1.Resource("secrets")).Namespace("ns").Get("s")
-	status := fmt.Sprintln(unsynced, err, informer.Status(), shown(informer))
+	status := fmt.Sprintln(unsynced, err, informer.Status())
+	if !packed { // what is shown does not depend on it
+		status += shown(informer)
+	}
 	return fmt.Sprintln(status, <-stopped, informer.Status())
 }
 
@@ -216,7 +219,10 @@ func runAdapter(ctx context.Context, lw clientcache.ListerWatcher, options clien
 	}()
 	<-time.After(time.Minute)
 	_, _, unsynced := informer.GetStore().GetByKey("ns/s")
-	text := shown(clientgo.ControllerOf(informer))
+	text := ""
+	if !options.Packed {
+		text = shown(clientgo.ControllerOf(informer))
+	}
 	<-stopped
 	_, _, err := informer.GetStore().GetByKey("ns/s")
 	return fmt.Sprintln(unsynced, err, text)
