@@ -65,7 +65,12 @@ func (o *onceDiscovery) ServerResourcesForGroupVersion(version string) (*metav1.
 	return o.DiscoveryInterface.ServerResourcesForGroupVersion(version)
 }
 
-// ServerPreferredResources implements discovery.DiscoveryInterface.
+// ServerPreferredResources implements discovery.DiscoveryInterface. A server with aggregated
+// discovery leaves the versions of a group that fails out of the group.
 func (o *onceDiscovery) ServerPreferredResources() ([]*metav1.APIResourceList, error) {
-	return discovery.ServerPreferredResources(o)
+	lists, err := discovery.ServerPreferredResources(o)
+	if discovery.IsGroupDiscoveryFailedError(err) || err == nil && len(o.failed) > 0 {
+		return lists, &discovery.ErrGroupDiscoveryFailed{Groups: o.failed}
+	}
+	return lists, err
 }
