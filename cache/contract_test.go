@@ -76,6 +76,24 @@ func TestFaultsAreTested(t *testing.T) {
 	}
 }
 
+// TestTestsOfFoundBugsExist checks that the tests that docs/testing.md names exist.
+func TestTestsOfFoundBugsExist(t *testing.T) {
+	document, err := os.ReadFile("../docs/testing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := testsUnder(t, "..")
+	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(document), -1)
+	for _, match := range named {
+		if !tests[match[1]] {
+			t.Errorf("docs/testing.md names %s, which does not exist", match[1])
+		}
+	}
+	if len(named) < 7 {
+		t.Errorf("%d tests, want at least 7", len(named))
+	}
+}
+
 // testsUnder returns the names of the tests that the contract may name.
 func testsUnder(t *testing.T, root string) map[string]bool {
 	t.Helper()
