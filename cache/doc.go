@@ -55,5 +55,6 @@
 //     requires [EnableStreaming] for objects that cannot be decoded: without it the client refuses
 //     the whole list, and WaitForSync returns the error of the client's decoder.
 //
-// docs/contract.md lists all guarantees with the tests that hold them.
+// docs/contract.md lists all guarantees with the tests that hold them. docs/migrating.md says what to
+// use for each name of client-go's tools/cache.
 package cache
