@@ -1,0 +1,70 @@
+package documents
+
+import "strings"
+
+// variables are the parameters of the function that has a fragment's statements.
+const variables = `
+	ctx context.Context, namespace string, stop chan struct{}, mux *http.ServeMux, registry *prometheus.Registry,
+	config *rest.Config, client kubernetes.Interface, dynamicClient dynamic.Interface, metadataClient clientmetadata.Interface,
+	certClient certversioned.Interface, newCertificateInformer func(certversioned.Interface, time.Duration) clientcache.SharedIndexInformer,
+	lw clientcache.ListerWatcher, store clientcache.Store,
+	informer clientcache.SharedIndexInformer, handle clientcache.ResourceEventHandlerRegistration,
+	pods *kinformercache.SharedInformer[*corev1.Pod], registration *kinformercache.Registration, factory *kinformercache.Factory,
+	written *corev1.Pod, queue workqueue.TypedRateLimitingInterface[string],
+`
+
+// packages are the imports that a fragment may leave out, by their names. Before a program changes,
+// cache is client-go's.
+func packages(before bool) map[string]string {
+	const kinformer = "github.com/kinformer/kinformer/"
+	names := map[string]string{
+		"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "time": "time",
+		"corev1":         "k8s.io/api/core/v1",
+		"metav1":         "k8s.io/apimachinery/pkg/apis/meta/v1",
+		"labels":         "k8s.io/apimachinery/pkg/labels",
+		"kubernetes":     "k8s.io/client-go/kubernetes",
+		"dynamic":        "k8s.io/client-go/dynamic",
+		"clientmetadata": "k8s.io/client-go/metadata",
+		"rest":           "k8s.io/client-go/rest",
+		"clientcache":    "k8s.io/client-go/tools/cache",
+		"workqueue":      "k8s.io/client-go/util/workqueue",
+		"prometheus":     "github.com/prometheus/client_golang/prometheus",
+		"ctrl":           "sigs.k8s.io/controller-runtime",
+		"ctrlcache":      "sigs.k8s.io/controller-runtime/pkg/cache",
+		"certmanagerv1":  "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1",
+		"certversioned":  "github.com/cert-manager/cert-manager/pkg/client/clientset/versioned",
+		"kinformercache": kinformer + "cache", "cache": kinformer + "cache",
+		"clientgo": kinformer + "clientgo", "debug": kinformer + "debug", "metrics": kinformer + "metrics",
+	}
+	if before {
+		names["cache"] = names["clientcache"]
+	}
+	return names
+}
+
+// knative has the declarations of knative.dev/pkg that docs/adopting.md uses, by package.
+func knative() map[string]string {
+	return map[string]string{
+		"knative.dev/pkg/client/injection/kube/informers/core/v1/pod": `package pod`,
+		"knative.dev/pkg/client/injection/kube/informers/factory":     `package factory; type Key struct{}`,
+		"knative.dev/pkg/client/injection/kube/client": `package client
+			import ("context"; "k8s.io/client-go/kubernetes")
+			func Get(context.Context) kubernetes.Interface { return nil }`,
+		"knative.dev/pkg/controller": `package controller
+			import ("context"; "time")
+			func GetResyncPeriod(context.Context) time.Duration { return 0 }`,
+		"knative.dev/pkg/injection": `package injection
+			import "context"
+			var Default interface { RegisterInformerFactory(func(context.Context) context.Context) }`,
+	}
+}
+
+// importName returns the name and the path of the package that a line imports.
+func importName(line string) (name, path string) {
+	name, path, _ = strings.Cut(strings.TrimPrefix(line, "import "), `"`)
+	path, _, _ = strings.Cut(path, `"`)
+	if name = strings.TrimSpace(name); name == "" {
+		name = path[strings.LastIndex(path, "/")+1:]
+	}
+	return name, path
+}

@@ -1,0 +1,10 @@
+//go:build never
+
+package documents
+
+// What the documents import, for go.mod: the test checks the types of their blocks without
+// importing the packages.
+import (
+	_ "sigs.k8s.io/controller-runtime"
+	_ "sigs.k8s.io/controller-runtime/pkg/cache"
+)
