@@ -5,7 +5,9 @@
 // NewInformer in the options of the cache. The manager's metrics server has the informers' metrics
 // and their debug page.
 //
-// Without -simulate=false it starts an API server of its own on a loopback port:
+// It starts an API server of its own on a loopback port:
 //
 //	go run ./controllerruntime
+//
+// For a real cluster, -simulate=false uses the kubeconfig that kubectl would, or that of -kubeconfig.
 package main
