@@ -24,6 +24,9 @@ const (
 	maxRetryAfter = 10 * time.Minute
 )
 
+// ErrNoAnswer is the error for a request that the server has not answered completely in time.
+var ErrNoAnswer = errors.New("no complete answer")
+
 // pacedTransport sends one request at a time, which ends when the response's body is closed, paces
 // them, and repeats those that the server asks to repeat later. It makes the context of the command
 // that of each request, which client-go's discovery client cannot do.
@@ -92,7 +95,7 @@ func (t *pacedTransport) CloseIdleConnections() {
 // send sends a request once, with a time limit that includes the response's body.
 func (t *pacedTransport) send(request *http.Request) (*http.Response, error) {
 	t.requests.Add(1)
-	err := fmt.Errorf("no complete answer within %v, see --request-timeout", t.options.Timeout)
+	err := fmt.Errorf("%w within %v, see --request-timeout", ErrNoAnswer, t.options.Timeout)
 	ctx, cancel := context.WithTimeoutCause(t.ctx, t.options.Timeout, err)
 	response, err := t.base.RoundTrip(request.WithContext(ctx))
 	if err != nil {

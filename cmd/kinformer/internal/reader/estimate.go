@@ -1,10 +1,8 @@
 package reader
 
 import (
-	"context"
 	"errors"
-	"io"
-	"net/url"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -56,12 +54,13 @@ func EstimateResource(client *cluster.Client, resource *cluster.Resource, namesp
 	return e, nil
 }
 
-// IsRefusal reports whether an error is about one resource: a status, an answer that cannot be read,
-// or none in time, as of a conversion webhook that hangs. Others are about the connection or the
-// credentials.
+// IsRefusal reports whether an error of EstimateResource is about one resource: a status other than
+// Unauthorized, an answer that cannot be read, or none in time, as of a conversion webhook that
+// hangs. Others are about the connection or the credentials, or end the command.
 func IsRefusal(err error) bool {
-	if failed, ok := errors.AsType[*url.Error](err); ok && !failed.Timeout() {
-		return false
+	if status, ok := errors.AsType[*apierrors.StatusError](err); ok {
+		return status.ErrStatus.Code != http.StatusUnauthorized
 	}
-	return !apierrors.IsUnauthorized(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, io.ErrUnexpectedEOF)
+	_, invalid := errors.AsType[invalidAnswerError](err)
+	return invalid || errors.Is(err, cluster.ErrNoAnswer)
 }

@@ -35,10 +35,21 @@ func readPage(client *cluster.Client, path string, limit int, token, accept stri
 	defer response.Body.Close()
 	format, ok := wire.FormatOf(response.Header.Get("Content-Type"))
 	if !ok {
-		return page{}, fmt.Errorf("unexpected content type %s", wire.Quote(response.Header.Get("Content-Type")))
+		return page{}, invalidAnswerError{fmt.Errorf("unexpected content type %s", wire.Quote(response.Header.Get("Content-Type")))}
 	}
-	return split(&counter{response.Body, received}, format, limit, each)
+	body := &counter{Reader: response.Body, bytes: received}
+	p, err := split(body, format, limit, each)
+	if err != nil && body.err == nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		err = invalidAnswerError{err}
+	}
+	return p, err
 }
+
+// invalidAnswerError is an error of an answer that was received, as opposed to one of the
+// connection.
+type invalidAnswerError struct{ error }
+
+func (e invalidAnswerError) Unwrap() error { return e.error }
 
 // split calls each with every object of a page. It overwrites its buffers, as there may be Secrets
 // in them that each has not been called with.
@@ -55,14 +66,18 @@ func split(body io.Reader, format wire.Format, limit int, each func(*wire.Item) 
 	return p, err
 }
 
-// counter counts the bytes that are read.
+// counter counts the bytes that are read, and keeps the error of a read that failed.
 type counter struct {
 	io.Reader
 	bytes *int64
+	err   error
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	*c.bytes += int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.err = err
+	}
 	return n, err
 }

@@ -1,11 +1,8 @@
 package reader_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -232,44 +229,3 @@ func TestLimitsHoldForAllResourcesTogether(t *testing.T) {
 }
 
 // TestRefusalIsAboutOneResource checks errors that are no status of the server.
-func TestRefusalIsAboutOneResource(t *testing.T) {
-	for _, c := range []struct {
-		err     error
-		refusal bool
-	}{
-		{errors.New("unknown Content-Type"), true},
-		{&url.Error{Op: "Get", Err: context.DeadlineExceeded}, true},
-		{&url.Error{Op: "Get", Err: io.EOF}, false},
-		{&url.Error{Op: "Get", Err: context.Canceled}, false},
-		{fmt.Errorf("read the page: %w", io.ErrUnexpectedEOF), false},
-		{context.Canceled, false},
-	} {
-		if got := reader.IsRefusal(c.err); got != c.refusal {
-			t.Errorf("%v is a refusal: %v, want %v", c.err, got, c.refusal)
-		}
-	}
-}
-
-func TestForbiddenResourceIsARefusal(t *testing.T) {
-	h := start(t, 1)
-	r := h.Resource(h.client, "pods")
-	for _, c := range []struct {
-		err     error
-		refusal bool
-	}{
-		{fake.Forbidden(), true},
-		{apierrors.NewMethodNotSupported(corev1.Resource("pods"), "list"), true},
-		{apierrors.NewServiceUnavailable("down"), true},
-		{apierrors.NewUnauthorized("who"), false},
-	} {
-		h.InjectFault(1, nil, fake.RequestFault{Err: c.err})
-		_, err := reader.EstimateResource(h.client, r, "", accept)
-		if err == nil || err.Error() != c.err.Error() || reader.IsRefusal(err) != c.refusal {
-			t.Errorf("error %v, refusal %v, want %v, %v", err, reader.IsRefusal(err), c.err, c.refusal)
-		}
-	}
-	h.InjectFault(1, nil, fake.RequestFault{CutAfterBytes: -1})
-	if _, err := reader.EstimateResource(h.client, r, "", accept); err == nil || reader.IsRefusal(err) {
-		t.Errorf("broken connection: error %v, refusal %v", err, reader.IsRefusal(err))
-	}
-}

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/cluster"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/reader"
@@ -28,12 +27,7 @@ func serve(t *testing.T, contentType, body string) *cluster.Client {
 		fmt.Fprint(w, body)
 	}))
 	t.Cleanup(server.Close)
-	client, err := cluster.NewClient(t.Context(), &rest.Config{Host: server.URL}, cluster.Options{QPS: 1e6})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	return client
+	return connect(t, t.Context(), server, cluster.Options{QPS: 1e6})
 }
 
 // list returns a list of Pods in JSON.
