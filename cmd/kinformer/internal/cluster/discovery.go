@@ -25,6 +25,9 @@ type Resource struct {
 // Supports reports whether the resource has a verb, such as "watch".
 func (r *Resource) Supports(verb string) bool { return slices.Contains(r.Verbs, verb) }
 
+// Cacheable reports whether an informer of the resource is possible.
+func (r *Resource) Cacheable() bool { return r.Supports("list") && r.Supports("watch") }
+
 // Name returns the resource and its group, such as "pods" or "deployments.apps".
 func (r *Resource) Name() string { return r.GroupResource().String() }
 
@@ -42,14 +45,14 @@ func (r *Resource) Path(namespace string) string {
 
 // Catalog holds the resources of a server.
 type Catalog struct {
-	client discovery.DiscoveryInterface
+	client *readDiscovery
 	mapper meta.RESTMapper
 	// Failed are the groups and versions whose resources the server could not list, usually
 	// aggregated APIs that are down.
 	Failed []schema.GroupVersion
 }
 
-// Discover reads the server's discovery documents.
+// Discover reads the server's discovery documents, once.
 func (c *Client) Discover() (*Catalog, error) {
 	config := rest.CopyConfig(c.config)
 	config.QPS = -1 // the transport paces
@@ -57,10 +60,14 @@ func (c *Client) Discover() (*Catalog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("discover the resources of %s: %w", c.Host(), err)
 	}
-	catalog := &Catalog{client: &onceDiscovery{DiscoveryInterface: plain}}
-	groups, err := restmapper.GetAPIGroupResources(catalog.client)
+	read, err := readAll(plain)
 	if err != nil {
 		return nil, fmt.Errorf("discover the resources of %s: %w", c.Host(), rootCause(err))
+	}
+	catalog := &Catalog{client: read}
+	groups, err := restmapper.GetAPIGroupResources(read)
+	if err != nil {
+		return nil, fmt.Errorf("discover the resources of %s: %w", c.Host(), err)
 	}
 	ignoreWarning := func(string) {}
 	catalog.mapper = restmapper.NewShortcutExpander(restmapper.NewDiscoveryRESTMapper(groups), catalog.client, ignoreWarning)
@@ -76,7 +83,7 @@ func (c *Catalog) Find(name string) (*Resource, error) {
 	}
 	list, err := c.client.ServerResourcesForGroupVersion(resource.GroupVersion().String())
 	if err != nil {
-		return nil, fmt.Errorf("discover %s: %w", resource.GroupVersion(), rootCause(err))
+		return nil, fmt.Errorf("discover %s: %w", resource.GroupVersion(), err)
 	}
 	for i := range list.APIResources {
 		if list.APIResources[i].Name == resource.Resource {

@@ -134,3 +134,11 @@ func TestAllResourcesAreListedInOneVersion(t *testing.T) {
 		}
 	}
 }
+
+func TestInformersNeedListAndWatch(t *testing.T) {
+	for verbs, want := range map[string]bool{"get list watch": true, "get watch": false, "get list": false, "": false} {
+		if got := (&cluster.Resource{Verbs: strings.Fields(verbs)}).Cacheable(); got != want {
+			t.Errorf("verbs %q: %v, want %v", verbs, got, want)
+		}
+	}
+}

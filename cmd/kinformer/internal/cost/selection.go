@@ -42,7 +42,7 @@ func selectNamed(catalog *cluster.Catalog, o *options) (*selection, error) {
 
 func checkNamed(r *cluster.Resource, o *options) error {
 	switch {
-	case !r.Supports("list") || !r.Supports("watch"):
+	case !r.Cacheable():
 		return fmt.Errorf("%s cannot be cached: the server has no list and watch of it", r.Name())
 	case isSecrets(r) && !o.secrets:
 		return errors.New("secrets are read only with --secrets, which replaces their values")

@@ -130,13 +130,3 @@ func TestObjectsAreCounted(t *testing.T) {
 		t.Errorf("got text %q of no columns", got)
 	}
 }
-
-func TestListAndWatchAreNeeded(t *testing.T) {
-	for verbs, refused := range map[string]bool{"get list watch": false, "get watch": true, "get list": true, "": true} {
-		r := &cluster.Resource{Verbs: strings.Fields(verbs)}
-		r.Resource = "widgets"
-		if err := checkVerbs(r); (err != nil) != refused || err != nil && err.Error() != "widgets cannot be watched: the server has no list and watch of it" {
-			t.Errorf("verbs %q: got error %v", verbs, err)
-		}
-	}
-}

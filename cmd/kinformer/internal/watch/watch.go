@@ -60,15 +60,10 @@ func find(ctx context.Context, config *rest.Config, name string) (*cluster.Resou
 	if err != nil {
 		return nil, err
 	}
-	return resource, checkVerbs(resource)
-}
-
-// checkVerbs returns an error unless an informer of the resource is possible.
-func checkVerbs(r *cluster.Resource) error {
-	if !r.Supports("list") || !r.Supports("watch") {
-		return fmt.Errorf("%s cannot be watched: the server has no list and watch of it", r.Name())
+	if !resource.Cacheable() {
+		return nil, fmt.Errorf("%s cannot be watched: the server has no list and watch of it", resource.Name())
 	}
-	return nil
+	return resource, nil
 }
 
 // watcher is an informer of a resource's rows, and what is shown of them.
