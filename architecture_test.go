@@ -42,7 +42,7 @@ var mayImport = map[string]string{
 	// What a user imports.
 	"cache":    "client-go internal/codec internal/feed internal/informer internal/mutation internal/omit internal/reflector internal/source internal/store internal/tap",
 	"clientgo": "client-go cache internal/codec internal/feed internal/informer internal/omit internal/reflector internal/source internal/store",
-	"debug":    "cache",
+	"debug":    "cache internal/units",
 
 	// client-go's packages by name.
 	"clientgo/cache":            "client-go clientgo",
@@ -69,6 +69,9 @@ var mayImport = map[string]string{
 	"internal/envelope":  "",
 	"internal/footprint": "client-go cache internal/process",
 
+	// Numbers and sizes for people.
+	"internal/units": "",
+
 	// What the command and the example share.
 	"internal/terminal/terminaltest": "",
 	"internal/terminal":              "cache",
@@ -82,7 +85,7 @@ var mayImport = map[string]string{
 	"cmd/kinformer/internal/cluster":     "client-go internal/kubeconfig internal/wire",
 	"cmd/kinformer/internal/reader":      "cmd/kinformer/internal/cluster cmd/kinformer/internal/collection internal/protowire internal/wire",
 	"cmd/kinformer/internal/cost": "client-go cmd/kinformer/internal/cluster cmd/kinformer/internal/collection cmd/kinformer/internal/command " +
-		"cmd/kinformer/internal/machine cmd/kinformer/internal/measure cmd/kinformer/internal/reader internal/terminal",
+		"cmd/kinformer/internal/machine cmd/kinformer/internal/measure cmd/kinformer/internal/reader internal/terminal internal/units",
 	"cmd/kinformer/internal/measure": "cmd/kinformer/internal/collection internal/envelope internal/footprint internal/loopback internal/process",
 	"cmd/kinformer/internal/watch":   "client-go cache cmd/kinformer/internal/cluster cmd/kinformer/internal/command internal/terminal",
 	"cmd/kinformer":                  "cmd/kinformer/internal/command cmd/kinformer/internal/cost cmd/kinformer/internal/measure cmd/kinformer/internal/watch internal/terminal",

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/units"
 )
 
 // level is how well an informer does. Its values are also CSS classes and names of shapes.
@@ -48,7 +49,7 @@ func (i informer) Level() level {
 func (i informer) State() string {
 	switch {
 	case i.Phase == cache.PhaseListing && i.ReceivedObjects > 0:
-		return fmt.Sprintf("%s, %s received", i.Phase, count(uint64(i.ReceivedObjects), "object"))
+		return fmt.Sprintf("%s, %s received", i.Phase, units.Plural(uint64(i.ReceivedObjects), "object"))
 	case i.Synced || i.Phase == cache.PhaseIdle || i.Phase == cache.PhaseInvalid:
 		return string(i.Phase)
 	}
@@ -60,7 +61,7 @@ func (i informer) Failing() string {
 	if i.ErrorSince.IsZero() || i.FailedAttempts == 0 {
 		return ""
 	}
-	return fmt.Sprintf("for %s, %s", duration(i.now.Sub(i.ErrorSince)), count(uint64(i.FailedAttempts), "attempt"))
+	return fmt.Sprintf("for %s, %s", duration(i.now.Sub(i.ErrorSince)), units.Plural(uint64(i.FailedAttempts), "attempt"))
 }
 
 // Warnings returns what needs attention although the informer works.
@@ -70,12 +71,12 @@ func (i informer) Warnings() (warnings []string) {
 			warnings = append(warnings, fmt.Sprintf(format, args...))
 		}
 	}
-	add(i.Quarantined > 0, "%s quarantined: the newest state could not be stored", count(uint64(i.Quarantined), "object"))
-	add(i.Unkeyed > 0, "%s without a readable name, not stored", count(uint64(i.Unkeyed), "object"))
+	add(i.Quarantined > 0, "%s quarantined: the newest state could not be stored", units.Plural(uint64(i.Quarantined), "object"))
+	add(i.Unkeyed > 0, "%s without a readable name, not stored", units.Plural(uint64(i.Unkeyed), "object"))
 	stale := i.staleness()
 	add(stale >= staleAfter && i.Phase != cache.PhaseStopped, "last confirmed up to date %s ago", duration(stale))
 	for _, h := range i.Handlers {
-		add(h.Late(), "handler %s is %s behind, %s", shorten(h.UniqueName, maxName), duration(h.lag), count(h.Backlog, "event"))
+		add(h.Late(), "handler %s is %s behind, %s", shorten(h.UniqueName, maxName), duration(h.lag), units.Plural(h.Backlog, "event"))
 	}
 	add(len(i.OmitFieldsNotFound) > 0, "OmitFields that no object has: %s", strings.Join(i.OmitFieldsNotFound, ", "))
 	return warnings
@@ -115,9 +116,33 @@ func (o overview) Summary() string {
 		objects += i.Objects
 		events += i.EventsPerSecond
 	}
-	texts := []string{count(uint64(len(o.Informers)), "informer")}
+	texts := []string{units.Plural(uint64(len(o.Informers)), "informer")}
 	for _, phase := range slices.Sorted(maps.Keys(phases)) {
 		texts = append(texts, fmt.Sprintf("%d %s", phases[phase], phase))
 	}
-	return fmt.Sprintf("%s · %s · %s events/s", strings.Join(texts, ", "), count(uint64(objects), "object"), rate(events))
+	return fmt.Sprintf("%s · %s · %s events/s", strings.Join(texts, ", "), units.Plural(uint64(objects), "object"), rate(events))
+}
+
+// RelistCount returns how often the informer has relisted.
+func (i informer) RelistCount() (n uint64) {
+	for _, count := range i.Relists {
+		n += count
+	}
+	return n
+}
+
+// RelistReasons returns the reasons for relists with their numbers, the most frequent first.
+func (i informer) RelistReasons() string {
+	var texts []string
+	for _, reason := range slices.SortedFunc(maps.Keys(i.Relists), func(a, b string) int {
+		if d := int(i.Relists[b]) - int(i.Relists[a]); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	}) {
+		if n := i.Relists[reason]; n > 0 {
+			texts = append(texts, fmt.Sprintf("%s %s", units.Count(n), reason))
+		}
+	}
+	return strings.Join(texts, ", ")
 }

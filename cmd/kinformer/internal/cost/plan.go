@@ -12,6 +12,7 @@ import (
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/measure"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/reader"
 	"github.com/kinformer/kinformer/internal/terminal"
+	"github.com/kinformer/kinformer/internal/units"
 )
 
 // plan is what will be read.
@@ -71,7 +72,7 @@ func refusal(err error) string {
 func (p *plan) print(out io.Writer, host string, qps float64, memory int64) {
 	table := newColumns("RESOURCE", ">OBJECTS", ">BYTES", ">REQUESTS")
 	for _, e := range p.estimates {
-		objects, size, requests := count(e.Objects), "~"+byteSize(e.Bytes), count(int64(e.Requests))
+		objects, size, requests := units.Count(e.Objects), "~"+units.Bytes(e.Bytes), units.Count(int64(e.Requests))
 		if e.Unknown {
 			objects, size, requests = "unknown", "unknown", "unknown"
 		}
@@ -83,11 +84,11 @@ func (p *plan) print(out io.Writer, host string, qps float64, memory int64) {
 	p.printOthers(out)
 	if len(p.estimates) > 0 {
 		fmt.Fprintf(out, "\n%s of %s, ~%s, in %s to %s, at most %g a second (%v); ~%s of memory on this machine.\n",
-			plural(p.objects, "object"), plural(int64(len(p.estimates)), "resource"), byteSize(p.bytes),
-			plural(int64(p.requests), "request"), host, qps, p.duration(qps), byteSize(p.memory))
+			units.Plural(p.objects, "object"), units.Plural(int64(len(p.estimates)), "resource"), units.Bytes(p.bytes),
+			units.Plural(int64(p.requests), "request"), host, qps, p.duration(qps), units.Bytes(p.memory))
 	}
 	if memory > 0 && p.memory > memory {
-		fmt.Fprintf(out, "That is more than half of this machine's memory, %s; a resource that takes more is not read to its end.\n", byteSize(memory))
+		fmt.Fprintf(out, "That is more than half of this machine's memory, %s; a resource that takes more is not read to its end.\n", units.Bytes(memory))
 	}
 }
 
@@ -127,9 +128,9 @@ func (p *plan) check(limits reader.Limits) error {
 	case limits.Objects > 0 && p.unknown:
 		return errors.New("the server does not say how many objects there are" + large)
 	case limits.Objects > 0 && p.objects > limits.Objects:
-		return fmt.Errorf("more than %s"+large, plural(limits.Objects, "object"))
+		return fmt.Errorf("more than %s"+large, units.Plural(limits.Objects, "object"))
 	case limits.Bytes > 0 && p.bytes > limits.Bytes:
-		return fmt.Errorf("probably more than %s"+large, byteSize(limits.Bytes))
+		return fmt.Errorf("probably more than %s"+large, units.Bytes(limits.Bytes))
 	}
 	return nil
 }

@@ -63,19 +63,3 @@ func TestPlanHasNoControlCharacters(t *testing.T) {
 		t.Errorf("printed %q", out.String())
 	}
 }
-
-func TestNumbersAreFormatted(t *testing.T) {
-	for n, want := range map[int64]string{
-		0: "0 B", 999: "999 B", 1000: "1.00 kB", 9_994: "9.99 kB", 9_996: "10.0 kB", 99_960: "100 kB", 123_456: "123 kB",
-		999_499: "999 kB", 999_500: "1.00 MB", 1_000_000_000: "1.00 GB", 5_000_000_000_000_000: "5000 TB",
-	} {
-		if got := byteSize(n); got != want {
-			t.Errorf("byteSize(%d) = %q, want %q", n, got, want)
-		}
-	}
-	for n, want := range map[int64]string{0: "0 pods", 1: "1 pod", 999: "999 pods", 1000: "1,000 pods", 1_234_567: "1,234,567 pods"} {
-		if got := plural(n, "pod"); got != want {
-			t.Errorf("plural(%d) = %q, want %q", n, got, want)
-		}
-	}
-}

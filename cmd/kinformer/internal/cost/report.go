@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/kinformer/kinformer/internal/units"
 )
 
 // report is the result of the command, and its form in JSON.
@@ -88,9 +90,9 @@ func (r *report) total() measured {
 
 // addTo adds a line for each cache to a table.
 func (m measured) addTo(table *columns) {
-	first := []string{m.Resource, count(int64(m.Objects)), byteSize(m.WireBytes)}
+	first := []string{m.Resource, units.Count(int64(m.Objects)), units.Bytes(m.WireBytes)}
 	for _, c := range m.Caches {
-		table.add(append(first, c.Cache, byteSize(c.HeapBytes), c.share(m.Caches[0]), c.peak(), cpuTime(c.CPUSeconds))...)
+		table.add(append(first, c.Cache, units.Bytes(c.HeapBytes), c.share(m.Caches[0]), c.peak(), cpuTime(c.CPUSeconds))...)
 		first = []string{"", "", ""}
 	}
 }
@@ -109,7 +111,7 @@ func (c cost) peak() string {
 	if c.PeakRSSBytes <= 0 {
 		return ""
 	}
-	return byteSize(c.PeakRSSBytes)
+	return units.Bytes(c.PeakRSSBytes)
 }
 
 // cpuTime returns a time in milliseconds, or in seconds from one on.

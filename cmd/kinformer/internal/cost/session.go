@@ -13,6 +13,7 @@ import (
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/collection"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/reader"
+	"github.com/kinformer/kinformer/internal/units"
 )
 
 // session is one run of the command.
@@ -103,7 +104,7 @@ func (s *session) finish(result *report, planned int) error {
 		return err
 	}
 	if failed := len(result.Failed); failed > 0 {
-		return fmt.Errorf("%d of %s not measured", failed, plural(int64(planned), "resource"))
+		return fmt.Errorf("%d of %s not measured", failed, units.Plural(int64(planned), "resource"))
 	}
 	return nil
 }
@@ -130,21 +131,21 @@ func (s *session) one(ctx context.Context, r *reader.Reader, e reader.Estimate) 
 
 // showPage shows what was received, and the rates.
 func (s *session) showPage(e reader.Estimate, got reader.Received, elapsed time.Duration) {
-	s.progress.update(e.Name(), "read %s of %s, %s; %s; page %d of %d", count(got.Objects), plural(e.Objects, "object"),
-		byteSize(got.Bytes), rates(got.Objects, got.Bytes, elapsed), got.Pages, e.Requests)
+	s.progress.update(e.Name(), "read %s of %s, %s; %s; page %d of %d", units.Count(got.Objects), units.Plural(e.Objects, "object"),
+		units.Bytes(got.Bytes), rates(got.Objects, got.Bytes, elapsed), got.Pages, e.Requests)
 }
 
 // showRead shows that a resource was read.
 func (s *session) showRead(e reader.Estimate, c *collection.Collection, elapsed time.Duration) {
 	objects := int64(len(c.Items))
-	s.progress.print(e.Name(), "read %s, %s in %v; %s", plural(objects, "object"),
-		byteSize(c.WireBytes), elapsed.Round(time.Millisecond), rates(objects, c.WireBytes, elapsed))
+	s.progress.print(e.Name(), "read %s, %s in %v; %s", units.Plural(objects, "object"),
+		units.Bytes(c.WireBytes), elapsed.Round(time.Millisecond), rates(objects, c.WireBytes, elapsed))
 }
 
 // rates returns the objects and bytes per second.
 func rates(objects, bytes int64, elapsed time.Duration) string {
 	seconds := max(elapsed.Seconds(), 1e-3)
-	return plural(int64(float64(objects)/seconds), "object") + "/s, " + byteSize(int64(float64(bytes)/seconds)) + "/s"
+	return units.Plural(int64(float64(objects)/seconds), "object") + "/s, " + units.Bytes(int64(float64(bytes)/seconds)) + "/s"
 }
 
 func (s *session) onWait(wait time.Duration, status int) {
