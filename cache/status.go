@@ -1,9 +1,6 @@
 package cache
 
 import (
-	"errors"
-	"fmt"
-	"net/http"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -224,69 +221,5 @@ func (s *Status) setTraffic(traffic feed.Traffic) {
 			s.Requests = make(map[Request]uint64)
 		}
 		s.Requests[Request(request)] = n
-	}
-}
-
-// HealthOptions say what a health check requires besides a running informer that has synced.
-type HealthOptions struct {
-	// MaxStaleness is how long ago the store may have been confirmed up to date (Status.FreshAt).
-	// Zero is no limit. API servers that send bookmarks confirm a quiet collection about once a
-	// minute: use a limit of several minutes. With servers that send none, use zero.
-	MaxStaleness time.Duration
-	// FailOnQuarantined requires that the newest state of every object could be stored.
-	FailOnQuarantined bool
-}
-
-// healthCheck returns a check of a status.
-func healthCheck(status func() Status, now clock.PassiveClock, options HealthOptions) func(*http.Request) error {
-	return func(*http.Request) error { return status().unhealthy(now.Now(), options) }
-}
-
-var errNotStarted = errors.New("Run has not been called")
-
-// unhealthy returns why a store in this condition cannot be relied on.
-func (s Status) unhealthy(now time.Time, options HealthOptions) error {
-	switch {
-	case s.Phase == PhaseInvalid:
-		return s.Err
-	case s.Phase == PhaseStopped:
-		return fmt.Errorf("%s: %w", s.Name, ErrStopped)
-	case s.Phase == PhaseIdle:
-		return fmt.Errorf("%s: %w", s.Name, errNotStarted)
-	case !s.Synced && s.Err != nil:
-		return fmt.Errorf("%s has not synced: %w", s.Name, s.Err)
-	case !s.Synced:
-		return fmt.Errorf("%s has not synced", s.Name)
-	}
-	age := ageAt(now, s.FreshAt)
-	switch {
-	case options.MaxStaleness <= 0 || age <= options.MaxStaleness:
-	case s.Err != nil:
-		return fmt.Errorf("%s was last confirmed up to date %v ago: %w", s.Name, age.Round(time.Second), s.Err)
-	default:
-		return fmt.Errorf("%s was last confirmed up to date %v ago", s.Name, age.Round(time.Second))
-	}
-	if options.FailOnQuarantined {
-		return s.notStored()
-	}
-	return nil
-}
-
-// ageAt returns the time from then to now, by the clock that says more of the two: monotonic time
-// stands still while the machine is suspended, and wall time may be set back.
-func ageAt(now, then time.Time) time.Duration {
-	return max(now.Sub(then), now.Round(0).Sub(then.Round(0)))
-}
-
-// notStored returns an error with the first object whose newest state could not be stored.
-func (s Status) notStored() error {
-	switch n := s.Quarantined + s.Unkeyed; {
-	case n == 0:
-		return nil
-	case len(s.QuarantinedKeys) == 0:
-		return fmt.Errorf("%s: %d without a readable name, not stored: %w", s.Name, n, ErrNotStored)
-	default:
-		first := s.QuarantinedKeys[0]
-		return fmt.Errorf("%s: %d not stored, the first is %q: %w", s.Name, n, first.Key, first.Err)
 	}
 }

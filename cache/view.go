@@ -91,8 +91,9 @@ func (f *Factory) Views() (views []View) {
 
 func byID(a, b View) int { return int(a.ID()) - int(b.ID()) }
 
-// Group is a set of informers and factories that are shown together. It forgets an informer that
-// has stopped, but not one that never runs: add an informer that will. The zero Group is empty. Its methods are safe for concurrent use.
+// Group is a set of informers and factories that are shown together. An informer that has stopped
+// leaves the group; one that is never run stays. The zero Group is empty. Its methods are safe for
+// concurrent use.
 type Group struct {
 	mu      sync.Mutex // guards members
 	members []Viewable
