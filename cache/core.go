@@ -81,7 +81,7 @@ func (c *core) wait(ctx context.Context, wait func(context.Context) error) error
 	return err
 }
 
-func (c *core) hasRun() bool { return c.engine.Reflector().Status().Phase != reflector.Idle }
+func (c *core) hasRun() bool { return c.engine.Reflector().Phase() != reflector.Idle }
 
 func (c *core) hasStopped() bool { return c.engine.HasStopped() }
 

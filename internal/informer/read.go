@@ -27,7 +27,7 @@ func (h *Handler[V]) read() <-chan struct{} {
 		h.lag.markCaughtUp()
 		return h.cursor.Ready()
 	}
-	h.lag.markBehind(h.informer.log.Appended(), h.timer.begin) // reads the clock after a wait, for both
+	h.lag.markBehind(h.informer.log.Appended(), h.timer.begin) // begin returns the time: one read of the clock serves both
 	return nil
 }
 

@@ -53,20 +53,26 @@ func (r *Reflector) Status() Status {
 	r.status.mu.Lock()
 	defer r.status.mu.Unlock()
 	now := r.status.now
-	if now.Phase == "" {
-		now.Phase = Idle
-	}
+	now.Phase = r.status.phase()
 	now.Relists = maps.Clone(now.Relists)
 	now.Received = int(r.received.Load())
 	now.RecentEvents = r.status.rate.recent(r.clock.Now())
 	return now
 }
 
-// HasStopped reports whether the phase is Stopped.
-func (r *Reflector) HasStopped() bool {
+// Phase returns the phase of the Status.
+func (r *Reflector) Phase() Phase {
 	r.status.mu.Lock()
 	defer r.status.mu.Unlock()
-	return r.status.now.Phase == Stopped
+	return r.status.phase()
+}
+
+// phase returns the phase. The caller holds mu.
+func (s *status) phase() Phase {
+	if s.now.Phase == "" {
+		return Idle
+	}
+	return s.now.Phase
 }
 
 // LastSyncResourceVersion returns the resourceVersion of the collection as the sink holds it. It is

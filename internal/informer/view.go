@@ -3,6 +3,7 @@ package informer
 import (
 	"sync/atomic"
 
+	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
@@ -18,7 +19,9 @@ func (i *Informer[V]) UniqueName(name string) string { return i.unique.Name(name
 
 // HasStopped reports whether Run has returned, or the reflector has stopped and Run waits for the last
 // calls of handlers.
-func (i *Informer[V]) HasStopped() bool { return i.returned.Load() || i.reflector.HasStopped() }
+func (i *Informer[V]) HasStopped() bool {
+	return i.returned.Load() || i.reflector.Phase() == reflector.Stopped
+}
 
 // Changes returns the number of changes that were made to the store so far.
 func (i *Informer[V]) Changes() uint64 { return i.log.Appended() }
