@@ -147,7 +147,7 @@ func hasSecretContent(text []byte) bool {
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(text, &obj); err != nil {
-		return true // it cannot be told
+		return true // it may be one
 	}
 	var applied struct {
 		Kind string `json:"kind"`

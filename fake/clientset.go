@@ -33,13 +33,14 @@ type Clientset interface {
 // than the stored one is a conflict; one without is not. Subresources are written with the object,
 // and server-side apply is an error.
 func (lw *ListerWatcher[T]) Serve(client Clientset, resource string) {
-	client.PrependReactor("*", resource, clienttesting.ObjectReaction(tracker[T]{lw}))
+	objects := tracker[T]{lw}
+	client.PrependReactor("*", resource, clienttesting.ObjectReaction(objects))
 	client.PrependWatchReactor(resource, func(action clienttesting.Action) (bool, watch.Interface, error) {
 		options := metav1.ListOptions{}
 		if request, ok := action.(clienttesting.WatchActionImpl); ok {
 			options = request.ListOptions
 		}
-		stream, err := lw.Watch(context.Background(), inNamespace(options, action.GetNamespace()))
+		stream, err := objects.Watch(action.GetResource(), action.GetNamespace(), options)
 		return true, stream, err
 	})
 }
@@ -51,17 +52,20 @@ var _ clienttesting.ObjectTracker = tracker[Object]{}
 
 var errApply = errors.New("fake.ListerWatcher does not support server-side apply")
 
-// inNamespace returns options that select the objects of a namespace only.
-func inNamespace(options metav1.ListOptions, namespace string) metav1.ListOptions {
+// selectNamespace returns the options of a request, which has none or one, that selects the objects
+// of a namespace only.
+func selectNamespace(namespace string, options []metav1.ListOptions) (selected metav1.ListOptions) {
+	if len(options) > 0 {
+		selected = options[0]
+	}
 	if namespace == "" {
-		return options
+		return selected
 	}
-	selector := fields.OneTermEqualSelector("metadata.namespace", namespace)
-	if options.FieldSelector != "" {
-		options.FieldSelector += ","
+	if selected.FieldSelector != "" {
+		selected.FieldSelector += ","
 	}
-	options.FieldSelector += selector.String()
-	return options
+	selected.FieldSelector += fields.OneTermEqualSelector("metadata.namespace", namespace).String()
+	return selected
 }
 
 func keyOf(namespace, name string) string {
@@ -149,11 +153,7 @@ func (t tracker[T]) Apply(schema.GroupVersionResource, runtime.Object, string, .
 
 // List implements clienttesting.ObjectTracker.
 func (t tracker[T]) List(_ schema.GroupVersionResource, _ schema.GroupVersionKind, namespace string, options ...metav1.ListOptions) (runtime.Object, error) {
-	var request metav1.ListOptions
-	if len(options) > 0 {
-		request = options[0]
-	}
-	return t.lw.List(context.Background(), inNamespace(request, namespace))
+	return t.lw.List(context.Background(), selectNamespace(namespace, options))
 }
 
 // Delete implements clienttesting.ObjectTracker.
@@ -173,11 +173,7 @@ func (t tracker[T]) Delete(gvr schema.GroupVersionResource, namespace, name stri
 
 // Watch implements clienttesting.ObjectTracker.
 func (t tracker[T]) Watch(_ schema.GroupVersionResource, namespace string, options ...metav1.ListOptions) (watch.Interface, error) {
-	var request metav1.ListOptions
-	if len(options) > 0 {
-		request = options[0]
-	}
-	return t.lw.Watch(context.Background(), inNamespace(request, namespace))
+	return t.lw.Watch(context.Background(), selectNamespace(namespace, options))
 }
 
 // apply writes a change and delivers its event to the watches.

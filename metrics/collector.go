@@ -34,7 +34,7 @@ func (c *Collector) Describe(descs chan<- *prometheus.Desc) {
 func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 	views := c.informers.Views()
 	names := make([]string, len(views))
-	for i, view := range views { // before any status: a name that is free again is of an informer whose status says Stopped
+	for i, view := range views { // before the statuses: a name is free again only after a status says Stopped
 		names[i] = view.UniqueName()
 	}
 	for i, view := range views {

@@ -71,34 +71,39 @@ type Source struct {
 
 // New returns a source. It makes no request and starts no goroutine.
 func New(config Config) Source {
-	counts := new(traffic)
 	if config.Codec.Timing == nil {
 		config.Codec.Timing = new(codec.Timing)
 	}
+	s := Source{
+		mode:    &mode{requested: config.Streaming == Requested, noContext: config.NoContext},
+		traffic: new(traffic),
+		timing:  config.Codec.Timing,
+	}
 	decoded := decodedSource{
-		traffic: counts,
+		traffic: s.traffic,
 		lw:      config.ListerWatcher,
 		objects: config.Objects,
 		unnamed: config.Unnamed,
 		omit:    config.Codec.Omit,
 		retries: &clientRetries{never: config.NoClientRetries},
 	}
-	mode := &mode{requested: config.Streaming == Requested, noContext: config.NoContext}
 	switch {
 	case config.Streaming == Disabled:
-		mode.reason = reasonDisabled
-		return Source{decoded, mode, counts, config.Codec.Timing}
+		s.mode.reason = reasonDisabled
+		s.Source = decoded
 	case config.Streaming == Unknown || config.Objects.GoType == nil:
-		mode.reason = reasonUnknownFunctions
+		s.mode.reason = reasonUnknownFunctions
 		if config.Objects.GoType == nil {
-			mode.reason = reasonNoType
+			s.mode.reason = reasonNoType
 		}
-		decoded.lw = tapDetector{config.ListerWatcher, mode}
-		return Source{decoded, mode, counts, config.Codec.Timing}
+		decoded.lw = tapDetector{config.ListerWatcher, s.mode}
+		s.Source = decoded
+	default:
+		stream := streamSource{decoded: decoded, mode: s.mode, decoders: codec.NewDecoders(config.Objects, config.Codec), limits: config.Limits}
+		stream.updates = stream.guard(config.Store)
+		s.Source = stream
 	}
-	stream := streamSource{decoded: decoded, mode: mode, decoders: codec.NewDecoders(config.Objects, config.Codec), limits: config.Limits}
-	stream.updates = stream.guard(config.Store)
-	return Source{stream, mode, counts, config.Codec.Timing}
+	return s
 }
 
 // Traffic returns what the source has requested, received and decoded so far.
