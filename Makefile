@@ -18,12 +18,13 @@ race := $(shell CC=$$($(go) env CC); \
 version := $(shell cat tools/go.mod tools/go.sum | cksum | cut -d' ' -f1)-$(shell $(go) env GOVERSION)
 linter  := $(root)/.cache/bin/golangci-lint-$(version)
 vulns   := $(root)/.cache/bin/govulncheck-$(version)
+apidiff := $(root)/.cache/bin/apidiff-$(version)
 
 # The vulnerability database. VULNDB=file:///path is a mirror, see https://go.dev/security/vuln/database.
 VULNDB  ?= https://vuln.go.dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test stress mutants soak lint fuzz fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build clean
+.PHONY: help run test stress mutants soak lint fuzz fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build release clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +95,10 @@ e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd
 	$(go) -C e2e/upstream test -count=1 -timeout=20m -v ./... # without the race detector, which would compile all of Kubernetes once more
 	$(go) test -modfile=.ci/client-go-v0.37.mod -count=1 ./cache ./clientgo/... ./debug ./metrics ./test/faults
 
+# VERSION is that of the release, by default the next minor one: make release VERSION=v0.2.0.
+release: $(apidiff) ## Check the exported API against the last release, and write the notes of the next; it makes no tag
+	@.ci/release $(apidiff) $(VERSION)
+
 clean: ## Remove built tools and binaries
 	rm -rf .cache
 
@@ -106,3 +111,8 @@ $(vulns): tools/go.mod tools/go.sum
 	@echo "building govulncheck"
 	@mkdir -p $(@D)
 	@CGO_ENABLED=0 $(go) -C tools build -buildvcs=false -o $@ golang.org/x/vuln/cmd/govulncheck
+
+$(apidiff): tools/go.mod tools/go.sum
+	@echo "building apidiff"
+	@mkdir -p $(@D)
+	@CGO_ENABLED=0 $(go) -C tools build -buildvcs=false -o $@ golang.org/x/exp/cmd/apidiff
