@@ -3,6 +3,7 @@ package clientgo_test
 import (
 	"context"
 	"fmt"
+	"log"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,12 +25,12 @@ import (
 func cluster() (config *rest.Config, closeServer func()) {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 	for _, name := range []string{"web-0", "web-1"} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"app": "web"}}}
 		if err := server.Create(pod); err != nil {
-			panic(err)
+			log.Fatal(err)
 		}
 	}
 	return server.Config(), func() { _ = server.Close(context.Background()) }
@@ -48,12 +49,46 @@ func ExampleWith() {
 	pods := factory.Core().V1().Pods().Lister()
 	ctx, cancel := context.WithCancel(context.Background())
 	factory.StartWithContext(ctx)
-	factory.WaitForCacheSyncWithContext(ctx)
+	if err := factory.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
+		log.Fatal(err)
+	}
 	pod, err := pods.Pods("default").Get("web-0")
 	fmt.Println(pod.Name, err)
 	cancel()
 	factory.Shutdown()
 	// Output: web-0 <nil>
+}
+
+// Options apply to every informer of a factory. These store the Pods that have not failed as bytes,
+// without managedFields, and let a handler that is far behind receive coalesced updates.
+func ExampleOptions() {
+	config, closeServer := cluster()
+	defer closeServer()
+	cache.EnableStreaming(config)
+	clientset := kubernetes.NewForConfigOrDie(config)
+
+	informers := clientgo.With(clientgo.Options{
+		Packed:     true,
+		OmitFields: []string{"metadata.managedFields"},
+		Delivery:   cache.CoalesceWhenBehind,
+		Filter: func(obj any) bool {
+			pod, ok := obj.(*corev1.Pod)
+			return !ok || pod.Status.Phase != corev1.PodFailed
+		},
+	})
+	factory := informers.NewSharedInformerFactory(clientset, 0)
+
+	pods := factory.Core().V1().Pods().Lister()
+	ctx, cancel := context.WithCancel(context.Background())
+	factory.StartWithContext(ctx)
+	if err := factory.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
+		log.Fatal(err)
+	}
+	list, err := pods.List(labels.Everything())
+	fmt.Println(len(list), err)
+	cancel()
+	factory.Shutdown()
+	// Output: 2 <nil>
 }
 
 // A generated lister reads from the indexer.
@@ -62,7 +97,9 @@ func ExampleConstructors_NewIndexer() {
 
 	pods := corelisters.NewPodLister(indexer)
 
-	_ = indexer.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-0"}})
+	if err := indexer.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-0"}}); err != nil {
+		log.Fatal(err)
+	}
 	list, err := pods.Pods("default").List(labels.Everything())
 	fmt.Println(len(list), err)
 	// Output: 1 <nil>
@@ -120,9 +157,12 @@ func ExampleConstructors_NewSharedIndexInformer() {
 
 	informer := clientgo.With(clientgo.Options{Packed: true, Streaming: true}).NewSharedIndexInformer(pods, &corev1.Pod{}, 0, clientcache.Indexers{})
 
-	handle, _ := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
+	handle, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { fmt.Println("added", obj.(*corev1.Pod).Name) },
 	})
+	if err != nil {
+		log.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan struct{})
 	go func() {
@@ -135,4 +175,52 @@ func ExampleConstructors_NewSharedIndexInformer() {
 	// Unordered output:
 	// added web-0
 	// added web-1
+}
+
+// A controller fills a store and calls one handler.
+func ExampleConstructors_NewInformerWithOptions() {
+	config, closeServer := cluster()
+	defer closeServer()
+	cache.EnableStreaming(config)
+	clientset := kubernetes.NewForConfigOrDie(config)
+
+	store, controller := clientgo.With(clientgo.Options{Streaming: true}).NewInformerWithOptions(clientcache.InformerOptions{
+		ListerWatcher: clientcache.NewListWatchFromClient(clientset.CoreV1().RESTClient(), "pods", "default", fields.Everything()),
+		ObjectType:    &corev1.Pod{},
+		Handler: clientcache.ResourceEventHandlerFuncs{
+			AddFunc: func(obj any) { fmt.Println("added", obj.(*corev1.Pod).Name) },
+		},
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		controller.RunWithContext(ctx)
+	}()
+	<-controller.HasSyncedChecker().Done()
+	fmt.Println("stored", len(store.List()))
+	cancel()
+	<-stopped
+	// Unordered output:
+	// added web-0
+	// added web-1
+	// stored 2
+}
+
+// A reflector writes to a store of the program.
+func ExampleConstructors_NewReflector() {
+	config, closeServer := cluster()
+	defer closeServer()
+	cache.EnableStreaming(config)
+	clientset := kubernetes.NewForConfigOrDie(config)
+	pods := clientcache.NewListWatchFromClient(clientset.CoreV1().RESTClient(), "pods", "default", fields.Everything())
+
+	ctx, cancel := context.WithCancel(context.Background())
+	store := clientcache.NewUndeltaStore(func(objs []any) {
+		fmt.Println(len(objs), "Pods")
+		cancel() // a program would go on
+	}, clientcache.MetaNamespaceKeyFunc)
+	reflector := clientgo.With(clientgo.Options{Streaming: true}).NewReflector(pods, &corev1.Pod{}, store, 0)
+	reflector.RunWithContext(ctx)
+	// Output: 2 Pods
 }
