@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -25,21 +26,23 @@ func ExampleHandler() {
 	stopped := make(chan error)
 	go func() { stopped <- informer.Run(ctx) }()
 	if err := informer.WaitForSync(ctx); err != nil {
-		fmt.Println(err)
+		log.Fatal(err)
 	}
 
 	mux := http.NewServeMux()
 	mux.Handle("/debug/informers/", debug.Handler(debug.Options{}, informer))
 	server := httptest.NewServer(mux)
-	if response, err := server.Client().Get(server.URL + "/debug/informers/"); err == nil {
-		page, _ := io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		fmt.Println(response.Status, strings.Contains(string(page), "1 object "))
+	response, err := server.Client().Get(server.URL + "/debug/informers/")
+	if err != nil {
+		log.Fatal(err)
 	}
+	page, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	fmt.Println(response.Status, strings.Contains(string(page), "1 object "), err)
 	server.Close()
 	cancel()
 	fmt.Println("stopped:", <-stopped)
 	// Output:
-	// 200 OK true
+	// 200 OK true <nil>
 	// stopped: <nil>
 }

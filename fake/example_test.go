@@ -3,37 +3,40 @@ package fake_test
 import (
 	"context"
 	"fmt"
+	"log"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	clientset "k8s.io/client-go/kubernetes/fake"
 
 	"github.com/kinformer/kinformer/fake"
 )
 
+// A real clientset watches the Nodes of the server.
 func ExampleStartAPIServer() {
 	ctx := context.Background()
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer func() { _ = server.Close(ctx) }()
 
 	client, err := kubernetes.NewForConfig(server.Config())
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	w, err := client.CoreV1().Nodes().Watch(ctx, metav1.ListOptions{})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer w.Stop()
 	if err := server.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	event := <-w.ResultChan()
 	fmt.Println(event.Type, event.Object.(*corev1.Node).Name, event.Object.(*corev1.Node).ResourceVersion)
@@ -48,10 +51,95 @@ func ExampleListerWatcher() {
 	_, err := lw.List(context.Background(), metav1.ListOptions{})
 	fmt.Println(err)
 	list, err := lw.List(context.Background(), metav1.ListOptions{})
-	fmt.Println(list.(*corev1.PodList).ResourceVersion, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(list.(*corev1.PodList).ResourceVersion)
 	// Output:
 	// the server has received too many requests and has asked us to try again later
-	// 2 <nil>
+	// 2
+}
+
+// The code under test writes through a fake clientset of client-go, and the test sees it in the
+// collection.
+func ExampleListerWatcher_Serve() {
+	client := clientset.NewClientset()
+	pods := fake.NewListerWatcher(&corev1.Pod{})
+	pods.Serve(client, "pods")
+
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0"}}
+	if _, err := client.CoreV1().Pods("default").Create(context.Background(), pod, metav1.CreateOptions{}); err != nil {
+		log.Fatal(err)
+	}
+	stored, exists := pods.Get("default/web-0")
+	fmt.Println(stored.Name, exists)
+	// Output: web-0 true
+}
+
+// A watch from a version before the compaction ends with 410 Expired. An informer then
+// relists.
+func ExampleListerWatcher_Compact() {
+	pods := fake.NewListerWatcher(&corev1.Pod{})
+	version := pods.ResourceVersion()
+	pods.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0"}})
+	pods.Compact()
+
+	w, err := pods.Watch(context.Background(), metav1.ListOptions{ResourceVersion: version})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Stop()
+	event := <-w.ResultChan()
+	fmt.Println(event.Type, event.Object.(*metav1.Status).Reason)
+	// Output: ERROR Expired
+}
+
+// The server ends every open watch with an error.
+func ExampleErrorEvent() {
+	pods := fake.NewListerWatcher(&corev1.Pod{})
+	w, err := pods.Watch(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Stop()
+	pods.Send(fake.ErrorEvent(fake.InternalError()))
+	event := <-w.ResultChan()
+	fmt.Println(event.Type, event.Object.(*metav1.Status).Code)
+	// Output: ERROR 500
+}
+
+// These errors are those that informers meet most often.
+func ExampleFault() {
+	pods := fake.NewListerWatcher(&corev1.Pod{})
+	for _, err := range []error{fake.Expired(), fake.Forbidden(), fake.TooManyRequests(7), fake.InternalError(), fake.TooLargeResourceVersion()} {
+		pods.InjectListFault(1, fake.Fault{Err: err})
+		_, err := pods.List(context.Background(), metav1.ListOptions{})
+		fmt.Println(apierrors.ReasonForError(err))
+	}
+	// Output:
+	// Expired
+	// Forbidden
+	// TooManyRequests
+	// InternalError
+	// Timeout
+}
+
+// A server that ignores the end of a WatchList never says that the initial state is complete.
+func ExampleDropInitialEventsEndBookmark() {
+	pods := fake.NewListerWatcher(&corev1.Pod{})
+	pods.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0"}})
+	pods.InjectWatchFault(1, fake.Fault{EditEvent: fake.DropInitialEventsEndBookmark})
+	w, err := pods.Watch(context.Background(), metav1.ListOptions{
+		SendInitialEvents: new(true), AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	pods.CloseWatches()
+	for event := range w.ResultChan() {
+		fmt.Println(event.Type)
+	}
+	// Output: ADDED
 }
 
 // The next list of Pods gets a 429, and the client retries it after Retry-After.
@@ -59,8 +147,7 @@ func ExampleAPIServer_InjectFault() {
 	ctx := context.Background()
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer func() { _ = server.Close(ctx) }()
 	lists := 0
@@ -76,14 +163,61 @@ func ExampleAPIServer_InjectFault() {
 
 	client, err := kubernetes.NewForConfig(server.Config())
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	list, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(len(list.Items), "Pods after", lists, "requests")
 	// Output: 0 Pods after 2 requests
+}
+
+// A test writes to the server without HTTP.
+func ExampleAPIServer_Create() {
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = server.Close(context.Background()) }()
+
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}
+	if err := server.Create(node); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("created at", node.ResourceVersion)
+	node.Labels = map[string]string{"zone": "west"}
+	if err := server.Update(node); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("updated at", node.ResourceVersion)
+	// Output:
+	// created at 2
+	// updated at 3
+}
+
+// A dynamic client creates a custom resource.
+func ExampleCustomResource() {
+	server, err := fake.StartAPIServer(fake.APIServerOptions{
+		CustomResources: []fake.CustomResource{{Group: "example.com", Versions: []string{"v1"}, Kind: "Widget"}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = server.Close(context.Background()) }()
+	client, err := dynamic.NewForConfig(server.Config())
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	widgets := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}).Namespace("default")
+	widget := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "gear"},
+	}}
+	widget, err = widgets.Create(context.Background(), widget, metav1.CreateOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(widget.GetKind(), widget.GetNamespace(), widget.GetName())
+	// Output: Widget default gear
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // A program registers one collector of its informers and factories.
-func Example() {
+func ExampleNewCollector() {
 	client := fake.NewClientset()
 	pods := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: "pods"})
 	factory := cache.NewFactory(cache.FactoryOptions{})
@@ -31,7 +31,7 @@ func Example() {
 }
 
 // The informers of package clientgo are collected as a factory or a program makes them.
-func Example_clientgo() {
+func ExampleNewCollector_clientgo() {
 	client := fake.NewClientset()
 	var group cache.Group
 	factory := clientgo.With(clientgo.Options{Group: &group}).NewSharedInformerFactory(client, 0)
