@@ -1,10 +1,9 @@
 // Package cache keeps local copies of collections of Kubernetes objects up to date and delivers
 // changes to handlers.
 //
-// A [ListWatch] made of a list and a watch function feeds a [Reflector], which lists, watches, and
-// lists again when the watch cannot be resumed, and which writes to a [Store] or an [UndeltaStore].
-// [NewInformer] connects a ListWatch, a reflector and a store, and calls a handler for each
-// addition, update and deletion:
+// [NewInformer] returns a store of the objects that a [ListWatch] selects, and a controller that
+// keeps the store equal to the collection and calls a handler for each addition, update and
+// deletion:
 //
 //	nodes := cache.ListWatchOf(clientset.CoreV1().Nodes())
 //	store, controller := cache.NewInformer(nodes, &corev1.Node{}, 0,
@@ -16,8 +15,7 @@
 // # Shared informers
 //
 // A [SharedInformer] has options and any number of handlers, which may be added and removed while
-// it runs. A [Factory] shares one informer among all users of the same objects and runs it while it
-// is used.
+// it runs.
 //
 //	pods := cache.NewSharedInformer(cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{},
 //		cache.InformerOptions[*corev1.Pod]{})
@@ -25,16 +23,37 @@
 //	go pods.Run(ctx)
 //	err = pods.WaitForSync(ctx)
 //
-// A [Lister] reads a store by names and labels. Status and HealthCheck report how fresh the store
-// is. WaitForObject, WaitForDelete and WaitForResourceVersion block until it has seen a write, a
-// deletion or a version. The option Packed stores objects as bytes, in a fifth (Nodes) to a
-// twenty-fifth (Pods) of the memory; ShareEqual shares their equal parts; DetectMutations reports
-// writes into cached objects.
+// A [Factory] shares one informer among all users of the same objects and runs it while it is used.
+// [RunAll] runs several informers or factories and joins their errors.
 //
-// # Objects belong to the cache
+// # Reading
 //
-// All readers and handlers share the objects of a [Reader]: a program must copy an object
-// (DeepCopy) before it changes it. Objects in an [UndeltaStore] belong to the store's owner.
+// A [Reader] finds objects by key and by index, and a [Lister] by name and labels. A [Snapshot] is
+// the state of a store at one moment.
+//
+// All readers and handlers share the objects, which belong to the cache: a program must copy an
+// object (DeepCopy) before it changes it. The option DetectMutations reports writes into cached
+// objects.
+//
+// # Waiting and observing
+//
+// WaitForObject, WaitForDelete and WaitForResourceVersion block until the store has seen a write, a
+// deletion or a version. Status and HealthCheck report how fresh the store is, and the error of a
+// list or watch. A [Group] shows informers of several types to packages metrics and debug.
+//
+// # Memory
+//
+// With [EnableStreaming], an informer splits a response into objects as it arrives, instead of
+// decoding a list as a whole. The option OmitFields cuts fields out of the response. Packed stores
+// objects as bytes, in a fifth (Nodes) to a twenty-fifth (Pods) of the memory, and ShareEqual lets
+// objects share equal parts. docs/memory.md compares them.
+//
+// # Reflectors and stores
+//
+// The part of an informer that lists, watches, and lists again (relists) when the watch cannot be
+// resumed is a [Reflector]. A program may use one without an informer, to write to a [Store], to an
+// [UndeltaStore], which passes its whole content on after each change, or to a [ReflectorStore] of
+// its own. The objects in an UndeltaStore belong to its owner.
 //
 // # Guarantees
 //
@@ -42,19 +61,22 @@
 //   - A handler receives one event at a time, in order for each object, and delays no other
 //     handler. A handler that is far behind receives coalesced updates ([CoalesceWhenBehind])
 //     unless it asks for every event.
-//   - A deletion carries the object's last known state, never a tombstone.
+//   - A deletion carries the object's last known state, never a tombstone (client-go's
+//     DeletedFinalStateUnknown).
 //   - An object that was deleted and recreated under its name is a deletion and an addition.
 //   - A relist replaces the store's content atomically for every [Snapshot], and emits no event for
-//     objects whose UID and resourceVersion did not change. (After the server has gone back in
-//     time, it compares the objects themselves.)
+//     objects whose UID and resourceVersion did not change. If the server is at an older
+//     resourceVersion than before, as after a restore of etcd, the objects themselves are compared.
 //   - On any failure the last good state stays readable. Status returns the error of a list or
 //     watch and when it began.
 //   - An object whose newest state cannot be stored does not look deleted: it is read as its last
 //     good state or, if there never was one, a Lister's Get returns an error that wraps
-//     [ErrNotStored]. The cause goes to the ErrorHandler, and Status names the object. This
-//     requires [EnableStreaming] for objects that cannot be decoded: without it the client refuses
-//     the whole list, and WaitForSync returns the error of the client's decoder.
+//     [ErrNotStored]. The cause goes to the ErrorHandler, and Status names the object. For objects
+//     that cannot be decoded, this requires [EnableStreaming]: without it the client refuses the
+//     whole list, and WaitForSync returns the error of the client's decoder.
 //
 // docs/contract.md lists all guarantees with the tests that hold them. docs/migrating.md says what to
-// use for each name of client-go's tools/cache.
+// use for each name of client-go's tools/cache. The terms resourceVersion, bookmark and 410 Gone are
+// those of
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes.
 package cache

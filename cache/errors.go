@@ -11,16 +11,16 @@ import (
 const (
 	// ErrAlreadyRunning is returned by Run while another Run is active.
 	ErrAlreadyRunning = feed.Error("already running")
-	// ErrStopped is returned by Run of an informer, Controller or Factory whose Run has returned,
-	// by waits on an informer that has stopped, by InformerFor, and when a handler is added. A
-	// Reflector can run again.
+	// ErrStopped is returned once Run of an informer, Controller or Factory has returned: by a second
+	// Run, by methods that wait, by methods that add a handler, and by InformerFor. A Reflector can
+	// run again.
 	ErrStopped = feed.Error("the informer has stopped")
-	// ErrHandlerBlocked is returned by Run when a handler's call has not returned ten seconds after
+	// ErrHandlerBlocked is returned by Run if a handler's call has not returned ten seconds after
 	// the context ended, and by Registration.Stop if its context ends first. The call goes on.
 	ErrHandlerBlocked = feed.Error("a handler's call has not returned")
-	// ErrFunctionBlocked is returned by Run when a Transform, Filter, index function or
-	// ErrorHandler has not returned ten seconds after the context ended. The call goes on, and no
-	// write to the store succeeds until it returns.
+	// ErrFunctionBlocked is returned by Run if a Transform, Filter, index function or ErrorHandler
+	// has not returned ten seconds after the context ended. The call goes on, and no write to the
+	// store succeeds until it returns.
 	ErrFunctionBlocked = feed.Error("a transform, filter, index function or ErrorHandler has not returned")
 )
 
@@ -33,8 +33,8 @@ const (
 	// ErrVersionRegressed reports that the server is at an older resourceVersion than before, as
 	// after a restore of etcd.
 	ErrVersionRegressed = feed.Error("server is at an older resourceVersion than before")
-	// ErrStalled reports that a request received nothing for longer than a working server is
-	// silent.
+	// ErrStalled reports that a request received nothing for longer than a working server lets it
+	// wait, so that it was given up.
 	ErrStalled = feed.Error("nothing received within the idle timeout")
 	// ErrShortWatches reports that the server closed several watches in a row, each within a second
 	// and without an event.
@@ -48,21 +48,20 @@ const (
 	ErrMutated = feed.Error("cached object was modified")
 )
 
-// ErrOmittedFields is wrapped by the error of an Update that was refused: its object is at the
-// version that an informer with OmitFields has of it, and lacks the omitted fields, which the update
-// would delete. See InformerOptions.ReadOnly.
+// ErrOmittedFields is wrapped by the error of an Update that was refused because it would delete
+// fields that an informer has omitted from the object; see InformerOptions.ReadOnly.
 const ErrOmittedFields = feed.Error("the update would delete fields that the informer omits")
 
 // ErrNotStored reports that an object's newest state arrived and could not be stored: it could not
-// be decoded, was too large, or its Transform, Filter or key failed. The errors of Reader.KeyError,
-// a Lister's Get, WaitForObject and HealthCheck wrap it together with the cause, which the
-// ErrorHandler has received too. The object is requested again.
+// be decoded, was too large, or Transform, Filter or the key function failed. The errors of
+// Reader.KeyError, Lister.Get, WaitForObject and HealthCheck wrap it together with the cause, which
+// the ErrorHandler has received, too. The object is requested again.
 const ErrNotStored = feed.Error("the object's newest state could not be stored")
 
 // ErrSkip is returned by a Transform, possibly wrapped, to ignore a state of an object: the store
-// keeps the state that it has, or none, and there is no event, error or relist. A deletion is
-// applied all the same, and delivered with the last stored state. To remove objects, use Filter. It
-// is the same value for the transforms of package clientgo.
+// keeps the earlier state, or none if there is none, and there is no event, error or relist. A
+// deletion is applied all the same, and delivered with the last stored state. To remove objects, use
+// Filter. The transforms of package clientgo may return it, too.
 const ErrSkip = feed.Error("skip this state of the object")
 
 // ObjectError reports that one object could not be decoded, transformed, indexed or stored.
@@ -71,7 +70,8 @@ type ObjectError struct {
 	Key string
 	// Effect is what the error means for the stored object.
 	Effect ObjectEffect
-	Err    error
+	// Err is the cause.
+	Err error
 }
 
 // ObjectEffect is what an ObjectError means for the stored object.
@@ -116,7 +116,10 @@ func (e *HandlerError) Unwrap() error {
 
 // ErrorHandler receives the errors of an informer or reflector: each failed attempt to list or
 // watch, each error on one object (an *ObjectError), each modified object (ErrMutated), and each
-// panic of a handler (a *HandlerError). The goroutine that met the error, which may be the
-// informer's, a handler's or a reader's, blocks until it returns, but holds no lock of the store:
-// an ErrorHandler may read from a store and write to it.
+// panic of a handler (a *HandlerError).
+//
+// It is called in the goroutine that met the error, which may be the informer's, a handler's or a
+// reader's, so it must be safe for concurrent use and should return soon. The goroutine holds no
+// lock of the store: an ErrorHandler may read from a store and write to it. ctx is that of Run, with
+// a logger that names the informer.
 type ErrorHandler func(ctx context.Context, err error)

@@ -18,10 +18,10 @@ type Event[T Object] struct {
 	Type EventType
 	// Key is the object's key in the store.
 	Key string
-	// Old is the object before the change. For an update it is the state that was last delivered to
-	// this handler; for a deletion the state in which the object was deleted, or the last known
-	// one. With LeftScope it is a state that Filter refuses, if a watch brought one, or otherwise
-	// the last one that was accepted. It is nil for an addition.
+	// Old is the object before the change. It is nil for an addition. For an update it is the state
+	// that was last delivered to this handler. For a deletion it is the state in which the object
+	// was deleted or, if a relist found the object missing, the last known state. With LeftScope it
+	// is the state that Filter refused or, if a relist found it, the last accepted one.
 	Old T
 	// New is the object after the change. It is nil for a deletion.
 	New T
@@ -29,8 +29,8 @@ type Event[T Object] struct {
 	// initial list, or the store's content when the handler was added.
 	InInitialList bool
 	// LeftScope is set for the deletion of an object that still exists but that the informer's
-	// Filter or the handler's FilterFunc no longer accepts. It is not set for an object that left a
-	// server-side selector.
+	// Filter or the handler's FilterFunc no longer accepts. It is not set for an object that the
+	// request's label or field selector no longer matches: the server sends a deletion.
 	LeftScope bool
 	// Coalesced is the number of later changes of the object that this event includes because the
 	// handler was behind; see CoalesceWhenBehind.
@@ -48,11 +48,11 @@ type KeyEvent struct {
 // KeyReason is why a key is delivered. A work queue may give changes priority.
 type KeyReason string
 
-// The reasons of a KeyEvent. If an object of the initial list changes while its key waits, the
-// reason is KeyChanged, or the key is delivered for each of both.
+// The reasons of a KeyEvent. If an object of the initial list changes before its key is delivered,
+// the reason is KeyChanged, or the key is delivered twice, once for each reason.
 const (
 	KeyChanged       KeyReason = "Changed"       // the object was added, changed or deleted
-	KeyInInitialList KeyReason = "InInitialList" // as Event.InInitialList
+	KeyInInitialList KeyReason = "InInitialList" // see Event.InInitialList
 	KeyResync        KeyReason = "Resync"        // see HandlerOptions.ResyncPeriod
 )
 

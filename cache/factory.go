@@ -15,8 +15,9 @@ import (
 )
 
 // Factory shares one informer among all callers of InformerFor that select the same objects. While
-// Run is active, it starts an informer on its first use and stops it some time after its last. The
-// informers of a Factory must be of one cluster. Its methods are safe for concurrent use.
+// Run is active, an informer runs from its first use until FactoryOptions.IdleTimeout after its last
+// reference was released. All informers of a Factory must read from one cluster. Its methods are
+// safe for concurrent use.
 type Factory struct {
 	idleTimeout time.Duration
 	clock       clock.Clock
@@ -31,8 +32,8 @@ type Factory struct {
 
 // FactoryOptions are the options of a Factory. The zero value is right for production.
 type FactoryOptions struct {
-	// IdleTimeout is how long an informer without users keeps running. Zero is one minute; with a
-	// negative value it stops at once.
+	// IdleTimeout is how long an informer keeps running without references. Zero selects one
+	// minute; with a negative value the informer stops immediately.
 	IdleTimeout time.Duration
 	// Clock replaces the real clock, for tests.
 	Clock clock.Clock
@@ -76,28 +77,30 @@ func NewFactory(options FactoryOptions) *Factory {
 	return f
 }
 
-// InformerRef is a user's reference to an informer of a Factory. Its user must call Release.
+// InformerRef is a reference to an informer of a Factory. The caller of InformerFor must call
+// Release once it no longer uses the informer. Its methods are safe for concurrent use.
 type InformerRef[T Object] struct {
 	informer *SharedInformer[T]
 	release  func()
 }
 
-// Informer returns the shared informer. A handler stays until it is removed: a user must stop its
-// own handlers before Release.
+// Informer returns the shared informer, which may stop after Release. Release removes no handlers:
+// the caller must stop or cancel its own before.
 func (r *InformerRef[T]) Informer() *SharedInformer[T] { return r.informer }
 
-// Release gives up the reference. It does not block and may be called more than once.
+// Release gives up the reference. It does not block. Further calls do nothing.
 func (r *InformerRef[T]) Release() { r.release() }
 
 // InformerFor returns a reference to the factory's informer of the objects that lw selects, and
-// makes the informer on first use. lw must be made by ListWatchOf or NewListWatchFromClient. The
-// type of the objects, their kind and resource, and the namespace and selectors of lw identify the
-// informer; for dynamic and metadata clients call lw.InNamespace and set the example's kind.
+// makes the informer on first use. The type of the objects, their kind and resource, and the
+// namespace and selectors of lw identify the informer. lw must be made by ListWatchOf or
+// NewListWatchFromClient. For dynamic and metadata clients, call lw.InNamespace and set apiVersion
+// and kind of the example.
 //
-// The options must be those of the informer's other users. A difference in a scalar option, in the
-// names of the indexes, or in the presence of Transform and Filter is an error that names the
-// option. Functions cannot be compared, and ErrorHandler, Logger and Clock are those of the first
-// use. InformerFor returns an error for invalid options, and ErrStopped after the factory has
+// All users of an informer must pass the same options. InformerFor returns an error that names the
+// first option that differs. Of Transform and Filter it compares only whether they are set, and of
+// Indexers the names. ErrorHandler, Logger and Clock are not compared: those of the first use apply.
+// InformerFor also returns an error for invalid options, and ErrStopped after the factory has
 // stopped.
 func InformerFor[T Object](f *Factory, lw *ListWatch, example T, options InformerOptions[T]) (*InformerRef[T], error) {
 	key, err := keyOfInformer(lw, example)
@@ -149,8 +152,10 @@ func (e *factoryEntry) use() {
 	e.refs++
 }
 
-// Run runs the informers in use until ctx ends, and returns once they have stopped. It returns the
-// joined errors of its informers, the last of each. It can run once: ErrAlreadyRunning, ErrStopped.
+// Run runs the informers that have references until ctx ends, and returns once they have stopped.
+// It returns the joined errors of the informers' Run methods, of each informer the last one. A
+// factory can run once: a second call returns ErrAlreadyRunning or, after the first has returned,
+// ErrStopped.
 func (f *Factory) Run(ctx context.Context) error {
 	if err := f.begin(ctx); err != nil {
 		return fmt.Errorf("factory: %w", err)
@@ -257,8 +262,9 @@ func (f *Factory) HasSynced() bool {
 	return !slices.ContainsFunc(f.informers(), func(informer factoryInformer) bool { return !informer.HasSynced() })
 }
 
-// WaitForSync blocks until HasSynced of every informer that the factory has now, idle ones
-// included. If ctx ends first, it returns the cause for each informer that has not synced.
+// WaitForSync blocks until every informer that the factory has at the time of the call has synced,
+// including those without references. If ctx ends first, it returns the joined errors of
+// SharedInformer.WaitForSync.
 func (f *Factory) WaitForSync(ctx context.Context) error {
 	var errs []error
 	for _, informer := range f.informers() {
@@ -277,8 +283,8 @@ func (f *Factory) Status() []Status {
 	return conditions
 }
 
-// HealthCheck returns a check for a health endpoint that joins the errors of the checks of every
-// informer; see SharedInformer.HealthCheck.
+// HealthCheck returns a function for a health endpoint that joins the errors of every informer; see
+// SharedInformer.HealthCheck.
 func (f *Factory) HealthCheck(options HealthOptions) func(*http.Request) error {
 	return func(request *http.Request) error {
 		var errs []error

@@ -11,9 +11,8 @@ import (
 //
 // OnEvent is called for one event at a time, in order for each object, after the store has the
 // change (and perhaps later ones). It may block: this delays no other handler, and
-// HandlerOptions.Delivery says what becomes of the events that arrive meanwhile. A panic ends the
-// process unless HandlerOptions.ContinueOnPanic is set or utilruntime.ReallyCrash is false, as
-// elsewhere in Kubernetes.
+// HandlerOptions.Delivery says what becomes of the events that arrive meanwhile. For panics see
+// HandlerOptions.ContinueOnPanic.
 type EventHandler[T Object] interface {
 	OnEvent(event Event[T])
 }
@@ -47,9 +46,9 @@ func (f ResourceEventHandlerFuncs[T]) OnEvent(event Event[T]) {
 
 // FilteringResourceEventHandler delivers to Handler the events of objects that FilterFunc accepts.
 // An object that FilterFunc begins to accept is an addition. One that it no longer accepts is a
-// deletion of the last accepted state, with Event.LeftScope set. An object that was added is
-// deleted even if FilterFunc does not accept its final state. FilterFunc must depend on the object
-// alone. Both fields are required.
+// deletion of the last accepted state, with Event.LeftScope set. A deleted object
+// whose last delivered state was accepted is a deletion even if FilterFunc does not accept its
+// final state. FilterFunc must depend on the object alone. Both fields are required.
 type FilteringResourceEventHandler[T Object] struct {
 	FilterFunc func(obj T) bool
 	Handler    EventHandler[T]

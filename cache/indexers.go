@@ -21,16 +21,15 @@ import (
 //	}
 type Indexers[T Object] map[string]Index[T]
 
-// Index says under which values an index finds an object. ByObject and ByMetadata return one. An
-// informer refuses the zero value, and one without a function.
+// Index is one index of a store, made by ByObject or ByMetadata. The zero Index is invalid.
 type Index[T Object] struct {
 	object   IndexFunc[T]
 	metadata MetadataIndexFunc
 }
 
 // IndexFunc returns the values under which an index finds an object. It must depend on the object
-// alone and must not change it. It may return the same slice more than once. If it fails or
-// panics, the error is reported and the index does not find the object.
+// alone and must not change it. It may return the same slice more than once. If it returns an error
+// or panics, the error is reported, and the object is stored but not found by the index.
 type IndexFunc[T Object] func(obj T) ([]string, error)
 
 // MetadataIndexFunc is like an IndexFunc, but reads metadata only. The metadata is valid until the
@@ -46,18 +45,17 @@ type Metadata interface {
 	GetOwnerReferences() []metav1.OwnerReference
 }
 
-// ByObject returns an index by the whole object. With Packed, it decodes each object that is
-// stored.
+// ByObject returns an index by the whole object. With Packed, each object that is stored is decoded
+// for it.
 func ByObject[T Object](index func(obj T) ([]string, error)) Index[T] { return Index[T]{object: index} }
 
-// ByMetadata returns an index by metadata. With Packed, it decodes only the metadata, and nothing
-// if the function reads namespace and name only.
+// ByMetadata returns an index by metadata. With Packed, only the metadata is decoded for it, and
+// nothing if the function reads namespace and name only.
 func ByMetadata[T Object](index func(metadata Metadata) ([]string, error)) Index[T] {
 	return Index[T]{metadata: index}
 }
 
-// NamespaceIndex is the conventional name of an index by namespace. A Lister uses the index of
-// that name.
+// NamespaceIndex is the name of an index by namespace. A Lister uses the index of that name.
 const NamespaceIndex = "namespace"
 
 // MetaNamespaceIndexFunc is a MetadataIndexFunc that returns the namespace.

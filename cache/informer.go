@@ -14,15 +14,12 @@ import (
 )
 
 // NewInformer returns a store of lw's objects and a controller, which keeps the store up to date
-// and calls handler for each change while its Run method runs.
+// and calls handler for each change while its Run method runs. It is a [SharedInformer] with one
+// handler and without options: example is that of [NewSharedInformer], and resyncPeriod is
+// HandlerOptions.ResyncPeriod, where zero disables resyncs.
 //
-// The example states the type of the objects and, for unstructured and metadata-only objects, their
-// kind; if its apiVersion and kind are empty, objects of any kind are accepted. The informer does
-// not keep it. resyncPeriod is the handler's HandlerOptions.ResyncPeriod; zero disables resyncs,
-// which is right for nearly all programs.
-//
-// Nothing happens before Run. Run returns an error for invalid arguments: a nil lister or handler,
-// a negative resyncPeriod, a ListWatch of another type, an interface as T.
+// Nothing happens before Run. Run returns an error for invalid arguments: those of
+// NewSharedInformer, a nil handler, or a negative resyncPeriod.
 func NewInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Duration, handler EventHandler[T]) (Reader[T], *Controller) {
 	shared := NewSharedInformer(lw, example, InformerOptions[T]{ResyncPeriod: resyncPeriod})
 	core := shared.core
@@ -37,8 +34,8 @@ func NewInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 // Controller runs an informer with one handler. Its methods are safe for concurrent use.
 type Controller struct{ core core }
 
-// ControllerOf returns the controller of an informer of package clientgo. Programs call the
-// function of that name in package clientgo.
+// ControllerOf is called by package clientgo, for its informers. Programs call clientgo.ControllerOf:
+// the argument is of an internal type.
 func ControllerOf(adapted informer.Adapted) *Controller {
 	return &Controller{core{
 		engine:  adapted.Engine,
@@ -52,17 +49,16 @@ func ControllerOf(adapted informer.Adapted) *Controller {
 	}}
 }
 
-// Run keeps the store up to date and calls the handler until ctx ends. It then returns nil once the
-// handler's last call has returned, or ErrHandlerBlocked if that takes longer than ten seconds;
-// ErrFunctionBlocked is the same for other functions of the program. A controller can run once:
-// ErrAlreadyRunning, ErrStopped.
+// Run keeps the store up to date and calls the handler until ctx ends. It returns as
+// SharedInformer.Run does.
 func (c *Controller) Run(ctx context.Context) error { return c.core.run(ctx) }
 
 // HasSynced reports whether the initial list has been stored and the handler's calls for it have
 // returned.
 func (c *Controller) HasSynced() bool { return c.core.engine.HasSynced() }
 
-// WaitForSync blocks until HasSynced. Its errors are those of SharedInformer.WaitForSync.
+// WaitForSync blocks until HasSynced reports true. Its errors are those of
+// SharedInformer.WaitForSync.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	return c.core.wait(ctx, c.core.engine.WaitForSync)
 }
@@ -97,8 +93,9 @@ func (c *Controller) HealthCheck(options HealthOptions) func(*http.Request) erro
 	return healthCheck(c.Status, c.core.clock, options)
 }
 
-// RunAll runs informers, controllers, reflectors or factories until ctx ends or one of them returns
-// an error, which ends the others. It returns once all have returned, with their joined errors.
+// RunAll calls the Run methods of informers, controllers, reflectors or factories, each in a
+// goroutine. Once one of them returns an error, it ends the context of the others. It returns once
+// all have returned, with their joined errors.
 func RunAll(ctx context.Context, runners ...interface {
 	Run(ctx context.Context) error
 }) error {

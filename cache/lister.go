@@ -11,16 +11,16 @@ import (
 )
 
 // Lister reads a store by names and labels, as a client reads the API. Its methods are safe for
-// concurrent use. The objects they return belong to the cache and must not be changed. The zero
-// Lister has no objects; its Get returns an error.
+// concurrent use. The returned objects belong to the cache and must not be changed. The zero Lister
+// has no objects; its Get returns an error.
 type Lister[T Object] struct {
 	reader    Reader[T]
 	resource  schema.GroupResource
 	namespace string
 }
 
-// NewLister returns a Lister of a store whose keys are those of MetaNamespaceKeyFunc. Errors name
-// the resource, such as corev1.Resource("pods").
+// NewLister returns a Lister of a store whose keys are those of MetaNamespaceKeyFunc, such as that
+// of an informer. The resource, such as corev1.Resource("pods"), is for errors.
 func NewLister[T Object](reader Reader[T], resource schema.GroupResource) Lister[T] {
 	return Lister[T]{reader: reader, resource: resource}
 }
@@ -33,12 +33,13 @@ func (l Lister[T]) Namespace(namespace string) Lister[T] {
 
 var errZeroLister = errors.New("the Lister has no store: use NewLister")
 
-// Get returns the object with a name, in the Lister's namespace or, if it has none, the object
-// without namespace. If there is none, it returns an error for which apierrors.IsNotFound is true.
+// Get returns the object with a name in the Lister's namespace or, if the Lister has none, the
+// object with that name and without a namespace. If there is none, it returns an error for which
+// apierrors.IsNotFound is true.
 //
-// An object that exists and could never be stored is not taken for deleted: the error wraps
-// ErrNotStored and the cause. A missing namespace, where the store has objects with namespaces, is
-// an error that says so.
+// Two errors are not NotFound. For an object that exists but could never be stored, the error wraps
+// ErrNotStored and the cause. If the Lister has no namespace and the objects have, the error says
+// to use Namespace.
 func (l Lister[T]) Get(name string) (obj T, err error) {
 	if l.reader == nil {
 		return obj, errZeroLister
@@ -74,11 +75,12 @@ func (l Lister[T]) lacksNamespace(name string) bool {
 	return state != nil && strings.Contains(state.AnyKey(), "/")
 }
 
-// List returns the objects that a selector matches, in the Lister's namespace or, if it has none,
-// in all namespaces, in no particular order, without those that could never be stored (see Status).
-// A nil selector matches everything. If the store has
-// the index NamespaceIndex, which must then be by namespace, List does not scan other namespaces.
-// With Packed, it decodes only the objects that match.
+// List returns the objects that a selector matches, in the Lister's namespace or, if the Lister has
+// none, in all namespaces. A nil selector matches everything. The result is in no particular order,
+// and lacks objects that could never be stored; see Status.QuarantinedKeys.
+//
+// If the store has the index NamespaceIndex, which must be by namespace, List does not scan other
+// namespaces. With Packed, it decodes only the objects that match.
 func (l Lister[T]) List(selector labels.Selector) []T {
 	if l.reader == nil {
 		return nil

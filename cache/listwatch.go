@@ -20,33 +20,32 @@ import (
 )
 
 // EnableStreaming prepares config so that informers read lists and watches straight from the
-// response, for every client that is made of config afterwards. An object that cannot be decoded is
-// then an error on that object alone. Without streaming, the client fails to decode the whole list:
-// the informer does not sync, and WaitForSync returns the error of the client's decoder.
+// response, for every client that is made of config afterwards:
 //
 //	config, err := rest.InClusterConfig()
 //	cache.EnableStreaming(config)
 //	clientset, err := kubernetes.NewForConfig(config)
 //
-// The response to an informer's request is then split into objects as it arrives, and a list is
-// never in memory whole. Other requests are not affected, but for the updates that
-// InformerOptions.ReadOnly describes. Authentication, TLS, proxies, timeouts
-// and rate limits remain the client's. Objects are equal to what the client would have decoded;
-// those of generated types are requested as protobuf whatever the client's configuration.
+// The response to an informer's request is then split into objects as it arrives, so that a list is
+// never in memory as a whole, and an object that cannot be decoded is an error on that object
+// alone. Objects are equal to those that the client would have decoded. Objects of generated types
+// are requested as protobuf, whatever the client's configuration. Authentication, TLS, proxies,
+// timeouts and rate limits remain the client's. Other requests are not affected, except for the
+// updates that InformerOptions.ReadOnly describes.
 //
-// The informer then makes one request at a time. Without streaming, client-go repeats a request
-// that was refused with a Retry-After up to ten times by itself, for each of the informer's
-// attempts, and the informer logs that once; only the requests of NewListWatchFromClient are not
-// repeated.
+// Without streaming, one object that cannot be decoded makes the client refuse the whole list: the
+// informer does not sync, and WaitForSync returns the error of the client's decoder. Also, client-go
+// then repeats a request that was refused with a Retry-After up to ten times by itself, for each
+// attempt of the informer, which logs that once. Only the requests of NewListWatchFromClient are
+// not repeated.
 //
-// A streamed list must state its kind, and it and the objects of a watch must have a
-// resourceVersion that is a positive decimal number, as those of API servers are. An aggregated API
-// whose versions are not numbers is read without streaming: by a ListWatch whose Streaming is
-// false.
-//
-// Where a response cannot be split (CBOR, or a transport in between that changes it), the informer
-// uses what the client decodes. Status.Streaming reports whether the last response was streamed,
+// If a response cannot be split (CBOR, or a transport that changes it), the informer uses the
+// objects that the client decodes. Status.Streaming reports whether the last response was streamed,
 // and Status.NotStreamingReason why it was not.
+//
+// A streamed list must state its kind. The list and the objects of a watch must have a
+// resourceVersion that is a positive decimal number, as those of API servers are. For an aggregated
+// API whose versions are not numbers, set Streaming of the ListWatch to false.
 func EnableStreaming(config *rest.Config) { config.Wrap(tap.NewWrap()) }
 
 // ListerWatcher lists and watches a collection of the API. Both methods must pass the context and
@@ -68,10 +67,9 @@ type WatchFunc func(ctx context.Context, options metav1.ListOptions) (watch.Inte
 type ListWatch struct {
 	ListFunc  ListFunc
 	WatchFunc WatchFunc
-	// Streaming says that the functions return the server's response unchanged, so that it may be
-	// read from the stream where EnableStreaming has prepared the client. It must not be set for
-	// functions that filter, merge or change what the server returned. ListWatchOf and
-	// NewListWatchFromClient set it.
+	// Streaming says that the functions return the server's response unchanged, so that informers
+	// may read it from the stream (see EnableStreaming). It must not be set for functions that
+	// filter, merge or change the response. ListWatchOf and NewListWatchFromClient set it.
 	Streaming bool
 
 	items       reflect.Type // the pointer type of the items; nil if unknown
@@ -98,10 +96,10 @@ func (lw *ListWatch) Watch(ctx context.Context, options metav1.ListOptions) (wat
 	return lw.WatchFunc(ctx, options)
 }
 
-// InNamespace declares that lw lists the objects of one namespace only, or of all namespaces if it
-// is empty, and returns lw. It does not change the requests. Typed clients declare their namespace
-// themselves. Dynamic and metadata clients do not: without InNamespace, WaitForObject does not
-// recognize an object of another namespace, and a Factory refuses the ListWatch.
+// InNamespace declares that lw lists the objects of one namespace only, or of all namespaces if
+// namespace is empty, and returns lw. It does not change the requests. It is needed for dynamic and
+// metadata clients: without it, WaitForObject does not recognize an object of another namespace,
+// and a Factory refuses the ListWatch. Of typed clients, the namespace is known.
 func (lw *ListWatch) InNamespace(namespace string) *ListWatch {
 	lw.selected.namespace = namespace
 	lw.selected.known = lw.selected.known || lw.items != nil
@@ -118,21 +116,23 @@ var (
 // safe for concurrent use and do the same each time.
 type ListOptionsFunc func(options *metav1.ListOptions)
 
-// WithLabelSelector selects objects by their labels, on the server.
+// WithLabelSelector selects objects by their labels, on the server. An object that the selector no
+// longer matches is a deletion.
 func WithLabelSelector(selector labels.Selector) ListOptionsFunc {
 	return func(options *metav1.ListOptions) { options.LabelSelector = selector.String() }
 }
 
-// WithFieldSelector selects objects by their fields, on the server. Which fields can be selected
-// depends on the resource.
+// WithFieldSelector selects objects by their fields, on the server. An object that the selector no
+// longer matches is a deletion. Each resource supports few fields; for others the server refuses the
+// list. See https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/.
 func WithFieldSelector(selector fields.Selector) ListOptionsFunc {
 	return func(options *metav1.ListOptions) { options.FieldSelector = selector.String() }
 }
 
 // NewListWatchFromClient returns a ListWatch of a resource, such as "pods", in a namespace, or in
-// all namespaces if that is metav1.NamespaceAll. The field selector may be nil. Responses are
-// streamed only if the client was made of a config after EnableStreaming. The client does not
-// repeat refused requests by itself: the informer does, after the server's Retry-After.
+// all namespaces if that is metav1.NamespaceAll. The client must be that of the resource's API
+// group. The field selector may be nil. The client does not repeat refused requests by itself, with
+// or without EnableStreaming: the informer does, after the server's Retry-After.
 func NewListWatchFromClient(client rest.Interface, resource, namespace string, fieldSelector fields.Selector, modify ...ListOptionsFunc) *ListWatch {
 	if codec.IsNil(client) {
 		return &ListWatch{}
@@ -165,8 +165,7 @@ func NewListWatchFromClient(client rest.Interface, resource, namespace string, f
 
 // ListWatchOf returns a ListWatch of the objects that a typed, dynamic or metadata client lists,
 // such as clientset.CoreV1().Nodes() or dynamicClient.Resource(gvr). Run of an informer of another
-// type returns an error. Unless the client streams, it repeats refused requests by itself; see
-// EnableStreaming.
+// type returns an error.
 func ListWatchOf[L runtime.Object](client interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
@@ -203,8 +202,8 @@ func ListWatchOf[L runtime.Object](client interface {
 }
 
 // ListWatchFromClientGo returns a ListWatch that calls a ListerWatcher of client-go's tools/cache,
-// with the request's context if it takes one. Set Streaming if its functions return the server's
-// response unchanged.
+// with the request's context if its methods take one. Set Streaming of the result if they return
+// the server's response unchanged.
 func ListWatchFromClientGo(lw interface {
 	List(options metav1.ListOptions) (runtime.Object, error)
 	Watch(options metav1.ListOptions) (watch.Interface, error)

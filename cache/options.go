@@ -22,106 +22,109 @@ import (
 type InformerOptions[T Object] struct {
 	// Name identifies the informer in logs, errors and Status. The default is the objects' type.
 	Name string
-	// ResyncPeriod is the ResyncPeriod of handlers without one of their own; see HandlerOptions.
-	// Zero disables resyncs, which is right for nearly all programs.
+	// ResyncPeriod is the default of HandlerOptions.ResyncPeriod. Zero disables resyncs, which is
+	// right for nearly all programs.
 	ResyncPeriod time.Duration
-	// Indexers are the store's indexes.
+	// Indexers are the store's indexes, by name.
 	Indexers Indexers[T]
-	// Transform changes objects before they are stored, for instance to drop unused fields.
+	// Transform changes objects before they are stored. To leave fields out, prefer OmitFields.
 	Transform TransformFunc[T]
 	// Filter selects the objects to store. An object that it refuses is absent from the store; if
-	// it was stored before, that is a deletion with Event.LeftScope set. Filter is called with the
-	// object as the server sent it, but for OmitFields, before Transform. It must depend on the
+	// it was stored before, it is deleted, with Event.LeftScope set. Filter is called before
+	// Transform, with the object as the server sent it, except for OmitFields. It must depend on the
 	// object alone and must not change it. A panic is an error on that object, whose last good
-	// state is kept.
+	// state is kept. Prefer a selector where the server has one: see WithLabelSelector.
 	Filter func(obj T) bool
 
 	// OmitFields are fields that the informer leaves out of the objects: paths such as
 	// "metadata.managedFields", about half of a Pod, or "spec.containers.env", which applies to all
 	// elements of the list. The key of a map is in brackets:
-	// "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]". Where the informer
-	// streams, the fields are cut out of the response before it is decoded, and cost hardly more
-	// than their transfer; otherwise they are cleared in the decoded object.
+	// "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]". If the informer
+	// streams (see EnableStreaming), the fields are cut out of the response before it is decoded,
+	// and cost hardly more than their transfer. Otherwise they are cleared in the decoded object.
 	//
-	// An omitted field has its zero value, or is absent from an unstructured object. So is a map
-	// with omitted keys, if no key is left. Filter, Transform and index functions get the objects
+	// An omitted field has its zero value; in an unstructured object it is absent. The same holds
+	// for a map of which all keys are omitted. Filter, Transform and index functions get the objects
 	// without the fields. An update of omitted fields alone is stored and delivered, since it has a
-	// new resourceVersion. Selectors of the request, which the server applies, are unaffected.
+	// new resourceVersion. The selectors of a request are not affected, as the server applies them.
 	//
-	// The informer is invalid if the objects' type has no such field, if a path names what an
-	// informer needs, such as metadata.uid, or, without ReadOnly, if it names anything but
-	// metadata.managedFields. Of unstructured objects only the syntax and the fields of metadata
-	// are checked. Status.OmitFieldsNotFound has the paths that no object has had; they are logged
-	// once after the first list.
+	// A path is invalid if the objects' type has no such field, if an informer needs the field, such
+	// as metadata.uid, or, without ReadOnly, if it is not metadata.managedFields. For unstructured
+	// objects only the syntax and the fields of metadata are checked. Status.OmitFieldsNotFound has
+	// the paths that no object has had; they are logged once after the first list.
 	//
 	// An Update of a cached object without metadata.managedFields keeps those of the server. The
-	// Extract functions of client-go's apply configurations need them, and return an empty
-	// configuration without.
+	// Extract functions of client-go's apply configurations read metadata.managedFields, and return
+	// an empty configuration without it.
 	OmitFields []string
-	// ReadOnly says that the program does not write the objects that it reads from the informer, so
-	// that OmitFields may have other fields than metadata.managedFields. Two kinds of writes would
-	// lose data at the server: an Update of a cached object deletes the omitted fields that the
+	// ReadOnly says that the program does not write the objects that it reads from the informer. It
+	// allows OmitFields to have other fields than metadata.managedFields. Two kinds of writes would
+	// then lose data at the server: an Update of a cached object deletes the omitted fields that the
 	// resource lets it write, and a JSON merge patch with a list, computed from a cached object,
 	// deletes the omitted fields of the list's elements. Read an object from the server before
 	// writing it.
 	//
-	// While an informer that streams runs, clients of the config that EnableStreaming has prepared
-	// refuse an Update, with an ErrOmittedFields, if its object has the UID and resourceVersion of
-	// one in the store, and none of the omitted fields. They also refuse an object that the program
-	// has read from the server, and that never had one of the fields: use a patch for it. The check
-	// does not see patches, other clients, objects without UID or resourceVersion, cached objects
-	// in which the program has set one of the fields, the objects of events that are no longer in
-	// the store, requests in protobuf if the informer's objects are unstructured, and requests in
-	// other formats than JSON and protobuf.
+	// While an informer runs that streams, the clients made of the same config refuse an Update,
+	// with an error that wraps ErrOmittedFields, if its object has the UID and resourceVersion of an
+	// object in the store and none of the omitted fields. They then also refuse an object that the
+	// program has read from the server, if it never had one of the fields: use a patch for it. Not
+	// checked are patches, other clients, objects without UID or resourceVersion, cached objects in
+	// which the program has set one of the fields, the objects of events that are no longer in the
+	// store, requests in protobuf if the informer's objects are unstructured, and requests in other
+	// formats than JSON and protobuf.
 	ReadOnly bool
 
-	// Packed stores objects as bytes, encoded against similar objects, in a fifth (Nodes) to a
-	// twenty-fifth (Pods) of the memory. Reading an object decodes it (about 35 µs for a Pod)
-	// unless another reader still references it. It suits large collections of which little is read
-	// at a time; see docs/memory.md. Objects of generated types have no apiVersion and kind, and
-	// nil instead of empty maps and slices, as when decoded from protobuf.
+	// Packed stores each object as the bytes in which it differs from a similar object, in a fifth
+	// (Nodes) to a twenty-fifth (Pods) of the memory. Reading an object decodes it (about 35 µs for
+	// a Pod) unless it was decoded before and another reader still references it; see also HotBytes.
+	// It suits large collections of which little is read at a time; see docs/memory.md. Objects of
+	// generated types have no apiVersion and kind, and nil instead of empty maps and slices, as when
+	// decoded from protobuf.
 	Packed bool
-	// HotBytes is the memory, in bytes, of the recently decoded objects that a Packed informer
-	// keeps for the reads that follow an event or a GetByKey. Zero selects 1 % of the packed bytes,
-	// at least 1 MiB; a negative value keeps none. See docs/memory.md.
+	// HotBytes is the limit, in bytes, of the decoded objects that a Packed informer keeps for the
+	// reads that follow an event or a GetByKey. Zero selects 1 % of the packed bytes, at least
+	// 1 MiB; a negative value keeps none. See docs/memory.md.
 	HotBytes int64
-	// ShareEqual lets objects share equal maps, slices and sub-messages, not only strings. A write
-	// into one object, which is forbidden, is then visible in others. It has no effect on objects
-	// that the client decodes.
+	// ShareEqual lets objects share equal maps, slices and structs, not only strings. A write into
+	// one object, which is forbidden, is then visible in others. It has no effect on objects that
+	// the client decodes because the informer does not stream.
 	ShareEqual bool
-	// DetectMutations reports each cached object that the program has written into, and the field,
-	// as an ErrMutated to ErrorHandler. It is for tests and debugging: it keeps a copy of every
-	// object, checks once a second and before Run returns, and the race detector reports a check
-	// that runs during the write. The environment variable KUBE_CACHE_MUTATION_DETECTOR=true sets
-	// it for all informers that are not Packed. It cannot be combined with Packed, where readers do
-	// not get the stored object itself.
+	// DetectMutations passes an error that wraps ErrMutated to ErrorHandler for each cached object
+	// that the program has written into. The error names the field. The option is for tests and
+	// debugging: it keeps a copy of every object, and compares once a second and before Run returns.
+	// A comparison during the write is a race, which the race detector reports. The environment
+	// variable KUBE_CACHE_MUTATION_DETECTOR=true sets the option for all informers that are not
+	// Packed. It cannot be combined with Packed, whose readers do not get the stored object itself.
 	DetectMutations bool
 
 	// ListMode selects the request that fetches the complete state, initially and for a relist.
 	ListMode ListMode
-	// PageSize is the limit of one list request, in objects. Zero requests pages of 500 for the
-	// first list and for consistent reads, and whole lists otherwise; a negative value disables
-	// paging.
+	// PageSize is the limit parameter of list requests, in objects. Zero requests pages of 500 for
+	// the first list and for consistent reads (resourceVersion=""), and whole lists otherwise, which
+	// API servers answer from their watch cache. A negative value disables paging.
 	PageSize int64
-	// Limits bound what is accepted of a server, in bytes. The zero value is right for production.
+	// Limits bound the size of objects and responses, in bytes. The zero value is right for
+	// production.
 	Limits Limits
 	// Backoff is the delay between failed attempts. The zero value starts at 0.8 s and doubles up
 	// to 30 s, with jitter, and starts again after two minutes without a failure.
 	Backoff wait.Backoff
-	// ErrorHandler receives errors. The default logs them, and repeats the same error only after
-	// five minutes.
+	// ErrorHandler receives errors. The default logs them, and the same error again only after five
+	// minutes.
 	ErrorHandler ErrorHandler
-	// Logger replaces the context's logger.
+	// Logger replaces the logger of Run's context.
 	Logger klog.Logger
-	// Clock replaces the real clock, for tests.
+	// Clock replaces the real clock, for tests. In a testing/synctest bubble the real clock is the
+	// bubble's.
 	Clock clock.Clock
 }
 
-// TransformFunc returns what to store of an object: the object itself, which it may change, or
-// another. It is called at most once for each state received, and not for a state that is stored
-// already. If it returns an error or nil, panics, or changes name or namespace, the error is
-// reported and the object's last good state is kept. If the error wraps ErrSkip, the state is
-// ignored: the last one is kept, and nothing is reported. It may clear UID and resourceVersion.
+// TransformFunc returns the object to store: its argument, which it may change, or another object
+// with the same name and namespace. It may clear UID and resourceVersion. It is called at most once
+// for each state received, and not for a state that is stored already.
+//
+// If it returns an error or nil, panics, or changes name or namespace, the error is reported and the
+// object's last good state is kept. An error that wraps ErrSkip is not reported; see ErrSkip.
 type TransformFunc[T Object] func(obj T) (T, error)
 
 // reflectorOptions returns the options that an informer shares with a Reflector.

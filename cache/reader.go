@@ -7,23 +7,24 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// Reader is the reading side of a store. Its methods are safe for concurrent use and never block a
-// writer for longer than O(1): Get and GetByKey take no lock, and the other methods may take one to
-// capture the state after a write. Objects belong to the cache: all readers share them, and they
-// must not be changed.
+// Reader is the reading side of a store. Its objects belong to the cache: all readers share them,
+// and they must not be changed. Results are in no particular order except those of All.
 //
-// An object whose newest state could not be stored (KeyError) is read as its last good state. One
-// that never had a good state is absent from all results, and not to be taken for deleted: Get and
-// a Lister's Get return an error for it, and GetByKey reports false.
+// The methods are safe for concurrent use and block a writer for O(1) at most: Get and GetByKey take
+// no lock, and the others may take one to capture the state after a write. Get, GetByKey and Len
+// see each change as soon as it is made. Each other method reads one state, which has all of a
+// relist or nothing of it.
 //
-// GetByKey, Get and Len see each change as soon as it is made. Each other method reads one state,
-// which has all of a relist or nothing of it. Results are in no particular order except All's.
+// An object whose newest state could not be stored (see KeyError) is read as its last good state.
+// If it never had one, it is absent from all results, which does not mean that it was deleted: Get
+// and a Lister's Get return an error for it, and GetByKey reports false.
 type Reader[T Object] interface {
-	// Get returns the object that has obj's key and reports whether there is one. The error is that
-	// of the key function, or KeyError for an object that could never be stored.
+	// Get returns the object that has obj's key and reports whether there is one. It returns an
+	// error if the key function does or, the result of KeyError, if the object could never be
+	// stored.
 	Get(obj T) (item T, exists bool, err error)
-	// GetByKey returns the object that has a key and reports whether there is one. It reports false
-	// for an object that could never be stored, too; see KeyError.
+	// GetByKey returns the object that has a key and reports whether there is one. It also reports
+	// false for an object that could never be stored; see KeyError.
 	GetByKey(key string) (item T, exists bool)
 	// KeyError returns why the store does not hold the newest state of the object that has a key:
 	// an error that wraps ErrNotStored and the cause. It returns nil if the store holds that state,
@@ -34,7 +35,8 @@ type Reader[T Object] interface {
 	List() []T
 	// ListKeys returns all keys.
 	ListKeys() []string
-	// All returns an iterator over keys and objects in the order of the keys.
+	// All returns an iterator over keys and objects in the order of the keys. It shows the state at
+	// the time of the call, and the loop may write to the store.
 	All() iter.Seq2[string, T]
 	// ByIndex returns the objects that an index finds under a value. An unknown index is an error.
 	ByIndex(indexName, indexedValue string) ([]T, error)

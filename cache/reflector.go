@@ -20,13 +20,14 @@ import (
 // ReflectorStore is what a Reflector writes to: a Store, an UndeltaStore, or another
 // implementation. Its methods are called one at a time.
 type ReflectorStore[T Object] interface {
-	// Get returns the object that has obj's key. The reflector calls it so as not to write an
-	// older state, or the same state twice.
+	// Get returns the stored object that has obj's key. The reflector compares the resourceVersions
+	// and does not write an older state, or the same state twice.
 	Get(obj T) (item T, exists bool, err error)
 	Add(obj T) error
 	Update(obj T) error
 	Delete(obj T) error
-	// Replace makes objs, a complete list at resourceVersion, the whole content.
+	// Replace makes objs, a complete list at resourceVersion, the whole content. If it returns an
+	// error, the list has failed and is retried.
 	Replace(objs []T, resourceVersion string) error
 }
 
@@ -35,18 +36,19 @@ type ListMode string
 
 // The values of ListMode.
 const (
-	// ListModeAuto is ListModeList, which measures better (docs/benchmarks.md).
+	// ListModeAuto selects ListModeList; docs/benchmarks.md compares the two.
 	ListModeAuto ListMode = ""
 	// ListModeList lists, then watches from the list's resourceVersion.
 	ListModeList ListMode = "List"
-	// ListModeWatchList streams the state in the watch itself (KEP-3157). If that fails, the
-	// collection is listed instead. The reflector remembers that a server does not support
-	// WatchList or does not finish the state; the latter is also reported.
+	// ListModeWatchList requests the state as the first events of the watch (WatchList, or streaming
+	// lists: KEP-3157). If that fails, the collection is listed instead. The reflector does not try
+	// again with a server that does not support WatchList, or that does not end the initial events,
+	// which is also reported.
 	ListModeWatchList ListMode = "WatchList"
 )
 
-// ReflectorOptions are the options of a Reflector. The zero value is right for production. Each
-// field is as in InformerOptions.
+// ReflectorOptions are the options of a Reflector. The zero value is right for production.
+// InformerOptions describes the fields.
 type ReflectorOptions struct {
 	Name         string
 	ListMode     ListMode
@@ -62,11 +64,12 @@ type ReflectorOptions struct {
 // use.
 //
 // It lists, then watches from the list's resourceVersion. A watch that ends is resumed at the last
-// version. If it cannot be resumed (410 Gone, or doubt about what was missed), the reflector
-// relists, first at the last version and at "" only if the server no longer has that one. While
-// requests fail, the store keeps its last good state and the reflector retries with backoff, and
-// not before a Retry-After. See https://kubernetes.io/docs/reference/using-api/api-concepts/ for
-// the rules of lists, watches and resource versions.
+// version. If that is not possible (410 Gone, or events may be missing), the reflector relists: not
+// older than the last version or, if the server does not have that one, as a consistent read
+// (resourceVersion=""). While requests fail, the store keeps its last good state, and the reflector
+// retries with backoff, and not before a Retry-After. See
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions for the rules of
+// lists, watches and resource versions.
 type Reflector[T Object] struct {
 	loop    *reflector.Reflector
 	sink    *storeSink[T]
@@ -78,9 +81,8 @@ type Reflector[T Object] struct {
 	running sync.Mutex // held while Run or ListAndWatch runs
 }
 
-// NewReflector returns a reflector of lw's objects that writes to store. The example states their
-// type and, for unstructured and metadata-only objects, their kind; the reflector does not keep it.
-// Run and ListAndWatch return an error for invalid arguments.
+// NewReflector returns a reflector of lw's objects that writes to store. The example is that of
+// NewSharedInformer. Run and ListAndWatch return an error for invalid arguments.
 func NewReflector[T Object](lw ListerWatcher, example T, store ReflectorStore[T], options ReflectorOptions) *Reflector[T] {
 	objects, err := checkSource(lw, example, options)
 	err = errors.Join(err, checkStore(store))
@@ -94,15 +96,16 @@ func NewReflector[T Object](lw ListerWatcher, example T, store ReflectorStore[T]
 	return r
 }
 
-// Run keeps the store up to date until ctx ends, and then returns nil. It returns an error at once
-// if the reflector was made of invalid arguments or is running.
+// Run keeps the store up to date until ctx ends, and then returns nil. It returns an error
+// immediately if the reflector was made of invalid arguments, and ErrAlreadyRunning if it is
+// running. It may be called again after it has returned.
 func (r *Reflector[T]) Run(ctx context.Context) error {
 	return r.exclusively(ctx, r.loop.Run)
 }
 
-// ListAndWatch lists and then watches for as long as the watch can be resumed. It returns the
-// reason why it cannot, or ctx's error. A later call starts from the version that was reached. Run
-// calls it in a loop, with backoff.
+// ListAndWatch lists and then watches for as long as the watch can be resumed. It returns the error
+// of the list, the reason why the watch cannot be resumed, or ctx's error. The next call relists,
+// not older than the version that was reached. Run calls it in a loop, with backoff.
 func (r *Reflector[T]) ListAndWatch(ctx context.Context) error {
 	return r.exclusively(ctx, r.loop.ListAndWatch)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/kinformer/kinformer/internal/informer"
 )
 
-// Delivery says what a handler receives of events that arrive faster than it handles them. In each
-// case it receives the changes of one object in order and delays no other handler.
+// Delivery selects which events a handler receives that is slower than they arrive. With each value
+// it receives the changes of one object in order, and delays no other handler.
 type Delivery string
 
 const (
@@ -30,27 +30,29 @@ const (
 type HandlerOptions struct {
 	// Name identifies the handler in logs, errors and Status. The default is its Go type.
 	Name string
-	// Delivery is CoalesceWhenBehind if empty. Key handlers always coalesce; EveryEvent is an
-	// error.
+	// Delivery selects which events a slow handler receives. The default is CoalesceWhenBehind. For
+	// AddKeyHandler, which always coalesces, EveryEvent is an error.
 	Delivery Delivery
-	// ResyncPeriod is the time between the end of one resync, which delivers an update of every
-	// object to itself, and the next. While the handler's events are being coalesced, a resync
-	// waits. Zero is the informer's ResyncPeriod, a negative value disables resyncs.
+	// ResyncPeriod is the time from the end of one resync to the start of the next. A resync
+	// delivers an update of every stored object whose Old and New are the same; to key handlers,
+	// its key. It waits while the handler's events are being coalesced. Zero selects the informer's
+	// ResyncPeriod; a negative value disables resyncs.
 	ResyncPeriod time.Duration
 	// WithoutOld leaves Event.Old nil for updates. Deletions still carry the last known state.
 	// With Packed, it saves decoding the old object. A FilteringResourceEventHandler needs the old
 	// object: with it, WithoutOld is an error.
 	WithoutOld bool
-	// ContinueOnPanic goes on with the next event after a panic of the handler. In any case a panic
-	// is logged and passed to ErrorHandler as a *HandlerError; without ContinueOnPanic it then ends
-	// the process unless utilruntime.ReallyCrash is false, as elsewhere in Kubernetes.
+	// ContinueOnPanic goes on with the next event after a panic of the handler. A panic is logged
+	// and passed to ErrorHandler as a *HandlerError in any case. Without ContinueOnPanic, it then
+	// ends the process unless utilruntime.ReallyCrash is false, as elsewhere in Kubernetes.
 	ContinueOnPanic bool
 }
 
-// AddEventHandler adds a handler. Added before Run, it receives all events. Added while the
-// informer runs, it first receives an addition, with InInitialList set, of each object in the
-// store, and then every later change, as HandlerOptions.Delivery says. This blocks neither the
-// caller nor other handlers. After the informer has stopped, AddEventHandler returns ErrStopped.
+// AddEventHandler adds a handler, and does not block. A handler that is added before Run receives
+// all events. One that is added while the informer runs first receives an addition of each stored
+// object, with InInitialList set, and then every later change. HandlerOptions.Delivery says what
+// becomes of events that arrive faster than the handler returns. After the informer has stopped,
+// AddEventHandler returns ErrStopped.
 func (s *SharedInformer[T]) AddEventHandler(handler EventHandler[T], options HandlerOptions) (*Registration, error) {
 	err := checkHandler(handler)
 	if _, filters := asFiltering(handler); filters && options.WithoutOld {
@@ -84,9 +86,9 @@ func (s *SharedInformer[T]) AddBatchHandler(handler func(events []Event[T]), opt
 }
 
 // AddKeyHandler is AddEventHandler for a function that receives only the keys of changed objects,
-// to add them to a work queue. A key that changes again while it waits is delivered once, so the
-// backlog is bounded by the number of keys, and no object is decoded. Keys that change while the
-// keys of a list are delivered may be delivered a second time.
+// to add them to a work queue. A key that changes again before it is delivered is delivered once, so
+// the backlog is bounded by the number of keys, and no object is decoded. A key that changes while
+// the keys of a list are delivered may be delivered a second time.
 func (s *SharedInformer[T]) AddKeyHandler(handler func(event KeyEvent), options HandlerOptions) (*Registration, error) {
 	var err error
 	switch {
@@ -166,8 +168,8 @@ type registeredHandler interface {
 // was added later, for the objects that were in the store then.
 func (r *Registration) HasSynced() bool { return r.handler.HasSynced() }
 
-// Synced returns a channel that is closed once HasSynced. It stays open if the handler is removed
-// or the informer stops before that; see Done.
+// Synced returns a channel that is closed once HasSynced reports true. It stays open if the handler
+// is removed or the informer stops before that; see Done.
 func (r *Registration) Synced() <-chan struct{} { return r.handler.Synced() }
 
 // Done returns a channel that is closed once no call of the handler is running and none will start:
@@ -177,8 +179,8 @@ func (r *Registration) Done() <-chan struct{} { return r.handler.Done() }
 // Status returns the handler's condition.
 func (r *Registration) Status() HandlerStatus { return HandlerStatus(r.handler.Status()) }
 
-// Cancel removes the handler and does not wait. A running call goes on; no other call starts. The
-// handler itself may call it. It may be called more than once.
+// Cancel removes the handler, and does not block. A running call goes on, and no other call starts.
+// The handler itself may call Cancel. It may be called more than once.
 func (r *Registration) Cancel() { r.handler.Cancel() }
 
 // Stop removes the handler and blocks until its running call, if any, has returned. Undelivered

@@ -18,8 +18,8 @@ import (
 	"github.com/kinformer/kinformer/internal/codec"
 )
 
-// ErrOutOfScope reports that an informer does not hold an object, whatever its version: the object
-// is in another namespace, or a selector or the Filter refuses it.
+// ErrOutOfScope is wrapped by the error of WaitForObject for an object that the informer never
+// stores: it is in another namespace, or a selector or the Filter refuses it.
 var ErrOutOfScope = errors.New("the object is outside of the informer's scope")
 
 // selected is which objects a ListWatch lists. The zero value is unknown.

@@ -27,13 +27,15 @@ type SharedInformer[T Object] struct {
 	mutations *mutation.Detector // nil unless mutations are to be detected
 }
 
-// NewSharedInformer returns an informer of lw's objects. The example states their type and, for
-// unstructured and metadata-only objects, their kind; if its apiVersion and kind are empty, or it
-// is a nil pointer, objects of any kind are accepted. The informer does not keep it.
+// NewSharedInformer returns an informer of lw's objects.
 //
-// Nothing happens before Run. Run, and every other method that returns an error, returns an error
-// for invalid arguments: a nil lister, a negative ResyncPeriod, an index without a function, a
-// ListWatch of another type, an interface as T.
+// The example states the type of the objects, which is T. For unstructured and metadata-only
+// objects its apiVersion and kind state their kind, too; if these are empty, or the example is a
+// nil pointer, objects of any kind are accepted. The informer does not keep the example.
+//
+// Nothing happens before Run. If an argument is invalid, Run and every other method that returns an
+// error return one that says why: a nil lister, a ListWatch that lists another type, an interface
+// as T, a negative ResyncPeriod, an index without a function, an unknown path in OmitFields.
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
 	objects, err := checkSource(lw, example, options.reflectorOptions())
 	omitted, omitErr := omit.New(objects.GoType, options.OmitFields, options.ReadOnly)
@@ -109,53 +111,56 @@ func (s *SharedInformer[T]) admits(lw ListerWatcher, omitted *omit.Fields) func(
 func (s *SharedInformer[T]) Store() Reader[T] { return &s.store }
 
 // Run keeps the store up to date and delivers changes until ctx ends. It then returns nil once the
-// last call of each handler has returned, or ErrHandlerBlocked if that takes longer than ten
-// seconds; ErrFunctionBlocked is the same for other functions of the program. An informer can run
-// once: ErrAlreadyRunning, ErrStopped.
+// last call of each handler has returned. If a handler, or a function in the options, takes longer
+// than ten seconds to return, Run returns ErrHandlerBlocked or ErrFunctionBlocked instead.
+//
+// An informer can run once: a second call returns ErrAlreadyRunning or, after the first has
+// returned, ErrStopped.
 func (s *SharedInformer[T]) Run(ctx context.Context) error { return s.core.run(ctx) }
 
 // HasSynced reports whether the initial list has been stored. It says nothing about handlers; see
 // Registration.HasSynced.
 func (s *SharedInformer[T]) HasSynced() bool { return s.engine.StoreHasSynced() }
 
-// WaitForSync blocks until HasSynced. If ctx ends first, or the informer stops, it returns an error
-// with the cause, such as Forbidden or, without streaming, an object that the client cannot decode.
-// If Run has not been called yet, it waits for that, too.
+// WaitForSync blocks until HasSynced reports true. It may be called before Run. If ctx ends first,
+// or the informer stops, it returns an error with the cause, such as Forbidden, an object that the
+// client cannot decode (see EnableStreaming), or that Run has not been called.
 func (s *SharedInformer[T]) WaitForSync(ctx context.Context) error {
 	return s.core.wait(ctx, s.engine.WaitForStoreSync)
 }
 
-// WaitForResourceVersion blocks until an event, a bookmark or a list has brought the store to a
-// resourceVersion of the collection: that of the collection itself or of an object in it. An
-// invalid version is an error immediately. If ctx ends first, or the informer stops, the error says
-// which version the store has reached, and the cause.
+// WaitForResourceVersion blocks until the store has reached a resourceVersion, such as that of a
+// list or of a written object. Events, bookmarks and lists advance the store. The version of a
+// write to another collection is reached by a bookmark, of which API servers send about one a
+// minute, if no event arrives before.
 //
-// Bookmarks bring a quiet collection up to the versions of other collections about once a minute.
+// If resourceVersion is not a positive decimal number, it returns an error immediately. If ctx ends
+// first, or the informer stops, the error says which version the store has reached, and the cause.
 func (s *SharedInformer[T]) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
 	return s.core.waitForResourceVersion(ctx, resourceVersion)
 }
 
-// WaitForObject blocks until the store has seen the state obj, as a write returned it, so that a
-// program reads its own writes. The store then holds that state or a later one, or the object has
-// been deleted since:
+// WaitForObject blocks until the store has seen obj, the result of a write, so that a program reads
+// its own writes. The store then holds that state or a later one, or the object has been deleted
+// since:
 //
 //	pod, err := client.Create(ctx, pod, metav1.CreateOptions{})
 //	err = pods.WaitForObject(ctx, pod)
 //	// pods.Store() has seen the Pod
 //
 // For an object outside of the informer's namespace, selectors or Filter it returns ErrOutOfScope
-// immediately; the selection of a ListerWatcher with the caller's own functions is not known. If
-// the object's newest state arrived and could not be stored, whether or not the store has an
-// earlier one, the error wraps ErrNotStored and the cause. Other errors are those of
-// WaitForResourceVersion.
+// immediately. The namespace and selectors are known of a ListWatch made by ListWatchOf or
+// NewListWatchFromClient, and not of the program's own functions. If the object's newest state
+// arrived and could not be stored, the error wraps ErrNotStored and the cause, even if the store
+// has an earlier state. Other errors are those of WaitForResourceVersion.
 func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
 	return s.core.waitForObject(ctx, obj)
 }
 
 // WaitForDelete blocks until the store has reached obj's resourceVersion and no longer holds an
-// object with obj's key and UID: it was deleted, recreated, or left the informer's selection. An
-// empty UID stands for any. An object that exists and could never be stored is not taken for
-// deleted. Errors are those of WaitForResourceVersion.
+// object with obj's key and UID: the object was deleted or recreated, or a selector or Filter no
+// longer accepts it. An empty UID stands for any. For an object that exists but could never be
+// stored, it goes on blocking. Errors are those of WaitForResourceVersion.
 func (s *SharedInformer[T]) WaitForDelete(ctx context.Context, obj T) error {
 	return s.core.waitForDelete(ctx, obj)
 }
@@ -163,9 +168,10 @@ func (s *SharedInformer[T]) WaitForDelete(ctx context.Context, obj T) error {
 // Status returns the informer's condition.
 func (s *SharedInformer[T]) Status() Status { return s.core.status(s.HasSynced()) }
 
-// HealthCheck returns a check for a health endpoint, such as apiserver's healthz.NamedCheck or
-// controller-runtime's Checker. It returns an error if the informer is not running, has not synced,
-// or does not meet the options.
+// HealthCheck returns a function for a health endpoint, with the signature of apiserver's
+// healthz.NamedCheck and of controller-runtime's healthz.Checker. The function returns an error if
+// the informer is not running, has not synced, or does not meet the options. It does not read the
+// request, which may be nil.
 func (s *SharedInformer[T]) HealthCheck(options HealthOptions) func(*http.Request) error {
 	return healthCheck(s.Status, s.core.clock, options)
 }

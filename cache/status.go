@@ -28,7 +28,7 @@ const (
 type Status struct {
 	Name  string
 	Phase Phase
-	// Synced is the result of HasSynced.
+	// Synced reports whether the informer has synced; see HasSynced.
 	Synced bool
 	// Err is the error of the last attempt to list or watch, nil once one has succeeded.
 	Err error
@@ -39,28 +39,28 @@ type Status struct {
 	// ResourceVersion is the version of the collection that the store has reached.
 	ResourceVersion string
 	// FreshAt is when an event, a bookmark or a list last confirmed that the store is up to date.
-	// It is zero before the first list. API servers that send bookmarks confirm a quiet collection
-	// about once a minute.
+	// It is zero before the first list. For a collection that does not change, API servers that
+	// send bookmarks do so about once a minute.
 	FreshAt time.Time
-	// Staleness is the time since FreshAt, by the informer's clock: the store may lack changes that
-	// the server made within it. It is zero before the first list.
+	// Staleness is the time since FreshAt, by the informer's clock. The store may lack changes that
+	// were made in this time. It is zero before the first list.
 	Staleness time.Duration
 	// Objects is the number of objects in the store.
 	Objects int
 	// PackedBytes is the size of the objects in the store if they are Packed. It does not include
-	// what objects share, nor the store's overhead of about 150 bytes an object.
+	// the bytes that objects share, nor the store's overhead of about 150 bytes an object.
 	PackedBytes int64
 	// HotObjects is the number of decoded objects that the store keeps, and HotBytes an estimate of
 	// their memory; see InformerOptions.HotBytes.
 	HotObjects int
 	HotBytes   int64
-	// Quarantined is the number of keys whose newest state could not be stored. The store has the
+	// Quarantined is the number of objects whose newest state could not be stored. The store has the
 	// last good state of such an object, or none if there never was one.
 	Quarantined int
-	// QuarantinedKeys are the first 100 of these keys in their order, with the causes.
+	// QuarantinedKeys are the keys of these objects, at most the first 100 in order, with the causes.
 	QuarantinedKeys []QuarantinedKey
-	// Unkeyed is the number of objects without a readable name that the last list had, or an event
-	// has brought since. They could not be stored.
+	// Unkeyed is the number of objects without a readable name in the last list and in the events
+	// since. They could not be stored.
 	Unkeyed int
 	// OmitFieldsNotFound are the paths of OmitFields that no object has had since the start. It is
 	// empty before the first list with objects.
@@ -77,15 +77,15 @@ type Status struct {
 	WatchRestarts uint64
 	// Relists counts, by reason, how often the collection had to be listed again after a watch.
 	Relists map[RelistReason]uint64
-	// Requests counts the requests by verb and result. A watch counts once the server has accepted
-	// or refused it.
+	// Requests counts the requests by verb and result. A watch is counted once the server has
+	// accepted or refused it.
 	Requests map[Request]uint64
 	// BytesRead is the size of the responses that were read from the stream, after decompression.
 	// Without streaming it is zero, as only the client knows.
 	BytesRead uint64
 	// Decoded is the number of objects decoded from bytes, and DecodeTime the time that this took,
-	// on all processors together. Reads of Packed objects are included, the client's own decoding
-	// is not.
+	// summed over all goroutines. Reads of Packed objects are included; the client's own decoding is
+	// not.
 	Decoded    uint64
 	DecodeTime time.Duration
 	// Received is the number of objects that the list in progress has brought so far. It is zero if
@@ -113,19 +113,19 @@ const maxQuarantinedKeys = 100
 // HandlerStatus is the condition of one handler.
 type HandlerStatus struct {
 	Name string
-	// UniqueName is Name, or Name#2 and so on if another handler of the informer has that one. It
+	// UniqueName is Name, or Name#2 and so on if another handler of the informer has that name. It
 	// does not change.
 	UniqueName string
 	// Synced is the result of Registration.HasSynced.
 	Synced bool
-	// Backlog is the number of events that have not been delivered, those being delivered included.
+	// Backlog is the number of events for which the handler has not returned.
 	Backlog uint64
-	// Lag is an upper bound of the time that the oldest of them has waited.
+	// Lag is an upper bound of the time that the oldest event of the backlog has waited.
 	Lag time.Duration
 	// Coalesced is the number of events that were coalesced into others; see CoalesceWhenBehind.
 	Coalesced uint64
 	// Calls is the number of calls of the handler that have returned, and CallTime the time that
-	// they and the call in progress took.
+	// these calls and the one in progress took.
 	Calls    uint64
 	CallTime time.Duration
 }

@@ -8,10 +8,10 @@ import (
 // UndeltaStore is a Store that passes its whole content to PushFunc after each change, for programs
 // that need states and not differences, such as the kubelet's pod sources.
 //
-// PushFunc receives a consistent state in a slice of its own after each call that succeeds, even
-// one that changes nothing. Concurrent calls may each push the state that has both changes; the
-// last push always has the last state. PushFunc is called by one goroutine at a time, and a call
-// returns after its push.
+// PushFunc receives one state of the store, in a slice that it may keep, after each write that
+// succeeds, even one that changes nothing. It is called by one goroutine at a time, and a write
+// returns after its push. Concurrent writes may each push the state that has both changes; the last
+// push always has the last state.
 //
 // The objects belong to the store's owner, who may change them: they are neither packed nor shared
 // with another store.

@@ -15,9 +15,9 @@ type Viewable interface {
 	Views() []View
 }
 
-// View is an informer whose objects may be of any type, to be shown to people and monitoring. It
-// changes nothing. Its methods are safe for concurrent use, and block neither readers nor writers of
-// the store for longer than O(1).
+// View is a read-only view of an informer whose objects may be of any type, for dashboards and
+// monitoring. Its methods are safe for concurrent use, and block readers and writers of the store for
+// O(1) at most.
 type View struct {
 	core   *core
 	synced func() bool
@@ -27,9 +27,9 @@ type View struct {
 // made later have larger ones.
 func (v View) ID() uint64 { return v.core.engine.ID() }
 
-// UniqueName returns Status.Name or, if another informer of the process has it, Name#2 and so on. The
-// first call decides it, and it does not change. Once the informer has stopped, another one may get
-// the name.
+// UniqueName returns Status.Name or, if another informer of the process has that name, Name#2 and so
+// on. The first call assigns the name, which does not change. Once the informer has stopped, another
+// one may get the name.
 func (v View) UniqueName() string { return v.core.engine.UniqueName(v.core.report.name) }
 
 // Kind returns the kind of the objects, such as "Pod", or an empty string if it is not known.
@@ -53,15 +53,14 @@ type IndexSize struct {
 	Values int
 }
 
-// FindKeys returns the first keys of the store that contain a text, in order and at most limit of
-// them, and the number of all such keys. An empty text finds all keys. It takes time in proportion
-// to the number of objects.
+// FindKeys returns the first limit keys of the store that contain a text, in order, and the number
+// of all such keys. An empty text finds all keys. FindKeys reads every key of the store.
 func (v View) FindKeys(text string, limit int) (keys []string, found int) {
 	return v.core.engine.FindKeys(text, max(limit, 0))
 }
 
 // Get returns the stored object that has a key and reports whether there is one. The object must
-// not be changed. The error is Reader.KeyError of an object that could never be stored.
+// not be changed. For an object that could never be stored, it returns the error of Reader.KeyError.
 func (v View) Get(key string) (obj Object, exists bool, err error) {
 	value, exists, err := v.core.engine.Value(key)
 	if err != nil || !exists {
@@ -121,9 +120,9 @@ func (g *Group) Views() (views []View) {
 	return slices.CompactFunc(views, func(a, b View) bool { return a.ID() == b.ID() })
 }
 
-// HealthCheck returns a check for a health endpoint that joins the errors of the checks of every
-// informer that has not stopped; see SharedInformer.HealthCheck. An empty group is healthy, such as
-// that of a replica which is not the leader.
+// HealthCheck returns a function for a health endpoint that joins the errors of every informer that
+// has not stopped; see SharedInformer.HealthCheck. An empty group is healthy, such as that of a
+// replica that is not the leader.
 func (g *Group) HealthCheck(options HealthOptions) func(*http.Request) error {
 	return func(*http.Request) error {
 		var errs []error
