@@ -7,15 +7,15 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 )
 
-// With returns client-go's constructors with options. Where a program's import path cannot state
-// the options, a variable replaces the import, and the calls remain as they are:
+// With returns client-go's constructors with options. A variable with the name of client-go's package
+// replaces the import, and the calls remain as they are:
 //
 //	var informers = clientgo.With(clientgo.Options{Packed: true})
 //
 //	factory := informers.NewSharedInformerFactory(client, 0)
 //
-// If another file of the package still imports client-go's package, the variable needs another
-// name, or to be local.
+// If a file of the program still imports client-go's package, give the variable another name, or
+// make it local.
 func With(options Options) Constructors { return Constructors{options} }
 
 // Constructors has the functions of client-go's packages tools/cache, informers and

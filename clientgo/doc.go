@@ -1,18 +1,22 @@
 // Package clientgo implements the informer interfaces of client-go's tools/cache with this module's
-// informers, for existing programs. There are three ways to them:
+// informers, for existing programs. A program changes one of these:
 //
 //   - An import. Packages cache, informers, dynamicinformer and metadatainformer below this one
 //     have the exported names of client-go's packages.
-//   - A variable. [With] returns client-go's constructors with [Options], for example to keep
+//   - A variable. [With] returns client-go's constructors with [Options], for example to store
 //     objects as bytes.
-//   - A call. [Generated] takes the factory of a generated clientset, [Adopt] an informer of
+//   - A call. [Generated] takes the factory of a generated clientset, [Adopt] takes an informer of
 //     client-go, and [Options.NewInformer] is an option of controller-runtime's cache.
 //
-// docs/adopting.md has the line before and after for each way in which programs make informers.
+// docs/adopting.md shows the line before and after for each way in which programs make informers.
 //
-// The informers read lists and watches straight from the response if cache.EnableStreaming has
-// prepared the client's config and the list and watch functions are known to return the response
-// unchanged; see [Options].Streaming.
+// [StatusOf] and [ControllerOf] add what client-go's interfaces lack: the condition of an informer, a
+// health check, and waits for a written object. [Views] and [Options].Group are for packages metrics
+// and debug.
+//
+// An informer streams, that is, reads lists and watches straight from the response, if
+// cache.EnableStreaming has prepared the client's config and the list and watch functions are known
+// to return the response unchanged; see [Options].Streaming.
 //
 // # Transforms
 //
@@ -35,9 +39,9 @@
 //     If it never had one, Get and GetByKey of the store return an error that wraps
 //     cache.ErrNotStored, which generated listers and controller-runtime pass on instead of
 //     NotFound. Lists leave the object out. In client-go, an error of a transform fails the list.
-//   - While an informer streams, an item of a list without a name is an error on that item alone.
-//     One that a client has decoded, such as a fake, is stored under the key "namespace/" or "", as
-//     in client-go.
+//   - While an informer streams, an object of a list that has no name is an error on that object
+//     alone. One that the client has decoded, such as a fake clientset's, is stored under the key
+//     "namespace/" or "", as in client-go.
 //   - A list with an object of another type than the example's fails, and an event of such an
 //     object ends the watch. client-go stores the list's objects, and skips the event.
 //   - An object whose index function fails is stored without an entry in that index. In client-go,
@@ -47,10 +51,12 @@
 //   - Objects that the program itself writes to an informer's store are delivered to handlers.
 //   - The resync period of a handler does not depend on those of other handlers.
 //   - Readers do not block writers.
-//   - Run returns even while a list or watch function hangs, and the function's goroutine stays
-//     until it returns. client-go waits for a watch function.
-//   - A WatchList of a client-go fake that ignores it is followed by a list after 2 s, one without
-//     initial events for 30 s, or that ended early twice, at once. client-go waits for ever.
+//   - Run returns even while a list or watch function blocks. The goroutine of the function ends
+//     when the function returns. client-go waits for a watch function.
+//   - A WatchList (streaming list, KEP-3157) that does not complete the initial state is given up, and
+//     the collection is listed: after 2 s without an event from a fake clientset, after 30 s without
+//     an initial event from a server, or when the stream has ended early twice. client-go waits for
+//     ever.
 //   - The error of a factory's wait for a sync wraps the context's cause and the last error of each
 //     informer that has not synced. In client-go it is the context's cause.
 //   - A [Reflector] logs an error of its store's Resync, and does not list again because of it.

@@ -32,10 +32,10 @@ import (
 // objects of lists; clientcache.ReflectorBookmarkStore; and clientcache.ResourceVersionUpdater.
 //
 // An error of Add, Update, Delete or Resync is logged. An error of Replace fails the list, which is
-// retried. An object that cannot be decoded, which only an informer that streams notices by itself,
-// is logged, and its deletion is a call of Delete with the object's identity. In a relist, the
-// store's state of such an object remains if the store has a method GetByKey, as client-go's stores
-// do.
+// retried. While the reflector streams, an object that cannot be decoded is logged. A relist then
+// keeps the store's state of such an object if the store has a method GetByKey, as client-go's stores
+// do. Its deletion is a call of Delete with an object that has only namespace, name, UID and
+// resourceVersion.
 type Reflector struct {
 	// WatchListPageSize is the limit of list requests. Zero selects 500, except for relists that
 	// the API server answers from its watch cache.

@@ -11,11 +11,11 @@ import (
 	"github.com/kinformer/kinformer/internal/informer"
 )
 
-// ControllerOf returns the controller of an informer of this package, or of a client-go Controller
-// that NewInformer has returned. The informer may be embedded in another type, such as client-go's
-// typed wrappers. The result has what client-go's interfaces lack: the informer's Status with the
-// lag of its handlers and the reason why it does not stream, a health check, and waits for an
-// object that the program has written:
+// ControllerOf returns the controller of an informer of this package, or of a Controller that a
+// constructor of this package, such as [Constructors.NewInformer], has returned. The informer may be
+// embedded in another type, such as client-go's typed wrappers. The result has what client-go's
+// interfaces lack: the informer's Status with the lag of its handlers and the reason why it does not
+// stream, a health check, and waits for an object that the program has written:
 //
 //	pod, err := client.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
 //	err = clientgo.ControllerOf(informer).WaitForObject(ctx, pod)
@@ -44,14 +44,15 @@ func ownInformer(informer any) *sharedIndexInformer {
 	return nil
 }
 
-// StatusOf returns the condition of an informer of this package, as [ControllerOf] does.
+// StatusOf returns the condition of an informer of this package. The argument is that of
+// [ControllerOf].
 func StatusOf(informer interface{ HasSynced() bool }) cache.Status {
 	return ControllerOf(informer).Status()
 }
 
-// ControllersOf returns the controllers of the informers that a factory of this package, or one
-// returned by [Generated], has made so far, in no particular order. It returns nil for another
-// factory.
+// ControllersOf returns the controllers of the informers that a factory has made so far, in no
+// particular order. The factory is one of this package or the result of [Generated]; for any other,
+// ControllersOf returns nil.
 func ControllersOf(factory any) []*cache.Controller {
 	own, ok := factory.(interface {
 		madeInformers() []clientcache.SharedIndexInformer
@@ -66,9 +67,9 @@ func ControllersOf(factory any) []*cache.Controller {
 	return controllers
 }
 
-// Views returns the informers that a factory of this package, or one returned by [Generated], has
-// made at the time of each call of its method, for packages metrics and debug. Those of another
-// factory are none. See also [Options].Group.
+// Views returns a factory's informers for packages metrics and debug. Each call of its method Views
+// returns those that the factory has made so far. The factory is one of this package or the result
+// of [Generated]; any other has none. See also [Options].Group.
 func Views(factory any) cache.Viewable { return factoryViews{factory} }
 
 type factoryViews struct{ factory any }
