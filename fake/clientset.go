@@ -22,16 +22,17 @@ type Clientset interface {
 	PrependWatchReactor(resource string, reaction clienttesting.WatchReactionFunc)
 }
 
-// Serve makes a fake clientset answer the requests for a resource from lw, so that the code under
-// test may write by the clientset and read by informers, with the faults and resourceVersions of lw:
+// Serve makes a fake clientset answer all requests for a resource from lw. The code under test may
+// then write through the clientset and read through informers, with the resourceVersions and faults
+// of lw:
 //
 //	client := clientset.NewClientset()
 //	pods := fake.NewListerWatcher(&corev1.Pod{})
 //	pods.Serve(client, "pods")
 //
 // Objects that the clientset was made with are not in lw. An update with another resourceVersion
-// than the stored one is a conflict; one without is not. Subresources are written with the object,
-// and server-side apply is an error.
+// than the stored one is a conflict; one without a resourceVersion is not. A write of a subresource
+// writes the whole object, and server-side apply is an error.
 func (lw *ListerWatcher[T]) Serve(client Clientset, resource string) {
 	objects := tracker[T]{lw}
 	client.PrependReactor("*", resource, clienttesting.ObjectReaction(objects))

@@ -1,7 +1,8 @@
 // Package fake provides test doubles of a Kubernetes API server.
 //
 // A [ListerWatcher] is for unit tests. It is one collection of one type in memory, with the methods
-// List and Watch, and injects faults. It works inside a testing/synctest bubble.
+// List and Watch, and injects faults. The code under test reads it directly, or through a fake
+// clientset of client-go ([ListerWatcher.Serve]).
 //
 //	lw := fake.NewListerWatcher(&corev1.Pod{})
 //	pod := lw.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}})
@@ -9,6 +10,33 @@
 //	// start the code under test, then
 //	lw.Delete("default/a")
 //	lw.CloseWatches()
+//
+// It works inside a testing/synctest bubble, in which an outage of an hour takes no time, and
+// synctest.Wait returns once the informer has nothing left to do:
+//
+//	func TestOutage(t *testing.T) {
+//		synctest.Test(t, func(t *testing.T) {
+//			pods := fake.NewListerWatcher(&corev1.Pod{})
+//			informer := cache.NewSharedInformer(pods, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
+//			ctx, cancel := context.WithCancel(t.Context())
+//			stopped := make(chan error)
+//			go func() { stopped <- informer.Run(ctx) }()
+//			synctest.Wait() // the watch is open
+//
+//			pods.InjectListFault(-1, fake.Fault{Err: fake.InternalError()})
+//			pods.InjectWatchFault(-1, fake.Fault{Err: fake.InternalError()})
+//			pods.CloseWatches()
+//			time.Sleep(time.Hour) // on the bubble's clock
+//			pods.ClearFaults()
+//			...
+//			cancel()
+//			if err := <-stopped; err != nil {
+//				t.Error(err)
+//			}
+//		})
+//	}
+//
+// bubble_test.go has the whole test, and examples/testing tests of a controller.
 //
 // An [APIServer] is for tests with clients. It is an HTTP server on a loopback port that serves
 // unmodified clients, kubectl among them: typed, dynamic and metadata clients, in JSON or protobuf.
@@ -23,8 +51,8 @@
 //	isWatch := func(r fake.APIRequest) bool { return r.Verb == "watch" }
 //	server.InjectFault(1, isWatch, fake.RequestFault{CutAfterBytes: 1000})
 //
-// Both keep a bounded history of changes, assign increasing resourceVersions, and serve lists and
-// watches with the same code, in internal/history.
+// It does not work inside a bubble, as network connections never block durably.
 //
-// The package does not import testing, so examples and benchmarks may use it too.
+// Both keep a bounded history of changes and assign increasing resourceVersions. The package does not
+// import testing, so that examples and programs may use it, too.
 package fake

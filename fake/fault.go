@@ -13,17 +13,17 @@ import (
 // Fault describes a fault of one List or Watch call of a [ListerWatcher]. Fields may be combined.
 // The zero value is no fault.
 type Fault struct {
-	// Delay delays the call, on the bubble's clock in a synctest bubble. If the call's context is
-	// done or its TimeoutSeconds have passed before that, the call returns an error.
+	// Delay delays the call. If the call's context is done or its TimeoutSeconds have passed before
+	// that, the call returns an error.
 	Delay time.Duration
-	// Hold, if not nil, blocks the call after Delay until the channel is closed, with the same
-	// limits. The collection is read after the wait.
+	// Hold, if not nil, blocks the call after Delay until the channel is closed. The context and
+	// TimeoutSeconds end it as they end Delay. The collection is read afterwards.
 	Hold <-chan struct{}
 	// Err, if not nil, is returned by the call, after Delay and Hold.
 	Err error
 
-	// ResourceVersion, if not empty, makes a list read from a replica that has not advanced beyond
-	// this version, whatever version the list requests.
+	// ResourceVersion, if not empty, makes a list read from a replica that lags behind at this
+	// version, whatever version the list requests.
 	ResourceVersion string
 	// EditList, if not nil, is called with the list, and List returns its result. The argument is a
 	// copy and may be modified.
@@ -54,16 +54,16 @@ func DropInitialEventsEndBookmark(event watch.Event) []watch.Event {
 	return []watch.Event{event}
 }
 
-// InjectListFault applies fault to the next n lists that have no fault from earlier calls. A
-// negative n means all further lists, until ClearFaults.
+// InjectListFault applies fault to the next n calls of List, after those to which faults injected
+// before apply. A negative n means all further lists, until ClearFaults.
 func (lw *ListerWatcher[T]) InjectListFault(n int, fault Fault) {
 	lw.mu.Lock()
 	defer lw.mu.Unlock()
 	lw.listFaults.add(n, fault)
 }
 
-// InjectWatchFault applies fault to the next n watches that have no fault from earlier calls. A
-// negative n means all further watches, until ClearFaults.
+// InjectWatchFault applies fault to the next n calls of Watch, after those to which faults injected
+// before apply. A negative n means all further watches, until ClearFaults.
 func (lw *ListerWatcher[T]) InjectWatchFault(n int, fault Fault) {
 	lw.mu.Lock()
 	defer lw.mu.Unlock()

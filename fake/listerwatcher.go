@@ -33,8 +33,8 @@ type Object interface {
 // events behind. Objects are copied on the way in and out, and never shared. All methods are safe
 // for concurrent use.
 //
-// Methods panic on errors of the test: to create an object that exists or has no name, or to update
-// or delete one that does not exist.
+// A method panics if the test makes a mistake: Create if the object exists or has no name, Update
+// and Delete if there is no such object, Restore if the version is invalid.
 type ListerWatcher[T Object] struct {
 	memory  *history.Memory
 	objects *history.Collection

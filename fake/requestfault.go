@@ -12,10 +12,10 @@ import (
 	fakerest "github.com/kinformer/kinformer/fake/internal/rest"
 )
 
-// APIRequest describes a request to an [APIServer]. For requests that are not about a resource,
-// such as discovery, only HTTP is set.
+// APIRequest describes a request to an [APIServer]. For requests that do not name a resource, such as
+// discovery, only HTTP is set.
 type APIRequest struct {
-	// Verb is get, list, watch, create, update, patch, delete or deletecollection.
+	// Verb is "get", "list", "watch", "create", "update", "patch", "delete" or "deletecollection".
 	Verb string
 	schema.GroupVersionResource
 	Namespace, Name, Subresource string
@@ -26,7 +26,7 @@ type APIRequest struct {
 // RequestFault describes a fault of one request to an [APIServer]. Fields may be combined. The zero
 // value is no fault.
 type RequestFault struct {
-	// Delay delays the request before any other effect.
+	// Delay delays the request, before any other effect.
 	Delay time.Duration
 	// Hold, if not nil, blocks the request after Delay until the channel is closed. The request is
 	// served after the wait.
