@@ -75,8 +75,8 @@
 //     that cannot be decoded, this requires [EnableStreaming]: without it the client refuses the
 //     whole list, and WaitForSync returns the error of the client's decoder.
 //
-// docs/contract.md lists all guarantees with the tests that hold them. docs/migrating.md says what to
-// use for each name of client-go's tools/cache. The terms resourceVersion, bookmark and 410 Gone are
-// those of
+// docs/contract.md lists all guarantees with the tests that hold them. docs/migrating.md says what
+// to use for each name of client-go's tools/cache. The terms resourceVersion, bookmark and 410 Gone
+// are those of
 // https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes.
 package cache

@@ -60,8 +60,8 @@ const ErrNotStored = feed.Error("the object's newest state could not be stored")
 
 // ErrSkip is returned by a Transform, possibly wrapped, to ignore a state of an object: the store
 // keeps the earlier state, or none if there is none, and there is no event, error or relist. A
-// deletion is applied all the same, and delivered with the last stored state. To remove objects, use
-// Filter. The transforms of package clientgo may return it, too.
+// deletion is applied all the same, and delivered with the last stored state. To remove objects,
+// use Filter. The transforms of package clientgo may return it, too.
 const ErrSkip = feed.Error("skip this state of the object")
 
 // ObjectError reports that one object could not be decoded, transformed, indexed or stored.
@@ -120,6 +120,6 @@ func (e *HandlerError) Unwrap() error {
 //
 // It is called in the goroutine that met the error, which may be the informer's, a handler's or a
 // reader's, so it must be safe for concurrent use and should return soon. The goroutine holds no
-// lock of the store: an ErrorHandler may read from a store and write to it. ctx is that of Run, with
-// a logger that names the informer.
+// lock of the store: an ErrorHandler may read from a store and write to it. ctx is that of Run,
+// with a logger that names the informer.
 type ErrorHandler func(ctx context.Context, err error)

@@ -15,9 +15,9 @@ import (
 )
 
 // Factory shares one informer among all callers of InformerFor that select the same objects. While
-// Run is active, an informer runs from its first use until FactoryOptions.IdleTimeout after its last
-// reference was released. All informers of a Factory must read from one cluster. Its methods are
-// safe for concurrent use.
+// Run is active, an informer runs from its first use until FactoryOptions.IdleTimeout after its
+// last reference was released. All informers of a Factory must read from one cluster. Its methods
+// are safe for concurrent use.
 type Factory struct {
 	idleTimeout time.Duration
 	clock       clock.Clock
@@ -99,9 +99,9 @@ func (r *InformerRef[T]) Release() { r.release() }
 //
 // All users of an informer must pass the same options. InformerFor returns an error that names the
 // first option that differs. Of Transform and Filter it compares only whether they are set, and of
-// Indexers the names. ErrorHandler, Logger and Clock are not compared: those of the first use apply.
-// InformerFor also returns an error for invalid options, and ErrStopped after the factory has
-// stopped.
+// Indexers the names. ErrorHandler, Logger and Clock are not compared: those of the first use
+// apply. InformerFor also returns an error for invalid options, and ErrStopped after the factory
+// has stopped.
 func InformerFor[T Object](f *Factory, lw *ListWatch, example T, options InformerOptions[T]) (*InformerRef[T], error) {
 	key, err := keyOfInformer(lw, example)
 	if err != nil {

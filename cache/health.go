@@ -9,13 +9,13 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// HealthOptions say what a health check requires besides a running informer that has synced.
+// HealthOptions are what a health check requires besides a running informer that has synced.
 type HealthOptions struct {
-	// MaxStaleness is how long ago the store may have been confirmed up to date (Status.FreshAt).
-	// Zero is no limit. API servers that send bookmarks confirm a quiet collection about once a
-	// minute: use a limit of several minutes. With servers that send none, use zero.
+	// MaxStaleness is the limit of Status.Staleness. Zero is no limit. With API servers that send
+	// bookmarks, about one a minute, use several minutes; with others, use zero, as a collection
+	// that does not change is not confirmed.
 	MaxStaleness time.Duration
-	// FailOnQuarantined requires that the newest state of every object could be stored.
+	// FailOnQuarantined fails the check if the newest state of an object could not be stored.
 	FailOnQuarantined bool
 }
 

@@ -34,8 +34,8 @@ func NewInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 // Controller runs an informer with one handler. Its methods are safe for concurrent use.
 type Controller struct{ core core }
 
-// ControllerOf is called by package clientgo, for its informers. Programs call clientgo.ControllerOf:
-// the argument is of an internal type.
+// ControllerOf is called by package clientgo, for its informers. Programs call
+// clientgo.ControllerOf: the argument is of an internal type.
 func ControllerOf(adapted informer.Adapted) *Controller {
 	return &Controller{core{
 		engine:  adapted.Engine,

@@ -34,10 +34,10 @@ import (
 // updates that InformerOptions.ReadOnly describes.
 //
 // Without streaming, one object that cannot be decoded makes the client refuse the whole list: the
-// informer does not sync, and WaitForSync returns the error of the client's decoder. Also, client-go
-// then repeats a request that was refused with a Retry-After up to ten times by itself, for each
-// attempt of the informer, which logs that once. Only the requests of NewListWatchFromClient are
-// not repeated.
+// informer does not sync, and WaitForSync returns the error of the client's decoder. Also,
+// client-go then repeats a request that was refused with a Retry-After up to ten times by itself,
+// for each attempt of the informer, which logs that once. Only the requests of
+// NewListWatchFromClient are not repeated.
 //
 // If a response cannot be split (CBOR, or a transport that changes it), the informer uses the
 // objects that the client decodes. Status.Streaming reports whether the last response was streamed,
@@ -123,8 +123,8 @@ func WithLabelSelector(selector labels.Selector) ListOptionsFunc {
 }
 
 // WithFieldSelector selects objects by their fields, on the server. An object that the selector no
-// longer matches is a deletion. Each resource supports few fields; for others the server refuses the
-// list. See https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/.
+// longer matches is a deletion. Each resource supports few fields; for others the server refuses
+// the list. See https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/.
 func WithFieldSelector(selector fields.Selector) ListOptionsFunc {
 	return func(options *metav1.ListOptions) { options.FieldSelector = selector.String() }
 }

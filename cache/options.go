@@ -123,8 +123,8 @@ type InformerOptions[T Object] struct {
 // with the same name and namespace. It may clear UID and resourceVersion. It is called at most once
 // for each state received, and not for a state that is stored already.
 //
-// If it returns an error or nil, panics, or changes name or namespace, the error is reported and the
-// object's last good state is kept. An error that wraps ErrSkip is not reported; see ErrSkip.
+// If it returns an error or nil, panics, or changes name or namespace, the error is reported and
+// the object's last good state is kept. An error that wraps ErrSkip is not reported; see ErrSkip.
 type TransformFunc[T Object] func(obj T) (T, error)
 
 // reflectorOptions returns the options that an informer shares with a Reflector.

@@ -10,18 +10,17 @@ import (
 // Reader is the reading side of a store. Its objects belong to the cache: all readers share them,
 // and they must not be changed. Results are in no particular order except those of All.
 //
-// The methods are safe for concurrent use and block a writer for O(1) at most: Get and GetByKey take
-// no lock, and the others may take one to capture the state after a write. Get, GetByKey and Len
-// see each change as soon as it is made. Each other method reads one state, which has all of a
+// The methods are safe for concurrent use and block a writer for O(1) at most: Get and GetByKey
+// take no lock, and the others may take one to capture the state after a write. Get, GetByKey and
+// Len see each change as soon as it is made. Each other method reads one state, which has all of a
 // relist or nothing of it.
 //
 // An object whose newest state could not be stored (see KeyError) is read as its last good state.
 // If it never had one, it is absent from all results, which does not mean that it was deleted: Get
 // and a Lister's Get return an error for it, and GetByKey reports false.
 type Reader[T Object] interface {
-	// Get returns the object that has obj's key and reports whether there is one. It returns an
-	// error if the key function does or, the result of KeyError, if the object could never be
-	// stored.
+	// Get returns the object that has obj's key and reports whether there is one. The error is that
+	// of the key function or, if the object could never be stored, that of KeyError.
 	Get(obj T) (item T, exists bool, err error)
 	// GetByKey returns the object that has a key and reports whether there is one. It also reports
 	// false for an object that could never be stored; see KeyError.

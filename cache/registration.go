@@ -9,8 +9,8 @@ import (
 	"github.com/kinformer/kinformer/internal/informer"
 )
 
-// Delivery selects which events a handler receives that is slower than they arrive. With each value
-// it receives the changes of one object in order, and delays no other handler.
+// Delivery selects which events a handler receives if they arrive faster than it returns. In any
+// case the handler receives the changes of one object in order, and delays no other handler.
 type Delivery string
 
 const (
@@ -19,8 +19,8 @@ const (
 	// events of one object are coalesced: updates with updates, updates with the deletion, and an
 	// addition with updates unless one of them sets deletionTimestamp. Event.Old is always the
 	// state that was last delivered. An addition and a deletion are both delivered, and an object
-	// that was recreated is never an update of its predecessor. The memory of a blocked handler's
-	// backlog is thus bounded by the objects that existed meanwhile.
+	// that was recreated is never an update of its predecessor. The backlog of a blocked handler is
+	// thus bounded by two states of each object that existed meanwhile.
 	CoalesceWhenBehind Delivery = "CoalesceWhenBehind"
 	// EveryEvent never coalesces events. The backlog is not bounded.
 	EveryEvent Delivery = "EveryEvent"
@@ -34,9 +34,9 @@ type HandlerOptions struct {
 	// AddKeyHandler, which always coalesces, EveryEvent is an error.
 	Delivery Delivery
 	// ResyncPeriod is the time from the end of one resync to the start of the next. A resync
-	// delivers an update of every stored object whose Old and New are the same; to key handlers,
-	// its key. It waits while the handler's events are being coalesced. Zero selects the informer's
-	// ResyncPeriod; a negative value disables resyncs.
+	// delivers every stored object as an update in which Old and New are the same, or to a key
+	// handler its key. It waits while the handler's events are being coalesced. Zero selects the
+	// informer's ResyncPeriod; a negative value disables resyncs.
 	ResyncPeriod time.Duration
 	// WithoutOld leaves Event.Old nil for updates. Deletions still carry the last known state.
 	// With Packed, it saves decoding the old object. A FilteringResourceEventHandler needs the old
@@ -86,9 +86,9 @@ func (s *SharedInformer[T]) AddBatchHandler(handler func(events []Event[T]), opt
 }
 
 // AddKeyHandler is AddEventHandler for a function that receives only the keys of changed objects,
-// to add them to a work queue. A key that changes again before it is delivered is delivered once, so
-// the backlog is bounded by the number of keys, and no object is decoded. A key that changes while
-// the keys of a list are delivered may be delivered a second time.
+// to add them to a work queue. A key that changes again before it is delivered is delivered once,
+// so the backlog is bounded by the number of keys, and no object is decoded. A key that changes
+// while the keys of a list are delivered may be delivered a second time.
 func (s *SharedInformer[T]) AddKeyHandler(handler func(event KeyEvent), options HandlerOptions) (*Registration, error) {
 	var err error
 	switch {

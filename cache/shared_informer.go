@@ -33,9 +33,10 @@ type SharedInformer[T Object] struct {
 // objects its apiVersion and kind state their kind, too; if these are empty, or the example is a
 // nil pointer, objects of any kind are accepted. The informer does not keep the example.
 //
-// Nothing happens before Run. If an argument is invalid, Run and every other method that returns an
-// error return one that says why: a nil lister, a ListWatch that lists another type, an interface
-// as T, a negative ResyncPeriod, an index without a function, an unknown path in OmitFields.
+// Nothing happens before Run. Invalid are a nil ListerWatcher, a ListWatch that lists another type,
+// an interface as T, a negative ResyncPeriod, an index without a function, and options that are
+// unknown or cannot be combined: every method that returns an error, such as Run, then returns one
+// that says so.
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
 	objects, err := checkSource(lw, example, options.reflectorOptions())
 	omitted, omitErr := omit.New(objects.GoType, options.OmitFields, options.ReadOnly)
@@ -159,8 +160,8 @@ func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
 
 // WaitForDelete blocks until the store has reached obj's resourceVersion and no longer holds an
 // object with obj's key and UID: the object was deleted or recreated, or a selector or Filter no
-// longer accepts it. An empty UID stands for any. For an object that exists but could never be
-// stored, it goes on blocking. Errors are those of WaitForResourceVersion.
+// longer accepts it. An empty UID stands for any. While the object exists but could never be
+// stored, WaitForDelete blocks. Errors are those of WaitForResourceVersion.
 func (s *SharedInformer[T]) WaitForDelete(ctx context.Context, obj T) error {
 	return s.core.waitForDelete(ctx, obj)
 }
@@ -168,9 +169,9 @@ func (s *SharedInformer[T]) WaitForDelete(ctx context.Context, obj T) error {
 // Status returns the informer's condition.
 func (s *SharedInformer[T]) Status() Status { return s.core.status(s.HasSynced()) }
 
-// HealthCheck returns a function for a health endpoint, with the signature of apiserver's
-// healthz.NamedCheck and of controller-runtime's healthz.Checker. The function returns an error if
-// the informer is not running, has not synced, or does not meet the options. It does not read the
+// HealthCheck returns a function for a health endpoint: an argument of apiserver's
+// healthz.NamedCheck, or a controller-runtime healthz.Checker. The function returns an error if the
+// informer is not running, has not synced, or does not meet the options. It does not read the
 // request, which may be nil.
 func (s *SharedInformer[T]) HealthCheck(options HealthOptions) func(*http.Request) error {
 	return healthCheck(s.Status, s.core.clock, options)

@@ -39,8 +39,8 @@ type Status struct {
 	// ResourceVersion is the version of the collection that the store has reached.
 	ResourceVersion string
 	// FreshAt is when an event, a bookmark or a list last confirmed that the store is up to date.
-	// It is zero before the first list. For a collection that does not change, API servers that
-	// send bookmarks do so about once a minute.
+	// It is zero before the first list. A collection that does not change is confirmed by
+	// bookmarks, of which API servers send about one a minute.
 	FreshAt time.Time
 	// Staleness is the time since FreshAt, by the informer's clock. The store may lack changes that
 	// were made in this time. It is zero before the first list.
@@ -130,7 +130,7 @@ type HandlerStatus struct {
 	CallTime time.Duration
 }
 
-// RecentEventsInterval is the time that each number of Status.RecentEvents covers.
+// RecentEventsInterval is the time that each number of Status.RecentEvents covers: 5 s.
 const RecentEventsInterval = reflector.RateInterval
 
 // RelistReason is why a collection had to be listed again after a watch.
@@ -140,8 +140,8 @@ type RelistReason string
 const (
 	// RelistExpired: the server no longer has the resourceVersion of the watch (410 Gone).
 	RelistExpired = RelistReason(reflector.RelistExpired)
-	// RelistVersionRegressed: the server is at an older resourceVersion than before: it lags behind
-	// another one, or etcd was restored from a backup.
+	// RelistVersionRegressed: the server is at an older resourceVersion than before. It lags behind
+	// another replica, or etcd was restored from a backup.
 	RelistVersionRegressed = RelistReason(reflector.RelistVersionRegressed)
 	// RelistQuarantined: some objects could not be stored, and are requested again.
 	RelistQuarantined = RelistReason(reflector.RelistQuarantined)

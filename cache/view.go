@@ -16,8 +16,8 @@ type Viewable interface {
 }
 
 // View is a read-only view of an informer whose objects may be of any type, for dashboards and
-// monitoring. Its methods are safe for concurrent use, and block readers and writers of the store for
-// O(1) at most.
+// monitoring. Its methods are safe for concurrent use, and block readers and writers of the store
+// for O(1) at most.
 type View struct {
 	core   *core
 	synced func() bool
@@ -27,9 +27,9 @@ type View struct {
 // made later have larger ones.
 func (v View) ID() uint64 { return v.core.engine.ID() }
 
-// UniqueName returns Status.Name or, if another informer of the process has that name, Name#2 and so
-// on. The first call assigns the name, which does not change. Once the informer has stopped, another
-// one may get the name.
+// UniqueName returns Status.Name or, if another informer of the process has that name, Name#2 and
+// so on. The first call assigns the name, which does not change. Once the informer has stopped,
+// another one may get the name.
 func (v View) UniqueName() string { return v.core.engine.UniqueName(v.core.report.name) }
 
 // Kind returns the kind of the objects, such as "Pod", or an empty string if it is not known.
@@ -60,7 +60,8 @@ func (v View) FindKeys(text string, limit int) (keys []string, found int) {
 }
 
 // Get returns the stored object that has a key and reports whether there is one. The object must
-// not be changed. For an object that could never be stored, it returns the error of Reader.KeyError.
+// not be changed. For an object that could never be stored, it returns the error of
+// Reader.KeyError.
 func (v View) Get(key string) (obj Object, exists bool, err error) {
 	value, exists, err := v.core.engine.Value(key)
 	if err != nil || !exists {
@@ -79,7 +80,8 @@ func (s *SharedInformer[T]) Views() []View { return []View{{&s.core, s.HasSynced
 // Views returns a view of the informer.
 func (c *Controller) Views() []View { return []View{{&c.core, c.HasSynced}} }
 
-// Views returns a view of every informer that the factory has now, idle ones included.
+// Views returns a view of every informer that the factory has now, including those without
+// references.
 func (f *Factory) Views() (views []View) {
 	for _, informer := range f.informers() {
 		views = append(views, informer.Views()...)
@@ -134,8 +136,8 @@ func (g *Group) HealthCheck(options HealthOptions) func(*http.Request) error {
 }
 
 // hasStopped reports whether a member is an informer that has stopped. It is called under the
-// group's lock, and asks neither factories nor other groups: they may have locks of their own, under
-// which they add to this group.
+// group's lock, and asks neither factories nor other groups: they may have locks of their own,
+// under which they add to this group.
 func hasStopped(member Viewable) bool {
 	informer, ok := member.(interface{ hasStopped() bool })
 	return ok && informer.hasStopped()

@@ -7,8 +7,8 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 )
 
-// With returns client-go's constructors with options. A variable with the name of client-go's package
-// replaces the import, and the calls remain as they are:
+// With returns client-go's constructors with options. A variable with the name of client-go's
+// package replaces the import, and the calls remain as they are:
 //
 //	var informers = clientgo.With(clientgo.Options{Packed: true})
 //

@@ -10,9 +10,9 @@
 //
 // docs/adopting.md shows the line before and after for each way in which programs make informers.
 //
-// [StatusOf] and [ControllerOf] add what client-go's interfaces lack: the condition of an informer, a
-// health check, and waits for a written object. [Views] and [Options].Group are for packages metrics
-// and debug.
+// [StatusOf] and [ControllerOf] add what client-go's interfaces lack: the condition of an informer,
+// a health check, and waits for a written object. [Views] and [Options].Group are for packages
+// metrics and debug.
 //
 // An informer streams, that is, reads lists and watches straight from the response, if
 // cache.EnableStreaming has prepared the client's config and the list and watch functions are known
@@ -27,11 +27,18 @@
 // # Differences from client-go
 //
 // The documented contract of client-go holds; docs/contract.md names the test for each promise. A
-// program may notice these differences:
+// program may notice the following differences.
+//
+// Events:
 //
 //   - A relist emits no update for an unchanged object, unless [Options].RelistUpdates is set.
 //   - An object that was deleted and recreated under the same name is a deletion and an addition,
 //     not an update.
+//   - Objects that the program itself writes to an informer's store are delivered to handlers.
+//   - The resync period of a handler does not depend on those of other handlers.
+//
+// Objects that cannot be stored:
+//
 //   - While an informer streams, an object that cannot be decoded is an error on that object alone.
 //     Otherwise, the client refuses the whole list as for client-go: the informer does not sync,
 //     and the watch error handler receives the error of the client's decoder.
@@ -46,20 +53,23 @@
 //     object ends the watch. client-go stores the list's objects, and skips the event.
 //   - An object whose index function fails is stored without an entry in that index. In client-go,
 //     the error ends the process.
-//   - Errors are logged with the informer's logger, an error on an object once in five minutes.
-//     They are not passed to utilruntime.HandleError, whose rate limit blocks its caller.
-//   - Objects that the program itself writes to an informer's store are delivered to handlers.
-//   - The resync period of a handler does not depend on those of other handlers.
-//   - Readers do not block writers.
+//
+// Requests and Run:
+//
 //   - Run returns even while a list or watch function blocks. The goroutine of the function ends
 //     when the function returns. client-go waits for a watch function.
-//   - A WatchList (streaming list, KEP-3157) that does not complete the initial state is given up, and
-//     the collection is listed: after 2 s without an event from a fake clientset, after 30 s without
-//     an initial event from a server, or when the stream has ended early twice. client-go waits for
-//     ever.
+//   - A WatchList (streaming list, KEP-3157) that does not complete the initial state is given up,
+//     and the collection is listed: after 2 s without an event from a fake clientset, after 30 s
+//     without an initial event from a server, or when the stream has ended early twice. client-go
+//     waits for ever.
 //   - The error of a factory's wait for a sync wraps the context's cause and the last error of each
 //     informer that has not synced. In client-go it is the context's cause.
 //   - A [Reflector] logs an error of its store's Resync, and does not list again because of it.
+//
+// Logs and metrics:
+//
+//   - Errors are logged with the informer's logger, an error on an object once in five minutes.
+//     They are not passed to utilruntime.HandleError, whose rate limit blocks its caller.
 //   - The metrics of client-go count watch events, but not the objects of a list.
 //
 // The environment variable KUBE_CACHE_MUTATION_DETECTOR has the same effect as in client-go. The

@@ -65,14 +65,14 @@ type Options struct {
 	Group *cache.Group
 }
 
-// NewInformer returns an informer of lw's objects that is not running. It is the value of the option
-// NewInformer of controller-runtime's package cache:
+// NewInformer returns an informer of lw's objects that is not running. It is the value of the
+// option NewInformer of controller-runtime's package cache:
 //
 //	cache.Options{NewInformer: clientgo.Options{Packed: true}.NewInformer}
 //
 // The informer streams if cache.EnableStreaming has prepared the config, as controller-runtime's
-// list and watch functions do not change the server's response. e2e/controllerruntime has an example
-// with a manager.
+// list and watch functions do not change the server's response. e2e/controllerruntime has an
+// example with a manager.
 func (o Options) NewInformer(lw clientcache.ListerWatcher, exampleObject runtime.Object, resyncPeriod time.Duration, indexers clientcache.Indexers) clientcache.SharedIndexInformer {
 	return newInformer(lw, exampleObject, settings{
 		SharedIndexInformerOptions: clientcache.SharedIndexInformerOptions{ResyncPeriod: resyncPeriod, Indexers: indexers},

@@ -33,8 +33,8 @@ import (
 //
 // An error of Add, Update, Delete or Resync is logged. An error of Replace fails the list, which is
 // retried. While the reflector streams, an object that cannot be decoded is logged. A relist then
-// keeps the store's state of such an object if the store has a method GetByKey, as client-go's stores
-// do. Its deletion is a call of Delete with an object that has only namespace, name, UID and
+// keeps the store's state of such an object if the store has a method GetByKey, as client-go's
+// stores do. Its deletion is a call of Delete with an object that has only namespace, name, UID and
 // resourceVersion.
 type Reflector struct {
 	// WatchListPageSize is the limit of list requests. Zero selects 500, except for relists that

@@ -12,17 +12,18 @@ import (
 )
 
 // ControllerOf returns the controller of an informer of this package, or of a Controller that a
-// constructor of this package, such as [Constructors.NewInformer], has returned. The informer may be
-// embedded in another type, such as client-go's typed wrappers. The result has what client-go's
-// interfaces lack: the informer's Status with the lag of its handlers and the reason why it does not
-// stream, a health check, and waits for an object that the program has written:
+// constructor of this package, such as [Constructors.NewInformer], has returned. The informer may
+// be embedded in another type, such as client-go's typed wrappers. The result has what client-go's
+// interfaces lack: the informer's Status with the lag of its handlers and the reason why it does
+// not stream, a health check, and waits for an object that the program has written:
 //
 //	pod, err := client.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
 //	err = clientgo.ControllerOf(informer).WaitForObject(ctx, pod)
 //	// listers have the Pod
 //
-// HasSynced and WaitForSync include the handlers. The controller of another informer is invalid:
-// its methods return an error, and its Status has the phase cache.PhaseInvalid.
+// HasSynced and WaitForSync include the handlers. Run is the informer's RunWithContext and returns
+// nil. For any other informer the controller is invalid: its methods return an error, and its
+// Status has the phase cache.PhaseInvalid.
 func ControllerOf(informer interface{ HasSynced() bool }) *cache.Controller {
 	own := ownInformer(informer)
 	if own == nil {

@@ -4,25 +4,25 @@
 //	mux.Handle("/debug/informers/", debug.Handler(debug.Options{}, pods, factory))
 //
 // The page is read-only and has no outside dependency: its style and script are part of the
-// program, and it is a plain table without JavaScript. It uses relative links only, so that it works
-// below any prefix that ends in a slash, with or without http.StripPrefix. Requests are cheap: one
-// reads the Status of each informer, and no object. The search for keys, which reads all keys of one
-// informer, is limited to two at a time.
+// program, and it is a plain table without JavaScript. It uses relative links only, so that it
+// works below any prefix that ends in a slash, with or without http.StripPrefix. Requests are
+// cheap: one reads the Status of each informer, and no object. The search for keys, which reads all
+// keys of one informer, is limited to two at a time.
 //
 // # What it discloses
 //
 // Names of informers, handlers and indexes, the keys of objects, error texts without credentials,
-// and counts. With Options.ShowObjects also the content of objects, but never that of Secrets, nor of objects
-// that may be Secrets as their kind is not known. The handler does not authenticate: serve it where
-// the program serves net/http/pprof.
+// and counts. With Options.ShowObjects also the content of objects, but never that of Secrets, nor
+// that of objects which may be Secrets, as their kind is not known. The handler does not
+// authenticate: serve it where the program serves net/http/pprof.
 //
 // A web site can make its visitor's browser ask a loopback address by a name of the site's own (DNS
-// rebinding). At a loopback address the handler therefore answers only to the Host localhost or an IP
-// address, and to Options.Hosts; other requests get 421 Misdirected Request.
+// rebinding). At a loopback address the handler therefore answers only to the Host localhost or an
+// IP address, and to Options.Hosts; other requests get 421 Misdirected Request.
 //
 // # JSON
 //
-// informers.json has what the overview shows, informer.json?id=N what the page of an informer shows.
-// The pages themselves answer with the same JSON to a request that accepts application/json and not
-// text/html. docs/observing.md lists the fields.
+// informers.json has what the overview shows, informer.json?id=N what the page of an informer
+// shows. The pages themselves answer with the same JSON to a request that accepts application/json
+// and not text/html. docs/observing.md lists the fields.
 package debug

@@ -51,8 +51,9 @@
 //	isWatch := func(r fake.APIRequest) bool { return r.Verb == "watch" }
 //	server.InjectFault(1, isWatch, fake.RequestFault{CutAfterBytes: 1000})
 //
-// It does not work inside a bubble, as network connections never block durably.
+// An APIServer does not work inside a bubble: a goroutine that waits for the network is not durably
+// blocked.
 //
-// Both keep a bounded history of changes and assign increasing resourceVersions. The package does not
-// import testing, so that examples and programs may use it, too.
+// Both keep a bounded history of changes and assign increasing resourceVersions. The package does
+// not import testing, so that examples and programs may use it, too.
 package fake

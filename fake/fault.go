@@ -22,8 +22,8 @@ type Fault struct {
 	// Err, if not nil, is returned by the call, after Delay and Hold.
 	Err error
 
-	// ResourceVersion, if not empty, makes a list read from a replica that lags behind at this
-	// version, whatever version the list requests.
+	// ResourceVersion, if not empty, makes a list read from a replica that has reached this version
+	// only, whatever version the list requests.
 	ResourceVersion string
 	// EditList, if not nil, is called with the list, and List returns its result. The argument is a
 	// copy and may be modified.

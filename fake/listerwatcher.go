@@ -34,7 +34,8 @@ type Object interface {
 // for concurrent use.
 //
 // A method panics if the test makes a mistake: Create if the object exists or has no name, Update
-// and Delete if there is no such object, Restore if the version is invalid.
+// and Delete if there is no such object, Restore if the version is invalid or no longer in the
+// history.
 type ListerWatcher[T Object] struct {
 	memory  *history.Memory
 	objects *history.Collection
@@ -58,9 +59,8 @@ type Request struct {
 	Time time.Time
 }
 
-// NewListerWatcher returns an empty collection of objects of example's type. The kind and
-// apiVersion of the example must be set if it is a *unstructured.Unstructured or
-// *metav1.PartialObjectMetadata.
+// NewListerWatcher returns an empty collection of objects of example's type. If the example is a
+// *unstructured.Unstructured or *metav1.PartialObjectMetadata, its apiVersion and kind must be set.
 func NewListerWatcher[T Object](example T) *ListerWatcher[T] {
 	blank := blankOf(example)
 	memory := history.NewMemory()

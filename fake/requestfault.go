@@ -12,8 +12,8 @@ import (
 	fakerest "github.com/kinformer/kinformer/fake/internal/rest"
 )
 
-// APIRequest describes a request to an [APIServer]. For requests that do not name a resource, such as
-// discovery, only HTTP is set.
+// APIRequest describes a request to an [APIServer]. For requests that do not name a resource, such
+// as discovery, only HTTP is set.
 type APIRequest struct {
 	// Verb is "get", "list", "watch", "create", "update", "patch", "delete" or "deletecollection".
 	Verb string

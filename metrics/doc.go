@@ -8,10 +8,10 @@
 // # Labels
 //
 // The label informer is the informer's unique name ([cache.View.UniqueName]): its Name, or "Name#2"
-// and so on if another informer of the process has that name. Give informers names (the option Name)
-// if the program has several of one type, as "#2" only says which one was seen later. kind is the kind
-// of the objects, or empty if it is not known. handler is the handler's name, with "#2" in the same
-// way. No label and no value has an object's name or content, or an error's text.
+// and so on if another informer of the process has that name. Give informers names (the option
+// Name) if the program has several of one type, as "#2" only says which one was seen later. kind is
+// the kind of the objects, or empty if it is not known. handler is the handler's name, with "#2" in
+// the same way. No label and no value has an object's name or content, or an error's text.
 //
 // An informer has series from the time it is made until it stops. All reasons for a relist have one
 // from the start, so that rate and increase see the first relist. Request codes appear when they
@@ -19,24 +19,24 @@
 //
 // # Freshness
 //
-// kinformer_staleness_seconds is how old the store may be: the time since the last proof that it was
-// up to date, an event, a bookmark or a list. It is measured by the clock of the informer's machine
-// at the time of the scrape, time in which that was suspended included.
+// kinformer_staleness_seconds is how old the store may be: the time since the last proof that it
+// was up to date, an event, a bookmark or a list. It is measured by the clock of the informer's
+// machine at the time of the scrape, time in which that was suspended included.
 // kinformer_last_confirmed_timestamp_seconds is the time of that proof, for comparison with other
 // times. In a quiet collection the proofs are bookmarks, about one a minute, so that a staleness of
 // some minutes says that the watch is broken; with servers that send no bookmarks it does not.
 //
 // # Metrics of client-go
 //
-// reflector_lists_total, reflector_watches_total and reflector_last_resource_version, with the label
-// name, are those of client-go's reflectors, as programs exported them by
+// reflector_lists_total, reflector_watches_total and reflector_last_resource_version, with the
+// label name, are those of client-go's reflectors, as programs exported them by
 // SetReflectorMetricsProvider. client-go defines, but no longer updates them. The other five of its
 // reflector metrics are histograms of list and watch durations and sizes, which kinformer does not
 // measure.
 //
-// informer_queued_items, informer_processing_latency_seconds and informer_store_resource_version are
-// client-go's current ones. k8s.io/component-base registers them, so that a Collector must not: a
-// name can be registered once. An informer of package clientgo updates them through client-go's
+// informer_queued_items, informer_processing_latency_seconds and informer_store_resource_version
+// are client-go's current ones. k8s.io/component-base registers them, so that a Collector must not:
+// a name can be registered once. An informer of package clientgo updates them through client-go's
 // InformerMetricsProvider if the program has named it, as one of client-go does. The Collector has
 // the same in kinformer_handler_backlog_events, kinformer_handler_call_seconds_total and
 // reflector_last_resource_version, for every informer. Likewise, rest_client_requests_total of
