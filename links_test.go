@@ -101,11 +101,11 @@ func readFile(t *testing.T, path string) string {
 // TestBrokenLinks checks documents with links that are broken, or are none.
 func TestBrokenLinks(t *testing.T) {
 	for text, want := range map[string]string{
-		"[a](go.mod)":                      "",
-		"[a](missing.md)":                  "no such file",
-		"[`a`](docs/missing.md)":           "no such file",
-		"![a](docs/images/missing.png)":    "no such file",
-		"[a](docs/contract.md#no-heading)": "no such heading",
+		"[a](go.mod)":                        "",
+		"[a](missing.md)":                    "no such file",
+		"[`a`](docs/missing.md)":             "no such file",
+		"![a](docs/images/missing.png)":      "no such file",
+		"[a](docs/contract.md#no-heading)":   "no such heading",
 		"[a](docs/adopting.md#with-options)": "",
 		"[a](https://example.com/missing)":   "",
 		"`f[T](missing)`":                    "",

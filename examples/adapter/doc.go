@@ -1,9 +1,12 @@
 // Package adapter is a program on client-go's informers, in folder before, and the same program on
-// kinformer's, in folder after. Their only difference is an import and a line that lets lists be
-// read as they arrive:
+// kinformer's, in folder after. They differ in one import, and in the line that lets informers read
+// lists as they arrive:
 //
-//	diff before/main.go after/main.go
+//	diff adapter/before/main.go adapter/after/main.go
 //
-// A test checks that there is no other difference. docs/adopting.md has the other ways to adopt
-// kinformer.
+// A test checks that there is no other difference. Both programs need a cluster:
+//
+//	go run ./adapter/after -kubeconfig ~/.kube/config
+//
+// docs/adopting.md has the other ways to adopt kinformer.
 package adapter

@@ -78,7 +78,7 @@ func (c *controller) onPod(event cache.Event[*corev1.Pod]) {
 	c.worker.queue.Add(event.Object().Namespace + "/" + owner.Name)
 }
 
-// reconcile creates or deletes the Pods that are missing or too many.
+// reconcile creates the Pods that a ReplicaSet lacks, or deletes those that are too many.
 func (c *controller) reconcile(ctx context.Context, key string) error {
 	set, exists := c.replicaSets.Store().GetByKey(key)
 	if !exists || !c.act {

@@ -11,11 +11,12 @@
 //
 //	go run ./podlifecycle
 //
-// The three can be three processes. The first one prints the URL of its server:
+// The three can be three processes. The first one prints the URL of its server, and the last one
+// creates, scales and deletes the ReplicaSet:
 //
 //	go run ./podlifecycle -run controller
 //	go run ./podlifecycle -run scheduler -server http://127.0.0.1:41234
-//	go run ./podlifecycle -run kubelet -server http://127.0.0.1:41234
+//	go run ./podlifecycle -run kubelet -server http://127.0.0.1:41234 -scenario
 //
 // With -kubeconfig the program only watches, as a real cluster has a controller, a scheduler and
 // kubelets of its own; -act makes it do their work, for an API server that has none.

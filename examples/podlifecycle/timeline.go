@@ -20,7 +20,7 @@ type timeline struct {
 
 func newTimeline(out io.Writer) *timeline { return &timeline{out: out, start: time.Now()} }
 
-// saw prints what a component has received of an informer, by its list or by its watch.
+// saw prints what a component has received from an informer, by its list or by its watch.
 func (t *timeline) saw(who, request string, inList bool, format string, args ...any) {
 	verb := "watch"
 	if inList {

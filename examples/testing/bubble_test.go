@@ -57,8 +57,8 @@ func TestPodIsLabeledOnceItHasANode(t *testing.T) {
 	})
 }
 
-// The server refuses every watch for an hour. The Pod that was created meanwhile is labeled after
-// it.
+// The server refuses every request for an hour. A Pod that is created meanwhile is labeled
+// afterwards.
 func TestPodIsLabeledAfterAnOutage(t *testing.T) {
 	inBubble(t, func(t *testing.T, pods *fake.ListerWatcher[*corev1.Pod], labeler *Labeler) {
 		pods.InjectWatchFault(10_000, fake.Fault{Err: fake.InternalError()})

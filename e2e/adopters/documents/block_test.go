@@ -68,8 +68,7 @@ func (b block) fragment(part string) program {
 		case current != part && current != "in both":
 			continue
 		case strings.HasPrefix(line, "import "):
-			name, _ := importName(line)
-			delete(known, name)
+			delete(known, importName(line))
 			imports.add(b, i, line)
 			continue
 		case strings.HasPrefix(line, "func "):

@@ -42,7 +42,7 @@ func TestDocumentsCompile(t *testing.T) {
 // TestErrorsNameDocumentAndLine checks documents with one error each.
 func TestErrorsNameDocumentAndLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"```go\nctx.Missing()\n```":                                     "d.md:2: ctx.Missing undefined",
+		"```go\nctx.Missing()\n```":                                      "d.md:2: ctx.Missing undefined",
 		"```go\n// before\n\n// after\ncache.DeletedFinalStateUnknown{}": "d.md:5: undefined: cache.DeletedFinalStateUnknown",
 		"```go\n// before\ncache.ByObject\n// after\n```":                "d.md:3: undefined: cache.ByObject",
 		"text\n\n```go\nfunc f() {\n}\nimport \"fmt\"\nf(1)\n```":        "d.md:7: too many arguments in call to f",

@@ -59,12 +59,12 @@ func knative() map[string]string {
 	}
 }
 
-// importName returns the name and the path of the package that a line imports.
-func importName(line string) (name, path string) {
-	name, path, _ = strings.Cut(strings.TrimPrefix(line, "import "), `"`)
-	path, _, _ = strings.Cut(path, `"`)
-	if name = strings.TrimSpace(name); name == "" {
-		name = path[strings.LastIndex(path, "/")+1:]
+// importName returns the name of the package that a line imports.
+func importName(line string) string {
+	name, path, _ := strings.Cut(strings.TrimPrefix(line, "import "), `"`)
+	if name = strings.TrimSpace(name); name != "" {
+		return name
 	}
-	return name, path
+	path, _, _ = strings.Cut(path, `"`)
+	return path[strings.LastIndex(path, "/")+1:]
 }
