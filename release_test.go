@@ -30,6 +30,8 @@ func newRepository(t *testing.T, changelog string) *repository {
 	r.write(filepath.Join(r.dir, "release"), string(script))
 	r.write(filepath.Join(r.dir, "CHANGELOG.md"), changelog)
 	r.write(filepath.Join(r.dir, ".gitignore"), ".cache\n")
+	r.write(filepath.Join(r.dir, "go.mod"), "module example.com/m\n\ngo 1.26\n")
+	r.write(filepath.Join(r.dir, "m.go"), "package m\n")
 	r.git("init", "--quiet")
 	r.git("add", ".")
 	r.git("commit", "--quiet", "--message=start")
@@ -53,9 +55,16 @@ func (r *repository) git(arguments ...string) {
 	}
 }
 
-// compare sets the changes of the API that apidiff finds.
+// compare sets the changes of the API that apidiff finds in a package of both versions.
 func (r *repository) compare(all, incompatible string) {
-	r.write(r.apidiff, "#!/bin/sh\ncase \"$*\" in *-w*) ;; *-incompatible*) printf '%s' '"+incompatible+"' ;; *) printf '%s' '"+all+"' ;; esac\n")
+	r.t.Helper()
+	r.write(r.apidiff, `#!/bin/sh
+case "$1" in
+-w) touch "$2" ;;
+-incompatible) printf '%s' '`+incompatible+`' ;;
+*) printf '%s' '`+all+`' ;;
+esac
+`)
 }
 
 // release runs the script, which must fail with a text if want is not empty.
@@ -103,6 +112,19 @@ func TestReleaseVersionFollowsTheAPI(t *testing.T) {
 	}
 	r.compare("F: removed", "F: removed")
 	r.release("v0.2.0", "no section Incompatible")
+}
+
+func TestRemovedPackageIsIncompatible(t *testing.T) {
+	r := newRepository(t, changelog)
+	r.git("tag", "--annotate", "--message=release", "v0.1.0")
+	r.git("mv", "m.go", "renamed.go")
+	if err := os.Mkdir(filepath.Join(r.dir, "p"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.git("mv", "renamed.go", "p/p.go")
+	r.git("commit", "--quiet", "--message=move")
+	r.release("v0.2.0", "example.com/m:\n- package removed")
+	r.release("v0.1.1", "example.com/m/p:\n- package added")
 }
 
 func TestIncompatibleReleaseIsAMajorOneFromV1On(t *testing.T) {
