@@ -68,13 +68,13 @@ const ErrSkip = feed.Error("skip this state of the object")
 type ObjectError struct {
 	// Key is the object's key, empty if it could not be read.
 	Key string
-	// Effect is what the error means for the stored object.
+	// Effect is the consequence for the stored object.
 	Effect ObjectEffect
 	// Err is the cause.
 	Err error
 }
 
-// ObjectEffect is what an ObjectError means for the stored object.
+// ObjectEffect is the consequence of an ObjectError for the stored object.
 type ObjectEffect string
 
 // The values of ObjectEffect.

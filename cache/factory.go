@@ -97,11 +97,11 @@ func (r *InformerRef[T]) Release() { r.release() }
 // NewListWatchFromClient. For dynamic and metadata clients, call lw.InNamespace and set apiVersion
 // and kind of the example.
 //
-// All users of an informer must pass the same options. InformerFor returns an error that names the
-// first option that differs. Of Transform and Filter it compares only whether they are set, and of
-// Indexers the names. ErrorHandler, Logger and Clock are not compared: those of the first use
-// apply. InformerFor also returns an error for invalid options, and ErrStopped after the factory
-// has stopped.
+// All users of an informer must pass the same options: otherwise InformerFor returns an error that
+// names the first option that differs. For Transform and Filter it compares only whether they are
+// set, and for Indexers only the names. ErrorHandler, Logger and Clock are not compared: those of
+// the first use apply. InformerFor also returns an error for invalid options, and ErrStopped after
+// the factory has stopped.
 func InformerFor[T Object](f *Factory, lw *ListWatch, example T, options InformerOptions[T]) (*InformerRef[T], error) {
 	key, err := keyOfInformer(lw, example)
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 // it has one method for all events.
 //
 // OnEvent is called for one event at a time, in order for each object, after the store has the
-// change (and perhaps later ones). It may block: this delays no other handler, and
-// HandlerOptions.Delivery says what becomes of the events that arrive meanwhile. For panics see
-// HandlerOptions.ContinueOnPanic.
+// change (and perhaps later ones). It may block, which delays no other handler. See
+// HandlerOptions.Delivery for the events that arrive meanwhile, and ContinueOnPanic for panics.
 type EventHandler[T Object] interface {
 	OnEvent(event Event[T])
 }
@@ -54,7 +53,8 @@ type FilteringResourceEventHandler[T Object] struct {
 	Handler    EventHandler[T]
 }
 
-// OnEvent delivers the event as what it is for the filtered collection.
+// OnEvent delivers the event to Handler: as an addition or a deletion if FilterFunc accepts only
+// one of the two states, and not at all if it accepts neither.
 func (f FilteringResourceEventHandler[T]) OnEvent(event Event[T]) {
 	delivered := event.Old
 	if event.Type == EventDelete && !codec.IsNil(event.delivered) {

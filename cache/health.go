@@ -9,7 +9,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// HealthOptions are what a health check requires besides a running informer that has synced.
+// HealthOptions are the requirements of a health check, in addition to a running informer that has
+// synced.
 type HealthOptions struct {
 	// MaxStaleness is the limit of Status.Staleness. Zero is no limit. With API servers that send
 	// bookmarks, about one a minute, use several minutes; with others, use zero, as a collection

@@ -67,7 +67,7 @@ type WatchFunc func(ctx context.Context, options metav1.ListOptions) (watch.Inte
 type ListWatch struct {
 	ListFunc  ListFunc
 	WatchFunc WatchFunc
-	// Streaming says that the functions return the server's response unchanged, so that informers
+	// Streaming declares that the functions return the server's response unchanged, so that informers
 	// may read it from the stream (see EnableStreaming). It must not be set for functions that
 	// filter, merge or change the response. ListWatchOf and NewListWatchFromClient set it.
 	Streaming bool
@@ -99,7 +99,7 @@ func (lw *ListWatch) Watch(ctx context.Context, options metav1.ListOptions) (wat
 // InNamespace declares that lw lists the objects of one namespace only, or of all namespaces if
 // namespace is empty, and returns lw. It does not change the requests. It is needed for dynamic and
 // metadata clients: without it, WaitForObject does not recognize an object of another namespace,
-// and a Factory refuses the ListWatch. Of typed clients, the namespace is known.
+// and a Factory refuses the ListWatch. The namespace of typed clients is known.
 func (lw *ListWatch) InNamespace(namespace string) *ListWatch {
 	lw.selected.namespace = namespace
 	lw.selected.known = lw.selected.known || lw.items != nil

@@ -57,8 +57,8 @@ type InformerOptions[T Object] struct {
 	// Extract functions of client-go's apply configurations read metadata.managedFields, and return
 	// an empty configuration without it.
 	OmitFields []string
-	// ReadOnly says that the program does not write the objects that it reads from the informer. It
-	// allows OmitFields to have other fields than metadata.managedFields. Two kinds of writes would
+	// ReadOnly declares that the program does not write the objects that it reads from the informer.
+	// It allows OmitFields to have other fields than metadata.managedFields. Two kinds of writes would
 	// then lose data at the server: an Update of a cached object deletes the omitted fields that the
 	// resource lets it write, and a JSON merge patch with a list, computed from a cached object,
 	// deletes the omitted fields of the list's elements. Read an object from the server before

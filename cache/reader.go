@@ -48,7 +48,7 @@ type Reader[T Object] interface {
 }
 
 // Snapshot is the state of a store at one moment. It is immutable and costs O(1) to take; keeping
-// it costs the memory of what has changed since. The zero Snapshot is empty.
+// it costs the memory of the objects that have changed since. The zero Snapshot is empty.
 type Snapshot[T Object] struct {
 	state *store.Snapshot[T] // nil: empty
 }

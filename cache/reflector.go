@@ -17,7 +17,7 @@ import (
 	"github.com/kinformer/kinformer/internal/source"
 )
 
-// ReflectorStore is what a Reflector writes to: a Store, an UndeltaStore, or another
+// ReflectorStore is the destination of a Reflector: a Store, an UndeltaStore, or another
 // implementation. Its methods are called one at a time.
 type ReflectorStore[T Object] interface {
 	// Get returns the stored object that has obj's key. The reflector compares the resourceVersions

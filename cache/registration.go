@@ -50,9 +50,9 @@ type HandlerOptions struct {
 
 // AddEventHandler adds a handler, and does not block. A handler that is added before Run receives
 // all events. One that is added while the informer runs first receives an addition of each stored
-// object, with InInitialList set, and then every later change. HandlerOptions.Delivery says what
-// becomes of events that arrive faster than the handler returns. After the informer has stopped,
-// AddEventHandler returns ErrStopped.
+// object, with InInitialList set, and then every later change. For events that arrive faster than
+// the handler returns, see HandlerOptions.Delivery. After the informer has stopped, AddEventHandler
+// returns ErrStopped.
 func (s *SharedInformer[T]) AddEventHandler(handler EventHandler[T], options HandlerOptions) (*Registration, error) {
 	err := checkHandler(handler)
 	if _, filters := asFiltering(handler); filters && options.WithoutOld {

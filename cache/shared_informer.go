@@ -33,10 +33,10 @@ type SharedInformer[T Object] struct {
 // objects its apiVersion and kind state their kind, too; if these are empty, or the example is a
 // nil pointer, objects of any kind are accepted. The informer does not keep the example.
 //
-// Nothing happens before Run. Invalid are a nil ListerWatcher, a ListWatch that lists another type,
-// an interface as T, a negative ResyncPeriod, an index without a function, and options that are
-// unknown or cannot be combined: every method that returns an error, such as Run, then returns one
-// that says so.
+// Nothing happens before Run. If an argument is invalid, Run and every other method that returns an
+// error return an error that names it. A nil ListerWatcher, a ListWatch that lists another type, an
+// interface as T, a negative ResyncPeriod, an index without a function, and options that are
+// unknown or cannot be combined are invalid.
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
 	objects, err := checkSource(lw, example, options.reflectorOptions())
 	omitted, omitErr := omit.New(objects.GoType, options.OmitFields, options.ReadOnly)
@@ -150,10 +150,10 @@ func (s *SharedInformer[T]) WaitForResourceVersion(ctx context.Context, resource
 //	// pods.Store() has seen the Pod
 //
 // For an object outside of the informer's namespace, selectors or Filter it returns ErrOutOfScope
-// immediately. The namespace and selectors are known of a ListWatch made by ListWatchOf or
-// NewListWatchFromClient, and not of the program's own functions. If the object's newest state
-// arrived and could not be stored, the error wraps ErrNotStored and the cause, even if the store
-// has an earlier state. Other errors are those of WaitForResourceVersion.
+// immediately. It knows the namespace and selectors of a ListWatch made by ListWatchOf or
+// NewListWatchFromClient, but not those of the program's own functions. If the object's newest
+// state arrived and could not be stored, the error wraps ErrNotStored and the cause, even if the
+// store has an earlier state. Other errors are those of WaitForResourceVersion.
 func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
 	return s.core.waitForObject(ctx, obj)
 }

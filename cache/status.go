@@ -10,7 +10,7 @@ import (
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
-// Phase is what an informer is doing.
+// Phase is the activity of an informer.
 type Phase string
 
 // The phases of an informer.

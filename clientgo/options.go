@@ -31,8 +31,8 @@ type Options struct {
 	// "metadata.managedFields"; see cache.InformerOptions. In a factory, every type must have each
 	// field. An informer with an invalid path logs an error and does not run.
 	OmitFields []string
-	// ReadOnly says that the program does not write the objects that it reads from the informer. It
-	// allows OmitFields to have other fields than metadata.managedFields; see cache.InformerOptions
+	// ReadOnly declares that the program does not write the objects that it reads from the informer.
+	// It allows OmitFields to have other fields than metadata.managedFields; see cache.InformerOptions
 	// for the writes that would lose data, and for those that are refused.
 	ReadOnly bool
 	// Streaming lets the informer stream if cache.EnableStreaming has prepared the client's config.
