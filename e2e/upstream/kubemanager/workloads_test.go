@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
@@ -100,11 +102,30 @@ func (w *workloadTest) surviveRestarts() {
 	_, err := shared.Compact(ctx)
 	w.must(err)
 	w.must(shared.APIServer().Start(ctx))
-	await(t, "the update is rolled out although the server crashed", w.serves("example.com/web:2", 40))
+	await(t, "the update is rolled out although the server crashed", w.touchingService(w.serves("example.com/web:2", 40)))
 	w.change(func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](80) })
 	w.must(shared.APIServer().Restart(ctx))
-	await(t, "the Deployment is scaled up although the server restarted", w.serves("example.com/web:2", 80))
+	await(t, "the Deployment is scaled up although the server restarted", w.touchingService(w.serves("example.com/web:2", 80)))
 	w.remove()
+}
+
+// touchingService returns a check that also updates the Service, every few seconds until it
+// succeeds. The EndpointSlice controller fails while its informer of EndpointSlices is behind that
+// of Pods, as it may be after a restart of the server. It drops a Service that has failed too often,
+// which it then forgets until an event of the Service or of its Pods.
+func (w *workloadTest) touchingService(check func(context.Context) error) func(context.Context) error {
+	const interval = 5 * time.Second
+	next := time.Now().Add(interval)
+	return func(ctx context.Context) error {
+		err := check(ctx)
+		if err == nil || time.Now().Before(next) {
+			return err
+		}
+		next = time.Now().Add(interval)
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"touched":%q}}}`, next)
+		_, patchErr := w.client.CoreV1().Services(w.namespace).Patch(ctx, "web", types.MergePatchType, patch, metav1.PatchOptions{})
+		return errors.Join(err, patchErr)
+	}
 }
 
 // create creates the Deployment and a Service for its Pods, and waits until both are up to date.
