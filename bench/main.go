@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Command bench compares kinformer with client-go and prints the figures, their ratio and the goals
 // as a Markdown table.
 //

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cache keeps local copies of collections of Kubernetes objects up to date and delivers
 // changes to handlers.
 //

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package clientgo implements the informer interfaces of client-go's tools/cache with this module's
 // informers, for existing programs. A program changes one of these:
 //

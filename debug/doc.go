@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package debug serves a page that shows the informers of a program: phase and cause of failures,
 // objects, freshness, rate of events, relists, and the backlog of each handler.
 //

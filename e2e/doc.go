@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package e2e has the tests against a real kube-apiserver and etcd, which package cluster builds
 // and runs. The tests in files named server_* use client-go alone and check the server's behavior,
 // on which the other tests rely.

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fake provides test doubles of a Kubernetes API server.
 //
 // A [ListerWatcher] is for unit tests. It is one collection of one type in memory, with the methods

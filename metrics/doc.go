@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package metrics exports the condition of informers to Prometheus:
 //
 //	registry.MustRegister(metrics.NewCollector(pods, factory))

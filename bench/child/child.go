@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package child runs an informer in a child process and measures what it costs; see package
 // process.
 package child

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package child
 
 // The sides. Each is an informer as a program would use it: on all objects of a type, with a

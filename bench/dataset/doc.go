@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package dataset makes objects for benchmarks that resemble those of a production cluster.
 //
 // A set of Pods has 20, 3 or 1 Pods per workload (see [PodsPerWorkload]). Workloads differ in

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package harness compares implementations that do the same job in one process and one run.
 //
 // An [Experiment] describes a setup and its sides, the implementations that are compared. [Run]

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package kubeapiserver runs a real kube-apiserver with the Pods of a data set, to measure clients
 // over TLS. It uses the binaries of the end-to-end tests.
 package kubeapiserver

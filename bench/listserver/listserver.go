@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package listserver serves a list of any length over plain HTTP as an API server does. It unpacks
 // each object when it sends it. The list never changes, and watches receive no events.
 package listserver

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package podserver serves Pods over plain HTTP as an API server does, from encoded protobuf in
 // memory, so that the server's CPU does not dominate the client's. It supports no selectors,
 // namespaces or writes. Requests under /bench/ change the Pods.

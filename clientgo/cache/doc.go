@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cache has the exported names of client-go's package tools/cache. Its constructors make
 // informers, stores and reflectors of package [clientgo] with the zero [clientgo.Options]; all
 // other names are those of client-go. A program changes its import:

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package metadatainformer has the exported names of client-go's package metadata/metadatainformer.
 // Its factories make informers of package [clientgo] with the zero [clientgo.Options]. A program
 // changes its import:

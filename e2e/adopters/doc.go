@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package adopters tests programs of other projects on kinformer's informers. It is a separate
 // module, so that neither the library nor the other end-to-end tests depend on them.
 //

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Command build builds the control plane of the end-to-end tests, if it is not built yet, and
 // prints its folder. "make e2e" runs it first, so that the build does not count against the tests'
 // timeout.

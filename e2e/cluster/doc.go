@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cluster runs a real kube-apiserver and etcd for tests, on loopback ports of their own:
 //
 //	c := cluster.New(t, cluster.Options{})          // stopped at the end of the test

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package objects generates Nodes and Pods as found in production clusters, and performs the writes
 // of the components on them: a ReplicaSet controller creates a Pod, the scheduler binds it, a
 // network plugin annotates it, and the kubelet reports its status. Each uses its own field manager,

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package upstream tests unmodified programs and controllers of Kubernetes on kinformer's
 // informers. It is a separate module, because k8s.io/kubernetes requires its own release of
 // client-go: the library is compiled with the client-go of Kubernetes v1.36 here.

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package adapter is a program on client-go's informers, in folder before, and the same program on
 // kinformer's, in folder after. They differ in one import, and in the line that lets informers read
 // lists as they arrive:

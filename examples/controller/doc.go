@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Command controller shows a controller that is fit for production: it writes, for each Namespace,
 // the number of its Pods into a ConfigMap "pod-count".
 //

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Command controllerruntime is a controller of controller-runtime whose cache is kinformer's: it
 // writes the number of a Namespace's Pods into an annotation of the Namespace.
 //

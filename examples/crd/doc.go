@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Command crd shows informers of custom resources: one of a Go type of the program, and one of
 // unstructured objects, which needs no Go type.
 //

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Command nodecache keeps an up-to-date copy of a cluster's nodes in memory and shows it. It is an
 // example of the basic use of an informer.
 //

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Command podlifecycle shows how a Pod comes to be and goes: a ReplicaSet controller creates it, a
 // scheduler binds it to a node, and a kubelet runs it. Each of the three learns of the others' work
 // only by its own informers, and the program prints what each of them sees and does, and when.

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Command podsource shows where a kubelet gets its Pods from: a folder of manifests, a URL that is
 // polled, and the API server. Each source passes on its whole set of Pods whenever the set may have
 // changed; podConfig compares it with the set before, and merges the changes of all sources into one

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package testing shows how to test code that uses informers. The code under test is a controller
 // that labels each Pod with the name of its node.
 //

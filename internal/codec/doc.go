@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package codec turns the bytes of API objects into objects and back: decoders that share equal
 // parts, the packed form of a store's objects, and an object's metadata without the rest of it.
 //

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package conformance sends the same requests to two API servers, the one of package fake and
 // kube-apiserver, and compares their responses.
 //

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package decode decodes Kubernetes' generated API types from protobuf and deduplicates equal parts
 // of the decoded objects.
 //

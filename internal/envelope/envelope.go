@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package envelope encodes what an API server sends around objects that are encoded already: the
 // bodies of lists and the frames of watches, in protobuf and in JSON. Package wire takes them apart
 // again.

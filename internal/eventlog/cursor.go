@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package eventlog
 
 // Cursor reads a log from the time of its creation on. It must have only one user at a time.

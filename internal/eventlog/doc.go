@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package eventlog is an append-only log of events with any number of readers, each at its own
 // pace.
 //

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package feed declares the interfaces between the stages of the data flow: a source of objects,
 // the reflector that drives it, and the sink that stores the objects.
 //

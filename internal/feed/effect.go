@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package feed
 
 // Effect is what an error on one object means for the sink's copy of that object.

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package footprint measures what an informer costs the process that runs it: heap, peak memory,
 // and CPU until it has synced. The process should run nothing else.
 package footprint

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package informer connects the stages of an informer: a reflector feeds a store, and the
 // store's log feeds handlers. It is generic over the stored values, so that the typed API and
 // the client-go adapter are thin layers on one engine.

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package intern deduplicates equal values in bounded tables: strings, byte slices, and decoded
 // values keyed by their encoding.
 //

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package intern
 
 // JSONStrings deduplicates the member names and the string values of JSON objects. Values have type

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package kubeconfig loads the configuration that kubectl would use, with errors that name the
 // file, the context or the cluster at fault.
 package kubeconfig

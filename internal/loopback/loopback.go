@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package loopback runs HTTP servers on the loopback interface.
 package loopback
 

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package mutation detects writes into cached objects, for tests and debugging.
 //
 // All readers of a cache share its objects: a caller that writes into one changes it for all

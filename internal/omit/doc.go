@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package omit leaves fields out of API objects: it cuts them out of the objects' bytes, in
 // protobuf and in JSON, and clears them in decoded objects.
 //

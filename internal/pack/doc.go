@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pack compresses the objects of a collection so that each can be decompressed on its own.
 //
 // Objects with the same owner, such as the Pods of a ReplicaSet, are nearly equal. The first is

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package protowire reads the wire format of protobuf exactly as the generated Unmarshal methods of
 // Kubernetes do. It accepts and rejects the same input, so that the splitter (internal/wire) and
 // the decoder (internal/decode) never disagree with them or with each other.

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package reflector keeps a sink equal to a collection of the Kubernetes API. A Reflector lists the
 // collection, watches from the list's resourceVersion, and decides what to request next when a list
 // or watch ends. It does not depend on the type of the objects.

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package reflector
 
 // state is the reflector's place in its cycle: which request is next, and how far the

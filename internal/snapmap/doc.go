@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package snapmap is the map of kinformer's store: one writer, lock-free readers, and snapshots in
 // O(1). Writes are in place until the next snapshot.
 //

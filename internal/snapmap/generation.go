@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package snapmap
 
 // Generation is the clock that a group of maps and sets shares: a store's entries and all of its

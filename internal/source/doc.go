@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package source makes list and watch requests and passes their objects on item by item.
 //
 // A [Source] makes a request by the functions of a [ListerWatcher]. Where the client's transport

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package store keeps a collection of objects by key, with indexes, immutable snapshots and a log
 // of changes.
 //

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package tap diverts the body of an HTTP response to the code that asked for it in the request's
 // context. The client that made the request reads a small placeholder body instead.
 //

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package terminal shows the objects of an informer: as a live table on a terminal, as lines in a
 // pipe, or once. Programs say what the columns are; see State.
 package terminal

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package viewnames gives informers and handlers of equal names different ones, by which monitoring
 // can tell them apart: the first is "pods", the next "pods#2".
 package viewnames

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package wire splits the body of a Kubernetes LIST or WATCH response into objects while the body
 // arrives. It buffers one object at a time and decodes only the fields that the caller asks for.
 //

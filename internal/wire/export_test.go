@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package wire
 
 // ListBuffered and WatchBuffered take the initial size of the buffer. With a few bytes, every

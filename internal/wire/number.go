@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package wire
 
 // numberState is the state of the scanner in a JSON number, named after the input so far.

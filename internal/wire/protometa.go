@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package wire
 
 // Field numbers. All types that an API server lists have metadata, as field 1.

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package model tests whole informers, from outside, against a model of an API server. A program, a
 // list of steps that a seed generates, writes to the server, lets requests fail, adds and removes
 // handlers, lets time pass and stops the informer. The test checks the informer's store, its

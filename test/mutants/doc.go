@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Command mutants shows that the tests of this module notice faults. It applies each of the changes
 // described in *.diff, one at a time, by an overlay of the compiler, and runs the tests:
 //

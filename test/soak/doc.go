@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package soak runs informers of every kind against the embedded API server for as long as asked,
 // over HTTPS and in real time, while objects change, requests fail, connections break, and handlers
 // are slow, block, panic and end their goroutines:

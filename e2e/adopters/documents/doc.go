@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package documents checks the Go code in README.md and docs/*.md. It is in this module, which
 // requires what the code imports.
 //

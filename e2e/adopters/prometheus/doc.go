@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package prometheus builds prometheus' Kubernetes discovery on package clientgo. The discovery
 // makes its informers with client-go's constructors, in a package of its own, so adopting it means
 // to change that package.

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Kubemanager runs unmodified controllers of kube-controller-manager (ReplicaSet, Deployment, Job,
 // EndpointSlice and the garbage collector) and kube-scheduler with its default profile, in one
 // process, on the informers that a flag selects:

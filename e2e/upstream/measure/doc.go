@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Measure runs kubemanager against a real kube-apiserver with many Pods, with each implementation
 // of informers, and prints its CPU time and memory. The program and the cluster are the same; only
 // a flag differs.

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Command after prints the Pods of each node, by kinformer's informers.
 package main
 

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Command before prints the Pods of each node, by client-go's informers.
 package main
 

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package history stores the objects of a fake API server and the log of their changes. It is the
 // counterpart of etcd and the watch cache.
 //

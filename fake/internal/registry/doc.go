@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package registry implements the API server's create, get, list, watch, update, patch and delete
 // of objects on top of package history. It assigns names, UIDs and resourceVersions, detects
 // conflicts, and handles generations, status, finalizers and graceful deletion.

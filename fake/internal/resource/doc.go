@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package resource describes the resources that an API server serves, built-in and custom: their
 // kinds, names, table columns and the rules for writing them.
 //

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rest serves a registry over HTTP with the API server's protocol: paths, verbs, content
 // negotiation, discovery, watches, errors and injected faults.
 //

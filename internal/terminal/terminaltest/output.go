@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package terminaltest helps tests of programs that show a view.
 package terminaltest
 

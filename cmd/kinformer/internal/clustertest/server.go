@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package clustertest is the harness of the command's tests: a server that records its requests.
 package clustertest
 

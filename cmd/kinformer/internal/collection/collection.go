@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package collection holds all objects of a resource as an API server has sent them. The command
 // reads a Collection from a cluster once, and serves it to each informer that it measures.
 package collection

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cost is the command that measures what caches of a cluster's resources cost.
 //
 // options.go parses the command line, selection.go chooses the resources, plan.go estimates them,

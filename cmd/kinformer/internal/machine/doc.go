@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package machine says how much memory this process may use.
 package machine
 

@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package measure measures what informers of a collection cost. Each runs in a child process, which
 // reads the collection from a server on the loopback interface in this process. The child process
 // has no credentials but the token of that server, and no environment.

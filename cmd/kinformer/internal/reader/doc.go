@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package reader reads a resource of a cluster once, into memory, with as little load on the
 // API server as possible.
 //

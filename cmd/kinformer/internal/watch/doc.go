@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package watch shows the objects of a resource as they change, with the columns that kubectl
 // prints.
 //

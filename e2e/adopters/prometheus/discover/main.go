@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Command discover runs prometheus' Kubernetes discovery of Pods and writes each target group that
 // it receives as a line of JSON, until its standard input ends.
 //

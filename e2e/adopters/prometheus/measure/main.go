@@ -1,3 +1,6 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Command measure compares prometheus' Kubernetes discovery on client-go with the same discovery on
 // package clientgo, and prints a Markdown table. It builds a program of each, and runs each in a
 // process of its own against a server of Pods in this process, over plain HTTP, in turns.
