@@ -74,8 +74,8 @@ fmt: $(linter) ## Format every module
 bench: ## Measure against client-go and write the table in docs/benchmarks.md (15 minutes)
 	$(go) -C bench run . $(or $(ARGS),-write ../docs/benchmarks.md)
 
-bench-adopters: ## Measure prometheus' Kubernetes discovery and write its table in README.md (3 minutes)
-	cd e2e/adopters && $(go) run ./prometheus/measure $(or $(ARGS),-write ../../README.md)
+bench-adopters: ## Measure prometheus' Kubernetes discovery and write its table (3 minutes)
+	cd e2e/adopters && $(go) run ./prometheus/measure $(or $(ARGS),-write ../../docs/benchmarks.md)
 
 bench-apiserver: e2e-build ## Measure initial sync from a real kube-apiserver and write its table (5 minutes)
 	$(go) -C bench run . -only apiserver $(or $(ARGS),-write ../docs/benchmarks.md)
