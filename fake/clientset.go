@@ -34,8 +34,9 @@ type Clientset interface {
 //	pods.Serve(client, "pods")
 //
 // Objects that the clientset was made with are not in lw. An update with another resourceVersion
-// than the stored one is a conflict; one without a resourceVersion is not. A write of a subresource
-// writes the whole object, and server-side apply is an error.
+// than the stored one is a conflict; one without a resourceVersion is not. An update without
+// managedFields keeps the stored ones. A write of a subresource writes the whole object, and
+// server-side apply is an error.
 func (lw *ListerWatcher[T]) Serve(client Clientset, resource string) {
 	objects := tracker[T]{lw}
 	client.PrependReactor("*", resource, clienttesting.ObjectReaction(objects))
@@ -141,6 +142,9 @@ func (t tracker[T]) Update(gvr schema.GroupVersionResource, obj runtime.Object, 
 		}
 		updated.SetUID(current.GetUID())
 		updated.SetCreationTimestamp(current.GetCreationTimestamp())
+		if len(updated.GetManagedFields()) == 0 {
+			updated.SetManagedFields(current.GetManagedFields())
+		}
 		return updated, nil
 	})
 }

@@ -5,6 +5,7 @@ package fake_test
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -62,6 +63,21 @@ func TestClientsetWritesWhatInformersRead(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestClientsetUpdateKeepsManagedFields updates an object of a cache that omits the managedFields.
+func TestClientsetUpdateKeepsManagedFields(t *testing.T) {
+	client := clientset.NewClientset()
+	lw := fake.NewListerWatcher(&corev1.Pod{})
+	lw.Serve(client, "pods")
+	cached := lw.Create(fullPod("a"))
+	cached.ManagedFields = nil
+	if _, err := client.CoreV1().Pods("ns").Update(t.Context(), cached, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if stored, _ := lw.Get("ns/a"); !reflect.DeepEqual(stored.ManagedFields, fullPod("a").ManagedFields) {
+		t.Errorf("managedFields %v", stored.ManagedFields)
+	}
 }
 
 // TestClientsetErrors checks the errors of writes that a server would refuse.

@@ -4,6 +4,7 @@
 package fake_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -46,7 +47,23 @@ func TestInProcessWrites(t *testing.T) {
 	if err := server.UpdateStatus(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}}); err == nil || !strings.Contains(err.Error(), "no status subresource") {
 		t.Errorf("UpdateStatus of a Secret: got %v, want an error", err)
 	}
-	if err := server.Create(&metav1.PartialObjectMetadata{}); err == nil {
-		t.Error("Create of a type that is not served: got no error")
+	if err := server.Create(&metav1.PartialObjectMetadata{}); err == nil || !strings.Contains(err.Error(), "set apiVersion and kind") {
+		t.Errorf("Create of an object of unknown kind: %v", err)
+	}
+}
+
+// TestInProcessUpdateKeepsManagedFields updates an object of a cache that omits the managedFields,
+// as a client does too.
+func TestInProcessUpdateKeepsManagedFields(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{})
+	p := fullPod("a")
+	if err := server.Create(p); err != nil {
+		t.Fatal(err)
+	}
+	for name, update := range map[string]func(fake.Object) error{"Update": server.Update, "UpdateStatus": server.UpdateStatus} {
+		p.ManagedFields = nil
+		if err := update(p); err != nil || !reflect.DeepEqual(p.ManagedFields, fullPod("a").ManagedFields) {
+			t.Errorf("%s: %v, managedFields %v", name, err, p.ManagedFields)
+		}
 	}
 }

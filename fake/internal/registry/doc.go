@@ -6,8 +6,9 @@
 // conflicts, and handles generations, status, finalizers and graceful deletion.
 //
 // The registry validates an object's metadata with apimachinery's own validation, and nothing else.
-// It applies no defaults, runs no admission plugins and tracks no managedFields. Objects can be
-// created in a Namespace that does not exist, but not in one that is being deleted.
+// It applies no defaults, runs no admission plugins and does not write managedFields: an
+// object has those that a client has set. Objects can be created in a Namespace that does not exist,
+// but not in one that is being deleted.
 //
 // No controllers run. A Pod that is deleted with a grace period keeps its deletionTimestamp until a
 // client deletes it with grace period 0, as a kubelet does. A deleted Namespace stays until a

@@ -90,7 +90,7 @@ func (r *Registry) ForObject(obj runtime.Object) (*Store, error) {
 		gvks = []schema.GroupVersionKind{obj.GetObjectKind().GroupVersionKind()}
 	}
 	if gvks[0].Empty() {
-		return nil, fmt.Errorf("find store of %T: unknown kind: %w", obj, err)
+		return nil, fmt.Errorf("find store of %T: unknown kind, set apiVersion and kind: %w", obj, err)
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -115,8 +115,8 @@ func lastFinalizerRemoved(next, current history.Object) bool {
 	return current.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && (grace == nil || *grace == 0) && !hasSpecFinalizers(next)
 }
 
-// keepIdentity copies the metadata that no client may change. It also copies the resourceVersion,
-// so that next and current can be compared.
+// keepIdentity copies the metadata that no client may change, and the managedFields if next has
+// none. It also copies the resourceVersion, so that next and current can be compared.
 func keepIdentity(next, current history.Object) {
 	next.GetObjectKind().SetGroupVersionKind(current.GetObjectKind().GroupVersionKind())
 	next.SetUID(current.GetUID())
@@ -125,6 +125,9 @@ func keepIdentity(next, current history.Object) {
 	next.SetDeletionTimestamp(current.GetDeletionTimestamp())
 	next.SetDeletionGracePeriodSeconds(current.GetDeletionGracePeriodSeconds())
 	next.SetSelfLink("")
+	if len(next.GetManagedFields()) == 0 {
+		next.SetManagedFields(current.GetManagedFields())
+	}
 }
 
 // checkUpdate returns an error if obj does not match the namespace and name of the request.
