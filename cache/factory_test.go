@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	clientset "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -296,6 +297,27 @@ func TestFactoryRejectsDifferentOptions(t *testing.T) {
 			t.Errorf("a ListWatch of unknown selection: %v", err)
 		}
 	})
+}
+
+// TestFactoryErrorNamesTheSelection checks the texts of errors.
+func TestFactoryErrorNamesTheSelection(t *testing.T) {
+	factory, client := cache.NewFactory(cache.FactoryOptions{}), clientset.NewClientset().CoreV1()
+	onNode := cache.WithFieldSelector(fields.OneTermEqualSelector("spec.nodeName", "n"))
+	web := cache.WithLabelSelector(labels.SelectorFromSet(labels.Set{"app": "web"}))
+	for selection, lw := range map[string]*cache.ListWatch{
+		"": cache.ListWatchOf(client.Pods("")),
+		` in namespace "a", with label selector "app=web", with field selector "spec.nodeName=n"`: cache.ListWatchOf(client.Pods("a"), onNode, web),
+	} {
+		ref, err := cache.InformerFor(factory, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ref.Release()
+		_, err = cache.InformerFor(factory, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Packed: true})
+		if want := "informer of *v1.Pod" + selection + ": Packed differs from the informer's first use: true, not false"; err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
 }
 
 // TestInNamespaceSeparatesInformers gets informers of clients that do not declare their namespace.

@@ -17,7 +17,7 @@ import (
 type HealthOptions struct {
 	// MaxStaleness is the limit of Status.Staleness. Zero is no limit. With API servers that send
 	// bookmarks, about one a minute, use several minutes; with others, use zero, as a collection
-	// that does not change is not confirmed.
+	// that does not change is not confirmed. A fake.ListerWatcher sends them after BookmarkEvery.
 	MaxStaleness time.Duration
 	// FailOnQuarantined fails the check if the newest state of an object could not be stored.
 	FailOnQuarantined bool
@@ -45,17 +45,22 @@ func (s Status) unhealthy(now time.Time, options HealthOptions) error {
 		return fmt.Errorf("%s has not synced", s.Name)
 	}
 	age := ageAt(now, s.FreshAt)
-	switch {
-	case options.MaxStaleness <= 0 || age <= options.MaxStaleness:
-	case s.Err != nil:
-		return fmt.Errorf("%s was last confirmed up to date %v ago: %w", s.Name, age.Round(time.Second), s.Err)
-	default:
-		return fmt.Errorf("%s was last confirmed up to date %v ago", s.Name, age.Round(time.Second))
+	if limit := options.MaxStaleness; limit > 0 && age > limit {
+		return s.staleError(age, limit)
 	}
 	if options.FailOnQuarantined {
 		return s.notStored()
 	}
 	return nil
+}
+
+// staleError reports that the store was last confirmed up to date longer ago than the limit.
+func (s Status) staleError(age, limit time.Duration) error {
+	text := fmt.Sprintf("%s was last confirmed up to date %v ago, MaxStaleness is %v", s.Name, age.Round(time.Second), limit)
+	if s.Err != nil {
+		return fmt.Errorf("%s: %w", text, s.Err)
+	}
+	return errors.New(text)
 }
 
 // ageAt returns the time from then to now, by the clock that says more of the two: monotonic time

@@ -101,11 +101,22 @@ type informerKey struct {
 	objects                   reflect.Type
 	kind, resource, namespace string
 	options                   string // of each request: selectors
+	labels, fields            string // these selectors, for errors
 }
 
 // String describes the key for errors.
 func (k informerKey) String() string {
-	return fmt.Sprintf("%s%s in namespace %q, %s", k.objects, k.kind, k.namespace, k.options)
+	text := k.objects.String() + k.kind
+	if k.namespace != "" {
+		text += fmt.Sprintf(" in namespace %q", k.namespace)
+	}
+	if k.labels != "" {
+		text += fmt.Sprintf(", with label selector %q", k.labels)
+	}
+	if k.fields != "" {
+		text += fmt.Sprintf(", with field selector %q", k.fields)
+	}
+	return text
 }
 
 var (
@@ -143,6 +154,6 @@ func keyOfInformer[T Object](lw *ListWatch, example T) (informerKey, error) {
 	lw.selected.apply(&options)
 	return informerKey{
 		objects: objects.GoType, kind: kind, resource: lw.selected.resource, namespace: lw.selected.namespace,
-		options: options.String(),
+		options: options.String(), labels: options.LabelSelector, fields: options.FieldSelector,
 	}, nil
 }

@@ -157,6 +157,9 @@ func (s *SharedInformer[T]) WaitForResourceVersion(ctx context.Context, resource
 // NewListWatchFromClient, but not those of the program's own functions. If the object's newest
 // state arrived and could not be stored, the error wraps ErrNotStored and the cause, even if the
 // store has an earlier state. Other errors are those of WaitForResourceVersion.
+//
+// A fake clientset of client-go gives objects no resourceVersion, which is an error here. In tests,
+// use fake.ListerWatcher.Serve or fake.APIServer.
 func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
 	return s.core.waitForObject(ctx, obj)
 }

@@ -52,7 +52,7 @@ func TestHealthCheck(t *testing.T) {
 		s.InjectWatchFault(1000, fake.Fault{Err: apierrors.NewUnauthorized("token expired")})
 		s.CloseWatches()
 		cachetest.Advance(6 * time.Minute)
-		if err := check(nil); !apierrors.IsUnauthorized(err) || !cachetest.ErrorContains("up to date 6m")(err) {
+		if err := check(nil); !apierrors.IsUnauthorized(err) || !cachetest.ErrorContains("up to date 6m9s ago, MaxStaleness is 5m0s: watch: token expired")(err) {
 			t.Errorf("without a watch: %v", err)
 		}
 		if err := s.HealthCheck(cache.HealthOptions{})(nil); err != nil {

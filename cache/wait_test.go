@@ -89,9 +89,9 @@ func TestWaitForResourceVersion(t *testing.T) {
 // TestWaitForResourceVersionErrors checks that the error has both versions and the server's error.
 func TestWaitForResourceVersionErrors(t *testing.T) {
 	runShared(t, cache.InformerOptions[*corev1.Pod]{Name: "pods"}, func(s *sharedHarness) {
-		for _, bad := range []string{"", "0", "x"} {
-			if err := s.WaitForResourceVersion(s.T.Context(), bad); !cachetest.ErrorContains("not well formed")(err) {
-				t.Errorf("%q: %v", bad, err)
+		for bad, want := range map[string]string{"": "fake.ListerWatcher.Serve", "0": "not well formed", "x": "not well formed"} {
+			if err := s.WaitForResourceVersion(s.T.Context(), bad); !cachetest.ErrorContains(want)(err) {
+				t.Errorf("%q: %v, want %q", bad, err, want)
 			}
 		}
 		s.InjectWatchFault(100, fake.Fault{Err: apierrors.NewUnauthorized("token expired")})
@@ -133,7 +133,7 @@ func TestWaitForObject(t *testing.T) {
 		s.Update(cachetest.Pod("d"))
 		w.expectDone(t, "the write")
 		for want, obj := range map[string]*corev1.Pod{
-			"Filter refuses": cachetest.Pod("d", cachetest.WithVersion("9"), cachetest.WithLabel("x", "no")), "object is nil": nil, "name is empty": cachetest.Pod(""), "not well formed": cachetest.Pod("d"),
+			"Filter refuses": cachetest.Pod("d", cachetest.WithVersion("9"), cachetest.WithLabel("x", "no")), "object is nil": nil, "name is empty": cachetest.Pod(""), "no resourceVersion": cachetest.Pod("d"),
 		} {
 			if err := s.WaitForObject(s.T.Context(), obj); !cachetest.ErrorContains(want)(err) {
 				t.Errorf("want %q: %v", want, err)

@@ -5,6 +5,7 @@ package informer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -85,11 +86,16 @@ func isBefore(version, other string) bool {
 	return err != nil || order < 0
 }
 
+var errNoVersion = errors.New("no resourceVersion; objects of client-go's fake clientsets have none without fake.ListerWatcher.Serve")
+
 // WaitForResourceVersion blocks until an event, a bookmark or a list has brought the store to a
 // resourceVersion. It returns an error at once if the version is not valid. If ctx ends first or
 // the informer stops, the error wraps the context's cause or ErrStopped, and the reflector's last
 // error.
 func (i *Informer[V]) WaitForResourceVersion(ctx context.Context, version string) error {
+	if version == "" {
+		return fmt.Errorf("%s: wait: %w", i.name, errNoVersion)
+	}
 	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
 		return fmt.Errorf("%s: wait for resourceVersion %q: %w", i.name, version, err)
 	}
