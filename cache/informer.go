@@ -98,7 +98,8 @@ func (c *Controller) HealthCheck(options HealthOptions) func(*http.Request) erro
 
 // RunAll calls the Run methods of informers, controllers, reflectors or factories, each in a
 // goroutine. Once one of them returns an error, it ends the context of the others. It returns once
-// all have returned, with their joined errors.
+// all have returned, with their joined errors. A type of the program with such a method, for
+// example one that runs the workers of a queue, can be among them.
 func RunAll(ctx context.Context, runners ...interface {
 	Run(ctx context.Context) error
 }) error {

@@ -134,8 +134,9 @@ func WithFieldSelector(selector fields.Selector) ListOptionsFunc {
 
 // NewListWatchFromClient returns a ListWatch of a resource, such as "pods", in a namespace, or in
 // all namespaces if that is metav1.NamespaceAll. The client must be that of the resource's API
-// group. The field selector may be nil. The client does not repeat refused requests by itself, with
-// or without EnableStreaming: the informer does, after the server's Retry-After.
+// group. For custom resources of a Go type of the program, it is made with the program's scheme;
+// see the example. The field selector may be nil. The client does not repeat refused requests by
+// itself, with or without EnableStreaming: the informer does, after the server's Retry-After.
 func NewListWatchFromClient(client rest.Interface, resource, namespace string, fieldSelector fields.Selector, modify ...ListOptionsFunc) *ListWatch {
 	if codec.IsNil(client) {
 		return &ListWatch{}

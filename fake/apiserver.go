@@ -88,9 +88,13 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // removed through the finalize subresource. A deleted CustomResourceDefinition is removed at once,
 // with all objects of its resource.
 //
+// The server writes no managedFields. An object has those that a client has set, and an update
+// without them keeps the stored ones.
+//
 // The methods Get, Create, Update, UpdateStatus and Delete act as the requests of the same names,
-// without HTTP and without validation of metadata, for simulations with many writes. Delete removes
-// an object at once, where a request may only set its deletionTimestamp. All methods are safe for
+// without HTTP and without validation of metadata, for simulations with many writes. Their argument
+// must have apiVersion and kind unless its Go type is in client-go's scheme. Delete removes an
+// object at once, where a request may only set its deletionTimestamp. All methods are safe for
 // concurrent use.
 type APIServer struct {
 	memory   *history.Memory

@@ -39,7 +39,8 @@
 //		})
 //	}
 //
-// bubble_test.go has the whole test, and examples/testing tests of a controller.
+// bubble_test.go in the folder of this package has the whole test, and examples/testing tests of a
+// controller: https://github.com/kinformer/kinformer/tree/main/examples/testing.
 //
 // An [APIServer] is for tests with clients. It is an HTTP server on a loopback port that serves
 // unmodified clients, kubectl among them: typed, dynamic and metadata clients, in JSON or protobuf.
