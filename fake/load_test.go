@@ -17,11 +17,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/process"
 )
 
 var loadFor = flag.Duration("load", loadDuration, "duration of TestLoad")
@@ -49,7 +49,7 @@ func TestLoad(t *testing.T) {
 	l := newLoad(t, server, watchers)
 
 	filler := strings.Repeat("x", loadSize)
-	start, cpu, heap := time.Now(), cpuTime(t), uint64(0)
+	start, cpu, heap := time.Now(), process.CPU(), uint64(0)
 	tick := time.NewTicker(time.Second / loadPerSecond)
 	defer tick.Stop()
 	writes := 0
@@ -70,7 +70,7 @@ func TestLoad(t *testing.T) {
 	seconds := time.Since(start).Seconds()
 	t.Logf("%d watchers, %.1f s: %d writes (%.0f/s), %d events (%.0f/s), maximum latency %v, CPU %.2f cores, heap %d KB after a quarter, %d KB at the end",
 		watchers, seconds, writes, float64(writes)/seconds, l.events.Load(), float64(l.events.Load())/seconds,
-		time.Duration(l.maxLatency.Load()).Round(time.Millisecond), (cpuTime(t)-cpu).Seconds()/seconds, heap>>10, heapAtEnd>>10)
+		time.Duration(l.maxLatency.Load()).Round(time.Millisecond), (process.CPU()-cpu).Seconds()/seconds, heap>>10, heapAtEnd>>10)
 	if want := int64(watchers * (writes + 1)); l.events.Load() != want {
 		t.Errorf("watchers received %d events, want %d", l.events.Load(), want)
 	}
@@ -208,12 +208,4 @@ func heapInUse() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
-}
-
-// cpuTime returns the CPU time used by the process.
-func cpuTime(t *testing.T) time.Duration {
-	t.Helper()
-	var usage syscall.Rusage
-	must(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
