@@ -87,8 +87,9 @@ type InformerRef[T Object] struct {
 	release  func()
 }
 
-// Informer returns the shared informer, which may stop after Release. Release removes no handlers:
-// the caller must stop or cancel its own before.
+// Informer returns the shared informer, which may stop after Release. The Factory runs it: the
+// caller must not call its Run, nor pass it to RunAll beside the Factory. Release removes no
+// handlers: the caller must stop or cancel its own before.
 func (r *InformerRef[T]) Informer() *SharedInformer[T] { return r.informer }
 
 // Release gives up the reference. It does not block. Further calls do nothing.
