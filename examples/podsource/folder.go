@@ -22,23 +22,26 @@ import (
 type folderSource struct {
 	folder, node string
 	config       *podConfig
-	failure      string // logged last; empty after a success
+	retry        time.Duration // after which a folder that could not be watched is tried again
+	failures     failureLog
 }
 
-// retryInterval is the time after which a folder that could not be watched is tried again.
-const retryInterval = 20 * time.Second
+func newFolderSource(folder, node string, config *podConfig) *folderSource {
+	folder = filepath.Clean(folder) // as in the names of fsnotify's events
+	return &folderSource{folder: folder, node: node, config: config, retry: 20 * time.Second, failures: failureLog{origin: folder}}
+}
 
 // Run passes on the Pods after each change in the folder until ctx ends. A folder that does not exist
 // yet, or is replaced, is tried again.
 func (s *folderSource) Run(ctx context.Context) error {
 	for {
 		if err := s.watch(ctx); err != nil {
-			klog.FromContext(ctx).Error(err, "Keeping the last good set of the manifest folder")
+			s.failures.failed(ctx, err)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(retryInterval):
+		case <-time.After(s.retry):
 		}
 	}
 }
@@ -76,13 +79,10 @@ func (s *folderSource) watch(ctx context.Context) error {
 func (s *folderSource) pass(ctx context.Context) {
 	pods, err := s.read()
 	if err != nil {
-		if s.failure != err.Error() { // an editor makes several events
-			klog.FromContext(ctx).Error(err, "Keeping the last good set of the manifest folder")
-		}
-		s.failure = err.Error()
+		s.failures.failed(ctx, err)
 		return
 	}
-	s.failure = ""
+	s.failures.succeeded()
 	s.config.set(ctx, "file", pods)
 }
 

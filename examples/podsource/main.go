@@ -73,10 +73,10 @@ func run(ctx context.Context, o options) error {
 		runners = append(runners, &apiServerSource{client, o.node, sources})
 	}
 	if o.folder != "" {
-		runners = append(runners, &folderSource{folder: o.folder, node: o.node, config: sources})
+		runners = append(runners, newFolderSource(o.folder, o.node, sources))
 	}
 	if o.url != "" {
-		runners = append(runners, &urlSource{url: o.url, node: o.node, interval: o.interval, config: sources})
+		runners = append(runners, newURLSource(o.url, o.node, o.interval, sources))
 	}
 	return cache.RunAll(ctx, runners...)
 }

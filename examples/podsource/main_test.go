@@ -21,7 +21,7 @@ func TestProgram(t *testing.T) {
 		"http  DELETE  default/agent-node-1",
 		"http  ADD     default/agent-node-1",
 	)
-	p.Expect("Keeping the last good set of the manifest folder", "proxy.yaml")
+	p.Expect("Keeping the last good set", "proxy.yaml")
 	p.Expect("file  ADD     default/proxy-node-1")
 	p.Stop()
 }

@@ -19,7 +19,7 @@ type op string
 const (
 	opSet    op = "SET"    // these are all Pods of the source; its first update
 	opAdd    op = "ADD"    // these are new
-	opUpdate op = "UPDATE" // these have changed
+	opUpdate op = "UPDATE" // these have changed, even if only in their status
 	opDelete op = "DELETE" // these are gone
 )
 

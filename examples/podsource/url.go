@@ -11,7 +11,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 )
 
 const (
@@ -26,29 +25,37 @@ type urlSource struct {
 	url, node string
 	interval  time.Duration // between two requests
 	config    *podConfig
+	failures  failureLog
+}
+
+func newURLSource(url, node string, interval time.Duration, config *podConfig) *urlSource {
+	return &urlSource{url: url, node: node, interval: interval, config: config, failures: failureLog{origin: url}}
 }
 
 // Run passes on the Pods after each request until ctx ends.
 func (s *urlSource) Run(ctx context.Context) error {
 	ticker := time.NewTicker(s.interval)
 	defer ticker.Stop()
-	failing := false
 	for {
-		pods, err := s.get(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err == nil:
-			s.config.set(ctx, "http", pods)
-		case !failing: // said once, until a request succeeds
-			klog.FromContext(ctx).Error(err, "Keeping the last good set of the URL")
-		}
-		failing = err != nil
+		s.pass(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 		}
+	}
+}
+
+// pass passes on the Pods at the URL, or logs why it keeps the last good set.
+func (s *urlSource) pass(ctx context.Context) {
+	pods, err := s.get(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		s.failures.failed(ctx, err)
+	default:
+		s.failures.succeeded()
+		s.config.set(ctx, "http", pods)
 	}
 }
 
