@@ -70,13 +70,20 @@ esac
 `)
 }
 
+// failed is a text of release for a script that ends by the error of a command.
+const failed = "\x00"
+
 // release runs the script, which must fail with a text if want is not empty.
 func (r *repository) release(version, want string) {
 	r.t.Helper()
 	command := exec.CommandContext(r.t.Context(), "bash", "./release", r.apidiff, version)
 	command.Dir = r.dir
 	output, err := command.CombinedOutput()
-	if failed := want != ""; (err != nil) != failed || !strings.Contains(string(output), want) {
+	said := strings.Contains(string(output), want)
+	if want == failed {
+		said = !strings.Contains(string(output), "release: ")
+	}
+	if (err != nil) != (want != "") || !said {
 		r.t.Errorf("release %q: %v, want %q\n%s", version, err, want, output)
 	}
 }
@@ -90,7 +97,7 @@ func (r *repository) notes(version string) string {
 	return string(text)
 }
 
-const changelog = "# Changelog\n\n## Unreleased\n\n- A line.\n\n## v0.0.1\n\n- Older.\n"
+const changelog = "# Changelog\n\n## Unreleased\n\n- A line.\n\n## v0.1.0\n\n- Older.\n"
 
 func TestFirstReleaseNeedsNoComparison(t *testing.T) {
 	r := newRepository(t, changelog)
@@ -131,13 +138,16 @@ func TestRemovedPackageIsIncompatible(t *testing.T) {
 }
 
 func TestIncompatibleReleaseIsAMajorOneFromV1On(t *testing.T) {
-	r := newRepository(t, "## Unreleased\n\n### Incompatible\n\n- F is gone: call G.\n")
+	r := newRepository(t, "## Unreleased\n\n### Incompatible\n\n- F is gone: call G.\n\n## v1.0.0\n\n## v0.9.0\n")
 	r.git("tag", "--annotate", "--message=release", "v0.9.0")
 	r.compare("F: removed", "F: removed")
 	r.release("v0.10.0", "")
 	r.release("v1.0.0", "")
 	r.git("tag", "--annotate", "--message=release", "v1.0.0")
 	r.release("v1.1.0", "must be a new major version")
+	r.release("v2.0.0", "does not end in /v2")
+	r.write(filepath.Join(r.dir, "go.mod"), "module example.com/m/v2\n\ngo 1.26\n")
+	r.git("commit", "--quiet", "--all", "--message=v2")
 	r.release("v2.0.0", "")
 }
 
@@ -146,4 +156,35 @@ func TestReleaseNeedsACleanTreeAndNotes(t *testing.T) {
 	r.release("", "says nothing under Unreleased")
 	r.write(filepath.Join(r.dir, "new"), "")
 	r.release("", "uncommitted changes")
+}
+
+func TestReleaseNeedsASectionOfTheLastOne(t *testing.T) {
+	r := newRepository(t, "## Unreleased\n\n- A line.\n")
+	r.git("tag", "--annotate", "--message=release", "v0.1.0")
+	r.release("", "no section v0.1.0")
+}
+
+func TestReleaseFailsIfTheComparisonDoes(t *testing.T) {
+	r := newRepository(t, changelog)
+	r.git("tag", "--annotate", "--message=release", "v0.1.0")
+	for _, script := range []string{"case $1 in -w) exit 1 ;; esac", "case $1 in -w) touch $2 ;; *) exit 1 ;; esac"} {
+		r.write(r.apidiff, "#!/bin/sh\n"+script+"\n")
+		r.release("v0.1.1", failed)
+	}
+	r.compare("", "")
+	r.write(filepath.Join(r.dir, "m.go"), "not Go")
+	r.git("commit", "--quiet", "--all", "--message=broken")
+	r.release("v0.1.1", failed)
+}
+
+// TestTagHasTheNotes runs the command that the script prints.
+func TestTagHasTheNotes(t *testing.T) {
+	r := newRepository(t, changelog)
+	r.release("", "")
+	r.git("tag", "-a", "--cleanup=verbatim", "-F", ".cache/release/v0.1.0.md", "v0.1.0")
+	command := exec.CommandContext(t.Context(), "git", "tag", "--list", "--format=%(contents)", "v0.1.0")
+	command.Dir = r.dir
+	if got, err := command.Output(); err != nil || !strings.Contains(string(got), r.notes("v0.1.0")) {
+		t.Errorf("error %v, the tag has\n%s", err, got)
+	}
 }
