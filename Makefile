@@ -24,7 +24,7 @@ apidiff := $(root)/.cache/bin/apidiff-$(version)
 VULNDB  ?= https://vuln.go.dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test stress mutants soak lint fuzz fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build release clean
+.PHONY: help run test stress mutants soak lint fuzz fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build test-newest compile release clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,14 +86,20 @@ bench-million: ## Measure a million packed Pods and write its table (6 minutes; 
 e2e-build: ## Build kube-apiserver, etcd and etcdutl into .cache (3 minutes the first time)
 	$(go) -C e2e run ./build
 
-# go.mod has the oldest supported client-go. The last command runs the tests with the newest.
+# go.mod has the oldest supported client-go.
+test-newest: ## Run the library's tests with the newest client-go
+	$(go) test -modfile=.ci/client-go-v0.37.mod -count=1 ./...
+
+compile: ## Compile the library and the examples for macOS and Windows
+	@for os in darwin windows; do for m in . examples; do echo "GOOS=$$os $(go) -C $$m vet ./..."; \
+		CGO_ENABLED=0 GOOS=$$os $(go) -C $$m vet ./... || exit 1; done; done
+
 e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd
 	$(go) -C e2e test $(race) -count=1 -timeout=20m -v ./...
 	$(go) -C examples test -count=1 ./... # each as a process
 	$(go) -C e2e/controllerruntime test $(race) -count=1 -v ./...
 	$(go) -C e2e/adopters test -count=1 -v ./... # without the race detector, too, which would double the time to compile
 	$(go) -C e2e/upstream test -count=1 -timeout=20m -v ./... # without the race detector, which would compile all of Kubernetes once more
-	$(go) test -modfile=.ci/client-go-v0.37.mod -count=1 ./cache ./clientgo/... ./debug ./metrics ./test/faults
 
 # VERSION is that of the release, by default the next minor one: make release VERSION=v0.2.0.
 release: $(apidiff) ## Check the exported API against the last release, and write the notes of the next; it makes no tag

@@ -40,7 +40,7 @@ type InformerOptions[T Object] struct {
 	Filter func(obj T) bool
 
 	// OmitFields are fields that the informer leaves out of the objects: paths such as
-	// "metadata.managedFields", about half of a Pod, or "spec.containers.env", which applies to all
+	// "metadata.managedFields", about half of a Pod's bytes, or "spec.containers.env", which applies to all
 	// elements of the list. The key of a map is in brackets:
 	// "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]". If the informer
 	// streams (see EnableStreaming), the fields are cut out of the response before it is decoded,

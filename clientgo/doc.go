@@ -64,7 +64,7 @@
 //   - A WatchList (streaming list, KEP-3157) that does not complete the initial state is given up,
 //     and the collection is listed: after 2 s without an event from a fake clientset, after 30 s
 //     without an initial event from a server, or when the stream has ended early twice. client-go
-//     waits for ever.
+//     waits forever.
 //   - The error of a factory's wait for a sync wraps the context's cause and the last error of each
 //     informer that has not synced. In client-go it is the context's cause.
 //   - A [Reflector] logs an error of its store's Resync, and does not list again because of it.

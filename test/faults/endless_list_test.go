@@ -58,7 +58,7 @@ func editLists(edit func(options metav1.ListOptions, list runtime.Object) error)
 	}, source
 }
 
-// A list whose pages continue for ever is an error. The informer retries with backoff, within its
+// A list whose pages continue forever is an error. The informer retries with backoff, within its
 // budget of requests, and syncs once the server answers correctly.
 func TestListThatDoesNotEndIsAnError(t *testing.T) {
 	withToken := func(token func() string) func(metav1.ListOptions, runtime.Object) error {
@@ -70,7 +70,7 @@ func TestListThatDoesNotEndIsAnError(t *testing.T) {
 	}
 	n := 0
 	for name, edit := range map[string]func(metav1.ListOptions, runtime.Object) error{
-		"one token for ever": withToken(func() string { return "again" }),
+		"one token forever": withToken(func() string { return "again" }),
 		"two tokens by turns": withToken(func() string {
 			n++
 			return fmt.Sprint(n % 2)

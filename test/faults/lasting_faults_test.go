@@ -141,7 +141,7 @@ var lastingListFaults = map[string]lastingFault{
 		}
 		return nil
 	}),
-	"one token for ever": editEachList(func(_ metav1.ListOptions, list metav1.ListInterface) error {
+	"one token forever": editEachList(func(_ metav1.ListOptions, list metav1.ListInterface) error {
 		list.SetContinue("again")
 		return nil
 	}),

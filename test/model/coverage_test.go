@@ -53,7 +53,7 @@ func expected() (met, faults []string) {
 }
 
 // missing returns what no program has had. Faults of pages and of probes are rare: each need not be
-// one that lasts for ever, too.
+// one that lasts forever, too.
 func (s *summary) missing() (missing []string) {
 	met, faults := expected()
 	for _, what := range met {

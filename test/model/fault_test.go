@@ -20,12 +20,12 @@ import (
 type fault struct {
 	Kind   string
 	Target string // a request: targetList, targetPage, targetProbe or targetWatch
-	Times  int    // how many requests fail; for ever if negative
+	Times  int    // how many requests fail; forever if negative
 	After  int    `json:",omitempty"` // of an open watch: the number of events before the fault
 	Bytes  int    `json:",omitempty"` // over HTTP: the number of bytes of the body before the fault
 }
 
-// id identifies faults of one kind, of a number of requests or for ever.
+// id identifies faults of one kind, of a number of requests or forever.
 func (f fault) id() string {
 	id := f.Target + ": " + f.Kind
 	if f.Times < 0 {
@@ -34,7 +34,7 @@ func (f fault) id() string {
 	return id
 }
 
-const lasting = ", for ever"
+const lasting = ", forever"
 
 // Requests that may fail.
 const (

@@ -43,7 +43,7 @@ func (s *summary) add(x *execution) {
 	s.addFaults(x.server.injected)
 }
 
-// addFaults counts the faults of a program. In pairs and triples, those that last for ever are not
+// addFaults counts the faults of a program. In pairs and triples, those that last forever are not
 // different from others.
 func (s *summary) addFaults(injected map[string]int) {
 	kinds := make(map[string]bool)
