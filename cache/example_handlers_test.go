@@ -161,7 +161,8 @@ func ExampleRegistration() {
 	<-registration.Synced()
 	status := registration.Status()
 	fmt.Println(status.Name, "has synced:", status.Synced, "and returned from", status.Calls, "call")
-	fmt.Println("removed:", registration.Stop(ctx)) // a handler that removes itself calls Cancel
+	registration.Cancel()                           // does not wait, so that a handler may remove itself
+	fmt.Println("removed:", registration.Stop(ctx)) // also waits until its last call has returned
 	cancel()
 	fmt.Println("stopped:", <-stopped)
 	// Output:

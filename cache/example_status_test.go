@@ -128,14 +128,14 @@ func ExampleGroup() {
 	}
 	for _, view := range group.Views() {
 		keys, found := view.FindKeys("", 10)
-		fmt.Println(view.UniqueName(), view.Kind(), keys, found)
+		fmt.Println(view.UniqueName(), view.Kind(), keys, found, view.Indexes())
 	}
 	fmt.Println("unhealthy:", group.HealthCheck(cache.HealthOptions{})(nil))
 	cancel()
 	fmt.Println("stopped:", <-stopped)
 	// Output:
-	// nodes Node [node-1] 1
-	// pods Pod [default/web-0] 1
+	// nodes Node [node-1] 1 []
+	// pods Pod [default/web-0] 1 []
 	// unhealthy: <nil>
 	// stopped: <nil>
 }

@@ -78,11 +78,15 @@ func ExampleIndexers() {
 	fmt.Println(keys, err)
 	east, err := store.ByIndex("zone", "east")
 	fmt.Println(len(east), err)
+	zones, err := store.Snapshot().ListIndexValues("zone")
+	slices.Sort(zones)
+	fmt.Println(zones, err)
 	_, err = store.ByIndex("region", "west")
 	fmt.Println("unknown index:", err != nil)
 	// Output:
 	// [node-1 node-3] <nil>
 	// 1 <nil>
+	// [east west] <nil>
 	// unknown index: true
 }
 

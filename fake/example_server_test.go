@@ -1,0 +1,149 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fake_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kinformer/kinformer/fake"
+)
+
+// An etcd that is restored from a backup forgets the last writes and assigns their versions again.
+// Open watches end.
+func ExampleListerWatcher_Restore() {
+	pods := fake.NewListerWatcher(&corev1.Pod{})
+	backup := pods.ResourceVersion()
+	pods.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0"}})
+	pods.SkipVersions(10) // writes to other collections
+	fmt.Println("at", pods.ResourceVersion())
+
+	pods.Restore(backup)
+	_, exists := pods.Get("web-0")
+	fmt.Println("at", pods.ResourceVersion(), exists)
+	// Output:
+	// at 12
+	// at 1 false
+}
+
+// A server that keeps two changes refuses a watch from before them.
+func ExampleListerWatcher_LimitHistory() {
+	pods := fake.NewListerWatcher(&corev1.Pod{})
+	pods.LimitHistory(2)
+	version := pods.ResourceVersion()
+	for _, name := range []string{"web-0", "web-1", "web-2"} {
+		pods.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	pods.Delete("web-0")
+
+	w, err := pods.Watch(context.Background(), metav1.ListOptions{ResourceVersion: version})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Stop()
+	event := <-w.ResultChan()
+	fmt.Println(event.Type, event.Object.(*metav1.Status).Reason)
+	// Output: ERROR Expired
+}
+
+// A test sees how the code under test has listed and watched.
+func ExampleListerWatcher_Requests() {
+	pods := fake.NewListerWatcher(&corev1.Pod{})
+	pods.InjectListFault(-1, fake.Fault{Err: fake.Forbidden()}) // every list, until ClearFaults
+	_, err := pods.List(context.Background(), metav1.ListOptions{})
+	fmt.Println(err)
+	pods.ClearFaults()
+
+	w, err := pods.Watch(context.Background(), metav1.ListOptions{ResourceVersion: "1"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(pods.OpenWatches(), "open watch")
+	w.Stop()
+	for _, request := range pods.Requests() {
+		fmt.Printf("%s at %q\n", request.Verb, request.Options.ResourceVersion)
+	}
+	// Output:
+	// pods is forbidden: User "test" cannot list resource "pods" in API group "" at the cluster scope
+	// 1 open watch
+	// list at ""
+	// watch at "1"
+}
+
+// Bookmarks advance the version of a quiet watch. In a synctest bubble, BookmarkEvery sends them on
+// the bubble's clock.
+func ExampleListerWatcher_Bookmark() {
+	pods := fake.NewListerWatcher(&corev1.Pod{})
+	pods.BookmarkEvery(0) // the default: none but those of Bookmark
+	w, err := pods.Watch(context.Background(), metav1.ListOptions{AllowWatchBookmarks: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Stop()
+	pods.SkipVersions(5)
+	pods.Bookmark()
+	event := <-w.ResultChan()
+	fmt.Println(event.Type, event.Object.(*corev1.Pod).ResourceVersion)
+	// Output: BOOKMARK 6
+}
+
+// A test changes the status of a Pod as a kubelet does, and removes the Pod at once.
+func ExampleAPIServer_UpdateStatus() {
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = server.Close(context.Background()) }()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-0"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.com/web"}}},
+	}
+	if err := server.Create(pod); err != nil {
+		log.Fatal(err)
+	}
+	pod.Status.Phase = corev1.PodRunning
+	if err := server.UpdateStatus(pod); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(pod.Name, pod.Status.Phase)
+	fmt.Println("deleted:", server.Delete(pod))
+	// Output:
+	// web-0 Running
+	// deleted: <nil>
+}
+
+// A program that takes an address connects to the server's URL. A fault lasts until it is cleared.
+func ExampleAPIServer_ClearFaults() {
+	ctx := context.Background()
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = server.Close(ctx) }()
+	fmt.Println("same address:", server.Config().Host == server.URL())
+
+	client, err := kubernetes.NewForConfig(server.Config())
+	if err != nil {
+		log.Fatal(err)
+	}
+	server.InjectFault(-1, nil, fake.RequestFault{Err: fake.Forbidden()})
+	_, err = client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+	fmt.Println(err)
+	server.ClearFaults()
+	server.Bookmark() // to the watches that allow bookmarks: none here
+	list, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(list.Items), "Pods")
+	// Output:
+	// same address: true
+	// pods is forbidden: User "test" cannot list resource "pods" in API group "" at the cluster scope
+	// 0 Pods
+}
