@@ -271,8 +271,9 @@ func secretConfig(n *network, streams bool) *rest.Config {
 // logRecord matches the beginning of a record of the log.
 var logRecord = regexp.MustCompile(`^[IWEF][0-9]{4} `)
 
-// logOfClient matches what client-go's client logs itself, from level 4 on and on purpose: bodies,
-// and the URLs and headers of requests.
+// logOfClient matches what client-go's client logs itself and on purpose: URLs of responses with a
+// Retry-After from verbosity 4 on and of all requests from 6 on, headers from 7 on, and bodies from
+// 8 on.
 var logOfClient = regexp.MustCompile(`\] "(Request|Response|Got a Retry-After response)( Body)?" `)
 
 // checkContent runs an informer for ten minutes. Its errors and its log must not contain a secret.
