@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,6 +24,11 @@ import (
 
 // configMapName is the name of the ConfigMap that the controller writes in each Namespace.
 const configMapName = "pod-count"
+
+const (
+	syncTimeout  = 2 * time.Minute  // of the informers' first lists
+	writeTimeout = 30 * time.Second // until the informer has seen a write
+)
 
 // controller keeps a ConfigMap with the number of Pods in each Namespace.
 type controller struct {
@@ -59,19 +65,22 @@ func newController(client kubernetes.Interface) (*controller, error) {
 	return c, nil
 }
 
-// Run keeps the ConfigMaps up to date until ctx ends or an informer fails.
+// Run keeps the ConfigMaps up to date until ctx ends, and returns nil then. If an informer fails, or
+// has not synced in time, it returns the cause.
 func (c *controller) Run(ctx context.Context) error {
 	return cache.RunAll(ctx, c.pods, c.configMaps, runFunc(c.work))
 }
 
 // work processes the queue with two workers until ctx ends.
 func (c *controller) work(ctx context.Context) error {
-	for _, informer := range []interface{ WaitForSync(context.Context) error }{c.pods, c.configMaps} {
-		if err := informer.WaitForSync(ctx); err != nil {
-			return err // names the cause, such as a missing permission
-		}
-	}
 	context.AfterFunc(ctx, c.queue.ShutDown)
+	err := c.waitForSync(ctx)
+	if ctx.Err() != nil {
+		return nil // stopped before it began
+	}
+	if err != nil {
+		return err
+	}
 	var workers sync.WaitGroup
 	for range 2 {
 		workers.Go(func() {
@@ -80,6 +89,19 @@ func (c *controller) work(ctx context.Context) error {
 		})
 	}
 	workers.Wait()
+	return nil
+}
+
+// waitForSync waits until both informers have synced. They retry failed lists until their context
+// ends, so that a wait without a timeout would never return the cause, such as a missing permission.
+func (c *controller) waitForSync(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
+	defer cancel()
+	for _, informer := range []interface{ WaitForSync(context.Context) error }{c.pods, c.configMaps} {
+		if err := informer.WaitForSync(ctx); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -118,6 +140,14 @@ func (c *controller) reconcile(ctx context.Context, namespace string) error {
 		return fmt.Errorf("write ConfigMap: %w", err)
 	}
 	klog.FromContext(ctx).Info("Counted Pods", "namespace", namespace, "pods", count)
+	return c.waitForWrite(ctx, written)
+}
+
+// waitForWrite waits until the informer has seen a write. Without a timeout, a write that a restore
+// of etcd has undone would block a worker until the server reaches the write's version again.
+func (c *controller) waitForWrite(ctx context.Context, written *corev1.ConfigMap) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
 	return c.configMaps.WaitForObject(ctx, written)
 }
 

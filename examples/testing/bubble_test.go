@@ -5,6 +5,7 @@ package testing
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,5 +77,35 @@ func TestPodIsLabeledAfterAnOutage(t *testing.T) {
 		pods.ClearFaults()
 		time.Sleep(time.Minute)
 		expectLabel(t, pods, "ns/a", "node-1")
+	})
+}
+
+// The informer cannot run, as it runs already. The worker must not keep Run from returning that.
+func TestRunReturnsTheErrorOfTheInformer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := clientset.NewClientset()
+		fake.NewListerWatcher(&corev1.Pod{}).Serve(client, "pods")
+		labeler, err := NewLabeler(client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		running, stopped := make(chan error), make(chan error, 1)
+		go func() { running <- labeler.pods.Run(ctx) }()
+		synctest.Wait()
+		go func() { stopped <- labeler.Run(ctx) }()
+		synctest.Wait()
+		select {
+		case err := <-stopped:
+			if !errors.Is(err, cache.ErrAlreadyRunning) {
+				t.Errorf("Run returned %v, want ErrAlreadyRunning", err)
+			}
+		default:
+			t.Error("Run has not returned")
+		}
+		cancel()
+		if err := <-running; err != nil {
+			t.Error(err)
+		}
 	})
 }

@@ -6,6 +6,7 @@ package testing
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,9 @@ import (
 
 // NodeLabel is the label of a Pod with the name of its node.
 const NodeLabel = "example.com/node"
+
+// writeTimeout is how long the Labeler waits until the informer has seen a write.
+const writeTimeout = 30 * time.Second
 
 // Labeler labels each Pod with the name of its node.
 type Labeler struct {
@@ -38,9 +42,8 @@ func NewLabeler(client kubernetes.Interface) (*Labeler, error) {
 	return l, err
 }
 
-// Run labels Pods until ctx ends.
+// Run labels Pods until ctx ends or the informer fails.
 func (l *Labeler) Run(ctx context.Context) error {
-	defer context.AfterFunc(ctx, l.queue.ShutDown)()
 	return cache.RunAll(ctx, l.pods, worker{l})
 }
 
@@ -49,8 +52,9 @@ func (l *Labeler) Status() cache.Status { return l.pods.Status() }
 
 type worker struct{ *Labeler }
 
-// Run labels one Pod at a time.
+// Run labels one Pod at a time. RunAll ends ctx if the informer fails.
 func (w worker) Run(ctx context.Context) error {
+	context.AfterFunc(ctx, w.queue.ShutDown)
 	for {
 		key, shutDown := w.queue.Get()
 		if shutDown {
@@ -65,7 +69,8 @@ func (w worker) Run(ctx context.Context) error {
 	}
 }
 
-// label labels a Pod, and waits until the informer has seen it.
+// label labels a Pod, and waits until the informer has seen it. The wait has a timeout, as a restore
+// of etcd may undo the write; the Pod is processed again then.
 func (l *Labeler) label(ctx context.Context, key string) error {
 	pod, exists := l.pods.Store().GetByKey(key)
 	if !exists || pod.Spec.NodeName == "" || pod.Labels[NodeLabel] == pod.Spec.NodeName {
@@ -79,5 +84,7 @@ func (l *Labeler) label(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
 	return l.pods.WaitForObject(ctx, labeled)
 }
