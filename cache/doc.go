@@ -24,7 +24,9 @@
 //		cache.InformerOptions[*corev1.Pod]{})
 //	registration, err := pods.AddKeyHandler(func(event cache.KeyEvent) { queue.Add(event.Key) }, cache.HandlerOptions{})
 //	go pods.Run(ctx)
-//	err = pods.WaitForSync(ctx)
+//	syncing, cancel := context.WithTimeout(ctx, time.Minute)
+//	defer cancel()
+//	err = pods.WaitForSync(syncing) // after a minute, the cause, such as Forbidden
 //
 // A [Factory] shares one informer among all users of the same objects and runs it while it is used.
 // [RunAll] runs several informers or factories and joins their errors.
@@ -76,7 +78,7 @@
 //     good state or, if there never was one, a Lister's Get returns an error that wraps
 //     [ErrNotStored]. The cause goes to the ErrorHandler, and Status names the object. For objects
 //     that cannot be decoded, this requires [EnableStreaming]: without it the client refuses the
-//     whole list, and WaitForSync returns the error of the client's decoder.
+//     whole list, and WaitForSync returns the error of the client's decoder once its context ends.
 //
 // docs/contract.md lists all guarantees with the tests that hold them. docs/migrating.md says what
 // to use for each name of client-go's tools/cache. The terms resourceVersion, bookmark and 410 Gone

@@ -268,7 +268,7 @@ func (f *Factory) HasSynced() bool {
 
 // WaitForSync blocks until every informer that the factory has at the time of the call has synced,
 // including those without references. If ctx ends first, it returns the joined errors of
-// SharedInformer.WaitForSync.
+// SharedInformer.WaitForSync; see there why ctx needs a timeout.
 func (f *Factory) WaitForSync(ctx context.Context) error {
 	var errs []error
 	for _, informer := range f.informers() {

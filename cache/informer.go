@@ -61,23 +61,25 @@ func (c *Controller) Run(ctx context.Context) error { return c.core.run(ctx) }
 func (c *Controller) HasSynced() bool { return c.core.engine.HasSynced() }
 
 // WaitForSync blocks until HasSynced reports true. Its errors are those of
-// SharedInformer.WaitForSync.
+// SharedInformer.WaitForSync; see there why ctx needs a timeout.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	return c.core.wait(ctx, c.core.engine.WaitForSync)
 }
 
 // WaitForResourceVersion blocks until the store has reached a resourceVersion; see
-// SharedInformer.WaitForResourceVersion.
+// SharedInformer.WaitForResourceVersion, also for why ctx needs a deadline.
 func (c *Controller) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
 	return c.core.waitForResourceVersion(ctx, resourceVersion)
 }
 
-// WaitForObject blocks until the store has a write of obj; see SharedInformer.WaitForObject.
+// WaitForObject blocks until the store has a write of obj; see SharedInformer.WaitForObject, also
+// for why ctx needs a deadline.
 func (c *Controller) WaitForObject(ctx context.Context, obj Object) error {
 	return c.core.waitForObject(ctx, obj)
 }
 
-// WaitForDelete blocks until the store no longer holds obj; see SharedInformer.WaitForDelete.
+// WaitForDelete blocks until the store no longer holds obj; see SharedInformer.WaitForDelete, also
+// for why ctx needs a deadline.
 func (c *Controller) WaitForDelete(ctx context.Context, obj Object) error {
 	return c.core.waitForDelete(ctx, obj)
 }

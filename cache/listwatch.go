@@ -37,9 +37,9 @@ import (
 // updates that InformerOptions.ReadOnly describes.
 //
 // Without streaming, one object that cannot be decoded makes the client refuse the whole list: the
-// informer does not sync, and WaitForSync returns the error of the client's decoder. Also,
-// client-go then repeats a request that was refused with a Retry-After up to ten times by itself,
-// for each attempt of the informer, which logs that once. Only the requests of
+// informer does not sync, and WaitForSync returns the error of the client's decoder once its
+// context ends. Also, client-go then repeats a request that was refused with a Retry-After up to
+// ten times by itself, for each attempt of the informer, which logs that once. Only the requests of
 // NewListWatchFromClient are not repeated.
 //
 // If a response cannot be split (CBOR, or a transport that changes it), the informer uses the

@@ -129,6 +129,9 @@ func (s *SharedInformer[T]) HasSynced() bool { return s.engine.StoreHasSynced() 
 // WaitForSync blocks until HasSynced reports true. It may be called before Run. If ctx ends first,
 // or the informer stops, it returns an error with the cause, such as Forbidden, an object that the
 // client cannot decode (see EnableStreaming), or that Run has not been called.
+//
+// Pass a context with a timeout, or end it in the ErrorHandler: the informer retries failed
+// requests, so that WaitForSync blocks as long as the cause and the context last.
 func (s *SharedInformer[T]) WaitForSync(ctx context.Context) error {
 	return s.core.wait(ctx, s.engine.WaitForStoreSync)
 }
@@ -140,6 +143,9 @@ func (s *SharedInformer[T]) WaitForSync(ctx context.Context) error {
 //
 // If resourceVersion is not a positive decimal number, it returns an error immediately. If ctx ends
 // first, or the informer stops, the error says which version the store has reached, and the cause.
+//
+// Pass a context with a deadline: a restore of etcd sets the server back to an older version, and
+// WaitForResourceVersion then blocks until new writes have reached this one, which may take days.
 func (s *SharedInformer[T]) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
 	return s.core.waitForResourceVersion(ctx, resourceVersion)
 }
@@ -158,6 +164,10 @@ func (s *SharedInformer[T]) WaitForResourceVersion(ctx context.Context, resource
 // state arrived and could not be stored, the error wraps ErrNotStored and the cause, even if the
 // store has an earlier state. Other errors are those of WaitForResourceVersion.
 //
+// Pass a context with a deadline: if a restore of etcd has undone the write, WaitForObject blocks
+// like WaitForResourceVersion. A controller that has a work queue processes the key again after the
+// error.
+//
 // A fake clientset of client-go gives objects no resourceVersion, which is an error here. In tests,
 // use fake.ListerWatcher.Serve or fake.APIServer.
 func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
@@ -168,6 +178,9 @@ func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
 // object with obj's key and UID: the object was deleted or recreated, or a selector or Filter no
 // longer accepts it. An empty UID stands for any. While the object exists but could never be
 // stored, WaitForDelete blocks. Errors are those of WaitForResourceVersion.
+//
+// Pass a context with a deadline: finalizers may keep the object for any time, and for the version
+// of a write that a restore of etcd has undone, WaitForDelete blocks like WaitForResourceVersion.
 func (s *SharedInformer[T]) WaitForDelete(ctx context.Context, obj T) error {
 	return s.core.waitForDelete(ctx, obj)
 }
