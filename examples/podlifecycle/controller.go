@@ -20,13 +20,23 @@ import (
 
 const controllerName = "controller"
 
-// controller creates and deletes Pods so that each ReplicaSet has as many as it wants.
+// owner is a ReplicaSet that Pods refer to, which may be gone. Another one may have its key since.
+type owner struct {
+	namespace, name string
+	uid             types.UID
+}
+
+// String returns the key of the ReplicaSet.
+func (o owner) String() string { return o.namespace + "/" + o.name }
+
+// controller creates and deletes Pods so that each ReplicaSet has as many as it wants. It also deletes
+// those whose ReplicaSet is gone, which in a cluster is the work of the garbage collector.
 type controller struct {
 	client      kubernetes.Interface
 	timeline    *timeline
 	replicaSets *cache.SharedInformer[*appsv1.ReplicaSet]
 	pods        *cache.SharedInformer[*corev1.Pod]
-	worker      *worker
+	worker      *worker[owner]
 	act         bool
 }
 
@@ -65,49 +75,64 @@ func (c *controller) onReplicaSet(event cache.Event[*appsv1.ReplicaSet]) {
 	switch {
 	case event.Type == cache.EventDelete:
 		c.timeline.saw(controllerName, "replicasets", event.InInitialList, "ReplicaSet %s gone", set.Name)
-		c.deleteOrphans(set.UID)
 	case event.Type == cache.EventAdd || *event.Old.Spec.Replicas != *set.Spec.Replicas:
 		c.timeline.saw(controllerName, "replicasets", event.InInitialList, "ReplicaSet %s with %d replicas", set.Name, *set.Spec.Replicas)
 	}
-	c.worker.queue.Add(event.Key)
+	c.worker.queue.Add(owner{set.Namespace, set.Name, set.UID})
 }
 
 func (c *controller) onPod(event cache.Event[*corev1.Pod]) {
-	owner := metav1.GetControllerOf(event.Object())
-	if owner == nil || owner.Kind != "ReplicaSet" {
+	reference := metav1.GetControllerOf(event.Object())
+	if reference == nil || reference.Kind != "ReplicaSet" {
 		return
 	}
 	c.timeline.sawPod(controllerName, "pods", event)
-	c.worker.queue.Add(event.Object().Namespace + "/" + owner.Name)
+	c.worker.queue.Add(owner{event.Object().Namespace, reference.Name, reference.UID})
 }
 
-// reconcile creates the Pods that a ReplicaSet lacks, or deletes those that are too many.
-func (c *controller) reconcile(ctx context.Context, key string) error {
-	set, exists := c.replicaSets.Store().GetByKey(key)
-	if !exists || !c.act {
+// reconcile creates the Pods that a ReplicaSet lacks, or deletes those that are too many: all, if
+// the ReplicaSet is gone.
+func (c *controller) reconcile(ctx context.Context, of owner) error {
+	if !c.act {
 		return nil
 	}
-	pods, err := c.pods.Store().ByIndex("owner", string(set.UID))
+	pods, err := c.pods.Store().ByIndex("owner", string(of.uid))
 	if err != nil {
 		return err
 	}
 	pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil })
+	set, exists := c.replicaSets.Store().GetByKey(of.String())
+	if !exists || set.UID != of.uid {
+		return c.deleteOrphans(ctx, of, pods)
+	}
 	for n := len(pods); n < int(*set.Spec.Replicas); n++ {
 		if err := c.createPod(ctx, set); err != nil {
 			return err
 		}
 	}
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
-	for _, pod := range pods[min(int(*set.Spec.Replicas), len(pods)):] {
-		if err := c.deletePod(ctx, pod); err != nil {
-			return err
-		}
+	return c.deletePods(ctx, pods[min(int(*set.Spec.Replicas), len(pods)):])
+}
+
+// deleteOrphans deletes the Pods of a ReplicaSet that the informer does not have. It asks the
+// server first, as the watch of Pods may be ahead of that of ReplicaSets.
+func (c *controller) deleteOrphans(ctx context.Context, of owner, pods []*corev1.Pod) error {
+	if len(pods) == 0 {
+		return nil
 	}
-	return nil
+	set, err := c.client.AppsV1().ReplicaSets(of.namespace).Get(ctx, of.name, metav1.GetOptions{})
+	switch {
+	case err != nil && !apierrors.IsNotFound(err):
+		return err
+	case err == nil && set.UID == of.uid:
+		return nil // its event follows
+	}
+	return c.deletePods(ctx, pods)
 }
 
 // createPod creates a Pod and waits until the informer has it. Without that, the next call would
-// count too few Pods and create another one.
+// count too few Pods and create another one. If the wait fails, that may happen: a Pod too many is
+// deleted once the informer has it.
 func (c *controller) createPod(ctx context.Context, set *appsv1.ReplicaSet) error {
 	pod, err := c.client.CoreV1().Pods(set.Namespace).Create(ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -124,6 +149,15 @@ func (c *controller) createPod(ctx context.Context, set *appsv1.ReplicaSet) erro
 	return c.pods.WaitForObject(ctx, pod)
 }
 
+func (c *controller) deletePods(ctx context.Context, pods []*corev1.Pod) error {
+	for _, pod := range pods {
+		if err := c.deletePod(ctx, pod); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (c *controller) deletePod(ctx context.Context, pod *corev1.Pod) error {
 	options := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}
 	switch err := c.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, options); {
@@ -134,15 +168,4 @@ func (c *controller) deletePod(ctx context.Context, pod *corev1.Pod) error {
 	}
 	c.timeline.did(controllerName, "delete Pod %s", pod.Name)
 	return nil
-}
-
-// deleteOrphans deletes the Pods of a ReplicaSet that is gone, which in a cluster is the work of the
-// garbage collector.
-func (c *controller) deleteOrphans(owner types.UID) {
-	pods, _ := c.pods.Store().ByIndex("owner", string(owner))
-	for _, pod := range pods {
-		if c.act && pod.DeletionTimestamp == nil {
-			_ = c.deletePod(context.Background(), pod)
-		}
-	}
 }

@@ -25,7 +25,7 @@ type kubelet struct {
 	timeline *timeline
 	node     string
 	pods     *cache.SharedInformer[*corev1.Pod]
-	worker   *worker
+	worker   *worker[string]
 	act      bool
 }
 

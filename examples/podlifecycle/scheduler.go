@@ -27,7 +27,7 @@ type scheduler struct {
 	timeline *timeline
 	nodes    *cache.SharedInformer[*corev1.Node]
 	pods     *cache.SharedInformer[*corev1.Pod]
-	worker   *worker
+	worker   *worker[string]
 	act      bool
 }
 

@@ -5,32 +5,40 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 )
 
-// worker brings one object at a time to the wanted state.
-type worker struct {
+// reconcileTimeout is how long one attempt may take, with its requests and its waits for the
+// informers. One that takes longer fails, and is made again.
+const reconcileTimeout = 30 * time.Second
+
+// worker brings one object at a time to the wanted state. K says which object.
+type worker[K comparable] struct {
 	name      string
-	queue     workqueue.TypedRateLimitingInterface[string] // keys of objects
+	queue     workqueue.TypedRateLimitingInterface[K]
 	synced    []interface{ WaitForSync(context.Context) error }
-	reconcile func(ctx context.Context, key string) error
+	reconcile func(ctx context.Context, key K) error
 }
 
-func newWorker(name string, reconcile func(ctx context.Context, key string) error, synced ...interface{ WaitForSync(context.Context) error }) *worker {
-	return &worker{
+func newWorker[K comparable](name string, reconcile func(ctx context.Context, key K) error, synced ...interface{ WaitForSync(context.Context) error }) *worker[K] {
+	return &worker[K]{
 		name:      name,
-		queue:     workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
+		queue:     workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[K]()),
 		synced:    synced,
 		reconcile: reconcile,
 	}
 }
 
 // Run works until ctx ends.
-func (w *worker) Run(ctx context.Context) error {
+func (w *worker[K]) Run(ctx context.Context) error {
 	for _, informer := range w.synced {
-		if err := informer.WaitForSync(ctx); err != nil {
+		switch err := informer.WaitForSync(ctx); {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
 			return err
 		}
 	}
@@ -40,12 +48,19 @@ func (w *worker) Run(ctx context.Context) error {
 		if shutDown {
 			return nil
 		}
-		if err := w.reconcile(ctx, key); err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "Trying again", "component", w.name, "object", key)
-			w.queue.AddRateLimited(key)
-		} else {
-			w.queue.Forget(key)
-		}
-		w.queue.Done(key)
+		w.attempt(ctx, key)
 	}
+}
+
+// attempt reconciles an object, and adds it to the queue again if that fails.
+func (w *worker[K]) attempt(ctx context.Context, key K) {
+	defer w.queue.Done(key)
+	limited, cancel := context.WithTimeout(ctx, reconcileTimeout)
+	defer cancel()
+	if err := w.reconcile(limited, key); err != nil && ctx.Err() == nil {
+		klog.FromContext(ctx).Error(err, "Trying again", "component", w.name, "object", key)
+		w.queue.AddRateLimited(key)
+		return
+	}
+	w.queue.Forget(key)
 }
