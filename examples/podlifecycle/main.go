@@ -111,7 +111,7 @@ func (o *options) connect() (*rest.Config, func(), error) {
 		return config, func() {}, err
 	case o.server != "":
 		o.act = true
-		return &rest.Config{Host: o.server}, func() {}, nil
+		return &rest.Config{Host: o.server, QPS: -1}, func() {}, nil
 	}
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {

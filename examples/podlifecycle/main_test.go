@@ -10,40 +10,43 @@ import (
 	"github.com/kinformer/kinformer/examples/internal/program"
 )
 
-// scenarioSteps are lines of the scenario, in order.
-var scenarioSteps = [][]string{
-	{"you", "create ReplicaSet", "2 replicas"},
-	{"controller", "did", "create Pod"},
-	{"node-", "saw", "bound to node-", "watch pods?spec.nodeName=node-"},
-	{"controller", "saw", "Running", "watch pods"},
-	{"you", "running Pods: 2"},
-	{"running Pods: 3"},
-	{"controller", "did", "delete Pod"},
-	{"running Pods: 1"},
-	{"you", "delete ReplicaSet"},
-	{"running Pods: 0"},
-}
-
 // TestOneProcess runs the whole scenario in one process, which ends by itself.
 func TestOneProcess(t *testing.T) {
 	p := program.Start(t)
-	for _, step := range scenarioSteps {
-		p.Expect(step...)
-	}
+	p.Expect("you", "create ReplicaSet", "2 replicas")
+	p.Expect("controller", "did", "create Pod")
+	p.ExpectEach(
+		[]string{"controller", "saw", "Running  (watch pods)"},
+		[]string{"scheduler", "saw", "Running  (watch pods)"},
+		[]string{"node-", "saw", "Running  (watch pods?spec.nodeName=node-"},
+		[]string{"you", "running Pods: 2"},
+	)
+	p.Expect("you", "running Pods: 3")
+	p.Expect("controller", "did", "delete Pod")
+	p.Expect("you", "running Pods: 1")
+	p.Expect("you", "delete ReplicaSet")
+	p.Expect("you", "running Pods: 0")
 	p.Wait()
 }
 
 // TestThreeProcesses runs each component in a process of its own, and the scenario in the last one.
+// Each process sees Pods come and go by its own watch.
 func TestThreeProcesses(t *testing.T) {
 	controller := program.Start(t, "-run", "controller")
 	_, url, _ := strings.Cut(controller.Expect("the API server is at"), " at ")
 	scheduler := program.Start(t, "-run", "scheduler", "-server", url)
 	kubelet := program.Start(t, "-run", "kubelet", "-server", url, "-scenario")
 	kubelet.Expect("you", "create ReplicaSet")
-	controller.Expect("did", "create Pod")
-	scheduler.Expect("did", "bind Pod")
-	kubelet.Expect("running Pods: 0")
+	kubelet.Expect("node-", "saw", "Running  (watch pods?spec.nodeName=node-")
+	kubelet.ExpectEach([]string{"node-", "saw", "gone  (watch pods?spec.nodeName=node-"}, []string{"running Pods: 0"})
 	kubelet.Wait()
+	controller.Expect("did", "create Pod")
+	controller.Expect("controller", "saw", "Running  (watch pods)")
+	controller.Expect("did", "delete Pod")
+	controller.ExpectEach([]string{"saw", "Pod", "gone  (watch pods)"}, []string{"saw", "ReplicaSet", "gone  (watch replicasets)"})
+	scheduler.Expect("did", "bind Pod")
+	scheduler.Expect("scheduler", "saw", "Running  (watch pods)")
+	scheduler.Expect("scheduler", "saw", "gone  (watch pods)")
 	scheduler.Stop()
 	controller.Stop()
 }

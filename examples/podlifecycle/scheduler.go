@@ -48,8 +48,8 @@ func (s *scheduler) Run(ctx context.Context) error {
 }
 
 func (s *scheduler) onPod(event cache.Event[*corev1.Pod]) {
-	if event.Type != cache.EventDelete && event.New.Spec.NodeName == "" && event.New.DeletionTimestamp == nil {
-		s.timeline.sawPod(schedulerName, "pods", event)
+	s.timeline.sawPod(schedulerName, "pods", event)
+	if event.Type != cache.EventDelete && event.New.Spec.NodeName == "" {
 		s.worker.queue.Add(event.Key)
 	}
 }

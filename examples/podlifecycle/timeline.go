@@ -16,14 +16,13 @@ import (
 
 // timeline prints who saw or did what, and when.
 type timeline struct {
-	mu    sync.Mutex // held while printing
-	out   io.Writer
-	start time.Time
+	mu  sync.Mutex // held while printing
+	out io.Writer
 }
 
-func newTimeline(out io.Writer) *timeline { return &timeline{out: out, start: time.Now()} }
+func newTimeline(out io.Writer) *timeline { return &timeline{out: out} }
 
-// saw prints what a component has received from an informer, by its list or by its watch.
+// saw prints what a component has received from an informer, by its initial list or later.
 func (t *timeline) saw(who, request string, inList bool, format string, args ...any) {
 	verb := "watch"
 	if inList {
@@ -40,7 +39,7 @@ func (t *timeline) did(who, format string, args ...any) {
 func (t *timeline) print(who, what, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fmt.Fprintf(t.out, "%7.3f s  %-10s  %s %s\n", time.Since(t.start).Seconds(), who, what, text)
+	fmt.Fprintf(t.out, "%s  %-10s  %s %s\n", time.Now().Format("15:04:05.000"), who, what, text)
 }
 
 // sawPod prints an event of a Pod.
