@@ -65,9 +65,6 @@ func main() {
 	}
 }
 
-// errDone ends the components after the scenario.
-var errDone = errors.New("the scenario has ended")
-
 func run(ctx context.Context, o options) error {
 	if len(o.components) == 0 {
 		o.components = allComponents()
@@ -87,19 +84,21 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if o.scenario {
-		steps := &scenario{client, o.namespace, t, o.timeout}
-		runners = append(runners, runFunc(func(ctx context.Context) error {
-			if err := steps.run(ctx); err != nil {
-				return err
-			}
-			return errDone
-		}))
+	if !o.scenario {
+		return cache.RunAll(ctx, runners...)
 	}
-	if err := cache.RunAll(ctx, runners...); !errors.Is(err, errDone) && ctx.Err() == nil {
-		return err
-	}
-	return nil
+	steps := &scenario{client, o.namespace, t, o.timeout}
+	return runDuring(ctx, steps.run, runners)
+}
+
+// runDuring runs the components until the scenario or ctx has ended.
+func runDuring(ctx context.Context, scenario runFunc, components []runner) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return cache.RunAll(ctx, append(components, runFunc(func(ctx context.Context) error {
+		defer cancel()
+		return scenario(ctx)
+	}))...)
 }
 
 // connect returns the configuration of clients, and a function that stops the API server if it is

@@ -4,9 +4,12 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/examples/internal/program"
 )
 
@@ -49,4 +52,17 @@ func TestThreeProcesses(t *testing.T) {
 	scheduler.Expect("scheduler", "saw", "gone  (watch pods)")
 	scheduler.Stop()
 	controller.Stop()
+}
+
+// TestErrorAfterTheScenarioIsReturned checks that a component's error is not lost if the scenario
+// has ended.
+func TestErrorAfterTheScenarioIsReturned(t *testing.T) {
+	blocked := runFunc(func(ctx context.Context) error {
+		<-ctx.Done()
+		return cache.ErrHandlerBlocked
+	})
+	err := runDuring(t.Context(), func(context.Context) error { return nil }, []runner{blocked})
+	if !errors.Is(err, cache.ErrHandlerBlocked) {
+		t.Errorf("runDuring returned %v, want %v", err, cache.ErrHandlerBlocked)
+	}
 }
