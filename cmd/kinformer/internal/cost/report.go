@@ -55,8 +55,9 @@ func (r *report) writeJSON(out io.Writer) error {
 
 const legend = `
 WIRE is the size of the responses, decompressed. HEAP is what the synced cache adds to the heap of a process, after
-garbage collection, and its share of the first cache's, from 1 MB on. PEAK RSS is what it adds to the resident memory at
-most, and CPU the time of the process, both until the cache has synced. All caches read protobuf where the type has it.
+garbage collection, and its share of the first cache's, from 1 MB on. Less than that is mostly what a cache takes without
+any object. PEAK RSS is what it adds to the resident memory at most, and CPU the time of the process, both until the
+cache has synced. All caches read protobuf where the type has it.
 kinformer's are streamed (cache.EnableStreaming); the packed ones have a key handler, the others event handlers.
 `
 
