@@ -1,8 +1,8 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command controller shows a controller that is fit for production: it writes, for each Namespace,
-// the number of its Pods into a ConfigMap "pod-count".
+// Command controller shows a controller that is fit for production: it writes, for each Namespace
+// that has or had Pods, the number of its Pods into a ConfigMap "pod-count".
 //
 // It reads from informers, which work in the background: a handler adds the names of changed
 // Namespaces to a work queue, and a worker brings one Namespace at a time to the wanted state. After

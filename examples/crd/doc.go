@@ -9,5 +9,17 @@
 //
 //	go run ./crd
 //
+// A cluster needs the CustomResourceDefinition in widgets.yaml. The program may be started before
+// that: its informers log 404 until the resource is there, and then list it.
+//
+//	kubectl apply -f crd/widgets.yaml
+//	go run ./crd -kubeconfig ~/.kube/config
+//	kubectl create -f - <<EOF
+//	apiVersion: example.com/v1
+//	kind: Widget
+//	metadata: {name: gear}
+//	spec: {color: red, size: 1}
+//	EOF
+//
 // widget.go is the Go type, informers.go makes the informers.
 package main

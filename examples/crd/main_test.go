@@ -4,9 +4,15 @@
 package main
 
 import (
+	"context"
+	"os"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
 	"github.com/kinformer/kinformer/examples/internal/program"
+	"github.com/kinformer/kinformer/fake"
 )
 
 // TestProgram runs the example until both informers have delivered an update.
@@ -14,5 +20,31 @@ func TestProgram(t *testing.T) {
 	p := program.Start(t)
 	p.Expect("typed ", "Update", "default/gear is green, size 1")
 	p.Expect("unstructured ", "Update", "default/gear is red")
+	p.Stop()
+}
+
+// TestManifest runs the example against a server that gets widgets.yaml, and no other definition of
+// Widgets.
+func TestManifest(t *testing.T) {
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close(context.Background()) })
+	manifest, err := os.ReadFile("widgets.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(manifest, &definition.Object); err != nil {
+		t.Fatal(err)
+	}
+	for _, obj := range []fake.Object{definition, widget("lever", "blue", 2)} {
+		if err := server.Create(obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := program.Start(t, "-kubeconfig", program.Kubeconfig(t, server.Config()))
+	p.ExpectEach([]string{"typed ", "default/lever is blue, size 2"}, []string{"unstructured ", "default/lever is blue"})
 	p.Stop()
 }

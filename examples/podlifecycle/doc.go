@@ -51,8 +51,12 @@
 // response has arrived, so that "saw" may be first. What an informer's initial list brings is shown
 // as "list", and all else as "watch", even if a relist after a broken watch brings it.
 //
-// With -kubeconfig the program only watches, as a real cluster has a controller, a scheduler and
-// kubelets of its own; -act makes it do their work, for an API server that has none.
+// With -kubeconfig the program only watches a Namespace, as a real cluster has a controller, a
+// scheduler and kubelets of its own; -act makes it do their work, for an API server that has none.
+// The scenario then needs a Node, and -scenario:
+//
+//	go run ./podlifecycle -kubeconfig ~/.kube/config -namespace web
+//	go run ./podlifecycle -kubeconfig ~/.kube/config -act -scenario
 //
 // controller.go, scheduler.go and kubelet.go are the three, each with its informers; timeline.go
 // prints; scenario.go creates, scales and deletes the ReplicaSet.

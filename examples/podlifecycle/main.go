@@ -79,6 +79,9 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	if !o.act {
+		fmt.Printf("watching Namespace %s of %s\n", o.namespace, config.Host)
+	}
 	t := newTimeline(os.Stdout)
 	runners, err := o.newComponents(ctx, client, t)
 	if err != nil {

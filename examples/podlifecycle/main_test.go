@@ -9,8 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/examples/internal/program"
+	"github.com/kinformer/kinformer/fake"
 )
 
 // TestOneProcess runs the whole scenario in one process, which ends by itself.
@@ -65,4 +69,21 @@ func TestErrorAfterTheScenarioIsReturned(t *testing.T) {
 	if !errors.Is(err, cache.ErrHandlerBlocked) {
 		t.Errorf("runDuring returned %v, want %v", err, cache.ErrHandlerBlocked)
 	}
+}
+
+// TestWatchOnly runs the program with the kubeconfig of a cluster whose components are its own.
+func TestWatchOnly(t *testing.T) {
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close(context.Background()) })
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "web-1"}}
+	if err := server.Create(pod); err != nil {
+		t.Fatal(err)
+	}
+	p := program.Start(t, "-kubeconfig", program.Kubeconfig(t, server.Config()), "-namespace", "web")
+	p.Expect("watching Namespace web of " + server.URL())
+	p.Expect("scheduler", "saw", "Pod web-1 without a node", "list pods")
+	p.Stop()
 }
