@@ -41,7 +41,8 @@ func InternalError() error {
 	return apierrors.NewInternalError(errors.New("etcdserver: leader changed"))
 }
 
-// Forbidden returns a 403 Forbidden error for a list of Pods.
+// Forbidden returns a 403 Forbidden error for a list of Pods. Its text says so for whatever request
+// it is injected into; use apierrors.NewForbidden for another one.
 func Forbidden() error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "",
 		fmt.Errorf("%s %q cannot list resource %q in API group %q at the cluster scope", "User", "test", "pods", ""))
