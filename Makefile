@@ -35,10 +35,10 @@ run: ## Run the node cache against an embedded API server
 	$(go) -C examples build -o ../.cache/bin/nodecache ./nodecache
 	@.cache/bin/nodecache $(ARGS)
 
-test: ## Run the tests of the library and of the node cache with the race detector
+test: ## Run the tests of the library and of two examples with the race detector
 	@[ -n "$(race)" ] || echo "make test: no C compiler (or CGO_ENABLED=0), so the tests run WITHOUT the race detector"
 	$(go) test $(race) ./...
-	$(go) -C examples test $(race) ./nodecache
+	$(go) -C examples test $(race) ./testing ./nodecache
 
 # N and SEED select programs of test/model alone: make stress N=100000 SEED=1. PAIRS=/tmp/pairs counts the pairs and triples of faults.
 stress: ## Run the random tests of internal/ with many more rounds, and 20,000 programs (20 minutes; only N programs, from SEED on: a minute per 5,000)
@@ -96,7 +96,7 @@ compile: ## Compile the library and the examples for macOS and Windows
 
 e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd
 	$(go) -C e2e test $(race) -count=1 -timeout=20m -v ./...
-	$(go) -C examples test -count=1 ./... # each as a process
+	$(go) -C examples test $(race) -count=1 ./... # each as a process
 	$(go) -C e2e/controllerruntime test $(race) -count=1 -v ./...
 	$(go) -C e2e/adopters test -count=1 -v ./... # without the race detector, too, which would double the time to compile
 	$(go) -C e2e/upstream test -count=1 -timeout=20m -v ./... # without the race detector, which would compile all of Kubernetes once more

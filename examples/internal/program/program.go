@@ -7,6 +7,7 @@ package program
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -28,7 +29,8 @@ type Program struct {
 	seen  []string
 }
 
-// Start builds the example in the current folder and starts it. It is killed when the test ends.
+// Start builds the example in the current folder and starts it, with the race detector if the test
+// has it: a race then fails Stop and Wait. It is killed when the test ends.
 func Start(t *testing.T, args ...string) *Program {
 	t.Helper()
 	return StartIn(t, ".", args...)
@@ -38,7 +40,8 @@ func Start(t *testing.T, args ...string) *Program {
 func StartIn(t *testing.T, folder string, args ...string) *Program {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "example")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./"+folder).CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", "build", fmt.Sprintf("-race=%t", race), "-o", binary, "./"+folder)
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	p := &Program{t: t, cmd: exec.CommandContext(context.WithoutCancel(t.Context()), binary, args...), lines: make(chan string, 10_000)}
@@ -96,6 +99,16 @@ func (p *Program) ExpectEach(lists ...[]string) {
 	for missing := slices.Clone(lists); len(missing) > 0; {
 		got := p.Expect()
 		missing = slices.DeleteFunc(missing, func(texts []string) bool { return containsAll(got, texts) })
+	}
+}
+
+// ExpectNoneSoFar checks that no line that was read contains the text.
+func (p *Program) ExpectNoneSoFar(text string) {
+	p.t.Helper()
+	for _, line := range p.seen {
+		if strings.Contains(line, text) {
+			p.t.Errorf("unexpected line: %s", line)
+		}
 	}
 }
 
