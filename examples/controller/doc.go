@@ -17,5 +17,7 @@
 //	go run ./controller
 //
 // controller.go is the controller; leader.go runs it while this replica leads; main.go has the
-// flags, and serves /healthz, /metrics and /debug/informers/.
+// flags, and serves /metrics, /debug/informers/, /healthz for a liveness probe, which reports whether
+// this replica has lost the lease and still runs, and /readyz for a readiness probe, which reports
+// whether the informers are up to date.
 package main

@@ -14,22 +14,32 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
+const (
+	leaseDuration = 15 * time.Second // after which another replica takes a lease that was not renewed
+	retryPeriod   = 2 * time.Second  // between renewals, and between attempts of other replicas
+)
+
 var errLostLease = errors.New("could not renew the lease, so another replica may lead")
+
+// leaseOf returns the lease that the replicas compete for.
+func leaseOf(client kubernetes.Interface, namespace, identity string) *resourcelock.LeaseLock {
+	return &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: "pod-count"},
+		Client:     client.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+	}
+}
 
 // lead waits until this replica has the lease and calls run, until ctx ends. It releases the lease
 // after run has returned. If the lease is lost, it ends run and returns errLostLease: the process
-// must end then.
-func lead(ctx context.Context, client kubernetes.Interface, namespace, identity string, run func(context.Context) error) error {
+// must end then. If it does not, watchdog fails.
+func lead(ctx context.Context, lock *resourcelock.LeaseLock, watchdog *leaderelection.HealthzAdaptor, run func(context.Context) error) error {
 	led := make(chan context.Context, 1) // receives a context that ends when the lease is lost
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
-			LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: "pod-count"},
-			Client:     client.CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
-		},
-		LeaseDuration:   15 * time.Second,
+		Lock:            lock,
+		LeaseDuration:   leaseDuration,
 		RenewDeadline:   10 * time.Second,
-		RetryPeriod:     2 * time.Second,
+		RetryPeriod:     retryPeriod,
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) { led <- leading },
@@ -39,6 +49,7 @@ func lead(ctx context.Context, client kubernetes.Interface, namespace, identity 
 	if err != nil {
 		return err
 	}
+	watchdog.SetLeaderElection(elector)
 	// The end of ctx must not release the lease while the controller still works.
 	electing, release := context.WithCancel(context.WithoutCancel(ctx))
 	released := make(chan struct{})

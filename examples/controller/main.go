@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/cache"
@@ -38,7 +39,7 @@ func main() {
 	flag.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster; without it, the program starts an API server of its own")
 	flag.BoolVar(&o.inCluster, "in-cluster", false, "use the service account of the Pod that the program runs in")
 	flag.StringVar(&o.namespace, "lease-namespace", "default", "Namespace of the Lease with which replicas choose a leader")
-	flag.StringVar(&o.address, "address", "127.0.0.1:8080", "address of /healthz, /metrics and /debug/informers/")
+	flag.StringVar(&o.address, "address", "127.0.0.1:8080", "address of /healthz, /readyz, /metrics and /debug/informers/")
 	klog.InitFlags(nil)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -65,12 +66,14 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	var informers cache.Group
-	stopHTTP, err := serve(ctx, o.address, &informers)
+	watchdog := leaderelection.NewLeaderHealthzAdaptor(leaseDuration)
+	stopHTTP, err := serve(ctx, o.address, watchdog.Check, &informers)
 	if err != nil {
 		return err
 	}
 	defer stopHTTP()
-	return lead(ctx, client, o.namespace, fmt.Sprintf("%s_%d", identity, os.Getpid()), func(ctx context.Context) error {
+	lease := leaseOf(client, o.namespace, fmt.Sprintf("%s_%d", identity, os.Getpid()))
+	return lead(ctx, lease, watchdog, func(ctx context.Context) error {
 		c, err := newController(client)
 		if err != nil {
 			return err
@@ -94,16 +97,30 @@ func (o options) config(ctx context.Context) (*rest.Config, func(), error) {
 	return startServer(ctx)
 }
 
-// serve serves health, metrics and the debug page. It returns a function that ends it.
-func serve(ctx context.Context, address string, informers *cache.Group) (func(), error) {
+// handler serves health, metrics and the debug page.
+//
+// /healthz is for a liveness probe. It fails only if this replica has lost the lease and still runs.
+// /readyz is for a readiness probe. It fails while informers list, or are stale because the API
+// server does not answer: a restart would not help then, and would lose what they hold.
+func handler(alive health, informers *cache.Group) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(metrics.NewCollector(informers)); err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/healthz", health(informers.HealthCheck(cache.HealthOptions{MaxStaleness: 5 * time.Minute})))
+	mux.Handle("/healthz", alive)
+	mux.Handle("/readyz", health(informers.HealthCheck(cache.HealthOptions{MaxStaleness: 5 * time.Minute})))
 	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.Handle("/debug/informers/", debug.Handler(debug.Options{}, informers))
+	return mux, nil
+}
+
+// serve serves handler. It returns a function that ends it.
+func serve(ctx context.Context, address string, alive health, informers *cache.Group) (func(), error) {
+	mux, err := handler(alive, informers)
+	if err != nil {
+		return nil, err
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
@@ -126,7 +143,7 @@ type health func(*http.Request) error
 
 func (check health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := check(r); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	fmt.Fprintln(w, "ok")

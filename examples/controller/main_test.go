@@ -7,12 +7,16 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/leaderelection"
 
+	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/examples/internal/program"
 	"github.com/kinformer/kinformer/fake"
 )
@@ -20,21 +24,27 @@ import (
 // TestProgram runs the controller until it has counted Pods, and reads its endpoints.
 func TestProgram(t *testing.T) {
 	p := program.Start(t, "-address", "127.0.0.1:0")
-	line := p.Expect("Serving http://")
-	_, address, _ := strings.Cut(line, "http://")
-	address, _, _ = strings.Cut(address, "/")
+	url := urlOf(p.Expect("Serving http://"))
 	p.Expect("Counted Pods", `namespace="shop"`)
 	p.Expect("Counted Pods", `namespace="mail"`)
 	for path, want := range map[string]string{
 		"/healthz":          "ok",
+		"/readyz":           "ok",
 		"/metrics":          `kinformer_synced{informer="*v1.Pod",kind="Pod"} 1`,
 		"/debug/informers/": "count Pods",
 	} {
-		if got := get(t, "http://"+address+path); !strings.Contains(got, want) {
+		if got := get(t, url+path); !strings.Contains(got, want) {
 			t.Errorf("%s has no %q: %s", path, want, got)
 		}
 	}
 	p.Stop()
+}
+
+// urlOf returns the URL in a log line, without the path.
+func urlOf(line string) string {
+	_, address, _ := strings.Cut(line, "http://")
+	address, _, _ = strings.Cut(address, "/")
+	return "http://" + address
 }
 
 func get(t *testing.T, url string) string {
@@ -51,7 +61,25 @@ func get(t *testing.T, url string) string {
 	return string(body)
 }
 
-// TestReplicaTakesOver runs two replicas. The second one works once the first has released the lease.
+// An informer that has not synced makes the program unready, and not dead.
+func TestInformersAffectReadinessOnly(t *testing.T) {
+	var informers cache.Group
+	informers.Add(cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{}))
+	handler, err := handler(leaderelection.NewLeaderHealthzAdaptor(leaseDuration).Check, &informers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
+		response := httptest.NewRecorder()
+		handler.ServeHTTP(response, httptest.NewRequest(http.MethodGet, path, nil))
+		if response.Code != want {
+			t.Errorf("%s: %d %s, want %d", path, response.Code, response.Body, want)
+		}
+	}
+}
+
+// TestReplicaTakesOver runs two replicas. The second one is idle until the first has released the
+// lease, and works before the lease would have expired.
 func TestReplicaTakesOver(t *testing.T) {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {
@@ -72,10 +100,23 @@ func TestReplicaTakesOver(t *testing.T) {
 	first := program.Start(t, "-address", "127.0.0.1:0", "-kubeconfig", kubeconfig)
 	create("shop")
 	first.Expect("Counted Pods", `namespace="shop" pods="1"`)
-	second := program.Start(t, "-address", "127.0.0.1:0", "-kubeconfig", kubeconfig)
-	second.Expect("Serving http://")
+	second := program.Start(t, "-address", "127.0.0.1:0", "-kubeconfig", kubeconfig, "-v=4")
+	url := urlOf(second.Expect("Serving http://"))
+	second.Expect("Lease is held")
+	create("search")
+	first.Expect("Counted Pods", `namespace="search" pods="1"`)
+	second.Expect("Lease is held") // two seconds later
+	second.ExpectNoneSoFar("Counted Pods")
+	if text := get(t, url+"/metrics"); strings.Contains(text, "kinformer_synced") {
+		t.Errorf("the second replica has informers before it leads: %s", text)
+	}
+
+	stopped := time.Now()
 	first.Stop()
 	create("mail")
 	second.Expect("Counted Pods", `namespace="mail" pods="1"`)
+	if took := time.Since(stopped); took >= leaseDuration-retryPeriod {
+		t.Errorf("the second replica took over after %v, so the first has not released the lease", took)
+	}
 	second.Stop()
 }
