@@ -4,6 +4,7 @@
 package cache_test
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"testing"
@@ -49,15 +50,24 @@ func TestStatusCountsRequestsAndBytes(t *testing.T) {
 				t.Errorf("%d decoded in %v, %d changes, %d watches resumed, %d received, want 4, 5, 1 and 0",
 					status.Decoded, status.DecodeTime, status.Changes, status.WatchRestarts, status.Received)
 			}
-			var recent uint32
-			for _, n := range status.RecentEvents {
-				recent += n
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			for recentEvents(status) < 2 && ctx.Err() == nil { // an event is counted after it was delivered
+				status = h.Controller.Status()
 			}
-			if len(status.RecentEvents) != 60 || recent != 2 {
+			if len(status.RecentEvents) != 60 || recentEvents(status) != 2 {
 				t.Errorf("recent events %v, want two", status.RecentEvents)
 			}
 		})
 	}
+}
+
+// recentEvents returns the number of recent watch events.
+func recentEvents(status cache.Status) (sum uint32) {
+	for _, n := range status.RecentEvents {
+		sum += n
+	}
+	return sum
 }
 
 func expectCount[K comparable](t *testing.T, counts map[K]uint64, key K, want uint64) {
