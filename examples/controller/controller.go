@@ -74,11 +74,7 @@ func (c *controller) Run(ctx context.Context) error {
 // work processes the queue with two workers until ctx ends.
 func (c *controller) work(ctx context.Context) error {
 	context.AfterFunc(ctx, c.queue.ShutDown)
-	err := c.waitForSync(ctx)
-	if ctx.Err() != nil {
-		return nil // stopped before it began
-	}
-	if err != nil {
+	if err := c.waitForSync(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
 	var workers sync.WaitGroup
