@@ -4,7 +4,11 @@
 package kinformer_test
 
 import (
+	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -28,5 +32,107 @@ func TestReadmeListsEachDocument(t *testing.T) {
 	}
 	if len(documents) < 10 {
 		t.Errorf("found %d documents", len(documents))
+	}
+}
+
+var (
+	code    = regexp.MustCompile("(?ms)^\\s*```.*?^\\s*```|`[^`\n]*`")
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+)
+
+// TestLinksOfDocuments checks that each relative link of a document of the repository names a file
+// that exists, and a heading of it if it has a fragment.
+func TestLinksOfDocuments(t *testing.T) {
+	links := 0
+	for _, document := range documents(t) {
+		for _, target := range linksOf(readText(t, document)) {
+			links++
+			if broken := brokenLink(t, document, target); broken != "" {
+				t.Errorf("%s links to %s: %s", document, target, broken)
+			}
+		}
+	}
+	if links < 50 {
+		t.Errorf("found %d links only", links)
+	}
+}
+
+// documents returns the paths of the Markdown files of the repository.
+func documents(t *testing.T) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == ".cache" || entry.Name() == ".git"):
+			return fs.SkipDir
+		case filepath.Ext(path) == ".md":
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// linksOf returns the relative links of a document, but not what is code.
+func linksOf(text string) (targets []string) {
+	for _, match := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
+		if target := match[1]; !strings.Contains(target, "://") && !strings.HasPrefix(target, "mailto:") {
+			targets = append(targets, target)
+		}
+	}
+	return targets
+}
+
+// brokenLink returns what is wrong with a link of a document, or "".
+func brokenLink(t *testing.T, document, target string) string {
+	t.Helper()
+	path, fragment, hasFragment := strings.Cut(target, "#")
+	file := filepath.Join(filepath.Dir(document), filepath.FromSlash(path))
+	if path == "" {
+		file = document
+	}
+	if _, err := os.Stat(file); err != nil {
+		return "no such file"
+	}
+	if hasFragment && !slices.Contains(fragmentsOf(readText(t, file)), fragment) {
+		return "no such heading"
+	}
+	return ""
+}
+
+// fragmentsOf returns the fragments of a document's headings, as GitHub makes them.
+func fragmentsOf(text string) (fragments []string) {
+	for _, match := range heading.FindAllStringSubmatch(text, -1) {
+		title := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(match[1]), "")
+		fragments = append(fragments, strings.ReplaceAll(title, " ", "-"))
+	}
+	return fragments
+}
+
+// TestBrokenLinks checks documents with links that are broken, or are none.
+func TestBrokenLinks(t *testing.T) {
+	for text, want := range map[string]string{
+		"[a](go.mod)":                        "",
+		"[a](missing.md)":                    "no such file",
+		"[`a`](docs/missing.md)":             "no such file",
+		"![a](docs/images/missing.png)":      "no such file",
+		"[a](docs/contract.md#no-heading)":   "no such heading",
+		"[a](docs/adopting.md#with-options)": "",
+		"[a](https://example.com/missing)":   "",
+		"`f[T](missing)`":                    "",
+		"```go\nf[T](missing)\n```\n":        "",
+	} {
+		got := ""
+		for _, target := range linksOf(text) {
+			got = brokenLink(t, "README.md", target)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
 	}
 }

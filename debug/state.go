@@ -52,7 +52,7 @@ func (i informer) Level() level {
 func (i informer) State() string {
 	switch {
 	case i.Phase == cache.PhaseListing && i.ReceivedObjects > 0:
-		return fmt.Sprintf("%s, %s received", i.Phase, units.Plural(uint64(i.ReceivedObjects), "object"))
+		return fmt.Sprintf("%s, %s received", i.Phase, units.Plural(i.ReceivedObjects, "object"))
 	case i.Synced || i.Phase == cache.PhaseIdle || i.Phase == cache.PhaseInvalid:
 		return string(i.Phase)
 	}
@@ -64,7 +64,7 @@ func (i informer) Failing() string {
 	if i.ErrorSince.IsZero() || i.FailedAttempts == 0 {
 		return ""
 	}
-	return fmt.Sprintf("for %s, %s", duration(i.now.Sub(i.ErrorSince)), units.Plural(uint64(i.FailedAttempts), "attempt"))
+	return fmt.Sprintf("for %s, %s", duration(i.now.Sub(i.ErrorSince)), units.Plural(i.FailedAttempts, "attempt"))
 }
 
 // Warnings returns what needs attention although the informer works.
@@ -74,8 +74,8 @@ func (i informer) Warnings() (warnings []string) {
 			warnings = append(warnings, fmt.Sprintf(format, args...))
 		}
 	}
-	add(i.Quarantined > 0, "%s quarantined: the newest state could not be stored", units.Plural(uint64(i.Quarantined), "object"))
-	add(i.Unkeyed > 0, "%s without a readable name, not stored", units.Plural(uint64(i.Unkeyed), "object"))
+	add(i.Quarantined > 0, "%s quarantined: the newest state could not be stored", units.Plural(i.Quarantined, "object"))
+	add(i.Unkeyed > 0, "%s without a readable name, not stored", units.Plural(i.Unkeyed, "object"))
 	stale := i.staleness()
 	add(stale >= staleAfter && i.Phase != cache.PhaseStopped, "last confirmed up to date %s ago", duration(stale))
 	for _, h := range i.Handlers {
@@ -119,11 +119,11 @@ func (o overview) Summary() string {
 		objects += i.Objects
 		events += i.EventsPerSecond
 	}
-	texts := []string{units.Plural(uint64(len(o.Informers)), "informer")}
+	texts := []string{units.Plural(len(o.Informers), "informer")}
 	for _, phase := range slices.Sorted(maps.Keys(phases)) {
 		texts = append(texts, fmt.Sprintf("%d %s", phases[phase], phase))
 	}
-	return fmt.Sprintf("%s · %s · %s events/s", strings.Join(texts, ", "), units.Plural(uint64(objects), "object"), rate(events))
+	return fmt.Sprintf("%s · %s · %s events/s", strings.Join(texts, ", "), units.Plural(objects, "object"), rate(events))
 }
 
 // RelistCount returns how often the informer has relisted.

@@ -75,7 +75,7 @@ func refusal(err error) string {
 func (p *plan) print(out io.Writer, host string, qps float64, memory int64) {
 	table := newColumns("RESOURCE", ">OBJECTS", ">BYTES", ">REQUESTS")
 	for _, e := range p.estimates {
-		objects, size, requests := units.Count(e.Objects), "~"+units.Bytes(e.Bytes), units.Count(int64(e.Requests))
+		objects, size, requests := units.Count(e.Objects), "~"+units.Bytes(e.Bytes), units.Count(e.Requests)
 		if e.Unknown {
 			objects, size, requests = "unknown", "unknown", "unknown"
 		}
@@ -87,8 +87,8 @@ func (p *plan) print(out io.Writer, host string, qps float64, memory int64) {
 	p.printOthers(out)
 	if len(p.estimates) > 0 {
 		fmt.Fprintf(out, "\n%s of %s, ~%s, in %s to %s, at most %g a second (%v); ~%s of memory on this machine.\n",
-			units.Plural(p.objects, "object"), units.Plural(int64(len(p.estimates)), "resource"), units.Bytes(p.bytes),
-			units.Plural(int64(p.requests), "request"), host, qps, p.duration(qps), units.Bytes(p.memory))
+			units.Plural(p.objects, "object"), units.Plural(len(p.estimates), "resource"), units.Bytes(p.bytes),
+			units.Plural(p.requests, "request"), host, qps, p.duration(qps), units.Bytes(p.memory))
 	}
 	if memory > 0 && p.memory > memory {
 		fmt.Fprintf(out, "That is more than half of this machine's memory, %s; a resource that takes more is not read to its end.\n", units.Bytes(memory))

@@ -94,7 +94,7 @@ func (r *report) total() measured {
 
 // addTo adds a line for each cache to a table.
 func (m measured) addTo(table *columns) {
-	first := []string{m.Resource, units.Count(int64(m.Objects)), units.Bytes(m.WireBytes)}
+	first := []string{m.Resource, units.Count(m.Objects), units.Bytes(m.WireBytes)}
 	for _, c := range m.Caches {
 		table.add(append(first, c.Cache, units.Bytes(c.HeapBytes), c.share(m.Caches[0]), c.peak(), cpuTime(c.CPUSeconds))...)
 		first = []string{"", "", ""}

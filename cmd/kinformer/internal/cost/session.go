@@ -107,7 +107,7 @@ func (s *session) finish(result *report, planned int) error {
 		return err
 	}
 	if failed := len(result.Failed); failed > 0 {
-		return fmt.Errorf("%d of %s not measured", failed, units.Plural(int64(planned), "resource"))
+		return fmt.Errorf("%d of %s not measured", failed, units.Plural(planned, "resource"))
 	}
 	return nil
 }
