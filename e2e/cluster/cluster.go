@@ -10,6 +10,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 
 	"k8s.io/client-go/rest"
 
@@ -39,15 +41,19 @@ func (o Options) authorizationMode() string {
 	return "AlwaysAllow"
 }
 
-// Cluster is a kube-apiserver with its own etcd.
+// Cluster is a kube-apiserver with its own etcd, and any number of replicas.
 type Cluster struct {
 	dir      string // of the servers' data and logs
 	programs binaries.Set
+	options  Options
 	etcd     *etcd
 	api      *apiServer
 
 	apiServer  *Server
 	etcdServer *Server
+
+	mu       sync.Mutex // guards replicas
+	replicas []*Replica
 }
 
 // Start builds the servers if necessary, starts them, and returns when the API responds. The caller
@@ -85,14 +91,14 @@ func prepare(programs binaries.Set, options Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create a folder for a cluster: %w", err)
 	}
-	c := &Cluster{dir: dir, programs: programs}
-	if err := c.configure(options); err != nil {
+	c := &Cluster{dir: dir, programs: programs, options: options}
+	if err := c.configure(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return c, nil
 }
 
-func (c *Cluster) configure(options Options) error {
+func (c *Cluster) configure() error {
 	addrs, err := freePorts(3)
 	if err != nil {
 		return err
@@ -101,15 +107,20 @@ func (c *Cluster) configure(options Options) error {
 	if c.api, err = newAPIServer(c.dir, addrs[2]); err != nil {
 		return err
 	}
-	ready, err := c.api.readiness()
-	if err != nil {
-		return err
-	}
 	c.etcdServer = newServer("etcd", c.programs.Etcd(), c.dir, c.etcd.ready,
-		append(c.etcd.args(c.dataDir()), options.EtcdArgs...)...)
-	c.apiServer = newServer("kube-apiserver", c.programs.APIServer(), c.dir, ready,
-		append(c.api.args(c.etcd.url, options.authorizationMode()), options.APIServerArgs...)...)
-	return nil
+		append(c.etcd.args(c.dataDir()), c.options.EtcdArgs...)...)
+	c.apiServer, err = c.newAPIServer("kube-apiserver", c.api)
+	return err
+}
+
+// newAPIServer returns a kube-apiserver that is not running. Its log is named after it.
+func (c *Cluster) newAPIServer(name string, api *apiServer, args ...string) (*Server, error) {
+	ready, err := api.readiness()
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(api.args(c.etcd.url, c.options.authorizationMode()), c.options.APIServerArgs, args)
+	return newServer(name, c.programs.APIServer(), c.dir, ready, all...), nil
 }
 
 func (c *Cluster) dataDir() string { return filepath.Join(c.dir, "etcd") }
@@ -139,10 +150,10 @@ func (c *Cluster) StopKeepingLogs() error {
 	return errors.Join(c.stopServers(), os.RemoveAll(c.dataDir()))
 }
 
-// stopServers stops kube-apiserver first, which would log errors without etcd. It closes the
+// stopServers stops every kube-apiserver first, which would log errors without etcd. It closes the
 // connections to etcd, which does not end while it has open ones.
 func (c *Cluster) stopServers() error {
-	err := c.apiServer.Stop()
+	err := errors.Join(c.stopReplicas(), c.apiServer.Stop())
 	c.etcd.client.CloseIdleConnections()
 	err = errors.Join(err, c.etcdServer.Stop())
 	c.etcd.client.CloseIdleConnections()

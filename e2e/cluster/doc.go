@@ -7,6 +7,7 @@
 //	clientset := kubernetes.NewForConfigOrDie(c.Config())
 //	...
 //	c.APIServer().Restart(ctx)                      // or Kill, Stop, Start; c.Etcd() likewise
+//	c.AddAPIServer(ctx, "--feature-gates=...")      // a replica with other flags, on the same etcd
 //	backup, err := c.Backup(ctx); ...; c.Restore(ctx, backup)
 //	c.Compact(ctx)                                  // removes all history from etcd
 //	c.Put(ctx, "pods/ns/name", "v1", "Pod", pod)     // unchanged, without the API

@@ -48,9 +48,9 @@ func (c *Cluster) Backup(ctx context.Context) (Backup, error) {
 	return backup, errors.Join(file.Close(), c.etcd.snapshot(ctx, backup.path))
 }
 
-// Restore restores a backup as documented by Kubernetes: both servers stop, etcd's data is
-// replaced, and both start. Later writes are lost, and their resourceVersions are assigned a second
-// time.
+// Restore restores a backup as documented by Kubernetes: all servers stop, etcd's data is replaced,
+// and etcd and kube-apiserver start. Replicas stay stopped. Later writes are lost, and their
+// resourceVersions are assigned a second time.
 func (c *Cluster) Restore(ctx context.Context, backup Backup) error {
 	if err := c.stopServers(); err != nil {
 		return err

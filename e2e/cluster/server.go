@@ -20,7 +20,7 @@ const readyTimeout = 2 * time.Minute
 // readyInterval is the time between two checks of a starting server.
 const readyInterval = 50 * time.Millisecond
 
-// Server is one of the two servers of a [Cluster]. It keeps its address, data and log when it is
+// Server is one of the servers of a [Cluster]. It keeps its address, data and log when it is
 // started again. Its methods are safe for concurrent use.
 type Server struct {
 	name  string

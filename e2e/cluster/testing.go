@@ -33,7 +33,7 @@ func (c *Cluster) finish(tb testing.TB) {
 // ShowLogs prints the last lines of the servers' logs to the test's output.
 func (c *Cluster) ShowLogs(tb testing.TB) {
 	tb.Helper()
-	for _, s := range []*Server{c.etcdServer, c.apiServer} {
+	for _, s := range c.servers() {
 		tb.Logf("%s, the end of %s:\n%s", s.name, s.log, tail(s.log))
 	}
 }
