@@ -6,5 +6,6 @@
 // on which the other tests rely.
 //
 // Tests that only use the API share one cluster, each in its own namespace. Tests that stop,
-// compact or restore a server use their own cluster.
+// compact or restore a server use their own cluster. Tests of sharded lists and watches add a
+// second kube-apiserver, which has the feature gate: see sharedShardServers and newShardServers.
 package e2e

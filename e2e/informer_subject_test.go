@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -260,71 +259,6 @@ func (h *errorRecorder) list() []error {
 	defer h.mu.Unlock()
 	return slices.Clone(h.all)
 }
-
-// request is a request as sent, and the header of its response.
-type request struct {
-	watch, initialEvents bool
-	version              string
-	accept               string
-	status               int
-	contentType          string
-	proto                string
-	tls, gzip            bool
-}
-
-// requests records the requests of one client.
-type requests struct {
-	mu  sync.Mutex
-	all []request
-}
-
-// wrap returns a transport that records each request after its response.
-func (r *requests) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
-		query := req.URL.Query()
-		sent := request{
-			watch: query.Get("watch") != "", initialEvents: query.Get("sendInitialEvents") == "true",
-			version: query.Get("resourceVersion"), accept: req.Header.Get("Accept"),
-		}
-		resp, err := next.RoundTrip(req)
-		if err == nil {
-			sent.status, sent.contentType = resp.StatusCode, resp.Header.Get("Content-Type")
-			sent.proto, sent.tls, sent.gzip = resp.Proto, resp.TLS != nil, resp.Uncompressed
-		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.all = append(r.all, sent)
-		return resp, err
-	})
-}
-
-// count returns the numbers of successful lists, watches and WatchLists.
-func (r *requests) count() (lists, watches, watchLists int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, one := range r.all {
-		switch {
-		case one.status != http.StatusOK:
-		case one.initialEvents:
-			watchLists++
-		case one.watch:
-			watches++
-		default:
-			lists++
-		}
-	}
-	return lists, watches, watchLists
-}
-
-// fullStates returns the number of successful lists and WatchLists.
-func (r *requests) fullStates() int {
-	lists, _, watchLists := r.count()
-	return lists + watchLists
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // gate is a network that can be disconnected.
 type gate struct {

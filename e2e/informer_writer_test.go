@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/kinformer/kinformer/e2e/objects"
 )
@@ -97,7 +98,8 @@ func (l *ledger) each(see func(key string, history []state)) {
 type writer struct {
 	author  author
 	ledger  *ledger
-	number  int // of objects
+	number  int                     // of objects
+	limit   flowcontrol.RateLimiter // of all changes together
 	workers []*worker
 }
 
@@ -108,6 +110,7 @@ const workerCount = 4
 type worker struct {
 	author  author
 	ledger  *ledger
+	limit   flowcontrol.RateLimiter
 	objects map[int]metav1.Object // last known state; nil if there is none
 	numbers []int
 	random  *rand.Rand
@@ -115,16 +118,27 @@ type worker struct {
 }
 
 func newWriter(a author, number int) *writer {
-	w := &writer{author: a, ledger: newLedger(), number: number}
+	w := &writer{author: a, ledger: newLedger(), number: number, limit: flowcontrol.NewFakeAlwaysRateLimiter()}
 	w.reset()
 	return w
+}
+
+// pace limits the changes per second. Filling the collection is not limited.
+func (w *writer) pace(perSecond int) {
+	w.limit = flowcontrol.NewTokenBucketRateLimiter(float32(perSecond), 1)
+	for _, h := range w.workers {
+		h.limit = w.limit
+	}
 }
 
 // reset starts a new ledger, with no objects.
 func (w *writer) reset() {
 	w.ledger, w.workers = newLedger(), nil
 	for i := range workerCount {
-		h := &worker{author: w.author, ledger: w.ledger, objects: map[int]metav1.Object{}, random: rand.New(rand.NewPCG(seed, uint64(i)))}
+		h := &worker{
+			author: w.author, ledger: w.ledger, limit: w.limit,
+			objects: map[int]metav1.Object{}, random: rand.New(rand.NewPCG(seed, uint64(i))),
+		}
 		for number := i; number < w.number; number += workerCount {
 			h.numbers = append(h.numbers, number)
 		}
@@ -141,6 +155,16 @@ func (w *writer) resetFromServer(t *testing.T) {
 			h.writeAndRecord(t, number, func() (metav1.Object, error) { return h.author.get(t.Context(), number) })
 		}
 	})
+}
+
+// resetFrom starts a new ledger, with the given objects by their numbers.
+func (w *writer) resetFrom(objs map[int]metav1.Object) {
+	w.reset()
+	for _, h := range w.workers {
+		for _, number := range h.numbers {
+			h.record(number, objs[number])
+		}
+	}
 }
 
 // eachWorker calls f for each worker concurrently, and waits.
@@ -177,31 +201,41 @@ func (w *writer) write(t *testing.T, changes int) {
 // writeDuring makes changes while f runs, and a number of changes after it.
 func (w *writer) writeDuring(t *testing.T, f func(), more int) {
 	t.Helper()
-	stop := make(chan struct{})
+	stop := w.start(t)
+	f()
+	stop()
+	w.write(t, more)
+}
+
+// start makes changes until the returned function is called, which waits for the last one. The test
+// must call it, and may call it again.
+func (w *writer) start(t *testing.T) (stop func()) {
+	t.Helper()
+	ended := make(chan struct{})
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
 		w.eachWorker(func(h *worker) {
 			for running := true; running; h.step(t) {
 				select {
-				case <-stop:
+				case <-ended:
 					running = false
 				default:
 				}
 			}
 		})
 	}()
-	f()
-	close(stop)
-	<-written
-	w.write(t, more)
+	return sync.OnceFunc(func() {
+		close(ended)
+		<-written
+	})
 }
 
 // step makes one change: it creates an object that does not exist, and deletes one in eight
 // existing objects and changes the others.
 func (h *worker) step(t *testing.T) {
 	t.Helper()
-	if t.Context().Err() != nil {
+	if h.limit.Wait(t.Context()) != nil || t.Context().Err() != nil {
 		return
 	}
 	number := h.numbers[h.random.IntN(len(h.numbers))]

@@ -1,0 +1,89 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"net/http"
+	"sync"
+)
+
+// request is a request as sent, and the header of its response.
+type request struct {
+	watch, initialEvents bool
+	version              string
+	accept               string
+	status               int
+	contentType          string
+	proto                string
+	tls, gzip            bool
+	server               string // that the request was sent to
+}
+
+// requests records the requests of one client.
+type requests struct {
+	mu  sync.Mutex
+	all []request
+}
+
+// wrap returns a transport that records each request after its response.
+func (r *requests) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		query := req.URL.Query()
+		sent := request{
+			watch: query.Get("watch") != "", initialEvents: query.Get("sendInitialEvents") == "true",
+			version: query.Get("resourceVersion"), accept: req.Header.Get("Accept"),
+		}
+		resp, err := next.RoundTrip(req)
+		if err == nil {
+			sent.server = resp.Request.URL.Host
+			sent.status, sent.contentType = resp.StatusCode, resp.Header.Get("Content-Type")
+			sent.proto, sent.tls, sent.gzip = resp.Proto, resp.TLS != nil, resp.Uncompressed
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.all = append(r.all, sent)
+		return resp, err
+	})
+}
+
+// count returns the numbers of successful lists, watches and WatchLists.
+func (r *requests) count() (lists, watches, watchLists int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.all {
+		switch {
+		case one.status != http.StatusOK:
+		case one.initialEvents:
+			watchLists++
+		case one.watch:
+			watches++
+		default:
+			lists++
+		}
+	}
+	return lists, watches, watchLists
+}
+
+// fullStates returns the number of successful lists and WatchLists.
+func (r *requests) fullStates() int {
+	lists, _, watchLists := r.count()
+	return lists + watchLists
+}
+
+// watchedServers returns how many successful watches and WatchLists each server received.
+func (r *requests) watchedServers() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	servers := map[string]int{}
+	for _, one := range r.all {
+		if one.watch && one.status == http.StatusOK {
+			servers[one.server]++
+		}
+	}
+	return servers
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
