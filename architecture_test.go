@@ -59,7 +59,8 @@ var mayImport = map[string]string{
 	// The embedded API server.
 	"fake/internal/codec":    "client-go",
 	"fake/internal/fieldset": "",
-	"fake/internal/history":  "",
+	"fake/internal/history":  "fake/internal/shard",
+	"fake/internal/shard":    "",
 	"fake/internal/registry": "client-go fake/internal/fieldset fake/internal/history fake/internal/resource",
 	"fake/internal/resource": "client-go fake/internal/history",
 	"fake/internal/rest":     "client-go fake/internal/codec fake/internal/history fake/internal/registry fake/internal/resource",

@@ -48,6 +48,9 @@ type APIServerOptions struct {
 	TLS bool
 	// CustomResources are served from the start, in addition to the built-in resources.
 	CustomResources []CustomResource
+	// ShardedListAndWatch is the feature gate of the same name at the start; see
+	// [APIServer.SetShardedListAndWatch].
+	ShardedListAndWatch bool
 }
 
 // withDefaults returns the options with defaults in place of zero durations.
@@ -73,9 +76,10 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 //   - get, list, watch, create, update, patch (JSON, merge, strategic merge), delete,
 //     deletecollection, the status subresource, finalize for Namespaces and binding for Pods.
 //     Server-side apply gets 415;
-//   - label and field selectors, pagination, lists with resourceVersionMatch Exact and
-//     NotOlderThan, bookmarks, WatchList, 409 for a stale resourceVersion, 410 for one that is no
-//     longer in the history, preconditions, dry runs, generations, finalizers;
+//   - label and field selectors, shard selectors (see SetShardedListAndWatch), pagination, lists
+//     with resourceVersionMatch Exact and NotOlderThan, bookmarks, WatchList, 409 for a stale
+//     resourceVersion, 410 for one that is no longer in the history, preconditions, dry runs,
+//     generations, finalizers;
 //   - JSON, protobuf (not for custom resources), PartialObjectMetadata, and Table, which kubectl
 //     requests;
 //   - discovery, for kubectl, RESTMappers, and the dynamic and metadata clients.
@@ -122,6 +126,7 @@ func StartAPIServer(options APIServerOptions) (*APIServer, error) {
 		closing:  make(chan struct{}),
 		serveErr: make(chan error, 1),
 	}
+	memory.SetSharding(options.ShardedListAndWatch)
 	for _, custom := range options.CustomResources {
 		if err := s.Create(custom.Definition()); err != nil {
 			return nil, fmt.Errorf("define custom resource %q: %w", custom.Definition().GetName(), err)
@@ -206,6 +211,19 @@ func (s *APIServer) Close(ctx context.Context) error {
 // ResourceVersion returns the resourceVersion of the last write to any resource.
 func (s *APIServer) ResourceVersion() string {
 	return history.FormatVersion(s.memory.Version())
+}
+
+// SetShardedListAndWatch switches the feature gate ShardedListAndWatch (KEP-5866). It is off by
+// default, as in kube-apiserver 1.36: the server ignores the shardSelector of a request. While it is
+// on, list, watch and deletecollection requests select only objects whose hash is in the ranges of
+// the shardSelector. The response to an invalid one is 500. The shardInfo of a list returns the
+// selector, except in lists of custom resources, in PartialObjectMetadataList and in Table. Watches
+// have none.
+//
+// The gate applies to requests that follow, and an open watch continues as it began. A test can
+// therefore alternate between an API server with the gate and one without.
+func (s *APIServer) SetShardedListAndWatch(enabled bool) {
+	s.memory.SetSharding(enabled)
 }
 
 // Compact discards the history of changes. A new watch, or a list at an exact resourceVersion, that

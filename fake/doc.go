@@ -58,6 +58,9 @@
 // An APIServer does not work inside a bubble: a goroutine that waits for the network is not durably
 // blocked.
 //
-// Both keep a bounded history of changes and assign increasing resourceVersions. The package does
-// not import testing, so that examples and programs may use it, too.
+// Both keep a bounded history of changes and assign increasing resourceVersions. Both ignore
+// metav1.ListOptions.ShardSelector, as kube-apiserver 1.36 does by default, or apply it, as
+// kube-apiserver does with the feature gate ShardedListAndWatch; SetShardedListAndWatch switches it
+// while clients run. The package does not import testing, so that examples and programs may use it,
+// too.
 package fake

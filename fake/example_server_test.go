@@ -15,6 +15,34 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
+// A server without the feature gate ignores the shard selector, and returns all objects.
+func ExampleAPIServer_SetShardedListAndWatch() {
+	ctx := context.Background()
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close(ctx)
+	nodes := kubernetes.NewForConfigOrDie(server.Config()).CoreV1().Nodes()
+	for i := range 8 {
+		if err := server.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("node-", i)}}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	half := metav1.ListOptions{ShardSelector: "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')"}
+	for _, gate := range []bool{false, true} {
+		server.SetShardedListAndWatch(gate)
+		list, err := nodes.List(ctx, half)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(len(list.Items), "nodes, a part of them:", list.ShardInfo != nil)
+	}
+	// Output:
+	// 8 nodes, a part of them: false
+	// 4 nodes, a part of them: true
+}
+
 // An etcd that is restored from a backup forgets the last writes and assigns their versions again.
 // Open watches end.
 func ExampleListerWatcher_Restore() {

@@ -29,8 +29,9 @@ type Object interface {
 // Update, Delete), as the operator of the server (Compact, Restore), or inject faults.
 //
 // Lists and watches work as those of kube-apiserver: pages at the version of the first page, lists
-// with resourceVersionMatch Exact and NotOlderThan, label and field selectors, watches that replay
-// the history or report 410, bookmarks, WatchList, TimeoutSeconds.
+// with resourceVersionMatch Exact and NotOlderThan, label and field selectors, shard selectors (see
+// SetShardedListAndWatch), watches that replay the history or report 410, bookmarks, WatchList,
+// TimeoutSeconds.
 //
 // When a write returns, its event is in the channel of every watch whose reader is less than 100
 // events behind. Objects are copied on the way in and out, and never shared. All methods are safe
@@ -172,6 +173,17 @@ func (lw *ListerWatcher[T]) SkipVersions(n uint64) {
 // the next write.
 func (lw *ListerWatcher[T]) LimitHistory(changes int) {
 	lw.objects.SetLimit(changes)
+}
+
+// SetShardedListAndWatch switches the feature gate ShardedListAndWatch (KEP-5866). It is off by
+// default, as in kube-apiserver 1.36: List and Watch ignore ShardSelector. While it is on, they
+// select only objects whose hash is in its ranges, and return an error if it is invalid. The
+// ShardInfo of a list returns the selector, except in lists of PartialObjectMetadata and of
+// unstructured objects whose kind is not in client-go's scheme.
+//
+// The gate applies to calls that follow, and an open watch continues as it began.
+func (lw *ListerWatcher[T]) SetShardedListAndWatch(enabled bool) {
+	lw.memory.SetSharding(enabled)
 }
 
 // Compact discards the history of changes. A new watch, a list at an exact resourceVersion or a

@@ -35,6 +35,7 @@ func (lw *ListerWatcher[T]) List(ctx context.Context, opts metav1.ListOptions) (
 		ResourceVersion:    history.FormatVersion(page.Version),
 		Continue:           page.Continue,
 		RemainingItemCount: page.Remaining,
+		ShardInfo:          page.ShardInfo,
 	})
 	if err != nil || fault.EditList == nil {
 		return list, err

@@ -74,7 +74,24 @@ func listFuncFor(blank Object) func([]*history.Item, metav1.ListMeta) (runtime.O
 		accessor.SetResourceVersion(listMeta.ResourceVersion)
 		accessor.SetContinue(listMeta.Continue)
 		accessor.SetRemainingItemCount(listMeta.RemainingItemCount)
+		if listMeta.ShardInfo != nil {
+			setShardInfo(list, listMeta.ShardInfo)
+		}
 		return list, nil
+	}
+}
+
+// setShardInfo sets the shardInfo of a list. As with kube-apiserver, lists of custom resources and of
+// metadata have none.
+func setShardInfo(list runtime.Object, info *metav1.ShardInfo) {
+	switch list := list.(type) {
+	case *metav1.PartialObjectMetadataList:
+	case metav1.ShardedListInterface:
+		list.SetShardInfo(info)
+	case *unstructured.UnstructuredList:
+		if scheme.Scheme.Recognizes(list.GroupVersionKind()) {
+			_ = unstructured.SetNestedField(list.Object, info.Selector, "metadata", "shardInfo", "selector") // the metadata is a map
+		}
 	}
 }
 

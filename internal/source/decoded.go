@@ -94,7 +94,23 @@ func (s decodedSource) checkList(list runtime.Object) (metav1.ListMeta, error) {
 		ResourceVersion:    accessor.GetResourceVersion(),
 		Continue:           accessor.GetContinue(),
 		RemainingItemCount: accessor.GetRemainingItemCount(),
+		ShardInfo:          shardInfo(list),
 	}, nil
+}
+
+// shardInfo returns the shardInfo of a list, or nil if it has none. The interface of an
+// unstructured list does not have it.
+func shardInfo(list runtime.Object) *metav1.ShardInfo {
+	switch list := list.(type) {
+	case metav1.ShardedListInterface:
+		return list.GetShardInfo()
+	case *unstructured.UnstructuredList:
+		selector, found, err := unstructured.NestedString(list.Object, "metadata", "shardInfo", "selector")
+		if found && err == nil {
+			return &metav1.ShardInfo{Selector: selector}
+		}
+	}
+	return nil
 }
 
 // withKindOf sets the kind of an unstructured item without one from its list, as apimachinery does

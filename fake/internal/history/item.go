@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/sharding"
 )
 
 // Object is an API object with metadata: a typed object, unstructured, or metadata only.
@@ -68,6 +69,7 @@ type query struct {
 	namespace string // empty for all namespaces
 	labels    labels.Selector
 	fields    fields.Selector
+	shards    sharding.Selector // empty unless the gate is on
 }
 
 // matches reports whether an item matches the query. A nil item, for an object that does not exist,
@@ -79,10 +81,26 @@ func (q query) matches(item *Item) bool {
 	if q.namespace != "" && q.namespace != item.namespace {
 		return false
 	}
-	return (q.labels.Empty() || q.labels.Matches(item.labels)) && (q.fields.Empty() || q.fields.Matches(item.fields))
+	return (q.labels.Empty() || q.labels.Matches(item.labels)) && (q.fields.Empty() || q.fields.Matches(item.fields)) && q.inShards(item)
 }
 
-// hasSelector reports whether the query has a label or field selector.
+// inShards reports whether an item is in the query's shards. A selector that was parsed returns no
+// error.
+func (q query) inShards(item *Item) bool {
+	matches, err := q.shards.Matches(item.Object)
+	return matches && err == nil
+}
+
+// shardInfo returns what the metadata of a list says about its shards: nil if it has all objects.
+func (q query) shardInfo() *metav1.ShardInfo {
+	if q.shards.Empty() {
+		return nil
+	}
+	return &metav1.ShardInfo{Selector: q.shards.String()}
+}
+
+// hasSelector reports whether the query has a label or field selector. A shard selector does not
+// count, as in the real server.
 func (q query) hasSelector() bool {
 	return !q.labels.Empty() || !q.fields.Empty()
 }

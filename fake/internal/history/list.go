@@ -14,6 +14,8 @@ type Page struct {
 	Version   uint64  // the version of the whole list, the same for all its pages
 	Continue  string  // the token for the next page; empty on the last page
 	Remaining *int64  // number of items on later pages; nil on the last page and with selectors
+
+	ShardInfo *metav1.ShardInfo // nil without a shard selector
 }
 
 // List answers a list request for a namespace ("" for all) as the real server does:
@@ -76,20 +78,23 @@ func (c *Collection) list(r *request) (*Page, error) {
 // page returns one page of all items of a version, starting at the key start.
 func page(r *request, all []*Item, version uint64, start string) *Page {
 	all = r.inNamespace(all)
-	p := &Page{Version: version}
+	p := &Page{Version: version, ShardInfo: r.shardInfo()}
 	limit := r.limit
 	if limit == 0 || (r.hasVersion && r.version == 0 && r.token == nil) {
 		limit = len(all) // the real server ignores the limit for "0"
 	}
-	for i := seek(all, start); i < len(all); i++ {
+	first := seek(all, start)
+	for i := first; i < len(all); i++ {
 		if !r.matches(all[i]) {
 			continue
 		}
 		p.Items = append(p.Items, all[i])
-		if remaining := int64(len(all) - i - 1); len(p.Items) == limit && remaining > 0 {
+		if len(p.Items) == limit && i+1 < len(all) {
 			// The remaining items may all fail to match, so the next page may be empty.
 			p.Continue = encodeToken(token{Version: int64(version), Start: all[i].Key + "\x00"})
 			if !r.hasSelector() {
+				// As in the real server, this counts the items that are in other shards, too.
+				remaining := int64(len(all) - first - limit)
 				p.Remaining = &remaining
 			}
 			break

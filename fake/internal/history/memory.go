@@ -21,7 +21,8 @@ type Memory struct {
 	bookmarks   int        // number of calls of Bookmark; each watcher sends one for each
 	collections []*Collection
 
-	uids atomic.Uint64
+	uids     atomic.Uint64
+	sharding atomic.Bool // the gate of shard selectors
 }
 
 // NewMemory returns an empty memory. Its first version is 1, since "0" means any version in list
@@ -56,6 +57,12 @@ func (m *Memory) Version() uint64 {
 	return m.version
 }
 
+// SetSharding makes the requests that follow apply their shard selector, or ignore it. Open watches
+// go on as they began.
+func (m *Memory) SetSharding(enabled bool) {
+	m.sharding.Store(enabled)
+}
+
 // SkipVersions advances the resourceVersion by n without a write to any collection, as writes to
 // other resources do on a real server.
 func (m *Memory) SkipVersions(n uint64) {
@@ -64,10 +71,22 @@ func (m *Memory) SkipVersions(n uint64) {
 	m.version += n
 }
 
-// NewUID returns a new unique UID in the form of a UUID. UIDs are sequential rather than random, so
-// that tests are reproducible.
+// NewUID returns a new unique UID in the form of a UUID. UIDs are a sequence rather than random, so
+// that tests are reproducible. Their first digits differ as random ones do, so that their hashes
+// are spread over the ranges of shard selectors.
 func (m *Memory) NewUID() types.UID {
-	return types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012x", m.uids.Add(1)))
+	n := m.uids.Add(1)
+	mixed := mix(n)
+	return types.UID(fmt.Sprintf("%08x-%04x-4%03x-8000-%012x", mixed>>32, mixed>>16&0xffff, mixed&0xfff, n))
+}
+
+// mix returns a number of which each bit depends on all bits of n: the output function of the
+// SplitMix64 generator.
+func mix(n uint64) uint64 {
+	n *= 0x9e3779b97f4a7c15
+	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
+	n = (n ^ n>>27) * 0x94d049bb133111eb
+	return n ^ n>>31
 }
 
 // Bookmark makes every open watcher that allows bookmarks send one after its outstanding events.

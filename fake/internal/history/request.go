@@ -14,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/sharding"
+
+	"github.com/kinformer/kinformer/fake/internal/shard"
 )
 
 // request is a parsed and validated list or watch request.
@@ -29,7 +32,7 @@ type request struct {
 }
 
 // parse validates the options with apimachinery's own validation and error texts.
-func (c *Collection) parse(namespace string, opts metav1.ListOptions, watch bool) (*request, error) {
+func (c *Collection) parse(namespace string, opts metav1.ListOptions, watch bool) (r *request, err error) {
 	opts.Watch = watch
 	var in internalversion.ListOptions
 	if err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&opts, &in, nil); err != nil {
@@ -38,7 +41,7 @@ func (c *Collection) parse(namespace string, opts metav1.ListOptions, watch bool
 	if errs := validation.ValidateListOptions(&in, true); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
 	}
-	r := &request{
+	r = &request{
 		query: query{
 			namespace: namespace,
 			labels:    selectorOr(in.LabelSelector, labels.Everything()),
@@ -53,7 +56,23 @@ func (c *Collection) parse(namespace string, opts metav1.ListOptions, watch bool
 	if err := c.checkFields(r.fields); err != nil {
 		return nil, err
 	}
+	if r.shards, err = c.memory.parseShards(opts.ShardSelector); err != nil {
+		return nil, err
+	}
 	return r, r.parseVersions(opts)
+}
+
+// parseShards parses a shard selector, or ignores it if the gate is off. An error is not an API
+// error, as in the real server, which answers it with 500.
+func (m *Memory) parseShards(selector string) (sharding.Selector, error) {
+	if selector == "" || !m.sharding.Load() {
+		return sharding.Everything(), nil
+	}
+	shards, err := shard.Parse(selector)
+	if err != nil {
+		return nil, fmt.Errorf("invalid shard selector: %w", err)
+	}
+	return shards, nil
 }
 
 func selectorOr[S comparable](selector, everything S) S {

@@ -71,6 +71,7 @@ func (s *Store) ListOf(page *history.Page) (runtime.Object, error) {
 		ResourceVersion:    history.FormatVersion(page.Version),
 		Continue:           page.Continue,
 		RemainingItemCount: page.Remaining,
+		ShardInfo:          page.ShardInfo,
 	})
 }
 

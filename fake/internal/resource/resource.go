@@ -72,6 +72,9 @@ func (r *Resource) List(items []*history.Item, listMeta metav1.ListMeta) (runtim
 	accessor.SetResourceVersion(listMeta.ResourceVersion)
 	accessor.SetContinue(listMeta.Continue)
 	accessor.SetRemainingItemCount(listMeta.RemainingItemCount)
+	if listMeta.ShardInfo != nil {
+		r.setShardInfo(list, listMeta.ShardInfo)
+	}
 	if list, ok := list.(*unstructured.UnstructuredList); ok {
 		list.Items = make([]unstructured.Unstructured, len(items))
 		for i, item := range items {
@@ -85,6 +88,19 @@ func (r *Resource) List(items []*history.Item, listMeta metav1.ListMeta) (runtim
 	}
 	setItems(reflect.ValueOf(pointer).Elem(), items)
 	return list, nil
+}
+
+// setShardInfo sets the shardInfo of a list, except that of custom resources: they are filtered, but
+// the real server cannot set it in unstructured lists.
+func (r *Resource) setShardInfo(list runtime.Object, info *metav1.ShardInfo) {
+	switch list := list.(type) {
+	case metav1.ShardedListInterface:
+		list.SetShardInfo(info)
+	case *unstructured.UnstructuredList:
+		if r.Group == Definitions().Group {
+			_ = unstructured.SetNestedField(list.Object, info.Selector, "metadata", "shardInfo", "selector") // the metadata is a map
+		}
+	}
 }
 
 // setItems sets a slice of structs to the structs that the items point to. It clears their kind and
