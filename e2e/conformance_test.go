@@ -32,6 +32,8 @@ func TestServersRespondAlike(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+	sharded := cluster.New(t, cluster.Options{APIServerArgs: []string{"--feature-gates=ShardedListAndWatch=true"}})
+	actual.RunShardedScript(t, sharded.Config())
 	if *record {
 		for script, responses := range actual {
 			path := filepath.Join("..", "internal", "conformance", "recorded", script+".txt")
@@ -43,7 +45,10 @@ func TestServersRespondAlike(t *testing.T) {
 		conformance.CompareRecorded(t, actual, conformance.Recorded(t))
 	}
 	server := startFakeServer(t)
-	conformance.Compare(t, conformance.RunScripts(t, server.Config(), server.Compact), actual)
+	responses := conformance.RunScripts(t, server.Config(), server.Compact)
+	server.SetShardedListAndWatch(true)
+	responses.RunShardedScript(t, server.Config())
+	conformance.Compare(t, responses, actual)
 }
 
 // startFakeServer starts a server of package fake, with TLS and a token like the real one.

@@ -15,7 +15,10 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, fake.APIServerOptions{})
-	conformance.Compare(t, conformance.RunScripts(t, server.Config(), server.Compact), conformance.Recorded(t))
+	actual := conformance.RunScripts(t, server.Config(), server.Compact)
+	server.SetShardedListAndWatch(true)
+	actual.RunShardedScript(t, server.Config())
+	conformance.Compare(t, actual, conformance.Recorded(t))
 }
 
 // Unmodified clients work over HTTP/1.1, and over TLS and HTTP/2 with a token.

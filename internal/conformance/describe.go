@@ -71,7 +71,8 @@ func (n *normalizer) describeTable(table map[string]any) string {
 		d := definition.(map[string]any)
 		columns = append(columns, fmt.Sprintf("%v:%v:%v:%v", d["name"], d["type"], d["format"], d["priority"]))
 	}
-	lines = append(lines, fmt.Sprintf("Table %v", columns))
+	metadata, _ := table["metadata"].(map[string]any)
+	lines = append(lines, fmt.Sprintf("Table %v", columns)+describeShards(metadata))
 	rows, _ := table["rows"].([]any)
 	for _, row := range rows {
 		r := row.(map[string]any)
@@ -109,12 +110,22 @@ func (n *normalizer) describeList(step step, list map[string]any) string {
 	if remaining := metadata["remainingItemCount"]; remaining != nil {
 		text += fmt.Sprintf(", %v remaining", remaining)
 	}
+	text += describeShards(metadata)
 	lines := []string{text}
 	items, _ := list["items"].([]any)
 	for _, item := range items {
 		lines = append(lines, "- "+n.describeObject(step, item.(map[string]any)))
 	}
 	return n.normalize(strings.Join(lines, "\n"))
+}
+
+// describeShards formats the shardInfo of a list. It is empty if the list has none.
+func describeShards(metadata map[string]any) string {
+	info := metadata["shardInfo"]
+	if info == nil {
+		return ""
+	}
+	return ", of " + marshal(info)
 }
 
 // describeResources formats the resources of a group version, with those subresources that the fake

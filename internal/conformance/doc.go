@@ -22,6 +22,9 @@
 //
 // {ns} is a Namespace that RunScripts creates for each script.
 //
+// The script "sharded" is for servers with the feature gate ShardedListAndWatch, all others are for
+// servers with the default gates. [Transcript.RunShardedScript] runs it.
+//
 // The directory recorded/ holds the responses of kube-apiserver v1.36.3. The tests of package fake
 // compare with this recording. The tests in e2e/ compare it with a running kube-apiserver, so it
 // stays valid. [Differences] lists the accepted differences of the two servers, with reasons.

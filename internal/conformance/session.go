@@ -23,25 +23,46 @@ import (
 // requestTimeout bounds a request and the wait for the events of a step.
 const requestTimeout = 20 * time.Second
 
-// RunScripts runs all scripts against the server of config and returns the transcript. It calls
-// compact to make the server discard all versions except the current one. RunScripts does not
-// delete the Namespaces that it creates.
+// shardedScript is the script for servers with the feature gate ShardedListAndWatch.
+const shardedScript = "sharded"
+
+// RunScripts runs all scripts, except the one for servers with the gate, against the server of
+// config and returns the transcript. It calls compact to make the server discard all versions
+// except the current one. RunScripts does not delete the Namespaces that it creates.
 func RunScripts(tb testing.TB, config *rest.Config, compact func()) Transcript {
 	tb.Helper()
 	all, err := readScripts()
 	if err != nil {
 		tb.Fatal(err)
 	}
+	delete(all, shardedScript)
 	t := Transcript{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		s := newSession(tb, config, name)
-		s.compact = compact
-		for _, step := range all[name] {
-			s.runStep(step)
-		}
-		t[name] = s.out.String()
+		t[name] = runScript(tb, config, name, all[name], compact)
 	}
 	return t
+}
+
+// RunShardedScript runs the script for servers with the gate, and adds its responses to the
+// transcript of the other scripts.
+func (t Transcript) RunShardedScript(tb testing.TB, config *rest.Config) {
+	tb.Helper()
+	all, err := readScripts()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	t[shardedScript] = runScript(tb, config, shardedScript, all[shardedScript], nil)
+}
+
+// runScript runs one script and returns its part of the transcript.
+func runScript(tb testing.TB, config *rest.Config, name string, steps []step, compact func()) string {
+	tb.Helper()
+	s := newSession(tb, config, name)
+	s.compact = compact
+	for _, step := range steps {
+		s.runStep(step)
+	}
+	return s.out.String()
 }
 
 // session runs one script.

@@ -55,10 +55,10 @@ func (c *call) representPage(page *history.Page) (runtime.Object, error) {
 	listMeta := metav1.ListMeta{ResourceVersion: history.FormatVersion(page.Version), Continue: page.Continue, RemainingItemCount: page.Remaining}
 	switch c.As {
 	case codec.MetadataList:
-		list := &metav1.PartialObjectMetadataList{ListMeta: listMeta, Items: make([]metav1.PartialObjectMetadata, len(page.Items))}
+		list := &metav1.PartialObjectMetadataList{ListMeta: listMeta} // without items, they are null
 		list.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind(codec.MetadataList))
-		for i, item := range page.Items {
-			list.Items[i] = *metadataOf(item.Object)
+		for _, item := range page.Items {
+			list.Items = append(list.Items, *metadataOf(item.Object))
 		}
 		return list, nil
 	case codec.Table:
