@@ -4,6 +4,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // core is what all informers have, whatever the type of their objects.
@@ -27,6 +29,7 @@ type core struct {
 	// key returns an object's key, and admits an error if the informer does not hold it.
 	key    func(obj Object) (string, error)
 	admits func(obj Object) error
+	scopes *scope.Set // nil if the informer has the whole collection
 }
 
 func (c *core) run(ctx context.Context) error {
@@ -112,10 +115,13 @@ func (c *core) waitForObject(ctx context.Context, obj Object) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.report.name, err)
 	}
-	if err := c.admits(obj); err != nil {
+	if err := cmp.Or(c.admits(obj), c.checkScopes(obj)); err != nil {
 		return fmt.Errorf("%s does not hold %q: %w", c.report.name, key, err)
 	}
-	if err := c.waitForResourceVersion(ctx, obj.GetResourceVersion()); err != nil {
+	matches := func(s scope.Scope) bool {
+		return covers(obj)(s) && s.Matches(obj.GetLabels(), obj.GetName(), obj.GetNamespace())
+	}
+	if err := c.wait(ctx, func(ctx context.Context) error { return c.waitForVersionOf(ctx, obj, matches) }); err != nil {
 		return err
 	}
 	if err := c.engine.KeyError(key); err != nil {
@@ -133,8 +139,8 @@ func (c *core) waitForDelete(ctx context.Context, obj Object) error {
 		return fmt.Errorf("%s: %w", c.report.name, err)
 	}
 	return c.wait(ctx, func(ctx context.Context) error {
-		if version := obj.GetResourceVersion(); version != "" {
-			if err := c.engine.WaitForResourceVersion(ctx, version); err != nil {
+		if obj.GetResourceVersion() != "" {
+			if err := c.waitForVersionOf(ctx, obj, covers(obj)); err != nil {
 				return err
 			}
 		}

@@ -49,6 +49,7 @@ func ControllerOf(adapted informer.Adapted) *Controller {
 		invalid: adapted.Invalid,
 		key:     func(obj Object) (string, error) { return adapted.Key(obj) },
 		admits:  func(Object) error { return nil }, // the informer's selection is not known
+		scopes:  adapted.Scopes,
 	}}
 }
 

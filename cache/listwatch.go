@@ -4,6 +4,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/source"
 	"github.com/kinformer/kinformer/internal/tap"
 )
@@ -144,9 +146,10 @@ func NewListWatchFromClient(client rest.Interface, resource, namespace string, f
 	if fieldSelector != nil {
 		modify = append([]ListOptionsFunc{WithFieldSelector(fieldSelector)}, modify...)
 	}
-	known := selected{known: true, resource: resource, namespace: namespace, modify: modify}
-	request := func(options metav1.ListOptions) *rest.Request {
-		known.apply(&options)
+	known := selected{known: true, resource: resource, namespace: namespace, modify: modify, byNamespace: namespace == metav1.NamespaceAll}
+	request := func(ctx context.Context, options metav1.ListOptions) *rest.Request {
+		known.apply(ctx, &options)
+		namespace := cmp.Or(namespace, scope.RequestOf(ctx).Namespace)
 		return client.Get().
 			NamespaceIfScoped(namespace, namespace != metav1.NamespaceAll).
 			Resource(resource).
@@ -158,11 +161,11 @@ func NewListWatchFromClient(client rest.Interface, resource, namespace string, f
 		noRetries: true,
 		selected:  known,
 		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return request(options).Do(ctx).Get()
+			return request(ctx, options).Do(ctx).Get()
 		},
 		WatchFunc: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			options.Watch = true
-			return request(options).Watch(ctx)
+			return request(ctx, options).Watch(ctx)
 		},
 	}
 }
@@ -184,8 +187,8 @@ func ListWatchOf[L runtime.Object](client interface {
 	case interface{ Namespace() string }: // client-go's fake ones
 		known.known, known.namespace = true, namespaced.Namespace()
 	}
-	apply := func(options metav1.ListOptions) metav1.ListOptions {
-		known.apply(&options)
+	apply := func(ctx context.Context, options metav1.ListOptions) metav1.ListOptions {
+		known.apply(ctx, &options)
 		return options
 	}
 	return &ListWatch{
@@ -193,14 +196,14 @@ func ListWatchOf[L runtime.Object](client interface {
 		selected:  known,
 		items:     codec.ItemType(reflect.TypeFor[L]()),
 		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			list, err := client.List(ctx, apply(options))
+			list, err := client.List(ctx, apply(ctx, options))
 			if err != nil {
 				return nil, err
 			}
 			return list, nil
 		},
 		WatchFunc: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return client.Watch(ctx, apply(options))
+			return client.Watch(ctx, apply(ctx, options))
 		},
 	}
 }

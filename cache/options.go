@@ -39,6 +39,10 @@ type InformerOptions[T Object] struct {
 	// state is kept. Prefer a selector where the server has one: see WithLabelSelector.
 	Filter func(obj T) bool
 
+	// Scopes, if set, are the parts of the collection that the informer holds, which may change while
+	// it runs. The ListerWatcher must list the whole collection; see ListWatchByNamespace.
+	Scopes *Scopes
+
 	// OmitFields are fields that the informer leaves out of the objects: paths such as
 	// "metadata.managedFields", about half of a Pod's bytes, or "spec.containers.env", which applies to all
 	// elements of the list. The key of a map is in brackets:
@@ -154,6 +158,9 @@ func (o InformerOptions[T]) check() (err error) {
 	if o.Packed && o.DetectMutations {
 		err = errors.Join(err, errPackedMutations)
 	}
+	if o.Scopes != nil {
+		err = errors.Join(err, o.Scopes.set.Err())
+	}
 	return errors.Join(err, o.Indexers.check())
 }
 
@@ -174,6 +181,7 @@ func (o InformerOptions[T]) engineConfig(objects codec.ObjectType, decoding code
 		Name:        report.name,
 		Clock:       o.Clock,
 		Store:       kept,
+		Scopes:      o.Scopes.internalSet(),
 		Terminating: func(obj T) bool { return obj.GetDeletionTimestamp() != nil },
 	}
 	if filter := o.Filter; filter != nil {
@@ -223,6 +231,7 @@ func (o InformerOptions[T]) sameAs(other InformerOptions[T]) error {
 		{"the presence of Filter", o.Filter != nil, other.Filter != nil},
 		{"Packed", o.Packed, other.Packed},
 		{"HotBytes", o.HotBytes, other.HotBytes},
+		{"Scopes", o.Scopes, other.Scopes},
 		{"ShareEqual", o.ShareEqual, other.ShareEqual},
 		{"DetectMutations", o.DetectMutations, other.DetectMutations},
 		{"OmitFields", strings.Join(o.OmitFields, ", "), strings.Join(other.OmitFields, ", ")},

@@ -4,6 +4,7 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // ErrOutOfScope is wrapped by the error of WaitForObject for an object that the informer never
@@ -31,6 +33,9 @@ type selected struct {
 	resource  string // empty if the type of the objects determines it
 	namespace string
 	modify    []ListOptionsFunc
+	// byNamespace states that requests use the path of a scope's namespace. Otherwise the namespace is
+	// a field selector.
+	byNamespace bool
 }
 
 // selectionOf returns the selection of a ListerWatcher.
@@ -41,11 +46,12 @@ func selectionOf(lw ListerWatcher) selected {
 	return selected{}
 }
 
-// apply sets the selectors in the options of a request.
-func (s selected) apply(options *metav1.ListOptions) {
+// apply sets the selectors in the options of a request, which may be that of a scope.
+func (s selected) apply(ctx context.Context, options *metav1.ListOptions) {
 	for _, modify := range s.modify {
 		modify(options)
 	}
+	scope.RequestOf(ctx).Apply(options, !s.byNamespace)
 }
 
 // check returns ErrOutOfScope for an object that is known not to be selected.
@@ -54,7 +60,7 @@ func (s selected) check(obj metav1.Object) error {
 		return fmt.Errorf("%w: it lists namespace %q", ErrOutOfScope, s.namespace)
 	}
 	var options metav1.ListOptions
-	s.apply(&options)
+	s.apply(context.Background(), &options)
 	if selector, err := labels.Parse(options.LabelSelector); err == nil && !selector.Matches(labels.Set(obj.GetLabels())) {
 		return fmt.Errorf("%w: its label selector is %q", ErrOutOfScope, options.LabelSelector)
 	}
@@ -151,7 +157,7 @@ func keyOfInformer[T Object](lw *ListWatch, example T) (informerKey, error) {
 		kind = " of " + gvk.String()
 	}
 	var options metav1.ListOptions
-	lw.selected.apply(&options)
+	lw.selected.apply(context.Background(), &options)
 	return informerKey{
 		objects: objects.GoType, kind: kind, resource: lw.selected.resource, namespace: lw.selected.namespace,
 		options: options.String(), labels: options.LabelSelector, fields: options.FieldSelector,

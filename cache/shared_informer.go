@@ -58,6 +58,9 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	}
 	config.NotFound = omitted.NotFound
 	state := &source.StoreState{}
+	if options.Scopes != nil {
+		lw = scopedListWatch(lw)
+	}
 	objectSource := newSource(lw, objects, decoding, options.Limits, state)
 	config.Reflector = reflectorConfig(lw, objectSource, options.reflectorOptions(), nil, report)
 	s := &SharedInformer[T]{
@@ -69,7 +72,7 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	s.store = reader[T]{s.engine.Store(), config.Store.Key}
 	s.core = core{
 		engine: s.engine, source: objectSource, kind: objects.Kind(), report: report, clock: options.Clock, invalid: err,
-		key: objectKey(objects, s.store.key), admits: s.admits(lw, omitted),
+		key: objectKey(objects, s.store.key), admits: s.admits(lw, omitted), scopes: options.Scopes.internalSet(),
 	}
 	if s.core.clock == nil {
 		s.core.clock = clock.RealClock{}

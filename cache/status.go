@@ -179,7 +179,7 @@ type Request struct {
 }
 
 // reflectorStatus returns the part of a Status that a reflector knows.
-func reflectorStatus(name string, invalid error, loop *reflector.Reflector, source informer.Source, synced bool) Status {
+func reflectorStatus(name string, invalid error, loop informer.Loop, source informer.Source, synced bool) Status {
 	if invalid != nil {
 		return Status{Name: name, Phase: PhaseInvalid, Err: invalid}
 	}

@@ -35,6 +35,7 @@ func (s *sharedIndexInformer) config() informer.Config[any] {
 	return informer.Config[any]{
 		Name:   s.options.ObjectDescription,
 		Filter: s.filter(),
+		Scopes: s.scopes.ScopeSet(),
 		Store:  objects,
 		Reflector: reflector.Config{
 			Source:    withMetrics(s.source, s.options.SharedIndexInformerOptions),

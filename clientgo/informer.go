@@ -20,9 +20,11 @@ import (
 	"k8s.io/client-go/util/watchlist"
 	"k8s.io/klog/v2"
 
+	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/source"
 )
 
@@ -39,6 +41,7 @@ type sharedIndexInformer struct {
 	options       settings
 	mutations     clientcache.MutationDetector
 	omitted       *omit.Fields // nil if there are none
+	scopes        *cache.Scopes
 	decoding      codec.Options
 	invalid       error // why it cannot run
 
@@ -67,6 +70,9 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	s.watchErrors.reflector = newReflectorFunc("kinformer", s.options.ObjectDescription)
 	s.objects = codec.TypeOf(reflect.TypeOf(example), example)
 	s.omitted, s.invalid = omit.New(s.objects.GoType, options.OmitFields, options.ReadOnly)
+	if options.Scopes != nil {
+		s.scopes = options.Scopes(example)
+	}
 	s.decoding = codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed, Omit: s.omitted, Timing: new(codec.Timing)}
 	state := &source.StoreState{}
 	s.source = source.New(source.Config{
@@ -108,6 +114,7 @@ func (lw contextListerWatcher) List(ctx context.Context, options metav1.ListOpti
 	if lw.ListerWatcher == nil {
 		return nil, errNoLister
 	}
+	scope.RequestOf(ctx).Apply(&options, true)
 	return clientcache.ToListerWatcherWithContext(lw.ListerWatcher).ListWithContext(ctx, options)
 }
 
@@ -115,6 +122,7 @@ func (lw contextListerWatcher) Watch(ctx context.Context, options metav1.ListOpt
 	if lw.ListerWatcher == nil {
 		return nil, errNoLister
 	}
+	scope.RequestOf(ctx).Apply(&options, true)
 	return clientcache.ToListerWatcherWithContext(lw.ListerWatcher).WatchWithContext(ctx, options)
 }
 

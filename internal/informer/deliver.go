@@ -136,7 +136,7 @@ func (h *Handler[V]) loadDeletion(event *Event[V], c *change[V]) (ok bool) {
 			event.Final, ok = final, true
 		}
 	}
-	event.LeftScope = ok && h.informer.sink.leftScope(c.Key, event.Final)
+	event.LeftScope = ok && h.informer.leftScope(&c.Change, event.Final)
 	return ok
 }
 

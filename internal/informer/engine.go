@@ -8,6 +8,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
@@ -22,7 +23,10 @@ type Engine interface {
 	QuarantinedKeys(limit int) []store.KeyFailure
 	Unkeyed() int
 	OmitFieldsNotFound() []string
-	Reflector() *reflector.Reflector
+	Reflector() Loop
+	ScopeStatus() []ScopeStatus
+	WaitForScope(ctx context.Context, name scope.Scope) error
+	WaitForScopesOf(ctx context.Context, version string, matches func(scope.Scope) bool) error
 	Handlers() []HandlerStatus
 	Size() (objects, quarantined int)
 	PackedSize() (packed, hot int64, hotObjects int)
@@ -33,6 +37,15 @@ type Engine interface {
 	Indexes() []store.IndexSize
 	FindKeys(text string, limit int) (keys []string, found int)
 	Value(key string) (value any, exists bool, err error)
+}
+
+// Loop feeds a store: a reflector, or those of the scopes of an informer. Run is called once.
+type Loop interface {
+	Run(ctx context.Context) error
+	Status() reflector.Status
+	Phase() reflector.Phase
+	Synced() <-chan struct{}
+	LastSyncResourceVersion() string
 }
 
 // Source says how an informer's objects are read; see package source.
@@ -49,4 +62,5 @@ type Adapted struct {
 	Source  Source
 	Kind    string // of the objects, empty if it is not known
 	Key     func(obj any) (string, error)
+	Scopes  *scope.Set // nil if it has none
 }

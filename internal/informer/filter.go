@@ -14,13 +14,19 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// filterSink is the reflector's view of the store. It stores only objects that pass the filter,
-// and wakes callers that wait for a resourceVersion.
+// filterSink is a reflector's view of the store. It stores only objects that pass the filter, and
+// wakes callers that wait for a resourceVersion.
 type filterSink[V any] struct {
 	*store.Store[V]
+	target   feed.Sink                 // the store, or a feed of some of its scopes
 	filter   func(runtime.Object) bool // nil passes every object
 	identity func(V) (uid, resourceVersion string)
-	versions versionWaiters
+	// foreign, if set, reports whether an item is of no scope of the target. Such an item is not
+	// filtered.
+	foreign func(feed.Item) bool
+	// changed is called after each event, bookmark and list, and listed after each list before.
+	changed func()
+	listed  func()
 
 	mu sync.Mutex // guards filteredOut
 	// filteredOut maps the key of each object that passed the filter once, exists, and does not
@@ -33,29 +39,31 @@ var _ feed.Sink = (*filterSink[any])(nil)
 // Apply applies one watch event. An object that does not pass the filter is removed.
 func (s *filterSink[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	outcome := s.apply(eventType, item)
-	s.versions.notify(s.ResourceVersion)
+	s.changed()
 	return outcome
 }
 
 func (s *filterSink[V]) apply(eventType watch.EventType, item feed.Item) feed.Outcome {
-	if s.filter == nil {
-		return s.Store.Apply(eventType, item)
+	if s.filter == nil || s.isForeign(item) {
+		return s.target.Apply(eventType, item)
 	}
 	if eventType == watch.Deleted {
 		s.markFiltered(item, false)
-		return s.Store.Apply(eventType, item)
+		return s.target.Apply(eventType, item)
 	}
 	item, passes := s.applyFilter(item, true)
 	if passes {
-		return s.Store.Apply(eventType, item)
+		return s.target.Apply(eventType, item)
 	}
 	marked := s.markFiltered(item, true) // before a handler receives the deletion
-	outcome := s.Store.Apply(watch.Deleted, item)
+	outcome := s.target.Apply(watch.Deleted, item)
 	if outcome != feed.Applied && !marked {
 		s.markFiltered(item, false)
 	}
 	return outcome
 }
+
+func (s *filterSink[V]) isForeign(item feed.Item) bool { return s.foreign != nil && s.foreign(item) }
 
 // applyFilter returns the decoded item, and whether it passes the filter. With trustVersion, an
 // item in the stored version passes without being decoded, unless the store would call a transform
@@ -90,24 +98,27 @@ func (s *filterSink[V]) callFilter(item feed.Item) (obj runtime.Object, passes b
 // true for every version of an object that does not pass the filter, and for a state that the
 // transform ignores.
 func (s *filterSink[V]) HasVersion(item feed.Item) bool {
-	if s.filter != nil && s.Snapshot().Entry(item.Key) == nil {
+	if s.filter != nil && !s.isForeign(item) && s.Snapshot().Entry(item.Key) == nil {
 		if _, passes := s.applyFilter(item, true); !passes {
 			return true
 		}
 	}
-	return s.Store.HasVersion(item) || !s.Transforms() && s.Skips(item)
+	return s.target.HasVersion(item) || !s.Transforms() && s.Skips(item)
 }
+
+// Quarantined returns the number of the target's objects that are quarantined.
+func (s *filterSink[V]) Quarantined() int { return s.target.Quarantined() }
 
 // AdvanceVersion advances the resourceVersion without a change.
 func (s *filterSink[V]) AdvanceVersion(resourceVersion string) {
-	s.Store.AdvanceVersion(resourceVersion)
-	s.versions.notify(s.ResourceVersion)
+	s.target.AdvanceVersion(resourceVersion)
+	s.changed()
 }
 
 // Begin begins a replacement of the whole collection.
 func (s *filterSink[V]) Begin() feed.Replacement {
 	return &filterReplacement[V]{
-		Replacement: s.Store.Begin(), sink: s,
+		Replacement: s.target.Begin(), sink: s,
 		filteredOut: make(map[string]string), refused: make(map[string]string), passed: make(map[string]struct{}),
 	}
 }
@@ -151,7 +162,7 @@ func (r *filterReplacement[V]) Update(item feed.Item) {
 // state of its object in the list does not. An item whose version the store has passes without
 // being decoded.
 func (r *filterReplacement[V]) applyFilter(item feed.Item) (_ feed.Item, passes bool) {
-	if r.sink.filter == nil {
+	if r.sink.filter == nil || r.sink.isForeign(item) {
 		return item, true
 	}
 	if passes = item.Known != nil; !passes {
@@ -197,7 +208,8 @@ func (r *filterReplacement[V]) Commit(resourceVersion string) error {
 		r.sink.swapFilteredOut(before)
 		return err
 	}
-	r.sink.versions.notify(r.sink.ResourceVersion)
+	r.sink.listed()
+	r.sink.changed()
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/kinformer/kinformer/internal/eventlog"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/store"
 	"github.com/kinformer/kinformer/internal/viewnames"
 )
@@ -48,6 +49,9 @@ type Config[V any] struct {
 	// server, before any transform. An object that no longer passes is removed. The store must
 	// have ItemKeys.
 	Filter func(runtime.Object) bool
+	// Scopes, if set, are the parts of the collection to store. The source must restrict requests as
+	// scope.RequestOf their context says.
+	Scopes *scope.Set
 	// NotFound, if set, returns the fields to omit that no object has had.
 	NotFound func() (paths []string)
 	// Terminating reports whether a value has a deletionTimestamp. If nil, no value has one.
@@ -72,7 +76,9 @@ type Informer[V any] struct {
 	store             *store.Store[V]
 	log               *eventlog.Log[store.Change[V]]
 	sink              *filterSink[V]
-	reflector         *reflector.Reflector
+	versions          versionWaiters
+	reflector         Loop
+	scopes            *scopes[V] // the reflector, if the informer has scopes
 	notFound          func() []string
 	terminating       func(V) bool
 	coalesceThreshold uint64
@@ -113,7 +119,7 @@ func New[V any](config Config[V]) *Informer[V] {
 	log := eventlog.New[store.Change[V]]()
 	config.Store.Log = log
 	objects := store.New(config.Store)
-	sink := &filterSink[V]{Store: objects, filter: config.Filter, identity: config.Store.Identity}
+	sink := &filterSink[V]{Store: objects, target: objects, filter: config.Filter, identity: config.Store.Identity, listed: func() {}}
 	config.Reflector.Sink, config.Reflector.Clock = sink, config.Clock
 	if report := config.Reflector.Report; report != nil {
 		config.Reflector.Report = func(ctx context.Context, err error) {
@@ -128,7 +134,6 @@ func New[V any](config Config[V]) *Informer[V] {
 		store:             objects,
 		log:               log,
 		sink:              sink,
-		reflector:         reflector.New(config.Reflector),
 		notFound:          config.NotFound,
 		terminating:       config.Terminating,
 		coalesceThreshold: config.CoalesceThreshold,
@@ -136,6 +141,13 @@ func New[V any](config Config[V]) *Informer[V] {
 		batchSize:         config.batchSize,
 		running:           make(map[*Handler[V]]struct{}),
 		stopped:           make(chan struct{}),
+	}
+	sink.changed = func() { i.versions.notify(objects.ResourceVersion) }
+	if config.Scopes != nil {
+		i.scopes = newScopes(i, config.Reflector, config.Scopes)
+		i.reflector = i.scopes
+	} else {
+		i.reflector = reflector.New(config.Reflector)
 	}
 	i.unique = viewnames.NewOwner(i.HasStopped)
 	return i
@@ -145,7 +157,7 @@ func New[V any](config Config[V]) *Informer[V] {
 func (i *Informer[V]) Store() *store.Store[V] { return i.store }
 
 // Reflector returns the informer's reflector.
-func (i *Informer[V]) Reflector() *reflector.Reflector { return i.reflector }
+func (i *Informer[V]) Reflector() Loop { return i.reflector }
 
 // Size returns the number of stored objects, and the number of keys that are quarantined because
 // their newest state could not be stored.

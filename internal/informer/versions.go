@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // versionWaiters holds the callers that wait until the store reaches a resourceVersion.
@@ -99,11 +101,14 @@ func (i *Informer[V]) WaitForResourceVersion(ctx context.Context, version string
 	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
 		return fmt.Errorf("%s: wait for resourceVersion %q: %w", i.name, version, err)
 	}
+	if i.scopes != nil {
+		return i.WaitForScopesOf(ctx, version, func(scope.Scope) bool { return true })
+	}
 	if !isBefore(i.store.ResourceVersion(), version) {
 		return nil
 	}
-	w := i.sink.versions.add(version)
-	defer i.sink.versions.remove(w)
+	w := i.versions.add(version)
+	defer i.versions.remove(w)
 	if !isBefore(i.store.ResourceVersion(), version) {
 		return nil
 	}

@@ -18,9 +18,9 @@ func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error 
 	}
 	_, cursor := i.store.SnapshotAndCursor()
 	for {
-		next := i.sink.versions.add(anyVersion) // an object that was never stored leaves without a change
+		next := i.versions.add(anyVersion) // an object that was never stored leaves without a change
 		if !i.mayHold(key, uid) {
-			i.sink.versions.remove(next)
+			i.versions.remove(next)
 			return nil
 		}
 		var ended error
@@ -33,7 +33,7 @@ func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error 
 		case <-i.stopped:
 			ended = ErrStopped
 		}
-		i.sink.versions.remove(next)
+		i.versions.remove(next)
 		if ended != nil {
 			return i.holdError(key, ended)
 		}

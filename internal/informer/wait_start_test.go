@@ -24,13 +24,13 @@ func (h *harness) startWait(wait func(context.Context) error, change func()) err
 	ctx, cancel := context.WithTimeout(h.t.Context(), time.Hour)
 	defer cancel()
 	waited := make(chan error, 1)
-	h.sink.versions.mu.Lock()
+	h.versions.mu.Lock()
 	go func() { waited <- wait(ctx) }()
 	for range 100 {
 		runtime.Gosched()
 	}
 	change()
-	h.sink.versions.mu.Unlock()
+	h.versions.mu.Unlock()
 	return <-waited
 }
 

@@ -20,6 +20,9 @@ import (
 type Config struct {
 	Source feed.Source
 	Sink   feed.Sink
+	// From, if set, is a resourceVersion whose state the sink holds. The reflector then starts with a
+	// watch from it instead of a list.
+	From string
 	// WatchList, if set, reports whether to request the complete state as a streaming list (a watch
 	// with sendInitialEvents, KEP-3157). It is called once, before the first request. The reflector
 	// falls back to a list if the server does not support WatchList.
@@ -79,6 +82,7 @@ type Reflector struct {
 	pagesLists           bool        // the server has answered a list in pages
 	quarantine           quarantineRetries
 	wasOpen              bool // a watch has been open since the last list
+	startsWithWatch      bool // the next request is the first one, and Config.From is set
 }
 
 // New returns a reflector that is not running.
@@ -102,7 +106,7 @@ func New(config Config) *Reflector {
 	if config.WatchList == nil {
 		config.WatchList = func() bool { return false }
 	}
-	return &Reflector{
+	r := &Reflector{
 		config:         config,
 		clock:          config.Clock,
 		backoff:        newBackoff(config.Backoff, config.Clock),
@@ -110,6 +114,11 @@ func New(config Config) *Reflector {
 		synced:         make(chan struct{}),
 		wantsWatchList: sync.OnceValue(config.WatchList),
 	}
+	if config.From != "" {
+		r.state, r.startsWithWatch = stateResuming, true
+		r.status.now.ResourceVersion = config.From
+	}
+	return r
 }
 
 // Run calls ListAndWatch until ctx ends, and waits for the backoff between calls. It returns nil.
@@ -146,6 +155,10 @@ func (r *Reflector) ListAndWatch(ctx context.Context) error {
 func (r *Reflector) listAndWatch(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if r.startsWithWatch {
+		r.startsWithWatch = false
+		return r.watchUntilRelist(ctx, nil)
 	}
 	if !r.watchListUnsupported && r.wantsWatchList() {
 		if result := r.watchList(ctx); result != nil {

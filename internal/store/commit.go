@@ -14,6 +14,10 @@ func (r *replacement[V]) Commit(resourceVersion string) error {
 	s := r.store
 	s.writer.Lock()
 	defer s.endWrite()
+	if r.feed != nil {
+		r.commitScopes(resourceVersion)
+		return nil
+	}
 	r.commit(resourceVersion)
 	return nil
 }
@@ -38,7 +42,7 @@ func (r *replacement[V]) commit(resourceVersion string) {
 	if r.byProgram {
 		r.next.version = live.version
 	} else {
-		s.quarantine.setUnkeyed(r.unkeyed)
+		s.quarantine.setUnkeyed(nil, r.unkeyed)
 	}
 	s.publish(r.next)
 	if r.byProgram {
@@ -181,6 +185,9 @@ func (r *replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
 func (r *replacement[V]) resolved(live *state[V]) (keys []string) {
 	for _, quarantined := range r.store.quarantine.failures() {
 		key := quarantined.Key
+		if f, failed := r.store.quarantine.failed(key); r.feed != nil && failed && !slices.Contains(r.feed.Scopes(), f.scope) {
+			continue
+		}
 		var pair entryPair[V]
 		old, entry := pair.old.fromMap(live.entries.Item(key)), pair.next.fromMap(r.next.entries.Item(key))
 		_, recovered := r.recovered[key]

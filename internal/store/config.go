@@ -62,7 +62,8 @@ type Change[V any] struct {
 	Key      string
 	Old, New *Entry[V]
 	Final    *Entry[V] // the state at deletion, nil if unknown; Old is then the last known state
-	Initial  bool      // part of the first full state
+	Initial  bool      // part of the first full state, or of the first one of a scope
+	Departed bool      // of a deletion: the object exists, but its scope was removed
 }
 
 // itemKeys reports whether the key of an item is the key of its value.

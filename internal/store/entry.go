@@ -19,14 +19,15 @@ type Entry[V any] struct {
 
 // entryMeta is what an entry records besides its value.
 type entryMeta struct {
-	indexed *indexValues // nil if there are no indexes
+	indexed *indexValues // nil if there are neither indexes nor scopes
 	identity
 }
 
-// indexValues holds an entry's values under each index. Entries with equal values share one
-// indexValues (see valueInterner).
+// indexValues holds an entry's values under each index, and its scope. Entries with equal ones share
+// one indexValues (see valueInterner).
 type indexValues struct {
 	byIndex [][]string // in the order of the indexSet
+	scope   *Scope     // nil if the store has no scopes, or the program has written the entry
 }
 
 // mapItem is an entry as stored in the map.
@@ -71,6 +72,22 @@ func (e *Entry[V]) byIndex() [][]string {
 		return nil
 	}
 	return e.indexed.byIndex
+}
+
+// scope returns the entry's scope, nil if it has none.
+func (m entryMeta) scope() *Scope {
+	if m.indexed == nil {
+		return nil
+	}
+	return m.indexed.scope
+}
+
+// ownScope is scope for an entry that may be nil.
+func (e *Entry[V]) ownScope() *Scope {
+	if e == nil {
+		return nil
+	}
+	return e.scope()
 }
 
 // Load returns an entry's value, which it decodes if the entry is packed. keep reports whether to
@@ -145,13 +162,20 @@ func (s *Store[V]) quarantineUnreadable(key string, ref *valueRef, err error) bo
 	if s.entries.Get(key) != ref {
 		return true
 	}
-	return s.quarantine.add(key, failure{unreadable: true, err: err})
+	item := s.entries.Item(key)
+	return s.quarantine.add(key, failure{unreadable: true, err: err, scope: item.Meta.scope()})
 }
 
 // maker is what makeEntry keeps from entry to entry. One goroutine uses it at a time.
 type maker struct {
 	interner valueInterner
+	scope    *Scope                      // of the next entry
 	report   func(key string, err error) // receives the errors of index functions
+}
+
+// meta returns the entryMeta of an item's entry. It shares the index values of old.
+func (m *maker) meta(item feed.Item, byIndex [][]string, old *indexValues) entryMeta {
+	return entryMeta{m.interner.intern(byIndex, m.scope, old), identityOf(item.UID, item.ResourceVersion)}
 }
 
 // makeEntry sets *entry to the entry of an item, or of *value if value is not nil. It shares
@@ -168,7 +192,7 @@ func (s *Store[V]) makeEntry(entry *Entry[V], maker *maker, item feed.Item, valu
 	valuesAt := func(i int) ([]string, error) { return set.functions[i](live) }
 	byIndex := set.valuesOf(item.Key, valuesAt, old.byIndex(), maker.report)
 	entry.ref = s.refOf(live)
-	entry.entryMeta = entryMeta{maker.interner.intern(byIndex, old.sharedValues()), identityOf(item.UID, item.ResourceVersion)}
+	entry.entryMeta = maker.meta(item, byIndex, old.sharedValues())
 	return nil
 }
 

@@ -90,6 +90,7 @@ func (s *Store[V]) hotLimit() int64 {
 // state.
 func (s *Store[V]) recordReplaced(state *state[V], old, entry *Entry[V]) {
 	s.countPacked(state, old, entry)
+	countScopes(old, entry)
 	s.leaveHot(old)
 }
 

@@ -3,7 +3,10 @@
 
 package store
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"strconv"
+)
 
 // identity is an object's UID and resourceVersion as sent by the server, in sixteen bytes. An entry
 // records it when the object is stored, so later changes to the value do not affect it.
@@ -55,4 +58,12 @@ func (a identity) sameObject(b identity) bool { return a.uid == b.uid || a.uid =
 // before reports whether the version of a is known to be older than that of b.
 func (a identity) before(b identity) bool {
 	return a.version < b.version && a.version != 0 && b.version < textual
+}
+
+// versionText returns the version as the server sent it, or "" if it is no number.
+func (a identity) versionText() string {
+	if a.version == 0 || a.version >= textual {
+		return ""
+	}
+	return strconv.FormatUint(a.version, 10)
 }

@@ -223,5 +223,5 @@ func (s *Store[V]) addIndexValues(set *indexSet[V], key string, entry *Entry[V])
 	for i := len(byIndex); i < len(set.functions); i++ {
 		byIndex = append(byIndex, normalize(set.call(i, key, valuesAt, s.deferReport)))
 	}
-	entry.indexed = s.maker.interner.intern(byIndex, nil)
+	entry.indexed = s.maker.interner.intern(byIndex, entry.scope(), nil)
 }

@@ -89,7 +89,7 @@ func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], maker *maker, it
 	default:
 		return err
 	}
-	entry.entryMeta = entryMeta{maker.interner.intern(byIndex, old.sharedValues()), identityOf(item.UID, item.ResourceVersion)}
+	entry.entryMeta = maker.meta(item, byIndex, old.sharedValues())
 	return nil
 }
 

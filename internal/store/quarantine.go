@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -22,11 +23,11 @@ const ErrNotStored = feed.Error("the object's newest state could not be stored")
 // quarantine is the set of keys whose newest state could not be stored or read. It is nearly always
 // empty, and its methods take no lock then.
 type quarantine struct {
-	size atomic.Int64 // len(keys) + unkeyed
+	size atomic.Int64 // the number of keys and of unkeyed states
 
 	mu      sync.Mutex         // guards the fields below
 	keys    map[string]failure // by key
-	unkeyed int                // number of states without a readable key since the last committed list
+	unkeyed map[*Scope]int     // number of states without a readable key since the last committed list
 }
 
 // failure is why a key is quarantined.
@@ -34,6 +35,7 @@ type failure struct {
 	version    string // of the state that could not be stored; if it had none, of the one before
 	uid        uint64 // of the object whose state could not be stored, as in identity
 	unreadable bool   // the stored state could not be read, and no later one failed to be stored
+	scope      *Scope // that the state came from; nil if the store has no scopes
 	err        error
 }
 
@@ -79,7 +81,45 @@ func (q *quarantine) counts() (keys, unkeyed int) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.keys), q.unkeyed
+	return len(q.keys), q.allUnkeyed()
+}
+
+// allUnkeyed returns the number of states without a readable key. The caller holds mu.
+func (q *quarantine) allUnkeyed() (n int) {
+	for _, unkeyed := range q.unkeyed {
+		n += unkeyed
+	}
+	return n
+}
+
+// countsOf returns the counts of some scopes.
+func (q *quarantine) countsOf(scopes []*Scope) (keys, unkeyed int) {
+	if q.isEmpty() {
+		return 0, 0
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, f := range q.keys {
+		if slices.Contains(scopes, f.scope) {
+			keys++
+		}
+	}
+	for _, scope := range scopes {
+		unkeyed += q.unkeyed[scope]
+	}
+	return keys, unkeyed
+}
+
+// releaseScope releases the keys and the unkeyed states of a scope.
+func (q *quarantine) releaseScope(scope *Scope) {
+	if q.isEmpty() {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	maps.DeleteFunc(q.keys, func(_ string, f failure) bool { return f.scope == scope })
+	delete(q.unkeyed, scope)
+	q.updateSize()
 }
 
 // failed reports whether key is quarantined, and returns why.
@@ -100,7 +140,7 @@ func (q *quarantine) add(key string, f failure) bool {
 	defer q.mu.Unlock()
 	defer q.updateSize()
 	if key == "" {
-		q.unkeyed++
+		q.countUnkeyed(f.scope, q.unkeyed[f.scope]+1)
 		return true
 	}
 	if q.keys == nil {
@@ -115,7 +155,17 @@ func (q *quarantine) add(key string, f failure) bool {
 }
 
 // updateSize sets size. The caller holds mu.
-func (q *quarantine) updateSize() { q.size.Store(int64(len(q.keys) + q.unkeyed)) }
+func (q *quarantine) updateSize() { q.size.Store(int64(len(q.keys) + q.allUnkeyed())) }
+
+// countUnkeyed sets the number of a scope's states without a readable key. The caller holds mu.
+func (q *quarantine) countUnkeyed(scope *Scope, n int) {
+	if q.unkeyed == nil {
+		q.unkeyed = make(map[*Scope]int)
+	}
+	if q.unkeyed[scope] = n; n == 0 {
+		delete(q.unkeyed, scope)
+	}
+}
 
 func (q *quarantine) release(key string) {
 	if q.isEmpty() {
@@ -134,14 +184,14 @@ func (q *quarantine) releaseReadable(key string) {
 	}
 }
 
-// setUnkeyed sets the number of states without a readable key.
-func (q *quarantine) setUnkeyed(n int) {
+// setUnkeyed sets the number of a scope's states without a readable key.
+func (q *quarantine) setUnkeyed(scope *Scope, n int) {
 	if n == 0 && q.isEmpty() {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.unkeyed = n
+	q.countUnkeyed(scope, n)
 	q.updateSize()
 }
 

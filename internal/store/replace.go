@@ -26,6 +26,7 @@ type replacement[V any] struct {
 	recovered       map[string]struct{} // quarantined keys that have a good state now
 	repaired        []*Entry[V]         // live entries that are replaced without an event, set by changes
 	duplicates      map[string]struct{} // keys that the list holds more than once
+	feed            *Feed[V]            // whose scopes are replaced; nil replaces the whole collection
 	byProgram       bool                // not a list: it keeps the version and does not end the initial state
 }
 
@@ -52,6 +53,9 @@ func (r *replacement[V]) CompareContents() { r.compareContents = true }
 // returns the live entry. One that will be packed is not decoded in advance.
 func (r *replacement[V]) Needs(item feed.Item) (need feed.Need, known any) {
 	s := r.store
+	if r.feed != nil && r.feed.scopeOf(item) == nil {
+		return feed.NeedsIdentity, nil
+	}
 	if !r.compareContents && s.itemKeys() {
 		var entry Entry[V]
 		if hasVersion, _ := s.hasVersion(item, &entry); hasVersion {
@@ -102,6 +106,10 @@ const (
 
 // add adds an item.
 func (r *replacement[V]) add(item feed.Item, kind itemKind) {
+	if !r.enter(item) {
+		r.feed.passOver(item)
+		return
+	}
 	s, itemKey := r.store, item.Key
 	if entry, ok := item.Known.(*Entry[V]); ok {
 		r.accept(itemKey, item, entry, liveState, kind)
@@ -134,6 +142,7 @@ func (r *replacement[V]) add(item feed.Item, kind itemKind) {
 // and the later one if they cannot be compared or have no name. itemKey is the item's own key,
 // which differs from item.Key if a transform has renamed the object.
 func (r *replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V], from entryKind, kind itemKind) {
+	entry = r.inScope(entry)
 	before := r.put(item.Key, entry)
 	_, rejected := r.rejected[item.Key]
 	named := hasName(item.Key)
@@ -187,7 +196,7 @@ const maxUnkeyedReports = 10
 // determines which good state it keeps, if there is one. effect is what the live state makes of it.
 func (r *replacement[V]) reject(item feed.Item, effect feed.Effect, err error, kind itemKind) {
 	id := identityOf(item.UID, item.ResourceVersion)
-	f := failure{version: item.ResourceVersion, uid: id.uid, err: err}
+	f := failure{version: item.ResourceVersion, uid: id.uid, err: err, scope: r.maker.scope}
 	if item.Key == "" && !f.skipped() {
 		if r.unkeyed++; r.unkeyed <= maxUnkeyedReports {
 			r.report(item.Key, feed.NotStored, err)
@@ -232,6 +241,9 @@ func (r *replacement[V]) reportDuplicate(key string) {
 
 // Remove implements feed.Replacement. It does not remove a state that is newer than the item.
 func (r *replacement[V]) Remove(item feed.Item) {
+	if !r.enter(item) {
+		return
+	}
 	key, _, err := r.store.keyOf(item)
 	held := true
 	if err != nil {
@@ -275,6 +287,7 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 		item := feed.Item{Key: key, UID: uid, ResourceVersion: version}
 		var pair entryPair[V]
 		old := pair.old.fromMap(s.entries.Item(key))
+		r.maker.scope = old.ownScope()
 		if err := s.makeEntry(&pair.next, &r.maker, item, &values[i], old); err != nil {
 			return fmt.Errorf("item %d, %q: %w", i, key, err)
 		}

@@ -19,6 +19,21 @@ var _ feed.Sink = (*Store[any])(nil)
 func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	s.writer.Lock()
 	defer s.endWrite()
+	return s.apply(event{eventType: eventType}, item)
+}
+
+// event is what is known of a watch event besides its item.
+type event struct {
+	eventType watch.EventType
+	scope     *Scope    // nil if the store has no scopes
+	progress  *progress // of the event's feed, if it has a scope
+}
+
+// apply is Apply for a caller that holds the writer's lock. The version of a collection with scopes
+// is advanced by the caller.
+func (s *Store[V]) apply(e event, item feed.Item) feed.Outcome {
+	eventType := e.eventType
+	s.maker.scope = e.scope
 	itemKey := item.Key
 	isDeletion, held := eventType == watch.Deleted, true
 	key, value, err := itemKey, (*V)(nil), error(nil)
@@ -34,40 +49,61 @@ func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome
 	if !held {
 		old = nil
 	}
+	if e.scope != nil {
+		if outcome, done := s.decideScoped(e, itemKey, item, old); done {
+			return outcome
+		}
+	}
 	if old != nil {
 		outcome := s.compare(old.identity, identityOf(item.UID, item.ResourceVersion), item)
 		if outcome == feed.Stale || outcome == feed.Unchanged && !isDeletion {
-			s.AdvanceVersion(item.ResourceVersion)
+			s.advance(e, item)
 			return outcome
 		}
 	}
 	if f, failed := s.quarantine.failed(itemKey); isDeletion && old == nil && failed && feed.IsOlder(item.ResourceVersion, f.version) {
-		s.AdvanceVersion(item.ResourceVersion)
+		s.advance(e, item)
 		return feed.Stale
 	}
 	if isDeletion && (err == nil || old != nil || item.UID != "") {
 		s.quarantine.release(itemKey)
-		return s.applyDelete(item, value, err, old, &pair.next)
+		return s.applyDelete(e, item, value, err, old, &pair.next)
 	}
 	if err == nil {
 		err = s.makeEntry(&pair.next, &s.maker, item, value, old)
 	}
 	if err != nil {
-		return s.applyFailure(item, err, old)
+		return s.applyFailure(e, item, err, old)
 	}
 	if itemKey != key { // a state that could not be decoded for its key is quarantined under itemKey
 		s.quarantine.release(itemKey)
 	}
 	s.recordKeys(itemKey, key)
-	s.set(key, old, &pair.next, item.ResourceVersion, s.changeKindOf(key, old, &pair.next), fromServer)
+	s.set(key, old, &pair.next, e.versionOf(item), s.changeKindOf(key, old, &pair.next), fromServer)
 	return feed.Applied
+}
+
+// versionOf returns the version that the collection reaches by an event. That of one with scopes is
+// known once the scope has reached it.
+func (e event) versionOf(item feed.Item) string {
+	if e.scope != nil {
+		return ""
+	}
+	return item.ResourceVersion
+}
+
+// advance records that the collection has reached an event's version without a change.
+func (s *Store[V]) advance(e event, item feed.Item) {
+	if e.scope == nil {
+		s.AdvanceVersion(item.ResourceVersion)
+	}
 }
 
 // applyFailure quarantines the key of a state that could not be stored, unless the state is to be
 // ignored; a failure before it then counts no more. old is the last good state, nil if there is
 // none. One of another object is removed: that object was deleted.
-func (s *Store[V]) applyFailure(item feed.Item, err error, old *Entry[V]) feed.Outcome {
-	defer s.AdvanceVersion(item.ResourceVersion) // last, so that a reader of the version sees the rest
+func (s *Store[V]) applyFailure(e event, item feed.Item, err error, old *Entry[V]) feed.Outcome {
+	defer s.advance(e, item) // last, so that a reader of the version sees the rest
 	id := identityOf(item.UID, item.ResourceVersion)
 	if old != nil && !old.sameObject(id) {
 		if !s.renames.Load() { // otherwise it may be an object that was renamed, and exists
@@ -75,7 +111,7 @@ func (s *Store[V]) applyFailure(item feed.Item, err error, old *Entry[V]) feed.O
 		}
 		old = nil
 	}
-	f := failure{version: item.ResourceVersion, uid: id.uid, err: err}
+	f := failure{version: item.ResourceVersion, uid: id.uid, err: err, scope: e.scope}
 	if f.skipped() {
 		if old.forgetVersion(id) {
 			s.replaceMeta(item.Key, old)
@@ -140,10 +176,10 @@ func effectOf(held bool) feed.Effect {
 // applyDelete removes an entry. The logged deletion carries the object's final state, with the
 // version of the deletion, unless that state cannot be decoded, for which err may be the reason, is
 // to be ignored, or is another object's. The entry of the final state is stored in *last.
-func (s *Store[V]) applyDelete(item feed.Item, value *V, err error, old, last *Entry[V]) feed.Outcome {
+func (s *Store[V]) applyDelete(e event, item feed.Item, value *V, err error, old, last *Entry[V]) feed.Outcome {
 	if old == nil {
 		s.quarantine.release(item.Key)
-		s.AdvanceVersion(item.ResourceVersion)
+		s.advance(e, item)
 		return feed.Unchanged
 	}
 	var final *Entry[V]
@@ -159,7 +195,10 @@ func (s *Store[V]) applyDelete(item feed.Item, value *V, err error, old, last *E
 			s.deferReport(item.Key, &feed.EffectError{Effect: feed.FinalStateUnknown, Err: err})
 		}
 	}
-	s.remove(item.Key, old, final, item.ResourceVersion, fromServer)
+	if e.scope != nil && s.deferDeletion(e, item, old, final) {
+		return feed.Applied
+	}
+	s.remove(item.Key, old, final, e.versionOf(item), fromServer)
 	return feed.Applied
 }
 

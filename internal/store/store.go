@@ -34,6 +34,7 @@ type Store[V any] struct {
 
 	mu      sync.Mutex                  // guards the fields below, including the maps of the live state
 	live    atomic.Pointer[state[V]]    // also loaded without a lock; replaced by publish
+	scopes  scopes[V]                   // none, unless the parts of the collection are fed on their own
 	current atomic.Pointer[Snapshot[V]] // the latest snapshot; nil after a change until the next Snapshot
 	synced  atomic.Pointer[uint64]      // see Synced; nil before the first replacement; written under both locks
 }

@@ -16,6 +16,7 @@ func (s *Store[V]) Put(value V) error {
 	uid, version := s.config.Identity(value)
 	pair := new(entryPair[V])
 	old := pair.old.fromMap(s.entries.Item(key))
+	s.maker.scope = old.ownScope()
 	if err := s.makeEntry(&pair.next, &s.maker, feed.Item{Key: key, UID: uid, ResourceVersion: version}, &value, old); err != nil {
 		return err
 	}

@@ -1,0 +1,185 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/store"
+)
+
+// joinRetryInterval is the time after which watches that could not be joined are joined again.
+const joinRetryInterval = 30 * time.Second
+
+// join makes one stream of those whose scopes differ in their ranges of hashes only and have been
+// listed. The joined stream watches from the lowest version of its scopes, beside the others, whose
+// events it repeats. They are ended once it has received an event or a bookmark. If it fails before,
+// for example as the server no longer has that version, it is ended, and they go on.
+func (s *scopes[V]) join(ctx context.Context) {
+	if s.joinFailed.CompareAndSwap(true, false) {
+		s.retryJoin = s.informer.clock.Now().Add(joinRetryInterval)
+	}
+	if s.informer.clock.Now().Before(s.retryJoin) {
+		return
+	}
+	s.retryJoin = time.Time{}
+	groups := make(map[scope.Scope][]*heldScope)
+	for _, held := range s.all() {
+		if held.scope.Hash.Field != "" && isClosed(held.synced) && !held.stopped {
+			groups[groupOf(held.scope)] = append(groups[groupOf(held.scope)], held)
+		}
+	}
+	for name, group := range groups {
+		if s.isJoining(name) {
+			continue
+		}
+		for _, chunk := range chunks(group, s.isSharded(group)) {
+			if from := s.informer.store.LowestVersion(partsOf(chunk)); !s.hasStream(chunk) && from != "" && from != "0" {
+				s.start(ctx, chunk, from)
+			}
+		}
+	}
+}
+
+// chunks divides the scopes of a group among requests: as few as possible if the server answers each
+// with its ranges alone, and one otherwise. A request that is listed by itself has a few ranges.
+func chunks(group []*heldScope, sharded bool) (all [][]*heldScope) {
+	slices.SortFunc(group, func(a, b *heldScope) int {
+		if a.scope.Hash.First < b.scope.Hash.First {
+			return -1
+		}
+		return 1
+	})
+	if !sharded {
+		return [][]*heldScope{group}
+	}
+	var chunk []*heldScope
+	ranges := 0
+	for i, held := range group {
+		adjacent := i > 0 && group[i-1].scope.Hash.Last+1 == held.scope.Hash.First
+		if !adjacent {
+			ranges++
+		}
+		if ranges > scope.MaxRanges {
+			all, chunk, ranges = append(all, chunk), nil, 1
+		}
+		chunk = append(chunk, held)
+	}
+	return append(all, chunk)
+}
+
+// isSharded reports whether no response for a group had items outside of the requested ranges. They are
+// the only proof: the server does not tell of each response whether it knows the shard selector.
+func (s *scopes[V]) isSharded(group []*heldScope) bool {
+	name := groupOf(group[0].scope)
+	if s.unsharded[name] {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, stream := range s.streams {
+		if stream.group == name && stream.feed.Foreign() > 0 {
+			s.unsharded[name] = true
+		}
+	}
+	return !s.unsharded[name]
+}
+
+// isJoining reports whether a stream of a group is to take the place of others.
+func (s *scopes[V]) isJoining(group scope.Scope) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.streams, func(stream *stream[V]) bool { return stream.joins && stream.group == group })
+}
+
+// hasStream reports whether one stream feeds scopes, and requests no others.
+func (s *scopes[V]) hasStream(chunk []*heldScope) bool {
+	request := scope.Join(namesOf(chunk))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.streams, func(stream *stream[V]) bool {
+		return len(stream.held) == len(chunk) && stream.request.Equal(request)
+	})
+}
+
+// finishJoins ends the streams whose scopes a joined stream feeds now.
+func (s *scopes[V]) finishJoins() {
+	s.mu.Lock()
+	streams := slices.Clone(s.streams)
+	s.mu.Unlock()
+	for _, joined := range streams {
+		if !joined.joins || !joined.proven.Load() {
+			continue
+		}
+		joined.joins = false
+		for _, other := range streams {
+			if other != joined && other.group == joined.group {
+				joined.sink.adopt(other.sink)
+				s.stopFeeding(other, joined.held)
+			}
+		}
+	}
+}
+
+// stopFeeding ends the feeding of scopes by a stream, and the stream if it then has none.
+func (s *scopes[V]) stopFeeding(stream *stream[V], scopes []*heldScope) {
+	s.mu.Lock()
+	gone := slices.DeleteFunc(slices.Clone(scopes), func(held *heldScope) bool { return !slices.Contains(stream.held, held) })
+	stream.held = slices.DeleteFunc(slices.Clone(stream.held), func(held *heldScope) bool { return slices.Contains(gone, held) })
+	for _, held := range gone {
+		held.freshAt = latest(held.freshAt, stream.reflector.Status().FreshAt)
+	}
+	idle := len(gone) > 0 && len(stream.held) == 0
+	s.mu.Unlock()
+	for _, held := range gone {
+		stream.feed.Drop(held.part)
+	}
+	if idle {
+		stream.cancel()
+	}
+}
+
+// joinTimer returns a channel that receives when streams are to be joined again, nil if they are not.
+func (s *scopes[V]) joinTimer() (expired <-chan time.Time, stop func()) {
+	if s.retryJoin.IsZero() {
+		return nil, func() {}
+	}
+	timer := s.informer.clock.NewTimer(s.retryJoin.Sub(s.informer.clock.Now()))
+	return timer.C(), func() { timer.Stop() }
+}
+
+func partsOf(all []*heldScope) (parts []*store.Scope) {
+	for _, held := range all {
+		parts = append(parts, held.part)
+	}
+	return parts
+}
+
+func namesOf(all []*heldScope) (names []scope.Scope) {
+	for _, held := range all {
+		names = append(names, held.scope)
+	}
+	return names
+}
+
+// adopt adds the objects that another sink has filtered out.
+func (s *filterSink[V]) adopt(other *filterSink[V]) {
+	other.mu.Lock()
+	filteredOut := maps.Clone(other.filteredOut)
+	other.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, uid := range filteredOut {
+		if _, known := s.filteredOut[key]; !known {
+			if s.filteredOut == nil {
+				s.filteredOut = make(map[string]string)
+			}
+			s.filteredOut[key] = uid
+		}
+	}
+}

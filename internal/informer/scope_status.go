@@ -1,0 +1,150 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"time"
+
+	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/store"
+)
+
+// ScopeStatus is the condition of one scope.
+type ScopeStatus struct {
+	Scope scope.Scope
+	store.ScopeState
+	// Reflector is the condition of the reflector that feeds the scope, which may feed others, too.
+	Reflector reflector.Status
+	// Sharded reports whether the last list said that it has the requested ranges alone.
+	Sharded bool
+	// Foreign is the number of items that were passed over, as they were outside of the ranges.
+	Foreign uint64
+}
+
+// ScopeStatus returns the condition of each scope, in the order in which they were added; nil if the
+// informer has no scopes.
+func (i *Informer[V]) ScopeStatus() []ScopeStatus {
+	if i.scopes == nil {
+		return nil
+	}
+	statuses := []ScopeStatus{}
+	for _, held := range i.scopes.all() {
+		status := ScopeStatus{Scope: held.scope, ScopeState: i.store.ScopeState(held.part)}
+		i.scopes.addStreams(&status, held)
+		statuses = append(statuses, status)
+	}
+	return statuses
+}
+
+// addStreams adds the conditions of the streams of a scope.
+func (s *scopes[V]) addStreams(status *ScopeStatus, held *heldScope) {
+	streams := s.streamsOf(held)
+	s.mu.Lock()
+	freshAt := held.freshAt
+	s.mu.Unlock()
+	for n, stream := range streams {
+		now := stream.reflector.Status()
+		freshAt = latest(freshAt, now.FreshAt)
+		if n == 0 {
+			status.Reflector = now
+		}
+		status.Sharded = status.Sharded || stream.sharded.Load()
+		status.Foreign += stream.feed.Foreign()
+	}
+	status.Reflector.FreshAt = freshAt
+	status.Reflector.ResourceVersion = status.ResourceVersion
+}
+
+// severity orders phases: that of an informer is the most severe of its streams'.
+func severity(phase reflector.Phase) int {
+	switch phase {
+	case reflector.Retrying:
+		return 4
+	case reflector.Listing:
+		return 3
+	case reflector.Resuming:
+		return 2
+	case reflector.Idle:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// Status returns the condition of all streams: the most severe phase and its error, and the sums of
+// counts. The store is as fresh as its stalest scope that has been listed.
+func (s *scopes[V]) Status() reflector.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := addCounts(reflector.Status{}, s.past)
+	status.Phase = s.phase
+	status.ResourceVersion = s.informer.store.ResourceVersion()
+	if s.phase != reflector.Idle && s.phase != reflector.Stopped {
+		status.FreshAt = s.informer.clock.Now() // if there are no scopes
+		status.Phase = reflector.Watching
+	}
+	fresh := make(map[*heldScope]time.Time)
+	for _, stream := range s.streams {
+		now := stream.reflector.Status()
+		if !stream.proven.Load() { // its failure is none
+			now.Phase = reflector.Watching
+		}
+		status = addCounts(status, now)
+		status.Received += now.Received
+		status.RecentEvents = addEvents(status.RecentEvents, now.RecentEvents)
+		if s.phase != reflector.Stopped && severity(now.Phase) > severity(status.Phase) {
+			status.Phase, status.Err, status.ErrSince, status.Attempts = now.Phase, now.Err, now.ErrSince, now.Attempts
+		}
+		for _, held := range stream.held {
+			fresh[held] = latest(fresh[held], now.FreshAt)
+		}
+	}
+	for _, held := range s.order {
+		switch at := latest(fresh[held], held.freshAt); {
+		case !isClosed(s.synced):
+			status.FreshAt = time.Time{}
+		case isClosed(held.synced) && at.Before(status.FreshAt):
+			status.FreshAt = at
+		}
+	}
+	return status
+}
+
+// addCounts returns the sums of the counts of two statuses.
+func addCounts(a, b reflector.Status) (sum reflector.Status) {
+	sum = a
+	sum.Lists, sum.Watches, sum.Restarts = a.Lists+b.Lists, a.Watches+b.Watches, a.Restarts+b.Restarts
+	sum.Relists = make(map[reflector.RelistReason]uint64, len(a.Relists))
+	for _, counts := range []map[reflector.RelistReason]uint64{a.Relists, b.Relists} {
+		for reason, n := range counts {
+			sum.Relists[reason] += n
+		}
+	}
+	return sum
+}
+
+// addEvents adds numbers of recent events.
+func addEvents(a, b []uint32) []uint32 {
+	if a == nil {
+		return b
+	}
+	for i := range min(len(a), len(b)) {
+		a[i] += b[i]
+	}
+	return a
+}
+
+// Phase returns the phase of the Status.
+func (s *scopes[V]) Phase() reflector.Phase {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.phase
+}
+
+// Synced returns a channel that is closed once the scopes of the start have been listed.
+func (s *scopes[V]) Synced() <-chan struct{} { return s.synced }
+
+// LastSyncResourceVersion returns the version that every scope has reached.
+func (s *scopes[V]) LastSyncResourceVersion() string { return s.informer.store.ResourceVersion() }

@@ -1,0 +1,198 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/store"
+)
+
+// stream is a reflector that feeds one or more scopes.
+type stream[V any] struct {
+	group     scope.Scope // see groupOf
+	request   scope.Request
+	held      []*heldScope // guarded by scopes.mu
+	feed      *store.Feed[V]
+	sink      *filterSink[V]
+	reflector *reflector.Reflector
+	joins     bool        // it is to take the place of other streams
+	proven    atomic.Bool // it has received an event or a bookmark, or need not
+	sharded   atomic.Bool // the last list says that it has the requested ranges alone
+	err       error       // with which it ended
+	cancel    context.CancelFunc
+}
+
+// requestSource restricts the requests of a source.
+type requestSource struct {
+	feed.Source
+	request scope.Request
+	sharded *atomic.Bool // of the last list
+}
+
+func (s requestSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
+	list, err := s.Source.List(scope.WithRequest(ctx, s.request), options, add)
+	if err == nil {
+		s.sharded.Store(list.ShardInfo != nil && s.request.IsAnsweredBy(list.ShardInfo.Selector))
+	}
+	return list, err
+}
+
+func (s requestSource) Watch(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error {
+	return s.Source.Watch(scope.WithRequest(ctx, s.request), options, events)
+}
+
+// list starts streams that list scopes: one for each, and one for those that differ in their ranges
+// only.
+func (s *scopes[V]) list(ctx context.Context, added []*heldScope) {
+	groups := make(map[scope.Scope][]*heldScope)
+	for _, held := range added {
+		if held.scope.Hash.Field == "" {
+			s.start(ctx, []*heldScope{held}, "")
+			continue
+		}
+		groups[groupOf(held.scope)] = append(groups[groupOf(held.scope)], held)
+	}
+	for _, held := range groups {
+		for _, chunk := range chunks(held, s.isSharded(held)) {
+			s.start(ctx, chunk, "")
+		}
+	}
+}
+
+// groupOf returns what is equal in scopes whose streams can join.
+func groupOf(name scope.Scope) scope.Scope {
+	name.Hash.First, name.Hash.Last = 0, 0
+	return name
+}
+
+// start starts a stream of scopes. It lists them, unless it is to take the place of other streams
+// from a version on.
+func (s *scopes[V]) start(ctx context.Context, held []*heldScope, from string) {
+	name := held[0].scope
+	stream := &stream[V]{group: groupOf(name), request: scope.Join(namesOf(held)), held: held, joins: from != ""}
+	stream.proven.Store(!stream.joins)
+	stream.feed = s.informer.store.NewFeed(partsOf(held), locator(name), from)
+	stream.sink = &filterSink[V]{
+		Store: s.filter.Store, target: stream.feed, filter: s.filter.filter, identity: s.filter.identity,
+		foreign: stream.feed.IsForeign, listed: s.signal, changed: func() { s.progressed(stream) },
+	}
+	config := s.config
+	config.Source, config.Sink, config.From = requestSource{config.Source, stream.request, &stream.sharded}, stream.sink, from
+	config.Report = s.reporter(stream, config.Report)
+	if stream.joins {
+		config.Recovered = nil
+	}
+	stream.reflector = reflector.New(config)
+	ctx, stream.cancel = context.WithCancel(ctx)
+	s.mu.Lock()
+	s.streams = append(s.streams, stream)
+	s.mu.Unlock()
+	s.running.Go(func() { s.run(ctx, stream) })
+}
+
+// reporter returns a stream's Report, whose errors name its scopes. A stream that is to take the
+// place of others, and fails before it has, ends instead: the others go on.
+func (s *scopes[V]) reporter(stream *stream[V], report func(context.Context, error)) func(context.Context, error) {
+	return func(ctx context.Context, err error) {
+		if !stream.proven.Load() {
+			klog.FromContext(ctx).V(2).Info("Watches were not joined", "scope", stream.request.String(), "err", err)
+			s.joinFailed.Store(true)
+			stream.cancel()
+			s.signal()
+			return
+		}
+		if report != nil {
+			report(ctx, fmt.Errorf("scope of %v: %w", stream.request, err))
+		}
+	}
+}
+
+// run runs a stream until its end.
+func (s *scopes[V]) run(ctx context.Context, stream *stream[V]) {
+	stream.err = feed.ErrGoexit
+	defer func() {
+		feed.LogPanic(klog.FromContext(ctx), stream.err) // the stack is not Run's
+		s.forget(stream)
+		select {
+		case s.ended <- stream:
+		case <-ctx.Done(): // it was ended
+		}
+	}()
+	defer feed.RecoverPanic("Run", &stream.err)
+	stream.err = stream.reflector.Run(ctx)
+}
+
+// forget removes a stream that has ended.
+func (s *scopes[V]) forget(ended *stream[V]) {
+	ended.feed.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := ended.reflector.Status()
+	s.past = addCounts(s.past, status)
+	for _, held := range ended.held {
+		held.freshAt = latest(held.freshAt, status.FreshAt)
+	}
+	s.streams = slices.DeleteFunc(s.streams, func(other *stream[V]) bool { return other == ended })
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// stopStreams ends the feeding of a scope, and the streams that then have none.
+func (s *scopes[V]) stopStreams(held *heldScope) {
+	for _, stream := range s.streamsOf(held) {
+		s.stopFeeding(stream, []*heldScope{held})
+	}
+}
+
+// streamsOf returns the streams that feed a scope.
+func (s *scopes[V]) streamsOf(held *heldScope) (streams []*stream[V]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, stream := range s.streams {
+		if slices.Contains(stream.held, held) {
+			streams = append(streams, stream)
+		}
+	}
+	return streams
+}
+
+// locator returns how items are assigned to scopes like one. It reads no more than their keys and
+// UIDs.
+func locator(name scope.Scope) (locate store.Locate) {
+	if name.Namespace != "" {
+		locate.Accepts = func(item feed.Item) bool { return namespaceOf(item.Key) == name.Namespace }
+	}
+	switch name.Hash.Field {
+	case scope.UID:
+		locate.Hash = func(item feed.Item) uint64 { return scope.HashOf(item.UID) }
+	case scope.Namespace:
+		locate.Hash = func(item feed.Item) uint64 { return scope.HashOf(namespaceOf(item.Key)) }
+	}
+	return locate
+}
+
+func namespaceOf(key string) string {
+	namespace, _, namespaced := strings.Cut(key, "/")
+	if !namespaced {
+		return ""
+	}
+	return namespace
+}

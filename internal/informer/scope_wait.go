@@ -1,0 +1,145 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/store"
+)
+
+// ErrNoScope reports a scope that is not in the informer's set. Package cache declares it with the
+// same text.
+const ErrNoScope = feed.Error("the scope is not in the set of the informer")
+
+// wakeWaiters wakes the callers that wait for a version of one of the stream's scopes.
+func (s *scopes[V]) wakeWaiters(stream *stream[V]) {
+	s.mu.Lock()
+	held := stream.held
+	s.mu.Unlock()
+	for _, h := range held {
+		h.versions.notify(func() string { return s.informer.store.ScopeState(h.part).ResourceVersion })
+	}
+}
+
+// WaitForScope blocks until a scope has been listed. It returns ErrNoScope if the scope is not in
+// the set, or leaves it.
+func (i *Informer[V]) WaitForScope(ctx context.Context, name scope.Scope) error {
+	held, err := i.heldScope(ctx, name)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-held.synced:
+		return nil
+	default:
+	}
+	select {
+	case <-held.synced:
+		return nil
+	case <-held.gone:
+		return fmt.Errorf("%s: scope of %v: %w", i.name, name, ErrNoScope)
+	case <-ctx.Done():
+		return i.waitError(fmt.Sprintf("%s: the scope of %v has not synced", i.name, name), context.Cause(ctx))
+	case <-i.stopped:
+		return i.waitError(fmt.Sprintf("%s: the scope of %v has not synced", i.name, name), ErrStopped)
+	}
+}
+
+// heldScope returns a scope. It waits until the loop has taken one that the set has.
+func (i *Informer[V]) heldScope(ctx context.Context, name scope.Scope) (*heldScope, error) {
+	for {
+		next := i.versions.add(anyVersion)
+		held := i.scopes.find(name)
+		if held != nil || !i.scopes.set.Has(name) {
+			i.versions.remove(next)
+			if held == nil {
+				return nil, fmt.Errorf("%s: scope of %v: %w", i.name, name, ErrNoScope)
+			}
+			return held, nil
+		}
+		var ended error
+		select {
+		case <-next.reached:
+		case <-ctx.Done():
+			ended = context.Cause(ctx)
+		case <-i.stopped:
+			ended = ErrStopped
+		}
+		i.versions.remove(next)
+		if ended != nil {
+			return nil, i.waitError(fmt.Sprintf("%s: the scope of %v has not synced", i.name, name), ended)
+		}
+	}
+}
+
+// waitForScopeVersion blocks until a scope has reached a version, or is not held any more.
+func (i *Informer[V]) waitForScopeVersion(ctx context.Context, held *heldScope, version string) error {
+	i.scopes.waiting.Add(1)
+	defer i.scopes.waiting.Add(-1)
+	w := held.versions.add(version)
+	defer held.versions.remove(w)
+	reached := func() string { return i.store.ScopeState(held.part).ResourceVersion }
+	if !isBefore(reached(), version) {
+		return nil
+	}
+	select {
+	case <-w.reached:
+		return nil
+	case <-held.gone:
+		return nil
+	case <-ctx.Done():
+		return i.scopeVersionError(held, reached(), version, context.Cause(ctx))
+	case <-i.stopped:
+		return i.scopeVersionError(held, reached(), version, ErrStopped)
+	}
+}
+
+func (i *Informer[V]) scopeVersionError(held *heldScope, reached, version string, cause error) error {
+	return i.waitError(fmt.Sprintf("%s, scope of %v, is at resourceVersion %q, not yet at %s", i.name, held.scope, reached, version), cause)
+}
+
+// WaitForScopesOf blocks until the scopes that match have reached a version. It returns the errors of
+// WaitForResourceVersion.
+func (i *Informer[V]) WaitForScopesOf(ctx context.Context, version string, matches func(scope.Scope) bool) error {
+	for _, name := range i.scopes.set.All() {
+		if !matches(name) {
+			continue
+		}
+		held, err := i.heldScope(ctx, name)
+		if err != nil {
+			if i.scopes.set.Has(name) {
+				return err
+			}
+			continue // it has left
+		}
+		if err := i.waitForScopeVersion(ctx, held, version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leftScope reports whether an object whose deletion is being delivered still exists.
+func (i *Informer[V]) leftScope(c *store.Change[V], value V) bool {
+	switch {
+	case c.Departed:
+		return true
+	case i.scopes == nil:
+		return i.sink.leftScope(c.Key, value)
+	case i.sink.filter == nil:
+		return false
+	}
+	i.scopes.mu.Lock()
+	defer i.scopes.mu.Unlock()
+	for _, stream := range i.scopes.streams {
+		if stream.sink.leftScope(c.Key, value) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,283 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/store"
+)
+
+// scopes feeds the store of an informer whose collection is a set of scopes. Each scope has a stream
+// of its own, but those that differ in their ranges of hashes only, which join into one stream. It takes the
+// place of a reflector.
+//
+// One goroutine, that of Run, starts and ends streams. It is told of changes of the set, and by the
+// streams of their progress.
+type scopes[V any] struct {
+	informer *Informer[V]
+	config   reflector.Config // of each stream, without Source and Sink
+	filter   *filterSink[V]   // of each stream, without target
+	set      *scope.Set
+	synced   chan struct{} // closed once the scopes of the start have been listed
+	recheck  chan struct{} // of capacity 1: a stream has made progress that the loop waits for
+	ended    chan *stream[V]
+	watched  atomic.Bool // the loop waits for the progress of scopes
+	running  sync.WaitGroup
+	waiting  atomic.Int32 // number of callers that wait for a scope to reach a version
+
+	joinFailed atomic.Bool          // a stream could not take the place of others
+	retryJoin  time.Time            // when streams are joined again, after a failure; belongs to the loop
+	unsharded  map[scope.Scope]bool // groups whose responses had other items; belongs to the loop
+
+	mu      sync.Mutex // guards the fields below; held for O(scopes)
+	phase   reflector.Phase
+	held    map[scope.Scope]*heldScope
+	order   []*heldScope // in the order in which they were added
+	streams []*stream[V]
+	past    reflector.Status // counts of streams that have ended
+}
+
+// heldScope is a scope of the informer.
+type heldScope struct {
+	scope    scope.Scope
+	part     *store.Scope
+	state    scope.State
+	synced   chan struct{} // closed once it has been listed
+	gone     chan struct{} // closed once it is no longer held
+	versions versionWaiters
+	freshAt  time.Time // by streams that have ended; guarded by scopes.mu
+	stopped  bool      // its streams were ended, as it was replaced
+}
+
+func newScopes[V any](i *Informer[V], config reflector.Config, set *scope.Set) *scopes[V] {
+	return &scopes[V]{
+		informer: i, config: config, filter: i.sink, set: set,
+		synced:  make(chan struct{}),
+		recheck: make(chan struct{}, 1),
+		ended:   make(chan *stream[V]),
+		phase:   reflector.Idle,
+		held:    make(map[scope.Scope]*heldScope),
+
+		unsharded: make(map[scope.Scope]bool),
+	}
+}
+
+// Run feeds the store until ctx ends. It returns nil, or the panic of a stream.
+func (s *scopes[V]) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer s.running.Wait()
+	defer cancel()
+	s.setPhase(reflector.Listing)
+	defer s.setPhase(reflector.Stopped)
+	subscription := s.set.Subscribe()
+	defer subscription.Close()
+	for ctx.Err() == nil {
+		timer, stop := s.joinTimer()
+		select {
+		case <-ctx.Done():
+		case <-subscription.Ready():
+			s.take(ctx, subscription.Take())
+		case <-s.recheck:
+		case <-timer:
+		case ended := <-s.ended:
+			if ended.err != nil && ctx.Err() == nil {
+				stop()
+				return ended.err
+			}
+		}
+		stop()
+		s.settle(ctx)
+	}
+	return nil
+}
+
+// settle does what has become possible by the progress of streams.
+func (s *scopes[V]) settle(ctx context.Context) {
+	s.noteSynced()
+	s.finishJoins()
+	s.finishLeaving()
+	s.join(ctx)
+	s.watched.Store(s.awaitsProgress())
+}
+
+// progressed is called after each change, event, bookmark or list of a stream.
+func (s *scopes[V]) progressed(stream *stream[V]) {
+	s.informer.versions.notify(s.informer.store.ResourceVersion)
+	if s.waiting.Load() > 0 {
+		s.wakeWaiters(stream)
+	}
+	if s.watched.Load() || stream.proven.CompareAndSwap(false, true) {
+		s.signal()
+	}
+}
+
+// signal makes the loop settle.
+func (s *scopes[V]) signal() {
+	select {
+	case s.recheck <- struct{}{}:
+	default:
+	}
+}
+
+// take applies changes of the set: additions first, as they may replace what is removed.
+func (s *scopes[V]) take(ctx context.Context, changes []scope.Change) {
+	var added []*heldScope
+	for _, change := range changes {
+		if change.State == scope.Held {
+			if held := s.hold(change.Scope); held != nil {
+				added = append(added, held)
+			}
+		}
+	}
+	for _, change := range changes {
+		if held := s.find(change.Scope); held != nil && change.State != scope.Held {
+			s.leave(held, change.State)
+		}
+	}
+	s.list(ctx, added)
+}
+
+func (s *scopes[V]) find(name scope.Scope) *heldScope {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held[name]
+}
+
+// hold adds a scope. It returns nil if the scope is held already, also if it was about to leave.
+func (s *scopes[V]) hold(name scope.Scope) *heldScope {
+	if held := s.find(name); held != nil && !held.stopped {
+		held.state = scope.Held
+		s.informer.store.RetireScope(held.part, false)
+		return nil
+	} else if held != nil {
+		s.remove(held)
+	}
+	held := &heldScope{scope: name, part: &store.Scope{}, synced: make(chan struct{}), gone: make(chan struct{})}
+	if name.Hash.Field != "" {
+		held.part.First, held.part.Last = name.Hash.First, name.Hash.Last
+	}
+	s.mu.Lock()
+	others := make(map[*store.Scope]scope.Scope, len(s.order))
+	for _, other := range s.order {
+		others[other.part] = other.scope
+	}
+	s.held[name] = held
+	s.order = append(s.order, held)
+	s.mu.Unlock()
+	defer s.informer.versions.notify(s.informer.store.ResourceVersion)
+	s.informer.store.AddScope(held.part, func(other *store.Scope) (keys, moves bool) {
+		return scope.ShareKeys(name, others[other]), scope.CanMove(name, others[other])
+	})
+	return held
+}
+
+// leave begins to give up a scope.
+func (s *scopes[V]) leave(held *heldScope, state scope.State) {
+	switch held.state = state; state {
+	case scope.Removed:
+		s.remove(held)
+	case scope.Replaced:
+		s.informer.store.RetireScope(held.part, true)
+	}
+}
+
+// finishLeaving removes the scopes whose end has come: those that were replaced, once the others
+// have what they had, and those that are empty now.
+func (s *scopes[V]) finishLeaving() {
+	for _, held := range s.all() {
+		switch held.state {
+		case scope.Emptying:
+			if state := s.informer.store.ScopeState(held.part); state.Synced && state.Objects == 0 {
+				s.remove(held)
+			}
+		case scope.Replaced:
+			s.finishReplacing(held)
+		}
+	}
+}
+
+// finishReplacing removes a scope that was replaced, once every scope that may have its objects has
+// been listed and has then reached its version.
+func (s *scopes[V]) finishReplacing(held *heldScope) {
+	var others []*store.Scope
+	for _, other := range s.all() {
+		if other.state == scope.Held && scope.Overlap(held.scope, other.scope) {
+			if !isClosed(other.synced) {
+				return
+			}
+			others = append(others, other.part)
+		}
+	}
+	if !held.stopped {
+		held.stopped = true
+		s.stopStreams(held)
+	}
+	if s.informer.store.HaveReached(others, held.part) {
+		s.remove(held)
+	}
+}
+
+// remove gives a scope up. Its objects depart.
+func (s *scopes[V]) remove(held *heldScope) {
+	s.stopStreams(held)
+	s.informer.store.RemoveScope(held.part)
+	s.mu.Lock()
+	delete(s.held, held.scope)
+	s.order = slices.DeleteFunc(s.order, func(other *heldScope) bool { return other == held })
+	s.mu.Unlock()
+	close(held.gone)
+	s.informer.versions.notify(s.informer.store.ResourceVersion)
+}
+
+// noteSynced records which scopes have been listed and, once, that all of the start have.
+func (s *scopes[V]) noteSynced() {
+	all := true
+	for _, held := range s.all() {
+		switch {
+		case isClosed(held.synced):
+		case s.informer.store.ScopeState(held.part).Synced:
+			close(held.synced)
+		default:
+			all = false
+		}
+	}
+	if all && !isClosed(s.synced) {
+		s.informer.store.MarkSynced()
+		s.setPhase(reflector.Watching)
+		close(s.synced)
+	}
+}
+
+// awaitsProgress reports whether the loop waits until a scope is empty, or others have reached it.
+func (s *scopes[V]) awaitsProgress() bool {
+	return slices.ContainsFunc(s.all(), func(held *heldScope) bool { return held.state != scope.Held })
+}
+
+func (s *scopes[V]) all() []*heldScope {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.order)
+}
+
+func (s *scopes[V]) setPhase(phase reflector.Phase) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.phase = phase
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

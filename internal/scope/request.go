@@ -1,0 +1,159 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scope
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// MaxRanges is the number of ranges in a request, whose URL then stays below 2 KB.
+const MaxRanges = 16
+
+// Request is the part of a collection that a list or watch asks for: one scope, or several that
+// differ only in their ranges.
+type Request struct {
+	Scope          // without its range
+	Ranges []Range // in order, not adjacent; none if hashes do not restrict the request
+}
+
+// Join returns the request for scopes that differ only in their ranges.
+func Join(scopes []Scope) Request {
+	first := scopes[0]
+	first.Hash = Range{}
+	ranges := make([]Range, 0, len(scopes))
+	for _, s := range scopes {
+		if !s.Hash.isZero() {
+			ranges = append(ranges, s.Hash)
+		}
+	}
+	return Request{first, Merge(ranges)}
+}
+
+// Merge returns ranges in order, the adjacent ones as one.
+func Merge(ranges []Range) (merged []Range) {
+	slices.SortFunc(ranges, func(a, b Range) int {
+		if a.First < b.First {
+			return -1
+		}
+		return 1
+	})
+	for _, r := range ranges {
+		if last := len(merged) - 1; last >= 0 && merged[last].Last != math.MaxUint64 && merged[last].Last+1 >= r.First {
+			merged[last].Last = max(merged[last].Last, r.Last)
+			continue
+		}
+		merged = append(merged, r)
+	}
+	return merged
+}
+
+// Equal reports whether two requests ask for the same objects.
+func (r Request) Equal(other Request) bool {
+	return r.Scope == other.Scope && slices.Equal(r.Ranges, other.Ranges)
+}
+
+// Apply restricts the options of a list or watch to the request. The namespace is a field selector
+// if byField is set; otherwise the request's path has it.
+func (r Request) Apply(options *metav1.ListOptions, byField bool) {
+	options.LabelSelector = both(options.LabelSelector, r.LabelSelector)
+	options.FieldSelector = both(options.FieldSelector, r.FieldSelector)
+	if byField && r.Namespace != "" {
+		options.FieldSelector = both(options.FieldSelector, "metadata.namespace="+r.Namespace)
+	}
+	options.ShardSelector = r.ShardSelector()
+}
+
+// both joins selectors by a logical and.
+func both(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "," + b
+}
+
+// ShardSelector returns the shard selector of the request. It is empty for more than MaxRanges
+// ranges, and for the full range.
+func (r Request) ShardSelector() string {
+	full := len(r.Ranges) == 1 && r.Ranges[0].First == 0 && r.Ranges[0].Last == math.MaxUint64
+	if len(r.Ranges) > MaxRanges || full {
+		return ""
+	}
+	parts := make([]string, 0, len(r.Ranges))
+	for _, part := range r.Ranges {
+		parts = append(parts, fmt.Sprintf("shardRange(%s, '%s', '%s')", part.Field, hexOf(part.First), endOf(part.Last)))
+	}
+	return strings.Join(parts, " || ")
+}
+
+func hexOf(hash uint64) string { return fmt.Sprintf("0x%016x", hash) }
+
+// endOf returns the exclusive end of a range.
+func endOf(last uint64) string {
+	if last == math.MaxUint64 {
+		return "0x10000000000000000"
+	}
+	return hexOf(last + 1)
+}
+
+// Matches reports whether the scope's selectors match the labels of an object and its name and
+// namespace. Other fields are taken to match.
+func (s Scope) Matches(objectLabels labels.Set, name, namespace string) bool {
+	byLabels, err := labels.Parse(s.LabelSelector)
+	if err != nil || !byLabels.Matches(objectLabels) {
+		return false
+	}
+	byFields, err := fields.ParseSelector(s.FieldSelector)
+	if err != nil {
+		return false
+	}
+	for _, requirement := range byFields.Requirements() {
+		known := fields.Set{"metadata.name": name, "metadata.namespace": namespace}
+		value, ok := known[requirement.Field]
+		if ok && (value == requirement.Value) != (requirement.Operator != "!=") {
+			return false
+		}
+	}
+	return true
+}
+
+// IsAnsweredBy reports whether a server's answer to the request, by its shardInfo, has the request's
+// ranges alone. The server may state a selector in another form than that of the request.
+func (r Request) IsAnsweredBy(selector string) bool {
+	ranges, err := ParseShardSelector(selector)
+	return err == nil && r.ShardSelector() != "" && slices.Equal(Merge(ranges), r.Ranges)
+}
+
+var shardRange = regexp.MustCompile(`^\s*shardRange\(\s*(object\.metadata\.\w+)\s*,\s*'0x([0-9a-f]{1,16})'\s*,\s*'0x([0-9a-f]{1,17})'\s*\)\s*$`)
+
+// ParseShardSelector returns the ranges of a shard selector.
+func ParseShardSelector(selector string) (ranges []Range, err error) {
+	for _, part := range strings.Split(selector, "||") {
+		fields := shardRange.FindStringSubmatch(part)
+		if fields == nil {
+			return nil, fmt.Errorf("not a range of hashes: %q", part)
+		}
+		first, firstErr := strconv.ParseUint(fields[2], 16, 64)
+		last := uint64(math.MaxUint64)
+		var lastErr error
+		if fields[3] != "10000000000000000" {
+			last, lastErr = strconv.ParseUint(fields[3], 16, 64)
+			last--
+		}
+		if err := errors.Join(firstErr, lastErr); err != nil {
+			return nil, fmt.Errorf("range of hashes %q: %w", part, err)
+		}
+		ranges = append(ranges, Range{fields[1], first, last})
+	}
+	return ranges, nil
+}

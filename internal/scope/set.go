@@ -1,0 +1,225 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scope
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// State is what a set says of a scope.
+type State int
+
+// The states of a scope.
+const (
+	// Held: the scope is in the set.
+	Held State = iota
+	// Removed: the scope was removed. Its objects depart.
+	Removed
+	// Replaced: the scope was removed by Replace. Its objects depart unless other scopes of the set have
+	// them.
+	Replaced
+	// Emptying: the scope was removed, as its namespace is being deleted. Its objects are kept until
+	// they are deleted.
+	Emptying
+)
+
+// Set is a set of disjoint scopes. Its methods are safe for concurrent use. The zero Set is empty.
+type Set struct {
+	mu            sync.Mutex // guards the fields below
+	held          []Scope    // in the order in which they were added
+	invalid       error
+	subscriptions map[*Subscription]struct{}
+}
+
+// Err returns the error of Fail.
+func (s *Set) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.invalid
+}
+
+// Fail makes the set invalid.
+func (s *Set) Fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.invalid = errors.Join(s.invalid, err)
+}
+
+// All returns the scopes in the order in which they were added.
+func (s *Set) All() []Scope {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.held)
+}
+
+// Has reports whether the set has a scope.
+func (s *Set) Has(scope Scope) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.held, scope)
+}
+
+// Add adds scopes. Those that the set has are ignored. On error, it adds none.
+func (s *Set) Add(scopes ...Scope) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next, err := join(s.held, scopes)
+	if err == nil {
+		s.change(next, Removed)
+	}
+	return err
+}
+
+// Remove removes scopes, which then get a state. Those that the set does not have are ignored,
+// unless they are invalid.
+func (s *Set) Remove(state State, scopes ...Scope) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gone, err := canonical(scopes)
+	if err == nil {
+		next := slices.DeleteFunc(slices.Clone(s.held), func(held Scope) bool { return slices.Contains(gone, held) })
+		s.change(next, state)
+	}
+	return err
+}
+
+// Replace makes scopes the whole set.
+func (s *Set) Replace(scopes ...Scope) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next, err := join(nil, scopes)
+	if err == nil {
+		s.change(next, Replaced)
+	}
+	return err
+}
+
+// change makes next the scopes of the set, and tells the subscriptions. The scopes that are not in
+// next get a state.
+func (s *Set) change(next []Scope, state State) {
+	before, after := sets.New(s.held...), sets.New(next...)
+	for _, held := range s.held {
+		if !after.Has(held) {
+			s.tell(held, state)
+		}
+	}
+	for _, scope := range next {
+		if !before.Has(scope) {
+			s.tell(scope, Held)
+		}
+	}
+	s.held = next
+}
+
+func (s *Set) tell(scope Scope, state State) {
+	for subscription := range s.subscriptions {
+		subscription.add(scope, state)
+	}
+}
+
+// canonical returns the canonical forms of scopes, or the errors of those that are invalid.
+func canonical(scopes []Scope) ([]Scope, error) {
+	result, errs := make([]Scope, 0, len(scopes)), []error(nil)
+	for _, scope := range scopes {
+		c, err := scope.Canonical()
+		if err != nil {
+			errs = append(errs, fmt.Errorf("scope of %v: %w", scope, err))
+		}
+		result = append(result, c)
+	}
+	return result, errors.Join(errs...)
+}
+
+// join returns held and the scopes that it does not have, or an error if two of them overlap.
+func join(held, more []Scope) ([]Scope, error) {
+	more, err := canonical(more)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(held)
+	for _, scope := range more {
+		if slices.Contains(all, scope) {
+			continue
+		}
+		if i := slices.IndexFunc(all, func(other Scope) bool { return Overlap(scope, other) }); i >= 0 {
+			return nil, fmt.Errorf("the scopes of %v and of %v may have objects in common", all[i], scope)
+		}
+		all = append(all, scope)
+	}
+	return all, nil
+}
+
+// Subscription tells of changes of a set.
+type Subscription struct {
+	set   *Set
+	ready chan struct{} // of capacity 1
+
+	mu      sync.Mutex // guards the fields below
+	changes map[Scope]State
+	order   []Scope // in which the scopes have changed first
+}
+
+// Change is the new state of a scope.
+type Change struct {
+	Scope Scope
+	State State
+}
+
+// Subscribe returns a subscription, whose first changes are the scopes that the set has.
+func (s *Set) Subscribe() *Subscription {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	subscription := &Subscription{set: s, ready: make(chan struct{}, 1)}
+	if s.subscriptions == nil {
+		s.subscriptions = make(map[*Subscription]struct{})
+	}
+	s.subscriptions[subscription] = struct{}{}
+	for _, scope := range s.held {
+		subscription.add(scope, Held)
+	}
+	return subscription
+}
+
+// Ready returns a channel that receives once there are changes.
+func (s *Subscription) Ready() <-chan struct{} { return s.ready }
+
+// Take returns the changes since the last call, the last one of each scope.
+func (s *Subscription) Take() []Change {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changes := make([]Change, 0, len(s.order))
+	for _, scope := range s.order {
+		changes = append(changes, Change{scope, s.changes[scope]})
+	}
+	s.changes, s.order = nil, nil
+	return changes
+}
+
+func (s *Subscription) add(scope Scope, state State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changes == nil {
+		s.changes = make(map[Scope]State)
+	}
+	if _, changed := s.changes[scope]; !changed {
+		s.order = append(s.order, scope)
+	}
+	s.changes[scope] = state
+	select {
+	case s.ready <- struct{}{}:
+	default:
+	}
+}
+
+// Close ends the subscription.
+func (s *Subscription) Close() {
+	s.set.mu.Lock()
+	defer s.set.mu.Unlock()
+	delete(s.set.subscriptions, s)
+}

@@ -1,0 +1,108 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"slices"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// pendingDeletion is the deletion of an object that may have moved to another scope. The server
+// sends the same event for both.
+type pendingDeletion[V any] struct {
+	version string
+	scope   *Scope
+	object  identity
+	final   *Entry[V] // nil if unknown
+}
+
+// isPending reports whether a deletion at version, of an entry of scope, must wait for other scopes.
+// The caller holds mu.
+func isPending(scope *Scope, version string, by *progress) bool {
+	return slices.ContainsFunc(scope.movesTo, func(other *Scope) bool { return !other.hasReached(version, by) })
+}
+
+// deferMove makes the deletion of a key's entry wait until its object can be in no other scope. The
+// caller holds both locks.
+func (s *Store[V]) deferMove(key, version string, old, final *Entry[V]) {
+	if waiting, ok := s.scopes.moves[key]; ok && waiting.object == old.identity && waiting.scope == old.scope() {
+		return
+	}
+	if s.scopes.moves == nil {
+		s.scopes.moves = make(map[string]pendingDeletion[V])
+	}
+	s.scopes.moves[key] = pendingDeletion[V]{version, old.scope(), old.identity, final}
+}
+
+// settleMoves applies the deletions for which no scope is waited for any more. One whose object
+// has moved, or changed since, is dropped. The caller holds both locks.
+func (s *Store[V]) settleMoves(live *state[V]) {
+	if len(s.scopes.moves) == 0 {
+		return
+	}
+	var changes []Change[V]
+	for key, d := range s.scopes.moves {
+		old := new(Entry[V]).fromMap(live.entries.Item(key))
+		stands := old != nil && old.scope() == d.scope && old.identity == d.object
+		if stands && isPending(d.scope, d.version, nil) {
+			continue
+		}
+		delete(s.scopes.moves, key)
+		if stands {
+			s.removeEntry(live, key, old)
+			changes = append(changes, Change[V]{Key: key, Old: old, Final: d.final})
+		}
+	}
+	if len(changes) > 0 {
+		s.prepareChange("")
+		s.config.Log.Append(changes)
+	}
+}
+
+// pastDeletion is a deletion that another scope, which may hold the same key, has not reached yet.
+// States of the key that are older, by scopes.past, must not be stored.
+type pastDeletion struct {
+	key     string
+	version string
+	scope   *Scope
+}
+
+// recordPast records a deletion in a scope, unless the scopes that may hold the same key have
+// reached its version. The caller holds both locks.
+func (s *Store[V]) recordPast(key, version string, scope *Scope, by *progress) {
+	hasReached := func(other *Scope) bool { return other.hasReached(version, by) }
+	if version == "" || !slices.ContainsFunc(scope.keysWith, func(other *Scope) bool { return !hasReached(other) }) {
+		return
+	}
+	if s.scopes.past == nil {
+		s.scopes.past = make(map[string]string)
+	}
+	s.scopes.past[key] = newer(s.scopes.past[key], version)
+	s.scopes.expiry = append(s.scopes.expiry, pastDeletion{key, version, scope})
+}
+
+// isPast reports whether a state of a key is older than a deletion in another scope. The caller
+// holds the writer's lock.
+func (s *Store[V]) isPast(key, version string) bool {
+	deleted, ok := s.scopes.past[key]
+	return ok && feed.IsOlder(version, deleted)
+}
+
+// expirePast forgets deletions that all scopes have reached. The caller holds both locks.
+func (s *Store[V]) expirePast() {
+	n := 0
+	for _, d := range s.scopes.expiry {
+		if slices.ContainsFunc(d.scope.keysWith, func(other *Scope) bool { return !other.hasReached(d.version, nil) }) {
+			break
+		}
+		if s.scopes.past[d.key] == d.version {
+			delete(s.scopes.past, d.key)
+		}
+		n++
+	}
+	if n > 0 {
+		s.scopes.expiry = slices.Delete(s.scopes.expiry, 0, n)
+	}
+}

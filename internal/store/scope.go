@@ -1,0 +1,276 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"slices"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// Scope is a part of a store's collection that is listed and watched on its own, by one Feed or, for
+// a while, two. The scopes of a store are disjoint: an object is in one of them at a time. Its key
+// may be in two, since an object that was deleted and recreated, or whose labels have changed, can
+// be in another scope than before, and one feed may be ahead of the other. So an entry belongs to
+// its key, UID and scope:
+//
+//   - A deletion, a list or the removal of a scope affects the entries of that scope alone.
+//   - Of two states of a key in two scopes, the one with the higher resourceVersion is stored.
+//   - A state that is older than a deletion of its key in another scope is not stored.
+//   - A deletion in a scope that an object can leave alive waits until the scopes in which the
+//     object may be now have reached the deletion's version.
+//
+// The zero Scope has the items of its feed.
+type Scope struct {
+	// First and Last are the least and the greatest hash of the scope's items, see NewFeed. They are
+	// zero if the feed does not hash.
+	First, Last uint64
+
+	// The fields below are guarded by the store's mu, and written under both of its locks.
+	version  string      // that the scope has reached, by feeds that were closed
+	feeds    []*progress // of the open feeds
+	synced   bool        // a list was committed
+	objects  int         // number of entries
+	retiring bool        // see RetireScope
+	keysWith []*Scope    // the scopes that may hold the same keys
+	movesTo  []*Scope    // those into which an object can move
+}
+
+// progress is how far a feed has come.
+type progress struct {
+	version string // guarded by the store's mu
+}
+
+// scopes is the set of a store's scopes. It is guarded by mu and written under both locks.
+type scopes[V any] struct {
+	held    []*Scope
+	stalest *Scope                        // the synced scope with the lowest version, nil if it must be found
+	moves   map[string]pendingDeletion[V] // by key
+	past    map[string]string             // versions by key, see pastDeletion
+	expiry  []pastDeletion                // of past
+}
+
+// AddScope adds a scope. related reports of it and another one whether they may hold the same key,
+// and whether an object can move from one to the other.
+func (s *Store[V]) AddScope(scope *Scope, related func(other *Scope) (keys, moves bool)) {
+	s.lockForScopes()
+	defer s.unlockForScopes()
+	for _, other := range s.scopes.held {
+		keys, moves := related(other)
+		if keys {
+			scope.keysWith, other.keysWith = append(scope.keysWith, other), append(other.keysWith, scope)
+		}
+		if moves {
+			scope.movesTo, other.movesTo = append(scope.movesTo, other), append(other.movesTo, scope)
+		}
+	}
+	s.scopes.held = append(s.scopes.held, scope)
+}
+
+// RetireScope sets whether a scope retires: others have been added that hold its objects, and it takes no
+// more entries from them.
+func (s *Store[V]) RetireScope(scope *Scope, retiring bool) {
+	s.lockForScopes()
+	defer s.unlockForScopes()
+	scope.retiring = retiring
+}
+
+// LowestVersion returns the lowest version that scopes have reached.
+func (s *Store[V]) LowestVersion(scopes []*Scope) (lowest string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, scope := range scopes {
+		if version := scope.reached(); i == 0 || feed.IsOlder(version, lowest) {
+			lowest = version
+		}
+	}
+	return lowest
+}
+
+// HaveReached reports whether scopes have reached the version of another one.
+func (s *Store[V]) HaveReached(scopes []*Scope, other *Scope) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	version := other.reached()
+	return !slices.ContainsFunc(scopes, func(scope *Scope) bool { return !scope.hasReached(version, nil) })
+}
+
+// RemoveScope removes a scope, which has no feed any more, with its entries. Its deletions are one
+// batch of the log.
+func (s *Store[V]) RemoveScope(scope *Scope) {
+	isIt := func(other *Scope) bool { return other == scope }
+	s.writer.Lock()
+	defer s.endWrite()
+	keys := s.keysOf(s.live.Load(), isIt)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	live := s.prepareChange("")
+	var changes []Change[V]
+	for _, key := range keys {
+		old := new(Entry[V]).fromMap(live.entries.Item(key))
+		s.removeEntry(live, key, old)
+		changes = append(changes, Change[V]{Key: key, Old: old, Final: old, Departed: true})
+	}
+	s.quarantine.releaseScope(scope)
+	s.config.Log.Append(changes)
+	s.scopes.held = slices.DeleteFunc(s.scopes.held, isIt)
+	for _, other := range s.scopes.held {
+		other.keysWith = slices.DeleteFunc(other.keysWith, isIt)
+		other.movesTo = slices.DeleteFunc(other.movesTo, isIt)
+	}
+	s.scopes.stalest = nil
+	s.settleScopes(live)
+}
+
+// keysOf returns the keys of the entries whose scope matches. It reads every entry, unless the
+// scopes have none. The caller holds the writer's lock.
+func (s *Store[V]) keysOf(live *state[V], matches func(*Scope) bool) (keys []string) {
+	n := 0
+	for _, scope := range s.scopes.held {
+		if matches(scope) {
+			n += scope.objects
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	for key, item := range live.entries.All() {
+		if scope := item.Meta.scope(); scope != nil && matches(scope) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// removeEntry removes an entry from the live state, without a change in the log. The caller holds
+// both locks.
+func (s *Store[V]) removeEntry(live *state[V], key string, old *Entry[V]) {
+	live.entries.Delete(key)
+	live.indexes.move(key, old, nil)
+	s.recordReplaced(live, old, nil)
+}
+
+// putEntry puts an entry in place of old, which may be nil, without a change in the log. The caller
+// holds both locks.
+func (s *Store[V]) putEntry(live *state[V], key string, old, entry *Entry[V]) {
+	live.entries.Put(key, entry.mapItem())
+	live.indexes.move(key, old, entry)
+	s.recordReplaced(live, old, entry)
+}
+
+// countScopes counts the entries of scopes after a change. The caller holds both locks.
+func countScopes[V any](old, entry *Entry[V]) {
+	if old != nil && old.scope() != nil {
+		old.scope().objects--
+	}
+	if entry != nil && entry.scope() != nil {
+		entry.scope().objects++
+	}
+}
+
+func (s *Store[V]) lockForScopes() {
+	s.writer.Lock()
+	s.mu.Lock()
+}
+
+func (s *Store[V]) unlockForScopes() {
+	s.mu.Unlock()
+	s.endWrite()
+}
+
+// MarkSynced records that the first full state has been stored: that of the scopes with which the
+// informer started.
+func (s *Store[V]) MarkSynced() {
+	s.lockForScopes()
+	defer s.unlockForScopes()
+	if s.synced.Load() == nil {
+		events := s.config.Log.Appended()
+		s.synced.Store(&events)
+		s.settleScopes(s.live.Load())
+	}
+}
+
+// ScopeState is the condition of a scope.
+type ScopeState struct {
+	ResourceVersion string
+	Synced          bool
+	Objects         int
+	Quarantined     int
+	Unkeyed         int
+}
+
+// ScopeState returns the condition of a scope.
+func (s *Store[V]) ScopeState(scope *Scope) ScopeState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := ScopeState{ResourceVersion: scope.reached(), Synced: scope.synced, Objects: scope.objects}
+	state.Quarantined, state.Unkeyed = s.quarantine.countsOf([]*Scope{scope})
+	return state
+}
+
+// reached returns the version that the scope has reached. The caller holds mu.
+func (c *Scope) reached() string {
+	version := c.version
+	for _, feed := range c.feeds {
+		version = newer(version, feed.version)
+	}
+	return version
+}
+
+// hasReached reports whether the scope has reached a version, or p, which has, feeds it. The caller
+// holds mu.
+func (c *Scope) hasReached(version string, p *progress) bool {
+	switch {
+	case version == "" || slices.Contains(c.feeds, p):
+		return true
+	case !c.synced:
+		return false
+	}
+	return !feed.IsOlder(c.reached(), version)
+}
+
+// settleScopes applies what has waited for scopes to reach a version, and sets the version of the
+// whole. The caller holds both locks.
+func (s *Store[V]) settleScopes(live *state[V]) {
+	s.settleMoves(live)
+	s.expirePast()
+	if stalest := s.scopes.stalest; stalest != nil && stalest.reached() == live.version {
+		return
+	}
+	s.scopes.stalest = s.findStalest()
+	version := ""
+	if s.scopes.stalest != nil {
+		version = s.scopes.stalest.reached()
+	}
+	if version == live.version {
+		return
+	}
+	live.version = version
+	if current := s.current.Load(); current != nil {
+		s.current.Store(&Snapshot[V]{current.snapshotData, version})
+	}
+}
+
+// findStalest returns the scope with the lowest version; nil before the first full state, or without
+// scopes. A scope that was added later counts once it has synced.
+func (s *Store[V]) findStalest() (stalest *Scope) {
+	lowest, last := "", (*progress)(nil)
+	for _, scope := range s.scopes.held {
+		if len(scope.feeds) == 1 && scope.feeds[0] == last && !feed.IsOlder(last.version, scope.version) {
+			continue // as the scope before
+		}
+		last = nil
+		if len(scope.feeds) == 1 {
+			last = scope.feeds[0]
+		}
+		switch version := scope.reached(); {
+		case !scope.synced && s.synced.Load() == nil:
+			return nil
+		case !scope.synced:
+		case stalest == nil, feed.IsOlder(version, lowest):
+			stalest, lowest = scope, version
+		}
+	}
+	return stalest
+}

@@ -1,0 +1,207 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"slices"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// Begin implements feed.Sink. The replacement is merged into the live state when it is committed:
+// its scopes' entries are replaced, in one batch of the log, and those of other scopes are not
+// touched.
+func (f *Feed[V]) Begin() feed.Replacement {
+	s := f.store
+	r := s.begin(func(key string, err error) {
+		s.EndIfAbandoned()
+		s.config.Report(key, err)
+	})
+	r.feed, r.next = f, newState(&indexSet[V]{}) // the indexes of the live state are changed instead
+	return r
+}
+
+// enter sets the scope of the next entries to an item's, and reports whether it has one.
+func (r *replacement[V]) enter(item feed.Item) bool {
+	if r.feed == nil {
+		return true
+	}
+	r.maker.scope = r.feed.scopeOf(item)
+	return r.maker.scope != nil
+}
+
+// inScope returns an entry, or a copy of it in the scope of the next entries.
+func (r *replacement[V]) inScope(entry *Entry[V]) *Entry[V] {
+	if r.feed == nil || entry.scope() == r.maker.scope {
+		return entry
+	}
+	moved := *entry
+	moved.indexed = r.maker.interner.intern(entry.byIndex(), r.maker.scope, nil)
+	return &moved
+}
+
+// merge is the commit of a feed's replacement.
+type merge[V any] struct {
+	*replacement[V]
+	live    *state[V]
+	scopes  []*Scope // of the feed, but for those that have reached a later version by another feed
+	version string
+	changes []Change[V]
+}
+
+// commitScopes is Commit for the replacement of a feed. The caller holds the writer's lock.
+func (r *replacement[V]) commitScopes(resourceVersion string) {
+	s := r.store
+	m := merge[V]{replacement: r, live: s.live.Load(), version: resourceVersion}
+	s.withMu(func() { m.scopes = r.scopesToReplace(resourceVersion) })
+	r.keepLastGoodStates(m.live)
+	gone := s.keysOf(m.live, m.replaces)
+	resolved := r.resolved(m.live)
+	m.addIndexValues()
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.prepareChange("")
+	m.remove(gone)
+	m.put()
+	m.settleQuarantine(resolved)
+	s.config.Log.Append(m.changes)
+	m.advance()
+}
+
+// scopesToReplace returns the feed's scopes that have not reached a later version than the list's. A
+// server that has gone back in time replaces them all. The caller holds mu.
+func (r *replacement[V]) scopesToReplace(version string) []*Scope {
+	scopes := slices.Clone(r.feed.Scopes())
+	if r.compareContents {
+		return scopes
+	}
+	return slices.DeleteFunc(scopes, func(scope *Scope) bool { return scope.synced && feed.IsOlder(version, scope.reached()) })
+}
+
+func (m *merge[V]) replaces(scope *Scope) bool { return slices.Contains(m.scopes, scope) }
+
+// addIndexValues adds the values of indexes that were added since Begin.
+func (m *merge[V]) addIndexValues() {
+	set := m.live.indexes.set
+	if len(set.names) == 0 {
+		return
+	}
+	for key, item := range m.next.entries.All() {
+		var entry Entry[V]
+		if entry.fromMap(item).lacksIndexOf(set) {
+			m.store.addIndexValues(set, key, &entry)
+			m.next.entries.Put(key, entry.mapItem())
+		}
+	}
+}
+
+// remove removes the entries under keys that are still in the scopes and not in the list.
+func (m *merge[V]) remove(keys []string) {
+	s := m.store
+	for _, key := range keys {
+		if m.next.entries.Get(key) != nil {
+			continue
+		}
+		old := new(Entry[V]).fromMap(m.live.entries.Item(key))
+		if isPending(old.scope(), m.version, &m.feed.progress) {
+			s.deferMove(key, m.version, old, nil)
+			continue
+		}
+		s.recordPast(key, old.versionText(), old.scope(), &m.feed.progress)
+		s.removeEntry(m.live, key, old)
+		m.changes = append(m.changes, Change[V]{Key: key, Old: old, Initial: !old.scope().synced})
+	}
+}
+
+// put puts the list's entries into the live state: those that were made for it, in list order, and
+// then those that have moved from another scope.
+func (m *merge[V]) put() {
+	m.changes = slices.Grow(m.changes, len(m.made))
+	seen := make(map[string]struct{})
+	others := m.repeats || len(m.made) < m.next.entries.Len()
+	for _, key := range m.made {
+		if _, again := seen[key]; again {
+			continue
+		}
+		if others {
+			seen[key] = struct{}{}
+		}
+		m.putEntry(key, true)
+	}
+	if !others {
+		return
+	}
+	for key := range m.next.entries.All() {
+		if _, again := seen[key]; !again {
+			m.putEntry(key, false)
+		}
+	}
+}
+
+// putEntry puts the list's entry of a key into the live state, unless that has a later one. made is
+// whether the entry was made for the list.
+func (m *merge[V]) putEntry(key string, made bool) {
+	s := m.store
+	pair := new(entryPair[V])
+	old, entry := pair.old.fromMap(m.live.entries.Item(key)), pair.next.fromMap(m.next.entries.Item(key))
+	if entry == nil || !m.replaces(entry.scope()) {
+		return
+	}
+	own := old == nil || old.scope() == entry.scope()
+	switch {
+	case old == nil && s.isPast(key, entry.versionText()):
+		return
+	case !own && (entry.scope().retiring || entry.before(old.identity)):
+		return
+	case old != nil && m.sameState(key, old, entry, made):
+		if old.ref != entry.ref || !own {
+			s.putEntry(m.live, key, old, entry)
+		}
+		if !s.config.EmitUnchanged {
+			return
+		}
+		m.changes = append(m.changes, Change[V]{Key: key, Old: old, New: entry})
+		return
+	}
+	s.putEntry(m.live, key, old, entry)
+	initial := !entry.scope().synced
+	if old != nil && !old.sameObject(entry.identity) {
+		m.changes = append(m.changes, Change[V]{Key: key, Old: old, Initial: initial})
+		old = nil
+	}
+	m.changes = append(m.changes, Change[V]{Key: key, Old: old, New: entry, Initial: initial})
+}
+
+// settleQuarantine adds the keys that the list could not store to the quarantine, and releases those
+// that it could.
+func (m *merge[V]) settleQuarantine(resolved []string) {
+	s := m.store
+	for key, f := range m.rejected {
+		if !f.skipped() {
+			s.quarantine.add(key, f)
+		}
+	}
+	unkeyed := m.unkeyed
+	for _, scope := range m.scopes {
+		s.quarantine.setUnkeyed(scope, unkeyed)
+		unkeyed = 0
+	}
+	for _, key := range resolved {
+		if f, rejected := m.rejected[key]; !rejected || f.skipped() {
+			s.quarantine.release(key)
+		}
+	}
+}
+
+// advance records the version that the scopes have reached.
+func (m *merge[V]) advance() {
+	s := m.store
+	m.feed.progress.version = m.version
+	for _, scope := range m.scopes {
+		scope.version, scope.synced = m.version, true
+	}
+	s.scopes.stalest = nil
+	s.settleScopes(m.live)
+}

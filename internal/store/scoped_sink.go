@@ -1,0 +1,240 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// Feed is the sink of a reflector that feeds one or more scopes of a store. Items of none of them
+// are foreign: they are counted and passed over, undecoded.
+type Feed[V any] struct {
+	store    *Store[V]
+	locate   Locate
+	asked    []*Scope                 // all scopes that the feed has had, sorted by First
+	scopes   atomic.Pointer[[]*Scope] // sorted by First; written under both locks of the store
+	progress progress
+	foreign  atomic.Uint64
+}
+
+// Locate says how the items of a feed are assigned to its scopes.
+type Locate struct {
+	// Accepts, if set, reports whether an item is of any scope.
+	Accepts func(feed.Item) bool
+	// Hash returns an item's hash. The item is that of the scope whose First and Last enclose it. If
+	// Hash is nil, the feed has one scope, with all items.
+	Hash func(feed.Item) uint64
+}
+
+var _ feed.Sink = (*Feed[any])(nil)
+
+// NewFeed returns a feed of scopes. from is the version at which the feed starts: every scope must
+// have reached it. It is empty if the feed starts with a list.
+func (s *Store[V]) NewFeed(scopes []*Scope, locate Locate, from string) *Feed[V] {
+	s.lockForScopes()
+	defer s.unlockForScopes()
+	f := &Feed[V]{store: s, locate: locate, progress: progress{version: from}}
+	sorted := slices.Clone(scopes)
+	slices.SortFunc(sorted, func(a, b *Scope) int {
+		if a.First < b.First {
+			return -1
+		}
+		return 1
+	})
+	f.asked = sorted
+	f.scopes.Store(&sorted)
+	for _, scope := range sorted {
+		scope.feeds = append(scope.feeds, &f.progress)
+	}
+	return f
+}
+
+// Close records that the feed passes no more items.
+func (f *Feed[V]) Close() {
+	f.store.lockForScopes()
+	defer f.store.unlockForScopes()
+	for _, scope := range f.Scopes() {
+		f.leave(scope)
+	}
+	f.scopes.Store(new([]*Scope))
+}
+
+// Drop makes the items of a scope foreign.
+func (f *Feed[V]) Drop(scope *Scope) {
+	f.store.lockForScopes()
+	defer f.store.unlockForScopes()
+	scopes := slices.Clone(f.Scopes())
+	if i := slices.Index(scopes, scope); i >= 0 {
+		f.leave(scope)
+		scopes = slices.Delete(scopes, i, i+1)
+		f.scopes.Store(&scopes)
+	}
+}
+
+// leave ends the feeding of a scope. The caller holds both locks.
+func (f *Feed[V]) leave(scope *Scope) {
+	scope.version = newer(scope.version, f.progress.version)
+	scope.feeds = slices.DeleteFunc(scope.feeds, func(p *progress) bool { return p == &f.progress })
+}
+
+// Scopes returns the scopes. The slice is never modified.
+func (f *Feed[V]) Scopes() []*Scope { return *f.scopes.Load() }
+
+// Foreign returns the number of items that were passed over, without those of scopes that the feed has
+// had.
+func (f *Feed[V]) Foreign() uint64 { return f.foreign.Load() }
+
+// scopeOf returns the scope of an item, or nil.
+func (f *Feed[V]) scopeOf(item feed.Item) *Scope { return f.scopeAmong(f.Scopes(), item) }
+
+// passOver counts an item that is of none of the scopes.
+func (f *Feed[V]) passOver(item feed.Item) {
+	if f.scopeAmong(f.asked, item) == nil {
+		f.foreign.Add(1)
+	}
+}
+
+func (f *Feed[V]) scopeAmong(scopes []*Scope, item feed.Item) *Scope {
+	if len(scopes) == 0 || f.locate.Accepts != nil && !f.locate.Accepts(item) {
+		return nil
+	}
+	if f.locate.Hash == nil {
+		return scopes[0]
+	}
+	hash := f.locate.Hash(item)
+	i, found := slices.BinarySearchFunc(scopes, hash, func(scope *Scope, hash uint64) int {
+		switch {
+		case scope.Last < hash:
+			return -1
+		case scope.First > hash:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		return nil
+	}
+	return scopes[i]
+}
+
+// IsForeign reports whether an item is of none of the scopes.
+func (f *Feed[V]) IsForeign(item feed.Item) bool { return f.scopeOf(item) == nil }
+
+// Apply implements feed.Sink.
+func (f *Feed[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
+	s := f.store
+	s.writer.Lock()
+	defer s.endWrite()
+	outcome := feed.Unchanged
+	if scope := f.scopeOf(item); scope != nil {
+		outcome = s.apply(event{eventType, scope, &f.progress}, item)
+	} else {
+		f.passOver(item)
+	}
+	f.advance(item.ResourceVersion)
+	return outcome
+}
+
+// AdvanceVersion implements feed.Sink.
+func (f *Feed[V]) AdvanceVersion(resourceVersion string) {
+	f.store.writer.Lock()
+	defer f.store.endWrite()
+	f.advance(resourceVersion)
+}
+
+// advance is AdvanceVersion for a caller that holds the writer's lock.
+func (f *Feed[V]) advance(resourceVersion string) {
+	s := f.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.progress.version = newer(f.progress.version, resourceVersion)
+	s.settleScopes(s.live.Load())
+}
+
+// HasVersion implements feed.Sink.
+func (f *Feed[V]) HasVersion(item feed.Item) bool {
+	return f.scopeOf(item) == nil || f.store.HasVersion(item)
+}
+
+// Quarantined implements feed.Sink.
+func (f *Feed[V]) Quarantined() int {
+	keys, unkeyed := f.store.quarantine.countsOf(f.Scopes())
+	return keys + unkeyed
+}
+
+// decideScoped decides about an event in a scope if the entry of its key, or a deletion, is of
+// another scope or object. old is the entry, nil if there is none. It returns false if the event is
+// to be applied as in a store without scopes. The caller holds the writer's lock.
+func (s *Store[V]) decideScoped(e event, itemKey string, item feed.Item, old *Entry[V]) (outcome feed.Outcome, done bool) {
+	id := identityOf(item.UID, item.ResourceVersion)
+	own := old != nil && old.scope() == e.scope
+	if e.eventType == watch.Deleted {
+		if own {
+			return feed.Unchanged, !old.sameObject(id)
+		}
+		if f, failed := s.quarantine.failed(itemKey); failed && f.scope == e.scope && (f.uid == id.uid || f.uid == 0) {
+			s.quarantine.release(itemKey)
+		}
+		s.withMu(func() { s.recordPast(item.Key, item.ResourceVersion, e.scope, e.progress) })
+		return feed.Unchanged, true
+	}
+	switch {
+	case s.hasSeen(e, item), s.isPast(item.Key, item.ResourceVersion):
+		return feed.Stale, true
+	case own || old == nil:
+		return feed.Applied, false
+	case e.scope.retiring, id.before(old.identity):
+		return feed.Stale, true
+	case old.sameVersion(id):
+		s.moveTo(e.scope, item.Key, old)
+		return feed.Unchanged, true
+	}
+	return feed.Applied, false
+}
+
+// hasSeen reports whether an event's scope has reached its version, by another feed.
+func (s *Store[V]) hasSeen(e event, item feed.Item) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	reached := e.scope.reached()
+	return item.ResourceVersion != "" && (item.ResourceVersion == reached || feed.IsOlder(item.ResourceVersion, reached))
+}
+
+func (s *Store[V]) withMu(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// moveTo puts the live entry of a key into another scope. The caller holds the writer's lock.
+func (s *Store[V]) moveTo(scope *Scope, key string, old *Entry[V]) {
+	entry := *old
+	entry.indexed = s.maker.interner.intern(old.byIndex(), scope, nil)
+	s.withMu(func() {
+		s.prepareChange("").entries.Put(key, entry.mapItem())
+		countScopes(old, &entry)
+	})
+}
+
+// deferDeletion records a deletion for the other scopes that may hold the key, and reports whether
+// it must wait for scopes to which the object may have moved. final is nil if it is unknown. The
+// caller holds the writer's lock.
+func (s *Store[V]) deferDeletion(e event, item feed.Item, old, final *Entry[V]) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if isPending(e.scope, item.ResourceVersion, e.progress) {
+		if final != nil {
+			final = new(*final) // a copy: not the one that shares the memory of old
+		}
+		s.deferMove(item.Key, item.ResourceVersion, old, final)
+		return true
+	}
+	s.recordPast(item.Key, item.ResourceVersion, e.scope, e.progress)
+	return false
+}
