@@ -127,7 +127,7 @@ func (i *Informer[V]) WaitForScopesOf(ctx context.Context, version string, match
 // leftScope reports whether an object whose deletion is being delivered still exists.
 func (i *Informer[V]) leftScope(c *store.Change[V], value V) bool {
 	switch {
-	case c.Departed:
+	case c.LeftScope:
 		return true
 	case i.scopes == nil:
 		return i.sink.leftScope(c.Key, value)

@@ -16,11 +16,10 @@ import (
 )
 
 // scopes feeds the store of an informer whose collection is a set of scopes. Each scope has a stream
-// of its own, but those that differ in their ranges of hashes only, which join into one stream. It takes the
-// place of a reflector.
+// of its own, but those that differ in their ranges of hashes only, which join into one stream. It
+// takes the place of a reflector.
 //
-// One goroutine, that of Run, starts and ends streams. It is told of changes of the set, and by the
-// streams of their progress.
+// One goroutine, that of Run, starts and ends streams, as the set changes and streams make progress.
 type scopes[V any] struct {
 	informer *Informer[V]
 	config   reflector.Config // of each stream, without Source and Sink

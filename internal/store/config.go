@@ -59,11 +59,11 @@ type Config[V any] struct {
 
 // Change is one event of the log: an addition (Old is nil), an update, or a deletion (New is nil).
 type Change[V any] struct {
-	Key      string
-	Old, New *Entry[V]
-	Final    *Entry[V] // the state at deletion, nil if unknown; Old is then the last known state
-	Initial  bool      // part of the first full state, or of the first one of a scope
-	Departed bool      // of a deletion: the object exists, but its scope was removed
+	Key       string
+	Old, New  *Entry[V]
+	Final     *Entry[V] // the state at deletion, nil if unknown; Old is then the last known state
+	Initial   bool      // part of the first full state, or of the first one of a scope
+	LeftScope bool      // of a deletion: the object exists, but its scope was removed
 }
 
 // itemKeys reports whether the key of an item is the key of its value.

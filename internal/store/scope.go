@@ -110,7 +110,7 @@ func (s *Store[V]) RemoveScope(scope *Scope) {
 	for _, key := range keys {
 		old := new(Entry[V]).fromMap(live.entries.Item(key))
 		s.removeEntry(live, key, old)
-		changes = append(changes, Change[V]{Key: key, Old: old, Final: old, Departed: true})
+		changes = append(changes, Change[V]{Key: key, Old: old, Final: old, LeftScope: true})
 	}
 	s.quarantine.releaseScope(scope)
 	s.config.Log.Append(changes)

@@ -1,0 +1,237 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/sharding"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+// scopedInformer is an informer of ConfigMaps over scopes, which records its events.
+type scopedInformer struct {
+	*cache.SharedInformer[*corev1.ConfigMap]
+	t      *testing.T
+	server *fake.ListerWatcher[*corev1.ConfigMap]
+	scopes *cache.Scopes
+
+	mu     sync.Mutex // guards events
+	events []string
+}
+
+// runScoped runs a test in a bubble, with an informer over scopes of a server.
+func runScoped(t *testing.T, test func(i *scopedInformer), scopes ...cache.Scope) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		i := &scopedInformer{t: t, server: fake.NewListerWatcher(&corev1.ConfigMap{}), scopes: cache.NewScopes(scopes...)}
+		i.server.BookmarkEvery(time.Minute)
+		i.SharedInformer = cache.NewSharedInformer(i.server, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: i.scopes})
+		if _, err := i.AddBatchHandler(i.record, cache.HandlerOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error)
+		go func() { stopped <- i.Run(ctx) }()
+		test(i)
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func (i *scopedInformer) record(events []cache.Event[*corev1.ConfigMap]) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, e := range events {
+		text := fmt.Sprintf("%s %s", e.Type, e.Key)
+		switch {
+		case e.LeftScope:
+			text += " left"
+		case e.InInitialList:
+			text += " initial"
+		}
+		i.events = append(i.events, text)
+	}
+}
+
+// expect waits until all is quiet, and compares the events since the last call, in any order.
+func (i *scopedInformer) expect(want ...string) {
+	i.t.Helper()
+	synctest.Wait()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	slices.Sort(i.events)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, i.events); diff != "" {
+		i.t.Errorf("events (-want +got):\n%s", diff)
+	}
+	i.events = nil
+}
+
+// expectStored compares the keys of the store.
+func (i *scopedInformer) expectStored(want ...string) {
+	i.t.Helper()
+	var keys []string
+	for key := range i.Store().All() {
+		keys = append(keys, key)
+	}
+	if got := strings.Join(keys, " "); got != strings.Join(want, " ") {
+		i.t.Errorf("the store has %s, want %s", got, strings.Join(want, " "))
+	}
+}
+
+func configMap(key string, labels ...string) *corev1.ConfigMap {
+	namespace, name, _ := strings.Cut(key, "/")
+	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{}}}
+	for _, label := range labels {
+		name, value, _ := strings.Cut(label, "=")
+		obj.Labels[name] = value
+	}
+	return obj
+}
+
+func namespaces(names ...string) (scopes []cache.Scope) {
+	for _, name := range names {
+		scopes = append(scopes, cache.Scope{Namespace: name})
+	}
+	return scopes
+}
+
+func TestScopesComeAndGo(t *testing.T) {
+	runScoped(t, func(i *scopedInformer) {
+		for _, key := range []string{"a/1", "b/1", "c/1"} {
+			i.server.Create(configMap(key))
+		}
+		if err := i.WaitForSync(i.t.Context()); err != nil {
+			i.t.Fatal(err)
+		}
+		i.expect("Add a/1 initial", "Add b/1 initial")
+		i.server.Create(configMap("a/2"))
+		i.expect("Add a/2")
+
+		if err := i.scopes.Add(namespaces("c")...); err != nil {
+			i.t.Fatal(err)
+		}
+		if err := i.WaitForScope(i.t.Context(), cache.Scope{Namespace: "c"}); err != nil {
+			i.t.Fatal(err)
+		}
+		i.expect("Add c/1 initial")
+		i.expectStored("a/1", "a/2", "b/1", "c/1")
+
+		if err := i.scopes.Remove(namespaces("a")...); err != nil {
+			i.t.Fatal(err)
+		}
+		i.expect("Delete a/1 left", "Delete a/2 left")
+		i.server.Create(configMap("a/3"))
+		i.server.Delete("b/1")
+		i.expect("Delete b/1")
+		i.expectStored("c/1")
+	}, namespaces("a", "b")...)
+}
+
+func TestScopesOfLabels(t *testing.T) {
+	dev, prod := cache.Scope{LabelSelector: "env=dev"}, cache.Scope{LabelSelector: "env=prod"}
+	runScoped(t, func(i *scopedInformer) {
+		i.server.Create(configMap("a/1", "env=dev"))
+		i.server.Create(configMap("a/2", "env=prod"))
+		i.expect("Add a/1 initial", "Add a/2 initial")
+		for range 5 {
+			i.server.Update(configMap("a/1", "env=prod"))
+			i.server.Update(configMap("a/2", "env=dev"))
+			<-time.After(2 * time.Minute) // two bookmarks
+			i.expect("Update a/1", "Update a/2")
+			i.server.Update(configMap("a/1", "env=dev"))
+			i.server.Update(configMap("a/2", "env=prod"))
+			<-time.After(2 * time.Minute)
+			i.expect("Update a/1", "Update a/2")
+		}
+		i.server.Delete("a/1")
+		i.expect() // it may have moved
+		<-time.After(2 * time.Minute)
+		i.expect("Delete a/1")
+	}, dev, prod)
+}
+
+// ranges returns scopes of UIDs between limits in sixteenths of all hashes.
+func ranges(sixteenths ...uint64) (scopes []cache.Scope) {
+	for n := range len(sixteenths) / 2 {
+		first, end := sixteenths[2*n], sixteenths[2*n+1]
+		scopes = append(scopes, cache.Scope{Hash: cache.HashRange{Field: cache.HashUID, First: first << 60, Last: end<<60 - 1}})
+	}
+	return scopes
+}
+
+// sixteenth returns in which sixteenth of all hashes an object's UID is.
+func (i *scopedInformer) sixteenth(key string) uint64 {
+	obj, _ := i.server.Get(key)
+	hash, err := strconv.ParseUint(sharding.HashField(string(obj.UID)), 16, 64)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	return hash >> 60
+}
+
+func TestScopesOfHashes(t *testing.T) {
+	runScoped(t, func(i *scopedInformer) {
+		in := func(from, to uint64, event string) (events []string) {
+			for n := range 200 {
+				key := fmt.Sprintf("a/%03d", n)
+				if at := i.sixteenth(key); from <= at && at < to {
+					events = append(events, fmt.Sprintf(event, key))
+				}
+			}
+			return events
+		}
+		for n := range 200 {
+			i.server.Create(configMap(fmt.Sprintf("a/%03d", n)))
+		}
+		updateAll := func() {
+			for n := range 200 {
+				i.server.Update(configMap(fmt.Sprintf("a/%03d", n), "n=1"))
+			}
+		}
+		i.expect(in(0, 4, "Add %s initial")...)
+		updateAll()
+		i.expect(in(0, 4, "Update %s")...)
+
+		_ = i.scopes.Add(ranges(4, 6, 10, 16)...)
+		i.expect(append(in(4, 6, "Add %s initial"), in(10, 16, "Add %s initial")...)...)
+		updateAll() // proves the joined watch
+		i.expect(append(in(0, 6, "Update %s"), in(10, 16, "Update %s")...)...)
+		i.server.Bookmark()
+		synctest.Wait()
+		if n := i.server.OpenWatches(); n != 1 {
+			i.t.Errorf("%d watches are open, want 1", n)
+		}
+		_ = i.scopes.Remove(ranges(4, 6)...)
+		i.expect(in(4, 6, "Delete %s left")...)
+		updateAll()
+		i.expect(append(in(0, 4, "Update %s"), in(10, 16, "Update %s")...)...)
+
+		_ = i.scopes.Set(ranges(0, 2, 2, 12)...)
+		updateAll()
+		<-time.After(2 * time.Minute)
+		events := append(in(0, 4, "Update %s"), in(10, 12, "Update %s")...)
+		events = append(events, append(in(4, 10, "Add %s initial"), in(12, 16, "Delete %s left")...)...)
+		i.expect(append(events, in(12, 16, "Update %s")...)...)
+		if status := i.ScopeStatus(); len(status) != 2 || !status[0].Synced || status[1].Foreign == 0 {
+			i.t.Errorf("status: %+v", status)
+		}
+	}, ranges(0, 4)...)
+}
