@@ -26,6 +26,7 @@ var mayImport = map[string]string{
 	"internal/intern":    "",
 	"internal/protowire": "",
 	"internal/viewnames": "",
+	"internal/scope":     "",
 
 	// From bytes to items.
 	"internal/tap":    "",
@@ -39,12 +40,12 @@ var mayImport = map[string]string{
 	// From items to handlers.
 	"internal/reflector": "internal/feed",
 	"internal/store":     "internal/eventlog internal/feed internal/pack internal/snapmap",
-	"internal/informer":  "internal/eventlog internal/feed internal/reflector internal/store internal/viewnames",
+	"internal/informer":  "internal/eventlog internal/feed internal/reflector internal/scope internal/store internal/viewnames",
 	"internal/mutation":  "internal/feed",
 
 	// What a user imports.
-	"cache":    "client-go internal/codec internal/feed internal/informer internal/mutation internal/omit internal/reflector internal/source internal/store internal/tap",
-	"clientgo": "client-go cache internal/codec internal/feed internal/informer internal/omit internal/reflector internal/source internal/store",
+	"cache":    "client-go internal/codec internal/feed internal/informer internal/mutation internal/omit internal/reflector internal/scope internal/source internal/store internal/tap",
+	"clientgo": "client-go cache internal/codec internal/feed internal/informer internal/omit internal/reflector internal/scope internal/source internal/store",
 	"debug":    "cache internal/units",
 
 	// client-go's packages by name.

@@ -7,13 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// ErrNoScope is wrapped by the error of WaitForScope for a scope that is not in the informer's set.
+// ErrNoScope is wrapped by the errors of a ScopeView whose scope is not in the informer's set.
 var ErrNoScope error = informer.ErrNoScope
 
 // ScopeStatus is the condition of one scope of an informer. Scopes that share a watch have its
@@ -47,44 +48,117 @@ func (s *SharedInformer[T]) ScopeStatus() []ScopeStatus { return s.core.scopeSta
 
 func (c *core) scopeStatus() (statuses []ScopeStatus) {
 	for _, now := range c.engine.ScopeStatus() {
-		fed := now.Reflector
-		status := ScopeStatus{
-			Scope:           scopeOf(now.Scope),
-			Phase:           Phase(fed.Phase),
-			Synced:          now.Synced,
-			Err:             fed.Err,
-			ErrSince:        fed.ErrSince,
-			Attempts:        fed.Attempts,
-			ResourceVersion: now.ResourceVersion,
-			FreshAt:         fed.FreshAt,
-			Objects:         now.Objects,
-			Quarantined:     now.Quarantined,
-			Unkeyed:         now.Unkeyed,
-			Sharded:         now.Sharded,
-			Foreign:         now.Foreign,
-		}
-		if !status.FreshAt.IsZero() {
-			status.Staleness = max(0, ageAt(c.clock.Now(), status.FreshAt))
-		}
-		statuses = append(statuses, status)
+		statuses = append(statuses, c.scopeStatusOf(now))
 	}
 	return statuses
 }
 
+func (c *core) scopeStatusOf(now informer.ScopeStatus) ScopeStatus {
+	fed := now.Reflector
+	status := ScopeStatus{
+		Scope:           scopeOf(now.Scope),
+		Phase:           Phase(fed.Phase),
+		Synced:          now.Synced,
+		Err:             fed.Err,
+		ErrSince:        fed.ErrSince,
+		Attempts:        fed.Attempts,
+		ResourceVersion: now.ResourceVersion,
+		FreshAt:         fed.FreshAt,
+		Objects:         now.Objects,
+		Quarantined:     now.Quarantined,
+		Unkeyed:         now.Unkeyed,
+		Sharded:         now.Sharded,
+		Foreign:         now.Foreign,
+	}
+	if !status.FreshAt.IsZero() {
+		status.Staleness = max(0, ageAt(c.clock.Now(), status.FreshAt))
+	}
+	return status
+}
+
+// ScopeView answers for one scope of an informer what SharedInformer answers for all of them. Its
+// methods are safe for concurrent use.
+type ScopeView struct {
+	core    *core
+	scope   scope.Scope // canonical
+	invalid error
+}
+
 var errNoScopes = errors.New("the informer has no Scopes")
 
-// WaitForScope blocks until a scope has been listed. It may be called directly after Scopes.Add. If
-// the scope is not in the set, or is removed, the error wraps ErrNoScope; other errors are those of
-// WaitForSync, which waits for the scopes of the start.
-func (s *SharedInformer[T]) WaitForScope(ctx context.Context, scope Scope) error {
-	if s.core.invalid == nil && s.options.Scopes == nil {
-		return fmt.Errorf("%s: %w", s.core.report.name, errNoScopes)
-	}
+// InScope returns a view of a scope. It may be called before the scope is in the set, and the view
+// may be used after the scope has left it: an error of its methods then wraps ErrNoScope.
+func (s *SharedInformer[T]) InScope(scope Scope) ScopeView {
 	canonical, err := scope.internal().Canonical()
-	if err != nil {
-		return fmt.Errorf("%s: scope of %v: %w", s.core.report.name, scope, err)
+	switch {
+	case s.core.invalid != nil:
+		err = s.core.invalid
+	case s.options.Scopes == nil:
+		err = fmt.Errorf("%s: %w", s.core.report.name, errNoScopes)
+	case err != nil:
+		err = fmt.Errorf("%s: scope of %v: %w", s.core.report.name, scope, err)
 	}
-	return s.core.wait(ctx, func(ctx context.Context) error { return s.engine.WaitForScope(ctx, canonical) })
+	return ScopeView{&s.core, canonical, err}
+}
+
+// WaitForSync blocks until the scope has been listed. It may be called directly after Scopes.Add. Its
+// errors are those of SharedInformer.WaitForSync; see there why ctx needs a timeout.
+func (v ScopeView) WaitForSync(ctx context.Context) error {
+	if v.invalid != nil {
+		return v.invalid
+	}
+	return v.core.wait(ctx, func(ctx context.Context) error { return v.core.engine.WaitForScope(ctx, v.scope) })
+}
+
+// WaitForResourceVersion blocks until the scope has reached a resourceVersion; see
+// SharedInformer.WaitForResourceVersion, also for why ctx needs a deadline.
+func (v ScopeView) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
+	if v.invalid != nil {
+		return v.invalid
+	}
+	return v.core.wait(ctx, func(ctx context.Context) error {
+		if err := v.core.engine.WaitForScope(ctx, v.scope); err != nil {
+			return err
+		}
+		return v.core.engine.WaitForScopesOf(ctx, resourceVersion, func(s scope.Scope) bool { return s == v.scope })
+	})
+}
+
+// Status returns the scope's condition, or an error if the informer does not hold it.
+func (v ScopeView) Status() (ScopeStatus, error) {
+	if v.invalid != nil {
+		return ScopeStatus{Scope: scopeOf(v.scope)}, v.invalid
+	}
+	for _, now := range v.core.engine.ScopeStatus() {
+		if now.Scope == v.scope {
+			return v.core.scopeStatusOf(now), nil
+		}
+	}
+	return ScopeStatus{Scope: scopeOf(v.scope)}, fmt.Errorf("%s: scope of %v: %w", v.core.report.name, v.scope, ErrNoScope)
+}
+
+// HealthCheck returns a function for a health endpoint; see SharedInformer.HealthCheck. It fails for a
+// scope that the informer does not hold.
+func (v ScopeView) HealthCheck(options HealthOptions) func(*http.Request) error {
+	return func(*http.Request) error {
+		status, err := v.Status()
+		if err != nil {
+			return err
+		}
+		return status.asStatus(v.core).unhealthy(v.core.clock.Now(), options)
+	}
+}
+
+// asStatus returns the condition in the form that health checks read.
+func (s ScopeStatus) asStatus(c *core) Status {
+	status := Status{
+		Name: fmt.Sprintf("%s, scope of %v,", c.report.name, s.Scope), Phase: s.Phase, Synced: s.Synced, Err: s.Err,
+		FreshAt: s.FreshAt, Quarantined: s.Quarantined, Unkeyed: s.Unkeyed,
+	}
+	if c.engine.HasStopped() {
+		status.Phase = PhaseStopped
+	}
+	return status
 }
 
 // waitForVersionOf is WaitForResourceVersion for an object: of the scopes of the informer, it waits

@@ -47,6 +47,9 @@ func runScoped(t *testing.T, test func(i *scopedInformer), scopes ...cache.Scope
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := make(chan error)
 		go func() { stopped <- i.Run(ctx) }()
+		if err := i.WaitForSync(ctx); err != nil {
+			t.Fatal(err)
+		}
 		test(i)
 		cancel()
 		if err := <-stopped; err != nil {
@@ -118,17 +121,14 @@ func TestScopesComeAndGo(t *testing.T) {
 		for _, key := range []string{"a/1", "b/1", "c/1"} {
 			i.server.Create(configMap(key))
 		}
-		if err := i.WaitForSync(i.t.Context()); err != nil {
-			i.t.Fatal(err)
-		}
-		i.expect("Add a/1 initial", "Add b/1 initial")
+		i.expect("Add a/1", "Add b/1")
 		i.server.Create(configMap("a/2"))
 		i.expect("Add a/2")
 
 		if err := i.scopes.Add(namespaces("c")...); err != nil {
 			i.t.Fatal(err)
 		}
-		if err := i.WaitForScope(i.t.Context(), cache.Scope{Namespace: "c"}); err != nil {
+		if err := i.InScope(cache.Scope{Namespace: "c"}).WaitForSync(i.t.Context()); err != nil {
 			i.t.Fatal(err)
 		}
 		i.expect("Add c/1 initial")
@@ -150,7 +150,7 @@ func TestScopesOfLabels(t *testing.T) {
 	runScoped(t, func(i *scopedInformer) {
 		i.server.Create(configMap("a/1", "env=dev"))
 		i.server.Create(configMap("a/2", "env=prod"))
-		i.expect("Add a/1 initial", "Add a/2 initial")
+		i.expect("Add a/1", "Add a/2")
 		for range 5 {
 			i.server.Update(configMap("a/1", "env=prod"))
 			i.server.Update(configMap("a/2", "env=dev"))
@@ -188,7 +188,15 @@ func (i *scopedInformer) sixteenth(key string) uint64 {
 }
 
 func TestScopesOfHashes(t *testing.T) {
+	for _, sharded := range []bool{false, true} {
+		t.Run(fmt.Sprintf("server with shards: %v", sharded), func(t *testing.T) { testScopesOfHashes(t, sharded) })
+	}
+}
+
+func testScopesOfHashes(t *testing.T, sharded bool) {
+	t.Helper()
 	runScoped(t, func(i *scopedInformer) {
+		i.server.SetShardedListAndWatch(sharded)
 		in := func(from, to uint64, event string) (events []string) {
 			for n := range 200 {
 				key := fmt.Sprintf("a/%03d", n)
@@ -206,7 +214,7 @@ func TestScopesOfHashes(t *testing.T) {
 				i.server.Update(configMap(fmt.Sprintf("a/%03d", n), "n=1"))
 			}
 		}
-		i.expect(in(0, 4, "Add %s initial")...)
+		i.expect(in(0, 4, "Add %s")...)
 		updateAll()
 		i.expect(in(0, 4, "Update %s")...)
 
@@ -225,12 +233,11 @@ func TestScopesOfHashes(t *testing.T) {
 		i.expect(append(in(0, 4, "Update %s"), in(10, 16, "Update %s")...)...)
 
 		_ = i.scopes.Set(ranges(0, 2, 2, 12)...)
-		updateAll()
 		<-time.After(2 * time.Minute)
-		events := append(in(0, 4, "Update %s"), in(10, 12, "Update %s")...)
-		events = append(events, append(in(4, 10, "Add %s initial"), in(12, 16, "Delete %s left")...)...)
-		i.expect(append(events, in(12, 16, "Update %s")...)...)
-		if status := i.ScopeStatus(); len(status) != 2 || !status[0].Synced || status[1].Foreign == 0 {
+		i.expect(append(in(4, 10, "Add %s initial"), in(12, 16, "Delete %s left")...)...)
+		updateAll()
+		i.expect(in(0, 12, "Update %s")...)
+		if status := i.ScopeStatus(); len(status) != 2 || !status[0].Synced || (status[1].Foreign == 0) != sharded {
 			i.t.Errorf("status: %+v", status)
 		}
 	}, ranges(0, 4)...)
