@@ -38,12 +38,7 @@ type scopedInformer struct {
 func runScoped(t *testing.T, test func(i *scopedInformer), scopes ...cache.Scope) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		i := &scopedInformer{t: t, server: fake.NewListerWatcher(&corev1.ConfigMap{}), scopes: cache.NewScopes(scopes...)}
-		i.server.BookmarkEvery(time.Minute)
-		i.SharedInformer = cache.NewSharedInformer(i.server, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: i.scopes})
-		if _, err := i.AddBatchHandler(i.record, cache.HandlerOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		i := newScopedInformer(t, cache.NewScopes(scopes...))
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := make(chan error)
 		go func() { stopped <- i.Run(ctx) }()
@@ -56,6 +51,17 @@ func runScoped(t *testing.T, test func(i *scopedInformer), scopes ...cache.Scope
 			t.Error(err)
 		}
 	})
+}
+
+func newScopedInformer(t *testing.T, scopes *cache.Scopes) *scopedInformer {
+	t.Helper()
+	i := &scopedInformer{t: t, server: fake.NewListerWatcher(&corev1.ConfigMap{}), scopes: scopes}
+	i.server.BookmarkEvery(time.Minute)
+	i.SharedInformer = cache.NewSharedInformer(i.server, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: i.scopes})
+	if _, err := i.AddBatchHandler(i.record, cache.HandlerOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return i
 }
 
 func (i *scopedInformer) record(events []cache.Event[*corev1.ConfigMap]) {
@@ -77,14 +83,20 @@ func (i *scopedInformer) record(events []cache.Event[*corev1.ConfigMap]) {
 func (i *scopedInformer) expect(want ...string) {
 	i.t.Helper()
 	synctest.Wait()
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	slices.Sort(i.events)
 	slices.Sort(want)
-	if diff := cmp.Diff(want, i.events); diff != "" {
+	if diff := cmp.Diff(want, i.takeEvents()); diff != "" {
 		i.t.Errorf("events (-want +got):\n%s", diff)
 	}
+}
+
+// takeEvents returns the events since the last call, sorted.
+func (i *scopedInformer) takeEvents() []string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	events := i.events
 	i.events = nil
+	slices.Sort(events)
+	return events
 }
 
 // expectStored compares the keys of the store.

@@ -34,6 +34,7 @@ type scopes[V any] struct {
 
 	joinFailed atomic.Bool          // a stream could not take the place of others
 	retryJoin  time.Time            // when streams are joined again, after a failure; belongs to the loop
+	complete   bool                 // the scopes of the start have been added; belongs to the loop
 	unsharded  map[scope.Scope]bool // groups whose responses had other items; belongs to the loop
 
 	mu      sync.Mutex // guards the fields below; held for O(scopes)
@@ -78,11 +79,16 @@ func (s *scopes[V]) Run(ctx context.Context) error {
 	defer s.setPhase(reflector.Stopped)
 	subscription := s.set.Subscribe()
 	defer subscription.Close()
+	complete := s.set.Complete()
+	s.complete = complete == nil
 	for ctx.Err() == nil {
 		timer, stop := s.joinTimer()
 		select {
 		case <-ctx.Done():
 		case <-subscription.Ready():
+			s.take(ctx, subscription.Take())
+		case <-complete:
+			complete, s.complete = nil, true
 			s.take(ctx, subscription.Take())
 		case <-s.recheck:
 		case <-timer:
@@ -238,7 +244,7 @@ func (s *scopes[V]) remove(held *heldScope) {
 
 // noteSynced records which scopes have been listed and, once, that all of the start have.
 func (s *scopes[V]) noteSynced() {
-	all := true
+	all := s.complete
 	for _, held := range s.all() {
 		switch {
 		case isClosed(held.synced):

@@ -34,6 +34,7 @@ type Set struct {
 	mu            sync.Mutex // guards the fields below
 	held          []Scope    // in the order in which they were added
 	invalid       error
+	complete      <-chan struct{} // closed once the scopes of the start are in the set; nil: they are
 	subscriptions map[*Subscription]struct{}
 }
 
@@ -49,6 +50,21 @@ func (s *Set) Fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.invalid = errors.Join(s.invalid, err)
+}
+
+// CompleteAfter makes informers wait for a channel to be closed before they take the scopes that the
+// set then has for those of the start.
+func (s *Set) CompleteAfter(complete <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.complete = complete
+}
+
+// Complete returns the channel of CompleteAfter, nil if there is none.
+func (s *Set) Complete() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.complete
 }
 
 // All returns the scopes in the order in which they were added.
@@ -76,8 +92,8 @@ func (s *Set) Add(scopes ...Scope) error {
 	return err
 }
 
-// Remove removes scopes, which then get a state. Those that the set does not have are ignored,
-// unless they are invalid.
+// Remove removes scopes, which then get a state. So do scopes that the set no longer has, which may be
+// Emptying. It returns an error for scopes that are invalid.
 func (s *Set) Remove(state State, scopes ...Scope) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,6 +101,9 @@ func (s *Set) Remove(state State, scopes ...Scope) error {
 	if err == nil {
 		next := slices.DeleteFunc(slices.Clone(s.held), func(held Scope) bool { return slices.Contains(gone, held) })
 		s.change(next, state)
+		for _, scope := range gone {
+			s.tell(scope, state)
+		}
 	}
 	return err
 }

@@ -1,0 +1,102 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cache_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+func namespace(name string, team string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": team}}}
+}
+
+func TestScopesOfSelectedNamespaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewListerWatcher(&corev1.Namespace{})
+		server.Create(namespace("a", "blue"))
+		server.Create(namespace("b", "red"))
+		namespaces := cache.NewSharedInformer(server, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
+		scopes, err := cache.NamespaceScopes(namespaces, labels.SelectorFromSet(labels.Set{"team": "blue"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := newScopedInformer(t, scopes)
+		i.server.Create(configMap("a/1"))
+		i.server.Create(configMap("b/1"))
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error)
+		go func() { stopped <- cache.RunAll(ctx, i, namespaces) }()
+		if err := i.WaitForSync(ctx); err != nil {
+			t.Fatal(err)
+		}
+		i.expect("Add a/1 initial")
+
+		server.Update(namespace("b", "blue"))
+		i.expect("Add b/1 initial")
+		server.Update(namespace("a", "red"))
+		i.expect("Delete a/1 left")
+
+		server.Delete("b") // the watch of the ConfigMaps is behind
+		i.expect()
+		i.expectStored("b/1")
+		i.server.Delete("b/1")
+		i.expect("Delete b/1")
+		if all := i.ScopeStatus(); len(all) != 0 {
+			t.Errorf("scopes are held: %v", all)
+		}
+		i.server.Create(configMap("b/2"))
+		<-time.After(time.Minute)
+		i.expect()
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A namespace that is deleted and recreated without the label, while an object of it is left.
+func TestScopeOfARecreatedNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewListerWatcher(&corev1.Namespace{})
+		namespaces := cache.NewSharedInformer(server, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
+		scopes, err := cache.NamespaceScopes(namespaces, labels.SelectorFromSet(labels.Set{"team": "blue"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := newScopedInformer(t, scopes)
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error)
+		go func() { stopped <- cache.RunAll(ctx, i, namespaces) }()
+		for range 3 {
+			server.Create(namespace("a", "blue"))
+			i.server.Create(configMap("a/1"))
+			synctest.Wait()
+			i.takeEvents()
+			server.Delete("a")
+			i.expect()
+			server.Create(namespace("a", "blue"))
+			i.expect()
+			i.expectStored("a/1")
+			server.Delete("a")
+			server.Create(namespace("a", "red"))
+			i.expect("Delete a/1 left")
+			server.Delete("a")
+			i.server.Delete("a/1")
+		}
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
