@@ -131,7 +131,11 @@ func (l *errorLog) handle(ctx context.Context, err error) {
 		logger.V(2).Info("Relisting, the server no longer has the resourceVersion of the watch", "err", err)
 		return
 	}
-	if l.repeats.IsNew(withoutDigits(err.Error())) {
+	text := err.Error()
+	if ofScope, ok := errors.AsType[*informer.ScopeError](err); ok { // others have the same cause, perhaps
+		text = ofScope.Cause()
+	}
+	if l.repeats.IsNew(withoutDigits(text)) {
 		logger.Error(err, message(err))
 		l.noteAttempt(err)
 	}

@@ -66,8 +66,6 @@ func severity(phase reflector.Phase) int {
 		return 3
 	case reflector.Resuming:
 		return 2
-	case reflector.Idle:
-		return 1
 	default:
 		return 0
 	}
@@ -88,8 +86,11 @@ func (s *scopes[V]) Status() reflector.Status {
 	fresh := make(map[*heldScope]time.Time)
 	for _, stream := range s.streams {
 		now := stream.reflector.Status()
-		if !stream.proven.Load() { // its failure is none
+		switch {
+		case !stream.proven.Load(): // its failure is none
 			now.Phase = reflector.Watching
+		case now.Phase == reflector.Idle: // it has just been started
+			now.Phase = reflector.Listing
 		}
 		status = addCounts(status, now)
 		status.Received += now.Received

@@ -5,8 +5,8 @@ package informer
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -103,6 +103,28 @@ func (s *scopes[V]) start(ctx context.Context, held []*heldScope, from string) {
 	s.running.Go(func() { s.run(ctx, stream) })
 }
 
+// ScopeError is an error of the reflector that feeds a scope.
+type ScopeError struct {
+	Scope     string
+	Namespace string // of the scope, if it has one
+	Err       error
+}
+
+// Error names the scope.
+func (e *ScopeError) Error() string { return "scope of " + e.Scope + ": " + e.Err.Error() }
+
+// Cause returns the text of the reflector's error without the namespace, by which the errors of scopes
+// with one cause differ.
+func (e *ScopeError) Cause() string {
+	if e.Namespace == "" {
+		return e.Err.Error()
+	}
+	return strings.NewReplacer("/namespaces/"+e.Namespace+"/", "/namespaces/", strconv.Quote(e.Namespace), "").Replace(e.Err.Error())
+}
+
+// Unwrap returns the reflector's error.
+func (e *ScopeError) Unwrap() error { return e.Err }
+
 // reporter returns a stream's Report, whose errors name its scopes. A stream that is to take the
 // place of others, and fails before it has, ends instead: the others go on.
 func (s *scopes[V]) reporter(stream *stream[V], report func(context.Context, error)) func(context.Context, error) {
@@ -115,7 +137,7 @@ func (s *scopes[V]) reporter(stream *stream[V], report func(context.Context, err
 			return
 		}
 		if report != nil {
-			report(ctx, fmt.Errorf("scope of %v: %w", stream.request, err))
+			report(ctx, &ScopeError{Scope: stream.request.String(), Namespace: stream.request.Namespace, Err: err})
 		}
 	}
 }

@@ -156,14 +156,17 @@ func (s *scopes[V]) find(name scope.Scope) *heldScope {
 	return s.held[name]
 }
 
-// hold adds a scope. It returns nil if the scope is held already, also if it was about to leave.
+// hold adds a scope, and returns it if it must be listed. One that is held already, and was perhaps
+// about to leave, stays.
 func (s *scopes[V]) hold(name scope.Scope) *heldScope {
-	if held := s.find(name); held != nil && !held.stopped {
-		held.state = scope.Held
+	if held := s.find(name); held != nil {
 		s.informer.store.RetireScope(held.part, false)
-		return nil
-	} else if held != nil {
-		s.remove(held)
+		held.state = scope.Held
+		if !held.stopped {
+			return nil
+		}
+		held.stopped = false
+		return held
 	}
 	held := &heldScope{scope: name, part: &store.Scope{}, synced: make(chan struct{}), gone: make(chan struct{})}
 	if name.Hash.Field != "" {
@@ -210,7 +213,8 @@ func (s *scopes[V]) finishLeaving() {
 }
 
 // finishReplacing removes a scope that was replaced, once every scope that may have its objects has
-// been listed and has then reached its version.
+// been listed, the scope has reached the versions of these lists, and they have reached its own.
+// Every deletion is then known to one of them.
 func (s *scopes[V]) finishReplacing(held *heldScope) {
 	var others []*store.Scope
 	for _, other := range s.all() {
@@ -221,6 +225,11 @@ func (s *scopes[V]) finishReplacing(held *heldScope) {
 			others = append(others, other.part)
 		}
 	}
+	for _, other := range others {
+		if !held.stopped && !s.informer.store.HaveReached([]*store.Scope{held.part}, other) && !s.isFailing(held) {
+			return
+		}
+	}
 	if !held.stopped {
 		held.stopped = true
 		s.stopStreams(held)
@@ -228,6 +237,13 @@ func (s *scopes[V]) finishReplacing(held *heldScope) {
 	if s.informer.store.HaveReached(others, held.part) {
 		s.remove(held)
 	}
+}
+
+// isFailing reports whether no stream of a scope makes progress.
+func (s *scopes[V]) isFailing(held *heldScope) bool {
+	return !slices.ContainsFunc(s.streamsOf(held), func(stream *stream[V]) bool {
+		return stream.proven.Load() && stream.reflector.Phase() != reflector.Retrying
+	})
 }
 
 // remove gives a scope up. Its objects depart.

@@ -27,6 +27,22 @@ type Request struct {
 	Ranges []Range // in order, not adjacent; none if hashes do not restrict the request
 }
 
+// String describes the request for errors and logs.
+func (r Request) String() string {
+	switch len(r.Ranges) {
+	case 0:
+		return r.Scope.String()
+	case 1:
+		r.Hash = r.Ranges[0]
+		return r.Scope.String()
+	}
+	parts := fmt.Sprintf("%d ranges of hashes of %s", len(r.Ranges), r.Ranges[0].Field)
+	if r.Scope == (Scope{}) {
+		return parts
+	}
+	return r.Scope.String() + ", " + parts
+}
+
 // Join returns the request for scopes that differ only in their ranges.
 func Join(scopes []Scope) Request {
 	first := scopes[0]

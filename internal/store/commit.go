@@ -29,7 +29,7 @@ func (r *replacement[V]) commit(resourceVersion string) {
 		r.next = s.reindexed(r.next, set)
 	}
 	r.keepLastGoodStates(live)
-	changes, resolved := r.changes(live), r.resolved(live)
+	changes, resolved := r.changes(live), r.resolved(live, func(*Scope) bool { return true })
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,6 +45,7 @@ func (r *replacement[V]) commit(resourceVersion string) {
 		s.quarantine.setUnkeyed(nil, r.unkeyed)
 	}
 	s.publish(r.next)
+	s.recountScopes()
 	if r.byProgram {
 		resolved = nil
 	}
@@ -180,12 +181,12 @@ func (r *replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
 	}
 }
 
-// resolved returns the quarantined keys to release: all but those whose live entry the replacement
-// keeps and a reader found unreadable after it was added.
-func (r *replacement[V]) resolved(live *state[V]) (keys []string) {
+// resolved returns the quarantined keys to release, of those that failed in scopes that match: all but
+// those whose live entry the replacement keeps and a reader found unreadable after it was added.
+func (r *replacement[V]) resolved(live *state[V], matches func(*Scope) bool) (keys []string) {
 	for _, quarantined := range r.store.quarantine.failures() {
 		key := quarantined.Key
-		if f, failed := r.store.quarantine.failed(key); r.feed != nil && failed && !slices.Contains(r.feed.Scopes(), f.scope) {
+		if f, failed := r.store.quarantine.failed(key); failed && !matches(f.scope) {
 			continue
 		}
 		var pair entryPair[V]

@@ -21,7 +21,7 @@ type pendingDeletion[V any] struct {
 // isPending reports whether a deletion at version, of an entry of scope, must wait for other scopes.
 // The caller holds mu.
 func isPending(scope *Scope, version string, by *progress) bool {
-	return slices.ContainsFunc(scope.movesTo, func(other *Scope) bool { return !other.hasReached(version, by) })
+	return slices.ContainsFunc(scope.movesTo, func(other *Scope) bool { return !other.retiring && !other.hasReached(version, by) })
 }
 
 // deferMove makes the deletion of a key's entry wait until its object can be in no other scope. The

@@ -33,18 +33,25 @@ type Scope struct {
 	synced   bool        // a list was committed
 	objects  int         // number of entries
 	retiring bool        // see RetireScope
+	epoch    uint64      // see progress
 	keysWith []*Scope    // the scopes that may hold the same keys
 	movesTo  []*Scope    // those into which an object can move
 }
 
-// progress is how far a feed has come.
+// progress is how far a feed has come. It is guarded by the store's mu.
+//
+// An epoch ends when a server has gone back in time, as after a restore of etcd, and the feed that notices
+// has listed its scopes. What another feed of these scopes sends before it has listed them, too, counts no
+// more: it would be taken for newer.
 type progress struct {
-	version string // guarded by the store's mu
+	version string
+	epoch   uint64
 }
 
 // scopes is the set of a store's scopes. It is guarded by mu and written under both locks.
 type scopes[V any] struct {
 	held    []*Scope
+	epoch   uint64
 	stalest *Scope                        // the synced scope with the lowest version, nil if it must be found
 	moves   map[string]pendingDeletion[V] // by key
 	past    map[string]string             // versions by key, see pastDeletion
@@ -169,6 +176,22 @@ func countScopes[V any](old, entry *Entry[V]) {
 	}
 }
 
+// recountScopes counts the entries of scopes after the program has replaced them all. The caller
+// holds both locks.
+func (s *Store[V]) recountScopes() {
+	if len(s.scopes.held) == 0 {
+		return
+	}
+	for _, scope := range s.scopes.held {
+		scope.objects = 0
+	}
+	for _, item := range s.entries.All() {
+		if scope := item.Meta.scope(); scope != nil {
+			scope.objects++
+		}
+	}
+}
+
 func (s *Store[V]) lockForScopes() {
 	s.writer.Lock()
 	s.mu.Lock()
@@ -212,8 +235,10 @@ func (s *Store[V]) ScopeState(scope *Scope) ScopeState {
 // reached returns the version that the scope has reached. The caller holds mu.
 func (c *Scope) reached() string {
 	version := c.version
-	for _, feed := range c.feeds {
-		version = newer(version, feed.version)
+	for _, p := range c.feeds {
+		if p.epoch >= c.epoch {
+			version = newer(version, p.version)
+		}
 	}
 	return version
 }

@@ -57,7 +57,7 @@ func (r *replacement[V]) commitScopes(resourceVersion string) {
 	s.withMu(func() { m.scopes = r.scopesToReplace(resourceVersion) })
 	r.keepLastGoodStates(m.live)
 	gone := s.keysOf(m.live, m.replaces)
-	resolved := r.resolved(m.live)
+	resolved := r.resolved(m.live, m.replaces)
 	m.addIndexValues()
 
 	s.mu.Lock()
@@ -77,7 +77,10 @@ func (r *replacement[V]) scopesToReplace(version string) []*Scope {
 	if r.compareContents {
 		return scopes
 	}
-	return slices.DeleteFunc(scopes, func(scope *Scope) bool { return scope.synced && feed.IsOlder(version, scope.reached()) })
+	epoch := r.feed.progress.epoch
+	return slices.DeleteFunc(scopes, func(scope *Scope) bool {
+		return scope.synced && (epoch < scope.epoch || feed.IsOlder(version, scope.reached()))
+	})
 }
 
 func (m *merge[V]) replaces(scope *Scope) bool { return slices.Contains(m.scopes, scope) }
@@ -179,7 +182,7 @@ func (m *merge[V]) putEntry(key string, made bool) {
 func (m *merge[V]) settleQuarantine(resolved []string) {
 	s := m.store
 	for key, f := range m.rejected {
-		if !f.skipped() {
+		if !f.skipped() && m.replaces(f.scope) {
 			s.quarantine.add(key, f)
 		}
 	}
@@ -198,9 +201,13 @@ func (m *merge[V]) settleQuarantine(resolved []string) {
 // advance records the version that the scopes have reached.
 func (m *merge[V]) advance() {
 	s := m.store
+	if m.compareContents {
+		s.scopes.epoch++
+		m.feed.progress.epoch = s.scopes.epoch
+	}
 	m.feed.progress.version = m.version
 	for _, scope := range m.scopes {
-		scope.version, scope.synced = m.version, true
+		scope.version, scope.synced, scope.epoch = m.version, true, m.feed.progress.epoch
 	}
 	s.scopes.stalest = nil
 	s.settleScopes(m.live)

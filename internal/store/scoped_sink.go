@@ -39,7 +39,7 @@ var _ feed.Sink = (*Feed[any])(nil)
 func (s *Store[V]) NewFeed(scopes []*Scope, locate Locate, from string) *Feed[V] {
 	s.lockForScopes()
 	defer s.unlockForScopes()
-	f := &Feed[V]{store: s, locate: locate, progress: progress{version: from}}
+	f := &Feed[V]{store: s, locate: locate, progress: progress{version: from, epoch: s.scopes.epoch}}
 	sorted := slices.Clone(scopes)
 	slices.SortFunc(sorted, func(a, b *Scope) int {
 		if a.First < b.First {
@@ -79,7 +79,9 @@ func (f *Feed[V]) Drop(scope *Scope) {
 
 // leave ends the feeding of a scope. The caller holds both locks.
 func (f *Feed[V]) leave(scope *Scope) {
-	scope.version = newer(scope.version, f.progress.version)
+	if f.progress.epoch >= scope.epoch {
+		scope.version = newer(scope.version, f.progress.version)
+	}
 	scope.feeds = slices.DeleteFunc(scope.feeds, func(p *progress) bool { return p == &f.progress })
 }
 
@@ -132,7 +134,9 @@ func (f *Feed[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome 
 	s.writer.Lock()
 	defer s.endWrite()
 	outcome := feed.Unchanged
-	if scope := f.scopeOf(item); scope != nil {
+	if scope := f.scopeOf(item); scope != nil && f.progress.epoch < scope.epoch {
+		return outcome
+	} else if scope != nil {
 		outcome = s.apply(event{eventType, scope, &f.progress}, item)
 	} else {
 		f.passOver(item)
@@ -177,6 +181,11 @@ func (s *Store[V]) decideScoped(e event, itemKey string, item feed.Item, old *En
 	if e.eventType == watch.Deleted {
 		if own {
 			return feed.Unchanged, !old.sameObject(id)
+		}
+		if old != nil && old.scope() != nil && old.scope().retiring && old.sameObject(id) && !id.before(old.identity) {
+			s.moveTo(e.scope, item.Key, old)
+			old.indexed = s.entries.Item(item.Key).Meta.indexed
+			return feed.Applied, false
 		}
 		if f, failed := s.quarantine.failed(itemKey); failed && f.scope == e.scope && (f.uid == id.uid || f.uid == 0) {
 			s.quarantine.release(itemKey)
