@@ -194,6 +194,7 @@ func (s *scopes[V]) leave(held *heldScope, state scope.State) {
 		s.remove(held)
 	case scope.Replaced:
 		s.informer.store.RetireScope(held.part, true)
+	case scope.Held, scope.Emptying:
 	}
 }
 
@@ -208,6 +209,7 @@ func (s *scopes[V]) finishLeaving() {
 			}
 		case scope.Replaced:
 			s.finishReplacing(held)
+		case scope.Held, scope.Removed:
 		}
 	}
 }

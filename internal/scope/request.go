@@ -154,7 +154,7 @@ var shardRange = regexp.MustCompile(`^\s*shardRange\(\s*(object\.metadata\.\w+)\
 
 // ParseShardSelector returns the ranges of a shard selector.
 func ParseShardSelector(selector string) (ranges []Range, err error) {
-	for _, part := range strings.Split(selector, "||") {
+	for part := range strings.SplitSeq(selector, "||") {
 		fields := shardRange.FindStringSubmatch(part)
 		if fields == nil {
 			return nil, fmt.Errorf("not a range of hashes: %q", part)

@@ -99,7 +99,7 @@ func (r Range) check() error {
 	case r.Field != UID && r.Field != Namespace:
 		return fmt.Errorf("%w, not %q", errHashField, r.Field)
 	case r.First > r.Last:
-		return fmt.Errorf("Hash: First %016x is greater than Last %016x", r.First, r.Last)
+		return fmt.Errorf("range of hashes: First %016x is greater than Last %016x", r.First, r.Last)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 // disjointLabels reports whether no labels match both of two selectors: they contradict each other
 // in one key. Selectors that do not are taken to overlap.
 func disjointLabels(a, b string) bool {
-	left, _ := labels.Parse(a) //nolint:errcheck // canonical
+	left, _ := labels.Parse(a)
 	right, _ := labels.Parse(b)
 	if left == nil || right == nil {
 		return false
@@ -54,7 +54,7 @@ func isNotIn(r labels.Requirement) bool {
 
 // disjointFields is disjointLabels for field selectors.
 func disjointFields(a, b string) bool {
-	left, _ := fields.ParseSelector(a) //nolint:errcheck // canonical
+	left, _ := fields.ParseSelector(a)
 	right, _ := fields.ParseSelector(b)
 	if left == nil || right == nil {
 		return false
