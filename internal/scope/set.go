@@ -99,11 +99,8 @@ func (s *Set) Remove(state State, scopes ...Scope) error {
 	defer s.mu.Unlock()
 	gone, err := canonical(scopes)
 	if err == nil {
-		next := slices.DeleteFunc(slices.Clone(s.held), func(held Scope) bool { return slices.Contains(gone, held) })
-		s.change(next, state)
-		for _, scope := range gone {
-			s.tell(scope, state)
-		}
+		s.held = slices.DeleteFunc(slices.Clone(s.held), func(held Scope) bool { return slices.Contains(gone, held) })
+		s.tell(changesTo(state, gone))
 	}
 	return err
 }
@@ -119,26 +116,28 @@ func (s *Set) Replace(scopes ...Scope) error {
 	return err
 }
 
-// change makes next the scopes of the set, and tells the subscriptions. The scopes that are not in
-// next get a state.
+// change makes next the scopes of the set. Those that are not in next get a state.
 func (s *Set) change(next []Scope, state State) {
 	before, after := sets.New(s.held...), sets.New(next...)
-	for _, held := range s.held {
-		if !after.Has(held) {
-			s.tell(held, state)
-		}
-	}
-	for _, scope := range next {
-		if !before.Has(scope) {
-			s.tell(scope, Held)
-		}
-	}
+	added := slices.DeleteFunc(slices.Clone(next), before.Has)
+	gone := slices.DeleteFunc(slices.Clone(s.held), after.Has)
 	s.held = next
+	s.tell(append(changesTo(Held, added), changesTo(state, gone)...))
 }
 
-func (s *Set) tell(scope Scope, state State) {
+func changesTo(state State, scopes []Scope) []Change {
+	changes := make([]Change, 0, len(scopes))
+	for _, scope := range scopes {
+		changes = append(changes, Change{scope, state})
+	}
+	return changes
+}
+
+// tell passes changes to the subscriptions, at once: a subscriber that took the removals of Replace
+// without its additions would give up the objects that they have in common.
+func (s *Set) tell(changes []Change) {
 	for subscription := range s.subscriptions {
-		subscription.add(scope, state)
+		subscription.add(changes)
 	}
 }
 
@@ -199,9 +198,7 @@ func (s *Set) Subscribe() *Subscription {
 		s.subscriptions = make(map[*Subscription]struct{})
 	}
 	s.subscriptions[subscription] = struct{}{}
-	for _, scope := range s.held {
-		subscription.add(scope, Held)
-	}
+	subscription.add(changesTo(Held, s.held))
 	return subscription
 }
 
@@ -220,16 +217,18 @@ func (s *Subscription) Take() []Change {
 	return changes
 }
 
-func (s *Subscription) add(scope Scope, state State) {
+func (s *Subscription) add(changes []Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.changes == nil {
 		s.changes = make(map[Scope]State)
 	}
-	if _, changed := s.changes[scope]; !changed {
-		s.order = append(s.order, scope)
+	for _, change := range changes {
+		if _, changed := s.changes[change.Scope]; !changed {
+			s.order = append(s.order, change.Scope)
+		}
+		s.changes[change.Scope] = change.State
 	}
-	s.changes[scope] = state
 	select {
 	case s.ready <- struct{}{}:
 	default:
