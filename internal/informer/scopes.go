@@ -119,7 +119,7 @@ func (s *scopes[V]) progressed(stream *stream[V]) {
 	if s.waiting.Load() > 0 {
 		s.wakeWaiters(stream)
 	}
-	if s.watched.Load() || stream.proven.CompareAndSwap(false, true) {
+	if stream.proven.CompareAndSwap(false, true) || s.watched.Load() {
 		s.signal()
 	}
 }

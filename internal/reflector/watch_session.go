@@ -207,6 +207,7 @@ func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 		s.advance("")
 		return nil
 	case s.reached:
+		s.r.config.Sink.AdvanceVersion(version) // which shows a sink that the watch works
 		s.r.status.confirm(s.now())
 		s.advance("")
 		return nil
