@@ -32,10 +32,11 @@ type scopes[V any] struct {
 	running  sync.WaitGroup
 	waiting  atomic.Int32 // number of callers that wait for a scope to reach a version
 
-	joinFailed atomic.Bool          // a stream could not take the place of others
-	retryJoin  time.Time            // when streams are joined again, after a failure; belongs to the loop
-	complete   bool                 // the scopes of the start have been added; belongs to the loop
-	unsharded  map[scope.Scope]bool // groups whose responses had other items; belongs to the loop
+	joinFailed atomic.Bool                  // a stream could not take the place of others
+	retryJoin  time.Time                    // when streams are joined again, after a failure; belongs to the loop
+	complete   bool                         // the scopes of the start have been added; belongs to the loop
+	names      map[*store.Scope]scope.Scope // of the scopes that are held; belongs to the loop
+	unsharded  map[scope.Scope]bool         // groups whose responses had other items; belongs to the loop
 
 	mu      sync.Mutex // guards the fields below; held for O(scopes)
 	phase   reflector.Phase
@@ -66,6 +67,7 @@ func newScopes[V any](i *Informer[V], config reflector.Config, set *scope.Set) *
 		phase:   reflector.Idle,
 		held:    make(map[scope.Scope]*heldScope),
 
+		names:     make(map[*store.Scope]scope.Scope),
 		unsharded: make(map[scope.Scope]bool),
 	}
 }
@@ -172,17 +174,14 @@ func (s *scopes[V]) hold(name scope.Scope) *heldScope {
 	if name.Hash.Field != "" {
 		held.part.First, held.part.Last = name.Hash.First, name.Hash.Last
 	}
+	s.names[held.part] = name
 	s.mu.Lock()
-	others := make(map[*store.Scope]scope.Scope, len(s.order))
-	for _, other := range s.order {
-		others[other.part] = other.scope
-	}
 	s.held[name] = held
 	s.order = append(s.order, held)
 	s.mu.Unlock()
 	defer s.informer.versions.notify(s.informer.store.ResourceVersion)
 	s.informer.store.AddScope(held.part, func(other *store.Scope) (keys, moves bool) {
-		return scope.ShareKeys(name, others[other]), scope.CanMove(name, others[other])
+		return scope.ShareKeys(name, s.names[other]), scope.CanMove(name, s.names[other])
 	})
 	return held
 }
@@ -252,6 +251,7 @@ func (s *scopes[V]) isFailing(held *heldScope) bool {
 func (s *scopes[V]) remove(held *heldScope) {
 	s.stopStreams(held)
 	s.informer.store.RemoveScope(held.part)
+	delete(s.names, held.part)
 	s.mu.Lock()
 	delete(s.held, held.scope)
 	s.order = slices.DeleteFunc(s.order, func(other *heldScope) bool { return other == held })
