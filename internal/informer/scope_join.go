@@ -17,7 +17,7 @@ import (
 const joinRetryInterval = 30 * time.Second
 
 // join makes one stream of those whose scopes differ in their ranges of hashes only and have been
-// listed. The joined stream watches from the lowest version of its scopes, beside the others, whose
+// listed. Scopes that were replaced are left out: they overlap with others. The joined stream watches from the lowest version of its scopes, beside the others, whose
 // events it repeats. They are ended once it has received an event or a bookmark. If it fails before,
 // for example as the server no longer has that version, it is ended, and they go on.
 func (s *scopes[V]) join(ctx context.Context) {
@@ -30,7 +30,7 @@ func (s *scopes[V]) join(ctx context.Context) {
 	s.retryJoin = time.Time{}
 	groups := make(map[scope.Scope][]*heldScope)
 	for _, held := range s.all() {
-		if held.scope.Hash.Field != "" && isClosed(held.synced) && !held.stopped {
+		if held.scope.Hash.Field != "" && isClosed(held.synced) && held.state == scope.Held {
 			groups[groupOf(held.scope)] = append(groups[groupOf(held.scope)], held)
 		}
 	}
