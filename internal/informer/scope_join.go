@@ -9,17 +9,26 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// joinRetryInterval is the time after which watches that could not be joined are joined again.
-const joinRetryInterval = 30 * time.Second
+const (
+	// joinRetryInterval is the time after which watches that could not be joined are joined again.
+	joinRetryInterval = 30 * time.Second
+	// joinProof is how long a joined watch must be open without an event. A server refuses a version
+	// that it no longer has at once, but perhaps after it has accepted the watch.
+	joinProof = 10 * time.Second
+	// joinProofRetry is the least time between two looks at a joined watch, which may not be open yet.
+	joinProofRetry = time.Second
+)
 
 // join makes one stream of those whose scopes differ in their ranges of hashes only and have been
 // listed. Scopes that were replaced are left out: they overlap with others. The joined stream watches from the lowest version of its scopes, beside the others, whose
-// events it repeats. They are ended once it has received an event or a bookmark. If it fails before,
-// for example as the server no longer has that version, it is ended, and they go on.
+// events it repeats. They are ended once it has received an event or a bookmark, or was open for joinProof.
+// If it fails before, for example as the server no longer has that version, it is ended, and they go
+// on.
 func (s *scopes[V]) join(ctx context.Context) {
 	if s.joinFailed.CompareAndSwap(true, false) {
 		s.retryJoin = s.informer.clock.Now().Add(joinRetryInterval)
@@ -113,10 +122,13 @@ func (s *scopes[V]) finishJoins() {
 	streams := slices.Clone(s.streams)
 	s.mu.Unlock()
 	for _, joined := range streams {
-		if !joined.joins || !joined.proven.Load() {
+		if !joined.joins || !joined.proven.Load() && !s.isQuietlyOpen(joined) {
 			continue
 		}
+		joined.proven.Store(true)
+		s.mu.Lock()
 		joined.joins = false
+		s.mu.Unlock()
 		for _, other := range streams {
 			if other != joined && other.group == joined.group {
 				joined.sink.adopt(other.sink)
@@ -124,6 +136,12 @@ func (s *scopes[V]) finishJoins() {
 			}
 		}
 	}
+}
+
+// isQuietlyOpen reports whether the watch of a stream is open, and the stream was started long enough
+// ago.
+func (s *scopes[V]) isQuietlyOpen(joined *stream[V]) bool {
+	return joined.reflector.Phase() == reflector.Watching && s.informer.clock.Since(joined.started) >= joinProof
 }
 
 // stopFeeding ends the feeding of scopes by a stream, and the stream if it then has none.
@@ -144,12 +162,21 @@ func (s *scopes[V]) stopFeeding(stream *stream[V], scopes []*heldScope) {
 	}
 }
 
-// joinTimer returns a channel that receives when streams are to be joined again, nil if they are not.
+// joinTimer returns a channel that receives when streams are to be joined again, or a joined one has
+// been open for long enough; nil if there is none.
 func (s *scopes[V]) joinTimer() (expired <-chan time.Time, stop func()) {
-	if s.retryJoin.IsZero() {
+	at := s.retryJoin
+	s.mu.Lock()
+	for _, stream := range s.streams {
+		if proof := stream.started.Add(joinProof); stream.joins && (at.IsZero() || proof.Before(at)) {
+			at = proof
+		}
+	}
+	s.mu.Unlock()
+	if at.IsZero() {
 		return nil, func() {}
 	}
-	timer := s.informer.clock.NewTimer(s.retryJoin.Sub(s.informer.clock.Now()))
+	timer := s.informer.clock.NewTimer(max(at.Sub(s.informer.clock.Now()), joinProofRetry))
 	return timer.C(), func() { timer.Stop() }
 }
 
