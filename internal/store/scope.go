@@ -33,25 +33,18 @@ type Scope struct {
 	synced   bool        // a list was committed
 	objects  int         // number of entries
 	retiring bool        // see RetireScope
-	epoch    uint64      // see progress
 	keysWith []*Scope    // the scopes that may hold the same keys
 	movesTo  []*Scope    // those into which an object can move
 }
 
-// progress is how far a feed has come. It is guarded by the store's mu.
-//
-// An epoch ends when a server has gone back in time, as after a restore of etcd, and the feed that notices
-// has listed its scopes. What another feed of these scopes sends before it has listed them, too, counts no
-// more: it would be taken for newer.
+// progress is how far a feed has come.
 type progress struct {
-	version string
-	epoch   uint64
+	version string // guarded by the store's mu
 }
 
 // scopes is the set of a store's scopes. It is guarded by mu and written under both locks.
 type scopes[V any] struct {
 	held    []*Scope
-	epoch   uint64
 	stalest *Scope                        // the synced scope with the lowest version, nil if it must be found
 	moves   map[string]pendingDeletion[V] // by key
 	past    map[string]string             // versions by key, see pastDeletion
@@ -235,10 +228,8 @@ func (s *Store[V]) ScopeState(scope *Scope) ScopeState {
 // reached returns the version that the scope has reached. The caller holds mu.
 func (c *Scope) reached() string {
 	version := c.version
-	for _, p := range c.feeds {
-		if p.epoch >= c.epoch {
-			version = newer(version, p.version)
-		}
+	for _, feed := range c.feeds {
+		version = newer(version, feed.version)
 	}
 	return version
 }

@@ -77,10 +77,7 @@ func (r *replacement[V]) scopesToReplace(version string) []*Scope {
 	if r.compareContents {
 		return scopes
 	}
-	epoch := r.feed.progress.epoch
-	return slices.DeleteFunc(scopes, func(scope *Scope) bool {
-		return scope.synced && (epoch < scope.epoch || feed.IsOlder(version, scope.reached()))
-	})
+	return slices.DeleteFunc(scopes, func(scope *Scope) bool { return scope.synced && feed.IsOlder(version, scope.reached()) })
 }
 
 func (m *merge[V]) replaces(scope *Scope) bool { return slices.Contains(m.scopes, scope) }
@@ -201,13 +198,9 @@ func (m *merge[V]) settleQuarantine(resolved []string) {
 // advance records the version that the scopes have reached.
 func (m *merge[V]) advance() {
 	s := m.store
-	if m.compareContents {
-		s.scopes.epoch++
-		m.feed.progress.epoch = s.scopes.epoch
-	}
 	m.feed.progress.version = m.version
 	for _, scope := range m.scopes {
-		scope.version, scope.synced, scope.epoch = m.version, true, m.feed.progress.epoch
+		scope.version, scope.synced = m.version, true
 	}
 	s.scopes.stalest = nil
 	s.settleScopes(m.live)

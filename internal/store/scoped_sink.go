@@ -39,7 +39,7 @@ var _ feed.Sink = (*Feed[any])(nil)
 func (s *Store[V]) NewFeed(scopes []*Scope, locate Locate, from string) *Feed[V] {
 	s.lockForScopes()
 	defer s.unlockForScopes()
-	f := &Feed[V]{store: s, locate: locate, progress: progress{version: from, epoch: s.scopes.epoch}}
+	f := &Feed[V]{store: s, locate: locate, progress: progress{version: from}}
 	sorted := slices.Clone(scopes)
 	slices.SortFunc(sorted, func(a, b *Scope) int {
 		if a.First < b.First {
@@ -79,9 +79,7 @@ func (f *Feed[V]) Drop(scope *Scope) {
 
 // leave ends the feeding of a scope. The caller holds both locks.
 func (f *Feed[V]) leave(scope *Scope) {
-	if f.progress.epoch >= scope.epoch {
-		scope.version = newer(scope.version, f.progress.version)
-	}
+	scope.version = newer(scope.version, f.progress.version)
 	scope.feeds = slices.DeleteFunc(scope.feeds, func(p *progress) bool { return p == &f.progress })
 }
 
@@ -134,9 +132,7 @@ func (f *Feed[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome 
 	s.writer.Lock()
 	defer s.endWrite()
 	outcome := feed.Unchanged
-	if scope := f.scopeOf(item); scope != nil && f.progress.epoch < scope.epoch {
-		return outcome
-	} else if scope != nil {
+	if scope := f.scopeOf(item); scope != nil {
 		outcome = s.apply(event{eventType, scope, &f.progress}, item)
 	} else {
 		f.passOver(item)
