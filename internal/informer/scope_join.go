@@ -9,25 +9,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-const (
-	// joinRetryInterval is the time after which watches that could not be joined are joined again.
-	joinRetryInterval = 30 * time.Second
-	// joinProof is how long a joined watch must be open without an event. A server refuses a version
-	// that it no longer has at once, but perhaps after it has accepted the watch.
-	joinProof = 10 * time.Second
-	// joinProofRetry is the least time between two looks at a joined watch, which may not be open yet.
-	joinProofRetry = time.Second
-)
+// joinRetryInterval is the time after which watches that could not be joined are joined again.
+const joinRetryInterval = 30 * time.Second
 
 // join makes one stream of those whose scopes differ in their ranges of hashes only and have been
-// listed. Scopes that were replaced are left out: they overlap with others. The joined stream watches from the lowest version of its scopes, beside the others, whose
-// events it repeats. They are ended once it has received an event or a bookmark, or was open for joinProof.
-// If it fails before, for example as the server no longer has that version, it is ended, and they go
+// listed. Scopes that were replaced are left out, as they overlap with others.
+//
+// The joined stream watches from the lowest version of its scopes, beside the others, whose events it
+// repeats. They are ended once it has received an event or a bookmark and has reached their versions.
+// If it fails before, for example as the server no longer has the version, it is ended, and they go
 // on.
 func (s *scopes[V]) join(ctx context.Context) {
 	if s.joinFailed.CompareAndSwap(true, false) {
@@ -116,32 +110,38 @@ func (s *scopes[V]) hasStream(chunk []*heldScope) bool {
 	})
 }
 
-// finishJoins ends the streams whose scopes a joined stream feeds now.
-func (s *scopes[V]) finishJoins() {
+// finishJoins ends the streams whose scopes a joined stream feeds now. A joined stream does not feed
+// all its scopes any more once another one has noticed a restore of the server: it is ended.
+func (s *scopes[V]) finishJoins(ctx context.Context) {
 	s.mu.Lock()
 	streams := slices.Clone(s.streams)
 	s.mu.Unlock()
 	for _, joined := range streams {
-		if !joined.joins || !joined.proven.Load() && !s.isQuietlyOpen(joined) {
-			continue
-		}
-		joined.proven.Store(true)
-		s.mu.Lock()
-		joined.joins = false
-		s.mu.Unlock()
-		for _, other := range streams {
-			if other != joined && other.group == joined.group {
-				joined.sink.adopt(other.sink)
-				s.stopFeeding(other, joined.held)
+		switch {
+		case !joined.joins:
+		case !joined.feed.IsWhole():
+			s.joinFailed.Store(true)
+			joined.cancel()
+		case joined.proven.Load() && joined.feed.HasCaughtUp():
+			s.replaceStreams(joined, streams)
+			if !joined.feed.IsWhole() { // since just now: nothing feeds some of its scopes
+				held := joined.held
+				s.stopFeeding(joined, held)
+				s.list(ctx, held)
 			}
 		}
 	}
 }
 
-// isQuietlyOpen reports whether the watch of a stream is open, and the stream was started long enough
-// ago.
-func (s *scopes[V]) isQuietlyOpen(joined *stream[V]) bool {
-	return joined.reflector.Phase() == reflector.Watching && s.informer.clock.Since(joined.started) >= joinProof
+// replaceStreams ends the feeding of a joined stream's scopes by others.
+func (s *scopes[V]) replaceStreams(joined *stream[V], streams []*stream[V]) {
+	joined.joins = false
+	for _, other := range streams {
+		if other != joined && other.group == joined.group {
+			joined.sink.adopt(other.sink)
+			s.stopFeeding(other, joined.held)
+		}
+	}
 }
 
 // stopFeeding ends the feeding of scopes by a stream, and the stream if it then has none.
@@ -162,21 +162,12 @@ func (s *scopes[V]) stopFeeding(stream *stream[V], scopes []*heldScope) {
 	}
 }
 
-// joinTimer returns a channel that receives when streams are to be joined again, or a joined one has
-// been open for long enough; nil if there is none.
+// joinTimer returns a channel that receives when streams are to be joined again, nil if they are not.
 func (s *scopes[V]) joinTimer() (expired <-chan time.Time, stop func()) {
-	at := s.retryJoin
-	s.mu.Lock()
-	for _, stream := range s.streams {
-		if proof := stream.started.Add(joinProof); stream.joins && (at.IsZero() || proof.Before(at)) {
-			at = proof
-		}
-	}
-	s.mu.Unlock()
-	if at.IsZero() {
+	if s.retryJoin.IsZero() {
 		return nil, func() {}
 	}
-	timer := s.informer.clock.NewTimer(max(at.Sub(s.informer.clock.Now()), joinProofRetry))
+	timer := s.informer.clock.NewTimer(s.retryJoin.Sub(s.informer.clock.Now()))
 	return timer.C(), func() { timer.Stop() }
 }
 

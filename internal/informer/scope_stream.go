@@ -28,8 +28,7 @@ type stream[V any] struct {
 	feed      *store.Feed[V]
 	sink      *filterSink[V]
 	reflector *reflector.Reflector
-	joins     bool        // it is to take the place of other streams; written by the loop, under scopes.mu
-	started   time.Time
+	joins     bool        // it is to take the place of other streams; belongs to the loop
 	proven    atomic.Bool // it has received an event or a bookmark, or need not
 	sharded   atomic.Bool // the last list says that it has the requested ranges alone
 	err       error       // with which it ended
@@ -83,7 +82,7 @@ func groupOf(name scope.Scope) scope.Scope {
 // from a version on.
 func (s *scopes[V]) start(ctx context.Context, held []*heldScope, from string) {
 	name := held[0].scope
-	stream := &stream[V]{group: groupOf(name), request: scope.Join(namesOf(held)), held: held, joins: from != "", started: s.informer.clock.Now()}
+	stream := &stream[V]{group: groupOf(name), request: scope.Join(namesOf(held)), held: held, joins: from != ""}
 	stream.proven.Store(!stream.joins)
 	stream.feed = s.informer.store.NewFeed(partsOf(held), locator(name), from)
 	stream.sink = &filterSink[V]{

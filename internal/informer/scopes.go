@@ -108,8 +108,9 @@ func (s *scopes[V]) Run(ctx context.Context) error {
 
 // settle does what has become possible by the progress of streams.
 func (s *scopes[V]) settle(ctx context.Context) {
+	s.watched.Store(s.awaitsProgress()) // before the state of the streams is read
 	s.noteSynced()
-	s.finishJoins()
+	s.finishJoins(ctx)
 	s.finishLeaving()
 	s.join(ctx)
 	s.watched.Store(s.awaitsProgress())
@@ -279,9 +280,13 @@ func (s *scopes[V]) noteSynced() {
 	}
 }
 
-// awaitsProgress reports whether the loop waits until a scope is empty, or others have reached it.
+// awaitsProgress reports whether the loop waits until a scope is empty, others have reached it, or a
+// joined stream has reached the others.
 func (s *scopes[V]) awaitsProgress() bool {
-	return slices.ContainsFunc(s.all(), func(held *heldScope) bool { return held.state != scope.Held })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.order, func(held *heldScope) bool { return held.state != scope.Held }) ||
+		slices.ContainsFunc(s.streams, func(stream *stream[V]) bool { return stream.joins && stream.proven.Load() })
 }
 
 func (s *scopes[V]) all() []*heldScope {

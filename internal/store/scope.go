@@ -33,6 +33,8 @@ type Scope struct {
 	synced   bool        // a list was committed
 	objects  int         // number of entries
 	retiring bool        // see RetireScope
+	restores uint64      // how many restores of the server were known when it was last listed after one
+	suspect  bool        // the store may lack states of it, since the server was restored
 	keysWith []*Scope    // the scopes that may hold the same keys
 	movesTo  []*Scope    // those into which an object can move
 }
@@ -49,6 +51,8 @@ type scopes[V any] struct {
 	moves   map[string]pendingDeletion[V] // by key
 	past    map[string]string             // versions by key, see pastDeletion
 	expiry  []pastDeletion                // of past
+
+	restores uint64 // how many restores of the server feeds have noticed
 }
 
 // AddScope adds a scope. related reports of it and another one whether they may hold the same key,
@@ -65,6 +69,7 @@ func (s *Store[V]) AddScope(scope *Scope, related func(other *Scope) (keys, move
 			scope.movesTo, other.movesTo = append(scope.movesTo, other), append(other.movesTo, scope)
 		}
 	}
+	scope.restores = s.scopes.restores
 	s.scopes.held = append(s.scopes.held, scope)
 }
 

@@ -54,7 +54,12 @@ type merge[V any] struct {
 func (r *replacement[V]) commitScopes(resourceVersion string) {
 	s := r.store
 	m := merge[V]{replacement: r, live: s.live.Load(), version: resourceVersion}
-	s.withMu(func() { m.scopes = r.scopesToReplace(resourceVersion) })
+	s.withMu(func() {
+		m.scopes = r.scopesToReplace(resourceVersion)
+		if r.compareContents {
+			s.noteRestore(r.feed, m.scopes, resourceVersion)
+		}
+	})
 	r.keepLastGoodStates(m.live)
 	gone := s.keysOf(m.live, m.replaces)
 	resolved := r.resolved(m.live, m.replaces)
@@ -63,6 +68,9 @@ func (r *replacement[V]) commitScopes(resourceVersion string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.prepareChange("")
+	for _, scope := range m.scopes {
+		scope.suspect = false
+	}
 	m.remove(gone)
 	m.put()
 	m.settleQuarantine(resolved)
@@ -73,11 +81,9 @@ func (r *replacement[V]) commitScopes(resourceVersion string) {
 // scopesToReplace returns the feed's scopes that have not reached a later version than the list's. A
 // server that has gone back in time replaces them all. The caller holds mu.
 func (r *replacement[V]) scopesToReplace(version string) []*Scope {
-	scopes := slices.Clone(r.feed.Scopes())
-	if r.compareContents {
-		return scopes
-	}
-	return slices.DeleteFunc(scopes, func(scope *Scope) bool { return scope.synced && feed.IsOlder(version, scope.reached()) })
+	return slices.DeleteFunc(slices.Clone(r.feed.Scopes()), func(scope *Scope) bool {
+		return !r.feed.feeds(scope) || !r.compareContents && scope.synced && feed.IsOlder(version, scope.reached())
+	})
 }
 
 func (m *merge[V]) replaces(scope *Scope) bool { return slices.Contains(m.scopes, scope) }
@@ -109,10 +115,19 @@ func (m *merge[V]) remove(keys []string) {
 			s.deferMove(key, m.version, old, nil)
 			continue
 		}
-		s.recordPast(key, old.versionText(), old.scope(), &m.feed.progress)
+		s.recordPast(key, m.lastVersion(old), old.scope(), &m.feed.progress)
 		s.removeEntry(m.live, key, old)
 		m.changes = append(m.changes, Change[V]{Key: key, Old: old, Initial: !old.scope().synced})
 	}
+}
+
+// lastVersion returns a version up to which there are no states of an object that the list does not
+// have: its last known one, unless the server has used that again since.
+func (m *merge[V]) lastVersion(old *Entry[V]) string {
+	if version := old.versionText(); !feed.IsOlder(m.version, version) {
+		return version
+	}
+	return m.version
 }
 
 // put puts the list's entries into the live state: those that were made for it, in list order, and
@@ -149,14 +164,16 @@ func (m *merge[V]) putEntry(key string, made bool) {
 	if entry == nil || !m.replaces(entry.scope()) {
 		return
 	}
-	own := old == nil || old.scope() == entry.scope()
+	moved := old != nil && old.scope() != entry.scope()
+	foreign := old != nil && !m.replaces(old.scope())
 	switch {
 	case old == nil && s.isPast(key, entry.versionText()):
 		return
-	case !own && (entry.scope().retiring || entry.before(old.identity)):
+	case foreign && (entry.scope().retiring || entry.before(old.identity)):
+		entry.scope().suspectIfUndone(old.scope())
 		return
 	case old != nil && m.sameState(key, old, entry, made):
-		if old.ref != entry.ref || !own {
+		if old.ref != entry.ref || moved {
 			s.putEntry(m.live, key, old, entry)
 		}
 		if !s.config.EmitUnchanged {

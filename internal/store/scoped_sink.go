@@ -79,8 +79,28 @@ func (f *Feed[V]) Drop(scope *Scope) {
 
 // leave ends the feeding of a scope. The caller holds both locks.
 func (f *Feed[V]) leave(scope *Scope) {
-	scope.version = newer(scope.version, f.progress.version)
-	scope.feeds = slices.DeleteFunc(scope.feeds, func(p *progress) bool { return p == &f.progress })
+	if f.feeds(scope) {
+		scope.version = newer(scope.version, f.progress.version)
+		scope.feeds = slices.DeleteFunc(scope.feeds, func(p *progress) bool { return p == &f.progress })
+	}
+}
+
+// feeds reports whether the feed feeds a scope. It does not any more once the server was restored
+// from a backup and another feed has listed the scope. The caller holds the writer's lock.
+func (f *Feed[V]) feeds(scope *Scope) bool { return slices.Contains(scope.feeds, &f.progress) }
+
+// IsWhole reports whether the feed feeds all its scopes. One that does not should be closed.
+func (f *Feed[V]) IsWhole() bool {
+	f.store.writer.Lock()
+	defer f.store.endWrite()
+	return !slices.ContainsFunc(f.Scopes(), func(scope *Scope) bool { return !f.feeds(scope) })
+}
+
+// HasCaughtUp reports whether the feed has reached the versions of its scopes, by whichever feed.
+func (f *Feed[V]) HasCaughtUp() bool {
+	f.store.mu.Lock()
+	defer f.store.mu.Unlock()
+	return !slices.ContainsFunc(f.Scopes(), func(scope *Scope) bool { return feed.IsOlder(f.progress.version, scope.reached()) })
 }
 
 // Scopes returns the scopes. The slice is never modified.
@@ -132,9 +152,9 @@ func (f *Feed[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome 
 	s.writer.Lock()
 	defer s.endWrite()
 	outcome := feed.Unchanged
-	if scope := f.scopeOf(item); scope != nil {
+	if scope := f.scopeOf(item); scope != nil && f.feeds(scope) {
 		outcome = s.apply(event{eventType, scope, &f.progress}, item)
-	} else {
+	} else if scope == nil {
 		f.passOver(item)
 	}
 	f.advance(item.ResourceVersion)
@@ -162,10 +182,10 @@ func (f *Feed[V]) HasVersion(item feed.Item) bool {
 	return f.scopeOf(item) == nil || f.store.HasVersion(item)
 }
 
-// Quarantined implements feed.Sink.
+// Quarantined implements feed.Sink. Scopes that are suspect count, as they are to be listed again.
 func (f *Feed[V]) Quarantined() int {
 	keys, unkeyed := f.store.quarantine.countsOf(f.Scopes())
-	return keys + unkeyed
+	return keys + unkeyed + f.suspects()
 }
 
 // decideScoped decides about an event in a scope if the entry of its key, or a deletion, is of
@@ -195,6 +215,7 @@ func (s *Store[V]) decideScoped(e event, itemKey string, item feed.Item, old *En
 	case own || old == nil:
 		return feed.Applied, false
 	case e.scope.retiring, id.before(old.identity):
+		s.withMu(func() { e.scope.suspectIfUndone(old.scope()) })
 		return feed.Stale, true
 	case old.sameVersion(id):
 		s.moveTo(e.scope, item.Key, old)

@@ -1,0 +1,54 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// noteRestore records that the server was restored from a backup to a version at which a feed has
+// listed scopes. Versions after it were undone, or are used again: the store forgets what it knows
+// of them, and other feeds of the scopes, which have not noticed, feed them no more. The caller holds
+// both locks.
+func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
+	known := &s.scopes
+	if !slices.ContainsFunc(listed, func(scope *Scope) bool { return scope.restores < known.restores }) {
+		known.restores++ // otherwise another feed has noticed before
+	}
+	for _, scope := range listed {
+		scope.restores, scope.feeds = known.restores, []*progress{&by.progress}
+	}
+	for _, scope := range known.held {
+		if scope.restores < known.restores && slices.ContainsFunc(listed, func(l *Scope) bool { return slices.Contains(l.keysWith, scope) }) {
+			scope.suspect = true // an undone state of a listed scope may have replaced one of its states
+		}
+	}
+	isUndone := func(v string) bool { return feed.IsOlder(version, v) }
+	maps.DeleteFunc(known.past, func(_, v string) bool { return isUndone(v) })
+	known.expiry = slices.DeleteFunc(known.expiry, func(d pastDeletion) bool { return isUndone(d.version) })
+	maps.DeleteFunc(known.moves, func(_ string, d pendingDeletion[V]) bool { return slices.Contains(listed, d.scope) })
+}
+
+// suspectIfUndone makes a scope be listed again, later on, if a state of it was not stored for the
+// stored state of another scope that a restore of the server may have undone. The caller holds mu.
+func (c *Scope) suspectIfUndone(stored *Scope) {
+	if !c.retiring && stored != nil && stored.restores < c.restores {
+		c.suspect = true
+	}
+}
+
+// suspects returns the number of scopes that are suspect.
+func (f *Feed[V]) suspects() (n int) {
+	f.store.mu.Lock()
+	defer f.store.mu.Unlock()
+	for _, scope := range f.Scopes() {
+		if scope.suspect {
+			n++
+		}
+	}
+	return n
+}

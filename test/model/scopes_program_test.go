@@ -1,0 +1,173 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package model_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// scopedProgram is a program for an informer over scopes.
+type scopedProgram struct {
+	Family string // of scopes, see scopeFamilies
+	Packed bool
+	Filter bool // only objects with an even value
+	Gate   bool // the server knows shard selectors at first
+	Start  []int
+	Steps  []scopedStep
+}
+
+// scopedStep is one step of a scopedProgram. Which fields count depends on Op.
+type scopedStep struct {
+	Op     string
+	Key    string        `json:",omitempty"`
+	Env    string        `json:",omitempty"`
+	Scopes []int         `json:",omitempty"` // of the family
+	Lane   int           `json:",omitempty"` // of the requests concerned
+	N      int           `json:",omitempty"`
+	For    time.Duration `json:",omitempty"`
+	NoWait bool          `json:",omitempty"` // the next step follows at once
+}
+
+func (p scopedProgram) String() string {
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// Further values of scopedStep.Op.
+const (
+	opScopesAdd    = "add scopes"
+	opScopesRemove = "remove scopes"
+	opScopesSet    = "set scopes"
+	opFailList     = "fail lists"   // the next N of a lane
+	opFailWatch    = "fail watches" // the next N of a lane
+	opGate         = "switch the gate"
+)
+
+// lanes is the number of groups of requests that lag and fail on their own. The scopes of a request
+// determine its lane.
+const lanes = 3
+
+// scopedKeys are few, so that the same key is often met in several scopes.
+var scopedKeys = []string{"a/x", "a/y", "b/x", "c/z"}
+
+var environments = []string{"dev", "prod", "test", ""}
+
+// hashes returns the scope of some sixteenths of all hashes.
+func hashes(field cache.HashField, first, end uint64) cache.Scope {
+	last := uint64(math.MaxUint64)
+	if end < 16 {
+		last = end<<60 - 1
+	}
+	return cache.Scope{Hash: cache.HashRange{Field: field, First: first << 60, Last: last}}
+}
+
+func hashFamily(field cache.HashField) (family []cache.Scope) {
+	for _, ends := range [][2]uint64{{0, 4}, {4, 8}, {8, 12}, {12, 16}, {0, 8}, {8, 16}, {0, 16}, {2, 6}, {6, 8}, {14, 16}} {
+		family = append(family, hashes(field, ends[0], ends[1]))
+	}
+	return family
+}
+
+func withSelector(s cache.Scope, namespace, labels string) cache.Scope {
+	s.Namespace, s.LabelSelector = namespace, labels
+	return s
+}
+
+// scopeFamilies are the scopes that a program adds and removes. Scopes of one family may overlap.
+func scopeFamilies() map[string][]cache.Scope {
+	low, high := hashes(cache.HashUID, 0, 8), hashes(cache.HashUID, 8, 16)
+	return map[string][]cache.Scope{
+		"namespaces": {{Namespace: "a"}, {Namespace: "b"}, {Namespace: "c"}, {}},
+		"labels": {
+			{LabelSelector: "env=dev"}, {LabelSelector: "env=prod"}, {LabelSelector: "env=test"}, {LabelSelector: "!env"},
+			{LabelSelector: "env in (dev,prod)"}, {LabelSelector: "env notin (dev,prod)"}, {},
+		},
+		"fields":           {{FieldSelector: "metadata.name=x"}, {FieldSelector: "metadata.name=y"}, {FieldSelector: "metadata.name!=x"}, {}},
+		"hashes":           hashFamily(cache.HashUID),
+		"namespace hashes": hashFamily(cache.HashNamespace),
+		"mixed": {
+			{Namespace: "a", LabelSelector: "env=dev"}, {Namespace: "a", LabelSelector: "env!=dev"}, {Namespace: "b"}, {Namespace: "a"},
+			withSelector(low, "a", ""), withSelector(high, "a", ""),
+			withSelector(low, "", "env=dev"), withSelector(high, "", "env=dev"), withSelector(low, "", "env=prod"),
+			withSelector(high, "", "env=prod"), {LabelSelector: "env=dev"},
+		},
+	}
+}
+
+// scopedOperations are the weights of operations.
+var scopedOperations = map[string]int{
+	opPut: 12, opDelete: 5, opRecreate: 4, opAdvance: 8, opScopesAdd: 3, opScopesRemove: 3, opScopesSet: 3, opClose: 3, opCompact: 3,
+	opLag: 3, opCatchUp: 3, opFailList: 2, opFailWatch: 2, opGate: 1, opBookmark: 3, opSkip: 1, opHeal: 1, opRestore: 1, opQuiesce: 1,
+}
+
+func weighted() (operations []string) {
+	for _, op := range sortedKeys(scopedOperations) {
+		for range scopedOperations[op] {
+			operations = append(operations, op)
+		}
+	}
+	return operations
+}
+
+// drawScoped draws a program.
+func drawScoped(t *rapid.T) scopedProgram {
+	families := scopeFamilies()
+	p := scopedProgram{
+		Family: rapid.SampledFrom(sortedKeys(families)).Draw(t, "family"), Packed: rapid.Bool().Draw(t, "packed"), Filter: rapid.IntRange(0, 3).Draw(t, "filter") == 3,
+		Gate: rapid.Bool().Draw(t, "gate"),
+	}
+	subset := rapid.SliceOfNDistinct(rapid.IntRange(0, len(families[p.Family])-1), 0, 4, rapid.ID)
+	p.Start = subset.Draw(t, "start")
+	steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) scopedStep { return drawScopedStep(t, subset) }), 1, 40)
+	p.Steps = steps.Draw(t, "steps")
+	return p
+}
+
+func drawScopedStep(t *rapid.T, subset *rapid.Generator[[]int]) scopedStep {
+	s := scopedStep{Op: rapid.SampledFrom(weighted()).Draw(t, "op"), NoWait: rapid.IntRange(0, 3).Draw(t, "no wait") == 3}
+	switch s.Op {
+	case opPut, opDelete, opRecreate:
+		s.Key, s.Env = rapid.SampledFrom(scopedKeys).Draw(t, "key"), rapid.SampledFrom(environments).Draw(t, "env")
+	case opScopesAdd, opScopesRemove, opScopesSet:
+		s.Scopes = subset.Draw(t, "scopes")
+	case opLag, opCatchUp, opClose:
+		s.Lane = rapid.IntRange(0, lanes-1).Draw(t, "lane")
+	case opFailList, opFailWatch:
+		s.Lane, s.N = rapid.IntRange(0, lanes-1).Draw(t, "lane"), rapid.IntRange(1, 3).Draw(t, "n")
+	case opSkip, opRestore:
+		s.N = rapid.IntRange(1, 5).Draw(t, "n")
+	case opAdvance:
+		s.For = rapid.SampledFrom([]time.Duration{time.Millisecond, 2 * time.Second, 20 * time.Second, time.Minute, 4 * time.Minute}).Draw(t, "for")
+	}
+	return s
+}
+
+// scopesOf returns the scopes of a family.
+func (p scopedProgram) scopesOf(numbers []int) (scopes []cache.Scope) {
+	family := scopeFamilies()[p.Family]
+	for _, n := range numbers {
+		scopes = append(scopes, family[n])
+	}
+	return scopes
+}
+
+func (s scopedStep) String() string { return fmt.Sprintf("%s %s", s.Op, mustJSON(s)) }
+
+func mustJSON(value any) []byte {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
