@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,10 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	// The default of a flag that the command line may still set.
+	if err := flag.Set("rapid.checks", strconv.Itoa(scopedPrograms)); err != nil {
+		panic(err)
+	}
 	flag.Parse()
 	debug.SetGCPercent(400) // programs leave much garbage and need little memory
 	utilruntime.ReallyCrash = false

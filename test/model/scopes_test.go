@@ -170,21 +170,22 @@ func (x *scopedExecution) executeOnServer(s scopedStep) {
 }
 
 // changeScopes changes the set of scopes. Scopes that overlap are an error, which changes nothing.
+// Handlers wait meanwhile.
 func (x *scopedExecution) changeScopes(change func(...cache.Scope) error, numbers []int) {
 	x.mu.Lock()
-	before := x.scopes.All()
-	x.removed = append(x.removed, before...) // before a handler receives the deletions
-	x.mu.Unlock()
-	scopes := x.program.scopesOf(numbers)
-	err := change(scopes...)
-	after := x.scopes.All()
-	x.note("scopes %v: %v", after, err)
-	x.mu.Lock()
 	defer x.mu.Unlock()
+	before := x.scopes.All()
+	err := change(x.program.scopesOf(numbers)...)
+	after := x.scopes.All()
+	x.noteLocked("scopes %v: %v", after, err)
 	x.covers = append(x.covers, after)
 	clear(x.dead) // an added scope may lag
 	maps.DeleteFunc(x.floors, func(key string, _ uint64) bool { return x.delivered[key].key == "" })
-	x.removed = slices.DeleteFunc(x.removed, func(s cache.Scope) bool { return slices.Contains(before, s) && slices.Contains(after, s) })
+	for _, scope := range before {
+		if !slices.Contains(after, scope) {
+			x.removed = append(x.removed, scope)
+		}
+	}
 }
 
 // restore restores the server from a backup, and waits until the informer has noticed.

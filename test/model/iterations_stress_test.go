@@ -1,0 +1,8 @@
+//go:build stress
+
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package model_test
+
+const scopedPrograms = 100_000 // of TestScopesFollowModel
