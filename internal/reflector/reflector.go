@@ -23,6 +23,9 @@ type Config struct {
 	// From, if set, is a resourceVersion whose state the sink holds. The reflector then starts with a
 	// watch from it instead of a list.
 	From string
+	// NotOlderThan, if set, is the resourceVersion of the first list, instead of "0". A list that the
+	// server answers from its watch cache is then at least at that version.
+	NotOlderThan string
 	// WatchList, if set, reports whether to request the complete state as a streaming list (a watch
 	// with sendInitialEvents, KEP-3157). It is called once, before the first request. The reflector
 	// falls back to a list if the server does not support WatchList.

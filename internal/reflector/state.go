@@ -3,6 +3,8 @@
 
 package reflector
 
+import "cmp"
+
 // state is the reflector's place in its cycle: which request is next, and how far the
 // resourceVersion reached can be relied on. Only the reflector's goroutine uses it.
 type state int
@@ -36,10 +38,7 @@ func (r *Reflector) listVersion() string {
 	if r.state == stateConsistentRead {
 		return ""
 	}
-	if version := r.version(); version != "" {
-		return version
-	}
-	return "0"
+	return cmp.Or(r.version(), r.config.NotOlderThan, "0")
 }
 
 // canResume reports whether a watch at the resourceVersion reached delivers every change since. A

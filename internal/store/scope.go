@@ -93,6 +93,20 @@ func (s *Store[V]) LowestVersion(scopes []*Scope) (lowest string) {
 	return lowest
 }
 
+// HighestVersionBeside returns the highest version that a scope has reached which may hold the same
+// keys as one of scopes. A list of these must not be older: it would bring states back that the other
+// scope has seen end.
+func (s *Store[V]) HighestVersionBeside(scopes []*Scope) (highest string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, scope := range scopes {
+		for _, other := range scope.keysWith {
+			highest = newer(highest, other.reached())
+		}
+	}
+	return highest
+}
+
 // HaveReached reports whether scopes have reached the version of another one.
 func (s *Store[V]) HaveReached(scopes []*Scope, other *Scope) bool {
 	s.mu.Lock()
