@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -226,4 +227,56 @@ func ExampleConstructors_NewReflector() {
 	reflector := clientgo.With(clientgo.Options{Streaming: true}).NewReflector(pods, &corev1.Pod{}, store, 0)
 	reflector.RunWithContext(ctx)
 	// Output: 2 Pods
+}
+
+// A factory holds the objects of some namespaces only, which may change while its informers run. The
+// function returns nil for types without namespaces.
+func ExampleOptions_scopes() {
+	config, closeServer := cluster()
+	defer closeServer()
+	cache.EnableStreaming(config)
+	clientset := kubernetes.NewForConfigOrDie(config)
+	if _, err := clientset.CoreV1().Pods("other").Create(context.Background(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "api-0"}}, metav1.CreateOptions{}); err != nil {
+		log.Fatal(err)
+	}
+
+	namespaces := cache.NewScopes(cache.Scope{Namespace: "default"})
+	informers := clientgo.With(clientgo.Options{Scopes: func(example runtime.Object) *cache.Scopes {
+		switch example.(type) {
+		case *corev1.Node, *corev1.Namespace:
+			return nil
+		}
+		return namespaces
+	}})
+	factory := informers.NewSharedInformerFactory(clientset, 0)
+
+	pods, nodes := factory.Core().V1().Pods(), factory.Core().V1().Nodes().Lister()
+	deleted := make(chan any)
+	if _, err := pods.Informer().AddEventHandler(clientcache.ResourceEventHandlerFuncs{
+		DeleteFunc: func(obj any) { deleted <- obj },
+	}); err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	factory.StartWithContext(ctx)
+	if err := factory.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
+		log.Fatal(err)
+	}
+	list, err := pods.Lister().List(labels.Everything())
+	fmt.Println(len(list), err)
+	if err := namespaces.Set(cache.Scope{Namespace: "other"}); err != nil {
+		log.Fatal(err)
+	}
+	for range 2 {
+		fmt.Printf("%T\n", <-deleted)
+	}
+	_, err = nodes.List(labels.Everything())
+	fmt.Println(err)
+	cancel()
+	factory.Shutdown()
+	// Output:
+	// 2 <nil>
+	// *v1.Pod
+	// *v1.Pod
+	// <nil>
 }
