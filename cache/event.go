@@ -29,13 +29,13 @@ type Event[T Object] struct {
 	// New is the object after the change. It is nil for a deletion.
 	New T
 	// InInitialList is set for the additions of the state with which the handler started: the
-	// initial list, or the store's content when the handler was added. It is also set for those of the
-	// initial list of a scope that was added later; see Scopes.
+	// initial list, or the store's content when the handler was added. It is also set for those of
+	// the initial list of a scope that was added later; see Scopes.
 	InInitialList bool
 	// LeftScope is set for the deletion of an object that still exists but that the informer's
 	// Filter or the handler's FilterFunc no longer accepts, or whose scope was removed from the
-	// informer's Scopes. It is not set for an object that the
-	// request's label or field selector no longer matches: the server sends a deletion.
+	// informer's Scopes. It is not set for an object that the request's label or field selector no
+	// longer matches: the server sends a deletion.
 	LeftScope bool
 	// Coalesced is the number of later changes of the object that this event includes because the
 	// handler was behind; see CoalesceWhenBehind.

@@ -9,18 +9,20 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// NamespaceScopes returns the scopes of the namespaces whose labels a selector matches, as they come
-// and go:
+// NamespaceScopes returns a set with a scope for each namespace whose labels a selector matches. It
+// changes as namespaces are created, relabelled and deleted:
 //
-//	namespaces := cache.NewSharedInformer(cache.ListWatchOf(clientset.CoreV1().Namespaces()), &corev1.Namespace{}, options)
+//	all := cache.ListWatchOf(clientset.CoreV1().Namespaces())
+//	namespaces := cache.NewSharedInformer(all, &corev1.Namespace{}, options)
 //	scopes, err := cache.NamespaceScopes(namespaces, selector)
 //
-// The informer must list all namespaces, and be run beside those that use the scopes, which sync
-// once it has. Its objects may be of any type, such as metav1.PartialObjectMetadata.
+// The informer must list all namespaces. The program must run it beside the informers that have the
+// scopes, which sync after it. Its objects may be of any type, such as
+// metav1.PartialObjectMetadata.
 //
-// A namespace whose labels no longer match is removed, as by Scopes.Remove. The scope of one that was
-// deleted is kept until its objects have been deleted, too: handlers receive these deletions, and
-// none with Event.LeftScope. Do not change the set by other means.
+// The scope of a namespace whose labels no longer match is removed, as by Scopes.Remove. The scope
+// of a deleted namespace is kept until its objects have been deleted, too: handlers receive these
+// deletions, and none with Event.LeftScope. The program must not call Add, Remove or Set.
 //
 // It returns an error if the informer has stopped or was made of invalid arguments.
 func NamespaceScopes[T Object](namespaces *SharedInformer[T], selector labels.Selector) (*Scopes, error) {

@@ -39,7 +39,7 @@ type InformerOptions[T Object] struct {
 	// state is kept. Prefer a selector where the server has one: see WithLabelSelector.
 	Filter func(obj T) bool
 
-	// Scopes, if set, are the parts of the collection that the informer holds, which may change while
+	// Scopes, if set, are the parts of the collection that the informer holds. They may change while
 	// it runs. The ListerWatcher must list the whole collection; see ListWatchByNamespace.
 	Scopes *Scopes
 

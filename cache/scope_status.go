@@ -14,11 +14,11 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// ErrNoScope is wrapped by the errors of a ScopeView whose scope is not in the informer's set.
+// ErrNoScope is wrapped by the errors of a ScopeView whose scope is not in the informer's Scopes.
 var ErrNoScope error = informer.ErrNoScope
 
-// ScopeStatus is the condition of one scope of an informer. Scopes that share a watch have its
-// phase and error in common.
+// ScopeStatus is the condition of one scope of an informer. Scopes that share requests have one
+// phase and one error.
 type ScopeStatus struct {
 	Scope Scope
 	Phase Phase
@@ -34,16 +34,17 @@ type ScopeStatus struct {
 	Staleness       time.Duration
 	// Objects, Quarantined and Unkeyed are the numbers of the scope's objects.
 	Objects, Quarantined, Unkeyed int
-	// Sharded reports whether the last list of the scope's hash range had a shardInfo that says so.
-	// Servers send none with custom resources, with metadata-only objects, and with a WatchList.
+	// Sharded reports whether the last list stated, by its shardInfo, that it has the requested
+	// hash ranges alone. Servers send no shardInfo with custom resources and metadata-only objects,
+	// nor in a WatchList.
 	Sharded bool
-	// Foreign is the number of objects that were received and passed over, undecoded, as they were
-	// outside of the requested hash ranges: the server does not know the shard selector.
+	// Foreign is the number of received objects that were passed over, undecoded, because they were
+	// outside of the requested hash ranges: the server does not apply the shard selector.
 	Foreign uint64
 }
 
-// ScopeStatus returns the condition of each scope, in the order in which they were added. It returns nil
-// for an informer without Scopes.
+// ScopeStatus returns the condition of each scope, in the order in which they were added. It
+// returns nil for an informer without Scopes.
 func (s *SharedInformer[T]) ScopeStatus() []ScopeStatus { return s.core.scopeStatus() }
 
 func (c *core) scopeStatus() (statuses []ScopeStatus) {
@@ -86,8 +87,8 @@ type ScopeView struct {
 
 var errNoScopes = errors.New("the informer has no Scopes")
 
-// InScope returns a view of a scope. It may be called before the scope is in the set, and the view
-// may be used after the scope has left it: an error of its methods then wraps ErrNoScope.
+// InScope returns a view of a scope. The scope need not be in the informer's Scopes when InScope is
+// called: while it is not, the methods of the view return errors that wrap ErrNoScope.
 func (s *SharedInformer[T]) InScope(scope Scope) ScopeView {
 	canonical, err := scope.internal().Canonical()
 	switch {
@@ -101,8 +102,9 @@ func (s *SharedInformer[T]) InScope(scope Scope) ScopeView {
 	return ScopeView{&s.core, canonical, err}
 }
 
-// WaitForSync blocks until the scope has been listed. It may be called directly after Scopes.Add. Its
-// errors are those of SharedInformer.WaitForSync; see there why ctx needs a timeout.
+// WaitForSync blocks until the scope has been listed. It may be called directly after Scopes.Add.
+// It returns an error that wraps ErrNoScope if the scope is removed before, and the errors of
+// SharedInformer.WaitForSync; see there why ctx needs a timeout.
 func (v ScopeView) WaitForSync(ctx context.Context) error {
 	if v.invalid != nil {
 		return v.invalid
@@ -110,8 +112,8 @@ func (v ScopeView) WaitForSync(ctx context.Context) error {
 	return v.core.wait(ctx, func(ctx context.Context) error { return v.core.engine.WaitForScope(ctx, v.scope) })
 }
 
-// WaitForResourceVersion blocks until the scope has reached a resourceVersion; see
-// SharedInformer.WaitForResourceVersion, also for why ctx needs a deadline.
+// WaitForResourceVersion blocks until the scope has been listed and has reached a resourceVersion;
+// see SharedInformer.WaitForResourceVersion, also for why ctx needs a deadline.
 func (v ScopeView) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
 	if v.invalid != nil {
 		return v.invalid
@@ -137,8 +139,8 @@ func (v ScopeView) Status() (ScopeStatus, error) {
 	return ScopeStatus{Scope: scopeOf(v.scope)}, fmt.Errorf("%s: scope of %v: %w", v.core.report.name, v.scope, ErrNoScope)
 }
 
-// HealthCheck returns a function for a health endpoint; see SharedInformer.HealthCheck. It fails for a
-// scope that the informer does not hold.
+// HealthCheck returns a function for a health endpoint; see SharedInformer.HealthCheck. The
+// function returns an error that wraps ErrNoScope if the informer does not have the scope.
 func (v ScopeView) HealthCheck(options HealthOptions) func(*http.Request) error {
 	return func(*http.Request) error {
 		status, err := v.Status()
@@ -161,8 +163,8 @@ func (s ScopeStatus) asStatus(c *core) Status {
 	return status
 }
 
-// waitForVersionOf is WaitForResourceVersion for an object: of the scopes of the informer, it waits
-// for those alone that may hold the object.
+// waitForVersionOf is WaitForResourceVersion for the version of an object. If the informer has
+// scopes, it waits only for those that match.
 func (c *core) waitForVersionOf(ctx context.Context, obj Object, matches func(scope.Scope) bool) error {
 	if c.scopes == nil {
 		return c.engine.WaitForResourceVersion(ctx, obj.GetResourceVersion())
@@ -170,13 +172,13 @@ func (c *core) waitForVersionOf(ctx context.Context, obj Object, matches func(sc
 	return c.engine.WaitForScopesOf(ctx, obj.GetResourceVersion(), matches)
 }
 
-// covers returns a function that reports whether an object may ever be in a scope.
+// covers returns a function that reports whether an object can be in a scope, whatever its labels.
 func covers(obj Object) func(scope.Scope) bool {
 	return func(s scope.Scope) bool { return s.Covers(obj.GetNamespace(), string(obj.GetUID())) }
 }
 
-// checkScopes returns ErrOutOfScope for an object that is in none of the scopes. Fields other than
-// name and namespace are taken to match.
+// checkScopes returns ErrOutOfScope for an object that is in none of the scopes. Field selectors of
+// other fields than name and namespace are taken to match.
 func (c *core) checkScopes(obj Object) error {
 	if c.scopes == nil {
 		return nil

@@ -16,15 +16,15 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// ListWatchByNamespace returns a ListWatch of the objects of all namespaces, of which an informer
-// with Scopes can also request one namespace alone:
+// ListWatchByNamespace returns a ListWatch of the objects of all namespaces, for an informer with
+// Scopes. client is the method of a clientset that returns the client of a namespace:
 //
 //	lw := cache.ListWatchByNamespace(clientset.CoreV1().Pods)
 //
-// A scope with a Namespace is then requested by the path of the namespace, for which permissions in
-// that namespace suffice. NewListWatchFromClient can do the same; any other ListerWatcher is asked for
-// metadata.namespace=NAME as a field selector, for which the program needs the permission to list
-// all namespaces.
+// A scope with a Namespace is requested by the path of the namespace, for which permissions in that
+// namespace suffice. NewListWatchFromClient for all namespaces does the same. Any other
+// ListerWatcher receives the field selector metadata.namespace=NAME, for which the program needs
+// the permission to list all namespaces.
 func ListWatchByNamespace[L runtime.Object, C interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
@@ -52,8 +52,8 @@ func ListWatchByNamespace[L runtime.Object, C interface {
 	}
 }
 
-// scopedListWatch returns a ListerWatcher that restricts its requests as their context says. The
-// functions of this package do that by themselves.
+// scopedListWatch returns a ListerWatcher that restricts each request to scope.RequestOf of its
+// context. A ListWatch of this package's functions does that itself, and is returned as it is.
 func scopedListWatch(lw ListerWatcher) ListerWatcher {
 	known, ok := lw.(*ListWatch)
 	if codec.IsNil(lw) || ok && (known.selected.known || known.items != nil) {

@@ -7,9 +7,9 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// Scope is a part of a collection: the objects of a namespace, those that selectors match, or those
-// whose hash is in a range. A field that is empty does not restrict it, so that the zero value is
-// the whole collection. Two Scopes with equal selectors, in whatever form, are the same scope.
+// Scope is a part of a collection: the objects that are in a namespace, match selectors and have a
+// hash in a range. An empty field selects every object, so that the zero value is the whole
+// collection. Two Scopes whose selectors differ only in form are the same scope.
 type Scope struct {
 	Namespace     string
 	LabelSelector string
@@ -18,11 +18,12 @@ type Scope struct {
 }
 
 // HashRange is a range of hashes of a field's value, by 64-bit FNV-1a as in the shard selector of a
-// list or watch (KEP-5866, https://kep.k8s.io/5866). The zero value does not restrict a Scope.
+// list or watch (KEP-5866, https://kep.k8s.io/5866). The zero value selects every object.
 type HashRange struct {
 	// Field is the field that is hashed.
 	Field HashField
-	// First and Last are the ends of the range. Both belong to it: 0 and math.MaxUint64 are all hashes.
+	// First and Last are the ends of the range, which both belong to it. From 0 to math.MaxUint64,
+	// the range has all hashes.
 	First, Last uint64
 }
 
@@ -57,26 +58,28 @@ func internalScopes(scopes []Scope) []scope.Scope {
 	return converted
 }
 
-// Scopes is a set of disjoint scopes that may change while informers run. It is the
-// InformerOptions.Scopes of one informer or several, which then hold the objects of these scopes
-// and no others. Its methods are safe for concurrent use.
+// Scopes is a set of disjoint scopes that may change while informers run. As the
+// InformerOptions.Scopes of one informer or several, it selects the objects that they hold. Its
+// methods are safe for concurrent use. docs/scopes.md is a guide.
 //
-// Each scope is listed and watched on its own. Handlers receive the objects of an added scope as one
-// initial list, while the delivery of other scopes goes on. Scopes that differ in their hash ranges
-// only share watches.
+// Each scope is listed and watched on its own, but scopes that differ only in their hash ranges
+// share requests. Handlers receive the objects of an added scope as one initial list, while the
+// delivery of other scopes goes on.
 //
-// Scopes are disjoint if their namespaces or hash ranges are, or if their selectors contradict each other in
-// one label or field, such as "env=dev" and "env!=dev". An object that moves from one scope of the
-// set to another, by a change of its labels, is updated. As the server sends the same event for such
-// a move and for a deletion, the deletion of an object of a scope with selectors is delivered once the other
-// scopes into which it may have moved have reached its version, for which an idle one needs a bookmark:
-// up to a minute.
+// Scopes are disjoint if their namespaces differ, if their hash ranges have no hash in common, or
+// if their selectors contradict each other in one label or field, such as "env=dev" and "env!=dev".
+//
+// An object whose labels change so that it moves from one scope of the set to another is updated,
+// not deleted. The server sends the same event for a move and for a deletion. A deletion is
+// therefore delivered once all scopes with other selectors, into which the object may have moved,
+// have reached its version. A scope without changes needs a bookmark for that, which takes up to a
+// minute.
 type Scopes struct {
 	set scope.Set
 }
 
-// NewScopes returns a set of scopes. Run of an informer returns an error for scopes that are invalid
-// or overlap.
+// NewScopes returns a set of scopes. If scopes are invalid or overlap, the set is invalid, and Run
+// of an informer that has it returns the error.
 func NewScopes(scopes ...Scope) *Scopes {
 	s := &Scopes{}
 	if err := s.set.Add(internalScopes(scopes)...); err != nil {
@@ -85,20 +88,21 @@ func NewScopes(scopes ...Scope) *Scopes {
 	return s
 }
 
-// Add adds scopes; those that the set has already are ignored. If a scope is invalid, or overlaps
-// with another one, Add returns an error that names them and adds none.
+// Add adds scopes, and ignores those that the set has already. If a scope is invalid, or overlaps
+// with another one, Add returns an error that names them, and adds none.
 func (s *Scopes) Add(scopes ...Scope) error { return s.set.Add(internalScopes(scopes)...) }
 
-// Remove removes scopes. Their objects leave the stores, all at once, and handlers receive deletions
-// with Event.LeftScope: the objects still exist. Scopes that the set does not have are ignored,
-// unless they are invalid, which is an error.
+// Remove removes scopes, and ignores those that the set does not have. The objects of a scope leave
+// the stores all at once, and handlers receive deletions with Event.LeftScope: the objects still
+// exist. It returns an error, and removes none, if a scope is invalid.
 func (s *Scopes) Remove(scopes ...Scope) error {
 	return s.set.Remove(scope.Removed, internalScopes(scopes)...)
 }
 
-// Set makes scopes the whole set. A scope that is not among them, but overlaps with some, is kept until these have
-// been listed, so that an object that is in a scope before and after is not deleted in between. The
-// errors are those of Add.
+// Set makes scopes the whole set. The objects of scopes that are no longer in it leave the stores
+// as with Remove, unless they are in one of the new scopes: an informer keeps the old ones until
+// the new ones have been listed, so that these objects are not deleted in between. The errors are
+// those of Add.
 func (s *Scopes) Set(scopes ...Scope) error { return s.set.Replace(internalScopes(scopes)...) }
 
 // All returns the scopes in the order in which they were added, with their selectors in canonical

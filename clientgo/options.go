@@ -63,11 +63,12 @@ type Options struct {
 	// with the objects of every informer, and must return true for types that it does not know. To
 	// ignore a state of an object instead, a transform returns cache.ErrSkip.
 	Filter func(obj any) bool
-	// Scopes, if set, returns the scopes of the objects that an informer of a type holds, or nil for the
-	// whole collection: those of namespaces suit no resource without namespaces. The scopes may change
-	// while the informer runs; see cache.Scopes. As the list function of an informer is bound to its
-	// namespace, one namespace of several is requested by a field selector, for which the program needs
-	// the permission to list all namespaces.
+	// Scopes, if set, returns the scopes that an informer of a type holds, or nil for the whole
+	// collection. It must return nil for types without namespaces if the scopes are namespaces. They
+	// may change while the informer runs; see cache.Scopes. A namespace is requested by a field
+	// selector, as the list function of an informer is bound to a path: the program needs the
+	// permission to list all namespaces. A list function that sets selectors itself, by a factory's
+	// tweakListOptions for example, replaces those of the scope.
 	Scopes func(example runtime.Object) *cache.Scopes
 	// Group, if set, receives every informer that is made with these options, so that packages
 	// metrics and debug can show them.

@@ -21,10 +21,11 @@ type filterSink[V any] struct {
 	target   feed.Sink                 // the store, or a feed of some of its scopes
 	filter   func(runtime.Object) bool // nil passes every object
 	identity func(V) (uid, resourceVersion string)
-	// foreign, if set, reports whether an item is of no scope of the target. Such an item is not
-	// filtered.
+	// foreign, if set, reports whether an item is in no scope of the target. The filter is not
+	// called with such an item.
 	foreign func(feed.Item) bool
-	// changed is called after each event, bookmark and list, and listed after each list before.
+	// changed is called after each event, bookmark and list, and listed after each list, before
+	// changed.
 	changed func()
 	listed  func()
 

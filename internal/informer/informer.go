@@ -49,8 +49,8 @@ type Config[V any] struct {
 	// server, before any transform. An object that no longer passes is removed. The store must
 	// have ItemKeys.
 	Filter func(runtime.Object) bool
-	// Scopes, if set, are the parts of the collection to store. The source must restrict requests as
-	// scope.RequestOf their context says.
+	// Scopes, if set, are the parts of the collection to store. The source must restrict each
+	// request to scope.RequestOf of its context.
 	Scopes *scope.Set
 	// NotFound, if set, returns the fields to omit that no object has had.
 	NotFound func() (paths []string)

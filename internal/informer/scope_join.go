@@ -16,13 +16,11 @@ import (
 // joinRetryInterval is the time after which watches that could not be joined are joined again.
 const joinRetryInterval = 30 * time.Second
 
-// join makes one stream of those whose scopes differ in their ranges of hashes only and have been
-// listed. Scopes that were replaced are left out, as they overlap with others.
-//
-// The joined stream watches from the lowest version of its scopes, beside the others, whose events it
-// repeats. They are ended once it has received an event or a bookmark and has reached their versions.
-// If it fails before, for example as the server no longer has the version, it is ended, and they go
-// on.
+// join joins the streams whose scopes differ only in their ranges of hashes, and have been listed.
+// Scopes that were replaced are left out, as they overlap with others. The joined stream watches from
+// the lowest version of its scopes, beside the others, and repeats events of theirs. Once it has
+// received an event or a bookmark and has reached their versions, they are ended. If it fails before,
+// for example because the server no longer has the version, it is ended, and they go on.
 func (s *scopes[V]) join(ctx context.Context) {
 	if s.joinFailed.CompareAndSwap(true, false) {
 		s.retryJoin = s.informer.clock.Now().Add(joinRetryInterval)
@@ -49,8 +47,9 @@ func (s *scopes[V]) join(ctx context.Context) {
 	}
 }
 
-// chunks divides the scopes of a group among requests: as few as possible if the server answers each
-// with its ranges alone, and one otherwise. A request that is listed by itself has a few ranges.
+// chunks divides the scopes of a group, one chunk for each request: as few as possible with up to
+// scope.MaxRanges ranges if the server sends the requested ranges alone, and one otherwise. It
+// sorts the group.
 func chunks(group []*heldScope, sharded bool) (all [][]*heldScope) {
 	slices.SortFunc(group, func(a, b *heldScope) int {
 		if a.scope.Hash.First < b.scope.Hash.First {
@@ -76,8 +75,9 @@ func chunks(group []*heldScope, sharded bool) (all [][]*heldScope) {
 	return append(all, chunk)
 }
 
-// isSharded reports whether no response for a group had items outside of the requested ranges. They are
-// the only proof: the server does not tell of each response whether it knows the shard selector.
+// isSharded reports whether no response for a group has had items outside of the requested ranges.
+// Such an item is the only proof, as not every response says whether the server has applied the
+// shard selector.
 func (s *scopes[V]) isSharded(group []*heldScope) bool {
 	name := groupOf(group[0].scope)
 	if s.unsharded[name] {
@@ -93,14 +93,15 @@ func (s *scopes[V]) isSharded(group []*heldScope) bool {
 	return !s.unsharded[name]
 }
 
-// isJoining reports whether a stream of a group is to take the place of others.
+// isJoining reports whether a group has a stream that will replace others.
 func (s *scopes[V]) isJoining(group scope.Scope) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.streams, func(stream *stream[V]) bool { return stream.joins && stream.group == group })
 }
 
-// hasStream reports whether one stream feeds scopes, and requests no others.
+// hasStream reports whether one stream feeds exactly these scopes, and requests exactly their
+// ranges.
 func (s *scopes[V]) hasStream(chunk []*heldScope) bool {
 	request := scope.Join(namesOf(chunk))
 	s.mu.Lock()
@@ -110,8 +111,9 @@ func (s *scopes[V]) hasStream(chunk []*heldScope) bool {
 	})
 }
 
-// finishJoins ends the streams whose scopes a joined stream feeds now. A joined stream does not feed
-// all its scopes any more once another one has noticed a restore of the server: it is ended.
+// finishJoins lets joined streams that have caught up with the other streams of their scopes replace
+// them. A joined stream that no longer feeds all its scopes, because another stream has noticed a
+// restore of the server, is ended.
 func (s *scopes[V]) finishJoins(ctx context.Context) {
 	s.mu.Lock()
 	streams := slices.Clone(s.streams)
@@ -133,7 +135,7 @@ func (s *scopes[V]) finishJoins(ctx context.Context) {
 	}
 }
 
-// replaceStreams ends the feeding of a joined stream's scopes by others.
+// replaceStreams detaches the other streams from the scopes of a joined one.
 func (s *scopes[V]) replaceStreams(joined *stream[V], streams []*stream[V]) {
 	joined.joins = false
 	for _, other := range streams {
@@ -144,7 +146,7 @@ func (s *scopes[V]) replaceStreams(joined *stream[V], streams []*stream[V]) {
 	}
 }
 
-// stopFeeding ends the feeding of scopes by a stream, and the stream if it then has none.
+// stopFeeding detaches a stream from scopes, and ends the stream if it has no others.
 func (s *scopes[V]) stopFeeding(stream *stream[V], scopes []*heldScope) {
 	s.mu.Lock()
 	gone := slices.DeleteFunc(slices.Clone(scopes), func(held *heldScope) bool { return !slices.Contains(stream.held, held) })
@@ -162,7 +164,8 @@ func (s *scopes[V]) stopFeeding(stream *stream[V], scopes []*heldScope) {
 	}
 }
 
-// joinTimer returns a channel that receives when streams are to be joined again, nil if they are not.
+// joinTimer returns a channel that receives a value when joining must be tried again. It is nil if
+// there is nothing to try again.
 func (s *scopes[V]) joinTimer() (expired <-chan time.Time, stop func()) {
 	if s.retryJoin.IsZero() {
 		return nil, func() {}
@@ -185,7 +188,7 @@ func namesOf(all []*heldScope) (names []scope.Scope) {
 	return names
 }
 
-// adopt adds the objects that another sink has filtered out.
+// adopt adds the objects that another sink has filtered out to those of this sink.
 func (s *filterSink[V]) adopt(other *filterSink[V]) {
 	other.mu.Lock()
 	filteredOut := maps.Clone(other.filteredOut)

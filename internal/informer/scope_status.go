@@ -15,16 +15,17 @@ import (
 type ScopeStatus struct {
 	Scope scope.Scope
 	store.ScopeState
-	// Reflector is the condition of the reflector that feeds the scope, which may feed others, too.
+	// Reflector is the condition of the reflector that feeds the scope, and perhaps other scopes,
+	// too.
 	Reflector reflector.Status
-	// Sharded reports whether the last list said that it has the requested ranges alone.
+	// Sharded reports whether the last list stated that it has the requested ranges alone.
 	Sharded bool
-	// Foreign is the number of items that were passed over, as they were outside of the ranges.
+	// Foreign is the number of items that were passed over because they were outside of the ranges.
 	Foreign uint64
 }
 
-// ScopeStatus returns the condition of each scope, in the order in which they were added; nil if the
-// informer has no scopes.
+// ScopeStatus returns the condition of each scope, in the order in which they were added. It
+// returns nil for an informer without scopes.
 func (i *Informer[V]) ScopeStatus() []ScopeStatus {
 	if i.scopes == nil {
 		return nil
@@ -38,7 +39,8 @@ func (i *Informer[V]) ScopeStatus() []ScopeStatus {
 	return statuses
 }
 
-// addStreams adds the conditions of the streams of a scope.
+// addStreams adds the conditions of the streams that feed a scope. A scope that is being joined has
+// two.
 func (s *scopes[V]) addStreams(status *ScopeStatus, held *heldScope) {
 	streams := s.streamsOf(held)
 	s.mu.Lock()
@@ -57,7 +59,7 @@ func (s *scopes[V]) addStreams(status *ScopeStatus, held *heldScope) {
 	status.Reflector.ResourceVersion = status.ResourceVersion
 }
 
-// severity orders phases: that of an informer is the most severe of its streams'.
+// severity orders phases. The phase of an informer is the most severe one of its streams.
 func severity(phase reflector.Phase) int {
 	switch phase {
 	case reflector.Retrying:

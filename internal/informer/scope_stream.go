@@ -28,9 +28,9 @@ type stream[V any] struct {
 	feed      *store.Feed[V]
 	sink      *filterSink[V]
 	reflector *reflector.Reflector
-	joins     bool        // it is to take the place of other streams; belongs to the loop
-	proven    atomic.Bool // it has received an event or a bookmark, or need not
-	sharded   atomic.Bool // the last list says that it has the requested ranges alone
+	joins     bool        // it will replace other streams, once it has caught up; used by the loop only
+	proven    atomic.Bool // it has received an event or a bookmark, or started with a list
+	sharded   atomic.Bool // the last list stated that it has the requested ranges alone
 	err       error       // with which it ended
 	cancel    context.CancelFunc
 }
@@ -39,7 +39,7 @@ type stream[V any] struct {
 type requestSource struct {
 	feed.Source
 	request scope.Request
-	sharded *atomic.Bool // of the last list
+	sharded *atomic.Bool // see stream.sharded
 }
 
 func (s requestSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
@@ -54,8 +54,8 @@ func (s requestSource) Watch(ctx context.Context, options metav1.ListOptions, ev
 	return s.Source.Watch(scope.WithRequest(ctx, s.request), options, events)
 }
 
-// list starts streams that list scopes: one for each, and one for those that differ in their ranges
-// only.
+// list starts streams that list scopes: one for each scope, but one for several that differ only in
+// their ranges.
 func (s *scopes[V]) list(ctx context.Context, added []*heldScope) {
 	groups := make(map[scope.Scope][]*heldScope)
 	for _, held := range added {
@@ -72,14 +72,14 @@ func (s *scopes[V]) list(ctx context.Context, added []*heldScope) {
 	}
 }
 
-// groupOf returns what is equal in scopes whose streams can join.
+// groupOf returns what scopes whose streams can be joined have in common.
 func groupOf(name scope.Scope) scope.Scope {
 	name.Hash.First, name.Hash.Last = 0, 0
 	return name
 }
 
-// start starts a stream of scopes. It lists them, unless it is to take the place of other streams
-// from a version on.
+// start starts a stream that feeds scopes. If from is empty, the stream lists them. Otherwise it
+// will replace other streams, and watches from that version.
 func (s *scopes[V]) start(ctx context.Context, held []*heldScope, from string) {
 	name := held[0].scope
 	stream := &stream[V]{group: groupOf(name), request: scope.Join(namesOf(held)), held: held, joins: from != ""}
@@ -114,8 +114,8 @@ type ScopeError struct {
 // Error names the scope.
 func (e *ScopeError) Error() string { return "scope of " + e.Scope + ": " + e.Err.Error() }
 
-// Cause returns the text of the reflector's error without the namespace, by which the errors of scopes
-// with one cause differ.
+// Cause returns the text of the reflector's error without the namespace, so that the errors of
+// several namespaces that have one cause are equal.
 func (e *ScopeError) Cause() string {
 	if e.Namespace == "" {
 		return e.Err.Error()
@@ -126,8 +126,8 @@ func (e *ScopeError) Cause() string {
 // Unwrap returns the reflector's error.
 func (e *ScopeError) Unwrap() error { return e.Err }
 
-// reporter returns a stream's Report, whose errors name its scopes. A stream that is to take the
-// place of others, and fails before it has, ends instead: the others go on.
+// reporter returns a stream's Report function. Its errors name the stream's scopes. If a stream
+// fails before it has replaced others, the function ends that stream instead, and the others go on.
 func (s *scopes[V]) reporter(stream *stream[V], report func(context.Context, error)) func(context.Context, error) {
 	return func(ctx context.Context, err error) {
 		if !stream.proven.Load() {
@@ -143,7 +143,7 @@ func (s *scopes[V]) reporter(stream *stream[V], report func(context.Context, err
 	}
 }
 
-// run runs a stream until its end.
+// run runs a stream until its end, and passes it to the loop unless ctx has ended.
 func (s *scopes[V]) run(ctx context.Context, stream *stream[V]) {
 	stream.err = feed.ErrGoexit
 	defer func() {
@@ -158,7 +158,7 @@ func (s *scopes[V]) run(ctx context.Context, stream *stream[V]) {
 	stream.err = stream.reflector.Run(ctx)
 }
 
-// forget removes a stream that has ended.
+// forget removes a stream that has ended, and keeps its counts.
 func (s *scopes[V]) forget(ended *stream[V]) {
 	ended.feed.Close()
 	s.mu.Lock()
@@ -178,7 +178,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// stopStreams ends the feeding of a scope, and the streams that then have none.
+// stopStreams detaches all streams from a scope, and ends those that have no others.
 func (s *scopes[V]) stopStreams(held *heldScope) {
 	for _, stream := range s.streamsOf(held) {
 		s.stopFeeding(stream, []*heldScope{held})
@@ -197,8 +197,8 @@ func (s *scopes[V]) streamsOf(held *heldScope) (streams []*stream[V]) {
 	return streams
 }
 
-// locator returns how items are assigned to scopes like one. It reads no more than their keys and
-// UIDs.
+// locator returns how items are assigned to scopes that differ from one only in their ranges. It
+// reads only keys and UIDs.
 func locator(name scope.Scope) (locate store.Locate) {
 	if name.Namespace != "" {
 		locate.Accepts = func(item feed.Item) bool { return namespaceOf(item.Key) == name.Namespace }

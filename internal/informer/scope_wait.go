@@ -16,7 +16,7 @@ import (
 // same text.
 const ErrNoScope = feed.Error("the scope is not in the set of the informer")
 
-// wakeWaiters wakes the callers that wait for a version of one of the stream's scopes.
+// wakeWaiters wakes the callers that wait for one of the stream's scopes to reach a version.
 func (s *scopes[V]) wakeWaiters(stream *stream[V]) {
 	s.mu.Lock()
 	held := stream.held
@@ -27,7 +27,7 @@ func (s *scopes[V]) wakeWaiters(stream *stream[V]) {
 }
 
 // WaitForScope blocks until a scope has been listed. It returns ErrNoScope if the scope is not in
-// the set, or leaves it.
+// the set, or is removed from it.
 func (i *Informer[V]) WaitForScope(ctx context.Context, name scope.Scope) error {
 	held, err := i.heldScope(ctx, name)
 	if err != nil {
@@ -50,7 +50,8 @@ func (i *Informer[V]) WaitForScope(ctx context.Context, name scope.Scope) error 
 	}
 }
 
-// heldScope returns a scope. It waits until the loop has taken one that the set has.
+// heldScope returns a scope of the informer. If the scope is in the set, but the loop has not
+// received the change yet, it blocks until it has.
 func (i *Informer[V]) heldScope(ctx context.Context, name scope.Scope) (*heldScope, error) {
 	for {
 		next := i.versions.add(anyVersion)
@@ -77,7 +78,7 @@ func (i *Informer[V]) heldScope(ctx context.Context, name scope.Scope) (*heldSco
 	}
 }
 
-// waitForScopeVersion blocks until a scope has reached a version, or is not held any more.
+// waitForScopeVersion blocks until a scope has reached a version, or is removed.
 func (i *Informer[V]) waitForScopeVersion(ctx context.Context, held *heldScope, version string) error {
 	i.scopes.waiting.Add(1)
 	defer i.scopes.waiting.Add(-1)
@@ -103,8 +104,8 @@ func (i *Informer[V]) scopeVersionError(held *heldScope, reached, version string
 	return i.waitError(fmt.Sprintf("%s, scope of %v, is at resourceVersion %q, not yet at %s", i.name, held.scope, reached, version), cause)
 }
 
-// WaitForScopesOf blocks until the scopes that match have reached a version. It returns the errors of
-// WaitForResourceVersion.
+// WaitForScopesOf blocks until every scope that matches has reached a version or is removed. It
+// returns the errors of WaitForResourceVersion.
 func (i *Informer[V]) WaitForScopesOf(ctx context.Context, version string, matches func(scope.Scope) bool) error {
 	for _, name := range i.scopes.set.All() {
 		if !matches(name) {

@@ -15,20 +15,20 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// scopes feeds the store of an informer whose collection is a set of scopes. Each scope has a stream
-// of its own, but those that differ in their ranges of hashes only, which join into one stream. It
-// takes the place of a reflector.
+// scopes feeds the store of an informer that has scopes, in place of a reflector. Each scope has a
+// stream of its own, except that scopes that differ only in their ranges of hashes share one.
 //
-// One goroutine, that of Run, starts and ends streams, as the set changes and streams make progress.
+// One goroutine, that of Run, starts and ends streams as the set changes and streams make progress.
+// It is called the loop.
 type scopes[V any] struct {
 	informer *Informer[V]
-	config   reflector.Config // of each stream, without Source and Sink
-	filter   *filterSink[V]   // of each stream, without target
+	config   reflector.Config // of each stream, but for what start sets
+	filter   *filterSink[V]   // of each stream, but for what start sets
 	set      *scope.Set
 	synced   chan struct{} // closed once the scopes of the start have been listed
-	recheck  chan struct{} // of capacity 1: a stream has made progress that the loop waits for
+	recheck  chan struct{} // of capacity 1; see signal
 	ended    chan *stream[V]
-	watched  atomic.Bool // the loop waits for the progress of scopes
+	watched  atomic.Bool // see awaitsProgress
 	running  sync.WaitGroup
 	waiting  atomic.Int32 // number of callers that wait for a scope to reach a version
 
@@ -36,7 +36,7 @@ type scopes[V any] struct {
 	retryJoin  time.Time                    // when streams are joined again, after a failure; belongs to the loop
 	complete   bool                         // the scopes of the start have been added; belongs to the loop
 	names      map[*store.Scope]scope.Scope // of the scopes that are held; belongs to the loop
-	unsharded  map[scope.Scope]bool         // groups whose responses had other items; belongs to the loop
+	unsharded  map[scope.Scope]bool         // see isSharded; by groupOf; belongs to the loop
 
 	mu      sync.Mutex // guards the fields below; held for O(scopes)
 	phase   reflector.Phase
@@ -46,7 +46,8 @@ type scopes[V any] struct {
 	past    reflector.Status // counts of streams that have ended
 }
 
-// heldScope is a scope of the informer.
+// heldScope is a scope of the informer. Fields without a guard belong to the loop, or do not
+// change.
 type heldScope struct {
 	scope    scope.Scope
 	part     *store.Scope
@@ -54,8 +55,8 @@ type heldScope struct {
 	synced   chan struct{} // closed once it has been listed
 	gone     chan struct{} // closed once it is no longer held
 	versions versionWaiters
-	freshAt  time.Time // by streams that have ended; guarded by scopes.mu
-	stopped  bool      // its streams were ended, as it was replaced
+	freshAt  time.Time // of streams that no longer feed it; guarded by scopes.mu
+	stopped  bool      // its streams were ended, because it was replaced
 }
 
 func newScopes[V any](i *Informer[V], config reflector.Config, set *scope.Set) *scopes[V] {
@@ -106,7 +107,7 @@ func (s *scopes[V]) Run(ctx context.Context) error {
 	return nil
 }
 
-// settle does what has become possible by the progress of streams.
+// settle takes the steps that changes of the set and the progress of streams allow.
 func (s *scopes[V]) settle(ctx context.Context) {
 	s.watched.Store(s.awaitsProgress()) // before the state of the streams is read
 	s.noteSynced()
@@ -135,7 +136,7 @@ func (s *scopes[V]) signal() {
 	}
 }
 
-// take applies changes of the set: additions first, as they may replace what is removed.
+// take applies changes of the set: additions first, as they may replace scopes that are removed.
 func (s *scopes[V]) take(ctx context.Context, changes []scope.Change) {
 	var added []*heldScope
 	for _, change := range changes {
@@ -159,8 +160,8 @@ func (s *scopes[V]) find(name scope.Scope) *heldScope {
 	return s.held[name]
 }
 
-// hold adds a scope, and returns it if it must be listed. One that is held already, and was perhaps
-// about to leave, stays.
+// hold adds a scope, and returns it if it must be listed. A scope that the informer still has, even
+// if it was about to be removed, is kept.
 func (s *scopes[V]) hold(name scope.Scope) *heldScope {
 	if held := s.find(name); held != nil {
 		s.informer.store.RetireScope(held.part, false)
@@ -187,7 +188,7 @@ func (s *scopes[V]) hold(name scope.Scope) *heldScope {
 	return held
 }
 
-// leave begins to give up a scope.
+// leave removes a scope, or prepares its removal.
 func (s *scopes[V]) leave(held *heldScope, state scope.State) {
 	switch held.state = state; state {
 	case scope.Removed:
@@ -198,8 +199,8 @@ func (s *scopes[V]) leave(held *heldScope, state scope.State) {
 	}
 }
 
-// finishLeaving removes the scopes whose end has come: those that were replaced, once the others
-// have what they had, and those that are empty now.
+// finishLeaving removes the scopes that were replaced, once other scopes have their objects, and
+// those of deleted namespaces, once they are empty.
 func (s *scopes[V]) finishLeaving() {
 	for _, held := range s.all() {
 		switch held.state {
@@ -248,7 +249,7 @@ func (s *scopes[V]) isFailing(held *heldScope) bool {
 	})
 }
 
-// remove gives a scope up. Its objects depart.
+// remove removes a scope. Handlers receive its objects as deletions with LeftScope.
 func (s *scopes[V]) remove(held *heldScope) {
 	s.stopStreams(held)
 	s.informer.store.RemoveScope(held.part)
@@ -261,7 +262,8 @@ func (s *scopes[V]) remove(held *heldScope) {
 	s.informer.versions.notify(s.informer.store.ResourceVersion)
 }
 
-// noteSynced records which scopes have been listed and, once, that all of the start have.
+// noteSynced closes the channels of the scopes that have been listed and, once all of the start
+// have, that of the informer.
 func (s *scopes[V]) noteSynced() {
 	all := s.complete
 	for _, held := range s.all() {

@@ -7,12 +7,13 @@ import "context"
 
 type requestKey struct{}
 
-// WithRequest returns a context of a list or watch that is restricted to a request.
+// WithRequest returns a context that restricts a list or watch to a request.
 func WithRequest(ctx context.Context, request Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, request)
 }
 
-// RequestOf returns the request of a context; the zero Request if it is not restricted.
+// RequestOf returns the request to which a context restricts a list or watch. It returns the zero
+// Request, which is the whole collection, if there is none.
 func RequestOf(ctx context.Context) Request {
 	request, _ := ctx.Value(requestKey{}).(Request)
 	return request

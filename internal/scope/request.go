@@ -23,8 +23,8 @@ const MaxRanges = 16
 // Request is the part of a collection that a list or watch asks for: one scope, or several that
 // differ only in their ranges.
 type Request struct {
-	Scope          // without its range
-	Ranges []Range // in order, not adjacent; none if hashes do not restrict the request
+	Scope          // without a range
+	Ranges []Range // in order, and not adjacent; empty if the scopes have no ranges
 }
 
 // String describes the request for errors and logs.
@@ -56,7 +56,7 @@ func Join(scopes []Scope) Request {
 	return Request{first, Merge(ranges)}
 }
 
-// Merge returns ranges in order, the adjacent ones as one.
+// Merge sorts ranges, and returns them with adjacent and overlapping ones merged.
 func Merge(ranges []Range) (merged []Range) {
 	slices.SortFunc(ranges, func(a, b Range) int {
 		if a.First < b.First {
@@ -79,8 +79,8 @@ func (r Request) Equal(other Request) bool {
 	return r.Scope == other.Scope && slices.Equal(r.Ranges, other.Ranges)
 }
 
-// Apply restricts the options of a list or watch to the request. The namespace is a field selector
-// if byField is set; otherwise the request's path has it.
+// Apply restricts the options of a list or watch to the request. If byField is set, it adds a field
+// selector for the namespace. Otherwise the caller must request the path of the namespace.
 func (r Request) Apply(options *metav1.ListOptions, byField bool) {
 	options.LabelSelector = both(options.LabelSelector, r.LabelSelector)
 	options.FieldSelector = both(options.FieldSelector, r.FieldSelector)
@@ -90,7 +90,7 @@ func (r Request) Apply(options *metav1.ListOptions, byField bool) {
 	options.ShardSelector = r.ShardSelector()
 }
 
-// both joins selectors by a logical and.
+// both returns a selector for what both of two selectors match.
 func both(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
@@ -98,8 +98,8 @@ func both(a, b string) string {
 	return a + "," + b
 }
 
-// ShardSelector returns the shard selector of the request. It is empty for more than MaxRanges
-// ranges, and for the full range.
+// ShardSelector returns the shard selector of the request. It is empty if there are no ranges, more
+// than MaxRanges, or if the only range has all hashes.
 func (r Request) ShardSelector() string {
 	full := len(r.Ranges) == 1 && r.Ranges[0].First == 0 && r.Ranges[0].Last == math.MaxUint64
 	if len(r.Ranges) > MaxRanges || full {
@@ -143,8 +143,8 @@ func (s Scope) Matches(objectLabels labels.Set, name, namespace string) bool {
 	return true
 }
 
-// IsAnsweredBy reports whether a server's answer to the request, by its shardInfo, has the request's
-// ranges alone. The server may state a selector in another form than that of the request.
+// IsAnsweredBy reports whether the selector in a list's shardInfo has the ranges of the request.
+// The server may state them in another form than the request does.
 func (r Request) IsAnsweredBy(selector string) bool {
 	ranges, err := ParseShardSelector(selector)
 	return err == nil && r.ShardSelector() != "" && slices.Equal(Merge(ranges), r.Ranges)

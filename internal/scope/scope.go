@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Scope is a part of a collection. The zero value is the whole collection. An empty field does not
-// restrict it.
+// Scope is a part of a collection: the objects that all of its fields select. An empty field
+// selects every object, so that the zero value is the whole collection.
 type Scope struct {
 	Namespace     string
-	LabelSelector string // in the form of its String method, once Canonical
+	LabelSelector string
 	FieldSelector string
 	Hash          Range
 }
@@ -34,7 +34,7 @@ const (
 )
 
 // HashOf returns the hash of a field's value: 64-bit FNV-1a, as in apimachinery's package sharding.
-// It is called for every item and, unlike that of package fnv, allocates nothing.
+// It is called for every item, so it allocates nothing, unlike the functions of package fnv.
 func HashOf(value string) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	hash := uint64(offset)
@@ -52,7 +52,7 @@ func (r Range) Contains(value string) bool {
 
 func (r Range) isZero() bool { return r == Range{} }
 
-// meets reports whether two ranges of one field have a hash in common.
+// meets reports whether two ranges, of hashes of one field, have a hash in common.
 func (r Range) meets(other Range) bool { return r.First <= other.Last && other.First <= r.Last }
 
 // String describes the scope for errors and logs.
@@ -75,8 +75,9 @@ func (s Scope) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Canonical returns the scope with selectors in their canonical form, or an error that names the
-// invalid field.
+// Canonical returns the scope with its selectors in one form, that of labels.Selector.String and
+// fields.Selector.String, so that equal scopes are equal values. It returns an error that names the
+// field if one is invalid.
 func (s Scope) Canonical() (Scope, error) {
 	byLabels, err := labels.Parse(s.LabelSelector)
 	if err != nil {
@@ -115,8 +116,8 @@ func ShareKeys(a, b Scope) bool {
 	return a.mayHaveNamespace(b.Namespace) && b.mayHaveNamespace(a.Namespace)
 }
 
-// mayHaveNamespace reports whether the scope's range of namespaces contains one. An empty one stands
-// for any.
+// mayHaveNamespace reports whether the scope's range has the hash of a namespace. An empty argument
+// stands for any namespace.
 func (s Scope) mayHaveNamespace(namespace string) bool {
 	return s.Hash.Field != Namespace || namespace == "" || s.Hash.Contains(namespace)
 }
@@ -127,7 +128,7 @@ func CanMove(a, b Scope) bool {
 	return !sameSelectors && mayShareUIDs(a, b)
 }
 
-// mayShareUIDs reports whether an object may be in both scopes but for their selectors.
+// mayShareUIDs reports whether an object could be in both scopes if they had no selectors.
 func mayShareUIDs(a, b Scope) bool {
 	return ShareKeys(a, b) && (a.Hash.Field != UID || b.Hash.Field != UID || a.Hash.meets(b.Hash))
 }
@@ -137,8 +138,8 @@ func Overlap(a, b Scope) bool {
 	return mayShareUIDs(a, b) && !disjointLabels(a.LabelSelector, b.LabelSelector) && !disjointFields(a.FieldSelector, b.FieldSelector)
 }
 
-// Covers reports whether a scope without selectors has every object, at any time, with a key and
-// UID.
+// Covers reports whether the scope's namespace and range select an object. An object keeps its
+// namespace and UID, but may come to match the selectors, which Covers ignores.
 func (s Scope) Covers(namespace, uid string) bool {
 	if s.Namespace != "" && s.Namespace != namespace {
 		return false

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// disjointLabels reports whether no labels match both of two selectors: they contradict each other
-// in one key. Selectors that do not are taken to overlap.
+// disjointLabels reports whether no labels match both of two canonical selectors, because they
+// contradict each other in one key. Other selectors are taken to overlap.
 func disjointLabels(a, b string) bool {
 	left, _ := labels.Parse(a)
 	right, _ := labels.Parse(b)
@@ -30,8 +30,8 @@ func disjointLabels(a, b string) bool {
 	return false
 }
 
-// contradicts reports whether no value of a key meets both requirements. It has to be called in both
-// orders.
+// contradicts reports whether no value of a key meets both requirements. It does not find every
+// contradiction unless it is called in both orders.
 func contradicts(a, b labels.Requirement) bool {
 	switch {
 	case a.Operator() == selection.DoesNotExist:

@@ -12,20 +12,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// State is what a set says of a scope.
+// State says whether a set has a scope, and if not, what happens to the scope's objects.
 type State int
 
 // The states of a scope.
 const (
 	// Held: the scope is in the set.
 	Held State = iota
-	// Removed: the scope was removed. Its objects depart.
+	// Removed: the scope was removed. Its objects leave the store.
 	Removed
-	// Replaced: the scope was removed by Replace. Its objects depart unless other scopes of the set have
-	// them.
+	// Replaced: the scope was removed by Replace. Its objects leave the store unless other scopes
+	// of the set have them.
 	Replaced
-	// Emptying: the scope was removed, as its namespace is being deleted. Its objects are kept until
-	// they are deleted.
+	// Emptying: the scope was removed because its namespace was deleted. Its objects stay in the
+	// store until they are deleted.
 	Emptying
 )
 
@@ -45,15 +45,15 @@ func (s *Set) Err() error {
 	return s.invalid
 }
 
-// Fail makes the set invalid.
+// Fail makes the set invalid, so that informers that have it do not run.
 func (s *Set) Fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.invalid = errors.Join(s.invalid, err)
 }
 
-// CompleteAfter makes informers wait for a channel to be closed before they take the scopes that the
-// set then has for those of the start.
+// CompleteAfter makes informers wait with their sync until a channel is closed. The scopes of the
+// start are those that the set has then.
 func (s *Set) CompleteAfter(complete <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,8 @@ func (s *Set) Has(scope Scope) bool {
 	return slices.Contains(s.held, scope)
 }
 
-// Add adds scopes. Those that the set has are ignored. On error, it adds none.
+// Add adds scopes. It ignores those that the set has. It returns an error, and adds none, if scopes
+// are invalid or overlap.
 func (s *Set) Add(scopes ...Scope) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +93,9 @@ func (s *Set) Add(scopes ...Scope) error {
 	return err
 }
 
-// Remove removes scopes, which then get a state. So do scopes that the set no longer has, which may be
-// Emptying. It returns an error for scopes that are invalid.
+// Remove removes scopes and passes their new state to the subscriptions, also for scopes that the
+// set no longer has: an informer may still hold one that is Emptying. It returns an error if scopes
+// are invalid.
 func (s *Set) Remove(state State, scopes ...Scope) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +107,7 @@ func (s *Set) Remove(state State, scopes ...Scope) error {
 	return err
 }
 
-// Replace makes scopes the whole set.
+// Replace makes scopes the whole set. Its errors are those of Add.
 func (s *Set) Replace(scopes ...Scope) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +118,8 @@ func (s *Set) Replace(scopes ...Scope) error {
 	return err
 }
 
-// change makes next the scopes of the set. Those that are not in next get a state.
+// change makes next the scopes of the set. state is that of the scopes that are not in next. The
+// caller holds mu.
 func (s *Set) change(next []Scope, state State) {
 	before, after := sets.New(s.held...), sets.New(next...)
 	added := slices.DeleteFunc(slices.Clone(next), before.Has)
@@ -133,8 +136,8 @@ func changesTo(state State, scopes []Scope) []Change {
 	return changes
 }
 
-// tell passes changes to the subscriptions, at once: a subscriber that took the removals of Replace
-// without its additions would give up the objects that they have in common.
+// tell passes changes to the subscriptions, all at once: a subscriber that received the removals of
+// Replace without its additions would remove the objects that are in both.
 func (s *Set) tell(changes []Change) {
 	for subscription := range s.subscriptions {
 		subscription.add(changes)
@@ -154,7 +157,8 @@ func canonical(scopes []Scope) ([]Scope, error) {
 	return result, errors.Join(errs...)
 }
 
-// join returns held and the scopes that it does not have, or an error if two of them overlap.
+// join returns the scopes of held, and those of more that are not among them. It returns an error
+// if scopes are invalid or overlap.
 func join(held, more []Scope) ([]Scope, error) {
 	more, err := canonical(more)
 	if err != nil {
@@ -173,14 +177,14 @@ func join(held, more []Scope) ([]Scope, error) {
 	return all, nil
 }
 
-// Subscription tells of changes of a set.
+// Subscription collects the changes of a set for one subscriber.
 type Subscription struct {
 	set   *Set
 	ready chan struct{} // of capacity 1
 
 	mu      sync.Mutex // guards the fields below
 	changes map[Scope]State
-	order   []Scope // in which the scopes have changed first
+	order   []Scope // the keys of changes, in the order of their first changes
 }
 
 // Change is the new state of a scope.
@@ -189,7 +193,8 @@ type Change struct {
 	State State
 }
 
-// Subscribe returns a subscription, whose first changes are the scopes that the set has.
+// Subscribe returns a subscription. Its first changes are the scopes that the set has. The caller
+// must close it.
 func (s *Set) Subscribe() *Subscription {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,10 +207,10 @@ func (s *Set) Subscribe() *Subscription {
 	return subscription
 }
 
-// Ready returns a channel that receives once there are changes.
+// Ready returns a channel that receives a value when there are changes to take.
 func (s *Subscription) Ready() <-chan struct{} { return s.ready }
 
-// Take returns the changes since the last call, the last one of each scope.
+// Take returns the last change of each scope since the previous call.
 func (s *Subscription) Take() []Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()

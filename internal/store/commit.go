@@ -181,8 +181,9 @@ func (r *replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
 	}
 }
 
-// resolved returns the quarantined keys to release, of those that failed in scopes that match: all but
-// those whose live entry the replacement keeps and a reader found unreadable after it was added.
+// resolved returns the quarantined keys to release, of those that failed in scopes that match: all
+// but those whose live entry the replacement keeps and a reader found unreadable after it was
+// added.
 func (r *replacement[V]) resolved(live *state[V], matches func(*Scope) bool) (keys []string) {
 	for _, quarantined := range r.store.quarantine.failures() {
 		key := quarantined.Key

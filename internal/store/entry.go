@@ -23,8 +23,8 @@ type entryMeta struct {
 	identity
 }
 
-// indexValues holds an entry's values under each index, and its scope. Entries with equal ones share
-// one indexValues (see valueInterner).
+// indexValues holds an entry's values under each index, and its scope. Entries for which both are
+// equal share one indexValues (see valueInterner).
 type indexValues struct {
 	byIndex [][]string // in the order of the indexSet
 	scope   *Scope     // nil if the store has no scopes, or the program has written the entry

@@ -18,14 +18,14 @@ type pendingDeletion[V any] struct {
 	final   *Entry[V] // nil if unknown
 }
 
-// isPending reports whether a deletion at version, of an entry of scope, must wait for other scopes.
-// The caller holds mu.
+// isPending reports whether a deletion at version, of an entry of scope, must wait for other
+// scopes. The caller holds mu.
 func isPending(scope *Scope, version string, by *progress) bool {
 	return slices.ContainsFunc(scope.movesTo, func(other *Scope) bool { return !other.retiring && !other.hasReached(version, by) })
 }
 
-// deferMove makes the deletion of a key's entry wait until its object can be in no other scope. The
-// caller holds both locks.
+// deferMove makes the deletion of a key's entry wait until the object cannot be in another scope.
+// The caller holds both locks.
 func (s *Store[V]) deferMove(key, version string, old, final *Entry[V]) {
 	if waiting, ok := s.scopes.moves[key]; ok && waiting.object == old.identity && waiting.scope == old.scope() {
 		return
@@ -36,8 +36,8 @@ func (s *Store[V]) deferMove(key, version string, old, final *Entry[V]) {
 	s.scopes.moves[key] = pendingDeletion[V]{version, old.scope(), old.identity, final}
 }
 
-// settleMoves applies the deletions for which no scope is waited for any more. One whose object
-// has moved, or changed since, is dropped. The caller holds both locks.
+// settleMoves applies the deletions that no longer wait for a scope. It drops a deletion whose
+// object has moved, or has changed since. The caller holds both locks.
 func (s *Store[V]) settleMoves(live *state[V]) {
 	if len(s.scopes.moves) == 0 {
 		return
@@ -61,15 +61,16 @@ func (s *Store[V]) settleMoves(live *state[V]) {
 	}
 }
 
-// pastDeletion is a deletion that another scope, which may hold the same key, has not reached yet.
-// States of the key that are older, by scopes.past, must not be stored.
+// pastDeletion is a deletion whose version another scope, which may hold the same key, has not
+// reached. That scope may still pass states of the key that are older than the deletion: they must
+// not be stored. scopes.past has the version by key.
 type pastDeletion struct {
 	key     string
 	version string
 	scope   *Scope
 }
 
-// recordPast records a deletion in a scope, unless the scopes that may hold the same key have
+// recordPast records a deletion in a scope, unless all scopes that may hold the same key have
 // reached its version. The caller holds both locks.
 func (s *Store[V]) recordPast(key, version string, scope *Scope, by *progress) {
 	hasReached := func(other *Scope) bool { return other.hasReached(version, by) }

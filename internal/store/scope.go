@@ -9,11 +9,11 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// Scope is a part of a store's collection that is listed and watched on its own, by one Feed or, for
-// a while, two. The scopes of a store are disjoint: an object is in one of them at a time. Its key
-// may be in two, since an object that was deleted and recreated, or whose labels have changed, can
-// be in another scope than before, and one feed may be ahead of the other. So an entry belongs to
-// its key, UID and scope:
+// Scope is a part of a store's collection that is listed and watched on its own, by one Feed or,
+// for a while, by two. The scopes of a store are disjoint: an object is in one of them at a time.
+// Its key may appear in two. An object that was deleted and recreated, or whose labels have
+// changed, may be in another scope than before, and the feed of one scope may be ahead of that of
+// the other. So an entry belongs to its key, UID and scope:
 //
 //   - A deletion, a list or the removal of a scope affects the entries of that scope alone.
 //   - Of two states of a key in two scopes, the one with the higher resourceVersion is stored.
@@ -23,13 +23,13 @@ import (
 //
 // The zero Scope has the items of its feed.
 type Scope struct {
-	// First and Last are the least and the greatest hash of the scope's items, see NewFeed. They are
-	// zero if the feed does not hash.
+	// First and Last are the lowest and the highest hash of the scope's items; see Locate. They are
+	// zero if its feeds do not hash items.
 	First, Last uint64
 
 	// The fields below are guarded by the store's mu, and written under both of its locks.
-	version  string      // that the scope has reached, by feeds that were closed
-	feeds    []*progress // of the open feeds
+	version  string      // that the scope has reached by lists, and by feeds that it no longer has
+	feeds    []*progress // of the feeds that it has
 	synced   bool        // a list was committed
 	objects  int         // number of entries
 	retiring bool        // see RetireScope
@@ -39,7 +39,7 @@ type Scope struct {
 	movesTo  []*Scope    // those into which an object can move
 }
 
-// progress is how far a feed has come.
+// progress is the version that a feed has reached.
 type progress struct {
 	version string // guarded by the store's mu
 }
@@ -55,8 +55,8 @@ type scopes[V any] struct {
 	restores uint64 // how many restores of the server feeds have noticed
 }
 
-// AddScope adds a scope. related reports of it and another one whether they may hold the same key,
-// and whether an object can move from one to the other.
+// AddScope adds a scope. For each other scope, related reports whether the two may hold the same
+// key, one after the other, and whether an object can move between them.
 func (s *Store[V]) AddScope(scope *Scope, related func(other *Scope) (keys, moves bool)) {
 	s.lockForScopes()
 	defer s.unlockForScopes()
@@ -73,15 +73,15 @@ func (s *Store[V]) AddScope(scope *Scope, related func(other *Scope) (keys, move
 	s.scopes.held = append(s.scopes.held, scope)
 }
 
-// RetireScope sets whether a scope retires: others have been added that hold its objects, and it takes no
-// more entries from them.
+// RetireScope sets whether a scope is retiring: other scopes take its objects over, and none of
+// their entries moves into the retiring scope.
 func (s *Store[V]) RetireScope(scope *Scope, retiring bool) {
 	s.lockForScopes()
 	defer s.unlockForScopes()
 	scope.retiring = retiring
 }
 
-// LowestVersion returns the lowest version that scopes have reached.
+// LowestVersion returns the version that all of the scopes have reached.
 func (s *Store[V]) LowestVersion(scopes []*Scope) (lowest string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,9 +93,8 @@ func (s *Store[V]) LowestVersion(scopes []*Scope) (lowest string) {
 	return lowest
 }
 
-// HighestVersionBeside returns the highest version that a scope has reached which may hold the same
-// keys as one of scopes. A list of these must not be older: it would bring states back that the other
-// scope has seen end.
+// HighestVersionBeside returns the highest version reached by a scope that may hold the same keys as
+// one of scopes. A list of these that is older may have objects that the other scope has seen deleted.
 func (s *Store[V]) HighestVersionBeside(scopes []*Scope) (highest string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +106,8 @@ func (s *Store[V]) HighestVersionBeside(scopes []*Scope) (highest string) {
 	return highest
 }
 
-// HaveReached reports whether scopes have reached the version of another one.
+// HaveReached reports whether scopes have been listed and have reached the version of another
+// scope.
 func (s *Store[V]) HaveReached(scopes []*Scope, other *Scope) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +115,7 @@ func (s *Store[V]) HaveReached(scopes []*Scope, other *Scope) bool {
 	return !slices.ContainsFunc(scopes, func(scope *Scope) bool { return !scope.hasReached(version, nil) })
 }
 
-// RemoveScope removes a scope, which has no feed any more, with its entries. Its deletions are one
+// RemoveScope removes a scope that no longer has a feed, with its entries. Their deletions are one
 // batch of the log.
 func (s *Store[V]) RemoveScope(scope *Scope) {
 	isIt := func(other *Scope) bool { return other == scope }
@@ -253,8 +253,8 @@ func (c *Scope) reached() string {
 	return version
 }
 
-// hasReached reports whether the scope has reached a version, or p, which has, feeds it. The caller
-// holds mu.
+// hasReached reports whether the scope has reached a version. p, which may be nil, is the progress
+// of a feed that has reached it. The caller holds mu.
 func (c *Scope) hasReached(version string, p *progress) bool {
 	switch {
 	case version == "" || slices.Contains(c.feeds, p):
@@ -265,8 +265,8 @@ func (c *Scope) hasReached(version string, p *progress) bool {
 	return !feed.IsOlder(c.reached(), version)
 }
 
-// settleScopes applies what has waited for scopes to reach a version, and sets the version of the
-// whole. The caller holds both locks.
+// settleScopes applies the deletions that have waited for scopes to reach a version, and sets the
+// version of the store. The caller holds both locks.
 func (s *Store[V]) settleScopes(live *state[V]) {
 	s.settleMoves(live)
 	s.expirePast()
@@ -287,8 +287,8 @@ func (s *Store[V]) settleScopes(live *state[V]) {
 	}
 }
 
-// findStalest returns the scope with the lowest version; nil before the first full state, or without
-// scopes. A scope that was added later counts once it has synced.
+// findStalest returns the scope with the lowest version. It returns nil before the first full state
+// is complete, and if there are no scopes. A scope that was added later counts once it has synced.
 func (s *Store[V]) findStalest() (stalest *Scope) {
 	lowest, last := "", (*progress)(nil)
 	for _, scope := range s.scopes.held {

@@ -9,9 +9,9 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// Begin implements feed.Sink. The replacement is merged into the live state when it is committed:
-// its scopes' entries are replaced, in one batch of the log, and those of other scopes are not
-// touched.
+// Begin implements feed.Sink. Commit merges the replacement into the live state: it replaces the
+// entries of the feed's scopes, in one batch of the log, and leaves those of other scopes as they
+// are.
 func (f *Feed[V]) Begin() feed.Replacement {
 	s := f.store
 	r := s.begin(func(key string, err error) {
@@ -22,7 +22,8 @@ func (f *Feed[V]) Begin() feed.Replacement {
 	return r
 }
 
-// enter sets the scope of the next entries to an item's, and reports whether it has one.
+// enter sets the scope of the entries that are made next to that of an item. It returns false if
+// the item is foreign.
 func (r *replacement[V]) enter(item feed.Item) bool {
 	if r.feed == nil {
 		return true
@@ -31,7 +32,7 @@ func (r *replacement[V]) enter(item feed.Item) bool {
 	return r.maker.scope != nil
 }
 
-// inScope returns an entry, or a copy of it in the scope of the next entries.
+// inScope returns an entry if it is in the scope that enter has set, and otherwise a copy that is.
 func (r *replacement[V]) inScope(entry *Entry[V]) *Entry[V] {
 	if r.feed == nil || entry.scope() == r.maker.scope {
 		return entry
@@ -41,7 +42,7 @@ func (r *replacement[V]) inScope(entry *Entry[V]) *Entry[V] {
 	return &moved
 }
 
-// merge is the commit of a feed's replacement.
+// merge is the commit of a feed's replacement, which is applied to the live state.
 type merge[V any] struct {
 	*replacement[V]
 	live    *state[V]
@@ -78,8 +79,8 @@ func (r *replacement[V]) commitScopes(resourceVersion string) {
 	m.advance()
 }
 
-// scopesToReplace returns the feed's scopes that have not reached a later version than the list's. A
-// server that has gone back in time replaces them all. The caller holds mu.
+// scopesToReplace returns the feed's scopes that have not reached a later version than the list's.
+// After the server has gone back in time, these are all scopes of the feed. The caller holds mu.
 func (r *replacement[V]) scopesToReplace(version string) []*Scope {
 	return slices.DeleteFunc(slices.Clone(r.feed.Scopes()), func(scope *Scope) bool {
 		return !r.feed.feeds(scope) || !r.compareContents && scope.synced && feed.IsOlder(version, scope.reached())
@@ -103,7 +104,8 @@ func (m *merge[V]) addIndexValues() {
 	}
 }
 
-// remove removes the entries under keys that are still in the scopes and not in the list.
+// remove removes the entries under those keys that are not in the list. keys are those of the
+// scopes that are replaced.
 func (m *merge[V]) remove(keys []string) {
 	s := m.store
 	for _, key := range keys {
@@ -130,8 +132,8 @@ func (m *merge[V]) lastVersion(old *Entry[V]) string {
 	return m.version
 }
 
-// put puts the list's entries into the live state: those that were made for it, in list order, and
-// then those that have moved from another scope.
+// put puts the list's entries into the live state: first those that were made for the list, in list
+// order, and then those that were kept, which may have moved from another scope.
 func (m *merge[V]) put() {
 	m.changes = slices.Grow(m.changes, len(m.made))
 	seen := make(map[string]struct{})
@@ -155,8 +157,8 @@ func (m *merge[V]) put() {
 	}
 }
 
-// putEntry puts the list's entry of a key into the live state, unless that has a later one. made is
-// whether the entry was made for the list.
+// putEntry puts the list's entry of a key into the live state, unless the live state has a later
+// one. made reports whether the entry was made for the list.
 func (m *merge[V]) putEntry(key string, made bool) {
 	s := m.store
 	pair := new(entryPair[V])
@@ -191,8 +193,8 @@ func (m *merge[V]) putEntry(key string, made bool) {
 	m.changes = append(m.changes, Change[V]{Key: key, Old: old, New: entry, Initial: initial})
 }
 
-// settleQuarantine adds the keys that the list could not store to the quarantine, and releases those
-// that it could.
+// settleQuarantine quarantines the keys whose states in the list could not be stored, and releases
+// those of resolved.
 func (m *merge[V]) settleQuarantine(resolved []string) {
 	s := m.store
 	for key, f := range m.rejected {
@@ -212,7 +214,7 @@ func (m *merge[V]) settleQuarantine(resolved []string) {
 	}
 }
 
-// advance records the version that the scopes have reached.
+// advance records that the scopes have reached the list's version.
 func (m *merge[V]) advance() {
 	s := m.store
 	m.feed.progress.version = m.version

@@ -12,8 +12,8 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// Feed is the sink of a reflector that feeds one or more scopes of a store. Items of none of them
-// are foreign: they are counted and passed over, undecoded.
+// Feed is the sink of a reflector that feeds one or more scopes of a store. Items that are in none
+// of them are foreign: they are counted and passed over, undecoded.
 type Feed[V any] struct {
 	store    *Store[V]
 	locate   Locate
@@ -23,12 +23,12 @@ type Feed[V any] struct {
 	foreign  atomic.Uint64
 }
 
-// Locate says how the items of a feed are assigned to its scopes.
+// Locate assigns the items of a feed to its scopes.
 type Locate struct {
-	// Accepts, if set, reports whether an item is of any scope.
+	// Accepts, if set, reports whether an item may be in one of the scopes.
 	Accepts func(feed.Item) bool
-	// Hash returns an item's hash. The item is that of the scope whose First and Last enclose it. If
-	// Hash is nil, the feed has one scope, with all items.
+	// Hash returns an item's hash. The item is in the scope that has this hash between First and
+	// Last. If Hash is nil, the feed has one scope, which has all accepted items.
 	Hash func(feed.Item) uint64
 }
 
@@ -55,7 +55,7 @@ func (s *Store[V]) NewFeed(scopes []*Scope, locate Locate, from string) *Feed[V]
 	return f
 }
 
-// Close records that the feed passes no more items.
+// Close detaches the feed from all its scopes. Its items are foreign from then on.
 func (f *Feed[V]) Close() {
 	f.store.lockForScopes()
 	defer f.store.unlockForScopes()
@@ -65,7 +65,7 @@ func (f *Feed[V]) Close() {
 	f.scopes.Store(new([]*Scope))
 }
 
-// Drop makes the items of a scope foreign.
+// Drop detaches the feed from a scope, whose items are foreign from then on.
 func (f *Feed[V]) Drop(scope *Scope) {
 	f.store.lockForScopes()
 	defer f.store.unlockForScopes()
@@ -77,7 +77,8 @@ func (f *Feed[V]) Drop(scope *Scope) {
 	}
 }
 
-// leave ends the feeding of a scope. The caller holds both locks.
+// leave detaches the feed from a scope, which keeps the version that it has reached. The caller
+// holds both locks.
 func (f *Feed[V]) leave(scope *Scope) {
 	if f.feeds(scope) {
 		scope.version = newer(scope.version, f.progress.version)
@@ -103,17 +104,17 @@ func (f *Feed[V]) HasCaughtUp() bool {
 	return !slices.ContainsFunc(f.Scopes(), func(scope *Scope) bool { return feed.IsOlder(f.progress.version, scope.reached()) })
 }
 
-// Scopes returns the scopes. The slice is never modified.
+// Scopes returns the scopes that the feed has now. The slice must not be modified.
 func (f *Feed[V]) Scopes() []*Scope { return *f.scopes.Load() }
 
-// Foreign returns the number of items that were passed over, without those of scopes that the feed has
-// had.
+// Foreign returns the number of items that were passed over. It does not count items of scopes that
+// the feed has had.
 func (f *Feed[V]) Foreign() uint64 { return f.foreign.Load() }
 
-// scopeOf returns the scope of an item, or nil.
+// scopeOf returns the scope of an item, or nil if the item is foreign.
 func (f *Feed[V]) scopeOf(item feed.Item) *Scope { return f.scopeAmong(f.Scopes(), item) }
 
-// passOver counts an item that is of none of the scopes.
+// passOver counts a foreign item, unless it is in a scope that the feed has had.
 func (f *Feed[V]) passOver(item feed.Item) {
 	if f.scopeAmong(f.asked, item) == nil {
 		f.foreign.Add(1)
@@ -143,7 +144,7 @@ func (f *Feed[V]) scopeAmong(scopes []*Scope, item feed.Item) *Scope {
 	return scopes[i]
 }
 
-// IsForeign reports whether an item is of none of the scopes.
+// IsForeign reports whether an item is in none of the scopes.
 func (f *Feed[V]) IsForeign(item feed.Item) bool { return f.scopeOf(item) == nil }
 
 // Apply implements feed.Sink.
@@ -188,9 +189,10 @@ func (f *Feed[V]) Quarantined() int {
 	return keys + unkeyed + f.suspects()
 }
 
-// decideScoped decides about an event in a scope if the entry of its key, or a deletion, is of
-// another scope or object. old is the entry, nil if there is none. It returns false if the event is
-// to be applied as in a store without scopes. The caller holds the writer's lock.
+// decideScoped handles the events whose outcome depends on scopes: the key has an entry of another
+// scope, or the event is older than another event. old is the entry, nil if there is none. It
+// returns false if the event must be applied as in a store without scopes. The caller holds the
+// writer's lock.
 func (s *Store[V]) decideScoped(e event, itemKey string, item feed.Item, old *Entry[V]) (outcome feed.Outcome, done bool) {
 	id := identityOf(item.UID, item.ResourceVersion)
 	own := old != nil && old.scope() == e.scope
@@ -224,7 +226,7 @@ func (s *Store[V]) decideScoped(e event, itemKey string, item feed.Item, old *En
 	return feed.Applied, false
 }
 
-// hasSeen reports whether an event's scope has reached its version, by another feed.
+// hasSeen reports whether an event's scope has reached the event's version before, by another feed.
 func (s *Store[V]) hasSeen(e event, item feed.Item) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +240,8 @@ func (s *Store[V]) withMu(f func()) {
 	f()
 }
 
-// moveTo puts the live entry of a key into another scope. The caller holds the writer's lock.
+// moveTo changes the scope of a key's live entry, without a change in the log. The caller holds the
+// writer's lock.
 func (s *Store[V]) moveTo(scope *Scope, key string, old *Entry[V]) {
 	entry := *old
 	entry.indexed = s.maker.interner.intern(old.byIndex(), scope, nil)
@@ -248,9 +251,9 @@ func (s *Store[V]) moveTo(scope *Scope, key string, old *Entry[V]) {
 	})
 }
 
-// deferDeletion records a deletion for the other scopes that may hold the key, and reports whether
-// it must wait for scopes to which the object may have moved. final is nil if it is unknown. The
-// caller holds the writer's lock.
+// deferDeletion reports whether a deletion must wait for scopes to which the object may have moved,
+// and records it in any case. final is the final state, nil if it is unknown. The caller holds the
+// writer's lock.
 func (s *Store[V]) deferDeletion(e event, item feed.Item, old, final *Entry[V]) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
