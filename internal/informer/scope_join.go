@@ -76,8 +76,8 @@ func chunks(group []*heldScope, sharded bool) (all [][]*heldScope) {
 }
 
 // isSharded reports whether no response for a group has had items outside of the requested ranges.
-// Such an item is the only proof, as not every response says whether the server has applied the
-// shard selector.
+// Such an item is the only proof, as a response need not state that the server has applied the shard
+// selector.
 func (s *scopes[V]) isSharded(group []*heldScope) bool {
 	name := groupOf(group[0].scope)
 	if s.unsharded[name] {

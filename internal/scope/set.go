@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// State says whether a set has a scope, and if not, what happens to the scope's objects.
+// State is whether a set has a scope and, if not, what happens to the scope's objects.
 type State int
 
 // The states of a scope.
