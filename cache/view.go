@@ -41,6 +41,10 @@ func (v View) Kind() string { return v.core.kind }
 // Status returns the informer's condition.
 func (v View) Status() Status { return v.core.status(v.synced()) }
 
+// Scopes returns the condition of each scope, in the order in which they were added. It returns nil
+// for an informer without Scopes.
+func (v View) Scopes() []ScopeStatus { return v.core.scopeStatus() }
+
 // Indexes returns the indexes of the store, in the order of their names.
 func (v View) Indexes() (indexes []IndexSize) {
 	for _, index := range v.core.engine.Indexes() {

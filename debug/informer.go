@@ -26,6 +26,8 @@ const (
 type detail struct {
 	informer
 
+	Scopes          []scopeStatus    `json:"scopes,omitempty"`
+	ScopeCount      int              `json:"scopeCount,omitempty"`
 	Indexes         []index          `json:"indexes"`
 	QuarantinedKeys []quarantinedKey `json:"quarantinedKeys"`
 	Keys            *keyList         `json:"keys,omitempty"`
@@ -77,6 +79,7 @@ func (h *handler) readDetail(view cache.View) detail {
 		Indexes:  []index{}, QuarantinedKeys: []quarantinedKey{},
 		showObjects: h.options.ShowObjects && !isSecretKind(view.Kind()),
 	}
+	page.Scopes, page.ScopeCount = scopes(view)
 	for _, i := range view.Indexes() {
 		page.Indexes = append(page.Indexes, index(i))
 	}
