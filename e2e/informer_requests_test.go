@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"io"
 	"net/http"
 	"sync"
 )
@@ -11,6 +12,7 @@ import (
 // request is a request as sent, and the header of its response.
 type request struct {
 	watch, initialEvents bool
+	path, shards         string // shards is the shard selector
 	version              string
 	accept               string
 	status               int
@@ -18,33 +20,73 @@ type request struct {
 	proto                string
 	tls, gzip            bool
 	server               string // that the request was sent to
+	open                 bool   // the body of the response has not been closed
 }
 
 // requests records the requests of one client.
 type requests struct {
 	mu  sync.Mutex
-	all []request
+	all []*request
 }
 
 // wrap returns a transport that records each request after its response.
 func (r *requests) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		query := req.URL.Query()
-		sent := request{
+		sent := &request{
 			watch: query.Get("watch") != "", initialEvents: query.Get("sendInitialEvents") == "true",
-			version: query.Get("resourceVersion"), accept: req.Header.Get("Accept"),
+			path: req.URL.Path, shards: query.Get("shardSelector"), version: query.Get("resourceVersion"), accept: req.Header.Get("Accept"),
 		}
 		resp, err := next.RoundTrip(req)
 		if err == nil {
 			sent.server = resp.Request.URL.Host
 			sent.status, sent.contentType = resp.StatusCode, resp.Header.Get("Content-Type")
 			sent.proto, sent.tls, sent.gzip = resp.Proto, resp.TLS != nil, resp.Uncompressed
+			sent.open = true
+			resp.Body = &recordedBody{resp.Body, r, sent}
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.all = append(r.all, sent)
 		return resp, err
 	})
+}
+
+// recordedBody is a response's body, whose end is recorded.
+type recordedBody struct {
+	io.ReadCloser
+	requests *requests
+	request  *request
+}
+
+func (b *recordedBody) Close() error {
+	b.requests.mu.Lock()
+	b.request.open = false
+	b.requests.mu.Unlock()
+	return b.ReadCloser.Close()
+}
+
+// openWatches returns the shard selectors of the watches that are open.
+func (r *requests) openWatches() (selectors []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.all {
+		if one.watch && one.open && one.status == http.StatusOK {
+			selectors = append(selectors, one.shards)
+		}
+	}
+	return selectors
+}
+
+// paths returns the paths of all requests.
+func (r *requests) paths() map[string]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	paths := map[string]bool{}
+	for _, one := range r.all {
+		paths[one.path] = true
+	}
+	return paths
 }
 
 // count returns the numbers of successful lists, watches and WatchLists.

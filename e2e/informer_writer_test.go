@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 
@@ -60,38 +59,6 @@ func (a podAuthor) get(ctx context.Context, number int) (metav1.Object, error) {
 	return a.clientset.CoreV1().Pods(a.namespace).Get(ctx, a.pod(number).Name, metav1.GetOptions{})
 }
 
-// ledger is the history of a collection, as recorded by its writer.
-type ledger struct {
-	mu     sync.Mutex
-	states map[string][]state
-}
-
-func newLedger() *ledger { return &ledger{states: map[string][]state{}} }
-
-func (l *ledger) add(key string, s state) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.states[key] = append(l.states[key], s)
-}
-
-func (l *ledger) size() (objects, changes int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, states := range l.states {
-		changes += len(states)
-	}
-	return len(l.states), changes
-}
-
-// each calls see with the history of each key.
-func (l *ledger) each(see func(key string, history []state)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for key, states := range l.states {
-		see(key, states)
-	}
-}
-
 // writer makes random writes to a collection and keeps a ledger. Each of its workers writes its own
 // objects and so knows their complete history, even if the server crashes during a request. Only
 // one goroutine may call its methods.
@@ -100,6 +67,7 @@ type writer struct {
 	ledger  *ledger
 	number  int                     // of objects
 	limit   flowcontrol.RateLimiter // of all changes together
+	hot     int                     // see focus
 	workers []*worker
 }
 
@@ -113,6 +81,7 @@ type worker struct {
 	limit   flowcontrol.RateLimiter
 	objects map[int]metav1.Object // last known state; nil if there is none
 	numbers []int
+	hot     int // see writer.focus
 	random  *rand.Rand
 	n       int
 }
@@ -131,12 +100,21 @@ func (w *writer) pace(perSecond int) {
 	}
 }
 
+// focus makes half of the changes to the first objects of each worker, which are therefore deleted
+// and recreated often.
+func (w *writer) focus(first int) {
+	w.hot = first
+	for _, h := range w.workers {
+		h.hot = first
+	}
+}
+
 // reset starts a new ledger, with no objects.
 func (w *writer) reset() {
 	w.ledger, w.workers = newLedger(), nil
 	for i := range workerCount {
 		h := &worker{
-			author: w.author, ledger: w.ledger, limit: w.limit,
+			author: w.author, ledger: w.ledger, limit: w.limit, hot: w.hot,
 			objects: map[int]metav1.Object{}, random: rand.New(rand.NewPCG(seed, uint64(i))),
 		}
 		for number := i; number < w.number; number += workerCount {
@@ -238,7 +216,7 @@ func (h *worker) step(t *testing.T) {
 	if h.limit.Wait(t.Context()) != nil || t.Context().Err() != nil {
 		return
 	}
-	number := h.numbers[h.random.IntN(len(h.numbers))]
+	number := h.pick()
 	obj := h.objects[number]
 	h.n++
 	h.writeAndRecord(t, number, func() (metav1.Object, error) {
@@ -251,6 +229,14 @@ func (h *worker) step(t *testing.T) {
 			return h.author.change(t.Context(), obj, h.n)
 		}
 	})
+}
+
+// pick returns the number of the next object to change.
+func (h *worker) pick() int {
+	if h.hot > 0 && h.random.IntN(2) == 0 {
+		return h.numbers[h.random.IntN(h.hot)]
+	}
+	return h.numbers[h.random.IntN(len(h.numbers))]
 }
 
 // writeAndRecord makes a write and records the object's new state. After an error it reads that
@@ -288,55 +274,4 @@ func (h *worker) record(number int, obj metav1.Object) {
 	case old == nil || stateOf(old) != stateOf(obj):
 		h.ledger.add(keyOf(obj), stateOf(obj))
 	}
-}
-
-// expectEveryChange checks that each change of an object since the first recorded one was
-// delivered, in order and once.
-func expectEveryChange(t *testing.T, r *recorder, l *ledger) {
-	t.Helper()
-	wrong := 0
-	l.each(func(key string, history []state) {
-		got := r.history(key)
-		if len(got) > 0 {
-			history = history[max(0, slices.Index(history, got[0])):]
-		} else if history[len(history)-1].version == gone {
-			return // deleted before the recording began
-		}
-		if !slices.Equal(got, history) {
-			if wrong++; wrong <= 3 {
-				t.Errorf("%s: delivered\n%v, want\n%v", key, got, history)
-			}
-		}
-	})
-	if wrong > 3 {
-		t.Errorf("%d objects differ", wrong)
-	}
-}
-
-// expectEveryChangeFromStart is expectEveryChange for a recording that began before the first
-// change.
-func expectEveryChangeFromStart(t *testing.T, r *recorder, l *ledger) {
-	t.Helper()
-	l.each(func(key string, history []state) {
-		if got := r.history(key); !slices.Equal(got, history) {
-			t.Errorf("%s: delivered\n%v, want\n%v", key, got, history)
-		}
-	})
-}
-
-// expectSubsequence checks that the delivered states are a subsequence of the object's history. A
-// relist may skip states.
-func expectSubsequence(t *testing.T, r *recorder, l *ledger) {
-	t.Helper()
-	l.each(func(key string, history []state) {
-		got, rest := r.history(key), history
-		for i, s := range got {
-			at := slices.Index(rest, s)
-			if at < 0 {
-				t.Errorf("%s: delivered\n%v, of which state %d is out of order in\n%v", key, got, i, history)
-				return
-			}
-			rest = rest[at+1:]
-		}
-	})
 }

@@ -1,0 +1,180 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/e2e/cluster"
+)
+
+// scopedSubject is a running informer over scopes.
+type scopedSubject struct {
+	*subject
+	scopes *scopeRecorder
+	status func() []cache.ScopeStatus
+	synced func(context.Context, cache.Scope) error // waits for a scope
+}
+
+// startScoped starts an informer over scopes, which is stopped, and checked for leaks, at the end of
+// the test.
+func startScoped[T cache.Object](t *testing.T, name string, c *cluster.Cluster, example T, list listWatchFunc, scopes *cache.Scopes,
+	configure ...func(*rest.Config)) *scopedSubject {
+	t.Helper()
+	s := newSubject("informer over scopes, "+name, true, c)
+	informer := cache.NewSharedInformer(list(t, s.connect(c, configure...)), example, cache.InformerOptions[T]{Scopes: scopes, ErrorHandler: s.errors.add})
+	scoped := &scopedSubject{
+		subject: s, scopes: &scopeRecorder{states: map[string][]scopedState{}}, status: informer.ScopeStatus,
+		synced: func(ctx context.Context, scope cache.Scope) error { return informer.InScope(scope).WaitForSync(ctx) },
+	}
+	handler := scopedHandler[T]{recordingHandler[T]{s.recorder}, scoped.scopes}
+	if _, err := informer.AddEventHandler(handler, cache.HandlerOptions{Delivery: cache.EveryEvent}); err != nil {
+		t.Fatal(err)
+	}
+	s.version, s.content = func() string { return informer.Status().ResourceVersion }, contentOf(informer.Store())
+	s.start(t, informer.Run)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	defer cancel()
+	if err := informer.WaitForSync(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return scoped
+}
+
+// expectObjects waits until the recorded changes and the store show the server's objects. Unlike
+// expectSettled it does not check the version, which is that of the stalest scope.
+func (s *scopedSubject) expectObjects(t *testing.T, want map[string]state) {
+	t.Helper()
+	s.awaitState(t, want)
+	if got := s.content(); !maps.Equal(got, want) {
+		t.Errorf("%s: the store differs from the server:\n%s", s.name, difference(got, want))
+	}
+	s.check(t)
+}
+
+// scopedHandler is a handler of an informer over scopes that records its events.
+type scopedHandler[T cache.Object] struct {
+	recordingHandler[T]
+	scopes *scopeRecorder
+}
+
+func (h scopedHandler[T]) OnEvent(event cache.Event[T]) {
+	h.recordingHandler.OnEvent(event)
+	s := scopedState{state: stateOf(event.Object()), added: event.Type == cache.EventAdd, initial: event.InInitialList, left: event.LeftScope}
+	if event.Type == cache.EventDelete {
+		s.version = gone
+	}
+	h.scopes.add(event.Key, s)
+}
+
+// scopedState is a state of an object as it was delivered. added is of an addition, initial of one
+// in an initial list, and left of a deletion with LeftScope.
+type scopedState struct {
+	state
+	added, initial, left bool
+}
+
+// scopeRecorder records what a handler of an informer over scopes received.
+type scopeRecorder struct {
+	mu         sync.Mutex
+	states     map[string][]scopedState // by key
+	departures int
+	mayDepart  func(types.UID) bool // from the scopes that are being removed; nil if none are
+	step       string               // that removes them
+	violations []string
+}
+
+func (r *scopeRecorder) add(key string, s scopedState) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.states[key] = append(r.states[key], s)
+	if !s.left {
+		return
+	}
+	r.departures++
+	if r.mayDepart == nil || !r.mayDepart(s.uid) {
+		r.violations = append(r.violations, fmt.Sprintf("%s: %s, %v, hash %016x, has departed from a scope that was not removed", r.step, key, s.uid, fnv64a(string(s.uid))))
+	}
+}
+
+// allow sets which objects may depart from now on.
+func (r *scopeRecorder) allow(step string, mayDepart func(types.UID) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.step, r.mayDepart = step, mayDepart
+}
+
+// expectHistory checks what was delivered against the ledger: each state of an object follows the
+// last one, from its creation or the initial list of its scope until its deletion or departure. All
+// changes of objects that are always in a scope were delivered.
+func (s *scopedSubject) expectHistory(t *testing.T, l *ledger, always func(types.UID) bool) {
+	t.Helper()
+	s.scopes.mu.Lock()
+	defer s.scopes.mu.Unlock()
+	errs := s.scopes.violations
+	l.each(func(key string, history []state) {
+		got := s.scopes.states[key]
+		err := errors.Join(checkSequence(got, history), checkComplete(got, history, always))
+		if err != nil {
+			errs = append(errs, fmt.Sprintf("%s: %v; delivered\n%v, of\n%v", key, err, got, history))
+		}
+	})
+	if len(errs) > 0 {
+		t.Errorf("%s: %d errors, the first:\n%s", s.name, len(errs), strings.Join(errs[:min(5, len(errs))], "\n"))
+	}
+	t.Logf("%s: %d departures", s.name, s.scopes.departures)
+}
+
+// checkSequence checks that no state was delivered twice or out of order, and none was left out
+// between two others.
+func checkSequence(got []scopedState, history []state) error {
+	next, last := 0, 0 // in history
+	for n, s := range got {
+		if s.left {
+			next = last // it may be added again in the same state
+			continue
+		}
+		at := slices.Index(history[next:], s.state)
+		switch {
+		case at < 0:
+			return fmt.Errorf("state %d was delivered twice, or out of order, or was never written", n)
+		case !s.added && at > 0:
+			return fmt.Errorf("%v, before state %d, was not delivered", history[next:next+at], n)
+		case s.added && !s.initial && next+at > 0 && history[next+at-1].uid == s.uid:
+			return fmt.Errorf("state %d was added with no initial list, and is not the first one of its object", n)
+		}
+		last, next = next+at, next+at+1
+	}
+	return nil
+}
+
+// checkComplete checks that all states of the objects that are always in a scope were delivered.
+func checkComplete(got []scopedState, history []state, always func(types.UID) bool) error {
+	var delivered, written []state
+	for _, s := range got {
+		if always(s.uid) {
+			delivered = append(delivered, s.state)
+		}
+	}
+	for _, s := range history {
+		if always(s.uid) {
+			written = append(written, s)
+		}
+	}
+	if !slices.Equal(delivered, written) {
+		return fmt.Errorf("of the objects that are always in a scope, %v was delivered, want %v", delivered, written)
+	}
+	return nil
+}
