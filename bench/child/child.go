@@ -22,10 +22,14 @@ const Arg = "child"
 
 // Main runs a child process and writes the result in JSON.
 func Main(args []string, out io.Writer) error {
-	if len(args) > 0 && args[0] == footprintArg {
+	switch {
+	case len(args) > 0 && args[0] == footprintArg:
 		return footprintMain(args[1:], out)
+	case len(args) > 0 && args[0] == scopesArg:
+		return scopesMain(args[1:], out)
+	default:
+		return syncMain(args, out)
 	}
-	return syncMain(args, out)
 }
 
 // run runs this program as a child process and reads its result. watchList enables client-go's

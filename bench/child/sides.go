@@ -18,6 +18,9 @@ const (
 	// ClientGoStripped has a transform that clears managedFields.
 	ClientGoStripped = "client-go, managedFields stripped"
 
+	// ControllerRuntime is controller-runtime's cache of several namespaces.
+	ControllerRuntime = "controller-runtime"
+
 	// Package clientgo's informers, in the program of ClientGo.
 	Adapter       = "clientgo"
 	AdapterPacked = "clientgo, packed"

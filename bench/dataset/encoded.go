@@ -66,6 +66,12 @@ func Encode[T Object](apiVersion, kind string, objects []T) (*Encoded, error) {
 // Len returns the number of objects.
 func (e *Encoded) Len() int { return len(e.items) }
 
+// ListContentType returns the content type of the lists.
+func (e *Encoded) ListContentType() string { return e.envelope.ListContentType() }
+
+// WatchContentType returns the content type of a watch.
+func (e *Encoded) WatchContentType() string { return e.envelope.WatchContentType() }
+
 // Raw returns the i-th object's bytes as Marshal returned them. They must not be changed.
 func (e *Encoded) Raw(i int) []byte { return e.items[i].framed[e.items[i].start:] }
 

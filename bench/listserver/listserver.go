@@ -26,9 +26,14 @@ func handler(objects *dataset.Packed, n int) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Type", objects.WatchContentType())
-		w.WriteHeader(http.StatusOK)
-		if http.NewResponseController(w).Flush() == nil {
-			<-r.Context().Done()
-		}
+		stayOpen(w, r)
+	}
+}
+
+// stayOpen sends the header of a watch, and no events until the client disconnects.
+func stayOpen(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusOK)
+	if http.NewResponseController(w).Flush() == nil {
+		<-r.Context().Done()
 	}
 }

@@ -23,6 +23,7 @@ type Scale struct {
 	StoreSizes  []int         // entries of stores whose memory is measured
 	Pods        int           // Pods that a server has
 	MillionPods int           // Pods of the largest packed collection
+	Namespaces  int           // that an informer holds as scopes
 }
 
 // FullScale returns the scale of the published figures.
@@ -38,6 +39,7 @@ func FullScale() Scale {
 		StoreSizes:  []int{20_000, 200_000, 1_000_000},
 		Pods:        20_000,
 		MillionPods: 1_000_000,
+		Namespaces:  500,
 	}
 }
 
@@ -69,6 +71,7 @@ func All() []Row {
 		{Sync, watchResume},
 		{Memory, memoryPerObject},
 		{Memory, omitFields},
+		{Memory, scopes},
 		{Store, readersBesideWriter},
 		{Store, getByKey},
 		{Store, eventPipeline},

@@ -1,0 +1,129 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package child
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	clientcache "k8s.io/client-go/tools/cache"
+	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/footprint"
+)
+
+// scopesInformer holds the Pods of namespaces.
+type scopesInformer struct {
+	syncInformer
+	add      func(namespace string) error
+	watching func(context.Context) error // waits until every namespace is watched
+}
+
+// newScopesInformer returns an informer that does not run yet, with one handler.
+type newScopesInformer func(job ScopesJob, counts counts) (scopesInformer, error)
+
+func scopesInformers() map[string]newScopesInformer {
+	return map[string]newScopesInformer{
+		Kinformer:         overScopes(options{}, addEventHandler),
+		Packed:            overScopes(options{Packed: true}, addKeyHandler),
+		ControllerRuntime: multiNamespaceCache,
+	}
+}
+
+type addHandler func(pods *cache.SharedInformer[*corev1.Pod], count *handlerCount) error
+
+func addEventHandler(pods *cache.SharedInformer[*corev1.Pod], count *handlerCount) error {
+	_, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs[*corev1.Pod]{AddFunc: func(*corev1.Pod) { count.add() }}, cache.HandlerOptions{})
+	return err
+}
+
+func addKeyHandler(pods *cache.SharedInformer[*corev1.Pod], count *handlerCount) error {
+	_, err := pods.AddKeyHandler(func(cache.KeyEvent) { count.add() }, cache.HandlerOptions{})
+	return err
+}
+
+// overScopes returns one SharedInformer whose scopes are the namespaces, with an index by namespace, as
+// controller-runtime's informers have one.
+func overScopes(options options, add addHandler) newScopesInformer {
+	return func(job ScopesJob, counts counts) (scopesInformer, error) {
+		config := Server{URL: job.URL}.config()
+		cache.EnableStreaming(config)
+		clientset, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return scopesInformer{}, err
+		}
+		var namespaces []cache.Scope
+		for n := range job.Namespaces {
+			namespaces = append(namespaces, cache.Scope{Namespace: Namespace(n)})
+		}
+		scopes := cache.NewScopes(namespaces...)
+		options.Scopes = scopes
+		options.Indexers = cache.Indexers[*corev1.Pod]{cache.NamespaceIndex: cache.ByMetadata[*corev1.Pod](cache.MetaNamespaceIndexFunc)}
+		pods := cache.NewSharedInformer(cache.ListWatchByNamespace(clientset.CoreV1().Pods), &corev1.Pod{}, options)
+		err = add(pods, counts.handlers[0])
+		run := stoppable(func(ctx context.Context) { _ = pods.Run(ctx) }, pods.HasSynced, nil)
+		return scopesInformer{
+			run,
+			func(namespace string) error { return scopes.Add(cache.Scope{Namespace: namespace}) },
+			func(ctx context.Context) error {
+				return footprint.Poll(ctx, func() bool { return pods.Status().Phase == cache.PhaseWatching })
+			},
+		}, err
+	}
+}
+
+var errFixed = errors.New("the namespaces are fixed")
+
+// multiNamespaceCache returns controller-runtime's informer of the namespaces, which has one of
+// client-go's for each.
+func multiNamespaceCache(job ScopesJob, counts counts) (scopesInformer, error) {
+	namespaces := make(map[string]ctrlcache.Config, job.Namespaces)
+	for n := range job.Namespaces {
+		namespaces[Namespace(n)] = ctrlcache.Config{}
+	}
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{corev1.SchemeGroupVersion})
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
+	pods, err := ctrlcache.New(Server{URL: job.URL}.config(), ctrlcache.Options{Scheme: scheme.Scheme, Mapper: mapper, DefaultNamespaces: namespaces})
+	if err != nil {
+		return scopesInformer{}, err
+	}
+	informer, err := pods.GetInformer(context.Background(), &corev1.Pod{}, ctrlcache.BlockUntilSynced(false))
+	if err != nil {
+		return scopesInformer{}, err
+	}
+	_, err = informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { counts.handlers[0].add() }})
+	return scopesInformer{
+		stoppable(func(ctx context.Context) { _ = pods.Start(ctx) }, informer.HasSynced, nil),
+		func(string) error { return errFixed },
+		func(context.Context) error { return nil },
+	}, err
+}
+
+// loneInformer returns a SharedInformer of one namespace.
+func loneInformer(namespace string) newSyncInformer {
+	return streaming(func(config *rest.Config, counts counts) (syncInformer, error) {
+		clientset, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return syncInformer{}, err
+		}
+		pods := cache.NewSharedInformer(cache.ListWatchOf(clientset.CoreV1().Pods(namespace)), &corev1.Pod{}, options{})
+		err = addEventHandler(pods, counts.handlers[0])
+		return stoppable(func(ctx context.Context) { _ = pods.Run(ctx) }, pods.HasSynced, nil), err
+	})
+}
+
+// loneClientGo returns client-go's informer of one namespace.
+func loneClientGo(namespace string) newSyncInformer {
+	return sharedIndexInformer(func(client kubernetes.Interface) informers.SharedInformerFactory {
+		return informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(namespace))
+	})
+}

@@ -1,0 +1,59 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package listserver
+
+import (
+	"net/http"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinformer/kinformer/bench/dataset"
+	"github.com/kinformer/kinformer/internal/loopback"
+)
+
+// StartNamespaces serves the Pods of namespaces, in protobuf, by the path of the namespace. All
+// Pods of a namespace have the same owner.
+func StartNamespaces(namespaces []string, podsPerNamespace int) (*loopback.Server, error) {
+	lists := make(map[string]*dataset.Encoded, len(namespaces))
+	pods := dataset.NewPods(dataset.PodsPerWorkload(podsPerNamespace), 1)
+	for n, namespace := range namespaces {
+		list, err := encodeNamespace(pods, namespace, n*podsPerNamespace, podsPerNamespace)
+		if err != nil {
+			return nil, err
+		}
+		lists["/api/v1/namespaces/"+namespace+"/pods"] = list
+	}
+	return loopback.Start(serveLists(lists, len(namespaces)*podsPerNamespace))
+}
+
+// encodeNamespace returns n Pods of a set, from the first one on, in a namespace.
+func encodeNamespace(pods *dataset.Pods, namespace string, first, n int) (*dataset.Encoded, error) {
+	list := make([]*corev1.Pod, 0, n)
+	for i := range n {
+		pod := pods.Pod(first + i)
+		pod.Namespace = namespace
+		list = append(list, pod)
+	}
+	return dataset.Encode("v1", "Pod", list)
+}
+
+// serveLists serves lists by path at one version, and watches without events.
+func serveLists(lists map[string]*dataset.Encoded, version int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		list, ok := lists[strings.TrimSuffix(r.URL.Path, "/")]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		if watch := r.FormValue("watch"); watch == "true" || watch == "1" {
+			w.Header().Set("Content-Type", list.WatchContentType())
+			stayOpen(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", list.ListContentType())
+		body := list.List(version)
+		_, _ = body.WriteTo(w) // fails if the client has disconnected
+	}
+}
