@@ -4,6 +4,7 @@
 package scope
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -80,14 +81,15 @@ func (r Request) Equal(other Request) bool {
 }
 
 // Apply restricts the options of a list or watch to the request. If byField is set, it adds a field
-// selector for the namespace. Otherwise the caller must request the path of the namespace.
+// selector for the namespace. Otherwise the caller must request the path of the namespace. A shard
+// selector that the options have stays, as a request has one: items outside the ranges are foreign.
 func (r Request) Apply(options *metav1.ListOptions, byField bool) {
 	options.LabelSelector = both(options.LabelSelector, r.LabelSelector)
 	options.FieldSelector = both(options.FieldSelector, r.FieldSelector)
 	if byField && r.Namespace != "" {
 		options.FieldSelector = both(options.FieldSelector, "metadata.namespace="+r.Namespace)
 	}
-	options.ShardSelector = r.ShardSelector()
+	options.ShardSelector = cmp.Or(options.ShardSelector, r.ShardSelector())
 }
 
 // both returns a selector for what both of two selectors match.
