@@ -22,7 +22,7 @@ func (h *Handler[V]) coalesce(first, second *store.Change[V]) bool {
 	if second.Final != nil {
 		first.Final = second.Final
 	}
-	first.New = second.New
+	first.New, first.LeftScope = second.New, second.LeftScope
 	return true
 }
 
