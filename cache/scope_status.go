@@ -119,10 +119,7 @@ func (v ScopeView) WaitForResourceVersion(ctx context.Context, resourceVersion s
 		return v.invalid
 	}
 	return v.core.wait(ctx, func(ctx context.Context) error {
-		if err := v.core.engine.WaitForScope(ctx, v.scope); err != nil {
-			return err
-		}
-		return v.core.engine.WaitForScopesOf(ctx, resourceVersion, func(s scope.Scope) bool { return s == v.scope })
+		return v.core.engine.WaitForScopeVersion(ctx, v.scope, resourceVersion)
 	})
 }
 

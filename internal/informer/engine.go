@@ -26,6 +26,7 @@ type Engine interface {
 	Reflector() Loop
 	ScopeStatus() []ScopeStatus
 	WaitForScope(ctx context.Context, name scope.Scope) error
+	WaitForScopeVersion(ctx context.Context, name scope.Scope, version string) error
 	WaitForScopesOf(ctx context.Context, version string, matches func(scope.Scope) bool) error
 	Handlers() []HandlerStatus
 	Size() (objects, quarantined int)

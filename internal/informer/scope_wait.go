@@ -5,6 +5,7 @@ package informer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -42,12 +43,16 @@ func (i *Informer[V]) WaitForScope(ctx context.Context, name scope.Scope) error 
 	case <-held.synced:
 		return nil
 	case <-held.gone:
-		return fmt.Errorf("%s: scope of %v: %w", i.name, name, ErrNoScope)
+		return i.noScopeError(name)
 	case <-ctx.Done():
 		return i.waitError(fmt.Sprintf("%s: the scope of %v has not synced", i.name, name), context.Cause(ctx))
 	case <-i.stopped:
 		return i.waitError(fmt.Sprintf("%s: the scope of %v has not synced", i.name, name), ErrStopped)
 	}
+}
+
+func (i *Informer[V]) noScopeError(name scope.Scope) error {
+	return fmt.Errorf("%s: scope of %v: %w", i.name, name, ErrNoScope)
 }
 
 // heldScope returns a scope of the informer. If the scope is in the set, but the loop has not
@@ -59,7 +64,7 @@ func (i *Informer[V]) heldScope(ctx context.Context, name scope.Scope) (*heldSco
 		if held != nil || !i.scopes.set.Has(name) {
 			i.versions.remove(next)
 			if held == nil {
-				return nil, fmt.Errorf("%s: scope of %v: %w", i.name, name, ErrNoScope)
+				return nil, i.noScopeError(name)
 			}
 			return held, nil
 		}
@@ -78,7 +83,24 @@ func (i *Informer[V]) heldScope(ctx context.Context, name scope.Scope) (*heldSco
 	}
 }
 
-// waitForScopeVersion blocks until a scope has reached a version, or is removed.
+// WaitForScopeVersion blocks until a scope has been listed and has reached a version. Its errors are
+// those of WaitForScope and of WaitForResourceVersion.
+func (i *Informer[V]) WaitForScopeVersion(ctx context.Context, name scope.Scope, version string) error {
+	if err := i.checkVersion(version); err != nil {
+		return err
+	}
+	if err := i.WaitForScope(ctx, name); err != nil {
+		return err
+	}
+	held, err := i.heldScope(ctx, name)
+	if err != nil {
+		return err
+	}
+	return i.waitForScopeVersion(ctx, held, version)
+}
+
+// waitForScopeVersion blocks until a scope has reached a version. It returns ErrNoScope if the scope
+// is removed before.
 func (i *Informer[V]) waitForScopeVersion(ctx context.Context, held *heldScope, version string) error {
 	i.scopes.waiting.Add(1)
 	defer i.scopes.waiting.Add(-1)
@@ -92,7 +114,7 @@ func (i *Informer[V]) waitForScopeVersion(ctx context.Context, held *heldScope, 
 	case <-w.reached:
 		return nil
 	case <-held.gone:
-		return nil
+		return i.noScopeError(held.scope)
 	case <-ctx.Done():
 		return i.scopeVersionError(held, reached(), version, context.Cause(ctx))
 	case <-i.stopped:
@@ -107,6 +129,9 @@ func (i *Informer[V]) scopeVersionError(held *heldScope, reached, version string
 // WaitForScopesOf blocks until every scope that matches has reached a version or is removed. It
 // returns the errors of WaitForResourceVersion.
 func (i *Informer[V]) WaitForScopesOf(ctx context.Context, version string, matches func(scope.Scope) bool) error {
+	if err := i.checkVersion(version); err != nil {
+		return err
+	}
 	for _, name := range i.scopes.set.All() {
 		if !matches(name) {
 			continue
@@ -118,7 +143,7 @@ func (i *Informer[V]) WaitForScopesOf(ctx context.Context, version string, match
 			}
 			continue // it has left
 		}
-		if err := i.waitForScopeVersion(ctx, held, version); err != nil {
+		if err := i.waitForScopeVersion(ctx, held, version); err != nil && !errors.Is(err, ErrNoScope) {
 			return err
 		}
 	}

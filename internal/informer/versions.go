@@ -95,11 +95,8 @@ var errNoVersion = errors.New("no resourceVersion; objects of client-go's fake c
 // the informer stops, the error wraps the context's cause or ErrStopped, and the reflector's last
 // error.
 func (i *Informer[V]) WaitForResourceVersion(ctx context.Context, version string) error {
-	if version == "" {
-		return fmt.Errorf("%s: wait: %w", i.name, errNoVersion)
-	}
-	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
-		return fmt.Errorf("%s: wait for resourceVersion %q: %w", i.name, version, err)
+	if err := i.checkVersion(version); err != nil {
+		return err
 	}
 	if i.scopes != nil {
 		return i.WaitForScopesOf(ctx, version, func(scope.Scope) bool { return true })
@@ -120,6 +117,17 @@ func (i *Informer[V]) WaitForResourceVersion(ctx context.Context, version string
 	case <-i.stopped:
 		return i.versionError(version, ErrStopped)
 	}
+}
+
+// checkVersion returns an error for a version that no wait can end with.
+func (i *Informer[V]) checkVersion(version string) error {
+	if version == "" {
+		return fmt.Errorf("%s: wait: %w", i.name, errNoVersion)
+	}
+	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
+		return fmt.Errorf("%s: wait for resourceVersion %q: %w", i.name, version, err)
+	}
+	return nil
 }
 
 func (i *Informer[V]) versionError(version string, cause error) error {
