@@ -5,6 +5,7 @@ package cache_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,6 +94,38 @@ func TestScopeOfARecreatedNamespace(t *testing.T) {
 			i.expect("Delete a/1 left")
 			server.Delete("a")
 			i.server.Delete("a/1")
+		}
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A namespace whose objects the program could never list leaves nothing behind.
+func TestDeletedNamespaceThatWasNeverListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := fake.NewListerWatcher(&corev1.Namespace{})
+		namespaces := cache.NewSharedInformer(all, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
+		scopes, err := cache.NamespaceScopes(namespaces, labels.Everything())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lw := &rules{ListerWatcher: fake.NewListerWatcher(&corev1.ConfigMap{}), list: func(metav1.ListOptions) error { return fake.Forbidden() }}
+		informer := cache.NewSharedInformer(lw, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error)
+		go func() { stopped <- cache.RunAll(ctx, namespaces, informer) }()
+		synctest.Wait()
+		for n := range 20 {
+			name := fmt.Sprintf("ns-%d", n)
+			all.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+			<-time.After(time.Minute)
+			all.Delete(name)
+			<-time.After(time.Minute)
+		}
+		if statuses := informer.ScopeStatus(); len(statuses) > 0 {
+			t.Errorf("%d scopes remain; %+v", len(statuses), statuses[0])
 		}
 		cancel()
 		if err := <-stopped; err != nil {

@@ -205,7 +205,7 @@ func (s *scopes[V]) finishLeaving() {
 	for _, held := range s.all() {
 		switch held.state {
 		case scope.Emptying:
-			if state := s.informer.store.ScopeState(held.part); state.Synced && state.Objects == 0 {
+			if s.informer.store.ScopeState(held.part).Objects == 0 { // also if it was never listed
 				s.remove(held)
 			}
 		case scope.Replaced:
