@@ -176,6 +176,9 @@ func (s *scopes[V]) hold(name scope.Scope) *heldScope {
 	if name.Hash.Field != "" {
 		held.part.First, held.part.Last = name.Hash.First, name.Hash.Last
 	}
+	if name.Namespace != "" || name.Hash.Field == scope.Namespace {
+		held.part.MayHold = func(key string) bool { return scope.ShareKeys(name, scope.Scope{Namespace: namespaceOf(key)}) }
+	}
 	s.names[held.part] = name
 	s.mu.Lock()
 	s.held[name] = held

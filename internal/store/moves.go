@@ -18,11 +18,15 @@ type pendingDeletion[V any] struct {
 	final   *Entry[V] // nil if unknown
 }
 
-// isPending reports whether a deletion at version, of an entry of scope, must wait for other
+// isPending reports whether a deletion at version, of a key's entry of scope, must wait for other
 // scopes. The caller holds mu.
-func isPending(scope *Scope, version string, by *progress) bool {
-	return slices.ContainsFunc(scope.movesTo, func(other *Scope) bool { return !other.retiring && !other.hasReached(version, by) })
+func isPending(scope *Scope, key, version string, by *progress) bool {
+	return slices.ContainsFunc(scope.movesTo, func(other *Scope) bool {
+		return !other.retiring && other.mayHold(key) && !other.hasReached(version, by)
+	})
 }
+
+func (c *Scope) mayHold(key string) bool { return c.MayHold == nil || c.MayHold(key) }
 
 // deferMove makes the deletion of a key's entry wait until the object cannot be in another scope.
 // The caller holds both locks.
@@ -46,7 +50,7 @@ func (s *Store[V]) settleMoves(live *state[V]) {
 	for key, d := range s.scopes.moves {
 		old := new(Entry[V]).fromMap(live.entries.Item(key))
 		stands := old != nil && old.scope() == d.scope && old.identity == d.object
-		if stands && isPending(d.scope, d.version, nil) {
+		if stands && isPending(d.scope, key, d.version, nil) {
 			continue
 		}
 		delete(s.scopes.moves, key)
@@ -73,7 +77,7 @@ type pastDeletion struct {
 // recordPast records a deletion in a scope, unless all scopes that may hold the same key have
 // reached its version. The caller holds both locks.
 func (s *Store[V]) recordPast(key, version string, scope *Scope, by *progress) {
-	hasReached := func(other *Scope) bool { return other.hasReached(version, by) }
+	hasReached := func(other *Scope) bool { return !other.mayHold(key) || other.hasReached(version, by) }
 	if version == "" || !slices.ContainsFunc(scope.keysWith, func(other *Scope) bool { return !hasReached(other) }) {
 		return
 	}
@@ -95,7 +99,7 @@ func (s *Store[V]) isPast(key, version string) bool {
 func (s *Store[V]) expirePast() {
 	n := 0
 	for _, d := range s.scopes.expiry {
-		if slices.ContainsFunc(d.scope.keysWith, func(other *Scope) bool { return !other.hasReached(d.version, nil) }) {
+		if slices.ContainsFunc(d.scope.keysWith, func(other *Scope) bool { return other.mayHold(d.key) && !other.hasReached(d.version, nil) }) {
 			break
 		}
 		if s.scopes.past[d.key] == d.version {

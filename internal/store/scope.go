@@ -26,6 +26,8 @@ type Scope struct {
 	// First and Last are the lowest and the highest hash of the scope's items; see Locate. They are
 	// zero if its feeds do not hash items.
 	First, Last uint64
+	// MayHold, if set, reports whether objects with a key may be in the scope.
+	MayHold func(key string) bool
 
 	// The fields below are guarded by the store's mu, and written under both of its locks.
 	version  string      // that the scope has reached by lists, and by feeds that it no longer has

@@ -113,7 +113,7 @@ func (m *merge[V]) remove(keys []string) {
 			continue
 		}
 		old := new(Entry[V]).fromMap(m.live.entries.Item(key))
-		if isPending(old.scope(), m.version, &m.feed.progress) {
+		if isPending(old.scope(), key, m.version, &m.feed.progress) {
 			s.deferMove(key, m.version, old, nil)
 			continue
 		}

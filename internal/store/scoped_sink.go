@@ -257,7 +257,7 @@ func (s *Store[V]) moveTo(scope *Scope, key string, old *Entry[V]) {
 func (s *Store[V]) deferDeletion(e event, item feed.Item, old, final *Entry[V]) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if isPending(e.scope, item.ResourceVersion, e.progress) {
+	if isPending(e.scope, item.Key, item.ResourceVersion, e.progress) {
 		if final != nil {
 			final = new(*final) // a copy: not the one that shares the memory of old
 		}
