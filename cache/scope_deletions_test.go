@@ -5,6 +5,8 @@ package cache_test
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -49,4 +51,38 @@ func TestDeletionDoesNotWaitForOtherNamespace(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// The cost of a deletion does not grow with the number of deletions that wait. Allocations stand for
+// the cost: each deletion that is looked at takes one.
+func TestManyDeletionsWait(t *testing.T) {
+	dev, prod := cache.Scope{LabelSelector: "env=dev"}, cache.Scope{LabelSelector: "env=prod"}
+	mallocs := func() uint64 {
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return stats.Mallocs
+	}
+	cost := func(n int) (cost uint64) {
+		runScoped(t, func(i *scopedInformer) {
+			for k := range n {
+				i.server.Create(configMap(fmt.Sprintf("a/%05d", k), "env=dev"))
+			}
+			synctest.Wait()
+			before := mallocs()
+			for k := range n {
+				i.server.Delete(fmt.Sprintf("a/%05d", k))
+			}
+			synctest.Wait()
+			cost = mallocs() - before
+			if held := i.Store().Len(); held != n {
+				i.t.Errorf("the store has %d objects, want %d", held, n)
+			}
+			<-time.After(2 * time.Minute)
+			i.expectStored()
+		}, dev, prod)
+		return cost
+	}
+	if few, many := cost(400), cost(3200); many > 16*few {
+		t.Errorf("400 deletions took %d allocations, 3200 took %d", few, many)
+	}
 }

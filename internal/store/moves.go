@@ -18,12 +18,24 @@ type pendingDeletion[V any] struct {
 	final   *Entry[V] // nil if unknown
 }
 
+// blockedDeletion is a pending deletion that waits for a scope to reach its version.
+type blockedDeletion struct{ key, version string }
+
 // isPending reports whether a deletion at version, of a key's entry of scope, must wait for other
 // scopes. The caller holds mu.
 func isPending(scope *Scope, key, version string, by *progress) bool {
-	return slices.ContainsFunc(scope.movesTo, func(other *Scope) bool {
+	return blockerOf(scope, key, version, by) != nil
+}
+
+// blockerOf returns a scope for which a deletion must wait, nil if there is none. The caller holds mu.
+func blockerOf(scope *Scope, key, version string, by *progress) *Scope {
+	i := slices.IndexFunc(scope.movesTo, func(other *Scope) bool {
 		return !other.retiring && other.mayHold(key) && !other.hasReached(version, by)
 	})
+	if i < 0 {
+		return nil
+	}
+	return scope.movesTo[i]
 }
 
 func (c *Scope) mayHold(key string) bool { return c.MayHold == nil || c.MayHold(key) }
@@ -38,31 +50,75 @@ func (s *Store[V]) deferMove(key, version string, old, final *Entry[V]) {
 		s.scopes.moves = make(map[string]pendingDeletion[V])
 	}
 	s.scopes.moves[key] = pendingDeletion[V]{version, old.scope(), old.identity, final}
+	s.blockMove(key)
+}
+
+// blockMove makes the pending deletion of a key wait for one scope, and reports whether it must wait.
+// The caller holds both locks.
+func (s *Store[V]) blockMove(key string) bool {
+	d := s.scopes.moves[key]
+	blocker := blockerOf(d.scope, key, d.version, nil)
+	if blocker != nil {
+		blocker.blocks = append(blocker.blocks, blockedDeletion{key, d.version})
+	}
+	return blocker != nil
 }
 
 // settleMoves applies the deletions that no longer wait for a scope. It drops a deletion whose
-// object has moved, or has changed since. The caller holds both locks.
+// object has moved, or has changed since. Each event of a scope looks only at the first deletion that
+// waits for the scope, and at those that it lets go. The caller holds both locks.
 func (s *Store[V]) settleMoves(live *state[V]) {
 	if len(s.scopes.moves) == 0 {
 		return
 	}
+	free := s.scopes.free
+	s.scopes.free = nil
+	for _, scope := range s.scopes.held {
+		free = append(free, s.unblock(scope)...)
+	}
 	var changes []Change[V]
-	for key, d := range s.scopes.moves {
-		old := new(Entry[V]).fromMap(live.entries.Item(key))
-		stands := old != nil && old.scope() == d.scope && old.identity == d.object
-		if stands && isPending(d.scope, key, d.version, nil) {
-			continue
-		}
-		delete(s.scopes.moves, key)
-		if stands {
-			s.removeEntry(live, key, old)
-			changes = append(changes, Change[V]{Key: key, Old: old, Final: d.final})
-		}
+	for _, blocked := range free {
+		changes = s.settleMove(live, blocked.key, changes)
 	}
 	if len(changes) > 0 {
 		s.prepareChange("")
 		s.config.Log.Append(changes)
 	}
+}
+
+// unblock returns the deletions that no longer wait for a scope, in the order in which they have
+// begun to. The caller holds both locks.
+func (s *Store[V]) unblock(scope *Scope) (free []blockedDeletion) {
+	n := 0
+	for _, blocked := range scope.blocks {
+		stale := s.scopes.moves[blocked.key].version != blocked.version
+		if !stale && !scope.retiring && !scope.hasReached(blocked.version, nil) {
+			break
+		}
+		n++
+	}
+	free, scope.blocks = scope.blocks[:n:n], scope.blocks[n:]
+	if len(scope.blocks) == 0 {
+		scope.blocks = nil // frees the memory
+	}
+	return free
+}
+
+// settleMove appends the change of a deletion that may no longer wait to changes. The caller holds
+// both locks.
+func (s *Store[V]) settleMove(live *state[V], key string, changes []Change[V]) []Change[V] {
+	d, waits := s.scopes.moves[key]
+	old := new(Entry[V]).fromMap(live.entries.Item(key))
+	stands := waits && old != nil && old.scope() == d.scope && old.identity == d.object
+	if stands && s.blockMove(key) {
+		return changes
+	}
+	delete(s.scopes.moves, key)
+	if !stands {
+		return changes
+	}
+	s.removeEntry(live, key, old)
+	return append(changes, Change[V]{Key: key, Old: old, Final: d.final})
 }
 
 // pastDeletion is a deletion whose version another scope, which may hold the same key, has not

@@ -30,15 +30,16 @@ type Scope struct {
 	MayHold func(key string) bool
 
 	// The fields below are guarded by the store's mu, and written under both of its locks.
-	version  string      // that the scope has reached by lists, and by feeds that it no longer has
-	feeds    []*progress // of the feeds that it has
-	synced   bool        // a list was committed
-	objects  int         // number of entries
-	retiring bool        // see RetireScope
-	restores uint64      // how many restores of the server were known when it was last listed after one
-	suspect  bool        // the store may lack states of it, since the server was restored
-	keysWith []*Scope    // the scopes that may hold the same keys
-	movesTo  []*Scope    // those into which an object can move
+	version  string            // that the scope has reached by lists, and by feeds that it no longer has
+	feeds    []*progress       // of the feeds that it has
+	synced   bool              // a list was committed
+	objects  int               // number of entries
+	retiring bool              // see RetireScope
+	restores uint64            // how many restores of the server were known when it was last listed after one
+	suspect  bool              // the store may lack states of it, since the server was restored
+	keysWith []*Scope          // the scopes that may hold the same keys
+	movesTo  []*Scope          // those into which an object can move
+	blocks   []blockedDeletion // the deletions that wait for the scope; see settleMoves
 }
 
 // progress is the version that a feed has reached.
@@ -51,6 +52,7 @@ type scopes[V any] struct {
 	held    []*Scope
 	stalest *Scope                        // the synced scope with the lowest version, nil if it must be found
 	moves   map[string]pendingDeletion[V] // by key
+	free    []blockedDeletion             // of moves, whose scope was removed
 	past    map[string]string             // versions by key, see pastDeletion
 	expiry  []pastDeletion                // of past
 
@@ -140,6 +142,7 @@ func (s *Store[V]) RemoveScope(scope *Scope) {
 		other.keysWith = slices.DeleteFunc(other.keysWith, isIt)
 		other.movesTo = slices.DeleteFunc(other.movesTo, isIt)
 	}
+	s.scopes.free, scope.blocks = append(s.scopes.free, scope.blocks...), nil
 	s.scopes.stalest = nil
 	s.settleScopes(live)
 }
