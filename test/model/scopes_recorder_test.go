@@ -24,7 +24,7 @@ func (x *scopedExecution) record(events []cache.Event[*corev1.ConfigMap]) {
 			continue
 		}
 		x.delivered[e.Key] = s
-		x.floors[e.Key] = s.version
+		x.floors[e.Key] = s
 	}
 }
 
@@ -54,10 +54,10 @@ func (x *scopedExecution) checkNewState(e cache.Event[*corev1.ConfigMap], s scop
 	if !slices.Contains(x.world.since(s.key, s.uid, s.version), s) {
 		x.failLocked("event", "%s of %v, which was not on the server", e.Type, s)
 	}
-	if s.version <= x.floors[e.Key] {
-		x.failLocked("order", "%s of %v, after a state of its key at %d", e.Type, s, x.floors[e.Key])
+	if floor := x.floors[e.Key]; s.version <= floor.version {
+		x.failLocked("order", "%s of %v, after %v", e.Type, s, floor)
 	}
-	if x.dead[s.uid] {
+	if _, dead := x.dead[s.uid]; dead {
 		x.failLocked("order", "%s of %v, whose deletion was delivered", e.Type, s)
 	}
 }
@@ -82,7 +82,7 @@ func (x *scopedExecution) checkDeletion(last scopedState, leftScope bool) {
 	case !slices.ContainsFunc(states, moved):
 		x.failLocked("left scope", "deletion of %v, which exists", last)
 	case slices.ContainsFunc(states, gone):
-		x.dead[last.uid] = true
+		x.dead[last.uid] = last
 	}
 }
 

@@ -35,10 +35,10 @@ type scopedExecution struct {
 
 	mu        sync.Mutex // guards the fields below
 	delivered map[string]scopedState
-	floors    map[string]uint64 // the version of the last state delivered of each key
-	dead      map[string]bool   // UIDs of objects whose deletion was delivered
-	covers    [][]cache.Scope   // the sets of scopes since the last rest
-	removed   []cache.Scope     // all scopes that have ever been removed
+	floors    map[string]scopedState // the last state delivered of each key
+	dead      map[string]scopedState // the same by UID, of objects whose deletion was delivered
+	covers    [][]cache.Scope        // the sets of scopes since the last rest
+	removed   []cache.Scope          // all scopes that have ever been removed
 	restoring bool
 	violation string
 	lines     []string
@@ -59,7 +59,7 @@ func executeScoped(t *testing.T, p scopedProgram) *scopedExecution {
 	t.Helper()
 	x := &scopedExecution{
 		program: p, gate: p.Gate, scopes: cache.NewScopes(),
-		delivered: make(map[string]scopedState), floors: make(map[string]uint64), dead: make(map[string]bool),
+		delivered: make(map[string]scopedState), floors: make(map[string]scopedState), dead: make(map[string]scopedState),
 	}
 	hung := time.AfterFunc(patience, func() { panic("this program hangs: " + p.String()) })
 	defer hung.Stop()
@@ -78,7 +78,7 @@ func (x *scopedExecution) run(t *testing.T) {
 	x.server.BookmarkEvery(time.Minute)
 	x.server.SetShardedListAndWatch(x.gate)
 	x.world = &scopedWorld{server: x.server, floor: parseVersion(x.server.ResourceVersion())}
-	x.changeScopes(x.scopes.Add, x.program.Start)
+	x.changeScopes(x.scopes.Add, scopedStep{Op: opScopesAdd, Scopes: x.program.Start})
 	options := cache.InformerOptions[*corev1.ConfigMap]{Scopes: x.scopes, Packed: x.program.Packed, Logger: logr.Discard()}
 	if x.program.Filter {
 		options.Filter = func(obj *corev1.ConfigMap) bool { return x.passes(scopedStateOf(obj)) }
@@ -129,11 +129,11 @@ func (x *scopedExecution) execute(s scopedStep) {
 	case opAdvance:
 		<-time.After(s.For)
 	case opScopesAdd:
-		x.changeScopes(x.scopes.Add, s.Scopes)
+		x.changeScopes(x.scopes.Add, s)
 	case opScopesRemove:
-		x.changeScopes(x.scopes.Remove, s.Scopes)
+		x.changeScopes(x.scopes.Remove, s)
 	case opScopesSet:
-		x.changeScopes(x.scopes.Set, s.Scopes)
+		x.changeScopes(x.scopes.Set, s)
 	case opQuiesce:
 		x.quiesce()
 	default:
@@ -171,21 +171,28 @@ func (x *scopedExecution) executeOnServer(s scopedStep) {
 
 // changeScopes changes the set of scopes. Scopes that overlap are an error, which changes nothing.
 // Handlers wait meanwhile.
-func (x *scopedExecution) changeScopes(change func(...cache.Scope) error, numbers []int) {
+func (x *scopedExecution) changeScopes(change func(...cache.Scope) error, step scopedStep) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	before := x.scopes.All()
-	err := change(x.program.scopesOf(numbers)...)
+	err := change(x.program.scopesOf(step.Scopes)...)
 	after := x.scopes.All()
 	x.noteLocked("scopes %v: %v", after, err)
 	x.covers = append(x.covers, after)
-	clear(x.dead) // an added scope may lag
-	maps.DeleteFunc(x.floors, func(key string, _ uint64) bool { return x.delivered[key].key == "" })
-	for _, scope := range before {
-		if !slices.Contains(after, scope) {
-			x.removed = append(x.removed, scope)
-		}
+	gone := slices.DeleteFunc(before, func(scope cache.Scope) bool { return slices.Contains(after, scope) })
+	x.removed = append(x.removed, gone...)
+	x.forget(gone, after, step.Op == opScopesSet)
+}
+
+// forget allows that objects of removed scopes are added again at older states: a scope that is
+// added may lag. It may not lag behind one that it replaces. The caller holds mu.
+func (x *scopedExecution) forget(removed, after []cache.Scope, replaced bool) {
+	forgotten := func(_ string, s scopedState) bool {
+		_, delivered := x.delivered[s.key]
+		return !delivered && s.in(removed) && !(replaced && s.in(after))
 	}
+	maps.DeleteFunc(x.dead, forgotten)
+	maps.DeleteFunc(x.floors, forgotten)
 }
 
 // restore restores the server from a backup, and waits until the informer has noticed.
@@ -209,7 +216,7 @@ func (x *scopedExecution) setRestoring(restoring bool) {
 	clear(x.dead)
 	clear(x.floors)
 	for key, s := range x.delivered {
-		x.floors[key] = s.version
+		x.floors[key] = s
 	}
 }
 
