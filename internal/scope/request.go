@@ -59,14 +59,9 @@ func Join(scopes []Scope) Request {
 
 // Merge sorts ranges, and returns them with adjacent and overlapping ones merged.
 func Merge(ranges []Range) (merged []Range) {
-	slices.SortFunc(ranges, func(a, b Range) int {
-		if a.First < b.First {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(ranges, func(a, b Range) int { return cmp.Compare(a.First, b.First) })
 	for _, r := range ranges {
-		if last := len(merged) - 1; last >= 0 && merged[last].Last != math.MaxUint64 && merged[last].Last+1 >= r.First {
+		if last := len(merged) - 1; last >= 0 && (r.First <= merged[last].Last || r.First == merged[last].Last+1) {
 			merged[last].Last = max(merged[last].Last, r.Last)
 			continue
 		}
@@ -161,17 +156,28 @@ func ParseShardSelector(selector string) (ranges []Range, err error) {
 		if fields == nil {
 			return nil, fmt.Errorf("not a range of hashes: %q", part)
 		}
-		first, firstErr := strconv.ParseUint(fields[2], 16, 64)
-		last := uint64(math.MaxUint64)
-		var lastErr error
-		if fields[3] != "10000000000000000" {
-			last, lastErr = strconv.ParseUint(fields[3], 16, 64)
-			last--
-		}
-		if err := errors.Join(firstErr, lastErr); err != nil {
+		r, err := parseRange(fields[1], fields[2], fields[3])
+		if err != nil {
 			return nil, fmt.Errorf("range of hashes %q: %w", part, err)
 		}
-		ranges = append(ranges, Range{fields[1], first, last})
+		ranges = append(ranges, r)
 	}
 	return ranges, nil
+}
+
+var errEmptyRange = errors.New("the end is not after the start")
+
+// parseRange returns the range from first up to end, which it does not include.
+func parseRange(field, first, end string) (Range, error) {
+	r := Range{Field: field, Last: math.MaxUint64}
+	var firstErr, endErr error
+	r.First, firstErr = strconv.ParseUint(first, 16, 64)
+	if end != "10000000000000000" {
+		r.Last, endErr = strconv.ParseUint(end, 16, 64)
+		if r.Last <= r.First {
+			return r, errors.Join(firstErr, endErr, errEmptyRange)
+		}
+		r.Last--
+	}
+	return r, errors.Join(firstErr, endErr)
 }

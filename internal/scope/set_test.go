@@ -1,0 +1,148 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scope
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expectChanges checks that a subscription is ready, or is not, and the changes that it has.
+func expectChanges(t *testing.T, s *Subscription, ready bool, want ...Change) {
+	t.Helper()
+	got := false
+	select {
+	case <-s.Ready():
+		got = true
+	default:
+	}
+	if got != ready {
+		t.Errorf("ready: %v, want %v", got, ready)
+	}
+	if changes := s.Take(); !slices.Equal(changes, want) {
+		t.Errorf("changes %v, want %v", changes, want)
+	}
+}
+
+func TestSubscriptionStartsWithScopesOfSet(t *testing.T) {
+	var set Set
+	empty := set.Subscribe()
+	defer empty.Close()
+	expectChanges(t, empty, true) // so that an informer without scopes syncs
+	must(t, set.Add(in("a"), in("b")))
+	late := set.Subscribe()
+	defer late.Close()
+	for _, subscription := range []*Subscription{empty, late} {
+		expectChanges(t, subscription, true, Change{in("a"), Held}, Change{in("b"), Held})
+		expectChanges(t, subscription, false)
+	}
+}
+
+func TestSubscriptionHasLastChangeOfEachScope(t *testing.T) {
+	var set Set
+	must(t, set.Add(in("a")))
+	subscription := set.Subscribe()
+	expectChanges(t, subscription, true, Change{in("a"), Held})
+	must(t, set.Remove(Emptying, in("a")))
+	must(t, set.Add(in("b"), in("a")))
+	must(t, set.Remove(Removed, in("b")))
+	must(t, set.Add(in("a"))) // changes nothing
+	expectChanges(t, subscription, true, Change{in("a"), Held}, Change{in("b"), Removed})
+	subscription.Close()
+	must(t, set.Add(in("c")))
+	expectChanges(t, subscription, false)
+}
+
+// An informer may still have a scope that the set no longer has.
+func TestRemovedScopeCanBeRemovedAgain(t *testing.T) {
+	var set Set
+	must(t, set.Add(in("a")))
+	must(t, set.Remove(Emptying, in("a")))
+	subscription := set.Subscribe()
+	defer subscription.Close()
+	must(t, set.Remove(Removed, in("a")))
+	expectChanges(t, subscription, true, Change{in("a"), Removed})
+}
+
+func TestReplacePassesAllChangesAtOnce(t *testing.T) {
+	var set Set
+	must(t, set.Add(byUID(0, 9), byUID(10, 19), byUID(20, 29)))
+	subscription := set.Subscribe()
+	defer subscription.Close()
+	expectChanges(t, subscription, true, Change{byUID(0, 9), Held}, Change{byUID(10, 19), Held}, Change{byUID(20, 29), Held})
+	must(t, set.Replace(byUID(0, 14), byUID(15, 19), byUID(20, 29)))
+	expectChanges(t, subscription, true,
+		Change{byUID(0, 14), Held}, Change{byUID(15, 19), Held}, Change{byUID(0, 9), Replaced}, Change{byUID(10, 19), Replaced})
+	if got := set.All(); !slices.Equal(got, []Scope{byUID(0, 14), byUID(15, 19), byUID(20, 29)}) {
+		t.Errorf("the set has %v", got)
+	}
+}
+
+func TestRefusedChangeChangesNothing(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(*Set) error
+		want   string
+	}{
+		{"overlap with the set", func(s *Set) error { return s.Add(in("b"), Scope{Namespace: "a", LabelSelector: "env=dev"}) }, "objects in common"},
+		{"overlap among the added", func(s *Set) error { return s.Add(byNamespace(0, 9), byUID(0, 9)) }, "objects in common"},
+		{"overlap in Replace", func(s *Set) error { return s.Replace(in("b"), Scope{}) }, "the whole collection"},
+		{"an invalid scope", func(s *Set) error { return s.Add(in("b"), labeled("env in")) }, "LabelSelector"},
+		{"an invalid scope removed", func(s *Set) error { return s.Remove(Removed, in("a"), labeled("env in")) }, "LabelSelector"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var set Set
+			must(t, set.Add(in("a")))
+			subscription := set.Subscribe()
+			defer subscription.Close()
+			expectChanges(t, subscription, true, Change{in("a"), Held})
+			if err := row.change(&set); err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("error %v, want %q", err, row.want)
+			}
+			expectChanges(t, subscription, false)
+			if got := set.All(); !slices.Equal(got, []Scope{in("a")}) {
+				t.Errorf("the set has %v", got)
+			}
+		})
+	}
+}
+
+func TestEqualScopesAreAddedOnce(t *testing.T) {
+	var set Set
+	must(t, set.Add(labeled("env in (dev,prod)"), labeled("env in (prod, dev)")))
+	if got := set.All(); len(got) != 1 || !set.Has(labeled("env in (dev,prod)")) {
+		t.Errorf("the set has %v", got)
+	}
+}
+
+func TestSetIsCompleteAfterChannel(t *testing.T) {
+	var set Set
+	if set.Complete() != nil {
+		t.Error("a set waits for a channel that it does not have")
+	}
+	complete := make(chan struct{})
+	set.CompleteAfter(complete)
+	if set.Complete() != (<-chan struct{})(complete) {
+		t.Error("the set does not return its channel")
+	}
+}
+
+func TestErrorsOfSetAreKept(t *testing.T) {
+	first, second := errors.New("first"), errors.New("second")
+	var set Set
+	set.Fail(first)
+	set.Fail(second)
+	if err := set.Err(); !errors.Is(err, first) || !errors.Is(err, second) {
+		t.Error(err)
+	}
+}
