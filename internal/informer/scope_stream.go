@@ -149,6 +149,7 @@ func (s *scopes[V]) run(ctx context.Context, stream *stream[V]) {
 	defer func() {
 		feed.LogPanic(klog.FromContext(ctx), stream.err) // the stack is not Run's
 		s.forget(stream)
+		s.signal() // its group can be joined now
 		select {
 		case s.ended <- stream:
 		case <-ctx.Done(): // it was ended
