@@ -191,8 +191,12 @@ func (s *scopes[V]) hold(name scope.Scope) *heldScope {
 	return held
 }
 
-// leave removes a scope, or prepares its removal.
+// leave removes a scope, or prepares its removal. A scope that was replaced stays so, if it is then
+// removed again: other scopes take its objects over.
 func (s *scopes[V]) leave(held *heldScope, state scope.State) {
+	if held.state == scope.Replaced {
+		return
+	}
 	switch held.state = state; state {
 	case scope.Removed:
 		s.remove(held)

@@ -94,8 +94,8 @@ func (s *Set) Add(scopes ...Scope) error {
 }
 
 // Remove removes scopes and passes their new state to the subscriptions, also for scopes that the
-// set no longer has: an informer may still hold one that is Emptying. It returns an error if scopes
-// are invalid.
+// set no longer has: an informer may still hold one that is Emptying. One that is Replaced stays so.
+// Remove returns an error if scopes are invalid.
 func (s *Set) Remove(state State, scopes ...Scope) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +210,8 @@ func (s *Set) Subscribe() *Subscription {
 // Ready returns a channel that receives a value when there are changes to take.
 func (s *Subscription) Ready() <-chan struct{} { return s.ready }
 
-// Take returns the last change of each scope since the previous call.
+// Take returns the last change of each scope since the previous call. A scope that is Replaced does
+// not become Removed.
 func (s *Subscription) Take() []Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,7 +230,11 @@ func (s *Subscription) add(changes []Change) {
 		s.changes = make(map[Scope]State)
 	}
 	for _, change := range changes {
-		if _, changed := s.changes[change.Scope]; !changed {
+		before, changed := s.changes[change.Scope]
+		if changed && before == Replaced && change.State != Held {
+			continue // other scopes have its objects
+		}
+		if !changed {
 			s.order = append(s.order, change.Scope)
 		}
 		s.changes[change.Scope] = change.State

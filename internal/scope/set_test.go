@@ -88,6 +88,18 @@ func TestReplacePassesAllChangesAtOnce(t *testing.T) {
 	}
 }
 
+// The scope that replaces it has its objects.
+func TestReplacedScopeStaysReplaced(t *testing.T) {
+	var set Set
+	must(t, set.Add(in("a")))
+	subscription := set.Subscribe()
+	defer subscription.Close()
+	expectChanges(t, subscription, true, Change{in("a"), Held})
+	must(t, set.Replace(Scope{}))
+	must(t, set.Remove(Removed, in("a")))
+	expectChanges(t, subscription, true, Change{Scope{}, Held}, Change{in("a"), Replaced})
+}
+
 func TestRefusedChangeChangesNothing(t *testing.T) {
 	for _, row := range []struct {
 		name   string
