@@ -203,6 +203,9 @@ func (h *harness) describe(change Change[*object]) string {
 	if change.Initial {
 		initial = " (initial)"
 	}
+	if change.LeftScope {
+		initial = " (left scope)"
+	}
 	switch {
 	case change.Old == nil:
 		return "add " + change.Key + id(change.New) + initial

@@ -1,0 +1,232 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// scopedHarness is a store with the scopes a and b, which may hold the same keys. Each has a feed.
+type scopedHarness struct {
+	*harness
+	scopes map[string]*Scope
+	feeds  map[string]*Feed[*object]
+}
+
+// newScopedHarness returns a store whose scopes were listed at version 10 and are empty. moves says
+// whether an object can move between them.
+func newScopedHarness(moves bool) *scopedHarness {
+	h := &scopedHarness{newHarness(), make(map[string]*Scope), make(map[string]*Feed[*object])}
+	for _, name := range []string{"a", "b"} {
+		h.scopes[name] = new(Scope)
+		h.AddScope(h.scopes[name], func(*Scope) (bool, bool) { return true, moves })
+		h.feeds[name] = h.NewFeed([]*Scope{h.scopes[name]}, Locate{}, "")
+	}
+	for _, f := range h.feeds {
+		f.Begin().Commit("10")
+	}
+	h.MarkSynced()
+	return h
+}
+
+// do takes a step: the name of a scope, what happens in it, and objects or a version.
+func (h *scopedHarness) do(t *testing.T, step string) {
+	t.Helper()
+	words := strings.Fields(step)
+	name, op, rest := words[0], words[1], words[2:]
+	switch f := h.feeds[name]; op {
+	case "put":
+		f.Apply(watch.Modified, obj(rest[0]).item())
+	case "delete":
+		f.Apply(watch.Deleted, obj(rest[0]).item())
+	case "reach":
+		f.AdvanceVersion(rest[0])
+	case "list":
+		next := f.Begin()
+		for _, id := range rest[1:] {
+			next.Add(obj(id).item())
+		}
+		next.Commit(rest[0])
+	case "retire":
+		h.RetireScope(h.scopes[name], true)
+	case "leave":
+		f.Close()
+		h.RemoveScope(h.scopes[name])
+	default:
+		t.Fatalf("unknown step %q", step)
+	}
+}
+
+// run takes steps that are separated by semicolons.
+func (h *scopedHarness) run(t *testing.T, steps string) {
+	t.Helper()
+	for step := range strings.SplitSeq(steps, "; ") {
+		h.do(t, step)
+	}
+}
+
+// scopedBatches returns the batches of the log. A scope's objects leave in the order of a map: these
+// are sorted.
+func (h *scopedHarness) scopedBatches() []string {
+	batches := h.batches()
+	for i, batch := range batches {
+		if strings.HasSuffix(batch, "(left scope)") {
+			changes := strings.Split(batch, ", ")
+			slices.Sort(changes)
+			batches[i] = strings.Join(changes, ", ")
+		}
+	}
+	return batches
+}
+
+func TestScopesAreMerged(t *testing.T) {
+	for _, row := range []struct {
+		name        string
+		moves       bool
+		steps       string
+		want, store string // batches of the log, separated by semicolons, and the objects in the store
+	}{
+		{"the later of two objects, seen last", false, "a put k/1@11; b put k/2@12", "add k/1@11; delete k/1@11, add k/2@12", "k/2@12"},
+		{"the later of two objects, seen first", false, "b put k/2@12; a put k/1@11", "add k/2@12", "k/2@12"},
+		{"the later of two objects, listed first", false, "b list 12 k/2@12; a list 11 k/1@11", "add k/2@12", "k/2@12"},
+		{"the later of two objects, listed last", false, "a list 11 k/1@11; b list 12 k/2@12", "add k/1@11; delete k/1@11, add k/2@12", "k/2@12"},
+
+		{"the deletion of an object that another scope has replaced", false, "a put k/1@11; b put k/2@13; a delete k/1@12", "add k/1@11; delete k/1@11, add k/2@13", "k/2@13"},
+		{"a deletion that is later than the other scope's object", false, "b put k/2@12; a delete k/1@13", "add k/2@12", "k/2@12"},
+		{"the deletion of another object in the same scope", false, "a put k/2@12; a delete k/1@13", "add k/2@12", "k/2@12"},
+		{"a list without the objects of the other scope", false, "b put k/1@11; a list 12", "add k/1@11", "k/1@11"},
+
+		{"an older state after a deletion in the other scope", false, "b put k/2@12; b delete k/2@13; a put k/1@11", "add k/2@12; delete k/2@12→/2@13", ""},
+		{"an older state in a list after a deletion in the other scope", false, "b put k/2@12; b delete k/2@13; a list 11 k/1@11", "add k/2@12; delete k/2@12→/2@13", ""},
+		{"an older state after a list without the object", false, "b put k/2@12; b list 13; a put k/1@11", "add k/2@12; delete k/2@12", ""},
+		{"a later state after a deletion in the other scope", false, "b put k/2@12; b delete k/2@13; a put k/3@14", "add k/2@12; delete k/2@12→/2@13; add k/3@14", "k/3@14"},
+
+		{"a move whose deletion is seen first", true, "a put k/1@11; a delete k/1@12; b put k/1@12", "add k/1@11; update k/1@11→/1@12", "k/1@12"},
+		{"a move whose deletion is seen last", true, "a put k/1@11; b put k/1@12; a delete k/1@12", "add k/1@11; update k/1@11→/1@12", "k/1@12"},
+		{"a move into a list", true, "a put k/1@11; a delete k/1@12; b list 13 k/1@12", "add k/1@11; update k/1@11→/1@12", "k/1@12"},
+		{"a move between lists", true, "a put k/1@11; a list 13; b list 13 k/1@12", "add k/1@11; update k/1@11→/1@12", "k/1@12"},
+		{"a deletion that may be a move", true, "a put k/1@11; a delete k/1@12; b reach 11", "add k/1@11", "k/1@11"},
+		{"a deletion that was no move", true, "a put k/1@11; a delete k/1@12; b reach 12", "add k/1@11; delete k/1@11→/1@12", ""},
+		{"a deletion after another object in the scope", true, "a put k/1@11; a delete k/1@12; a put k/2@13; b reach 13", "add k/1@11; delete k/1@11, add k/2@13", "k/2@13"},
+		{"a deletion without scopes to move to", false, "a put k/1@11; a delete k/1@12", "add k/1@11; delete k/1@11→/1@12", ""},
+		{"a deletion whose other scope leaves", true, "a put k/1@11; a delete k/1@12; b leave", "add k/1@11; delete k/1@11→/1@12", ""},
+
+		{"a scope leaves", false, "a list 11 k/1@11 l/2@11; b put m/3@11; a leave", "add k/1@11, add l/2@11; add m/3@11; delete k/1@11→/1@11 (left scope), delete l/2@11→/2@11 (left scope)", "m/3@11"},
+		{"a scope leaves whose object moved before", true, "a put k/1@11; b put k/1@12; a leave", "add k/1@11; update k/1@11→/1@12", "k/1@12"},
+		{"a scope retires for one that has the same state", false, "a put k/1@11; a retire; b list 12 k/1@11; a leave", "add k/1@11", "k/1@11"},
+		{"a retiring scope that is ahead", false, "a put k/1@11; a retire; b list 12 k/1@11; a put k/1@13; a leave", "add k/1@11", "k/1@11"},
+		{"a deletion in a scope that takes over", false, "a put k/1@11; a retire; b delete k/1@12; a leave", "add k/1@11; delete k/1@11→/1@12", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := newScopedHarness(row.moves)
+			h.run(t, row.steps)
+			got := h.scopedBatches()
+			if want := strings.Split(row.want, "; "); !slices.Equal(got, want) {
+				t.Errorf("the log received %q, want %q", got, want)
+			}
+			if got := strings.Join(contents(h.Snapshot()), " "); got != row.store {
+				t.Errorf("the store has %q, want %q", got, row.store)
+			}
+			if err := h.validate(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A deletion is remembered until all scopes that may hold its key have reached its version.
+func TestPastDeletionIsForgotten(t *testing.T) {
+	h := newScopedHarness(false)
+	h.run(t, "a put k/1@11; a delete k/1@12")
+	if got := len(h.Store.scopes.past); got != 1 {
+		t.Errorf("%d past deletions while another scope is behind", got)
+	}
+	h.run(t, "b reach 12")
+	if got, expiring := len(h.Store.scopes.past), len(h.Store.scopes.expiry); got != 0 || expiring != 0 {
+		t.Errorf("%d past deletions, %d to expire", got, expiring)
+	}
+}
+
+func TestVersionIsThatOfStalestScope(t *testing.T) {
+	h := newScopedHarness(false)
+	for _, row := range []struct{ steps, want string }{
+		{"a reach 15", "10"}, {"b put k/1@12", "12"}, {"b list 20", "15"}, {"b reach 18", "15"}, {"a leave", "20"},
+	} {
+		h.run(t, row.steps)
+		if got := h.ResourceVersion(); got != row.want {
+			t.Errorf("after %q: version %q, want %q", row.steps, got, row.want)
+		}
+		if got := h.Snapshot().ResourceVersion(); got != row.want {
+			t.Errorf("after %q: snapshot's version %q, want %q", row.steps, got, row.want)
+		}
+	}
+}
+
+func TestVersionsOfScopes(t *testing.T) {
+	h := newScopedHarness(false)
+	h.run(t, "a reach 15; b reach 12")
+	a, b := h.scopes["a"], h.scopes["b"]
+	if got := h.LowestVersion([]*Scope{a, b}); got != "12" {
+		t.Errorf("lowest version %q", got)
+	}
+	added := new(Scope)
+	h.AddScope(added, func(other *Scope) (bool, bool) { return other == b, false })
+	if got := h.HighestVersionBeside([]*Scope{added}); got != "12" {
+		t.Errorf("%q beside a scope that shares keys with the one at 12", got)
+	}
+	if h.HaveReached([]*Scope{b}, a) || !h.HaveReached([]*Scope{a}, b) || h.HaveReached([]*Scope{added}, b) {
+		t.Error("HaveReached contradicts the versions")
+	}
+}
+
+func TestFeedDropsEventsOfOtherScopes(t *testing.T) {
+	h := newHarness()
+	low, high := &Scope{First: 0, Last: 9}, &Scope{First: 20, Last: 29}
+	h.AddScope(low, nil)
+	h.AddScope(high, func(*Scope) (bool, bool) { return true, false })
+	hashes := map[string]uint64{"low": 5, "between": 15, "high": 20, "beyond": 30}
+	f := h.NewFeed([]*Scope{high, low}, Locate{
+		Accepts: func(item feed.Item) bool { return item.Key != "refused" },
+		Hash:    func(item feed.Item) uint64 { return hashes[item.UID] },
+	}, "")
+	next := f.Begin()
+	for _, o := range []*object{obj("k/low@1"), obj("l/between@2"), obj("m/high@3"), obj("n/beyond@4"), obj("refused/low@5")} {
+		next.Add(o.item())
+	}
+	next.Commit("10")
+	h.expect(t, []string{"add k/low@1 (initial), add m/high@3 (initial)"}, "k/low@1", "m/high@3")
+	f.Apply(watch.Added, obj("o/between@11").item())
+	f.Drop(high)
+	f.Apply(watch.Modified, obj("m/high@12").item())
+	h.expect(t, nil, "k/low@1", "m/high@3")
+	if got := f.Foreign(); got != 4 {
+		t.Errorf("%d items were foreign, want 4: not those of a scope that the feed had", got)
+	}
+}
+
+// A feed that joins others repeats events of theirs.
+func TestEventsAreAppliedOnceByTwoFeeds(t *testing.T) {
+	h := newScopedHarness(false)
+	h.run(t, "a put k/1@11; a put k/1@12; a delete k/1@13")
+	joined := h.NewFeed([]*Scope{h.scopes["a"]}, Locate{}, "10")
+	joined.Apply(watch.Added, obj("k/1@11").item())
+	if joined.HasCaughtUp() {
+		t.Error("the feed has caught up before it has reached the scope's version")
+	}
+	joined.Apply(watch.Modified, obj("k/1@12").item())
+	joined.Apply(watch.Deleted, obj("k/1@13").item())
+	h.expect(t, []string{"add k/1@11", "update k/1@11→/1@12", "delete k/1@12→/1@13"})
+	if !joined.HasCaughtUp() {
+		t.Error("the feed has not caught up")
+	}
+	h.feeds["a"].Close()
+	joined.Apply(watch.Added, obj("l/2@14").item())
+	h.expect(t, []string{"add l/2@14"}, "l/2@14")
+}
