@@ -1,0 +1,123 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cache_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+// requestsSince returns the requests of a verb, without the first n requests.
+func (i *scopedInformer) requestsSince(n int, verb string) (requests []metav1.ListOptions) {
+	for _, request := range i.server.Requests()[n:] {
+		if request.Verb == verb {
+			requests = append(requests, request.Options)
+		}
+	}
+	return requests
+}
+
+// A request has up to 16 ranges, as the selector is part of its URL.
+func TestManyRangesAreSeveralRequests(t *testing.T) {
+	var scopes []cache.Scope
+	for n := range uint64(20) {
+		scopes = append(scopes, cache.Scope{Hash: cache.HashRange{Field: cache.HashUID, First: n << 59, Last: n<<59 | 1<<58}})
+	}
+	runScoped(t, func(i *scopedInformer) {
+		i.server.SetShardedListAndWatch(true)
+		before := len(i.server.Requests())
+		if err := i.scopes.Add(scopes...); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(5 * time.Minute)
+		lists := i.requestsSince(before, "list")
+		if len(lists) != 2 {
+			t.Errorf("%d lists, want 2", len(lists))
+		}
+		for _, list := range lists {
+			if n := strings.Count(list.ShardSelector, "shardRange"); n == 0 || n > 16 {
+				t.Errorf("a list of %d ranges", n)
+			}
+		}
+		if n := i.server.OpenWatches(); n != 2 {
+			t.Errorf("%d watches are open, want 2", n)
+		}
+	})
+}
+
+// A cache of the server that is behind the informer would bring deleted objects back.
+func TestAddedScopeIsListedNotOlderThanOthers(t *testing.T) {
+	runScoped(t, func(i *scopedInformer) {
+		i.server.Create(configMap("a/1", "env=dev"))
+		i.server.Update(configMap("a/1", "env=prod"))
+		i.expect("Add a/1", "Delete a/1")
+		reached := i.server.ResourceVersion()
+		for _, selector := range []string{"env=test", "env notin (dev,prod,test)"} {
+			before := len(i.server.Requests())
+			if err := i.scopes.Add(cache.Scope{LabelSelector: selector}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			lists := i.requestsSince(before, "list")
+			if len(lists) != 1 || lists[0].ResourceVersion != reached || lists[0].ResourceVersionMatch != "" {
+				t.Errorf("lists for %q: %+v, want one from %q", selector, lists, reached)
+			}
+		}
+	}, cache.Scope{LabelSelector: "env=dev"})
+}
+
+// A namespace has no keys in common with another, so that any version is good enough.
+func TestAddedNamespaceIsListedFromCache(t *testing.T) {
+	runScoped(t, func(i *scopedInformer) {
+		before := len(i.server.Requests())
+		_ = i.scopes.Add(namespaces("b")...)
+		synctest.Wait()
+		if lists := i.requestsSince(before, "list"); len(lists) != 1 || lists[0].ResourceVersion != "0" {
+			t.Errorf("lists: %+v", lists)
+		}
+	}, namespaces("a")...)
+}
+
+// A scope that is removed after it was replaced, before the others were listed, leaves its objects
+// to them.
+func TestRemovalOfReplacedScope(t *testing.T) {
+	runScoped(t, func(i *scopedInformer) {
+		i.server.Create(configMap("a/1"))
+		i.server.Create(configMap("b/1"))
+		i.expect("Add a/1", "Add b/1")
+		i.server.InjectListFault(1, fake.Fault{Err: fake.InternalError()})
+		_ = i.scopes.Set(cache.Scope{FieldSelector: "metadata.name=1"})
+		_ = i.scopes.Remove(namespaces("a")...)
+		i.expect() // the informer waits with the next list
+		_ = i.scopes.Remove(namespaces("b")...)
+		<-time.After(10 * time.Minute)
+		i.expect()
+		i.expectStored("a/1", "b/1")
+	}, namespaces("a", "b")...)
+}
+
+// The ranges that take the place of two that are being joined have one watch, too.
+func TestRangesAreJoinedAfterAnInterruptedJoin(t *testing.T) {
+	for range 20 {
+		runScoped(t, func(i *scopedInformer) {
+			i.server.SetShardedListAndWatch(true)
+			_ = i.scopes.Add(ranges(8, 12)...)
+			synctest.Wait() // a joined watch is open, but has received nothing yet
+			_ = i.scopes.Add(ranges(0, 4)...)
+			synctest.Wait()
+			_ = i.scopes.Set(ranges(0, 4, 6, 8, 8, 16)...)
+			<-time.After(30 * time.Minute)
+			if n := i.server.OpenWatches(); n != 1 {
+				t.Errorf("%d watches are open, want 1", n)
+			}
+		}, ranges(4, 8)...)
+	}
+}
