@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kinformer/kinformer/cache"
@@ -108,6 +109,49 @@ func ExampleListWatchByNamespace() {
 	fmt.Println("stopped:", <-stopped)
 	// Output:
 	// [blue/web red/web]
+	// stopped: <nil>
+}
+
+// This example holds the Pods of the namespaces with a label. One of them loses the label while the
+// informers run: its Pods leave the store, although they are not deleted.
+func ExampleNamespaceScopes() {
+	namespaceServer := fake.NewListerWatcher(&corev1.Namespace{})
+	namespaceServer.Create(namespace("checkout", "shop"))
+	namespaceServer.Create(namespace("payments", "shop"))
+	namespaceServer.Create(namespace("search", "web"))
+	podServer := fake.NewListerWatcher(&corev1.Pod{})
+	for _, name := range []string{"checkout", "payments", "search"} {
+		podServer.Create(podIn(name, "api"))
+	}
+	namespaces := cache.NewSharedInformer(namespaceServer, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
+	scopes, err := cache.NamespaceScopes(namespaces, labels.SelectorFromSet(labels.Set{"team": "shop"}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	pods := cache.NewSharedInformer(podServer, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Scopes: scopes})
+	events := make(chan cache.Event[*corev1.Pod])
+	if _, err := pods.AddEventHandler(cache.EventHandlerFunc[*corev1.Pod](func(event cache.Event[*corev1.Pod]) {
+		events <- event
+	}), cache.HandlerOptions{}); err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- cache.RunAll(ctx, namespaces, pods) }()
+	<-events
+	<-events
+	fmt.Println(slices.Sorted(slices.Values(pods.Store().ListKeys())))
+
+	namespaceServer.Update(namespace("payments", "web"))
+	event := <-events
+	fmt.Println(event.Type, event.Key, "left scope:", event.LeftScope)
+	fmt.Println(scopes.All())
+	cancel()
+	fmt.Println("stopped:", <-stopped)
+	// Output:
+	// [checkout/api payments/api]
+	// Delete payments/api left scope: true
+	// [namespace "checkout"]
 	// stopped: <nil>
 }
 
