@@ -209,6 +209,17 @@ func (w *writer) start(t *testing.T) (stop func()) {
 	})
 }
 
+// awaitChanges waits until so many changes have been made since the ledger was started.
+func (w *writer) awaitChanges(t *testing.T, changes int) {
+	t.Helper()
+	await(t, fmt.Sprint(changes, " changes"), func(context.Context) error {
+		if _, now := w.ledger.size(); now < changes {
+			return fmt.Errorf("%w: %d changes", errNotAtRest, now)
+		}
+		return nil
+	})
+}
+
 // step makes one change: it creates an object that does not exist, and deletes one in eight
 // existing objects and changes the others.
 func (h *worker) step(t *testing.T) {

@@ -91,8 +91,8 @@ type scopeRecorder struct {
 	mu         sync.Mutex
 	states     map[string][]scopedState // by key
 	departures int
-	mayDepart  func(types.UID) bool // from the scopes that are being removed; nil if none are
-	step       string               // that removes them
+	mayDepart  selects // from the scopes that are being removed; nil if none are
+	step       string  // that removes them
 	violations []string
 }
 
@@ -104,13 +104,16 @@ func (r *scopeRecorder) add(key string, s scopedState) {
 		return
 	}
 	r.departures++
-	if r.mayDepart == nil || !r.mayDepart(s.uid) {
+	if r.mayDepart == nil || !r.mayDepart(key, s.uid) {
 		r.violations = append(r.violations, fmt.Sprintf("%s: %s, %v, hash %016x, has departed from a scope that was not removed", r.step, key, s.uid, fnv64a(string(s.uid))))
 	}
 }
 
+// selects reports whether an object, by its key and UID, is in some scopes.
+type selects func(key string, uid types.UID) bool
+
 // allow sets which objects may depart from now on.
-func (r *scopeRecorder) allow(step string, mayDepart func(types.UID) bool) {
+func (r *scopeRecorder) allow(step string, mayDepart selects) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.step, r.mayDepart = step, mayDepart
@@ -119,14 +122,14 @@ func (r *scopeRecorder) allow(step string, mayDepart func(types.UID) bool) {
 // expectHistory checks what was delivered against the ledger: each state of an object follows the
 // last one, from its creation or the initial list of its scope until its deletion or departure. All
 // changes of objects that are always in a scope were delivered.
-func (s *scopedSubject) expectHistory(t *testing.T, l *ledger, always func(types.UID) bool) {
+func (s *scopedSubject) expectHistory(t *testing.T, l *ledger, always selects) {
 	t.Helper()
 	s.scopes.mu.Lock()
 	defer s.scopes.mu.Unlock()
 	errs := s.scopes.violations
 	l.each(func(key string, history []state) {
 		got := s.scopes.states[key]
-		err := errors.Join(checkSequence(got, history), checkComplete(got, history, always))
+		err := errors.Join(checkSequence(got, history), checkComplete(key, got, history, always))
 		if err != nil {
 			errs = append(errs, fmt.Sprintf("%s: %v; delivered\n%v, of\n%v", key, err, got, history))
 		}
@@ -161,15 +164,15 @@ func checkSequence(got []scopedState, history []state) error {
 }
 
 // checkComplete checks that all states of the objects that are always in a scope were delivered.
-func checkComplete(got []scopedState, history []state, always func(types.UID) bool) error {
+func checkComplete(key string, got []scopedState, history []state, always selects) error {
 	var delivered, written []state
 	for _, s := range got {
-		if always(s.uid) {
+		if always(key, s.uid) {
 			delivered = append(delivered, s.state)
 		}
 	}
 	for _, s := range history {
-		if always(s.uid) {
+		if always(key, s.uid) {
 			written = append(written, s)
 		}
 	}
