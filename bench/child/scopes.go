@@ -102,8 +102,8 @@ func (job ScopesJob) do(ctx context.Context, memProfile string) (cost ScopesCost
 		return cost, fmt.Errorf("initial sync: %w after %d of %d Pods", err, counts.added(), want)
 	}
 	cost.CPU, cost.Time = (process.CPU() - cpu).Seconds(), time.Since(began).Seconds()
-	if err := inf.watching(ctx); err != nil {
-		return cost, err
+	if err := footprint.Poll(ctx, func() bool { return inf.watches.n.Load() >= int64(job.Namespaces) }); err != nil {
+		return cost, fmt.Errorf("%d of %d watches are open: %w", inf.watches.n.Load(), job.Namespaces, err)
 	}
 	cost.Goroutines, cost.Heap = float64(runtime.NumGoroutine()-goroutines), process.LiveHeap()-heap
 	err = errors.Join(harness.WriteHeapProfile(memProfile), job.measureAdded(ctx, inf, counts, &cost))

@@ -6,6 +6,8 @@ package child
 import (
 	"context"
 	"errors"
+	"net/http"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,15 +20,36 @@ import (
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/footprint"
 )
 
 // scopesInformer holds the Pods of namespaces.
 type scopesInformer struct {
 	syncInformer
-	add      func(namespace string) error
-	watching func(context.Context) error // waits until every namespace is watched
+	add     func(namespace string) error
+	watches *openWatches
 }
+
+// openWatches counts the watches that a server has accepted.
+type openWatches struct{ n atomic.Int64 }
+
+// config returns a client's configuration, and the number of its watches.
+func (job ScopesJob) config() (*rest.Config, *openWatches) {
+	config, watches := Server{URL: job.URL}.config(), &openWatches{}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			if err == nil && resp.StatusCode == http.StatusOK && r.URL.Query().Has("watch") {
+				watches.n.Add(1)
+			}
+			return resp, err
+		})
+	})
+	return config, watches
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // newScopesInformer returns an informer that does not run yet, with one handler.
 type newScopesInformer func(job ScopesJob, counts counts) (scopesInformer, error)
@@ -55,7 +78,7 @@ func addKeyHandler(pods *cache.SharedInformer[*corev1.Pod], count *handlerCount)
 // controller-runtime's informers have one.
 func overScopes(options options, add addHandler) newScopesInformer {
 	return func(job ScopesJob, counts counts) (scopesInformer, error) {
-		config := Server{URL: job.URL}.config()
+		config, watches := job.config()
 		cache.EnableStreaming(config)
 		clientset, err := kubernetes.NewForConfig(config)
 		if err != nil {
@@ -71,13 +94,7 @@ func overScopes(options options, add addHandler) newScopesInformer {
 		pods := cache.NewSharedInformer(cache.ListWatchByNamespace(clientset.CoreV1().Pods), &corev1.Pod{}, options)
 		err = add(pods, counts.handlers[0])
 		run := stoppable(func(ctx context.Context) { _ = pods.Run(ctx) }, pods.HasSynced, nil)
-		return scopesInformer{
-			run,
-			func(namespace string) error { return scopes.Add(cache.Scope{Namespace: namespace}) },
-			func(ctx context.Context) error {
-				return footprint.Poll(ctx, func() bool { return pods.Status().Phase == cache.PhaseWatching })
-			},
-		}, err
+		return scopesInformer{run, func(namespace string) error { return scopes.Add(cache.Scope{Namespace: namespace}) }, watches}, err
 	}
 }
 
@@ -92,7 +109,8 @@ func multiNamespaceCache(job ScopesJob, counts counts) (scopesInformer, error) {
 	}
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{corev1.SchemeGroupVersion})
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
-	pods, err := ctrlcache.New(Server{URL: job.URL}.config(), ctrlcache.Options{Scheme: scheme.Scheme, Mapper: mapper, DefaultNamespaces: namespaces})
+	config, watches := job.config()
+	pods, err := ctrlcache.New(config, ctrlcache.Options{Scheme: scheme.Scheme, Mapper: mapper, DefaultNamespaces: namespaces})
 	if err != nil {
 		return scopesInformer{}, err
 	}
@@ -104,7 +122,7 @@ func multiNamespaceCache(job ScopesJob, counts counts) (scopesInformer, error) {
 	return scopesInformer{
 		stoppable(func(ctx context.Context) { _ = pods.Start(ctx) }, informer.HasSynced, nil),
 		func(string) error { return errFixed },
-		func(context.Context) error { return nil },
+		watches,
 	}, err
 }
 
