@@ -4,7 +4,7 @@
 // Command bench compares kinformer with client-go and prints the figures, their ratio and the goals
 // as a Markdown table.
 //
-//	go run .                                        # all groups except apiserver and million
+//	go run .                                        # all groups except apiserver, million and scopes
 //	go run . -only apiserver -write ../docs/benchmarks.md
 //	go run . -row get-by-key -rounds 5
 package main
@@ -62,7 +62,7 @@ func run(args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(progress)
 	flags.StringVar(&o.only, "only", "",
-		"measure only this group of rows: "+strings.Join(rows.Groups(), ", ")+"; the default is all except "+rows.Million+" and "+rows.APIServer)
+		"measure only this group of rows: "+strings.Join(rows.Groups(), ", ")+"; the default is all except "+strings.Join(onRequest(), ", "))
 	flags.StringVar(&o.row, "row", "", "measure only rows whose name or measurement contains this, such as get-by-key")
 	flags.IntVar(&o.rounds, "rounds", defaultRounds, "number of measurements of each side; some rows have their own")
 	flags.StringVar(&o.write, "write", "", "also write the table to its section of this Markdown file")
@@ -92,13 +92,16 @@ func run(args []string, out, progress io.Writer) error {
 // section returns the name of the table's section in a Markdown file.
 func (o options) section() string { return cmp.Or(o.only, "all") }
 
-// groups returns the groups to measure. Those that need a build of Kubernetes, or gigabytes of
-// memory, are measured only on request.
+// onRequest returns the groups with tables of their own. Two of them need a build of Kubernetes, or
+// gigabytes of memory.
+func onRequest() []string { return []string{rows.APIServer, rows.Million, rows.Scopes} }
+
+// groups returns the groups to measure.
 func (o options) groups() []string {
 	if o.only != "" {
 		return []string{o.only}
 	}
-	return slices.DeleteFunc(rows.Groups(), func(name string) bool { return name == rows.APIServer || name == rows.Million })
+	return slices.DeleteFunc(rows.Groups(), func(name string) bool { return slices.Contains(onRequest(), name) })
 }
 
 func (o options) experiments(scale rows.Scale) ([]harness.Experiment, error) {

@@ -53,6 +53,7 @@ const (
 	Memory    = "memory"    // memory of whole collections
 	Million   = "million"   // a million Pods, which takes minutes, and gigabytes for client-go
 	Adapter   = "adapter"   // package clientgo
+	Scopes    = "scopes"    // namespaces as scopes
 	APIServer = "apiserver" // from a real kube-apiserver, which takes minutes to build the first time
 )
 
@@ -71,7 +72,6 @@ func All() []Row {
 		{Sync, watchResume},
 		{Memory, memoryPerObject},
 		{Memory, omitFields},
-		{Memory, scopes},
 		{Store, readersBesideWriter},
 		{Store, getByKey},
 		{Store, eventPipeline},
@@ -84,6 +84,7 @@ func All() []Row {
 		{Store, packing},
 		{Adapter, adapter},
 		{Million, million},
+		{Scopes, scopes},
 		{APIServer, syncFromAPIServer},
 		{APIServer, listOrWatchList},
 		{APIServer, enableStreamingFromAPIServer},
