@@ -171,6 +171,9 @@ func (h hashHarness) run(t *testing.T) {
 		}
 	}
 	h.expectForeign(t)
+	if h.mixed != nil && len(h.mixed.requests.watchedServers()) != 2 {
+		t.Errorf("%s: the watches are %v, want some of each server", h.mixed.name, h.mixed.requests.watchedServers())
+	}
 }
 
 func (h hashHarness) take(t *testing.T, step scopeStep) {
