@@ -142,6 +142,7 @@ func (s *Store[V]) RemoveScope(scope *Scope) {
 		other.keysWith = slices.DeleteFunc(other.keysWith, isIt)
 		other.movesTo = slices.DeleteFunc(other.movesTo, isIt)
 	}
+	scope.keysWith, scope.movesTo = nil, nil // something may still refer to the scope itself
 	s.scopes.free, scope.blocks = append(s.scopes.free, scope.blocks...), nil
 	s.scopes.stalest = nil
 	s.settleScopes(live)
