@@ -254,3 +254,19 @@ func testScopesOfHashes(t *testing.T, sharded bool) {
 		}
 	}, ranges(0, 4)...)
 }
+
+// A stopped informer says so of its scopes.
+func TestStatusOfScopeOfStoppedInformer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newScopedInformer(t, cache.NewScopes(namespaces("a")...))
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error)
+		go func() { stopped <- i.Run(ctx) }()
+		_ = i.WaitForSync(ctx)
+		cancel()
+		<-stopped
+		if s, err := i.InScope(cache.Scope{Namespace: "a"}).Status(); s.Phase != cache.PhaseStopped {
+			t.Errorf("after Run: %q, %v", s.Phase, err)
+		}
+	})
+}

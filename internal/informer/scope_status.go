@@ -45,6 +45,10 @@ func (s *scopes[V]) addStreams(status *ScopeStatus, held *heldScope) {
 	streams := s.streamsOf(held)
 	s.mu.Lock()
 	freshAt := held.freshAt
+	status.Reflector.Phase = reflector.Listing // a stream is about to start
+	if s.phase == reflector.Stopped {
+		status.Reflector.Phase = reflector.Stopped
+	}
 	s.mu.Unlock()
 	for n, stream := range streams {
 		now := stream.reflector.Status()
