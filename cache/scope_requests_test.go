@@ -10,6 +10,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
@@ -101,6 +102,36 @@ func TestRemovalOfReplacedScope(t *testing.T) {
 		<-time.After(10 * time.Minute)
 		i.expect()
 		i.expectStored("a/1", "b/1")
+	}, namespaces("a", "b")...)
+}
+
+// A scope is listed again if it comes back before the scope that replaced it has gone: that one has
+// its objects.
+func TestReplacedScopeComesBack(t *testing.T) {
+	runScoped(t, func(i *scopedInformer) {
+		i.server.Create(configMap("a/1"))
+		i.server.Create(configMap("b/1"))
+		i.expect("Add a/1", "Add b/1")
+		lagging := fake.Fault{EditEvent: func(watch.Event) []watch.Event { return nil }}
+		i.server.InjectWatchFault(-1, lagging)
+		i.server.CloseWatches()
+		synctest.Wait()
+		<-time.After(time.Minute)
+		i.server.SkipVersions(1)
+		_ = i.scopes.Set(cache.Scope{})
+		synctest.Wait() // the scopes of the namespaces wait until they have reached the list's version
+		if n := len(i.ScopeStatus()); n != 3 {
+			t.Errorf("%d scopes, want 3", n)
+		}
+		_ = i.scopes.Set(namespaces("b")...)
+		i.server.ClearFaults()
+		i.server.CloseWatches()
+		<-time.After(5 * time.Minute)
+		i.expect("Delete a/1 left")
+		i.expectStored("b/1")
+		if all := i.ScopeStatus(); len(all) != 1 || all[0].Objects != 1 {
+			t.Errorf("scopes: %+v", all)
+		}
 	}, namespaces("a", "b")...)
 }
 

@@ -160,17 +160,12 @@ func (s *scopes[V]) find(name scope.Scope) *heldScope {
 	return s.held[name]
 }
 
-// hold adds a scope, and returns it if it must be listed. A scope that the informer still has, even
-// if it was about to be removed, is kept.
+// hold adds a scope, and returns it, unless the informer has it. One that was replaced is added
+// again beside the old one, and takes its objects over: some of them may be in other scopes by now.
 func (s *scopes[V]) hold(name scope.Scope) *heldScope {
-	if held := s.find(name); held != nil {
-		s.informer.store.RetireScope(held.part, false)
+	if held := s.find(name); held != nil && held.state != scope.Replaced {
 		held.state = scope.Held
-		if !held.stopped {
-			return nil
-		}
-		held.stopped = false
-		return held
+		return nil
 	}
 	held := &heldScope{scope: name, part: &store.Scope{}, synced: make(chan struct{}), gone: make(chan struct{})}
 	if name.Hash.Field != "" {
@@ -201,7 +196,7 @@ func (s *scopes[V]) leave(held *heldScope, state scope.State) {
 	case scope.Removed:
 		s.remove(held)
 	case scope.Replaced:
-		s.informer.store.RetireScope(held.part, true)
+		s.informer.store.RetireScope(held.part)
 	case scope.Held, scope.Emptying:
 	}
 }
@@ -262,7 +257,9 @@ func (s *scopes[V]) remove(held *heldScope) {
 	s.informer.store.RemoveScope(held.part)
 	delete(s.names, held.part)
 	s.mu.Lock()
-	delete(s.held, held.scope)
+	if s.held[held.scope] == held {
+		delete(s.held, held.scope)
+	}
 	s.order = slices.DeleteFunc(s.order, func(other *heldScope) bool { return other == held })
 	s.mu.Unlock()
 	close(held.gone)

@@ -77,12 +77,12 @@ func (s *Store[V]) AddScope(scope *Scope, related func(other *Scope) (keys, move
 	s.scopes.held = append(s.scopes.held, scope)
 }
 
-// RetireScope sets whether a scope is retiring: other scopes take its objects over, and none of
-// their entries moves into the retiring scope.
-func (s *Store[V]) RetireScope(scope *Scope, retiring bool) {
+// RetireScope makes a scope retire: other scopes take its objects over, and none of their entries
+// moves into it.
+func (s *Store[V]) RetireScope(scope *Scope) {
 	s.lockForScopes()
 	defer s.unlockForScopes()
-	scope.retiring = retiring
+	scope.retiring = true
 }
 
 // LowestVersion returns the version that all of the scopes have reached.

@@ -55,7 +55,7 @@ func (h *scopedHarness) do(t *testing.T, step string) {
 		}
 		next.Commit(rest[0])
 	case "retire":
-		h.RetireScope(h.scopes[name], true)
+		h.RetireScope(h.scopes[name])
 	case "leave":
 		f.Close()
 		h.RemoveScope(h.scopes[name])
