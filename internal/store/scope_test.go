@@ -214,7 +214,7 @@ func TestFeedDropsEventsOfOtherScopes(t *testing.T) {
 // A feed that joins others repeats events of theirs.
 func TestEventsAreAppliedOnceByTwoFeeds(t *testing.T) {
 	h := newScopedHarness(false)
-	h.run(t, "a put k/1@11; a put k/1@12; a delete k/1@13")
+	h.run(t, "a put k/1@11; a put k/1@12; a delete k/1@13; b reach 13")
 	joined := h.NewFeed([]*Scope{h.scopes["a"]}, Locate{}, "10")
 	joined.Apply(watch.Added, obj("k/1@11").item())
 	if joined.HasCaughtUp() {
