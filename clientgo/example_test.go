@@ -229,8 +229,8 @@ func ExampleConstructors_NewReflector() {
 	// Output: 2 Pods
 }
 
-// A factory holds the objects of some namespaces only, which may change while its informers run. The
-// function returns nil for types without namespaces.
+// A factory holds the objects of some namespaces only, which may change while its informers run.
+// The function returns nil for types without namespaces.
 func ExampleOptions_scopes() {
 	config, closeServer := cluster()
 	defer closeServer()

@@ -81,8 +81,8 @@ func scopeSteps() []scopeStep {
 }
 
 // TestScopesOfHashes runs informers over ranges of hashes of 20,000 ConfigMaps, with a server that
-// filters by shard selector, one that does not, and both in turn. The ConfigMaps change all the time,
-// and are deleted and recreated, while ranges are added, removed, divided and united.
+// filters by shard selector, one that does not, and both in turn. The ConfigMaps change all the
+// time, and are deleted and recreated, while ranges are added, removed, divided and united.
 func TestScopesOfHashes(t *testing.T) {
 	t.Parallel()
 	servers := sharedShardServers(t)
@@ -107,8 +107,8 @@ func TestScopesOfHashes(t *testing.T) {
 	}
 }
 
-// TestScopesOfHashesOfCustomResources is TestScopesOfHashes for a few custom resources, which show no
-// shardInfo.
+// TestScopesOfHashesOfCustomResources is TestScopesOfHashes for a few custom resources, which show
+// no shardInfo.
 func TestScopesOfHashesOfCustomResources(t *testing.T) {
 	t.Parallel()
 	servers := sharedShardServers(t)

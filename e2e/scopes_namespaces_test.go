@@ -59,7 +59,8 @@ type namespaceHarness struct {
 	informer  *scopedSubject
 }
 
-// startNamespaces runs an informer of all Namespaces and returns the scopes of those with the label.
+// startNamespaces runs an informer of all Namespaces and returns the scopes of those with the
+// label.
 func (h *namespaceHarness) startNamespaces(t *testing.T) *cache.Scopes {
 	t.Helper()
 	s := newSubject("informer of namespaces", true, h.cluster)

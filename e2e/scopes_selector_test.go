@@ -23,8 +23,8 @@ import (
 	"github.com/kinformer/kinformer/e2e/cluster"
 )
 
-// TestScopesOfNamespaces runs an informer over two namespaces as a user who may list and watch these
-// alone. A third namespace is an error of its scope, until it is permitted.
+// TestScopesOfNamespaces runs an informer over two namespaces as a user who may list and watch
+// these alone. A third namespace is an error of its scope, until it is permitted.
 func TestScopesOfNamespaces(t *testing.T) {
 	t.Parallel()
 	c := cluster.New(t, cluster.Options{RBAC: true})
@@ -113,9 +113,9 @@ func (a relabelAuthor) change(ctx context.Context, obj metav1.Object, _ int) (me
 	return a.clientset.CoreV1().ConfigMaps(obj.GetNamespace()).Patch(ctx, obj.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
 }
 
-// TestScopesOfLabels runs an informer over two values of a label, between which ConfigMaps are moved
-// all the time: only those that are deleted are delivered as deleted. A deletion waits for the next
-// event of the other scope.
+// TestScopesOfLabels runs an informer over two values of a label, between which ConfigMaps are
+// moved all the time: only those that are deleted are delivered as deleted. A deletion waits for
+// the next event of the other scope.
 func TestScopesOfLabels(t *testing.T) {
 	t.Parallel()
 	c := shared(t)

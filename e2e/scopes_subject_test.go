@@ -28,8 +28,8 @@ type scopedSubject struct {
 	synced func(context.Context, cache.Scope) error // waits for a scope
 }
 
-// startScoped starts an informer over scopes, which is stopped, and checked for leaks, at the end of
-// the test.
+// startScoped starts an informer over scopes, which is stopped, and checked for leaks, at the end
+// of the test.
 func startScoped[T cache.Object](t *testing.T, name string, c *cluster.Cluster, example T, list listWatchFunc, scopes *cache.Scopes,
 	configure ...func(*rest.Config)) *scopedSubject {
 	t.Helper()

@@ -145,8 +145,8 @@ func (job ScopesJob) timeAdded(ctx context.Context, inf scopesInformer, counts c
 	return time.Since(began).Seconds(), err
 }
 
-// timeAlone returns the seconds from the construction of an informer of one namespace until its Pods
-// are delivered.
+// timeAlone returns the seconds from the construction of an informer of one namespace until its
+// Pods are delivered.
 func (job ScopesJob) timeAlone(ctx context.Context, newInformer newSyncInformer) (float64, error) {
 	config, counts := Server{URL: job.URL}.config(), newCounts(job.Pods, 1)
 	began := time.Now()

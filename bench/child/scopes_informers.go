@@ -74,8 +74,8 @@ func addKeyHandler(pods *cache.SharedInformer[*corev1.Pod], count *handlerCount)
 	return err
 }
 
-// overScopes returns one SharedInformer whose scopes are the namespaces, with an index by namespace, as
-// controller-runtime's informers have one.
+// overScopes returns one SharedInformer whose scopes are the namespaces, with an index by
+// namespace, as controller-runtime's informers have one.
 func overScopes(options options, add addHandler) newScopesInformer {
 	return func(job ScopesJob, counts counts) (scopesInformer, error) {
 		config, watches := job.config()

@@ -22,7 +22,8 @@ const (
 
 // Row scopes measures an informer over namespaces as scopes beside controller-runtime's cache of
 // several namespaces. Each side is a child process that lists over plain HTTP, with an index by
-// namespace and a handler: a key handler if it is packed. Over HTTP/1.1 each watch has a connection.
+// namespace and a handler: a key handler if it is packed. Over HTTP/1.1 each watch has a
+// connection.
 
 func scopes(scale Scale) []harness.Experiment {
 	s := &scopesServer{namespaces: scale.Namespaces}
@@ -85,8 +86,8 @@ func (s *scopesServer) hold(side, variant string) harness.Experiment {
 	}
 }
 
-// add measures adding a namespace, beside the start of an informer of one. All sides are measured in
-// one process, in turn.
+// add measures adding a namespace, beside the start of an informer of one. All sides are measured
+// in one process, in turn.
 func (s *scopesServer) add() harness.Experiment {
 	return harness.Experiment{
 		Row: "scopes", Setup: fmt.Sprintf("one namespace of %d Pods added to %d", podsPerNamespace, s.namespaces),

@@ -55,8 +55,8 @@ func Example_manager() {
 	// <nil>
 }
 
-// The informers of a manager's cache hold the objects of some namespaces, which may change while the
-// manager runs. Nodes have no namespace.
+// The informers of a manager's cache hold the objects of some namespaces, which may change while
+// the manager runs. Nodes have no namespace.
 func Example_namespaces() {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {

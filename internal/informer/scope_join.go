@@ -17,10 +17,10 @@ import (
 const joinRetryInterval = 30 * time.Second
 
 // join joins the streams whose scopes differ only in their ranges of hashes, and have been listed.
-// Scopes that were replaced are left out, as they overlap with others. The joined stream watches from
-// the lowest version of its scopes, beside the others, and repeats events of theirs. Once it has
-// received an event or a bookmark and has reached their versions, they are ended. If it fails before,
-// for example because the server no longer has the version, it is ended, and they go on.
+// Scopes that were replaced are left out, as they overlap with others. The joined stream watches
+// from the lowest version of its scopes, beside the others, and repeats events of theirs. Once it
+// has received an event or a bookmark and has reached their versions, they are ended. If it fails
+// before, for example because the server no longer has the version, it is ended, and they go on.
 func (s *scopes[V]) join(ctx context.Context) {
 	if s.joinFailed.CompareAndSwap(true, false) {
 		s.retryJoin = s.informer.clock.Now().Add(joinRetryInterval)
@@ -76,8 +76,8 @@ func chunks(group []*heldScope, sharded bool) (all [][]*heldScope) {
 }
 
 // isSharded reports whether no response for a group has had items outside of the requested ranges.
-// Such an item is the only proof, as a response need not state that the server has applied the shard
-// selector.
+// Such an item is the only proof, as a response need not state that the server has applied the
+// shard selector.
 func (s *scopes[V]) isSharded(group []*heldScope) bool {
 	name := groupOf(group[0].scope)
 	if s.unsharded[name] {
@@ -111,9 +111,9 @@ func (s *scopes[V]) hasStream(chunk []*heldScope) bool {
 	})
 }
 
-// finishJoins lets joined streams that have caught up with the other streams of their scopes replace
-// them. A joined stream that no longer feeds all its scopes, because another stream has noticed a
-// restore of the server, is ended.
+// finishJoins lets joined streams that have caught up with the other streams of their scopes
+// replace them. A joined stream that no longer feeds all its scopes, because another stream has
+// noticed a restore of the server, is ended.
 func (s *scopes[V]) finishJoins(ctx context.Context) {
 	s.mu.Lock()
 	streams := slices.Clone(s.streams)

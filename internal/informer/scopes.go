@@ -286,8 +286,8 @@ func (s *scopes[V]) noteSynced() {
 	}
 }
 
-// awaitsProgress reports whether the loop waits until a scope is empty, others have reached it, or a
-// joined stream has reached the others.
+// awaitsProgress reports whether the loop waits until a scope is empty, others have reached it, or
+// a joined stream has reached the others.
 func (s *scopes[V]) awaitsProgress() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

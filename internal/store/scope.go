@@ -97,8 +97,9 @@ func (s *Store[V]) LowestVersion(scopes []*Scope) (lowest string) {
 	return lowest
 }
 
-// HighestVersionBeside returns the highest version reached by a scope that may hold the same keys as
-// one of scopes. A list of these that is older may have objects that the other scope has seen deleted.
+// HighestVersionBeside returns the highest version reached by a scope that may hold the same keys
+// as one of scopes. A list of these that is older may have objects that the other scope has seen
+// deleted.
 func (s *Store[V]) HighestVersionBeside(scopes []*Scope) (highest string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 
 // noteRestore records that the server was restored from a backup to a version at which a feed has
 // listed scopes. Versions after it were undone, or are used again: the store forgets what it knows
-// of them, and other feeds of the scopes, which have not noticed, feed them no more. The caller holds
-// both locks.
+// of them, and other feeds of the scopes, which have not noticed, feed them no more. The caller
+// holds both locks.
 func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
 	known := &s.scopes
 	if !slices.ContainsFunc(listed, func(scope *Scope) bool { return scope.restores < known.restores }) {

@@ -49,7 +49,8 @@ func (x *scopedExecution) checkEvent(e cache.Event[*corev1.ConfigMap], s scopedS
 	}
 }
 
-// checkNewState checks that a state was on the server, and is later than those delivered of its key.
+// checkNewState checks that a state was on the server, and is later than those delivered of its
+// key.
 func (x *scopedExecution) checkNewState(e cache.Event[*corev1.ConfigMap], s scopedState) {
 	if !slices.Contains(x.world.since(s.key, s.uid, s.version), s) {
 		x.failLocked("event", "%s of %v, which was not on the server", e.Type, s)

@@ -16,8 +16,8 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// scopedServer is a server whose requests are in lanes by their scopes. Those of a lane lag and fail
-// on their own.
+// scopedServer is a server whose requests are in lanes by their scopes. Those of a lane lag and
+// fail on their own.
 type scopedServer struct {
 	*fake.ListerWatcher[*corev1.ConfigMap]
 	note func(format string, arguments ...any)
