@@ -135,6 +135,21 @@ func TestReplacedScopeComesBack(t *testing.T) {
 	}, namespaces("a", "b")...)
 }
 
+// A program that removes a scope and adds it again, without a pause, wants its objects delivered again.
+func TestScopeIsRemovedAndAddedAgain(t *testing.T) {
+	runScoped(t, func(i *scopedInformer) {
+		i.server.Create(configMap("a/1"))
+		i.server.Create(configMap("b/1"))
+		i.expect("Add a/1", "Add b/1")
+		for range 2 {
+			_ = i.scopes.Remove(namespaces("a")...)
+			_ = i.scopes.Add(namespaces("a")...)
+		}
+		i.expect("Add a/1 initial", "Delete a/1 left")
+		i.expectStored("a/1", "b/1")
+	}, namespaces("a", "b")...)
+}
+
 // The ranges that take the place of two that are being joined have one watch, too.
 func TestRangesAreJoinedAfterAnInterruptedJoin(t *testing.T) {
 	for range 20 {

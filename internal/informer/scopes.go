@@ -140,14 +140,17 @@ func (s *scopes[V]) signal() {
 func (s *scopes[V]) take(ctx context.Context, changes []scope.Change) {
 	var added []*heldScope
 	for _, change := range changes {
-		if change.State == scope.Held {
+		if held := s.find(change.Scope); held != nil && change.State == scope.HeldAgain {
+			s.leave(held, scope.Removed)
+		}
+		if change.State == scope.Held || change.State == scope.HeldAgain {
 			if held := s.hold(change.Scope); held != nil {
 				added = append(added, held)
 			}
 		}
 	}
 	for _, change := range changes {
-		if held := s.find(change.Scope); held != nil && change.State != scope.Held {
+		if held := s.find(change.Scope); held != nil && change.State != scope.Held && change.State != scope.HeldAgain {
 			s.leave(held, change.State)
 		}
 	}
@@ -197,7 +200,7 @@ func (s *scopes[V]) leave(held *heldScope, state scope.State) {
 		s.remove(held)
 	case scope.Replaced:
 		s.informer.store.RetireScope(held.part)
-	case scope.Held, scope.Emptying:
+	case scope.Held, scope.HeldAgain, scope.Emptying:
 	}
 }
 
@@ -212,7 +215,7 @@ func (s *scopes[V]) finishLeaving() {
 			}
 		case scope.Replaced:
 			s.finishReplacing(held)
-		case scope.Held, scope.Removed:
+		case scope.Held, scope.HeldAgain, scope.Removed:
 		}
 	}
 }

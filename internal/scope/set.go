@@ -27,6 +27,9 @@ const (
 	// Emptying: the scope was removed because its namespace was deleted. Its objects stay in the
 	// store until they are deleted.
 	Emptying
+	// HeldAgain: the scope was removed, and added again before the subscriber has taken the removal.
+	// Its objects leave the store, and are listed again.
+	HeldAgain
 )
 
 // Set is a set of disjoint scopes. Its methods are safe for concurrent use. The zero Set is empty.
@@ -236,6 +239,9 @@ func (s *Subscription) add(changes []Change) {
 		}
 		if !changed {
 			s.order = append(s.order, change.Scope)
+		}
+		if before == Removed && change.State == Held {
+			change.State = HeldAgain
 		}
 		s.changes[change.Scope] = change.State
 	}
