@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -66,6 +67,76 @@ func TestCoalescedRemovalOfScopeIsLeftScope(t *testing.T) {
 		cancel()
 		if err := <-stopped; err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// The events of an object that the filter refuses are the same when its scope has been removed since.
+func TestFilteredOutThenScopeRemovedIsLeftScope(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewListerWatcher(&corev1.ConfigMap{})
+		scopes := cache.NewScopes(namespaces("a", "b")...)
+		informer := cache.NewSharedInformer(server, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{
+			Scopes: scopes, Filter: func(obj *corev1.ConfigMap) bool { return obj.Labels["skip"] == "" },
+		})
+		resume := make(chan struct{})
+		if _, err := informer.AddEventHandler(cache.EventHandlerFunc[*corev1.ConfigMap](func(e cache.Event[*corev1.ConfigMap]) {
+			<-resume
+			if e.Type == cache.EventDelete && !e.LeftScope {
+				t.Error("deletion without LeftScope")
+			}
+		}), cache.HandlerOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error)
+		go func() { stopped <- informer.Run(ctx) }()
+		if err := informer.WaitForSync(ctx); err != nil {
+			t.Fatal(err)
+		}
+		server.Create(configMap("a/1"))
+		synctest.Wait()
+		server.Update(configMap("a/1", "skip=1"))
+		synctest.Wait()
+		_ = scopes.Remove(namespaces("a")...)
+		synctest.Wait()
+		close(resume)
+		synctest.Wait()
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// An object that moves to another scope, and no longer passes the filter there, still exists,
+// whichever watch reports it first. A list that has it shows the same.
+func TestFilteredOutInAnotherScopeIsLeftScope(t *testing.T) {
+	options := cache.InformerOptions[*corev1.ConfigMap]{
+		Scopes: cache.NewScopes(cache.Scope{LabelSelector: "env=dev"}, cache.Scope{LabelSelector: "env=prod"}),
+		Filter: func(obj *corev1.ConfigMap) bool { return obj.Labels["skip"] == "" },
+	}
+	runScopedWith(t, options, func(i *scopedInformer) {
+		for n := range 20 {
+			from, to := "env=dev", "env=prod"
+			if n%2 > 0 {
+				from, to = to, from
+			}
+			i.server.Create(configMap("a/1", from))
+			i.expect("Add a/1")
+			i.server.Update(configMap("a/1", to, "skip=1"))
+			i.expect("Delete a/1 left")
+			i.server.Update(configMap("a/1", to))
+			i.expect("Add a/1")
+			i.server.LimitHistory(1)
+			i.server.CloseWatches()
+			i.server.Update(configMap("a/1", to, "skip=1"))
+			i.server.Create(configMap("a/2", to, "skip=1"))
+			<-time.After(2 * time.Minute)
+			i.expect("Delete a/1 left")
+			i.server.Delete("a/1")
+			i.server.Delete("a/2")
+			i.expect()
 		}
 	})
 }

@@ -37,8 +37,13 @@ type scopedInformer struct {
 // runScoped runs a test in a bubble, with an informer over scopes of a server.
 func runScoped(t *testing.T, test func(i *scopedInformer), scopes ...cache.Scope) {
 	t.Helper()
+	runScopedWith(t, cache.InformerOptions[*corev1.ConfigMap]{Scopes: cache.NewScopes(scopes...)}, test)
+}
+
+func runScopedWith(t *testing.T, options cache.InformerOptions[*corev1.ConfigMap], test func(i *scopedInformer)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		i := newScopedInformer(t, cache.NewScopes(scopes...))
+		i := newScopedInformerWith(t, options)
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := make(chan error)
 		go func() { stopped <- i.Run(ctx) }()
@@ -55,9 +60,14 @@ func runScoped(t *testing.T, test func(i *scopedInformer), scopes ...cache.Scope
 
 func newScopedInformer(t *testing.T, scopes *cache.Scopes) *scopedInformer {
 	t.Helper()
-	i := &scopedInformer{t: t, server: fake.NewListerWatcher(&corev1.ConfigMap{}), scopes: scopes}
+	return newScopedInformerWith(t, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
+}
+
+func newScopedInformerWith(t *testing.T, options cache.InformerOptions[*corev1.ConfigMap]) *scopedInformer {
+	t.Helper()
+	i := &scopedInformer{t: t, server: fake.NewListerWatcher(&corev1.ConfigMap{}), scopes: options.Scopes}
 	i.server.BookmarkEvery(time.Minute)
-	i.SharedInformer = cache.NewSharedInformer(i.server, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: i.scopes})
+	i.SharedInformer = cache.NewSharedInformer(i.server, &corev1.ConfigMap{}, options)
 	if _, err := i.AddBatchHandler(i.record, cache.HandlerOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -18,12 +18,10 @@ import (
 // wakes callers that wait for a resourceVersion.
 type filterSink[V any] struct {
 	*store.Store[V]
-	target   feed.Sink                 // the store, or a feed of some of its scopes
+	target   feed.Sink                 // the store, or feed
+	feed     *store.Feed[V]            // of some of the store's scopes, nil if it has none
 	filter   func(runtime.Object) bool // nil passes every object
 	identity func(V) (uid, resourceVersion string)
-	// foreign, if set, reports whether an item is in no scope of the target. The filter is not
-	// called with such an item.
-	foreign func(feed.Item) bool
 	// changed is called after each event, bookmark and list, and listed after each list, before
 	// changed.
 	changed func()
@@ -31,7 +29,8 @@ type filterSink[V any] struct {
 
 	mu sync.Mutex // guards filteredOut
 	// filteredOut maps the key of each object that passed the filter once, exists, and does not
-	// pass any more, to its UID. It distinguishes such an object from a deleted one.
+	// pass any more, to its UID. It distinguishes such an object from a deleted one. It is not used
+	// with a feed, which records that in the change itself.
 	filteredOut map[string]string
 }
 
@@ -47,6 +46,9 @@ func (s *filterSink[V]) Apply(eventType watch.EventType, item feed.Item) feed.Ou
 func (s *filterSink[V]) apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	if s.filter == nil || s.isForeign(item) {
 		return s.target.Apply(eventType, item)
+	}
+	if s.feed != nil {
+		return s.applyScoped(eventType, item)
 	}
 	if eventType == watch.Deleted {
 		s.markFiltered(item, false)
@@ -64,7 +66,23 @@ func (s *filterSink[V]) apply(eventType watch.EventType, item feed.Item) feed.Ou
 	return outcome
 }
 
-func (s *filterSink[V]) isForeign(item feed.Item) bool { return s.foreign != nil && s.foreign(item) }
+// applyScoped is apply for a sink with a feed.
+func (s *filterSink[V]) applyScoped(eventType watch.EventType, item feed.Item) feed.Outcome {
+	passes := true
+	if eventType != watch.Deleted {
+		item, passes = s.applyFilter(item, true)
+	}
+	if !passes {
+		return s.feed.Refuse(item)
+	}
+	return s.feed.Apply(eventType, item)
+}
+
+// isForeign reports whether an item is in no scope of the feed. The filter is not called with such
+// an item.
+func (s *filterSink[V]) isForeign(item feed.Item) bool {
+	return s.feed != nil && s.feed.IsForeign(item)
+}
 
 // applyFilter returns the decoded item, and whether it passes the filter. With trustVersion, an
 // item in the stored version passes without being decoded, unless the store would call a transform
@@ -204,6 +222,10 @@ func (r *filterReplacement[V]) Remove(item feed.Item) {
 
 // Commit makes the replacement the state of the collection.
 func (r *filterReplacement[V]) Commit(resourceVersion string) error {
+	if refuser, ok := r.Replacement.(store.Refuser); ok && r.sink.feed != nil {
+		refuser.Refuse(r.filteredOut)
+		r.filteredOut = nil
+	}
 	before := r.sink.swapFilteredOut(r.filteredOut) // before a handler receives the deletions
 	if err := r.Replacement.Commit(resourceVersion); err != nil {
 		r.sink.swapFilteredOut(before)

@@ -5,7 +5,6 @@ package informer
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -140,7 +139,6 @@ func (s *scopes[V]) replaceStreams(joined *stream[V], streams []*stream[V]) {
 	joined.joins = false
 	for _, other := range streams {
 		if other != joined && other.group == joined.group {
-			joined.sink.adopt(other.sink)
 			s.stopFeeding(other, joined.held)
 		}
 	}
@@ -186,21 +184,4 @@ func namesOf(all []*heldScope) (names []scope.Scope) {
 		names = append(names, held.scope)
 	}
 	return names
-}
-
-// adopt adds the objects that another sink has filtered out to those of this sink.
-func (s *filterSink[V]) adopt(other *filterSink[V]) {
-	other.mu.Lock()
-	filteredOut := maps.Clone(other.filteredOut)
-	other.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key, uid := range filteredOut {
-		if _, known := s.filteredOut[key]; !known {
-			if s.filteredOut == nil {
-				s.filteredOut = make(map[string]string)
-			}
-			s.filteredOut[key] = uid
-		}
-	}
 }

@@ -86,8 +86,8 @@ func (s *scopes[V]) start(ctx context.Context, held []*heldScope, from string) {
 	stream.proven.Store(!stream.joins)
 	stream.feed = s.informer.store.NewFeed(partsOf(held), locator(name), from)
 	stream.sink = &filterSink[V]{
-		Store: s.filter.Store, target: stream.feed, filter: s.filter.filter, identity: s.filter.identity,
-		foreign: stream.feed.IsForeign, listed: s.signal, changed: func() { s.progressed(stream) },
+		Store: s.filter.Store, target: stream.feed, feed: stream.feed, filter: s.filter.filter, identity: s.filter.identity,
+		listed: s.signal, changed: func() { s.progressed(stream) },
 	}
 	config := s.config
 	config.Source, config.Sink, config.From = requestSource{config.Source, stream.request, &stream.sharded}, stream.sink, from

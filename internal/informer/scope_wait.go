@@ -152,20 +152,5 @@ func (i *Informer[V]) WaitForScopesOf(ctx context.Context, version string, match
 
 // leftScope reports whether an object whose deletion is being delivered still exists.
 func (i *Informer[V]) leftScope(c *store.Change[V], value V) bool {
-	switch {
-	case c.LeftScope:
-		return true
-	case i.scopes == nil:
-		return i.sink.leftScope(c.Key, value)
-	case i.sink.filter == nil:
-		return false
-	}
-	i.scopes.mu.Lock()
-	defer i.scopes.mu.Unlock()
-	for _, stream := range i.scopes.streams {
-		if stream.sink.leftScope(c.Key, value) {
-			return true
-		}
-	}
-	return false
+	return c.LeftScope || i.scopes == nil && i.sink.leftScope(c.Key, value)
 }

@@ -63,7 +63,7 @@ type Change[V any] struct {
 	Old, New  *Entry[V]
 	Final     *Entry[V] // the state at deletion, nil if unknown; Old is then the last known state
 	Initial   bool      // part of the first full state, or of the first one of a scope
-	LeftScope bool      // of a deletion: the object exists, but its scope was removed
+	LeftScope bool      // of a deletion: the object exists, but its scope was removed, or the feed refused it
 }
 
 // itemKeys reports whether the key of an item is the key of its value.

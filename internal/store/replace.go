@@ -27,6 +27,7 @@ type replacement[V any] struct {
 	repaired        []*Entry[V]         // live entries that are replaced without an event, set by changes
 	duplicates      map[string]struct{} // keys that the list holds more than once
 	feed            *Feed[V]            // whose scopes are replaced; nil replaces the whole collection
+	refused         map[string]string   // see Refuse
 	byProgram       bool                // not a list: it keeps the version and does not end the initial state
 }
 

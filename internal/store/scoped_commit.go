@@ -22,6 +22,21 @@ func (f *Feed[V]) Begin() feed.Replacement {
 	return r
 }
 
+// Refuser is the replacement of a Feed.
+type Refuser interface {
+	// Refuse sets the UIDs, by key, of the list's objects that were not added although they are in
+	// the scopes. Their deletions have LeftScope.
+	Refuse(uids map[string]string)
+}
+
+func (r *replacement[V]) Refuse(uids map[string]string) { r.refused = uids }
+
+// isRefused reports whether the list has an entry's object, which was not added.
+func (r *replacement[V]) isRefused(key string, old *Entry[V]) bool {
+	uid, refused := r.refused[key]
+	return refused && hashUID(uid) == old.uid
+}
+
 // enter sets the scope of the entries that are made next to that of an item. It returns false if
 // the item is foreign.
 func (r *replacement[V]) enter(item feed.Item) bool {
@@ -113,13 +128,14 @@ func (m *merge[V]) remove(keys []string) {
 			continue
 		}
 		old := new(Entry[V]).fromMap(m.live.entries.Item(key))
-		if isPending(old.scope(), key, m.version, &m.feed.progress) {
+		refused := m.isRefused(key, old)
+		if !refused && isPending(old.scope(), key, m.version, &m.feed.progress) {
 			s.deferMove(key, m.version, old, nil)
 			continue
 		}
 		s.recordPast(key, m.lastVersion(old), old.scope(), &m.feed.progress)
 		s.removeEntry(m.live, key, old)
-		m.changes = append(m.changes, Change[V]{Key: key, Old: old, Initial: !old.scope().synced})
+		m.changes = append(m.changes, Change[V]{Key: key, Old: old, Initial: !old.scope().synced, LeftScope: refused})
 	}
 }
 

@@ -149,13 +149,23 @@ func (f *Feed[V]) IsForeign(item feed.Item) bool { return f.scopeOf(item) == nil
 
 // Apply implements feed.Sink.
 func (f *Feed[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
+	return f.apply(event{eventType: eventType, progress: &f.progress}, item)
+}
+
+// Refuse removes an object that is in one of the scopes, but must not be stored in its state. The
+// deletion has LeftScope.
+func (f *Feed[V]) Refuse(item feed.Item) feed.Outcome {
+	return f.apply(event{eventType: watch.Deleted, progress: &f.progress, refused: true}, item)
+}
+
+func (f *Feed[V]) apply(e event, item feed.Item) feed.Outcome {
 	s := f.store
 	s.writer.Lock()
 	defer s.endWrite()
 	outcome := feed.Unchanged
-	if scope := f.scopeOf(item); scope != nil && f.feeds(scope) {
-		outcome = s.apply(event{eventType, scope, &f.progress}, item)
-	} else if scope == nil {
+	if e.scope = f.scopeOf(item); e.scope != nil && f.feeds(e.scope) {
+		outcome = s.apply(e, item)
+	} else if e.scope == nil {
 		f.passOver(item)
 	}
 	f.advance(item.ResourceVersion)
@@ -200,7 +210,7 @@ func (s *Store[V]) decideScoped(e event, itemKey string, item feed.Item, old *En
 		if own {
 			return feed.Unchanged, !old.sameObject(id)
 		}
-		if old != nil && old.scope() != nil && old.scope().retiring && old.sameObject(id) && !id.before(old.identity) {
+		if old.isTakenOverBy(e) && old.sameObject(id) && !id.before(old.identity) {
 			s.moveTo(e.scope, item.Key, old)
 			old.indexed = s.entries.Item(item.Key).Meta.indexed
 			return feed.Applied, false
@@ -224,6 +234,13 @@ func (s *Store[V]) decideScoped(e event, itemKey string, item feed.Item, old *En
 		return feed.Unchanged, true
 	}
 	return feed.Applied, false
+}
+
+// isTakenOverBy reports whether a deletion in another scope is one of the entry, which may be nil: its
+// own scope is about to leave, or the object has moved and is refused there.
+func (e *Entry[V]) isTakenOverBy(by event) bool {
+	scope := e.ownScope()
+	return scope != nil && (scope.retiring || by.refused)
 }
 
 // hasSeen reports whether an event's scope has reached the event's version before, by another feed.
@@ -257,7 +274,7 @@ func (s *Store[V]) moveTo(scope *Scope, key string, old *Entry[V]) {
 func (s *Store[V]) deferDeletion(e event, item feed.Item, old, final *Entry[V]) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if isPending(e.scope, item.Key, item.ResourceVersion, e.progress) {
+	if !e.refused && isPending(e.scope, item.Key, item.ResourceVersion, e.progress) {
 		if final != nil {
 			final = new(*final) // a copy: not the one that shares the memory of old
 		}

@@ -27,6 +27,7 @@ type event struct {
 	eventType watch.EventType
 	scope     *Scope    // nil if the store has no scopes
 	progress  *progress // of the event's feed, if it has a scope
+	refused   bool      // of a deletion: see Feed.Refuse
 }
 
 // apply is Apply for a caller that holds the writer's lock. The version of a collection with scopes
@@ -107,7 +108,7 @@ func (s *Store[V]) applyFailure(e event, item feed.Item, err error, old *Entry[V
 	id := identityOf(item.UID, item.ResourceVersion)
 	if old != nil && !old.sameObject(id) {
 		if !s.renames.Load() { // otherwise it may be an object that was renamed, and exists
-			s.remove(item.Key, old, nil, "", fromServer)
+			s.remove(removal[V]{key: item.Key, old: old}, "", fromServer)
 		}
 		old = nil
 	}
@@ -198,7 +199,7 @@ func (s *Store[V]) applyDelete(e event, item feed.Item, value *V, err error, old
 	if e.scope != nil && s.deferDeletion(e, item, old, final) {
 		return feed.Applied
 	}
-	s.remove(item.Key, old, final, e.versionOf(item), fromServer)
+	s.remove(removal[V]{item.Key, old, final, e.refused}, e.versionOf(item), fromServer)
 	return feed.Applied
 }
 

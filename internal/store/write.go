@@ -69,7 +69,7 @@ func (s *Store[V]) Remove(value V) error {
 	defer s.endWrite()
 	if old := new(Entry[V]).fromMap(s.entries.Item(key)); old != nil {
 		_, version := s.config.Identity(value)
-		s.remove(key, old, nil, s.writtenVersion(version), s.programOrigin())
+		s.remove(removal[V]{key: key, old: old}, s.writtenVersion(version), s.programOrigin())
 	}
 	return nil
 }
@@ -125,21 +125,27 @@ func (s *Store[V]) set(key string, old, entry *Entry[V], version string, kind ch
 	s.recordReplaced(state, old, entry)
 }
 
-// remove deletes an entry and appends the deletion to the log. final is the state at deletion, nil
-// if unknown. The caller holds the writer's lock.
-func (s *Store[V]) remove(key string, old, final *Entry[V], version string, by origin) {
+// removal is the deletion of an entry. Its fields are those of the Change.
+type removal[V any] struct {
+	key        string
+	old, final *Entry[V]
+	leftScope  bool
+}
+
+// remove deletes an entry and appends the deletion to the log. The caller holds the writer's lock.
+func (s *Store[V]) remove(r removal[V], version string, by origin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if by == fromServer {
-		s.quarantine.release(key)
+		s.quarantine.release(r.key)
 	}
 	state := s.prepareChange(version)
-	state.entries.Delete(key)
-	state.indexes.move(key, old, nil)
+	state.entries.Delete(r.key)
+	state.indexes.move(r.key, r.old, nil)
 	if s.config.Log != nil {
-		s.config.Log.AppendOne(Change[V]{Key: key, Old: old, Final: final})
+		s.config.Log.AppendOne(Change[V]{Key: r.key, Old: r.old, Final: r.final, LeftScope: r.leftScope})
 	}
-	s.recordReplaced(state, old, nil)
+	s.recordReplaced(state, r.old, nil)
 }
 
 // prepareChange returns the live state for a change at version, and drops the current snapshot. The
