@@ -86,3 +86,33 @@ func TestManyDeletionsWait(t *testing.T) {
 		t.Errorf("400 deletions took %d allocations, 3200 took %d", few, many)
 	}
 }
+
+// An object that was deleted is not reported as one that still exists.
+func TestWaitingDeletionOfRemovedScopeIsNotLeftScope(t *testing.T) {
+	dev, prod := cache.Scope{LabelSelector: "env=dev"}, cache.Scope{LabelSelector: "env=prod"}
+	runScoped(t, func(i *scopedInformer) {
+		i.server.Create(configMap("a/1", "env=dev"))
+		i.expect("Add a/1")
+		i.server.Delete("a/1")
+		synctest.Wait()
+		_ = i.scopes.Remove(dev)
+		<-time.After(2 * time.Minute)
+		i.expect("Delete a/1")
+	}, dev, prod)
+}
+
+// A deletion of which both scopes were removed waits for none.
+func TestWaitingDeletionOfRemovedScopes(t *testing.T) {
+	dev, prod := cache.Scope{LabelSelector: "env=dev"}, cache.Scope{LabelSelector: "env=prod"}
+	runScoped(t, func(i *scopedInformer) {
+		i.server.Create(configMap("a/1", "env=dev"))
+		i.expect("Add a/1")
+		i.server.Delete("a/1")
+		synctest.Wait()
+		_ = i.scopes.Remove(dev)
+		i.expect()
+		_ = i.scopes.Remove(prod)
+		i.expect("Delete a/1")
+		i.expectStored()
+	}, dev, prod)
+}

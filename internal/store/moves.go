@@ -16,6 +16,15 @@ type pendingDeletion[V any] struct {
 	scope   *Scope
 	object  identity
 	final   *Entry[V] // nil if unknown
+	movesTo []*Scope  // the scope's, if it was removed
+}
+
+// targets returns the scopes to which the object may have moved.
+func (d pendingDeletion[V]) targets() []*Scope {
+	if d.movesTo != nil {
+		return d.movesTo
+	}
+	return d.scope.movesTo
 }
 
 // blockedDeletion is a pending deletion that waits for a scope to reach its version.
@@ -24,18 +33,19 @@ type blockedDeletion struct{ key, version string }
 // isPending reports whether a deletion at version, of a key's entry of scope, must wait for other
 // scopes. The caller holds mu.
 func isPending(scope *Scope, key, version string, by *progress) bool {
-	return blockerOf(scope, key, version, by) != nil
+	return blockerAmong(scope.movesTo, key, version, by) != nil
 }
 
-// blockerOf returns a scope for which a deletion must wait, nil if there is none. The caller holds mu.
-func blockerOf(scope *Scope, key, version string, by *progress) *Scope {
-	i := slices.IndexFunc(scope.movesTo, func(other *Scope) bool {
+// blockerAmong returns a scope for which a deletion must wait, nil if there is none. The caller holds
+// mu.
+func blockerAmong(scopes []*Scope, key, version string, by *progress) *Scope {
+	i := slices.IndexFunc(scopes, func(other *Scope) bool {
 		return !other.retiring && other.mayHold(key) && !other.hasReached(version, by)
 	})
 	if i < 0 {
 		return nil
 	}
-	return scope.movesTo[i]
+	return scopes[i]
 }
 
 func (c *Scope) mayHold(key string) bool { return c.MayHold == nil || c.MayHold(key) }
@@ -49,7 +59,7 @@ func (s *Store[V]) deferMove(key, version string, old, final *Entry[V]) {
 	if s.scopes.moves == nil {
 		s.scopes.moves = make(map[string]pendingDeletion[V])
 	}
-	s.scopes.moves[key] = pendingDeletion[V]{version, old.scope(), old.identity, final}
+	s.scopes.moves[key] = pendingDeletion[V]{version: version, scope: old.scope(), object: old.identity, final: final}
 	s.blockMove(key)
 }
 
@@ -57,11 +67,23 @@ func (s *Store[V]) deferMove(key, version string, old, final *Entry[V]) {
 // The caller holds both locks.
 func (s *Store[V]) blockMove(key string) bool {
 	d := s.scopes.moves[key]
-	blocker := blockerOf(d.scope, key, d.version, nil)
+	blocker := blockerAmong(d.targets(), key, d.version, nil)
 	if blocker != nil {
 		blocker.blocks = append(blocker.blocks, blockedDeletion{key, d.version})
 	}
 	return blocker != nil
+}
+
+// keepWaiting lets the deletion of a key's entry wait although its scope is being removed, and reports
+// whether there is such a deletion. The caller holds both locks.
+func (s *Store[V]) keepWaiting(key string, old *Entry[V]) bool {
+	d, waits := s.scopes.moves[key]
+	if !waits || d.scope != old.scope() || d.object != old.identity {
+		return false
+	}
+	d.movesTo = d.scope.movesTo
+	s.scopes.moves[key] = d
+	return true
 }
 
 // settleMoves applies the deletions that no longer wait for a scope. It drops a deletion whose

@@ -121,7 +121,8 @@ func (s *Store[V]) HaveReached(scopes []*Scope, other *Scope) bool {
 }
 
 // RemoveScope removes a scope that no longer has a feed, with its entries. Their deletions are one
-// batch of the log.
+// batch of the log. Entries whose deletion waits, as they may have moved to another scope, stay until
+// it no longer does.
 func (s *Store[V]) RemoveScope(scope *Scope) {
 	isIt := func(other *Scope) bool { return other == scope }
 	s.writer.Lock()
@@ -133,6 +134,9 @@ func (s *Store[V]) RemoveScope(scope *Scope) {
 	var changes []Change[V]
 	for _, key := range keys {
 		old := new(Entry[V]).fromMap(live.entries.Item(key))
+		if s.keepWaiting(key, old) {
+			continue
+		}
 		s.removeEntry(live, key, old)
 		changes = append(changes, Change[V]{Key: key, Old: old, Final: old, LeftScope: true})
 	}
@@ -144,6 +148,7 @@ func (s *Store[V]) RemoveScope(scope *Scope) {
 		other.movesTo = slices.DeleteFunc(other.movesTo, isIt)
 	}
 	scope.keysWith, scope.movesTo = nil, nil // something may still refer to the scope itself
+	scope.retiring = true                    // no deletion waits for it
 	s.scopes.free, scope.blocks = append(s.scopes.free, scope.blocks...), nil
 	s.scopes.stalest = nil
 	s.settleScopes(live)

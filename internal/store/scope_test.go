@@ -118,6 +118,7 @@ func TestScopesAreMerged(t *testing.T) {
 		{"a deletion without scopes to move to", false, "a put k/1@11; a delete k/1@12", "add k/1@11; delete k/1@11→/1@12", ""},
 		{"a deletion whose other scope leaves", true, "a put k/1@11; a delete k/1@12; b leave", "add k/1@11; delete k/1@11→/1@12", ""},
 
+		{"a scope leaves after a move", true, "a put k/1@11; a delete k/1@12; a leave; b put k/1@12", "add k/1@11; update k/1@11→/1@12", "k/1@12"},
 		{"a scope leaves", false, "a list 11 k/1@11 l/2@11; b put m/3@11; a leave", "add k/1@11, add l/2@11; add m/3@11; delete k/1@11→/1@11 (left scope), delete l/2@11→/2@11 (left scope)", "m/3@11"},
 		{"a scope leaves whose object moved before", true, "a put k/1@11; b put k/1@12; a leave", "add k/1@11; update k/1@11→/1@12", "k/1@12"},
 		{"a scope retires for one that has the same state", false, "a put k/1@11; a retire; b list 12 k/1@11; a leave", "add k/1@11", "k/1@11"},
