@@ -21,7 +21,8 @@ import (
 // metav1.PartialObjectMetadata.
 //
 // The scope of a namespace whose labels no longer match is removed, as by Scopes.Remove. The scope
-// of a deleted namespace is kept until its objects have been deleted, too: handlers receive these
+// of a deleted namespace is kept until its objects have been deleted, too, or the server refuses to list
+// them, for example because a RoleBinding of the namespace was deleted first: handlers receive these
 // deletions, and none with Event.LeftScope. The program must not call Add, Remove or Set.
 //
 // It returns an error if the informer has stopped or was made of invalid arguments.

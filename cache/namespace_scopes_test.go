@@ -6,6 +6,7 @@ package cache_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,6 +127,46 @@ func TestDeletedNamespaceThatWasNeverListed(t *testing.T) {
 		}
 		if statuses := informer.ScopeStatus(); len(statuses) > 0 {
 			t.Errorf("%d scopes remain; %+v", len(statuses), statuses[0])
+		}
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A namespace is deleted together with the permission to list it. Its objects are gone, too.
+func TestDeletedNamespaceWithItsRole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, server := fake.NewListerWatcher(&corev1.Namespace{}), fake.NewListerWatcher(&corev1.ConfigMap{})
+		namespaces := cache.NewSharedInformer(all, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
+		scopes, err := cache.NamespaceScopes(namespaces, labels.Everything())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var refused atomic.Bool
+		refuse := func(metav1.ListOptions) error {
+			if refused.Load() {
+				return fake.Forbidden()
+			}
+			return nil
+		}
+		lw := &rules{ListerWatcher: server, list: refuse, watch: refuse}
+		informer := cache.NewSharedInformer(lw, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error)
+		go func() { stopped <- cache.RunAll(ctx, namespaces, informer) }()
+		all.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+		server.Create(configMap("a/1"))
+		synctest.Wait()
+		refused.Store(true) // the RoleBinding is deleted first
+		server.CloseWatches()
+		synctest.Wait()
+		server.Delete("a/1")
+		all.Delete("a")
+		<-time.After(24 * time.Hour)
+		if n := informer.Store().Len(); n > 0 {
+			t.Errorf("the store has %d objects of a deleted namespace; status: %+v", n, informer.ScopeStatus())
 		}
 		cancel()
 		if err := <-stopped; err != nil {

@@ -137,6 +137,9 @@ func (s *scopes[V]) reporter(stream *stream[V], report func(context.Context, err
 			s.signal()
 			return
 		}
+		if s.watched.Load() {
+			s.signal()
+		}
 		if report != nil {
 			report(ctx, &ScopeError{Scope: stream.request.String(), Namespace: stream.request.Namespace, Err: err})
 		}

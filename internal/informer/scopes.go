@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/store"
@@ -197,7 +199,7 @@ func (s *scopes[V]) leave(held *heldScope, state scope.State) {
 	}
 	switch held.state = state; state {
 	case scope.Removed:
-		s.remove(held)
+		s.remove(held, true)
 	case scope.Replaced:
 		s.informer.store.RetireScope(held.part)
 	case scope.Held, scope.HeldAgain, scope.Emptying:
@@ -205,13 +207,16 @@ func (s *scopes[V]) leave(held *heldScope, state scope.State) {
 }
 
 // finishLeaving removes the scopes that were replaced, once other scopes have their objects, and
-// those of deleted namespaces, once they are empty.
+// those of deleted namespaces, once they are empty or the server refuses to list them: a Namespace
+// object is deleted after the objects in the namespace.
 func (s *scopes[V]) finishLeaving() {
 	for _, held := range s.all() {
 		switch held.state {
 		case scope.Emptying:
 			if s.informer.store.ScopeState(held.part).Objects == 0 { // also if it was never listed
-				s.remove(held)
+				s.remove(held, true)
+			} else if s.isRefused(held) { // its permissions were deleted before it
+				s.remove(held, false)
 			}
 		case scope.Replaced:
 			s.finishReplacing(held)
@@ -243,7 +248,7 @@ func (s *scopes[V]) finishReplacing(held *heldScope) {
 		s.stopStreams(held)
 	}
 	if s.informer.store.HaveReached(others, held.part) {
-		s.remove(held)
+		s.remove(held, true)
 	}
 }
 
@@ -254,10 +259,18 @@ func (s *scopes[V]) isFailing(held *heldScope) bool {
 	})
 }
 
-// remove removes a scope. Handlers receive its objects as deletions with LeftScope.
-func (s *scopes[V]) remove(held *heldScope) {
+// isRefused reports whether the server refuses the requests for a scope, or no longer knows it.
+func (s *scopes[V]) isRefused(held *heldScope) bool {
+	return slices.ContainsFunc(s.streamsOf(held), func(stream *stream[V]) bool {
+		err := stream.reflector.Status().Err
+		return apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
+	})
+}
+
+// remove removes a scope. Handlers receive its objects as deletions, with LeftScope if they exist.
+func (s *scopes[V]) remove(held *heldScope, exist bool) {
 	s.stopStreams(held)
-	s.informer.store.RemoveScope(held.part)
+	s.informer.store.RemoveScope(held.part, exist)
 	delete(s.names, held.part)
 	s.mu.Lock()
 	if s.held[held.scope] == held {

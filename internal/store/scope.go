@@ -122,8 +122,8 @@ func (s *Store[V]) HaveReached(scopes []*Scope, other *Scope) bool {
 
 // RemoveScope removes a scope that no longer has a feed, with its entries. Their deletions are one
 // batch of the log. Entries whose deletion waits, as they may have moved to another scope, stay until
-// it no longer does.
-func (s *Store[V]) RemoveScope(scope *Scope) {
+// it no longer does. exist reports whether the others exist: their deletions have LeftScope.
+func (s *Store[V]) RemoveScope(scope *Scope, exist bool) {
 	isIt := func(other *Scope) bool { return other == scope }
 	s.writer.Lock()
 	defer s.endWrite()
@@ -138,7 +138,11 @@ func (s *Store[V]) RemoveScope(scope *Scope) {
 			continue
 		}
 		s.removeEntry(live, key, old)
-		changes = append(changes, Change[V]{Key: key, Old: old, Final: old, LeftScope: true})
+		change := Change[V]{Key: key, Old: old}
+		if exist {
+			change.Final, change.LeftScope = old, true
+		}
+		changes = append(changes, change)
 	}
 	s.quarantine.releaseScope(scope)
 	s.config.Log.Append(changes)

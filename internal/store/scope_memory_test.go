@@ -25,7 +25,7 @@ func TestRemovedScopesAreFreed(t *testing.T) {
 	for before, n := first, 0; n < 100; n++ {
 		scope := &Scope{}
 		h.AddScope(scope, related)
-		h.RemoveScope(before)
+		h.RemoveScope(before, true)
 		removed, before = append(removed, weak.Make(before)), scope
 	}
 	runtime.GC()

@@ -58,7 +58,7 @@ func (h *scopedHarness) do(t *testing.T, step string) {
 		h.RetireScope(h.scopes[name])
 	case "leave":
 		f.Close()
-		h.RemoveScope(h.scopes[name])
+		h.RemoveScope(h.scopes[name], true)
 	default:
 		t.Fatalf("unknown step %q", step)
 	}
