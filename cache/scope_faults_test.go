@@ -206,3 +206,41 @@ func TestForbiddenScope(t *testing.T) {
 		}
 	})
 }
+
+// A server that lags behind the other scopes costs a list of the added scope, not of all.
+func TestLaggingListOfAddedScopeIsNoRestore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewListerWatcher(&corev1.ConfigMap{})
+		server.BookmarkEvery(time.Minute)
+		lw := &rules{ListerWatcher: server, list: func(options metav1.ListOptions) error {
+			if strings.Contains(options.LabelSelector, "env=new") && options.ResourceVersion != "" {
+				return fake.TooLargeResourceVersion()
+			}
+			return nil
+		}}
+		for n := range 10 {
+			server.Create(configMap(fmt.Sprintf("a/%d", n), fmt.Sprintf("env=e%d", n)))
+		}
+		scopes := cache.NewScopes()
+		for n := range 10 {
+			_ = scopes.Add(cache.Scope{LabelSelector: fmt.Sprintf("env=e%d", n)})
+		}
+		informer := cache.NewSharedInformer(lw, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error)
+		go func() { stopped <- informer.Run(ctx) }()
+		if err := informer.WaitForSync(ctx); err != nil {
+			t.Fatal(err)
+		}
+		lists := informer.Status().Lists
+		_ = scopes.Add(cache.Scope{LabelSelector: "env=new"})
+		<-time.After(time.Hour)
+		if now := informer.Status().Lists; now > lists+3 {
+			t.Errorf("%d lists, of which %d before", now, lists)
+		}
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -72,7 +72,7 @@ func (r *replacement[V]) commitScopes(resourceVersion string) {
 	m := merge[V]{replacement: r, live: s.live.Load(), version: resourceVersion}
 	s.withMu(func() {
 		m.scopes = r.scopesToReplace(resourceVersion)
-		if r.compareContents {
+		if r.compareContents && wasUndone(m.scopes, resourceVersion) {
 			s.noteRestore(r.feed, m.scopes, resourceVersion)
 		}
 	})

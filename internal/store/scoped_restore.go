@@ -33,6 +33,17 @@ func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
 	maps.DeleteFunc(known.moves, func(_ string, d pendingDeletion[V]) bool { return slices.Contains(listed, d.scope) })
 }
 
+// wasUndone reports whether a consistent read at a version shows that the server was restored from a
+// backup: the listed scopes, or others that may hold the same keys, have reached a later version. It
+// does not if another server, which lagged behind, had refused the previous request. The caller holds
+// mu.
+func wasUndone(listed []*Scope, version string) bool {
+	isLater := func(scope *Scope) bool { return feed.IsOlder(version, scope.reached()) }
+	return slices.ContainsFunc(listed, func(scope *Scope) bool {
+		return isLater(scope) || slices.ContainsFunc(scope.keysWith, isLater)
+	})
+}
+
 // suspectIfUndone makes a scope be listed again, later on, if a state of it was not stored for the
 // stored state of another scope that a restore of the server may have undone. The caller holds mu.
 func (c *Scope) suspectIfUndone(stored *Scope) {
