@@ -91,7 +91,7 @@ func (s *scopes[V]) start(ctx context.Context, held []*heldScope, from string) {
 	}
 	config := s.config
 	config.Source, config.Sink, config.From = requestSource{config.Source, stream.request, &stream.sharded}, stream.sink, from
-	config.NotOlderThan = s.informer.store.HighestVersionBeside(partsOf(held))
+	config.NotOlderThan = stream.feed.NotOlderThan
 	config.Report = s.reporter(stream, config.Report)
 	if stream.joins {
 		config.Recovered = nil

@@ -23,9 +23,10 @@ type Config struct {
 	// From, if set, is a resourceVersion whose state the sink holds. The reflector then starts with a
 	// watch from it instead of a list.
 	From string
-	// NotOlderThan, if set, is the resourceVersion of the first list, instead of "0". A list that the
-	// server answers from its watch cache is then at least at that version.
-	NotOlderThan string
+	// NotOlderThan, if set, returns the resourceVersion of the first list, instead of "0". A list that
+	// the server answers from its watch cache is then at least at that version. It is called for each
+	// attempt. An empty string stands for "0".
+	NotOlderThan func() string
 	// WatchList, if set, reports whether to request the complete state as a streaming list (a watch
 	// with sendInitialEvents, KEP-3157). It is called once, before the first request. The reflector
 	// falls back to a list if the server does not support WatchList.
@@ -100,6 +101,9 @@ func New(config Config) *Reflector {
 		config.InFlight = DefaultInFlight
 	}
 	config.MinWatchTimeout = max(config.MinWatchTimeout, minWatchTimeout)
+	if config.NotOlderThan == nil {
+		config.NotOlderThan = func() string { return "" }
+	}
 	if config.Report == nil {
 		config.Report = func(context.Context, error) {}
 	}

@@ -38,7 +38,7 @@ func (r *Reflector) listVersion() string {
 	if r.state == stateConsistentRead {
 		return ""
 	}
-	return cmp.Or(r.version(), r.config.NotOlderThan, "0")
+	return cmp.Or(r.version(), r.config.NotOlderThan(), "0")
 }
 
 // canResume reports whether a watch at the resourceVersion reached delivers every change since. A

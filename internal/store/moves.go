@@ -152,18 +152,36 @@ type pastDeletion struct {
 	scope   *Scope
 }
 
-// recordPast records a deletion in a scope, unless all scopes that may hold the same key have
-// reached its version. The caller holds both locks.
+// mayPassOlder reports whether a scope may pass states of a key that are older than a deletion at a
+// version. One without a feed does not: its first list will not be older than the scopes beside it. p,
+// which may be nil, is the progress of a feed that has reached the version. The caller holds mu.
+func (c *Scope) mayPassOlder(key, version string, p *progress) bool {
+	switch {
+	case !c.mayHold(key) || c.hasReached(version, p):
+		return false
+	case c.synced:
+		return true
+	}
+	return len(c.feeds) > 0 && (c.floor == "" || feed.IsOlder(c.floor, version))
+}
+
+// isAwaited reports whether a scope beside that of a deletion may pass older states. The caller holds mu.
+func (d pastDeletion) isAwaited(by *progress) bool {
+	return slices.ContainsFunc(d.scope.keysWith, func(other *Scope) bool { return other.mayPassOlder(d.key, d.version, by) })
+}
+
+// recordPast records a deletion in a scope, unless no scope that may hold the same key can pass older
+// states. The caller holds both locks.
 func (s *Store[V]) recordPast(key, version string, scope *Scope, by *progress) {
-	hasReached := func(other *Scope) bool { return !other.mayHold(key) || other.hasReached(version, by) }
-	if version == "" || !slices.ContainsFunc(scope.keysWith, func(other *Scope) bool { return !hasReached(other) }) {
+	d := pastDeletion{key, version, scope}
+	if version == "" || !d.isAwaited(by) {
 		return
 	}
 	if s.scopes.past == nil {
 		s.scopes.past = make(map[string]string)
 	}
 	s.scopes.past[key] = newer(s.scopes.past[key], version)
-	s.scopes.expiry = append(s.scopes.expiry, pastDeletion{key, version, scope})
+	s.scopes.expiry = append(s.scopes.expiry, d)
 }
 
 // isPast reports whether a state of a key is older than a deletion in another scope. The caller
@@ -173,19 +191,19 @@ func (s *Store[V]) isPast(key, version string) bool {
 	return ok && feed.IsOlder(version, deleted)
 }
 
-// expirePast forgets deletions that all scopes have reached. The caller holds both locks.
+// expirePast forgets deletions that no scope awaits, in the order in which they were recorded. The
+// caller holds both locks.
 func (s *Store[V]) expirePast() {
-	n := 0
-	for _, d := range s.scopes.expiry {
-		if slices.ContainsFunc(d.scope.keysWith, func(other *Scope) bool { return other.mayHold(d.key) && !other.hasReached(d.version, nil) }) {
-			break
+	expiry := s.scopes.expiry
+	for len(expiry) > 0 && !expiry[0].isAwaited(nil) {
+		if s.scopes.past[expiry[0].key] == expiry[0].version {
+			delete(s.scopes.past, expiry[0].key)
 		}
-		if s.scopes.past[d.key] == d.version {
-			delete(s.scopes.past, d.key)
-		}
-		n++
+		expiry[0] = pastDeletion{} // frees the memory
+		expiry = expiry[1:]
 	}
-	if n > 0 {
-		s.scopes.expiry = slices.Delete(s.scopes.expiry, 0, n)
+	if len(expiry) == 0 {
+		expiry = nil
 	}
+	s.scopes.expiry = expiry
 }

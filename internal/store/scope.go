@@ -33,6 +33,7 @@ type Scope struct {
 	version  string            // that the scope has reached by lists, and by feeds that it no longer has
 	feeds    []*progress       // of the feeds that it has
 	synced   bool              // a list was committed
+	floor    string            // its first list, of which it has the feed, is not older
 	objects  int               // number of entries
 	retiring bool              // see RetireScope
 	restores uint64            // how many restores of the server were known when it was last listed after one
@@ -95,20 +96,6 @@ func (s *Store[V]) LowestVersion(scopes []*Scope) (lowest string) {
 		}
 	}
 	return lowest
-}
-
-// HighestVersionBeside returns the highest version reached by a scope that may hold the same keys
-// as one of scopes. A list of these that is older may have objects that the other scope has seen
-// deleted.
-func (s *Store[V]) HighestVersionBeside(scopes []*Scope) (highest string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, scope := range scopes {
-		for _, other := range scope.keysWith {
-			highest = newer(highest, other.reached())
-		}
-	}
-	return highest
 }
 
 // HaveReached reports whether scopes have been listed and have reached the version of another

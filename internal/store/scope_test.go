@@ -179,7 +179,7 @@ func TestVersionsOfScopes(t *testing.T) {
 	}
 	added := new(Scope)
 	h.AddScope(added, func(other *Scope) (bool, bool) { return other == b, false })
-	if got := h.HighestVersionBeside([]*Scope{added}); got != "12" {
+	if got := h.NewFeed([]*Scope{added}, Locate{}, "").NotOlderThan(); got != "12" {
 		t.Errorf("%q beside a scope that shares keys with the one at 12", got)
 	}
 	if h.HaveReached([]*Scope{b}, a) || !h.HaveReached([]*Scope{a}, b) || h.HaveReached([]*Scope{added}, b) {

@@ -23,6 +23,9 @@ func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
 		scope.restores, scope.feeds = known.restores, []*progress{&by.progress}
 	}
 	for _, scope := range known.held {
+		if feed.IsOlder(version, scope.floor) {
+			scope.floor = version
+		}
 		if scope.restores < known.restores && slices.ContainsFunc(listed, func(l *Scope) bool { return slices.Contains(l.keysWith, scope) }) {
 			scope.suspect = true // an undone state of a listed scope may have replaced one of its states
 		}

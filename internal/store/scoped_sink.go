@@ -104,6 +104,24 @@ func (f *Feed[V]) HasCaughtUp() bool {
 	return !slices.ContainsFunc(f.Scopes(), func(scope *Scope) bool { return feed.IsOlder(f.progress.version, scope.reached()) })
 }
 
+// NotOlderThan returns the highest version reached by a scope that may hold the same keys as one of the
+// feed's. The first list of these must not be older: it may have objects that the other scope has seen
+// deleted before.
+func (f *Feed[V]) NotOlderThan() (highest string) {
+	f.store.lockForScopes()
+	defer f.store.unlockForScopes()
+	for _, scope := range f.Scopes() {
+		for _, other := range scope.keysWith {
+			highest = newer(highest, other.reached())
+		}
+	}
+	for _, scope := range f.Scopes() {
+		scope.floor = highest
+	}
+	f.store.expirePast()
+	return highest
+}
+
 // Scopes returns the scopes that the feed has now. The slice must not be modified.
 func (f *Feed[V]) Scopes() []*Scope { return *f.scopes.Load() }
 

@@ -1,0 +1,59 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"strconv"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// A scope that cannot be listed does not make the store record every deletion in the others for
+// ever: each attempt to list it asks for what the others have reached. Deletions during an attempt
+// are recorded.
+func TestPastDeletionsOfAttemptsAreRecorded(t *testing.T) {
+	h := newHarness()
+	related := func(*Scope) (keys, moves bool) { return true, false }
+	listed, refused := &Scope{}, &Scope{}
+	h.AddScope(listed, related)
+	h.AddScope(refused, related)
+	feed := h.NewFeed([]*Scope{listed}, Locate{}, "")
+	if err := feed.Begin().Commit("1"); err != nil {
+		t.Fatal(err)
+	}
+	version := 1
+	deleteAll := func(want int) {
+		t.Helper()
+		for n := range 100 {
+			key := strconv.Itoa(n)
+			feed.Apply(watch.Added, obj(key+"/1@"+strconv.Itoa(version+1)).item())
+			feed.Apply(watch.Deleted, obj(key+"/1@"+strconv.Itoa(version+2)).item())
+			version += 2
+		}
+		if n, expiring := len(h.scopes.past), len(h.scopes.expiry); n != want || expiring != want {
+			t.Errorf("%d past deletions, %d to expire, want %d", n, expiring, want)
+		}
+	}
+	deleteAll(0) // nothing lists the other scope
+	other := h.NewFeed([]*Scope{refused}, Locate{}, "")
+	for range 3 {
+		if from := other.NotOlderThan(); from != strconv.Itoa(version) {
+			t.Errorf("list from %s, the other scope is at %d", from, version)
+		}
+		deleteAll(100)
+	}
+	list := other.Begin()
+	list.Add(obj("5/1@" + strconv.Itoa(version-200+11)).item())
+	if err := list.Commit(strconv.Itoa(version - 100)); err != nil {
+		t.Fatal(err)
+	}
+	if n := h.Len(); n != 0 {
+		t.Errorf("%d objects that were deleted are stored", n)
+	}
+	other.AdvanceVersion(strconv.Itoa(version))
+	if n := len(h.scopes.past); n != 0 {
+		t.Errorf("%d past deletions", n)
+	}
+}
