@@ -134,9 +134,7 @@ func mayShareUIDs(a, b Scope) bool {
 }
 
 // Overlap reports whether an object could be in both of two canonical scopes at a time.
-func Overlap(a, b Scope) bool {
-	return mayShareUIDs(a, b) && !disjointLabels(a.LabelSelector, b.LabelSelector) && !disjointFields(a.FieldSelector, b.FieldSelector)
-}
+func Overlap(a, b Scope) bool { return make(parsed).overlap(a, b) }
 
 // Covers reports whether the scope's namespace and range select an object. An object keeps its
 // namespace and UID, but may come to match the selectors, which Covers ignores.

@@ -10,16 +10,42 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// disjointLabels reports whether no labels match both of two canonical selectors, because they
-// contradict each other in one key. Other selectors are taken to overlap.
-func disjointLabels(a, b string) bool {
-	left, _ := labels.Parse(a)
-	right, _ := labels.Parse(b)
-	if left == nil || right == nil {
+// requirements are those of a scope's selectors.
+type requirements struct {
+	labels []labels.Requirement
+	fields fields.Requirements
+}
+
+// parsed has the requirements of scopes, each of which is parsed once.
+type parsed map[Scope]requirements
+
+// of returns the requirements of a canonical scope.
+func (p parsed) of(scope Scope) requirements {
+	result, ok := p[scope]
+	if !ok {
+		if byLabels, err := labels.Parse(scope.LabelSelector); err == nil {
+			result.labels, _ = byLabels.Requirements()
+		}
+		if byFields, err := fields.ParseSelector(scope.FieldSelector); err == nil {
+			result.fields = byFields.Requirements()
+		}
+		p[scope] = result
+	}
+	return result
+}
+
+// overlap is Overlap.
+func (p parsed) overlap(a, b Scope) bool {
+	if !mayShareUIDs(a, b) {
 		return false
 	}
-	rights, _ := right.Requirements()
-	lefts, _ := left.Requirements()
+	left, right := p.of(a), p.of(b)
+	return !disjointLabels(left.labels, right.labels) && !disjointFields(left.fields, right.fields)
+}
+
+// disjointLabels reports whether no labels meet all requirements of two selectors, because they
+// contradict each other in one key. Other selectors are taken to overlap.
+func disjointLabels(lefts, rights []labels.Requirement) bool {
 	for i := range lefts {
 		for j := range rights {
 			if lefts[i].Key() == rights[j].Key() && (contradicts(lefts[i], rights[j]) || contradicts(rights[j], lefts[i])) {
@@ -53,14 +79,9 @@ func isNotIn(r labels.Requirement) bool {
 }
 
 // disjointFields is disjointLabels for field selectors.
-func disjointFields(a, b string) bool {
-	left, _ := fields.ParseSelector(a)
-	right, _ := fields.ParseSelector(b)
-	if left == nil || right == nil {
-		return false
-	}
-	for _, x := range left.Requirements() {
-		for _, y := range right.Requirements() {
+func disjointFields(lefts, rights fields.Requirements) bool {
+	for _, x := range lefts {
+		for _, y := range rights {
 			if x.Field != y.Field {
 				continue
 			}

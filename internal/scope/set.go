@@ -35,7 +35,8 @@ const (
 // Set is a set of disjoint scopes. Its methods are safe for concurrent use. The zero Set is empty.
 type Set struct {
 	mu            sync.Mutex // guards the fields below
-	held          []Scope    // in the order in which they were added
+	held          []Scope    // in the order in which they were added; never changed, but appended to
+	parsed        parsed     // of held, and perhaps of others
 	invalid       error
 	complete      <-chan struct{} // closed once the scopes of the start are in the set; nil: they are
 	subscriptions map[*Subscription]struct{}
@@ -89,9 +90,11 @@ func (s *Set) Has(scope Scope) bool {
 func (s *Set) Add(scopes ...Scope) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next, err := join(s.held, scopes)
+	next, err := s.join(s.held, scopes)
 	if err == nil {
-		s.change(next, Removed)
+		added := next[len(s.held):]
+		s.held = next
+		s.tell(changesTo(Held, added))
 	}
 	return err
 }
@@ -104,7 +107,7 @@ func (s *Set) Remove(state State, scopes ...Scope) error {
 	defer s.mu.Unlock()
 	gone, err := canonical(scopes)
 	if err == nil {
-		s.held = slices.DeleteFunc(slices.Clone(s.held), func(held Scope) bool { return slices.Contains(gone, held) })
+		s.held = slices.DeleteFunc(slices.Clone(s.held), sets.New(gone...).Has)
 		s.tell(changesTo(state, gone))
 	}
 	return err
@@ -114,21 +117,16 @@ func (s *Set) Remove(state State, scopes ...Scope) error {
 func (s *Set) Replace(scopes ...Scope) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next, err := join(nil, scopes)
-	if err == nil {
-		s.change(next, Replaced)
+	next, err := s.join(nil, scopes)
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-// change makes next the scopes of the set. state is that of the scopes that are not in next. The
-// caller holds mu.
-func (s *Set) change(next []Scope, state State) {
 	before, after := sets.New(s.held...), sets.New(next...)
 	added := slices.DeleteFunc(slices.Clone(next), before.Has)
 	gone := slices.DeleteFunc(slices.Clone(s.held), after.Has)
 	s.held = next
-	s.tell(append(changesTo(Held, added), changesTo(state, gone)...))
+	s.tell(append(changesTo(Held, added), changesTo(Replaced, gone)...))
+	return nil
 }
 
 func changesTo(state State, scopes []Scope) []Change {
@@ -160,19 +158,22 @@ func canonical(scopes []Scope) ([]Scope, error) {
 	return result, errors.Join(errs...)
 }
 
-// join returns the scopes of held, and those of more that are not among them. It returns an error
-// if scopes are invalid or overlap.
-func join(held, more []Scope) ([]Scope, error) {
+// join returns the scopes of held, and those of more that are not among them, with the array of held.
+// It returns an error if scopes are invalid or overlap. The caller holds mu.
+func (s *Set) join(held, more []Scope) ([]Scope, error) {
 	more, err := canonical(more)
 	if err != nil {
 		return nil, err
 	}
-	all := slices.Clone(held)
+	if s.parsed == nil || len(s.parsed) > len(s.held) { // it has some that are not held
+		s.parsed = make(parsed)
+	}
+	all := held
 	for _, scope := range more {
 		if slices.Contains(all, scope) {
 			continue
 		}
-		if i := slices.IndexFunc(all, func(other Scope) bool { return Overlap(scope, other) }); i >= 0 {
+		if i := slices.IndexFunc(all, func(other Scope) bool { return s.parsed.overlap(scope, other) }); i >= 0 {
 			return nil, fmt.Errorf("the scopes of %v and of %v may have objects in common", all[i], scope)
 		}
 		all = append(all, scope)
