@@ -21,13 +21,16 @@ import (
 // metav1.PartialObjectMetadata.
 //
 // The scope of a namespace whose labels no longer match is removed, as by Scopes.Remove. The scope
-// of a deleted namespace is kept until its objects have been deleted, too, or the server refuses to list
-// them, for example because a RoleBinding of the namespace was deleted first: handlers receive these
-// deletions, and none with Event.LeftScope. The program must not call Add, Remove or Set.
+// of a deleted namespace is kept until its objects have been deleted, too, or the server refuses to
+// list them, for example because a RoleBinding of the namespace was deleted first: handlers receive
+// these deletions, and none with Event.LeftScope. Add, Remove and Set return an error.
+//
+// The set has a handler of the informer of Namespaces, and is kept for as long as that informer runs.
+// A program that needs it for a shorter time should run an informer of Namespaces of its own for it.
 //
 // It returns an error if the informer has stopped or was made of invalid arguments.
 func NamespaceScopes[T Object](namespaces *SharedInformer[T], selector labels.Selector) (*Scopes, error) {
-	s := &Scopes{}
+	s := &Scopes{byNamespaces: true}
 	if namespaces.core.invalid != nil {
 		return nil, namespaces.core.invalid
 	}

@@ -174,3 +174,18 @@ func TestDeletedNamespaceWithItsRole(t *testing.T) {
 		}
 	})
 }
+
+func TestNamespaceScopesCannotBeChanged(t *testing.T) {
+	server := fake.NewListerWatcher(&corev1.Namespace{})
+	namespaces := cache.NewSharedInformer(server, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
+	scopes, err := cache.NamespaceScopes(namespaces, labels.Everything())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := cache.Scope{Namespace: "a"}
+	for name, change := range map[string]func(...cache.Scope) error{"Add": scopes.Add, "Remove": scopes.Remove, "Set": scopes.Set} {
+		if err := change(a); err == nil || len(scopes.All()) > 0 {
+			t.Errorf("%s: error %v, scopes %v", name, err, scopes.All())
+		}
+	}
+}

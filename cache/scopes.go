@@ -4,6 +4,8 @@
 package cache
 
 import (
+	"errors"
+
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
@@ -75,7 +77,18 @@ func internalScopes(scopes []Scope) []scope.Scope {
 // have reached its version. A scope without changes needs a bookmark for that, which takes up to a
 // minute.
 type Scopes struct {
-	set scope.Set
+	set          scope.Set
+	byNamespaces bool // kept by NamespaceScopes
+}
+
+var errByNamespaces = errors.New("the Scopes of NamespaceScopes must not be changed")
+
+// check returns an error if the program may not change the set.
+func (s *Scopes) check() error {
+	if s.byNamespaces {
+		return errByNamespaces
+	}
+	return nil
 }
 
 // NewScopes returns a set of scopes. If scopes are invalid or overlap, the set is invalid, and Run
@@ -90,12 +103,20 @@ func NewScopes(scopes ...Scope) *Scopes {
 
 // Add adds scopes, and ignores those that the set has already. If a scope is invalid, or overlaps
 // with another one, Add returns an error that names them, and adds none.
-func (s *Scopes) Add(scopes ...Scope) error { return s.set.Add(internalScopes(scopes)...) }
+func (s *Scopes) Add(scopes ...Scope) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	return s.set.Add(internalScopes(scopes)...)
+}
 
 // Remove removes scopes, and ignores those that the set does not have. The objects of a scope leave
 // the stores all at once, and handlers receive deletions with Event.LeftScope: the objects still
 // exist. It returns an error, and removes none, if a scope is invalid.
 func (s *Scopes) Remove(scopes ...Scope) error {
+	if err := s.check(); err != nil {
+		return err
+	}
 	return s.set.Remove(scope.Removed, internalScopes(scopes)...)
 }
 
@@ -103,7 +124,12 @@ func (s *Scopes) Remove(scopes ...Scope) error {
 // as with Remove, unless they are in one of the new scopes: an informer keeps the old ones until
 // the new ones have been listed, so that these objects are not deleted in between. The errors are
 // those of Add.
-func (s *Scopes) Set(scopes ...Scope) error { return s.set.Replace(internalScopes(scopes)...) }
+func (s *Scopes) Set(scopes ...Scope) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	return s.set.Replace(internalScopes(scopes)...)
+}
 
 // All returns the scopes in the order in which they were added, with their selectors in canonical
 // form.
