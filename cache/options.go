@@ -40,7 +40,9 @@ type InformerOptions[T Object] struct {
 	Filter func(obj T) bool
 
 	// Scopes, if set, are the parts of the collection that the informer holds. They may change while
-	// it runs. The ListerWatcher must list the whole collection; see ListWatchByNamespace.
+	// it runs. The ListerWatcher must list the whole collection; see ListWatchByNamespace. Filter,
+	// Transform, index functions and ErrorHandler may be called for several scopes at a time, and
+	// must be safe for concurrent use.
 	Scopes *Scopes
 
 	// OmitFields are fields that the informer leaves out of the objects: paths such as

@@ -20,7 +20,8 @@ type ScopeStatus struct {
 	Reflector reflector.Status
 	// Sharded reports whether the last list stated that it has the requested ranges alone.
 	Sharded bool
-	// Foreign is the number of items that were passed over because they were outside of the ranges.
+	// Foreign is the number of items of the current streams that were passed over because they were
+	// outside of the namespace or the ranges.
 	Foreign uint64
 }
 

@@ -22,6 +22,12 @@ import (
 //
 // One goroutine, that of Run, starts and ends streams as the set changes and streams make progress.
 // It is called the loop.
+//
+// A scope that leaves the set has one of three states; see scope.State. What happens to it:
+//
+//	Removed    removed at once; its objects are deleted with LeftScope
+//	Replaced   retires in the store, is stopped once other scopes have its objects, then removed
+//	Emptying   removed once it is empty or refused; its objects are deleted without LeftScope
 type scopes[V any] struct {
 	informer *Informer[V]
 	config   reflector.Config // of each stream, but for what start sets
@@ -272,6 +278,7 @@ func (s *scopes[V]) remove(held *heldScope, exist bool) {
 	s.stopStreams(held)
 	s.informer.store.RemoveScope(held.part, exist)
 	delete(s.names, held.part)
+	delete(s.unsharded, groupOf(held.scope)) // found again if the group has others
 	s.mu.Lock()
 	if s.held[held.scope] == held {
 		delete(s.held, held.scope)
