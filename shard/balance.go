@@ -1,0 +1,167 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shard
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+)
+
+// balance takes free slots and gives up those above the fair share, until ctx ends.
+func (i *incarnation) balance(ctx context.Context) {
+	for ctx.Err() == nil {
+		wait := i.options.RetryPeriod
+		if i.term.left() > 0 {
+			wait = min(wait, i.step(ctx))
+		}
+		expired, stop := i.clock.after(wait)
+		select {
+		case <-i.view.changed:
+		case <-expired:
+		case <-ctx.Done():
+		}
+		stop()
+	}
+}
+
+// step does what is due, and returns the time until the next thing is.
+func (i *incarnation) step(ctx context.Context) time.Duration {
+	states := i.view.states()
+	i.reconcile(ctx, states)
+	plan := i.plan(states)
+	i.setStatus(func(s *Status) { s.Members, s.Free = plan.members, plan.free })
+	for _, lease := range plan.expire {
+		i.write(ctx, "expire the Lease of another member", func(ctx context.Context) error {
+			_, err := i.leases.Update(ctx, withoutHolder(lease), metav1.UpdateOptions{})
+			return err
+		})
+	}
+	i.take(ctx, plan.take)
+	i.giveUp(ctx, plan.giveUp)
+	i.release(ctx, states)
+	for _, lease := range plan.collect {
+		i.write(ctx, "delete the Lease of a former member", func(ctx context.Context) error {
+			only := &metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}
+			return i.leases.Delete(ctx, lease.Name, metav1.DeleteOptions{Preconditions: only})
+		})
+	}
+	return plan.next
+}
+
+// write sends a write to a Lease that others may write, too. A conflict means that they have.
+func (i *incarnation) write(ctx context.Context, action string, send func(context.Context) error) bool {
+	ctx, cancel := context.WithTimeout(ctx, i.options.RenewDeadline)
+	defer cancel()
+	err := send(ctx)
+	if err != nil && !isLost(err) {
+		i.report(ctx, action, err)
+	}
+	return err == nil
+}
+
+// reconcile compares the owned slots with the view. It owns a slot whose Lease names this incarnation
+// although it is not owned: the response of the request was lost, or the term was over.
+func (i *incarnation) reconcile(ctx context.Context, states []slotState) {
+	gained := false
+	for _, state := range states {
+		slot := i.ownedSlot(state.slot)
+		mine := state.lease != nil && state.last.incarnation == i.name && state.last.uid == i.member.UID
+		given, ok := i.released[state.slot]
+		switch {
+		case mine && slot == nil && (!ok || given < state.last.transition):
+			gained = i.gain(ctx, state.slot, state.last.transition) || gained
+		case !mine && ok && given <= state.last.transition:
+			delete(i.released, state.slot)
+		case !mine && slot != nil && slot.Transition <= state.last.transition:
+			i.lose(ctx, []int{state.slot}, errTaken)
+		}
+	}
+	if gained {
+		i.publish(ctx)
+	}
+}
+
+// take makes this incarnation the owner of free slots. They are published together, since an
+// informer lists ranges that are added together in one request.
+func (i *incarnation) take(ctx context.Context, free []slotState) {
+	gained := false
+	for _, state := range free {
+		transition := state.last.transition + 1
+		lease := i.options.takenBy(state.slot, state.lease, transition, i.member, i.clock.now().wall)
+		taken := i.write(ctx, "take a slot", func(ctx context.Context) (err error) {
+			if state.lease == nil {
+				_, err = i.leases.Create(ctx, lease, metav1.CreateOptions{})
+			} else {
+				_, err = i.leases.Update(ctx, lease, metav1.UpdateOptions{})
+			}
+			return err
+		})
+		gained = taken && i.gain(ctx, state.slot, transition) || gained
+	}
+	if gained {
+		i.publish(ctx)
+	}
+}
+
+// gain owns a slot, if the term is not over. The caller must call publish.
+func (i *incarnation) gain(ctx context.Context, number int, transition int32) bool {
+	if i.term.left() == 0 {
+		return false
+	}
+	slot := newSlot(number, transition, rangeOf(i.options.HashField, number, i.options.Slots), i.term)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.owned[number] = slot
+	klog.FromContext(ctx).V(2).Info("Took a slot", "slot", number, "transition", transition)
+	return true
+}
+
+// giveUp ends slots. release then makes their Leases free.
+func (i *incarnation) giveUp(ctx context.Context, numbers []int) {
+	for _, number := range numbers {
+		i.released[number] = i.ownedSlot(number).Transition
+	}
+	i.lose(ctx, numbers, errGivenUp)
+}
+
+// release frees the Leases of slots that were given up.
+func (i *incarnation) release(ctx context.Context, states []slotState) {
+	for _, number := range slices.Sorted(maps.Keys(i.released)) {
+		state := states[number]
+		if state.lease == nil || state.last.incarnation != i.name || state.last.transition != i.released[number] {
+			continue
+		}
+		i.write(ctx, "release a slot", func(ctx context.Context) error {
+			_, err := i.leases.Update(ctx, withoutHolder(state.lease), metav1.UpdateOptions{})
+			return err
+		})
+	}
+}
+
+// lose ends slots that are owned.
+func (i *incarnation) lose(ctx context.Context, numbers []int, reason error) {
+	if len(numbers) == 0 {
+		return
+	}
+	i.mu.Lock()
+	for _, number := range numbers {
+		i.owned[number].lose(reason)
+		delete(i.owned, number)
+	}
+	i.mu.Unlock()
+	i.publish(ctx)
+}
+
+// loseAll ends all slots.
+func (i *incarnation) loseAll(ctx context.Context, reason error) {
+	i.mu.Lock()
+	numbers := slices.Collect(maps.Keys(i.owned))
+	i.mu.Unlock()
+	i.lose(ctx, numbers, reason)
+}

@@ -1,0 +1,47 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package shard divides a collection between the replicas of a controller. Each replica holds, and
+// writes, its part of the objects; the API server is the only coordinator, through Leases.
+//
+//	member, err := shard.New(clientset.CoordinationV1().Leases("web"), shard.Options{Group: "web", Identity: podName})
+//	configMaps := cache.NewSharedInformer(lw, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: member.Scopes()})
+//	go member.Run(ctx)
+//	go configMaps.Run(ctx)
+//
+// A write to an object takes the context of its slot, and carries the resourceVersion of the object
+// that it was computed from:
+//
+//	slot, ok := member.Slot(configMap)
+//	if !ok {
+//		return nil // another replica's
+//	}
+//	ctx, cancel := slot.Context(ctx)
+//	defer cancel()
+//	_, err = clientset.CoreV1().ConfigMaps(configMap.Namespace).Update(ctx, changed, metav1.UpdateOptions{})
+//
+// # Slots and Leases
+//
+// The hash space of 64-bit FNV-1a over the objects' UIDs or namespaces is cut into a fixed number of
+// slots, each of which one replica owns at a time. A replica renews one Lease, its membership, every
+// fifth of LeaseDuration. The Lease of a slot is written only when the slot changes its owner. It
+// names the owner's member Lease, with its UID, and the owner's incarnation: the identity of the
+// replica and a random suffix. A replica that is started again is another incarnation.
+//
+// To take the slots of a replica that has failed, another one watches its member Lease unchanged for
+// LeaseDuration by its own monotonic clock. It then expires that Lease, by an update that carries its
+// resourceVersion. From then on a renewal of the former incarnation fails, and its slots are free.
+// They are taken by updates that carry the resourceVersions of the slots' Leases.
+//
+// The owner of a slot ends the slot's context RenewDeadline after its last successful renewal was sent,
+// by its monotonic or its wall clock, whichever is ahead. So no two replicas own one slot at a time,
+// as long as no clock runs faster than another one by LeaseDuration/RenewDeadline.
+//
+// # What is guaranteed
+//
+// No write begins after the context of its slot has ended, except by a process that is stopped between
+// the check of the context and the sending of the request. Such a write, or one that was delayed on
+// its way, cannot overwrite one of a newer owner, since the resourceVersion that it carries is then
+// no longer current. It may come first, however, and the newer owner may see it: Leases cannot make
+// the API server refuse the requests of a former owner.
+package shard

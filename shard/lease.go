@@ -1,0 +1,162 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shard
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/ptr"
+)
+
+// LeaseClient reads and writes the Leases of one namespace. clientset.CoordinationV1().Leases(namespace)
+// is one. It should have a limit of its own on requests per second: see the package documentation.
+type LeaseClient interface {
+	Get(ctx context.Context, name string, options metav1.GetOptions) (*coordinationv1.Lease, error)
+	List(ctx context.Context, options metav1.ListOptions) (*coordinationv1.LeaseList, error)
+	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+	Create(ctx context.Context, lease *coordinationv1.Lease, options metav1.CreateOptions) (*coordinationv1.Lease, error)
+	Update(ctx context.Context, lease *coordinationv1.Lease, options metav1.UpdateOptions) (*coordinationv1.Lease, error)
+	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
+}
+
+// A group has three kinds of Leases, all with the label groupLabel:
+//
+//   - the group record, with the options that all replicas must agree on as annotations;
+//   - one for each member. Its holder is the member's incarnation, and none once that has expired;
+//   - one for each slot. Its holder is the incarnation that owns the slot, of the member whose Lease
+//     it names, and its leaseTransitions count the owners. It is written only on a change of owner.
+const (
+	groupLabel = "kinformer/shard-group"
+
+	slotsAnnotation   = "kinformer/shard-slots"
+	fieldAnnotation   = "kinformer/shard-field"
+	versionAnnotation = "kinformer/shard-algorithm"
+
+	memberAnnotation    = "kinformer/shard-member"
+	memberUIDAnnotation = "kinformer/shard-member-uid"
+
+	memberInfix = "-member-"
+	slotInfix   = "-slot-"
+)
+
+func (o Options) groupLease() *coordinationv1.Lease {
+	return o.newLease(o.Group, map[string]string{
+		slotsAnnotation:   strconv.Itoa(o.Slots),
+		fieldAnnotation:   string(o.HashField),
+		versionAnnotation: algorithmVersion,
+	})
+}
+
+// checkGroup returns an error if the group record has other options than o.
+func (o Options) checkGroup(lease *coordinationv1.Lease) error {
+	for key, want := range o.groupLease().Annotations {
+		if got := lease.Annotations[key]; got != want {
+			return fmt.Errorf("%w: Lease %q has annotation %s=%q, this replica %q", ErrGroupMismatch, lease.Name, key, got, want)
+		}
+	}
+	return nil
+}
+
+func (o Options) memberLeaseName() string { return o.Group + memberInfix + o.Identity }
+
+// memberLease returns a Lease that an incarnation holds from now on.
+func (o Options) memberLease(incarnation string, now time.Time) *coordinationv1.Lease {
+	lease := o.newLease(o.memberLeaseName(), nil)
+	hold(lease, incarnation, o.LeaseDuration, now)
+	return lease
+}
+
+// hold makes an incarnation the holder of a member Lease.
+func hold(lease *coordinationv1.Lease, incarnation string, duration time.Duration, now time.Time) {
+	lease.Spec.HolderIdentity = &incarnation
+	lease.Spec.LeaseDurationSeconds = ptr.To(int32(duration / time.Second))
+	lease.Spec.AcquireTime = ptr.To(metav1.NewMicroTime(now))
+	lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(now))
+	lease.Spec.LeaseTransitions = ptr.To(ptr.Deref(lease.Spec.LeaseTransitions, 0) + 1)
+}
+
+// durationOf returns the time after which an unchanged member Lease has expired.
+func (o Options) durationOf(lease *coordinationv1.Lease) time.Duration {
+	return max(o.LeaseDuration, time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0))*time.Second)
+}
+
+func holderOf(lease *coordinationv1.Lease) string { return ptr.Deref(lease.Spec.HolderIdentity, "") }
+
+func (o Options) slotLeaseName(slot int) string {
+	width := len(strconv.Itoa(o.Slots - 1))
+	return fmt.Sprintf("%s%s%0*d", o.Group, slotInfix, width, slot)
+}
+
+// slotNumber returns the slot of a Lease, false if it is not that of a slot.
+func (o Options) slotNumber(name string) (int, bool) {
+	digits, ok := strings.CutPrefix(name, o.Group+slotInfix)
+	if !ok {
+		return 0, false
+	}
+	slot, err := strconv.Atoi(digits)
+	if err != nil || slot < 0 || slot >= o.Slots || o.slotLeaseName(slot) != name {
+		return 0, false
+	}
+	return slot, true
+}
+
+// identityOf returns the identity of a member Lease, false if it is not that of a member.
+func (o Options) identityOf(name string) (string, bool) {
+	return strings.CutPrefix(name, o.Group+memberInfix)
+}
+
+// takenBy returns a slot's Lease, of which old is the last state or nil, with a new owner.
+func (o Options) takenBy(slot int, old *coordinationv1.Lease, transition int32, member *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
+	lease := o.newLease(o.slotLeaseName(slot), nil)
+	if old != nil {
+		lease = old.DeepCopy()
+	}
+	if lease.Annotations == nil {
+		lease.Annotations = make(map[string]string)
+	}
+	lease.Annotations[memberAnnotation] = member.Name
+	lease.Annotations[memberUIDAnnotation] = string(member.UID)
+	lease.Spec.HolderIdentity = ptr.To(holderOf(member))
+	lease.Spec.AcquireTime = ptr.To(metav1.NewMicroTime(now))
+	lease.Spec.LeaseTransitions = &transition
+	return lease
+}
+
+// withoutHolder returns a copy of a Lease that nobody holds.
+func withoutHolder(lease *coordinationv1.Lease) *coordinationv1.Lease {
+	lease = lease.DeepCopy()
+	lease.Spec.HolderIdentity = nil
+	return lease
+}
+
+func (o Options) newLease(name string, annotations map[string]string) *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: map[string]string{groupLabel: o.Group}, Annotations: annotations,
+	}}
+}
+
+// owner is what the Lease of a slot says of its owner.
+type owner struct {
+	member      string // name of the member's Lease
+	uid         types.UID
+	incarnation string // empty if nobody holds the Lease
+	transition  int32
+}
+
+func ownerOf(lease *coordinationv1.Lease) owner {
+	return owner{
+		member:      lease.Annotations[memberAnnotation],
+		uid:         types.UID(lease.Annotations[memberUIDAnnotation]),
+		incarnation: holderOf(lease),
+		transition:  ptr.Deref(lease.Spec.LeaseTransitions, 0),
+	}
+}

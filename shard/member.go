@@ -1,0 +1,290 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/klog/v2"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/scope"
+)
+
+var (
+	// ErrGroupMismatch is wrapped by the error of Run if the group was created with another number of
+	// slots, another hash field or by another version of the algorithm.
+	ErrGroupMismatch = errors.New("the group has other options")
+
+	errRunTwice = errors.New("shard: Run was called before")
+	errTermOver = errors.New("its Lease was not renewed in time")
+	errExpired  = errors.New("its Lease has expired")
+	errStopped  = errors.New("the member has stopped")
+	errGivenUp  = errors.New("it is above its fair share")
+	errTaken    = errors.New("another member has taken it")
+)
+
+// Member is a replica in a group that shares collections. Its methods are safe for concurrent use.
+type Member struct {
+	leases  LeaseClient
+	options Options
+	clock   clock
+	view    *view
+	scopes  *cache.Scopes
+
+	mu      sync.Mutex
+	running bool
+	owned   map[int]*Slot
+	changed chan struct{} // closed when owned changes
+	status  Status
+}
+
+// New returns a member of a group, which owns no slots until it runs. It returns an error that names
+// each invalid field of the options.
+func New(leases LeaseClient, options Options) (*Member, error) {
+	return newMember(leases, options, systemClock{time.Now()})
+}
+
+func newMember(leases LeaseClient, options Options, clock clock) (*Member, error) {
+	options = options.withDefaults()
+	if err := options.check(); err != nil {
+		return nil, err
+	}
+	return &Member{
+		leases: leases, options: options, clock: clock, view: newView(options, clock),
+		scopes: cache.NewScopes(), owned: make(map[int]*Slot), changed: make(chan struct{}),
+	}, nil
+}
+
+// Run makes the replica a member of its group until ctx ends. It then ends the contexts of its slots,
+// hands the slots over, which takes two requests at most RenewDeadline each, and returns nil. Errors of requests are
+// logged, and the requests repeated; see Status. Run returns an error that wraps ErrGroupMismatch if
+// the group has other options. It must be called once.
+func (m *Member) Run(ctx context.Context) error {
+	if err := m.start(); err != nil {
+		return err
+	}
+	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "group", m.options.Group, "member", m.options.Identity))
+	if err := m.checkGroup(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	informer, handler, err := m.newLeaseInformer()
+	if err != nil {
+		return err
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- informer.Run(running) }()
+	select {
+	case <-handler.Synced():
+	case <-ctx.Done():
+	}
+	for ctx.Err() == nil {
+		m.runIncarnation(ctx)
+	}
+	stop()
+	return <-stopped
+}
+
+func (m *Member) start() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.running {
+		return errRunTwice
+	}
+	m.running = true
+	return nil
+}
+
+func (m *Member) newLeaseInformer() (*cache.SharedInformer[*coordinationv1.Lease], *cache.Registration, error) {
+	ofGroup := labels.SelectorFromSet(labels.Set{groupLabel: m.options.Group})
+	lw := cache.ListWatchOf(m.leases, cache.WithLabelSelector(ofGroup))
+	informer := cache.NewSharedInformer(lw, &coordinationv1.Lease{}, cache.InformerOptions[*coordinationv1.Lease]{
+		Name: "Leases of group " + m.options.Group,
+	})
+	handler, err := informer.AddEventHandler(m.view.handler(), cache.HandlerOptions{})
+	return informer, handler, err
+}
+
+// checkGroup compares the group record with the options, and creates it if there is none. It
+// returns nil if ctx ends.
+func (m *Member) checkGroup(ctx context.Context) error {
+	for {
+		lease, err := m.leases.Get(ctx, m.options.Group, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			lease, err = m.leases.Create(ctx, m.options.groupLease(), metav1.CreateOptions{})
+		}
+		if err == nil {
+			return m.options.checkGroup(lease)
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			m.report(ctx, "read the group's Lease", err)
+		}
+		if !m.sleep(ctx, m.options.RetryPeriod) {
+			return nil
+		}
+	}
+}
+
+// sleep returns after d, or false as soon as ctx ends.
+func (m *Member) sleep(ctx context.Context, d time.Duration) bool {
+	expired, stop := m.clock.after(d)
+	defer stop()
+	select {
+	case <-expired:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Slots returns the slots that the member owns, by number.
+func (m *Member) Slots() []*Slot {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.slots()
+}
+
+// slots is Slots for a caller that holds mu.
+func (m *Member) slots() []*Slot {
+	var slots []*Slot
+	for _, slot := range m.owned {
+		if slot.err() == nil {
+			slots = append(slots, slot)
+		}
+	}
+	slices.SortFunc(slots, func(a, b *Slot) int { return a.Number - b.Number })
+	return slots
+}
+
+// Ranges returns the ranges of hashes that the member owns, in ascending order. Those of adjacent
+// slots are one range.
+func (m *Member) Ranges() []cache.HashRange {
+	var ranges []cache.HashRange
+	for _, slot := range m.Slots() {
+		if last := len(ranges) - 1; last >= 0 && ranges[last].Last+1 == slot.Hash.First {
+			ranges[last].Last = slot.Hash.Last
+		} else {
+			ranges = append(ranges, slot.Hash)
+		}
+	}
+	return ranges
+}
+
+// Slot returns the slot of an object, false if the member does not own it. obj needs a UID, or a
+// namespace if that is the group's HashField.
+func (m *Member) Slot(obj metav1.Object) (*Slot, bool) {
+	value := string(obj.GetUID())
+	if m.options.HashField == cache.HashNamespace {
+		value = obj.GetNamespace()
+	}
+	slot := m.ownedSlot(slotOf(scope.HashOf(value), m.options.Slots))
+	return slot, slot != nil
+}
+
+// Owns reports whether the member owns the slot of an object now. A write needs the slot's context,
+// since the member may lose the slot at any time: see Slot.
+func (m *Member) Owns(obj metav1.Object) bool {
+	_, ok := m.Slot(obj)
+	return ok
+}
+
+// Scopes returns a set with the hash range of each slot that the member owns, for
+// cache.InformerOptions.Scopes and clientgo.Options.Scopes. The member changes the set while it
+// runs; the caller must not.
+func (m *Member) Scopes() *cache.Scopes { return m.scopes }
+
+// Changes returns the member's slots, and again each time they have changed, until ctx ends. If they
+// change several times while the caller handles a value, the next value has the last state.
+func (m *Member) Changes(ctx context.Context) iter.Seq[[]*Slot] {
+	return func(yield func([]*Slot) bool) {
+		for {
+			m.mu.Lock()
+			slots, changed := m.slots(), m.changed
+			m.mu.Unlock()
+			if ctx.Err() != nil || !yield(slots) {
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// Status is what a Member knows of its group.
+type Status struct {
+	// Incarnation is the identity with a random suffix, different for each time that the replica
+	// has joined the group. It is empty while the replica is not a member.
+	Incarnation string
+	// Members is the number of members whose Leases have not expired, Owned the number of slots of
+	// this one, and Free that of slots without an owner, as last seen.
+	Members, Owned, Free int
+	// Renewed is when the last successful renewal of the member's Lease was sent.
+	Renewed time.Time
+	// Err is the error of the last failed request, nil after a successful renewal.
+	Err error
+}
+
+// Status returns the member's status.
+func (m *Member) Status() Status {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	status := m.status
+	status.Owned = len(m.slots())
+	return status
+}
+
+func (m *Member) setStatus(set func(*Status)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	set(&m.status)
+}
+
+// report logs an error, and records it in the status.
+func (m *Member) report(ctx context.Context, action string, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	m.setStatus(func(s *Status) { s.Err = fmt.Errorf("%s: %w", action, err) })
+	klog.FromContext(ctx).Error(err, "Sharding request failed, will be repeated", "action", action)
+}
+
+// ownedSlot returns a slot that the member owns, nil if it does not.
+func (m *Member) ownedSlot(number int) *Slot {
+	m.mu.Lock()
+	slot := m.owned[number]
+	m.mu.Unlock()
+	if slot == nil || slot.err() != nil {
+		return nil
+	}
+	return slot
+}
+
+// publish passes the owned slots on, after a change.
+func (m *Member) publish(ctx context.Context) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var scopes []cache.Scope
+	for _, slot := range m.slots() {
+		scopes = append(scopes, cache.Scope{Hash: slot.Hash})
+	}
+	if err := m.scopes.Set(scopes...); err != nil {
+		klog.FromContext(ctx).Error(err, "Scopes were changed by the program", "scopes", m.scopes.All())
+	}
+	close(m.changed)
+	m.changed = make(chan struct{})
+}

@@ -1,0 +1,104 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shard
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// replica is a member that runs.
+type replica struct {
+	*Member
+	stop func()
+}
+
+func startReplica(t *testing.T, leases LeaseClient, identity string) replica {
+	t.Helper()
+	m, err := New(leases, Options{Group: "web", Identity: identity})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- m.Run(ctx) }()
+	stop := func() {
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		stopped <- nil
+	}
+	t.Cleanup(stop)
+	return replica{m, stop}
+}
+
+func TestMembersDivideTheSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leases := newLeaseServer()
+		a := startReplica(t, leases, "a")
+		synctest.Wait()
+		expectOwned(t, a, 32)
+		if got := a.Ranges(); len(got) != 1 || got[0] != (cache.HashRange{Field: cache.HashUID, Last: 1<<64 - 1}) {
+			t.Errorf("ranges of all slots: %v", got)
+		}
+		b, c := startReplica(t, leases, "b"), startReplica(t, leases, "c")
+		<-time.After(10 * time.Second)
+		synctest.Wait()
+		expectOwned(t, a, 11)
+		expectOwned(t, b, 11)
+		expectOwned(t, c, 10)
+		b.stop()
+		synctest.Wait()
+		expectOwned(t, b, 0)
+		expectOwned(t, a, 16)
+		expectOwned(t, c, 16)
+	})
+}
+
+func expectOwned(t *testing.T, r replica, n int) {
+	t.Helper()
+	if got := len(r.Slots()); got != n {
+		t.Errorf("%s owns %d slots, want %d", r.options.Identity, got, n)
+	}
+	if got := len(r.Scopes().All()); got != n {
+		t.Errorf("%s has %d scopes, want %d", r.options.Identity, got, n)
+	}
+}
+
+func TestGroupMismatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leases := newLeaseServer()
+		startReplica(t, leases, "a")
+		synctest.Wait()
+		m, err := New(leases, Options{Group: "web", Identity: "b", Slots: 64})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Run(t.Context()); !errors.Is(err, ErrGroupMismatch) {
+			t.Errorf("Run with another number of slots: %v", err)
+		}
+	})
+}
+
+func TestSlotsCoverTheHashSpace(t *testing.T) {
+	for _, slots := range []int{1, 3, 32, 1000, maxSlots} {
+		next := uint64(0)
+		for slot := range slots {
+			r := rangeOf(cache.HashUID, slot, slots)
+			if r.First != next || slotOf(r.First, slots) != slot || slotOf(r.Last, slots) != slot {
+				t.Fatalf("slot %d of %d: %x-%x", slot, slots, r.First, r.Last)
+			}
+			next = r.Last + 1
+		}
+		if next != 0 {
+			t.Errorf("%d slots end at %x", slots, next)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shard
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// Options configures a Member. Group and Identity are required.
+type Options struct {
+	// Group is the name of the replicas that share collections, and of their Leases: those of a
+	// group "web" are "web", "web-member-IDENTITY" and "web-slot-NUMBER". It must be a DNS label.
+	Group string
+	// Identity is the name of this replica, such as the name of its Pod. It must be a DNS subdomain,
+	// and no other running replica of the group may have it. A replica that is started again under
+	// the name of one that crashed joins the group once that one's Lease has expired.
+	Identity string
+
+	// Slots is the number of parts into which the hash space is cut, each of which has one owner at
+	// a time. Zero means 32. It should be at least four times the largest number of replicas,
+	// and cannot be changed while the group exists.
+	Slots int
+	// HashField is the field of objects whose hash decides to which slot they belong. The default is
+	// cache.HashUID. It cannot be changed while the group exists.
+	HashField cache.HashField
+
+	// LeaseDuration is the time after which the slots of a replica that no longer renews its Lease
+	// are given to others, in whole seconds. Zero means 15 s. Leases are renewed five times as
+	// often.
+	LeaseDuration time.Duration
+	// RenewDeadline is the time after its last successful renewal at which a replica stops writing.
+	// Zero means two thirds of LeaseDuration. The ratio of both is how much faster one replica's
+	// clock may run than another's.
+	RenewDeadline time.Duration
+	// RetryPeriod is the time between two attempts of a request that fails, and after which a
+	// replica takes a free slot that another one should have taken. Zero means 2 s, or a tenth of
+	// LeaseDuration if that is shorter.
+	RetryPeriod time.Duration
+}
+
+// The defaults of Options.
+const (
+	defaultSlots         = 32
+	defaultLeaseDuration = 15 * time.Second
+	defaultRetryPeriod   = 2 * time.Second
+
+	renewalsPerLease = 5
+	maxSlots         = 1 << 16
+)
+
+func (o Options) withDefaults() Options {
+	o.Slots = cmp.Or(o.Slots, defaultSlots)
+	o.HashField = cmp.Or(o.HashField, cache.HashUID)
+	o.LeaseDuration = cmp.Or(o.LeaseDuration, defaultLeaseDuration)
+	o.RenewDeadline = cmp.Or(o.RenewDeadline, o.LeaseDuration*2/3)
+	o.RetryPeriod = cmp.Or(o.RetryPeriod, min(defaultRetryPeriod, o.LeaseDuration/10))
+	return o
+}
+
+// renewInterval returns the time between two renewals.
+func (o Options) renewInterval() time.Duration { return o.LeaseDuration / renewalsPerLease }
+
+var errOptions = errors.New("shard.Options")
+
+// check returns an error for each invalid field.
+func (o Options) check() error {
+	var errs []error
+	invalid := func(field string, value any, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%w: %s %v: %s", errOptions, field, value, fmt.Sprintf(format, args...)))
+	}
+	if reasons := validation.IsDNS1123Label(o.Group); len(reasons) > 0 {
+		invalid("Group", fmt.Sprintf("%q", o.Group), "%s", strings.Join(reasons, "; "))
+	}
+	if reasons := validation.IsDNS1123Subdomain(o.Identity); len(reasons) > 0 {
+		invalid("Identity", fmt.Sprintf("%q", o.Identity), "%s", strings.Join(reasons, "; "))
+	} else if n := len(o.memberLeaseName()) - validation.DNS1123SubdomainMaxLength; n > 0 {
+		invalid("Identity", fmt.Sprintf("%q", o.Identity), "together with Group must be %d characters shorter", n)
+	}
+	if o.Slots < 1 || o.Slots > maxSlots {
+		invalid("Slots", o.Slots, "must be between 1 and %d", maxSlots)
+	}
+	if o.HashField != cache.HashUID && o.HashField != cache.HashNamespace {
+		invalid("HashField", fmt.Sprintf("%q", o.HashField), "must be %q or %q", cache.HashUID, cache.HashNamespace)
+	}
+	if o.LeaseDuration < time.Second || o.LeaseDuration%time.Second != 0 {
+		invalid("LeaseDuration", o.LeaseDuration, "must be whole seconds, at least one")
+	}
+	if o.RenewDeadline >= o.LeaseDuration {
+		invalid("RenewDeadline", o.RenewDeadline, "must be less than LeaseDuration, %v", o.LeaseDuration)
+	}
+	if o.RetryPeriod <= 0 || o.renewInterval()+o.RetryPeriod >= o.RenewDeadline {
+		invalid("RetryPeriod", o.RetryPeriod, "must be positive, and together with a fifth of LeaseDuration less than RenewDeadline, %v", o.RenewDeadline)
+	}
+	return errors.Join(errs...)
+}

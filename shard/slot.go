@@ -1,0 +1,118 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// ErrNotOwner is wrapped by the cause of a slot's context that has ended: the member no longer owns
+// the slot, or cannot know that it does.
+var ErrNotOwner = errors.New("this replica does not own the slot")
+
+// Slot is a part of the hash space that a member owns. It ends for good when the member loses or
+// gives up the slot; taken again, the slot is a new value. Its methods are safe for concurrent use.
+type Slot struct {
+	// Number is between 0 and Options.Slots, exclusively.
+	Number int
+	// Transition counts the owners that the slot has had. It grows whenever the slot changes its
+	// owner, never falls, and no two owners have the same.
+	Transition int32
+	// Hash is the slot's range of hashes.
+	Hash cache.HashRange
+
+	term *term
+	ctx  context.Context // ends with the slot
+	end  context.CancelCauseFunc
+}
+
+func newSlot(number int, transition int32, hash cache.HashRange, term *term) *Slot {
+	ctx, end := context.WithCancelCause(context.Background())
+	return &Slot{Number: number, Transition: transition, Hash: hash, term: term, ctx: ctx, end: end}
+}
+
+// Context returns a context for writes to the slot's objects. It ends with parent, and as soon as the
+// member may no longer own the slot; context.Cause then returns an error that wraps ErrNotOwner. The
+// context reads the clocks whenever it is asked, so that it has ended for a process that was stopped
+// or suspended, before a timer of that process can expire. The caller must call cancel once it is
+// done.
+//
+// A request that has begun before that may still reach the server. So a write must carry the
+// resourceVersion of the object that it is computed from: see the package documentation.
+func (s *Slot) Context(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
+	inner, end := context.WithCancelCause(parent)
+	stop := context.AfterFunc(s.ctx, func() { end(s.err()) })
+	c := &slotContext{inner, s, end}
+	c.check()
+	return c, func() { stop(); end(context.Canceled) }
+}
+
+// slotContext is a context that ends with a slot. It checks the slot's term before each answer.
+type slotContext struct {
+	context.Context
+	slot *Slot
+	end  context.CancelCauseFunc
+}
+
+func (c *slotContext) check() {
+	if err := c.slot.err(); err != nil {
+		c.end(err)
+	}
+}
+
+// Done implements context.Context.
+func (c *slotContext) Done() <-chan struct{} {
+	c.check()
+	return c.Context.Done()
+}
+
+// Err implements context.Context.
+func (c *slotContext) Err() error {
+	c.check()
+	return c.Context.Err()
+}
+
+// err returns nil while the member owns the slot. It ends the slot if the term is over.
+func (s *Slot) err() error {
+	if s.term.left() == 0 {
+		s.lose(errTermOver)
+	}
+	return context.Cause(s.ctx)
+}
+
+// lose ends the slot. Only the first call has an effect.
+func (s *Slot) lose(reason error) {
+	s.end(fmt.Errorf("slot %d, transition %d: %w: %w", s.Number, s.Transition, ErrNotOwner, reason))
+}
+
+// rangeOf returns the hashes of a slot: the hash space is cut into slots of equal size.
+func rangeOf(field cache.HashField, slot, slots int) cache.HashRange {
+	first := firstHash(slot, slots)
+	last := uint64(math.MaxUint64)
+	if slot+1 < slots {
+		last = firstHash(slot+1, slots) - 1
+	}
+	return cache.HashRange{Field: field, First: first, Last: last}
+}
+
+// firstHash returns slot * 2^64 / slots, rounded up.
+func firstHash(slot, slots int) uint64 {
+	quotient, remainder := bits.Div64(uint64(slot), 0, uint64(slots))
+	if remainder > 0 {
+		quotient++
+	}
+	return quotient
+}
+
+// slotOf returns the slot whose range contains a hash: hash * slots / 2^64.
+func slotOf(hash uint64, slots int) int {
+	high, _ := bits.Mul64(hash, uint64(slots))
+	return int(high)
+}

@@ -1,0 +1,209 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shard
+
+import (
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+
+	"github.com/kinformer/kinformer/cache"
+)
+
+// view is what a member has seen of its group's Leases, and when by its monotonic clock. Unlike the
+// wall clock, it does not advance while the member is suspended and cannot see anything.
+type view struct {
+	options Options
+	clock   clock
+	changed chan struct{} // receives a value when an owner or a member has changed
+
+	mu             sync.Mutex
+	members        map[string]observed // by name of the Lease
+	slots          []observed          // by number; the Lease is nil if there is none
+	gone           map[string]time.Duration
+	membersChanged time.Duration // when a member joined or left
+	from           time.Duration // since when the view is known to be complete
+}
+
+// observed is a state of a Lease.
+type observed struct {
+	lease *coordinationv1.Lease
+	at    time.Duration // when the state was first seen
+}
+
+func newView(options Options, clock clock) *view {
+	v := &view{
+		options: options, clock: clock, changed: make(chan struct{}, 1),
+		members: make(map[string]observed), slots: make([]observed, options.Slots), gone: make(map[string]time.Duration),
+	}
+	v.membersChanged, v.from = v.now(), v.now()
+	return v
+}
+
+func (v *view) now() time.Duration { return v.clock.now().monotonic }
+
+// handler returns the handler of an informer of Leases.
+func (v *view) handler() cache.EventHandler[*coordinationv1.Lease] {
+	return cache.ResourceEventHandlerFuncs[*coordinationv1.Lease]{
+		AddFunc:    v.put,
+		UpdateFunc: func(_, lease *coordinationv1.Lease) { v.put(lease) },
+		DeleteFunc: v.remove,
+	}
+}
+
+// put records a state of a Lease.
+func (v *view) put(lease *coordinationv1.Lease) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := observed{lease, v.now()}
+	if slot, ok := v.options.slotNumber(lease.Name); ok {
+		v.slots[slot] = now
+		delete(v.gone, lease.Name)
+		v.signal()
+		return
+	}
+	if _, ok := v.options.identityOf(lease.Name); !ok {
+		return
+	}
+	old, known := v.members[lease.Name]
+	v.members[lease.Name] = now
+	delete(v.gone, lease.Name)
+	if !known || holderOf(old.lease) != holderOf(lease) || old.lease.UID != lease.UID {
+		v.membersChanged = now.at
+		v.signal()
+	}
+}
+
+// remove records the deletion of a Lease.
+func (v *view) remove(lease *coordinationv1.Lease) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.gone[lease.Name] = v.now() // the last state of a slot stays, for its transition
+	if held, ok := v.members[lease.Name]; ok {
+		delete(v.members, lease.Name)
+		if holderOf(held.lease) != "" {
+			v.membersChanged = v.now()
+		}
+	}
+	v.signal()
+}
+
+// signal wakes the receiver of changed. The caller holds mu.
+func (v *view) signal() {
+	select {
+	case v.changed <- struct{}{}:
+	default:
+	}
+}
+
+// wake makes changed receive a value.
+func (v *view) wake() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.signal()
+}
+
+// restart makes members expire no earlier than LeaseDuration from now on, for example because the
+// API server could not be reached, by them neither.
+func (v *view) restart() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.from = v.now()
+}
+
+// slotState is what is known of a slot.
+type slotState struct {
+	slot  int
+	lease *coordinationv1.Lease // nil if there is none
+	last  owner
+	// freeSince is when the slot became free; it is not free before.
+	freeSince time.Duration
+	free      bool
+}
+
+// states returns the state of each slot.
+func (v *view) states() []slotState {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	states := make([]slotState, len(v.slots))
+	for slot := range v.slots {
+		states[slot] = v.stateOf(slot)
+	}
+	return states
+}
+
+// stateOf returns the state of a slot. A slot is free if its Lease has no holder, or one whose member
+// Lease has another holder or none, since that changes only once the former has expired. If its
+// member's Lease is gone, or has another UID, somebody has deleted it, and its holder may not know yet:
+// the slot is free after LeaseDuration. So it is if the Lease of the slot itself is gone.
+func (v *view) stateOf(slot int) slotState {
+	seen := v.slots[slot]
+	if seen.lease == nil {
+		return slotState{slot: slot, free: true, freeSince: v.from}
+	}
+	state := slotState{slot: slot, lease: seen.lease, last: ownerOf(seen.lease)}
+	if at, gone := v.gone[seen.lease.Name]; gone {
+		state.lease = nil
+		state.setFree(at+v.options.LeaseDuration, v.now())
+		return state
+	}
+	if state.last.incarnation == "" {
+		state.setFree(seen.at, v.now())
+		return state
+	}
+	member, known := v.members[state.last.member]
+	switch {
+	case known && member.lease.UID == state.last.uid && holderOf(member.lease) == state.last.incarnation:
+	case known && member.lease.UID == state.last.uid:
+		state.setFree(max(seen.at, member.at), v.now())
+	default:
+		missing := max(seen.at, v.from, member.at, v.gone[state.last.member])
+		state.setFree(missing+v.options.LeaseDuration, v.now())
+	}
+	return state
+}
+
+func (s *slotState) setFree(since, now time.Duration) {
+	s.freeSince, s.free = since, since <= now
+}
+
+// memberState is what is known of a member.
+type memberState struct {
+	identity string
+	lease    *coordinationv1.Lease
+	// expires is when the Lease was seen unchanged for long enough.
+	expires time.Duration
+}
+
+// liveMembers returns the members whose Leases have a holder, and when that last changed.
+func (v *view) liveMembers() (members []memberState, changed time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for name, seen := range v.members {
+		if identity, _ := v.options.identityOf(name); holderOf(seen.lease) != "" {
+			members = append(members, memberState{identity, seen.lease, max(seen.at, v.from) + v.options.durationOf(seen.lease)})
+		}
+	}
+	return members, v.membersChanged
+}
+
+// abandoned returns the member Leases without a holder that no slot names, and have not changed for
+// LeaseDuration.
+func (v *view) abandoned() (leases []*coordinationv1.Lease) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	named := make(map[string]bool)
+	for _, seen := range v.slots {
+		if seen.lease != nil {
+			named[seen.lease.Annotations[memberAnnotation]] = true
+		}
+	}
+	for name, seen := range v.members {
+		if holderOf(seen.lease) == "" && !named[name] && max(seen.at, v.from)+v.options.LeaseDuration <= v.now() {
+			leases = append(leases, seen.lease)
+		}
+	}
+	return leases
+}
