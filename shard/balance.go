@@ -32,6 +32,7 @@ func (i *incarnation) balance(ctx context.Context) {
 
 // step does what is due, and returns the time until the next thing is.
 func (i *incarnation) step(ctx context.Context) time.Duration {
+	i.loseEnded(ctx)
 	states := i.view.states()
 	i.reconcile(ctx, states)
 	plan := i.plan(states)
@@ -114,7 +115,7 @@ func (i *incarnation) gain(ctx context.Context, number int, transition int32) bo
 	if i.term.left() == 0 {
 		return false
 	}
-	slot := newSlot(number, transition, rangeOf(i.options.HashField, number, i.options.Slots), i.term)
+	slot := i.newSlot(number, transition)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.owned[number] = slot
@@ -156,6 +157,20 @@ func (i *incarnation) lose(ctx context.Context, numbers []int, reason error) {
 	}
 	i.mu.Unlock()
 	i.publish(ctx)
+}
+
+// loseEnded removes the slots that have ended because the term was over. Their scopes leave
+// informers before the slots can be gained again, so that handlers receive their objects again.
+func (i *incarnation) loseEnded(ctx context.Context) {
+	var ended []int
+	i.mu.Lock()
+	for number, slot := range i.owned {
+		if slot.err() != nil {
+			ended = append(ended, number)
+		}
+	}
+	i.mu.Unlock()
+	i.lose(ctx, ended, errTermOver)
 }
 
 // loseAll ends all slots.

@@ -27,15 +27,18 @@ type Slot struct {
 	Transition int32
 	// Hash is the slot's range of hashes.
 	Hash cache.HashRange
+	// Incarnation is the owner's; see Status.
+	Incarnation string
 
 	term *term
 	ctx  context.Context // ends with the slot
 	end  context.CancelCauseFunc
 }
 
-func newSlot(number int, transition int32, hash cache.HashRange, term *term) *Slot {
+func (i *incarnation) newSlot(number int, transition int32) *Slot {
 	ctx, end := context.WithCancelCause(context.Background())
-	return &Slot{Number: number, Transition: transition, Hash: hash, term: term, ctx: ctx, end: end}
+	hash := rangeOf(i.options.HashField, number, i.options.Slots)
+	return &Slot{Number: number, Transition: transition, Hash: hash, Incarnation: i.name, term: i.term, ctx: ctx, end: end}
 }
 
 // Context returns a context for writes to the slot's objects. It ends with parent, and as soon as the
