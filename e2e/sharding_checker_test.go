@@ -1,0 +1,296 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	clientcache "k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+	"k8s.io/utils/ptr"
+)
+
+const (
+	shardSlots = 32
+	stampKey   = "e2e.example.com/stamp" // as in sharded/main.go
+)
+
+// ownedSlots returns how many slots each replica owns: those whose Leases name the incarnation that
+// holds the replica's own Lease.
+func (g *shardGroupHarness) ownedSlots(ctx context.Context) (map[string]int, error) {
+	leases, err := g.clientset.CoordinationV1().Leases(g.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	incarnations, owned := map[string]string{}, map[string]int{}
+	for _, lease := range leases.Items {
+		if identity, ok := strings.CutPrefix(lease.Name, shardGroup+"-member-"); ok {
+			incarnations[ptr.Deref(lease.Spec.HolderIdentity, "")] = identity
+		}
+	}
+	free := 0
+	for _, lease := range leases.Items {
+		if !isSlotLease(lease.Name) {
+			continue
+		}
+		if identity, ok := incarnations[ptr.Deref(lease.Spec.HolderIdentity, "")]; ok {
+			owned[identity]++
+		} else {
+			free++
+		}
+	}
+	if free > 0 {
+		return nil, fmt.Errorf("%w: %d slots are free", errNotAtRest, free)
+	}
+	return owned, nil
+}
+
+func isSlotLease(name string) bool { return strings.HasPrefix(name, shardGroup+"-slot-") }
+
+// stampChecker reads the history of ConfigMaps and of the slots' Leases by watches, each event of
+// which has the version of its write in etcd.
+type stampChecker struct {
+	mu      sync.Mutex
+	err     error
+	slots   map[int][]ownership
+	stamps  map[types.UID][]stamp
+	waiting map[types.UID]waitingChange
+	longest time.Duration // that a change has waited for its stamp since demandStamps
+	demand  bool
+}
+
+// ownership is a state of a slot's Lease.
+type ownership struct {
+	version     uint64
+	transition  int
+	incarnation string // empty if the slot is free
+}
+
+// stamp is a stamp of an object.
+type stamp struct {
+	version     uint64
+	change      string
+	slot        int
+	transition  int
+	incarnation string
+}
+
+// waitingChange is the last change of an object, which has no stamp yet.
+type waitingChange struct {
+	change string
+	since  time.Time
+}
+
+func startStampChecker(t *testing.T, c *configMapCollection) *stampChecker {
+	t.Helper()
+	s := &stampChecker{slots: map[int][]ownership{}, stamps: map[types.UID][]stamp{}, waiting: map[types.UID]waitingChange{}}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	configMaps := c.author.clientset.CoreV1().ConfigMaps("")
+	selector := collectionLabel + "=" + c.author.namespaces[0]
+	list, err := configMaps.List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, configMap := range pointers(list.Items) {
+		s.seeConfigMap(configMap, false)
+	}
+	follow := func(watchFunc clientcache.WatchFuncWithContext, see func(event watch.Event)) {
+		watcher, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &clientcache.ListWatch{WatchFuncWithContext: watchFunc})
+		if err != nil {
+			t.Fatal(err)
+		}
+		running.Go(func() {
+			for event := range watcher.ResultChan() {
+				see(event)
+			}
+			<-watcher.Done()
+		})
+	}
+	follow(func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+		options.LabelSelector = selector
+		return configMaps.Watch(ctx, options)
+	}, s.see)
+	follow(c.author.clientset.CoordinationV1().Leases(c.author.namespaces[0]).Watch, s.see)
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return s
+}
+
+func (s *stampChecker) see(event watch.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch obj := event.Object.(type) {
+	case *corev1.ConfigMap:
+		s.seeConfigMap(obj, event.Type == watch.Deleted)
+	case *coordinationv1.Lease:
+		s.seeLease(obj)
+	default:
+		s.err = errors.Join(s.err, fmt.Errorf("%w: %v", errWatch, event))
+	}
+}
+
+var errWatch = errors.New("watch of the checker")
+
+func (s *stampChecker) seeConfigMap(configMap *corev1.ConfigMap, deleted bool) {
+	if deleted {
+		delete(s.waiting, configMap.UID)
+		return
+	}
+	change, mark := configMap.Data["change"], configMap.Annotations[stampKey]
+	var got stamp
+	if mark != "" {
+		if _, err := fmt.Sscan(mark, &got.change, &got.slot, &got.transition, &got.incarnation); err != nil {
+			s.err = errors.Join(s.err, fmt.Errorf("stamp %q: %w", mark, err))
+		}
+	}
+	stamps := s.stamps[configMap.UID]
+	got.version = versionOf(configMap)
+	if mark != "" && (len(stamps) == 0 || !got.repeats(stamps[len(stamps)-1])) {
+		s.stamps[configMap.UID] = append(stamps, got)
+	}
+	waiting, ok := s.waiting[configMap.UID]
+	switch {
+	case got.change == change:
+		if ok {
+			s.longest = max(s.longest, time.Since(waiting.since))
+		}
+		delete(s.waiting, configMap.UID)
+	case !ok || waiting.change != change:
+		since := time.Now()
+		if ok {
+			since = waiting.since // of the first change without a stamp
+		}
+		s.waiting[configMap.UID] = waitingChange{change, since}
+	}
+}
+
+// repeats reports whether a stamp is the one that an object had before.
+func (s stamp) repeats(before stamp) bool {
+	s.version = before.version
+	return s == before
+}
+
+func (s *stampChecker) seeLease(lease *coordinationv1.Lease) {
+	if !isSlotLease(lease.Name) {
+		return
+	}
+	slot, err := strconv.Atoi(strings.TrimPrefix(lease.Name, shardGroup+"-slot-"))
+	if err != nil {
+		s.err = errors.Join(s.err, err)
+	}
+	s.slots[slot] = append(s.slots[slot], ownership{
+		versionOf(lease), int(ptr.Deref(lease.Spec.LeaseTransitions, 0)), ptr.Deref(lease.Spec.HolderIdentity, ""),
+	})
+}
+
+func versionOf(obj metav1.Object) uint64 {
+	version, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return version
+}
+
+// unstamped returns an error while changes have no stamp.
+func (s *stampChecker) unstamped() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) > 0 {
+		return fmt.Errorf("%w: %d changes without a stamp", errNotAtRest, len(s.waiting))
+	}
+	return s.err
+}
+
+// demandStamps starts the measurement of how long changes wait for their stamps.
+func (s *stampChecker) demandStamps() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.longest = 0
+}
+
+// check compares the stamps with the history of the slots' Leases.
+func (s *stampChecker) check(t *testing.T) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		t.Error(s.err)
+	}
+	for slot, history := range s.slots {
+		checkOwners(t, slot, history)
+	}
+	stamps, late, transitions := 0, 0, 0
+	for uid, history := range s.stamps {
+		stamps += len(history)
+		late += s.checkStamps(t, uid, history)
+	}
+	for _, history := range s.slots {
+		transitions += history[len(history)-1].transition
+	}
+	t.Logf("%d stamps of %d objects, %d transitions of %d slots; %d late first stamps; a change has waited %s at most",
+		stamps, len(s.stamps), transitions, len(s.slots), late, s.longest.Round(100*time.Millisecond))
+	if s.longest > stampDeadline {
+		t.Errorf("a change has waited %s for its stamp, want %s at most", s.longest, stampDeadline)
+	}
+}
+
+// checkOwners checks that a slot's transition grows with each owner, and only then.
+func checkOwners(t *testing.T, slot int, history []ownership) {
+	t.Helper()
+	var last ownership
+	for _, now := range history {
+		released := now.incarnation == "" && now.transition == last.transition
+		if taken := now.transition == last.transition+1 && now.incarnation != ""; !released && !taken {
+			t.Errorf("slot %d: %+v follows %+v", slot, now, last)
+		}
+		last = now
+	}
+}
+
+// checkStamps checks that an object's stamps are of owners of its slot, and that their transitions
+// never fall. It returns how many were the first of their owner for the object although the slot
+// had a newer owner.
+func (s *stampChecker) checkStamps(t *testing.T, uid types.UID, history []stamp) (late int) {
+	t.Helper()
+	var last stamp
+	for _, now := range history {
+		transition, incarnation := s.ownerAt(now)
+		switch {
+		case now.transition < last.transition:
+			t.Errorf("object %s: %+v follows %+v", uid, now, last)
+		case incarnation != now.incarnation:
+			t.Errorf("object %s: %+v, but the owner with this transition is %q", uid, now, incarnation)
+		case now.transition < transition:
+			late++
+		}
+		last = now
+	}
+	return late
+}
+
+// ownerAt returns the transition of a stamp's slot when it was written, and the owner with the stamp's
+// transition.
+func (s *stampChecker) ownerAt(at stamp) (transition int, incarnation string) {
+	for _, now := range s.slots[at.slot] {
+		if now.version < at.version {
+			transition = now.transition
+		}
+		if now.transition == at.transition && now.incarnation != "" {
+			incarnation = now.incarnation
+		}
+	}
+	return transition, incarnation
+}
