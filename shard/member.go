@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/cache"
@@ -278,11 +279,12 @@ func (m *Member) ownedSlot(number int) *Slot {
 func (m *Member) publish(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var scopes []cache.Scope
+	before, owned := sets.New(m.scopes.All()...), sets.New[cache.Scope]()
 	for _, slot := range m.slots() {
-		scopes = append(scopes, cache.Scope{Hash: slot.Hash})
+		owned.Insert(cache.Scope{Hash: slot.Hash})
 	}
-	if err := m.scopes.Set(scopes...); err != nil {
+	lost, gained := before.Difference(owned).UnsortedList(), owned.Difference(before).UnsortedList()
+	if err := errors.Join(m.scopes.Remove(lost...), m.scopes.Add(gained...)); err != nil {
 		klog.FromContext(ctx).Error(err, "Scopes were changed by the program", "scopes", m.scopes.All())
 	}
 	close(m.changed)
