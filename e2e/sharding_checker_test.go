@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -209,7 +211,8 @@ func (s *stampChecker) unstamped() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.waiting) > 0 {
-		return fmt.Errorf("%w: %d changes without a stamp", errNotAtRest, len(s.waiting))
+		uid := slices.Collect(maps.Keys(s.waiting))[0]
+		return fmt.Errorf("%w: %d changes without a stamp: object %s has stamps %+v, change %+v", errNotAtRest, len(s.waiting), uid, s.stamps[uid], s.waiting[uid])
 	}
 	return s.err
 }
