@@ -33,7 +33,7 @@ func TestOperationsNamesWhatAnOperatorSees(t *testing.T) {
 	}{
 		{"phase", typedConstants(t, "cache", "Phase"), 7},
 		{"effect", typedConstants(t, "cache", "ObjectEffect"), 6},
-		{"error", exportedErrors(t, "cache", "clientgo"), 17},
+		{"error", exportedErrors(t, "cache", "clientgo", "shard"), 19},
 		{"reason", relistReasons(), 8},
 		{"field of Status", fields[cache.Status](), 25},
 		{"field of HandlerStatus", fields[cache.HandlerStatus](), 8},
@@ -191,7 +191,7 @@ func errorTypes(file *ast.File) (names []string) {
 // run time is its beginning.
 func logMessages(t *testing.T) (messages []string) {
 	t.Helper()
-	for _, root := range []string{"cache", "clientgo", "debug", "metrics", "internal"} {
+	for _, root := range []string{"cache", "clientgo", "shard", "debug", "metrics", "internal"} {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if err == nil && entry.IsDir() {
 				messages = append(messages, folderMessages(t, path)...)

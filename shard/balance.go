@@ -119,7 +119,7 @@ func (i *incarnation) gain(ctx context.Context, number int, transition int32) bo
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.owned[number] = slot
-	klog.FromContext(ctx).V(2).Info("Took a slot", "slot", number, "transition", transition)
+	klog.FromContext(ctx).V(2).Info("Took slot", "slot", number, "transition", transition)
 	return true
 }
 
@@ -156,6 +156,7 @@ func (i *incarnation) lose(ctx context.Context, numbers []int, reason error) {
 		delete(i.owned, number)
 	}
 	i.mu.Unlock()
+	klog.FromContext(ctx).V(2).Info("Lost slots", "slots", numbers, "reason", reason)
 	i.publish(ctx)
 }
 

@@ -46,7 +46,7 @@ func (m *Member) runIncarnation(ctx context.Context) {
 	reason := errStopped
 	if ctx.Err() == nil {
 		reason = errExpired
-		logger.Info("The Lease has expired; joining the group again", "incarnation", i.name, "reason", context.Cause(living))
+		logger.Info("Lease has expired, joining the group again", "incarnation", i.name, "reason", context.Cause(living))
 	}
 	i.term.revoke()
 	i.loseAll(ctx, reason)

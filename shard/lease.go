@@ -131,7 +131,7 @@ func (o Options) takenBy(slot int, old *coordinationv1.Lease, transition int32, 
 	return lease
 }
 
-// withoutHolder returns a copy of a Lease that nobody holds.
+// withoutHolder returns a copy of a Lease, without its holder.
 func withoutHolder(lease *coordinationv1.Lease) *coordinationv1.Lease {
 	lease = lease.DeepCopy()
 	lease.Spec.HolderIdentity = nil
@@ -148,7 +148,7 @@ func (o Options) newLease(name string, annotations map[string]string) *coordinat
 type owner struct {
 	member      string // name of the member's Lease
 	uid         types.UID
-	incarnation string // empty if nobody holds the Lease
+	incarnation string // empty if the Lease has no holder
 	transition  int32
 }
 

@@ -255,13 +255,17 @@ func (m *Member) setStatus(set func(*Status)) {
 	set(&m.status)
 }
 
-// report logs an error, and records it in the status.
+// report records an error in the status, and logs it unless it is the same as the last one.
 func (m *Member) report(ctx context.Context, action string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	m.setStatus(func(s *Status) { s.Err = fmt.Errorf("%s: %w", action, err) })
-	klog.FromContext(ctx).Error(err, "Sharding request failed, will be repeated", "action", action)
+	failed := fmt.Errorf("%s: %w", action, err)
+	known := false
+	m.setStatus(func(s *Status) { known, s.Err = s.Err != nil && s.Err.Error() == failed.Error(), failed })
+	if !known {
+		klog.FromContext(ctx).Error(err, "Sharding request failed, will be repeated", "action", action)
+	}
 }
 
 // ownedSlot returns a slot that the member owns, nil if it does not.

@@ -136,7 +136,7 @@ func (v *view) states() []slotState {
 
 // stateOf returns the state of a slot. A slot is free if its Lease has no holder, or one whose member
 // Lease has another holder or none, since that changes only once the former has expired. If its
-// member's Lease is gone, or has another UID, somebody has deleted it, and its holder may not know yet:
+// member's Lease is gone, or has another UID, it was deleted by hand, and its holder may not know yet:
 // the slot is free after LeaseDuration. So it is if the Lease of the slot itself is gone.
 func (v *view) stateOf(slot int) slotState {
 	seen := v.slots[slot]
