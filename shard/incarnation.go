@@ -89,6 +89,8 @@ var (
 // acquire creates the member's Lease, or takes it over once it has no holder or has been seen
 // unchanged, since last, for as long as it lasts.
 func (m *Member) acquire(ctx context.Context, name string, last *observed) (*coordinationv1.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline)
+	defer cancel()
 	now := m.clock.now()
 	lease, err := m.leases.Get(ctx, m.options.memberLeaseName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

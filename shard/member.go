@@ -123,10 +123,7 @@ func (m *Member) newLeaseInformer() (*cache.SharedInformer[*coordinationv1.Lease
 // returns nil if ctx ends.
 func (m *Member) checkGroup(ctx context.Context) error {
 	for {
-		lease, err := m.leases.Get(ctx, m.options.Group, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			lease, err = m.leases.Create(ctx, m.options.groupLease(), metav1.CreateOptions{})
-		}
+		lease, err := m.groupRecord(ctx)
 		if err == nil {
 			return m.options.checkGroup(lease)
 		}
@@ -137,6 +134,17 @@ func (m *Member) checkGroup(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// groupRecord reads the group record, or creates it.
+func (m *Member) groupRecord(ctx context.Context) (*coordinationv1.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline)
+	defer cancel()
+	lease, err := m.leases.Get(ctx, m.options.Group, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return m.leases.Create(ctx, m.options.groupLease(), metav1.CreateOptions{})
+	}
+	return lease, err
 }
 
 // sleep returns after d, or false as soon as ctx ends.
