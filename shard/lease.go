@@ -43,6 +43,8 @@ const (
 
 	memberAnnotation    = "kinformer/shard-member"
 	memberUIDAnnotation = "kinformer/shard-member-uid"
+	// The leaseTransitions of the member's Lease show which of two states of both Leases is newer.
+	memberTransitionAnnotation = "kinformer/shard-member-transition"
 
 	memberInfix = "-member-"
 	slotInfix   = "-slot-"
@@ -81,7 +83,7 @@ func hold(lease *coordinationv1.Lease, incarnation string, duration time.Duratio
 	lease.Spec.LeaseDurationSeconds = ptr.To(int32(duration / time.Second))
 	lease.Spec.AcquireTime = ptr.To(metav1.NewMicroTime(now))
 	lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(now))
-	lease.Spec.LeaseTransitions = ptr.To(ptr.Deref(lease.Spec.LeaseTransitions, 0) + 1)
+	lease.Spec.LeaseTransitions = ptr.To(transitionOf(lease) + 1)
 }
 
 // durationOf returns the time after which an unchanged member Lease has expired.
@@ -90,6 +92,10 @@ func (o Options) durationOf(lease *coordinationv1.Lease) time.Duration {
 }
 
 func holderOf(lease *coordinationv1.Lease) string { return ptr.Deref(lease.Spec.HolderIdentity, "") }
+
+func transitionOf(lease *coordinationv1.Lease) int32 {
+	return ptr.Deref(lease.Spec.LeaseTransitions, 0)
+}
 
 func (o Options) slotLeaseName(slot int) string {
 	width := len(strconv.Itoa(o.Slots - 1))
@@ -125,6 +131,7 @@ func (o Options) takenBy(slot int, old *coordinationv1.Lease, transition int32, 
 	}
 	lease.Annotations[memberAnnotation] = member.Name
 	lease.Annotations[memberUIDAnnotation] = string(member.UID)
+	lease.Annotations[memberTransitionAnnotation] = strconv.Itoa(int(transitionOf(member)))
 	lease.Spec.HolderIdentity = ptr.To(holderOf(member))
 	lease.Spec.AcquireTime = ptr.To(metav1.NewMicroTime(now))
 	lease.Spec.LeaseTransitions = &transition
@@ -148,15 +155,18 @@ func (o Options) newLease(name string, annotations map[string]string) *coordinat
 type owner struct {
 	member      string // name of the member's Lease
 	uid         types.UID
+	acquired    int32  // leaseTransitions of the member's Lease since the incarnation holds it
 	incarnation string // empty if the Lease has no holder
 	transition  int32
 }
 
 func ownerOf(lease *coordinationv1.Lease) owner {
+	acquired, _ := strconv.ParseInt(lease.Annotations[memberTransitionAnnotation], 10, 32) //nolint:errcheck // 0 if there is none
 	return owner{
 		member:      lease.Annotations[memberAnnotation],
 		uid:         types.UID(lease.Annotations[memberUIDAnnotation]),
 		incarnation: holderOf(lease),
-		transition:  ptr.Deref(lease.Spec.LeaseTransitions, 0),
+		acquired:    int32(acquired),
+		transition:  transitionOf(lease),
 	}
 }

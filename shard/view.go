@@ -138,6 +138,9 @@ func (v *view) states() []slotState {
 // Lease has another holder or none, since that changes only once the former has expired. If its
 // member's Lease is gone, or has another UID, it was deleted by hand, and its holder may not know yet:
 // the slot is free after LeaseDuration. So it is if the Lease of the slot itself is gone.
+//
+// The events of a list, or of a handler that lags, need not be in the order of the writes. So the view
+// may have the slot's Lease before a state of its member's Lease that was written earlier.
 func (v *view) stateOf(slot int) slotState {
 	seen := v.slots[slot]
 	if seen.lease == nil {
@@ -156,6 +159,7 @@ func (v *view) stateOf(slot int) slotState {
 	member, known := v.members[state.last.member]
 	switch {
 	case known && member.lease.UID == state.last.uid && holderOf(member.lease) == state.last.incarnation:
+	case known && member.lease.UID == state.last.uid && transitionOf(member.lease) < state.last.acquired: // not seen yet
 	case known && member.lease.UID == state.last.uid:
 		state.setFree(max(seen.at, member.at), v.now())
 	default:
