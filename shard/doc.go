@@ -35,7 +35,8 @@
 //
 // The owner of a slot ends the slot's context RenewDeadline after its last successful renewal was sent,
 // by its monotonic or its wall clock, whichever is ahead. So no two replicas own one slot at a time,
-// as long as no clock runs faster than another one by LeaseDuration/RenewDeadline.
+// as long as no clock runs faster than another one by LeaseDuration/RenewDeadline, and no wall clock is
+// set back while its machine is suspended or within a LeaseDuration of that, which would hide the time.
 //
 // # What is guaranteed
 //
