@@ -87,6 +87,20 @@ func TestGroupMismatch(t *testing.T) {
 	})
 }
 
+func TestGroupRecord(t *testing.T) {
+	own := Options{Group: "web", Identity: "a"}.withDefaults()
+	if err := own.checkGroup(own.groupLease()); err != nil {
+		t.Errorf("the replica's own record: %v", err)
+	}
+	for _, key := range []string{slotsAnnotation, fieldAnnotation, versionAnnotation} {
+		lease := own.groupLease()
+		lease.Annotations[key] = "other"
+		if err := own.checkGroup(lease); !errors.Is(err, ErrGroupMismatch) {
+			t.Errorf("record with another %s: %v", key, err)
+		}
+	}
+}
+
 func TestSlotsCoverTheHashSpace(t *testing.T) {
 	for _, slots := range []int{1, 3, 32, 1000, maxSlots} {
 		next := uint64(0)

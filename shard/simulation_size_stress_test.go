@@ -1,0 +1,11 @@
+//go:build stress
+
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shard
+
+const (
+	simulatedSchedules = 5000 // of TestReplicasShareSlots
+	movesSeeds         = 20   // orders of replicas of TestJoinOrLeaveMovesFewSlots
+)

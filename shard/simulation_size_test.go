@@ -1,0 +1,12 @@
+//go:build !stress
+
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shard
+
+// Sizes of the simulation. The build tag stress raises them.
+const (
+	simulatedSchedules = 40 // of TestReplicasShareSlots
+	movesSeeds         = 1  // orders of replicas of TestJoinOrLeaveMovesFewSlots
+)
