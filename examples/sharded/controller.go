@@ -1,0 +1,150 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/shard"
+)
+
+// controller stamps the ConfigMaps of the slots that this replica owns.
+type controller struct {
+	client     kubernetes.Interface
+	member     *shard.Member
+	configMaps *cache.SharedInformer[*corev1.ConfigMap]
+	queue      workqueue.TypedRateLimitingInterface[string] // keys of ConfigMaps
+
+	stamped, conflicts atomic.Uint64
+}
+
+// newController returns a controller that is not running. It makes no request.
+func newController(client kubernetes.Interface, namespace string, member *shard.Member) (*controller, error) {
+	ofExample := cache.WithLabelSelector(labels.SelectorFromSet(labels.Set{appLabel: appName}))
+	c := &controller{
+		client: client,
+		member: member,
+		// The store has the ConfigMaps of the member's slots, and no others.
+		configMaps: cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().ConfigMaps(namespace), ofExample),
+			&corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: member.Scopes()}),
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
+	}
+	_, err := c.configMaps.AddKeyHandler(func(event cache.KeyEvent) { c.queue.Add(event.Key) }, cache.HandlerOptions{Name: "stamp"})
+	return c, err
+}
+
+// Run stamps ConfigMaps until ctx ends, and returns nil then. The member hands its slots over.
+func (c *controller) Run(ctx context.Context) error {
+	return cache.RunAll(ctx, c.member, c.configMaps, runFunc(c.requeue), runFunc(c.work))
+}
+
+// requeue adds all ConfigMaps to the queue when the slots have changed. The informer reports those of
+// a slot that was added, but not those of a slot that was lost and taken again before the informer
+// has dropped it: reconcile may have skipped some of them in between.
+func (c *controller) requeue(ctx context.Context) error {
+	for range c.member.Changes(ctx) {
+		for _, key := range c.configMaps.Store().ListKeys() {
+			c.queue.Add(key)
+		}
+	}
+	return nil
+}
+
+// work processes the queue with four workers until ctx ends. It does not wait until the informer has
+// synced, as reconcile looks at one object only.
+func (c *controller) work(ctx context.Context) error {
+	context.AfterFunc(ctx, c.queue.ShutDown)
+	var workers sync.WaitGroup
+	for range 4 {
+		workers.Go(func() {
+			for c.processNext(ctx) {
+			}
+		})
+	}
+	workers.Wait()
+	return nil
+}
+
+// processNext processes one ConfigMap. It returns false once the queue is shut down.
+func (c *controller) processNext(ctx context.Context) bool {
+	key, shutDown := c.queue.Get()
+	if shutDown {
+		return false
+	}
+	defer c.queue.Done(key)
+	if err := c.reconcile(ctx, key); err != nil && ctx.Err() == nil {
+		klog.FromContext(ctx).Error(err, "Could not stamp a ConfigMap, trying again", "configMap", key)
+		c.queue.AddRateLimited(key)
+		return true
+	}
+	c.queue.Forget(key)
+	return true
+}
+
+// reconcile stamps a ConfigMap if this replica owns its slot.
+func (c *controller) reconcile(ctx context.Context, key string) error {
+	configMap, ok := c.configMaps.Store().GetByKey(key)
+	if !ok {
+		return nil // deleted, or of a slot that this replica no longer owns
+	}
+	slot, ok := c.member.Slot(configMap)
+	if !ok {
+		return nil // another replica stamps it
+	}
+	changed := stamp(configMap, c.member.Status().Incarnation, slot)
+	if maps.Equal(configMap.Annotations, changed.Annotations) {
+		return nil
+	}
+	ctx, cancel := slot.Context(ctx)
+	defer cancel()
+	// The update carries the resourceVersion of the ConfigMap in the store.
+	_, err := c.client.CoreV1().ConfigMaps(configMap.Namespace).Update(ctx, changed, metav1.UpdateOptions{})
+	switch {
+	case err == nil:
+		c.stamped.Add(1)
+		return nil
+	case errors.Is(context.Cause(ctx), shard.ErrNotOwner):
+		return nil // the slot was lost; its next owner stamps the ConfigMap
+	case apierrors.IsConflict(err):
+		c.conflicts.Add(1) // the informer will report the newer state
+		return nil
+	case apierrors.IsNotFound(err):
+		return nil
+	}
+	return fmt.Errorf("update: %w", err)
+}
+
+// stamp returns a copy of a ConfigMap with annotations that name its owner, and the data that the
+// owner has seen.
+func stamp(configMap *corev1.ConfigMap, incarnation string, slot *shard.Slot) *corev1.ConfigMap {
+	changed := configMap.DeepCopy() // objects in the store are shared
+	if changed.Annotations == nil {
+		changed.Annotations = make(map[string]string)
+	}
+	changed.Annotations["example.com/owner"] = incarnation
+	changed.Annotations["example.com/slot"] = strconv.Itoa(slot.Number)
+	changed.Annotations["example.com/transition"] = strconv.Itoa(int(slot.Transition))
+	changed.Annotations["example.com/seen"] = configMap.Data["change"]
+	return changed
+}
+
+// runFunc is a function that cache.RunAll can run.
+type runFunc func(ctx context.Context) error
+
+func (f runFunc) Run(ctx context.Context) error { return f(ctx) }
