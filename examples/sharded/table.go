@@ -32,6 +32,9 @@ func (t table) text() string {
 			mark = ">"
 		}
 		r := s.report
+		if !s.alive {
+			r = report{}
+		}
 		fmt.Fprintf(w, "%s %s\t%s %s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", mark, s.name, s.state, since(s.since, t.now), r.Incarnation, len(r.Transitions),
 			units.Count(r.Objects), units.Bytes(r.Received), units.Count(r.Foreign), units.Count(r.Stamped), units.Count(r.Conflicts))
 	}
