@@ -47,6 +47,7 @@ var mayImport = map[string]string{
 	"cache":    "client-go internal/codec internal/feed internal/informer internal/mutation internal/omit internal/reflector internal/scope internal/source internal/store internal/tap",
 	"clientgo": "client-go cache internal/codec internal/feed internal/informer internal/omit internal/reflector internal/scope internal/source internal/store",
 	"debug":    "cache internal/units",
+	"shard":    "cache internal/scope",
 
 	// client-go's packages by name.
 	"clientgo/cache":            "client-go clientgo",
