@@ -107,7 +107,7 @@ func (c *controller) reconcile(ctx context.Context, key string) error {
 	if !ok {
 		return nil // another replica stamps it
 	}
-	changed := stamp(configMap, c.member.Status().Incarnation, slot)
+	changed := stamp(configMap, slot)
 	if maps.Equal(configMap.Annotations, changed.Annotations) {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (c *controller) reconcile(ctx context.Context, key string) error {
 		c.stamped.Add(1)
 		return nil
 	case errors.Is(context.Cause(ctx), shard.ErrNotOwner):
-		return nil // the slot was lost; its next owner stamps the ConfigMap
+		return nil // the next owner of the slot stamps the ConfigMap
 	case apierrors.IsConflict(err):
 		c.conflicts.Add(1) // the informer will report the newer state
 		return nil
@@ -132,12 +132,12 @@ func (c *controller) reconcile(ctx context.Context, key string) error {
 
 // stamp returns a copy of a ConfigMap with annotations that name its owner, and the data that the
 // owner has seen.
-func stamp(configMap *corev1.ConfigMap, incarnation string, slot *shard.Slot) *corev1.ConfigMap {
+func stamp(configMap *corev1.ConfigMap, slot *shard.Slot) *corev1.ConfigMap {
 	changed := configMap.DeepCopy() // objects in the store are shared
 	if changed.Annotations == nil {
 		changed.Annotations = make(map[string]string)
 	}
-	changed.Annotations["example.com/owner"] = incarnation
+	changed.Annotations["example.com/owner"] = slot.Incarnation
 	changed.Annotations["example.com/slot"] = strconv.Itoa(slot.Number)
 	changed.Annotations["example.com/transition"] = strconv.Itoa(int(slot.Transition))
 	changed.Annotations["example.com/seen"] = configMap.Data["change"]
