@@ -14,11 +14,15 @@
 //
 //	slot, ok := member.Slot(configMap)
 //	if !ok {
-//		return nil // another replica's
+//		return shard.ErrNotOwner // try again, until the informer has dropped it
 //	}
 //	ctx, cancel := slot.Context(ctx)
 //	defer cancel()
 //	_, err = clientset.CoreV1().ConfigMaps(configMap.Namespace).Update(ctx, changed, metav1.UpdateOptions{})
+//
+// A controller that skips an object, or whose write fails, because the slot is not its own must try
+// again, as after any error. The informer drops the objects of a slot that was lost, which ends the
+// attempts. If the replica takes the slot again before, the informer reports no event for them.
 //
 // # Slots and Leases
 //

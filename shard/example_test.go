@@ -126,9 +126,8 @@ func Example() {
 	// stopped: <nil>
 }
 
-// Changes returns the slots whenever they have changed. A program can reconcile the objects of the
-// slots that are new then: an informer reports no event for objects of a slot that was lost and taken
-// again before it has dropped them.
+// Changes returns the slots whenever they have changed, for example to log them, or to hold other
+// things than objects for each slot.
 func ExampleMember_Changes() {
 	client, closeServer := cluster()
 	defer closeServer()

@@ -51,19 +51,7 @@ func newController(client kubernetes.Interface, namespace string, member *shard.
 
 // Run stamps ConfigMaps until ctx ends, and returns nil then. The member hands its slots over.
 func (c *controller) Run(ctx context.Context) error {
-	return cache.RunAll(ctx, c.member, c.configMaps, runFunc(c.requeue), runFunc(c.work))
-}
-
-// requeue adds all ConfigMaps to the queue when the slots have changed. The informer reports those of
-// a slot that was added, but not those of a slot that was lost and taken again before the informer
-// has dropped it: reconcile may have skipped some of them in between.
-func (c *controller) requeue(ctx context.Context) error {
-	for range c.member.Changes(ctx) {
-		for _, key := range c.configMaps.Store().ListKeys() {
-			c.queue.Add(key)
-		}
-	}
-	return nil
+	return cache.RunAll(ctx, c.member, c.configMaps, runFunc(c.work))
 }
 
 // work processes the queue with four workers until ctx ends. It does not wait until the informer has
@@ -89,7 +77,9 @@ func (c *controller) processNext(ctx context.Context) bool {
 	}
 	defer c.queue.Done(key)
 	if err := c.reconcile(ctx, key); err != nil && ctx.Err() == nil {
-		klog.FromContext(ctx).Error(err, "Could not stamp a ConfigMap, trying again", "configMap", key)
+		if !errors.Is(err, shard.ErrNotOwner) {
+			klog.FromContext(ctx).Error(err, "Could not stamp a ConfigMap, trying again", "configMap", key)
+		}
 		c.queue.AddRateLimited(key)
 		return true
 	}
@@ -97,15 +87,17 @@ func (c *controller) processNext(ctx context.Context) bool {
 	return true
 }
 
-// reconcile stamps a ConfigMap if this replica owns its slot.
+// reconcile stamps a ConfigMap. If the slot is not this replica's, it returns shard.ErrNotOwner, and is
+// called again: the informer is about to drop the ConfigMap then, unless this replica takes the slot
+// again before. The informer does not report the ConfigMap in that case.
 func (c *controller) reconcile(ctx context.Context, key string) error {
 	configMap, ok := c.configMaps.Store().GetByKey(key)
 	if !ok {
-		return nil // deleted, or of a slot that this replica no longer owns
+		return nil // deleted, or dropped
 	}
 	slot, ok := c.member.Slot(configMap)
 	if !ok {
-		return nil // another replica stamps it
+		return shard.ErrNotOwner
 	}
 	changed := stamp(configMap, slot)
 	if maps.Equal(configMap.Annotations, changed.Annotations) {
@@ -120,7 +112,7 @@ func (c *controller) reconcile(ctx context.Context, key string) error {
 		c.stamped.Add(1)
 		return nil
 	case errors.Is(context.Cause(ctx), shard.ErrNotOwner):
-		return nil // the next owner of the slot stamps the ConfigMap
+		return context.Cause(ctx) // the slot was lost meanwhile
 	case apierrors.IsConflict(err):
 		c.conflicts.Add(1) // the informer will report the newer state
 		return nil

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,8 +16,8 @@ import (
 	"github.com/kinformer/kinformer/shard"
 )
 
-// The ConfigMaps in the store are added to the queue with the first value of Changes, as with others.
-func TestRequeue(t *testing.T) {
+// A ConfigMap in the store whose slot this replica does not own is tried again, until it is deleted.
+func TestConfigMapOfAnotherReplicaIsTriedAgain(t *testing.T) {
 	client := clientset.NewClientset()
 	member, err := shard.New(client.CoordinationV1().Leases("test"), shard.Options{Group: appName, Identity: "a"})
 	if err != nil {
@@ -29,25 +28,29 @@ func TestRequeue(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := fake.NewListerWatcher(&corev1.ConfigMap{})
-	for n := range 3 {
-		server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "test", Name: name(n)}})
-	}
-	c.configMaps = cache.NewSharedInformer(server, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{})
+	server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "test", Name: "a"}})
+	c.configMaps = cache.NewSharedInformer(server, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{}) // of all slots
 	ctx, cancel := context.WithCancel(t.Context())
-	stopped := make(chan error, 2)
+	stopped := make(chan error, 1)
 	go func() { stopped <- c.configMaps.Run(ctx) }()
 	if err := c.configMaps.WaitForSync(ctx); err != nil {
 		t.Fatal(err)
 	}
-	go func() { stopped <- c.requeue(ctx) }()
-	seen := make(map[string]bool)
-	for len(seen) < 3 {
-		key, _ := c.queue.Get()
-		seen[key] = true
-		c.queue.Done(key)
+	c.queue.Add("test/a")
+	for n := 1; n <= 3; n++ {
+		if c.processNext(ctx); c.queue.NumRequeues("test/a") != n {
+			t.Errorf("after %d attempts: %d requeues", n, c.queue.NumRequeues("test/a"))
+		}
+	}
+	server.Delete("test/a")
+	if err := c.configMaps.WaitForDelete(ctx, "test/a", server.ResourceVersion()); err != nil {
+		t.Fatal(err)
+	}
+	if c.processNext(ctx); c.queue.NumRequeues("test/a") != 0 {
+		t.Error("a deleted ConfigMap is tried again")
 	}
 	cancel()
-	if err := errors.Join(<-stopped, <-stopped); err != nil {
+	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
 }
