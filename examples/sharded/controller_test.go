@@ -42,8 +42,7 @@ func TestConfigMapOfAnotherReplicaIsTriedAgain(t *testing.T) {
 			t.Errorf("after %d attempts: %d requeues", n, c.queue.NumRequeues("test/a"))
 		}
 	}
-	server.Delete("test/a")
-	if err := c.configMaps.WaitForDelete(ctx, "test/a", server.ResourceVersion()); err != nil {
+	if err := c.configMaps.WaitForDelete(ctx, server.Delete("test/a")); err != nil {
 		t.Fatal(err)
 	}
 	if c.processNext(ctx); c.queue.NumRequeues("test/a") != 0 {
