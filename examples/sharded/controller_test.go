@@ -39,7 +39,7 @@ func TestConfigMapOfAnotherReplicaIsTriedAgain(t *testing.T) {
 	c.queue.Add("test/a")
 	for n := 1; n <= 3; n++ {
 		if c.processNext(ctx); c.queue.NumRequeues("test/a") != n {
-			t.Errorf("after %d attempts: %d requeues", n, c.queue.NumRequeues("test/a"))
+			t.Fatalf("after %d attempts: %d requeues", n, c.queue.NumRequeues("test/a"))
 		}
 	}
 	if err := c.configMaps.WaitForDelete(ctx, server.Delete("test/a")); err != nil {

@@ -79,7 +79,10 @@ func (t table) summary() string {
 	return fmt.Sprintf("%d of %d slots have an owner, running replicas hold %s of %s ConfigMaps", owned, slots, units.Count(held), units.Count(t.configMaps))
 }
 
-// since returns the time in whole seconds.
+// since returns the time in whole seconds, or "" for a replica that was never started.
 func since(begin, now time.Time) string {
+	if begin.IsZero() {
+		return ""
+	}
 	return max(0, now.Sub(begin)).Truncate(time.Second).String()
 }
