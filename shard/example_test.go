@@ -135,6 +135,7 @@ func ExampleMember_Changes() {
 	stop := start(member)
 
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	for slots := range member.Changes(ctx) {
 		for _, slot := range slots {
 			fmt.Printf("slot %d: owner number %d, hashes from %016x to %016x\n", slot.Number, slot.Transition, slot.Hash.First, slot.Hash.Last)
