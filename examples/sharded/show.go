@@ -99,7 +99,7 @@ func (v *view) inLines(ctx context.Context) error {
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l" // the alternate screen, no cursor
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
-	clear       = "\x1b[H\x1b[J"
+	clearScreen = "\x1b[H\x1b[J"
 	help        = "1-3 select, k kill, p pause or continue, s stop, r start, q quit"
 )
 
@@ -162,7 +162,7 @@ func (v *view) draw(failed error) {
 	if failed != nil {
 		text += failed.Error() + "\n"
 	}
-	fmt.Fprint(v.out, clear+strings.ReplaceAll(text, "\n", "\r\n"))
+	fmt.Fprint(v.out, clearScreen+strings.ReplaceAll(text, "\n", "\r\n"))
 }
 
 // press does what a key says, to the selected replica.
