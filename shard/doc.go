@@ -22,7 +22,7 @@
 //
 // A controller that skips an object, or whose write fails, because the slot is not its own must try
 // again, as after any error. The informer drops the objects of a slot that was lost, which ends the
-// attempts. If the replica takes the slot again before, the informer reports no event for them.
+// attempts. If the replica takes the slot again before, the informer may report no event for them.
 //
 // # Slots and Leases
 //
