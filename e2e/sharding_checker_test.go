@@ -19,10 +19,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	clientcache "k8s.io/client-go/tools/cache"
-	watchtools "k8s.io/client-go/tools/watch"
 	"k8s.io/utils/ptr"
+
+	"github.com/kinformer/kinformer/e2e/cluster"
 )
 
 const (
@@ -62,121 +61,106 @@ func (g *shardGroupHarness) ownedSlots(ctx context.Context) (map[string]int, err
 
 func isSlotLease(name string) bool { return strings.HasPrefix(name, shardGroup+"-slot-") }
 
-// stampChecker reads the history of ConfigMaps and of the slots' Leases by watches, each event of
-// which has the version of its write in etcd.
+// stampChecker reads the history of the ConfigMaps and of the slots' Leases from etcd.
 type stampChecker struct {
-	mu      sync.Mutex
+	namespaces []string
+
+	mu      sync.Mutex // guards the fields below
 	err     error
 	slots   map[int][]ownership
 	stamps  map[types.UID][]stamp
-	waiting map[types.UID]waitingChange
-	longest time.Duration // that a change has waited for its stamp since demandStamps
-	demand  bool
+	waiting map[string]time.Time // of the first change without a stamp, by key
+	longest time.Duration        // that a change has waited for its stamp, since demandStamps
 }
 
 // ownership is a state of a slot's Lease.
 type ownership struct {
-	version     uint64
+	version     int64
 	transition  int
 	incarnation string // empty if the slot is free
 }
 
 // stamp is a stamp of an object.
 type stamp struct {
-	version     uint64
+	version     int64
 	change      string
 	slot        int
 	transition  int
 	incarnation string
 }
 
-// waitingChange is the last change of an object, which has no stamp yet.
-type waitingChange struct {
-	change string
-	since  time.Time
-}
-
+// startStampChecker starts a checker of a collection, which all replicas' Leases share a namespace with.
 func startStampChecker(t *testing.T, c *configMapCollection) *stampChecker {
 	t.Helper()
-	s := &stampChecker{slots: map[int][]ownership{}, stamps: map[types.UID][]stamp{}, waiting: map[types.UID]waitingChange{}}
+	s := &stampChecker{
+		slots: map[int][]ownership{}, stamps: map[types.UID][]stamp{}, waiting: map[string]time.Time{}, namespaces: c.author.namespaces,
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	configMaps := c.author.clientset.CoreV1().ConfigMaps("")
-	selector := collectionLabel + "=" + c.author.namespaces[0]
-	list, err := configMaps.List(ctx, metav1.ListOptions{LabelSelector: selector})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, configMap := range pointers(list.Items) {
-		s.seeConfigMap(configMap, false)
-	}
-	follow := func(watchFunc clientcache.WatchFuncWithContext, see func(event watch.Event)) {
-		watcher, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &clientcache.ListWatch{WatchFuncWithContext: watchFunc})
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, resource := range []string{"configmaps/", "leases/"} {
 		running.Go(func() {
-			for event := range watcher.ResultChan() {
-				see(event)
+			if err := c.cluster.Watch(ctx, resource, 0, s.see); err != nil {
+				t.Error(err)
 			}
-			<-watcher.Done()
 		})
 	}
-	follow(func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-		options.LabelSelector = selector
-		return configMaps.Watch(ctx, options)
-	}, s.see)
-	follow(c.author.clientset.CoordinationV1().Leases(c.author.namespaces[0]).Watch, s.see)
 	t.Cleanup(func() { cancel(); running.Wait() })
 	return s
 }
 
-func (s *stampChecker) see(event watch.Event) {
+func (s *stampChecker) see(write cluster.Write) {
+	key := strings.Split(write.Key, "/")
+	if len(key) != 3 || !slices.Contains(s.namespaces, key[1]) {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch obj := event.Object.(type) {
-	case *corev1.ConfigMap:
-		s.seeConfigMap(obj, event.Type == watch.Deleted)
-	case *coordinationv1.Lease:
-		s.seeLease(obj)
-	default:
-		s.err = errors.Join(s.err, fmt.Errorf("%w: %v", errWatch, event))
+	var err error
+	switch {
+	case write.Object == nil:
+		delete(s.waiting, write.Key)
+	case key[0] == "leases" && isSlotLease(key[2]):
+		err = s.seeLease(write)
+	case key[0] == "configmaps":
+		err = s.seeConfigMap(write)
+	}
+	if err != nil {
+		s.err = errors.Join(s.err, fmt.Errorf("%s: %w", write.Key, err))
 	}
 }
 
-var errWatch = errors.New("watch of the checker")
+func (s *stampChecker) seeConfigMap(write cluster.Write) error {
+	var configMap corev1.ConfigMap
+	if err := configMap.Unmarshal(write.Object); err != nil {
+		return err
+	}
+	got := stamp{version: write.Revision}
+	if mark := configMap.Annotations[stampKey]; mark != "" {
+		if _, err := fmt.Sscan(mark, &got.change, &got.slot, &got.transition, &got.incarnation); err != nil {
+			return fmt.Errorf("stamp %q: %w", mark, err)
+		}
+		stamps := s.stamps[configMap.UID]
+		if len(stamps) == 0 || !got.repeats(stamps[len(stamps)-1]) {
+			s.stamps[configMap.UID] = append(stamps, got)
+		}
+	}
+	s.seeChange(write.Key, configMap.Data["change"], got.change)
+	return nil
+}
 
-func (s *stampChecker) seeConfigMap(configMap *corev1.ConfigMap, deleted bool) {
-	if deleted {
-		delete(s.waiting, configMap.UID)
+// seeChange measures how long changes wait for their stamps: from the first that has none.
+func (s *stampChecker) seeChange(key, change, stamped string) {
+	first, ok := s.waiting[key]
+	if stamped != change {
+		if !ok {
+			s.waiting[key] = time.Now()
+		}
 		return
 	}
-	change, mark := configMap.Data["change"], configMap.Annotations[stampKey]
-	var got stamp
-	if mark != "" {
-		if _, err := fmt.Sscan(mark, &got.change, &got.slot, &got.transition, &got.incarnation); err != nil {
-			s.err = errors.Join(s.err, fmt.Errorf("stamp %q: %w", mark, err))
-		}
+	if ok {
+		s.longest = max(s.longest, time.Since(first))
 	}
-	stamps := s.stamps[configMap.UID]
-	got.version = versionOf(configMap)
-	if mark != "" && (len(stamps) == 0 || !got.repeats(stamps[len(stamps)-1])) {
-		s.stamps[configMap.UID] = append(stamps, got)
-	}
-	waiting, ok := s.waiting[configMap.UID]
-	switch {
-	case got.change == change:
-		if ok {
-			s.longest = max(s.longest, time.Since(waiting.since))
-		}
-		delete(s.waiting, configMap.UID)
-	case !ok || waiting.change != change:
-		since := time.Now()
-		if ok {
-			since = waiting.since // of the first change without a stamp
-		}
-		s.waiting[configMap.UID] = waitingChange{change, since}
-	}
+	delete(s.waiting, key)
 }
 
 // repeats reports whether a stamp is the one that an object had before.
@@ -185,25 +169,16 @@ func (s stamp) repeats(before stamp) bool {
 	return s == before
 }
 
-func (s *stampChecker) seeLease(lease *coordinationv1.Lease) {
-	if !isSlotLease(lease.Name) {
-		return
+func (s *stampChecker) seeLease(write cluster.Write) error {
+	var lease coordinationv1.Lease
+	if err := lease.Unmarshal(write.Object); err != nil {
+		return err
 	}
 	slot, err := strconv.Atoi(strings.TrimPrefix(lease.Name, shardGroup+"-slot-"))
-	if err != nil {
-		s.err = errors.Join(s.err, err)
-	}
 	s.slots[slot] = append(s.slots[slot], ownership{
-		versionOf(lease), int(ptr.Deref(lease.Spec.LeaseTransitions, 0)), ptr.Deref(lease.Spec.HolderIdentity, ""),
+		write.Revision, int(ptr.Deref(lease.Spec.LeaseTransitions, 0)), ptr.Deref(lease.Spec.HolderIdentity, ""),
 	})
-}
-
-func versionOf(obj metav1.Object) uint64 {
-	version, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
-	if err != nil {
-		panic(err)
-	}
-	return version
+	return err
 }
 
 // unstamped returns an error while changes have no stamp.
@@ -211,8 +186,7 @@ func (s *stampChecker) unstamped() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.waiting) > 0 {
-		uid := slices.Collect(maps.Keys(s.waiting))[0]
-		return fmt.Errorf("%w: %d changes without a stamp: object %s has stamps %+v, change %+v", errNotAtRest, len(s.waiting), uid, s.stamps[uid], s.waiting[uid])
+		return fmt.Errorf("%w: %d objects have changes without a stamp: %v", errNotAtRest, len(s.waiting), slices.Sorted(maps.Keys(s.waiting))[0])
 	}
 	return s.err
 }

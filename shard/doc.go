@@ -22,7 +22,11 @@
 //
 // A controller that skips an object, or whose write fails, because the slot is not its own must try
 // again, as after any error. The informer drops the objects of a slot that was lost, which ends the
-// attempts. If the replica takes the slot again before, the informer may report no event for them.
+// attempts. If the replica takes the slot again before, the next attempt succeeds.
+//
+// The client of the Leases should have a limit of its own on requests per second, so that renewals do
+// not wait behind the controller's requests: a clientset with another rest.Config. With client-go's
+// default of five per second, the first replica takes six seconds for 32 slots.
 //
 // # Slots and Leases
 //

@@ -11,6 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
+const (
+	storePrefix    = "/registry/" // of all keys
+	protobufPrefix = "k8s\x00"    // of a value in protobuf
+)
+
 // Message is an object of a generated type.
 type Message interface{ Marshal() ([]byte, error) }
 
@@ -29,7 +34,7 @@ func (c *Cluster) Put(ctx context.Context, key, apiVersion, kind string, object 
 	if err != nil {
 		return fmt.Errorf("encode %s for etcd: %w", key, err)
 	}
-	return c.etcd.put(ctx, "/registry/"+key, append([]byte("k8s\x00"), value...))
+	return c.etcd.put(ctx, storePrefix+key, append([]byte(protobufPrefix), value...))
 }
 
 func (e *etcd) put(ctx context.Context, key string, value []byte) error {
