@@ -4,7 +4,7 @@
 // Command bench compares kinformer with client-go and prints the figures, their ratio and the goals
 // as a Markdown table.
 //
-//	go run .                                        # all groups except apiserver, million and scopes
+//	go run .                                        # all groups except apiserver, million, scopes and sharding
 //	go run . -only apiserver -write ../docs/benchmarks.md
 //	go run . -row get-by-key -rounds 5
 package main
@@ -94,7 +94,7 @@ func (o options) section() string { return cmp.Or(o.only, "all") }
 
 // onRequest returns the groups with tables of their own. Two of them need a build of Kubernetes, or
 // gigabytes of memory.
-func onRequest() []string { return []string{rows.APIServer, rows.Million, rows.Scopes} }
+func onRequest() []string { return []string{rows.APIServer, rows.Million, rows.Scopes, rows.Sharding} }
 
 // groups returns the groups to measure.
 func (o options) groups() []string {

@@ -27,6 +27,8 @@ func Main(args []string, out io.Writer) error {
 		return footprintMain(args[1:], out)
 	case len(args) > 0 && args[0] == scopesArg:
 		return scopesMain(args[1:], out)
+	case len(args) > 0 && args[0] == shardArg:
+		return shardMain(args[1:], out)
 	default:
 		return syncMain(args, out)
 	}

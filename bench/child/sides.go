@@ -21,6 +21,11 @@ const (
 	// ControllerRuntime is controller-runtime's cache of several namespaces.
 	ControllerRuntime = "controller-runtime"
 
+	// ClientGoFilteringStore is client-go's Reflector with a store that keeps a replica's own objects.
+	// ClientGoFilteringHandler is an informer of all objects whose handler passes over the others.
+	ClientGoFilteringStore   = "client-go, filtering store"
+	ClientGoFilteringHandler = "client-go, filtering handler"
+
 	// Package clientgo's informers, in the program of ClientGo.
 	Adapter       = "clientgo"
 	AdapterPacked = "clientgo, packed"

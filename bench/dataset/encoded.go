@@ -28,6 +28,7 @@ type Object interface {
 type Encoded struct {
 	envelope envelope.Envelope
 	items    []encodedItem
+	shard    *metav1.ShardInfo // that lists state, nil if there is none
 }
 
 // encodedItem is an encoded object.
@@ -75,6 +76,18 @@ func (e *Encoded) WatchContentType() string { return e.envelope.WatchContentType
 // Raw returns the i-th object's bytes as Marshal returned them. They must not be changed.
 func (e *Encoded) Raw(i int) []byte { return e.items[i].framed[e.items[i].start:] }
 
+// Shard returns the objects that keep selects by their number. Lists of them state the shard
+// selector. The result shares the bytes of the objects, and so what Touch changes.
+func (e *Encoded) Shard(selector string, keep func(i int) bool) *Encoded {
+	shard := &Encoded{envelope: e.envelope, shard: &metav1.ShardInfo{Selector: selector}}
+	for i, item := range e.items {
+		if keep(i) {
+			shard.items = append(shard.items, item)
+		}
+	}
+	return shard
+}
+
 // Touch sets the i-th object's resourceVersion to Version(n).
 func (e *Encoded) Touch(i, n int) {
 	item := &e.items[i]
@@ -88,7 +101,9 @@ func (e *Encoded) List(n int) net.Buffers {
 	for _, item := range e.items {
 		size += int64(len(item.framed))
 	}
-	start, err := e.envelope.ListStart(listMeta(n), size)
+	meta := listMeta(n)
+	meta.ShardInfo = e.shard
+	start, err := e.envelope.ListStart(meta, size)
 	if err != nil {
 		panic(err)
 	}

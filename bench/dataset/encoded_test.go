@@ -57,6 +57,24 @@ func TestListEqualsTheServers(t *testing.T) {
 	}
 }
 
+func TestShardHasSelectedObjectsInTheirLastVersion(t *testing.T) {
+	pods := NewPods(3, 1).Take(4)
+	all := encodePods(t, pods)
+	shard := all.Shard("the selector", func(i int) bool { return i%2 == 1 })
+	all.Touch(3, 7)
+	pods[3].ResourceVersion = Version(7)
+	list := &corev1.PodList{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"},
+		ListMeta: metav1.ListMeta{ResourceVersion: Version(9), ShardInfo: &metav1.ShardInfo{Selector: "the selector"}},
+		Items:    []corev1.Pod{*pods[1], *pods[3]},
+	}
+	body := shard.List(9)
+	got, err := io.ReadAll(&body)
+	if err != nil || !bytes.Equal(got, encodeAsServer(t, list)) {
+		t.Errorf("the body differs from the server's, error %v", err)
+	}
+}
+
 func TestObjectsSurviveARoundTrip(t *testing.T) {
 	pods := NewPods(1, 1).Take(50)
 	e := encodePods(t, pods)

@@ -24,6 +24,7 @@ type Scale struct {
 	Pods        int           // Pods that a server has
 	MillionPods int           // Pods of the largest packed collection
 	Namespaces  int           // that an informer holds as scopes
+	ShardedPods int           // that replicas share
 }
 
 // FullScale returns the scale of the published figures.
@@ -40,6 +41,7 @@ func FullScale() Scale {
 		Pods:        20_000,
 		MillionPods: 1_000_000,
 		Namespaces:  500,
+		ShardedPods: 100_000,
 	}
 }
 
@@ -54,6 +56,7 @@ const (
 	Million   = "million"   // a million Pods, which takes minutes, and gigabytes for client-go
 	Adapter   = "adapter"   // package clientgo
 	Scopes    = "scopes"    // namespaces as scopes
+	Sharding  = "sharding"  // replicas that share 100,000 Pods
 	APIServer = "apiserver" // from a real kube-apiserver, which takes minutes to build the first time
 )
 
@@ -85,6 +88,7 @@ func All() []Row {
 		{Adapter, adapter},
 		{Million, million},
 		{Scopes, scopes},
+		{Sharding, sharding},
 		{APIServer, syncFromAPIServer},
 		{APIServer, listOrWatchList},
 		{APIServer, enableStreamingFromAPIServer},
