@@ -20,7 +20,8 @@ import (
 // plain HTTP, with a handler: a key handler if it is packed.
 //
 // client-go's ways are a Reflector with a store that keeps a replica's own Pods, as
-// kube-state-metrics has it, and an informer whose handler passes over the others.
+// kube-state-metrics has it, and an informer whose handler passes over the others. The latter costs
+// the same whatever the number of replicas.
 
 func sharding(scale Scale) []harness.Experiment {
 	r := &replicas{pods: scale.ShardedPods}
@@ -70,8 +71,7 @@ func (r *replicas) alone(v variant) harness.Experiment {
 		Row: "sharding", Setup: r.setup(1, "off", v),
 		Sides:   []string{v.side, child.ClientGoFilteringStore, child.ClientGoFilteringHandler},
 		Metrics: metricsOf(harness.Goal{}, harness.Goal{}, harness.Goal{}),
-		Prepare: r.prepare(figuresOf,
-			replica{v.side, 1, false}, replica{child.ClientGoFilteringStore, 1, false}, replica{child.ClientGoFilteringHandler, 1, false}),
+		Prepare: r.prepare(replica{v.side, 1, false}, replica{child.ClientGoFilteringStore, 1, false}, replica{child.ClientGoFilteringHandler, 1, false}),
 	}
 }
 
@@ -81,7 +81,7 @@ func (r *replicas) withGate(v variant, n int) harness.Experiment {
 	return harness.Experiment{
 		Row: "sharding", Setup: r.setup(n, "on", v), Sides: []string{v.side, v.oneReplica()},
 		Metrics: metricsOf(share, share, share),
-		Prepare: r.prepare(figuresOf, replica{v.side, n, true}, replica{v.side, 1, false}),
+		Prepare: r.prepare(replica{v.side, n, true}, replica{v.side, 1, false}),
 	}
 }
 
@@ -90,11 +90,10 @@ func (r *replicas) withGate(v variant, n int) harness.Experiment {
 func (r *replicas) withoutGate(v variant, n int) harness.Experiment {
 	return harness.Experiment{
 		Row: "sharding", Setup: r.setup(n, "off", v),
-		Sides:   []string{v.side, v.oneReplica(), child.ClientGoFilteringStore, child.ClientGoFilteringHandler},
+		Sides:   []string{v.side, v.oneReplica(), child.ClientGoFilteringStore},
 		Metrics: metricsOf(shareOf(n), harness.AtMost(1.0/4), harness.Goal{}),
 		Prepare: func() ([]harness.Measure, error) {
-			measures, err := r.prepare(figuresOf, replica{v.side, n, false}, replica{v.side, 1, false},
-				replica{child.ClientGoFilteringStore, n, false}, replica{child.ClientGoFilteringHandler, n, false})()
+			measures, err := r.prepare(replica{v.side, n, false}, replica{v.side, 1, false}, replica{child.ClientGoFilteringStore, n, false})()
 			if err == nil {
 				measures[1] = heapOnly(measures[1])
 			}
@@ -131,14 +130,14 @@ func heapOnly(measure harness.Measure) harness.Measure {
 }
 
 // prepare returns an experiment's Prepare function.
-func (r *replicas) prepare(figures func(child.ShardCost) []float64, sides ...replica) func() ([]harness.Measure, error) {
+func (r *replicas) prepare(sides ...replica) func() ([]harness.Measure, error) {
 	return func() (measures []harness.Measure, err error) {
 		for _, side := range sides {
 			round := 0
 			measures = append(measures, func() ([]float64, error) {
 				cost, err := r.round(side, round)
 				round++
-				return figures(cost), err
+				return figuresOf(cost), err
 			})
 		}
 		return measures, r.encode()

@@ -9,7 +9,6 @@ package shardserver
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -28,8 +27,8 @@ import (
 type Server struct {
 	*loopback.Server
 
-	gate bool // it applies shard selectors
-	uids []string
+	gate   bool     // it applies shard selectors
+	hashes []uint64 // of the UIDs of the Pods
 
 	mu      sync.Mutex // guards the fields below
 	pods    *dataset.Encoded
@@ -39,7 +38,7 @@ type Server struct {
 
 // clientWatch is an open watch.
 type clientWatch struct {
-	keep   func(i int) bool
+	keep   []bool // by the number of the Pod; nil keeps all
 	frames chan []byte
 	ended  <-chan struct{}
 }
@@ -47,10 +46,11 @@ type clientWatch struct {
 // Start serves Pods, each in its first version, on a free loopback port. gate is the feature gate.
 // The caller must not use the Pods until Close.
 func Start(pods *dataset.Encoded, uids []string, gate bool) (*Server, error) {
-	for i := range uids {
+	s := &Server{gate: gate, pods: pods, version: len(uids), watches: make(map[*clientWatch]struct{})}
+	for i, uid := range uids {
 		pods.Touch(i, i) // an earlier server may have changed it
+		s.hashes = append(s.hashes, scope.HashOf(uid))
 	}
-	s := &Server{gate: gate, uids: uids, pods: pods, version: len(uids), watches: make(map[*clientWatch]struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/pods", s.servePods)
 	mux.HandleFunc("POST /bench/update", s.serveUpdate)
@@ -61,21 +61,37 @@ func Start(pods *dataset.Encoded, uids []string, gate bool) (*Server, error) {
 
 // servePods serves lists and watches of all Pods, or of those that the shard selector selects.
 func (s *Server) servePods(w http.ResponseWriter, r *http.Request) {
-	pods, keep := s.pods, func(int) bool { return true }
-	if selector := r.FormValue("shardSelector"); s.gate && selector != "" {
-		ranges, err := scope.ParseShardSelector(selector)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		keep = func(i int) bool { return inRanges(ranges, s.uids[i]) }
-		pods = pods.Shard(selector, keep)
+	selector := r.FormValue("shardSelector")
+	keep, err := s.selected(selector)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
 	}
 	if watch := r.FormValue("watch"); watch == "true" || watch == "1" {
 		s.serveWatch(w, r, keep)
 		return
 	}
+	s.serveList(w, selector, keep)
+}
+
+// selected returns which Pods a selector selects, nil if it is all of them.
+func (s *Server) selected(selector string) (keep []bool, err error) {
+	if selector == "" || !s.gate {
+		return nil, nil
+	}
+	ranges, err := scope.ParseShardSelector(selector)
+	for _, hash := range s.hashes {
+		keep = append(keep, slices.ContainsFunc(ranges, func(r scope.Range) bool { return r.First <= hash && hash <= r.Last }))
+	}
+	return keep, err
+}
+
+func (s *Server) serveList(w http.ResponseWriter, selector string, keep []bool) {
 	s.mu.Lock()
+	pods := s.pods
+	if keep != nil {
+		pods = pods.Shard(selector, func(i int) bool { return keep[i] })
+	}
 	body := pods.List(s.version)
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", pods.ListContentType())
@@ -83,12 +99,8 @@ func (s *Server) servePods(w http.ResponseWriter, r *http.Request) {
 	_, _ = body.WriteTo(w) // fails if the client has disconnected
 }
 
-func inRanges(ranges []scope.Range, uid string) bool {
-	return slices.ContainsFunc(ranges, func(r scope.Range) bool { return r.Contains(uid) })
-}
-
 // serveWatch sends events until the client disconnects.
-func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, keep func(i int) bool) {
+func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, keep []bool) {
 	client := &clientWatch{keep: keep, frames: make(chan []byte, 1024), ended: r.Context().Done()}
 	s.mu.Lock()
 	s.watches[client] = struct{}{}
@@ -126,7 +138,7 @@ func (s *Server) serveUpdate(w http.ResponseWriter, r *http.Request) {
 	if !s.waitForWatch(r.Context()) {
 		return
 	}
-	for i := range s.uids {
+	for i := range s.hashes {
 		s.update(i)
 	}
 	s.mu.Lock()
@@ -148,13 +160,19 @@ func (s *Server) update(i int) {
 	s.mu.Lock()
 	s.version++
 	s.pods.Touch(i, s.version)
-	frame := s.pods.Frame(watch.Modified, i)
-	watches := slices.Collect(maps.Keys(s.watches))
+	var watches []*clientWatch
+	for client := range s.watches {
+		if client.keep == nil || client.keep[i] {
+			watches = append(watches, client)
+		}
+	}
+	var frame []byte
+	if len(watches) > 0 {
+		frame = s.pods.Frame(watch.Modified, i)
+	}
 	s.mu.Unlock()
 	for _, client := range watches {
-		if client.keep(i) {
-			client.send(frame)
-		}
+		client.send(frame)
 	}
 }
 
