@@ -59,7 +59,11 @@ type replicas struct {
 }
 
 func (r *replicas) setup(n int, gate string, v variant) string {
-	return fmt.Sprintf("one of %d replicas of %s gate %s, %s", n, describePods(r.pods, perWorkload), gate, v.description)
+	which := "one replica"
+	if n > 1 {
+		which = fmt.Sprintf("one of %d replicas", n)
+	}
+	return fmt.Sprintf("%s of %s gate %s, %s", which, describePods(r.pods, perWorkload), gate, v.description)
 }
 
 // oneReplica is the name of a side that holds all Pods.
