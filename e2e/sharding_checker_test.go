@@ -70,14 +70,24 @@ type stampChecker struct {
 	slots   map[int][]ownership
 	stamps  map[types.UID][]stamp
 	waiting map[string]time.Time // of the first change without a stamp, by key
-	longest time.Duration        // that a change has waited for its stamp, since demandStamps
+	longest longestWait          // since demandStamps
 }
+
+// longestWait is the longest time that a change has waited for its stamp.
+type longestWait struct {
+	key        string
+	slot       int
+	since, end time.Time
+}
+
+func (w longestWait) duration() time.Duration { return w.end.Sub(w.since) }
 
 // ownership is a state of a slot's Lease.
 type ownership struct {
 	version     int64
 	transition  int
 	incarnation string // empty if the slot is free
+	at          time.Time
 }
 
 // stamp is a stamp of an object.
@@ -144,21 +154,21 @@ func (s *stampChecker) seeConfigMap(write cluster.Write) error {
 			s.stamps[configMap.UID] = append(stamps, got)
 		}
 	}
-	s.seeChange(write.Key, configMap.Data["change"], got.change)
+	s.seeChange(write.Key, configMap.Data["change"], got)
 	return nil
 }
 
 // seeChange measures how long changes wait for their stamps: from the first that has none.
-func (s *stampChecker) seeChange(key, change, stamped string) {
+func (s *stampChecker) seeChange(key, change string, last stamp) {
 	first, ok := s.waiting[key]
-	if stamped != change {
+	if last.change != change {
 		if !ok {
 			s.waiting[key] = time.Now()
 		}
 		return
 	}
-	if ok {
-		s.longest = max(s.longest, time.Since(first))
+	if wait := (longestWait{key, last.slot, first, time.Now()}); ok && wait.duration() > s.longest.duration() {
+		s.longest = wait
 	}
 	delete(s.waiting, key)
 }
@@ -176,15 +186,18 @@ func (s *stampChecker) seeLease(write cluster.Write) error {
 	}
 	slot, err := strconv.Atoi(strings.TrimPrefix(lease.Name, shardGroup+"-slot-"))
 	s.slots[slot] = append(s.slots[slot], ownership{
-		write.Revision, int(ptr.Deref(lease.Spec.LeaseTransitions, 0)), ptr.Deref(lease.Spec.HolderIdentity, ""),
+		write.Revision, int(ptr.Deref(lease.Spec.LeaseTransitions, 0)), ptr.Deref(lease.Spec.HolderIdentity, ""), time.Now(),
 	})
 	return err
 }
 
-// unstamped returns an error while changes have no stamp.
-func (s *stampChecker) unstamped() error {
+// unstamped returns an error while fewer objects than so many have a stamp, or changes have none.
+func (s *stampChecker) unstamped(objects int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.stamps) < objects {
+		return fmt.Errorf("%w: %d of %d objects have a stamp", errNotAtRest, len(s.stamps), objects)
+	}
 	if len(s.waiting) > 0 {
 		return fmt.Errorf("%w: %d objects have changes without a stamp: %v", errNotAtRest, len(s.waiting), slices.Sorted(maps.Keys(s.waiting))[0])
 	}
@@ -195,7 +208,7 @@ func (s *stampChecker) unstamped() error {
 func (s *stampChecker) demandStamps() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.longest = 0
+	s.longest = longestWait{}
 }
 
 // check compares the stamps with the history of the slots' Leases.
@@ -218,9 +231,9 @@ func (s *stampChecker) check(t *testing.T) {
 		transitions += history[len(history)-1].transition
 	}
 	t.Logf("%d stamps of %d objects, %d transitions of %d slots; %d late first stamps; a change has waited %s at most",
-		stamps, len(s.stamps), transitions, len(s.slots), late, s.longest.Round(100*time.Millisecond))
-	if s.longest > stampDeadline {
-		t.Errorf("a change has waited %s for its stamp, want %s at most", s.longest, stampDeadline)
+		stamps, len(s.stamps), transitions, len(s.slots), late, s.longest.duration().Round(100*time.Millisecond))
+	if s.longest.duration() > stampDeadline {
+		t.Errorf("a change has waited for its stamp longer than %s: %+v; owners of the slot: %+v", stampDeadline, s.longest, s.slots[s.longest.slot])
 	}
 }
 

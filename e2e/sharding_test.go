@@ -51,7 +51,7 @@ func testSharding(t *testing.T, program string, apiServerArgs []string) {
 	for _, identity := range []string{"a", "b", "c"} {
 		g.start(t, identity)
 	}
-	await(t, "all ConfigMaps are stamped", func(context.Context) error { return checker.unstamped() })
+	await(t, "all ConfigMaps are stamped", func(context.Context) error { return checker.unstamped(configMaps.number) })
 
 	checker.demandStamps()
 	configMaps.pace(200)
@@ -63,10 +63,10 @@ func testSharding(t *testing.T, program string, apiServerArgs []string) {
 		fault.inject(t)
 		await(t, fault.name, func(ctx context.Context) error { return g.isBalanced(ctx) })
 		configMaps.awaitMore(t, 400)
-		t.Logf("%s: balanced and 400 changes after %s", fault.name, time.Since(began).Round(100*time.Millisecond))
+		t.Logf("%s at %s: balanced and 400 changes after %s", fault.name, began.Format(time.TimeOnly), time.Since(began).Round(100*time.Millisecond))
 	}
 	stop()
-	await(t, "the last changes are stamped", func(context.Context) error { return checker.unstamped() })
+	await(t, "the last changes are stamped", func(context.Context) error { return checker.unstamped(configMaps.number) })
 	checker.check(t)
 }
 
