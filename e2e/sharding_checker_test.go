@@ -99,7 +99,8 @@ type stamp struct {
 	incarnation string
 }
 
-// startStampChecker starts a checker of a collection, which all replicas' Leases share a namespace with.
+// startStampChecker starts a checker of a collection, which all replicas' Leases share a namespace
+// with.
 func startStampChecker(t *testing.T, c *configMapCollection) *stampChecker {
 	t.Helper()
 	s := &stampChecker{
@@ -212,7 +213,7 @@ func (s *stampChecker) demandStamps() {
 }
 
 // check compares the stamps with the history of the slots' Leases.
-func (s *stampChecker) check(t *testing.T) {
+func (s *stampChecker) check(t *testing.T, deadline time.Duration) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,8 +233,8 @@ func (s *stampChecker) check(t *testing.T) {
 	}
 	t.Logf("%d stamps of %d objects, %d transitions of %d slots; %d late first stamps; a change has waited %s at most",
 		stamps, len(s.stamps), transitions, len(s.slots), late, s.longest.duration().Round(100*time.Millisecond))
-	if s.longest.duration() > stampDeadline {
-		t.Errorf("a change has waited for its stamp longer than %s: %+v; owners of the slot: %+v", stampDeadline, s.longest, s.slots[s.longest.slot])
+	if s.longest.duration() > deadline {
+		t.Errorf("a change has waited for its stamp longer than %s: %+v; owners of the slot: %+v", deadline, s.longest, s.slots[s.longest.slot])
 	}
 }
 
@@ -271,8 +272,8 @@ func (s *stampChecker) checkStamps(t *testing.T, uid types.UID, history []stamp)
 	return late
 }
 
-// ownerAt returns the transition of a stamp's slot when it was written, and the owner with the stamp's
-// transition.
+// ownerAt returns the transition of a stamp's slot when it was written, and the owner with the
+// stamp's transition.
 func (s *stampChecker) ownerAt(at stamp) (transition int, incarnation string) {
 	for _, now := range s.slots[at.slot] {
 		if now.version < at.version {

@@ -21,13 +21,14 @@ import (
 const (
 	shardGroup    = "stampers"
 	leaseDuration = 5 * time.Second
-	// stampDeadline is how long a change may wait for its stamp, whatever happens to a replica.
+	// stampDeadline is how long a change may wait for its stamp, whatever happens to a replica, while
+	// there is an API server.
 	stampDeadline = leaseDuration + 10*time.Second
 )
 
-// TestSharding runs replicas that divide 20,000 ConfigMaps and stamp each change, while the ConfigMaps
-// change all the time, and are deleted and recreated. Replicas are killed, stopped for longer than
-// their Leases, ended and added, and the API server restarts.
+// TestSharding runs replicas that divide 20,000 ConfigMaps and stamp each change, while the
+// ConfigMaps change all the time, and are deleted and recreated. Replicas are killed, stopped for
+// longer than their Leases, ended and added, and the API server restarts.
 func TestSharding(t *testing.T) {
 	t.Parallel()
 	program := buildSharded(t)
@@ -67,7 +68,7 @@ func testSharding(t *testing.T, program string, apiServerArgs []string) {
 	}
 	stop()
 	await(t, "the last changes are stamped", func(context.Context) error { return checker.unstamped(configMaps.number) })
-	checker.check(t)
+	checker.check(t, stampDeadline+g.outage)
 }
 
 // shardGroupHarness starts and stops the replicas of a group.
@@ -75,6 +76,7 @@ type shardGroupHarness struct {
 	program, kubeconfig, namespace string
 	clientset                      kubernetes.Interface
 	replicas                       map[string]*exec.Cmd // the running ones, by identity
+	outage                         time.Duration        // of the API server
 }
 
 type shardFault struct {
@@ -97,9 +99,11 @@ func (g *shardGroupHarness) faults(c *cluster.Cluster) []shardFault {
 		{"two join at once", func(t *testing.T) { t.Helper(); g.start(t, "c"); g.start(t, "d") }},
 		{"the API server restarts", func(t *testing.T) {
 			t.Helper()
+			began := time.Now()
 			if err := c.APIServer().Restart(t.Context()); err != nil {
 				t.Error(err)
 			}
+			g.outage = time.Since(began)
 		}},
 		{"a is killed as b stops and continues", func(t *testing.T) {
 			t.Helper()

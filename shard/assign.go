@@ -11,8 +11,8 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// algorithmVersion is part of the group record. Replicas whose versions differ would move slots to and
-// fro. It changes with shareOf, preference and slotOf.
+// algorithmVersion is part of the group record. Replicas whose versions differ would move slots to
+// and fro. It changes with shareOf, preference and slotOf.
 const algorithmVersion = "1"
 
 // shareOf returns how many slots belong to the member with a rank in the order of identities: all
@@ -47,9 +47,9 @@ type candidate struct {
 	share    int
 }
 
-// assign returns the member that takes each free slot: of those that have less than their share, the
-// one that prefers the slot most. Members with the same view get the same result, so that no two take
-// one slot. It changes held.
+// assign returns the member that takes each free slot: of those that have less than their share,
+// the one that prefers the slot most. Members with the same view get the same result, so that no
+// two take one slot. It changes held.
 func assign(free []int, candidates []candidate) (taker map[int]string) {
 	taker = make(map[int]string, len(free))
 	for _, slot := range free {

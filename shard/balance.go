@@ -66,8 +66,8 @@ func (i *incarnation) write(ctx context.Context, action string, send func(contex
 	return err == nil
 }
 
-// reconcile compares the owned slots with the view. It owns a slot whose Lease names this incarnation
-// although it is not owned: the response of the request was lost, or the term was over.
+// reconcile compares the owned slots with the view. It owns a slot whose Lease names this
+// incarnation although it is not owned: the response of the request was lost, or the term was over.
 func (i *incarnation) reconcile(ctx context.Context, states []slotState) {
 	gained := false
 	for _, state := range states {

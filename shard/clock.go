@@ -3,10 +3,14 @@
 
 package shard
 
-import "time"
+import (
+	"time"
 
-// clock is the time as a process sees it.
-type clock interface {
+	"k8s.io/utils/clock"
+)
+
+// processClock is the time as a process sees it.
+type processClock interface {
 	now() instant
 	// after returns a channel that receives a value once the monotonic clock has advanced by d.
 	after(d time.Duration) (expired <-chan time.Time, stop func())
@@ -25,14 +29,21 @@ func (t instant) elapsed(earlier instant) time.Duration {
 }
 
 // systemClock is the clock of this process.
-type systemClock struct{ start time.Time }
+type systemClock struct {
+	clock.RealClock
+	start time.Time
+}
+
+func newSystemClock() systemClock {
+	return systemClock{start: clock.RealClock{}.Now()}
+}
 
 func (c systemClock) now() instant {
-	now := time.Now()
+	now := c.Now()
 	return instant{monotonic: now.Sub(c.start), wall: now.Round(0)}
 }
 
 func (c systemClock) after(d time.Duration) (expired <-chan time.Time, stop func()) {
-	timer := time.NewTimer(d)
-	return timer.C, func() { timer.Stop() }
+	timer := c.NewTimer(d)
+	return timer.C(), func() { timer.Stop() }
 }

@@ -72,9 +72,9 @@ func awaitSlots(member *shard.Member, n int) []*shard.Slot {
 }
 
 // Two replicas hold the ConfigMaps of their slots, and annotate them. Each has an informer over the
-// scopes of its member, and writes an object with the context of its slot and the resourceVersion of
-// the object. In a program the handler adds keys to a work queue, which repeats writes that fail: see
-// examples/sharded.
+// scopes of its member, and writes an object with the context of its slot and the resourceVersion
+// of the object. In a program the handler adds keys to a work queue, which repeats writes that
+// fail: see examples/sharded.
 func Example() {
 	client, closeServer := cluster()
 	defer closeServer()
@@ -213,8 +213,8 @@ func ExampleMember_Run() {
 	// stopped: <nil>
 }
 
-// The informers of a client-go factory hold the objects of the member's slots. Other types, here all
-// but ConfigMaps, are held whole.
+// The informers of a client-go factory hold the objects of the member's slots. Other types, here
+// all but ConfigMaps, are held whole.
 func ExampleMember_Scopes_clientgo() {
 	client, closeServer := cluster()
 	defer closeServer()

@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/ptr"
 )
 
 // incarnation is a member from the time it acquires its Lease until that expires. A replica whose
@@ -143,8 +142,8 @@ func (i *incarnation) renew(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// renewOnce renews the Lease, of which lease is the last known state. It sends a second request if the
-// Lease has been changed by others than members, or by a renewal whose response was lost.
+// renewOnce renews the Lease, of which lease is the last known state. It sends a second request if
+// the Lease has been changed by others than members, or by a renewal whose response was lost.
 func (i *incarnation) renewOnce(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, i.options.RenewDeadline/2)
 	defer cancel()
@@ -159,7 +158,8 @@ func (i *incarnation) renewOnce(ctx context.Context, lease *coordinationv1.Lease
 	return i.updateLease(ctx, current)
 }
 
-// currentLease reads the member's Lease. It returns errExpired if this incarnation no longer holds it.
+// currentLease reads the member's Lease. It returns errExpired if this incarnation no longer holds
+// it.
 func (i *incarnation) currentLease(ctx context.Context) (*coordinationv1.Lease, error) {
 	lease, err := i.leases.Get(ctx, i.member.Name, metav1.GetOptions{})
 	switch {
@@ -177,7 +177,7 @@ func (i *incarnation) currentLease(ctx context.Context) (*coordinationv1.Lease, 
 func (i *incarnation) updateLease(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	sent := i.clock.now()
 	lease = lease.DeepCopy()
-	lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(sent.wall))
+	lease.Spec.RenewTime = new(metav1.NewMicroTime(sent.wall))
 	renewed, err := i.leases.Update(ctx, lease, metav1.UpdateOptions{})
 	if err != nil {
 		return nil, err
@@ -191,8 +191,8 @@ func (i *incarnation) updateLease(ctx context.Context, lease *coordinationv1.Lea
 	return renewed, nil
 }
 
-// endInTime ends all slots when the term is over. It looks at the clocks at least every RetryPeriod,
-// as the wall clock may be set.
+// endInTime ends all slots when the term is over. It looks at the clocks at least every
+// RetryPeriod, as the wall clock may be set.
 func (i *incarnation) endInTime(ctx context.Context) {
 	for {
 		left := i.term.left()
@@ -206,8 +206,8 @@ func (i *incarnation) endInTime(ctx context.Context) {
 	}
 }
 
-// leave gives the member's Lease up, so that others take its slots at once. If that fails, they take
-// them once the Lease has expired.
+// leave gives the member's Lease up, so that others take its slots at once. If that fails, they
+// take them once the Lease has expired.
 func (i *incarnation) leave(ctx context.Context) {
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), i.options.RenewDeadline)
 	defer cancel()

@@ -13,7 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// slowCreation takes 4 s to respond to the creation of a Lease, and never responds to the first Get.
+// slowCreation takes 4 s to respond to the creation of a Lease, and never responds to the first
+// Get.
 type slowCreation struct {
 	*leaseServer
 
@@ -34,7 +35,8 @@ func (s *slowCreation) Create(ctx context.Context, lease *coordinationv1.Lease, 
 	return s.leaseServer.Create(ctx, lease, options)
 }
 
-// TestTermCountsFromRequestToJoin also checks that a lost request delays a member by RenewDeadline only.
+// TestTermCountsFromRequestToJoin also checks that a lost request delays a member by RenewDeadline
+// only.
 func TestTermCountsFromRequestToJoin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, err := New(&slowCreation{leaseServer: newLeaseServer()}, Options{Group: "web", Identity: "a"})

@@ -17,8 +17,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// LeaseClient reads and writes the Leases of one namespace. clientset.CoordinationV1().Leases(namespace)
-// is one. It should have a limit of its own on requests per second: see the package documentation.
+// LeaseClient reads and writes the Leases of one namespace.
+// clientset.CoordinationV1().Leases(namespace) is one. It should have a limit of its own on
+// requests per second: see the package documentation.
 type LeaseClient interface {
 	Get(ctx context.Context, name string, options metav1.GetOptions) (*coordinationv1.Lease, error)
 	List(ctx context.Context, options metav1.ListOptions) (*coordinationv1.LeaseList, error)
@@ -32,8 +33,9 @@ type LeaseClient interface {
 //
 //   - the group record, with the options that all replicas must agree on as annotations;
 //   - one for each member. Its holder is the member's incarnation, and none once that has expired;
-//   - one for each slot. Its holder is the incarnation that owns the slot, of the member whose Lease
-//     it names, and its leaseTransitions count the owners. It is written only on a change of owner.
+//   - one for each slot. Its holder is the incarnation that owns the slot, of the member whose
+//     Lease it names, and its leaseTransitions count the owners. It is written only on a change of
+//     owner.
 const (
 	groupLabel = "kinformer/shard-group"
 
@@ -80,10 +82,10 @@ func (o Options) memberLease(incarnation string, now time.Time) *coordinationv1.
 // hold makes an incarnation the holder of a member Lease.
 func hold(lease *coordinationv1.Lease, incarnation string, duration time.Duration, now time.Time) {
 	lease.Spec.HolderIdentity = &incarnation
-	lease.Spec.LeaseDurationSeconds = ptr.To(int32(duration / time.Second))
-	lease.Spec.AcquireTime = ptr.To(metav1.NewMicroTime(now))
-	lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(now))
-	lease.Spec.LeaseTransitions = ptr.To(transitionOf(lease) + 1)
+	lease.Spec.LeaseDurationSeconds = new(int32(duration / time.Second))
+	lease.Spec.AcquireTime = new(metav1.NewMicroTime(now))
+	lease.Spec.RenewTime = new(metav1.NewMicroTime(now))
+	lease.Spec.LeaseTransitions = new(transitionOf(lease) + 1)
 }
 
 // durationOf returns the time after which an unchanged member Lease has expired.
@@ -132,8 +134,8 @@ func (o Options) takenBy(slot int, old *coordinationv1.Lease, transition int32, 
 	lease.Annotations[memberAnnotation] = member.Name
 	lease.Annotations[memberUIDAnnotation] = string(member.UID)
 	lease.Annotations[memberTransitionAnnotation] = strconv.Itoa(int(transitionOf(member)))
-	lease.Spec.HolderIdentity = ptr.To(holderOf(member))
-	lease.Spec.AcquireTime = ptr.To(metav1.NewMicroTime(now))
+	lease.Spec.HolderIdentity = new(holderOf(member))
+	lease.Spec.AcquireTime = new(metav1.NewMicroTime(now))
 	lease.Spec.LeaseTransitions = &transition
 	return lease
 }
@@ -161,7 +163,7 @@ type owner struct {
 }
 
 func ownerOf(lease *coordinationv1.Lease) owner {
-	acquired, _ := strconv.ParseInt(lease.Annotations[memberTransitionAnnotation], 10, 32) //nolint:errcheck // 0 if there is none
+	acquired, _ := strconv.ParseInt(lease.Annotations[memberTransitionAnnotation], 10, 32) // 0 if there is none
 	return owner{
 		member:      lease.Annotations[memberAnnotation],
 		uid:         types.UID(lease.Annotations[memberUIDAnnotation]),

@@ -16,7 +16,8 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// leaseServer is a LeaseClient that stores Leases in memory, and rejects writes as kube-apiserver does.
+// leaseServer is a LeaseClient that stores Leases in memory, and rejects writes as kube-apiserver
+// does.
 type leaseServer struct {
 	leases *fake.ListerWatcher[*coordinationv1.Lease]
 

@@ -40,7 +40,7 @@ var (
 type Member struct {
 	leases  LeaseClient
 	options Options
-	clock   clock
+	clock   processClock
 	view    *view
 	scopes  *cache.Scopes
 
@@ -51,13 +51,13 @@ type Member struct {
 	status  Status
 }
 
-// New returns a member of a group, which owns no slots until it runs. It returns an error that names
-// each invalid field of the options.
+// New returns a member of a group, which owns no slots until it runs. It returns an error that
+// names each invalid field of the options.
 func New(leases LeaseClient, options Options) (*Member, error) {
-	return newMember(leases, options, systemClock{time.Now()})
+	return newMember(leases, options, newSystemClock())
 }
 
-func newMember(leases LeaseClient, options Options, clock clock) (*Member, error) {
+func newMember(leases LeaseClient, options Options, clock processClock) (*Member, error) {
 	options = options.withDefaults()
 	if err := options.check(); err != nil {
 		return nil, err
@@ -68,10 +68,10 @@ func newMember(leases LeaseClient, options Options, clock clock) (*Member, error
 	}, nil
 }
 
-// Run makes the replica a member of its group until ctx ends. It then ends the contexts of its slots,
-// hands the slots over, which takes two requests at most RenewDeadline each, and returns nil. Errors of requests are
-// logged, and the requests repeated; see Status. Run returns an error that wraps ErrGroupMismatch if
-// the group has other options. It must be called once.
+// Run makes the replica a member of its group until ctx ends. It then ends the contexts of its
+// slots, hands the slots over, which takes two requests at most RenewDeadline each, and returns
+// nil. Errors of requests are logged, and the requests repeated; see Status. Run returns an error
+// that wraps ErrGroupMismatch if the group has other options. It must be called once.
 func (m *Member) Run(ctx context.Context) error {
 	if err := m.start(); err != nil {
 		return err
@@ -215,8 +215,8 @@ func (m *Member) Owns(obj metav1.Object) bool {
 // runs; the caller must not.
 func (m *Member) Scopes() *cache.Scopes { return m.scopes }
 
-// Changes returns the member's slots, and again each time they have changed, until ctx ends. If they
-// change several times while the caller handles a value, the next value has the last state.
+// Changes returns the member's slots, and again each time they have changed, until ctx ends. If
+// they change several times while the caller handles a value, the next value has the last state.
 func (m *Member) Changes(ctx context.Context) iter.Seq[[]*Slot] {
 	return func(yield func([]*Slot) bool) {
 		for {

@@ -87,8 +87,8 @@ func (p *planner) self() candidate {
 	return p.candidates[i]
 }
 
-// planExpiry finds members whose Leases have been unchanged for too long. The one that is preferred for
-// such a Lease expires it at once, and the others after a while.
+// planExpiry finds members whose Leases have been unchanged for too long. The one that is preferred
+// for such a Lease expires it at once, and the others after a while.
 func (p *planner) planExpiry() {
 	alive := slices.DeleteFunc(slices.Clone(p.members), func(m memberState) bool { return m.expires <= p.now })
 	for _, m := range p.members {

@@ -108,8 +108,8 @@ func (c *simulatedClock) after(d time.Duration) (expired <-chan time.Time, stop 
 	return channel, func() { close(stopped) }
 }
 
-// suspend stops the monotonic clock, unless the wall clock was set back a short time before: nothing
-// can notice both.
+// suspend stops the monotonic clock, unless the wall clock was set back a short time before:
+// nothing can notice both.
 func (c *simulatedClock) suspend(options Options) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

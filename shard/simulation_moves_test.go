@@ -12,9 +12,10 @@ import (
 	"time"
 )
 
-// TestJoinOrLeaveMovesFewSlots starts replicas one after the other, and stops them again. Each time the
-// slots are divided fairly within three rounds, and no more than the fewest possible and one for each
-// member change their owner. Slots of a replica that stops have another owner within a RetryPeriod.
+// TestJoinOrLeaveMovesFewSlots starts replicas one after the other, and stops them again. Each time
+// the slots are divided fairly within three rounds, and no more than the fewest possible and one
+// for each member change their owner. Slots of a replica that stops have another owner within a
+// RetryPeriod.
 func TestJoinOrLeaveMovesFewSlots(t *testing.T) {
 	for _, slots := range []int{8, 31, 96} {
 		for seed := range uint64(movesSeeds) {

@@ -62,8 +62,8 @@ type fate struct {
 	refused       error
 }
 
-// fateOf draws the fate of a request. It depends on the seed and the request alone, not on the order of
-// requests that are sent at the same instant.
+// fateOf draws the fate of a request. It depends on the seed and the request alone, not on the
+// order of requests that are sent at the same instant.
 func (n *network) fateOf(request string) fate {
 	down := n.isDown()
 	n.mu.Lock()

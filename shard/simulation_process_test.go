@@ -39,7 +39,8 @@ type process struct {
 	differs  time.Time // since when the scopes are not the slots, for checkScopes
 }
 
-// startProcess starts a process. identity may be that of another process, which has ended or is paused.
+// startProcess starts a process. identity may be that of another process, which has ended or is
+// paused.
 func startProcess(t *testing.T, server *simulatedServer, number int, options Options, s schedule, rate float64) *process {
 	t.Helper()
 	gate := &gate{}
@@ -93,8 +94,8 @@ func (p *process) isDead() bool {
 	return p.dead
 }
 
-// owned returns the incarnation and the transitions of the slots whose contexts have not ended. Unlike
-// Member.Slots, it changes nothing.
+// owned returns the incarnation and the transitions of the slots whose contexts have not ended.
+// Unlike Member.Slots, it changes nothing.
 func (p *process) owned() (incarnation string, transitions map[int]int32) {
 	if p.isDead() {
 		return "", nil

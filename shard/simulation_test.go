@@ -15,10 +15,10 @@ import (
 )
 
 // TestReplicasShareSlots runs random schedules of replicas that join, leave, crash, are paused or
-// suspended, whose clocks run at different rates and are set, and whose requests and events are lost
-// or delayed. After each step, and each write of a Lease, it checks that no slot has two owners; at the
-// end that the slots are divided fairly, and that the replicas then write nothing but renewals. To
-// repeat a schedule that failed, run it by its name:
+// suspended, whose clocks run at different rates and are set, and whose requests and events are
+// lost or delayed. After each step, and each write of a Lease, it checks that no slot has two
+// owners; at the end that the slots are divided fairly, and that the replicas then write nothing
+// but renewals. To repeat a schedule that failed, run it by its name:
 //
 //	go test ./shard -run 'TestReplicasShareSlots/seed=17$'
 func TestReplicasShareSlots(t *testing.T) {

@@ -38,8 +38,9 @@ func (p *process) write(ctx context.Context) {
 	}
 }
 
-// stamp reads an object, checks the context of its slot, and writes to the object, as a controller does.
-// The write may be delayed on its way, or the process may be stopped between the check and the write.
+// stamp reads an object, checks the context of its slot, and writes to the object, as a controller
+// does. The write may be delayed on its way, or the process may be stopped between the check and
+// the write.
 func (p *process) stamp(number int) {
 	read := p.server.read(number)
 	uid := fmt.Sprintf("object-%d", number)
@@ -82,8 +83,8 @@ func (s *simulatedServer) began(p *process, slot *Slot, of int) {
 	}
 }
 
-// stamp writes to an object, if it has not changed since it was read. The transition of its stamp must
-// not fall.
+// stamp writes to an object, if it has not changed since it was read. The transition of its stamp
+// must not fall.
 func (s *simulatedServer) stamp(number int, read, written object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

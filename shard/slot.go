@@ -41,11 +41,11 @@ func (i *incarnation) newSlot(number int, transition int32) *Slot {
 	return &Slot{Number: number, Transition: transition, Hash: hash, Incarnation: i.name, term: i.term, ctx: ctx, end: end}
 }
 
-// Context returns a context for writes to the slot's objects. It ends with parent, and as soon as the
-// member may no longer own the slot; context.Cause then returns an error that wraps ErrNotOwner. The
-// context reads the clocks whenever it is asked, so that it has ended for a process that was stopped
-// or suspended, before a timer of that process can expire. The caller must call cancel once it is
-// done.
+// Context returns a context for writes to the slot's objects. It ends with parent, and as soon as
+// the member may no longer own the slot; context.Cause then returns an error that wraps
+// ErrNotOwner. The context reads the clocks whenever it is asked, so that it has ended for a
+// process that was stopped or suspended, before a timer of that process can expire. The caller must
+// call cancel once it is done.
 //
 // A request that has begun before that may still reach the server. So a write must carry the
 // resourceVersion of the object that it is computed from: see the package documentation.

@@ -12,7 +12,7 @@ import (
 // last successful renewal was sent, by both clocks. It is over for good once it was revoked. Other
 // members wait for LeaseDuration, which is longer, since they have seen that renewal.
 type term struct {
-	clock  clock
+	clock  processClock
 	length time.Duration
 
 	mu      sync.Mutex

@@ -16,7 +16,7 @@ import (
 // wall clock, it does not advance while the member is suspended and cannot see anything.
 type view struct {
 	options Options
-	clock   clock
+	clock   processClock
 	changed chan struct{} // receives a value when an owner or a member has changed
 
 	mu             sync.Mutex
@@ -33,7 +33,7 @@ type observed struct {
 	at    time.Duration // when the state was first seen
 }
 
-func newView(options Options, clock clock) *view {
+func newView(options Options, clock processClock) *view {
 	v := &view{
 		options: options, clock: clock, changed: make(chan struct{}, 1),
 		members: make(map[string]observed), slots: make([]observed, options.Slots), gone: make(map[string]time.Duration),
@@ -134,13 +134,13 @@ func (v *view) states() []slotState {
 	return states
 }
 
-// stateOf returns the state of a slot. A slot is free if its Lease has no holder, or one whose member
-// Lease has another holder or none, since that changes only once the former has expired. If its
-// member's Lease is gone, or has another UID, it was deleted by hand, and its holder may not know yet:
-// the slot is free after LeaseDuration. So it is if the Lease of the slot itself is gone.
+// stateOf returns the state of a slot. A slot is free if its Lease has no holder, or one whose
+// member Lease has another holder or none, since that changes only once the former has expired. If
+// its member's Lease is gone, or has another UID, it was deleted by hand, and its holder may not
+// know yet: the slot is free after LeaseDuration. So it is if the Lease of the slot itself is gone.
 //
-// The events of a list, or of a handler that lags, need not be in the order of the writes. So the view
-// may have the slot's Lease before a state of its member's Lease that was written earlier.
+// The events of a list, or of a handler that lags, need not be in the order of the writes. So the
+// view may have the slot's Lease before a state of its member's Lease that was written earlier.
 func (v *view) stateOf(slot int) slotState {
 	seen := v.slots[slot]
 	if seen.lease == nil {

@@ -11,13 +11,13 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 )
 
-// TestSlotIsNotFreeWhileItsMemberIsNotSeen puts the Lease of a slot into a view that has not seen yet
-// that its owner holds its member Lease, since the events of a list, or of a handler that lags, need
-// not be in the order of the writes.
+// TestSlotIsNotFreeWhileItsMemberIsNotSeen puts the Lease of a slot into a view that has not seen
+// yet that its owner holds its member Lease, since the events of a list, or of a handler that lags,
+// need not be in the order of the writes.
 func TestSlotIsNotFreeWhileItsMemberIsNotSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		options := Options{Group: "web", Identity: "a"}.withDefaults()
-		v := newView(options, systemClock{time.Now()})
+		v := newView(options, newSystemClock())
 		first := leaseWithUID(options.memberLease("a_1", time.Now()))
 		second := first.DeepCopy()
 		hold(second, "a_2", options.LeaseDuration, time.Now())

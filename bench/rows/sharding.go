@@ -16,8 +16,8 @@ import (
 )
 
 // Row sharding measures one of several replicas that share Pods by the hashes of their UIDs: the
-// initial list, then an update of each Pod. Each side is a child process that lists and watches over
-// plain HTTP, with a handler: a key handler if it is packed.
+// initial list, then an update of each Pod. Each side is a child process that lists and watches
+// over plain HTTP, with a handler: a key handler if it is packed.
 //
 // client-go's ways are a Reflector with a store that keeps a replica's own Pods, as
 // kube-state-metrics has it, and an informer whose handler passes over the others. The latter costs

@@ -23,9 +23,9 @@ type Write struct {
 	Object   []byte // in protobuf, of the stored version; nil if it was deleted
 }
 
-// Watch calls see for each write to the objects below a key, such as "configmaps/", after a revision,
-// in order and without gaps, until ctx ends. It does not depend on kube-apiserver, but ends with an
-// error if etcd stops, or no longer has the revision.
+// Watch calls see for each write to the objects below a key, such as "configmaps/", after a
+// revision, in order and without gaps, until ctx ends. It does not depend on kube-apiserver, but
+// ends with an error if etcd stops, or no longer has the revision.
 func (c *Cluster) Watch(ctx context.Context, below string, after int64, see func(Write)) error {
 	encode := func(key string) string { return base64.StdEncoding.EncodeToString([]byte(key)) }
 	first := storePrefix + below

@@ -84,8 +84,8 @@ func (c *collection) create(ctx context.Context) error {
 
 func name(n int) string { return fmt.Sprintf("item-%05d", n) }
 
-// change changes ConfigMaps at random until ctx ends. A patch without a resourceVersion overwrites no
-// stamp.
+// change changes ConfigMaps at random until ctx ends. A patch without a resourceVersion overwrites
+// no stamp.
 func (c *collection) change(ctx context.Context) error {
 	ticker := time.NewTicker(c.interval)
 	defer ticker.Stop()

@@ -54,8 +54,8 @@ func (c *controller) Run(ctx context.Context) error {
 	return cache.RunAll(ctx, c.member, c.configMaps, runFunc(c.work))
 }
 
-// work processes the queue with four workers until ctx ends. It does not wait until the informer has
-// synced, as reconcile looks at one object only.
+// work processes the queue with four workers until ctx ends. It does not wait until the informer
+// has synced, as reconcile looks at one object only.
 func (c *controller) work(ctx context.Context) error {
 	context.AfterFunc(ctx, c.queue.ShutDown)
 	var workers sync.WaitGroup
@@ -87,9 +87,9 @@ func (c *controller) processNext(ctx context.Context) bool {
 	return true
 }
 
-// reconcile stamps a ConfigMap. If the slot is not this replica's, it returns shard.ErrNotOwner, and is
-// called again: the informer is about to drop the ConfigMap then, unless this replica takes the slot
-// again before. The informer does not report the ConfigMap in that case.
+// reconcile stamps a ConfigMap. If the slot is not this replica's, it returns shard.ErrNotOwner,
+// and is called again: the informer is about to drop the ConfigMap then, unless this replica takes
+// the slot again before. The informer does not report the ConfigMap in that case.
 func (c *controller) reconcile(ctx context.Context, key string) error {
 	configMap, ok := c.configMaps.Store().GetByKey(key)
 	if !ok {

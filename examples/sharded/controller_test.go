@@ -16,7 +16,8 @@ import (
 	"github.com/kinformer/kinformer/shard"
 )
 
-// A ConfigMap in the store whose slot this replica does not own is tried again, until it is deleted.
+// A ConfigMap in the store whose slot this replica does not own is tried again, until it is
+// deleted.
 func TestConfigMapOfAnotherReplicaIsTriedAgain(t *testing.T) {
 	client := clientset.NewClientset()
 	member, err := shard.New(client.CoordinationV1().Leases("test"), shard.Options{Group: appName, Identity: "a"})

@@ -22,8 +22,8 @@ const (
 	killed   = "killed"
 )
 
-// process is a replica that runs as a child process. It may be started again after it has ended. Its
-// methods are safe for concurrent use.
+// process is a replica that runs as a child process. It may be started again after it has ended.
+// Its methods are safe for concurrent use.
 type process struct {
 	name   string
 	args   []string

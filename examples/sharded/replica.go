@@ -20,8 +20,8 @@ import (
 	"github.com/kinformer/kinformer/shard"
 )
 
-// runReplica runs one replica until standard input is closed, which happens when the program that has
-// started it ends. It writes a report to standard output, in JSON, each second.
+// runReplica runs one replica until standard input is closed, which happens when the program that
+// has started it ends. It writes a report to standard output, in JSON, each second.
 func runReplica(args []string) error {
 	signal.Ignore(os.Interrupt) // Ctrl-C reaches all processes of the terminal; the first one decides
 	var name string

@@ -88,8 +88,8 @@ func (h *harness) press(keys string) {
 	}
 }
 
-// await waits until awaitOwners would return, and every ConfigMap has a stamp of its present data by
-// one of the owners.
+// await waits until awaitOwners would return, and every ConfigMap has a stamp of its present data
+// by one of the owners.
 func (h *harness) await(names string) {
 	h.t.Helper()
 	h.awaitTable(func(shown table) bool { return hasOwners(shown, names) && h.allStamped(shown) })
