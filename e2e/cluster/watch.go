@@ -42,10 +42,10 @@ func (c *Cluster) Watch(ctx context.Context, below string, after int64, see func
 			}
 		}
 	})
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return fmt.Errorf("watch %s in etcd: %w", below, err)
 	}
-	return fmt.Errorf("watch %s in etcd: %w", below, err)
+	return nil
 }
 
 // watchResponse is a message of etcd's gateway.
