@@ -73,12 +73,12 @@ func (p *parser) argument() argument {
 		p.next()
 		return argument{text: token[1 : len(token)-1], isLiteral: true}
 	}
-	path := p.name()
+	path := []string{p.name()}
 	for p.peek() == "." {
 		p.next()
-		path += "." + p.name()
+		path = append(path, p.name())
 	}
-	return argument{text: path}
+	return argument{text: strings.Join(path, ".")}
 }
 
 // name reads a token that is a name.
