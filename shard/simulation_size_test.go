@@ -7,6 +7,6 @@ package shard
 
 // Sizes of the simulation. The build tag stress raises them.
 const (
-	simulatedSchedules = 40 // of TestReplicasShareSlots
+	simulatedSchedules = 15 // of TestReplicasShareSlots
 	movesSeeds         = 1  // orders of replicas of TestJoinOrLeaveMovesFewSlots
 )

@@ -215,9 +215,7 @@ func (x *scopedExecution) setRestoring(restoring bool) {
 	x.restoring = restoring
 	clear(x.dead)
 	clear(x.floors)
-	for key, s := range x.delivered {
-		x.floors[key] = s
-	}
+	maps.Copy(x.floors, x.delivered)
 }
 
 // settlingTime is longer than it takes until an informer has the state of a server without faults.
