@@ -123,10 +123,13 @@ func (i *incarnation) gain(ctx context.Context, number int, transition int32) bo
 	return true
 }
 
-// giveUp ends slots. release then makes their Leases free.
+// giveUp ends slots, except those that have ended since the plan was made. release then makes their
+// Leases free.
 func (i *incarnation) giveUp(ctx context.Context, numbers []int) {
 	for _, number := range numbers {
-		i.released[number] = i.ownedSlot(number).Transition
+		if slot := i.ownedSlot(number); slot != nil {
+			i.released[number] = slot.Transition
+		}
 	}
 	i.lose(ctx, numbers, errGivenUp)
 }
@@ -145,19 +148,27 @@ func (i *incarnation) release(ctx context.Context, states []slotState) {
 	}
 }
 
-// lose ends slots that are owned.
+// lose ends slots, except those that another goroutine has ended meanwhile.
 func (i *incarnation) lose(ctx context.Context, numbers []int, reason error) {
-	if len(numbers) == 0 {
+	if i.removeOwned(numbers, reason) == 0 {
 		return
 	}
-	i.mu.Lock()
-	for _, number := range numbers {
-		i.owned[number].lose(reason)
-		delete(i.owned, number)
-	}
-	i.mu.Unlock()
 	klog.FromContext(ctx).V(2).Info("Lost slots", "slots", numbers, "reason", reason)
 	i.publish(ctx)
+}
+
+// removeOwned ends slots, and returns how many of them were owned.
+func (i *incarnation) removeOwned(numbers []int, reason error) (removed int) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, number := range numbers {
+		if slot := i.owned[number]; slot != nil {
+			slot.lose(reason)
+			delete(i.owned, number)
+			removed++
+		}
+	}
+	return removed
 }
 
 // loseEnded removes the slots that have ended because the term was over. Their scopes leave
