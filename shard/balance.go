@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 )
@@ -76,10 +77,10 @@ func (i *incarnation) reconcile(ctx context.Context, states []slotState) {
 		given, ok := i.released[state.slot]
 		switch {
 		case mine && slot == nil && (!ok || given < state.last.transition):
-			gained = i.gain(ctx, state.slot, state.last.transition) || gained
+			gained = i.gain(ctx, state.slot, state.lease) || gained
 		case !mine && ok && given <= state.last.transition:
 			delete(i.released, state.slot)
-		case !mine && slot != nil && slot.Transition <= state.last.transition:
+		case !mine && slot != nil && (slot.Transition <= state.last.transition || slot.isRecreated(state.lease)):
 			i.lose(ctx, []int{state.slot}, errTaken)
 		}
 	}
@@ -97,29 +98,29 @@ func (i *incarnation) take(ctx context.Context, free []slotState) {
 		lease := i.options.takenBy(state.slot, state.lease, transition, i.member, i.clock.now().wall)
 		taken := i.write(ctx, "take a slot", func(ctx context.Context) (err error) {
 			if state.lease == nil {
-				_, err = i.leases.Create(ctx, lease, metav1.CreateOptions{})
+				lease, err = i.leases.Create(ctx, lease, metav1.CreateOptions{})
 			} else {
-				_, err = i.leases.Update(ctx, lease, metav1.UpdateOptions{})
+				lease, err = i.leases.Update(ctx, lease, metav1.UpdateOptions{})
 			}
 			return err
 		})
-		gained = taken && i.gain(ctx, state.slot, transition) || gained
+		gained = taken && i.gain(ctx, state.slot, lease) || gained
 	}
 	if gained {
 		i.publish(ctx)
 	}
 }
 
-// gain owns a slot, if the term is not over. The caller must call publish.
-func (i *incarnation) gain(ctx context.Context, number int, transition int32) bool {
+// gain owns the slot of a Lease, if the term is not over. The caller must call publish.
+func (i *incarnation) gain(ctx context.Context, number int, lease *coordinationv1.Lease) bool {
 	if i.term.left() == 0 {
 		return false
 	}
-	slot := i.newSlot(number, transition)
+	slot := i.newSlot(number, lease)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.owned[number] = slot
-	klog.FromContext(ctx).V(2).Info("Took slot", "slot", number, "transition", transition)
+	klog.FromContext(ctx).V(2).Info("Took slot", "slot", number, "transition", slot.Transition)
 	return true
 }
 

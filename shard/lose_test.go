@@ -65,7 +65,7 @@ func TestSlotsAreLostOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := m.join(t.Context())
-	if !i.gain(t.Context(), 3, 1) {
+	if !i.gain(t.Context(), 3, i.options.takenBy(3, nil, 1, i.member, time.Now())) {
 		t.Fatal("slot was not gained")
 	}
 	i.lose(t.Context(), []int{3}, errTermOver)

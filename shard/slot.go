@@ -10,6 +10,9 @@ import (
 	"math"
 	"math/bits"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kinformer/kinformer/cache"
 )
 
@@ -30,15 +33,25 @@ type Slot struct {
 	// Incarnation is the owner's; see Status.
 	Incarnation string
 
-	term *term
-	ctx  context.Context // ends with the slot
-	end  context.CancelCauseFunc
+	lease types.UID
+	term  *term
+	ctx   context.Context // ends with the slot
+	end   context.CancelCauseFunc
 }
 
-func (i *incarnation) newSlot(number int, transition int32) *Slot {
+func (i *incarnation) newSlot(number int, lease *coordinationv1.Lease) *Slot {
 	ctx, end := context.WithCancelCause(context.Background())
 	hash := rangeOf(i.options.HashField, number, i.options.Slots)
-	return &Slot{Number: number, Transition: transition, Hash: hash, Incarnation: i.name, term: i.term, ctx: ctx, end: end}
+	return &Slot{
+		Number: number, Transition: transitionOf(lease), Hash: hash, Incarnation: i.name,
+		lease: lease.UID, term: i.term, ctx: ctx, end: end,
+	}
+}
+
+// isRecreated reports whether the Lease of the slot was deleted by hand, and lease, which may be
+// nil, was created after that. Its transitions begin anew.
+func (s *Slot) isRecreated(lease *coordinationv1.Lease) bool {
+	return lease != nil && lease.UID != s.lease
 }
 
 // Context returns a context for writes to the slot's objects. It ends with parent, and as soon as
