@@ -4,6 +4,7 @@
 package shard
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -20,11 +21,11 @@ type view struct {
 	changed chan struct{} // receives a value when an owner or a member has changed
 
 	mu             sync.Mutex
-	members        map[string]observed // by name of the Lease
-	slots          []observed          // by number; the Lease is nil if there is none
-	gone           map[string]time.Duration
-	membersChanged time.Duration // when a member joined or left
-	from           time.Duration // since when the view is known to be complete
+	members        map[string]observed      // by name of the Lease
+	slots          []observed               // by number; the Lease is nil if there is none
+	gone           map[string]time.Duration // when the deletion of a Lease was seen
+	membersChanged time.Duration            // when a member joined or left
+	from           time.Duration            // since when the view is known to be complete
 }
 
 // observed is a state of a Lease.
@@ -80,6 +81,7 @@ func (v *view) put(lease *coordinationv1.Lease) {
 func (v *view) remove(lease *coordinationv1.Lease) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.forgetGoneMembers()
 	v.gone[lease.Name] = v.now() // the last state of a slot stays, for its transition
 	if held, ok := v.members[lease.Name]; ok {
 		delete(v.members, lease.Name)
@@ -88,6 +90,15 @@ func (v *view) remove(lease *coordinationv1.Lease) {
 		}
 	}
 	v.signal()
+}
+
+// forgetGoneMembers forgets members that were deleted a LeaseDuration ago: their slots are free with
+// or without that time. The caller holds mu.
+func (v *view) forgetGoneMembers() {
+	maps.DeleteFunc(v.gone, func(name string, at time.Duration) bool {
+		_, isMember := v.options.identityOf(name)
+		return isMember && at+v.options.LeaseDuration <= v.now()
+	})
 }
 
 // signal wakes the receiver of changed. The caller holds mu.

@@ -4,6 +4,7 @@
 package shard
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,4 +47,23 @@ func expectFree(t *testing.T, v *view, free bool) {
 	if got := v.states()[3]; got.free != free {
 		t.Errorf("slot of %+v: free %v, want %v", got.last, got.free, free)
 	}
+}
+
+// TestViewForgetsFormerMembers lets Pods of a Deployment come and go.
+func TestViewForgetsFormerMembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		options := Options{Group: "web", Identity: "a"}.withDefaults()
+		v := newView(options, newSystemClock())
+		for n := range 100 {
+			former := options
+			former.Identity = fmt.Sprintf("pod-%d", n)
+			lease := former.memberLease("1", time.Now())
+			v.put(lease)
+			v.remove(lease)
+			<-time.After(options.LeaseDuration)
+		}
+		if len(v.gone) > 2 {
+			t.Errorf("the view has %d former members", len(v.gone))
+		}
+	})
 }
