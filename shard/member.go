@@ -69,8 +69,8 @@ func newMember(leases LeaseClient, options Options, clock processClock) (*Member
 }
 
 // Run makes the replica a member of its group until ctx ends. It then ends the contexts of its
-// slots, hands the slots over, which takes two requests at most RenewDeadline each, and returns
-// nil. Errors of requests are logged, and the requests repeated; see Status. Run returns an error
+// slots, hands the slots over, which takes at most RenewDeadline, and returns nil.
+// Errors of requests are logged, and the requests repeated; see Status. Run returns an error
 // that wraps ErrGroupMismatch if the group has other options. It must be called once.
 func (m *Member) Run(ctx context.Context) error {
 	if err := m.start(); err != nil {
@@ -244,7 +244,8 @@ type Status struct {
 	Members, Owned, Free int
 	// Renewed is when the last successful renewal of the member's Lease was sent.
 	Renewed time.Time
-	// Err is the error of the last failed request, nil after a successful renewal.
+	// Err is the error of the last failed request, except those of the informer of Leases, which are
+	// logged only. It is nil after a successful renewal.
 	Err error
 }
 
