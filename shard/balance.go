@@ -90,10 +90,14 @@ func (i *incarnation) reconcile(ctx context.Context, states []slotState) {
 }
 
 // take makes this incarnation the owner of free slots. They are published together, since an
-// informer lists ranges that are added together in one request.
+// informer lists ranges that are added together in one request. After a RetryPeriod it leaves the
+// others to the next step, which knows what has changed meanwhile.
 func (i *incarnation) take(ctx context.Context, free []slotState) {
-	gained := false
+	began, gained := i.clock.now(), false
 	for _, state := range free {
+		if i.term.left() == 0 || i.clock.now().elapsed(began) >= i.options.RetryPeriod {
+			break
+		}
 		transition := state.last.transition + 1
 		lease := i.options.takenBy(state.slot, state.lease, transition, i.member, i.clock.now().wall)
 		taken := i.write(ctx, "take a slot", func(ctx context.Context) (err error) {

@@ -104,6 +104,7 @@ func (m *Member) acquire(ctx context.Context, name string, last *observed) (*coo
 		}
 	}
 	lease = lease.DeepCopy()
+	metav1.SetMetaDataLabel(&lease.ObjectMeta, groupLabel, m.options.Group) // by which the others find it
 	hold(lease, name, m.options.LeaseDuration, now.wall)
 	return m.leases.Update(ctx, lease, metav1.UpdateOptions{})
 }
@@ -145,7 +146,7 @@ func (i *incarnation) renew(ctx context.Context, end context.CancelCauseFunc) {
 // renewOnce renews the Lease, of which lease is the last known state. It sends a second request if
 // the Lease has been changed by others than members, or by a renewal whose response was lost.
 func (i *incarnation) renewOnce(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
-	ctx, cancel := context.WithTimeout(ctx, i.options.RenewDeadline/2)
+	ctx, cancel := context.WithTimeout(ctx, i.options.RenewDeadline/4)
 	defer cancel()
 	renewed, err := i.updateLease(ctx, lease)
 	if !isLost(err) {
@@ -219,7 +220,8 @@ func (i *incarnation) leave(ctx context.Context) {
 		switch {
 		case err == nil || errors.Is(err, errExpired):
 			return
-		case !isLost(err): // a renewal that was sent before may arrive in between
+		case isLost(err): // a renewal that was sent before has arrived in between
+		case !i.sleep(stopping, i.options.RetryPeriod):
 			klog.FromContext(ctx).Error(err, "Lease was not given up; others take the slots once it has expired")
 			return
 		}
