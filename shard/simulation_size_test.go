@@ -1,4 +1,4 @@
-//go:build !stress
+//go:build !stress && !race
 
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
