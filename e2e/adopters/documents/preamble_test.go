@@ -38,6 +38,7 @@ func packages(before bool) map[string]string {
 		"certversioned":  "github.com/cert-manager/cert-manager/pkg/client/clientset/versioned",
 		"kinformercache": kinformer + "cache", "cache": kinformer + "cache",
 		"clientgo": kinformer + "clientgo", "debug": kinformer + "debug", "metrics": kinformer + "metrics",
+		"shard": kinformer + "shard",
 	}
 	if before {
 		names["cache"] = names["clientcache"]
