@@ -145,11 +145,18 @@ func (s *Store[V]) settleMove(live *state[V], key string, changes []Change[V]) [
 
 // pastDeletion is a deletion whose version another scope, which may hold the same key, has not
 // reached. That scope may still pass states of the key that are older than the deletion: they must
-// not be stored. scopes.past has the version by key.
+// not be stored. scopes.past has the latest one by key.
 type pastDeletion struct {
 	key     string
 	version string
+	last    bool // version is that of the last state before the deletion, whose own is not known
 	scope   *Scope
+}
+
+// precludes reports whether a state of the key at a version is one from before the deletion. One at
+// the version of the deletion itself is not: the object has moved to another scope.
+func (d pastDeletion) precludes(version string) bool {
+	return feed.IsOlder(version, d.version) || d.last && version == d.version
 }
 
 // mayPassOlder reports whether a scope may pass states of a key that are older than a deletion at a
@@ -170,17 +177,17 @@ func (d pastDeletion) isAwaited(by *progress) bool {
 	return slices.ContainsFunc(d.scope.keysWith, func(other *Scope) bool { return other.mayPassOlder(d.key, d.version, by) })
 }
 
-// recordPast records a deletion in a scope, unless no scope that may hold the same key can pass older
-// states. The caller holds both locks.
-func (s *Store[V]) recordPast(key, version string, scope *Scope, by *progress) {
-	d := pastDeletion{key, version, scope}
-	if version == "" || !d.isAwaited(by) {
+// recordPast records a deletion, unless no scope that may hold the same key can pass older states. The caller holds both locks.
+func (s *Store[V]) recordPast(d pastDeletion, by *progress) {
+	if d.version == "" || !d.isAwaited(by) {
 		return
 	}
 	if s.scopes.past == nil {
-		s.scopes.past = make(map[string]string)
+		s.scopes.past = make(map[string]pastDeletion)
 	}
-	s.scopes.past[key] = newer(s.scopes.past[key], version)
+	if !s.scopes.past[d.key].precludes(d.version) {
+		s.scopes.past[d.key] = d
+	}
 	s.scopes.expiry = append(s.scopes.expiry, d)
 }
 
@@ -188,7 +195,7 @@ func (s *Store[V]) recordPast(key, version string, scope *Scope, by *progress) {
 // holds the writer's lock.
 func (s *Store[V]) isPast(key, version string) bool {
 	deleted, ok := s.scopes.past[key]
-	return ok && feed.IsOlder(version, deleted)
+	return ok && deleted.precludes(version)
 }
 
 // expirePast forgets deletions that no scope awaits, in the order in which they were recorded. The
@@ -196,7 +203,7 @@ func (s *Store[V]) isPast(key, version string) bool {
 func (s *Store[V]) expirePast() {
 	expiry := s.scopes.expiry
 	for len(expiry) > 0 && !expiry[0].isAwaited(nil) {
-		if s.scopes.past[expiry[0].key] == expiry[0].version {
+		if s.scopes.past[expiry[0].key] == expiry[0] {
 			delete(s.scopes.past, expiry[0].key)
 		}
 		expiry[0] = pastDeletion{} // frees the memory

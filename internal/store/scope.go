@@ -54,7 +54,7 @@ type scopes[V any] struct {
 	stalest *Scope                        // the synced scope with the lowest version, nil if it must be found
 	moves   map[string]pendingDeletion[V] // by key
 	free    []blockedDeletion             // of moves, whose scope was removed
-	past    map[string]string             // versions by key, see pastDeletion
+	past    map[string]pastDeletion       // the latest by key
 	expiry  []pastDeletion                // of past
 
 	restores uint64 // how many restores of the server feeds have noticed

@@ -116,6 +116,8 @@ func TestScopesAreMerged(t *testing.T) {
 		{"a deletion that was no move", true, "a put k/1@11; a delete k/1@12; b reach 12", "add k/1@11; delete k/1@11→/1@12", ""},
 		{"a deletion after another object in the scope", true, "a put k/1@11; a delete k/1@12; a put k/2@13; b reach 13", "add k/1@11; delete k/1@11, add k/2@13", "k/2@13"},
 		{"a deletion without scopes to move to", false, "a put k/1@11; a delete k/1@12", "add k/1@11; delete k/1@11→/1@12", ""},
+		{"an older state after a deletion that waited for a scope that retires", true, "a put k/1@12; a delete k/1@13; b retire; b reach 11; b put k/1@12", "add k/1@12; delete k/1@12→/1@13", ""},
+		{"an older state after a list whose deletion waited for a scope that retires", true, "a put k/1@12; a list 13; b retire; b reach 11; b put k/1@12", "add k/1@12; delete k/1@12", ""},
 		{"a deletion whose other scope leaves", true, "a put k/1@11; a delete k/1@12; b leave", "add k/1@11; delete k/1@11→/1@12", ""},
 
 		{"a scope leaves after a move", true, "a put k/1@11; a delete k/1@12; a leave; b put k/1@12", "add k/1@11; update k/1@11→/1@12", "k/1@12"},

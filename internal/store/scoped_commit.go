@@ -129,23 +129,23 @@ func (m *merge[V]) remove(keys []string) {
 		}
 		old := new(Entry[V]).fromMap(m.live.entries.Item(key))
 		refused := m.isRefused(key, old)
+		s.recordPast(m.deletionOf(key, old), &m.feed.progress)
 		if !refused && isPending(old.scope(), key, m.version, &m.feed.progress) {
 			s.deferMove(key, m.version, old, nil)
 			continue
 		}
-		s.recordPast(key, m.lastVersion(old), old.scope(), &m.feed.progress)
 		s.removeEntry(m.live, key, old)
 		m.changes = append(m.changes, Change[V]{Key: key, Old: old, Initial: !old.scope().synced, LeftScope: refused})
 	}
 }
 
-// lastVersion returns a version up to which there are no states of an object that the list does not
-// have: its last known one, unless the server has used that again since.
-func (m *merge[V]) lastVersion(old *Entry[V]) string {
+// deletionOf returns the deletion of an object that the list does not have. Its last state is the last
+// known one, unless the server has used that version again since.
+func (m *merge[V]) deletionOf(key string, old *Entry[V]) pastDeletion {
 	if version := old.versionText(); !feed.IsOlder(m.version, version) {
-		return version
+		return pastDeletion{key: key, version: version, last: true, scope: old.scope()}
 	}
-	return m.version
+	return pastDeletion{key: key, version: m.version, scope: old.scope()}
 }
 
 // put puts the list's entries into the live state: first those that were made for the list, in list

@@ -30,9 +30,9 @@ func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
 			scope.suspect = true // an undone state of a listed scope may have replaced one of its states
 		}
 	}
-	isUndone := func(v string) bool { return feed.IsOlder(version, v) }
-	maps.DeleteFunc(known.past, func(_, v string) bool { return isUndone(v) })
-	known.expiry = slices.DeleteFunc(known.expiry, func(d pastDeletion) bool { return isUndone(d.version) })
+	isUndone := func(d pastDeletion) bool { return feed.IsOlder(version, d.version) }
+	maps.DeleteFunc(known.past, func(_ string, d pastDeletion) bool { return isUndone(d) })
+	known.expiry = slices.DeleteFunc(known.expiry, isUndone)
 	maps.DeleteFunc(known.moves, func(_ string, d pendingDeletion[V]) bool { return slices.Contains(listed, d.scope) })
 }
 

@@ -236,7 +236,7 @@ func (s *Store[V]) decideScoped(e event, itemKey string, item feed.Item, old *En
 		if f, failed := s.quarantine.failed(itemKey); failed && f.scope == e.scope && (f.uid == id.uid || f.uid == 0) {
 			s.quarantine.release(itemKey)
 		}
-		s.withMu(func() { s.recordPast(item.Key, item.ResourceVersion, e.scope, e.progress) })
+		s.withMu(func() { s.recordPast(e.deletionOf(item), e.progress) })
 		return feed.Unchanged, true
 	}
 	switch {
@@ -252,6 +252,10 @@ func (s *Store[V]) decideScoped(e event, itemKey string, item feed.Item, old *En
 		return feed.Unchanged, true
 	}
 	return feed.Applied, false
+}
+
+func (e event) deletionOf(item feed.Item) pastDeletion {
+	return pastDeletion{key: item.Key, version: item.ResourceVersion, scope: e.scope}
 }
 
 // isTakenOverBy reports whether a deletion in another scope is one of the entry, which may be nil: its
@@ -292,13 +296,13 @@ func (s *Store[V]) moveTo(scope *Scope, key string, old *Entry[V]) {
 func (s *Store[V]) deferDeletion(e event, item feed.Item, old, final *Entry[V]) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !e.refused && isPending(e.scope, item.Key, item.ResourceVersion, e.progress) {
-		if final != nil {
-			final = new(*final) // a copy: not the one that shares the memory of old
-		}
-		s.deferMove(item.Key, item.ResourceVersion, old, final)
-		return true
+	s.recordPast(e.deletionOf(item), e.progress)
+	if e.refused || !isPending(e.scope, item.Key, item.ResourceVersion, e.progress) {
+		return false
 	}
-	s.recordPast(item.Key, item.ResourceVersion, e.scope, e.progress)
-	return false
+	if final != nil {
+		final = new(*final) // a copy: not the one that shares the memory of old
+	}
+	s.deferMove(item.Key, item.ResourceVersion, old, final)
+	return true
 }
