@@ -1,0 +1,129 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMutantsCompile type-checks each mutant with the other files of its package. One that does not
+// compile shows nothing.
+func TestMutantsCompile(t *testing.T) {
+	mutants, err := load("*.diff")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newChecker(t, mutants)
+	for _, m := range mutants {
+		if err := c.check(m); err != nil {
+			t.Errorf("%s: %v", m.name, err)
+		}
+	}
+}
+
+// TestCheckerRefuses type-checks a mutant that does not compile.
+func TestCheckerRefuses(t *testing.T) {
+	const last = "func (m *mutant) unchanged() (n int) {\n"
+	m := mutant{file: "test/mutants/mutant.go", from: last, to: last + "\tx := 1\n"}
+	if err := newChecker(t, []mutant{m}).check(m); err == nil || !strings.Contains(err.Error(), "declared and not used: x") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// checker type-checks mutants against the compiled packages that they import.
+type checker struct {
+	root     string
+	files    *token.FileSet
+	compiled types.Importer
+	names    map[string][]string // of a package's files, by folder
+	parsed   map[string]*ast.File
+}
+
+// newChecker compiles what the packages of the mutants import.
+func newChecker(t *testing.T, mutants []mutant) *checker {
+	t.Helper()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles")
+	list.Dir = root
+	for _, m := range mutants {
+		list.Args = append(list.Args, "./"+path.Dir(m.file)) // go list takes repeated ones
+	}
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	c := &checker{root: root, files: token.NewFileSet(), names: make(map[string][]string), parsed: make(map[string]*ast.File)}
+	exports := make(map[string]string)
+	for packages := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			Dir, ImportPath, Export string
+			GoFiles                 []string
+		}
+		if err := packages.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		exports[p.ImportPath], c.names[p.Dir] = p.Export, p.GoFiles
+	}
+	c.compiled = importer.ForCompiler(c.files, "gc", func(name string) (io.ReadCloser, error) { return os.Open(exports[name]) })
+	return c
+}
+
+// check returns the first error of a mutant's package.
+func (c *checker) check(m mutant) error {
+	text, _, err := m.apply(c.root)
+	if err != nil {
+		return err
+	}
+	changed := filepath.Join(c.root, filepath.FromSlash(m.file))
+	folder := filepath.Dir(changed)
+	var files []*ast.File
+	for _, name := range c.names[folder] {
+		if name = filepath.Join(folder, name); name != changed {
+			file, err := c.parse(name)
+			if err != nil {
+				return err
+			}
+			files = append(files, file)
+		}
+	}
+	file, err := parser.ParseFile(c.files, changed, text, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	config := types.Config{Importer: c.compiled}
+	if _, err := config.Check(module+"/"+path.Dir(m.file), c.files, append(files, file), nil); err != nil {
+		return fmt.Errorf("does not compile: %w", err)
+	}
+	return nil
+}
+
+// parse parses a file that does not change, once.
+func (c *checker) parse(name string) (*ast.File, error) {
+	if file := c.parsed[name]; file != nil {
+		return file, nil
+	}
+	file, err := parser.ParseFile(c.files, name, nil, parser.SkipObjectResolution)
+	c.parsed[name] = file
+	return file, err
+}
