@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -55,6 +56,19 @@ type checker struct {
 	parsed   map[string]*ast.File
 }
 
+// raceSetting returns whether this test has the race detector. The packages that other tests need
+// are compiled as this one is.
+func raceSetting() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			if setting.Key == "-race" {
+				return setting.Value
+			}
+		}
+	}
+	return "false"
+}
+
 // newChecker compiles what the packages of the mutants import.
 func newChecker(t *testing.T, mutants []mutant) *checker {
 	t.Helper()
@@ -62,7 +76,7 @@ func newChecker(t *testing.T, mutants []mutant) *checker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles")
+	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles", "-race="+raceSetting())
 	list.Dir = root
 	for _, m := range mutants {
 		list.Args = append(list.Args, "./"+path.Dir(m.file)) // go list takes repeated ones
