@@ -4,6 +4,7 @@
 package store
 
 import (
+	"math"
 	"slices"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -36,8 +37,8 @@ func isPending(scope *Scope, key, version string, by *progress) bool {
 	return blockerAmong(scope.movesTo, key, version, by) != nil
 }
 
-// blockerAmong returns a scope for which a deletion must wait, nil if there is none. The caller holds
-// mu.
+// blockerAmong returns a scope for which a deletion must wait, nil if there is none. The caller
+// holds mu.
 func blockerAmong(scopes []*Scope, key, version string, by *progress) *Scope {
 	i := slices.IndexFunc(scopes, func(other *Scope) bool {
 		return !other.retiring && other.mayHold(key) && !other.hasReached(version, by)
@@ -63,8 +64,8 @@ func (s *Store[V]) deferMove(key, version string, old, final *Entry[V]) {
 	s.blockMove(key)
 }
 
-// blockMove makes the pending deletion of a key wait for one scope, and reports whether it must wait.
-// The caller holds both locks.
+// blockMove makes the pending deletion of a key wait for one scope, and reports whether it must
+// wait. The caller holds both locks.
 func (s *Store[V]) blockMove(key string) bool {
 	d := s.scopes.moves[key]
 	blocker := blockerAmong(d.targets(), key, d.version, nil)
@@ -74,8 +75,8 @@ func (s *Store[V]) blockMove(key string) bool {
 	return blocker != nil
 }
 
-// keepWaiting lets the deletion of a key's entry wait although its scope is being removed, and reports
-// whether there is such a deletion. The caller holds both locks.
+// keepWaiting lets the deletion of a key's entry wait although its scope is being removed, and
+// reports whether there is such a deletion. The caller holds both locks.
 func (s *Store[V]) keepWaiting(key string, old *Entry[V]) bool {
 	d, waits := s.scopes.moves[key]
 	if !waits || d.scope != old.scope() || d.object != old.identity {
@@ -87,8 +88,8 @@ func (s *Store[V]) keepWaiting(key string, old *Entry[V]) bool {
 }
 
 // settleMoves applies the deletions that no longer wait for a scope. It drops a deletion whose
-// object has moved, or has changed since. Each event of a scope looks only at the first deletion that
-// waits for the scope, and at those that it lets go. The caller holds both locks.
+// object has moved, or has changed since. Each event of a scope looks only at the first deletion
+// that waits for the scope, and at those that it lets go. The caller holds both locks.
 func (s *Store[V]) settleMoves(live *state[V]) {
 	if len(s.scopes.moves) == 0 {
 		return
@@ -151,20 +152,29 @@ type pastDeletion struct {
 	version string
 	last    bool // version is that of the last state before the deletion, whose own is not known
 	scope   *Scope
+	beside  []*Scope // the scope's keysWith, if it was removed
+}
+
+// others returns the scopes that may hold the same key.
+func (d *pastDeletion) others() []*Scope {
+	if d.beside != nil {
+		return d.beside
+	}
+	return d.scope.keysWith
 }
 
 // precludes reports whether a state of the key at a version is one from before the deletion. One at
 // the version of the deletion itself is not: the object has moved to another scope.
-func (d pastDeletion) precludes(version string) bool {
+func (d *pastDeletion) precludes(version string) bool {
 	return feed.IsOlder(version, d.version) || d.last && version == d.version
 }
 
 // mayPassOlder reports whether a scope may pass states of a key that are older than a deletion at a
-// version. One without a feed does not: its first list will not be older than the scopes beside it. p,
-// which may be nil, is the progress of a feed that has reached the version. The caller holds mu.
+// version. One without a feed does not: its first list will not be older than the scopes beside it.
+// p, which may be nil, is the progress of a feed that has reached the version. The caller holds mu.
 func (c *Scope) mayPassOlder(key, version string, p *progress) bool {
 	switch {
-	case !c.mayHold(key) || c.hasReached(version, p):
+	case c.removed || !c.mayHold(key) || c.hasReached(version, p):
 		return false
 	case c.synced:
 		return true
@@ -172,20 +182,36 @@ func (c *Scope) mayPassOlder(key, version string, p *progress) bool {
 	return len(c.feeds) > 0 && (c.floor == "" || feed.IsOlder(c.floor, version))
 }
 
-// isAwaited reports whether a scope beside that of a deletion may pass older states. The caller holds mu.
-func (d pastDeletion) isAwaited(by *progress) bool {
-	return slices.ContainsFunc(d.scope.keysWith, func(other *Scope) bool { return other.mayPassOlder(d.key, d.version, by) })
+// passedBeside returns the lowest version that a scope which may hold the same keys has reached. The
+// caller holds mu.
+func (c *Scope) passedBeside() uint64 {
+	lowest := uint64(math.MaxUint64)
+	for _, other := range c.keysWith {
+		version := other.floor
+		if other.synced {
+			version = other.reached()
+		}
+		lowest = min(lowest, versionOf(version))
+	}
+	return lowest
 }
 
-// recordPast records a deletion, unless no scope that may hold the same key can pass older states. The caller holds both locks.
-func (s *Store[V]) recordPast(d pastDeletion, by *progress) {
+// isAwaited reports whether a scope beside that of a deletion may pass older states. The caller
+// holds mu.
+func (d *pastDeletion) isAwaited(by *progress) bool {
+	return slices.ContainsFunc(d.others(), func(other *Scope) bool { return other.mayPassOlder(d.key, d.version, by) })
+}
+
+// recordPast records a deletion, unless no scope that may hold the same key can pass older states.
+// The caller holds both locks.
+func (s *Store[V]) recordPast(d *pastDeletion, by *progress) {
 	if d.version == "" || !d.isAwaited(by) {
 		return
 	}
 	if s.scopes.past == nil {
-		s.scopes.past = make(map[string]pastDeletion)
+		s.scopes.past = make(map[string]*pastDeletion)
 	}
-	if !s.scopes.past[d.key].precludes(d.version) {
+	if known := s.scopes.past[d.key]; known == nil || !known.precludes(d.version) {
 		s.scopes.past[d.key] = d
 	}
 	s.scopes.expiry = append(s.scopes.expiry, d)
@@ -194,8 +220,17 @@ func (s *Store[V]) recordPast(d pastDeletion, by *progress) {
 // isPast reports whether a state of a key is older than a deletion in another scope. The caller
 // holds the writer's lock.
 func (s *Store[V]) isPast(key, version string) bool {
-	deleted, ok := s.scopes.past[key]
-	return ok && deleted.precludes(version)
+	d := s.scopes.past[key]
+	return d != nil && d.precludes(version)
+}
+
+// keepPast keeps the deletions in a scope that is being removed. The caller holds both locks.
+func (s *Store[V]) keepPast(scope *Scope) {
+	for _, d := range s.scopes.expiry {
+		if d.scope == scope {
+			d.beside = scope.keysWith
+		}
+	}
 }
 
 // expirePast forgets deletions that no scope awaits, in the order in which they were recorded. The
@@ -206,7 +241,7 @@ func (s *Store[V]) expirePast() {
 		if s.scopes.past[expiry[0].key] == expiry[0] {
 			delete(s.scopes.past, expiry[0].key)
 		}
-		expiry[0] = pastDeletion{} // frees the memory
+		expiry[0] = nil // frees the memory
 		expiry = expiry[1:]
 	}
 	if len(expiry) == 0 {

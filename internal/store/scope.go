@@ -36,6 +36,7 @@ type Scope struct {
 	floor    string            // its first list, of which it has the feed, is not older
 	objects  int               // number of entries
 	retiring bool              // see RetireScope
+	removed  bool              // see RemoveScope
 	restores uint64            // how many restores of the server were known when it was last listed after one
 	suspect  bool              // the store may lack states of it, since the server was restored
 	keysWith []*Scope          // the scopes that may hold the same keys
@@ -54,8 +55,9 @@ type scopes[V any] struct {
 	stalest *Scope                        // the synced scope with the lowest version, nil if it must be found
 	moves   map[string]pendingDeletion[V] // by key
 	free    []blockedDeletion             // of moves, whose scope was removed
-	past    map[string]pastDeletion       // the latest by key
-	expiry  []pastDeletion                // of past
+	past    map[string]*pastDeletion      // the latest by key
+	expiry  []*pastDeletion               // of past
+	left    string                        // the latest version that a removed scope had reached
 
 	restores uint64 // how many restores of the server feeds have noticed
 }
@@ -108,8 +110,8 @@ func (s *Store[V]) HaveReached(scopes []*Scope, other *Scope) bool {
 }
 
 // RemoveScope removes a scope that no longer has a feed, with its entries. Their deletions are one
-// batch of the log. Entries whose deletion waits, as they may have moved to another scope, stay until
-// it no longer does. exist reports whether the others exist: their deletions have LeftScope.
+// batch of the log. Entries whose deletion waits, as they may have moved to another scope, stay
+// until it no longer does. exist reports whether the others exist: their deletions have LeftScope.
 func (s *Store[V]) RemoveScope(scope *Scope, exist bool) {
 	isIt := func(other *Scope) bool { return other == scope }
 	s.writer.Lock()
@@ -118,9 +120,13 @@ func (s *Store[V]) RemoveScope(scope *Scope, exist bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	live := s.prepareChange("")
+	passed := scope.passedBeside()
 	var changes []Change[V]
 	for _, key := range keys {
 		old := new(Entry[V]).fromMap(live.entries.Item(key))
+		if old.version > passed {
+			s.recordPast(&pastDeletion{key: key, version: old.versionText(), scope: scope}, nil)
+		}
 		if s.keepWaiting(key, old) {
 			continue
 		}
@@ -138,8 +144,10 @@ func (s *Store[V]) RemoveScope(scope *Scope, exist bool) {
 		other.keysWith = slices.DeleteFunc(other.keysWith, isIt)
 		other.movesTo = slices.DeleteFunc(other.movesTo, isIt)
 	}
-	scope.keysWith, scope.movesTo = nil, nil // something may still refer to the scope itself
-	scope.retiring = true                    // no deletion waits for it
+	s.keepPast(scope)
+	scope.keysWith, scope.movesTo = nil, nil   // something may still refer to the scope itself
+	scope.retiring, scope.removed = true, true // no deletion waits for it
+	s.scopes.left = newer(s.scopes.left, scope.reached())
 	s.scopes.free, scope.blocks = append(s.scopes.free, scope.blocks...), nil
 	s.scopes.stalest = nil
 	s.settleScopes(live)

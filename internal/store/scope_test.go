@@ -16,6 +16,7 @@ import (
 // scopedHarness is a store with the scopes a and b, which may hold the same keys. Each has a feed.
 type scopedHarness struct {
 	*harness
+	moves  bool
 	scopes map[string]*Scope
 	feeds  map[string]*Feed[*object]
 }
@@ -23,17 +24,19 @@ type scopedHarness struct {
 // newScopedHarness returns a store whose scopes were listed at version 10 and are empty. moves says
 // whether an object can move between them.
 func newScopedHarness(moves bool) *scopedHarness {
-	h := &scopedHarness{newHarness(), make(map[string]*Scope), make(map[string]*Feed[*object])}
-	for _, name := range []string{"a", "b"} {
-		h.scopes[name] = new(Scope)
-		h.AddScope(h.scopes[name], func(*Scope) (bool, bool) { return true, moves })
-		h.feeds[name] = h.NewFeed([]*Scope{h.scopes[name]}, Locate{}, "")
-	}
-	for _, f := range h.feeds {
-		f.Begin().Commit("10")
-	}
+	h := &scopedHarness{newHarness(), moves, make(map[string]*Scope), make(map[string]*Feed[*object])}
+	h.join("a")
+	h.join("b")
 	h.MarkSynced()
 	return h
+}
+
+// join adds a scope that was listed at version 10.
+func (h *scopedHarness) join(name string) {
+	h.scopes[name] = new(Scope)
+	h.AddScope(h.scopes[name], func(*Scope) (bool, bool) { return true, h.moves })
+	h.feeds[name] = h.NewFeed([]*Scope{h.scopes[name]}, Locate{}, "")
+	h.feeds[name].Begin().Commit("10")
 }
 
 // do takes a step: the name of a scope, what happens in it, and objects or a version.
@@ -42,14 +45,19 @@ func (h *scopedHarness) do(t *testing.T, step string) {
 	words := strings.Fields(step)
 	name, op, rest := words[0], words[1], words[2:]
 	switch f := h.feeds[name]; op {
+	case "join":
+		h.join(name)
 	case "put":
 		f.Apply(watch.Modified, obj(rest[0]).item())
 	case "delete":
 		f.Apply(watch.Deleted, obj(rest[0]).item())
 	case "reach":
 		f.AdvanceVersion(rest[0])
-	case "list":
+	case "list", "read": // a consistent read shows whether the server was restored from a backup
 		next := f.Begin()
+		if op == "read" {
+			next.CompareContents()
+		}
 		for _, id := range rest[1:] {
 			next.Add(obj(id).item())
 		}
@@ -120,6 +128,14 @@ func TestScopesAreMerged(t *testing.T) {
 		{"an older state after a list whose deletion waited for a scope that retires", true, "a put k/1@12; a list 13; b retire; b reach 11; b put k/1@12", "add k/1@12; delete k/1@12", ""},
 		{"a deletion whose other scope leaves", true, "a put k/1@11; a delete k/1@12; b leave", "add k/1@11; delete k/1@11→/1@12", ""},
 
+		{"a deletion in a retiring scope that is a move to another", true, "b put k/1@11; a put k/1@12; a retire; b delete k/1@12; a leave", "add k/1@11; update k/1@11→/1@12; delete k/1@12→/1@12 (left scope)", ""},
+		{"an older state after the scope of the deletion has left", false, "a put k/1@12; a delete k/1@13; a leave; b put k/1@12", "add k/1@12; delete k/1@12→/1@13", ""},
+		{"an older state after the scope of a later object has left", false, "a put k/2@12; a leave; b put k/1@11", "add k/2@12; delete k/2@12→/2@12 (left scope)", ""},
+		{"a later state after the scope of an object has left", false, "a put k/2@12; a leave; b put k/3@13", "add k/2@12; delete k/2@12→/2@12 (left scope); add k/3@13", "k/3@13"},
+
+		{"a restore that undoes a move, while another scope lags", true, "c join; b put k/1@12; a put k/1@15; b delete k/1@15; a read 12; b read 12 k/1@12; c reach 12", "add k/1@12; update k/1@12→/1@15; delete k/1@15; add k/1@12", "k/1@12"},
+		{"a restore that undoes the state of a scope that has left", true, "a put k/1@12; a delete k/1@14; a leave; b read 11 k/1@11; b read 11 k/1@11", "add k/1@12; delete k/1@12→/1@14; add k/1@11", "k/1@11"},
+
 		{"a scope leaves after a move", true, "a put k/1@11; a delete k/1@12; a leave; b put k/1@12", "add k/1@11; update k/1@11→/1@12", "k/1@12"},
 		{"a scope leaves", false, "a list 11 k/1@11 l/2@11; b put m/3@11; a leave", "add k/1@11, add l/2@11; add m/3@11; delete k/1@11→/1@11 (left scope), delete l/2@11→/2@11 (left scope)", "m/3@11"},
 		{"a scope leaves whose object moved before", true, "a put k/1@11; b put k/1@12; a leave", "add k/1@11; update k/1@11→/1@12", "k/1@12"},
@@ -146,14 +162,21 @@ func TestScopesAreMerged(t *testing.T) {
 
 // A deletion is remembered until all scopes that may hold its key have reached its version.
 func TestPastDeletionIsForgotten(t *testing.T) {
-	h := newScopedHarness(false)
-	h.run(t, "a put k/1@11; a delete k/1@12")
-	if got := len(h.Store.scopes.past); got != 1 {
-		t.Errorf("%d past deletions while another scope is behind", got)
-	}
-	h.run(t, "b reach 12")
-	if got, expiring := len(h.Store.scopes.past), len(h.Store.scopes.expiry); got != 0 || expiring != 0 {
-		t.Errorf("%d past deletions, %d to expire", got, expiring)
+	for _, row := range []struct{ recorded, forgotten string }{
+		{"a put k/1@11; a delete k/1@12", "b reach 12"},
+		{"a put k/1@11; a delete k/1@12; a leave", "b reach 12"},
+		{"a put k/1@11; a delete k/1@12; a leave", "b leave"},
+		{"a put k/1@11; a leave", "b reach 11"},
+	} {
+		h := newScopedHarness(false)
+		h.run(t, row.recorded)
+		if got := len(h.Store.scopes.past); got != 1 {
+			t.Errorf("%d past deletions after %q", got, row.recorded)
+		}
+		h.run(t, row.forgotten)
+		if got, expiring := len(h.Store.scopes.past), len(h.Store.scopes.expiry); got != 0 || expiring != 0 {
+			t.Errorf("%d past deletions, %d to expire after %q; %s", got, expiring, row.recorded, row.forgotten)
+		}
 	}
 }
 
@@ -184,8 +207,20 @@ func TestVersionsOfScopes(t *testing.T) {
 	if got := h.NewFeed([]*Scope{added}, Locate{}, "").NotOlderThan(); got != "12" {
 		t.Errorf("%q beside a scope that shares keys with the one at 12", got)
 	}
+	alone := h.NewFeed([]*Scope{new(Scope)}, Locate{}, "")
+	if got := alone.NotOlderThan(); got != "" {
+		t.Errorf("%q without scopes that share keys", got)
+	}
 	if h.HaveReached([]*Scope{b}, a) || !h.HaveReached([]*Scope{a}, b) || h.HaveReached([]*Scope{added}, b) {
 		t.Error("HaveReached contradicts the versions")
+	}
+	h.run(t, "a leave")
+	if got := alone.NotOlderThan(); got != "15" {
+		t.Errorf("%q after a scope has left at 15", got)
+	}
+	h.run(t, "b read 13")
+	if got := alone.NotOlderThan(); got != "13" {
+		t.Errorf("%q after the server was restored to 13", got)
 	}
 }
 

@@ -72,7 +72,7 @@ func (r *replacement[V]) commitScopes(resourceVersion string) {
 	m := merge[V]{replacement: r, live: s.live.Load(), version: resourceVersion}
 	s.withMu(func() {
 		m.scopes = r.scopesToReplace(resourceVersion)
-		if r.compareContents && wasUndone(m.scopes, resourceVersion) {
+		if r.compareContents && s.wasUndone(m.scopes, resourceVersion) {
 			s.noteRestore(r.feed, m.scopes, resourceVersion)
 		}
 	})
@@ -129,23 +129,17 @@ func (m *merge[V]) remove(keys []string) {
 		}
 		old := new(Entry[V]).fromMap(m.live.entries.Item(key))
 		refused := m.isRefused(key, old)
-		s.recordPast(m.deletionOf(key, old), &m.feed.progress)
-		if !refused && isPending(old.scope(), key, m.version, &m.feed.progress) {
+		undone := feed.IsOlder(m.version, old.versionText())
+		if !undone {
+			s.recordPast(&pastDeletion{key: key, version: old.versionText(), last: true, scope: old.scope()}, &m.feed.progress)
+		}
+		if !undone && !refused && isPending(old.scope(), key, m.version, &m.feed.progress) {
 			s.deferMove(key, m.version, old, nil)
 			continue
 		}
 		s.removeEntry(m.live, key, old)
 		m.changes = append(m.changes, Change[V]{Key: key, Old: old, Initial: !old.scope().synced, LeftScope: refused})
 	}
-}
-
-// deletionOf returns the deletion of an object that the list does not have. Its last state is the last
-// known one, unless the server has used that version again since.
-func (m *merge[V]) deletionOf(key string, old *Entry[V]) pastDeletion {
-	if version := old.versionText(); !feed.IsOlder(m.version, version) {
-		return pastDeletion{key: key, version: version, last: true, scope: old.scope()}
-	}
-	return pastDeletion{key: key, version: m.version, scope: old.scope()}
 }
 
 // put puts the list's entries into the live state: first those that were made for the list, in list

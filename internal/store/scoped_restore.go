@@ -30,19 +30,28 @@ func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
 			scope.suspect = true // an undone state of a listed scope may have replaced one of its states
 		}
 	}
-	isUndone := func(d pastDeletion) bool { return feed.IsOlder(version, d.version) }
-	maps.DeleteFunc(known.past, func(_ string, d pastDeletion) bool { return isUndone(d) })
+	isUndone := func(d *pastDeletion) bool { return feed.IsOlder(version, d.version) }
+	maps.DeleteFunc(known.past, func(_ string, d *pastDeletion) bool { return isUndone(d) })
 	known.expiry = slices.DeleteFunc(known.expiry, isUndone)
 	maps.DeleteFunc(known.moves, func(_ string, d pendingDeletion[V]) bool { return slices.Contains(listed, d.scope) })
+	for key, d := range known.moves {
+		if d.scope.removed && feed.IsOlder(version, d.version) {
+			d.movesTo = []*Scope{} // no move to another scope has this version any more
+			known.moves[key], known.free = d, append(known.free, blockedDeletion{key, d.version})
+		}
+	}
+	if feed.IsOlder(version, known.left) {
+		known.left = version
+	}
 }
 
-// wasUndone reports whether a consistent read at a version shows that the server was restored from a
-// backup: the listed scopes, or others that may hold the same keys, have reached a later version. It
-// does not if another server, which lagged behind, had refused the previous request. The caller holds
-// mu.
-func wasUndone(listed []*Scope, version string) bool {
+// wasUndone reports whether a consistent read at a version shows that the server was restored from
+// a backup: the listed scopes, or others that may hold the same keys, or removed ones, have reached
+// a later version. It does not if another server, which lagged behind, had refused the previous
+// request. The caller holds mu.
+func (s *Store[V]) wasUndone(listed []*Scope, version string) bool {
 	isLater := func(scope *Scope) bool { return feed.IsOlder(version, scope.reached()) }
-	return slices.ContainsFunc(listed, func(scope *Scope) bool {
+	return feed.IsOlder(version, s.scopes.left) || slices.ContainsFunc(listed, func(scope *Scope) bool {
 		return isLater(scope) || slices.ContainsFunc(scope.keysWith, isLater)
 	})
 }

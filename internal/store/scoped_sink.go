@@ -104,12 +104,13 @@ func (f *Feed[V]) HasCaughtUp() bool {
 	return !slices.ContainsFunc(f.Scopes(), func(scope *Scope) bool { return feed.IsOlder(f.progress.version, scope.reached()) })
 }
 
-// NotOlderThan returns the highest version reached by a scope that may hold the same keys as one of the
-// feed's. The first list of these must not be older: it may have objects that the other scope has seen
-// deleted before.
+// NotOlderThan returns the highest version reached by a scope that may hold the same keys as one of
+// the feed's, or by one that was removed. The first list of these must not be older: it may have
+// objects that the other scope has seen deleted before.
 func (f *Feed[V]) NotOlderThan() (highest string) {
 	f.store.lockForScopes()
 	defer f.store.unlockForScopes()
+	highest = f.store.scopes.left
 	for _, scope := range f.Scopes() {
 		for _, other := range scope.keysWith {
 			highest = newer(highest, other.reached())
@@ -228,7 +229,7 @@ func (s *Store[V]) decideScoped(e event, itemKey string, item feed.Item, old *En
 		if own {
 			return feed.Unchanged, !old.sameObject(id)
 		}
-		if old.isTakenOverBy(e) && old.sameObject(id) && !id.before(old.identity) {
+		if old.isTakenOverBy(e) && old.sameObject(id) && !old.sameVersion(id) && !id.before(old.identity) {
 			s.moveTo(e.scope, item.Key, old)
 			old.indexed = s.entries.Item(item.Key).Meta.indexed
 			return feed.Applied, false
@@ -254,12 +255,12 @@ func (s *Store[V]) decideScoped(e event, itemKey string, item feed.Item, old *En
 	return feed.Applied, false
 }
 
-func (e event) deletionOf(item feed.Item) pastDeletion {
-	return pastDeletion{key: item.Key, version: item.ResourceVersion, scope: e.scope}
+func (e event) deletionOf(item feed.Item) *pastDeletion {
+	return &pastDeletion{key: item.Key, version: item.ResourceVersion, scope: e.scope}
 }
 
-// isTakenOverBy reports whether a deletion in another scope is one of the entry, which may be nil: its
-// own scope is about to leave, or the object has moved and is refused there.
+// isTakenOverBy reports whether a deletion in another scope is one of the entry, which may be nil:
+// its own scope is about to leave, or the object has moved and is refused there.
 func (e *Entry[V]) isTakenOverBy(by event) bool {
 	scope := e.ownScope()
 	return scope != nil && (scope.retiring || by.refused)

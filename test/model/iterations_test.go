@@ -5,4 +5,4 @@
 
 package model_test
 
-const scopedPrograms = 300 // of TestScopesFollowModel
+const scopedPrograms = 2500 // of TestScopesFollowModel

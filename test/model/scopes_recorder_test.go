@@ -71,6 +71,9 @@ func (x *scopedExecution) checkDeletion(last scopedState, leftScope bool) {
 	outside := func(s scopedState) bool {
 		return s.deleted || !x.passes(s) || slices.ContainsFunc(x.covers, func(cover []cache.Scope) bool { return !s.in(cover) })
 	}
+	inside := func(s scopedState) bool {
+		return !s.deleted && slices.ContainsFunc(x.covers, func(cover []cache.Scope) bool { return s.in(cover) })
+	}
 	refused := func(s scopedState) bool { return !x.passes(s) }
 	switch {
 	case !slices.ContainsFunc(states, outside):
@@ -79,10 +82,11 @@ func (x *scopedExecution) checkDeletion(last scopedState, leftScope bool) {
 		if !last.in(x.removed) && !slices.ContainsFunc(states, refused) {
 			x.failLocked("left scope", "%v has left a scope, none of which was removed", last)
 		}
-		delete(x.floors, last.key)
+		last.version-- // its last state may come back
+		x.floors[last.key] = last
 	case !slices.ContainsFunc(states, moved):
 		x.failLocked("left scope", "deletion of %v, which exists", last)
-	case slices.ContainsFunc(states, gone):
+	case slices.ContainsFunc(states, gone) && !slices.ContainsFunc(states[slices.IndexFunc(states, outside):], inside):
 		x.dead[last.uid] = last
 	}
 }

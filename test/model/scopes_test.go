@@ -37,7 +37,7 @@ type scopedExecution struct {
 	delivered map[string]scopedState
 	floors    map[string]scopedState // the last state delivered of each key
 	dead      map[string]scopedState // the same by UID, of objects whose deletion was delivered
-	covers    [][]cache.Scope        // the sets of scopes since the last rest
+	covers    [][]cache.Scope        // the sets of scopes since the informer last had the state of the server
 	removed   []cache.Scope          // all scopes that have ever been removed
 	restoring bool
 	violation string
@@ -112,9 +112,11 @@ func (x *scopedExecution) step(s scopedStep) {
 	}
 	synctest.Wait()
 	x.check()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.covers = [][]cache.Scope{x.scopes.All()}
+	if x.unsettled() == "" { // no scope lags behind
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.covers = [][]cache.Scope{x.scopes.All()}
+	}
 }
 
 func (x *scopedExecution) execute(s scopedStep) {
@@ -181,18 +183,6 @@ func (x *scopedExecution) changeScopes(change func(...cache.Scope) error, step s
 	x.covers = append(x.covers, after)
 	gone := slices.DeleteFunc(before, func(scope cache.Scope) bool { return slices.Contains(after, scope) })
 	x.removed = append(x.removed, gone...)
-	x.forget(gone, after, step.Op == opScopesSet)
-}
-
-// forget allows that objects of removed scopes are added again at older states: a scope that is
-// added may lag. It may not lag behind one that it replaces. The caller holds mu.
-func (x *scopedExecution) forget(removed, after []cache.Scope, replaced bool) {
-	forgotten := func(_ string, s scopedState) bool {
-		_, delivered := x.delivered[s.key]
-		return !delivered && s.in(removed) && !(replaced && s.in(after))
-	}
-	maps.DeleteFunc(x.dead, forgotten)
-	maps.DeleteFunc(x.floors, forgotten)
 }
 
 // restore restores the server from a backup, and waits until the informer has noticed.
