@@ -118,10 +118,7 @@ func (c *core) waitForObject(ctx context.Context, obj Object) error {
 	if err := cmp.Or(c.admits(obj), c.checkScopes(obj)); err != nil {
 		return fmt.Errorf("%s does not hold %q: %w", c.report.name, key, err)
 	}
-	matches := func(s scope.Scope) bool {
-		return covers(obj)(s) && s.Matches(obj.GetLabels(), obj.GetName(), obj.GetNamespace())
-	}
-	if err := c.wait(ctx, func(ctx context.Context) error { return c.waitForVersionOf(ctx, obj, matches) }); err != nil {
+	if err := c.wait(ctx, func(ctx context.Context) error { return c.waitForVersionOf(ctx, obj, matches(obj)) }); err != nil {
 		return err
 	}
 	if err := c.engine.KeyError(key); err != nil {

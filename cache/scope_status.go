@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/kinformer/kinformer/internal/informer"
@@ -57,16 +58,16 @@ func (c *core) scopeStatus() (statuses []ScopeStatus) {
 }
 
 func (c *core) scopeStatusOf(now informer.ScopeStatus) ScopeStatus {
-	fed := now.Reflector
+	reflector := now.Reflector
 	status := ScopeStatus{
 		Scope:           scopeOf(now.Scope),
-		Phase:           Phase(fed.Phase),
+		Phase:           Phase(reflector.Phase),
 		Synced:          now.Synced,
-		Err:             fed.Err,
-		ErrSince:        fed.ErrSince,
-		Attempts:        fed.Attempts,
+		Err:             reflector.Err,
+		ErrSince:        reflector.ErrSince,
+		Attempts:        reflector.Attempts,
 		ResourceVersion: now.ResourceVersion,
-		FreshAt:         fed.FreshAt,
+		FreshAt:         reflector.FreshAt,
 		Objects:         now.Objects,
 		Quarantined:     now.Quarantined,
 		Unkeyed:         now.Unkeyed,
@@ -176,16 +177,18 @@ func covers(obj Object) func(scope.Scope) bool {
 	return func(s scope.Scope) bool { return s.Covers(obj.GetNamespace(), string(obj.GetUID())) }
 }
 
-// checkScopes returns ErrOutOfScope for an object that is in none of the scopes. Field selectors of
-// other fields than name and namespace are taken to match.
-func (c *core) checkScopes(obj Object) error {
-	if c.scopes == nil {
-		return nil
+// matches returns a function that reports whether an object is in a scope. Field selectors of other
+// fields than name and namespace are taken to match.
+func matches(obj Object) func(scope.Scope) bool {
+	return func(s scope.Scope) bool {
+		return covers(obj)(s) && s.Matches(obj.GetLabels(), obj.GetName(), obj.GetNamespace())
 	}
-	for _, s := range c.scopes.All() {
-		if covers(obj)(s) && s.Matches(obj.GetLabels(), obj.GetName(), obj.GetNamespace()) {
-			return nil
-		}
+}
+
+// checkScopes returns ErrOutOfScope for an object that is in none of the scopes.
+func (c *core) checkScopes(obj Object) error {
+	if c.scopes == nil || slices.ContainsFunc(c.scopes.All(), matches(obj)) {
+		return nil
 	}
 	return fmt.Errorf("%w: none of its Scopes has the object", ErrOutOfScope)
 }
