@@ -172,19 +172,25 @@ func sortWords(events string) string {
 func runInformer[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T, options cache.InformerOptions[T]) *cache.SharedInformer[T] {
 	t.Helper()
 	informer := cache.NewSharedInformer(lw, example, options)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- informer.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
-	})
+	start(t, informer)
 	if err := informer.WaitForSync(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	return informer
+}
+
+// start runs informers until the test ends.
+func start(t *testing.T, informers ...interface{ Run(context.Context) error }) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error)
+	go func() { stopped <- cache.RunAll(ctx, informers...) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
 }
 
 // testContext returns a context that ends after cachetest.Timeout.

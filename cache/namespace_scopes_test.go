@@ -4,7 +4,6 @@
 package cache_test
 
 import (
-	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -36,10 +35,8 @@ func TestScopesOfSelectedNamespaces(t *testing.T) {
 		i := newScopedInformer(t, scopes)
 		i.server.Create(configMap("a/1"))
 		i.server.Create(configMap("b/1"))
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error)
-		go func() { stopped <- cache.RunAll(ctx, i, namespaces) }()
-		if err := i.WaitForSync(ctx); err != nil {
+		start(t, i, namespaces)
+		if err := i.WaitForSync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		i.expect("Add a/1 initial")
@@ -60,10 +57,6 @@ func TestScopesOfSelectedNamespaces(t *testing.T) {
 		i.server.Create(configMap("b/2"))
 		<-time.After(time.Minute)
 		i.expect()
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
 	})
 }
 
@@ -77,9 +70,7 @@ func TestScopeOfARecreatedNamespace(t *testing.T) {
 			t.Fatal(err)
 		}
 		i := newScopedInformer(t, scopes)
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error)
-		go func() { stopped <- cache.RunAll(ctx, i, namespaces) }()
+		start(t, i, namespaces)
 		for range 3 {
 			server.Create(namespace("a", "blue"))
 			i.server.Create(configMap("a/1"))
@@ -96,10 +87,6 @@ func TestScopeOfARecreatedNamespace(t *testing.T) {
 			server.Delete("a")
 			i.server.Delete("a/1")
 		}
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
 	})
 }
 
@@ -114,9 +101,7 @@ func TestDeletedNamespaceThatWasNeverListed(t *testing.T) {
 		}
 		lw := &rules{ListerWatcher: fake.NewListerWatcher(&corev1.ConfigMap{}), list: func(metav1.ListOptions) error { return fake.Forbidden() }}
 		informer := cache.NewSharedInformer(lw, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error)
-		go func() { stopped <- cache.RunAll(ctx, namespaces, informer) }()
+		start(t, namespaces, informer)
 		synctest.Wait()
 		for n := range 20 {
 			name := fmt.Sprintf("ns-%d", n)
@@ -127,10 +112,6 @@ func TestDeletedNamespaceThatWasNeverListed(t *testing.T) {
 		}
 		if statuses := informer.ScopeStatus(); len(statuses) > 0 {
 			t.Errorf("%d scopes remain; %+v", len(statuses), statuses[0])
-		}
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
 		}
 	})
 }
@@ -153,9 +134,7 @@ func TestDeletedNamespaceWithItsRole(t *testing.T) {
 		}
 		lw := &rules{ListerWatcher: server, list: refuse, watch: refuse}
 		informer := cache.NewSharedInformer(lw, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error)
-		go func() { stopped <- cache.RunAll(ctx, namespaces, informer) }()
+		start(t, namespaces, informer)
 		all.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
 		server.Create(configMap("a/1"))
 		synctest.Wait()
@@ -167,10 +146,6 @@ func TestDeletedNamespaceWithItsRole(t *testing.T) {
 		<-time.After(24 * time.Hour)
 		if n := informer.Store().Len(); n > 0 {
 			t.Errorf("the store has %d objects of a deleted namespace; status: %+v", n, informer.ScopeStatus())
-		}
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
 		}
 	})
 }

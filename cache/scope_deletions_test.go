@@ -4,7 +4,6 @@
 package cache_test
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -32,23 +31,13 @@ func TestDeletionDoesNotWaitForOtherNamespace(t *testing.T) {
 		}}
 		server.Create(configMap("a/1", "env=dev"))
 		scopes := cache.NewScopes(cache.Scope{LabelSelector: "env=dev"})
-		informer := cache.NewSharedInformer(lw, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error)
-		go func() { stopped <- informer.Run(ctx) }()
-		if err := informer.WaitForSync(ctx); err != nil {
-			t.Fatal(err)
-		}
+		informer := runInformer(t, lw, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
 		_ = scopes.Add(cache.Scope{Namespace: "secret", LabelSelector: "env=prod"})
 		synctest.Wait()
 		server.Delete("a/1")
 		<-time.After(10 * time.Minute)
 		if n := informer.Store().Len(); n != 0 {
 			t.Errorf("the store has %d objects", n)
-		}
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
 		}
 	})
 }

@@ -158,9 +158,8 @@ func TestForbiddenScope(t *testing.T) {
 		informer := cache.NewSharedInformer(lw, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{
 			Scopes: scopes, ErrorHandler: func(_ context.Context, err error) { failures <- err },
 		})
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error)
-		go func() { stopped <- informer.Run(ctx) }()
+		ctx := t.Context()
+		start(t, informer)
 		secret, b := informer.InScope(cache.Scope{Namespace: "secret"}), informer.InScope(cache.Scope{Namespace: "b"})
 		_ = scopes.Add(namespaces("b")...)
 		if err := b.WaitForSync(ctx); err != nil {
@@ -200,10 +199,6 @@ func TestForbiddenScope(t *testing.T) {
 		if err := informer.WaitForObject(ctx, configMap("secret/1")); !errors.Is(err, cache.ErrOutOfScope) {
 			t.Errorf("wait for an object of a removed scope: %v", err)
 		}
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
 	})
 }
 
@@ -225,22 +220,12 @@ func TestLaggingListOfAddedScopeIsNoRestore(t *testing.T) {
 		for n := range 10 {
 			_ = scopes.Add(cache.Scope{LabelSelector: fmt.Sprintf("env=e%d", n)})
 		}
-		informer := cache.NewSharedInformer(lw, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error)
-		go func() { stopped <- informer.Run(ctx) }()
-		if err := informer.WaitForSync(ctx); err != nil {
-			t.Fatal(err)
-		}
+		informer := runInformer(t, lw, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
 		lists := informer.Status().Lists
 		_ = scopes.Add(cache.Scope{LabelSelector: "env=new"})
 		<-time.After(time.Hour)
 		if now := informer.Status().Lists; now > lists+3 {
 			t.Errorf("%d lists, of which %d before", now, lists)
-		}
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
 		}
 	})
 }

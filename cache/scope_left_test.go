@@ -4,7 +4,6 @@
 package cache_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -29,10 +28,8 @@ func TestCoalescedRemovalOfScopeIsLeftScope(t *testing.T) {
 		}), cache.HandlerOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error)
-		go func() { stopped <- informer.Run(ctx) }()
-		if err := informer.WaitForSync(ctx); err != nil {
+		start(t, informer)
+		if err := informer.WaitForSync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		server.Create(configMap("a/1"))
@@ -64,10 +61,6 @@ func TestCoalescedRemovalOfScopeIsLeftScope(t *testing.T) {
 		if deletions != 1 {
 			t.Errorf("%d deletions", deletions)
 		}
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
 	})
 }
 
@@ -88,10 +81,8 @@ func TestFilteredOutThenScopeRemovedIsLeftScope(t *testing.T) {
 		}), cache.HandlerOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error)
-		go func() { stopped <- informer.Run(ctx) }()
-		if err := informer.WaitForSync(ctx); err != nil {
+		start(t, informer)
+		if err := informer.WaitForSync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		server.Create(configMap("a/1"))
@@ -102,10 +93,6 @@ func TestFilteredOutThenScopeRemovedIsLeftScope(t *testing.T) {
 		synctest.Wait()
 		close(resume)
 		synctest.Wait()
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
 	})
 }
 

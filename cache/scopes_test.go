@@ -44,17 +44,11 @@ func runScopedWith(t *testing.T, options cache.InformerOptions[*corev1.ConfigMap
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		i := newScopedInformerWith(t, options)
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error)
-		go func() { stopped <- i.Run(ctx) }()
-		if err := i.WaitForSync(ctx); err != nil {
+		start(t, i)
+		if err := i.WaitForSync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		test(i)
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
 	})
 }
 
