@@ -5,7 +5,6 @@ package rows
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/kinformer/kinformer/bench/child"
@@ -114,20 +113,19 @@ func (s *scopesServer) add() harness.Experiment {
 	}
 }
 
-// scopesRuns are runs that several sides share.
+// scopesRuns are the runs of add, which all sides share.
 type scopesRuns struct {
 	server *scopesServer
 	all    []child.ScopesCost
 }
 
 func (r *scopesRuns) round(n int) (child.ScopesCost, error) {
-	var errs error
-	for n >= len(r.all) && errs == nil {
+	for n >= len(r.all) {
 		cost, err := r.server.run(child.Kinformer, addedNamespaces)
-		r.all, errs = append(r.all, cost), errors.Join(errs, err)
-	}
-	if errs != nil {
-		return child.ScopesCost{}, errs
+		if err != nil {
+			return cost, err
+		}
+		r.all = append(r.all, cost)
 	}
 	return r.all[n], nil
 }
