@@ -14,11 +14,11 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/bench/dataset"
+	"github.com/kinformer/kinformer/internal/footprint"
 	"github.com/kinformer/kinformer/internal/loopback"
 )
 
@@ -171,21 +171,11 @@ func (s *Server) countOnceWatched(w http.ResponseWriter, r *http.Request) (count
 // waitForWatch waits until a watch is open. An informer opens one soon after its list, and the
 // server keeps no history for a watch that starts later. It returns false if ctx ends first.
 func (s *Server) waitForWatch(ctx context.Context) bool {
-	ticker := time.NewTicker(time.Millisecond)
-	defer ticker.Stop()
-	for {
+	return footprint.Poll(ctx, func() bool {
 		s.mu.Lock()
-		open := len(s.watches)
-		s.mu.Unlock()
-		if open > 0 {
-			return true
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-ticker.C:
-		}
-	}
+		defer s.mu.Unlock()
+		return len(s.watches) > 0
+	}) == nil
 }
 
 // touch gives a Pod the next version and returns the event's frame. s.mu must be held.

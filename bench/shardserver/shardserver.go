@@ -13,12 +13,12 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/bench/dataset"
 	"github.com/kinformer/kinformer/internal/envelope"
+	"github.com/kinformer/kinformer/internal/footprint"
 	"github.com/kinformer/kinformer/internal/loopback"
 	"github.com/kinformer/kinformer/internal/scope"
 )
@@ -186,19 +186,9 @@ func (c *clientWatch) send(frame []byte) {
 // waitForWatch waits until a watch is open. The server keeps no history for one that starts later.
 // It returns false if ctx ends first.
 func (s *Server) waitForWatch(ctx context.Context) bool {
-	ticker := time.NewTicker(time.Millisecond)
-	defer ticker.Stop()
-	for {
+	return footprint.Poll(ctx, func() bool {
 		s.mu.Lock()
-		open := len(s.watches)
-		s.mu.Unlock()
-		if open > 0 {
-			return true
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-ticker.C:
-		}
-	}
+		defer s.mu.Unlock()
+		return len(s.watches) > 0
+	}) == nil
 }
