@@ -7,8 +7,10 @@ package child
 
 import (
 	"context"
+	"flag"
 	"io"
 	"os"
+	"runtime"
 	"strconv"
 
 	"k8s.io/client-go/rest"
@@ -22,16 +24,28 @@ const Arg = "child"
 
 // Main runs a child process and writes the result in JSON.
 func Main(args []string, out io.Writer) error {
-	switch {
-	case len(args) > 0 && args[0] == footprintArg:
-		return footprintMain(args[1:], out)
-	case len(args) > 0 && args[0] == scopesArg:
-		return scopesMain(args[1:], out)
-	case len(args) > 0 && args[0] == shardArg:
-		return shardMain(args[1:], out)
-	default:
-		return syncMain(args, out)
+	if len(args) > 0 {
+		switch args[0] {
+		case footprintArg:
+			return footprintMain(args[1:], out)
+		case scopesArg:
+			return scopesMain(args[1:], out)
+		case shardArg:
+			return shardMain(args[1:], out)
+		}
 	}
+	return syncMain(args, out)
+}
+
+// addMemProfile defines a flag for the file of a heap profile, and returns its value. With the flag,
+// more allocations are sampled than by default.
+func addMemProfile(flags *flag.FlagSet) *string {
+	var file string
+	flags.Func("memprofile", "write a heap profile to this file", func(name string) error {
+		file, runtime.MemProfileRate = name, 4096
+		return nil
+	})
+	return &file
 }
 
 // run runs this program as a child process and reads its result. watchList enables client-go's

@@ -64,12 +64,9 @@ func footprintMain(args []string, out io.Writer) error {
 	flags.StringVar(&job.URL, "url", "", "URL of the server")
 	flags.IntVar(&job.Objects, "objects", 0, "number of objects on the server")
 	cpuProfile := flags.String("cpuprofile", "", "write a CPU profile of the sync to this file")
-	memProfile := flags.String("memprofile", "", "write a heap profile after the sync to this file")
+	memProfile := addMemProfile(flags)
 	if err := flags.Parse(args); err != nil {
 		return err
-	}
-	if *memProfile != "" {
-		runtime.MemProfileRate = 4096
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()

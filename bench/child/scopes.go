@@ -66,12 +66,9 @@ func scopesMain(args []string, out io.Writer) error {
 	flags.IntVar(&job.Namespaces, "namespaces", 0, "number of namespaces to hold")
 	flags.IntVar(&job.Pods, "pods", 0, "number of Pods in each namespace")
 	flags.IntVar(&job.Added, "added", 0, "number of namespaces to add then")
-	memProfile := flags.String("memprofile", "", "write a heap profile after the sync to this file")
+	memProfile := addMemProfile(flags)
 	if err := flags.Parse(args); err != nil {
 		return err
-	}
-	if *memProfile != "" {
-		runtime.MemProfileRate = 4096
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()

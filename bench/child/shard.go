@@ -71,12 +71,9 @@ func shardMain(args []string, out io.Writer) error {
 	flags.IntVar(&job.Replicas, "replicas", 1, "number of replicas")
 	flags.IntVar(&job.Pods, "pods", 0, "number of Pods of this replica")
 	cpuProfile := flags.String("cpuprofile", "", "write a CPU profile to this file")
-	memProfile := flags.String("memprofile", "", "write a heap profile to this file")
+	memProfile := addMemProfile(flags)
 	if err := flags.Parse(args); err != nil {
 		return err
-	}
-	if *memProfile != "" {
-		runtime.MemProfileRate = 4096
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
