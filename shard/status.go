@@ -1,0 +1,55 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shard
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+// Status is what a Member knows of its group.
+type Status struct {
+	// Incarnation is the identity with a random suffix, different for each time that the replica
+	// has joined the group. It is empty while the replica is not a member.
+	Incarnation string
+	// Members is the number of members whose Leases have not expired, Owned the number of slots of
+	// this one, and Free that of slots without an owner, as last seen.
+	Members, Owned, Free int
+	// Renewed is when the last successful renewal of the member's Lease was sent.
+	Renewed time.Time
+	// Err is the error of the last failed request, except those of the informer of Leases, which are
+	// logged only. It is nil after a successful renewal.
+	Err error
+}
+
+// Status returns the member's status.
+func (m *Member) Status() Status {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	status := m.status
+	status.Owned = len(m.slots())
+	return status
+}
+
+func (m *Member) setStatus(set func(*Status)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	set(&m.status)
+}
+
+// report records an error in the status, and logs it unless it is the same as the last one.
+func (m *Member) report(ctx context.Context, action string, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	failed := fmt.Errorf("%s: %w", action, err)
+	known := false
+	m.setStatus(func(s *Status) { known, s.Err = s.Err != nil && s.Err.Error() == failed.Error(), failed })
+	if !known {
+		klog.FromContext(ctx).Error(err, "Sharding request failed, will be repeated", "action", action)
+	}
+}
