@@ -21,8 +21,7 @@ import (
 type leaseServer struct {
 	leases *fake.ListerWatcher[*coordinationv1.Lease]
 
-	mu     sync.Mutex
-	writes int // that succeeded
+	mu sync.Mutex // held during a request for one Lease
 }
 
 func newLeaseServer() *leaseServer {
@@ -63,7 +62,6 @@ func (s *leaseServer) Create(_ context.Context, lease *coordinationv1.Lease, _ m
 	if _, ok := s.leases.Get(lease.Name); ok {
 		return nil, apierrors.NewAlreadyExists(leaseResource, lease.Name)
 	}
-	s.writes++
 	return s.leases.Create(lease), nil
 }
 
@@ -77,7 +75,6 @@ func (s *leaseServer) Update(_ context.Context, lease *coordinationv1.Lease, _ m
 	if lease.UID != stored.UID || lease.ResourceVersion != stored.ResourceVersion {
 		return nil, apierrors.NewConflict(leaseResource, lease.Name, nil)
 	}
-	s.writes++
 	return s.leases.Update(lease), nil
 }
 
@@ -92,7 +89,6 @@ func (s *leaseServer) Delete(_ context.Context, name string, options metav1.Dele
 	if only != nil && (*only.UID != stored.UID || *only.ResourceVersion != stored.ResourceVersion) {
 		return apierrors.NewConflict(leaseResource, name, nil)
 	}
-	s.writes++
 	s.leases.Delete(name)
 	return nil
 }

@@ -155,7 +155,8 @@ func (n *network) addLossy(by int) func() {
 	return func() { n.set(func(n *network) { n.lossy += by }) }
 }
 
-// freeze stops the process while its next write is on its way, if that is not awaited already.
+// freeze makes the next write stop the process while it is on its way. It returns false if the
+// process waits for such a write already, or was stopped by one.
 func (n *network) freeze() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -202,7 +202,7 @@ func (s *simulatedServer) takeWrites() map[string]int {
 	return writes
 }
 
-// leases describes all Leases.
+// state describes all Leases.
 func (s *simulatedServer) state() (lines []string) {
 	list, err := s.List(context.Background(), metav1.ListOptions{})
 	if err != nil {
