@@ -11,8 +11,8 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// algorithmVersion is part of the group record. Replicas whose versions differ would move slots to
-// and fro. It changes with shareOf, preference and slotOf.
+// algorithmVersion is part of the group record. Replicas whose versions differ would move slots
+// back and forth. It changes with shareOf, preference and slotOf.
 const algorithmVersion = "1"
 
 // shareOf returns how many slots belong to the member with a rank in the order of identities: all
@@ -25,12 +25,12 @@ func shareOf(rank, members, slots int) int {
 	return share
 }
 
-// preference returns how much a member is preferred for a slot or another thing with a name: each
-// thing belongs to the member that prefers it most (rendezvous hashing), so that few move when
-// members join or leave.
-func preference(identity, thing string) uint64 {
+// preference returns a member's preference for a slot or a Lease, by its name. The member with the
+// highest preference gets the slot, or acts on the Lease (rendezvous hashing). So few slots move
+// when members join or leave.
+func preference(identity, name string) uint64 {
 	// FNV-1a alone leaves the high bits of similar names similar; this is murmur3's finalizer.
-	hash := scope.HashOf(identity + "/" + thing)
+	hash := scope.HashOf(identity + "/" + name)
 	hash = (hash ^ hash>>33) * 0xff51afd7ed558ccd
 	hash = (hash ^ hash>>33) * 0xc4ceb9fe1a85ec53
 	return hash ^ hash>>33

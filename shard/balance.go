@@ -31,7 +31,7 @@ func (i *incarnation) balance(ctx context.Context) {
 	}
 }
 
-// step does what is due, and returns the time until the next thing is.
+// step does what is due, and returns the time until something else is.
 func (i *incarnation) step(ctx context.Context) time.Duration {
 	i.loseEnded(ctx)
 	states := i.view.states()

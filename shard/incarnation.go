@@ -85,8 +85,8 @@ var (
 	errInUse = errors.New("another running process of the group has this identity")
 )
 
-// acquire creates the member's Lease, or takes it over once it has no holder or has been seen
-// unchanged, since last, for as long as it lasts.
+// acquire creates the member's Lease, or takes it over once it has no holder, or was unchanged for
+// as long as it lasts. last is the state that former calls have seen, and since when.
 func (m *Member) acquire(ctx context.Context, name string, last *observed) (*coordinationv1.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline)
 	defer cancel()
@@ -109,12 +109,12 @@ func (m *Member) acquire(ctx context.Context, name string, last *observed) (*coo
 	return m.leases.Update(ctx, lease, metav1.UpdateOptions{})
 }
 
-// expired returns nil if a Lease has been seen unchanged for as long as it lasts.
+// expired returns nil if a Lease was unchanged since last for as long as it lasts.
 func (m *Member) expired(lease *coordinationv1.Lease, last *observed) error {
 	now := m.clock.now().monotonic
 	if last.lease == nil || last.lease.UID != lease.UID || last.lease.ResourceVersion != lease.ResourceVersion {
 		inUse := last.lease != nil && holderOf(last.lease) == holderOf(lease)
-		*last = observed{lease, m.clock.now().monotonic}
+		*last = observed{lease, now}
 		if inUse {
 			return errInUse
 		}

@@ -68,8 +68,7 @@ func (p *planner) addSelf() {
 func (p *planner) addCandidates() {
 	held := make(map[string]int)
 	for _, state := range p.states {
-		mine := p.ownedSlot(state.slot) != nil
-		if mine {
+		if p.ownedSlot(state.slot) != nil {
 			p.owned = append(p.owned, state.slot)
 		} else if !state.free && state.last.incarnation != p.name {
 			held[state.last.member]++
@@ -131,8 +130,8 @@ func (p *planner) planTaking() {
 		state := p.states[slot]
 		switch {
 		case taker[slot] == p.options.Identity:
-		case len(p.result.take) < missing && p.isDue(state.freeSince+p.delay(1, p.slotLeaseName(slot))):
-		case p.isDue(state.freeSince + p.delay(2, p.slotLeaseName(slot))):
+		case len(p.result.take) < missing && p.isDue(state.freeSince+p.delay(1, p.options.slotLeaseName(slot))):
+		case p.isDue(state.freeSince + p.delay(2, p.options.slotLeaseName(slot))):
 			p.lastResort = p.now
 		default:
 			continue
@@ -140,8 +139,6 @@ func (p *planner) planTaking() {
 		p.result.take = append(p.result.take, state)
 	}
 }
-
-func (p *planner) slotLeaseName(slot int) string { return p.options.slotLeaseName(slot) }
 
 // delay returns the time after which this member does what another one should have done: so many
 // RetryPeriods, and up to one more, the longer the less it is preferred.

@@ -60,11 +60,11 @@ func (s *Slot) isRecreated(lease *coordinationv1.Lease) bool {
 // process that was stopped or suspended, before a timer of that process can expire. The caller must
 // call cancel once it is done.
 //
+// A request that was sent before the context ended may still reach the server. So a write must
+// carry the resourceVersion of the object that it is computed from: see the package documentation.
+//
 // A context with a timeout or a cancellation that is derived from it does not read the clocks: it
 // may end up to a RetryPeriod after the machine was resumed. Pass such a context as parent instead.
-//
-// A request that has begun before that may still reach the server. So a write must carry the
-// resourceVersion of the object that it is computed from: see the package documentation.
 func (s *Slot) Context(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
 	inner, end := context.WithCancelCause(parent)
 	stop := context.AfterFunc(s.ctx, func() { end(s.err()) })

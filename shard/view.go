@@ -92,8 +92,8 @@ func (v *view) remove(lease *coordinationv1.Lease) {
 	v.signal()
 }
 
-// forgetGoneMembers forgets members that were deleted a LeaseDuration ago: their slots are free with
-// or without that time. The caller holds mu.
+// forgetGoneMembers forgets deletions of member Leases that were seen a LeaseDuration ago: no slot
+// becomes free later because of them. The caller holds mu.
 func (v *view) forgetGoneMembers() {
 	maps.DeleteFunc(v.gone, func(name string, at time.Duration) bool {
 		_, isMember := v.options.identityOf(name)
@@ -116,8 +116,8 @@ func (v *view) wake() {
 	v.signal()
 }
 
-// restart makes members expire no earlier than LeaseDuration from now on, for example because the
-// API server could not be reached, by them neither.
+// restart makes members expire no earlier than a LeaseDuration from now, for example because the
+// API server was out of reach, perhaps for all members.
 func (v *view) restart() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
