@@ -102,5 +102,5 @@ func runReplicas(args []string) error {
 		ctx, cancel = context.WithTimeout(ctx, o.duration)
 		defer cancel()
 	}
-	return data.whileChanging(ctx, func(ctx context.Context) error { return o.showReplicas(ctx) })
+	return data.whileChanging(ctx, o.showReplicas)
 }
