@@ -25,8 +25,8 @@ import (
 // list them, for example because a RoleBinding of the namespace was deleted first: handlers receive
 // these deletions, and none with Event.LeftScope. Add, Remove and Set return an error.
 //
-// The set has a handler of the informer of Namespaces, and is kept for as long as that informer runs.
-// A program that needs it for a shorter time should run an informer of Namespaces of its own for it.
+// A handler of the informer of Namespaces updates the set, for as long as that informer runs. A
+// program that needs the set for a shorter time should run another informer of Namespaces for it.
 //
 // It returns an error if the informer has stopped or was made of invalid arguments.
 func NamespaceScopes[T Object](namespaces *SharedInformer[T], selector labels.Selector) (*Scopes, error) {

@@ -132,7 +132,7 @@ func (l *errorLog) handle(ctx context.Context, err error) {
 		return
 	}
 	text := err.Error()
-	if ofScope, ok := errors.AsType[*informer.ScopeError](err); ok { // others have the same cause, perhaps
+	if ofScope, ok := errors.AsType[*informer.ScopeError](err); ok { // one cause in several scopes is logged once
 		text = ofScope.Cause()
 	}
 	if l.repeats.IsNew(withoutDigits(text)) {

@@ -80,8 +80,8 @@ func (c *core) scopeStatusOf(now informer.ScopeStatus) ScopeStatus {
 	return status
 }
 
-// ScopeView answers for one scope of an informer what SharedInformer answers for all of them. Its
-// methods are safe for concurrent use.
+// ScopeView has the waits and the condition of one scope of an informer, as SharedInformer has
+// those of all. Its methods are safe for concurrent use.
 type ScopeView struct {
 	core    *core
 	scope   scope.Scope // canonical

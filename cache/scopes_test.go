@@ -259,7 +259,7 @@ func testScopesOfHashes(t *testing.T, sharded bool) {
 	}, ranges(0, 4)...)
 }
 
-// A stopped informer says so of its scopes.
+// The scopes of a stopped informer are stopped, too.
 func TestStatusOfScopeOfStoppedInformer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newScopedInformer(t, cache.NewScopes(namespaces("a")...))

@@ -209,7 +209,7 @@ func (w *writer) start(t *testing.T) (stop func()) {
 	})
 }
 
-// awaitChanges waits until so many changes have been made since the ledger was started.
+// awaitChanges waits until this number of changes has been made since the ledger was started.
 func (w *writer) awaitChanges(t *testing.T, changes int) {
 	t.Helper()
 	await(t, fmt.Sprint(changes, " changes"), func(context.Context) error {

@@ -222,7 +222,7 @@ func (h hashHarness) held(all map[string]state) func(func(string, state) bool) {
 var errNotAtRest = errors.New("not at rest")
 
 // atRest returns an error unless the informer has the scopes and no others, all of them have been
-// listed, and no more than so many watches are open.
+// listed, and no more watches than these are open.
 func (s *scopedSubject) atRest(ctx context.Context, scopes []cache.Scope, watches int) error {
 	for _, scope := range scopes {
 		if err := s.synced(ctx, scope); err != nil {
@@ -238,7 +238,7 @@ func (s *scopedSubject) atRest(ctx context.Context, scopes []cache.Scope, watche
 	return nil
 }
 
-// expectForeign checks that the Status tells a server that filters from one that does not.
+// expectForeign checks that the Status distinguishes a server that filters from one that does not.
 func (h hashHarness) expectForeign(t *testing.T) {
 	t.Helper()
 	for _, s := range h.subjects() {

@@ -78,7 +78,7 @@ func shardCollections(config *rest.Config, ns string, widgets schema.GroupVersio
 
 // TestServerFiltersByShardSelector checks that a server with the feature gate sends the selected
 // objects alone, and that one without it ignores the selector. Only lists of built-in types show
-// which of both it was.
+// which of the two the server did.
 func TestServerFiltersByShardSelector(t *testing.T) {
 	t.Parallel()
 	servers := sharedShardServers(t)
@@ -264,7 +264,8 @@ func TestServerContinuesListWithoutShardSelector(t *testing.T) {
 }
 
 // TestServerRejectsInvalidShardSelector checks that an invalid selector is an internal error, which
-// a client cannot tell from one that passes, and is not noticed without the feature gate.
+// a client cannot distinguish from a temporary one, and that a server without the feature gate
+// ignores it.
 func TestServerRejectsInvalidShardSelector(t *testing.T) {
 	t.Parallel()
 	servers := sharedShardServers(t)

@@ -99,8 +99,8 @@ type stamp struct {
 	incarnation string
 }
 
-// startStampChecker starts a checker of a collection, which all replicas' Leases share a namespace
-// with.
+// startStampChecker starts a checker of a collection's stamps. The Leases of the replicas are in
+// one of the collection's namespaces.
 func startStampChecker(t *testing.T, c *configMapCollection) *stampChecker {
 	t.Helper()
 	s := &stampChecker{
@@ -192,7 +192,7 @@ func (s *stampChecker) seeLease(write cluster.Write) error {
 	return err
 }
 
-// unstamped returns an error while fewer objects than so many have a stamp, or changes have none.
+// unstamped returns an error while fewer objects have a stamp, or changes have none.
 func (s *stampChecker) unstamped(objects int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

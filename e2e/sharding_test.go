@@ -159,7 +159,7 @@ func buildSharded(t *testing.T) string {
 	return program
 }
 
-// awaitMore waits until so many further changes have been made.
+// awaitMore waits until this number of further changes has been made.
 func (c *configMapCollection) awaitMore(t *testing.T, changes int) {
 	t.Helper()
 	_, before := c.ledger.size()

@@ -140,8 +140,8 @@ func (p *planner) planTaking() {
 	}
 }
 
-// delay returns the time after which this member does what another one should have done: so many
-// RetryPeriods, and up to one more, the longer the less it is preferred.
+// delay returns the time after which this member does what another one should have done: some
+// RetryPeriods, and up to one more, which is the longer the lower its preference.
 func (p *planner) delay(periods float64, lease string) time.Duration {
 	disfavor := 1 - float64(preference(p.options.Identity, lease))/math.MaxUint64
 	return time.Duration((periods + disfavor) * float64(p.options.RetryPeriod))

@@ -112,7 +112,7 @@ func (s *simulatedServer) wroteSlot(verb string, slot int, lease *coordinationv1
 	s.last[slot] = owner.transition
 }
 
-// belongs checks that a slot and transition belong to one incarnation for ever.
+// belongs checks that a slot and transition always belong to the same incarnation.
 func (s *simulatedServer) belongs(slot int, transition int32, incarnation string) {
 	key := ownership{slot, transition}
 	if other := s.owners[key]; other != "" && other != incarnation {

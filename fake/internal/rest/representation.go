@@ -55,7 +55,7 @@ func (c *call) representPage(page *history.Page) (runtime.Object, error) {
 	listMeta := metav1.ListMeta{ResourceVersion: history.FormatVersion(page.Version), Continue: page.Continue, RemainingItemCount: page.Remaining}
 	switch c.As {
 	case codec.MetadataList:
-		list := &metav1.PartialObjectMetadataList{ListMeta: listMeta} // without items, they are null
+		list := &metav1.PartialObjectMetadataList{ListMeta: listMeta} // if there are none, items is null
 		list.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind(codec.MetadataList))
 		for _, item := range page.Items {
 			list.Items = append(list.Items, *metadataOf(item.Object))
