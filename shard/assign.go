@@ -54,10 +54,14 @@ func assign(free []int, candidates []candidate) (taker map[int]string) {
 	taker = make(map[int]string, len(free))
 	for _, slot := range free {
 		var best *candidate
+		var highest uint64
 		for i := range candidates {
 			c := &candidates[i]
-			if c.held < c.share && (best == nil || slotPreference(c.identity, slot) > slotPreference(best.identity, slot)) {
-				best = c
+			if c.held >= c.share {
+				continue
+			}
+			if value := slotPreference(c.identity, slot); best == nil || value > highest {
+				best, highest = c, value
 			}
 		}
 		if best == nil {

@@ -91,14 +91,10 @@ func (p *planner) self() candidate {
 func (p *planner) planExpiry() {
 	alive := slices.DeleteFunc(slices.Clone(p.members), func(m memberState) bool { return m.expires <= p.now })
 	for _, m := range p.members {
-		if m.identity == p.options.Identity {
+		if m.identity == p.options.Identity || !p.isDue(m.expires) {
 			continue
 		}
-		due := m.expires
-		if !p.isPreferred(m.lease.Name, alive) {
-			due += p.delay(1, m.lease.Name)
-		}
-		if p.isDue(due) {
+		if p.isPreferred(m.lease.Name, alive) || p.isDue(m.expires+p.delay(1, m.lease.Name)) {
 			p.result.expire = append(p.result.expire, m.lease)
 		}
 	}
