@@ -31,6 +31,9 @@
 // A [Factory] shares one informer among all users of the same objects and runs it while it is used.
 // [RunAll] runs several informers or factories and joins their errors.
 //
+// With [Scopes], an informer holds parts of a collection, such as some namespaces, which may be
+// added and removed while it runs.
+//
 // # Reading
 //
 // A [Reader] finds objects by key and by index, and a [Lister] by name and labels. A [Snapshot] is
