@@ -36,20 +36,20 @@ func TestManyRangesAreSeveralRequests(t *testing.T) {
 		i.server.SetShardedListAndWatch(true)
 		before := len(i.server.Requests())
 		if err := i.scopes.Add(scopes...); err != nil {
-			t.Fatal(err)
+			i.t.Fatal(err)
 		}
 		<-time.After(5 * time.Minute)
 		lists := i.requestsSince(before, "list")
 		if len(lists) != 2 {
-			t.Errorf("%d lists, want 2", len(lists))
+			i.t.Errorf("%d lists, want 2", len(lists))
 		}
 		for _, list := range lists {
 			if n := strings.Count(list.ShardSelector, "shardRange"); n == 0 || n > 16 {
-				t.Errorf("a list of %d ranges", n)
+				i.t.Errorf("a list of %d ranges", n)
 			}
 		}
 		if n := i.server.OpenWatches(); n != 2 {
-			t.Errorf("%d watches are open, want 2", n)
+			i.t.Errorf("%d watches are open, want 2", n)
 		}
 	})
 }
@@ -64,12 +64,12 @@ func TestAddedScopeIsListedNotOlderThanOthers(t *testing.T) {
 		for _, selector := range []string{"env=test", "env notin (dev,prod,test)"} {
 			before := len(i.server.Requests())
 			if err := i.scopes.Add(cache.Scope{LabelSelector: selector}); err != nil {
-				t.Fatal(err)
+				i.t.Fatal(err)
 			}
 			synctest.Wait()
 			lists := i.requestsSince(before, "list")
 			if len(lists) != 1 || lists[0].ResourceVersion != reached || lists[0].ResourceVersionMatch != "" {
-				t.Errorf("lists for %q: %+v, want one from %q", selector, lists, reached)
+				i.t.Errorf("lists for %q: %+v, want one from %q", selector, lists, reached)
 			}
 		}
 	}, cache.Scope{LabelSelector: "env=dev"})
@@ -82,7 +82,7 @@ func TestAddedNamespaceIsListedFromCache(t *testing.T) {
 		_ = i.scopes.Add(namespaces("b")...)
 		synctest.Wait()
 		if lists := i.requestsSince(before, "list"); len(lists) != 1 || lists[0].ResourceVersion != "0" {
-			t.Errorf("lists: %+v", lists)
+			i.t.Errorf("lists: %+v", lists)
 		}
 	}, namespaces("a")...)
 }
@@ -121,7 +121,7 @@ func TestReplacedScopeComesBack(t *testing.T) {
 		_ = i.scopes.Set(cache.Scope{})
 		synctest.Wait() // the scopes of the namespaces wait until they have reached the list's version
 		if n := len(i.ScopeStatus()); n != 3 {
-			t.Errorf("%d scopes, want 3", n)
+			i.t.Errorf("%d scopes, want 3", n)
 		}
 		_ = i.scopes.Set(namespaces("b")...)
 		i.server.ClearFaults()
@@ -130,7 +130,7 @@ func TestReplacedScopeComesBack(t *testing.T) {
 		i.expect("Delete a/1 left")
 		i.expectStored("b/1")
 		if all := i.ScopeStatus(); len(all) != 1 || all[0].Objects != 1 {
-			t.Errorf("scopes: %+v", all)
+			i.t.Errorf("scopes: %+v", all)
 		}
 	}, namespaces("a", "b")...)
 }
@@ -162,7 +162,7 @@ func TestRangesAreJoinedAfterAnInterruptedJoin(t *testing.T) {
 			_ = i.scopes.Set(ranges(0, 4, 6, 8, 8, 16)...)
 			<-time.After(30 * time.Minute)
 			if n := i.server.OpenWatches(); n != 1 {
-				t.Errorf("%d watches are open, want 1", n)
+				i.t.Errorf("%d watches are open, want 1", n)
 			}
 		}, ranges(4, 8)...)
 	}
