@@ -68,6 +68,9 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	if options.Scopes != nil {
 		s.scopes = options.Scopes(example)
 	}
+	if set := s.scopes.ScopeSet(); set != nil {
+		s.invalid = errors.Join(s.invalid, set.Err())
+	}
 	s.decoding = codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed, Omit: s.omitted, Timing: new(codec.Timing)}
 	state := &source.StoreState{}
 	s.source = source.New(source.Config{

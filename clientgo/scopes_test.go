@@ -103,3 +103,15 @@ func TestInformerWithoutScopes(t *testing.T) {
 		}
 	})
 }
+
+// An informer whose scopes overlap is invalid. It does not sync with an empty store.
+func TestInvalidScopes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		scopes := cache.NewScopes(cache.Scope{Namespace: "default"}, cache.Scope{LabelSelector: "app"})
+		informer := clientgo.Options{Scopes: func(runtime.Object) *cache.Scopes { return scopes }}.NewInformer(newServer("a"), &corev1.Pod{}, 0, nil)
+		informer.RunWithContext(t.Context())
+		if status := clientgo.StatusOf(informer); informer.HasSynced() || status.Phase != cache.PhaseInvalid {
+			t.Errorf("synced: %v, phase %s, error %v", informer.HasSynced(), status.Phase, status.Err)
+		}
+	})
+}
