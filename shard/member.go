@@ -48,6 +48,7 @@ type Member struct {
 	owned   map[int]*Slot
 	changed chan struct{} // closed when owned changes
 	status  Status
+	logged  map[string]time.Duration // when errors were logged, by the monotonic clock
 }
 
 // New returns a member of a group, which owns no slots until it runs. It returns an error that
@@ -63,7 +64,7 @@ func newMember(leases LeaseClient, options Options, clock processClock) (*Member
 	}
 	return &Member{
 		leases: leases, options: options, clock: clock, view: newView(options, clock),
-		scopes: cache.NewScopes(), owned: make(map[int]*Slot), changed: make(chan struct{}),
+		scopes: cache.NewScopes(), owned: make(map[int]*Slot), changed: make(chan struct{}), logged: make(map[string]time.Duration),
 	}, nil
 }
 

@@ -6,7 +6,10 @@ package shard
 import (
 	"context"
 	"fmt"
+	"maps"
+	"strings"
 	"time"
+	"unicode"
 
 	"k8s.io/klog/v2"
 )
@@ -41,15 +44,37 @@ func (m *Member) setStatus(set func(*Status)) {
 	set(&m.status)
 }
 
-// report records an error in the status, and logs it unless it is the same as the last one.
+// repeatAfter is how long an error is not logged again.
+const repeatAfter = 5 * time.Minute
+
+// report records an error in the status, and logs it.
 func (m *Member) report(ctx context.Context, action string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
 	failed := fmt.Errorf("%s: %w", action, err)
-	known := false
-	m.setStatus(func(s *Status) { known, s.Err = s.Err != nil && s.Err.Error() == failed.Error(), failed })
-	if !known {
+	m.setStatus(func(s *Status) { s.Err = failed })
+	if m.isNew(failed) {
 		klog.FromContext(ctx).Error(err, "Sharding request failed, will be repeated", "action", action)
 	}
+}
+
+// isNew reports whether an error is to be logged: it was not within the last five minutes, for no
+// slot.
+func (m *Member) isNew(err error) bool {
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) { // as in the name of a slot's Lease
+			return -1
+		}
+		return r
+	}, err.Error())
+	now := m.clock.now().monotonic
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.logged, func(_ string, at time.Duration) bool { return now-at >= repeatAfter })
+	_, known := m.logged[text]
+	if !known {
+		m.logged[text] = now
+	}
+	return !known
 }
