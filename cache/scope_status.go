@@ -131,10 +131,8 @@ func (v ScopeView) Status() (ScopeStatus, error) {
 	if v.invalid != nil {
 		return ScopeStatus{Scope: scopeOf(v.scope)}, v.invalid
 	}
-	for _, now := range v.core.engine.ScopeStatus() {
-		if now.Scope == v.scope {
-			return v.core.scopeStatusOf(now), nil
-		}
+	if now, held := v.core.engine.StatusOfScope(v.scope); held {
+		return v.core.scopeStatusOf(now), nil
 	}
 	return ScopeStatus{Scope: scopeOf(v.scope)}, fmt.Errorf("%s: scope of %v: %w", v.core.report.name, v.scope, ErrNoScope)
 }

@@ -25,6 +25,7 @@ type Engine interface {
 	OmitFieldsNotFound() []string
 	Reflector() Loop
 	ScopeStatus() []ScopeStatus
+	StatusOfScope(name scope.Scope) (status ScopeStatus, held bool)
 	WaitForScope(ctx context.Context, name scope.Scope) error
 	WaitForScopeVersion(ctx context.Context, name scope.Scope, version string) error
 	WaitForScopesOf(ctx context.Context, version string, matches func(scope.Scope) bool) error

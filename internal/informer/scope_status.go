@@ -33,11 +33,24 @@ func (i *Informer[V]) ScopeStatus() []ScopeStatus {
 	}
 	statuses := []ScopeStatus{}
 	for _, held := range i.scopes.all() {
-		status := ScopeStatus{Scope: held.scope, ScopeState: i.store.ScopeState(held.part)}
-		i.scopes.addStreams(&status, held)
-		statuses = append(statuses, status)
+		statuses = append(statuses, i.statusOf(held))
 	}
 	return statuses
+}
+
+// StatusOfScope returns the condition of one scope, if the informer, which has scopes, holds it.
+func (i *Informer[V]) StatusOfScope(name scope.Scope) (status ScopeStatus, held bool) {
+	found := i.scopes.find(name)
+	if found == nil {
+		return status, false
+	}
+	return i.statusOf(found), true
+}
+
+func (i *Informer[V]) statusOf(held *heldScope) ScopeStatus {
+	status := ScopeStatus{Scope: held.scope, ScopeState: i.store.ScopeState(held.part)}
+	i.scopes.addStreams(&status, held)
+	return status
 }
 
 // addStreams adds the conditions of the streams that feed a scope. A scope that is being joined has
