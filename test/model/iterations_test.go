@@ -1,7 +1,7 @@
-//go:build !stress
-
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
+
+//go:build !stress
 
 package model_test
 
