@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -122,7 +123,7 @@ func (s *stamper) next(ctx context.Context) bool {
 	}
 	defer s.queue.Done(key)
 	if err := s.reconcile(ctx, key); err != nil {
-		if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && !errors.Is(err, shard.ErrNotOwner) {
 			fmt.Fprintln(os.Stderr, key, err)
 		}
 		s.queue.AddRateLimited(key)
@@ -141,8 +142,8 @@ func (s *stamper) reconcile(ctx context.Context, key string) error {
 		return nil
 	}
 	slot, owned := s.member.Slot(configMap)
-	if !owned {
-		return nil
+	if !owned { // the informer has not dropped it yet, or the member has not gained it yet
+		return shard.ErrNotOwner
 	}
 	var change string
 	if _, err := fmt.Sscan(configMap.Annotations[stampKey], &change); err == nil && change == configMap.Data["change"] {
