@@ -113,6 +113,7 @@ func TestStatusCountsTheObjectsOfAListInProgress(t *testing.T) {
 	}
 	close(first)
 	h.Expect("A a@1", "A b@2")
+	cachetest.ExpectNext(t, s.Requests, "watch@3") // the list is over
 	if status := h.Controller.Status(); status.Received != 0 || status.Objects != 2 {
 		t.Errorf("%d received and %d stored after the list, want 0 and 2", status.Received, status.Objects)
 	}
