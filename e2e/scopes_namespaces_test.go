@@ -44,7 +44,7 @@ func TestScopesOfSelectedNamespaces(t *testing.T) {
 		h.hold(t, names[0], names[2])
 		h.hold(t, names[0])
 	}
-	h.informer.expectHistory(t, configMaps.ledger, inNamespaces(names[0]))
+	h.informer.expectHistory(t, configMaps.ledger, inNamespaces(names[0]), func(_, _ types.UID) bool { return false })
 	h.informer.check(t)
 	for _, err := range h.informer.errors.list() {
 		t.Errorf("error %v", err)
