@@ -142,17 +142,20 @@ func (s *scopedSubject) expectHistory(t *testing.T, l *ledger, always selects, a
 	t.Logf("%s: %d departures", s.name, s.scopes.departures)
 }
 
-// withoutOvertaken returns a history without the states that a later object overtook: another watch
-// has reported that object first, which ends the older one.
+// withoutOvertaken returns a history without the states that a later object overtook: another watch,
+// or the list of an added scope, has reported that object first, which ends the older one.
 func withoutOvertaken(got []scopedState, history []state, apart func(a, b types.UID) bool) (rest []state) {
-	delivered := make(map[state]bool)
+	delivered, listed := make(map[state]bool), make(map[state]bool)
 	known := make(map[types.UID]bool)
 	for _, s := range got {
 		delivered[s.state], known[s.uid] = true, true
+		listed[s.state] = listed[s.state] || s.initial
 	}
 	for i, s := range history {
 		isLater := func(next state) bool { return next.uid == s.uid && next.version != gone && delivered[next] }
-		overtakes := func(next state) bool { return next.uid != s.uid && apart(next.uid, s.uid) && delivered[next] }
+		overtakes := func(next state) bool {
+			return next.uid != s.uid && (listed[next] || delivered[next] && apart(next.uid, s.uid))
+		}
 		isLast := !slices.ContainsFunc(history[i+1:], isLater) && (s.version != gone || !known[s.uid])
 		if delivered[s] || !isLast || !slices.ContainsFunc(history[i+1:], overtakes) {
 			rest = append(rest, s)
@@ -164,28 +167,29 @@ func withoutOvertaken(got []scopedState, history []state, apart func(a, b types.
 func TestWithoutOvertaken(t *testing.T) {
 	history := []state{{"a", "1"}, {"a", "2"}, {"a", "3"}, {"a", gone}, {"b", "4"}, {"b", gone}}
 	for _, row := range []struct {
-		delivered []int // of the history
-		apart     bool
-		rest      []int
+		delivered     []int // of the history
+		apart, listed bool
+		rest          []int
 	}{
-		{[]int{0, 1, 2, 3, 4, 5}, true, []int{0, 1, 2, 3, 4, 5}},
-		{[]int{0, 3, 4, 5}, true, []int{0, 3, 4, 5}},
-		{[]int{0, 3, 4, 5}, false, []int{0, 1, 2, 3, 4, 5}},
-		{[]int{0, 2, 3, 4, 5}, true, []int{0, 1, 2, 3, 4, 5}},
-		{[]int{0, 1, 2, 4, 5}, true, []int{0, 1, 2, 3, 4, 5}},
-		{[]int{4, 5}, true, []int{4, 5}},
-		{[]int{0, 3}, true, []int{0, 1, 2, 3, 4, 5}},
+		{[]int{0, 1, 2, 3, 4, 5}, true, false, []int{0, 1, 2, 3, 4, 5}},
+		{[]int{0, 3, 4, 5}, true, false, []int{0, 3, 4, 5}},
+		{[]int{0, 3, 4, 5}, false, true, []int{0, 3, 4, 5}},
+		{[]int{0, 3, 4, 5}, false, false, []int{0, 1, 2, 3, 4, 5}},
+		{[]int{0, 2, 3, 4, 5}, true, true, []int{0, 1, 2, 3, 4, 5}},
+		{[]int{0, 1, 2, 4, 5}, true, true, []int{0, 1, 2, 3, 4, 5}},
+		{[]int{4, 5}, true, false, []int{4, 5}},
+		{[]int{0, 3}, true, true, []int{0, 1, 2, 3, 4, 5}},
 	} {
 		var got []scopedState
 		for _, i := range row.delivered {
-			got = append(got, scopedState{state: history[i]})
+			got = append(got, scopedState{state: history[i], initial: row.listed && history[i] == state{"b", "4"}})
 		}
 		var want []state
 		for _, i := range row.rest {
 			want = append(want, history[i])
 		}
 		if rest := withoutOvertaken(got, history, func(_, _ types.UID) bool { return row.apart }); !slices.Equal(rest, want) {
-			t.Errorf("delivered %v, apart %v: %v", row.delivered, row.apart, rest)
+			t.Errorf("delivered %v, apart %v, listed %v: %v", row.delivered, row.apart, row.listed, rest)
 		}
 	}
 }
