@@ -73,9 +73,13 @@ func TestFilteredOutThenScopeRemovedIsLeftScope(t *testing.T) {
 			Scopes: scopes, Filter: func(obj *corev1.ConfigMap) bool { return obj.Labels["skip"] == "" },
 		})
 		resume := make(chan struct{})
+		left := 0
 		if _, err := informer.AddEventHandler(cache.EventHandlerFunc[*corev1.ConfigMap](func(e cache.Event[*corev1.ConfigMap]) {
 			<-resume
-			if e.Type == cache.EventDelete && !e.LeftScope {
+			switch {
+			case e.LeftScope:
+				left++
+			case e.Type == cache.EventDelete:
 				t.Error("deletion without LeftScope")
 			}
 		}), cache.HandlerOptions{}); err != nil {
@@ -93,6 +97,9 @@ func TestFilteredOutThenScopeRemovedIsLeftScope(t *testing.T) {
 		synctest.Wait()
 		close(resume)
 		synctest.Wait()
+		if left != 1 {
+			t.Errorf("%d deletions with LeftScope", left)
+		}
 	})
 }
 
