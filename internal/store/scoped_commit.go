@@ -129,7 +129,7 @@ func (m *merge[V]) remove(keys []string) {
 		}
 		old := new(Entry[V]).fromMap(m.live.entries.Item(key))
 		refused := m.isRefused(key, old)
-		undone := feed.IsOlder(m.version, old.versionText())
+		undone := feed.IsOlder(m.version, old.versionText()) // by a restore, after which any older state may exist
 		if !undone {
 			s.recordPast(&pastDeletion{key: key, version: old.versionText(), last: true, scope: old.scope()}, &m.feed.progress)
 		}

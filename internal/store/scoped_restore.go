@@ -30,6 +30,17 @@ func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
 			scope.suspect = true // an undone state of a listed scope may have replaced one of its states
 		}
 	}
+	s.forgetUndoneDeletions(listed, version)
+	if feed.IsOlder(version, known.left) {
+		known.left = version
+	}
+}
+
+// forgetUndoneDeletions forgets deletions after a version to which the server was restored. Those
+// in listed scopes no longer wait, as the lists show what was deleted. Those in scopes that were
+// removed are let go: no list of such a scope follows. The caller holds both locks.
+func (s *Store[V]) forgetUndoneDeletions(listed []*Scope, version string) {
+	known := &s.scopes
 	isUndone := func(d *pastDeletion) bool { return feed.IsOlder(version, d.version) }
 	maps.DeleteFunc(known.past, func(_ string, d *pastDeletion) bool { return isUndone(d) })
 	known.expiry = slices.DeleteFunc(known.expiry, isUndone)
@@ -39,9 +50,6 @@ func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
 			d.movesTo = []*Scope{} // no move to another scope has this version any more
 			known.moves[key], known.free = d, append(known.free, blockedDeletion{key, d.version})
 		}
-	}
-	if feed.IsOlder(version, known.left) {
-		known.left = version
 	}
 }
 
