@@ -42,7 +42,7 @@ test: ## Run the tests of the library and of two examples with the race detector
 	$(go) -C examples test $(race) ./testing ./nodecache
 
 # N and SEED select programs of test/model alone: make stress N=100000 SEED=1. PAIRS=/tmp/pairs counts the pairs and triples of faults.
-stress: ## Run the random tests of internal/ and shard/ with many more rounds, all of test/faults, 100,000 programs of scopes, and 20,000 others (20 minutes; only N programs, from SEED on: a minute per 5,000)
+stress: ## Run the random tests of internal/ and shard/ with many more rounds, all of test/faults, 100,000 programs of scopes, and 20,000 others (half an hour; only N programs, from SEED on: a minute per 5,000)
 	$(if $(N),,$(go) test $(race) -tags stress -timeout 60m ./internal/... ./test/faults)
 	$(if $(N),,$(go) test -tags stress -timeout 60m ./shard)
 	$(if $(N),,$(go) test -tags stress -timeout 60m ./test/model -run TestScopesFollowModel)

@@ -47,7 +47,7 @@ func (m *Member) setStatus(set func(*Status)) {
 // repeatAfter is how long an error is not logged again.
 const repeatAfter = 5 * time.Minute
 
-// report records an error in the status, and logs it.
+// report records an error in the status, and logs it if it is new.
 func (m *Member) report(ctx context.Context, action string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -59,11 +59,11 @@ func (m *Member) report(ctx context.Context, action string, err error) {
 	}
 }
 
-// isNew reports whether an error is to be logged: it was not within the last five minutes, for no
-// slot.
+// isNew reports whether an error is new: it was not logged within repeatAfter. Errors that differ
+// only in digits, as those of several slots do, count as one.
 func (m *Member) isNew(err error) bool {
 	text := strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) { // as in the name of a slot's Lease
+		if unicode.IsDigit(r) {
 			return -1
 		}
 		return r

@@ -56,8 +56,8 @@ type checker struct {
 	parsed   map[string]*ast.File
 }
 
-// raceSetting returns whether this test has the race detector. The packages that other tests need
-// are compiled as this one is.
+// raceSetting returns whether this test was compiled with the race detector. With the same setting,
+// go list finds compiled packages in the cache.
 func raceSetting() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, setting := range info.Settings {
@@ -128,7 +128,7 @@ func (c *checker) check(m mutant) error {
 	var first error
 	config := types.Config{Importer: c.compiled, Error: func(err error) {
 		e, ok := errors.AsType[types.Error](err)
-		isUnusedImport := ok && e.Soft && c.files.Position(e.Pos).Filename != changed // of a body that is left out
+		isUnusedImport := ok && e.Soft && c.files.Position(e.Pos).Filename != changed // the bodies that use it are left out
 		if first == nil && !isUnusedImport {
 			first = fmt.Errorf("does not compile: %w", err)
 		}
