@@ -5,6 +5,7 @@ package binaries
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,7 +25,10 @@ var programs = []struct{ name, pkg string }{ //nolint:gochecknoglobals // a cons
 	{"kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"},
 }
 
-// Set is a folder with all programs of the control plane.
+// assetsVariable names a folder with kube-apiserver and etcd, as for the tests of controller-runtime.
+const assetsVariable = "KUBEBUILDER_ASSETS"
+
+// Set is a folder with the programs of the control plane.
 type Set struct{ dir string }
 
 // APIServer returns the path of kube-apiserver.
@@ -33,7 +37,8 @@ func (s Set) APIServer() string { return s.path("kube-apiserver") }
 // Etcd returns the path of etcd.
 func (s Set) Etcd() string { return s.path("etcd") }
 
-// Etcdutl returns the path of etcdutl, which restores snapshots.
+// Etcdutl returns the path of etcdutl, which restores snapshots. Programs that were not built may
+// lack it.
 func (s Set) Etcdutl() string { return s.path("etcdutl") }
 
 // Dir returns the folder.
@@ -44,18 +49,26 @@ func (s Set) path(name string) string { return filepath.Join(s.dir, name) }
 // complete reports whether all programs exist. A folder gets its final name only when it is
 // complete; checking each file also detects one that was removed.
 func (s Set) complete() bool {
-	for _, p := range programs {
-		if _, err := os.Stat(s.path(p.name)); err != nil {
-			return false
-		}
-	}
-	return true
+	return errors.Join(exists(s.APIServer()), exists(s.Etcd()), exists(s.Etcdutl())) == nil
+}
+
+func exists(path string) error {
+	_, err := os.Stat(path)
+	return err
 }
 
 // Build returns the programs. If they do not exist, it builds them, which takes minutes, and writes
 // its progress to log. It is safe for concurrent use by several processes: each builds in a
-// temporary folder, and the first to finish renames it.
+// temporary folder, and the first to finish renames it. If the environment variable
+// KUBEBUILDER_ASSETS is set, Build returns the programs of that folder instead.
 func Build(ctx context.Context, log io.Writer) (Set, error) {
+	if dir := os.Getenv(assetsVariable); dir != "" {
+		set := Set{dir: dir}
+		if err := errors.Join(exists(set.APIServer()), exists(set.Etcd())); err != nil {
+			return Set{}, fmt.Errorf("find the programs of %s: %w", assetsVariable, err)
+		}
+		return set, nil
+	}
 	module, err := moduleDir(ctx)
 	if err != nil {
 		return Set{}, err

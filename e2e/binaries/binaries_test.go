@@ -4,6 +4,8 @@
 package binaries
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -55,5 +57,28 @@ func TestKubernetesVersionIsARelease(t *testing.T) {
 	}
 	if _, err := kubernetesVersion(t.Context(), module+"/controlplane"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestBuildReturnsTheAssets checks that KUBEBUILDER_ASSETS replaces the build, and that a folder
+// without kube-apiserver is an error.
+func TestBuildReturnsTheAssets(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("KUBEBUILDER_ASSETS", dir)
+	touch(t, dir, "etcd")
+	if _, err := Build(t.Context(), t.Output()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without kube-apiserver: %v, want an error that it does not exist", err)
+	}
+	touch(t, dir, "kube-apiserver")
+	set, err := Build(t.Context(), t.Output())
+	if want := filepath.Join(dir, "kube-apiserver"); err != nil || set.APIServer() != want {
+		t.Errorf("kube-apiserver is %q, %v, want %q", set.APIServer(), err, want)
+	}
+}
+
+func touch(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o700); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -109,17 +109,18 @@ func (c *Cluster) configure() error {
 	}
 	c.etcdServer = newServer("etcd", c.programs.Etcd(), c.dir, c.etcd.ready,
 		append(c.etcd.args(c.dataDir()), c.options.EtcdArgs...)...)
-	c.apiServer, err = c.newAPIServer("kube-apiserver", c.api)
+	c.apiServer, err = c.newAPIServer("kube-apiserver", c.api, c.etcd.url)
 	return err
 }
 
-// newAPIServer returns a kube-apiserver that is not running. Its log is named after it.
-func (c *Cluster) newAPIServer(name string, api *apiServer, args ...string) (*Server, error) {
+// newAPIServer returns a kube-apiserver that is not running and reaches etcd at a URL. Its log is
+// named after it.
+func (c *Cluster) newAPIServer(name string, api *apiServer, etcdURL string, args ...string) (*Server, error) {
 	ready, err := api.readiness()
 	if err != nil {
 		return nil, err
 	}
-	all := slices.Concat(api.args(c.etcd.url, c.options.authorizationMode()), c.options.APIServerArgs, args)
+	all := slices.Concat(api.args(etcdURL, c.options.authorizationMode()), c.options.APIServerArgs, args)
 	return newServer(name, c.programs.APIServer(), c.dir, ready, all...), nil
 }
 
@@ -141,12 +142,14 @@ func (c *Cluster) Dir() string { return c.dir }
 
 // Stop stops the servers and removes the cluster's folder.
 func (c *Cluster) Stop() error {
+	defer c.closeLinks()
 	return errors.Join(c.stopServers(), os.RemoveAll(c.dir))
 }
 
 // StopKeepingLogs stops the servers and removes their data, but keeps their logs, for a failed
 // test.
 func (c *Cluster) StopKeepingLogs() error {
+	defer c.closeLinks()
 	return errors.Join(c.stopServers(), os.RemoveAll(c.dataDir()))
 }
 

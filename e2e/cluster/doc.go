@@ -7,7 +7,8 @@
 //	clientset := kubernetes.NewForConfigOrDie(c.Config())
 //	...
 //	c.APIServer().Restart(ctx)                      // or Kill, Stop, Start; c.Etcd() likewise
-//	c.AddAPIServer(ctx, "--feature-gates=...")      // a replica with other flags, on the same etcd
+//	replica, err := c.AddAPIServer(ctx, "--flag")   // a replica with other flags, on the same etcd
+//	replica.Cut(); replica.Mend()                   // the replica's connections to etcd
 //	backup, err := c.Backup(ctx); ...; c.Restore(ctx, backup)
 //	c.Compact(ctx)                                  // removes all history from etcd
 //	c.Put(ctx, "pods/ns/name", "v1", "Pod", pod)     // unchanged, without the API

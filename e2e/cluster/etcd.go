@@ -20,7 +20,8 @@ import (
 // client.
 type etcd struct {
 	client *http.Client
-	url    string // for clients
+	addr   string // for clients
+	url    string // of addr
 	peer   string // for other members; etcd requires it, though there are none
 }
 
@@ -28,7 +29,7 @@ type etcd struct {
 const memberName = "e2e"
 
 func newEtcd(clientAddr, peerAddr string) *etcd {
-	return &etcd{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}, url: "http://" + clientAddr, peer: "http://" + peerAddr}
+	return &etcd{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}, addr: clientAddr, url: "http://" + clientAddr, peer: "http://" + peerAddr}
 }
 
 func (e *etcd) args(dataDir string) []string {

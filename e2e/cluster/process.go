@@ -4,11 +4,14 @@
 package cluster
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -75,6 +78,19 @@ func (p *process) kill() error {
 	}
 	<-p.done
 	return nil
+}
+
+// CPUTime returns the user and system time of a process from /proc, where it is in hundredths of a
+// second. Only Linux has it.
+func CPUTime(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, fmt.Errorf("read the CPU time of process %d: %w", pid, err)
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	user, err1 := strconv.Atoi(fields[11])
+	system, err2 := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond, errors.Join(err1, err2)
 }
 
 // signal sends sig by the process handle, so that it cannot reach another process with the same id.

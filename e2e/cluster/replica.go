@@ -16,8 +16,17 @@ import (
 // to either.
 type Replica struct {
 	*Server
-	api *apiServer
+	api  *apiServer
+	link *link // to etcd
 }
+
+// Cut closes the connections between the replica and etcd, and refuses new ones until Mend. The
+// replica goes on: it serves what is in its watch cache, which is never updated, and cannot read
+// anything else.
+func (r *Replica) Cut() { r.link.setCut(true) }
+
+// Mend lets the replica connect to etcd again.
+func (r *Replica) Mend() { r.link.setCut(false) }
 
 // Config returns a new client configuration, which differs from [Cluster.Config] in the address
 // only.
@@ -34,6 +43,7 @@ func (c *Cluster) AddAPIServer(ctx context.Context, args ...string) (*Replica, e
 		if err = r.Start(ctx); err == nil {
 			return r, nil
 		}
+		r.link.close()
 		if try == bootTries || !errors.Is(err, errEnded) {
 			return nil, err
 		}
@@ -48,12 +58,17 @@ func (c *Cluster) newReplica(args []string) (*Replica, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	api := &apiServer{dir: c.dir, addr: addrs[0]}
-	server, err := c.newAPIServer(fmt.Sprintf("kube-apiserver-%d", len(c.replicas)+2), api, args...)
+	link, err := newLink(c.etcd.addr)
 	if err != nil {
 		return nil, err
 	}
-	r := &Replica{server, api}
+	api := &apiServer{dir: c.dir, addr: addrs[0]}
+	server, err := c.newAPIServer(fmt.Sprintf("kube-apiserver-%d", len(c.replicas)+2), api, link.url(), args...)
+	if err != nil {
+		link.close()
+		return nil, err
+	}
+	r := &Replica{server, api, link}
 	c.replicas = append(c.replicas, r)
 	return r, nil
 }
@@ -69,10 +84,20 @@ func (c *Cluster) servers() []*Server {
 	return all
 }
 
+// stopReplicas stops the replicas, which stay connected to etcd.
 func (c *Cluster) stopReplicas() error {
 	var errs []error
 	for _, s := range c.servers()[2:] {
 		errs = append(errs, s.Stop())
 	}
 	return errors.Join(errs...)
+}
+
+// closeLinks ends the connections of the replicas to etcd. They cannot be started again.
+func (c *Cluster) closeLinks() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.replicas {
+		r.link.close()
+	}
 }

@@ -99,6 +99,16 @@ func (s *Server) Restart(ctx context.Context) error {
 // Log returns the path of the server's log.
 func (s *Server) Log() string { return s.log }
 
+// CPUTime returns the CPU time that the running server has used. Only Linux has it.
+func (s *Server) CPUTime() (time.Duration, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc == nil {
+		return 0, fmt.Errorf("%s is not running", s.name)
+	}
+	return CPUTime(s.proc.cmd.Process.Pid)
+}
+
 func (s *Server) end(how func(*process) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
