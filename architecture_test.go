@@ -35,19 +35,21 @@ var mayImport = map[string]string{
 	"internal/decode": "internal/intern internal/protowire",
 	"internal/feed":   "",
 	"internal/codec":  "internal/decode internal/feed internal/omit internal/pack internal/wire",
+	"internal/errlog": "internal/feed",
 	"internal/source": "internal/codec internal/feed internal/omit internal/tap internal/wire",
 
 	// From items to handlers.
-	"internal/reflector": "internal/feed",
-	"internal/store":     "internal/eventlog internal/feed internal/pack internal/snapmap",
-	"internal/informer":  "internal/eventlog internal/feed internal/reflector internal/scope internal/store internal/viewnames",
-	"internal/mutation":  "internal/feed",
+	"internal/reflector":   "internal/feed",
+	"internal/storewriter": "internal/codec internal/feed",
+	"internal/store":       "internal/eventlog internal/feed internal/pack internal/snapmap",
+	"internal/informer":    "internal/eventlog internal/feed internal/reflector internal/scope internal/store internal/viewnames",
+	"internal/mutation":    "internal/feed",
 
 	// What a user imports.
-	"cache":    "client-go internal/codec internal/feed internal/informer internal/mutation internal/omit internal/reflector internal/scope internal/source internal/store internal/tap",
-	"clientgo": "client-go cache internal/codec internal/feed internal/informer internal/omit internal/reflector internal/scope internal/source internal/store",
+	"cache":    "client-go internal/codec internal/errlog internal/feed internal/informer internal/mutation internal/omit internal/reflector internal/scope internal/source internal/store internal/storewriter internal/tap",
+	"clientgo": "client-go cache internal/codec internal/errlog internal/feed internal/informer internal/omit internal/reflector internal/scope internal/source internal/store internal/storewriter",
 	"debug":    "cache internal/units",
-	"shard":    "cache internal/scope",
+	"shard":    "cache internal/errlog internal/scope",
 
 	// client-go's packages by name.
 	"clientgo/cache":            "client-go clientgo",

@@ -16,9 +16,10 @@ import (
 
 // withoutExample are the functions that need no Example, with the reason.
 var withoutExample = map[string]string{
-	"cache.ControllerOf":  "package clientgo calls it",
-	"cache.RelistReasons": "package metrics calls it",
-	"cache.ID":            "tells views apart, for programs that draw pages as package debug does",
+	"cache.ControllerOf":   "package clientgo calls it",
+	"cache.RelistReasons":  "package metrics calls it",
+	"cache.ID":             "tells views apart, for programs that draw pages as package debug does",
+	"fake.ListsMostRecent": "package cache calls it",
 }
 
 // mainTypes are the types whose exported methods need an Example, by package.

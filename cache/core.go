@@ -6,6 +6,7 @@ package cache
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,11 +40,12 @@ func (c *core) run(ctx context.Context) error {
 	if c.detect != nil {
 		defer c.detect(ctx)()
 	}
+	defer c.report.end()
 	return c.engine.Run(c.report.begin(ctx))
 }
 
 func (c *core) status(synced bool) Status {
-	s := reflectorStatus(c.report.name, c.invalid, c.engine.Reflector(), c.source, synced)
+	s := reflectorStatus(c.report.name, c.invalid, c.engine.Reflector(), c.source, synced && !c.engine.LacksScopes())
 	if c.invalid != nil {
 		return s
 	}
@@ -55,6 +57,7 @@ func (c *core) status(synced bool) Status {
 	s.Unkeyed = c.engine.Unkeyed()
 	s.Changes = c.engine.Changes()
 	s.PackedBytes, s.HotBytes, s.HotObjects = c.engine.PackedSize()
+	s.IndexErrors = c.engine.IndexErrors()
 	s.OmitFieldsNotFound = c.engine.OmitFieldsNotFound()
 	for _, failed := range c.engine.QuarantinedKeys(maxQuarantinedKeys) {
 		s.QuarantinedKeys = append(s.QuarantinedKeys, QuarantinedKey(failed))
@@ -121,7 +124,10 @@ func (c *core) waitForObject(ctx context.Context, obj Object) error {
 	if err := c.wait(ctx, func(ctx context.Context) error { return c.waitForVersionOf(ctx, obj, matches(obj)) }); err != nil {
 		return err
 	}
-	if err := c.engine.KeyError(key); err != nil {
+	switch err := c.engine.KeyError(key); {
+	case errors.Is(err, ErrNoScope):
+		return fmt.Errorf("%w: %w", ErrOutOfScope, err) // its scope was removed meanwhile
+	case err != nil:
 		return fmt.Errorf("%s has received %q at %s: %w", c.report.name, key, obj.GetResourceVersion(), err)
 	}
 	return nil
@@ -135,7 +141,7 @@ func (c *core) waitForDelete(ctx context.Context, obj Object) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.report.name, err)
 	}
-	return c.wait(ctx, func(ctx context.Context) error {
+	err = c.wait(ctx, func(ctx context.Context) error {
 		if obj.GetResourceVersion() != "" {
 			if err := c.waitForVersionOf(ctx, obj, covers(obj)); err != nil {
 				return err
@@ -143,4 +149,8 @@ func (c *core) waitForDelete(ctx context.Context, obj Object) error {
 		}
 		return c.engine.WaitForDelete(ctx, key, string(obj.GetUID()))
 	})
+	if errors.Is(err, ErrNoScope) {
+		return fmt.Errorf("%w: %w", ErrOutOfScope, err)
+	}
+	return err
 }

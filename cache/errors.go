@@ -36,6 +36,9 @@ const (
 	// ErrVersionRegressed reports that the server is at an older resourceVersion than before, as
 	// after a restore of etcd.
 	ErrVersionRegressed = feed.Error("server is at an older resourceVersion than before")
+	// ErrHistoryChanged reports a resumed watch whose server did not repeat the last changes as it
+	// had sent them before: etcd was restored from a backup, or the server lost events.
+	ErrHistoryChanged = feed.Error("server does not repeat the last changes")
 	// ErrStalled reports that a request received nothing for longer than a working server lets it
 	// wait, so that it was given up.
 	ErrStalled = feed.Error("nothing received within the idle timeout")
@@ -52,7 +55,8 @@ const (
 )
 
 // ErrOmittedFields is wrapped by the error of an Update that was refused because it would delete
-// fields that an informer has omitted from the object; see InformerOptions.ReadOnly.
+// fields that an informer has omitted from the object; see InformerOptions.ReadOnly. A program that
+// means to delete such a field sends a patch, which is not refused.
 const ErrOmittedFields = feed.Error("the update would delete fields that the informer omits")
 
 // ErrNotStored reports that an object's newest state arrived and could not be stored: it could not
@@ -125,4 +129,8 @@ func (e *HandlerError) Unwrap() error {
 // reader's, so it must be safe for concurrent use and should return soon. The goroutine holds no
 // lock of the store: an ErrorHandler may read from a store and write to it. ctx is that of Run,
 // with a logger that names the informer.
+//
+// The default logs an error, and the same one again after five minutes. Of the errors on objects it
+// logs the first ten of each effect, and then one line a minute with the number of further ones,
+// until there was none for five minutes; from verbosity 2 on, it logs each.
 type ErrorHandler func(ctx context.Context, err error)

@@ -195,7 +195,7 @@ func ExampleSharedInformer_InScope() {
 	// Output:
 	// 1 object at 3 <nil>
 	// healthy: true
-	// true pods: scope of labels "env=prod": the scope is not in the set of the informer
+	// true pods: scope of labels "env=prod": the informer does not hold the scope
 	// stopped: <nil>
 }
 

@@ -162,7 +162,7 @@ func TestFactoryReportsCauseOfEachInformer(t *testing.T) {
 			t.Error("the released informer is not removed")
 		}
 		forbidden := apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no"))
-		f.lw.InjectListFault(2, fake.Fault{Err: forbidden})
+		f.lw.InjectListFault(4, fake.Fault{Err: forbidden}) // a probe and a list each
 		f.informer("a")
 		f.informer("b")
 		f.start()

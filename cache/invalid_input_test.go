@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	clientset "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
@@ -49,6 +50,7 @@ func TestInvalidInformerReturnsError(t *testing.T) {
 	}
 	_, ofInterface := cache.NewInformer[cache.Object](lw, &corev1.Pod{}, 0, cache.ResourceEventHandlerFuncs[cache.Object]{})
 	_, badMode := cachetest.NewInformer(lw, &corev1.Pod{}, 0, podFuncs{}, cache.ReflectorOptions{ListMode: "Watchlist"})
+	_, badBackoff := cachetest.NewInformer(lw, &corev1.Pod{}, 0, podFuncs{}, cache.ReflectorOptions{Backoff: wait.Backoff{Factor: 2, Steps: 3}})
 	for name, c := range map[string]struct {
 		controller runner
 		want       []string
@@ -73,6 +75,7 @@ func TestInvalidInformerReturnsError(t *testing.T) {
 		}), []string{"has no FilterFunc"}},
 		"an interface as T": {ofInterface, []string{"type argument cache.Object is an interface", "*v1.Pod"}},
 		"unknown ListMode":  {badMode, []string{`unknown ListMode "Watchlist"`}},
+		"no delay":          {badBackoff, []string{"Backoff.Duration 0s is not positive, with Steps 3"}},
 		"several errors":    {pods(nil, -1, nil), []string{"the ListerWatcher is nil", "negative", "the handler is nil"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,8 +40,9 @@ var errZeroLister = errors.New("the Lister has no store: use NewLister")
 // object with that name and without a namespace. If there is none, it returns an error for which
 // apierrors.IsNotFound is true.
 //
-// Two errors are not NotFound. For an object that exists but could never be stored, the error wraps
-// ErrNotStored and the cause. If the Lister has no namespace and the objects have, the error says
+// Three errors are not NotFound. For an object that exists but could never be stored, the error wraps
+// ErrNotStored and the cause. For one that no listed scope of the informer may hold, it wraps
+// ErrNoScope: the object may exist. If the Lister has no namespace and the objects have, the error says
 // to use Namespace.
 func (l Lister[T]) Get(name string) (obj T, err error) {
 	if l.reader == nil {
@@ -60,7 +61,7 @@ func (l Lister[T]) Get(name string) (obj T, err error) {
 		return obj, nil
 	}
 	switch {
-	case failure != nil:
+	case failure != nil && (!errors.Is(failure, ErrNoScope) || !l.lacksNamespace(name)):
 		return obj, fmt.Errorf("%s %q: %w", l.resource, key, failure)
 	case l.lacksNamespace(name):
 		return obj, fmt.Errorf("%s %q: the objects have namespaces, and the Lister has none: use Namespace", l.resource, name)

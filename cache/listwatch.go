@@ -81,6 +81,8 @@ type ListWatch struct {
 	selected    selected
 	noWatchList bool // the functions cannot answer a WatchList
 	noRetries   bool // the client does not repeat requests by itself
+
+	isMostRecent bool // lists at any version are of the most recent state
 }
 
 var _ ListerWatcher = (*ListWatch)(nil)
@@ -109,6 +111,16 @@ func (lw *ListWatch) InNamespace(namespace string) *ListWatch {
 	lw.selected.namespace = namespace
 	lw.selected.known = lw.selected.known || lw.items != nil
 	return lw
+}
+
+// isMostRecent reports whether all lists of a ListerWatcher are of the most recent state, so that the
+// first one needs no version. Fakes that answer from memory declare it by the method.
+func isMostRecent(lw ListerWatcher) bool {
+	if known, ok := lw.(*ListWatch); ok {
+		return known != nil && known.isMostRecent
+	}
+	declares, ok := lw.(interface{ ListsMostRecent() bool })
+	return ok && declares.ListsMostRecent()
 }
 
 var (
@@ -223,7 +235,8 @@ func ListWatchFromClientGo(lw interface {
 		WatchFunc: func(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			return lw.Watch(options)
 		},
-		noWatchList: !knowsWatchList(lw),
+		noWatchList:  !knowsWatchList(lw),
+		isMostRecent: isControllerSource(lw),
 	}
 	if contextual, ok := lw.(interface {
 		ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
@@ -232,6 +245,13 @@ func ListWatchFromClientGo(lw interface {
 		converted.ListFunc, converted.WatchFunc = contextual.ListWithContext, contextual.WatchWithContext
 	}
 	return converted
+}
+
+// isControllerSource reports whether a ListerWatcher is client-go's FakeControllerSource, or embeds
+// one. It answers from memory, and does not declare that.
+func isControllerSource(lw any) bool {
+	_, ok := lw.(interface{ AddDropWatch(obj runtime.Object) })
+	return ok
 }
 
 // knowsWatchList reports whether a ListerWatcher can answer a WatchList. client-go's fakes, which
@@ -256,6 +276,7 @@ func newSource(lw ListerWatcher, objects codec.ObjectType, options codec.Options
 		Objects:         objects,
 		Streaming:       streaming,
 		NoClientRetries: ok && known != nil && known.noRetries,
+		Fake:            !knowsWatchList(lw),
 		Codec:           options,
 		Limits:          limits.ofSource(),
 		Store:           store,

@@ -4,6 +4,11 @@
 package cache
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kinformer/kinformer/internal/scope"
@@ -18,7 +23,8 @@ import (
 //
 // The informer must list all namespaces. The program must run it beside the informers that have the
 // scopes, which sync after it. Its objects may be of any type, such as
-// metav1.PartialObjectMetadata.
+// metav1.PartialObjectMetadata. Until then, their waits, Status and health checks have the cause,
+// for example that the program may not list Namespaces.
 //
 // The scope of a namespace whose labels no longer match is removed, as by Scopes.Remove. The scope
 // of a deleted namespace is kept until its objects have been deleted, too, or the server refuses to
@@ -49,6 +55,14 @@ func NamespaceScopes[T Object](namespaces *SharedInformer[T], selector labels.Se
 	if err != nil {
 		return nil, err
 	}
-	s.set.CompleteAfter(registration.Synced())
+	s.set.CompleteAfter(registration.Synced(), func() (since time.Time, err error) {
+		status := namespaces.Status()
+		return status.ErrSince, fmt.Errorf("%w: %w", errNamespacesUnknown, cmp.Or(status.unhealthy(status.FreshAt, HealthOptions{}), errNotDelivered))
+	})
 	return s, nil
 }
+
+var (
+	errNamespacesUnknown = errors.New("the namespaces of the scopes are not known")
+	errNotDelivered      = errors.New("their initial list has not been delivered")
+)

@@ -30,7 +30,9 @@ type InformerOptions[T Object] struct {
 	ResyncPeriod time.Duration
 	// Indexers are the store's indexes, by name.
 	Indexers Indexers[T]
-	// Transform changes objects before they are stored. To leave fields out, prefer OmitFields.
+	// Transform changes objects before they are stored. It should depend on the object alone: what
+	// else its result shows, such as the time, is of the first call for a version. To leave fields
+	// out, prefer OmitFields.
 	Transform TransformFunc[T]
 	// Filter selects the objects to store. An object that it refuses is absent from the store; if
 	// it was stored before, it is deleted, with Event.LeftScope set. Filter is called before
@@ -108,15 +110,21 @@ type InformerOptions[T Object] struct {
 
 	// ListMode selects the request that fetches the complete state, initially and for a relist.
 	ListMode ListMode
+	// Start selects how recent the first list is. The zero value selects StartConsistent: the
+	// informer does not start with an older state than the server's most recent one.
+	Start Start
 	// PageSize is the limit parameter of list requests, in objects. Zero requests pages of 500 for
-	// the first list and for consistent reads (resourceVersion=""), and whole lists otherwise, which
-	// API servers answer from their watch cache. A negative value disables paging.
+	// consistent reads (resourceVersion="") and, with StartAny, for the first list, and whole lists
+	// otherwise, which API servers answer from their watch cache. A negative value disables paging.
 	PageSize int64
 	// Limits bound the size of objects and responses, in bytes. The zero value is right for
 	// production.
 	Limits Limits
 	// Backoff is the delay between failed attempts. The zero value starts at 0.8 s and doubles up
-	// to 30 s, with jitter, and starts again after two minutes without a failure.
+	// to 30 s, with jitter, and starts again after two minutes without a failure. Any other value
+	// also replaces the budget of requests between failed attempts: with a Duration of 10 ms, an
+	// informer makes up to 200 requests a second to a server that refuses them. The server's
+	// Retry-After is obeyed all the same. A Duration that is not positive is an error if Steps is.
 	Backoff wait.Backoff
 	// ErrorHandler receives errors. The default logs them, and the same error again only after five
 	// minutes.
@@ -141,6 +149,7 @@ func (o InformerOptions[T]) reflectorOptions() ReflectorOptions {
 	return ReflectorOptions{
 		Name:         o.Name,
 		ListMode:     o.ListMode,
+		Start:        o.Start,
 		PageSize:     o.PageSize,
 		Limits:       o.Limits,
 		Backoff:      o.Backoff,
@@ -239,6 +248,7 @@ func (o InformerOptions[T]) sameAs(other InformerOptions[T]) error {
 		{"OmitFields", strings.Join(o.OmitFields, ", "), strings.Join(other.OmitFields, ", ")},
 		{"ReadOnly", o.ReadOnly, other.ReadOnly},
 		{"ListMode", o.ListMode, other.ListMode},
+		{"Start", o.Start, other.Start},
 		{"PageSize", o.PageSize, other.PageSize},
 		{"Limits", o.Limits, other.Limits},
 		{"Backoff", o.Backoff, other.Backoff},

@@ -54,7 +54,7 @@ func TestPackedChurnMemoryIsBounded(t *testing.T) {
 	for left := *churnUpdates - done; left > 0; left = *churnUpdates - done {
 		measure(min(left, *churnUpdates/10))
 	}
-	pods, quarantined := run.informer.Store().Len(), run.informer.Store().Quarantined()
+	pods, quarantined := run.informer.Store().Len(), run.informer.Store().WholeFeed().Quarantined()
 	if pods < c.pods() || pods > c.pods()+1 || quarantined != 0 { // the replacement of one Pod may be in progress
 		t.Errorf("%d Pods, want %d, and %d quarantined", pods, c.pods(), quarantined)
 	}
@@ -101,8 +101,8 @@ func runChurnInformer(t *testing.T, c *churn) *churnInformer {
 	config.Reflector.Source = r
 	config.Reflector.Report = options.ErrorHandler
 	r.informer = informer.New(config)
-	_, err = r.informer.Add(informer.HandlerConfig[*corev1.Pod]{Name: "keys", OnKey: func(key string, _ informer.KeyReason) {
-		if key == marker {
+	_, err = r.informer.Add(informer.HandlerConfig[*corev1.Pod]{Name: "keys", OnKey: func(event informer.KeyEvent) {
+		if event.Key == marker {
 			r.delivered <- struct{}{}
 		}
 	}})
@@ -173,3 +173,6 @@ func (r *churnInformer) Watch(ctx context.Context, _ metav1.ListOptions, events 
 		}
 	}
 }
+
+// Traits implements feed.Source.
+func (*churnInformer) Traits() feed.Traits { return feed.Traits{} }

@@ -29,8 +29,9 @@ type Reader[T Object] interface {
 	// false for an object that could never be stored; see KeyError.
 	GetByKey(key string) (item T, exists bool)
 	// KeyError returns why the store does not hold the newest state of the object that has a key:
-	// an error that wraps ErrNotStored and the cause. It returns nil if the store holds that state,
-	// or if there is no such object. Only informers have such objects: a store made by NewStore
+	// an error that wraps ErrNotStored and the cause or, if the object is not stored and no listed
+	// scope of the informer may hold it, ErrNoScope. It returns nil if the store holds that state, or
+	// if there is no such object. Only informers have such objects: a store made by NewStore
 	// returns nil.
 	KeyError(key string) error
 	// List returns all objects.
@@ -41,6 +42,8 @@ type Reader[T Object] interface {
 	// the time of the call, and the loop may write to the store.
 	All() iter.Seq2[string, T]
 	// ByIndex returns the objects that an index finds under a value. An unknown index is an error.
+	// An object for whose state the index function failed is missing, without an error: such
+	// failures are reported and counted in Status.IndexErrors. The other reads have the object.
 	ByIndex(indexName, indexedValue string) ([]T, error)
 	// IndexKeys returns the keys of the objects that ByIndex returns.
 	IndexKeys(indexName, indexedValue string) ([]string, error)
@@ -90,7 +93,8 @@ func (s Snapshot[T]) ListKeys() []string {
 }
 
 // ByIndex returns the objects that an index finds under a value, in no particular order. An unknown
-// index is an error.
+// index is an error. Objects for whose state the index function failed are missing; see
+// Reader.ByIndex.
 func (s Snapshot[T]) ByIndex(indexName, indexedValue string) ([]T, error) {
 	if s.state == nil {
 		return nil, errZeroSnapshot(indexName)

@@ -7,7 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"reflect"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -18,6 +21,7 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/source"
+	"github.com/kinformer/kinformer/internal/storewriter"
 )
 
 // ReflectorStore is the destination of a Reflector: a Store, an UndeltaStore, or another
@@ -50,11 +54,31 @@ const (
 	ListModeWatchList ListMode = "WatchList"
 )
 
+// Start selects how recent the first list is. It has no effect on a WatchList, which always shows
+// the most recent state.
+type Start string
+
+// The values of Start.
+const (
+	// StartConsistent, the default, makes the first list not older than the server's most recent
+	// state when the informer starts, so that a program that restarts never sees an older state than
+	// before. A list with limit=1 first requests the version of that state; API servers then answer
+	// the first list from their watch cache. While the API server cannot read from etcd, the informer
+	// does not sync.
+	StartConsistent Start = "Consistent"
+	// StartAny makes the first list at resourceVersion=0, which an API server answers from its watch
+	// cache, however old that is: an API server that lags, or is disconnected from etcd, has an older
+	// state than another. It is for programs that must start while etcd is not available, such as
+	// node agents and DNS.
+	StartAny Start = "Any"
+)
+
 // ReflectorOptions are the options of a Reflector. The zero value is right for production.
 // InformerOptions describes the fields.
 type ReflectorOptions struct {
 	Name         string
 	ListMode     ListMode
+	Start        Start
 	PageSize     int64
 	Limits       Limits
 	Backoff      wait.Backoff
@@ -75,7 +99,7 @@ type ReflectorOptions struct {
 // lists, watches and resource versions.
 type Reflector[T Object] struct {
 	loop    *reflector.Reflector
-	sink    *storeSink[T]
+	sink    *storewriter.Sink[T]
 	source  source.Source
 	report  *reporter
 	clock   clock.PassiveClock
@@ -94,7 +118,7 @@ func NewReflector[T Object](lw ListerWatcher, example T, store ReflectorStore[T]
 		r.invalid = fmt.Errorf("reflector of %s: %w", r.report.name, err)
 	}
 	r.source = newSource(lw, objects, codec.Options{}, options.Limits, nil)
-	r.sink = &storeSink[T]{store: store, report: r.report.object}
+	r.sink = newStoreSink(store, r.report.object)
 	r.loop = reflector.New(reflectorConfig(lw, r.source, options, r.sink, r.report))
 	return r
 }
@@ -121,6 +145,7 @@ func (r *Reflector[T]) exclusively(ctx context.Context, run func(context.Context
 		return fmt.Errorf("reflector of %s: %w", r.report.name, ErrAlreadyRunning)
 	}
 	defer r.running.Unlock()
+	defer r.report.end()
 	return run(r.report.begin(ctx))
 }
 
@@ -142,8 +167,30 @@ func (r *Reflector[T]) HasSynced() bool {
 func (r *Reflector[T]) Status() Status {
 	status := reflectorStatus(r.report.name, r.invalid, r.loop, r.source, r.HasSynced())
 	status.setStaleness(r.clock)
-	r.sink.addTo(&status)
+	failed := r.sink.Failures()
+	status.Quarantined, status.Unkeyed = len(failed.Keys), failed.Unkeyed
+	for _, key := range slices.Sorted(maps.Keys(failed.Keys))[:min(len(failed.Keys), maxQuarantinedKeys)] {
+		err := fmt.Errorf("%w: %w", ErrNotStored, failed.Keys[key].Err)
+		status.QuarantinedKeys = append(status.QuarantinedKeys, QuarantinedKey{Key: key, Err: err})
+	}
 	return status
+}
+
+// newStoreSink returns the sink that writes to a reflector's store. For an item whose object cannot
+// be decoded, it calls Get with an object that has only the item's identity.
+func newStoreSink[T Object](store ReflectorStore[T], report func(key string, err error)) *storewriter.Sink[T] {
+	get := func(item feed.Item) (T, bool, error) {
+		obj, err := codec.Decode[T](item)
+		if err == nil {
+			return store.Get(obj)
+		}
+		obj, ok := storewriter.IdentityOnly[T](item, reflect.TypeFor[T]())
+		if !ok {
+			return obj, false, nil
+		}
+		return store.Get(obj)
+	}
+	return storewriter.New(storewriter.Config[T]{Store: store, Get: get, Compare: true, Report: report})
 }
 
 // HealthCheck returns a check for a health endpoint; see SharedInformer.HealthCheck.
@@ -177,7 +224,20 @@ func checkSource[T Object](lw ListerWatcher, example T, options ReflectorOptions
 		err = errors.Join(err, fmt.Errorf("unknown ListMode %q: want %q, %q or %q",
 			options.ListMode, ListModeAuto, ListModeList, ListModeWatchList))
 	}
-	return objects, err
+	switch options.Start {
+	case "", StartConsistent, StartAny:
+	default:
+		err = errors.Join(err, fmt.Errorf("unknown Start %q: want %q or %q", options.Start, StartConsistent, StartAny))
+	}
+	return objects, errors.Join(err, reflector.CheckBackoff(options.Backoff))
+}
+
+// startOf returns the start of a reflector's configuration, or nil for a first list at any version.
+func startOf(lw ListerWatcher, start Start) *reflector.Start {
+	if start == StartAny || isMostRecent(lw) {
+		return nil
+	}
+	return reflector.NewStart()
 }
 
 func reflectorConfig(lw ListerWatcher, source feed.Source, options ReflectorOptions, sink feed.Sink, report *reporter) reflector.Config {
@@ -185,6 +245,7 @@ func reflectorConfig(lw ListerWatcher, source feed.Source, options ReflectorOpti
 		Source:    source,
 		Sink:      sink,
 		WatchList: func() bool { return options.ListMode == ListModeWatchList && knowsWatchList(lw) },
+		Start:     startOf(lw, options.Start),
 		PageSize:  options.PageSize,
 		InFlight:  options.Limits.InFlight,
 		Backoff:   options.Backoff,

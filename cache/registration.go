@@ -101,8 +101,8 @@ func (s *SharedInformer[T]) AddKeyHandler(handler func(event KeyEvent), options 
 		err = errKeysCoalesce
 	}
 	return s.addHandler(err, fmt.Sprintf("%T", handler), options, func(config *informer.HandlerConfig[T]) {
-		config.OnKey = func(key string, reason informer.KeyReason) {
-			handler(KeyEvent{Key: key, Reason: KeyReason(reason)})
+		config.OnKey = func(event informer.KeyEvent) {
+			handler(KeyEvent{Key: event.Key, Reason: KeyReason(event.Reason), LeftScope: event.LeftScope})
 		}
 	})
 }

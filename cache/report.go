@@ -6,17 +6,16 @@ package cache
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/errlog"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/reflector"
@@ -26,7 +25,7 @@ import (
 type reporter struct {
 	name    string
 	handle  ErrorHandler
-	log     *errorLog // nil if the caller's ErrorHandler replaces it
+	log     *errorLog // nil if the program's ErrorHandler replaces it
 	logger  klog.Logger
 	running atomic.Pointer[context.Context] // of the latest Run, if any
 }
@@ -56,6 +55,13 @@ func (r *reporter) begin(ctx context.Context) context.Context {
 	ctx = klog.NewContext(ctx, r.named(ctx))
 	r.running.Store(&ctx)
 	return ctx
+}
+
+// end logs the numbers of errors that are still to be logged, before Run returns.
+func (r *reporter) end() {
+	if r.log != nil {
+		r.log.objects.Flush()
+	}
 }
 
 // named returns the logger to use with ctx, which names the informer.
@@ -100,7 +106,8 @@ func newObjectError(key string, err error) *ObjectError {
 // five minutes.
 type errorLog struct {
 	clock   clock.PassiveClock
-	repeats informer.Repeats
+	repeats errlog.Repeats
+	objects *errlog.Objects
 
 	mu      sync.Mutex // guards the fields below
 	failing bool       // a failed attempt was logged, and no recovery since
@@ -110,7 +117,7 @@ type errorLog struct {
 }
 
 func newErrorLog(c clock.PassiveClock) *errorLog {
-	return &errorLog{clock: c, repeats: informer.Repeats{Clock: c}}
+	return &errorLog{clock: c, objects: errlog.NewObjects(c, true)}
 }
 
 // recoveriesPeriod is the time in which at most maxRecoveries are logged.
@@ -122,9 +129,7 @@ func (l *errorLog) handle(ctx context.Context, err error) {
 	}
 	logger := klog.FromContext(ctx)
 	if object, ok := errors.AsType[*ObjectError](err); ok {
-		if l.repeats.IsNew(err.Error()) {
-			informer.LogObjectError(logger, object.Key, feed.Effect(object.Effect), object.Err)
-		}
+		l.objects.Log(logger, object.Key, feed.Effect(object.Effect), object.Err)
 		return
 	}
 	if isExpiredWatch(err) {
@@ -135,7 +140,7 @@ func (l *errorLog) handle(ctx context.Context, err error) {
 	if ofScope, ok := errors.AsType[*informer.ScopeError](err); ok { // one cause in several scopes is logged once
 		text = ofScope.Cause()
 	}
-	if l.repeats.IsNew(withoutDigits(text)) {
+	if l.repeats.IsNew(errlog.WithoutDigits(text), l.clock.Now()) {
 		logger.Error(err, message(err))
 		l.noteAttempt(err)
 	}
@@ -199,15 +204,4 @@ func message(err error) string {
 	default:
 		return "Watch ended with an error, will retry"
 	}
-}
-
-// withoutDigits makes errors of one cause equal: attempts differ in the timeout of their URL, in
-// their local port and perhaps in their version.
-func withoutDigits(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return -1
-		}
-		return r
-	}, text)
 }

@@ -15,7 +15,10 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// ErrNoScope is wrapped by the errors of a ScopeView whose scope is not in the informer's Scopes.
+// ErrNoScope is wrapped by the errors of a ScopeView whose scope is not in the informer's Scopes. It
+// is also wrapped by the errors of Reader.KeyError, Reader.Get, Lister.Get, WaitForObject and
+// WaitForDelete for an object that no scope may hold, by its namespace, name or the hash of its
+// namespace, or that a scope may hold which has not been listed: the object may exist.
 var ErrNoScope error = informer.ErrNoScope
 
 // ScopeStatus is the condition of one scope of an informer. Scopes that share requests have one
@@ -29,7 +32,8 @@ type ScopeStatus struct {
 	Err      error
 	ErrSince time.Time
 	Attempts int
-	// ResourceVersion, FreshAt and Staleness are those of Status, for this scope.
+	// ResourceVersion, FreshAt and Staleness are those of Status, for this scope. Before its first
+	// list, FreshAt is when it was added.
 	ResourceVersion string
 	FreshAt         time.Time
 	Staleness       time.Duration
@@ -188,5 +192,5 @@ func (c *core) checkScopes(obj Object) error {
 	if c.scopes == nil || slices.ContainsFunc(c.scopes.All(), matches(obj)) {
 		return nil
 	}
-	return fmt.Errorf("%w: none of its Scopes has the object", ErrOutOfScope)
+	return fmt.Errorf("%w: none of its Scopes has the object: %w", ErrOutOfScope, ErrNoScope)
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
@@ -59,12 +60,13 @@ func scopedListWatch(lw ListerWatcher) ListerWatcher {
 	if codec.IsNil(lw) || ok && (known.selected.known || known.items != nil) {
 		return lw
 	}
-	scoped := ListWatch{}
+	scoped := ListWatch{isMostRecent: isMostRecent(lw)}
 	if ok {
 		scoped = *known
 	}
 	scoped.ListFunc = func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		scope.RequestOf(ctx).Apply(&options, true)
+		feed.RestrictProbe(ctx, &options)
 		return lw.List(ctx, options)
 	}
 	scoped.WatchFunc = func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {

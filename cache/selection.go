@@ -20,11 +20,13 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // ErrOutOfScope is wrapped by the error of WaitForObject for an object that the informer never
-// stores: it is in another namespace, or a selector or the Filter refuses it.
+// stores: it is in another namespace, or a selector or the Filter refuses it. With Scopes, the errors
+// of WaitForObject and WaitForDelete for an object of no scope wrap it, and ErrNoScope.
 var ErrOutOfScope = errors.New("the object is outside of the informer's scope")
 
 // selected is which objects a ListWatch lists. The zero value is unknown.
@@ -52,6 +54,7 @@ func (s selected) apply(ctx context.Context, options *metav1.ListOptions) {
 		modify(options)
 	}
 	scope.RequestOf(ctx).Apply(options, !s.byNamespace)
+	feed.RestrictProbe(ctx, options)
 }
 
 // check returns ErrOutOfScope for an object that is known not to be selected.

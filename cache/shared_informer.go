@@ -38,8 +38,8 @@ type SharedInformer[T Object] struct {
 //
 // Nothing happens before Run. If an argument is invalid, Run and every other method that returns an
 // error return an error that names it. A nil ListerWatcher, a ListWatch that lists another type, an
-// interface as T, a negative ResyncPeriod, an index without a function, and options that are
-// unknown or cannot be combined are invalid.
+// interface as T, a negative ResyncPeriod, an index without a function, a Backoff with Steps and
+// without a Duration, and options that are unknown or cannot be combined are invalid.
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
 	objects, err := checkSource(lw, example, options.reflectorOptions())
 	omitted, omitErr := omit.New(objects.GoType, options.OmitFields, options.ReadOnly)
@@ -180,7 +180,9 @@ func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
 // WaitForDelete blocks until the store has reached obj's resourceVersion and no longer holds an
 // object with obj's key and UID: the object was deleted or recreated, or a selector or Filter no
 // longer accepts it. An empty UID stands for any. While the object exists but could never be
-// stored, WaitForDelete blocks. Errors are those of WaitForResourceVersion.
+// stored, WaitForDelete blocks. Errors are those of WaitForResourceVersion. With Scopes, it returns
+// ErrOutOfScope and ErrNoScope if no scope may hold the object, or the last one is removed: the
+// object may exist.
 //
 // Pass a context with a deadline: finalizers may keep the object for any time, and for the version
 // of a write that a restore of etcd has undone, WaitForDelete blocks like WaitForResourceVersion.

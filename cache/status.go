@@ -31,9 +31,11 @@ const (
 type Status struct {
 	Name  string
 	Phase Phase
-	// Synced reports whether the informer has synced; see HasSynced.
+	// Synced reports whether the informer has synced; see HasSynced. Unlike HasSynced, it is false
+	// again while the informer holds Scopes of which none has been listed.
 	Synced bool
-	// Err is the error of the last attempt to list or watch, nil once one has succeeded.
+	// Err is the error of the last attempt to list or watch, nil once one has succeeded. Before the
+	// first scopes of an informer are known, it may say why they are not.
 	Err error
 	// ErrSince is the time of the first failure since an attempt succeeded.
 	ErrSince time.Time
@@ -43,10 +45,12 @@ type Status struct {
 	ResourceVersion string
 	// FreshAt is when an event, a bookmark or a list last confirmed that the store is up to date.
 	// It is zero before the first list. A collection that does not change is confirmed by
-	// bookmarks, of which API servers send about one a minute.
+	// bookmarks, of which API servers send about one a minute. With Scopes, it is that of the
+	// stalest scope, of which one that was never listed counts from when it was added.
 	FreshAt time.Time
 	// Staleness is the time since FreshAt, by the informer's clock. The store may lack changes that
-	// were made in this time. It is zero before the first list.
+	// were made in this time. It is zero before the first list or, with Scopes, before the first
+	// scope is added.
 	Staleness time.Duration
 	// Objects is the number of objects in the store.
 	Objects int
@@ -65,6 +69,9 @@ type Status struct {
 	// Unkeyed is the number of objects without a readable name in the last list and in the events
 	// since. They could not be stored.
 	Unkeyed int
+	// IndexErrors counts, by index, how often its function has failed. Each time, ByIndex did not
+	// find the object in that state. It is nil if none has failed.
+	IndexErrors map[string]uint64
 	// OmitFieldsNotFound are the paths of OmitFields that no object has had since the start. It is
 	// empty before the first list with objects.
 	OmitFieldsNotFound []string
@@ -78,6 +85,9 @@ type Status struct {
 	// WatchRestarts is the number of watches opened to resume an earlier one, which the server had
 	// closed or whose connection had broken.
 	WatchRestarts uint64
+	// Unchecked reports that watches are resumed without a comparison of the last changes, as the
+	// server does not repeat them: a restore of etcd may go unnoticed until the next list.
+	Unchecked bool
 	// Relists counts, by reason, how often the collection had to be listed again after a watch.
 	Relists map[RelistReason]uint64
 	// Requests counts the requests by verb and result. A watch is counted once the server has
@@ -146,6 +156,12 @@ const (
 	// RelistVersionRegressed: the server is at an older resourceVersion than before. It lags behind
 	// another replica, or etcd was restored from a backup.
 	RelistVersionRegressed = RelistReason(reflector.RelistVersionRegressed)
+	// RelistHistoryChanged: the server did not repeat the last changes at the start of a resumed
+	// watch; etcd was restored from a backup, or the server lost events.
+	RelistHistoryChanged = RelistReason(reflector.RelistHistoryChanged)
+	// RelistUnconfirmed: the server could not repeat the last changes, or encodes them in another
+	// way, and a list confirms them.
+	RelistUnconfirmed = RelistReason(reflector.RelistUnconfirmed)
 	// RelistQuarantined: some objects could not be stored, and are requested again.
 	RelistQuarantined = RelistReason(reflector.RelistQuarantined)
 	// RelistShortWatches: the server repeatedly closed the watch at once and without an event.
@@ -196,6 +212,7 @@ func reflectorStatus(name string, invalid error, loop informer.Loop, source info
 		Lists:           now.Lists,
 		Watches:         now.Watches,
 		WatchRestarts:   now.Restarts,
+		Unchecked:       now.Unchecked,
 		Received:        now.Received,
 		RecentEvents:    now.RecentEvents,
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/storewriter"
 )
 
 // stateItem returns a state of Pod a that is recognized by its node.
@@ -24,19 +25,19 @@ func stateItem(version, node string) feed.Item {
 
 // badItem returns a state of Pod a that cannot be decoded.
 func badItem(version string) feed.Item {
-	return feed.Item{Key: "ns/a", UID: "uid", ResourceVersion: version, Codec: feed.ErrorCodec{Err: errNotHeld}}
+	return feed.Item{Key: "ns/a", UID: "uid", ResourceVersion: version, Codec: feed.ErrorCodec{Err: errNoStore}}
 }
 
 // After a restore of the server, whose state of a Pod could not be stored, a good state is written
 // to a Reflector's store although its version is not newer than that of the stored one.
 func TestReflectorStoresGoodStateInAReusedVersion(t *testing.T) {
 	for _, version := range []string{"5", "6"} {
-		for name, send := range map[string]func(sink *storeSink[*corev1.Pod]) error{
-			"event": func(sink *storeSink[*corev1.Pod]) error {
+		for name, send := range map[string]func(sink *storewriter.Sink[*corev1.Pod]) error{
+			"event": func(sink *storewriter.Sink[*corev1.Pod]) error {
 				sink.Apply(watch.Modified, stateItem(version, "new"))
 				return nil
 			},
-			"list": func(sink *storeSink[*corev1.Pod]) error {
+			"list": func(sink *storewriter.Sink[*corev1.Pod]) error {
 				next := sink.Begin()
 				next.Add(stateItem(version, "new"))
 				return next.Commit(version)
@@ -44,7 +45,7 @@ func TestReflectorStoresGoodStateInAReusedVersion(t *testing.T) {
 		} {
 			t.Run(name+" at "+version, func(t *testing.T) {
 				store := NewStore[*corev1.Pod](nil, nil)
-				sink := &storeSink[*corev1.Pod]{store: store, report: func(string, error) {}}
+				sink := newStoreSink(store, func(string, error) {})
 				sink.Apply(watch.Added, stateItem("6", "old"))
 				restored := sink.Begin()
 				restored.CompareContents()
@@ -63,9 +64,39 @@ func TestReflectorStoresGoodStateInAReusedVersion(t *testing.T) {
 	}
 }
 
+// TestReflectorDeletesThePredecessorOfAnObject recreates a Pod in a state that cannot be decoded. A
+// Reflector's store must not keep the Pod of before, which was deleted.
+func TestReflectorDeletesThePredecessorOfAnObject(t *testing.T) {
+	recreated := badItem("8")
+	recreated.UID = "uid-new"
+	for name, send := range map[string]func(sink *storewriter.Sink[*corev1.Pod]) error{
+		"event": func(sink *storewriter.Sink[*corev1.Pod]) error {
+			sink.Apply(watch.Added, recreated)
+			return nil
+		},
+		"list": func(sink *storewriter.Sink[*corev1.Pod]) error {
+			next := sink.Begin()
+			next.Add(recreated)
+			return next.Commit("8")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, reported := NewStore[*corev1.Pod](nil, nil), error(nil)
+			sink := newStoreSink(store, func(_ string, err error) { reported = err })
+			sink.Apply(watch.Added, stateItem("6", "old"))
+			if err := send(sink); err != nil {
+				t.Fatal(err)
+			}
+			if store.Len() != 0 || sink.Quarantined() != 1 || newObjectError("ns/a", reported).Effect != EffectNotStored {
+				t.Errorf("%d stored, %d quarantined, reported %v", store.Len(), sink.Quarantined(), reported)
+			}
+		})
+	}
+}
+
 // A deletion of an earlier state, sent again, does not hide that a later one could not be stored.
 func TestReflectorKeepsQuarantineAfterReplayedDeletion(t *testing.T) {
-	sink := &storeSink[*corev1.Pod]{store: NewStore[*corev1.Pod](nil, nil), report: func(string, error) {}}
+	sink := newStoreSink(NewStore[*corev1.Pod](nil, nil), func(string, error) {})
 	sink.Apply(watch.Added, badItem("20"))
 	if outcome := sink.Apply(watch.Deleted, stateItem("15", "")); outcome != feed.Stale || sink.Quarantined() != 1 {
 		t.Errorf("outcome %v, %d quarantined, want Stale and 1", outcome, sink.Quarantined())
@@ -76,7 +107,7 @@ func TestReflectorKeepsQuarantineAfterReplayedDeletion(t *testing.T) {
 // has.
 func TestReplayedDeletionKeepsTheNewerState(t *testing.T) {
 	store := NewStore[*corev1.Pod](nil, nil)
-	sink := &storeSink[*corev1.Pod]{store: store, report: func(string, error) {}}
+	sink := newStoreSink(store, func(string, error) {})
 	sink.Apply(watch.Added, stateItem("20", "new"))
 	if outcome := sink.Apply(watch.Deleted, stateItem("15", "old")); outcome != feed.Stale || store.Len() != 1 {
 		t.Errorf("outcome %v, %d stored, want Stale and 1", outcome, store.Len())
@@ -89,35 +120,34 @@ type checkedStore struct {
 	check func()
 }
 
-func (s checkedStore) Update(pod *corev1.Pod) error {
+func (s *checkedStore) Update(pod *corev1.Pod) error {
 	s.check()
 	return s.Store.Update(pod)
 }
 
-func (s checkedStore) Replace(pods []*corev1.Pod, resourceVersion string) error {
+func (s *checkedStore) Replace(pods []*corev1.Pod, resourceVersion string) error {
 	s.check()
 	return s.Store.Replace(pods, resourceVersion)
 }
 
 // An object that could not be stored counts as quarantined until the store has a later state of it.
 func TestQuarantineEndsOnceTheStoreHasTheObject(t *testing.T) {
-	for name, send := range map[string]func(sink *storeSink[*corev1.Pod]){
-		"event": func(sink *storeSink[*corev1.Pod]) { sink.Apply(watch.Modified, stateItem("5", "")) },
-		"list": func(sink *storeSink[*corev1.Pod]) {
+	for name, send := range map[string]func(sink *storewriter.Sink[*corev1.Pod]){
+		"event": func(sink *storewriter.Sink[*corev1.Pod]) { sink.Apply(watch.Modified, stateItem("5", "")) },
+		"list": func(sink *storewriter.Sink[*corev1.Pod]) {
 			next := sink.Begin()
 			next.Add(stateItem("5", ""))
 			_ = next.Commit("5")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := checkedStore{Store: NewStore[*corev1.Pod](nil, nil)}
-			sink := &storeSink[*corev1.Pod]{report: func(string, error) {}}
+			store := &checkedStore{Store: NewStore[*corev1.Pod](nil, nil)}
+			sink := newStoreSink(store, func(string, error) {})
 			store.check = func() {
 				if sink.Quarantined() != 1 {
 					t.Errorf("%d quarantined before the change, want 1", sink.Quarantined())
 				}
 			}
-			sink.store = store
 			sink.Apply(watch.Added, badItem("4"))
 			send(sink)
 			if store.Len() != 1 || sink.Quarantined() != 0 {

@@ -5,6 +5,7 @@ package cache_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -121,10 +122,48 @@ func TestInformerTransform(t *testing.T) {
 		s.Update(cachetest.Pod("b"))
 		cachetest.Advance(2 * time.Second)
 		s.expect(recorder, "Update ns/b b@ b@")
-		if calls != 1 {
-			t.Errorf("%d calls for one new object", calls)
+		if calls != 3 {
+			t.Errorf("%d calls for a new object and two unchanged ones, which are compared", calls)
 		}
 		s.Delete("ns/b")
 		s.expect(recorder, "Delete ns/b b@")
 	}, func(s *sharedHarness) { s.add(recorder, cache.HandlerOptions{}) })
+}
+
+// TestTransformThatDependsOnTheTimeCausesNoUpdates relists objects that have not changed, with a
+// transform that makes another result of an object each time.
+func TestTransformThatDependsOnTheTimeCausesNoUpdates(t *testing.T) {
+	n := 0
+	transform := func(c *corev1.ConfigMap) (*corev1.ConfigMap, error) {
+		n++
+		c.Annotations = map[string]string{"received": fmt.Sprint(n)}
+		return c, nil
+	}
+	synctest.Test(t, func(t *testing.T) {
+		i := newScopedInformerWith(t, cache.InformerOptions[*corev1.ConfigMap]{Transform: transform})
+		start(t, i)
+		for n := range 100 {
+			i.server.Create(configMap(fmt.Sprintf("a/%02d", n)))
+		}
+		synctest.Wait()
+		<-time.After(time.Minute)
+		i.takeEvents()
+		lists := i.Status().Lists
+		for range 5 {
+			i.server.SkipVersions(10)
+			i.server.TruncateWatchCache()
+			i.server.CloseWatches()
+			<-time.After(10 * time.Minute)
+		}
+		updates := 0
+		for _, e := range i.takeEvents() {
+			if strings.HasPrefix(e, "Update") {
+				updates++
+			}
+		}
+		t.Logf("%d lists, %d updates, relists %v", i.Status().Lists-lists, updates, i.Status().Relists)
+		if updates > 0 {
+			t.Errorf("%d updates of objects that did not change", updates)
+		}
+	})
 }

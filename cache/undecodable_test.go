@@ -97,12 +97,12 @@ func TestPackedStoreDecodesOnReadOnly(t *testing.T) {
 		NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc),
 		"app":          ByMetadata[*corev1.Pod](func(m Metadata) ([]string, error) { return []string{m.GetLabels()["app"]}, nil }),
 	}})
-	list := pods.Begin()
+	list := pods.WholeFeed().Begin()
 	list.Add(decodable(t, "a"))
 	if err := list.Commit("7"); err != nil {
 		t.Fatal(err)
 	}
-	pods.Apply(watch.Added, decodable(t, "b"))
+	pods.WholeFeed().Apply(watch.Added, decodable(t, "b"))
 	snapshot := pods.Snapshot()
 	if keys := snapshot.Keys(); len(keys) != 2 {
 		t.Errorf("keys %q", keys)
@@ -144,8 +144,8 @@ func TestListerDecodesOnlyMatchingObjects(t *testing.T) {
 			{"", "ns", []string{"a", "b"}},
 		} {
 			pods, config, recorder := recordingStore(t, options)
-			pods.Apply(watch.Added, decodable(t, "a"))
-			pods.Apply(watch.Added, decodable(t, "b"))
+			pods.WholeFeed().Apply(watch.Added, decodable(t, "a"))
+			pods.WholeFeed().Apply(watch.Added, decodable(t, "b"))
 			lister := NewLister(reader[*corev1.Pod]{pods, config.Key}, corev1.Resource("pods"))
 			selector, err := labels.Parse(c.selector)
 			if err != nil {
@@ -163,8 +163,8 @@ func TestListerDecodesOnlyMatchingObjects(t *testing.T) {
 
 // podItem returns a decoded Pod.
 func podItem(name, version string) feed.Item {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "uid", ResourceVersion: version}}
-	return feed.Item{Key: "ns/" + name, UID: "uid", ResourceVersion: version, Object: pod}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), ResourceVersion: version}}
+	return feed.Item{Key: "ns/" + name, UID: string(pod.UID), ResourceVersion: version, Object: pod}
 }
 
 // TestListKeepsLastGoodState lists an undecodable Pod that the store holds. A program that stops
@@ -172,7 +172,7 @@ func podItem(name, version string) feed.Item {
 func TestListKeepsLastGoodState(t *testing.T) {
 	store := NewUndeltaStore(func([]*corev1.Pod) {}, nil)
 	var reported []string
-	sink := &storeSink[*corev1.Pod]{store: store, report: func(key string, _ error) { reported = append(reported, key) }}
+	sink := newStoreSink(store, func(key string, _ error) { reported = append(reported, key) })
 	list := func(items ...feed.Item) {
 		t.Helper()
 		next := sink.Begin()
@@ -223,11 +223,11 @@ func TestRepeatedObjectKeepsNewestState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pods := NewStore[*corev1.Pod](nil, nil)
 			var effects []feed.Effect
-			sink := &storeSink[*corev1.Pod]{store: pods, report: func(_ string, err error) {
+			sink := newStoreSink(pods, func(_ string, err error) {
 				var effect *feed.EffectError
 				errors.As(err, &effect)
 				effects = append(effects, effect.Effect)
-			}}
+			})
 			if row.stored != "" {
 				sink.Apply(watch.Added, podItem("a", "1"))
 			}
@@ -258,11 +258,11 @@ func TestRepeatedObjectKeepsNewestState(t *testing.T) {
 func TestUndecodableDeletionIsApplied(t *testing.T) {
 	var effects []feed.Effect
 	store := NewStore[*corev1.Pod](nil, nil)
-	sink := &storeSink[*corev1.Pod]{store: store, report: func(_ string, err error) {
+	sink := newStoreSink(store, func(_ string, err error) {
 		if known, ok := errors.AsType[*feed.EffectError](err); ok {
 			effects = append(effects, known.Effect)
 		}
-	}}
+	})
 	for _, event := range []struct {
 		eventType watch.EventType
 		item      feed.Item
@@ -296,7 +296,7 @@ func TestObjectsWithoutNameAreCountedApart(t *testing.T) {
 	lister := &ListWatch{}
 	pods := NewSharedInformer(lister, &corev1.Pod{}, InformerOptions[*corev1.Pod]{ErrorHandler: func(context.Context, error) {}})
 	pods.core.invalid = nil // for Status
-	pods.engine.Store().Apply(watch.Added, unnamed)
+	pods.engine.Store().WholeFeed().Apply(watch.Added, unnamed)
 	reflected := NewReflector(lister, &corev1.Pod{}, NewStore[*corev1.Pod](nil, nil), ReflectorOptions{ErrorHandler: func(context.Context, error) {}})
 	reflected.sink.Apply(watch.Added, unnamed)
 	for name, status := range map[string]Status{"informer": pods.Status(), "reflector": reflected.Status()} {
@@ -327,7 +327,7 @@ func TestUnreadableObjectIsReported(t *testing.T) {
 	config := options.engineConfig(objects, codec.Options{}, newReporter(options.reflectorOptions(), objects)).Store
 	config.Packer = damagedPacker{config.Packer.(*codec.Packer[*corev1.Pod])}
 	pods := store.New(config)
-	pods.Apply(watch.Added, decodable(t, "a"))
+	pods.WholeFeed().Apply(watch.Added, decodable(t, "a"))
 	pods.Get("ns/a")
 	var object *ObjectError
 	if len(reported) != 1 || !errors.As(reported[0], &object) || object.Effect != EffectUnreadable || object.Key != "ns/a" {
@@ -346,8 +346,9 @@ func TestUnreadableObjectIsReported(t *testing.T) {
 // WatchList does for a deletion. With CompareContents an object of the same version is replaced.
 func TestReplacementRemovesAndReplacesObjects(t *testing.T) {
 	pods := NewStore[*corev1.Pod](nil, nil)
-	sink := &storeSink[*corev1.Pod]{store: pods, report: func(key string, err error) { t.Errorf("%s: %v", key, err) }}
+	sink := newStoreSink(pods, func(key string, err error) { t.Errorf("%s: %v", key, err) })
 	a, again := podItem("a", "1"), podItem("a", "1")
+	again.Object.(*corev1.Pod).Labels = map[string]string{"x": "y"}
 	for _, c := range []struct {
 		item    feed.Item
 		compare bool

@@ -26,6 +26,7 @@ func (s *sharedIndexInformer) config() informer.Config[any] {
 	objects.ItemKeys, objects.Transforms = true, s.transforms
 	objects.Decode = s.decode
 	objects.EmitUnchanged = s.options.RelistUpdates
+	objects.EmitUnseenDeletions = true
 	if s.options.Packed && s.objects.GoType != nil {
 		objects.HotBytes = s.options.HotBytes
 		objects.Packer = codec.NewAnyPacker(s.objects, s.decoding, s.transforms)
@@ -40,6 +41,8 @@ func (s *sharedIndexInformer) config() informer.Config[any] {
 		Reflector: reflector.Config{
 			Source:    withMetrics(s.source, s.options.SharedIndexInformerOptions),
 			WatchList: func() bool { return mayWatchList(s.listerWatcher) },
+			Start:     s.options.start(),
+			Overlaps:  s.source.Streams,
 			Report:    s.watchErrors.report,
 			InFlight:  s.options.Limits.InFlight,
 

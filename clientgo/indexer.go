@@ -30,7 +30,7 @@ func (c Constructors) NewIndexer(keyFunc clientcache.KeyFunc, indexers clientcac
 		return clientcache.NewIndexer(keyFunc, indexers, options...)
 	}
 	i := &indexer{key: keyFunc, standalone: true}
-	errs := newObjectLog()
+	errs := newObjectLog(false)
 	report := func(key string, err error) { errs.log(klog.Background(), key, err) }
 	i.init(store.New(storeConfig(keyFunc, indexers, report)), indexers)
 	return i
@@ -170,7 +170,8 @@ func (i *indexer) Get(obj any) (item any, exists bool, err error) {
 }
 
 // GetByKey returns the object under key. For an object that exists and could never be stored, it
-// returns an error that wraps cache.ErrNotStored and the cause.
+// returns an error that wraps cache.ErrNotStored and the cause; for one that no listed scope of the
+// informer may hold, an error that wraps cache.ErrNoScope.
 func (i *indexer) GetByKey(key string) (item any, exists bool, err error) { return i.store.Find(key) }
 
 // List returns all objects, in no particular order. Objects that could never be stored are absent
@@ -219,7 +220,8 @@ func (i *indexer) byValues(indexName string, values []string) ([]any, error) {
 	return objs, nil
 }
 
-// ByIndex returns the objects with an index value.
+// ByIndex returns the objects with an index value, without those whose index function failed, which
+// are logged; StatusOf of an informer counts them in IndexErrors.
 func (i *indexer) ByIndex(indexName, indexedValue string) ([]any, error) {
 	objs, err := i.store.Snapshot().ByIndex(indexName, indexedValue)
 	switch {

@@ -31,7 +31,7 @@ type sharedIndexInformer struct {
 	source        source.Source
 	listerWatcher clientcache.ListerWatcher
 	watchErrors   watchErrors
-	errors        *objectLog
+	errors        objectLog
 	typeName      string // of the example
 	options       settings
 	mutations     clientcache.MutationDetector
@@ -54,7 +54,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	s := &sharedIndexInformer{
 		listerWatcher: lw,
 		options:       options,
-		errors:        newObjectLog(),
+		errors:        newObjectLog(true),
 		typeName:      fmt.Sprintf("%T", example),
 		indexer:       &indexer{key: clientcache.DeletionHandlingMetaNamespaceKeyFunc},
 		mutations:     clientcache.NewCacheMutationDetector(fmt.Sprintf("%T", example)),
@@ -78,6 +78,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 		Objects:       s.objects,
 		Streaming:     options.streaming(),
 		NoContext:     hasNoContext(lw),
+		Fake:          isDeclaredFake(lw),
 		Unnamed:       true,
 		Codec:         s.decoding,
 		Limits:        options.limits(),
@@ -149,6 +150,7 @@ func (s *sharedIndexInformer) begin(ctx context.Context) bool {
 
 // finish records that Run returns.
 func (s *sharedIndexInformer) finish() {
+	s.errors.Flush()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stopped = true

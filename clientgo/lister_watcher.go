@@ -15,6 +15,7 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/watchlist"
 
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
@@ -29,6 +30,7 @@ func (lw contextListerWatcher) List(ctx context.Context, options metav1.ListOpti
 		return nil, errNoLister
 	}
 	scope.RequestOf(ctx).Apply(&options, true)
+	feed.RestrictProbe(ctx, &options)
 	return clientcache.ToListerWatcherWithContext(lw.ListerWatcher).ListWithContext(ctx, options)
 }
 
@@ -51,8 +53,14 @@ func hasNoContext(lw clientcache.ListerWatcher) bool {
 	return functions != nil && functions.ListWithContextFunc == nil && functions.WatchFuncWithContext == nil
 }
 
+// isDeclaredFake reports whether a ListerWatcher declares, as client-go's fakes do, that it cannot
+// answer a WatchList.
+func isDeclaredFake(lw clientcache.ListerWatcher) bool {
+	return watchlist.DoesClientNotSupportWatchListSemantics(lw)
+}
+
 // mayWatchList reports whether to request the initial state as a WatchList. As in client-go, the
 // feature gate must be on, and the ListerWatcher must not declare that it does not support it.
 func mayWatchList(lw clientcache.ListerWatcher) bool {
-	return features.FeatureGates().Enabled(features.WatchListClient) && !watchlist.DoesClientNotSupportWatchListSemantics(lw)
+	return features.FeatureGates().Enabled(features.WatchListClient) && !isDeclaredFake(lw)
 }

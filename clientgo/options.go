@@ -12,6 +12,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/source"
 )
 
@@ -57,6 +58,11 @@ type Options struct {
 	// Limits bound the size of objects and responses, in bytes, while the informer streams. The zero
 	// value is right for production.
 	Limits cache.Limits
+	// Start selects how recent the first list is, unless it is a WatchList, which is of the most recent
+	// state. The default is client-go's list at resourceVersion=0, and so cache.StartAny. With
+	// cache.StartConsistent one request in advance asks for the most recent version; it has the
+	// selectors that the list function sets itself.
+	Start cache.Start
 	// RelistUpdates makes a relist emit an update for each unchanged object, as client-go does.
 	RelistUpdates bool
 	// Filter selects the objects to store, as in cache.InformerOptions. In a factory, it is called
@@ -97,7 +103,15 @@ func (o Options) delivery() informer.Delivery {
 
 // limits returns the limits of a single response.
 func (o Options) limits() source.Limits {
-	return source.Limits{Object: o.Limits.Object, Header: o.Limits.Header}
+	return source.Limits{Object: o.Limits.Object, Header: o.Limits.Header, Decoded: o.Limits.Decoded}
+}
+
+// start returns the start of a reflector's configuration, or nil for client-go's first request.
+func (o Options) start() *reflector.Start {
+	if o.Start != cache.StartConsistent {
+		return nil
+	}
+	return reflector.NewStart()
 }
 
 // withoutEffectOnReflectors returns the names of the options that are set, and that a Reflector,

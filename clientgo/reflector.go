@@ -37,7 +37,8 @@ import (
 // An error of Add, Update, Delete or Resync is logged. An error of Replace fails the list, which is
 // retried. While the reflector streams, an object that cannot be decoded is logged. A relist then
 // keeps the store's state of such an object if the store has a method GetByKey, as client-go's
-// stores do. Its deletion is a call of Delete with an object that has only namespace, name, UID and
+// stores do. A state with another UID is of an object that was deleted, and is deleted. A deletion
+// that cannot be decoded is a call of Delete with an object that has only namespace, name, UID and
 // resourceVersion.
 type Reflector struct {
 	// WatchListPageSize is the limit of list requests. Zero selects 500, except for relists that
@@ -57,7 +58,9 @@ type Reflector struct {
 	clock           clock.Clock
 	logger          *klog.Logger // of Run; may be nil
 	watchErrors     watchErrors
+	errors          objectLog
 	config          reflector.Config
+	invalid         error    // why it cannot run
 	withoutEffect   []string // the names of Options that are set and have none
 
 	running sync.Mutex                          // held while it lists and watches
@@ -81,9 +84,10 @@ func (c Constructors) NewNamedReflector(name string, lw clientcache.ListerWatche
 // lw's objects that is not running. The expected type is that of the objects, and the kind of
 // unstructured objects; a nil one allows objects of any type.
 //
-// Run logs to options.Logger, and RunWithContext to the logger of its context. Of the [Options], a
-// Reflector has Streaming, DisableStreaming, Limits and ShareEqual. If Packed, Filter or OmitFields
-// is set, it logs a warning.
+// options.Backoff replaces the budget of requests between failed attempts; see
+// cache.InformerOptions.Backoff. Run logs to options.Logger, and RunWithContext to the logger of its
+// context. Of the [Options], a Reflector has Streaming, DisableStreaming, Start, Limits and
+// ShareEqual. If Packed, Filter or OmitFields is set, it logs a warning.
 func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, options clientcache.ReflectorOptions) *Reflector {
 	return newReflector(lw, expectedType, store, options, c.options)
 }
@@ -104,6 +108,7 @@ func newReflector(lw clientcache.ListerWatcher, expectedType any, store clientca
 		resyncPeriod:    options.ResyncPeriod,
 		clock:           options.Clock,
 		logger:          options.Logger,
+		errors:          newObjectLog(false),
 		withoutEffect:   own.withoutEffectOnReflectors(),
 	}
 	if r.name == "" {
@@ -124,18 +129,22 @@ func (r *Reflector) loopConfig(lw clientcache.ListerWatcher, expectedType any, o
 	example, ok := expectedType.(runtime.Object)
 	own.DisableStreaming = own.DisableStreaming || !ok && expectedType != nil
 	objects := codec.TypeOf(reflect.TypeOf(expectedType), example)
+	items := source.New(source.Config{
+		ListerWatcher: contextListerWatcher{lw},
+		Objects:       objects,
+		Unnamed:       true,
+		Streaming:     settings{Options: own}.streaming(),
+		NoContext:     hasNoContext(lw),
+		Fake:          isDeclaredFake(lw),
+		Codec:         codec.Options{ShareEqual: own.ShareEqual},
+		Limits:        own.limits(),
+	})
 	config := reflector.Config{
-		Source: source.New(source.Config{
-			ListerWatcher: contextListerWatcher{lw},
-			Objects:       objects,
-			Unnamed:       true,
-			Streaming:     settings{Options: own}.streaming(),
-			NoContext:     hasNoContext(lw),
-			Codec:         codec.Options{ShareEqual: own.ShareEqual},
-			Limits:        own.limits(),
-		}),
-		Sink:            newStoreSink(r.store, objects, func() klog.Logger { return *r.runLog.Load() }),
+		Source:          items,
+		Overlaps:        items.Streams,
+		Sink:            newStoreSink(r.store, objects, r.errors, func() klog.Logger { return *r.runLog.Load() }),
 		WatchList:       func() bool { return mayWatchList(lw) },
+		Start:           own.start(),
 		MinWatchTimeout: options.MinWatchTimeout,
 		Report:          r.watchErrors.report,
 		Clock:           r.clock,
@@ -144,6 +153,7 @@ func (r *Reflector) loopConfig(lw clientcache.ListerWatcher, expectedType any, o
 	if options.Backoff != nil {
 		config.Backoff = *options.Backoff
 	}
+	r.invalid = reflector.CheckBackoff(config.Backoff)
 	return config
 }
 
@@ -172,7 +182,7 @@ func (r *Reflector) LastSyncResourceVersion() string {
 func (r *Reflector) Run(stopCh <-chan struct{}) { r.RunWithContext(r.stopContext(stopCh)) }
 
 // RunWithContext keeps the store up to date until ctx ends. It logs an error and returns at once if
-// the reflector is running.
+// the reflector is running, or its Backoff is invalid.
 func (r *Reflector) RunWithContext(ctx context.Context) {
 	err := r.run(ctx, func(ctx context.Context, loop *reflector.Reflector) error { return loop.Run(ctx) })
 	if err != nil {
@@ -186,8 +196,8 @@ func (r *Reflector) ListAndWatch(stopCh <-chan struct{}) error {
 }
 
 // ListAndWatchWithContext lists and then watches for as long as the watch can be resumed. It
-// returns an error if the list failed or a watch could not be opened, and nil if a watch ended or
-// ctx has ended.
+// returns an error if the list failed, a watch could not be opened, or the Backoff is invalid, and
+// nil if a watch ended or ctx has ended.
 func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 	return r.run(ctx, func(ctx context.Context, loop *reflector.Reflector) error {
 		err := loop.ListAndWatch(ctx)
@@ -207,10 +217,14 @@ var errReflectorRuns = errors.New("the reflector is running")
 
 // run calls f, and resyncs the store meanwhile.
 func (r *Reflector) run(ctx context.Context, f func(context.Context, *reflector.Reflector) error) error {
+	if r.invalid != nil {
+		return r.invalid
+	}
 	if !r.running.TryLock() {
 		return errReflectorRuns
 	}
 	defer r.running.Unlock()
+	defer r.errors.Flush()
 	ctx, cancel := context.WithCancel(r.withLogger(ctx))
 	loop := r.begin(ctx)
 	var resync sync.WaitGroup

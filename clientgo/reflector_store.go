@@ -4,29 +4,49 @@
 package clientgo
 
 import (
-	"fmt"
-	"reflect"
-
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/storewriter"
 )
 
-// storeSink is the sink of a Reflector: it writes to a store of client-go's interface.
-type storeSink struct {
-	store     clientcache.ReflectorStore
-	objects   codec.ObjectType
-	transform clientcache.TransformFunc // of the store; may be nil
-	errors    *objectLog
-	logger    func() klog.Logger
+// ItemReplacer is an optional interface of the store of a [Reflector]. The reflector passes each
+// complete list to such a store object by object, instead of all objects at once to Replace, which
+// it does not call. With [Options].Streaming, only a few objects of a list are then in memory
+// besides those that the store keeps.
+type ItemReplacer interface {
+	// BeginReplace is called before each request for the complete content: the initial list, a
+	// relist, and every attempt to repeat one of them. The store's content must not change until
+	// Commit. An earlier replacement that was not committed is void.
+	BeginReplace() ItemReplacement
+}
 
-	failed map[string]struct{} // keys of the objects whose newest state could not be decoded
+// ItemReplacement is the new content of a store while it arrives. Its methods, and those of the
+// store except Resync, are called one at a time.
+type ItemReplacement interface {
+	// Add adds an object to the new content, in place of an earlier state of that object. An error
+	// is logged, and the list goes on.
+	Add(obj any) error
+	// Delete removes an object from the new content. It is called for an object that was deleted
+	// while a WatchList sent the initial state. An error is logged.
+	Delete(obj any) error
+	// Commit makes the new content the whole content of the store, in one step for its readers.
+	// resourceVersion is that of the list. It is the last call. If Commit returns an error, the
+	// list has failed and is repeated; the store's content must be unchanged.
+	Commit(resourceVersion string) error
+}
+
+// storeSink is the sink of a Reflector: it writes to a store of client-go's interface, and passes on
+// the versions.
+type storeSink struct {
+	*storewriter.Sink[any]
+
+	store  clientcache.ReflectorStore
+	logger func() klog.Logger
+
 	// reached is the last resourceVersion. After a list without a version, unordered is true until
 	// the first event other than ADDED: the events before are the initial state in no order.
 	reached   string
@@ -35,63 +55,40 @@ type storeSink struct {
 
 var _ feed.Sink = (*storeSink)(nil)
 
-func newStoreSink(store clientcache.ReflectorStore, objects codec.ObjectType, logger func() klog.Logger) *storeSink {
-	s := &storeSink{store: store, objects: objects, logger: logger, errors: newObjectLog(), failed: map[string]struct{}{}}
-	if transforming, ok := store.(clientcache.TransformingStore); ok {
-		s.transform = transforming.Transformer()
+func newStoreSink(store clientcache.ReflectorStore, objects codec.ObjectType, errs objectLog, logger func() klog.Logger) *storeSink {
+	config := storewriter.Config[any]{
+		Store:  store,
+		Get:    func(item feed.Item) (any, bool, error) { return getByKey(store, item.Key) },
+		GoType: objects.GoType,
+		Report: func(key string, err error) { errs.log(logger(), key, err) },
 	}
-	return s
+	if store, ok := store.(clientcache.TransformingStore); ok && store.Transformer() != nil {
+		config.Transform = store.Transformer()
+	}
+	if store, ok := store.(ItemReplacer); ok {
+		config.Begin = func() storewriter.List[any] { return store.BeginReplace() }
+	}
+	return &storeSink{Sink: storewriter.New(config), store: store, logger: logger}
+}
+
+// getByKey returns the store's state of an object, if the store can be read and has one.
+func getByKey(store clientcache.ReflectorStore, key string) (any, bool, error) {
+	if keyed, ok := store.(interface {
+		GetByKey(key string) (item any, exists bool, err error)
+	}); ok {
+		return keyed.GetByKey(key)
+	}
+	return nil, false, nil
 }
 
 // Apply calls Add, Update or Delete.
 func (s *storeSink) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
-	obj, err := item.Decoded()
-	if err != nil && eventType == watch.Deleted {
-		obj, err = s.identityOnly(item, err)
+	outcome := s.Sink.Apply(eventType, item)
+	if outcome == feed.Applied {
+		s.unordered = s.unordered && eventType == watch.Added
+		s.advance(item)
 	}
-	if err != nil {
-		s.failed[item.Key] = struct{}{}
-		s.reportObject(item.Key, err)
-		return feed.Quarantined
-	}
-	delete(s.failed, item.Key)
-	if err := s.write(eventType, obj); err != nil {
-		s.reportObject(item.Key, err)
-	}
-	s.unordered = s.unordered && eventType == watch.Added
-	s.advance(item.ResourceVersion)
-	return feed.Applied
-}
-
-func (s *storeSink) write(eventType watch.EventType, obj any) error {
-	switch eventType {
-	case watch.Deleted:
-		return s.store.Delete(obj)
-	case watch.Modified:
-		return s.store.Update(obj)
-	default:
-		return s.store.Add(obj)
-	}
-}
-
-// identityOnly returns an object that has only the identity of an item, for a deletion whose state
-// cannot be decoded because of cause.
-func (s *storeSink) identityOnly(item feed.Item, cause error) (runtime.Object, error) {
-	namespace, name, err := clientcache.SplitMetaNamespaceKey(item.Key)
-	if err != nil || name == "" || s.objects.GoType == nil {
-		return nil, cause
-	}
-	obj, ok := reflect.TypeAssert[runtime.Object](reflect.New(s.objects.GoType.Elem()))
-	accessor, err := meta.Accessor(obj)
-	if !ok || err != nil {
-		return nil, cause
-	}
-	accessor.SetNamespace(namespace)
-	accessor.SetName(name)
-	accessor.SetUID(types.UID(item.UID))
-	accessor.SetResourceVersion(item.ResourceVersion)
-	s.errors.log(s.logger(), item.Key, &feed.EffectError{Effect: feed.FinalStateUnknown, Err: fmt.Errorf("state at deletion: %w", cause)})
-	return obj, nil
+	return outcome
 }
 
 // AdvanceVersion passes on the version of a bookmark.
@@ -102,12 +99,13 @@ func (s *storeSink) AdvanceVersion(resourceVersion string) {
 		}
 	}
 	s.unordered = false
-	s.advance(resourceVersion)
+	s.advance(feed.Item{ResourceVersion: resourceVersion})
 }
 
-// advance passes the version reached on to a store that wants it.
-func (s *storeSink) advance(resourceVersion string) {
-	if s.unordered || feed.IsOlder(resourceVersion, s.reached) {
+// advance passes the version reached by an event on to a store that wants it.
+func (s *storeSink) advance(item feed.Item) {
+	resourceVersion := item.ResourceVersion
+	if s.unordered || !item.InOrder && feed.IsOlder(resourceVersion, s.reached) {
 		return
 	}
 	s.reached = resourceVersion
@@ -116,51 +114,21 @@ func (s *storeSink) advance(resourceVersion string) {
 	}
 }
 
-// keyedStore is the method of client-go's stores that reads an object.
-type keyedStore interface {
-	GetByKey(key string) (item any, exists bool, err error)
+// Begin starts a list.
+func (s *storeSink) Begin() feed.Replacement { return replacement{s.Sink.Begin(), s} }
+
+// replacement is a list that sets the version reached.
+type replacement struct {
+	feed.Replacement
+
+	sink *storeSink
 }
 
-// last returns the store's state of an object, if the store can be read and has one.
-func (s *storeSink) last(key string) (any, bool) {
-	store, ok := s.store.(keyedStore)
-	if !ok {
-		return nil, false
+func (r replacement) Commit(resourceVersion string) error {
+	err := r.Replacement.Commit(resourceVersion)
+	if err == nil {
+		r.sink.reached = resourceVersion
+		r.sink.unordered = resourceVersion == "" || resourceVersion == "0"
 	}
-	obj, err := feed.CatchPanic(func() (any, error) {
-		obj, exists, err := store.GetByKey(key)
-		if !exists {
-			return nil, err
-		}
-		return obj, err
-	})
-	return obj, err == nil && obj != nil
-}
-
-// HasVersion reports whether the store can be read and holds exactly this version of the object.
-func (s *storeSink) HasVersion(item feed.Item) bool {
-	obj, ok := s.last(item.Key)
-	uid, resourceVersion := identity(obj)
-	return ok && feed.SameVersion(uid, resourceVersion, item.UID, item.ResourceVersion)
-}
-
-// Quarantined returns the number of objects whose newest state could not be decoded.
-func (s *storeSink) Quarantined() int { return len(s.failed) }
-
-// reportObject reports that an object's newest state was not stored.
-func (s *storeSink) reportObject(key string, err error) {
-	effect := feed.NotStored
-	if _, held := s.last(key); held {
-		effect = feed.LastStateKept
-	}
-	s.errors.log(s.logger(), key, &feed.EffectError{Effect: effect, Err: err})
-}
-
-// Begin starts to collect a list, or to pass it to an ItemReplacer.
-func (s *storeSink) Begin() feed.Replacement {
-	r := &replacement{sink: s, listed: map[string]listed{}, failed: map[string]struct{}{}, objs: []any{}}
-	if store, ok := s.store.(ItemReplacer); ok {
-		r.items = store.BeginReplace()
-	}
-	return r
+	return err
 }

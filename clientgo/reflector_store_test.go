@@ -33,7 +33,7 @@ type sinkHarness struct {
 func newSinkHarness(store clientcache.ReflectorStore) *sinkHarness {
 	h := &sinkHarness{}
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&h.log)))
-	h.storeSink = newStoreSink(store, codec.ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}, func() klog.Logger { return logger })
+	h.storeSink = newStoreSink(store, codec.ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}, newObjectLog(false), func() klog.Logger { return logger })
 	return h
 }
 
@@ -97,6 +97,44 @@ func TestUndecodableObjectKeepsItsLastState(t *testing.T) {
 	h.Apply(watch.Added, undecodableItem("a", "7"))
 	h.Apply(watch.Modified, itemOf("a", "8"))
 	expect("a@8 b@5 c@3", 0)
+}
+
+// TestPredecessorOfAnObjectIsDeleted recreates a Pod in a state that cannot be decoded, by an event
+// and by a list, or that the store's transform refuses. The store must not keep the Pod of before,
+// which was deleted.
+func TestPredecessorOfAnObjectIsDeleted(t *testing.T) {
+	recreated := undecodableItem("a", "5")
+	recreated.UID = "uid-new"
+	refused := itemOf("a", "5")
+	refused.UID, refused.Object.(*corev1.Pod).UID = recreated.UID, types.UID(recreated.UID)
+	for name, send := range map[string]func(h *sinkHarness){
+		"event":     func(h *sinkHarness) { h.Apply(watch.Added, recreated) },
+		"list":      func(h *sinkHarness) { h.replace(t, "5", recreated) },
+		"transform": func(h *sinkHarness) { h.replace(t, "5", refused) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := refusingTransform{clientcache.NewStore(clientcache.MetaNamespaceKeyFunc)}
+			h := newSinkHarness(store)
+			h.replace(t, "3", itemOf("a", "3"))
+			send(h)
+			if got := contentsOf(store.List()); got != "" || h.Quarantined() != 1 {
+				t.Errorf("the store has %q, %d quarantined; want none, 1", got, h.Quarantined())
+			}
+			h.expectLog(t, `"Object not stored"`)
+		})
+	}
+}
+
+// refusingTransform is a store whose transform refuses states of version 5.
+type refusingTransform struct{ clientcache.Store }
+
+func (refusingTransform) Transformer() clientcache.TransformFunc {
+	return func(obj any) (any, error) {
+		if obj.(*corev1.Pod).ResourceVersion == "5" {
+			return nil, errors.New("refused")
+		}
+		return obj, nil
+	}
 }
 
 // replace commits a list.

@@ -195,6 +195,22 @@ func TestReflectorOptions(t *testing.T) {
 	})
 }
 
+// TestReflectorWithoutBackoffDelayDoesNotRun checks that a Backoff with steps and no delay, which
+// would make requests without a pause, is an error.
+func TestReflectorWithoutBackoffDelayDoesNotRun(t *testing.T) {
+	server := newServer("a")
+	options := clientcache.ReflectorOptions{Backoff: &wait.Backoff{Factor: 2, Steps: 3}}
+	r := newReflector(server, &callRecorder{}, options, reflectorFields{})
+	err := r.ListAndWatch(t.Context().Done())
+	if !cachetest.ErrorContains("Backoff.Duration 0s is not positive, with Steps 3")(err) {
+		t.Errorf("ListAndWatch returned %v, want an error that names Backoff.Duration", err)
+	}
+	r.Run(t.Context().Done()) // returns
+	if requests := server.verbs(); requests != "" {
+		t.Errorf("requests %q, want none", requests)
+	}
+}
+
 // TestReflectorNames checks the defaults of Name and TypeDescription.
 func TestReflectorNames(t *testing.T) {
 	kind := &unstructured.Unstructured{}

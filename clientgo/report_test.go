@@ -136,3 +136,30 @@ func TestPanicOfTransformNamesIt(t *testing.T) {
 		}
 	})
 }
+
+// TestManyFailedObjectsWriteFewLogLines lists 20,000 objects that cannot be stored: the log has ten
+// of them, and one line with the number of the others, after a minute or when Run returns. From
+// verbosity 2 on, it has each object once.
+func TestManyFailedObjectsWriteFewLogLines(t *testing.T) {
+	for verbosity, want := range map[int]int{0: 10, 2: 20000} {
+		synctest.Test(t, func(t *testing.T) {
+			server := newServer()
+			for i := range 20000 {
+				server.Create(cachetest.Pod(fmt.Sprint(i)))
+			}
+			informer := plain.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
+			if err := informer.SetTransform(func(any) (any, error) { return nil, errGaveUp }); err != nil {
+				t.Fatal(err)
+			}
+			logged := runLoggedAt(t, informer, verbosity)
+			<-time.After(time.Minute)
+			synctest.Wait()
+			if n := logged.count("Object not stored"); n != want {
+				t.Errorf("%d objects were logged at verbosity %d, want %d", n, verbosity, want)
+			}
+			if logged.count("More errors on objects") != 1 || logged.count("errors=19990") != 1 || logged.count(`see="Status.QuarantinedKeys"`) != 1 {
+				t.Error("the log does not have the number of the other objects once")
+			}
+		})
+	}
+}

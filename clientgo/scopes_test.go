@@ -4,6 +4,7 @@
 package clientgo_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -53,8 +54,20 @@ func TestOnDeleteReceivesObjectsOfRemovedScope(t *testing.T) {
 					t.Errorf("OnDelete received a %T", h.last)
 				}
 				expectPods(t, pods, "a")
-				if _, err := pods.Pods("two").Get("b"); !apierrors.IsNotFound(err) {
+				_, err := pods.Pods("two").Get("b") // it exists
+				if !errors.Is(err, cache.ErrNoScope) || apierrors.IsNotFound(err) {
 					t.Errorf("the lister's error is %v", err)
+				}
+				for method, get := range map[string]func() (any, bool, error){
+					"GetByKey": func() (any, bool, error) { return h.informer.GetStore().GetByKey("two/b") },
+					"Get":      func() (any, bool, error) { return h.informer.GetStore().Get(left) },
+				} {
+					if _, exists, err := get(); exists || !errors.Is(err, cache.ErrNoScope) {
+						t.Errorf("%s: exists %v, error %v", method, exists, err)
+					}
+				}
+				if _, err := pods.Pods("one").Get("none"); !apierrors.IsNotFound(err) {
+					t.Errorf("an object of a held scope that does not exist: %v", err)
 				}
 
 				if err := scopes.Add(cache.Scope{Namespace: "three"}); err != nil {

@@ -13,8 +13,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/errlog"
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
@@ -57,14 +57,15 @@ func toClientGo(err error) error {
 	return err
 }
 
-// objectLog logs a store's errors on objects, and the same error again only after five minutes. It
-// does not use utilruntime.HandleError, whose rate limit blocks the caller, in a synctest bubble
-// for decades.
-type objectLog struct{ repeats informer.Repeats }
+// objectLog logs a store's errors on objects.
+type objectLog struct{ *errlog.Objects }
 
-func newObjectLog() *objectLog { return &objectLog{informer.Repeats{Clock: clock.RealClock{}}} }
+// newObjectLog returns an objectLog. hasStatus says that StatusOf has what is wrong.
+func newObjectLog(hasStatus bool) objectLog {
+	return objectLog{errlog.NewObjects(clock.RealClock{}, hasStatus)}
+}
 
-func (l *objectLog) log(logger klog.Logger, key string, err error) {
+func (l objectLog) log(logger klog.Logger, key string, err error) {
 	effect := feed.NotStored
 	if known, ok := errors.AsType[*feed.EffectError](err); ok {
 		effect, err = known.Effect, known.Err
@@ -74,9 +75,7 @@ func (l *objectLog) log(logger klog.Logger, key string, err error) {
 			"Let the transform return objects of that type, or do not set Options.Packed", "reason", err)
 		return
 	}
-	if l.repeats.IsNew(key + ": " + err.Error()) {
-		informer.LogObjectError(logger, key, effect, err)
-	}
+	l.Log(logger, key, effect, err)
 }
 
 // identity returns the UID and resourceVersion of a value, or empty strings if it has no metadata.

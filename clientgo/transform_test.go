@@ -5,6 +5,7 @@ package clientgo_test
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -56,6 +57,46 @@ func TestTransformRunsOncePerReceivedObject(t *testing.T) {
 				}
 				server.relist()
 				h.expectEvents()
+			})
+		})
+	}
+}
+
+// TestRelistCallsNoFunctionForUnchangedObjects relists ten Pods, one of which has changed. The
+// transform is called for it and for the eight newest others, whose contents are compared, the index
+// function for it alone, and with RelistUpdates both for all.
+func TestRelistCallsNoFunctionForUnchangedObjects(t *testing.T) {
+	for name, test := range map[string]struct {
+		options             clientgo.Options
+		transforms, indexes int32
+	}{
+		"live":          {clientgo.Options{}, 9, 1},
+		"packed":        {clientgo.Options{Packed: true}, 9, 1},
+		"RelistUpdates": {clientgo.Options{RelistUpdates: true}, 10, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := newServer("a", "b", "c", "d", "e", "f", "g", "h", "i", "j")
+				var transformed, indexed atomic.Int32
+				h := runWith(t, server, test.options, clientcache.SharedIndexInformerOptions{Indexers: clientcache.Indexers{
+					"counted": func(obj any) ([]string, error) { indexed.Add(1); return byName(obj) },
+				}}, func(informer clientcache.SharedIndexInformer) {
+					if err := informer.SetTransform(func(obj any) (any, error) { transformed.Add(1); return obj, nil }); err != nil {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+				h.take()
+				transformed.Store(0)
+				indexed.Store(0)
+				server.relistAfter(func() { server.Update(cachetest.Pod("b", cachetest.WithLabel("v", "1"))) })
+				synctest.Wait()
+				if events := h.take(); !slices.Contains(events, "U b@12") || len(events) != int(test.indexes) {
+					t.Errorf("the handler received %q, want %d events", events, test.indexes)
+				}
+				if n, m := transformed.Load(), indexed.Load(); n != test.transforms || m != test.indexes {
+					t.Errorf("%d calls of the transform and %d of the index function, want %d and %d", n, m, test.transforms, test.indexes)
+				}
 			})
 		})
 	}

@@ -77,7 +77,7 @@ func TestObjectsWithoutNameAreStored(t *testing.T) {
 					}
 					h.expectEvents("U @10", "U @11")
 					server.send(watch.Deleted, cachetest.Pod("c", withVersion(12)))
-					h.expectEvents()
+					h.expectEvents("D c@12")
 					for i, namespace := range []string{"", "ns"} {
 						pod := unnamed(namespace, fmt.Sprint(13+i))
 						pod.UID = types.UID(fmt.Sprintf("uid-%d", 1+i))

@@ -14,10 +14,16 @@
 //
 // # What it discloses
 //
-// Names of informers, handlers and indexes, the keys of objects, error texts without credentials,
-// and counts. With Options.ShowObjects also the content of objects, but never that of Secrets, nor
-// that of objects which may be Secrets, as their kind is not known. The handler does not
-// authenticate: serve it where the program serves net/http/pprof.
+// Names of informers, handlers and indexes, the keys of objects, error texts, and counts. Error texts
+// of this module have no values of objects, no credentials of the client and no continue tokens.
+// Those of the server, of the program's functions and of its transport are shown as they are: they
+// are not searched for credentials. The handler does not authenticate: serve it where the program
+// serves net/http/pprof.
+//
+// With Options.ShowObjects also the content of objects, but never that of Secrets, of objects whose
+// kind ends in Secret, or of objects which may be Secrets, as their kind is not known. If the name
+// of a kind contains Secret, its objects with data or stringData at the top or in spec are not shown
+// either.
 //
 // A web site can make its visitor's browser ask a loopback address by a name of the site's own (DNS
 // rebinding). At a loopback address the handler therefore answers only to the Host localhost or an

@@ -21,7 +21,8 @@ import (
 
 // Options configure a Handler. The zero value is safe for production.
 type Options struct {
-	// ShowObjects serves the content of objects as JSON. Secrets are never served, nor are objects
+	// ShowObjects serves the content of objects as JSON. Secrets, and objects of
+	// kinds that end in Secret, are never served, nor are objects
 	// that may be Secrets: those without apiVersion and kind of their own, unless their Go type is one
 	// of k8s.io/api, or they are unstructured and the informer's example has a kind.
 	ShowObjects bool

@@ -73,7 +73,7 @@ func content(view cache.View, key string) ([]byte, *failure) {
 	if err != nil {
 		return nil, &failure{http.StatusInternalServerError, "The object cannot be encoded as JSON."}
 	}
-	if hasSecretContent(text) {
+	if hasSecretContent(text, mentionsSecret(view.Kind(), obj)) {
 		return nil, errSecret()
 	}
 	var indented bytes.Buffer
@@ -99,7 +99,17 @@ func refuseObject(kind string, obj cache.Object) *failure {
 	return nil
 }
 
-func isSecretKind(kind string) bool { return strings.EqualFold(kind, "Secret") }
+// isSecretKind reports whether objects of a kind are Secrets, or hold what becomes one, as those of
+// kinds like SealedSecret do.
+func isSecretKind(kind string) bool { return strings.HasSuffix(strings.ToLower(kind), "secret") }
+
+// mentionsSecret reports whether the name of an object's kind, or of its Go type, contains Secret.
+func mentionsSecret(kind string, obj cache.Object) bool {
+	names := []string{kind, obj.GetObjectKind().GroupVersionKind().Kind, reflect.TypeOf(obj).String()}
+	return slices.ContainsFunc(names, containsSecret)
+}
+
+func containsSecret(kind string) bool { return strings.Contains(strings.ToLower(kind), "secret") }
 
 // isKnown reports whether it is known what an object is: by its own apiVersion and kind, by the kind
 // of an informer of unstructured objects, or by a Go type of k8s.io/api. The kind of an informer of
@@ -124,7 +134,8 @@ func isAPIType(t reflect.Type) bool {
 	return t.Kind() == reflect.Pointer && strings.HasPrefix(t.Elem().PkgPath(), "k8s.io/api/")
 }
 
-// isSecretType reports whether a Go type is named Secret, or is a struct that embeds one that is.
+// isSecretType reports whether a Go type is named like a kind of Secrets, or is a struct that embeds
+// one that is.
 func isSecretType(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -138,25 +149,39 @@ func isSecretType(t reflect.Type) bool {
 }
 
 // hasSecretContent reports whether an object's JSON looks like a Secret, whatever its kind: by its
-// fields, or by the Secret that kubectl apply has left in an annotation.
-func hasSecretContent(text []byte) bool {
+// fields, or by the object that kubectl apply has left in an annotation. If the name of the kind
+// mentions Secrets, data in the object or in its spec is enough.
+func hasSecretContent(text []byte, mentions bool) bool {
 	var obj struct {
-		Kind       string          `json:"kind"`
-		Type       *string         `json:"type"`
-		Data       json.RawMessage `json:"data"`
-		StringData json.RawMessage `json:"stringData"`
-		Metadata   struct {
+		secretData
+
+		Kind     string          `json:"kind"`
+		Type     *string         `json:"type"`
+		Spec     json.RawMessage `json:"spec"`
+		Metadata struct {
 			Annotations map[string]string `json:"annotations"`
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(text, &obj); err != nil {
 		return true // it may be one
 	}
-	var applied struct {
-		Kind string `json:"kind"`
+	var spec secretData
+	_ = json.Unmarshal(obj.Spec, &spec) // none, or no object: it has no data
+	mentions = mentions || containsSecret(obj.Kind)
+	switch {
+	case isSecretKind(obj.Kind), len(obj.StringData) > 0, obj.Type != nil && len(obj.Data) > 0:
+		return true
+	case mentions && len(obj.Data)+len(spec.Data)+len(spec.StringData) > 0:
+		return true
 	}
-	_ = json.Unmarshal([]byte(obj.Metadata.Annotations[lastApplied]), &applied) // none, or no JSON: the kind is empty
-	return isSecretKind(obj.Kind) || isSecretKind(applied.Kind) || len(obj.StringData) > 0 || obj.Type != nil && len(obj.Data) > 0
+	applied := []byte(obj.Metadata.Annotations[lastApplied])
+	return json.Valid(applied) && hasSecretContent(applied, mentions)
+}
+
+// secretData are the fields in which Secrets have their content.
+type secretData struct {
+	Data       json.RawMessage `json:"data"`
+	StringData json.RawMessage `json:"stringData"`
 }
 
 // lastApplied is the annotation in which kubectl apply keeps an object's content.

@@ -5,6 +5,7 @@ package debug_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -103,6 +104,9 @@ func TestSecretsAreNeverShown(t *testing.T) {
 		"typed":                    func(t *testing.T) cache.Viewable { return stored(t, typedSecret()) },
 		"unstructured":             func(t *testing.T) cache.Viewable { return stored(t, unstructuredSecret()) },
 		"metadata of its own kind": func(t *testing.T) cache.Viewable { return stored(t, metadataOnly("Secret")) },
+		"metadata of a kind that ends in Secret": func(t *testing.T) cache.Viewable {
+			return stored(t, &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SealedSecret"}, ObjectMeta: metav1.ObjectMeta{Name: "web"}})
+		},
 		"metadata in a list":       func(t *testing.T) cache.Viewable { return stored(t, metadataOnly("PartialObjectMetadata")) },
 		"metadata of another kind": func(t *testing.T) cache.Viewable { return stored(t, metadataOnly("Pod")) },
 		"embedded":                 func(t *testing.T) cache.Viewable { return stored(t, &credentials{*typedSecret()}) },
@@ -138,4 +142,60 @@ func page(name string, id uint64, key string) string {
 		return fmt.Sprintf("/%s?id=%d", name, id)
 	}
 	return fmt.Sprintf("/%s?id=%d&key=%s", name, id, key)
+}
+
+// ofKind returns an unstructured object with the content of a JSON object.
+func ofKind(t *testing.T, kind, content string) *unstructured.Unstructured {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	if err := json.Unmarshal([]byte(content), &obj.Object); err != nil {
+		t.Fatal(err)
+	}
+	obj.SetAPIVersion("example.com/v1")
+	obj.SetKind(kind)
+	obj.SetNamespace("ns")
+	obj.SetName("web")
+	return obj
+}
+
+// withApplied returns an object with an annotation as kubectl apply leaves it.
+func withApplied(obj *unstructured.Unstructured, applied string) *unstructured.Unstructured {
+	obj.SetAnnotations(map[string]string{"kubectl.kubernetes.io/last-applied-configuration": applied})
+	return obj
+}
+
+// TestKindsThatHoldSecretsAreNotShown requests the content of objects of resources that Secrets are
+// made of, or that are named like them.
+func TestKindsThatHoldSecretsAreNotShown(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		obj    *unstructured.Unstructured
+		hidden bool
+	}{
+		{"ends in Secret", ofKind(t, "SealedSecret", `{"spec":{"encryptedData":{"a":"b"}}}`), true},
+		{"ends in Secret, lower case", ofKind(t, "vaultsecret", `{}`), true},
+		{"data at the top", ofKind(t, "SecretTemplate", `{"data":{"a":"b"}}`), true},
+		{"stringData at the top", ofKind(t, "SecretTemplate", `{"stringData":{"a":"b"}}`), true},
+		{"data in spec", ofKind(t, "SecretTemplate", `{"spec":{"data":{"a":"b"}}}`), true},
+		{"stringData in spec", ofKind(t, "VaultSecretGroup", `{"spec":{"stringData":{"a":"b"}}}`), true},
+		{"data in spec, lower case", ofKind(t, "clustersecrets", `{"spec":{"data":{"a":"b"}}}`), true},
+		{"data in spec, in an annotation", withApplied(ofKind(t, "PodLike", `{}`), `{"kind":"SecretTemplate","spec":{"data":{"a":"b"}}}`), true},
+		{"ends in Secret, in an annotation", withApplied(ofKind(t, "PodLike", `{}`), `{"kind":"SealedSecret"}`), true},
+		{"no data", ofKind(t, "SecretStore", `{"spec":{"provider":"vault"}}`), false},
+		{"a spec that is no object", ofKind(t, "SecretStore", `{"spec":"vault"}`), false},
+		{"data of another kind", ofKind(t, "Settings", `{"data":{"a":"b"},"spec":{"data":{"a":"b"}}}`), false},
+		{"an annotation that is no JSON", withApplied(ofKind(t, "Settings", `{}`), "a"), false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				shown := stored(t, test.obj)
+				view := shown.Views()[0]
+				keys, _ := view.FindKeys("", 1)
+				answer := serve(t, debug.Handler(withObjects, shown), "GET "+page("object.json", view.ID(), keys[0]))
+				if hidden := answer.Code == http.StatusForbidden; hidden != test.hidden {
+					t.Errorf("got status %d: %s", answer.Code, answer.Body)
+				}
+			})
+		})
+	}
 }

@@ -174,7 +174,7 @@ func TestRelistsAndEvents(t *testing.T) {
 			cachetest.Advance(5 * time.Second)
 		}
 		server.Compact()
-		server.InjectWatchFault(1, fake.Fault{Err: apierrors.NewResourceExpired("too old")})
+		server.InjectWatchFault(2, fake.Fault{Err: apierrors.NewResourceExpired("too old")})
 		server.CloseWatches()
 		cachetest.Advance(20 * time.Second)
 		handler := debug.Handler(debug.Options{}, informer)
@@ -182,7 +182,7 @@ func TestRelistsAndEvents(t *testing.T) {
 		if shown.Relists["Expired"] != 1 || len(shown.RecentEvents) != 60 || shown.RecentEventsInterval != 5 {
 			t.Errorf("got %+v", shown)
 		}
-		if want := (request{"WATCH", "410", 1}); !slices.Contains(shown.Requests, want) {
+		if want := (request{"WATCH", "410", 2}); !slices.Contains(shown.Requests, want) {
 			t.Errorf("got requests %v, want %v among them", shown.Requests, want)
 		}
 		// One event in each interval of five seconds, but for the last 20 seconds of the minute.
@@ -191,7 +191,7 @@ func TestRelistsAndEvents(t *testing.T) {
 		}
 		expect(t, get(t, handler, "/"), "1 Expired", `role="img" aria-label="events in the last 4 min 55 s: 0.1 per second now, at most 0.2"`)
 		expect(t, get(t, handler, page("informer", shown.ID, "")), `<th scope="row">Expired</th><td class="n">1</td>`, "at most 0.2 in five seconds",
-			`<th scope="row">WATCH</th><td>410</td><td class="n">1</td>`)
+			`<th scope="row">WATCH</th><td>410</td><td class="n">2</td>`)
 	})
 }
 

@@ -226,10 +226,19 @@ func (s *APIServer) SetShardedListAndWatch(enabled bool) {
 	s.memory.SetSharding(enabled)
 }
 
-// Compact discards the history of changes. A new watch, or a list at an exact resourceVersion, that
-// starts at an older version gets 410. Open watches that have received all changes continue.
+// Compact discards the history of changes, as a compaction of etcd and a restart of kube-apiserver
+// do. A new watch, or a list at an exact resourceVersion, that starts at an older version gets 410.
+// Open watches that have received all changes continue.
 func (s *APIServer) Compact() {
 	s.memory.Compact()
+}
+
+// TruncateWatchCache discards the changes that new watches start from, as a restart of
+// kube-apiserver does. A new watch at an older version gets 410. Lists at an exact resourceVersion
+// and continue tokens are served as before, until Compact: etcd keeps the older states for minutes.
+// Open watches that have received all changes continue.
+func (s *APIServer) TruncateWatchCache() {
+	s.memory.TruncateWindow()
 }
 
 // Bookmark sends a bookmark to all open watches that allow bookmarks.

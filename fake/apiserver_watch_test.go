@@ -126,6 +126,23 @@ func TestWatchAtACompactedVersionGets410(t *testing.T) {
 	}
 }
 
+func TestTruncatedWatchCacheKeepsListsOverHTTP(t *testing.T) {
+	for _, contentType := range contentTypes {
+		t.Run(contentType, func(t *testing.T) {
+			server, client := serve(t, contentType)
+			must(t, server.Create(pod("a")))
+			must(t, server.Create(pod("b")))
+			server.TruncateWatchCache()
+			expectNext(t, watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "2"}), "ERROR 410 Expired", "closed")
+			list, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{ResourceVersion: "2", Limit: 5})
+			must(t, err)
+			if len(list.Items) != 1 || list.ResourceVersion != "2" {
+				t.Errorf("list at version 2 with a limit: got %d items at version %s", len(list.Items), list.ResourceVersion)
+			}
+		})
+	}
+}
+
 func TestPeriodicBookmarksAndTimeout(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, fake.APIServerOptions{BookmarkPeriod: time.Millisecond})

@@ -15,7 +15,7 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, fake.APIServerOptions{})
-	actual := conformance.RunScripts(t, server.Config(), server.Compact)
+	actual := conformance.RunScripts(t, server.Config(), conformance.Operator{Compact: server.Compact, Restart: server.TruncateWatchCache})
 	server.SetShardedListAndWatch(true)
 	actual.RunShardedScript(t, server.Config())
 	conformance.Compare(t, actual, conformance.Recorded(t))

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -95,6 +96,33 @@ func ExampleListerWatcher_Compact() {
 	event := <-w.ResultChan()
 	fmt.Println(event.Type, event.Object.(*metav1.Status).Reason)
 	// Output: ERROR Expired
+}
+
+// A restart of the API server loses the changes of its watch cache. etcd still has the older states, so
+// that a list at an exact version succeeds.
+func ExampleListerWatcher_TruncateWatchCache() {
+	pods := fake.NewListerWatcher(&corev1.Pod{})
+	version := pods.ResourceVersion()
+	pods.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0"}})
+	pods.TruncateWatchCache()
+
+	w, err := pods.Watch(context.Background(), metav1.ListOptions{ResourceVersion: version})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Stop()
+	event := <-w.ResultChan()
+	fmt.Println(event.Type, event.Object.(*metav1.Status).Reason)
+	list, err := pods.List(context.Background(), metav1.ListOptions{
+		ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(meta.LenList(list), "Pods at version", version)
+	// Output:
+	// ERROR Expired
+	// 0 Pods at version 1
 }
 
 // The server ends every open watch with an error.

@@ -26,7 +26,8 @@ type Object interface {
 
 // ListerWatcher is an in-memory collection of objects of one type, for unit tests. The code under
 // test calls List and Watch. The test calls the other methods, which act as other clients (Create,
-// Update, Delete), as the operator of the server (Compact, Restore), or inject faults.
+// Update, Delete), as the operator of the server (Compact, TruncateWatchCache, Restore), or
+// inject faults.
 //
 // Lists and watches work as those of kube-apiserver: pages at the version of the first page, lists
 // with resourceVersionMatch Exact and NotOlderThan, label and field selectors, shard selectors (see
@@ -79,6 +80,11 @@ func NewListerWatcher[T Object](example T) *ListerWatcher[T] {
 		}),
 	}
 }
+
+// ListsMostRecent reports that lists at any version are of the most recent state, as there is no watch
+// cache that could lag. An informer of package cache then sends its first list without asking for the
+// most recent version before.
+func (lw *ListerWatcher[T]) ListsMostRecent() bool { return true }
 
 // Create stores a copy of obj with a new resourceVersion, and with a new UID and creationTimestamp
 // unless obj has them. Without a name, it gets one from its generateName. Create returns another
@@ -186,11 +192,20 @@ func (lw *ListerWatcher[T]) SetShardedListAndWatch(enabled bool) {
 	lw.memory.SetSharding(enabled)
 }
 
-// Compact discards the history of changes. A new watch, a list at an exact resourceVersion or a
-// continue token at an older version gets 410. Open watches that have received all changes
-// continue.
+// Compact discards the history of changes, as a compaction of etcd and a restart of kube-apiserver
+// do. A new watch, a list at an exact resourceVersion or a continue token at an older version gets
+// 410. Open watches that have received all changes continue.
 func (lw *ListerWatcher[T]) Compact() {
 	lw.memory.Compact()
+	lw.deliver()
+}
+
+// TruncateWatchCache discards the changes that new watches start from, as a restart of
+// kube-apiserver does. A new watch at an older version gets 410. Lists at an exact resourceVersion
+// and continue tokens are served as before, until Compact: etcd keeps the older states for minutes.
+// Open watches that have received all changes continue.
+func (lw *ListerWatcher[T]) TruncateWatchCache() {
+	lw.memory.TruncateWindow()
 	lw.deliver()
 }
 

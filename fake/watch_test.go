@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -81,6 +82,58 @@ func TestWatchAtACompactedVersionIsExpired(t *testing.T) {
 	expectEvents(t, open, "MODIFIED a@5", "MODIFIED a@6", "MODIFIED a@7")
 	expectEnd(t, mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4"}), "ERROR 410 Expired")
 	expectEvents(t, mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "5"}), "MODIFIED a@6", "MODIFIED a@7")
+}
+
+// The watch cache and etcd keep different parts of the history: a watch is 410 at a version that a
+// list can still have.
+func TestTruncatedWatchCacheKeepsLists(t *testing.T) {
+	lw := threePods()
+	open := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "3"})
+	first, _ := mustList(t, lw, metav1.ListOptions{Limit: 1})
+	page, _ := meta.ListAccessor(first)
+	lw.Update(pod("b")) // 5
+	lw.TruncateWatchCache()
+	expectEvents(t, open, "ADDED c@4", "MODIFIED b@5")
+	expectEnd(t, mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4"}), "ERROR 410 Expired")
+	expectEvents(t, mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "5"}))
+
+	_, items := mustList(t, lw, metav1.ListOptions{ResourceVersion: "3", Limit: 5})
+	expectItems(t, items, "a@2", "b@3")
+	_, items = mustList(t, lw, metav1.ListOptions{ResourceVersion: "3", ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+	expectItems(t, items, "a@2", "b@3")
+	_, items = mustList(t, lw, metav1.ListOptions{Continue: page.GetContinue()})
+	expectItems(t, items, "b@3", "c@4")
+	_, items = mustList(t, lw, metav1.ListOptions{ResourceVersion: "3", ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, Limit: 5})
+	expectItems(t, items, "a@2", "b@5", "c@4")
+
+	lw.Compact()
+	for _, match := range []metav1.ResourceVersionMatch{"", metav1.ResourceVersionMatchExact} {
+		_, err := lw.List(context.Background(), metav1.ListOptions{ResourceVersion: "4", ResourceVersionMatch: match, Limit: 5})
+		if !apierrors.IsResourceExpired(err) {
+			t.Errorf("list with match %q at a compacted version: got %v, want Expired", match, err)
+		}
+	}
+	_, items = mustList(t, lw, metav1.ListOptions{ResourceVersion: "4"})
+	expectItems(t, items, "a@2", "b@5", "c@4")
+}
+
+// A restored collection can assign the versions of the lost history again, to other states of the
+// same objects, and overtake it. Watches then start in the new history.
+func TestRestoredHistoryOvertakesTheLostOne(t *testing.T) {
+	lw := threePods()
+	lost := lw.Update(pod("a", label("app", "lost"))) // 5
+	lw.Update(pod("b"))                               // 6
+	lw.Restore("4")
+	reused := lw.Update(pod("a", label("app", "new"))) // 5
+	if reused.ResourceVersion != lost.ResourceVersion || reused.UID != lost.UID || reused.Labels["app"] == lost.Labels["app"] {
+		t.Errorf("got %v, want the version and UID of %v with other content", reused.ObjectMeta, lost.ObjectMeta)
+	}
+	lw.SkipVersions(1)
+	lw.Update(pod("c")) // 7
+	expectEvents(t, mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "6"}), "MODIFIED c@7")
+	expectEvents(t, mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "4"}), "MODIFIED a@5", "MODIFIED c@7")
+	lw.TruncateWatchCache() // as the restart of kube-apiserver that a restore requires
+	expectEnd(t, mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "6"}), "ERROR 410 Expired")
 }
 
 func TestWatchAtAFutureVersionSkipsEarlierEvents(t *testing.T) {

@@ -40,7 +40,7 @@ func TestExposition(t *testing.T) {
 		advance(time.Minute)
 		pods.server.InjectListFault(2, fake.Fault{Err: fake.Forbidden()})
 		pods.server.InjectListFault(1, fake.Fault{Delay: time.Hour})
-		pods.server.InjectWatchFault(1, fake.Fault{Err: apierrors.NewResourceExpired("too old")})
+		pods.server.InjectWatchFault(2, fake.Fault{Err: apierrors.NewResourceExpired("too old")})
 		pods.server.CloseWatches()
 		advance(time.Minute)
 		compareGolden(t, "testdata/metrics.txt", scrape(t, register(pods, idle, invalid)))

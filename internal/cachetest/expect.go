@@ -138,17 +138,25 @@ func (h *Harness) ExpectRequests(n int, want string) int {
 	return all
 }
 
-// ExpectRates checks that there were requests after from, and at most 12 requests and 4 lists in
-// any 60 seconds.
+const (
+	// MaxRequestsInAMinute is the greatest number of requests that an informer may make within 60 s.
+	MaxRequestsInAMinute = 22
+	// maxRequestsInTenMinutes is that of a longer time: 10, and one for each 5 s.
+	maxRequestsInTenMinutes = 130
+)
+
+// ExpectRates checks what ExpectRequestRate does, and that there were at most 4 lists in any 60
+// seconds.
 func (h *Harness) ExpectRates(from time.Time) {
 	h.T.Helper()
 	h.expectRates(from, 4)
 }
 
-// ExpectRequestRate checks that there were requests after from, and at most 12 in any 60 seconds.
+// ExpectRequestRate checks that there were requests after from, at most 22 in any 60 seconds, and
+// at most 130 in any ten minutes.
 func (h *Harness) ExpectRequestRate(from time.Time) {
 	h.T.Helper()
-	h.expectRates(from, 12)
+	h.expectRates(from, MaxRequestsInAMinute)
 }
 
 func (h *Harness) expectRates(from time.Time, maxLists int) {
@@ -158,18 +166,22 @@ func (h *Harness) expectRates(from time.Time, maxLists int) {
 		h.T.Errorf("no request since %v", from)
 	}
 	for i, first := range requests {
-		all, lists := countMinute(requests[i:])
-		if all > 12 || lists > maxLists {
+		all, lists := countWithin(time.Minute, requests[i:])
+		if all > MaxRequestsInAMinute || lists > maxLists {
 			h.T.Errorf("%d requests and %d lists in the minute from %v", all, lists, first.Time.Sub(from))
+			return
+		}
+		if all, _ := countWithin(10*time.Minute, requests[i:]); all > maxRequestsInTenMinutes {
+			h.T.Errorf("%d requests in the ten minutes from %v", all, first.Time.Sub(from))
 			return
 		}
 	}
 }
 
-// countMinute counts the requests within a minute of the first, and the lists among them.
-func countMinute(requests []fake.Request) (all, lists int) {
+// countWithin counts the requests within d of the first, and the lists among them.
+func countWithin(d time.Duration, requests []fake.Request) (all, lists int) {
 	for _, q := range requests {
-		if q.Time.Sub(requests[0].Time) >= time.Minute {
+		if q.Time.Sub(requests[0].Time) >= d {
 			break
 		}
 		all++

@@ -4,6 +4,7 @@
 package cachetest
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -16,7 +17,9 @@ type Informer[T cache.Object] struct {
 	Handler *cache.Registration // nil if the informer is invalid
 }
 
-// NewInformer returns an informer with one handler. Run returns an error for invalid arguments.
+// NewInformer returns an informer with one handler. Run returns an error for invalid arguments. Unless
+// the options have a Start, its first request is a list at version 0, as tests of what follows count
+// requests.
 func NewInformer[T cache.Object](
 	lw cache.ListerWatcher, example T, resyncPeriod time.Duration, handler cache.EventHandler[T], options cache.ReflectorOptions,
 ) (cache.Reader[T], *Informer[T]) {
@@ -24,6 +27,7 @@ func NewInformer[T cache.Object](
 		Name:         options.Name,
 		ResyncPeriod: resyncPeriod,
 		ListMode:     options.ListMode,
+		Start:        cmp.Or(options.Start, cache.StartAny),
 		PageSize:     options.PageSize,
 		Limits:       options.Limits,
 		Backoff:      options.Backoff,

@@ -172,7 +172,8 @@ func ExpectNext[E comparable](t *testing.T, c <-chan E, want ...E) {
 }
 
 // ImpatientClock is a clock that skips waits of up to maxSkippedWait, those between attempts: it is
-// the real clock, put forward by each of them. Idle timeouts are longer.
+// the real clock, put forward by each of them. Idle timeouts are longer. Waits of exactly a second,
+// after which a reflector checks a resumed watch, are not skipped.
 type ImpatientClock struct {
 	clock.RealClock
 	Waits chan time.Duration // receives the waits that were skipped
@@ -199,7 +200,7 @@ func (c *ImpatientClock) Since(t time.Time) time.Duration { return c.Now().Sub(t
 func (c *ImpatientClock) NewTimer(d time.Duration) clock.Timer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.patient || d > maxSkippedWait {
+	if c.patient || d > maxSkippedWait || d == time.Second {
 		return c.RealClock.NewTimer(d)
 	}
 	TrySend(c.Waits, d)

@@ -31,6 +31,8 @@ type Options struct {
 	Omit *omit.Fields
 	// Timing, if set, measures the decoding.
 	Timing *Timing
+	// Decoded bounds the memory that decoding an object allocates.
+	Decoded DecodedLimit
 }
 
 // Decoders decodes the objects of one collection so that their equal parts are in memory once.
@@ -43,20 +45,22 @@ type Decoders struct {
 	json     *decode.JSON
 	// hasQuantities reports whether objects in JSON have quantities.
 	hasQuantities func() bool
+	memoryCheck   memoryCheck
 }
 
 // NewDecoders returns decoders of objects of a type.
 func NewDecoders(objects ObjectType, options Options) *Decoders {
 	shared := decode.Options{ShareEqual: options.ShareEqual, SmallTables: options.Packed}
 	return &Decoders{
-		objects: objects,
-		options: options,
+		objects:     objects,
+		options:     options,
+		memoryCheck: newMemoryCheck(objects, options.Decoded),
 		protobuf: sync.OnceValues(func() (*decode.Decoder, error) {
 			return decode.New(objects.GoType.Elem(), shared)
 		}),
 		json: decode.NewJSON(shared),
 		hasQuantities: sync.OnceValue(func() bool {
-			return contains(objects.GoType, reflect.TypeFor[resource.Quantity](), map[reflect.Type]bool{})
+			return contains(objects.GoType, func(t reflect.Type) bool { return t == reflect.TypeFor[resource.Quantity]() }, map[reflect.Type]bool{})
 		}),
 	}
 }
@@ -69,6 +73,9 @@ var _ feed.Codec = protobufCodec{}
 func (c protobufCodec) Decode(raw []byte) (runtime.Object, error) {
 	decoder, err := c.decoders.protobuf()
 	if err != nil {
+		return nil, err
+	}
+	if err := c.checkMemory(raw); err != nil {
 		return nil, err
 	}
 	defer c.decoders.options.Timing.end(c.decoders.options.Timing.begin())
@@ -91,6 +98,17 @@ func (c protobufCodec) check(raw []byte) error {
 	return nil
 }
 
+// checkMemory returns an error if decoding raw would allocate too much.
+func (c protobufCodec) checkMemory(raw []byte) error {
+	return c.decoders.memoryCheck.run(raw, func(limit int) int {
+		decoder, err := c.decoders.protobuf()
+		if err != nil {
+			return 0
+		}
+		return decoder.Allocates(raw, limit)
+	})
+}
+
 func (c protobufCodec) wrap(err error) error {
 	return fmt.Errorf("decode %s from protobuf: %w", c.decoders.objects.GoType, err)
 }
@@ -107,7 +125,16 @@ type jsonCodec struct {
 
 var _ feed.Codec = &jsonCodec{}
 
+// checkMemory returns an error if decoding raw would allocate too much.
+func (c *jsonCodec) checkMemory(raw []byte) error {
+	check := c.decoders.memoryCheck
+	return check.run(raw, func(limit int) int { return decode.JSONAllocates(raw, check.largest(), limit) })
+}
+
 func (c *jsonCodec) Decode(raw []byte) (runtime.Object, error) {
+	if err := c.checkMemory(raw); err != nil {
+		return nil, err
+	}
 	defer c.decoders.options.Timing.end(c.decoders.options.Timing.begin())
 	goType := c.decoders.objects.GoType
 	obj := reflect.New(goType.Elem()).Interface().(runtime.Object)
@@ -143,10 +170,11 @@ func (c *jsonCodec) decodeUnstructured(u *unstructured.Unstructured, raw []byte)
 // Codecs selects the codec of each item of one response. It is not safe for concurrent use; the
 // codecs it returns are.
 type Codecs struct {
-	decoders *Decoders
-	protobuf feed.Codec
-	json     feed.Codec
-	kind     string // of the objects that json decodes
+	decoders  *Decoders
+	protobuf  feed.Codec
+	json      feed.Codec
+	kind      string // of the objects that json decodes
+	needsKind bool   // see NeedsKind
 }
 
 // ForList returns the codecs of a LIST response's items.
@@ -157,10 +185,11 @@ func (d *Decoders) ForWatch() *Codecs { return d.codecs(!d.objects.IsUnstructure
 
 func (d *Decoders) codecs(clearKind bool) *Codecs {
 	return &Codecs{
-		decoders: d,
-		protobuf: omitting(protobufCodec{d}, d.options.Omit),
-		json:     omitting(&jsonCodec{decoders: d, gvk: d.objects.GVK, clearKind: clearKind}, d.options.Omit),
-		kind:     d.objects.GVK.Kind,
+		decoders:  d,
+		protobuf:  omitting(protobufCodec{d}, d.options.Omit),
+		json:      omitting(&jsonCodec{decoders: d, gvk: d.objects.GVK, clearKind: clearKind}, d.options.Omit),
+		kind:      d.objects.GVK.Kind,
+		needsKind: d.objects.IsUnstructured() && d.objects.GVK.Empty(),
 	}
 }
 
@@ -171,16 +200,14 @@ func (d *Decoders) Objects() ObjectType { return d.objects }
 func (c *Codecs) Objects() ObjectType { return c.decoders.objects }
 
 // NeedsKind reports whether each item has to state its kind: the collection's type does not.
-func (c *Codecs) NeedsKind() bool {
-	return c.decoders.objects.IsUnstructured() && c.decoders.objects.GVK.Empty()
-}
+func (c *Codecs) NeedsKind() bool { return c.needsKind }
 
 // For returns the codec of an item.
 func (c *Codecs) For(item *wire.Item) feed.Codec {
 	if item.Format == wire.Protobuf {
 		return c.protobuf
 	}
-	if c.NeedsKind() && item.Kind != c.kind {
+	if c.needsKind && item.Kind != c.kind {
 		// The list states the kind, so the following items are of it too.
 		gvk := schema.FromAPIVersionAndKind(item.APIVersion, item.Kind)
 		c.json, c.kind = omitting(&jsonCodec{decoders: c.decoders, gvk: gvk}, c.decoders.options.Omit), item.Kind
@@ -192,19 +219,22 @@ func (c *Codecs) For(item *wire.Item) feed.Codec {
 // resourceVersion, as a packed entry keeps the key alone.
 func (c *Codecs) CloneKeys() bool { return c.decoders.options.Packed }
 
-// contains reports whether a value of type t may contain one of type part. seen has the types that
-// were looked into.
-func contains(t, part reflect.Type, seen map[reflect.Type]bool) bool {
-	if t == part || seen[t] {
-		return t == part
+// contains reports whether a value of type t may contain one of a type that is wanted. seen has the
+// types that were looked into.
+func contains(t reflect.Type, wanted func(reflect.Type) bool, seen map[reflect.Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	if wanted(t) {
+		return true
 	}
 	seen[t] = true
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		return contains(t.Elem(), part, seen)
+		return contains(t.Elem(), wanted, seen)
 	case reflect.Struct:
 		for field := range t.Fields() {
-			if contains(field.Type, part, seen) {
+			if contains(field.Type, wanted, seen) {
 				return true
 			}
 		}

@@ -4,8 +4,11 @@
 package codec
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -74,6 +77,15 @@ func (t ObjectType) String() string {
 	default:
 		return fmt.Sprintf("%s of %s", t.GoType, t.GVK)
 	}
+}
+
+// decodesItself reports whether values of the Go type may be decoded by an UnmarshalJSON method that
+// is not Kubernetes' own.
+func (t ObjectType) decodesItself() bool {
+	return t.GoType != nil && contains(t.GoType, func(part reflect.Type) bool {
+		return part.Kind() != reflect.Interface && part.PkgPath() != "" && !strings.HasPrefix(part.PkgPath(), "k8s.io/") &&
+			reflect.PointerTo(part).Implements(reflect.TypeFor[json.Unmarshaler]()) && part != reflect.TypeFor[time.Time]()
+	}, map[reflect.Type]bool{})
 }
 
 // Check returns an error that names obj unless obj is of the type.

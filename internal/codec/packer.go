@@ -104,6 +104,11 @@ func (p *Packer[T]) packAsDecoded(item feed.Item, parsed *wire.Item, controller 
 // check returns the error with which a reader would fail to decode an item whose bytes are stored
 // as they came and, in JSON, are valid. It decodes only typed objects in JSON.
 func (p *Packer[T]) check(item feed.Item, value func() (T, error)) error {
+	if limited, ok := item.Codec.(interface{ checkMemory(raw []byte) error }); ok {
+		if err := limited.checkMemory(item.Raw); err != nil {
+			return err
+		}
+	}
 	switch c := p.codec.(type) {
 	case protobufCodec:
 		return c.check(item.Raw)
@@ -219,7 +224,7 @@ func (p *Packer[T]) Labels(packed pack.Object) (labels map[string]string, err er
 }
 
 // Decode returns an item's object, or an error if it is not a T.
-func Decode[T runtime.Object](item feed.Item) (T, error) {
+func Decode[T any](item feed.Item) (T, error) {
 	decoded, err := item.Decoded()
 	if err != nil {
 		var none T

@@ -4,7 +4,9 @@
 package codec
 
 import (
+	"context"
 	"errors"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,7 +25,7 @@ var (
 	quotedValue   = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.?)*"?`)
 	quotedObject  = regexp.MustCompile(`'\{(?s:.*)\}?'?`)
 	quotedNumber  = regexp.MustCompile(`\bnumber -?[0-9][-+.0-9eE]*`)
-	unquotedValue = regexp.MustCompile(`\bevent type: (?s:.*)`)
+	unquotedValue = regexp.MustCompile(`\b(event type|GroupVersion string): (?s:.*)`)
 
 	// continueToken is in the URL of a request for a page. The token names an object.
 	continueToken = regexp.MustCompile(`continue=[^&\s"]+`)
@@ -36,7 +38,7 @@ func redact(text string) string {
 	text = quotedObject.ReplaceAllString(text, "'...'")
 	text = quotedValue.ReplaceAllString(text, `"..."`)
 	text = quotedNumber.ReplaceAllString(text, "number")
-	return unquotedValue.ReplaceAllString(text, "event type")
+	return unquotedValue.ReplaceAllString(text, "$1")
 }
 
 // withoutValues returns an error of a decoder without the values that it quotes. It returns nil if
@@ -54,15 +56,16 @@ func withoutValues(err error) error {
 
 // WithoutValues returns a client's error without the values of objects that it quotes, if it is one
 // of its decoder, and without the continue token of the URL, if it has one. It returns any other
-// error unchanged.
-func WithoutValues(err error) error {
+// error unchanged. Errors of a type's own UnmarshalJSON look like any other: if the objects have
+// one, only errors of requests are left as they are.
+func (t ObjectType) WithoutValues(err error) error {
 	if status, ok := err.(*apierrors.StatusError); ok { //nolint:errorlint // of an ERROR event, never wrapped
 		return withoutValuesOfStatus(status)
 	}
 	if err == nil {
 		return nil
 	}
-	if isDecodeError(err) {
+	if isDecodeError(err) || !isRequestError(err) && t.decodesItself() {
 		err = withoutValues(err)
 	}
 	if text := err.Error(); continueToken.MatchString(text) {
@@ -102,5 +105,20 @@ func isDecodeError(err error) bool {
 		return true
 	}
 	text := err.Error()
-	return strings.Contains(text, "json: ") || strings.Contains(text, "' is missing in '")
+	return slices.ContainsFunc(textsOfDecoders, func(part string) bool { return strings.Contains(text, part) })
+}
+
+// textsOfDecoders are parts of the texts of errors of apimachinery's decoders. The last ones are of
+// an unknown kind or version, which the error quotes.
+var textsOfDecoders = []string{ //nolint:gochecknoglobals // a constant
+	"json: ", "' is missing in '", "no kind \"", "no version \"", "unable to decode ", "unexpected GroupVersion string: ",
+}
+
+// isRequestError reports whether err is of a request or of the server, and so not of a decoder.
+func isRequestError(err error) bool {
+	if _, ok := errors.AsType[*url.Error](err); ok {
+		return true
+	}
+	var status apierrors.APIStatus
+	return errors.As(err, &status) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || feed.IsPanic(err)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func TestErrorsOfDecodersAreRedacted(t *testing.T) {
 			t.Errorf("redacted %s, want %s", got, test.want)
 		}
 	}
-	if err := WithoutValues(fmt.Errorf("list: %w", parse)); strings.Contains(err.Error(), "hunter2") || !errors.Is(err, parse) {
+	if err := (ObjectType{}).WithoutValues(fmt.Errorf("list: %w", parse)); strings.Contains(err.Error(), "hunter2") || !errors.Is(err, parse) {
 		t.Errorf("redacted %v", err)
 	}
 }
@@ -60,7 +61,7 @@ func TestShortenedErrorsAreRedacted(t *testing.T) {
 // TestContinueTokenIsRedacted checks the error of a request for a page, whose URL has the token.
 func TestContinueTokenIsRedacted(t *testing.T) {
 	cause := &url.Error{Op: "Get", URL: "https://server/api/v1/pods?continue=eyJ2IjoibWV0&limit=500", Err: io.EOF}
-	err := WithoutValues(fmt.Errorf("list: %w", cause))
+	err := (ObjectType{}).WithoutValues(fmt.Errorf("list: %w", cause))
 	if want := `list: Get "https://server/api/v1/pods?continue=...&limit=500": EOF`; err.Error() != want || !errors.Is(err, io.EOF) || !errors.Is(err, cause) {
 		t.Errorf("redacted %v, want %s", err, want)
 	}
@@ -75,8 +76,44 @@ func TestOtherErrorsAreNotRedacted(t *testing.T) {
 		apierrors.NewForbidden(metav1.Unversioned.WithResource("pods").GroupResource(), "a", errors.New(`user "b" must not`)),
 		apierrors.NewNotFound(metav1.Unversioned.WithResource("pods").GroupResource(), "a"),
 	} {
-		if got := WithoutValues(err); got != err {
+		if got := (ObjectType{}).WithoutValues(err); got != err {
 			t.Errorf("redacted %v to %v", err, got)
+		}
+	}
+}
+
+// ownType decodes itself.
+type ownType struct {
+	metav1.PartialObjectMetadata
+
+	Spec ownSpec
+}
+
+type ownSpec struct{}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (*ownSpec) UnmarshalJSON(b []byte) error { return fmt.Errorf("no spec: %q", b) }
+
+// TestErrorOfOwnDecoderIsRedacted checks errors that a client returns without a sign of its decoder.
+func TestErrorOfOwnDecoderIsRedacted(t *testing.T) {
+	own, other := ObjectType{GoType: reflect.TypeFor[*ownType]()}, ObjectType{GoType: reflect.TypeFor[*metav1.PartialObjectMetadata]()}
+	err := new(ownSpec).UnmarshalJSON([]byte("hunter2"))
+	if got := own.WithoutValues(err); got.Error() != `no spec: "..."` || !errors.Is(got, err) {
+		t.Errorf("redacted %v", got)
+	}
+	if got := other.WithoutValues(err); got != err {
+		t.Errorf("redacted %v of a type that does not decode itself", got)
+	}
+	refused := &url.Error{Op: "Get", URL: "https://server/api", Err: io.EOF}
+	if got := own.WithoutValues(refused); got != error(refused) {
+		t.Errorf("redacted %v", got)
+	}
+	for _, text := range []string{
+		`no kind "hunter2" is registered for version "hunter2/v1" in scheme "s"`,
+		`unexpected GroupVersion string: hunter2/a/b`,
+	} {
+		if got := other.WithoutValues(errors.New(text)); strings.Contains(got.Error(), "hunter2") {
+			t.Errorf("redacted %v", got)
 		}
 	}
 }

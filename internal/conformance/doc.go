@@ -18,6 +18,7 @@
 //	WATCH w /api/v1/...?watch=true            opens a watch named w
 //	EVENTS w zz                               records events up to one of object zz, or the end
 //	COMPACT                                   discards all versions except the current one
+//	RESTART                                   forgets what watches start from, but no version
 //	WAIT /apis/...                            waits until a path is served
 //
 // {ns} is a Namespace that RunScripts creates for each script.

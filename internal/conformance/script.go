@@ -17,7 +17,7 @@ var scripts embed.FS
 // step is one step of a script.
 type step struct {
 	text        string // the line, which is also in the transcript
-	verb        string // an HTTP method, WATCH, EVENTS, WAIT or COMPACT
+	verb        string // an HTTP method, WATCH, EVENTS, WAIT, COMPACT or RESTART
 	name        string // name of the watch, for WATCH and EVENTS
 	path        string // for EVENTS, the name of the last object
 	body        string

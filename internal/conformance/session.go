@@ -26,10 +26,18 @@ const requestTimeout = 20 * time.Second
 // shardedScript is the script for servers with the feature gate ShardedListAndWatch.
 const shardedScript = "sharded"
 
+// Operator does to a server what scripts cannot request.
+type Operator struct {
+	// Compact makes the server discard all versions except the current one.
+	Compact func()
+	// Restart makes the server forget what watches can start from, but no version that lists have.
+	Restart func()
+}
+
 // RunScripts runs all scripts, except the one for servers with the gate, against the server of
-// config and returns the transcript. It calls compact to make the server discard all versions
-// except the current one. RunScripts does not delete the Namespaces that it creates.
-func RunScripts(tb testing.TB, config *rest.Config, compact func()) Transcript {
+// config, of which operator is the operator, and returns the transcript. It does not delete the
+// Namespaces that it creates.
+func RunScripts(tb testing.TB, config *rest.Config, operator Operator) Transcript {
 	tb.Helper()
 	all, err := readScripts()
 	if err != nil {
@@ -38,7 +46,7 @@ func RunScripts(tb testing.TB, config *rest.Config, compact func()) Transcript {
 	delete(all, shardedScript)
 	t := Transcript{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		t[name] = runScript(tb, config, name, all[name], compact)
+		t[name] = runScript(tb, config, name, all[name], operator)
 	}
 	return t
 }
@@ -51,14 +59,14 @@ func (t Transcript) RunShardedScript(tb testing.TB, config *rest.Config) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	t[shardedScript] = runScript(tb, config, shardedScript, all[shardedScript], nil)
+	t[shardedScript] = runScript(tb, config, shardedScript, all[shardedScript], Operator{})
 }
 
 // runScript runs one script and returns its part of the transcript.
-func runScript(tb testing.TB, config *rest.Config, name string, steps []step, compact func()) string {
+func runScript(tb testing.TB, config *rest.Config, name string, steps []step, operator Operator) string {
 	tb.Helper()
 	s := newSession(tb, config, name)
-	s.compact = compact
+	s.operator = operator
 	for _, step := range steps {
 		s.runStep(step)
 	}
@@ -73,7 +81,7 @@ type session struct {
 	host       string
 	normalizer *normalizer
 	watches    map[string]*stream
-	compact    func()
+	operator   Operator
 	out        strings.Builder
 }
 
@@ -108,7 +116,9 @@ func (s *session) runStep(step step) {
 	case "WAIT":
 		s.wait(step)
 	case "COMPACT":
-		s.compact()
+		s.operator.Compact()
+	case "RESTART":
+		s.operator.Restart()
 	default:
 		code, header, body := s.send(step)
 		s.printf("%s", s.normalizer.response(step, code, header, body))

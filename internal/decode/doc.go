@@ -27,6 +27,9 @@
 // [Decoder.Check] and [JSON.Check] find the error of Decode without building the object, for bytes
 // that are stored and decoded later (check.go).
 //
+// [Decoder.Allocates] and [JSONAllocates] estimate what Decode would allocate, so that a caller can
+// refuse hostile bytes (estimate.go, estimate_json.go).
+//
 // A type with struct tags that the compiler does not support is decoded by its Unmarshal method.
 // [JSON] decodes unstructured objects, and deduplicates member names and strings.
 //

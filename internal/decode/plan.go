@@ -22,8 +22,9 @@ type messagePlan struct {
 	fields []*fieldPlan
 	// custom decodes an encoded message b and merges it into the value at an address. It is nil for
 	// types that are decoded field by field.
-	custom func(d *Decoder, at addr, b []byte) error
-	walk   *walk // for Check
+	custom    func(d *Decoder, at addr, b []byte) error
+	unplanned int   // if custom is the type's Unmarshal method, its LargestElement
+	walk      *walk // for Check
 
 	open      bool // its fields are being planned
 	recursive bool // it contains itself, perhaps by way of other types
@@ -104,7 +105,7 @@ func (c *compiler) plan(t reflect.Type) *messagePlan {
 		return m
 	}
 	if t.Kind() != reflect.Struct || !strings.HasPrefix(t.PkgPath(), kubernetesPackages) || !c.planFields(m) {
-		m.fields, m.custom = nil, viaUnmarshal(t)
+		m.fields, m.custom, m.unplanned = nil, viaUnmarshal(t), max(scalarSize, LargestElement(t))
 	}
 	m.walk.addFields(m)
 	return m

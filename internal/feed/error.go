@@ -22,6 +22,10 @@ const ErrGoexit = Error("a transform, filter, index function or ErrorHandler end
 // and is not reported. Package cache declares it with the same text.
 const ErrSkip = Error("skip this state of the object")
 
+// ErrVersionReused is the error of a Replacement's Commit if an object of the list has the version of
+// the sink's, and other contents: the server was restored and has used the version again.
+const ErrVersionReused = Error("object has other contents than before at the same resourceVersion")
+
 // maxErrorText is the maximum length in bytes of the text of an error that a server has caused.
 const maxErrorText = 4 << 10
 

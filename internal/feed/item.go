@@ -25,6 +25,13 @@ type Item struct {
 	Raw    []byte         // the object as received; valid only during the call
 	Codec  Codec          // decodes Raw
 
+	// InOrder means that the item is an event of a source that does not count versions: it is the
+	// newest state of its object, whatever its ResourceVersion, which is not compared.
+	InOrder bool
+	// Repeated means that the item is an event of a version that the sink has, by its HasVersion.
+	// The client has decoded it, and the sink applies it only if its content differs.
+	Repeated bool
+
 	// Known is the sink's own state of the object, as returned by Replacement.Needs. The item then
 	// needs neither Object nor Raw.
 	Known any
@@ -70,10 +77,22 @@ func (i Item) Decoded() (runtime.Object, error) {
 	return i.Codec.Decode(i.Raw)
 }
 
+// IsDecoded reports whether the client has decoded the item's object, so that there are no bytes.
+func (i Item) IsDecoded() bool { return i.Object != nil && len(i.Raw) == 0 }
+
 // IsOlder reports whether a resourceVersion is known to be older than another.
 func IsOlder(version, than string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, than)
 	return err == nil && order < 0
+}
+
+// HasName reports whether a key is that of an object with a name. Others may share a key.
+func HasName(key string) bool { return key != "" && key[len(key)-1] != '/' }
+
+// Reaches reports whether a resourceVersion is known to be equal to another, or newer.
+func Reaches(version, other string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, other)
+	return err == nil && order >= 0
 }
 
 // SameVersion reports whether two states of a key are the same version of the same object: both

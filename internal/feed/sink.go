@@ -15,7 +15,10 @@ type Sink interface {
 	// Begin starts a new state of the whole collection. Readers see none of it before Commit. An
 	// earlier replacement that was not committed is dropped.
 	Begin() Replacement
-	// Apply applies one watch event.
+	// Apply applies one watch event. An ADDED or MODIFIED event of a version that the collection
+	// has changes nothing, unless it is Repeated and its content differs. An event that is InOrder
+	// is applied in any case, and the collection is then at its version, even if that is the lower
+	// one.
 	Apply(eventType watch.EventType, item Item) Outcome
 	// HasVersion reports whether the collection holds exactly this version of the item's object.
 	HasVersion(item Item) bool
@@ -42,9 +45,9 @@ const (
 // Replacement is a new state of the whole collection that has not been committed yet.
 type Replacement interface {
 	// CompareContents makes the replacement compare objects by content. It is called when the
-	// server has gone back in time and may have assigned resourceVersions a second time: an
-	// object whose version the sink has is then kept only if its content is equal. It must be
-	// called before any other method.
+	// server has gone back in time and may have assigned resourceVersions a second time, or the
+	// source does not count them: an object whose version the sink has, or that has no version, is
+	// then kept only if its content is equal. It must be called before any other method.
 	CompareContents()
 	// Needs returns what Add will read of the item, so that the caller can prepare it in advance
 	// and drop the rest. It may be called concurrently with Add, by one goroutine. The caller sets
@@ -59,8 +62,13 @@ type Replacement interface {
 	Update(item Item)
 	// Remove removes an object that was added, unless its version is newer than the item's.
 	Remove(item Item)
+	// Differs reports, after Commit, whether it deleted an object or stored one whose
+	// resourceVersion is not newer than version. If the sink was up to date at version, and nothing
+	// was deleted since, the server has lost or changed its history.
+	Differs(version string) bool
 	// Commit makes the replacement the collection's state at resourceVersion, atomically for all
-	// readers. On error the collection is unchanged.
+	// readers. On error the collection is unchanged. After ErrVersionReused the caller must list again
+	// and CompareContents. It is not returned after CompareContents.
 	Commit(resourceVersion string) error
 }
 

@@ -23,6 +23,27 @@ type Source interface {
 	// returned as an *apierrors.StatusError. If a method of the sink returns an error, Watch ends
 	// the stream and returns that error.
 	Watch(ctx context.Context, options metav1.ListOptions, events WatchSink) error
+
+	// Traits returns what is known of the source so far. It may be called at any time, also
+	// concurrently with requests.
+	Traits() Traits
+}
+
+// Traits is what a source is known to be, if it is a fake of client-go. The zero value is an API
+// server, or a source of which nothing is known.
+type Traits struct {
+	// Fake means that the source answers from memory and is no API server. Where the ListerWatcher
+	// declares it, by IsWatchListSemanticsUnSupported, Fake is set before the first request, until
+	// a response proves the opposite: one over HTTP, or a watch that reads from a connection.
+	// Elsewhere it is set once a watch is open and is Unversioned, so that the first
+	// list is made without this knowledge. It does not go back to false after an Unversioned watch.
+	Fake bool
+	// Unversioned means that the source does not count versions: its last open watch was a
+	// *watch.FakeWatcher or *watch.RaceFreeFakeWatcher. Their events are in order, whatever their
+	// resourceVersions, which may be missing, fixed or falling, and they replay nothing. It is set
+	// before WatchSink.Opened is called, and not before the first watch. Other fakes, such as
+	// client-go's FakeControllerSource, count versions, and are Fake only if they declare it.
+	Unversioned bool
 }
 
 // ErrNoInitialEvents is the error of a Watch whose source does not know sendInitialEvents.

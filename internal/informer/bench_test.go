@@ -56,7 +56,7 @@ func benchmarkEvents(b *testing.B, handlers int) {
 			items = podItems(round, pods, pods+n+1)
 			b.StartTimer()
 		}
-		i.Store().Apply(watch.Modified, items[n%round])
+		i.sink.Feed.Apply(watch.Modified, items[n%round])
 	}
 	cancel()
 	if err := <-done; err != nil {

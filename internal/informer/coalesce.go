@@ -11,7 +11,9 @@ func (h *Handler[V]) coalesce(first, second *store.Change[V]) bool {
 	switch {
 	case h.config.OnKey != nil:
 		first.Initial = first.Initial && second.Initial
+		first.LeftScope = second.LeftScope
 		return true
+	case first.New == nil && second.New == nil && first.Old.IsSameObject(second.Old): // deleted again, not stored meanwhile
 	case first.New == nil: // after a deletion, the key belongs to another object
 		return false
 	case first.Old == nil && (second.New == nil || h.beginsTermination(first, second)):

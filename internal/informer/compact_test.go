@@ -96,6 +96,61 @@ func TestResyncIsDeferredDuringCompaction(t *testing.T) {
 	})
 }
 
+// Deletions of an object that was never stored are delivered with the state at deletion. A blocked
+// handler receives one for all of the same object, which may follow its own deletion, and a key
+// handler each key. A handler that is added later does not receive them.
+func TestDeletionsOfUnseenObjectsAreDelivered(t *testing.T) {
+	for _, packs := range []bool{false, true} {
+		var all, log, late []string
+		var keys []KeyEvent
+		var resume chan struct{}
+		runInformer(t, []string{"a=1"}, func(config *Config[string]) {
+			coalescing(batchSize)(config)
+			if config.Store.EmitUnseenDeletions = true; packs {
+				packed(config)
+			}
+		}, func(h *harness) {
+			resume = make(chan struct{})
+			h.AddHandler("all", record(&all), 0)
+			h.add(HandlerConfig[string]{Name: "blocked", OnEvent: func(e Event[string]) {
+				record(&log)(e)
+				log[len(log)-1] += fmt.Sprintf("%s +%d", e.Final, e.Coalesced)
+				if e.FinalStateUnknown || e.LeftScope {
+					t.Errorf("event %+v of an unseen object", e)
+				}
+				<-resume
+			}})
+			h.add(HandlerConfig[string]{Name: "keys", OnKey: func(e KeyEvent) { keys = append(keys, e); <-resume }})
+		}, func(h *harness) {
+			all = nil
+			h.sendUpdates(11, 2)
+			for version, object := range []string{"b=1", "b=2", "a=last", "a=again", "c=1", "b=3"} {
+				h.send(watch.Deleted, object, fmt.Sprint(20+version))
+			}
+			h.send(watch.Added, "b=4", "30")
+			h.sendUpdates(31, 10)
+			h.add(HandlerConfig[string]{Name: "late", OnEvent: record(&late)})
+			h.send(watch.Deleted, "d=1", "50")
+			if got := h.Store().ResourceVersion(); got != "50" {
+				t.Errorf("the store is at %s, want 50", got)
+			}
+			close(resume)
+			synctest.Wait()
+			h.expect("every event", all[2:8], "D b b=1→", "D b b=2→", "D a a=12→", "D a a=again→", "D c c=1→", "D b b=3→")
+			h.expect("a blocked handler", log, "A a →a=1 (initial) +0", "D a a=1→a=again +3", "D b b=1→b=3 +2",
+				"D c c=1→c=1 +0", "A b →b=4 +0", "A a →a=40 +9", "D d d=1→d=1 +0")
+			if slices.Sort(late); !slices.Equal(late, []string{"A a →a=40 (initial)", "A b →b=4 (initial)", "D d d=1→"}) {
+				t.Errorf("the late handler received %q", late)
+			}
+			for _, key := range []string{"b", "c", "d"} {
+				if !slices.Contains(keys, KeyEvent{Key: key, Reason: KeyChanged}) {
+					t.Errorf("the key handler received %v, not %s", keys, key)
+				}
+			}
+		})
+	}
+}
+
 // A deletion that a list has found does not know the final state, whether or not an update was
 // coalesced into it. Final is the last known state, Old the last one delivered.
 func TestCoalescedDeletionFoundByAListHasNoFinalState(t *testing.T) {

@@ -19,6 +19,9 @@ func (h *Handler[V]) deliverInitial(ctx context.Context) {
 	if h.initial == nil {
 		return
 	}
+	if len(h.keys) > 0 {
+		h.informer.initial.wait(ctx)
+	}
 	h.deliverKeys(ctx, h.initial, Add)
 	if ctx.Err() == nil {
 		h.initial = nil
@@ -53,6 +56,9 @@ func (h *Handler[V]) deliverKeys(ctx context.Context, snapshot *store.Snapshot[V
 
 // deliverBatch delivers the changes of batch that are left, and empties it.
 func (h *Handler[V]) deliverBatch(ctx context.Context) {
+	if h.next < len(h.batch) && h.batch[h.next].Initial {
+		h.informer.initial.wait(ctx)
+	}
 	h.timer.resume()
 	for h.next < len(h.batch) && ctx.Err() == nil {
 		h.next++
@@ -77,6 +83,7 @@ func (h *Handler[V]) deliver(ctx context.Context, c *change[V]) {
 	ok := true
 	switch {
 	case h.config.OnKey != nil:
+		event.LeftScope = c.LeftScope
 	case c.New == nil:
 		event.Type = Delete
 		ok = h.loadDeletion(&event, c)
@@ -136,7 +143,7 @@ func (h *Handler[V]) loadDeletion(event *Event[V], c *change[V]) (ok bool) {
 			event.Final, ok = final, true
 		}
 	}
-	event.LeftScope = ok && h.informer.leftScope(&c.Change, event.Final)
+	event.LeftScope = c.LeftScope
 	return ok
 }
 
@@ -188,7 +195,7 @@ func (h *Handler[V]) invokeCallback(ctx context.Context, event *Event[V]) {
 	case h.config.OnBatch != nil:
 		h.config.OnBatch(h.events)
 	default:
-		h.config.OnKey(event.Key, keyReason(event))
+		h.config.OnKey(KeyEvent{event.Key, keyReason(event), event.LeftScope})
 	}
 }
 

@@ -10,7 +10,15 @@
 // A [Handler] may be added and removed at any time. It has one goroutine, which makes one call
 // at a time, and a cursor of its own: it reads the log in small batches, at its own pace. A
 // handler that is added while the informer runs receives a snapshot first, and then every later
-// change in the log.
+// change in the log. Where the client decodes, the initialGate holds the initial list back from
+// handlers until the first watch is open.
+//
+// # Scopes
+//
+// An informer with scopes has one store and one log, and a stream for each scope: a reflector, a
+// filterSink and a store.Feed. One goroutine, the loop of the type scopes, starts and ends streams
+// as the set of scopes changes. Streams that differ in their ranges of hashes alone are joined to
+// one.
 //
 // # Slow handlers
 //
@@ -34,8 +42,11 @@
 //	Update   an Update from the first's Old           a Delete         -
 //	Add      an Add; both are delivered if the        both delivered   -
 //	         update sets deletionTimestamp
-//	Delete   -                                        -                both delivered
+//	Delete   -                                        a Delete; both   both delivered
+//	                                                  if the UIDs
+//	                                                  differ
 //
 // So a level-based handler always receives the latest state, an object that was created and
-// deleted is still delivered, and an object with another UID is a different object.
+// deleted is still delivered, and an object with another UID is a different object. The second of
+// two deletions is one of an object that was not stored; see store.Config.EmitUnseenDeletions.
 package informer

@@ -25,6 +25,7 @@ type Engine interface {
 	OmitFieldsNotFound() []string
 	Reflector() Loop
 	ScopeStatus() []ScopeStatus
+	LacksScopes() bool
 	StatusOfScope(name scope.Scope) (status ScopeStatus, held bool)
 	WaitForScope(ctx context.Context, name scope.Scope) error
 	WaitForScopeVersion(ctx context.Context, name scope.Scope, version string) error
@@ -37,6 +38,7 @@ type Engine interface {
 	HasStopped() bool
 	Changes() uint64
 	Indexes() []store.IndexSize
+	IndexErrors() map[string]uint64
 	FindKeys(text string, limit int) (keys []string, found int)
 	Value(key string) (value any, exists bool, err error)
 }

@@ -18,7 +18,8 @@ const (
 type Event[V any] struct {
 	Type EventType
 	Key  string
-	// Old is the last state delivered to the handler; zero for an Add.
+	// Old is the last state delivered to the handler; zero for an Add. It is Final in the Delete of an
+	// object that was not stored.
 	// New is the current state; zero for a Delete.
 	Old, New V
 	// Final is the last known state of a deleted object: the state sent with the deletion, or Old.
@@ -27,11 +28,19 @@ type Event[V any] struct {
 	InInitialList bool
 	// Coalesced is the number of later changes of the object coalesced into this event.
 	Coalesced int
-	// LeftScope marks the Delete of an object that still exists, but no longer passes the filter.
+	// LeftScope marks the Delete of an object that existed when it left the store: it did not pass
+	// the filter any more, or its scope was removed.
 	LeftScope bool
 	// FinalStateUnknown marks a Delete whose deletion event was missed, so that the state at the
 	// time of deletion is unknown.
 	FinalStateUnknown bool
+}
+
+// KeyEvent is what a key handler receives.
+type KeyEvent struct {
+	Key       string
+	Reason    KeyReason
+	LeftScope bool // as in Event
 }
 
 // KeyReason is why a key is delivered to a key handler.

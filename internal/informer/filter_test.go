@@ -4,7 +4,7 @@
 package informer
 
 import (
-	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -25,76 +25,92 @@ func rawItem(object, version string) feed.Item {
 	return i
 }
 
-// An object that leaves the filter is recorded as filtered out before its entry is removed, so that
-// no handler receives the deletion and takes the object for deleted.
-func TestObjectIsFilteredOutBeforeItIsRemoved(t *testing.T) {
-	var sink *filterSink[string]
-	config := Config[string]{Filter: visible, Store: stringStore()}
-	config.Store.Identity = func(object string) (string, string) { return "uid-a", "" }
-	removing := false
-	config.Store.Decode = func(i feed.Item) (string, error) {
-		if string(i.Raw) == "a=hidden" { // the state at deletion, decoded right before the removal
-			removing = true
-			if !sink.isFilteredOut("a", "uid-a") {
-				t.Error("the object is being removed and not recorded as filtered out")
+// TestChangeOfARefusedObjectSaysThatItExists checks LeftScope of the deletions in the log: it is set
+// where the filter refuses a state of an object that was stored, and says what was true then.
+func TestChangeOfARefusedObjectSaysThatItExists(t *testing.T) {
+	informer := New(Config[string]{Filter: visible, Store: stringStore()})
+	cursor := informer.log.Cursor()
+	deletion := func() string {
+		for {
+			batch, ok := cursor.TryNext()
+			if !ok {
+				return "none"
+			}
+			if last := batch[len(batch)-1]; last.New == nil {
+				return fmt.Sprintf("%s left %v", last.Key, last.LeftScope)
 			}
 		}
-		return string(i.Raw), nil
 	}
-	sink = New(config).sink
-	sink.Apply(watch.Added, rawItem("a=1", "1"))
-	sink.Apply(watch.Modified, rawItem("a=hidden", "2"))
-	if !removing || sink.Len() != 0 {
-		t.Errorf("the object was not removed: %d objects", sink.Len())
-	}
-}
-
-// checkedReplacement calls check before Commit.
-type checkedReplacement struct {
-	feed.Replacement
-	check func()
-}
-
-func (r checkedReplacement) Commit(version string) error {
-	r.check()
-	return r.Replacement.Commit(version)
-}
-
-// The same holds for an object that a list shows outside of the filter.
-func TestListedObjectIsFilteredOutBeforeItIsRemoved(t *testing.T) {
-	sink := New(Config[string]{Filter: visible, Store: stringStore()}).sink
-	sink.Apply(watch.Added, rawItem("a=1", "1"))
-	next := sink.Begin().(*filterReplacement[string])
-	next.Replacement = checkedReplacement{next.Replacement, func() {
-		if sink.Len() != 1 || !sink.isFilteredOut("a", "uid-a") {
-			t.Errorf("%d objects are stored; a is filtered out: %v", sink.Len(), sink.isFilteredOut("a", "uid-a"))
+	list := func(version string, items ...feed.Item) func() {
+		return func() {
+			next := informer.sink.Begin()
+			for _, item := range items {
+				next.Add(item)
+			}
+			if err := next.Commit(version); err != nil {
+				t.Error(err)
+			}
 		}
-	}}
-	next.Add(rawItem("a=hidden", "2"))
-	if err := next.Commit("2"); err != nil || sink.Len() != 0 {
-		t.Errorf("%d objects after the list, error %v", sink.Len(), err)
+	}
+	event := func(eventType watch.EventType, object, version string) func() {
+		return func() { informer.sink.Apply(eventType, rawItem(object, version)) }
+	}
+	for _, step := range []struct {
+		do   func()
+		want string
+	}{
+		{event(watch.Added, "a=1", "1"), "none"},
+		{event(watch.Modified, "a=hidden", "2"), "a left true"},
+		{event(watch.Deleted, "a=hidden", "3"), "none"}, // which the handler need not have seen before
+		{event(watch.Added, "a=1", "4"), "none"},
+		{event(watch.Deleted, "a=hidden", "5"), "a left false"},
+		{list("6", rawItem("a=1", "6")), "none"},
+		{list("7", rawItem("a=hidden", "7")), "a left true"},
+		{list("8", rawItem("a=1", "8")), "none"},
+		{list("9", rawItem("a=hidden", "9"), rawItem("a=2", "10")), "none"}, // the newest state passes
+		{list("11"), "a left false"},
+	} {
+		step.do()
+		if got := deletion(); got != step.want {
+			t.Errorf("got %q, want %q", got, step.want)
+		}
 	}
 }
 
-// failingReplacement is a replacement whose Commit fails.
-type failingReplacement struct{ feed.Replacement }
-
-func (failingReplacement) Commit(string) error { return errors.New("refused") }
-
-// A list that cannot be committed changes nothing, neither which objects are filtered out.
-func TestFailedCommitKeepsWhatIsFilteredOut(t *testing.T) {
-	config := Config[string]{Filter: visible, Store: stringStore()}
-	sink := New(config).sink
-	sink.Apply(watch.Added, rawItem("a=1", "1"))
-	sink.Apply(watch.Modified, rawItem("a=hidden", "2"))
-	next := sink.Begin().(*filterReplacement[string])
-	next.Replacement = failingReplacement{next.Replacement}
-	next.Add(rawItem("a=2", "3"))
-	if err := next.Commit("3"); err == nil {
-		t.Fatal("Commit returned nil, want an error")
-	}
-	if !sink.isFilteredOut("a", "uid-a") {
-		t.Error("the object is not recorded as filtered out any more")
+// TestDeletionOfAnObjectThatIsGoneHasNoLeftScope checks deletions that are logged for an event that
+// the filter refuses, although the stored object does not exist any more: it was recreated, or the
+// event is its deletion, and a transform has renamed it.
+func TestDeletionOfAnObjectThatIsGoneHasNoLeftScope(t *testing.T) {
+	recreated := rawItem("a=hidden", "2")
+	recreated.UID = "uid of another object"
+	for name, row := range map[string]struct {
+		eventType watch.EventType
+		item      feed.Item
+		renames   bool
+	}{
+		"recreated": {watch.Added, recreated, false},
+		"deleted":   {watch.Deleted, rawItem("a=hidden", "2"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := Config[string]{Filter: visible, Store: stringStore()}
+			config.Store.EmitUnseenDeletions = true
+			config.Store.Transforms = func() bool { return row.renames }
+			key := config.Store.Key
+			config.Store.Key = func(object string) (string, error) {
+				own, err := key(object)
+				return "renamed " + own, err
+			}
+			config.Store.Decode = func(item feed.Item) (string, error) { return item.Object.(rawObject).text, nil }
+			informer := New(config)
+			cursor := informer.log.Cursor()
+			informer.sink.Apply(watch.Added, rawItem("a=1", "1"))
+			cursor.TryNext()
+			informer.sink.Apply(row.eventType, row.item)
+			batch, ok := cursor.TryNext()
+			if !ok || len(batch) != 1 || batch[0].New != nil || batch[0].LeftScope {
+				t.Errorf("got the changes %+v, want a deletion without LeftScope", batch)
+			}
+		})
 	}
 }
 
@@ -123,7 +139,7 @@ func TestNewestStateOfARepeatedObjectIsFiltered(t *testing.T) {
 				if err := list.Commit("9"); err != nil {
 					t.Fatal(err)
 				}
-				if got := sink.Snapshot().List(); !slices.Equal(got, row.stored) {
+				if got := sink.store.Snapshot().List(); !slices.Equal(got, row.stored) {
 					t.Errorf("the store has %q, want %q", got, row.stored)
 				}
 			})
@@ -148,5 +164,57 @@ func TestRefusedObjectsOfAListAreNotTransformed(t *testing.T) {
 	next.Add(rawItem("b=1", "2"))
 	if err := next.Commit("3"); err != nil {
 		t.Error(err)
+	}
+}
+
+// The deletion of an object that was never stored is logged unless the filter keeps the object out
+// in its state at deletion, or has removed it. The filter is called only to decide that.
+func TestFilterExplainsDeletionsOfUnseenObjects(t *testing.T) {
+	type step struct {
+		eventType watch.EventType
+		object    string
+		version   string
+		calls     int    // of the filter
+		deleted   string // the state at deletion that is logged
+	}
+	for emits, steps := range map[bool][]step{
+		false: {{watch.Deleted, "a=1", "1", 0, ""}, {watch.Deleted, "a=hidden", "2", 0, ""}},
+		true: {
+			{watch.Added, "a=1", "1", 1, ""},
+			{watch.Added, "b=hidden", "2", 1, ""},
+			{watch.Deleted, "b=hidden", "3", 1, ""},
+			{watch.Modified, "a=hidden", "4", 1, "a=hidden"},
+			{watch.Deleted, "a=hidden", "5", 1, ""}, // which the filter had removed
+			{watch.Deleted, "a=3", "6", 1, "a=3"},
+			{watch.Deleted, "c=1", "6", 0, ""}, // at a version that was reached
+			{watch.Deleted, "c=1", "7", 1, "c=1"},
+			{watch.Added, "d=1", "8", 1, ""},
+			{watch.Deleted, "d=hidden", "9", 0, "d=hidden"},
+			{watch.Deleted, "e=hidden", "1 in order", 1, ""},
+			{watch.Deleted, "e=1", "1 in order", 1, "e=1"},
+		},
+	} {
+		calls := 0
+		config := Config[string]{Store: stringStore(), Filter: func(obj runtime.Object) bool {
+			calls++
+			return visible(obj)
+		}}
+		config.Store.EmitUnseenDeletions = emits
+		informer := New(config)
+		cursor := informer.log.Cursor()
+		for _, s := range steps {
+			calls = 0
+			version, _, inOrder := strings.Cut(s.version, " ")
+			state := rawItem(s.object, version)
+			state.InOrder = inOrder
+			informer.sink.Apply(s.eventType, state)
+			deleted := ""
+			if batch, ok := cursor.TryNext(); ok && batch[0].New == nil {
+				deleted, _ = informer.store.TryLoad(batch[0].Final)
+			}
+			if deleted != s.deleted || calls != s.calls {
+				t.Errorf("emits %v: %+v: deleted %q, %d calls of the filter", emits, s, deleted, calls)
+			}
+		}
 	}
 }

@@ -37,7 +37,7 @@ func TestHandlerThatEndsItsGoroutineGoesOn(t *testing.T) {
 			}
 		},
 		"key handler": func(config *HandlerConfig[string], received func(key string)) {
-			config.OnKey = func(key string, _ KeyReason) { received(key) }
+			config.OnKey = func(event KeyEvent) { received(event.Key) }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -165,6 +165,9 @@ type failingSource struct{ feed.Source }
 func (failingSource) List(context.Context, metav1.ListOptions, func(feed.Item) error) (metav1.ListMeta, error) {
 	return metav1.ListMeta{}, errors.New("refused")
 }
+
+// Traits implements feed.Source.
+func (failingSource) Traits() feed.Traits { return feed.Traits{} }
 
 // A panic of an ErrorHandler in the reflector's goroutine, and a call of runtime.Goexit, end Run in
 // the goroutine of its caller.

@@ -32,7 +32,7 @@ type HandlerConfig[V any] struct {
 	OnBatch func([]Event[V])
 	// OnKey receives the keys of changed objects. A key that changes again before it is delivered
 	// is delivered once.
-	OnKey func(key string, reason KeyReason)
+	OnKey func(KeyEvent)
 	// Delivery controls which events the handler receives when it is slow.
 	Delivery Delivery
 	// Resync is the time between updates of every object to itself. There are none if it is not

@@ -64,6 +64,9 @@ func (s *scriptedSource) Watch(ctx context.Context, _ metav1.ListOptions, events
 	}
 }
 
+// Traits implements feed.Source.
+func (*scriptedSource) Traits() feed.Traits { return feed.Traits{} }
+
 // rawPacker packs objects unchanged. An object in the state "corrupt" cannot be unpacked.
 type rawPacker struct{}
 

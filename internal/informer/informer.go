@@ -39,7 +39,8 @@ const (
 // defaultHandlerGrace is the default of Config.HandlerGrace.
 const defaultHandlerGrace = 10 * time.Second
 
-// Config configures an informer. New sets Reflector.Sink, Reflector.Clock and Store.Log.
+// Config configures an informer. New sets Reflector.Sink, Reflector.Clock,
+// Reflector.HoldInitial and Store.Log.
 type Config[V any] struct {
 	Name      string
 	Store     store.Config[V]
@@ -75,8 +76,9 @@ type Informer[V any] struct {
 	clock             clock.Clock
 	store             *store.Store[V]
 	log               *eventlog.Log[store.Change[V]]
-	sink              *filterSink[V]
+	sink              *filterSink[V] // with scopes, each stream has one of its own, with the same filter
 	versions          versionWaiters
+	initial           initialGate
 	reflector         Loop
 	scopes            *scopes[V] // the reflector, if the informer has scopes
 	notFound          func() []string
@@ -118,8 +120,13 @@ func New[V any](config Config[V]) *Informer[V] {
 	}
 	log := eventlog.New[store.Change[V]]()
 	config.Store.Log = log
+	config.Store.CompareBytes = config.Reflector.MaxInFlight()
+	var scoped *scopes[V] // set below
+	if config.Scopes != nil {
+		config.Store.Absent = func(key string) error { return scoped.whyAbsent(key) }
+	}
 	objects := store.New(config.Store)
-	sink := &filterSink[V]{Store: objects, target: objects, filter: config.Filter, identity: config.Store.Identity, listed: func() {}}
+	sink := &filterSink[V]{Feed: objects.WholeFeed(), store: objects, filter: config.Filter, listed: func() {}}
 	config.Reflector.Sink, config.Reflector.Clock = sink, config.Clock
 	if report := config.Reflector.Report; report != nil {
 		config.Reflector.Report = func(ctx context.Context, err error) {
@@ -139,13 +146,15 @@ func New[V any](config Config[V]) *Informer[V] {
 		coalesceThreshold: config.CoalesceThreshold,
 		handlerGrace:      config.HandlerGrace,
 		batchSize:         config.batchSize,
+		initial:           initialGate{clock: config.Clock},
 		running:           make(map[*Handler[V]]struct{}),
 		stopped:           make(chan struct{}),
 	}
 	sink.changed = func() { i.versions.notify(objects.ResourceVersion) }
+	config.Reflector.HoldInitial = i.initial.hold
 	if config.Scopes != nil {
-		i.scopes = newScopes(i, config.Reflector, config.Scopes)
-		i.reflector = i.scopes
+		scoped = newScopes(i, config.Reflector, config.Scopes)
+		i.scopes, i.reflector = scoped, scoped
 	} else {
 		i.reflector = reflector.New(config.Reflector)
 	}
@@ -178,7 +187,8 @@ func (i *Informer[V]) Unkeyed() int {
 }
 
 // KeyError returns an error that wraps store.ErrNotStored and the cause if the newest state of an
-// object arrived and could not be stored, and nil otherwise.
+// object arrived and could not be stored, one that wraps ErrNoScope if the object is not stored and
+// no listed scope may hold it, and nil otherwise.
 func (i *Informer[V]) KeyError(key string) error { return i.store.KeyError(key) }
 
 // QuarantinedKeys returns the first quarantined keys in key order, at most limit, and their causes.

@@ -18,8 +18,8 @@ func TestChangeOfPendingKeyIsItsReason(t *testing.T) {
 	var resume chan struct{}
 	runInformer(t, []string{"a=1", "b=1", "c=1", "d=1"}, coalescing(1), func(h *harness) {
 		resume = make(chan struct{})
-		h.add(HandlerConfig[string]{Name: "blocked", OnKey: func(key string, reason KeyReason) {
-			keys = append(keys, fmt.Sprintf("%s %s", reason, key))
+		h.add(HandlerConfig[string]{Name: "blocked", OnKey: func(event KeyEvent) {
+			keys = append(keys, fmt.Sprintf("%s %s", event.Reason, event.Key))
 			<-resume
 		}})
 	}, func(h *harness) {

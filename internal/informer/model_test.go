@@ -41,9 +41,10 @@ func (o *modelObject) item() feed.Item {
 
 func modelStore() store.Config[*modelObject] {
 	return store.Config[*modelObject]{
-		Key:      func(o *modelObject) (string, error) { return o.key, nil },
-		ItemKeys: true,
-		Identity: func(o *modelObject) (string, string) { return o.uid, fmt.Sprint(o.revision) },
+		EmitUnseenDeletions: true,
+		Key:                 func(o *modelObject) (string, error) { return o.key, nil },
+		ItemKeys:            true,
+		Identity:            func(o *modelObject) (string, string) { return o.uid, fmt.Sprint(o.revision) },
 		Decode: func(item feed.Item) (*modelObject, error) {
 			o := &modelObject{}
 			_, err := fmt.Sscan(string(item.Raw), &o.key, &o.uid, &o.revision, &o.terminating)
@@ -58,6 +59,7 @@ type modelChange struct {
 	old, new *modelObject
 	final    *modelObject // the state sent with a deletion; nil if a list shows the deletion
 	initial  bool         // part of the initial list
+	unseen   bool         // a deletion of an object that was never stored: old is final
 }
 
 func (c modelChange) key() string {
@@ -70,6 +72,7 @@ func (c modelChange) key() string {
 // model is a collection, and the list of all its changes since the initial list.
 type model struct {
 	objects  map[string]*modelObject
+	gone     map[string]string // the UID of each key's last deletion
 	uids     int
 	revision int
 	changes  []modelChange
@@ -106,8 +109,21 @@ func (m *model) write(key string, terminating bool) (watch.EventType, *modelObje
 func (m *model) remove(key string) *modelObject {
 	final := m.next(key, false)
 	m.changes = append(m.changes, modelChange{old: m.objects[key], final: final})
+	m.gone[key] = final.uid
 	delete(m.objects, key)
 	return final
+}
+
+// removeUnseen deletes an object that does not exist, and returns its state: a new one or, if again
+// is set, the one that was deleted last.
+func (m *model) removeUnseen(key string, again bool) *modelObject {
+	o := m.next(key, false)
+	if last := m.gone[key]; again && last != "" {
+		o.uid = last
+	}
+	m.gone[key] = o.uid
+	m.changes = append(m.changes, modelChange{old: o, final: o, unseen: true})
+	return o
 }
 
 // removeSilently deletes an object that exists without an event.
@@ -196,6 +212,8 @@ func (r *modelRun) step(s step) {
 	case "delete", "recreate":
 		if exists {
 			r.sink.Apply(watch.Deleted, r.model.remove(key).item())
+		} else if s.Verb == "delete" {
+			r.sink.Apply(watch.Deleted, r.model.removeUnseen(key, s.Handler > 0).item())
 		}
 		if s.Verb == "recreate" {
 			r.write(key, false)
@@ -310,7 +328,7 @@ func checkProgram(t *testing.T, rt *rapid.T, coalesced *atomic.Uint64) {
 			Terminating: func(o *modelObject) bool { return o.terminating },
 			batchSize:   size,
 		})}
-		r.model.objects = make(map[string]*modelObject)
+		r.model.objects, r.model.gone = make(map[string]*modelObject), make(map[string]string)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- r.Run(ctx) }()

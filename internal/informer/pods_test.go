@@ -25,6 +25,9 @@ func (idleSource) List(ctx context.Context, _ metav1.ListOptions, _ func(feed.It
 	return metav1.ListMeta{}, ctx.Err()
 }
 
+// Traits implements feed.Source.
+func (idleSource) Traits() feed.Traits { return feed.Traits{} }
+
 // podItems returns n items of a collection of so many Pods, in consecutive versions from version
 // on.
 func podItems(n, pods, version int) []feed.Item {

@@ -123,7 +123,7 @@ func (h *Handler[V]) readKeys() {
 // addToBacklog adds the change at a log position to the backlog.
 func (h *Handler[V]) addToBacklog(c *store.Change[V], position uint64) {
 	if h.config.OnKey != nil {
-		c = &store.Change[V]{Key: c.Key, Initial: c.Initial} // keeps no object alive
+		c = &store.Change[V]{Key: c.Key, Initial: c.Initial, LeftScope: c.LeftScope} // keeps no object alive
 	}
 	h.backlog.add(c, position, h.coalesce)
 }

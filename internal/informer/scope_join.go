@@ -85,7 +85,7 @@ func (s *scopes[V]) isSharded(group []*heldScope) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, stream := range s.streams {
-		if stream.group == name && stream.feed.Foreign() > 0 {
+		if stream.group == name && stream.sink.Foreign() > 0 {
 			s.unsharded[name] = true
 		}
 	}
@@ -120,12 +120,12 @@ func (s *scopes[V]) finishJoins(ctx context.Context) {
 	for _, joined := range streams {
 		switch {
 		case !joined.joins:
-		case !joined.feed.IsWhole():
+		case !joined.sink.FeedsAllScopes():
 			s.joinFailed.Store(true)
 			joined.cancel()
-		case joined.proven.Load() && joined.feed.HasCaughtUp():
+		case joined.proven.Load() && joined.sink.HasCaughtUp():
 			s.replaceStreams(joined, streams)
-			if !joined.feed.IsWhole() { // since just now: nothing feeds some of its scopes
+			if !joined.sink.FeedsAllScopes() { // since just now: nothing feeds some of its scopes
 				held := joined.held
 				s.stopFeeding(joined, held)
 				s.list(ctx, held)
@@ -134,11 +134,15 @@ func (s *scopes[V]) finishJoins(ctx context.Context) {
 	}
 }
 
-// replaceStreams detaches the other streams from the scopes of a joined one.
+// replaceStreams detaches the other streams from the scopes of a joined one. If one of them has not
+// seen that the server has the history that it received, the joined one confirms it by a list.
 func (s *scopes[V]) replaceStreams(joined *stream[V], streams []*stream[V]) {
 	joined.joins = false
 	for _, other := range streams {
 		if other != joined && other.group == joined.group {
+			if other.reflector.HistoryInDoubt() {
+				joined.reflector.ConfirmHistory()
+			}
 			s.stopFeeding(other, joined.held)
 		}
 	}
@@ -155,7 +159,7 @@ func (s *scopes[V]) stopFeeding(stream *stream[V], scopes []*heldScope) {
 	idle := len(gone) > 0 && len(stream.held) == 0
 	s.mu.Unlock()
 	for _, held := range gone {
-		stream.feed.Drop(held.part)
+		stream.sink.Drop(held.part)
 	}
 	if idle {
 		stream.cancel()

@@ -4,6 +4,7 @@
 package informer
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kinformer/kinformer/internal/reflector"
@@ -71,7 +72,7 @@ func (s *scopes[V]) addStreams(status *ScopeStatus, held *heldScope) {
 			status.Reflector = now
 		}
 		status.Sharded = status.Sharded || stream.sharded.Load()
-		status.Foreign += stream.feed.Foreign()
+		status.Foreign += stream.sink.Foreign()
 	}
 	status.Reflector.FreshAt = freshAt
 	status.Reflector.ResourceVersion = status.ResourceVersion
@@ -92,8 +93,10 @@ func severity(phase reflector.Phase) int {
 }
 
 // Status returns the condition of all streams: the most severe phase and its error, and the sums of
-// counts. The store is as fresh as its stalest scope that has been listed.
+// counts. The store is as fresh as its stalest scope. One that has not been listed yet is as old as
+// the time for which it has been held.
 func (s *scopes[V]) Status() reflector.Status {
+	since, incomplete := s.set.Incomplete()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	status := addCounts(reflector.Status{}, s.past)
@@ -102,6 +105,10 @@ func (s *scopes[V]) Status() reflector.Status {
 	if s.phase != reflector.Idle && s.phase != reflector.Stopped {
 		status.FreshAt = s.informer.clock.Now() // if there are no scopes
 		status.Phase = reflector.Watching
+	}
+	if incomplete != nil && s.phase != reflector.Idle {
+		status.Phase, status.FreshAt = s.phase, time.Time{}
+		status.Err, status.ErrSince = incomplete, since
 	}
 	fresh := make(map[*heldScope]time.Time)
 	for _, stream := range s.streams {
@@ -114,6 +121,7 @@ func (s *scopes[V]) Status() reflector.Status {
 		}
 		status = addCounts(status, now)
 		status.Received += now.Received
+		status.Unchecked = status.Unchecked || now.Unchecked
 		status.RecentEvents = addEvents(status.RecentEvents, now.RecentEvents)
 		if s.phase != reflector.Stopped && severity(now.Phase) > severity(status.Phase) {
 			status.Phase, status.Err, status.ErrSince, status.Attempts = now.Phase, now.Err, now.ErrSince, now.Attempts
@@ -123,14 +131,20 @@ func (s *scopes[V]) Status() reflector.Status {
 		}
 	}
 	for _, held := range s.order {
-		switch at := latest(fresh[held], held.freshAt); {
-		case !isClosed(s.synced):
-			status.FreshAt = time.Time{}
-		case isClosed(held.synced) && at.Before(status.FreshAt):
+		if at := latest(fresh[held], held.freshAt); at.Before(status.FreshAt) {
 			status.FreshAt = at
 		}
 	}
 	return status
+}
+
+// LacksScopes reports whether the informer holds scopes of which none has been listed.
+func (i *Informer[V]) LacksScopes() bool {
+	if i.scopes == nil {
+		return false
+	}
+	all := i.scopes.all()
+	return len(all) > 0 && !slices.ContainsFunc(all, func(held *heldScope) bool { return isClosed(held.synced) })
 }
 
 // addCounts returns the sums of the counts of two statuses.

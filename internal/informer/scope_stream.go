@@ -25,7 +25,6 @@ type stream[V any] struct {
 	group     scope.Scope // see groupOf
 	request   scope.Request
 	held      []*heldScope // guarded by scopes.mu
-	feed      *store.Feed[V]
 	sink      *filterSink[V]
 	reflector *reflector.Reflector
 	joins     bool        // it will replace other streams, once it has caught up; used by the loop only
@@ -84,14 +83,14 @@ func (s *scopes[V]) start(ctx context.Context, held []*heldScope, from string) {
 	name := held[0].scope
 	stream := &stream[V]{group: groupOf(name), request: scope.Join(namesOf(held)), held: held, joins: from != ""}
 	stream.proven.Store(!stream.joins)
-	stream.feed = s.informer.store.NewFeed(partsOf(held), locator(name), from)
 	stream.sink = &filterSink[V]{
-		Store: s.filter.Store, target: stream.feed, feed: stream.feed, filter: s.filter.filter, identity: s.filter.identity,
+		Feed:  s.informer.store.NewFeed(partsOf(held), locator(name), from),
+		store: s.informer.store, filter: s.informer.sink.filter,
 		listed: s.signal, changed: func() { s.progressed(stream) },
 	}
 	config := s.config
 	config.Source, config.Sink, config.From = requestSource{config.Source, stream.request, &stream.sharded}, stream.sink, from
-	config.NotOlderThan = stream.feed.NotOlderThan
+	config.NotOlderThan = stream.sink.NotOlderThan
 	config.Report = s.reporter(stream, config.Report)
 	if stream.joins {
 		config.Recovered = nil
@@ -164,7 +163,7 @@ func (s *scopes[V]) run(ctx context.Context, stream *stream[V]) {
 
 // forget removes a stream that has ended, and keeps its counts.
 func (s *scopes[V]) forget(ended *stream[V]) {
-	ended.feed.Close()
+	ended.sink.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	status := ended.reflector.Status()

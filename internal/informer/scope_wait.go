@@ -10,12 +10,11 @@ import (
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/scope"
-	"github.com/kinformer/kinformer/internal/store"
 )
 
-// ErrNoScope reports a scope that is not in the informer's set. Package cache declares it with the
-// same text.
-const ErrNoScope = feed.Error("the scope is not in the set of the informer")
+// ErrNoScope reports a scope that is not in the informer's set, or an object that no listed scope of
+// the informer may hold. Package cache declares it with the same text.
+const ErrNoScope = feed.Error("the informer does not hold the scope")
 
 // wakeWaiters wakes the callers that wait for one of the stream's scopes to reach a version.
 func (s *scopes[V]) wakeWaiters(stream *stream[V]) {
@@ -148,9 +147,4 @@ func (i *Informer[V]) WaitForScopesOf(ctx context.Context, version string, match
 		}
 	}
 	return nil
-}
-
-// leftScope reports whether an object whose deletion is being delivered still exists.
-func (i *Informer[V]) leftScope(c *store.Change[V], value V) bool {
-	return c.LeftScope || i.scopes == nil && i.sink.leftScope(c.Key, value)
 }

@@ -31,7 +31,6 @@ import (
 type scopes[V any] struct {
 	informer *Informer[V]
 	config   reflector.Config // of each stream, but for what start sets
-	filter   *filterSink[V]   // of each stream, but for what start sets
 	set      *scope.Set
 	synced   chan struct{} // closed once the scopes of the start have been listed
 	recheck  chan struct{} // of capacity 1; see signal
@@ -51,7 +50,8 @@ type scopes[V any] struct {
 	held    map[scope.Scope]*heldScope
 	order   []*heldScope // in the order in which they were added
 	streams []*stream[V]
-	past    reflector.Status // counts of streams that have ended
+	past    reflector.Status     // counts of streams that have ended
+	emptied map[string]time.Time // the namespaces that were deleted, and when; see emptiedFor
 }
 
 // heldScope is a scope of the informer. Fields without a guard belong to the loop, or do not
@@ -63,13 +63,14 @@ type heldScope struct {
 	synced   chan struct{} // closed once it has been listed
 	gone     chan struct{} // closed once it is no longer held
 	versions versionWaiters
-	freshAt  time.Time // of streams that no longer feed it; guarded by scopes.mu
+	freshAt  time.Time // of streams that no longer feed it, or when it was added; guarded by scopes.mu
 	stopped  bool      // its streams were ended, because it was replaced
+	leaving  bool      // its objects are leaving the store; guarded by scopes.mu
 }
 
 func newScopes[V any](i *Informer[V], config reflector.Config, set *scope.Set) *scopes[V] {
 	return &scopes[V]{
-		informer: i, config: config, filter: i.sink, set: set,
+		informer: i, config: config, set: set,
 		synced:  make(chan struct{}),
 		recheck: make(chan struct{}, 1),
 		ended:   make(chan *stream[V]),
@@ -158,8 +159,13 @@ func (s *scopes[V]) take(ctx context.Context, changes []scope.Change) {
 		}
 	}
 	for _, change := range changes {
-		if held := s.find(change.Scope); held != nil && change.State != scope.Held && change.State != scope.HeldAgain {
+		if change.State == scope.Held || change.State == scope.HeldAgain {
+			continue
+		}
+		if held := s.find(change.Scope); held != nil {
 			s.leave(held, change.State)
+		} else {
+			s.recordEmptied(change.Scope, change.State == scope.Emptying)
 		}
 	}
 	s.list(ctx, added)
@@ -178,7 +184,9 @@ func (s *scopes[V]) hold(name scope.Scope) *heldScope {
 		held.state = scope.Held
 		return nil
 	}
-	held := &heldScope{scope: name, part: &store.Scope{}, synced: make(chan struct{}), gone: make(chan struct{})}
+	held := &heldScope{
+		scope: name, part: &store.Scope{}, synced: make(chan struct{}), gone: make(chan struct{}), freshAt: s.informer.clock.Now(),
+	}
 	if name.Hash.Field != "" {
 		held.part.First, held.part.Last = name.Hash.First, name.Hash.Last
 	}
@@ -275,6 +283,10 @@ func (s *scopes[V]) isRefused(held *heldScope) bool {
 
 // remove removes a scope. Handlers receive its objects as deletions, with LeftScope if they exist.
 func (s *scopes[V]) remove(held *heldScope, exist bool) {
+	s.recordEmptied(held.scope, held.state == scope.Emptying)
+	s.mu.Lock()
+	held.leaving = true // before readers miss its objects
+	s.mu.Unlock()
 	s.stopStreams(held)
 	s.informer.store.RemoveScope(held.part, exist)
 	delete(s.names, held.part)
@@ -298,6 +310,7 @@ func (s *scopes[V]) noteSynced() {
 		case isClosed(held.synced):
 		case s.informer.store.ScopeState(held.part).Synced:
 			close(held.synced)
+			s.informer.versions.notify(s.informer.store.ResourceVersion)
 		default:
 			all = false
 		}

@@ -32,6 +32,9 @@ func (i *Informer[V]) Changes() uint64 { return i.log.Appended() }
 // Indexes returns the indexes of the store, in the order of their names.
 func (i *Informer[V]) Indexes() []store.IndexSize { return i.store.Snapshot().Indexes() }
 
+// IndexErrors returns how often each index function has failed, without those that have not.
+func (i *Informer[V]) IndexErrors() map[string]uint64 { return i.store.IndexErrors() }
+
 // FindKeys returns the first keys that contain a text, in order and at most limit, and the number
 // of all such keys.
 func (i *Informer[V]) FindKeys(text string, limit int) (keys []string, found int) {

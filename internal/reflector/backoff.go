@@ -4,6 +4,7 @@
 package reflector
 
 import (
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -24,15 +25,24 @@ func DefaultBackoff() wait.Backoff {
 	return wait.Backoff{Duration: 800 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 20 * time.Second}
 }
 
+// CheckBackoff returns an error for a backoff that has steps and no delay. The zero value is valid
+// and stands for DefaultBackoff.
+func CheckBackoff(b wait.Backoff) error {
+	if b.Duration <= 0 && b.Steps > 0 {
+		return fmt.Errorf("Backoff.Duration %v is not positive, with Steps %d", b.Duration, b.Steps)
+	}
+	return nil
+}
+
 // backoff computes the delays between attempts. They grow until attempts have succeeded for
-// backoffReset. (wait.Backoff.DelayWithReset restarts after a time of failures, too.) It is not
-// safe for concurrent use.
+// backoffReset. (wait.Backoff.DelayWithReset restarts after an interval, even if all attempts have
+// failed.) It is not safe for concurrent use.
 type backoff struct {
 	config       wait.Backoff
 	clock        clock.PassiveClock
 	delay        wait.DelayFunc
 	healthySince time.Time // zero after a failure
-	failed       bool      // there was a failure since the backoff was at its first step
+	failed       bool      // there was a failure since the backoff last restarted
 }
 
 func newBackoff(config wait.Backoff, c clock.PassiveClock) *backoff {
@@ -46,13 +56,14 @@ func (b *backoff) markHealthy() {
 	}
 }
 
-// skipFirst records a failure, and reports true, if it is the first one, or the first one after
-// backoffReset of successes. Such a failure needs no delay.
+// skipFirst reports whether a failure needs no delay: it is the first one, or the first after
+// attempts have succeeded for backoffReset. It then records the failure, so that the next one has
+// the second delay.
 func (b *backoff) skipFirst() bool {
 	if b.reset(); b.failed {
 		return false
 	}
-	b.healthySince, b.failed = time.Time{}, true
+	b.next(nil)
 	return true
 }
 

@@ -11,28 +11,35 @@ import (
 
 const (
 	// requestBurst is the number of requests that a reflector may make at once.
-	requestBurst = 4
+	requestBurst = 10
 	// requestInterval is the time after which it may make one more. No fault of the server causes
-	// more than 12 requests in any minute: requestBurst, and eight intervals.
-	requestInterval = 7500 * time.Millisecond
-	// maxDebt is the most by which the bucket may be overdrawn, as time: one request that waits for
-	// its token, and one page that is paid for afterwards. It bounds the wait if the clock is set
-	// back.
+	// more than 22 requests in any minute, or more than 12 a minute in the long run.
+	requestInterval = 5 * time.Second
+	// maxDebt is the most by which the bucket may be overdrawn, as a time: by one request that waits
+	// for its token, and by one page that costs its token afterwards. It bounds the wait if the clock
+	// is set back.
 	maxDebt = 2 * requestInterval
+
+	// maxLists is the number of lists within any listWindow that the server may answer, besides the
+	// initial one. A list costs a server more than other requests.
+	maxLists   = 4
+	listWindow = time.Minute
 )
 
-// requestBudget is a token bucket. Each watch, each probe and each first page of a list costs a
-// token in advance: if there is none, the request waits for its token. A further page costs one
-// afterwards, if it failed or had no new object: the page has been sent, and the next request
-// waits. The zero requestBudget is full. It is not safe for concurrent use.
+// requestBudget limits the rate of a reflector's requests. It is not safe for concurrent use. A
+// requestBudget with a clock alone is full.
 //
-// For example, a server fails the second page of each list. Two lists empty the bucket: each first
-// page takes a token before it is sent, and each second page takes one after it has failed. The
-// first page of the third list waits 7.5 s for a token. Its second page fails at once and takes a
-// token that the bucket lacks, so the fourth list waits 15 s: for that token, and for its own.
+// It is a token bucket. Each watch, each probe and each first page of a list costs a token in
+// advance: if there is none, the request waits for its token. A further page costs one afterwards,
+// if it failed or had no new object: the page has been sent, and the next request waits.
+//
+// It also limits the lists that the server answered completely. Refused and unanswered ones only
+// cost tokens.
 type requestBudget struct {
 	clock      clock.PassiveClock
-	spentUntil time.Time // when the bucket will be full again
+	spentUntil time.Time           // when the bucket will be full again
+	lists      [maxLists]time.Time // when the last answered lists were requested; list n is at n%maxLists
+	answered   int                 // number of lists, with the initial one, which is not in lists
 }
 
 // spend takes a token, and returns how long the next request must wait.
@@ -48,5 +55,16 @@ func (b *requestBudget) spend() time.Duration {
 	return max(0, b.spentUntil.Sub(now)-burst)
 }
 
-// refund returns the token of a request that no server has received.
-func (b *requestBudget) refund() { b.spentUntil = b.spentUntil.Add(-requestInterval) }
+// listAnswered records a list that the server answered completely, and when it was requested.
+func (b *requestBudget) listAnswered(requested time.Time) {
+	if b.answered++; b.answered > 1 {
+		b.lists[b.answered%maxLists] = requested
+	}
+}
+
+// untilList returns how long the next list must wait. That is at most listWindow, also if the clock
+// is set back.
+func (b *requestBudget) untilList() time.Duration {
+	oldest := b.lists[(b.answered+1)%maxLists]
+	return min(listWindow, max(0, listWindow-b.clock.Since(oldest)))
+}

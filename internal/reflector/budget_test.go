@@ -4,28 +4,310 @@
 package reflector
 
 import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/kinformer/kinformer/internal/feed"
 )
+
+// expectWaits checks the waits of the next requests of a budget.
+func expectWaits(t *testing.T, b *requestBudget, wants ...time.Duration) {
+	t.Helper()
+	for i, want := range wants {
+		if got := b.spend(); got != want {
+			t.Errorf("wait %d is %v, want %v", i, got, want)
+		}
+	}
+}
 
 func TestRequestBudget(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
+	b := &requestBudget{clock: clock}
+	full := make([]time.Duration, 10)
+	expectWaits(t, b, append(full, 5*time.Second)...)
+	clock.SetTime(clock.Now().Add(5 * time.Second)) // the wait has passed
+	expectWaits(t, b, 5*time.Second)
+	clock.SetTime(clock.Now().Add(time.Hour))
+	expectWaits(t, b, append(full, 5*time.Second)...)
+	clock.SetTime(clock.Now().Add(-26 * 365 * 24 * time.Hour)) // set back
+	expectWaits(t, b, maxDebt, maxDebt)
+}
+
+func TestBudgetOfAnsweredLists(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
 	b := requestBudget{clock: clock}
-	expect := func(wants ...time.Duration) {
+	list := func(want time.Duration) {
 		t.Helper()
-		for i, want := range wants {
-			if got := b.spend(); got != want {
-				t.Errorf("wait %d is %v, want %v", i, got, want)
-			}
+		got := b.untilList()
+		if got != want {
+			t.Errorf("list %d must wait %v, want %v", b.answered+1, got, want)
+		}
+		clock.SetTime(clock.Now().Add(got))
+		b.listAnswered(clock.Now())
+		clock.SetTime(clock.Now().Add(10 * time.Second))
+	}
+	list(0) // the initial one, and those at 10, 20, 30 and 40 s
+	for range maxLists {
+		list(0)
+	}
+	list(20 * time.Second) // at 70 s
+	for range maxLists - 1 {
+		list(0)
+	}
+	clock.SetTime(clock.Now().Add(-time.Hour)) // set back
+	list(listWindow)
+	clock.SetTime(clock.Now().Add(24 * time.Hour))
+	list(0)
+}
+
+// timedSource records the times of lists and watches, as seconds since it was made.
+type timedSource struct {
+	scriptedSource
+	began                 time.Time
+	listTimes, watchTimes []float64
+}
+
+func (s *timedSource) seconds() float64 { return time.Since(s.began).Seconds() }
+
+func (s *timedSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
+	s.listTimes = append(s.listTimes, s.seconds())
+	return s.scriptedSource.List(ctx, options, add)
+}
+
+func (s *timedSource) Watch(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error {
+	s.watchTimes = append(s.watchTimes, s.seconds())
+	return s.scriptedSource.Watch(ctx, options, events)
+}
+
+// run runs a reflector of the source for d of fake time.
+func (s *timedSource) run(t *testing.T, d time.Duration, backoff wait.Backoff) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s.began = time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), d)
+		defer cancel()
+		if err := New(Config{Source: s, Sink: emptySink{}, Backoff: backoff}).Run(ctx); err != nil {
+			t.Errorf("Run returned %v, want nil", err)
+		}
+	})
+}
+
+// inWindow returns the greatest number of times within any window of that many seconds.
+func inWindow(times []float64, seconds float64) (most int) {
+	for first, n := 0, 0; n < len(times); n++ {
+		for times[n]-times[first] >= seconds {
+			first++
+		}
+		most = max(most, n-first+1)
+	}
+	return most
+}
+
+// expiredWatches returns a source whose lists succeed and whose watches fail with 410.
+func expiredWatches() *timedSource {
+	return &timedSource{scriptedSource: scriptedSource{
+		lists:   []func() (string, error){listAt("5")},
+		watches: []func(context.Context, feed.WatchSink) error{refusedWith(apierrors.NewResourceExpired("too old"))},
+	}}
+}
+
+// TestAnsweredListsAreLimited checks that the server answers at most four lists in any minute after
+// the initial one, though the backoff permits more.
+func TestAnsweredListsAreLimited(t *testing.T) {
+	source := expiredWatches()
+	source.run(t, 10*time.Minute, wait.Backoff{})
+	later := source.listTimes[1:]
+	if got := inWindow(later, 60); got != 4 {
+		t.Errorf("%d lists within a minute, want 4: %v", got, later)
+	}
+	if third := later[2]; third > 8 {
+		t.Errorf("the third relist is at %v s, want the backoff alone before it", third)
+	}
+}
+
+// TestRefusedListsArePacedByTheBackoff checks that lists which the server refuses do not count as
+// answered: the sixth follows its backoff.
+func TestRefusedListsArePacedByTheBackoff(t *testing.T) {
+	source := &timedSource{scriptedSource: scriptedSource{lists: []func() (string, error){listError(apierrors.NewForbidden(podResource, "", nil))}}}
+	source.run(t, time.Minute, wait.Backoff{})
+	if sixth := source.listTimes[5]; sixth > 1.2*31 {
+		t.Errorf("the sixth list is at %v s, want it after delays of 0.8, 1.6, 3.2, 6.4 and 12.8 s and their jitter", sixth)
+	}
+}
+
+// bookmarkSink accepts empty lists and bookmarks.
+type bookmarkSink struct{ emptySink }
+
+func (bookmarkSink) AdvanceVersion(string) {}
+
+// TestAllRequestsShareABucket lets the server close each watch after an event, which needs no
+// backoff.
+func TestAllRequestsShareABucket(t *testing.T) {
+	version := 5
+	source := &timedSource{scriptedSource: scriptedSource{
+		lists: []func() (string, error){listAt("5")},
+		watches: []func(context.Context, feed.WatchSink) error{func(_ context.Context, events feed.WatchSink) error {
+			events.Opened()
+			version++
+			return events.Bookmark(strconv.Itoa(version), false)
+		}},
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		source.began = time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		if err := New(Config{Source: source, Sink: bookmarkSink{}}).Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	all := slices.Sorted(slices.Values(append(slices.Clone(source.listTimes), source.watchTimes...)))
+	if got := inWindow(all, 2); got != 10 {
+		t.Errorf("%d requests within two seconds, want 10", got)
+	}
+	if got := inWindow(all, 60); got > 22 {
+		t.Errorf("%d requests within a minute, want at most 22", got)
+	}
+	if got := len(all); got > 10+120 {
+		t.Errorf("%d requests in ten minutes, want at most 130", got)
+	}
+}
+
+// TestFakesCostNoTokens checks that requests to a fake of client-go are not limited, since they
+// burden no server, and that its failures are followed by the backoff all the same.
+func TestFakesCostNoTokens(t *testing.T) {
+	source := &timedSource{scriptedSource: scriptedSource{
+		traits:  feed.Traits{Fake: true},
+		lists:   []func() (string, error){listAt("5")},
+		watches: []func(context.Context, feed.WatchSink) error{servedWatch},
+	}}
+	source.run(t, time.Minute, wait.Backoff{})
+	if got := len(source.watchTimes); got < 50 {
+		t.Errorf("%d watches of one second in a minute, want at least 50", got)
+	}
+	source = expiredWatches()
+	source.traits = feed.Traits{Fake: true}
+	source.run(t, time.Minute, withoutJitter())
+	if got := source.listTimes; len(got) < 6 || got[4] != 14 || got[5] != 22 {
+		t.Errorf("lists at %v s, want them at 0, 0, 2, 6, 14 and 22 s", got)
+	}
+}
+
+// explicit is a backoff of a program, far shorter than the interval of the budget.
+func explicit() wait.Backoff { return wait.Backoff{Duration: 10 * time.Millisecond} }
+
+// TestExplicitBackoffReplacesTheBudget checks that neither the bucket nor the limit of lists delays
+// attempts that follow a failure, and that both hold again once a watch was served.
+func TestExplicitBackoffReplacesTheBudget(t *testing.T) {
+	source := expiredWatches()
+	for range 29 {
+		source.watches = append(source.watches, source.watches[0])
+	}
+	source.watches = append(source.watches, idleWatch)
+	source.run(t, time.Minute, explicit())
+	if n, last := len(source.watchTimes), source.watchTimes[len(source.watchTimes)-1]; n != 31 || last > 0.5 {
+		t.Errorf("watch %d is at %v s, want the 31st after 29 delays of 10 ms", n, last)
+	}
+
+	source = expiredWatches()
+	source.watches = append(source.watches, source.watches[0], servedWatch)
+	source.run(t, 2*time.Minute, explicit())
+	if got := inWindow(source.watchTimes, 60); got > 22 {
+		t.Errorf("%d watches within a minute after the failure, want at most 22", got)
+	}
+}
+
+// servedWatch is a watch that the server closes after a second.
+func servedWatch(ctx context.Context, events feed.WatchSink) error {
+	events.Opened()
+	select {
+	case <-time.After(shortWatch):
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// TestExplicitBackoffKeepsRetryAfter checks that a shorter Backoff does not shorten the server's
+// Retry-After, nor the delay of at most 100 ms after a watch that was open.
+func TestExplicitBackoffKeepsRetryAfter(t *testing.T) {
+	busy := apierrors.NewTooManyRequests("busy", 7)
+	source := &timedSource{scriptedSource: scriptedSource{
+		lists:   []func() (string, error){listAt("5")},
+		watches: []func(context.Context, feed.WatchSink) error{refusedWith(busy), openedThen(io.EOF), idleWatch},
+	}}
+	source.run(t, time.Minute, explicit())
+	if got := source.watchTimes[1]; got < 7 || got > 1.2*7 {
+		t.Errorf("the watch after Retry-After: 7 follows after %v s, want 7 to 8.4 s", got)
+	}
+	source = &timedSource{scriptedSource: scriptedSource{
+		lists:   []func() (string, error){listAt("5")},
+		watches: []func(context.Context, feed.WatchSink) error{openedThen(errors.New("broken")), idleWatch},
+	}}
+	source.run(t, time.Minute, wait.Backoff{Duration: time.Hour})
+	if got := source.watchTimes[1]; got > maxResumeDelay.Seconds() {
+		t.Errorf("the first failed watch is resumed after %v s, want at most 0.1 s", got)
+	}
+}
+
+// TestRepeatedShortWatchesArePaced checks that only the first of several watches that the server
+// closes at once is resumed without a backoff.
+func TestRepeatedShortWatchesArePaced(t *testing.T) {
+	source := &timedSource{scriptedSource: scriptedSource{
+		lists:   []func() (string, error){listAt("5")},
+		watches: []func(context.Context, feed.WatchSink) error{openedThen(nil)},
+	}}
+	source.run(t, time.Minute, withoutJitter())
+	times := source.watchTimes
+	for n, want := range map[int][2]float64{1: {0, 0.1}, 2: {0.99, 1.01}} {
+		if got := times[n] - times[n-1]; got < want[0] || got > want[1] {
+			t.Errorf("watch %d follows after %v s, want %v to %v s", n, got, want[0], want[1])
 		}
 	}
-	expect(0, 0, 0, 0, requestInterval)
-	clock.SetTime(clock.Now().Add(requestInterval)) // the wait has passed
-	expect(requestInterval)
-	clock.SetTime(clock.Now().Add(time.Hour))
-	expect(0, 0, 0, 0, requestInterval)
-	clock.SetTime(clock.Now().Add(-26 * 365 * 24 * time.Hour)) // set back
-	expect(maxDebt, maxDebt)
+}
+
+// TestSecondRelistHasTheSecondDelay checks that the relist after the first 410 follows at once, and
+// takes the place of the backoff's first delay: otherwise many informers would list twice within a
+// second.
+func TestSecondRelistHasTheSecondDelay(t *testing.T) {
+	source := expiredWatches()
+	source.run(t, time.Minute, withoutJitter())
+	for n, want := range map[int]float64{1: 0, 2: 2, 3: 6} {
+		if got := source.listTimes[n]; got != want {
+			t.Errorf("relist %d is at %v s, want %v s", n, got, want)
+		}
+	}
+}
+
+// TestBrokenConnectionOfAServedWatchIsResumedSoon checks that a watch whose connection breaks a
+// second time, without an event since, is resumed without a backoff if it had been served, as when
+// two API servers restart one after the other.
+func TestBrokenConnectionOfAServedWatchIsResumedSoon(t *testing.T) {
+	broken := func(ctx context.Context, events feed.WatchSink) error {
+		events.Opened()
+		select {
+		case <-time.After(5 * time.Second):
+		case <-ctx.Done():
+		}
+		return io.ErrUnexpectedEOF
+	}
+	source := &timedSource{scriptedSource: scriptedSource{
+		lists:   []func() (string, error){listAt("5")},
+		watches: []func(context.Context, feed.WatchSink) error{broken, broken, broken, idleWatch},
+	}}
+	source.run(t, time.Minute, withoutJitter())
+	for n := 1; n < 4; n++ {
+		if got := source.watchTimes[n] - source.watchTimes[n-1]; got > 5.1 {
+			t.Errorf("watch %d is resumed %v s after the connection broke, want at most 0.1 s", n, got-5)
+		}
+	}
 }

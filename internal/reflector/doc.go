@@ -18,18 +18,34 @@
 //   - An event older than an earlier one ends its watch, unless the sink holds it already.
 //   - A watch is resumed from the last resourceVersion received unless the table below says
 //     otherwise.
-//   - A watch that lived as long as the reflector asked for is followed by another at once. One
-//     that ended earlier is resumed after a random delay of at most 100 ms, unless it failed as
-//     often as the table below says. A list after a watch that cannot be resumed follows at once,
-//     unless there was another failure or list within two minutes.
-//   - Every other retry waits at least for the jittered exponential backoff, and every retry for
-//     the server's Retry-After. A fallback needs no delay: a list after a WatchList, and a
-//     consistent read after a list whose resourceVersion the server refused.
-//   - All watches, probes and lists together are at most 12 requests in any minute (requestBudget).
-//     Further pages of a list are not counted as long as they have new objects, nor is the
-//     first WatchList if the source's own function refused it, as a fake's does.
 //   - A list or watch that receives nothing for longer than its idle timeout is cancelled. A probe
 //     has a deadline.
+//
+// # When a request follows
+//
+// A request that follows a success needs no delay: a watch after a list, or after a watch that lived
+// as long as the reflector asked for. Nor does a fallback: a list after a WatchList, or a consistent
+// read after a list whose resourceVersion the server refused. Two more follow soon:
+//
+//   - A list after a watch that cannot be resumed follows at once, unless there was another failure
+//     or list within two minutes.
+//   - A watch that was open and ended early is resumed after a random delay of at most 100 ms. If it
+//     brought nothing within a second, or ended with an error, that holds for the first one at its
+//     resourceVersion; a broken connection of a watch that lasted longer is no such error.
+//
+// Every other request waits for the jittered exponential backoff, which starts again after two
+// minutes of success. In addition, each request waits
+//
+//   - for the server's Retry-After;
+//   - for a token of the bucket that all watches, probes and lists share (requestBudget): 10
+//     tokens, and one more every 5 s, so that there are at most 22 requests in any minute, and 12 a
+//     minute in the long run. Further pages of a list cost no token as long as they have new
+//     objects;
+//   - if it is a list, until a minute has passed since the fourth-last list that the server
+//     answered completely. The initial list is not counted, nor are refused ones.
+//
+// The last two do not apply to a fake of client-go, nor, between failed attempts, if Config.Backoff
+// is set.
 //
 // # One cycle
 //
@@ -39,9 +55,16 @@
 //	                        ▲              │ resume
 //	                        └──── wait ◀───┘
 //
+// If Config.Start is set, a probe precedes the first list: a list of one object, without selectors
+// (but see feed.RestrictProbe), for the version of the most recent state. The first list is then
+// not older than that version. The reflectors of scopes share one probe. Without Config.Start the
+// first list is at resourceVersion "0", and may show any state.
+//
 // # How the watch ended, and what comes next
 //
-// "List" is a list not older than the resourceVersion reached (stateRelisting). "Consistent read"
+// "List" is a list not older than the resourceVersion reached (stateRelisting), in pages with
+// resourceVersionMatch=NotOlderThan: without it, the server answers with the state at exactly that
+// version, which may have expired for watches long before it has for lists. "Consistent read"
 // is a list without a resourceVersion, which the server answers with the most recent state
 // (stateConsistentRead). "Watch" continues from the resourceVersion reached (stateResuming). "Nth"
 // counts the watches since the resourceVersion last advanced.
@@ -71,7 +94,58 @@
 //	anything else, such as a malformed event   watch; 2nd: list
 //
 // The first watch after an open one failed follows soon, as above, unless the server was busy or
-// refused the client. The others follow after a backoff.
+// refused the client. The others follow after a backoff, as does a watch after the second that the
+// server closed within 1 s.
+//
+// # The overlap
+//
+// A resumed watch starts before the last changes received on the stream, of up to eight versions,
+// and the server must first repeat them: type, key, UID, resourceVersion and a hash of the object
+// (journal, overlap). If the server repeats the last change, its history up to that change is still
+// the one that the sink has received. Repeated events are neither applied nor counted. The events
+// that follow are those of a normal watch.
+//
+// The watch starts before the oldest of these changes that the server certainly has for watches,
+// which it keeps for 75 s, or at least before the last one. A server that no longer has a change of
+// minutes ago is healthy, so that its 410 proves nothing.
+//
+// The journal is empty after a list. The watch then continues from the version reached. It does not
+// detect a restore of etcd to before that list if the new history has overtaken the list's version.
+// A fake of client-go has no history, and is watched from the version reached.
+//
+//	before all changes were repeated           next request
+//	─────────────────────────────────────────  ──────────────────────────────────────────
+//	another event, or a bookmark past them     consistent read, at once (ErrHistoryChanged)
+//	410 Gone                                   watch from the version reached, at once; if the
+//	                                           last change is of the last 75 s, a consistent read
+//	                                           within 1 to 5 minutes, once in 30 minutes
+//	410 Gone, and the last version had         list, as for a watch without an overlap: the rest
+//	several changes                            of them may be missing
+//	nothing was received for 5 s               probe. If its version is older than the one
+//	                                           reached: consistent read (ErrVersionRegressed). If
+//	                                           not: consistent read (ErrHistoryChanged). Without
+//	                                           an answer: none
+//	no server was reached, or it lags          watch
+//	the watch was refused otherwise            watch; 2nd in a row: watch from the version
+//	                                           reached, and if that opens, as after 410
+//	the watch ended; or after that, within     watch; 2nd in a row: as after 410, and no overlap
+//	1 s without a new event, or in less time   until that list
+//	than the repeated ones took
+//
+//	after all changes were repeated            next request
+//	─────────────────────────────────────────  ──────────────────────────────────────────
+//	the last one has other contents, and an    consistent read, at once (ErrHistoryChanged)
+//	earlier one has the same
+//	contents differ otherwise                  consistent read within 30 s, once in 5 minutes
+//	an event that a bookmark had passed        consistent read, at once (ErrHistoryChanged)
+//
+// These consistent reads compare contents. If two in a row that ErrHistoryChanged has caused show
+// no difference, the server is assumed not to repeat changes: watches continue from the version
+// reached until a list with another cause (Status.Unchecked). In the same way, contents are no longer
+// compared. A stream that replaces another one, whose overlap is not done, confirms the history by a
+// list (ConfirmHistory).
+//
+// # How another request ended, and what comes next
 //
 //	the WatchList                              next request
 //	─────────────────────────────────────────  ───────────────────────────────────────────
@@ -79,17 +153,31 @@
 //	failed with 429                            WatchList
 //	was closed before the initial state ended  WatchList; 2nd: list, and no WatchList again
 //	had no initial event for 30 s, or for 2 s  list, and no WatchList again
-//	if it is that of a client-go fake
+//	from a fake of client-go
 //	failed with 400, 405, 406 or 422           list, and no WatchList again
 //	was the first one, and refused by the      list, and no WatchList again
 //	source's own function
+//	failed with feed.ErrVersionReused          consistent read by a list
 //	failed with anything else                  list
+//
+//	the probe before the first list            next request
+//	─────────────────────────────────────────  ───────────────────────────────────────────
+//	had a version, and at most one object      list not older than that version
+//	had no version that can be compared, or    list of the most recent state
+//	more objects, as the limit was ignored
+//	failed with 429, 5xx, a connection error   probe, after the backoff
+//	or without an answer for 30 s
+//	failed with anything else, such as 403     list of the most recent state
 //
 //	the list failed with                       next request
 //	─────────────────────────────────────────  ──────────────────────────────────────────
-//	410 for a continue token                   the same list from its first page; 3rd: without pages
+//	410 for a continue token                   at once, the most recent state in pages; 2nd: at once,
+//	                                           the same list in one piece
+//	400 or 422, with resourceVersionMatch      at once, the same list in one piece, without it
 //	410, 504 "Too large resource version" or   consistent read, at once
 //	ErrVersionRegressed
+//	feed.ErrVersionReused, of the sink: one    consistent read, at once
+//	of the newest unchanged objects differs
 //	401, 403, 429, 503, 504, a connection      the same list or WatchList
 //	error or ErrStalled
 //	anything else, such as 500, or a list      the same list or WatchList; 6th: consistent read

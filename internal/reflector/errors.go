@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,9 @@ const (
 	// ErrVersionRegressed reports a list or bookmark with an older resourceVersion than the server
 	// has sent before: the server lags behind another replica, or etcd was restored from a backup.
 	ErrVersionRegressed = feed.Error("server is at an older resourceVersion than before")
+	// ErrHistoryChanged reports a resumed watch in which the server did not repeat the last changes
+	// as it had sent them before: etcd was restored from a backup, or the server lost events.
+	ErrHistoryChanged = feed.Error("server does not repeat the last changes")
 	// ErrStalled reports a list or watch that received nothing within its idle timeout. Its
 	// connection is treated as dead. A working API server sends bookmarks to a quiet watch about
 	// once a minute (API concepts, "Watch bookmarks").
@@ -61,10 +65,22 @@ func isGone(err error) bool {
 
 // isFutureVersion reports whether the server has not reached the requested resourceVersion: 504
 // Timeout with the cause ResourceVersionTooLarge (API concepts, "Unavailable resource versions").
-// Old servers name the cause in the message only (kubernetes/kubernetes#94316).
+// Old servers say so in the message of the error, or of a cause (kubernetes/kubernetes#94316).
 func isFutureVersion(err error) bool {
-	return apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) ||
-		apierrors.IsTimeout(err) && strings.Contains(err.Error(), "Too large resource version")
+	if apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+		return true
+	}
+	var status apierrors.APIStatus
+	if !apierrors.IsTimeout(err) || !errors.As(err, &status) {
+		return false
+	}
+	messages := []string{status.Status().Message}
+	if details := status.Status().Details; details != nil {
+		for _, cause := range details.Causes {
+			messages = append(messages, cause.Message)
+		}
+	}
+	return slices.ContainsFunc(messages, func(m string) bool { return strings.Contains(m, "Too large resource version") })
 }
 
 // isAuthError reports whether the server refused the client's credentials or permissions: 401 or
@@ -90,9 +106,11 @@ func isServerError(err error) bool {
 // isUnsupported reports whether the server does not support the form of the request, so that it
 // fails again: 400, 405, 406 or 422.
 func isUnsupported(err error) bool {
-	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
-		apierrors.IsMethodNotSupported(err) || apierrors.IsNotAcceptable(err)
+	return isRefusal(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsNotAcceptable(err)
 }
+
+// isRefusal reports whether the server did not accept the options of the request: 400 or 422.
+func isRefusal(err error) bool { return apierrors.IsBadRequest(err) || apierrors.IsInvalid(err) }
 
 // isUnreachable reports whether the connection failed rather than the request.
 func isUnreachable(err error) bool {
@@ -102,4 +120,10 @@ func isUnreachable(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, ErrStalled) ||
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
 		utilnet.IsTimeout(err) || utilnet.IsHTTP2ConnectionLost(err)
+}
+
+// isDown reports whether the connection to the server failed, so that err says nothing of the request.
+// A timeout may be due to the request.
+func isDown(err error) bool {
+	return isUnreachable(err) && !utilnet.IsTimeout(err) && !errors.Is(err, ErrStalled)
 }

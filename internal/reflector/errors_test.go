@@ -33,6 +33,8 @@ func TestErrorClasses(t *testing.T) {
 	}
 	tooLarge := apierrors.NewTimeoutError("any message", 1)
 	tooLarge.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}}
+	tooLargeInCause := apierrors.NewTimeoutError("any message", 1)
+	tooLargeInCause.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: "Too large resource version"}}
 	for _, c := range []struct {
 		err  error
 		want string
@@ -40,6 +42,7 @@ func TestErrorClasses(t *testing.T) {
 		{apierrors.NewResourceExpired("old"), "gone"},
 		{status(http.StatusGone, metav1.StatusReasonGone, "old"), "gone"},
 		{tooLarge, "future busy server"},
+		{tooLargeInCause, "future busy server"},
 		{apierrors.NewTimeoutError("Too large resource version: 9, current: 8", 1), "future busy server"},
 		{status(http.StatusInternalServerError, metav1.StatusReasonInternalError, "Too large resource version: 9"), "server"},
 		{apierrors.NewUnauthorized("token expired"), "auth"},

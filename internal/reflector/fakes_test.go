@@ -20,6 +20,7 @@ type scriptedSource struct {
 	lists   []func() (resourceVersion string, err error)
 	watches []func(ctx context.Context, events feed.WatchSink) error
 
+	traits          feed.Traits
 	listed, watched int
 }
 
@@ -35,6 +36,9 @@ func (s *scriptedSource) Watch(ctx context.Context, _ metav1.ListOptions, events
 	s.watched++
 	return watch(ctx, events)
 }
+
+// Traits implements feed.Source.
+func (s *scriptedSource) Traits() feed.Traits { return s.traits }
 
 // listAt returns a list at a resourceVersion.
 func listAt(version string) func() (string, error) {
@@ -80,6 +84,7 @@ type emptyReplacement struct{ feed.Replacement }
 
 func (emptyReplacement) CompareContents()    {}
 func (emptyReplacement) Commit(string) error { return nil }
+func (emptyReplacement) Differs(string) bool { return false }
 
 // runFor runs a reflector with an empty sink for d of fake time. It returns the reported errors.
 func runFor(t *testing.T, d time.Duration, config Config) (reported []error) {

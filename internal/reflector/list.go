@@ -4,6 +4,7 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,18 +24,26 @@ const maxExpiredTokens = 2
 // that its pages are read from.
 var errExpiredToken = errors.New("the continue token has expired")
 
+// errMatchRefused is the cause of a list that failed because the server does not accept
+// resourceVersionMatch.
+var errMatchRefused = errors.New("the server refuses resourceVersionMatch")
+
 // list lists the collection and commits the list. A consistent read follows at once if the server
-// refuses the resourceVersion, or the list is older than the version reached, and after several
-// failures at one version. If a continue token expires, the list restarts with its first page.
+// refuses the resourceVersion, if the list is older than the version reached, or if the list has an
+// object with the version of the stored one and other contents. After several failures at one
+// version, the list is a consistent read from the start.
 func (r *Reflector) list(ctx context.Context) error {
+	if err := r.findStart(ctx); err != nil {
+		return &AttemptError{Op: OpList, Err: err}
+	}
 	state := r.state
 	if r.listFailures%(maxFailures+1) == maxFailures {
 		r.state = stateConsistentRead
 	}
-	err := r.listAgainIfExpired(ctx)
-	if r.state != stateConsistentRead && ctx.Err() == nil && (isGone(err) || isFutureVersion(err) || errors.Is(err, ErrVersionRegressed)) {
+	err := r.listWithFallbacks(ctx)
+	if r.state != stateConsistentRead && ctx.Err() == nil && needsConsistentRead(err) {
 		r.state, state = stateConsistentRead, stateConsistentRead
-		err = r.listAgainIfExpired(ctx)
+		err = r.listWithFallbacks(ctx)
 	}
 	if err == nil {
 		return nil
@@ -46,22 +55,34 @@ func (r *Reflector) list(ctx context.Context) error {
 	return &AttemptError{Op: OpList, Err: err}
 }
 
-// listAgainIfExpired lists, and lists again while a continue token expires, at most until the list
-// was requested in one piece. Pages of different snapshots are never combined.
-func (r *Reflector) listAgainIfExpired(ctx context.Context) error {
+// needsConsistentRead reports whether a list that failed with err is followed by a consistent read.
+func needsConsistentRead(err error) bool {
+	return isGone(err) || isFutureVersion(err) || errors.Is(err, ErrVersionRegressed) || errors.Is(err, feed.ErrVersionReused)
+}
+
+// listWithFallbacks lists. If a continue token expires, it lists again from the first page, and at
+// last in one piece. If the server refuses resourceVersionMatch, it lists once more without it.
+// Pages of different snapshots are never combined.
+func (r *Reflector) listWithFallbacks(ctx context.Context) error {
 	for {
 		err := r.listFrom(ctx, r.listVersion())
-		if !errors.Is(err, errExpiredToken) || r.expiredTokens == maxExpiredTokens || ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
+			return err
+		case errors.Is(err, errMatchRefused):
+			r.matchRefusedAt = r.clock.Now()
+		case errors.Is(err, errExpiredToken) && r.expiredTokens < maxExpiredTokens:
+			r.expiredTokens++
+		default:
 			return err
 		}
-		r.expiredTokens++
 	}
 }
 
 // listFrom lists at resourceVersion from, page by page, and commits the list.
 func (r *Reflector) listFrom(ctx context.Context, from string) error {
 	r.status.listing()
-	if err := r.awaitBudget(ctx); err != nil {
+	if err := r.awaitListBudget(ctx); err != nil {
 		return err
 	}
 	requested := r.clock.Now()
@@ -69,7 +90,11 @@ func (r *Reflector) listFrom(ctx context.Context, from string) error {
 	defer stop()
 	replacement := r.begin()
 	pipeline := newDecodePipeline(replacement, r.config.InFlight)
-	page, err := r.pages(watched, metav1.ListOptions{ResourceVersion: from, Limit: r.limit(from)}, pipeline.add)
+	page, err := r.pages(watched, r.listOptions(from), pipeline.add)
+	if err == nil {
+		r.listAnswered(requested)
+		err = r.checkNotOlder(page.ResourceVersion, from)
+	}
 	if failed := pipeline.finish(err != nil); err == nil {
 		err = failed
 	}
@@ -78,28 +103,52 @@ func (r *Reflector) listFrom(ctx context.Context, from string) error {
 		feed.RaisePanic(ctx, err)
 		return err
 	}
-	err = r.commit(ctx, replacement, page.ResourceVersion, from == "", requested)
+	r.holdInitial()
+	err = r.commit(ctx, replacement, page.ResourceVersion, r.state == stateConsistentRead, requested)
 	feed.RaisePanic(ctx, err)
 	return err
+}
+
+// holdInitial calls Config.HoldInitial before the first list is committed. A handler that receives
+// the list may write, and a fake does not send changes that were made before the watch was open.
+func (r *Reflector) holdInitial() {
+	if r.config.HoldInitial != nil && r.releaseInitial == nil && r.clientDecodes && r.committedAt.IsZero() {
+		r.releaseInitial = r.config.HoldInitial()
+	}
+}
+
+// watchAnswered records that the source has opened a watch, or refused it.
+func (r *Reflector) watchAnswered() {
+	if r.releaseInitial != nil {
+		r.releaseInitial()
+		r.releaseInitial = nil
+	}
 }
 
 // pages requests the pages of a list and returns the metadata of the last one.
 func (r *Reflector) pages(ctx context.Context, options metav1.ListOptions, add func(feed.Item)) (metav1.ListMeta, error) {
 	var progress pageProgress
+	unversioned := r.isUnversioned()
 	for {
 		page, err := r.page(ctx, options, func(item feed.Item) error {
 			r.activity.Add(1)
 			r.received.Add(1)
 			progress.item(item.Key)
+			r.clientDecodes = r.clientDecodes || item.IsDecoded()
+			if unversioned {
+				item.ResourceVersion = "" // which is never compared
+			}
 			add(item)
 			return nil
 		})
 		if err != nil && options.Continue != "" {
-			r.budget.spend() // this request; the next one waits
+			r.spend() // for this request; the next one waits
 		}
 		switch {
 		case err != nil && options.Continue != "" && isGone(err):
 			return page, fmt.Errorf("%w: %w", errExpiredToken, err)
+		case options.ResourceVersionMatch != "" && isRefusal(err):
+			return page, fmt.Errorf("%w: %w", errMatchRefused, err)
 		case err != nil || page.Continue == "":
 			return page, err
 		}
@@ -107,7 +156,7 @@ func (r *Reflector) pages(ctx context.Context, options metav1.ListOptions, add f
 		if err := r.endPage(ctx, &progress, page.Continue); err != nil {
 			return page, err
 		}
-		options.Continue, options.ResourceVersion = page.Continue, ""
+		options.Continue, options.ResourceVersion, options.ResourceVersionMatch = page.Continue, "", ""
 	}
 }
 
@@ -118,22 +167,26 @@ func (r *Reflector) endPage(ctx context.Context, progress *pageProgress, token s
 	if hasNew {
 		return err
 	}
-	if wait := r.budget.spend(); err == nil {
+	if wait := r.spend(); err == nil {
 		err = r.sleep(ctx, wait)
 	}
 	return err
 }
 
 // begin starts a replacement of the sink's content. After the server has regressed, equal
-// resourceVersions do not prove that objects are equal.
+// resourceVersions do not prove that objects are equal; nor do those of a source that does not
+// count versions.
 func (r *Reflector) begin() feed.Replacement {
 	r.received.Store(0)
 	replacement := r.config.Sink.Begin()
-	if r.state == stateConsistentRead {
+	if r.state == stateConsistentRead || r.isUnversioned() {
 		replacement.CompareContents()
 	}
 	return replacement
 }
+
+// isUnversioned reports whether the source is known not to count versions.
+func (r *Reflector) isUnversioned() bool { return r.config.Source.Traits().Unversioned }
 
 // page makes one list request.
 func (r *Reflector) page(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
@@ -144,30 +197,53 @@ func (r *Reflector) page(ctx context.Context, options metav1.ListOptions, add fu
 	return meta, err
 }
 
+// listOptions returns the options of the first page of a list at resourceVersion from. A version and
+// a limit without resourceVersionMatch mean exactly that version, which the server may have for
+// minutes after it has expired for watches (API concepts, "Semantics for get and list").
+func (r *Reflector) listOptions(from string) metav1.ListOptions {
+	options := metav1.ListOptions{ResourceVersion: from, Limit: r.limit(from)}
+	if options.Limit > 0 && isNotOlderThan(from) {
+		options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
+	}
+	return options
+}
+
+// refusesMatch reports whether the server has refused resourceVersionMatch within the last hour. A
+// proxy may have, which the next request does not pass.
+func (r *Reflector) refusesMatch() bool {
+	return !r.matchRefusedAt.IsZero() && r.clock.Since(r.matchRefusedAt) < time.Hour
+}
+
+// isNotOlderThan reports whether a list at resourceVersion from is to be not older than a version.
+func isNotOlderThan(from string) bool { return from != "" && from != "0" }
+
 // limit returns the page size of a list at resourceVersion from. The API server answers a list not
-// older than a version from its watch cache, in one piece; with a limit it would read from etcd. A
+// older than a version from its watch cache, in one piece; with a limit it may read from etcd. A
 // server that has answered in pages without being asked to receives a limit from then on. One whose
-// continue tokens expire before the list is complete is asked for one piece.
+// continue tokens expire before the list is complete is asked for one piece, and so is one that
+// refuses resourceVersionMatch, which such a list needs together with a limit.
 func (r *Reflector) limit(from string) int64 {
 	switch size := r.config.PageSize; {
-	case size < 0 || r.expiredTokens == maxExpiredTokens:
+	case size < 0 || r.expiredTokens == maxExpiredTokens || r.refusesMatch() && isNotOlderThan(from):
 		return 0
 	case size > 0:
 		return size
-	case from == "" || from == "0" || r.pagesLists:
+	case !isNotOlderThan(from) || r.pagesLists:
 		return DefaultPageSize
 	default:
 		return 0
 	}
 }
 
-// commit commits a complete list at version to the sink, which was the state of the collection at
-// or after the time freshAt. It returns an error if version is not valid, or regressed without a
-// consistent read.
+// commit commits a complete list at version to the sink. The list shows the collection as of
+// freshAt or later. Unless the source does not count versions, commit returns an error if version
+// is not valid, or is older than the version reached and the list is not a consistent read.
 func (r *Reflector) commit(ctx context.Context, list feed.Replacement, version string, consistentRead bool, freshAt time.Time) error {
 	reached := r.version()
 	order, err := resourceversion.CompareResourceVersion(version, reached)
 	switch {
+	case r.isUnversioned():
+		version = cmp.Or(version, reached)
 	case reached == "":
 		// The first list may have any version; those of client-go's fake clientsets have none.
 	case err != nil && isValid(reached):
@@ -178,7 +254,19 @@ func (r *Reflector) commit(ctx context.Context, list feed.Replacement, version s
 	if err := commitTo(list, version); err != nil {
 		return err
 	}
+	r.historyListed(version, r.listCause != noEvidence && list.Differs(reached))
 	r.committed(ctx, version, freshAt)
+	return nil
+}
+
+// checkNotOlder returns an error if a list at version is older than requested, as from a replica
+// that lags and does not refuse the request. It returns nil if requested is unset, "0" or not
+// valid, or if the source does not count versions.
+func (r *Reflector) checkNotOlder(version, requested string) error {
+	order, err := resourceversion.CompareResourceVersion(version, requested)
+	if err == nil && order < 0 && !r.isUnversioned() {
+		return fmt.Errorf("%w: %s, requested %s", ErrVersionRegressed, version, requested)
+	}
 	return nil
 }
 

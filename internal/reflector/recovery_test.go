@@ -40,7 +40,7 @@ func TestRecoveredEndsEachRowOfFailures(t *testing.T) {
 		},
 		"refused watches": {
 			source: scriptedSource{lists: lists{listAt("5")}, watches: watches{refusedWith(io.EOF), refusedWith(io.EOF), refusedWith(io.EOF), idleWatch}},
-			want:   []string{"3 attempts in 8s"}, // backoff of 1 s, 2 s and 4 s, and half a second for the fifth request
+			want:   []string{"3 attempts in 7s"}, // backoff of 1 s, 2 s and 4 s
 		},
 		"two rows": {
 			source: scriptedSource{lists: lists{listError(failure), listAt("5")}, watches: watches{openedThen(io.EOF), idleWatch}},
@@ -48,7 +48,7 @@ func TestRecoveredEndsEachRowOfFailures(t *testing.T) {
 		},
 		"relist": {
 			source: scriptedSource{lists: lists{listAt("5")}, watches: watches{openedThen(nil), openedThen(nil), openedThen(nil), idleWatch}},
-			want:   []string{"1 attempts in 7s"}, // the fifth request: list, three watches, list
+			want:   []string{"1 attempts in 2s"}, // the second backoff; the third watch had the first
 		},
 		"WatchList": {
 			source:    scriptedSource{lists: lists{listAt("5")}, watches: watches{openedThen(nil), openedThen(nil), idleWatch}},

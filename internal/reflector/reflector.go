@@ -27,19 +27,28 @@ type Config struct {
 	// the server answers from its watch cache is then at least at that version. It is called for each
 	// attempt. An empty string stands for "0".
 	NotOlderThan func() string
+	// Start, if set, makes the first list not older than the most recent state at the start, whose
+	// version one more request asks for. The reflectors of an informer's scopes share it. It has no
+	// effect on a WatchList, which is of the most recent state, and on a fake.
+	Start *Start
 	// WatchList, if set, reports whether to request the complete state as a streaming list (a watch
 	// with sendInitialEvents, KEP-3157). It is called once, before the first request. The reflector
 	// falls back to a list if the server does not support WatchList.
 	WatchList func() bool
+	// Overlaps, if set, reports whether a resumed watch may start before the last changes received,
+	// which the server then repeats. It is called before and after a watch is opened.
+	Overlaps func() bool
 	// PageSize is the limit of list requests. Zero selects DefaultPageSize, except for relists that
 	// the API server answers from its watch cache. Negative disables paging.
 	PageSize int64
-	// InFlight is the number of bytes of a list's objects that may be decoded and added at a time.
-	// Zero or less selects DefaultInFlight.
+	// InFlight is the number of bytes of a list's objects that may be decoded and added at a time, and
+	// of those that the sink may keep to compare them before Commit. Zero or less selects
+	// DefaultInFlight.
 	InFlight int
 	// MinWatchTimeout is the least timeoutSeconds of a watch, if that is more than five minutes.
 	MinWatchTimeout time.Duration
-	// Backoff spaces failed attempts. The zero value is DefaultBackoff.
+	// Backoff spaces failed attempts. The zero value is DefaultBackoff. Any other one, whose Duration
+	// must be positive, takes the place of the request budget between failed attempts.
 	Backoff wait.Backoff
 	// Report, if set, is called with each failed attempt, an *AttemptError. The reflector waits for
 	// it to return.
@@ -48,8 +57,19 @@ type Config struct {
 	// once for that many attempts, with the time since the first of them failed. The reflector
 	// waits for it to return.
 	Recovered func(ctx context.Context, after time.Duration, attempts int)
+	// HoldInitial, if set, is called before the first list is committed, if the client has decoded its
+	// objects. The reflector calls the returned function once the source has answered the first watch.
+	HoldInitial func() (release func())
 	// Clock is the real clock if nil.
 	Clock clock.Clock
+}
+
+// MaxInFlight returns InFlight, or its default.
+func (c Config) MaxInFlight() int {
+	if c.InFlight <= 0 {
+		return DefaultInFlight
+	}
+	return c.InFlight
 }
 
 const (
@@ -76,6 +96,8 @@ type Reflector struct {
 
 	state                state
 	budget               requestBudget
+	ownBackoff           bool        // Config.Backoff is set
+	paced                bool        // Config.Backoff has delayed the attempt, instead of the budget
 	notBefore            time.Time   // of the server's last Retry-After
 	listFailures         int         // lists that failed since the last commit, for reasons that may lie in the resourceVersion
 	committedAt          time.Time   // the last commit of a list
@@ -84,9 +106,23 @@ type Reflector struct {
 	wantsWatchList       func() bool // Config.WatchList, which it calls once
 	watchListUnsupported bool        // by the server
 	pagesLists           bool        // the server has answered a list in pages
+	matchRefusedAt       time.Time   // when the server refused resourceVersionMatch last
 	quarantine           quarantineRetries
-	wasOpen              bool // a watch has been open since the last list
-	startsWithWatch      bool // the next request is the first one, and Config.From is set
+	versionReused        sync.Once // logs it
+	wasOpen              bool      // a watch has been open since the last list
+	clientDecodes        bool      // the client has decoded an object of a list
+	releaseInitial       func()    // returned by Config.HoldInitial; nil once it was called
+	startVersion         string    // of Config.Start, once it is known
+	startsMostRecent     bool      // Config.Start has no version: the first list is of the most recent state
+	startsWithWatch      bool      // the next request is the first one, and Config.From is set
+
+	journal         journal
+	confirmation    confirmation
+	falseAlarms     falseAlarms
+	listCause       evidence    // of the next list
+	refusedOverlaps int         // in a row; see maxFailedOverlaps
+	shortOverlaps   int         // the same, of watches that ended while or right after changes were repeated
+	unrepeated      atomic.Bool // a watch has ended, and the server has not repeated the last changes since
 }
 
 // New returns a reflector that is not running.
@@ -94,12 +130,11 @@ func New(config Config) *Reflector {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
 	}
-	if config.Backoff.Duration <= 0 {
+	ownBackoff := config.Backoff.Duration > 0
+	if !ownBackoff {
 		config.Backoff = DefaultBackoff()
 	}
-	if config.InFlight <= 0 {
-		config.InFlight = DefaultInFlight
-	}
+	config.InFlight = config.MaxInFlight()
 	config.MinWatchTimeout = max(config.MinWatchTimeout, minWatchTimeout)
 	if config.NotOlderThan == nil {
 		config.NotOlderThan = func() string { return "" }
@@ -110,6 +145,9 @@ func New(config Config) *Reflector {
 	if config.Recovered == nil {
 		config.Recovered = func(context.Context, time.Duration, int) {}
 	}
+	if config.Overlaps == nil {
+		config.Overlaps = func() bool { return true }
+	}
 	if config.WatchList == nil {
 		config.WatchList = func() bool { return false }
 	}
@@ -118,6 +156,7 @@ func New(config Config) *Reflector {
 		clock:          config.Clock,
 		backoff:        newBackoff(config.Backoff, config.Clock),
 		budget:         requestBudget{clock: config.Clock},
+		ownBackoff:     ownBackoff,
 		synced:         make(chan struct{}),
 		wantsWatchList: sync.OnceValue(config.WatchList),
 	}
@@ -133,6 +172,7 @@ func New(config Config) *Reflector {
 func (r *Reflector) Run(ctx context.Context) error {
 	r.status.started()
 	defer r.status.stopped()
+	defer r.watchAnswered()
 	for ctx.Err() == nil {
 		err := r.listAndWatch(ctx)
 		if ctx.Err() != nil {
@@ -159,7 +199,16 @@ func (r *Reflector) ListAndWatch(ctx context.Context) error {
 	return err
 }
 
+// listAndWatch lists and watches. A list that confirms the server's history is no end.
 func (r *Reflector) listAndWatch(ctx context.Context) error {
+	for {
+		if err := r.listAndWatchOnce(ctx); ctx.Err() != nil || !errors.Is(err, errUnconfirmed) {
+			return err
+		}
+	}
+}
+
+func (r *Reflector) listAndWatchOnce(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -209,17 +258,59 @@ func (r *Reflector) recovered(ctx context.Context, row failureRow) {
 func (r *Reflector) pauseBeforeList(ctx context.Context, err error) error {
 	attempt, ok := errors.AsType[*AttemptError](err)
 	if ok && attempt.Op != OpList && !asksToWait(err) && (r.backoff.skipFirst() || r.clock.Since(r.committedAt) >= backoffReset) {
+		r.paced = false
+		return ctx.Err()
+	}
+	if errors.Is(err, ErrHistoryChanged) { // the budget limits these lists
 		return ctx.Err()
 	}
 	return r.pause(ctx, err)
 }
 
-// awaitBudget takes a token of the budget, and waits until there was one and the server's last
-// Retry-After has passed. It returns ctx's error if ctx has ended.
+// resume waits before a watch that needs no backoff, for a random time.
+func (r *Reflector) resume(ctx context.Context) error {
+	r.paced = false
+	return r.sleep(ctx, jitter(maxResumeDelay))
+}
+
+// awaitBudget waits until the server's last Retry-After has passed, and the budget has a token. It
+// returns ctx's error if ctx has ended.
 func (r *Reflector) awaitBudget(ctx context.Context) error {
 	asked := min(r.notBefore.Sub(r.clock.Now()), maxRetryAfter) // the clock may be set back
-	return r.sleep(ctx, max(r.budget.spend(), asked))
+	if err := r.sleep(ctx, asked); err != nil {
+		return err
+	}
+	return r.sleep(ctx, r.spend())
 }
+
+// awaitListBudget is awaitBudget for a list or WatchList.
+func (r *Reflector) awaitListBudget(ctx context.Context) error {
+	if !r.isUnlimited() {
+		if err := r.sleep(ctx, r.budget.untilList()); err != nil {
+			return err
+		}
+	}
+	return r.awaitBudget(ctx)
+}
+
+// spend takes a token of the budget, and returns how long the next request must wait.
+func (r *Reflector) spend() time.Duration {
+	if r.isUnlimited() {
+		return 0
+	}
+	return r.budget.spend()
+}
+
+// listAnswered records a complete list in the budget.
+func (r *Reflector) listAnswered(requested time.Time) {
+	if !r.isUnlimited() {
+		r.budget.listAnswered(requested)
+	}
+}
+
+// isUnlimited reports whether the budget does not limit requests: they follow a failure, and
+// Config.Backoff spaces those, or the source is a fake, which no request burdens.
+func (r *Reflector) isUnlimited() bool { return r.paced || r.config.Source.Traits().Fake }
 
 // answered records the Retry-After of a request that failed with err, for the requests that need no
 // backoff. It ignores that of a server which lacks the resourceVersion: a consistent read may
@@ -233,6 +324,7 @@ func (r *Reflector) answered(err error) {
 // pause waits for the backoff after an attempt, and for err's Retry-After if that is longer. It
 // returns ctx's error if ctx has ended.
 func (r *Reflector) pause(ctx context.Context, err error) error {
+	r.paced = r.ownBackoff
 	return r.sleep(ctx, r.backoff.next(err))
 }
 

@@ -19,6 +19,12 @@ const (
 	// RelistVersionRegressed: the server is at an older resourceVersion than before, or has not
 	// reached the watch's; it lags, or etcd was restored from a backup.
 	RelistVersionRegressed RelistReason = "VersionRegressed"
+	// RelistHistoryChanged: the server did not repeat the last changes at the start of a resumed
+	// watch; etcd was restored from a backup, or the server lost events.
+	RelistHistoryChanged RelistReason = "HistoryChanged"
+	// RelistUnconfirmed: the server could not repeat the last changes, or encodes them in another
+	// way, and a list confirms them.
+	RelistUnconfirmed RelistReason = "Unconfirmed"
 	// RelistQuarantined: some objects could not be stored, and are requested again.
 	RelistQuarantined RelistReason = "Quarantined"
 	// RelistShortWatches: the server repeatedly closed the watch at once and without an event.
@@ -38,7 +44,7 @@ const (
 // RelistReasons are all reasons for a relist.
 func RelistReasons() []RelistReason {
 	return []RelistReason{
-		RelistExpired, RelistVersionRegressed, RelistQuarantined, RelistShortWatches, RelistNoVersion,
+		RelistExpired, RelistVersionRegressed, RelistHistoryChanged, RelistUnconfirmed, RelistQuarantined, RelistShortWatches, RelistNoVersion,
 		RelistServerError, RelistRefused, RelistWatchFailed,
 	}
 }
@@ -51,6 +57,10 @@ func relistReason(err error) RelistReason {
 		return RelistExpired
 	case errors.Is(err, ErrVersionRegressed), isFutureVersion(err):
 		return RelistVersionRegressed
+	case errors.Is(err, ErrHistoryChanged):
+		return RelistHistoryChanged
+	case errors.Is(err, errUnconfirmed):
+		return RelistUnconfirmed
 	case errors.Is(err, ErrQuarantined):
 		return RelistQuarantined
 	case errors.Is(err, ErrShortWatches):

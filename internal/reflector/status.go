@@ -32,6 +32,7 @@ type Status struct {
 	FreshAt         time.Time // when the sink was last known to be current: by an event, bookmark or list
 	Lists, Watches  uint64    // requests made; each page counts as a list, a WatchList as a watch
 	Restarts        uint64    // watches that resumed an earlier one
+	Unchecked       bool      // watches are resumed without an overlap, as the server repeats nothing
 	Relists         map[RelistReason]uint64
 	Received        int      // objects that the list in progress has sent; zero if there is none
 	RecentEvents    []uint32 // events of watches in each of the last RateIntervals, the oldest first
@@ -113,6 +114,12 @@ func (s *status) countRestart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now.Restarts++
+}
+
+func (s *status) setUnchecked(unchecked bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now.Unchecked = unchecked
 }
 
 func (s *status) countRelist(reason RelistReason) {

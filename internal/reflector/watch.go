@@ -36,14 +36,28 @@ const (
 type watchResult struct {
 	err       error // an *AttemptError; nil if the server closed the watch
 	opened    bool  // the server accepted the watch
-	committed bool  // the initial state of a WatchList was committed
-	advanced  bool  // an event or bookmark advanced the resourceVersion
+	overlap   overlapResult
+	committed bool // the initial state of a WatchList was committed
+	advanced  bool // an event or bookmark advanced the resourceVersion
 	duration  time.Duration
 	timeout   time.Duration // that the server was asked for
 }
 
 // endedEarly reports whether the watch was open and ended before its timeout.
 func (w watchResult) endedEarly() bool { return w.opened && w.duration < w.timeout }
+
+// wasShort reports whether the watch brought nothing, and was too short to count as served.
+func (w watchResult) wasShort() bool { return !w.advanced && w.duration < shortWatch }
+
+// resumesSoon reports whether the watch that failed is resumed without a backoff: it was open, and
+// either this is the first failure at its resourceVersion, or only the connection broke of a watch
+// that was served, as when a server restarts.
+func (w watchResult) resumesSoon(failures int) bool {
+	if !w.opened || asksToWait(w.err) || isAuthError(w.err) {
+		return false
+	}
+	return failures == 1 || isUnreachable(w.err) && !w.wasShort()
+}
 
 // retryCount counts the watches that ended since the resourceVersion last advanced.
 type retryCount struct {
@@ -86,6 +100,10 @@ func (r *Reflector) watch(ctx context.Context, first *watchResult) error {
 // r.state, and waits until the next watch may start. It returns an error if the collection must be
 // listed again, or ctx has ended.
 func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *retryCount) error {
+	if r.afterOverlap(ctx, last) {
+		r.state = stateResuming
+		return ctx.Err()
+	}
 	if last.endedEarly() {
 		count.early++
 	} else {
@@ -95,7 +113,10 @@ func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *ret
 		return r.afterClose(ctx, last, count)
 	}
 	count.failures++
-	if r.state = r.stateAfter(last.err, count.failures); r.state != stateResuming {
+	if r.state = r.stateAfter(last.err, count.failures); r.state == stateRelisting && last.overlap.failed() && !last.opened && !isGone(last.err) {
+		r.state = stateResuming // without an overlap, if this was not the first
+	}
+	if r.state != stateResuming {
 		return last.err
 	}
 	if err := r.checkVersion(ctx, last, count); err != nil {
@@ -105,8 +126,8 @@ func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *ret
 	if err := r.retryQuarantined(last); err != nil {
 		return err
 	}
-	if last.opened && count.failures == 1 && !asksToWait(last.err) && !isAuthError(last.err) {
-		return r.sleep(ctx, jitter(maxResumeDelay))
+	if last.resumesSoon(count.failures) {
+		return r.resume(ctx)
 	}
 	return r.pause(ctx, last.err)
 }
@@ -121,15 +142,23 @@ func (r *Reflector) afterClose(ctx context.Context, last watchResult, count *ret
 	if !r.canResume() {
 		return r.relist(stateRelisting, errNoResume)
 	}
-	if last.advanced || last.duration >= shortWatch {
+	if !last.wasShort() {
 		count.short = 0
 	} else if count.short++; count.short == maxShortWatches {
 		return r.relist(stateRelisting, ErrShortWatches)
 	}
-	if err := r.checkVersion(ctx, last, count); err != nil || !last.endedEarly() {
+	if err := r.checkVersion(ctx, last, count); err != nil {
 		return err
 	}
-	return r.sleep(ctx, jitter(maxResumeDelay))
+	switch {
+	case count.short > 1:
+		return r.pause(ctx, nil)
+	case last.endedEarly():
+		return r.resume(ctx)
+	default:
+		r.paced = false
+		return nil
+	}
 }
 
 // retryQuarantined returns an error, and sets r.state, if quarantined objects are due for a list. A
@@ -158,11 +187,15 @@ func (r *Reflector) checkVersion(ctx context.Context, last watchResult, count *r
 		return nil
 	}
 	count.early = 0
-	if _, err := r.probe(ctx); err != nil {
+	order, answered, err := r.probe(ctx)
+	switch {
+	case err != nil:
 		if olderBookmark {
 			r.lastBookmarkRelist = r.clock.Now()
 		}
 		return r.relist(stateConsistentRead, err)
+	case answered && order == 0:
+		r.status.advance("", r.clock.Now())
 	}
 	return nil
 }
@@ -176,7 +209,7 @@ func (r *Reflector) stateAfter(err error, failures int) state {
 		return stateRelisting
 	case errors.Is(err, errOlderBookmark): // of a replica that lags, perhaps
 		return stateResuming
-	case errors.Is(err, ErrVersionRegressed):
+	case errors.Is(err, ErrVersionRegressed), errors.Is(err, ErrHistoryChanged), errors.Is(err, errUnconfirmed):
 		return stateConsistentRead
 	case isFutureVersion(err): // a lagging replica, or etcd restored from a backup
 		return resumeOr(stateConsistentRead, failures >= maxFailures)

@@ -38,11 +38,13 @@ func (r *Reflector) watchList(ctx context.Context) *watchResult {
 		case result.err == nil:
 			result.err = errClosedEarly
 			closedEarly++
+		case errors.Is(result.err, feed.ErrVersionReused):
+			r.state = stateConsistentRead
+			return nil
 		default: // the request failed: list at once, and for good if the server does not know WatchList
 			r.watchListUnsupported = isUnsupported(result.err)
 			if r.committedAt.IsZero() && isLocal(result) {
 				r.watchListUnsupported = true
-				r.budget.refund()
 			}
 			return nil
 		}

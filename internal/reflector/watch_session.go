@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/internal/feed"
 )
@@ -26,25 +27,48 @@ type watchSession struct {
 	initial     feed.Replacement
 	initialDone atomic.Bool // initial is nil; for the watchdog
 
+	// overlap compares the first events with the journal. It is nil in a watch that starts at from,
+	// and once all changes have been repeated.
+	overlap       *overlap
+	overlapping   atomic.Bool // overlap is not nil; for the watchdog
+	repeatedFirst time.Time   // when the first change was repeated
+	overlapEnded  time.Time   // when overlap became nil, if it was not before
+	repeatedTo    string      // the version of the last repeated change; empty if there was no overlap
+	records       bool        // events are recorded in the journal
+
 	watchList bool // the request is a WatchList
 	started   time.Time
-	clockRead time.Time // when both clocks were read last: at the start, and for each bookmark
-	from      string    // resourceVersion at the start
-	reached   string    // resourceVersion reached; no other goroutine writes it during the request
-	opened    bool      // the server accepted the watch
-	advanced  bool      // an event or bookmark advanced the resourceVersion
+	clockRead time.Time   // when both clocks were read last: at the start, and for each bookmark
+	from      string      // resourceVersion at the start
+	reached   string      // resourceVersion reached; no other goroutine writes it during the request
+	opened    bool        // the server accepted the watch
+	isOpen    atomic.Bool // the same, for the watchdog
+	inOrder   bool        // the source does not count versions
+	advanced  bool        // an event or bookmark advanced the resourceVersion
 	bookmarks bookmarks
 }
 
 // watchOnce makes one watch request and returns its result. If initial is not nil the request is a
 // WatchList, which commits initial.
 func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) watchResult {
-	if err := r.awaitBudget(ctx); err != nil {
+	await := r.awaitBudget
+	if initial != nil {
+		await = r.awaitListBudget
+	}
+	if err := await(ctx); err != nil {
 		return watchResult{err: err}
 	}
 	now := r.clock.Now()
 	s := &watchSession{r: r, ctx: ctx, initial: initial, watchList: initial != nil, started: now, clockRead: now, from: r.version()}
 	s.reached = s.from
+	if initial == nil {
+		s.overlap = r.beginOverlap()
+	}
+	var result overlapResult
+	if s.overlap != nil {
+		result.began, result.recent = true, s.overlap.recent
+	}
+	s.overlapping.Store(result.began)
 	s.initialDone.Store(initial == nil)
 	shortest := r.config.MinWatchTimeout
 	timeout := (shortest + jitter(shortest)).Truncate(time.Second) // timeoutSeconds is whole
@@ -55,12 +79,24 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	// one that the server closed.
 	err := feed.Shorten(orCause(watched, s.watch(watched, options)))
 	stop()
+	r.watchAnswered()
+	if s.opened && !s.records {
+		r.journal.reset(r.version())
+	}
+	r.unrepeated.Store(r.journal.n > 0)
+	if result.done = result.began && s.overlap == nil; result.done {
+		result.rest = r.clock.Since(s.overlapEnded)
+		if !s.repeatedFirst.IsZero() {
+			result.took = s.overlapEnded.Sub(s.repeatedFirst)
+		}
+	}
 	r.answered(err)
 	r.status.watchEnded()
 	feed.RaisePanic(ctx, err)
 	return watchResult{
 		err:       s.attemptError(err),
 		opened:    s.opened,
+		overlap:   result,
 		committed: s.watchList && s.initial == nil,
 		advanced:  s.advanced,
 		duration:  r.clock.Since(s.started),
@@ -79,7 +115,7 @@ func (s *watchSession) watch(ctx context.Context, options metav1.ListOptions) (e
 func (s *watchSession) options(timeout time.Duration) metav1.ListOptions {
 	seconds := int64(timeout / time.Second)
 	options := metav1.ListOptions{
-		ResourceVersion:     s.from,
+		ResourceVersion:     s.start(),
 		AllowWatchBookmarks: true,
 		TimeoutSeconds:      &seconds,
 	}
@@ -91,6 +127,14 @@ func (s *watchSession) options(timeout time.Duration) metav1.ListOptions {
 		options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
 	}
 	return options
+}
+
+// start returns the resourceVersion at which the watch starts.
+func (s *watchSession) start() string {
+	if s.overlap != nil {
+		return s.overlap.start
+	}
+	return s.from
 }
 
 func (s *watchSession) attemptError(err error) error {
@@ -106,8 +150,19 @@ func (s *watchSession) attemptError(err error) error {
 
 // Opened implements feed.WatchSink.
 func (s *watchSession) Opened() {
-	s.opened = true
+	s.opened, s.records = true, s.r.mayOverlap()
+	s.isOpen.Store(true)
+	if s.inOrder = s.r.isUnversioned(); s.inOrder {
+		s.endOverlap()
+	}
+	if s.overlap == nil {
+		s.r.unrepeated.Store(false)
+		if s.r.refusedOverlaps >= maxFailedOverlaps {
+			s.r.openedWithoutOverlap()
+		}
+	}
 	s.r.activity.Add(1)
+	s.r.watchAnswered()
 	if s.initial == nil {
 		if s.r.wasOpen {
 			s.r.status.countRestart()
@@ -126,21 +181,71 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 		return nil
 	}
 	s.r.activity.Add(1)
+	if s.inOrder {
+		item.InOrder = true
+		s.r.config.Sink.Apply(eventType, item)
+		s.applied(item.ResourceVersion)
+		return nil
+	}
 	order, err := resourceversion.CompareResourceVersion(item.ResourceVersion, s.reached)
 	if err != nil {
 		return s.incomparable(eventType, item)
 	}
-	if order <= 0 {
-		return s.notNewer(eventType, item)
+	var c change
+	if s.records || s.overlap != nil {
+		c = changeOf(eventType, item) // before a transform changes the object
+	}
+	switch {
+	case s.overlap != nil:
+		return s.repeat(c, eventType, item)
+	case order <= 0:
+		return s.notNewer(c, eventType, item)
 	}
 	s.r.config.Sink.Apply(eventType, item)
+	s.record(c)
 	s.applied(item.ResourceVersion)
 	return nil
+}
+
+// record records a change in the journal, before the resourceVersion advances to its own.
+func (s *watchSession) record(c change) {
+	if s.records {
+		s.r.journal.record(c, s.reached, s.r.clock.Now())
+	}
+}
+
+// repeat compares an event with the next change of the journal. It is not delivered, counted or
+// applied: the sink has it.
+func (s *watchSession) repeat(c change, eventType watch.EventType, item feed.Item) error {
+	o := s.overlap
+	if s.repeatedFirst.IsZero() {
+		s.repeatedFirst = s.r.clock.Now()
+	}
+	if !o.repeat(c) {
+		return fmt.Errorf("%w: %s of %q at %s, after %s", ErrHistoryChanged, eventType, item.Key, item.ResourceVersion, o.start)
+	}
+	if !o.done() {
+		return nil
+	}
+	s.endOverlap()
+	if s.repeatedTo = o.last; o.last == s.from {
+		s.r.status.confirm(s.now())
+	}
+	return s.r.historyRepeated(o)
+}
+
+func (s *watchSession) endOverlap() {
+	s.overlap, s.overlapEnded = nil, s.r.clock.Now()
+	s.overlapping.Store(false)
+	s.r.unrepeated.Store(false)
 }
 
 // addInitial adds an event to the initial state. Only ADDED events count as activity: a server that
 // does not support WatchList sends other events and bookmarks, but never ends the initial state.
 func (s *watchSession) addInitial(eventType watch.EventType, item feed.Item) {
+	if s.inOrder {
+		item.ResourceVersion = "" // which is never compared
+	}
 	if eventType == watch.Deleted {
 		s.initial.Remove(item)
 		return
@@ -162,6 +267,8 @@ func (s *watchSession) incomparable(eventType watch.EventType, item feed.Item) e
 	if item.ResourceVersion != "" && isValid(s.reached) {
 		return fmt.Errorf("%w in the %s event of %q: %q", ErrNoVersion, eventType, item.Key, item.ResourceVersion)
 	}
+	s.endOverlap()
+	s.records = false
 	s.r.config.Sink.Apply(eventType, item)
 	if s.reached == "" && !s.watchList {
 		// A watch without a resourceVersion starts with synthetic ADDED events in no particular
@@ -176,17 +283,38 @@ func (s *watchSession) incomparable(eventType watch.EventType, item feed.Item) e
 // notNewer handles an event whose resourceVersion is not newer than the one reached. An event that
 // the sink already holds has no effect. A DELETED event may have the resourceVersion of the
 // object's last update (kubernetes/kubernetes#58545), and is applied unless the sink holds a newer
-// object. Any other event is an error.
-func (s *watchSession) notNewer(eventType watch.EventType, item feed.Item) error {
+// object. Any other event is an error. One between the last change repeated and the version reached
+// was not in the server's history before.
+func (s *watchSession) notNewer(c change, eventType watch.EventType, item feed.Item) error {
+	if s.repeatedTo != "" && isNewer(item.ResourceVersion, []byte(s.repeatedTo)) {
+		return fmt.Errorf("%w: %s of %q at %s, which a bookmark had passed", ErrHistoryChanged, eventType, item.Key, item.ResourceVersion)
+	}
 	if eventType == watch.Deleted {
 		if s.r.config.Sink.Apply(eventType, item) != feed.Stale {
+			s.record(c)
 			s.applied("")
 			return nil
 		}
 	} else if s.r.config.Sink.HasVersion(item) {
+		s.applyRepeated(eventType, item)
 		return nil
 	}
 	return fmt.Errorf("%w: %s of %q at %s, after %s", ErrStale, eventType, item.Key, item.ResourceVersion, s.reached)
+}
+
+// applyRepeated handles an event whose version the sink has. The sink compares contents that the
+// client has decoded: a source that does not count versions may use one twice, or a server that was
+// restored from a backup.
+func (s *watchSession) applyRepeated(eventType watch.EventType, item feed.Item) {
+	item.Repeated = item.IsDecoded()
+	if !item.Repeated || s.r.config.Sink.Apply(eventType, item) != feed.Applied {
+		return
+	}
+	s.applied("")
+	s.r.versionReused.Do(func() {
+		klog.FromContext(s.ctx).Info("Warning: the source has used a resourceVersion twice: it does not count versions, or is a server that was restored from a backup",
+			"key", item.Key, "resourceVersion", item.ResourceVersion)
+	})
 }
 
 // Bookmark implements feed.WatchSink. It advances the resourceVersion, or commits the initial
@@ -202,6 +330,9 @@ func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 	s.r.activity.Add(1)
 	s.clockRead = s.r.clock.Now() // wall time may have been set, or the machine suspended
 	s.bookmarks.record(s.clockRead)
+	if s.overlap != nil {
+		return s.bookmarkInOverlap(version)
+	}
 	switch version {
 	case "":
 		s.advance("")
@@ -212,9 +343,12 @@ func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 		s.advance("")
 		return nil
 	}
-	if order, err := resourceversion.CompareResourceVersion(version, s.reached); err == nil && order < 0 {
+	if order, err := resourceversion.CompareResourceVersion(version, s.reached); err == nil && order < 0 && !s.inOrder {
+		if s.repeatedTo != "" && !feed.IsOlder(version, s.repeatedTo) {
+			return nil // the watch started before the version reached
+		}
 		return fmt.Errorf("%w at %s, after %s", errOlderBookmark, version, s.reached)
-	} else if err != nil && isValid(s.reached) {
+	} else if err != nil && isValid(s.reached) && !s.inOrder {
 		return fmt.Errorf("%w in a bookmark: %q", ErrNoVersion, version)
 	}
 	s.r.config.Sink.AdvanceVersion(version)
@@ -222,8 +356,24 @@ func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 	return nil
 }
 
+// bookmarkInOverlap handles a bookmark before all changes were repeated.
+func (s *watchSession) bookmarkInOverlap(version string) error {
+	switch {
+	case version == "":
+		return nil
+	case !isValid(version):
+		return fmt.Errorf("%w in a bookmark: %q", ErrNoVersion, version)
+	case feed.IsOlder(version, s.overlap.start):
+		return fmt.Errorf("%w at %s, after %s", errOlderBookmark, version, s.overlap.start)
+	case !s.overlap.allowsBookmark(version):
+		return fmt.Errorf("%w: bookmark at %s", ErrHistoryChanged, version)
+	}
+	return nil
+}
+
 // commit commits the initial state to the sink. From then on the request is a watch.
 func (s *watchSession) commit(version string) error {
+	s.r.listAnswered(s.started)
 	consistentRead := s.r.state == stateConsistentRead || s.from == ""
 	if err := s.r.commit(s.ctx, s.initial, version, consistentRead, s.now()); err != nil {
 		return err

@@ -29,18 +29,28 @@ const (
 	probeInterval = 2 * time.Minute
 	// probeTimeout is how long a probe may take.
 	probeTimeout = 30 * time.Second
+	// overlapSilence is how long a watch may receive nothing, before all changes were repeated, until
+	// the server is probed.
+	overlapSilence = 5 * time.Second
+	// overlapPoll is how often the watchdog checks for overlapSilence.
+	overlapPoll = time.Second
 )
 
 // watchdog returns a context that is cancelled with ErrStalled once r.activity has not changed for
 // timeout. stop cancels it and waits for its goroutine.
 func (r *Reflector) watchdog(ctx context.Context, timeout time.Duration) (_ context.Context, stop func()) {
-	return r.watchIdle(ctx, func() time.Duration { return timeout }, func(context.Context) error { return nil })
+	return r.watchIdle(ctx, polling{
+		timeout: func() time.Duration { return timeout },
+		poll:    func(context.Context, time.Duration) error { return nil },
+	})
 }
 
 // sessionWatchdog is the watchdog of a watch. If a resumed watch is idle, it probes the server.
 // After a restore of etcd from a backup, the API server accepts a watch from a resourceVersion that
 // it has not reached again, and sends nothing until it has (kubernetes/kubernetes#107457). The time
-// of the probe is random: many watches may have been resumed together.
+// of the probe is random: many watches may have been resumed together. A watch that does not repeat
+// the last changes is probed soon, and ends if the server answers. The watchdog also ends a watch
+// when a list is due.
 func (r *Reflector) sessionWatchdog(ctx context.Context, s *watchSession, limit time.Duration) (_ context.Context, stop func()) {
 	timeout := func() time.Duration {
 		if !s.initialDone.Load() {
@@ -48,50 +58,101 @@ func (r *Reflector) sessionWatchdog(ctx context.Context, s *watchSession, limit 
 		}
 		return s.bookmarks.idleTimeout(limit)
 	}
-	mustProbe := r.state == stateResuming && s.initial == nil && isValid(s.from)
-	probeAt := s.started.Add(probeInterval/2 + jitter(probeInterval/2))
-	return r.watchIdle(ctx, timeout, func(ctx context.Context) error {
-		if now := r.clock.Now(); !mustProbe || now.Before(probeAt) || now.Before(r.notBefore) {
-			return nil
-		}
-		if r.status.confirmedSince(s.started) {
-			mustProbe = false
-			return nil
-		}
-		answered, err := r.probe(ctx)
-		mustProbe = !answered
-		return err
-	})
+	probes := sessionProbes{
+		s:         s,
+		mustProbe: r.state == stateResuming && s.initial == nil && isValid(s.from),
+		probeAt:   s.started.Add(probeInterval/2 + jitter(probeInterval/2)),
+	}
+	return r.watchIdle(ctx, polling{timeout: timeout, interval: probes.pollInterval, poll: probes.poll})
 }
 
-// probe requests a list of one object for its resourceVersion. It returns ErrVersionRegressed if
-// that is older than the one reached. answered is false if the server did not answer within
-// probeTimeout.
-func (r *Reflector) probe(ctx context.Context) (answered bool, err error) {
-	ctx, cancel := r.withTimeout(ctx, probeTimeout)
-	defer cancel()
-	if err := r.awaitBudget(ctx); err != nil {
-		return false, nil // a probe that was not made proves nothing
+// sessionProbes are the probes of a watch. Only its watchdog uses them.
+type sessionProbes struct {
+	s            *watchSession
+	mustProbe    bool
+	probeAt      time.Time
+	afterSilence bool // the server was probed because it did not repeat the last changes
+}
+
+// pollInterval returns the longest time until the next poll. A server that was probed after a silence,
+// and did not answer, is probed no more often than others.
+func (p *sessionProbes) pollInterval(limit time.Duration) time.Duration {
+	if due, scheduled := p.s.r.confirmation.wait(p.s.r.clock.Now()); scheduled {
+		limit = min(limit, due)
 	}
-	reached := r.version()
-	page, err := r.page(ctx, metav1.ListOptions{Limit: 1}, func(feed.Item) error { return nil })
-	if feed.IsPanic(err) {
-		return false, err // ends the watch; raised in the reflector's goroutine
+	if p.s.overlapping.Load() && !p.afterSilence {
+		limit = min(limit, overlapPoll)
 	}
-	if err != nil {
-		return false, nil // a failed probe proves nothing
+	return limit
+}
+
+// poll probes the server if that is due. idle is how long nothing was received.
+func (p *sessionProbes) poll(ctx context.Context, idle time.Duration) error {
+	r, now := p.s.r, p.s.r.clock.Now()
+	if due, scheduled := r.confirmation.wait(now); scheduled && due <= 0 && p.s.initialDone.Load() {
+		return errUnconfirmed
 	}
-	order, err := resourceversion.CompareResourceVersion(page.ResourceVersion, reached)
+	silent := !p.afterSilence && p.overlapUnfinished() && idle >= overlapSilence
+	p.mustProbe = p.mustProbe && (p.overlapUnfinished() || !r.status.confirmedSince(p.s.started))
+	regular := p.mustProbe && idle > 0 && !now.Before(p.probeAt)
+	if !silent && !regular || now.Before(r.notBefore) {
+		return nil
+	}
+	p.afterSilence = true
+	order, answered, err := r.probe(ctx)
+	p.mustProbe = p.mustProbe && !answered
 	switch {
-	case err != nil:
-		return true, nil // incomparable versions prove nothing
-	case order < 0:
-		return true, fmt.Errorf("%w: %s, after %s", ErrVersionRegressed, page.ResourceVersion, reached)
+	case err != nil || !answered:
+		return err
+	case p.overlapUnfinished():
+		return fmt.Errorf("%w: nothing received after %s", ErrHistoryChanged, p.s.from)
 	case order == 0:
 		r.status.advance("", r.clock.Now())
 	}
+	return nil
+}
+
+// overlapUnfinished reports whether the watch is open and the server has not repeated all changes.
+func (p *sessionProbes) overlapUnfinished() bool { return p.s.isOpen.Load() && p.s.overlapping.Load() }
+
+// mostRecent requests a list of one object, for the resourceVersion of the most recent state. items
+// is the number of objects in the answer. The error is ErrStalled if the server did not answer
+// within probeTimeout.
+func (r *Reflector) mostRecent(ctx context.Context) (version string, items int, err error) {
+	limited, cancel := r.withTimeout(feed.WithProbe(ctx), probeTimeout)
+	defer cancel()
+	if err = r.awaitBudget(limited); err == nil {
+		var page metav1.ListMeta
+		page, err = r.page(limited, metav1.ListOptions{Limit: 1}, func(feed.Item) error { items++; return nil })
+		version = page.ResourceVersion
+	}
+	if err != nil && limited.Err() != nil && ctx.Err() == nil && !feed.IsPanic(err) {
+		err = ErrStalled
+	}
+	return version, items, err
+}
+
+// probe compares the resourceVersion of the most recent state with the one reached. It returns
+// ErrVersionRegressed if it is older. answered is false if the server did not answer within
+// probeTimeout. A version that cannot be compared counts as newer.
+func (r *Reflector) probe(ctx context.Context) (order int, answered bool, err error) {
+	reached := r.version()
+	version, _, err := r.mostRecent(ctx)
+	if feed.IsPanic(err) {
+		return 0, false, err // ends the watch; raised in the reflector's goroutine
+	}
+	if err != nil {
+		return 0, false, nil //nolint:nilerr // a failed probe proves nothing
+	}
+	order, err = resourceversion.CompareResourceVersion(version, reached)
+	switch {
+	case err != nil:
+		return 1, true, nil //nolint:nilerr // incomparable versions prove nothing
+	case order < 0:
+		return order, true, fmt.Errorf("%w: %s, after %s", ErrVersionRegressed, version, reached)
+	}
 	r.status.confirm(r.clock.Now())
-	return true, nil
+	return order, true, nil
 }
 
 // withTimeout is context.WithTimeout on the reflector's clock.
@@ -109,16 +170,23 @@ func (r *Reflector) withTimeout(ctx context.Context, timeout time.Duration) (con
 	return ctx, cancel
 }
 
+// polling is what a watchdog does.
+type polling struct {
+	timeout  func() time.Duration                                // without activity
+	interval func(longest time.Duration) time.Duration           // until the next poll; may be nil
+	poll     func(ctx context.Context, idle time.Duration) error // called at each poll before the timeout
+}
+
 // watchIdle returns a context that is cancelled with ErrStalled once r.activity has not changed for
-// timeout(), or with an error of onIdle, which is called in between. stop cancels the context and
+// p.timeout(), or with an error of p.poll, which is called in between. stop cancels the context and
 // waits for the goroutine that polls r.activity. Polling makes an event cost no more than an atomic
 // addition.
-func (r *Reflector) watchIdle(ctx context.Context, timeout func() time.Duration, onIdle func(context.Context) error) (_ context.Context, stop func()) {
+func (r *Reflector) watchIdle(ctx context.Context, p polling) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := r.pollActivity(ctx, timeout, onIdle); err != nil {
+		if err := r.pollActivity(ctx, p); err != nil {
 			cancel(err)
 		}
 	}()
@@ -130,12 +198,15 @@ func (r *Reflector) watchIdle(ctx context.Context, timeout func() time.Duration,
 
 // pollActivity polls at least three times within the timeout, and within probeInterval, at random
 // intervals.
-func (r *Reflector) pollActivity(ctx context.Context, timeout func() time.Duration, onIdle func(context.Context) error) error {
+func (r *Reflector) pollActivity(ctx context.Context, p polling) error {
 	seen, since := r.activity.Load(), r.clock.Now()
 	for {
-		limit := timeout()
+		limit := p.timeout()
 		interval := min(limit, probeInterval) / 3
 		interval = min(interval*3/4+jitter(interval/4), limit-r.clock.Since(since))
+		if p.interval != nil {
+			interval = p.interval(interval)
+		}
 		timer := r.clock.NewTimer(max(interval, time.Second))
 		select {
 		case <-ctx.Done():
@@ -143,11 +214,13 @@ func (r *Reflector) pollActivity(ctx context.Context, timeout func() time.Durati
 			return nil
 		case <-timer.C():
 		}
+		var idle time.Duration
 		if activity := r.activity.Load(); activity != seen {
 			seen, since = activity, r.clock.Now()
-		} else if r.clock.Since(since) >= limit {
+		} else if idle = r.clock.Since(since); idle >= limit {
 			return ErrStalled
-		} else if err := onIdle(ctx); err != nil {
+		}
+		if err := p.poll(ctx, idle); err != nil {
 			return err
 		}
 	}

@@ -122,6 +122,31 @@ func (s Scope) mayHaveNamespace(namespace string) bool {
 	return s.Hash.Field != Namespace || namespace == "" || s.Hash.Contains(namespace)
 }
 
+// MayHold reports whether objects with a key may be in the scope, and whether all of them are: the
+// key alone decides.
+func (s Scope) MayHold(namespace, name string) (may, all bool) {
+	if s.Namespace != "" && s.Namespace != namespace || s.Hash.Field == Namespace && !s.Hash.Contains(namespace) {
+		return false, false
+	}
+	all = s.LabelSelector == "" && s.Hash.Field != UID
+	if s.FieldSelector == "" {
+		return true, all
+	}
+	selector, err := fields.ParseSelector(s.FieldSelector)
+	if err != nil {
+		return true, false
+	}
+	for _, requirement := range selector.Requirements() {
+		switch value, known := (fields.Set{"metadata.name": name, "metadata.namespace": namespace})[requirement.Field]; {
+		case !known:
+			all = false
+		case (value == requirement.Value) != (requirement.Operator != "!="):
+			return false, false
+		}
+	}
+	return true, all
+}
+
 // CanMove reports whether an object can leave a for b by a change of its labels or fields.
 func CanMove(a, b Scope) bool {
 	sameSelectors := a.LabelSelector == b.LabelSelector && a.FieldSelector == b.FieldSelector

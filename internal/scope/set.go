@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 )
@@ -39,6 +40,7 @@ type Set struct {
 	parsed        parsed     // of held, and perhaps of others
 	invalid       error
 	complete      <-chan struct{} // closed once the scopes of the start are in the set; nil: they are
+	incomplete    Incomplete
 	subscriptions map[*Subscription]struct{}
 }
 
@@ -56,12 +58,17 @@ func (s *Set) Fail(err error) {
 	s.invalid = errors.Join(s.invalid, err)
 }
 
+// Incomplete returns why a set does not have the scopes of the start yet, and since when. The error
+// may be nil. It is called while informers report their status, and must not block.
+type Incomplete func() (since time.Time, err error)
+
 // CompleteAfter makes informers wait with their sync until a channel is closed. The scopes of the
-// start are those that the set has then.
-func (s *Set) CompleteAfter(complete <-chan struct{}) {
+// start are those that the set has then. Until then, informers report the error of reason, if that
+// is not nil.
+func (s *Set) CompleteAfter(complete <-chan struct{}, reason Incomplete) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.complete = complete
+	s.complete, s.incomplete = complete, reason
 }
 
 // Complete returns the channel of CompleteAfter, nil if there is none.
@@ -69,6 +76,23 @@ func (s *Set) Complete() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.complete
+}
+
+// Incomplete returns why the set does not have the scopes of the start yet, and since when: the
+// result of the function that was passed to CompleteAfter. It returns nil once the set has them.
+func (s *Set) Incomplete() (since time.Time, err error) {
+	s.mu.Lock()
+	complete, reason := s.complete, s.incomplete
+	s.mu.Unlock()
+	if reason == nil {
+		return time.Time{}, nil
+	}
+	select {
+	case <-complete:
+		return time.Time{}, nil
+	default:
+		return reason()
+	}
 }
 
 // All returns the scopes in the order in which they were added.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func must(t *testing.T, err error) {
@@ -142,10 +143,17 @@ func TestSetIsCompleteAfterChannel(t *testing.T) {
 	if set.Complete() != nil {
 		t.Error("a set waits for a channel that it does not have")
 	}
-	complete := make(chan struct{})
-	set.CompleteAfter(complete)
+	complete, missing := make(chan struct{}), errors.New("missing")
+	set.CompleteAfter(complete, func() (time.Time, error) { return time.Unix(1, 0), missing })
 	if set.Complete() != (<-chan struct{})(complete) {
 		t.Error("the set does not return its channel")
+	}
+	if since, err := set.Incomplete(); err != missing || since != time.Unix(1, 0) {
+		t.Errorf("the set is incomplete since %v: %v", since, err)
+	}
+	close(complete)
+	if _, err := set.Incomplete(); err != nil {
+		t.Errorf("a complete set is incomplete: %v", err)
 	}
 }
 

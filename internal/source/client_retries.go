@@ -12,16 +12,18 @@ import (
 )
 
 // clientRetries warns of a client that repeats refused requests by itself, below the informer's
-// backoff.
+// backoff. Only a client that sends HTTP requests does: functions of a program, and fakes, return
+// such errors too.
 type clientRetries struct {
-	never bool // the client does not
-	once  sync.Once
+	never  bool // the client does not
+	traits *traits
+	once   sync.Once
 }
 
 // check logs a warning, once, if err is the error of a request that was refused with a Retry-After
 // and did not pass through the tap, which would have kept that from the client.
 func (c *clientRetries) check(ctx context.Context, err error) {
-	if seconds, _ := apierrors.SuggestsClientDelay(err); c.never || seconds <= 0 {
+	if seconds, _ := apierrors.SuggestsClientDelay(err); c.never || !c.traits.server.Load() || seconds <= 0 {
 		return
 	}
 	c.once.Do(func() {

@@ -32,6 +32,7 @@ type decodedSource struct {
 	omit    *omit.Fields
 	retries *clientRetries
 	traffic *traffic
+	traits  *traits
 }
 
 var _ feed.Source = decodedSource{}
@@ -42,15 +43,16 @@ func (s decodedSource) List(ctx context.Context, options metav1.ListOptions, add
 	s.traffic.record(verbList, tap.Response{}, err)
 	if err != nil {
 		s.retries.check(ctx, err)
-		return metav1.ListMeta{}, codec.WithoutValues(err)
+		return metav1.ListMeta{}, s.objects.WithoutValues(err)
 	}
 	return s.addAll(list, add)
 }
 
-// request requests a list. The caller redacts the error by codec.WithoutValues, once a tap does not
+// request requests a list. The caller redacts the error by ObjectType.WithoutValues, once a tap does not
 // hide its text any more.
 func (s decodedSource) request(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	return await(ctx, "List", func() (runtime.Object, error) { return s.lw.List(ctx, options) }, nil)
+	request := s.traits.trace(ctx)
+	return await(ctx, "List", func() (runtime.Object, error) { return s.lw.List(request, options) }, nil)
 }
 
 // addAll passes on the items of a list.
@@ -182,14 +184,18 @@ func (s decodedSource) Watch(ctx context.Context, options metav1.ListOptions, ev
 	s.traffic.record(verbWatch, tap.Response{}, err)
 	if err != nil {
 		s.retries.check(ctx, err)
-		return codec.WithoutValues(err)
+		return s.objects.WithoutValues(err)
 	}
 	return s.follow(ctx, options, stream, events)
 }
 
+// Traits implements feed.Source.
+func (s decodedSource) Traits() feed.Traits { return s.traits.get() }
+
 // open opens a watch. The caller redacts the error, as that of request.
 func (s decodedSource) open(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	stream, err := await(ctx, "Watch", func() (watch.Interface, error) { return s.lw.Watch(ctx, options) },
+	request := s.traits.trace(ctx)
+	stream, err := await(ctx, "Watch", func() (watch.Interface, error) { return s.lw.Watch(request, options) },
 		func(late watch.Interface) error { return stopWatch(ctx, late) })
 	if err == nil && codec.IsNil(stream) {
 		err = errNilWatch
@@ -208,6 +214,7 @@ func (s decodedSource) follow(ctx context.Context, options metav1.ListOptions, s
 	if err != nil {
 		return err
 	}
+	s.traits.opened(stream)
 	events.Opened()
 	for {
 		select {
@@ -237,7 +244,7 @@ func (s decodedSource) deliver(event watch.Event, events feed.WatchSink) error {
 		return fmt.Errorf("%s event: %w", event.Type, errNilObject)
 	}
 	if err := statusError(event.Object); err != nil {
-		return codec.WithoutValues(err)
+		return s.objects.WithoutValues(err)
 	}
 	switch event.Type {
 	case watch.Added, watch.Modified, watch.Deleted:

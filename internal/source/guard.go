@@ -70,7 +70,7 @@ func (c updateCheck) check(request *http.Request, body []byte) error {
 	if fields == nil || !c.store.Has(object.Key, object.UID, object.ResourceVersion) || c.hasAny(fields, &item) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s %s, at the informer's version %s, has none of %s; read the object from the server before writing it, or use a patch",
+	return fmt.Errorf("%w: %s %s, at the informer's version %s, has none of %s; read the object from the server before writing it; to remove one of them on purpose, send a patch with it as null",
 		ErrOmittedFields, item.Kind, wire.Quote(object.Key), object.ResourceVersion, strings.Join(fields.Paths(), ", "))
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"strings"
 	"testing"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -84,6 +85,9 @@ func TestGuardChecksWhatAnUpdateWrites(t *testing.T) {
 		err := checkUpdate(t, test.goType, test.urlPath, test.object, test.path)
 		if errors.Is(err, ErrOmittedFields) != test.refused || err != nil && !test.refused {
 			t.Errorf("%s: %v, want refused: %v", test.name, err, test.refused)
+		}
+		if err != nil && !strings.Contains(err.Error(), "to remove one of them on purpose, send a patch with it as null") {
+			t.Errorf("%s: the error does not say how to remove a field: %v", test.name, err)
 		}
 	}
 }

@@ -30,11 +30,11 @@ func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add 
 	list, err := s.decoded.request(tap.With(ctx, t), options)
 	request.close()
 	response := t.Finish()
-	err = codec.WithoutValues(err)
+	err = s.decoded.objects.WithoutValues(err)
 	if err == nil && !response.Consumed && isPlaceholder(list) {
 		err = errCachedPlaceholder
 	}
-	s.mode.record(ctx, response, err)
+	s.record(ctx, response, err)
 	s.decoded.traffic.record(verbList, response, err)
 	if reason := s.reasonToDisable(request, list); reason != "" {
 		s.mode.disable(ctx, reason)

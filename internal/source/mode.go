@@ -81,21 +81,29 @@ func (m *mode) warn(ctx context.Context, hasTap bool) {
 type tapDetector struct {
 	ListerWatcher
 
-	mode *mode
+	mode   *mode
+	traits *traits
 }
 
 func (d tapDetector) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	request, hasTap := tap.Detect(ctx)
 	list, err := d.ListerWatcher.List(request, options)
-	d.mode.warn(ctx, hasTap())
+	d.found(ctx, hasTap())
 	return list, err
 }
 
 func (d tapDetector) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	request, hasTap := tap.Detect(ctx)
 	watcher, err := d.ListerWatcher.Watch(request, options)
-	d.mode.warn(ctx, hasTap())
+	d.found(ctx, hasTap())
 	return watcher, err
+}
+
+func (d tapDetector) found(ctx context.Context, hasTap bool) {
+	d.mode.warn(ctx, hasTap)
+	if hasTap {
+		d.traits.isServer()
+	}
 }
 
 // markStreaming records that a response is being split, before its first item is passed on.

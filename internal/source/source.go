@@ -33,8 +33,10 @@ type Config struct {
 	// "namespace/" or "". Otherwise they are refused: an item of a list alone, an event with its
 	// watch.
 	Unnamed bool
-	Codec   codec.Options
-	Limits  Limits
+	// Fake says that the ListerWatcher declares itself a fake. See feed.Traits.
+	Fake   bool
+	Codec  codec.Options
+	Limits Limits
 	// Store is the store to which the items go, nil if it is not that of an informer.
 	Store *StoreState
 }
@@ -44,6 +46,9 @@ type Config struct {
 type Limits struct {
 	Object int // of an object and of a watch event
 	Header int // of any other part, and of the body of an error response
+	// Decoded is the memory that decoding one object allocates. Zero or less selects the default of
+	// package codec.
+	Decoded int
 }
 
 // Streaming is what is known of the ListerWatcher's functions: if they return what the server sent,
@@ -77,18 +82,21 @@ func New(config Config) Source {
 	if config.Codec.Timing == nil {
 		config.Codec.Timing = new(codec.Timing)
 	}
+	config.Codec.Decoded = codec.NewDecodedLimit(config.Limits.Decoded)
 	s := Source{
 		mode:    &mode{requested: config.Streaming == Requested, noContext: config.NoContext},
 		traffic: new(traffic),
 		timing:  config.Codec.Timing,
 	}
+	known := &traits{declared: config.Fake}
 	decoded := decodedSource{
 		traffic: s.traffic,
 		lw:      config.ListerWatcher,
 		objects: config.Objects,
 		unnamed: config.Unnamed,
 		omit:    config.Codec.Omit,
-		retries: &clientRetries{never: config.NoClientRetries},
+		retries: &clientRetries{never: config.NoClientRetries, traits: known},
+		traits:  known,
 	}
 	switch {
 	case config.Streaming == Disabled:
@@ -99,7 +107,7 @@ func New(config Config) Source {
 		if config.Objects.GoType == nil {
 			s.mode.reason = reasonNoType
 		}
-		decoded.lw = tapDetector{config.ListerWatcher, s.mode}
+		decoded.lw = tapDetector{config.ListerWatcher, s.mode, decoded.traits}
 		s.Source = decoded
 	default:
 		stream := streamSource{decoded: decoded, mode: s.mode, decoders: codec.NewDecoders(config.Objects, config.Codec), limits: config.Limits}
@@ -114,6 +122,12 @@ func (s Source) Traffic() feed.Traffic {
 	traffic := feed.Traffic{Requests: s.traffic.counted(), Bytes: s.traffic.bytes.Load()}
 	traffic.Decoded, traffic.Decoding = s.timing.Total()
 	return traffic
+}
+
+// Streams reports whether the last response was split while it arrived.
+func (s Source) Streams() bool {
+	streaming, _ := s.mode.get()
+	return streaming
 }
 
 // Mode reports whether the last response was split while it arrived and, if not, why. The reason

@@ -62,6 +62,17 @@ func (s streamSource) tap(consume func(format wire.Format, body io.Reader) []byt
 	return t
 }
 
+// Traits implements feed.Source.
+func (s streamSource) Traits() feed.Traits { return s.decoded.Traits() }
+
+// record records the response of a request that ended with err.
+func (s streamSource) record(ctx context.Context, response tap.Response, err error) {
+	if response.Intercepted {
+		s.decoded.traits.isServer()
+	}
+	s.mode.record(ctx, response, err)
+}
+
 // understands reports whether bodies of a Content-Type can be split and their objects decoded.
 func (s streamSource) understands(contentType string) bool {
 	format, ok := wire.FormatOf(contentType)

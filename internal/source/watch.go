@@ -29,8 +29,8 @@ func (s streamSource) Watch(ctx context.Context, options metav1.ListOptions, eve
 	t := s.tap(request.consume)
 	stream, err := s.decoded.open(tap.With(ctx, t), options)
 	response := t.Finish()
-	err = codec.WithoutValues(err)
-	s.mode.record(ctx, response, err)
+	err = s.decoded.objects.WithoutValues(err)
+	s.record(ctx, response, err)
 	if !response.Consumed { // otherwise it was counted when it began
 		s.decoded.traffic.record(verbWatch, response, err)
 	}

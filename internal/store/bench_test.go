@@ -26,8 +26,8 @@ func (t *thing) DeepCopyObject() kruntime.Object { return t }
 
 func byNamespace(t *thing) ([]string, error) { return []string{t.namespace}, nil }
 
-func thingStore(log *eventlog.Log[Change[*thing]]) *Store[*thing] {
-	return New(Config[*thing]{
+func thingStore(log *eventlog.Log[Change[*thing]]) fedStore[*thing] {
+	return newFedStore(Config[*thing]{
 		ItemKeys: true,
 		Identity: func(t *thing) (string, string) { return t.uid, t.version },
 		Decode:   func(item feed.Item) (*thing, error) { return item.Object.(*thing), nil },
@@ -51,7 +51,7 @@ func things(n int) []feed.Item {
 	return items
 }
 
-func fill(s *Store[*thing], items []feed.Item) {
+func fill(s fedStore[*thing], items []feed.Item) {
 	next := s.Begin()
 	for _, item := range items {
 		next.Add(item)

@@ -9,8 +9,12 @@ import (
 )
 
 // Commit swaps in the new state, so that each snapshot shows all of it or none. It appends the
-// changes to the log as one batch, deletions first. It does not fail.
-func (r *replacement[V]) Commit(resourceVersion string) error {
+// changes to the log as one batch, deletions first. It fails if one of the newest unchanged objects
+// has other contents than the store's.
+func (r *Replacement[V]) Commit(resourceVersion string) error {
+	if err := r.checkNewest(); err != nil {
+		return err
+	}
 	s := r.store
 	s.writer.Lock()
 	defer s.endWrite()
@@ -23,13 +27,15 @@ func (r *replacement[V]) Commit(resourceVersion string) error {
 }
 
 // commit is Commit for a caller that holds the writer's lock.
-func (r *replacement[V]) commit(resourceVersion string) {
+func (r *Replacement[V]) commit(resourceVersion string) {
 	s, live := r.store, r.store.live.Load()
 	if set := live.indexes.set; r.next.indexes.set != set { // an index was added since Begin
 		r.next = s.reindexed(r.next, set)
 	}
 	r.keepLastGoodStates(live)
 	changes, resolved := r.changes(live), r.resolved(live, func(*Scope) bool { return true })
+
+	r.changed = changes
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +71,7 @@ func (r *replacement[V]) commit(resourceVersion string) {
 
 // keepLastGoodStates adds the live entries of objects whose newest state could not be stored or is
 // ignored. An entry of another object under the same key is not added: that object was deleted.
-func (r *replacement[V]) keepLastGoodStates(live *state[V]) {
+func (r *Replacement[V]) keepLastGoodStates(live *state[V]) {
 	var renamed map[uint64]string // keys of the live entries by UID
 	for key, f := range r.rejected {
 		item := live.entries.Item(key)
@@ -80,11 +86,14 @@ func (r *replacement[V]) keepLastGoodStates(live *state[V]) {
 		var entry Entry[V]
 		old := entry.fromMap(item)
 		if old != nil && old.sameObject(identity{uid: f.uid}) && r.next.entries.Get(key) == nil {
-			if f.skipped() {
+			if f.skipped() || f.scope != nil { // the states of other scopes are compared with the entry
 				old.forgetVersion(identity{f.uid, versionOf(f.version)})
+			}
+			if f.skipped() {
 				r.record(key, liveState)
 			}
-			r.put(key, old)
+			r.maker.scope = f.scope
+			r.put(key, r.inScope(old))
 		}
 	}
 }
@@ -112,7 +121,7 @@ func (s *Store[V]) appendChanges(changes []Change[V], byProgram bool) {
 
 // changes returns the replacement's changes to the live state: deletions, then additions and
 // updates in list order.
-func (r *replacement[V]) changes(live *state[V]) []Change[V] {
+func (r *Replacement[V]) changes(live *state[V]) []Change[V] {
 	s := r.store
 	if s.config.Log == nil {
 		return nil
@@ -124,7 +133,7 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 		old, entry := pair.old.fromMap(item), pair.next.fromMap(r.next.entries.Item(key))
 		if entry == nil || *old != *entry && !old.sameObject(entry.identity) {
 			gone := *old
-			changes = append(changes, Change[V]{Key: key, Old: &gone, Initial: initial})
+			changes = append(changes, Change[V]{Key: key, Old: &gone, Initial: initial, LeftScope: r.isRefused(key, &gone)})
 		}
 	}
 	changes = slices.Grow(changes, len(r.made))
@@ -148,7 +157,7 @@ func (r *replacement[V]) changes(live *state[V]) []Change[V] {
 // sameState reports whether entry is the same state of its object as old, the live entry. made is
 // whether entry was made for the replacement, and not taken from the live state. Entries are
 // compared by their objects: an index added since Begin changes the entryMeta.
-func (r *replacement[V]) sameState(key string, old, entry *Entry[V], made bool) bool {
+func (r *Replacement[V]) sameState(key string, old, entry *Entry[V], made bool) bool {
 	if r.compareContents || !made && old.ref == entry.ref {
 		return old.ref == entry.ref
 	}
@@ -158,7 +167,7 @@ func (r *replacement[V]) sameState(key string, old, entry *Entry[V], made bool) 
 // candidates yields each key whose entry may differ from the live state once, and whether the entry
 // was made for the replacement. If the live state has changed since Begin, or EmitUnchanged is set,
 // these are all keys.
-func (r *replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
+func (r *Replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
 	all := live.writes != r.writes || r.store.config.EmitUnchanged
 	return func(yield func(key string, made bool) bool) {
 		seen := make(map[string]struct{})
@@ -184,7 +193,7 @@ func (r *replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
 // resolved returns the quarantined keys to release, of those that failed in scopes that match: all
 // but those whose live entry the replacement keeps and a reader found unreadable after it was
 // added.
-func (r *replacement[V]) resolved(live *state[V], matches func(*Scope) bool) (keys []string) {
+func (r *Replacement[V]) resolved(live *state[V], matches func(*Scope) bool) (keys []string) {
 	for _, quarantined := range r.store.quarantine.failures() {
 		key := quarantined.Key
 		if f, failed := r.store.quarantine.failed(key); failed && !matches(f.scope) {

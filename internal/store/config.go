@@ -30,6 +30,10 @@ type Config[V any] struct {
 	// Transforms is called for each item, by several goroutines, and its result must not change
 	// once the store receives items.
 	Transforms func() bool
+	// Absent, if set, returns why the store may lack an existing object that has a key, and nil if the
+	// object does not exist or the key does not decide it. It is called for keys that are not stored,
+	// without a lock of the store.
+	Absent func(key string) error
 	// Packer, if set, keeps entries as bytes, which are decoded when they are read. If V is a
 	// pointer type, a decoded value is shared by all readers for as long as one, or the hot set,
 	// references it.
@@ -50,14 +54,25 @@ type Config[V any] struct {
 	// has released its locks: Report may read the store and write to it. Required.
 	Report func(key string, err error)
 	// EmitUnchanged makes a replacement append an update to the log for each object that it
-	// leaves unchanged, too. Old and New of such an update are the same state.
+	// leaves unchanged, too. Such an object is decoded and indexed again: Old and New of an
+	// update of equal content are the same state.
 	EmitUnchanged bool
+	// EmitUnseenDeletions makes Feed.Apply append the deletion of an object that is not stored to the
+	// log, as client-go's informers deliver it, unless its absence is explained: Decode ignores the
+	// state at deletion, the last state could not be stored, or the collection has reached the
+	// version of the deletion before. It requires Log, and has no effect on feeds of scopes.
+	EmitUnseenDeletions bool
+	// CompareBytes is the number of bytes of a list's unchanged objects that are kept, to compare the
+	// newest of them with the stored ones. Zero compares none.
+	CompareBytes int
 	// Log, if set, receives every change. The store is then an informer's: its resourceVersion is
 	// moved by a feed only, not by Put, Remove and Replace.
 	Log *eventlog.Log[Change[V]]
 }
 
 // Change is one event of the log: an addition (Old is nil), an update, or a deletion (New is nil).
+// Old and Final are the same in the deletion of an object that was not stored; see
+// Config.EmitUnseenDeletions.
 type Change[V any] struct {
 	Key       string
 	Old, New  *Entry[V]

@@ -44,11 +44,11 @@ func (e *Entry[V]) fromMap(in mapItem) *Entry[V] {
 	return e
 }
 
-// forgetVersion forgets the version of an entry that is kept instead of a skipped state, if the
-// entry's is the later one, and reports whether it is. The server was then restored from a backup,
-// and the states that follow, too, may have lower versions than the entry.
-func (e *Entry[V]) forgetVersion(skipped identity) bool {
-	if e == nil || !skipped.before(e.identity) {
+// forgetVersion forgets the version of an entry that is kept instead of a newer state, if the entry's
+// is the higher one, and reports whether it is. The server was then restored from a backup, and the
+// states that follow, too, may have lower versions than the entry.
+func (e *Entry[V]) forgetVersion(newer identity) bool {
+	if e == nil || !newer.before(e.identity) {
 		return false
 	}
 	e.version = 0
@@ -73,6 +73,10 @@ func (e *Entry[V]) byIndex() [][]string {
 	}
 	return e.indexed.byIndex
 }
+
+// IsSameObject reports whether two entries of a key may be states of the same object: their UIDs
+// are equal, or one has none.
+func (e *Entry[V]) IsSameObject(other *Entry[V]) bool { return e.sameObject(other.identity) }
 
 // scope returns the entry's scope, nil if it has none.
 func (m entryMeta) scope() *Scope {
@@ -181,7 +185,15 @@ func (m *maker) meta(item feed.Item, byIndex [][]string, old *indexValues) entry
 // makeEntry sets *entry to the entry of an item, or of *value if value is not nil. It shares
 // unchanged parts with old, the entry to be replaced, which may be nil.
 func (s *Store[V]) makeEntry(entry *Entry[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
-	set := s.live.Load().indexes.set
+	return s.makeIndexed(entry, s.live.Load().indexes.set, maker, item, value, old)
+}
+
+// makeUnindexed is makeEntry for an entry that is only compared. It calls no index function.
+func (s *Store[V]) makeUnindexed(entry *Entry[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
+	return s.makeIndexed(entry, &indexSet[V]{}, maker, item, value, old)
+}
+
+func (s *Store[V]) makeIndexed(entry *Entry[V], set *indexSet[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
 	if s.config.Packer != nil {
 		return s.packEntry(entry, set, maker, item, value, old)
 	}

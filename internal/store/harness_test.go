@@ -96,9 +96,20 @@ func groupsOf(o *object) ([]string, error) { return o.Groups, o.fails("index") }
 
 func keyAndUID(o *object) ([]string, error) { return []string{o.Key, o.UID}, nil }
 
+// fedStore is a store without scopes, and its feed.
+type fedStore[V any] struct {
+	*Store[V]
+	*Feed[V]
+}
+
+func newFedStore[V any](config Config[V]) fedStore[V] {
+	s := New(config)
+	return fedStore[V]{s, s.WholeFeed()}
+}
+
 // harness is a store of objects with a log and a cursor at the log's start.
 type harness struct {
-	*Store[*object]
+	fedStore[*object]
 	log     *eventlog.Log[Change[*object]]
 	cursor  *eventlog.Cursor[Change[*object]]
 	decodes atomic.Int64
@@ -126,7 +137,7 @@ func newHarness(options ...func(*Config[*object])) *harness {
 	for _, option := range options {
 		option(&config)
 	}
-	h.Store = New(config)
+	h.fedStore = newFedStore(config)
 	h.cursor = h.log.Cursor()
 	return h
 }
@@ -272,7 +283,7 @@ func (h *harness) corrupt(key string, begun ...feed.Replacement) {
 	p := packedOf(h.entries.Get(key))
 	states := []*state[*object]{h.live.Load()}
 	for _, next := range begun {
-		if r, ok := next.(*replacement[*object]); ok && r.next.entries.Get(key) == p.ref() {
+		if r, ok := next.(*Replacement[*object]); ok && r.next.entries.Get(key) == p.ref() {
 			states = append(states, r.next)
 		}
 	}

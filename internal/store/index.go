@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/snapmap"
@@ -22,6 +23,7 @@ type indexSet[V any] struct {
 	names     []string
 	functions []IndexFunc[V]
 	positions map[string]int
+	errors    []*atomic.Uint64 // how often each function has failed
 }
 
 func newIndexSet[V any](indexers map[string]IndexFunc[V]) *indexSet[V] {
@@ -33,11 +35,13 @@ func (set *indexSet[V]) with(indexers map[string]IndexFunc[V]) *indexSet[V] {
 	more := &indexSet[V]{
 		names:     slices.Clone(set.names),
 		functions: slices.Clone(set.functions),
+		errors:    slices.Clone(set.errors),
 		positions: make(map[string]int, len(set.names)+len(indexers)),
 	}
 	for _, name := range slices.Sorted(maps.Keys(indexers)) {
 		more.names = append(more.names, name)
 		more.functions = append(more.functions, indexers[name])
+		more.errors = append(more.errors, new(atomic.Uint64))
 	}
 	for i, name := range more.names {
 		more.positions[name] = i
@@ -71,6 +75,7 @@ func (set *indexSet[V]) valuesOf(key string, valuesAt func(i int) ([]string, err
 func (set *indexSet[V]) call(i int, key string, valuesAt func(i int) ([]string, error), report func(string, error)) []string {
 	values, err := feed.CatchPanic(func() ([]string, error) { return valuesAt(i) })
 	if err != nil {
+		set.errors[i].Add(1)
 		report(key, &feed.EffectError{Effect: feed.NotIndexed, Err: fmt.Errorf("index %q: %w", set.names[i], err)})
 		return nil
 	}
@@ -186,6 +191,21 @@ func (s *Store[V]) Indexers() map[string]IndexFunc[V] {
 		indexers[name] = set.functions[i]
 	}
 	return indexers
+}
+
+// IndexErrors returns how often each index function has failed, without those that have not. Each
+// time, the index did not find the object in that state.
+func (s *Store[V]) IndexErrors() (failed map[string]uint64) {
+	set := s.live.Load().indexes.set
+	for i, name := range set.names {
+		if n := set.errors[i].Load(); n > 0 {
+			if failed == nil {
+				failed = make(map[string]uint64)
+			}
+			failed[name] = n
+		}
+	}
+	return failed
 }
 
 // reindexed returns a copy of a state with the indexes of set, the first of which are the state's

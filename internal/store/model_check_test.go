@@ -124,6 +124,14 @@ func (m *machine) replayLog(t *rapid.T, mayEmit, mayRepeat bool) {
 
 func (m *machine) replay(change Change[*object], mayEmit, mayRepeat bool) error {
 	last, known := m.replayed[change.Key]
+	if o := m.model.unseen; o != nil {
+		m.model.unseen = nil
+		value, ok := m.TryLoad(change.Final)
+		if known || change.New != nil || change.Old != change.Final || change.Key != o.Key || !ok || !sameObjects(value, o) {
+			return fmt.Errorf("not the deletion of %v, which was never stored", o)
+		}
+		return nil
+	}
 	switch {
 	case !mayEmit:
 		return fmt.Errorf("an event, but no change")

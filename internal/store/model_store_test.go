@@ -18,6 +18,8 @@ import (
 // modelStore is a model of a Store made of Go maps, without sharing and without locks.
 type modelStore struct {
 	itemKeys, packed bool
+	emitUnseen       bool    // Config.EmitUnseenDeletions
+	unseen           *object // whose deletion the last operation emits although it was never stored
 
 	live       map[string]*modelEntry
 	version    string
@@ -73,6 +75,15 @@ func before(a, b string) bool {
 func (m *modelStore) advanceVersion(version string) {
 	if version != "" && !before(version, m.version) {
 		m.version = version
+	}
+}
+
+// noteUnseen notes whether the deletion of an object that is not stored is emitted.
+func (m *modelStore) noteUnseen(o *object) {
+	_, quarantined := m.quarantine[o.Key]
+	reached := before(o.Version, m.version) || o.Version == m.version && before("0", o.Version)
+	if m.emitUnseen && !quarantined && !reached && !isFault(o, "decode") && !(m.packed && isFault(o, "pack")) {
+		m.unseen = o
 	}
 }
 
@@ -165,6 +176,7 @@ func isOther(e *modelEntry, o *object) bool {
 
 func (m *modelStore) apply(event watch.EventType, o *object) feed.Outcome {
 	defer m.advanceVersion(o.Version)
+	m.unseen = nil
 	unknown := event == watch.Deleted && m.keyUnknown(o)
 	live := m.live[o.Key]
 	notStored := live == nil || unknown && isOther(live, o)
@@ -172,7 +184,10 @@ func (m *modelStore) apply(event watch.EventType, o *object) feed.Outcome {
 		return feed.Stale
 	}
 	if unknown && o.UID != "" && notStored {
-		delete(m.quarantine, o.Key) // the object is not stored
+		if live == nil { // the object is not stored, and its key is not read
+			m.noteUnseen(o)
+		}
+		delete(m.quarantine, o.Key)
 		return feed.Unchanged
 	}
 	outcome := m.classify(o)
@@ -180,6 +195,9 @@ func (m *modelStore) apply(event watch.EventType, o *object) feed.Outcome {
 	case outcome == feed.Stale, outcome == feed.Unchanged && event != watch.Deleted:
 		return outcome
 	case event == watch.Deleted && (!unknown || m.live[o.Key] != nil):
+		if m.live[o.Key] == nil {
+			m.noteUnseen(o)
+		}
 		delete(m.quarantine, o.Key)
 		if m.live[o.Key] == nil {
 			return feed.Unchanged

@@ -40,7 +40,9 @@ func TestStoreMatchesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &machine{replayed: map[string]*Entry[*object]{}}
 		m.model = newModelStore(rapid.Bool().Draw(t, "item keys"), rapid.Bool().Draw(t, "packed"))
+		m.model.emitUnseen = rapid.Bool().Draw(t, "unseen deletions")
 		m.harness = newHarness(func(c *Config[*object]) {
+			c.EmitUnseenDeletions = m.model.emitUnseen
 			if c.ItemKeys = m.model.itemKeys; m.model.packed {
 				c.Packer = jsonPacker{pack.New()}
 				c.HotBytes = int64(minHotSize * rapid.IntRange(-1, 5).Draw(t, "hot objects"))
@@ -113,7 +115,10 @@ func (m *machine) doApply(t *rapid.T) {
 	if got := m.apply(event, o); got != want {
 		t.Fatalf("Apply(%s %v) = %v, want %v", event, o, got, want)
 	}
-	m.replayLog(t, want == feed.Applied || recreated, false)
+	m.replayLog(t, want == feed.Applied || recreated || m.model.unseen != nil, false)
+	if m.model.unseen != nil {
+		t.Fatalf("no deletion of %v, which was never stored", o)
+	}
 }
 
 func (m *machine) doBegin(t *rapid.T) {

@@ -27,12 +27,12 @@ type quarantine struct {
 
 	mu      sync.Mutex         // guards the fields below
 	keys    map[string]failure // by key
-	unkeyed map[*Scope]int     // number of states without a readable key since the last committed list
+	unkeyed map[*Scope]int     // number of states without a readable key, in the last list and since
 }
 
 // failure is why a key is quarantined.
 type failure struct {
-	version    string // of the state that could not be stored; if it had none, of the one before
+	version    string // of the state that could not be stored; if it had none, of the failure before
 	uid        uint64 // of the object whose state could not be stored, as in identity
 	unreadable bool   // the stored state could not be read, and no later one failed to be stored
 	scope      *Scope // that the state came from; nil if the store has no scopes
@@ -46,8 +46,21 @@ type KeyFailure struct {
 }
 
 // KeyError returns an error that wraps ErrNotStored and the cause if the newest state received for
-// key could not be stored or read, and nil otherwise.
+// key could not be stored or read. If there is none, and the key is not stored, it returns the
+// error of Config.Absent.
 func (s *Store[V]) KeyError(key string) error {
+	if err := s.Failure(key); err != nil {
+		return err
+	}
+	if s.config.Absent == nil || s.entries.Get(key) != nil {
+		return nil
+	}
+	return s.config.Absent(key)
+}
+
+// Failure returns an error that wraps ErrNotStored and the cause if the newest state received for
+// key could not be stored or read, and nil otherwise.
+func (s *Store[V]) Failure(key string) error {
 	if f, failed := s.quarantine.failed(key); failed {
 		return f.wrapped()
 	}
@@ -61,11 +74,8 @@ func (s *Store[V]) QuarantinedKeys(limit int) []KeyFailure {
 	return failures[:min(limit, len(failures))]
 }
 
-// Quarantined implements feed.Sink. It returns the sum of QuarantineSize.
-func (s *Store[V]) Quarantined() int { return int(s.quarantine.size.Load()) }
-
 // QuarantineSize returns the number of quarantined keys, and the number of states without a
-// readable key that the last committed list had or an event has brought since.
+// readable key in the last committed list and in events since.
 func (s *Store[V]) QuarantineSize() (keys, unkeyed int) { return s.quarantine.counts() }
 
 func (f failure) wrapped() error { return fmt.Errorf("%w: %w", ErrNotStored, f.err) }

@@ -5,14 +5,15 @@ package store
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// replacement is a new state that is built beside the live one and swapped for it at Commit.
+// Replacement is a new state that is built beside the live one and swapped for it at Commit.
 // Unchanged entries are shared with the live state. A replacement is used by one goroutine, but for
 // Needs, and does not hold the writer's lock before Commit.
-type replacement[V any] struct {
+type Replacement[V any] struct {
 	store           *Store[V]
 	next            *state[V]
 	maker           maker
@@ -21,45 +22,73 @@ type replacement[V any] struct {
 	repeats         bool                // an entry was replaced or removed, so made may hold a key twice
 	writes          uint64              // state.writes of the live state at Begin
 	known           []Entry[V]          // entries that Needs has returned; belongs to its goroutine
+	newest          newestItems[V]      // the newest unchanged items that Needs has recognized; belongs to its goroutine
+	newestAdded     newestItems[V]      // those that Add has recognized
 	rejected        map[string]failure  // keys whose newest state could not be stored or is ignored, and why
 	unkeyed         int                 // number of items that could not be stored and have no key
 	recovered       map[string]struct{} // quarantined keys that have a good state now
 	repaired        []*Entry[V]         // live entries that are replaced without an event, set by changes
 	duplicates      map[string]struct{} // keys that the list holds more than once
 	feed            *Feed[V]            // whose scopes are replaced; nil replaces the whole collection
-	refused         map[string]string   // see Refuse
+	refused         map[string]uint64   // the hashes of the UIDs of refused objects by key; see Refuse
+	changed         []Change[V]         // what Commit changed
 	byProgram       bool                // not a list: it keeps the version and does not end the initial state
 }
 
 // Begin implements feed.Sink.
-func (s *Store[V]) Begin() feed.Replacement {
-	return s.begin(func(key string, err error) {
+func (f *Feed[V]) Begin() feed.Replacement { return f.BeginReplacement() }
+
+// BeginReplacement is Begin for a caller that filters. Commit swaps in the whole collection, or
+// merges the replacement into the live state: it then replaces the entries of the feed's scopes, in
+// one batch of the log, and leaves those of other scopes as they are.
+func (f *Feed[V]) BeginReplacement() *Replacement[V] {
+	s := f.store
+	r := s.begin(func(key string, err error) {
 		s.EndIfAbandoned()
 		s.config.Report(key, err)
 	})
+	if !f.whole {
+		r.feed, r.next = f, newState(&indexSet[V]{}) // the indexes of the live state are changed instead
+	}
+	return r
 }
 
 // begin starts a replacement that reports errors by report.
-func (s *Store[V]) begin(report func(key string, err error)) *replacement[V] {
+func (s *Store[V]) begin(report func(key string, err error)) *Replacement[V] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	live := s.live.Load()
-	return &replacement[V]{store: s, next: newState(live.indexes.set), maker: maker{report: report}, writes: live.writes}
+	return &Replacement[V]{store: s, next: newState(live.indexes.set), maker: maker{report: report}, writes: live.writes}
 }
 
 // CompareContents implements feed.Replacement.
-func (r *replacement[V]) CompareContents() { r.compareContents = true }
+func (r *Replacement[V]) CompareContents() { r.compareContents = true }
+
+// Differs implements feed.Replacement.
+func (r *Replacement[V]) Differs(version string) bool {
+	return slices.ContainsFunc(r.changed, func(c Change[V]) bool {
+		switch {
+		case c.New == nil:
+			return true
+		case c.Old != nil && c.Old.ref == c.New.ref: // an update without a change, see EmitUnchanged
+			return false
+		}
+		return !feed.IsOlder(version, c.New.versionText())
+	})
+}
 
 // Needs implements feed.Replacement. An object whose version the store has needs no contents: Needs
-// returns the live entry. One that will be packed is not decoded in advance.
-func (r *replacement[V]) Needs(item feed.Item) (need feed.Need, known any) {
+// returns the live entry, and keeps the item if it is one of the newest. One that will be packed is
+// not decoded in advance.
+func (r *Replacement[V]) Needs(item feed.Item) (need feed.Need, known any) {
 	s := r.store
 	if r.feed != nil && r.feed.scopeOf(item) == nil {
 		return feed.NeedsIdentity, nil
 	}
-	if !r.compareContents && s.itemKeys() {
+	if !r.comparesAll() {
 		var entry Entry[V]
-		if hasVersion, _ := s.hasVersion(item, &entry); hasVersion {
+		if s.hasVersionUnderKey(item, &entry) {
+			r.newest.offer(newestItem[V]{Item: item, key: item.Key, identity: entry.identity}, s.config.CompareBytes)
 			return feed.NeedsIdentity, r.copyOf(entry)
 		}
 	}
@@ -69,11 +98,15 @@ func (r *replacement[V]) Needs(item feed.Item) (need feed.Need, known any) {
 	return feed.NeedsObject, nil
 }
 
+// comparesAll reports whether an object whose version the store has is made again: to compare its
+// content, or since each object of the list is to be an update.
+func (r *Replacement[V]) comparesAll() bool { return r.compareContents || r.store.config.EmitUnchanged }
+
 // knownChunk is the number of entries that share an allocation.
 const knownChunk = 64
 
 // copyOf returns a copy of an entry on the heap.
-func (r *replacement[V]) copyOf(entry Entry[V]) *Entry[V] {
+func (r *Replacement[V]) copyOf(entry Entry[V]) *Entry[V] {
 	if len(r.known) == cap(r.known) {
 		r.known = make([]Entry[V], 0, knownChunk)
 	}
@@ -84,10 +117,10 @@ func (r *replacement[V]) copyOf(entry Entry[V]) *Entry[V] {
 // Add implements feed.Replacement. If the store has this version of the object, it keeps the live
 // entry: it does not decode or transform the item, and emits no event. After CompareContents it
 // decodes the item, and keeps the live entry only if the contents are equal.
-func (r *replacement[V]) Add(item feed.Item) { r.add(item, listItem) }
+func (r *Replacement[V]) Add(item feed.Item) { r.add(item, listItem) }
 
 // Update implements feed.Replacement. It adds an item as Add does.
-func (r *replacement[V]) Update(item feed.Item) { r.add(item, eventItem) }
+func (r *Replacement[V]) Update(item feed.Item) { r.add(item, eventItem) }
 
 // itemKind is where an item of a replacement comes from.
 type itemKind int
@@ -106,7 +139,7 @@ const (
 )
 
 // add adds an item.
-func (r *replacement[V]) add(item feed.Item, kind itemKind) {
+func (r *Replacement[V]) add(item feed.Item, kind itemKind) {
 	if !r.enter(item) {
 		r.feed.passOver(item)
 		return
@@ -121,7 +154,8 @@ func (r *replacement[V]) add(item feed.Item, kind itemKind) {
 	var pair entryPair[V]
 	old, id := s.liveEntry(key, &pair.old), identityOf(item.UID, item.ResourceVersion)
 	hasVersion := old != nil && s.compare(old.identity, id, item) == feed.Unchanged
-	if hasVersion && !r.compareContents {
+	if hasVersion && !r.comparesAll() {
+		r.newestAdded.offer(newestItem[V]{Item: item, key: key, value: value, identity: id}, s.config.CompareBytes)
 		r.accept(itemKey, item, old, liveState, kind)
 		return
 	}
@@ -132,21 +166,27 @@ func (r *replacement[V]) add(item feed.Item, kind itemKind) {
 		r.reject(item, effectOf(old != nil && old.sameObject(id)), err, kind)
 		return
 	}
-	if hasVersion && s.equal(old.ref, pair.next.ref) {
+	if (hasVersion || r.isSameWithoutVersion(old, id)) && s.equal(old.ref, pair.next.ref) {
 		r.accept(itemKey, item, old, liveState, kind)
 		return
 	}
 	r.accept(itemKey, item, &pair.next, madeState, kind)
 }
 
+// isSameWithoutVersion reports whether an item may be the same state as old, which may be nil,
+// although it has no version that says so.
+func (r *Replacement[V]) isSameWithoutVersion(old *Entry[V], id identity) bool {
+	return r.compareContents && id.version == 0 && old != nil && old.sameObject(id)
+}
+
 // accept adds an item's entry. If the replacement holds the key already, it keeps the newer state,
 // and the later one if they cannot be compared or have no name. itemKey is the item's own key,
 // which differs from item.Key if a transform has renamed the object.
-func (r *replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V], from entryKind, kind itemKind) {
+func (r *Replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V], from entryKind, kind itemKind) {
 	entry = r.inScope(entry)
 	before := r.put(item.Key, entry)
 	_, rejected := r.rejected[item.Key]
-	named := hasName(item.Key)
+	named := feed.HasName(item.Key)
 	if kind == listItem && named && (rejected || before.Value != nil) {
 		r.reportDuplicate(item.Key)
 	}
@@ -158,17 +198,15 @@ func (r *replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V],
 			return
 		}
 	}
+	delete(r.refused, itemKey)
 	r.forgetFailure(itemKey, item.ResourceVersion)
 	r.forgetFailure(item.Key, item.ResourceVersion)
 	r.store.recordKeys(itemKey, item.Key)
 	r.record(item.Key, from)
 }
 
-// hasName reports whether key is that of an object with a name. Others may share a key.
-func hasName(key string) bool { return key != "" && key[len(key)-1] != '/' }
-
 // record records that the replacement has a new entry under key.
-func (r *replacement[V]) record(key string, from entryKind) {
+func (r *Replacement[V]) record(key string, from entryKind) {
 	if from == madeState {
 		r.made = append(r.made, key)
 	}
@@ -183,7 +221,7 @@ func (r *replacement[V]) record(key string, from entryKind) {
 
 // forgetFailure forgets that a state of a key could not be stored, unless it was newer than
 // version.
-func (r *replacement[V]) forgetFailure(key, version string) {
+func (r *Replacement[V]) forgetFailure(key, version string) {
 	if f, rejected := r.rejected[key]; rejected && !feed.IsOlder(version, f.version) {
 		delete(r.rejected, key)
 	}
@@ -195,7 +233,7 @@ const maxUnkeyedReports = 10
 
 // reject records that an object's newest state could not be stored, or is to be ignored. Commit
 // determines which good state it keeps, if there is one. effect is what the live state makes of it.
-func (r *replacement[V]) reject(item feed.Item, effect feed.Effect, err error, kind itemKind) {
+func (r *Replacement[V]) reject(item feed.Item, effect feed.Effect, err error, kind itemKind) {
 	id := identityOf(item.UID, item.ResourceVersion)
 	f := failure{version: item.ResourceVersion, uid: id.uid, err: err, scope: r.maker.scope}
 	if item.Key == "" && !f.skipped() {
@@ -206,7 +244,7 @@ func (r *replacement[V]) reject(item feed.Item, effect feed.Effect, err error, k
 	}
 	added := r.next.entries.Item(item.Key)
 	last, rejected := r.rejected[item.Key]
-	if kind == listItem && hasName(item.Key) && (rejected || added.Value != nil) {
+	if kind == listItem && feed.HasName(item.Key) && (rejected || added.Value != nil) {
 		r.reportDuplicate(item.Key)
 	}
 	if added.Value != nil && id.before(added.Meta.identity) || rejected && feed.IsOlder(item.ResourceVersion, last.version) {
@@ -224,12 +262,12 @@ func (r *replacement[V]) reject(item feed.Item, effect feed.Effect, err error, k
 	}
 }
 
-func (r *replacement[V]) report(key string, effect feed.Effect, err error) {
+func (r *Replacement[V]) report(key string, effect feed.Effect, err error) {
 	r.maker.report(key, &feed.EffectError{Effect: effect, Err: err})
 }
 
 // reportDuplicate reports, once, that the list holds several states under a key.
-func (r *replacement[V]) reportDuplicate(key string) {
+func (r *Replacement[V]) reportDuplicate(key string) {
 	if _, reported := r.duplicates[key]; reported {
 		return
 	}
@@ -240,11 +278,31 @@ func (r *replacement[V]) reportDuplicate(key string) {
 	r.report(key, feed.Duplicate, feed.ErrDuplicate)
 }
 
+// Refuse records that an item's object exists, but must not be stored in its state. If the store
+// has the object, its deletion has LeftScope. Refuse does not remove an earlier state of the object
+// from the replacement.
+func (r *Replacement[V]) Refuse(item feed.Item) {
+	if r.store.entries.Get(item.Key) == nil {
+		return
+	}
+	if r.refused == nil {
+		r.refused = make(map[string]uint64)
+	}
+	r.refused[item.Key] = hashUID(item.UID)
+}
+
+// isRefused reports whether Refuse was called for the object of a live entry.
+func (r *Replacement[V]) isRefused(key string, live *Entry[V]) bool {
+	uid, refused := r.refused[key]
+	return refused && uid == live.uid
+}
+
 // Remove implements feed.Replacement. It does not remove a state that is newer than the item.
-func (r *replacement[V]) Remove(item feed.Item) {
+func (r *Replacement[V]) Remove(item feed.Item) {
 	if !r.enter(item) {
 		return
 	}
+	delete(r.refused, item.Key)
 	key, _, err := r.store.keyOf(item)
 	held := true
 	if err != nil {
@@ -264,7 +322,7 @@ func (r *replacement[V]) Remove(item feed.Item) {
 }
 
 // put adds an entry and returns the one that it replaces.
-func (r *replacement[V]) put(key string, entry *Entry[V]) (before mapItem) {
+func (r *Replacement[V]) put(key string, entry *Entry[V]) (before mapItem) {
 	before = r.next.entries.Put(key, entry.mapItem())
 	var replaced Entry[V]
 	old := replaced.fromMap(before)

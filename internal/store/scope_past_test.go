@@ -32,7 +32,7 @@ func TestPastDeletionsOfAttemptsAreRecorded(t *testing.T) {
 			feed.Apply(watch.Deleted, obj(key+"/1@"+strconv.Itoa(version+2)).item())
 			version += 2
 		}
-		if n, expiring := len(h.scopes.past), len(h.scopes.expiry); n != want || expiring != want {
+		if n, expiring := len(h.Store.scopes.past), len(h.Store.scopes.expiry); n != want || expiring != want {
 			t.Errorf("%d past deletions, %d to expire, want %d", n, expiring, want)
 		}
 	}
@@ -44,16 +44,16 @@ func TestPastDeletionsOfAttemptsAreRecorded(t *testing.T) {
 		}
 		deleteAll(100)
 	}
-	list := other.Begin()
-	list.Add(obj("5/1@" + strconv.Itoa(version-200+11)).item())
-	if err := list.Commit(strconv.Itoa(version - 100)); err != nil {
+	list, before := other.Begin(), strconv.Itoa(version-200+11) // its deletion
+	list.Add(obj("5/1@" + before).item())
+	if err := list.Commit(before); err != nil {
 		t.Fatal(err)
 	}
 	if n := h.Len(); n != 0 {
 		t.Errorf("%d objects that were deleted are stored", n)
 	}
 	other.AdvanceVersion(strconv.Itoa(version))
-	if n := len(h.scopes.past); n != 0 {
+	if n := len(h.Store.scopes.past); n != 0 {
 		t.Errorf("%d past deletions", n)
 	}
 }

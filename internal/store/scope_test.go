@@ -39,6 +39,13 @@ func (h *scopedHarness) join(name string) {
 	h.feeds[name].Begin().Commit("10")
 }
 
+// stateOf returns the item of "key/uid@version" or, if a function of the Config fails for the state,
+// "key/uid@version!fault".
+func stateOf(id string) feed.Item {
+	id, fault, _ := strings.Cut(id, "!")
+	return obj(id).with(fault).item()
+}
+
 // do takes a step: the name of a scope, what happens in it, and objects or a version.
 func (h *scopedHarness) do(t *testing.T, step string) {
 	t.Helper()
@@ -48,9 +55,9 @@ func (h *scopedHarness) do(t *testing.T, step string) {
 	case "join":
 		h.join(name)
 	case "put":
-		f.Apply(watch.Modified, obj(rest[0]).item())
+		f.Apply(watch.Modified, stateOf(rest[0]))
 	case "delete":
-		f.Apply(watch.Deleted, obj(rest[0]).item())
+		f.Apply(watch.Deleted, stateOf(rest[0]))
 	case "reach":
 		f.AdvanceVersion(rest[0])
 	case "list", "read": // a consistent read shows whether the server was restored from a backup
@@ -59,7 +66,7 @@ func (h *scopedHarness) do(t *testing.T, step string) {
 			next.CompareContents()
 		}
 		for _, id := range rest[1:] {
-			next.Add(obj(id).item())
+			next.Add(stateOf(id))
 		}
 		next.Commit(rest[0])
 	case "retire":
@@ -109,6 +116,11 @@ func TestScopesAreMerged(t *testing.T) {
 		{"the deletion of an object that another scope has replaced", false, "a put k/1@11; b put k/2@13; a delete k/1@12", "add k/1@11; delete k/1@11, add k/2@13", "k/2@13"},
 		{"a deletion that is later than the other scope's object", false, "b put k/2@12; a delete k/1@13", "add k/2@12", "k/2@12"},
 		{"the deletion of another object in the same scope", false, "a put k/2@12; a delete k/1@13", "add k/2@12", "k/2@12"},
+		{"a list that shows that a restore has undone the other scope's object", false, "b put k/1@13; a list 14 k/2@12; b list 14", "add k/1@13; delete k/1@13, add k/2@12", "k/2@12"},
+		{"a list that shows that a restore has undone a deletion", false, "b put k/1@13; b list 14; a list 14 k/2@12", "add k/1@13; delete k/1@13; add k/2@12", "k/2@12"},
+		{"a list that shows that a restore has undone a move", true, "b put k/1@13; b list 14; a list 14 k/1@12", "add k/1@13; update k/1@13→/1@12", "k/1@12"},
+		{"a list that shows that a restore has used a version again", false, "b put k/1@13; b list 14; a read 14 k/1@13", "add k/1@13; delete k/1@13; add k/1@13", "k/1@13"},
+		{"a list from before the other scope's object", false, "b put k/1@13; a list 12 k/2@12", "add k/1@13", "k/1@13"},
 		{"a list without the objects of the other scope", false, "b put k/1@11; a list 12", "add k/1@11", "k/1@11"},
 
 		{"an older state after a deletion in the other scope", false, "b put k/2@12; b delete k/2@13; a put k/1@11", "add k/2@12; delete k/2@12→/2@13", ""},

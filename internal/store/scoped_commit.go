@@ -4,42 +4,15 @@
 package store
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// Begin implements feed.Sink. Commit merges the replacement into the live state: it replaces the
-// entries of the feed's scopes, in one batch of the log, and leaves those of other scopes as they
-// are.
-func (f *Feed[V]) Begin() feed.Replacement {
-	s := f.store
-	r := s.begin(func(key string, err error) {
-		s.EndIfAbandoned()
-		s.config.Report(key, err)
-	})
-	r.feed, r.next = f, newState(&indexSet[V]{}) // the indexes of the live state are changed instead
-	return r
-}
-
-// Refuser is the replacement of a Feed.
-type Refuser interface {
-	// Refuse sets the UIDs, by key, of the list's objects that were not added although they are in
-	// the scopes. Their deletions have LeftScope.
-	Refuse(uids map[string]string)
-}
-
-func (r *replacement[V]) Refuse(uids map[string]string) { r.refused = uids }
-
-// isRefused reports whether the list has an entry's object, which was not added.
-func (r *replacement[V]) isRefused(key string, old *Entry[V]) bool {
-	uid, refused := r.refused[key]
-	return refused && hashUID(uid) == old.uid
-}
-
 // enter sets the scope of the entries that are made next to that of an item. It returns false if
 // the item is foreign.
-func (r *replacement[V]) enter(item feed.Item) bool {
+func (r *Replacement[V]) enter(item feed.Item) bool {
 	if r.feed == nil {
 		return true
 	}
@@ -48,7 +21,7 @@ func (r *replacement[V]) enter(item feed.Item) bool {
 }
 
 // inScope returns an entry if it is in the scope that enter has set, and otherwise a copy that is.
-func (r *replacement[V]) inScope(entry *Entry[V]) *Entry[V] {
+func (r *Replacement[V]) inScope(entry *Entry[V]) *Entry[V] {
 	if r.feed == nil || entry.scope() == r.maker.scope {
 		return entry
 	}
@@ -59,7 +32,7 @@ func (r *replacement[V]) inScope(entry *Entry[V]) *Entry[V] {
 
 // merge is the commit of a feed's replacement, which is applied to the live state.
 type merge[V any] struct {
-	*replacement[V]
+	*Replacement[V]
 	live    *state[V]
 	scopes  []*Scope // of the feed, but for those that have reached a later version by another feed
 	version string
@@ -67,15 +40,16 @@ type merge[V any] struct {
 }
 
 // commitScopes is Commit for the replacement of a feed. The caller holds the writer's lock.
-func (r *replacement[V]) commitScopes(resourceVersion string) {
+func (r *Replacement[V]) commitScopes(resourceVersion string) {
 	s := r.store
-	m := merge[V]{replacement: r, live: s.live.Load(), version: resourceVersion}
+	m := merge[V]{Replacement: r, live: s.live.Load(), version: resourceVersion}
 	s.withMu(func() {
 		m.scopes = r.scopesToReplace(resourceVersion)
 		if r.compareContents && s.wasUndone(m.scopes, resourceVersion) {
 			s.noteRestore(r.feed, m.scopes, resourceVersion)
 		}
 	})
+	m.dropOlderFailures()
 	r.keepLastGoodStates(m.live)
 	gone := s.keysOf(m.live, m.replaces)
 	resolved := r.resolved(m.live, m.replaces)
@@ -88,21 +62,38 @@ func (r *replacement[V]) commitScopes(resourceVersion string) {
 		scope.suspect = false
 	}
 	m.remove(gone)
+	m.removeReplaced()
 	m.put()
 	m.settleQuarantine(resolved)
 	s.config.Log.Append(m.changes)
+	m.changed = m.changes
 	m.advance()
 }
 
 // scopesToReplace returns the feed's scopes that have not reached a later version than the list's.
 // After the server has gone back in time, these are all scopes of the feed. The caller holds mu.
-func (r *replacement[V]) scopesToReplace(version string) []*Scope {
+func (r *Replacement[V]) scopesToReplace(version string) []*Scope {
 	return slices.DeleteFunc(slices.Clone(r.feed.Scopes()), func(scope *Scope) bool {
 		return !r.feed.feeds(scope) || !r.compareContents && scope.synced && feed.IsOlder(version, scope.reached())
 	})
 }
 
 func (m *merge[V]) replaces(scope *Scope) bool { return slices.Contains(m.scopes, scope) }
+
+// dropOlderFailures drops the list's states that could not be stored, or are ignored, if another
+// scope has a newer state of the key.
+func (m *merge[V]) dropOlderFailures() {
+	maps.DeleteFunc(m.rejected, func(key string, f failure) bool {
+		if !m.replaces(f.scope) {
+			return true
+		}
+		old := new(Entry[V]).fromMap(m.live.entries.Item(key))
+		id := identity{uid: f.uid, version: versionOf(f.version)}
+		foreign := old == nil || !m.replaces(old.scope())
+		undone := !f.scope.retiring && !m.isPast(key, f.version, f.scope) && (old == nil || m.shows(old.versionText()))
+		return foreign && !undone && m.store.hasNewer(f.scope, key, f.version, id, old)
+	})
+}
 
 // addIndexValues adds the values of indexes that were added since Begin.
 func (m *merge[V]) addIndexValues() {
@@ -142,6 +133,19 @@ func (m *merge[V]) remove(keys []string) {
 	}
 }
 
+// removeReplaced removes the entries of other scopes whose object was recreated, in a state that
+// could not be stored or is ignored.
+func (m *merge[V]) removeReplaced() {
+	s := m.store
+	for key, f := range m.rejected {
+		old := new(Entry[V]).fromMap(m.live.entries.Item(key))
+		if old != nil && !old.sameObject(identity{uid: f.uid}) && !s.renames.Load() {
+			s.removeEntry(m.live, key, old)
+			m.changes = append(m.changes, Change[V]{Key: key, Old: old})
+		}
+	}
+}
+
 // put puts the list's entries into the live state: first those that were made for the list, in list
 // order, and then those that were kept, which may have moved from another scope.
 func (m *merge[V]) put() {
@@ -178,14 +182,15 @@ func (m *merge[V]) putEntry(key string, made bool) {
 	}
 	moved := old != nil && old.scope() != entry.scope()
 	foreign := old != nil && !m.replaces(old.scope())
+	_, kept := m.rejected[key] // the list's own state is newer, see dropOlderFailures
 	switch {
-	case old == nil && s.isPast(key, entry.versionText()):
+	case (old == nil || foreign) && !kept && m.isPast(key, entry.versionText(), entry.scope()):
 		return
-	case foreign && (entry.scope().retiring || entry.before(old.identity)):
+	case foreign && (entry.scope().retiring || entry.before(old.identity) && !m.shows(old.versionText())):
 		entry.scope().suspectIfUndone(old.scope())
 		return
 	case old != nil && m.sameState(key, old, entry, made):
-		if old.ref != entry.ref || moved {
+		if old.ref != entry.ref || moved || old.identity != entry.identity { // see forgetVersion
 			s.putEntry(m.live, key, old, entry)
 		}
 		if !s.config.EmitUnchanged {
@@ -203,12 +208,32 @@ func (m *merge[V]) putEntry(key string, made bool) {
 	m.changes = append(m.changes, Change[V]{Key: key, Old: old, New: entry, Initial: initial})
 }
 
+// shows reports whether the list is not older than a version. What it has of a key is then newer than
+// a state or a deletion of that version in another scope. If its own version is lower, a restore of
+// the server has undone the other one.
+func (m *merge[V]) shows(version string) bool {
+	return m.version != "" && !feed.IsOlder(m.version, version)
+}
+
+// isPast reports whether a state in the list is older than a deletion in another scope, which the
+// list does not show. A state belongs to one scope, so that the last one before a deletion in a scope
+// that does not leave is another one, whose version a restored server has used again.
+func (m *merge[V]) isPast(key, version string, scope *Scope) bool {
+	d := m.store.scopes.past[key]
+	if d == nil || !d.precludes(version) {
+		return false
+	}
+	mayBeLast := version == d.version && (d.scope == scope || d.scope.retiring)
+	return mayBeLast || !m.shows(d.version)
+}
+
 // settleQuarantine quarantines the keys whose states in the list could not be stored, and releases
 // those of resolved.
 func (m *merge[V]) settleQuarantine(resolved []string) {
 	s := m.store
 	for key, f := range m.rejected {
-		if !f.skipped() && m.replaces(f.scope) {
+		s.recordPast(&pastDeletion{key: key, version: f.version, scope: f.scope}, &m.feed.progress)
+		if !f.skipped() {
 			s.quarantine.add(key, f)
 		}
 	}

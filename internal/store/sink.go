@@ -12,28 +12,22 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-var _ feed.Sink = (*Store[any])(nil)
-
-// Apply implements feed.Sink. An object whose state cannot be stored, or is to be ignored, keeps
-// its last good state, but the collection's resourceVersion advances.
-func (s *Store[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
-	s.writer.Lock()
-	defer s.endWrite()
-	return s.apply(event{eventType: eventType}, item)
-}
-
 // event is what is known of a watch event besides its item.
 type event struct {
 	eventType watch.EventType
 	scope     *Scope    // nil if the store has no scopes
 	progress  *progress // of the event's feed, if it has a scope
 	refused   bool      // of a deletion: see Feed.Refuse
+	unseen    bool      // of a deletion: see Config.EmitUnseenDeletions
 }
 
-// apply is Apply for a caller that holds the writer's lock. The version of a collection with scopes
-// is advanced by the caller.
+// apply applies an event. The version of a collection with scopes is advanced by the caller, who
+// holds the writer's lock.
 func (s *Store[V]) apply(e event, item feed.Item) feed.Outcome {
 	eventType := e.eventType
+	if item.Repeated && s.isIgnored(item) {
+		return feed.Unchanged
+	}
 	s.maker.scope = e.scope
 	itemKey := item.Key
 	isDeletion, held := eventType == watch.Deleted, true
@@ -55,9 +49,11 @@ func (s *Store[V]) apply(e event, item feed.Item) feed.Outcome {
 			return outcome
 		}
 	}
+	repeated := false
 	if old != nil {
 		outcome := s.compare(old.identity, identityOf(item.UID, item.ResourceVersion), item)
-		if outcome == feed.Stale || outcome == feed.Unchanged && !isDeletion {
+		repeated = outcome == feed.Unchanged && item.Repeated
+		if outcome == feed.Stale || outcome == feed.Unchanged && !isDeletion && !repeated {
 			s.advance(e, item)
 			return outcome
 		}
@@ -67,8 +63,7 @@ func (s *Store[V]) apply(e event, item feed.Item) feed.Outcome {
 		return feed.Stale
 	}
 	if isDeletion && (err == nil || old != nil || item.UID != "") {
-		s.quarantine.release(itemKey)
-		return s.applyDelete(e, item, value, err, old, &pair.next)
+		return s.applyDelete(e, itemKey, item, value, err, old, &pair.next)
 	}
 	if err == nil {
 		err = s.makeEntry(&pair.next, &s.maker, item, value, old)
@@ -76,12 +71,30 @@ func (s *Store[V]) apply(e event, item feed.Item) feed.Outcome {
 	if err != nil {
 		return s.applyFailure(e, item, err, old)
 	}
+	if repeated && s.equal(old.ref, pair.next.ref) {
+		s.advance(e, item)
+		return feed.Unchanged
+	}
+	return s.setApplied(e, item, itemKey, old, &pair.next)
+}
+
+// setApplied stores the state of an event, whose item has the key to store it under. itemKey is the
+// key that the server sent.
+func (s *Store[V]) setApplied(e event, item feed.Item, itemKey string, old, next *Entry[V]) feed.Outcome {
+	key := item.Key
 	if itemKey != key { // a state that could not be decoded for its key is quarantined under itemKey
 		s.quarantine.release(itemKey)
 	}
 	s.recordKeys(itemKey, key)
-	s.set(key, old, &pair.next, e.versionOf(item), s.changeKindOf(key, old, &pair.next), fromServer)
+	s.set(key, old, next, e.versionOf(item), s.changeKindOf(key, old, next), fromServer)
 	return feed.Applied
+}
+
+// isIgnored reports whether the store does not have the version of a repeated item: Decode has
+// ignored that state before, and need not be called again.
+func (s *Store[V]) isIgnored(item feed.Item) bool {
+	var entry Entry[V]
+	return !s.hasVersionUnderKey(item, &entry)
 }
 
 // versionOf returns the version that the collection reaches by an event. That of one with scopes is
@@ -96,7 +109,7 @@ func (e event) versionOf(item feed.Item) string {
 // advance records that the collection has reached an event's version without a change.
 func (s *Store[V]) advance(e event, item feed.Item) {
 	if e.scope == nil {
-		s.AdvanceVersion(item.ResourceVersion)
+		s.advanceVersion(item.ResourceVersion)
 	}
 }
 
@@ -112,6 +125,7 @@ func (s *Store[V]) applyFailure(e event, item feed.Item, err error, old *Entry[V
 		}
 		old = nil
 	}
+	s.takeOver(e, item, old)
 	f := failure{version: item.ResourceVersion, uid: id.uid, err: err, scope: e.scope}
 	if f.skipped() {
 		if old.forgetVersion(id) {
@@ -176,11 +190,16 @@ func effectOf(held bool) feed.Effect {
 
 // applyDelete removes an entry. The logged deletion carries the object's final state, with the
 // version of the deletion, unless that state cannot be decoded, for which err may be the reason, is
-// to be ignored, or is another object's. The entry of the final state is stored in *last.
-func (s *Store[V]) applyDelete(e event, item feed.Item, value *V, err error, old, last *Entry[V]) feed.Outcome {
+// to be ignored, or is another object's. The entry of the final state is stored in *last. itemKey is
+// the key that the server sent.
+func (s *Store[V]) applyDelete(e event, itemKey string, item feed.Item, value *V, err error, old, last *Entry[V]) feed.Outcome {
+	unseen := e.unseen && old == nil && s.isUnseen(itemKey, item)
+	s.quarantine.release(itemKey)
 	if old == nil {
 		s.quarantine.release(item.Key)
-		s.advance(e, item)
+		if !unseen || !s.applyUnseen(item, value, err, last) {
+			s.advance(e, item)
+		}
 		return feed.Unchanged
 	}
 	var final *Entry[V]
@@ -199,16 +218,46 @@ func (s *Store[V]) applyDelete(e event, item feed.Item, value *V, err error, old
 	if e.scope != nil && s.deferDeletion(e, item, old, final) {
 		return feed.Applied
 	}
-	s.remove(removal[V]{item.Key, old, final, e.refused}, e.versionOf(item), fromServer)
+	leftScope := e.refused && old.sameObject(identityOf(item.UID, item.ResourceVersion)) // otherwise it was recreated
+	s.remove(removal[V]{item.Key, old, final, leftScope}, e.versionOf(item), fromServer)
 	return feed.Applied
 }
 
-// HasVersion implements feed.Sink. If Decode may change keys, it also reports true for a state that
-// Decode ignores.
-func (s *Store[V]) HasVersion(item feed.Item) bool {
-	var entry Entry[V]
-	hasVersion, err := s.hasVersion(item, &entry)
-	return hasVersion || errors.Is(err, feed.ErrSkip)
+// isUnseen reports whether nothing explains why the store does not hold the object of a deletion:
+// its last state did not fail, and the deletion is not one that the collection has reached before,
+// such as by a list. itemKey is the key that the server sent.
+func (s *Store[V]) isUnseen(itemKey string, item feed.Item) bool {
+	failed := s.Failure(itemKey) != nil || s.Failure(item.Key) != nil
+	return !failed && (item.InOrder || !feed.Reaches(s.ResourceVersion(), item.ResourceVersion))
+}
+
+// applyUnseen appends the deletion of an object that is not stored to the log, with the state at
+// deletion alone, and advances the version. The entries and indexes do not change, and no index
+// function is called. It returns false if there is no such state: Decode ignores it, or fails, for
+// which err may be the reason. The entry of the state is stored in *last.
+func (s *Store[V]) applyUnseen(item feed.Item, value *V, err error, last *Entry[V]) bool {
+	if err == nil {
+		err = s.makeUnindexed(last, &s.maker, item, value, nil)
+	}
+	if err != nil {
+		if !errors.Is(err, feed.ErrSkip) {
+			err = fmt.Errorf("state at deletion: %w", err)
+			s.deferReport(item.Key, &feed.EffectError{Effect: feed.NotStored, Err: err})
+		}
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.moveVersion(newer(s.live.Load().version, item.ResourceVersion))
+	s.config.Log.AppendOne(Change[V]{Key: item.Key, Old: last, Final: last})
+	return true
+}
+
+// hasVersionUnderKey reports whether the store has an item's version under the item's own key. If
+// so, it has set *entry to the live entry. It does not call Decode.
+func (s *Store[V]) hasVersionUnderKey(item feed.Item, entry *Entry[V]) bool {
+	return s.liveEntry(item.Key, entry) != nil &&
+		s.compare(entry.identity, identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
 }
 
 // Skips reports whether Decode ignores the item's state, which the store then never holds.
@@ -220,15 +269,15 @@ func (s *Store[V]) Skips(item feed.Item) bool {
 // hasVersion reports whether the store has an item's version. If so, it has set *entry to the live
 // entry. It returns the error of an item whose key cannot be read.
 func (s *Store[V]) hasVersion(item feed.Item, entry *Entry[V]) (bool, error) {
+	if s.hasVersionUnderKey(item, entry) {
+		return true, nil
+	}
 	key, _, err := s.keyOf(item)
-	if err != nil {
+	if err != nil || key == item.Key {
 		return false, err
 	}
 	item.Key = key
-	if s.liveEntry(key, entry) == nil {
-		return false, nil
-	}
-	return s.compare(entry.identity, identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged, nil
+	return s.hasVersionUnderKey(item, entry), nil
 }
 
 var errNoKey = errors.New("the object has no key")

@@ -162,7 +162,7 @@ func (l *jsonList) readItem() error {
 	offset := l.offset()
 	raw, err := l.value(depthItem, levelObject)
 	l.current.Offset = offset
-	if errors.Is(err, ErrTooLarge) && l.options.SkipOversized {
+	if isSkippable(err) && l.options.SkipOversized {
 		return l.skipOversized(err)
 	}
 	if err != nil {

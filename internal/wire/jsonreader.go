@@ -3,7 +3,11 @@
 
 package wire
 
-import "io"
+import (
+	"errors"
+	"fmt"
+	"io"
+)
 
 // jsonReader reads JSON from a window.
 type jsonReader struct {
@@ -13,9 +17,10 @@ type jsonReader struct {
 	apiVersion, kind string // of the last object, reused if the next one has the same
 }
 
-// peek skips white space and returns the next byte without consuming it. It releases the held
-// bytes. At the end of the body it returns io.ErrUnexpectedEOF.
+// peek skips white space, no more than Limits.Header, and returns the next byte without consuming
+// it. It releases the held bytes. At the end of the body it returns io.ErrUnexpectedEOF.
 func (r *jsonReader) peek() (byte, error) {
+	begin := r.offset()
 	for {
 		for ; r.pos < r.end; r.pos++ {
 			switch c := r.buf[r.pos]; c {
@@ -26,6 +31,9 @@ func (r *jsonReader) peek() (byte, error) {
 			}
 		}
 		r.release()
+		if err := r.headerLimit.check(r.offset() - begin); err != nil {
+			return 0, fmt.Errorf("white space: %w", err)
+		}
 		if err := r.fill(); err != nil {
 			return 0, noEOF(err)
 		}
@@ -69,6 +77,10 @@ func (r *jsonReader) value(depth int, level objectLevel) ([]byte, error) {
 		}
 	}
 }
+
+// isSkippable reports whether an error of value concerns that value alone, whose rest can be
+// skipped: it is too large, or nested too deeply.
+func isSkippable(err error) bool { return errors.Is(err, ErrTooLarge) || errors.Is(err, errDepth) }
 
 // headerValue is value for a member of the outermost object, or its name.
 func (r *jsonReader) headerValue() ([]byte, error) {

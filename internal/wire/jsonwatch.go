@@ -3,8 +3,6 @@
 
 package wire
 
-import "errors"
-
 // jsonWatch splits a watch in JSON: a sequence of events {"type": ..., "object": ...}, optionally
 // separated by white space. It buffers whole events, because their members may come in any order.
 type jsonWatch struct {
@@ -33,7 +31,7 @@ func (j *jsonWatch) readEvent() error {
 	}
 	offset := j.offset()
 	text, err := j.value(0, levelEvent)
-	if errors.Is(err, ErrTooLarge) && j.options.SkipOversized {
+	if isSkippable(err) && j.options.SkipOversized {
 		j.current.Object.Offset = offset
 		return j.skipOversized(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
-// This file skips oversized objects. It reads the identity from the beginning of the object and
+// This file skips oversized objects, and in JSON those nested too deeply. It reads the identity from the beginning of the object and
 // skips the rest without holding it. API servers write an object's kind and metadata first, and in
 // the metadata the identity first or nearly so.
 
@@ -114,7 +114,7 @@ func (p *protoWatch) skipOversized(n int64) error {
 	return p.discard(n)
 }
 
-// skipOversized delivers the held beginning of an item that exceeds the limit, and skips the rest.
+// skipOversized delivers the held beginning of an item that exceeds a limit, and skips the rest.
 func (l *jsonList) skipOversized(tooLarge error) error {
 	text := l.heldValue()
 	if l.scanner.members.at[memberName] == (span{}) {
@@ -125,10 +125,10 @@ func (l *jsonList) skipOversized(tooLarge error) error {
 	if err := l.deliver(); err != nil {
 		return err
 	}
-	return l.skipRestOfValue()
+	return l.skipRestOfValue(tooLarge)
 }
 
-// skipOversized delivers the held beginning of an event that exceeds the limit, and skips the rest.
+// skipOversized delivers the held beginning of an event that exceeds a limit, and skips the rest.
 // It returns tooLarge if that beginning lacks the type or the object's name.
 func (j *jsonWatch) skipOversized(tooLarge error) error {
 	text, found := j.heldValue(), &j.scanner.members
@@ -144,14 +144,18 @@ func (j *jsonWatch) skipOversized(tooLarge error) error {
 	if err := j.deliver(found.string(text, memberType)); err != nil {
 		return err
 	}
-	return j.skipRestOfValue()
+	return j.skipRestOfValue(tooLarge)
 }
 
 // heldValue returns the scanned bytes of the value being read.
 func (r *jsonReader) heldValue() []byte { return r.buf[r.mark:r.pos:r.pos] }
 
-// skipRestOfValue scans the value being read to its end without holding it.
-func (r *jsonReader) skipRestOfValue() error {
+// skipRestOfValue reads the value being read to its end without holding it. What is nested deeper
+// than the scanner goes is not validated, but for its strings and the number of its brackets.
+func (r *jsonReader) skipRestOfValue(because error) error {
+	if errors.Is(because, errDepth) {
+		return r.skipBrackets(r.scanner.depth)
+	}
 	r.scanner.members.start(levelOther)
 	for !r.scanner.done() {
 		r.release()
@@ -166,4 +170,32 @@ func (r *jsonReader) skipRestOfValue() error {
 		}
 	}
 	return nil
+}
+
+// skipBrackets reads to the end of a value of which a number of arrays and objects are open.
+func (r *jsonReader) skipBrackets(depth int) error {
+	inString, escaped := false, false
+	for {
+		for ; r.pos < r.end; r.pos++ {
+			switch c := r.buf[r.pos]; {
+			case escaped:
+				escaped = false
+			case inString:
+				escaped, inString = c == '\\', c != '"'
+			case c == '"':
+				inString = true
+			case c == '{', c == '[':
+				depth++
+			case c == '}', c == ']':
+				if depth--; depth == 0 {
+					r.pos++
+					return nil
+				}
+			}
+		}
+		r.release()
+		if err := r.fill(); err != nil {
+			return noEOF(err)
+		}
+	}
 }

@@ -253,3 +253,63 @@ func (r endReader) Read([]byte) (int, error) {
 	}
 	return 0, io.EOF
 }
+
+// TestObjectNestedTooDeeplyIsSkipped checks that such an object is delivered by its identity, and
+// that the objects after it are complete. Brackets in its strings do not count.
+func TestObjectNestedTooDeeplyIsSkipped(t *testing.T) {
+	object := func(name, data string) string {
+		return `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"` + name + `","namespace":"ns"},"data":` + data + `}`
+	}
+	const depth = 12000
+	deep := strings.Repeat(`{"a":[`, depth) + `"]}\"]}\\","]"` + strings.Repeat(`]}`, depth)
+	list := `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"42"},"items":[` + object("before", "{}") + "," + object("deep", deep) + "," + object("after", "{}") + `]}`
+	watch := ""
+	for _, o := range []string{object("before", "{}"), object("deep", deep), object("after", "{}")} {
+		watch += `{"type":"ADDED","object":` + o + "}\n"
+	}
+	check := func(names *[]string) func(item *wire.Item) error {
+		return func(item *wire.Item) error {
+			meta, err := item.Meta()
+			if *names = append(*names, meta.Name); err != nil || (item.TooLarge != nil) != (meta.Name == "deep") {
+				t.Errorf("item %q: %v, TooLarge = %v", meta.Name, err, item.TooLarge)
+			}
+			if item.TooLarge != nil && !strings.Contains(item.TooLarge.Error(), "nested deeper than 10000 levels") {
+				t.Errorf("TooLarge = %v", item.TooLarge)
+			}
+			return nil
+		}
+	}
+	options := wire.Options{SkipOversized: true, Kind: "ConfigMap"}
+	for readerName, reader := range readers {
+		var listed, watched []string
+		header, err := wire.List(reader(strings.NewReader(list)), wire.JSON, options, check(&listed))
+		if want := "before deep after"; err != nil || strings.Join(listed, " ") != want || header.Meta.ResourceVersion != "42" {
+			t.Errorf("%s: listed %q, %v; want %s", readerName, listed, err, want)
+		}
+		each := check(&watched)
+		err = wire.Watch(reader(strings.NewReader(watch)), wire.JSON, options, func(e *wire.Event) error { return each(&e.Object) })
+		if want := "before deep after"; err != nil || strings.Join(watched, " ") != want {
+			t.Errorf("%s: watched %q, %v; want %s", readerName, watched, err, want)
+		}
+	}
+	truncated := list[:strings.Index(list, `"]}`)+100]
+	if _, err := wire.List(strings.NewReader(truncated), wire.JSON, options, ignore); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a truncated list: %v", err)
+	}
+}
+
+// TestWhiteSpaceIsBounded separates items by as much white space as Limits.Header, and by more.
+func TestWhiteSpaceIsBounded(t *testing.T) {
+	const limit = 100 << 10
+	body := func(space int) io.Reader {
+		return strings.NewReader(`{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"42"},"items":[` +
+			strings.Repeat(" ", space) + `{"metadata":{"name":"a"}}` + strings.Repeat("\n", space) + `,{"metadata":{"name":"b"}}]}` + strings.Repeat(" ", space))
+	}
+	options := wire.Options{MaxHeaderSize: limit}
+	if _, err := wire.List(body(limit), wire.JSON, options, ignore); err != nil {
+		t.Errorf("a list with white space within the limit: %v", err)
+	}
+	if _, err := wire.List(body(4*limit), wire.JSON, options, ignore); !errors.Is(err, wire.ErrTooLarge) || !strings.Contains(err.Error(), "white space") || !strings.Contains(err.Error(), "Limits.Header") {
+		t.Errorf("a list with too much white space: %v", err)
+	}
+}

@@ -60,7 +60,7 @@ func TestBlockedHandlerReceivesWhatARelistRemoves(t *testing.T) {
 				h.Update(cachetest.Pod("a")) // blocks the handler
 				c.byWatch(h)
 				cachetest.Advance(time.Minute)
-				h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+				h.InjectWatchFault(2, fake.Fault{Err: fake.Expired()}) // for the overlap, and for the version reached
 				h.CloseWatches()
 				c.unseen(h)
 				cachetest.Advance(time.Minute)

@@ -93,6 +93,7 @@ func TestBufferedWatchIsNoFault(t *testing.T) {
 	const buffered = 4 * time.Minute
 	eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
 		cachetest.InBubble(t, func(h *cachetest.Harness) {
+			cachetest.Advance(time.Second) // for which the initial list waits for the watch
 			h.ExpectSynced()
 			for range 20 {
 				h.Update(cachetest.Pod("a"))

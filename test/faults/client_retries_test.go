@@ -81,12 +81,7 @@ func TestClientDoesNotRepeatRequests(t *testing.T) {
 					var logged logBuffer
 					cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{Logger: logged.logger()}, func(h *cachetest.Harness) {
 						cachetest.Advance(10 * time.Minute)
-						received := n.allReceived()
-						for i := range received[:len(received)-12] {
-							if took := received[i+12].at.Sub(received[i].at); took < time.Minute {
-								t.Fatalf("13 requests in %v", took)
-							}
-						}
+						n.expectRequestRate()
 						if strings.Contains(logged.String(), clientRetriesWarning) {
 							t.Errorf("logged %s", &logged)
 						}
@@ -159,6 +154,32 @@ func TestRepeatedRequestsOfTheClientAreLoggedOnce(t *testing.T) {
 				n = connectOver(h, http1, decodingClient)
 				h.Source = typedClient(n, false)
 				refuse(n, verb, func(w http.ResponseWriter, _ *http.Request) { cachetest.ServeError(w, fake.TooManyRequests(1)) })
+			})
+		})
+	}
+}
+
+// TestRefusalsByFunctionsOfTheProgramAreNotAboutTheClient refuses requests with a Retry-After, by
+// functions that make no HTTP request.
+func TestRefusalsByFunctionsOfTheProgramAreNotAboutTheClient(t *testing.T) {
+	for _, verb := range []string{"list", "watch"} {
+		t.Run(verb, func(t *testing.T) {
+			var logged logBuffer
+			cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{Logger: logged.logger()}, func(h *cachetest.Harness) {
+				cachetest.Advance(5 * time.Minute)
+				if len(h.TakeErrors()) == 0 {
+					t.Error("no request was refused")
+				}
+				if strings.Contains(logged.String(), clientRetriesWarning) {
+					t.Errorf("logged %s", &logged)
+				}
+			}, func(h *cachetest.Harness) {
+				refused := fake.Fault{Err: fake.TooManyRequests(1)}
+				if verb == "list" {
+					h.InjectListFault(3, refused)
+				} else {
+					h.InjectWatchFault(3, refused)
+				}
 			})
 		})
 	}

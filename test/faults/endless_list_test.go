@@ -109,8 +109,8 @@ func ignoreContinue(h *cachetest.Harness) {
 	}
 }
 
-// If the continue tokens expire twice before a list is complete, the list is requested in one
-// piece, at the version first asked for.
+// If a continue token expires before a list is complete, the most recent state is requested in
+// pages, and if that expires too, the list in one piece, at the version first asked for.
 func TestExpiringContinueTokensCauseAWholeList(t *testing.T) {
 	between, source := editLists(nil)
 	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{PageSize: 1}, func(h *cachetest.Harness) {
@@ -125,9 +125,9 @@ func TestExpiringContinueTokensCauseAWholeList(t *testing.T) {
 		h.Update(cachetest.Pod("a"))
 		n := len(h.Requests())
 		cachetest.Advance(time.Minute)
-		h.ExpectRequests(n, "watch@4 list@4 list@... list@4 list@... list@4 watch@5")
-		if whole := h.Requests()[n+5]; whole.Options.Limit != 0 {
-			t.Errorf("the third list has the limit %d, want none", whole.Options.Limit)
+		h.ExpectRequests(n, "watch@4 list@4 list@... list@ list@... list@4 watch@5")
+		if whole := h.Requests()[n+5].Options; whole.Limit != 0 || whole.ResourceVersionMatch != "" {
+			t.Errorf("the third list has the options %+v, want a version only", whole)
 		}
 		h.ExpectStored(h.Served())
 

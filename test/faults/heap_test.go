@@ -45,7 +45,7 @@ func TestLastObjectOfAListPinsNoOther(t *testing.T) {
 					}
 					before := liveHeap()
 					nodes := cache.NewSharedInformer(cache.ListWatchOf(corev1client.NewForConfigOrDie(config).Nodes()), &corev1.Node{},
-						cache.InformerOptions[*corev1.Node]{Packed: packed, ErrorHandler: func(context.Context, error) {}})
+						cache.InformerOptions[*corev1.Node]{Packed: packed, Start: cache.StartAny, ErrorHandler: func(context.Context, error) {}})
 					runUntilCleanup(t, nodes)
 					expectNodes(t, nodes, "100000", heapNodes)
 					full := liveHeap() - before

@@ -249,7 +249,8 @@ func recoveryFrom(names ...string) time.Duration {
 }
 
 // TestRequestRateIsBoundedForEachLastingFault lets every list, or every watch, fail for eleven
-// minutes. The informer makes at most twelve requests in any minute, from the first one on.
+// minutes. The informer makes at most 22 requests in any minute, and 130 in any ten minutes, from the
+// first one on.
 func TestRequestRateIsBoundedForEachLastingFault(t *testing.T) {
 	for kind, faults := range map[string]map[string]lastingFault{"lists": lastingListFaults, "watches": lastingWatchFaults} {
 		for name, fault := range faults {

@@ -17,8 +17,9 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// An informer makes at most twelve requests in any minute, however the server fails, and at most
-// four lists from the second minute on. It watches again within a minute after the failure ends.
+// An informer makes at most 22 requests in any minute, and 130 in any ten minutes, however the
+// server fails, and at most four lists from the second minute on. It watches again within a minute
+// after the failure ends.
 func TestRequestRateIsBoundedDuringFailures(t *testing.T) {
 	lists := func(err error) func(*cachetest.Harness) {
 		return func(h *cachetest.Harness) { h.InjectListFault(-1, fake.Fault{Err: err}) }
@@ -102,18 +103,18 @@ func TestRequestRateIsBoundedDuringFailures(t *testing.T) {
 	}
 }
 
-// If the server closes each watch after one event, changes are stored within seconds, without a
-// list.
+// If the server closes each watch after one event, changes are stored within seconds. Such watches
+// cannot repeat the last changes, so that a list confirms them once in half an hour.
 func TestWatchesOfOneEventKeepTheStoreFresh(t *testing.T) {
 	cachetest.InBubble(t, func(h *cachetest.Harness) {
 		h.ExpectSynced()
-		for range 100 {
+		for range 50 {
 			h.Update(cachetest.Pod("a"))
 			h.Update(cachetest.Pod("b"))
-			cachetest.Advance(16 * time.Second)
+			cachetest.Advance(30 * time.Second)
 			h.ExpectStored(h.Served())
 		}
-		if lists := h.Controller.Status().Lists; lists != 1 {
+		if lists := h.Controller.Status().Lists; lists != 2 {
 			t.Errorf("%d lists", lists)
 		}
 		h.ExpectNoError()

@@ -71,15 +71,17 @@ func TestWatchListRequestOptions(t *testing.T) {
 	})
 }
 
-// The first page of a list has its options and the limit. Later pages have the token and the limit,
-// and no version.
+// The first page of a list has its options and the limit, and one at a version resourceVersionMatch.
+// Later pages have the token and the limit, and neither version nor match.
 func TestPagedListRequestOptions(t *testing.T) {
 	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{PageSize: 2}, func(h *cachetest.Harness) {
 		h.InjectListFault(1, fake.Fault{Err: fake.Expired()})
 		h.Send(fake.ErrorEvent(fake.Expired()))
 		cachetest.Advance(2 * time.Second)
 		expectOptions(h, 0, "list", metav1.ListOptions{ResourceVersion: "0", Limit: 2})
-		expectOptions(h, 2, "list", metav1.ListOptions{ResourceVersion: "4", Limit: 2})
+		expectOptions(h, 2, "list", metav1.ListOptions{
+			ResourceVersion: "4", ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, Limit: 2,
+		})
 		expectOptions(h, 3, "list", metav1.ListOptions{Limit: 2})
 		token := h.Requests()[4].Options.Continue
 		if token == "" {

@@ -8,18 +8,23 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // tooLarge are the forms in which servers refuse a version that they have not reached. Old servers
-// name the cause in the message only, and all ask the client to wait for a second.
+// say so in a message only, of the error or of a cause without a type, and all ask the client to
+// wait for a second.
 func tooLarge() map[string]error {
 	const message = "Too large resource version: 4, current: 3"
 	withCause := fake.TooLargeResourceVersion().(*apierrors.StatusError)
 	withCause.ErrStatus.Details.RetryAfterSeconds = 1
+	causeMessage := apierrors.NewTimeoutError("timed out", 1)
+	causeMessage.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: "Too large resource version"}}
 	return map[string]error{
+		"message of a cause":      causeMessage,
 		"cause":                   fake.TooLargeResourceVersion(),
 		"cause and Retry-After":   withCause,
 		"message":                 apierrors.NewTimeoutError(message, 0),

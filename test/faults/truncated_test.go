@@ -56,23 +56,34 @@ func TestTruncatedListIsRejected(t *testing.T) {
 }
 
 // TestTruncatedWatchResumesAfterTheLastEvent truncates a watch at each byte of three events. It is
-// resumed after the last whole event; the other events are delivered once, without an error.
+// resumed after the last whole event; the other events are delivered once, without an error. The
+// resumed watches start before the last eight events, and repeat them.
 func TestTruncatedWatchResumesAfterTheLastEvent(t *testing.T) {
 	for name, f := range cachetest.Formats {
 		t.Run(name, func(t *testing.T) {
 			const listed = 1000 // all versions have four digits, so that all cases have the same length
 			s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(f.ListType, f.Nodes(fmt.Sprint(listed)))}, nil)
 			var events, requests []string
+			var received [][]byte
+			overlap := func() (start string, frames []byte) {
+				first := max(0, len(received)-8)
+				return fmt.Sprintf("watch@%d", listed+first), slices.Concat(received[first:]...)
+			}
 			for n := range len(slices.Concat(threeEvents(f, listed)...)) + 1 {
 				version := listed + 3*n
 				frames := threeEvents(f, version)
 				all, whole := slices.Concat(frames...), wholeFrames(f, frames, n)
-				truncated := cachetest.ServeTruncated(f.WatchType, all[:n])
+				first, repeated := overlap()
+				part := slices.Concat(repeated, all[:n])
+				truncated := cachetest.ServeTruncated(f.WatchType, part)
 				if n%2 == 0 { // the response ends without an error, but too early
-					truncated = cachetest.Serve(f.WatchType, all[:n])
+					truncated = cachetest.Serve(f.WatchType, part)
 				}
-				s.Watches = append(s.Watches, truncated, cachetest.Serve(f.WatchType, slices.Concat(frames[whole:]...)))
-				requests = append(requests, fmt.Sprintf("watch@%d", version), fmt.Sprintf("watch@%d", version+whole))
+				received = append(received, frames[:whole]...)
+				second, repeated := overlap()
+				received = append(received, frames[whole:]...)
+				s.Watches = append(s.Watches, truncated, cachetest.Serve(f.WatchType, slices.Concat(repeated, slices.Concat(frames[whole:]...))))
+				requests = append(requests, first, second)
 				events = append(events, fmt.Sprintf("A b@%d", version+1), fmt.Sprintf("U b@%d→%d", version+1, version+2), fmt.Sprintf("D b@%d", version+3))
 			}
 			s.Watches = append(s.Watches, s.ServeOpen(f.WatchType, nil))
@@ -137,7 +148,7 @@ func TestMalformedWatchIsResumedThenRelisted(t *testing.T) {
 				}
 				h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
 				h.Expect("A a@1", "A b@4", "D b@4")
-				cachetest.ExpectNext(t, s.Requests, "list@0", "watch@3", "watch@4", "list@4", "watch@8")
+				cachetest.ExpectNext(t, s.Requests, "list@0", "watch@3", "watch@3", "list@4", "watch@8")
 				h.ExpectError()
 				h.ExpectError()
 			})

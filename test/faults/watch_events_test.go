@@ -18,11 +18,12 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// sent returns an event of a Pod at any version, with the UID of the stored Pod.
+// sent returns an event of a Pod at any version, with the UID and creation time of the stored Pod:
+// that of its version has equal content.
 func sent(h *cachetest.Harness, eventType watch.EventType, name, rv string) watch.Event {
 	p := cachetest.Pod(name, cachetest.WithVersion(rv))
 	if stored, ok := h.Store.GetByKey("ns/" + name); ok {
-		p.UID = stored.UID
+		p.UID, p.CreationTimestamp = stored.UID, stored.CreationTimestamp
 	}
 	return watch.Event{Type: eventType, Object: p}
 }
@@ -73,7 +74,7 @@ func TestStaleEventEndsTheWatch(t *testing.T) {
 				h.ExpectError(cachetest.ErrorIs(cache.ErrStale))
 				h.Update(cachetest.Pod("b"))
 				cachetest.Advance(2 * time.Second)
-				h.ExpectRequests(0, "list@0 watch@4 watch@5")
+				h.ExpectRequests(0, "list@0 watch@4 watch@4")
 				h.ExpectEvents("U b@3→6")
 				if now := h.Controller.LastSyncResourceVersion(); now != "6" {
 					t.Errorf("at version %s, want 6", now)
@@ -136,12 +137,11 @@ func TestDeletionAtTheStoredVersionIsApplied(t *testing.T) {
 		h.Send(sent(h, watch.Deleted, "b", "3"))
 		h.ExpectEvents("D b@3")
 		h.CloseWatches()
-		cachetest.Advance(6 * time.Second)
-		h.ExpectRequests(0, "list@0 watch@4 watch@5")
-		// The server still has both Pods, so a relist adds them.
-		h.Send(fake.ErrorEvent(fake.Expired()))
-		cachetest.Advance(2 * time.Second)
+		cachetest.Advance(10 * time.Second)
+		// The server does not repeat the deletions. It still has both Pods, so a list adds them.
+		h.ExpectRequests(0, "list@0 watch@4 watch@4 list@ list@ watch@5")
 		h.ExpectEvents("A a@2", "A b@3")
+		h.ExpectError(cachetest.ErrorIs(cache.ErrHistoryChanged))
 	})
 }
 
@@ -266,7 +266,7 @@ func TestInvalidEventIsResumedThenRelisted(t *testing.T) {
 				send(h, event)
 				h.Update(cachetest.Pod("a"))
 				cachetest.Advance(20 * time.Second)
-				if requests, _ := h.RequestsSince(3); requests != "watch@5 list@5 watch@6" {
+				if requests, _ := h.RequestsSince(3); requests != "watch@4 list@5 watch@6" {
 					t.Errorf("requests after the second invalid event: %s", requests)
 				}
 				h.ExpectEvents("U a@5→6")

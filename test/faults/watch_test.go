@@ -40,12 +40,12 @@ func TestGoneWatchIsRelisted(t *testing.T) {
 		})
 		t.Run(reason+" as the response", func(t *testing.T) {
 			cachetest.InBubble(t, func(h *cachetest.Harness) {
-				h.InjectWatchFault(1, fake.Fault{Err: err})
+				h.InjectWatchFault(2, fake.Fault{Err: err}) // for the overlap, and for the version reached
 				h.Update(cachetest.Pod("a"))
 				h.CloseWatches()
 				h.Delete("ns/b")
 				cachetest.Advance(10 * time.Second)
-				h.ExpectRequests(0, "list@0 watch@4 watch@5 list@5 watch@6")
+				h.ExpectRequests(0, "list@0 watch@4 watch@4 watch@5 list@5 watch@6")
 				h.ExpectEvents("A a@2", "A b@3", "A c@4", "U a@2→5", "D b@3")
 			})
 		})

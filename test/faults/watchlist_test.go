@@ -225,10 +225,10 @@ func TestThrottledWatchListIsRetried(t *testing.T) {
 func TestWatchListAtAnOlderVersionIsListed(t *testing.T) {
 	byWatchList(t, func(h *cachetest.Harness) {
 		advanceBeyondRestore(h)
-		h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+		h.InjectWatchFault(2, fake.Fault{Err: fake.Expired()})
 		h.Restore("4")
 		cachetest.Advance(20 * time.Second)
-		h.ExpectRequests(1, "watch@57 watch@57+ list@57 list@ watch@4")
+		h.ExpectRequests(1, "watch@4 watch@57 watch@57+ list@57 list@ watch@4")
 		h.ExpectEvents("D d@7", "U a@5→2", "A b@3")
 	})
 	byWatchList(t, func(h *cachetest.Harness) {

@@ -20,6 +20,7 @@ var operations = []string{
 // events are what must happen in some programs, apart from what they consist of.
 var events = []string{
 	"flood of a blocked handler", "event coalesced", "Run returns while a handler blocks", "Run returns while a function blocks", "restore noticed",
+	"overtaken " + overtakeLive, "overtaken " + overtakeRestarted, "overtaken " + overtakeExpired,
 }
 
 // referenceOptions are options that only programs for client-go's informer have.

@@ -17,10 +17,20 @@
 //   - subject_test.go is the informer: of package cache, of package clientgo, or client-go's own.
 //     functions_test.go and pods_test.go have the functions that it calls.
 //   - execution_test.go runs the steps, with handlers_test.go, wait_test.go and stop_test.go.
+//     rollback_test.go restores the server.
 //     recorder_test.go is a handler, which checks each event. invariants_test.go and
 //     goroutines_test.go check the rest.
+//   - scopes_*_test.go have random programs for an informer over scopes: scopes_program_test.go draws
+//     one, scopes_world_test.go is the history, scopes_server_test.go and scopes_http_test.go answer,
+//     scopes_namespaces_test.go has the namespaces of NamespaceScopes, scopes_test.go runs the steps,
+//     and scopes_recorder_test.go checks each event.
 //   - shrink_test.go makes a failing program simpler. summary_test.go counts, and coverage_test.go
 //     fails if a fault, operation, option or kind of handler is never met.
+//
+// A restored server assigns versions again. In some programs they pass the informer's before its
+// next request: then the store may have states of both histories until the informer has noticed it,
+// and must become equal to the server all the same. Where it cannot notice it, as when no change
+// arrived since its last list, the versions stay below.
 //
 // Some programs read over HTTP, on connections inside the bubble, with faults of the bytes: that
 // tests the client, the streaming and the decoding too.
@@ -31,7 +41,8 @@
 // # Invariants
 //
 //   - store: it has one state of the server's history, except for states that cannot be stored.
-//   - version: it never goes back but to a restored server's.
+//   - version: it never goes back but to a restored server's. start: the first list of package cache
+//     is not older than the server was when the informer was started.
 //   - snapshot, held snapshot: a snapshot, also one taken during a write, is one such state, and
 //     remains it.
 //   - index: it is that of the stored objects. quarantine: Status has the states not stored.
@@ -40,7 +51,7 @@
 //     store is the server's (convergence).
 //   - backlog: a flood that a handler missed costs it few events.
 //   - wait: it returns once the store has the write, and when the informer stops.
-//   - rate: at most twelve requests in any minute.
+//   - rate: at most 22 requests in any minute, and 130 in any ten minutes.
 //   - second run: it is an error. stop: Run returns in time, and no call or request follows.
 //   - goroutines: after Run they are inside functions of the program, and end with them.
 //

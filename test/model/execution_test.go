@@ -34,9 +34,15 @@ type execution struct {
 	reads    sync.WaitGroup
 	held     []heldView
 
-	epoch   int    // that the store shows
+	epoch   int    // that the store shows, or the last one that it has shown
 	reached uint64 // the version of the store after the last step
 	last    view   // the store after the last step
+
+	startEpoch int       // of the server when the informer was started
+	listedAt   time.Time // when the store first had a version
+	startHead  uint64    // its version then
+
+	rollback rollback // the last one whose versions have passed those of the store
 
 	mu        sync.Mutex // guards the fields below
 	violation *violation
@@ -149,7 +155,7 @@ func (x *execution) step(ctx context.Context, s step) {
 	case opRestore:
 		x.settle() // what the informer has received limits the versions of the restored server
 		if !x.server.functions.isBlocked() {
-			x.server.restore(s.N, x.reached)
+			x.restore(s)
 		}
 	case opAdvance:
 		cachetest.Advance(s.For)

@@ -72,7 +72,7 @@ const slowness = 20 * time.Second
 // Faults of lists.
 const (
 	faultLag       = "replica that lags" // a list not older than a version is older
-	faultNoVersion = "no version"        // only of lists that follow another one
+	faultNoVersion = "no version"        // only of lists that follow a watch
 	faultKind      = "another kind"
 )
 

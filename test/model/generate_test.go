@@ -22,12 +22,13 @@ type generator struct {
 	weights  map[string]int // of operations
 	faults   []fault
 	handlers int
-	blocking bool // functions may block and end their goroutine
-	hasty    bool // steps may follow without a wait
+	blocking bool       // functions may block and end their goroutine
+	hasty    bool       // steps may follow without a wait
+	later    *rand.Rand // of what was added later, so that a seed stands for the same steps as before
 }
 
 func generate(seed uint64) program {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0))}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), later: rand.New(rand.NewPCG(seed, 1))}
 	g.program.Options = g.options()
 	g.blocking = g.program.Options.Functions && g.chance(0.15)
 	g.hasty = g.chance(0.4)
@@ -77,6 +78,7 @@ func (g *generator) options() options {
 			o.Report = reportPanics
 		}
 	}
+	o.NoMatch = g.later.Float64() < 0.1
 	return o
 }
 
@@ -157,6 +159,12 @@ func (g *generator) start() {
 	if g.chance(0.02) {
 		g.step(opStop)
 	}
+	if g.later.Float64() < 0.2 {
+		g.add(step{Op: opLag}) // the first replica, which answers
+		for range g.later.IntN(3) {
+			g.add(step{Op: opPut, Key: keys[g.later.IntN(len(keys))], N: 1})
+		}
+	}
 	g.step(opRun)
 }
 
@@ -207,6 +215,7 @@ func (g *generator) step(op string) {
 		s.N = pick(g, 1, 2, 10, 100)
 	case opRestore:
 		s.N = g.IntN(8)
+		s.Overtake, s.Pattern = g.overtake()
 	case opFault:
 		g.injectFaults()
 		return
@@ -225,6 +234,12 @@ func (g *generator) step(op string) {
 		s.N = g.IntN(g.program.Options.Replicas)
 	}
 	g.add(s)
+}
+
+// overtake returns how the versions of a restored server pass the lost ones.
+func (g *generator) overtake() (how string, pattern int) {
+	all := []string{"", overtakeLive, overtakeLive, overtakeRestarted, overtakeExpired}
+	return all[g.later.IntN(len(all))], g.later.IntN(1 << (2 * maxPattern))
 }
 
 // injectFaults adds one to three faults, and mostly a request that has them.

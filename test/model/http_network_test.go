@@ -18,53 +18,66 @@ import (
 	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
-// network is an HTTP server of the model and its client, whose connections are pipes inside the
+// pipes is an HTTP server and the transport of its client, whose connections are pipes inside the
 // bubble.
-type network struct {
-	model     *server
-	format    cachetest.Format
-	compress  bool
+type pipes struct {
 	server    *http.Server
 	transport *http.Transport
 	listener  *cachetest.PipeListener
 }
 
-// newNetwork starts the server.
-func newNetwork(s *server, o options) *network {
+// newPipes starts a server.
+func newPipes(handler http.Handler, http2 bool) *pipes {
 	protocols := new(http.Protocols)
-	protocols.SetHTTP1(!o.HTTP2)
-	protocols.SetUnencryptedHTTP2(o.HTTP2)
-	n := &network{model: s, format: cachetest.Formats[o.Wire], compress: o.Gzip, listener: cachetest.NewPipeListener()}
-	n.server = &http.Server{Handler: n, Protocols: protocols, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
-	n.transport = &http.Transport{ // with the timeouts of client-go
-		DialContext: n.dial, Protocols: protocols, IdleConnTimeout: 90 * time.Second,
+	protocols.SetHTTP1(!http2)
+	protocols.SetUnencryptedHTTP2(http2)
+	p := &pipes{listener: cachetest.NewPipeListener()}
+	p.server = &http.Server{Handler: handler, Protocols: protocols, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	p.transport = &http.Transport{ // with the timeouts of client-go
+		DialContext: p.dial, Protocols: protocols, IdleConnTimeout: 90 * time.Second,
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
-	go func() { _ = n.server.Serve(n.listener) }()
-	return n
+	go func() { _ = p.server.Serve(p.listener) }()
+	return p
 }
 
-func (n *network) dial(context.Context, string, string) (net.Conn, error) {
+func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
 	client, server := net.Pipe()
-	n.listener.Enqueue(server)
+	p.listener.Enqueue(server)
 	return client, nil
 }
 
 // stop ends the server and closes all connections.
-func (n *network) stop() {
-	_ = n.server.Close()
-	n.transport.CloseIdleConnections()
+func (p *pipes) stop() {
+	_ = p.server.Close()
+	p.transport.CloseIdleConnections()
 }
 
-// client returns a client that is prepared for streaming.
-func (n *network) client() rest.Interface {
-	config := &rest.Config{Host: "http://server", QPS: -1, Transport: recordingTransport{n}}
-	if n.format == cachetest.Formats["protobuf"] {
-		config.ContentType = n.format.ListType
+// streamingClient returns a client that is prepared for streaming.
+func streamingClient(transport http.RoundTripper, format cachetest.Format) rest.Interface {
+	config := &rest.Config{Host: "http://server", QPS: -1, Transport: transport}
+	if format == cachetest.Formats["protobuf"] {
+		config.ContentType = format.ListType
 	}
 	cache.EnableStreaming(config)
 	return corev1client.NewForConfigOrDie(config).RESTClient()
 }
+
+// network is the HTTP server of the model.
+type network struct {
+	*pipes
+	model    *server
+	format   cachetest.Format
+	compress bool
+}
+
+func newNetwork(s *server, o options) *network {
+	n := &network{model: s, format: cachetest.Formats[o.Wire], compress: o.Gzip}
+	n.pipes = newPipes(n, o.HTTP2)
+	return n
+}
+
+func (n *network) client() rest.Interface { return streamingClient(recordingTransport{n}, n.format) }
 
 // recordingTransport records the requests of the informer. The server may receive more of them: the
 // transport repeats one that fails on a connection that it has used before.

@@ -23,7 +23,7 @@ import (
 
 // ServeHTTP answers a request from the model.
 func (n *network) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	b := &body{ResponseWriter: w, request: r, model: n.model, format: n.formatOf(r)}
+	b := &body{ResponseWriter: w, request: r, model: n.model, format: formatOf(r, n.format)}
 	b.epoch, b.heals = n.model.phase()
 	ctx := context.WithValue(r.Context(), faultsKey{}, &b.faults)
 	options := optionsOf(r)
@@ -61,10 +61,10 @@ func optionsOf(r *http.Request) (options metav1.ListOptions) {
 	return options
 }
 
-// formatOf returns the format of the answer to a request.
-func (n *network) formatOf(r *http.Request) cachetest.Format {
-	if strings.Contains(r.Header.Get("Accept"), n.format.ListType) {
-		return n.format
+// formatOf returns the format of the answer to a request: the preferred one if the client accepts it.
+func formatOf(r *http.Request, preferred cachetest.Format) cachetest.Format {
+	if strings.Contains(r.Header.Get("Accept"), preferred.ListType) {
+		return preferred
 	}
 	return cachetest.Formats["JSON"]
 }

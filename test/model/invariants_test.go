@@ -22,7 +22,7 @@ func (x *execution) checkStore() {
 	if len(x.result) > 0 && !x.server.functions.mayEndRun() {
 		x.fail("stop", "Run has returned %v before it was stopped", <-x.result)
 	}
-	if x.canceled || x.mayHaveEnded() {
+	if x.canceled || x.mayHaveEnded() || x.awaitsWatch(v) {
 		return
 	}
 	for _, r := range x.handlers {
@@ -30,14 +30,49 @@ func (x *execution) checkStore() {
 	}
 }
 
+// awaitsWatch reports whether handlers may not have received the initial list, because no watch has
+// been answered, and a second has not passed. Objects that stream are not held back.
+func (x *execution) awaitsWatch(v view) bool {
+	if v.version == "" || x.program.Options.Wire != "" {
+		return false
+	}
+	if x.listedAt.IsZero() {
+		x.listedAt = time.Now()
+	}
+	x.server.mu.Lock()
+	defer x.server.mu.Unlock()
+	return !x.server.answered && time.Since(x.listedAt) < time.Second
+}
+
 func (x *execution) checkView(v view) {
 	x.server.mu.Lock()
 	defer x.server.mu.Unlock()
+	x.checkStart(v)
 	if why := x.follow(v); why != "" {
 		x.fail("store", "%s", why)
 	}
 	x.checkIndex(v)
 	x.last = v
+}
+
+// noteStart records the state of the server before the informer's first request.
+func (x *execution) noteStart() {
+	x.server.mu.Lock()
+	defer x.server.mu.Unlock()
+	x.startEpoch, x.startHead = len(x.server.world.epochs), x.server.world.present().head
+}
+
+// checkStart checks that the first list is not older than the server's state when the informer was
+// started, whichever replica has answered. client-go's list at version 0, and the adapter's, may be.
+func (x *execution) checkStart(v view) {
+	first := x.last.version == "" && v.version != ""
+	if !first || x.program.Options.Adapter || x.startEpoch != len(x.server.world.epochs) {
+		return
+	}
+	x.checked("start")
+	if version := parseVersion(v.version); version < x.startHead {
+		x.fail("start", "the first list is at %d, the server was at %d before the start", version, x.startHead)
+	}
 }
 
 // checkSnapshot checks that a snapshot, taken while the informer works, shows one state of the
@@ -52,6 +87,9 @@ func (x *execution) checkSnapshot() {
 		if why = x.mismatch(e, i, parseVersion(v.version), v); why == "" {
 			break
 		}
+	}
+	if why != "" && x.isDoubtful() {
+		why = x.mixes(v)
 	}
 	if why != "" {
 		x.fail("snapshot", "%s", why)
@@ -69,13 +107,25 @@ func (x *execution) follow(v view) (why string) {
 			why = fmt.Sprintf("version %d, after %d", version, x.reached)
 			continue
 		}
+		if i > x.epoch && version > w.epochs[i].head {
+			why = fmt.Sprintf("version %d, which a restored server has not reached", version)
+			continue
+		}
 		if why = cmp.Or(x.mismatch(w.epochs[i], i, version, v), x.wrongStatus(w.epochs[i], version)); why == "" {
 			x.epoch, x.reached = i, version
 			if i == len(w.epochs)-1 && version < w.ceiling {
 				w.ceiling = 0
 				x.meet("restore noticed")
 			}
+			if i > 0 && i == x.rollback.epoch {
+				x.rollback.since = time.Time{}
+			}
 			return ""
+		}
+	}
+	if why != "" && x.isDoubtful() && version >= x.reached {
+		if why = x.mixes(v); why == "" {
+			x.reached = version
 		}
 	}
 	return why
@@ -202,18 +252,22 @@ func (x *execution) isConverged() bool {
 	return status.Err == nil && status.Phase == "Watching"
 }
 
-// maxRequests is how many requests an informer may make in a minute.
-const maxRequests = 12
-
-// checkRate checks the number of requests in each minute.
+// checkRate checks the number of requests in each minute, and in each ten minutes.
 func (x *execution) checkRate() {
 	x.checked("rate")
 	x.server.mu.Lock()
 	defer x.server.mu.Unlock()
+	x.checkRateWithin(time.Minute, 22)
+	x.checkRateWithin(10*time.Minute, 130)
+}
+
+// checkRateWithin checks that the server has received at most limit requests within any window. The
+// caller holds the server's mu.
+func (x *execution) checkRateWithin(window time.Duration, limit int) {
 	requests := x.server.requests
-	for i := maxRequests; i < len(requests); i++ {
-		if took := requests[i].at.Sub(requests[i-maxRequests].at); took < time.Minute {
-			x.fail("rate", "%d requests within %v", maxRequests+1, took)
+	for i := limit; i < len(requests); i++ {
+		if took := requests[i].at.Sub(requests[i-limit].at); took < window {
+			x.fail("rate", "%d requests within %v", limit+1, took)
 			return
 		}
 	}

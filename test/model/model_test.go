@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-logr/logr"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/features"
 	"k8s.io/klog/v2"
 )
 
@@ -25,6 +26,7 @@ var (
 	firstSeed   = flag.Uint64("model.seed", 1, "the first seed")
 	programFile = flag.String("model.program", "", "the file of a program for TestReplay, as in testdata/seeds.json")
 	programs    = flag.Uint64("model.programs", 5000, "the number of programs, one of each seed from the first on")
+	survey      = flag.Bool("model.survey", false, "go on after a violation, and print only the seeds that have one")
 	pairsFile   = flag.String("model.pairs", "", "a file for the number of programs with each pair and triple of faults")
 )
 
@@ -40,6 +42,7 @@ func TestMain(m *testing.M) {
 	// One of these limits the rate of errors, by a sleep until the time outside the bubble.
 	utilruntime.ErrorHandlers = nil //nolint:reassign // client-go has no other way
 	klog.SetLogger(logr.Discard())
+	features.ReplaceFeatureGates(&watchListClient)
 	os.Exit(m.Run())
 }
 
@@ -151,6 +154,10 @@ func check(t *testing.T, seed uint64, p program, total *summary) {
 	x := executeInTime(t, p, false)
 	total.add(x)
 	if x.violation == nil {
+		return
+	}
+	if *survey {
+		t.Errorf("seed %d: %.300s", seed, x.violation)
 		return
 	}
 	shrunk := shrinkProgram(p, func(p program) bool {

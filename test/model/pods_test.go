@@ -53,7 +53,7 @@ func podOf(s state) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: namespace, Name: name, UID: types.UID(s.uid), ResourceVersion: formatVersion(s.version),
 		Labels:        map[string]string{valueLabel: strconv.Itoa(s.value)},
-		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: s.key}},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: s.key, Time: new(metav1.Unix(int64(s.value), 0))}},
 	}}
 	if s.bad != "" {
 		pod.Labels[badLabel] = s.bad

@@ -41,6 +41,7 @@ type options struct {
 	Wire          string         `json:",omitempty"` // over HTTP, in this format: JSON or protobuf
 	HTTP2         bool           `json:",omitempty"`
 	Gzip          bool           `json:",omitempty"` // of lists
+	NoMatch       bool           `json:",omitempty"` // the server refuses lists with resourceVersionMatch
 }
 
 // Values of options.Report.
@@ -59,6 +60,11 @@ type step struct {
 	For     time.Duration `json:",omitempty"`
 	Fault   *fault        `json:",omitempty"`
 	Handler *handlerSpec  `json:",omitempty"`
+	// Overtake says how the versions of a restored server pass those of the lost history before the
+	// next request, and Pattern with which writes. Without it, they stay below until the informer has
+	// noticed the restore.
+	Overtake string `json:",omitempty"`
+	Pattern  int    `json:",omitempty"`
 	// NoWait lets the next step follow while goroutines of the informer still work on this one.
 	NoWait bool `json:",omitempty"`
 }
@@ -91,6 +97,13 @@ const (
 	opRun      = "run"  // a second time, it is an error
 	opStop     = "stop"
 	opQuiesce  = "quiesce" // ends all faults and waits until the store is equal to the server
+)
+
+// Values of step.Overtake: from which version on the API servers have changes.
+const (
+	overtakeLive      = "live"      // all that etcd has
+	overtakeRestarted = "restarted" // since the restored version, as servers that restarted with etcd
+	overtakeExpired   = "expired"   // none before the last one: the informer's watch is 410
 )
 
 // handlerSpec is the kind and the pace of a handler.

@@ -72,13 +72,13 @@ func (s *server) compact(n int) {
 }
 
 // needed returns the version that a replica must have to answer a request, or zero. A list without
-// a version, and a page, are read from etcd.
+// a version, or at an exact one, and a page, are read from etcd.
 func (s *server) needed(target string, options metav1.ListOptions) uint64 {
 	asked := parseVersion(options.ResourceVersion)
 	switch {
 	case options.SendInitialEvents != nil && options.ResourceVersion == "":
 		return s.world.present().head
-	case target == targetWatch && options.SendInitialEvents == nil:
+	case target == targetWatch && options.SendInitialEvents == nil, target != targetWatch && isExact(options):
 		return 0
 	}
 	return asked

@@ -18,10 +18,15 @@ import (
 type scopedProgram struct {
 	Family string // of scopes, see scopeFamilies
 	Packed bool
-	Filter bool // only objects with an even value
-	Gate   bool // the server knows shard selectors at first
-	Start  []int
-	Steps  []scopedStep
+	Filter bool   // not the objects whose value is a multiple of three
+	Bad    bool   // some states cannot be stored
+	Wire   string `json:",omitempty"` // over HTTP, in this format: JSON or protobuf
+	// How scopes are listed.
+	ListMode cache.ListMode `json:",omitempty"`
+	PageSize int64          `json:",omitempty"`
+	Gate     bool           // the server knows shard selectors at first
+	Start    []int          // of the family
+	Steps    []scopedStep
 }
 
 // scopedStep is one step of a scopedProgram. Which fields count depends on Op.
@@ -29,11 +34,15 @@ type scopedStep struct {
 	Op     string
 	Key    string        `json:",omitempty"`
 	Env    string        `json:",omitempty"`
+	Bad    string        `json:",omitempty"` // see badStates
 	Scopes []int         `json:",omitempty"` // of the family
 	Lane   int           `json:",omitempty"` // of the requests concerned
 	N      int           `json:",omitempty"`
 	For    time.Duration `json:",omitempty"`
 	NoWait bool          `json:",omitempty"` // the next step follows at once
+	// Overtake and Pattern are those of a step.
+	Overtake string `json:",omitempty"`
+	Pattern  int    `json:",omitempty"`
 }
 
 func (p scopedProgram) String() string {
@@ -52,7 +61,21 @@ const (
 	opFailList     = "fail lists"   // the next N of a lane
 	opFailWatch    = "fail watches" // the next N of a lane
 	opGate         = "switch the gate"
+	opTruncate     = "truncate the watch cache"
+	// Of the family selectedNamespaces, in place of those of scopes.
+	opSelectNamespace = "select namespace" // creates or relabels it; Key is its name
+	opIgnoreNamespace = "ignore namespace"
+	opDeleteNamespace = "delete namespace" // after its objects
 )
+
+// selectedNamespaces is the family of the scopes of NamespaceScopes: those of the namespaces that a
+// label selects.
+const selectedNamespaces = "selected namespaces"
+
+// namespaceOperations are what operations on scopes are if the scopes are those of namespaces.
+var namespaceOperations = map[string]string{
+	opScopesAdd: opSelectNamespace, opScopesRemove: opIgnoreNamespace, opScopesSet: opDeleteNamespace,
+}
 
 // lanes is the number of groups of requests that lag and fail on their own. The scopes of a request
 // determine its lane.
@@ -88,7 +111,8 @@ func withSelector(s cache.Scope, namespace, labels string) cache.Scope {
 func scopeFamilies() map[string][]cache.Scope {
 	low, high := hashes(cache.HashUID, 0, 8), hashes(cache.HashUID, 8, 16)
 	return map[string][]cache.Scope{
-		"namespaces": {{Namespace: "a"}, {Namespace: "b"}, {Namespace: "c"}, {}},
+		"namespaces":       {{Namespace: "a"}, {Namespace: "b"}, {Namespace: "c"}, {}},
+		selectedNamespaces: {{Namespace: "a"}, {Namespace: "b"}, {Namespace: "c"}},
 		"labels": {
 			{LabelSelector: "env=dev"}, {LabelSelector: "env=prod"}, {LabelSelector: "env=test"}, {LabelSelector: "!env"},
 			{LabelSelector: "env in (dev,prod)"}, {LabelSelector: "env notin (dev,prod)"}, {},
@@ -108,7 +132,7 @@ func scopeFamilies() map[string][]cache.Scope {
 // scopedOperations are the weights of operations.
 var scopedOperations = map[string]int{
 	opPut: 12, opDelete: 5, opRecreate: 4, opAdvance: 8, opScopesAdd: 3, opScopesRemove: 3, opScopesSet: 3, opClose: 3, opCompact: 3,
-	opLag: 3, opCatchUp: 3, opFailList: 2, opFailWatch: 2, opGate: 1, opBookmark: 3, opSkip: 1, opHeal: 1, opRestore: 1, opQuiesce: 1,
+	opLag: 3, opCatchUp: 3, opFailList: 2, opFailWatch: 2, opGate: 1, opTruncate: 2, opAdd: 1, opBookmark: 3, opSkip: 1, opHeal: 1, opRestore: 2, opQuiesce: 1,
 }
 
 func weighted() (operations []string) {
@@ -124,29 +148,57 @@ func weighted() (operations []string) {
 func drawScoped(t *rapid.T) scopedProgram {
 	families := scopeFamilies()
 	p := scopedProgram{
-		Family: rapid.SampledFrom(sortedKeys(families)).Draw(t, "family"), Packed: rapid.Bool().Draw(t, "packed"), Filter: rapid.IntRange(0, 3).Draw(t, "filter") == 3,
-		Gate: rapid.Bool().Draw(t, "gate"),
+		Family: rapid.SampledFrom(sortedKeys(families)).Draw(t, "family"), Packed: rapid.Bool().Draw(t, "packed"), Filter: rapid.Bool().Draw(t, "filter"),
+		Gate: rapid.Bool().Draw(t, "gate"), Bad: rapid.Bool().Draw(t, "bad"),
+		ListMode: rapid.SampledFrom([]cache.ListMode{"", cache.ListModeWatchList}).Draw(t, "list mode"),
+		PageSize: rapid.SampledFrom([]int64{0, 0, 1, 2, -1}).Draw(t, "page size"),
+		Wire:     rapid.SampledFrom([]string{"", "", "", "", "JSON", "protobuf"}).Draw(t, "wire"),
 	}
-	subset := rapid.SliceOfNDistinct(rapid.IntRange(0, len(families[p.Family])-1), 0, 4, rapid.ID)
+	all := len(families[p.Family])
+	subset := rapid.SliceOfNDistinct(rapid.IntRange(0, all-1), 0, min(4, all), rapid.ID)
 	p.Start = subset.Draw(t, "start")
-	steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) scopedStep { return drawScopedStep(t, subset) }), 1, 40)
+	steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) scopedStep { return p.drawStep(t, subset) }), 1, 40)
 	p.Steps = steps.Draw(t, "steps")
 	return p
 }
 
-func drawScopedStep(t *rapid.T, subset *rapid.Generator[[]int]) scopedStep {
+// badStates returns what may be bad about a state: half of them nothing.
+func (p scopedProgram) badStates() []string {
+	if !p.Bad {
+		return []string{""}
+	}
+	bad := []string{badTransform, badPanic, badSkip, badIndex}
+	if p.Filter {
+		bad = append(bad, badFilter, badFilter)
+	}
+	if p.Wire != "" {
+		bad = append(bad, badBytes, badBytes)
+	}
+	return append(make([]string, len(bad)), bad...)
+}
+
+func (p scopedProgram) drawStep(t *rapid.T, subset *rapid.Generator[[]int]) scopedStep {
 	s := scopedStep{Op: rapid.SampledFrom(weighted()).Draw(t, "op"), NoWait: rapid.IntRange(0, 3).Draw(t, "no wait") == 3}
+	if op, ok := namespaceOperations[s.Op]; ok && p.Family == selectedNamespaces {
+		s.Op, s.Key = op, rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "namespace")
+		return s
+	}
 	switch s.Op {
 	case opPut, opDelete, opRecreate:
 		s.Key, s.Env = rapid.SampledFrom(scopedKeys).Draw(t, "key"), rapid.SampledFrom(environments).Draw(t, "env")
+		s.Bad = rapid.SampledFrom(p.badStates()).Draw(t, "bad state")
 	case opScopesAdd, opScopesRemove, opScopesSet:
 		s.Scopes = subset.Draw(t, "scopes")
 	case opLag, opCatchUp, opClose:
 		s.Lane = rapid.IntRange(0, lanes-1).Draw(t, "lane")
 	case opFailList, opFailWatch:
 		s.Lane, s.N = rapid.IntRange(0, lanes-1).Draw(t, "lane"), rapid.IntRange(1, 3).Draw(t, "n")
-	case opSkip, opRestore:
+	case opSkip:
 		s.N = rapid.IntRange(1, 5).Draw(t, "n")
+	case opRestore:
+		s.N = rapid.IntRange(1, 5).Draw(t, "n")
+		s.Overtake = rapid.SampledFrom([]string{"", overtakeLive, overtakeLive, overtakeRestarted, overtakeExpired}).Draw(t, "overtake")
+		s.Pattern = rapid.IntRange(0, 1<<(2*maxPattern)-1).Draw(t, "pattern")
 	case opAdvance:
 		s.For = rapid.SampledFrom([]time.Duration{time.Millisecond, 2 * time.Second, 20 * time.Second, time.Minute, 4 * time.Minute}).Draw(t, "for")
 	}

@@ -28,6 +28,52 @@ func (x *scopedExecution) record(events []cache.Event[*corev1.ConfigMap]) {
 	}
 }
 
+// recordLate returns the batch handler of a handler that is added later.
+func (x *scopedExecution) recordLate(late map[string]scopedState) func(events []cache.Event[*corev1.ConfigMap]) {
+	return func(events []cache.Event[*corev1.ConfigMap]) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		for _, e := range events {
+			if _, known := late[e.Key]; known != (e.Type != cache.EventAdd) {
+				x.failLocked("event", "late handler: %s of %s, delivered before: %v", e.Type, e.Key, known)
+			}
+			if e.Type == cache.EventDelete {
+				delete(late, e.Key)
+			} else {
+				late[e.Key] = scopedStateOf(e.New)
+			}
+		}
+	}
+}
+
+// transformScoped fails for bad states.
+func transformScoped(obj *corev1.ConfigMap) (*corev1.ConfigMap, error) {
+	switch obj.Data["bad"] {
+	case badTransform:
+		return nil, errBad
+	case badPanic:
+		panic(errBad)
+	case badSkip:
+		return nil, cache.ErrSkip
+	}
+	return obj, nil
+}
+
+func indexEnv(obj *corev1.ConfigMap) ([]string, error) {
+	if obj.Data["bad"] == badIndex {
+		return nil, errBad
+	}
+	return []string{obj.Labels["env"]}, nil
+}
+
+// filter fails for bad states.
+func (x *scopedExecution) filter(obj *corev1.ConfigMap) bool {
+	if obj.Data["bad"] == badFilter {
+		panic(errBad)
+	}
+	return x.passes(scopedStateOf(obj))
+}
+
 // checkEvent checks that an event may follow those delivered. The caller holds mu.
 func (x *scopedExecution) checkEvent(e cache.Event[*corev1.ConfigMap], s scopedState) {
 	last, known := x.delivered[e.Key]
@@ -52,7 +98,10 @@ func (x *scopedExecution) checkEvent(e cache.Event[*corev1.ConfigMap], s scopedS
 // checkNewState checks that a state was on the server, and is later than those delivered of its
 // key.
 func (x *scopedExecution) checkNewState(e cache.Event[*corev1.ConfigMap], s scopedState) {
-	if !slices.Contains(x.world.since(s.key, s.uid, s.version), s) {
+	if s.isKept() {
+		x.failLocked("event", "%s of %v, which cannot be stored", e.Type, s)
+	}
+	if !x.world.has(s) {
 		x.failLocked("event", "%s of %v, which was not on the server", e.Type, s)
 	}
 	if floor := x.floors[e.Key]; s.version <= floor.version {
@@ -65,7 +114,11 @@ func (x *scopedExecution) checkNewState(e cache.Event[*corev1.ConfigMap], s scop
 
 // checkDeletion checks the deletion of an object whose last state was delivered.
 func (x *scopedExecution) checkDeletion(last scopedState, leftScope bool) {
-	states := x.world.since(last.key, last.uid, last.version)
+	from, undone := last.version, !x.world.has(last) // by a restore
+	if undone {
+		from = 0
+	}
+	states := x.world.since(last.key, last.uid, from)
 	gone := func(s scopedState) bool { return s.deleted }
 	moved := func(s scopedState) bool { return s.env != last.env || s.deleted }
 	outside := func(s scopedState) bool {
@@ -75,15 +128,17 @@ func (x *scopedExecution) checkDeletion(last scopedState, leftScope bool) {
 		return !s.deleted && slices.ContainsFunc(x.covers, func(cover []cache.Scope) bool { return s.in(cover) })
 	}
 	refused := func(s scopedState) bool { return !x.passes(s) }
+	taken := func(s scopedState) bool { return s.isKept() && s.in(x.removed) } // the last good state leaves with it
 	switch {
 	case !slices.ContainsFunc(states, outside):
 		x.failLocked("deletion", "of %v (left scope: %v), which is in the scopes", last, leftScope)
 	case leftScope:
-		if !last.in(x.removed) && !slices.ContainsFunc(states, refused) {
+		if !last.in(x.removed) && !slices.ContainsFunc(states, refused) && !slices.ContainsFunc(states, taken) {
 			x.failLocked("left scope", "%v has left a scope, none of which was removed", last)
 		}
-		last.version-- // its last state may come back
-		x.floors[last.key] = last
+		if last.version--; !undone { // its last state may come back
+			x.floors[last.key] = last
+		}
 	case !slices.ContainsFunc(states, moved):
 		x.failLocked("left scope", "deletion of %v, which exists", last)
 	case slices.ContainsFunc(states, gone) && !slices.ContainsFunc(states[slices.IndexFunc(states, outside):], inside):
@@ -91,8 +146,11 @@ func (x *scopedExecution) checkDeletion(last scopedState, leftScope bool) {
 	}
 }
 
-// passes reports whether a state passes the filter.
-func (x *scopedExecution) passes(s scopedState) bool { return !x.program.Filter || s.value%2 == 0 }
+// passes reports whether the filter does not refuse a state. It fails for some, and is not called
+// with those that cannot be decoded.
+func (x *scopedExecution) passes(s scopedState) bool {
+	return !x.program.Filter || s.value%3 != 0 || s.bad == badFilter || s.bad == badBytes
+}
 
 // expected returns the objects of the scopes.
 func (x *scopedExecution) expected() map[string]scopedState {

@@ -4,6 +4,7 @@
 package model_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 	"pgregory.net/rapid"
 
@@ -25,20 +27,23 @@ import (
 
 // scopedExecution is one run of a scopedProgram.
 type scopedExecution struct {
-	program  scopedProgram
-	world    *scopedWorld
-	server   *scopedServer
-	scopes   *cache.Scopes
-	informer *cache.SharedInformer[*corev1.ConfigMap]
-	began    time.Time
-	gate     bool
+	program    scopedProgram
+	world      *scopedWorld
+	server     *scopedServer
+	network    *scopedNetwork // over which the informer reads; nil if it calls List and Watch
+	scopes     *cache.Scopes
+	namespaces *scopedNamespaces // that determine the scopes; nil if the program does
+	informer   *cache.SharedInformer[*corev1.ConfigMap]
+	began      time.Time
+	gate       bool
 
 	mu        sync.Mutex // guards the fields below
 	delivered map[string]scopedState
-	floors    map[string]scopedState // the last state delivered of each key
-	dead      map[string]scopedState // the same by UID, of objects whose deletion was delivered
-	covers    [][]cache.Scope        // the sets of scopes since the informer last had the state of the server
-	removed   []cache.Scope          // all scopes that have ever been removed
+	floors    map[string]scopedState   // the last state delivered of each key
+	dead      map[string]scopedState   // the same by UID, of objects whose deletion was delivered
+	covers    [][]cache.Scope          // the sets of scopes since the informer last had the state of the server
+	removed   []cache.Scope            // all scopes that have ever been removed
+	late      []map[string]scopedState // what handlers that were added later have received
 	restoring bool
 	violation string
 	lines     []string
@@ -78,16 +83,16 @@ func (x *scopedExecution) run(t *testing.T) {
 	x.server.BookmarkEvery(time.Minute)
 	x.server.SetShardedListAndWatch(x.gate)
 	x.world = &scopedWorld{server: x.server, floor: parseVersion(x.server.ResourceVersion())}
-	x.changeScopes(x.scopes.Add, scopedStep{Op: opScopesAdd, Scopes: x.program.Start})
-	options := cache.InformerOptions[*corev1.ConfigMap]{Scopes: x.scopes, Packed: x.program.Packed, Logger: logr.Discard()}
-	if x.program.Filter {
-		options.Filter = func(obj *corev1.ConfigMap) bool { return x.passes(scopedStateOf(obj)) }
+	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
+	if x.program.Family == selectedNamespaces {
+		x.startNamespaces(ctx, t)
+	} else {
+		x.changeScopes(x.scopes.Add, scopedStep{Op: opScopesAdd, Scopes: x.program.Start})
 	}
-	x.informer = cache.NewSharedInformer(cache.ListerWatcher(x.server), &corev1.ConfigMap{}, options)
+	x.informer = x.newInformer()
 	if _, err := x.informer.AddBatchHandler(x.record, cache.HandlerOptions{}); err != nil {
 		t.Error(err)
 	}
-	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	stopped := make(chan error, 1)
 	go func() { stopped <- x.informer.Run(ctx) }()
 	for _, s := range append(slices.Clone(x.program.Steps), scopedStep{Op: opQuiesce}) {
@@ -101,6 +106,32 @@ func (x *scopedExecution) run(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
+	if x.namespaces != nil {
+		if err := <-x.namespaces.stopped; err != nil {
+			t.Error(err)
+		}
+	}
+	if x.network != nil {
+		x.network.stop()
+	}
+}
+
+func (x *scopedExecution) newInformer() *cache.SharedInformer[*corev1.ConfigMap] {
+	options := cache.InformerOptions[*corev1.ConfigMap]{
+		Scopes: x.scopes, Packed: x.program.Packed, Logger: logr.Discard(), Transform: transformScoped,
+		ListMode: x.program.ListMode, PageSize: x.program.PageSize,
+		Indexers: cache.Indexers[*corev1.ConfigMap]{"env": cache.ByObject(indexEnv)},
+	}
+	if x.program.Filter {
+		options.Filter = x.filter
+	}
+	var source cache.ListerWatcher = x.server
+	if x.program.Wire != "" {
+		x.network = newScopedNetwork(x.server, x.program.Wire)
+		client := streamingClient(x.network.transport, x.network.format)
+		source = cache.NewListWatchFromClient(client, "configmaps", metav1.NamespaceAll, nil)
+	}
+	return cache.NewSharedInformer(source, &corev1.ConfigMap{}, options)
 }
 
 // step executes a step, and checks what holds at any time.
@@ -121,13 +152,18 @@ func (x *scopedExecution) step(s scopedStep) {
 
 func (x *scopedExecution) execute(s scopedStep) {
 	switch s.Op {
-	case opPut:
-		x.world.put(s.Key, s.Env)
+	case opPut, opRecreate:
+		if !x.world.canHold(s.Key) {
+			return
+		}
+		if s.Op == opRecreate {
+			x.world.remove(s.Key)
+		}
+		x.world.put(s.Key, s.Env, s.Bad)
 	case opDelete:
 		x.world.remove(s.Key)
-	case opRecreate:
-		x.world.remove(s.Key)
-		x.world.put(s.Key, s.Env)
+	case opAdd:
+		x.addLate()
 	case opAdvance:
 		<-time.After(s.For)
 	case opScopesAdd:
@@ -136,6 +172,8 @@ func (x *scopedExecution) execute(s scopedStep) {
 		x.changeScopes(x.scopes.Remove, s)
 	case opScopesSet:
 		x.changeScopes(x.scopes.Set, s)
+	case opSelectNamespace, opIgnoreNamespace, opDeleteNamespace:
+		x.changeNamespace(s)
 	case opQuiesce:
 		x.quiesce()
 	default:
@@ -149,6 +187,8 @@ func (x *scopedExecution) executeOnServer(s scopedStep) {
 		x.server.closeLane(s.Lane)
 	case opCompact:
 		x.world.compact()
+	case opTruncate:
+		x.server.TruncateWatchCache()
 	case opLag:
 		x.server.lag(s.Lane)
 	case opCatchUp:
@@ -167,7 +207,18 @@ func (x *scopedExecution) executeOnServer(s scopedStep) {
 	case opHeal:
 		x.server.heal()
 	case opRestore:
-		x.restore(s.N)
+		x.restore(s)
+	}
+}
+
+// addLate adds a handler.
+func (x *scopedExecution) addLate() {
+	late := make(map[string]scopedState)
+	x.mu.Lock()
+	x.late = append(x.late, late)
+	x.mu.Unlock()
+	if _, err := x.informer.AddBatchHandler(x.recordLate(late), cache.HandlerOptions{}); err != nil {
+		x.fail("handler", "%v", err)
 	}
 }
 
@@ -185,17 +236,52 @@ func (x *scopedExecution) changeScopes(change func(...cache.Scope) error, step s
 	x.removed = append(x.removed, gone...)
 }
 
-// restore restores the server from a backup, and waits until the informer has noticed.
-func (x *scopedExecution) restore(n int) {
+// restore restores the server from a backup, and waits until the informer has noticed. Versions that
+// pass those of the informer are noticed by a 410, or by the last changes of each stream.
+func (x *scopedExecution) restore(s scopedStep) {
 	x.server.heal()
 	synctest.Wait()
-	if len(x.informer.ScopeStatus()) > len(x.scopes.All()) { // one that was replaced would wait for a version that is undone
-		x.quiesce()
+	if len(x.informer.ScopeStatus()) > len(x.scopes.All()) || x.deletionWaits() {
+		x.quiesce() // a scope that was replaced, and a deletion, would wait for a version that is undone
+	}
+	how := s.Overtake
+	if (how == overtakeLive || how == overtakeRestarted) && !x.fillJournals() {
+		how = ""
 	}
 	x.setRestoring(true)
-	x.world.restore(n)
+	if how == "" {
+		x.world.restore(s.N)
+	} else {
+		x.world.restoreAndOvertake(s.N, how, s.Pattern)
+	}
 	x.settle(x.differs, func() { <-time.After(time.Minute) }) // a server beyond the informer's version cannot be recognized
 	x.setRestoring(false)
+}
+
+// fillJournals writes to an object of each scope, so that each stream has received a change by a
+// watch, which the server must repeat. It reports whether that was possible, and whether the
+// informer still asks for it.
+func (x *scopedExecution) fillJournals() bool {
+	x.quiesce()
+	for _, scope := range x.scopes.All() {
+		if !x.world.writeIn(scope) {
+			return false
+		}
+	}
+	synctest.Wait()
+	return x.unsettled() == "" && !x.informer.Status().Unchecked
+}
+
+// deletionWaits reports whether the store has an object that is in no scope any more: another scope
+// might have it, and must reach the version of its deletion first.
+func (x *scopedExecution) deletionWaits() bool {
+	expected := x.expected()
+	for key := range x.stored() {
+		if _, ok := expected[key]; !ok {
+			return true
+		}
+	}
+	return false
 }
 
 func (x *scopedExecution) setRestoring(restoring bool) {
@@ -205,11 +291,15 @@ func (x *scopedExecution) setRestoring(restoring bool) {
 	x.restoring = restoring
 	clear(x.dead)
 	clear(x.floors)
-	maps.Copy(x.floors, x.delivered)
+	for key, s := range x.delivered {
+		if x.world.has(s) { // not a state that was undone, and kept as the present one cannot be stored
+			x.floors[key] = s
+		}
+	}
 }
 
 // settlingTime is longer than it takes until an informer has the state of a server without faults.
-const settlingTime = 40 * time.Minute
+const settlingTime = healing + confirming
 
 // quiesce ends all faults, and waits until the store is equal to the server.
 func (x *scopedExecution) quiesce() {
@@ -249,7 +339,7 @@ func (x *scopedExecution) stored() map[string]scopedState {
 
 // unsettled returns how the informer differs from one that has the state of the server, or "".
 func (x *scopedExecution) unsettled() string {
-	if why := x.differs(); why != "" {
+	if why := cmp.Or(x.misses(), x.differs()); why != "" {
 		return why
 	}
 	groups := make(map[cache.Scope]bool)
@@ -265,7 +355,7 @@ func (x *scopedExecution) unsettled() string {
 
 // differs returns how the store and the status of the scopes differ from the server, or "".
 func (x *scopedExecution) differs() string {
-	if got, want := x.stored(), x.expected(); !maps.Equal(got, want) {
+	if got, want := withoutUnstorable(x.stored(), x.expected()); !maps.Equal(got, want) {
 		return fmt.Sprintf("the store has %v, want %v", got, want)
 	}
 	held, statuses := x.scopes.All(), x.informer.ScopeStatus()
@@ -280,6 +370,30 @@ func (x *scopedExecution) differs() string {
 	return ""
 }
 
+// withoutUnstorable removes the objects from both maps whose present state cannot be stored, if the store
+// has none of them, or another state of the same object.
+func withoutUnstorable(stored, expected map[string]scopedState) (got, want map[string]scopedState) {
+	for key, s := range expected {
+		if kept, ok := stored[key]; s.isKept() && (!ok || kept.uid == s.uid && !kept.isKept()) {
+			delete(stored, key)
+			delete(expected, key)
+		}
+	}
+	return stored, expected
+}
+
+// checkIndexes compares the index with the stored objects. The caller holds mu.
+func (x *scopedExecution) checkIndexes(stored map[string]scopedState) {
+	snapshot := x.informer.Store().Snapshot()
+	for _, env := range environments {
+		got, err := snapshot.IndexKeys("env", env)
+		want := slices.DeleteFunc(sortedKeys(stored), func(key string) bool { return stored[key].env != env || stored[key].bad == badIndex })
+		if slices.Sort(got); err != nil || !slices.Equal(got, want) {
+			x.failLocked("index", "env %q has %v, want %v: %v", env, got, want, err)
+		}
+	}
+}
+
 // check checks what holds whenever the informer is at rest.
 func (x *scopedExecution) check() {
 	x.mu.Lock()
@@ -288,6 +402,12 @@ func (x *scopedExecution) check() {
 	if !maps.Equal(stored, x.delivered) {
 		x.failLocked("fold", "the events add up to %v, the store has %v", x.delivered, stored)
 	}
+	for _, late := range x.late {
+		if !maps.Equal(stored, late) {
+			x.failLocked("fold", "the events of a late handler add up to %v, the store has %v", late, stored)
+		}
+	}
+	x.checkIndexes(stored)
 	lowest, objects, synced := "", 0, true
 	for _, status := range x.informer.ScopeStatus() {
 		objects += status.Objects

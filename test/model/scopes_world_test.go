@@ -5,6 +5,7 @@ package model_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,7 +24,8 @@ type scopedState struct {
 	key, uid string
 	version  uint64
 	env      string
-	value    int // of the n-th write
+	value    int    // of the n-th write
+	bad      string // which function fails for the state; see badStates
 	deleted  bool
 }
 
@@ -31,8 +33,11 @@ func (s scopedState) String() string {
 	if s.deleted {
 		return fmt.Sprintf("%s/%s deleted at %d", s.key, s.uid, s.version)
 	}
-	return fmt.Sprintf("%s/%s@%d env=%s", s.key, s.uid, s.version, s.env)
+	return fmt.Sprintf("%s/%s@%d env=%s %s", s.key, s.uid, s.version, s.env, s.bad)
 }
+
+// isKept reports whether the store keeps the last good state instead of this one.
+func (s scopedState) isKept() bool { return s.bad != "" && s.bad != badIndex }
 
 // scopedStateOf returns the state of a ConfigMap.
 func scopedStateOf(obj *corev1.ConfigMap) scopedState {
@@ -42,6 +47,7 @@ func scopedStateOf(obj *corev1.ConfigMap) scopedState {
 	}
 	return scopedState{
 		key: obj.Namespace + "/" + obj.Name, uid: string(obj.UID), version: parseVersion(obj.ResourceVersion), env: obj.Labels["env"], value: value,
+		bad: obj.Data["bad"],
 	}
 }
 
@@ -53,16 +59,30 @@ type scopedWorld struct {
 	log    []scopedState // in the order of the versions
 	floor  uint64        // the collection cannot be restored to an earlier version
 	writes int
+
+	namespaces map[string]bool // the namespaces that exist; nil if all do
 }
 
-func (w *scopedWorld) object(key, env string) *corev1.ConfigMap {
+// canHold reports whether the namespace of a key exists.
+func (w *scopedWorld) canHold(key string) bool {
+	namespace, _, _ := strings.Cut(key, "/")
+	return w.namespaces == nil || w.namespaces[namespace]
+}
+
+func (w *scopedWorld) object(key, env, bad string) *corev1.ConfigMap {
 	namespace, name, _ := strings.Cut(key, "/")
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.writes++
 	obj := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Data:       map[string]string{"value": strconv.Itoa(w.writes)},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: name,
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: key, Time: new(metav1.Unix(int64(w.writes), 0))}},
+		},
+		Data: map[string]string{"value": strconv.Itoa(w.writes)},
+	}
+	if bad != "" {
+		obj.Data["bad"] = bad
 	}
 	if env != "" {
 		obj.Labels = map[string]string{"env": env}
@@ -71,14 +91,37 @@ func (w *scopedWorld) object(key, env string) *corev1.ConfigMap {
 }
 
 // put creates or updates an object. The history has the state before an informer can see it.
-func (w *scopedWorld) put(key, env string) {
-	obj := w.object(key, env)
+func (w *scopedWorld) put(key, env, bad string) {
+	obj := w.object(key, env, bad)
 	w.write(func() scopedState {
 		if _, exists := w.server.Get(key); exists {
 			return scopedStateOf(w.server.Update(obj))
 		}
 		return scopedStateOf(w.server.Create(obj))
 	})
+}
+
+// writeIn creates or updates an object so that it is in a scope, and reports whether it could. The
+// UID of a new object, and so its hash, is not known before.
+func (w *scopedWorld) writeIn(scope cache.Scope) bool {
+	for _, key := range scopedKeys {
+		for _, env := range environments {
+			s, exists := w.now()[key]
+			s.key, s.env = key, env
+			anywhere := scope
+			if !exists && scope.Hash.Field == cache.HashUID {
+				anywhere.Hash = cache.HashRange{}
+			}
+			if !w.canHold(key) || !s.isIn(anywhere) {
+				continue
+			}
+			w.put(key, env, "")
+			if w.now()[key].isIn(scope) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (w *scopedWorld) remove(key string) {
@@ -105,20 +148,63 @@ func (w *scopedWorld) compact() {
 	w.server.Compact()
 }
 
-// restore undoes up to n changes.
-func (w *scopedWorld) restore(n int) {
+// restore undoes up to n changes, and returns them.
+func (w *scopedWorld) restore(n int) (lost []scopedState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	version := w.floor
-	for len(w.log) > 0 && w.log[len(w.log)-1].version > w.floor {
+	kept := len(w.log)
+	for kept > 0 && w.log[kept-1].version > w.floor {
 		if n == 0 {
-			version = w.log[len(w.log)-1].version
+			version = w.log[kept-1].version
 			break
 		}
 		n--
-		w.log = w.log[:len(w.log)-1]
+		kept--
 	}
+	lost = slices.Clone(w.log[kept:])
+	w.log = w.log[:kept]
 	w.server.Restore(formatVersion(version))
+	return lost
+}
+
+// restoreAndOvertake undoes up to n changes, and writes until the version is past the last one. In
+// the place of each undone change, with its version, there is another state of the object, or one of
+// another object, or nothing, as two bits of the pattern say. No request is answered meanwhile.
+func (w *scopedWorld) restoreAndOvertake(n int, how string, pattern int) {
+	w.server.mu.Lock()
+	defer w.server.mu.Unlock()
+	reached := parseVersion(w.server.ResourceVersion())
+	lost := w.restore(n)
+	if how == overtakeRestarted {
+		w.server.TruncateWatchCache()
+	}
+	put := func(key string, n int) {
+		if w.canHold(key) {
+			w.put(key, environments[n%len(environments)], "")
+		}
+	}
+	for i, s := range lost[:min(len(lost), maxPattern)] {
+		bits := pattern >> (2 * i)
+		if bits&3 == 3 {
+			continue
+		}
+		w.server.SkipVersions(s.version - 1 - parseVersion(w.server.ResourceVersion()))
+		if bits&3 == 2 {
+			put(scopedKeys[i%len(scopedKeys)], bits>>2)
+		} else {
+			put(s.key, bits>>2)
+		}
+	}
+	if head := parseVersion(w.server.ResourceVersion()); head <= reached {
+		w.server.SkipVersions(reached + 1 - head)
+	}
+	if pattern&1 == 0 {
+		put(scopedKeys[pattern%len(scopedKeys)], pattern>>2)
+	}
+	if how == overtakeExpired {
+		w.server.TruncateWatchCache()
+	}
 }
 
 // now returns the objects that exist.
@@ -134,6 +220,11 @@ func (w *scopedWorld) now() map[string]scopedState {
 		}
 	}
 	return objects
+}
+
+// has reports whether the history has a state.
+func (w *scopedWorld) has(s scopedState) bool {
+	return slices.Contains(w.since(s.key, s.uid, s.version), s)
 }
 
 // since returns the states of an object from a version on.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -34,9 +35,18 @@ type server struct {
 	requests []request
 	faults   []fault
 	streams  []*stream
-	injected map[string]int // how many requests had a fault, by fault.id
-	heals    int            // how often all faults were healed
-	network  *network       // over which the informer reads; nil if it calls List and Watch
+	watched  bool // from a version, which the informer then has
+	answered bool // a watch that is no WatchList
+	noMatch  bool // lists with resourceVersionMatch are refused
+	// The newest version that a list, or the initial events of a watch, have had, and in how many
+	// epochs. Later changes came by watches.
+	listVersion uint64
+	listEpoch   int
+	written     map[uint64]time.Time // when each version was written
+	gone        bool                 // the last watch was answered with 410
+	injected    map[string]int       // how many requests had a fault, by fault.id
+	heals       int                  // how often all faults were healed
+	network     *network             // over which the informer reads; nil if it calls List and Watch
 	// flooded is called when there are more than maxFlood requests within a minute. Later requests
 	// are not answered, as the program would never end.
 	flooded func()
@@ -46,9 +56,9 @@ type server struct {
 func newServer(o options, note func(format string, arguments ...any)) *server {
 	s := &server{
 		functions: newFunctions(o, note), timeline: note, world: newWorld(o.Start), flooded: func() {}, replicas: make([]replica, max(1, o.Replicas)),
-		changed: make(chan struct{}), injected: make(map[string]int),
+		changed: make(chan struct{}), injected: make(map[string]int), written: make(map[uint64]time.Time),
 	}
-	s.world.sameUID = o.SameUID
+	s.world.sameUID, s.noMatch = o.SameUID, o.NoMatch
 	s.resetReplicas()
 	return s
 }
@@ -67,6 +77,7 @@ func (s *server) change(change func(w *world)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(s.world)
+	s.written[s.world.present().head] = time.Now()
 	for _, stream := range slices.Clone(s.streams) {
 		stream.deliver()
 	}
@@ -74,16 +85,30 @@ func (s *server) change(change func(w *world)) {
 	s.changed = make(chan struct{})
 }
 
-// restore ends all watches, with what has not been read of them, and restores the collection.
-func (s *server) restore(n int, reached uint64) {
+// restore ends all watches, with what has not been read of them, and restores the collection. If
+// how is not empty, the collection's version is past the one that was reached before any request is
+// answered.
+func (s *server) restore(n int, reached uint64, how string, pattern int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, stream := range slices.Clone(s.streams) {
 		stream.discard()
 		stream.close()
 	}
-	s.world.restore(n, reached)
+	lost := s.world.restore(n, reached)
 	s.resetReplicas()
+	restored := s.world.present().head
+	if how != "" {
+		s.world.overtake(lost, reached, pattern)
+	}
+	for i := range s.replicas {
+		switch how {
+		case overtakeRestarted:
+			s.replicas[i].compact = restored
+		case overtakeExpired:
+			s.replicas[i].compact = s.world.present().head
+		}
+	}
 }
 
 func (s *server) closeStreams() {
@@ -249,8 +274,9 @@ func (s *server) List(ctx context.Context, options metav1.ListOptions) (runtime.
 		if err != nil {
 			return nil, err
 		}
+		s.listed(version)
 		list := s.page(epoch, version, after, options.Limit)
-		if hasFault(a.faults, faultNoVersion) && parseVersion(options.ResourceVersion) > 0 {
+		if hasFault(a.faults, faultNoVersion) && s.watched && parseVersion(options.ResourceVersion) > 0 {
 			list.ResourceVersion = ""
 		}
 		if hasFault(a.faults, faultKind) {
@@ -267,6 +293,8 @@ const staleness = 3
 func (s *server) position(options metav1.ListOptions, a arrival) (e *epoch, version uint64, after string, err error) {
 	e = s.world.present()
 	switch {
+	case s.noMatch && options.ResourceVersionMatch != "":
+		return nil, 0, "", apierrors.NewBadRequest("unknown parameter resourceVersionMatch")
 	case options.Continue != "":
 		token := strings.SplitN(options.Continue, " ", 3)
 		version = parseVersion(token[1])
@@ -274,6 +302,8 @@ func (s *server) position(options metav1.ListOptions, a arrival) (e *epoch, vers
 			return nil, 0, "", fake.Expired()
 		}
 		return e, version, token[2], nil
+	case isExact(options):
+		return s.exact(e, parseVersion(options.ResourceVersion))
 	case a.needed > s.headOf(a.replica):
 		return nil, 0, "", fake.TooLargeResourceVersion()
 	case options.ResourceVersion == "": // read from etcd
@@ -282,6 +312,51 @@ func (s *server) position(options metav1.ListOptions, a arrival) (e *epoch, vers
 		return e, max(e.log[len(e.log)-staleness-1].version, e.compact), "", nil
 	}
 	return e, s.headOf(a.replica), "", nil
+}
+
+// isExact reports whether a list has exactly the version that it asks for. One with a limit does,
+// unless it says otherwise.
+func isExact(options metav1.ListOptions) bool {
+	return options.ResourceVersionMatch == metav1.ResourceVersionMatchExact ||
+		options.ResourceVersionMatch == "" && options.Limit > 0 && parseVersion(options.ResourceVersion) > 0 && options.Continue == ""
+}
+
+// exact returns an exact version, which is read from etcd.
+func (s *server) exact(e *epoch, version uint64) (*epoch, uint64, string, error) {
+	switch {
+	case version > e.head:
+		return nil, 0, "", fake.TooLargeResourceVersion()
+	case version < e.compact:
+		return nil, 0, "", fake.Expired()
+	}
+	return e, version, "", nil
+}
+
+// listed records that the informer has received a state as a list, or as the initial events of a
+// watch.
+func (s *server) listed(version uint64) {
+	if epoch := len(s.world.epochs); s.listEpoch != epoch {
+		s.listEpoch, s.listVersion = epoch, 0
+	}
+	s.listVersion = max(s.listVersion, version)
+}
+
+// resumed records that the informer watches from a version. It has forgotten its last changes if the
+// watch before was answered with 410, and the last one is older than a server keeps changes in any
+// case: that the server does not have them is then no sign of a restore.
+func (s *server) resumed(version uint64) {
+	if !s.gone || s.listEpoch != len(s.world.epochs) {
+		return
+	}
+	var last time.Time
+	for _, change := range s.world.present().since(s.listVersion) {
+		if change.version <= version && change.bad == "" {
+			last = s.written[change.version]
+		}
+	}
+	if time.Since(last) > 75*time.Second {
+		s.listVersion = max(s.listVersion, version)
+	}
 }
 
 // page returns a page of a list.
@@ -303,10 +378,20 @@ func (s *server) page(e *epoch, version uint64, after string, limit int64) *core
 }
 
 // Watch implements cache.ListerWatcher.
-func (s *server) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+func (s *server) Watch(ctx context.Context, options metav1.ListOptions) (w watch.Interface, err error) {
+	var faults []fault
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.answered = s.answered || options.SendInitialEvents == nil
+		s.gone = apierrors.IsResourceExpired(err) || hasFault(faults, "410 in stream") || err != nil && s.gone
+	}()
 	return answer(ctx, s, targetWatch, options, func(a arrival) (watch.Interface, error) {
 		asked := parseVersion(options.ResourceVersion)
 		initial := options.SendInitialEvents != nil && *options.SendInitialEvents
+		s.watched = s.watched || asked > 0 && !initial
+		s.resumed(asked)
+		faults = a.faults
 		if asked > 0 && asked < s.replicas[a.replica].compact && !initial {
 			return nil, fake.Expired()
 		}

@@ -21,6 +21,7 @@ func (x *execution) startRun(ctx context.Context) {
 		return
 	}
 	x.running = true
+	x.noteStart()
 	go func() { x.result <- x.runSubject(ctx) }()
 	if x.canceled {
 		x.finish(time.Now(), false)
@@ -82,11 +83,11 @@ func (x *execution) isBusy() bool { return x.handlerIsBusy() || x.server.functio
 
 // finish waits until Run returns and checks the time and the error.
 func (x *execution) finish(began time.Time, busy bool) {
-	err := x.await()
+	blocked, err := x.await()
 	took := time.Since(began)
 	x.stopped = true
 	x.checked("stop")
-	busy = busy || x.isBusy()
+	busy = busy || blocked || x.isBusy()
 	switch {
 	case errors.Is(err, errPanicked), errors.Is(err, feed.ErrGoexit):
 		if !x.server.functions.mayEndRun() {
@@ -116,21 +117,24 @@ func (x *execution) isExpected(err error) bool {
 	return false
 }
 
-// await returns the error of Run. The adapter waits for handlers without limit, as client-go does.
-func (x *execution) await() error {
+// await returns the error of Run, and before it whether a function of the program blocked it. The
+// adapter waits for handlers without limit, as client-go does, and the call of one may begin while
+// the informer stops.
+func (x *execution) await() (blocked bool, err error) {
 	for range 25 {
 		select {
 		case err := <-x.result:
-			return err
+			return false, err
 		case <-time.After(time.Second):
 		}
 	}
+	blocked = x.isBusy()
 	x.unblock()
 	select {
 	case err := <-x.result:
-		return err
+		return blocked, err
 	case <-time.After(time.Hour):
-		return errRuns
+		return blocked, errRuns
 	}
 }
 

@@ -97,6 +97,7 @@ func (w *stream) sendState(end bool) {
 		w.send(watch.Event{Type: watch.Added, Object: podOf(objects[key])})
 	}
 	w.position = head
+	w.server.listed(head)
 	if end {
 		w.send(bookmarkAt(head, map[string]string{metav1.InitialEventsAnnotationKey: "true"}))
 	}

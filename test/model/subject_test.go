@@ -6,6 +6,7 @@ package model_test
 import (
 	"context"
 	"maps"
+	"sync/atomic"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/features"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/cache"
@@ -145,10 +147,23 @@ type adapter struct {
 	*cache.Controller
 }
 
-// withoutWatchList says that the server does not support WatchList.
-type withoutWatchList struct{ *clientcache.ListWatch }
+// watchListGate is client-go's feature gates, of which the feature WatchListClient is that of the
+// program that runs. A ListerWatcher that declared that it does not support WatchList would be taken
+// for a fake of client-go, whose requests are not limited.
+type watchListGate struct {
+	features.Gates
+	enabled atomic.Bool
+}
 
-func (withoutWatchList) IsWatchListSemanticsUnSupported() bool { return true }
+func (g *watchListGate) Enabled(feature features.Feature) bool {
+	if feature == features.WatchListClient {
+		return g.enabled.Load()
+	}
+	return g.Gates.Enabled(feature)
+}
+
+// watchListClient is the gate of all programs, which run one after the other.
+var watchListClient = watchListGate{Gates: features.FeatureGates()}
 
 func newAdapter(s *server, o options) adapter {
 	options := clientgo.Options{Packed: o.Packed, ShareEqual: o.ShareEqual, RelistUpdates: o.RelistUpdates, Streaming: o.Wire != "", OmitFields: omitted(o)}
@@ -179,9 +194,7 @@ func (s *server) listerWatcher(o options) clientcache.ListerWatcher {
 	if s.network != nil {
 		lw = clientcache.NewListWatchFromClient(s.network.client(), cachetest.PodResource.Resource, metav1.NamespaceAll, fields.Everything())
 	}
-	if o.ListMode != cache.ListModeWatchList {
-		return withoutWatchList{lw}
-	}
+	watchListClient.enabled.Store(o.ListMode == cache.ListModeWatchList)
 	return lw
 }
 

@@ -41,7 +41,7 @@ func (x *execution) countWaiting(n int) {
 // waitForWrite waits in the background until the store has seen the last write.
 func (x *execution) waitForWrite() {
 	log := x.server.world.present().log
-	if len(log) == 0 || x.server.world.ceiling != 0 { // versions mean nothing before a restore is noticed
+	if len(log) == 0 || x.server.world.ceiling != 0 || x.isDoubtful() { // versions mean nothing before a restore is noticed
 		return
 	}
 	last, restores := log[len(log)-1], len(x.server.world.epochs)
@@ -157,8 +157,20 @@ func (x *execution) checkHeld() {
 }
 
 // healing is how long it takes the informer at most to become equal to the server: it may have to
-// give up a silent watch first.
-const healing = 16 * time.Minute
+// give up a silent watch first. confirming is how much longer it takes if the server was restored
+// and has answered 410 for the overlap: at most once in 30 minutes, the informer then lists within 5.
+const (
+	healing    = 16 * time.Minute
+	confirming = 36 * time.Minute
+)
+
+// patienceForHealing returns how long the informer may take to become equal to the server.
+func (x *execution) patienceForHealing() time.Duration {
+	if x.rollback.since.IsZero() {
+		return healing
+	}
+	return healing + confirming
+}
 
 func (x *execution) quiesce() {
 	x.server.functions.unblock(true)
@@ -167,7 +179,8 @@ func (x *execution) quiesce() {
 		return
 	}
 	x.checked("convergence")
-	for range int(healing / (10 * time.Second)) {
+	limit := x.patienceForHealing()
+	for range int(limit / (10 * time.Second)) {
 		synctest.Wait()
 		if x.mayHaveEnded() || x.isConverged() {
 			x.checkStreaming()
@@ -176,7 +189,7 @@ func (x *execution) quiesce() {
 		<-time.After(10 * time.Second)
 	}
 	v, e := x.subject.view(), x.server.world.present()
-	x.fail("convergence", "after %v the store at %s holds %s, the server has %v at %d, status %+v; %s", healing, v.version,
+	x.fail("convergence", "after %v the store at %s holds %s, the server has %v at %d, status %+v; %s", limit, v.version,
 		describe(v.pods), e.now, e.head, x.subject.Status(), x.mismatch(e, len(x.server.world.epochs)-1, e.head, v))
 }
 

@@ -36,8 +36,8 @@ type world struct {
 	start   uint64         // the version before the first write
 	writes  int
 	sameUID bool // objects keep their UID when they are recreated
-	// ceiling limits the versions of the present epoch until the informer has noticed a restore.
-	// A server that has gone back and then beyond the informer's version cannot be recognized.
+	// ceiling limits the versions of the present epoch until the informer has noticed a restore, if
+	// it cannot notice one whose versions pass its own.
 	ceiling uint64
 }
 
@@ -144,9 +144,9 @@ func (w *world) remove(key string, gap uint64) bool {
 
 func (w *world) compactAll() { w.present().compact = w.present().head }
 
-// restore begins an epoch at the version before the last n changes. The informer is at version
-// reached.
-func (w *world) restore(n int, reached uint64) {
+// restore begins an epoch at the version before the last n changes, and returns the lost ones. The
+// informer is at version reached.
+func (w *world) restore(n int, reached uint64) (lost []state) {
 	old := w.present()
 	kept := max(0, len(old.log)-n)
 	version := w.start
@@ -157,6 +157,36 @@ func (w *world) restore(n int, reached uint64) {
 	w.ceiling = 0
 	if reached > version {
 		w.ceiling = reached
+	}
+	return old.log[kept:]
+}
+
+// maxPattern is the number of lost changes in whose place a pattern says what is written.
+const maxPattern = 8
+
+// overtake writes to a restored collection until its version is past the one that was reached. In
+// the place of each lost change, with its version, there is another state of the object, or one of
+// another object, or nothing, as two bits of the pattern say.
+func (w *world) overtake(lost []state, reached uint64, pattern int) {
+	w.ceiling = 0
+	for i, s := range lost[:min(len(lost), maxPattern)] {
+		key := s.key
+		switch pattern >> (2 * i) & 3 {
+		case 0, 1:
+		case 2:
+			key = keys[i%len(keys)]
+		default:
+			continue
+		}
+		w.put(key, "", s.version-w.present().head)
+	}
+	if head := w.present().head; head <= reached {
+		w.skip(reached - head)
+	}
+	if pattern&1 == 0 {
+		w.put(keys[pattern%len(keys)], "", 1)
+	} else {
+		w.skip(1)
 	}
 }
 

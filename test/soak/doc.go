@@ -9,7 +9,7 @@
 //
 // The run consists of cycles. In each, objects and faults come for a while, and an informer is
 // stopped and replaced. Then the faults end, and the test checks that every store and every handler
-// becomes equal to the server, that no informer made more than 12 requests in any minute, and that
+// becomes equal to the server, that no informer made more than 22 requests in any minute, and that
 // the number of goroutines and the heap do not grow from cycle to cycle. After the last cycle
 // everything is stopped, and no goroutine may remain.
 //

@@ -17,7 +17,7 @@ type sample struct {
 }
 
 const (
-	maxRequests = 12 // of an informer in any minute
+	maxRequests = 22 // of an informer in any minute
 	// warmUp is the number of cycles before the heap is measured: the server's history and the
 	// handlers' backlogs reach their limits first.
 	warmUp = 2

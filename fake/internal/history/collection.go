@@ -171,13 +171,7 @@ func (c *Collection) wake() {
 
 // undo resets the collection to a version that its log covers. The caller must hold mu.
 func (c *Collection) undo(version uint64) {
-	for i := len(c.log.changes) - 1; i >= 0 && c.log.changes[i].version > version; i-- {
-		ch := c.log.changes[i]
-		key := keyOfChange(ch)
-		c.set(key, ch.old)
-		c.log.changes[i] = nil
-		c.log.changes = c.log.changes[:i]
-	}
+	c.log.undo(version, func(ch *change) { c.set(keyOfChange(ch), ch.old) })
 }
 
 func keyOfChange(ch *change) string {

@@ -13,13 +13,19 @@ import (
 // without gaps, so a watcher computes its index by subtraction.
 //
 //	      floor: the version of the last dropped change, or of the last compaction
-//	        |
-//	 ...... | changes[0]  changes[1]  ...  changes[n-1] | <- next
-//	dropped     first                                     first + n
+//	        |              windowFloor: the version at which the window begins
+//	        |                |
+//	 ...... | changes[0] ... | changes[i]  ...  changes[n-1] | <- next
+//	dropped     first          windowFirst                     first + n
+//
+// The log is what etcd keeps, from which a list at an older version is read. The window is what the
+// watch cache keeps. It is the end of the log, or all of it.
 type changeLog struct {
-	changes []*change
-	first   uint64 // the number of changes[0]
-	floor   uint64 // the oldest version at which a watch or a list can start
+	changes     []*change
+	first       uint64 // the number of changes[0]
+	floor       uint64 // the oldest version at which a list can be read
+	windowFirst uint64 // the number of the first change that watches can read; at least first
+	windowFloor uint64 // the oldest version at which a watch can start; at least floor
 }
 
 // next returns the number of the next change.
@@ -42,6 +48,30 @@ func (l *changeLog) forget(n int) {
 		l.changes = l.changes[1:]
 		l.first++
 	}
+	l.windowFirst, l.windowFloor = max(l.windowFirst, l.first), max(l.windowFloor, l.floor)
+}
+
+// compact drops all changes, which are those up to the version.
+func (l *changeLog) compact(version uint64) {
+	l.forget(len(l.changes))
+	l.floor = version
+	l.truncateWindow(version)
+}
+
+// truncateWindow hides all changes, which are those up to the version, from watches.
+func (l *changeLog) truncateWindow(version uint64) {
+	l.windowFirst, l.windowFloor = l.next(), version
+}
+
+// undo drops the changes after a version that the log covers, newest first, and calls each with
+// them. A window that begins after the version begins at it.
+func (l *changeLog) undo(version uint64, each func(*change)) {
+	for n := len(l.changes); n > 0 && l.changes[n-1].version > version; n-- {
+		each(l.changes[n-1])
+		l.changes[n-1] = nil
+		l.changes = l.changes[:n-1]
+	}
+	l.windowFirst, l.windowFloor = min(l.windowFirst, l.next()), min(l.windowFloor, version)
 }
 
 // after returns the number of the first change newer than the version.

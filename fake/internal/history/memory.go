@@ -104,8 +104,19 @@ func (m *Memory) Compact() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, c := range m.collections {
-		c.log.forget(len(c.log.changes))
-		c.log.floor = m.version
+		c.log.compact(m.version)
+	}
+	m.wakeAll()
+}
+
+// TruncateWindow hides all changes up to now from watches. A watch at an older version is then
+// answered with 410 Expired, and so is an open watcher that has not read the hidden changes. Lists
+// and continue tokens at an older version are answered as before.
+func (m *Memory) TruncateWindow() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range m.collections {
+		c.log.truncateWindow(m.version)
 	}
 	m.wakeAll()
 }

@@ -39,6 +39,7 @@ type harness struct {
 	version uint64
 	changes []uint64 // versions of the changes since the last compaction
 	floor   uint64   // the oldest version that the log covers
+	window  uint64   // the oldest version that a watch can start at; at least floor
 	limit   int
 	watches []*modelWatch
 }
@@ -98,6 +99,7 @@ func (h *harness) write(t rapid.TB, key, value string) {
 	h.changes = append(h.changes, h.version)
 	if len(h.changes) > h.limit {
 		h.floor, h.changes = h.changes[0], h.changes[1:]
+		h.window = max(h.window, h.floor)
 	}
 }
 
@@ -111,7 +113,12 @@ func (h *harness) skip(n uint64) {
 
 func (h *harness) compact() {
 	h.memory.Compact()
-	h.changes, h.floor = nil, h.version
+	h.changes, h.floor, h.window = nil, h.version, h.version
+}
+
+func (h *harness) truncate() {
+	h.memory.TruncateWindow()
+	h.window = h.version
 }
 
 func (h *harness) restore(t *rapid.T, version uint64) {
@@ -122,7 +129,7 @@ func (h *harness) restore(t *rapid.T, version uint64) {
 	if err != nil {
 		return
 	}
-	h.version = version
+	h.version, h.window = version, min(h.window, version)
 	for len(h.changes) > 0 && h.changes[len(h.changes)-1] > version {
 		h.changes = h.changes[:len(h.changes)-1]
 	}
@@ -188,9 +195,9 @@ func (h *harness) list(t *rapid.T, version uint64, value string, limit int64) {
 // open starts a watcher at a version.
 func (h *harness) open(t *rapid.T, version uint64, value string) {
 	watcher, err := h.objects.Watch("", metav1.ListOptions{ResourceVersion: FormatVersion(version), LabelSelector: selector(value)})
-	if version < h.floor {
+	if version < h.window {
 		if !IsStreamError(err) || !apierrors.IsResourceExpired(err) {
-			t.Fatalf("watch at %d, oldest version %d: got %v, want expired", version, h.floor, err)
+			t.Fatalf("watch at %d, oldest version %d: got %v, want expired", version, h.window, err)
 		}
 		return
 	}
@@ -205,8 +212,8 @@ func (h *harness) drain(t *rapid.T, v *modelWatch) {
 	for {
 		events, changed, err := v.watcher.Next(2)
 		if err != nil {
-			if v.last >= h.floor || !apierrors.IsResourceExpired(err) {
-				t.Fatalf("watcher at %d ended, oldest version %d: %v", v.last, h.floor, err)
+			if v.last >= h.window || !apierrors.IsResourceExpired(err) {
+				t.Fatalf("watcher at %d ended, oldest version %d: %v", v.last, h.window, err)
 			}
 			v.ended = true
 			return
@@ -243,7 +250,7 @@ func (v *modelWatch) apply(t *rapid.T, event *Event) {
 	v.state[key] = fmt.Sprint(event.Object.GetLabels()["l"], "@", event.Version)
 }
 
-// Random sequences of writes, compactions and restores: lists and watches agree with a model that
+// Random sequences of writes, compactions, truncated windows and restores: lists and watches agree with a model that
 // keeps every past state.
 func TestCollectionAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -254,10 +261,11 @@ func TestCollectionAgainstModel(t *testing.T) {
 			return rapid.Uint64Range(max(h.floor, 2)-1, h.version+1).Draw(t, "version")
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"write":   func(t *rapid.T) { h.write(t, key.Draw(t, "key"), value.Draw(t, "value")) },
-			"again":   func(t *rapid.T) { h.write(t, key.Draw(t, "key"), value.Draw(t, "value")) },
-			"skip":    func(t *rapid.T) { h.skip(rapid.Uint64Range(1, 3).Draw(t, "n")) },
-			"compact": func(*rapid.T) { h.compact() },
+			"write":    func(t *rapid.T) { h.write(t, key.Draw(t, "key"), value.Draw(t, "value")) },
+			"again":    func(t *rapid.T) { h.write(t, key.Draw(t, "key"), value.Draw(t, "value")) },
+			"skip":     func(t *rapid.T) { h.skip(rapid.Uint64Range(1, 3).Draw(t, "n")) },
+			"compact":  func(*rapid.T) { h.compact() },
+			"truncate": func(*rapid.T) { h.truncate() },
 			"restore": func(t *rapid.T) {
 				if rapid.IntRange(0, 4).Draw(t, "rarely") == 0 {
 					h.restore(t, anyVersion(t))

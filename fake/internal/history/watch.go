@@ -32,7 +32,7 @@ type Watcher struct {
 // Watch answers a watch request for a namespace ("" for all) as the real server does:
 //
 //   - a watch at a resourceVersion starts with the first change after it, and is 410 Expired if the
-//     log no longer covers it; a watch at a future version sends nothing until the server has
+//     window no longer covers it; a watch at a future version sends nothing until the server has
 //     passed that version;
 //   - a watch at "" or "0" starts with the current objects as ADDED, unless sendInitialEvents is
 //     false;
@@ -57,8 +57,8 @@ func (c *Collection) Watch(namespace string, opts metav1.ListOptions) (*Watcher,
 	case r.sendInitialEvents == nil && r.version == 0:
 		w.sendsInitialEvents, w.initial = true, r.inNamespace(c.snapshot())
 	case r.version > 0:
-		if r.version < c.log.floor {
-			return nil, &StreamError{expired(r.version, c.log.floor)}
+		if r.version < c.log.windowFloor {
+			return nil, &StreamError{expired(r.version, c.log.windowFloor)}
 		}
 		w.next = c.log.after(r.version)
 	}
@@ -123,8 +123,8 @@ func (w *Watcher) Next(limit int) ([]*Event, <-chan struct{}, error) {
 	if w.epoch != m.epoch {
 		return nil, nil, ErrEnded
 	}
-	if w.next < w.c.log.first {
-		return nil, nil, &StreamError{expired(w.after, w.c.log.floor)}
+	if w.next < w.c.log.windowFirst {
+		return nil, nil, &StreamError{expired(w.after, w.c.log.windowFloor)}
 	}
 	events := w.takeChanges(limit)
 	if len(events) > 0 {

@@ -81,7 +81,8 @@ func TestOncePrintsTheColumnsOfTheServer(t *testing.T) {
 	clustertest.ExpectGolden(t, "once.txt", strings.ReplaceAll(text, server.URL(), "http://server"))
 }
 
-// TestOneListAndOneWatch counts the requests for the resource.
+// TestOneListAndOneWatch counts the requests for the resource: one for its most recent version, a
+// list not older than that, and a watch.
 func TestOneListAndOneWatch(t *testing.T) {
 	server := start(t)
 	out := watchUntil(t, server, "added    web-1  ", func(out *terminaltest.Output) {
@@ -91,7 +92,7 @@ func TestOneListAndOneWatch(t *testing.T) {
 	if strings.Contains(out, "kube-system") {
 		t.Errorf("objects of another namespace in\n%s", out)
 	}
-	server.ExpectRequests("list pods limit=500 in default resourceVersion=0",
+	server.ExpectRequests("list pods limit=1 in default", "list pods limit= in default resourceVersion=8",
 		"watch pods limit= in default resourceVersion=8")
 }
 

@@ -4,6 +4,7 @@
 package store
 
 import (
+	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -12,10 +13,11 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// Feed is the sink of a reflector that feeds one or more scopes of a store. Items that are in none
-// of them are foreign: they are counted and passed over, undecoded.
+// Feed is the sink of a reflector. It feeds the whole collection of a store, or one or more scopes
+// of it. Items that are in none of these are foreign: they are counted and passed over, undecoded.
 type Feed[V any] struct {
 	store    *Store[V]
+	whole    bool // the feed is of the whole collection, and the fields below are not used
 	locate   Locate
 	asked    []*Scope                 // all scopes that the feed has had, sorted by First
 	scopes   atomic.Pointer[[]*Scope] // sorted by First; written under both locks of the store
@@ -33,6 +35,9 @@ type Locate struct {
 }
 
 var _ feed.Sink = (*Feed[any])(nil)
+
+// WholeFeed returns the feed of a store without scopes.
+func (s *Store[V]) WholeFeed() *Feed[V] { return &Feed[V]{store: s, whole: true} }
 
 // NewFeed returns a feed of scopes. from is the version at which the feed starts: every scope must
 // have reached it. It is empty if the feed starts with a list.
@@ -90,8 +95,8 @@ func (f *Feed[V]) leave(scope *Scope) {
 // from a backup and another feed has listed the scope. The caller holds the writer's lock.
 func (f *Feed[V]) feeds(scope *Scope) bool { return slices.Contains(scope.feeds, &f.progress) }
 
-// IsWhole reports whether the feed feeds all its scopes. One that does not should be closed.
-func (f *Feed[V]) IsWhole() bool {
+// FeedsAllScopes reports whether the feed feeds all its scopes. One that does not should be closed.
+func (f *Feed[V]) FeedsAllScopes() bool {
 	f.store.writer.Lock()
 	defer f.store.endWrite()
 	return !slices.ContainsFunc(f.Scopes(), func(scope *Scope) bool { return !f.feeds(scope) })
@@ -164,35 +169,63 @@ func (f *Feed[V]) scopeAmong(scopes []*Scope, item feed.Item) *Scope {
 }
 
 // IsForeign reports whether an item is in none of the scopes.
-func (f *Feed[V]) IsForeign(item feed.Item) bool { return f.scopeOf(item) == nil }
+func (f *Feed[V]) IsForeign(item feed.Item) bool { return !f.whole && f.scopeOf(item) == nil }
 
-// Apply implements feed.Sink.
+// Apply implements feed.Sink. An object whose state cannot be stored, or is to be ignored, keeps
+// its last good state, but the collection's resourceVersion advances.
 func (f *Feed[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
-	return f.apply(event{eventType: eventType, progress: &f.progress}, item)
+	unseen := f.whole && f.store.config.EmitUnseenDeletions
+	return f.apply(event{eventType: eventType, progress: &f.progress, unseen: unseen}, item)
 }
 
-// Refuse removes an object that is in one of the scopes, but must not be stored in its state. The
-// deletion has LeftScope.
-func (f *Feed[V]) Refuse(item feed.Item) feed.Outcome {
-	return f.apply(event{eventType: watch.Deleted, progress: &f.progress, refused: true}, item)
+// Refuse applies an event whose state must not be stored: it removes the object. The deletion has
+// LeftScope, unless eventType is Deleted.
+func (f *Feed[V]) Refuse(eventType watch.EventType, item feed.Item) feed.Outcome {
+	return f.apply(event{eventType: watch.Deleted, progress: &f.progress, refused: eventType != watch.Deleted}, item)
+}
+
+// MayBeUnseen reports whether Apply may append the deletion of an item's object to the log although
+// the store does not hold the object. A caller that filters must call Refuse if the state at
+// deletion does not pass.
+func (f *Feed[V]) MayBeUnseen(item feed.Item) bool {
+	s := f.store
+	return f.whole && s.config.EmitUnseenDeletions && s.entries.Get(item.Key) == nil && s.isUnseen(item.Key, item)
 }
 
 func (f *Feed[V]) apply(e event, item feed.Item) feed.Outcome {
+	if !f.whole && item.Repeated { // a scope's events are ordered by their versions alone
+		return feed.Unchanged
+	}
 	s := f.store
 	s.writer.Lock()
 	defer s.endWrite()
+	version := item.ResourceVersion
+	if item.InOrder {
+		item.ResourceVersion = "" // which is never compared
+	}
+	if f.whole {
+		outcome := s.apply(e, item)
+		if item.InOrder {
+			s.setVersion(version)
+		}
+		return outcome
+	}
 	outcome := feed.Unchanged
 	if e.scope = f.scopeOf(item); e.scope != nil && f.feeds(e.scope) {
 		outcome = s.apply(e, item)
 	} else if e.scope == nil {
 		f.passOver(item)
 	}
-	f.advance(item.ResourceVersion)
+	f.advance(version)
 	return outcome
 }
 
 // AdvanceVersion implements feed.Sink.
 func (f *Feed[V]) AdvanceVersion(resourceVersion string) {
+	if f.whole {
+		f.store.advanceVersion(resourceVersion)
+		return
+	}
 	f.store.writer.Lock()
 	defer f.store.endWrite()
 	f.advance(resourceVersion)
@@ -207,13 +240,25 @@ func (f *Feed[V]) advance(resourceVersion string) {
 	s.settleScopes(s.live.Load())
 }
 
-// HasVersion implements feed.Sink.
+// HasVersion implements feed.Sink. It also reports true for a foreign item and, if Decode may change
+// keys, for a state that Decode ignores.
 func (f *Feed[V]) HasVersion(item feed.Item) bool {
-	return f.scopeOf(item) == nil || f.store.HasVersion(item)
+	if f.IsForeign(item) {
+		return true
+	}
+	if item.InOrder {
+		return false
+	}
+	var entry Entry[V]
+	hasVersion, err := f.store.hasVersion(item, &entry)
+	return hasVersion || errors.Is(err, feed.ErrSkip)
 }
 
 // Quarantined implements feed.Sink. Scopes that are suspect count, as they are to be listed again.
 func (f *Feed[V]) Quarantined() int {
+	if f.whole {
+		return int(f.store.quarantine.size.Load())
+	}
 	keys, unkeyed := f.store.quarantine.countsOf(f.Scopes())
 	return keys + unkeyed + f.suspects()
 }
@@ -227,11 +272,10 @@ func (s *Store[V]) decideScoped(e event, itemKey string, item feed.Item, old *En
 	own := old != nil && old.scope() == e.scope
 	if e.eventType == watch.Deleted {
 		if own {
-			return feed.Unchanged, !old.sameObject(id)
+			return feed.Unchanged, !e.refused && !old.sameObject(id)
 		}
 		if old.isTakenOverBy(e) && old.sameObject(id) && !old.sameVersion(id) && !id.before(old.identity) {
 			s.moveTo(e.scope, item.Key, old)
-			old.indexed = s.entries.Item(item.Key).Meta.indexed
 			return feed.Applied, false
 		}
 		if f, failed := s.quarantine.failed(itemKey); failed && f.scope == e.scope && (f.uid == id.uid || f.uid == 0) {
@@ -240,15 +284,13 @@ func (s *Store[V]) decideScoped(e event, itemKey string, item feed.Item, old *En
 		s.withMu(func() { s.recordPast(e.deletionOf(item), e.progress) })
 		return feed.Unchanged, true
 	}
+	_, failed := s.quarantine.failed(itemKey)
 	switch {
-	case s.hasSeen(e, item), s.isPast(item.Key, item.ResourceVersion):
+	case s.hasSeen(e, item), s.isPast(item.Key, item.ResourceVersion), s.hasNewer(e.scope, itemKey, item.ResourceVersion, id, old):
 		return feed.Stale, true
 	case own || old == nil:
 		return feed.Applied, false
-	case e.scope.retiring, id.before(old.identity):
-		s.withMu(func() { e.scope.suspectIfUndone(old.scope()) })
-		return feed.Stale, true
-	case old.sameVersion(id):
+	case old.sameVersion(id) && !failed:
 		s.moveTo(e.scope, item.Key, old)
 		return feed.Unchanged, true
 	}
@@ -280,8 +322,22 @@ func (s *Store[V]) withMu(f func()) {
 	f()
 }
 
-// moveTo changes the scope of a key's live entry, without a change in the log. The caller holds the
-// writer's lock.
+// hasNewer reports whether another scope has a newer state of a key than the state of a scope: its
+// entry, which is old or nil, or one that could not be stored or is ignored. A scope that retires
+// takes over neither. The caller holds the writer's lock.
+func (s *Store[V]) hasNewer(scope *Scope, itemKey, version string, id identity, old *Entry[V]) bool {
+	if f, failed := s.quarantine.failed(itemKey); s.isPast(itemKey, version) || failed && f.scope != scope && scope.retiring {
+		return true
+	}
+	if old == nil || old.scope() == scope || !scope.retiring && !id.before(old.identity) {
+		return false
+	}
+	s.withMu(func() { scope.suspectIfUndone(old.scope()) })
+	return true
+}
+
+// moveTo changes the scope of a key's live entry, and of *old, without a change in the log. The
+// caller holds the writer's lock.
 func (s *Store[V]) moveTo(scope *Scope, key string, old *Entry[V]) {
 	entry := *old
 	entry.indexed = s.maker.interner.intern(old.byIndex(), scope, nil)
@@ -289,6 +345,20 @@ func (s *Store[V]) moveTo(scope *Scope, key string, old *Entry[V]) {
 		s.prepareChange("").entries.Put(key, entry.mapItem())
 		countScopes(old, &entry)
 	})
+	old.indexed = entry.indexed
+}
+
+// takeOver assigns a state that could not be stored, or is ignored, to the scope of its event: as if
+// it had been stored, the last good entry, old or nil, moves to the scope, and older states of other
+// scopes are not stored. The caller holds the writer's lock.
+func (s *Store[V]) takeOver(e event, item feed.Item, old *Entry[V]) {
+	if e.scope == nil {
+		return
+	}
+	if old != nil && old.scope() != e.scope {
+		s.moveTo(e.scope, item.Key, old)
+	}
+	s.withMu(func() { s.recordPast(e.deletionOf(item), e.progress) })
 }
 
 // deferDeletion reports whether a deletion must wait for scopes to which the object may have moved,

@@ -1,0 +1,252 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+// expectAbsent checks what reads return for an object that the store does not have: that it
+// does not exist or, with noScope, that it may exist in a scope that the informer does not hold.
+func expectAbsent(t *testing.T, informer *cache.SharedInformer[*corev1.ConfigMap], key string, noScope bool) {
+	t.Helper()
+	obj := configMap(key)
+	lister := cache.NewLister(informer.Store(), corev1.Resource("configmaps")).Namespace(obj.Namespace)
+	_, err := lister.Get(obj.Name)
+	if errors.Is(err, cache.ErrNoScope) != noScope || apierrors.IsNotFound(err) == noScope {
+		t.Errorf("Lister.Get of %q: %v, want ErrNoScope: %v", key, err, noScope)
+	}
+	_, exists, err := informer.Store().Get(obj)
+	if errors.Is(err, cache.ErrNoScope) != noScope || exists {
+		t.Errorf("Get of %q: exists %v, %v, want ErrNoScope: %v", key, exists, err, noScope)
+	}
+	if err := informer.Store().KeyError(key); errors.Is(err, cache.ErrNoScope) != noScope {
+		t.Errorf("KeyError of %q: %v, want ErrNoScope: %v", key, err, noScope)
+	}
+}
+
+func TestObjectOfNoScopeIsNotCalledMissing(t *testing.T) {
+	dev := cache.Scope{Namespace: "d", LabelSelector: "env=dev"}
+	hash := cache.Scope{Hash: cache.HashRange{Field: cache.HashNamespace, First: 0, Last: 1<<63 - 1}}
+	for _, row := range []struct {
+		name            string
+		scopes          []cache.Scope
+		missing, unheld []string
+	}{
+		{"namespaces", namespaces("a", "b"), []string{"a/x", "b/x"}, []string{"c/x"}},
+		{"the whole collection", []cache.Scope{{}}, []string{"a/x"}, nil},
+		{"a name", []cache.Scope{{Namespace: "a", FieldSelector: "metadata.name=x"}}, []string{"a/x"}, []string{"a/y", "b/x"}},
+		{"all but a name", []cache.Scope{{FieldSelector: "metadata.name!=x"}}, []string{"a/y"}, []string{"a/x"}},
+		{"a namespace by field", []cache.Scope{{FieldSelector: "metadata.namespace=a"}}, []string{"a/x"}, []string{"b/x"}},
+		{"labels in a namespace, which the key does not decide", []cache.Scope{dev}, []string{"d/x"}, []string{"a/x"}},
+		{"hashes of namespaces", []cache.Scope{hash}, []string{"green/x"}, []string{"blue/x"}},
+		{"none", nil, nil, []string{"a/x"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			runScoped(t, func(i *scopedInformer) {
+				for _, key := range row.missing {
+					expectAbsent(t, i.SharedInformer, key, false)
+				}
+				for _, key := range row.unheld {
+					expectAbsent(t, i.SharedInformer, key, true)
+				}
+			}, row.scopes...)
+		})
+	}
+}
+
+// A scope that was never listed, or was removed, may have the object.
+func TestObjectOfScopeThatWasNotListedIsNotCalledMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var allowed atomic.Bool
+		scopes := cache.NewScopes(namespaces("a")...)
+		informer := runInformer(t, refusing(&allowed, "secret"), &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
+		_ = scopes.Add(namespaces("secret")...)
+		<-time.After(time.Minute)
+		expectAbsent(t, informer, "secret/1", true)
+		expectAbsent(t, informer, "a/none", false)
+		allowed.Store(true)
+		<-time.After(5 * time.Minute)
+		expectAbsent(t, informer, "secret/none", false)
+		_ = scopes.Remove(namespaces("secret")...)
+		synctest.Wait()
+		expectAbsent(t, informer, "secret/1", true)
+	})
+}
+
+// While Set replaces scopes, those that are replaced still answer for their objects.
+func TestObjectOfReplacedScopeIsMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var allowed atomic.Bool
+		scopes := cache.NewScopes(cache.Scope{})
+		informer := runInformer(t, refusing(&allowed, "secret"), &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
+		_ = scopes.Set(namespaces("secret")...)
+		<-time.After(time.Minute)
+		if _, ok := informer.Store().GetByKey("secret/1"); !ok {
+			t.Error("an object of a replaced scope is absent before the new one was listed")
+		}
+		expectAbsent(t, informer, "secret/none", false)
+		allowed.Store(true)
+		<-time.After(5 * time.Minute)
+		expectAbsent(t, informer, "secret/none", false)
+		expectAbsent(t, informer, "a/1", true)
+	})
+}
+
+// A namespace whose deletion was seen has no objects. This is remembered for an hour.
+func TestObjectOfDeletedNamespaceIsMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := fake.NewListerWatcher(&corev1.Namespace{})
+		all.Create(namespace("a", "blue"))
+		all.Create(namespace("other", "red"))
+		selected := cache.NewSharedInformer(all, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
+		scopes, err := cache.NamespaceScopes(selected, labels.SelectorFromSet(labels.Set{"team": "blue"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := newScopedInformer(t, scopes)
+		i.server.Create(configMap("a/1"))
+		start(t, i, selected)
+		if err := i.WaitForSync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		expect := func(key string, noScope bool) {
+			t.Helper()
+			synctest.Wait()
+			expectAbsent(t, i.SharedInformer, key, noScope)
+		}
+		expect("other/1", true)
+		all.Delete("other")
+		expect("other/1", false)
+		all.Delete("a")
+		i.server.Delete("a/1")
+		expect("a/1", false)
+		if err := i.WaitForDelete(t.Context(), configMap("a/1")); err != nil {
+			t.Errorf("WaitForDelete in a deleted namespace: %v", err)
+		}
+		<-time.After(59 * time.Minute)
+		expect("a/1", false)
+		<-time.After(2 * time.Minute)
+		expect("a/1", true)
+		all.Create(namespace("a", "blue"))
+		expect("a/1", false)
+		all.Delete("a")
+		expect("a/1", false)
+		all.Create(namespace("a", "red"))
+		expect("a/1", true)
+	})
+}
+
+func TestWaitForDeleteOfObjectOfNoScope(t *testing.T) {
+	expect := func(t *testing.T, err error) {
+		t.Helper()
+		if !errors.Is(err, cache.ErrNoScope) || !errors.Is(err, cache.ErrOutOfScope) {
+			t.Errorf("WaitForDelete: %v", err)
+		}
+	}
+	runScoped(t, func(i *scopedInformer) {
+		t := i.t // of the bubble
+		unheld, held := i.server.Create(configMap("b/1")), i.server.Create(configMap("a/1"))
+		i.expect("Add a/1")
+		expect(t, i.WaitForDelete(t.Context(), unheld))
+		expect(t, i.WaitForDelete(t.Context(), configMap("b/1"))) // without a version
+		if err := i.WaitForObject(t.Context(), unheld); !errors.Is(err, cache.ErrNoScope) || !errors.Is(err, cache.ErrOutOfScope) {
+			t.Errorf("WaitForObject: %v", err)
+		}
+		left := startWait(func() error { return i.WaitForDelete(t.Context(), held) })
+		synctest.Wait()
+		_ = i.scopes.Remove(namespaces("a")...)
+		expect(t, <-left)
+		_ = i.scopes.Add(namespaces("b")...)
+		added := startWait(func() error { return i.WaitForDelete(t.Context(), configMap("b/1")) })
+		synctest.Wait()
+		i.server.Delete("b/1")
+		if err := <-added; err != nil {
+			t.Errorf("WaitForDelete in an added scope: %v", err)
+		}
+	}, namespaces("a")...)
+}
+
+// WaitForDelete does not take an object for deleted that a scope may have which was not listed yet.
+func TestWaitForDeleteWaitsForTheListOfTheScope(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var allowed atomic.Bool
+		lw := refusing(&allowed, "secret")
+		scopes := cache.NewScopes(namespaces("a")...)
+		informer := runInformer(t, lw, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
+		_ = scopes.Add(namespaces("secret")...)
+		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+		defer stop()
+		if err := informer.WaitForDelete(ctx, configMap("secret/1")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("WaitForDelete in a scope that was not listed: %v", err)
+		}
+		lw.Delete("secret/1")
+		allowed.Store(true)
+		before := time.Now()
+		if err := informer.WaitForDelete(t.Context(), configMap("secret/1")); err != nil || time.Since(before) > 35*time.Second {
+			t.Errorf("WaitForDelete took %v: %v", time.Since(before), err)
+		}
+	})
+}
+
+// The work queue of a key handler must know that an object still exists.
+func TestKeyOfRemovedScopeIsLeftScope(t *testing.T) {
+	filter := func(obj *corev1.ConfigMap) bool { return obj.Labels["skip"] == "" }
+	for name, options := range map[string]cache.InformerOptions[*corev1.ConfigMap]{
+		"scopes": {Scopes: cache.NewScopes(namespaces("a", "b")...), Filter: filter},
+		"filter": {Filter: filter},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				i := newScopedInformerWith(t, options)
+				last := make(map[string]cache.KeyEvent)
+				resume := make(chan struct{})
+				if _, err := i.AddKeyHandler(func(event cache.KeyEvent) {
+					<-resume
+					last[event.Key] = event
+				}, cache.HandlerOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				for _, key := range []string{"a/1", "a/2", "b/deleted", "b/refused", "b/back"} {
+					i.server.Create(configMap(key))
+				}
+				start(t, i)
+				if err := i.WaitForSync(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if options.Scopes != nil {
+					_ = i.scopes.Remove(namespaces("a")...)
+				} else {
+					i.server.Update(configMap("a/1", "skip=1"))
+					i.server.Update(configMap("a/2", "skip=1"))
+				}
+				i.server.Delete("b/deleted")
+				i.server.Update(configMap("b/refused", "skip=1"))
+				i.server.Update(configMap("b/back", "skip=1"))
+				synctest.Wait()
+				i.server.Update(configMap("b/back"))
+				synctest.Wait()
+				close(resume)
+				synctest.Wait()
+				for key, left := range map[string]bool{"a/1": true, "a/2": true, "b/deleted": false, "b/refused": true, "b/back": false} {
+					if event, ok := last[key]; !ok || event.LeftScope != left {
+						t.Errorf("%s: %+v, want LeftScope %v", key, event, left)
+					}
+				}
+			})
+		})
+	}
+}

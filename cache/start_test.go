@@ -1,0 +1,177 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
+)
+
+// startClient is a client of the Pods a, b and c, at versions 2, 3 and 4, that records its lists.
+type startClient struct {
+	server *fake.ListerWatcher[*corev1.Pod]
+	// list, if set, changes the options and answers of lists, as another kind of server does.
+	list func(options *metav1.ListOptions, answer func() (*corev1.PodList, error)) (*corev1.PodList, error)
+
+	mu    sync.Mutex // guards lists
+	lists []string
+}
+
+func (c *startClient) List(ctx context.Context, options metav1.ListOptions) (*corev1.PodList, error) {
+	text := fmt.Sprintf("list@%s limit=%d", options.ResourceVersion, options.Limit)
+	for _, selector := range []string{options.LabelSelector, options.FieldSelector} {
+		if selector != "" {
+			text += " " + selector
+		}
+	}
+	c.mu.Lock()
+	c.lists = append(c.lists, text)
+	c.mu.Unlock()
+	answer := func() (*corev1.PodList, error) {
+		list, err := c.server.List(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		return list.(*corev1.PodList), nil
+	}
+	if c.list != nil {
+		return c.list(&options, answer)
+	}
+	return answer()
+}
+
+func (c *startClient) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	return c.server.Watch(ctx, options)
+}
+
+// TestStartOverKindsOfServers checks the first requests of an informer to servers of several kinds,
+// and that it syncs with all of them.
+func TestStartOverKindsOfServers(t *testing.T) {
+	byName := cache.WithFieldSelector(fields.OneTermEqualSelector("metadata.name", "a"))
+	byFields := cache.WithFieldSelector(fields.ParseSelectorOrDie("metadata.name=a,status.phase!=Running"))
+	byLabel := cache.WithLabelSelector(labels.SelectorFromSet(labels.Set{"app": "rare"}))
+	for name, c := range map[string]struct {
+		start  cache.Start
+		modify []cache.ListOptionsFunc
+		list   func(*metav1.ListOptions, func() (*corev1.PodList, error)) (*corev1.PodList, error)
+		want   []string
+	}{
+		"API server": {want: []string{"list@ limit=1", "list@4 limit=0"}},
+		"any state":  {start: cache.StartAny, want: []string{"list@0 limit=500"}},
+		"a label that few objects have": {
+			modify: []cache.ListOptionsFunc{byLabel},
+			want:   []string{"list@ limit=1", "list@4 limit=0 app=rare"},
+		},
+		"a Role with resourceNames": {
+			modify: []cache.ListOptionsFunc{byName},
+			list: func(options *metav1.ListOptions, answer func() (*corev1.PodList, error)) (*corev1.PodList, error) {
+				if options.FieldSelector != "metadata.name=a" {
+					return nil, fake.Forbidden()
+				}
+				return answer()
+			},
+			want: []string{"list@ limit=1 metadata.name=a", "list@4 limit=0 metadata.name=a"},
+		},
+		"a name and another field": {
+			modify: []cache.ListOptionsFunc{byFields},
+			want:   []string{"list@ limit=1 metadata.name=a", "list@4 limit=0 metadata.name=a,status.phase!=Running"},
+		},
+		"API server before 1.31, whose cache lacks the version of etcd": {
+			list: func(options *metav1.ListOptions, answer func() (*corev1.PodList, error)) (*corev1.PodList, error) {
+				if options.ResourceVersion != "" {
+					return nil, fake.TooLargeResourceVersion()
+				}
+				return answer()
+			},
+			want: []string{"list@ limit=1", "list@4 limit=0", "list@ limit=500"},
+		},
+		"aggregated API without versions": {
+			list: func(_ *metav1.ListOptions, answer func() (*corev1.PodList, error)) (*corev1.PodList, error) {
+				list, err := answer()
+				list.ResourceVersion = ""
+				return list, err
+			},
+			want: []string{"list@ limit=1", "list@ limit=500"},
+		},
+		"aggregated API without pages": {
+			list: func(options *metav1.ListOptions, answer func() (*corev1.PodList, error)) (*corev1.PodList, error) {
+				options.Limit = 0
+				return answer()
+			},
+			want: []string{"list@ limit=1", "list@ limit=500"},
+		},
+		"no limit accepted": {
+			list: func(options *metav1.ListOptions, answer func() (*corev1.PodList, error)) (*corev1.PodList, error) {
+				if options.Limit == 1 {
+					return nil, fake.Forbidden()
+				}
+				return answer()
+			},
+			want: []string{"list@ limit=1", "list@ limit=500"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := &startClient{server: cachetest.New(t).ListerWatcher, list: c.list}
+				pods := cache.NewSharedInformer(cache.ListWatchOf(client, c.modify...), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Start: c.start})
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error)
+				go func() { done <- pods.Run(ctx) }()
+				synctest.Wait()
+				if !pods.HasSynced() || len(client.lists) < len(c.want) || !slices.Equal(client.lists[:len(c.want)], c.want) {
+					t.Errorf("requests %q, synced %v, want %q", client.lists, pods.HasSynced(), c.want)
+				}
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestScopesStartWithOneProbe checks that the scopes of an informer are listed not older than one
+// version, which one of them has asked for in its namespace.
+func TestScopesStartWithOneProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := &startClient{server: cachetest.New(t).ListerWatcher}
+		scopes := cache.NewScopes(cache.Scope{Namespace: "ns"}, cache.Scope{Namespace: "other"})
+		lw := cache.ListWatchByNamespace(func(string) *startClient { return client })
+		pods := cache.NewSharedInformer(lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Scopes: scopes})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- pods.Run(ctx) }()
+		synctest.Wait()
+		if got, want := strings.Join(client.lists, ", "), "list@ limit=1, list@4 limit=0, list@4 limit=0"; got != want || !pods.HasSynced() {
+			t.Errorf("requests [%s], synced %v, want [%s]", got, pods.HasSynced(), want)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestUnknownStartIsInvalid checks that Run names the option.
+func TestUnknownStartIsInvalid(t *testing.T) {
+	pods := cache.NewSharedInformer(cachetest.New(t), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Start: "Soon"})
+	if err := pods.Run(t.Context()); err == nil || !strings.Contains(err.Error(), `unknown Start "Soon"`) {
+		t.Errorf("Run returned %v, want an error that names Start", err)
+	}
+}

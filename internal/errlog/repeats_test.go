@@ -1,0 +1,50 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package errlog_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/kinformer/kinformer/internal/errlog"
+)
+
+// TestErrorsThatAlternateAreLoggedOnce remembers two errors that follow each other in turn.
+func TestErrorsThatAlternateAreLoggedOnce(t *testing.T) {
+	var repeats errlog.Repeats
+	now, logged := time.Now(), 0
+	for i := range 60 { // ten seconds apart
+		if repeats.IsNew([]string{"refused", "no route"}[i%2], now.Add(time.Duration(i)*10*time.Second)) {
+			logged++
+		}
+	}
+	if logged != 4 {
+		t.Errorf("two errors were logged %d times in ten minutes, want twice each", logged)
+	}
+	repeats.Forget()
+	if !repeats.IsNew("refused", now.Add(10*time.Minute)) {
+		t.Error("a forgotten error is not new")
+	}
+}
+
+// TestManyErrorsNeedLittleMemory remembers ever other texts.
+func TestManyErrorsNeedLittleMemory(t *testing.T) {
+	var repeats errlog.Repeats
+	now := time.Now()
+	for i := range 100000 {
+		if !repeats.IsNew(strconv.Itoa(i), now) {
+			t.Fatal("a new error is not new")
+		}
+	}
+	if repeats.Has("1", now) || !repeats.Has("99999", now) {
+		t.Error("the first of many errors is remembered, or the last is not")
+	}
+}
+
+func TestWithoutDigits(t *testing.T) {
+	if got := errlog.WithoutDigits("read tcp 10.0.0.1:4321: refused"); got != "read tcp ...:: refused" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,391 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/watch"
+	"pgregory.net/rapid"
+)
+
+// scopesMachine is a server, whose objects have a label, and a store with a scope for each value of
+// the label, or for two values. Each scope has a feed, which lags behind the server by any number of
+// events. Some states of objects cannot be stored, and some are to be ignored.
+type scopesMachine struct {
+	*harness
+	version int
+	writes  []scopedWrite           // the write of version n+1 is at n
+	now     map[string]*scopedWrite // the last write of each key; nil if it does not exist
+	lives   map[string]*scopedLife  // by UID
+	parts   []*scopedPart           // in the order in which they were added
+	relates map[*Scope]*scopedPart  // all, including those that were removed
+}
+
+// scopedWrite is one version of an object.
+type scopedWrite struct {
+	version       int
+	key, uid      string
+	label, before string // "" before the creation and after the deletion
+	fault, last   string // last is that of the state before
+}
+
+// scopedLife is what was seen of an object, from its creation to its deletion.
+type scopedLife struct {
+	key    string
+	out    bool // it was, or may have been, outside of the held scopes
+	dead   bool
+	moves  int
+	stored bool // the store has had it
+	failed bool // KeyError has had an error for it
+	skips  bool // it had a state that is to be ignored
+}
+
+// scopedPart is a scope that is held, and its feed.
+type scopedPart struct {
+	labels   string // the letters are values of the label
+	scope    *Scope
+	feed     *Feed[*object]
+	reached  int // version
+	listed   bool
+	retiring bool
+	stopped  bool
+}
+
+func (p *scopedPart) has(label string) bool { return label != "" && strings.Contains(p.labels, label) }
+
+// TestScopesMatchTheServer runs random programs. An object that exists in a held scope is never
+// absent without an error, and in the end the store has what the server has.
+func TestScopesMatchTheServer(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &scopesMachine{
+			harness: newHarness(), version: 10, writes: make([]scopedWrite, 10), now: make(map[string]*scopedWrite),
+			lives: make(map[string]*scopedLife), relates: make(map[*Scope]*scopedPart),
+		}
+		m.hold("a")
+		m.hold("b")
+		for _, p := range m.parts {
+			m.list(p, m.version, false)
+		}
+		m.MarkSynced()
+		t.Repeat(map[string]func(*rapid.T){
+			"write":      m.doWrite,
+			"write more": m.doWrite,
+			"deliver":    m.doDeliver,
+			"deliver on": m.doDeliver,
+			"list":       m.doList,
+			"set":        m.doSet,
+			"remove":     m.doRemove,
+			"add":        m.doAdd,
+			"":           m.check,
+		})
+		m.settle()
+		m.check(t)
+		m.checkSettled(t)
+	})
+}
+
+func (m *scopesMachine) doWrite(t *rapid.T) {
+	key := rapid.SampledFrom([]string{"k", "l"}).Draw(t, "key")
+	before := m.now[key]
+	m.version++
+	w := scopedWrite{version: m.version, key: key, label: rapid.SampledFrom([]string{"a", "b", "a", "b", ""}).Draw(t, "label")}
+	switch {
+	case before == nil && w.label == "":
+		w.label = "a"
+		fallthrough
+	case before == nil:
+		w.uid = "u" + strconv.Itoa(m.version)
+		m.lives[w.uid] = &scopedLife{key: key}
+	default:
+		w.uid, w.before, w.last = before.uid, before.label, before.fault
+	}
+	life := m.lives[w.uid]
+	if w.label == "" {
+		life.dead = true
+		m.now[key] = nil
+	} else {
+		w.fault = rapid.SampledFrom([]string{"", "", "decode", "skip"}).Draw(t, "fault")
+		life.out = life.out || !m.isHeld(w.label)
+		life.skips = life.skips || w.fault == "skip"
+		if w.before != "" && w.before != w.label {
+			life.moves++
+		}
+		m.now[key] = &w
+	}
+	m.writes = append(m.writes, w)
+}
+
+// isHeld reports whether a scope that does not retire has a label.
+func (m *scopesMachine) isHeld(label string) bool {
+	return slices.ContainsFunc(m.parts, func(p *scopedPart) bool { return !p.retiring && p.has(label) })
+}
+
+func (m *scopesMachine) hold(labels string) *scopedPart {
+	p := &scopedPart{labels: labels, scope: new(Scope)}
+	m.relates[p.scope] = p
+	m.AddScope(p.scope, func(other *Scope) (keys, moves bool) { return true, m.relates[other].labels != labels })
+	p.feed = m.NewFeed([]*Scope{p.scope}, Locate{}, "")
+	m.parts = append(m.parts, p)
+	return p
+}
+
+// drawPart returns a scope whose feed is open.
+func (m *scopesMachine) drawPart(t *rapid.T) *scopedPart {
+	open := slices.DeleteFunc(slices.Clone(m.parts), func(p *scopedPart) bool { return p.stopped })
+	if len(open) == 0 {
+		t.Skip("no scope")
+	}
+	return open[rapid.IntRange(0, len(open)-1).Draw(t, "scope")]
+}
+
+func (m *scopesMachine) doDeliver(t *rapid.T) {
+	p := m.drawPart(t)
+	if !p.listed {
+		t.Skip("not listed")
+	}
+	to := p.reached + rapid.SampledFrom([]int{1, 1, 1, 2, 100}).Draw(t, "versions")
+	m.deliver(p, min(to, m.version))
+	m.finishReplacing()
+}
+
+// deliver makes a feed pass the events up to a version, or a bookmark.
+func (m *scopesMachine) deliver(p *scopedPart, to int) {
+	for p.reached < to {
+		w := m.writes[p.reached]
+		p.reached++
+		o := &object{Key: w.key, UID: w.uid, Version: strconv.Itoa(w.version), Fault: w.fault}
+		switch {
+		case p.has(w.label) && p.has(w.before):
+			p.feed.Apply(watch.Modified, o.item())
+		case p.has(w.label):
+			p.feed.Apply(watch.Added, o.item())
+		case p.has(w.before):
+			p.feed.Apply(watch.Deleted, o.with(w.last).item())
+		case p.reached == to:
+			p.feed.AdvanceVersion(o.Version)
+		}
+		if p.has(w.label) {
+			m.noteFailure(o)
+		}
+	}
+}
+
+// noteFailure records that the store knows that the state of an object cannot be stored.
+func (m *scopesMachine) noteFailure(o *object) {
+	if o.Fault == "decode" && m.KeyError(o.Key) != nil {
+		m.lives[o.UID].failed = true
+	}
+}
+
+func (m *scopesMachine) doList(t *rapid.T) {
+	p := m.drawPart(t)
+	from := p.reached
+	if !p.listed {
+		from = max(from, m.notOlderThan(p))
+	}
+	version := rapid.IntRange(from, m.version).Draw(t, "version")
+	m.list(p, version, version == m.version && rapid.Bool().Draw(t, "consistent"))
+	m.finishReplacing()
+}
+
+func (m *scopesMachine) notOlderThan(p *scopedPart) int {
+	version, _ := strconv.Atoi(p.feed.NotOlderThan())
+	return version
+}
+
+// list makes a feed list its scope at a version. A consistent read is at that of the server.
+func (m *scopesMachine) list(p *scopedPart, version int, consistent bool) {
+	next := p.feed.Begin()
+	if consistent {
+		next.CompareContents()
+	}
+	then := make(map[string]scopedWrite)
+	for _, w := range m.writes[:version] {
+		then[w.key] = w
+	}
+	for _, key := range []string{"k", "l"} {
+		if w := then[key]; p.has(w.label) {
+			o := &object{Key: w.key, UID: w.uid, Version: strconv.Itoa(w.version), Fault: w.fault}
+			next.Add(o.item())
+			defer m.noteFailure(o)
+		}
+	}
+	next.Commit(strconv.Itoa(version))
+	p.reached, p.listed = version, true
+}
+
+// doSet replaces scopes, as Set does.
+func (m *scopesMachine) doSet(t *rapid.T) {
+	old := slices.DeleteFunc(slices.Clone(m.parts), func(p *scopedPart) bool { return p.retiring })
+	if len(old) < len(m.parts) {
+		t.Skip("a scope retires")
+	}
+	next := rapid.SampledFrom([][]string{{"a", "b"}, {"ab"}, {"a"}}).Draw(t, "set")
+	var gone []*scopedPart
+	for _, p := range old {
+		if i := slices.Index(next, p.labels); i >= 0 {
+			next = slices.Delete(slices.Clone(next), i, i+1)
+		} else {
+			gone = append(gone, p)
+		}
+	}
+	for _, labels := range next {
+		m.hold(labels)
+	}
+	for _, p := range gone {
+		p.retiring = true
+		m.RetireScope(p.scope)
+	}
+	m.markOut()
+	m.finishReplacing()
+}
+
+// doRemove removes a scope, as Remove does.
+func (m *scopesMachine) doRemove(t *rapid.T) {
+	p := m.drawPart(t)
+	if p.retiring {
+		t.Skip("it retires")
+	}
+	m.drop(p)
+	m.markOut()
+	m.finishReplacing()
+}
+
+func (m *scopesMachine) doAdd(t *rapid.T) {
+	label := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "label")
+	if m.isHeld(label) {
+		t.Skip("it is held")
+	}
+	m.hold(label)
+}
+
+func (m *scopesMachine) drop(p *scopedPart) {
+	p.feed.Close()
+	m.RemoveScope(p.scope, true)
+	m.parts = slices.DeleteFunc(m.parts, func(other *scopedPart) bool { return other == p })
+}
+
+// markOut marks objects that may have left the store with a scope.
+func (m *scopesMachine) markOut() {
+	for _, w := range m.writes {
+		if w.label != "" && !m.isHeld(w.label) {
+			m.lives[w.uid].out = true
+		}
+	}
+}
+
+// finishReplacing removes replaced scopes as informers do.
+func (m *scopesMachine) finishReplacing() {
+	for _, p := range slices.Clone(m.parts) {
+		if !p.retiring {
+			continue
+		}
+		var others []*Scope
+		ready := true
+		for _, other := range m.parts {
+			if !other.retiring && strings.ContainsAny(other.labels, p.labels) {
+				ready = ready && other.listed
+				others = append(others, other.scope)
+			}
+		}
+		for _, other := range others {
+			ready = ready && (p.stopped || !p.listed || m.HaveReached([]*Scope{p.scope}, other))
+		}
+		if !ready {
+			continue
+		}
+		if !p.stopped {
+			p.stopped = true
+			p.feed.Close()
+		}
+		if m.HaveReached(others, p.scope) {
+			m.drop(p)
+		}
+	}
+}
+
+// settle lets every feed list its scope and reach the version of the server.
+func (m *scopesMachine) settle() {
+	for range 3 {
+		for _, p := range slices.Clone(m.parts) {
+			switch {
+			case p.stopped:
+			case !p.listed:
+				m.list(p, max(p.reached, m.notOlderThan(p)), false)
+				fallthrough
+			default:
+				m.deliver(p, m.version)
+				p.feed.AdvanceVersion(strconv.Itoa(m.version))
+			}
+		}
+		m.finishReplacing()
+	}
+}
+
+// mustStay reports whether the store must not lose an object. It may lose one that has moved to
+// another scope and back, of which a list of the other scope shows nothing, and has it again later.
+func (l *scopedLife) mustStay() bool { return !l.dead && !l.out && l.moves < 2 }
+
+// check checks that no object was deleted that exists in a held scope.
+func (m *scopesMachine) check(t *rapid.T) {
+	for {
+		batch, ok := m.cursor.TryNext()
+		if !ok {
+			break
+		}
+		for _, change := range batch {
+			if change.New == nil {
+				uid, _ := identified(change.Old)
+				if life := m.lives[uid]; life.mustStay() {
+					t.Fatalf("%s was deleted, and exists", uid)
+				}
+			}
+		}
+	}
+	for uid, life := range m.lives {
+		has, err := m.HasUID(life.key, uid), m.KeyError(life.key)
+		life.stored = life.stored || has
+		if life.mustStay() && !has && (life.stored || life.failed && life.moves == 0 && !life.skips && err == nil) {
+			t.Fatalf("%s exists, and is absent; KeyError: %v", uid, err)
+		}
+	}
+	if err := m.validate(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkSettled compares the store with the server.
+func (m *scopesMachine) checkSettled(t *rapid.T) {
+	for _, key := range []string{"k", "l"} {
+		w, err := m.now[key], m.KeyError(key)
+		o, has := m.Get(key)
+		switch {
+		case w == nil || !m.isHeld(w.label):
+			if has || err != nil {
+				t.Fatalf("%q is not in a held scope; the store has %v, %v", key, o, err)
+			}
+		case has && o.UID != w.uid:
+			t.Fatalf("the store has %v, the server %+v", o, w)
+		case w.fault == "":
+			if !has || o.Version != strconv.Itoa(w.version) || err != nil {
+				t.Fatalf("the store has %v, %v, the server %+v", o, err, w)
+			}
+		case w.fault == "decode" && err == nil:
+			t.Fatalf("the state of %+v could not be stored, and there is no error; stored %v", w, has)
+		case w.fault == "skip" && err != nil:
+			t.Fatalf("the state of %+v is ignored: %v", w, err)
+		}
+	}
+	counts := 0
+	for _, p := range m.parts {
+		counts += m.ScopeState(p.scope).Objects
+	}
+	if counts != m.Len() {
+		t.Fatalf("%d objects in scopes, %d in the store", counts, m.Len())
+	}
+}
