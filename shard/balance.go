@@ -34,33 +34,68 @@ func (i *incarnation) balance(ctx context.Context) {
 // step does what is due, and returns the time until something else is.
 func (i *incarnation) step(ctx context.Context) time.Duration {
 	i.loseEnded(ctx)
+	i.refresh(ctx)
 	states := i.view.states()
 	i.reconcile(ctx, states)
 	plan := i.plan(states)
 	i.setStatus(func(s *Status) { s.Members, s.Free = plan.members, plan.free })
 	for _, lease := range plan.expire {
-		i.write(ctx, "expire the Lease of another member", func(ctx context.Context) error {
-			_, err := i.leases.Update(ctx, withoutHolder(lease), metav1.UpdateOptions{})
-			return err
-		})
+		i.update(ctx, "expire the Lease of another member", withoutHolder(lease))
 	}
-	i.take(ctx, plan.take)
+	if i.take(ctx, plan.take) || len(plan.take) == 0 {
+		i.noteAssigned()
+	}
 	i.giveUp(ctx, plan.giveUp)
 	i.release(ctx, states)
 	for _, lease := range plan.collect {
-		i.write(ctx, "delete the Lease of a former member", func(ctx context.Context) error {
+		if i.send(ctx, "delete the Lease of a former member", lease, func(ctx context.Context) error {
 			only := &metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}
 			return i.leases.Delete(ctx, lease.Name, metav1.DeleteOptions{Preconditions: only})
-		})
+		}) {
+			i.view.deleted(lease.Name)
+		}
 	}
 	return plan.next
 }
 
-// write sends a write to a Lease that others may write, too. A conflict means that they have.
-func (i *incarnation) write(ctx context.Context, action string, send func(context.Context) error) bool {
+// refresh lists the Leases if the watch does not show all changes.
+func (i *incarnation) refresh(ctx context.Context) {
+	i.noteStale(ctx, i.view.staleFor())
+	if !i.view.isListDue() {
+		return
+	}
+	all := i.options.newLease("", nil) // for the budget
+	i.send(ctx, "list the Leases of the group", all, func(ctx context.Context) error {
+		events, sent := i.view.beginList()
+		list, err := i.leases.List(ctx, metav1.ListOptions{LabelSelector: i.options.selector().String()})
+		if err == nil {
+			i.view.replace(list, events, sent)
+		}
+		return err
+	})
+}
+
+// update sends an update of a Lease.
+func (i *incarnation) update(ctx context.Context, action string, lease *coordinationv1.Lease) {
+	i.send(ctx, action, lease, func(ctx context.Context) error {
+		updated, err := i.leases.Update(ctx, lease, metav1.UpdateOptions{})
+		if err == nil {
+			i.view.wrote(updated)
+		}
+		return err
+	})
+}
+
+// send sends a request for a state of a Lease that others may write, too, if the budget allows it.
+// A conflict means that they have. It reports whether the request has succeeded.
+func (i *incarnation) send(ctx context.Context, action string, lease *coordinationv1.Lease, request func(context.Context) error) bool {
+	if !i.budget.allows(lease.Name, lease.ResourceVersion) {
+		return false
+	}
 	ctx, cancel := context.WithTimeout(ctx, i.options.RenewDeadline)
 	defer cancel()
-	err := send(ctx)
+	err := request(ctx)
+	i.budget.spend(lease.Name, lease.ResourceVersion, err)
 	if err != nil && !isLost(err) {
 		i.report(ctx, action, err)
 	}
@@ -91,28 +126,39 @@ func (i *incarnation) reconcile(ctx context.Context, states []slotState) {
 
 // take makes this incarnation the owner of free slots. They are published together, since an
 // informer lists ranges that are added together in one request. After a RetryPeriod it leaves the
-// others to the next step, which knows what has changed meanwhile.
-func (i *incarnation) take(ctx context.Context, free []slotState) {
-	began, gained := i.clock.now(), false
+// others to the next step, which knows what has changed meanwhile. It reports whether it took any.
+func (i *incarnation) take(ctx context.Context, free []slotState) (gained bool) {
+	began := i.clock.now()
+	i.budget.sort(free)
 	for _, state := range free {
 		if i.term.left() == 0 || i.clock.now().elapsed(began) >= i.options.RetryPeriod {
 			break
 		}
-		transition := state.last.transition + 1
-		lease := i.options.takenBy(state.slot, state.lease, transition, i.member, i.clock.now().wall)
-		taken := i.write(ctx, "take a slot", func(ctx context.Context) (err error) {
-			if state.lease == nil {
-				lease, err = i.leases.Create(ctx, lease, metav1.CreateOptions{})
-			} else {
-				lease, err = i.leases.Update(ctx, lease, metav1.UpdateOptions{})
-			}
-			return err
-		})
-		gained = taken && i.gain(ctx, state.slot, lease) || gained
+		if lease, ok := i.takeOne(ctx, state); ok {
+			gained = i.gain(ctx, state.slot, lease) || gained
+			i.view.wrote(lease)
+		}
 	}
 	if gained {
 		i.publish(ctx)
 	}
+	return gained
+}
+
+// takeOne writes the Lease of a slot, which names this incarnation then, and returns it, false if
+// that fails.
+func (i *incarnation) takeOne(ctx context.Context, state slotState) (taken *coordinationv1.Lease, ok bool) {
+	transition := state.last.transition + 1
+	lease := i.options.takenBy(state.slot, state.lease, transition, i.member, i.clock.now().wall)
+	ok = i.send(ctx, "take a slot", lease, func(ctx context.Context) (err error) {
+		if state.lease == nil {
+			taken, err = i.leases.Create(ctx, lease, metav1.CreateOptions{})
+		} else {
+			taken, err = i.leases.Update(ctx, lease, metav1.UpdateOptions{})
+		}
+		return err
+	})
+	return taken, ok
 }
 
 // gain owns the slot of a Lease, if the term is not over. The caller must call publish.
@@ -146,10 +192,7 @@ func (i *incarnation) release(ctx context.Context, states []slotState) {
 		if state.lease == nil || state.last.incarnation != i.name || state.last.transition != i.released[number] {
 			continue
 		}
-		i.write(ctx, "release a slot", func(ctx context.Context) error {
-			_, err := i.leases.Update(ctx, withoutHolder(state.lease), metav1.UpdateOptions{})
-			return err
-		})
+		i.update(ctx, "release a slot", withoutHolder(state.lease))
 	}
 }
 

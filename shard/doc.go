@@ -41,6 +41,16 @@
 // carries its resourceVersion. From then on a renewal of the former incarnation fails, and its
 // slots are free. They are taken by updates that carry the resourceVersions of the slots' Leases.
 //
+// A watch of Leases that is stuck shows all members as failed. A replica notices it by its own
+// renewals, which the watch must show within two fifths of LeaseDuration. It then lists the Leases
+// once per LeaseDuration, and takes a member for failed if two lists, a LeaseDuration apart, have
+// the same state of the member's Lease. The watch may go on at any time: its states up to the
+// version of the list are older, and are ignored.
+//
+// Renewals apart, ten requests of a replica may fail at once, and three more per LeaseDuration. A
+// Lease that another replica has changed meanwhile counts as seen: it is not written again for a
+// LeaseDuration, unless the replica sees another state of it before.
+//
 // The owner of a slot ends the slot's context RenewDeadline after its last successful renewal was
 // sent, by its monotonic or its wall clock, whichever is ahead. So no two replicas own one slot at
 // a time, as long as no clock runs faster than another one by LeaseDuration/RenewDeadline, and no

@@ -230,14 +230,14 @@ func ExampleMember_Scopes_clientgo() {
 	lister := configMaps.Lister()
 	ctx, cancel := context.WithCancel(context.Background())
 	factory.StartWithContext(ctx)
+	fmt.Println("synced without an assignment:", configMaps.Informer().HasSynced())
+
+	stop := start(member)
+	awaitSlots(member, 4)
 	if err := factory.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
 		log.Fatal(err)
 	}
 	list, err := lister.List(labels.Everything())
-	fmt.Println("without slots:", len(list), err)
-
-	stop := start(member)
-	awaitSlots(member, 4)
 	for len(list) < 20 && err == nil { // until the informer has listed them
 		list, err = lister.List(labels.Everything())
 	}
@@ -246,7 +246,7 @@ func ExampleMember_Scopes_clientgo() {
 	factory.Shutdown()
 	fmt.Println("stopped:", stop())
 	// Output:
-	// without slots: 0 <nil>
+	// synced without an assignment: false
 	// with all slots: 20 <nil>
 	// stopped: <nil>
 }

@@ -24,6 +24,7 @@ type incarnation struct {
 	member *coordinationv1.Lease // the member's Lease as this incarnation acquired it
 
 	// The following belong to balance.
+	budget     *budget
 	released   map[int]int32 // transitions of slots given up, whose release the view may not show yet
 	lastResort time.Duration // when it last took a slot beyond its share
 }
@@ -67,7 +68,8 @@ func (m *Member) join(ctx context.Context) *incarnation {
 		sent := m.clock.now()
 		lease, err := m.acquire(ctx, name, &last)
 		if err == nil {
-			i := &incarnation{Member: m, name: name, member: lease, released: make(map[int]int32)}
+			i := &incarnation{Member: m, name: name, member: lease, released: make(map[int]int32), budget: newBudget(m.options, m.clock)}
+			m.view.renewed(lease, sent.monotonic)
 			i.term = &term{clock: m.clock, length: m.options.RenewDeadline, renewed: sent}
 			i.lastResort = sent.monotonic - m.options.LeaseDuration
 			return i
@@ -187,6 +189,7 @@ func (i *incarnation) updateLease(ctx context.Context, lease *coordinationv1.Lea
 		i.view.restart() // perhaps others could not renew their Leases either
 	}
 	i.term.renew(sent)
+	i.view.renewed(renewed, sent.monotonic)
 	i.setStatus(func(s *Status) { s.Err, s.Renewed = nil, sent.wall })
 	i.view.wake()
 	return renewed, nil

@@ -12,6 +12,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
@@ -58,6 +59,11 @@ func (o Options) groupLease() *coordinationv1.Lease {
 		fieldAnnotation:   string(o.HashField),
 		versionAnnotation: algorithmVersion,
 	})
+}
+
+// selector selects the Leases of the group.
+func (o Options) selector() labels.Selector {
+	return labels.SelectorFromSet(labels.Set{groupLabel: o.Group})
 }
 
 // checkGroup returns an error if the group record has other options than o.

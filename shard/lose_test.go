@@ -36,11 +36,11 @@ func TestTermEndsBetweenPlanAndGivingUp(t *testing.T) {
 		server := &silentServer{leaseServer: newLeaseServer()}
 		a := startReplica(t, server, "a")
 		synctest.Wait()
-		joinAndCrash(server, "e") // a is preferred to expire its Lease
+		joinAndCrash(server.leaseServer, "e") // a is preferred to expire its Lease
 		<-time.After(5 * time.Second)
-		joinAndCrash(server, "b")
+		joinAndCrash(server.leaseServer, "b")
 		<-time.After(4 * time.Second)
-		joinAndCrash(server, "d") // the members have been the same for two renewals when e expires
+		joinAndCrash(server.leaseServer, "d") // the members have been the same for two renewals when e expires
 		<-time.After(5500 * time.Millisecond)
 		server.cutOff.Store(true)
 		<-time.After(15 * time.Second)
@@ -54,7 +54,7 @@ func TestTermEndsBetweenPlanAndGivingUp(t *testing.T) {
 }
 
 // joinAndCrash creates the Lease of a member that does not renew it.
-func joinAndCrash(server *silentServer, identity string) {
+func joinAndCrash(server *leaseServer, identity string) {
 	options := Options{Group: "web", Identity: identity}.withDefaults()
 	server.leases.Create(options.memberLease(identity+"_1", time.Now()))
 }

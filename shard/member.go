@@ -6,6 +6,7 @@ package shard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"sync"
@@ -14,11 +15,11 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/errlog"
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
@@ -33,6 +34,8 @@ var (
 	errStopped  = errors.New("the member has stopped")
 	errGivenUp  = errors.New("it is above its fair share")
 	errTaken    = errors.New("another member has taken it")
+
+	errUnassigned = errors.New("no assignment yet")
 )
 
 // Member is a replica in a group that shares collections. Its methods are safe for concurrent use.
@@ -42,13 +45,18 @@ type Member struct {
 	clock   processClock
 	view    *view
 	scopes  *cache.Scopes
+	created time.Time
+	errors  errlog.Repeats // of requests, with the times of the monotonic clock
 
 	mu      sync.Mutex
 	running bool
 	owned   map[int]*Slot
 	changed chan struct{} // closed when owned changes
 	status  Status
-	logged  map[string]time.Duration // when errors were logged, by the monotonic clock
+	failure error // of the last failed request, also if others have succeeded since
+
+	assigned     chan struct{} // closed once the member has an assignment, perhaps of no slots
+	assignedOnce sync.Once
 }
 
 // New returns a member of a group, which owns no slots until it runs. It returns an error that
@@ -62,11 +70,28 @@ func newMember(leases LeaseClient, options Options, clock processClock) (*Member
 	if err := options.check(); err != nil {
 		return nil, err
 	}
-	return &Member{
-		leases: leases, options: options, clock: clock, view: newView(options, clock),
-		scopes: cache.NewScopes(), owned: make(map[int]*Slot), changed: make(chan struct{}), logged: make(map[string]time.Duration),
-	}, nil
+	m := &Member{
+		leases: leases, options: options, clock: clock, view: newView(options, clock), created: clock.now().wall,
+		scopes: cache.NewScopes(), owned: make(map[int]*Slot), changed: make(chan struct{}),
+		assigned: make(chan struct{}),
+	}
+	m.scopes.ScopeSet().CompleteAfter(m.assigned, m.unassigned)
+	return m, nil
 }
+
+// unassigned returns why informers over the member's scopes have not synced, and since when, before
+// the member's first assignment.
+func (m *Member) unassigned() (since time.Time, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failure == nil {
+		return m.created, fmt.Errorf("group %q: %w", m.options.Group, errUnassigned)
+	}
+	return m.created, fmt.Errorf("group %q: %w: %w", m.options.Group, errUnassigned, m.failure)
+}
+
+// noteAssigned ends the wait of informers for the first assignment.
+func (m *Member) noteAssigned() { m.assignedOnce.Do(func() { close(m.assigned) }) }
 
 // Run makes the replica a member of its group until ctx ends. It then ends the contexts of its
 // slots, hands the slots over, which takes at most RenewDeadline, and returns nil. Errors of
@@ -110,8 +135,7 @@ func (m *Member) start() error {
 }
 
 func (m *Member) newLeaseInformer() (*cache.SharedInformer[*coordinationv1.Lease], *cache.Registration, error) {
-	ofGroup := labels.SelectorFromSet(labels.Set{groupLabel: m.options.Group})
-	lw := cache.ListWatchOf(m.leases, cache.WithLabelSelector(ofGroup))
+	lw := cache.ListWatchOf(m.leases, cache.WithLabelSelector(m.options.selector()))
 	informer := cache.NewSharedInformer(lw, &coordinationv1.Lease{}, cache.InformerOptions[*coordinationv1.Lease]{
 		Name: "Leases of group " + m.options.Group,
 	})
@@ -125,7 +149,9 @@ func (m *Member) checkGroup(ctx context.Context) error {
 	for {
 		lease, err := m.groupRecord(ctx)
 		if err == nil {
-			return m.options.checkGroup(lease)
+			err = m.options.checkGroup(lease)
+			m.fail(err)
+			return err
 		}
 		if !apierrors.IsAlreadyExists(err) {
 			m.report(ctx, "read the group's Lease", err)
@@ -213,6 +239,10 @@ func (m *Member) Owns(obj metav1.Object) bool {
 // Scopes returns a set with the hash range of each slot that the member owns, for
 // cache.InformerOptions.Scopes and clientgo.Options.Scopes. The member changes the set while it
 // runs; the caller must not.
+//
+// An informer over the set has not synced before the member's first assignment, which may be one of
+// no slots, if the other members of the group own all. Until then its Status and HealthCheck, and
+// the errors of WaitForSync, say "no assignment yet", with the member's last error.
 func (m *Member) Scopes() *cache.Scopes { return m.scopes }
 
 // Changes returns the member's slots, and again each time they have changed, until ctx ends. If

@@ -25,10 +25,16 @@ func startReplica(t *testing.T, leases LeaseClient, identity string) replica {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return replica{m, runMember(t, m)}
+}
+
+// runMember runs a member until the returned function is called.
+func runMember(t *testing.T, m *Member) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
 	go func() { stopped <- m.Run(ctx) }()
-	stop := func() {
+	stop = func() {
 		cancel()
 		if err := <-stopped; err != nil {
 			t.Error(err)
@@ -36,7 +42,7 @@ func startReplica(t *testing.T, leases LeaseClient, identity string) replica {
 		stopped <- nil
 	}
 	t.Cleanup(stop)
-	return replica{m, stop}
+	return stop
 }
 
 func TestMembersDivideTheSlots(t *testing.T) {

@@ -28,6 +28,7 @@ type planner struct {
 	*incarnation
 	result     plan
 	now        time.Duration
+	complete   time.Duration // until when the view has every change
 	members    []memberState // the live ones with this one, by identity
 	changed    time.Duration // when one joined or left
 	states     []slotState
@@ -38,7 +39,7 @@ type planner struct {
 // plan returns what is due. All members make the same plan from the same view, except for the times
 // after which each does what another one should have done.
 func (i *incarnation) plan(states []slotState) plan {
-	p := &planner{incarnation: i, now: i.clock.now().monotonic, states: states}
+	p := &planner{incarnation: i, now: i.clock.now().monotonic, complete: i.view.completeUntil(), states: states}
 	p.result.next = math.MaxInt64
 	p.members, p.changed = i.view.liveMembers()
 	p.addSelf()
@@ -87,14 +88,15 @@ func (p *planner) self() candidate {
 }
 
 // planExpiry finds members whose Leases have been unchanged for too long. The one that is preferred
-// for such a Lease expires it at once, and the others after a while.
+// for such a Lease expires it at once, and the others after a while. A view that is stale shows that
+// a Lease was unchanged until its last list only: then the others act with their next list.
 func (p *planner) planExpiry() {
-	alive := slices.DeleteFunc(slices.Clone(p.members), func(m memberState) bool { return m.expires <= p.now })
+	alive := slices.DeleteFunc(slices.Clone(p.members), func(m memberState) bool { return m.expires <= p.complete })
 	for _, m := range p.members {
-		if m.identity == p.options.Identity || !p.isDue(m.expires) {
+		if m.identity == p.options.Identity || !p.isProven(m.expires) {
 			continue
 		}
-		if p.isPreferred(m.lease.Name, alive) || p.isDue(m.expires+p.delay(1, m.lease.Name)) {
+		if p.isPreferred(m.lease.Name, alive) || p.isProven(m.expires+p.delay(1, m.lease.Name)) {
 			p.result.expire = append(p.result.expire, m.lease)
 		}
 	}
@@ -155,6 +157,10 @@ func (p *planner) planGivingUp() {
 		p.result.giveUp = leastPreferred(self.identity, p.owned, self.held-self.share)
 	}
 }
+
+// isProven reports whether the view has every change until a time, and otherwise makes the plan end
+// when it will.
+func (p *planner) isProven(at time.Duration) bool { return p.isDue(at) && at <= p.complete }
 
 // isDue reports whether a time has come, and otherwise makes the plan end then.
 func (p *planner) isDue(at time.Duration) bool {

@@ -32,6 +32,16 @@ func (g *gate) open() {
 	}
 }
 
+// reset opens the gate, however often it was closed.
+func (g *gate) reset() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed > 0 {
+		g.closed = 0
+		close(g.opened)
+	}
+}
+
 func (g *gate) isOpen() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -35,6 +35,7 @@ type network struct {
 	latency time.Duration
 	link    gate // closed by a partition
 	events  gate // closed while events are held back
+	lists   gate // closed while lists have no response
 
 	mu      sync.Mutex
 	dead    bool
@@ -221,6 +222,7 @@ func (n *network) Get(ctx context.Context, name string, options metav1.GetOption
 
 func (n *network) List(ctx context.Context, options metav1.ListOptions) (*coordinationv1.LeaseList, error) {
 	return call(ctx, n, "list", func(ctx context.Context) (*coordinationv1.LeaseList, error) {
+		n.lists.wait()
 		return n.simulatedServer.List(ctx, options)
 	})
 }

@@ -10,4 +10,5 @@ package shard
 const (
 	simulatedSchedules = 2 // of TestReplicasShareSlots
 	movesSeeds         = 0 // orders of replicas of TestJoinOrLeaveMovesFewSlots
+	stuckMembers       = 8 // of TestStuckWatchesDoNotFloodTheServer
 )

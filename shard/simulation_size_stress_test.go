@@ -8,4 +8,5 @@ package shard
 const (
 	simulatedSchedules = 5000 // of TestReplicasShareSlots
 	movesSeeds         = 20   // orders of replicas of TestJoinOrLeaveMovesFewSlots
+	stuckMembers       = 40   // of TestStuckWatchesDoNotFloodTheServer
 )

@@ -9,4 +9,5 @@ package shard
 const (
 	simulatedSchedules = 15 // of TestReplicasShareSlots
 	movesSeeds         = 1  // orders of replicas of TestJoinOrLeaveMovesFewSlots
+	stuckMembers       = 40 // of TestStuckWatchesDoNotFloodTheServer
 )

@@ -5,13 +5,13 @@ package shard
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"strings"
 	"time"
-	"unicode"
 
 	"k8s.io/klog/v2"
+
+	"github.com/kinformer/kinformer/internal/errlog"
 )
 
 // Status is what a Member knows of its group.
@@ -24,8 +24,13 @@ type Status struct {
 	Members, Owned, Free int
 	// Renewed is when the last successful renewal of the member's Lease was sent.
 	Renewed time.Time
+	// StaleSince is when the first renewal of the member's Lease was sent that the watch of the
+	// group's Leases does not show although it should have. It is zero while the watch shows them
+	// within two fifths of LeaseDuration.
+	StaleSince time.Time
 	// Err is the error of the last failed request, except those of the informer of Leases, which are
-	// logged only. It is nil after a successful renewal.
+	// logged only. It is nil after a successful renewal. Once Run has returned because the group has
+	// other options, it is that error.
 	Err error
 }
 
@@ -44,37 +49,54 @@ func (m *Member) setStatus(set func(*Status)) {
 	set(&m.status)
 }
 
-// repeatAfter is how long an error is not logged again.
-const repeatAfter = 5 * time.Minute
+// fail records an error, if it is not nil.
+func (m *Member) fail(err error) {
+	if err == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.status.Err, m.failure = err, err
+}
 
-// report records an error in the status, and logs it if it is new.
+var errStuck = errors.New("the watch does not show the renewals of this member")
+
+// noteStale records for how long the watch of Leases has not shown what it should, and logs it if
+// that is new.
+func (m *Member) noteStale(ctx context.Context, age time.Duration) {
+	var since time.Time
+	if age > 0 {
+		since = m.clock.now().wall.Add(-age)
+	}
+	m.mu.Lock()
+	was := m.status.StaleSince
+	if was.IsZero() || since.IsZero() {
+		m.status.StaleSince = since
+	}
+	m.mu.Unlock()
+	switch {
+	case was.IsZero() && age > 0 && m.isNew(errStuck):
+		klog.FromContext(ctx).Error(errStuck, "Watch of Leases is stuck, listing them instead")
+	case !was.IsZero() && age == 0:
+		klog.FromContext(ctx).V(2).Info("Watch of Leases is current again")
+	}
+}
+
+// report records an error in the status, and logs it unless it was logged lately.
 func (m *Member) report(ctx context.Context, action string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
 	failed := fmt.Errorf("%s: %w", action, err)
-	m.setStatus(func(s *Status) { s.Err = failed })
+	m.fail(failed)
 	if m.isNew(failed) {
 		klog.FromContext(ctx).Error(err, "Sharding request failed, will be repeated", "action", action)
 	}
 }
 
-// isNew reports whether an error is new: it was not logged within repeatAfter. Errors that differ
-// only in digits, as those of several slots do, count as one.
+// isNew reports whether an error was not logged lately. Errors of several slots, which differ in
+// digits, count as one.
 func (m *Member) isNew(err error) bool {
-	text := strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return -1
-		}
-		return r
-	}, err.Error())
-	now := m.clock.now().monotonic
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	maps.DeleteFunc(m.logged, func(_ string, at time.Duration) bool { return now-at >= repeatAfter })
-	_, known := m.logged[text]
-	if !known {
-		m.logged[text] = now
-	}
-	return !known
+	now := time.Time{}.Add(m.clock.now().monotonic)
+	return m.errors.IsNew(errlog.WithoutDigits(err.Error()), now)
 }

@@ -26,6 +26,11 @@ type view struct {
 	gone           map[string]time.Duration // when the deletion of a Lease was seen
 	membersChanged time.Duration            // when a member joined or left
 	from           time.Duration            // since when the view is known to be complete
+	fresh          freshness
+	listed         string        // resourceVersion of the last list; the watch's states up to it are older
+	nextList       time.Duration // when the Leases may be listed again
+	missed         bool          // the watch has dropped a Lease that a list has in a later state
+	events         uint64        // of the watch
 }
 
 // observed is a state of a Lease.
@@ -40,6 +45,7 @@ func newView(options Options, clock processClock) *view {
 		members: make(map[string]observed), slots: make([]observed, options.Slots), gone: make(map[string]time.Duration),
 	}
 	v.membersChanged, v.from = v.now(), v.now()
+	v.fresh = freshness{limit: 2 * options.renewInterval(), complete: v.now()}
 	return v
 }
 
@@ -54,12 +60,43 @@ func (v *view) handler() cache.EventHandler[*coordinationv1.Lease] {
 	}
 }
 
-// put records a state of a Lease.
+// put records a state of a Lease that the watch shows.
 func (v *view) put(lease *coordinationv1.Lease) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.events++
+	if lease.Name == v.options.memberLeaseName() {
+		v.fresh.show(lease.ResourceVersion)
+	}
+	if !v.isListed(lease) {
+		v.record(lease)
+	}
+}
+
+// wrote records the state of a Lease that a write of this member has made, which a stale watch does
+// not show. The watch may have shown later states before the response arrived.
+func (v *view) wrote(lease *coordinationv1.Lease) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	known := v.known(lease.Name)
+	if known.lease == nil || !isOlder(lease.ResourceVersion, known.lease.ResourceVersion) {
+		v.record(lease)
+	}
+}
+
+// isListed reports whether the last list had a state of the watch, or a later one. The caller holds
+// mu.
+func (v *view) isListed(lease *coordinationv1.Lease) bool {
+	return v.listed != "" && (lease.ResourceVersion == v.listed || isOlder(lease.ResourceVersion, v.listed))
+}
+
+// record records a state of a Lease, unless it is known. The caller holds mu.
+func (v *view) record(lease *coordinationv1.Lease) {
 	now := observed{lease, v.now()}
 	if slot, ok := v.options.slotNumber(lease.Name); ok {
+		if _, gone := v.gone[lease.Name]; !gone && v.slots[slot].isState(lease) {
+			return
+		}
 		v.slots[slot] = now
 		delete(v.gone, lease.Name)
 		v.signal()
@@ -69,6 +106,9 @@ func (v *view) put(lease *coordinationv1.Lease) {
 		return
 	}
 	old, known := v.members[lease.Name]
+	if old.isState(lease) {
+		return
+	}
 	v.members[lease.Name] = now
 	delete(v.gone, lease.Name)
 	if !known || holderOf(old.lease) != holderOf(lease) || old.lease.UID != lease.UID {
@@ -77,19 +117,126 @@ func (v *view) put(lease *coordinationv1.Lease) {
 	}
 }
 
-// remove records the deletion of a Lease.
+// isState reports whether a Lease was observed in the same state before.
+func (o observed) isState(lease *coordinationv1.Lease) bool {
+	return o.lease != nil && o.lease.UID == lease.UID && o.lease.ResourceVersion == lease.ResourceVersion && lease.ResourceVersion != ""
+}
+
+// remove records a deletion of a Lease that the watch shows. A relist of the informer has the last
+// state that the informer knows, which may be older than the one of a list.
 func (v *view) remove(lease *coordinationv1.Lease) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.events++
+	if v.isListed(lease) && !v.known(lease.Name).isState(lease) {
+		v.missed = true
+		v.signal()
+		return
+	}
+	v.drop(lease.Name)
+}
+
+// deleted records that this member has deleted a Lease.
+func (v *view) deleted(name string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.drop(name)
+}
+
+// known returns the last state of a Lease. The caller holds mu.
+func (v *view) known(name string) observed {
+	if slot, ok := v.options.slotNumber(name); ok {
+		return v.slots[slot]
+	}
+	return v.members[name]
+}
+
+// drop records that a Lease is gone. The caller holds mu.
+func (v *view) drop(name string) {
 	v.forgetGoneMembers()
-	v.gone[lease.Name] = v.now() // the last state of a slot stays, for its transition
-	if held, ok := v.members[lease.Name]; ok {
-		delete(v.members, lease.Name)
+	v.gone[name] = v.now() // the last state of a slot stays, for its transition
+	if held, ok := v.members[name]; ok {
+		delete(v.members, name)
 		if holderOf(held.lease) != "" {
 			v.membersChanged = v.now()
 		}
 	}
 	v.signal()
+}
+
+// beginList returns the number of events so far, for replace.
+func (v *view) beginList() (events uint64, sent time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.events, v.now()
+}
+
+// replace makes the Leases of a list the whole view. It ignores the list if the watch has delivered
+// events since the request was sent: these may be later than the list, and the watch is not stuck.
+func (v *view) replace(list *coordinationv1.LeaseList, events uint64, sent time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.nextList = v.now() + v.options.LeaseDuration
+	if v.events != events {
+		return
+	}
+	present := make(map[string]bool)
+	for i := range list.Items {
+		present[list.Items[i].Name] = true
+		v.record(&list.Items[i])
+	}
+	for name := range v.members {
+		if !present[name] {
+			v.drop(name)
+		}
+	}
+	for _, seen := range v.slots {
+		if seen.lease == nil || present[seen.lease.Name] {
+			continue
+		}
+		if _, gone := v.gone[seen.lease.Name]; !gone {
+			v.drop(seen.lease.Name)
+		}
+	}
+	v.listed, v.missed = list.ResourceVersion, false
+	v.fresh.complete = max(v.fresh.complete, sent)
+	v.signal()
+}
+
+// isListDue reports whether the member must list the Leases, since the watch does not show all
+// changes: at most once per LeaseDuration.
+func (v *view) isListDue() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return (v.missed || v.fresh.isStale(v.now())) && v.now() >= v.nextList
+}
+
+// staleFor returns how long ago the first renewal was sent that the watch should have shown, zero if
+// there is none.
+func (v *view) staleFor() time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if now := v.now(); v.fresh.isStale(now) {
+		return now - v.fresh.unseen.sent
+	}
+	return 0
+}
+
+// completeUntil returns the time until which the view has every change. That a Lease is unchanged
+// since is not known.
+func (v *view) completeUntil() time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.fresh.completeUntil(v.now())
+}
+
+// renewed records that the member's Lease was written, by a request that was sent at a time.
+func (v *view) renewed(lease *coordinationv1.Lease, sent time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.members[lease.Name].isState(lease) {
+		v.fresh.expect(renewal{lease.ResourceVersion, sent, v.now()})
+	}
 }
 
 // forgetGoneMembers forgets deletions of member Leases that were seen a LeaseDuration ago: no slot
@@ -216,7 +363,7 @@ func (v *view) abandoned() (leases []*coordinationv1.Lease) {
 		}
 	}
 	for name, seen := range v.members {
-		if holderOf(seen.lease) == "" && !named[name] && max(seen.at, v.from)+v.options.LeaseDuration <= v.now() {
+		if holderOf(seen.lease) == "" && !named[name] && max(seen.at, v.from)+v.options.LeaseDuration <= v.fresh.completeUntil(v.now()) {
 			leases = append(leases, seen.lease)
 		}
 	}
