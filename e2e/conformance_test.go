@@ -23,14 +23,19 @@ var record = flag.Bool("record", false, "write the responses of kube-apiserver t
 // differences, and kube-apiserver with its recording.
 func TestServersRespondAlike(t *testing.T) {
 	c := cluster.New(t, cluster.Options{}) // not the shared one: it is compacted
-	actual := conformance.RunScripts(t, c.Config(), func() {
-		if _, err := c.Compact(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		// kube-apiserver keeps older versions in its watch cache until it restarts.
+	restart := func() {
 		if err := c.APIServer().Restart(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+	}
+	actual := conformance.RunScripts(t, c.Config(), conformance.Operator{
+		Compact: func() {
+			if _, err := c.Compact(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			restart() // until then, kube-apiserver keeps older versions in its watch cache
+		},
+		Restart: restart,
 	})
 	sharded := cluster.New(t, cluster.Options{APIServerArgs: []string{"--feature-gates=ShardedListAndWatch=true"}})
 	actual.RunShardedScript(t, sharded.Config())
@@ -45,7 +50,7 @@ func TestServersRespondAlike(t *testing.T) {
 		conformance.CompareRecorded(t, actual, conformance.Recorded(t))
 	}
 	server := startFakeServer(t)
-	responses := conformance.RunScripts(t, server.Config(), server.Compact)
+	responses := conformance.RunScripts(t, server.Config(), conformance.Operator{Compact: server.Compact, Restart: server.TruncateWatchCache})
 	server.SetShardedListAndWatch(true)
 	responses.RunShardedScript(t, server.Config())
 	conformance.Compare(t, responses, actual)

@@ -4,8 +4,10 @@
 package e2e
 
 import (
+	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"sync"
 )
 
@@ -14,11 +16,13 @@ type request struct {
 	watch, initialEvents bool
 	path, shards         string // shards is the shard selector
 	version              string
+	query                url.Values
 	accept               string
 	status               int
 	contentType          string
 	proto                string
 	tls, gzip            bool
+	probe                bool   // a list of one object for the most recent version
 	server               string // that the request was sent to
 	open                 bool   // the body of the response has not been closed
 }
@@ -34,7 +38,8 @@ func (r *requests) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		query := req.URL.Query()
 		sent := &request{
-			watch: query.Get("watch") != "", initialEvents: query.Get("sendInitialEvents") == "true",
+			query: query,
+			watch: query.Get("watch") != "", probe: query.Get("limit") == "1", initialEvents: query.Get("sendInitialEvents") == "true",
 			path: req.URL.Path, shards: query.Get("shardSelector"), version: query.Get("resourceVersion"), accept: req.Header.Get("Accept"),
 		}
 		resp, err := next.RoundTrip(req)
@@ -64,6 +69,34 @@ func (b *recordedBody) Close() error {
 	b.request.open = false
 	b.requests.mu.Unlock()
 	return b.ReadCloser.Close()
+}
+
+// texts returns the verbs and parameters of all requests, and the status of those that failed.
+func (r *requests) texts() (all []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.all {
+		text := "list@" + one.version
+		if one.watch {
+			text = "watch@" + one.version
+		}
+		if limit := one.query.Get("limit"); limit != "" {
+			text += " limit=" + limit
+		}
+		for _, parameter := range []string{"resourceVersionMatch", "labelSelector", "fieldSelector"} {
+			if value := one.query.Get(parameter); value != "" {
+				text += " " + value
+			}
+		}
+		if one.initialEvents {
+			text += " initial events"
+		}
+		if one.status != http.StatusOK {
+			text += fmt.Sprintf(" (status %d)", one.status)
+		}
+		all = append(all, text)
+	}
+	return all
 }
 
 // openWatches returns the shard selectors of the watches that are open.

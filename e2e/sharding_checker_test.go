@@ -205,6 +205,29 @@ func (s *stampChecker) unstamped(objects int) error {
 	return s.err
 }
 
+// awaitAll blocks until all objects have a stamp. It fails the test once no object has received one
+// for waitTimeout: how fast the replicas stamp is not tested.
+func (s *stampChecker) awaitAll(t *testing.T, objects int) {
+	t.Helper()
+	for {
+		before := s.stamped()
+		err := poll(t.Context(), func(context.Context) error { return s.unstamped(objects) })
+		if err == nil {
+			return
+		}
+		if s.stamped() == before {
+			t.Fatalf("all ConfigMaps are stamped: %v", err)
+		}
+	}
+}
+
+// stamped returns the number of objects that have a stamp.
+func (s *stampChecker) stamped() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.stamps)
+}
+
 // demandStamps starts the measurement of how long changes wait for their stamps.
 func (s *stampChecker) demandStamps() {
 	s.mu.Lock()

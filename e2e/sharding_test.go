@@ -52,7 +52,7 @@ func testSharding(t *testing.T, program string, apiServerArgs []string) {
 	for _, identity := range []string{"a", "b", "c"} {
 		g.start(t, identity)
 	}
-	await(t, "all ConfigMaps are stamped", func(context.Context) error { return checker.unstamped(configMaps.number) })
+	checker.awaitAll(t, configMaps.number)
 
 	checker.demandStamps()
 	configMaps.pace(200)

@@ -106,3 +106,6 @@ func (s itemSource) Watch(ctx context.Context, _ metav1.ListOptions, events feed
 	<-ctx.Done()
 	return ctx.Err()
 }
+
+// Traits implements feed.Source.
+func (itemSource) Traits() feed.Traits { return feed.Traits{} }

@@ -74,7 +74,7 @@ func newLoggedStore() *store.Store[*metav1.PartialObjectMetadata] {
 
 func listIntoStore(objects []*metav1.PartialObjectMetadata) (any, error) {
 	s := newLoggedStore()
-	list := s.Begin()
+	list := s.WholeFeed().Begin()
 	for _, object := range objects {
 		list.Add(itemOf(object))
 	}
@@ -84,7 +84,7 @@ func listIntoStore(objects []*metav1.PartialObjectMetadata) (any, error) {
 func watchIntoStore(objects []*metav1.PartialObjectMetadata) (any, error) {
 	s := newLoggedStore()
 	for _, object := range objects {
-		if s.Apply(watch.Added, itemOf(object)) != feed.Applied {
+		if s.WholeFeed().Apply(watch.Added, itemOf(object)) != feed.Applied {
 			return nil, errors.New("object not added")
 		}
 	}

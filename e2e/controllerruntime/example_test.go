@@ -5,6 +5,7 @@ package controllerruntime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -99,7 +100,7 @@ func Example_namespaces() {
 	fmt.Println(manager.GetClient().List(ctx, &nodes), len(nodes.Items))
 	var pod corev1.Pod
 	err = manager.GetClient().Get(ctx, client.ObjectKey{Namespace: "red", Name: "web-0"}, &pod)
-	fmt.Println(apierrors.IsNotFound(err))
+	fmt.Println(errors.Is(err, cache.ErrNoScope), apierrors.IsNotFound(err)) // it may exist
 	if err := namespaces.Add(cache.Scope{Namespace: "red"}); err != nil {
 		panic(err)
 	}
@@ -111,7 +112,7 @@ func Example_namespaces() {
 	// Output:
 	// <nil> 2
 	// <nil> 1
-	// true
+	// true false
 	// <nil>
 }
 

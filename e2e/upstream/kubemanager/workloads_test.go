@@ -33,7 +33,7 @@ func TestPrograms(t *testing.T) {
 	createNodes(t, client, 3)
 	for _, informers := range informerKinds() {
 		t.Run(informers, func(t *testing.T) {
-			w := &workloadTest{t: t, client: client, namespace: "with-" + informers, informers: informers}
+			w := &workloadTest{t: t, client: client, namespace: "with-" + informers}
 			w.createNamespace()
 			startProgram(t, shared.Config(), "--informers="+informers)
 			startKubelets(t, client, w.namespace)
@@ -49,11 +49,10 @@ type workloadTest struct {
 	t         *testing.T
 	client    kubernetes.Interface
 	namespace string
-	informers string // those of the programs
 }
 
 func (w *workloadTest) with(t *testing.T) *workloadTest {
-	return &workloadTest{t, w.client, w.namespace, w.informers}
+	return &workloadTest{t, w.client, w.namespace}
 }
 
 func (w *workloadTest) must(err error) {
@@ -113,14 +112,11 @@ func (w *workloadTest) surviveRestarts() {
 	w.remove()
 }
 
-// touchingService returns a check that, with client-go's informers, also updates the Service twice a
-// minute. The EndpointSlice controller fails while its informer of EndpointSlices is behind that of
-// Pods, as client-go's now and then is for long after a restart of the server. It drops a Service
-// that has failed too often until there is an event of the Service or of its Pods.
+// touchingService returns a check that also updates the Service twice a minute. The EndpointSlice
+// controller fails while its informer of EndpointSlices is behind that of Pods, as it may be by some
+// seconds after a restart of the server. It drops a Service that has failed 15 times, within half a
+// second, until there is an event of the Service or of its Pods.
 func (w *workloadTest) touchingService(check func(context.Context) error) func(context.Context) error {
-	if w.informers != informersClientGo {
-		return check
-	}
 	const interval = 30 * time.Second
 	next := time.Now().Add(interval)
 	return func(ctx context.Context) error {

@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kinformer/kinformer/e2e/cluster"
 )
 
 // measurement measures programs.
@@ -116,7 +118,7 @@ func awaitIdle(ctx context.Context, pid int) (time.Duration, error) {
 	defer ticker.Stop()
 	before := -time.Hour
 	for {
-		now, err := cpuTime(pid)
+		now, err := cluster.CPUTime(pid)
 		if err != nil || now-before < 60*time.Millisecond {
 			return now, err
 		}
@@ -127,19 +129,6 @@ func awaitIdle(ctx context.Context, pid int) (time.Duration, error) {
 			return 0, ctx.Err()
 		}
 	}
-}
-
-// cpuTime returns the user and system time of a process from /proc, where it is in hundredths of a
-// second.
-func cpuTime(pid int) (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	user, err1 := strconv.Atoi(fields[11])
-	system, err2 := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * 10 * time.Millisecond, errors.Join(err1, err2)
 }
 
 // memory returns a memory figure of a process from /proc.
