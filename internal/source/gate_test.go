@@ -118,3 +118,26 @@ func TestRequestsThatFailBeforeTheTapLeaveTheModeUnknown(t *testing.T) {
 		t.Errorf("streaming: %v, %q", streaming, reason)
 	}
 }
+
+// TestUnreadableResponseDoesNotEndStreaming lists, and gets the page of a proxy for a watch. What the
+// server sends next is split as before.
+func TestUnreadableResponseDoesNotEndStreaming(t *testing.T) {
+	config := answering(t, func(r *http.Request) (string, []byte, []byte) {
+		if r.URL.Query().Has("watch") {
+			return "text/html", nil, []byte("<html>log in</html>")
+		}
+		return runtime.ContentTypeJSON, []byte(`{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`), nil
+	})
+	cache.EnableStreaming(config)
+	nodes := newSource(cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Nodes()), codec.ObjectType{GoType: reflect.TypeFor[*corev1.Node]()})
+	if _, err := nodes.List(t.Context(), metav1.ListOptions{}, func(feed.Item) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := nodes.Watch(t.Context(), metav1.ListOptions{}, refusing{}); err == nil {
+		t.Error("a page was read as a watch")
+	}
+	if !nodes.Streams() {
+		_, reason := nodes.Mode()
+		t.Errorf("not streaming: %s", reason)
+	}
+}

@@ -40,7 +40,8 @@ const (
 	reasonKindName         = "the kind of the objects is not named like their Go type"
 )
 
-// record records how the response of a request that ended with err was read, and logs a change.
+// record records how the response of a request that ended with err was read, and logs a change. One
+// that could not be read at all, such as a proxy's page, does not end streaming.
 func (m *mode) record(ctx context.Context, response tap.Response, err error) {
 	reason := ""
 	switch {
@@ -50,6 +51,8 @@ func (m *mode) record(ctx context.Context, response tap.Response, err error) {
 	case !response.Intercepted && err == nil:
 		reason = reasonNoTap
 	case response.StatusCode != http.StatusOK: // no response to a list or watch
+		return
+	case err != nil && m.streams():
 		return
 	case response.Encoding != "":
 		reason = fmt.Sprintf("the server's response has Content-Encoding %s, which the transport does not decode", wire.Quote(response.Encoding))
@@ -140,6 +143,11 @@ func (m *mode) set(streaming bool, reason string) bool {
 	changed := streaming != m.streaming || reason != m.reason
 	m.streaming, m.reason = streaming, reason
 	return changed
+}
+
+func (m *mode) streams() bool {
+	streaming, _ := m.get()
+	return streaming
 }
 
 func (m *mode) get() (streaming bool, reason string) {

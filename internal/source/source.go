@@ -124,11 +124,8 @@ func (s Source) Traffic() feed.Traffic {
 	return traffic
 }
 
-// Streams reports whether the last response was split while it arrived.
-func (s Source) Streams() bool {
-	streaming, _ := s.mode.get()
-	return streaming
-}
+// Streams reports whether the last response that could be read was split while it arrived.
+func (s Source) Streams() bool { return s.mode.streams() }
 
 // Mode reports whether the last response was split while it arrived and, if not, why. The reason
 // is empty before the first response.
