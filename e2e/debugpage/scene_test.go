@@ -257,12 +257,12 @@ func (s *scene) renewLeases(n int) (lease *coordinationv1.Lease) {
 	return lease
 }
 
-// changePods updates the first n Pods.
+// changePods updates n Pods.
 func (s *scene) changePods(round, n int) {
 	s.t.Helper()
 	for _, pod := range s.pods.Store().List()[:n] {
 		pod = pod.DeepCopy()
-		pod.Labels["round"] = fmt.Sprint(round)
+		metav1.SetMetaDataLabel(&pod.ObjectMeta, "round", fmt.Sprint(round))
 		_ = s.server.Update(pod) // one that has changed since has its event
 	}
 }
