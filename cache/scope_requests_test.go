@@ -144,8 +144,8 @@ func TestScopeIsRemovedAndAddedAgain(t *testing.T) {
 		for range 2 {
 			_ = i.scopes.Remove(namespaces("a")...)
 			_ = i.scopes.Add(namespaces("a")...)
+			i.expect("Add a/1 initial", "Delete a/1 left")
 		}
-		i.expect("Add a/1 initial", "Delete a/1 left")
 		i.expectStored("a/1", "b/1")
 	}, namespaces("a", "b")...)
 }
