@@ -42,21 +42,27 @@ type server struct {
 	// epochs. Later changes came by watches.
 	listVersion uint64
 	listEpoch   int
-	written     map[uint64]time.Time // when each version was written
-	gone        bool                 // the last watch was answered with 410
-	injected    map[string]int       // how many requests had a fault, by fault.id
-	heals       int                  // how often all faults were healed
-	network     *network             // over which the informer reads; nil if it calls List and Watch
+	written     map[write]time.Time
+	gone        bool           // the last watch was answered with 410
+	injected    map[string]int // how many requests had a fault, by fault.id
+	heals       int            // how often all faults were healed
+	network     *network       // over which the informer reads; nil if it calls List and Watch
 	// flooded is called when there are more than maxFlood requests within a minute. Later requests
 	// are not answered, as the program would never end.
 	flooded func()
 	closed  bool
 }
 
+// write is a version that was written after a number of restores.
+type write struct {
+	restores int
+	version  uint64
+}
+
 func newServer(o options, note func(format string, arguments ...any)) *server {
 	s := &server{
 		functions: newFunctions(o, note), timeline: note, world: newWorld(o.Start), flooded: func() {}, replicas: make([]replica, max(1, o.Replicas)),
-		changed: make(chan struct{}), injected: make(map[string]int), written: make(map[uint64]time.Time),
+		changed: make(chan struct{}), injected: make(map[string]int), written: make(map[write]time.Time),
 	}
 	s.world.sameUID, s.noMatch = o.SameUID, o.NoMatch
 	s.resetReplicas()
@@ -77,7 +83,7 @@ func (s *server) change(change func(w *world)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(s.world)
-	s.written[s.world.present().head] = time.Now()
+	s.written[write{len(s.world.epochs) - 1, s.world.present().head}] = time.Now()
 	for _, stream := range slices.Clone(s.streams) {
 		stream.deliver()
 	}
@@ -341,22 +347,34 @@ func (s *server) listed(version uint64) {
 	s.listVersion = max(s.listVersion, version)
 }
 
-// resumed records that the informer watches from a version. It has forgotten its last changes if the
-// watch before was answered with 410, and the last one is older than a server keeps changes in any
-// case: that the server does not have them is then no sign of a restore.
-func (s *server) resumed(version uint64) {
-	if !s.gone || s.listEpoch != len(s.world.epochs) {
-		return
+// forgets reports whether an informer that watches from a version has forgotten its last changes: the
+// watch before was answered with 410, and the last change is older than a server keeps changes in any
+// case. That the server does not have them is then no sign of a restore.
+func (s *server) forgets(version uint64) bool {
+	if !s.gone || s.listEpoch == 0 {
+		return false
 	}
 	var last time.Time
-	for _, change := range s.world.present().since(s.listVersion) {
+	for _, change := range s.world.epochs[s.listEpoch-1].since(s.listVersion) {
 		if change.version <= version && change.bad == "" {
-			last = s.written[change.version]
+			last = s.written[write{s.listEpoch - 1, change.version}]
 		}
 	}
-	if time.Since(last) > 75*time.Second {
-		s.listVersion = max(s.listVersion, version)
+	return time.Since(last) > 75*time.Second
+}
+
+// resume answers a request for a watch from a version. An informer that has forgotten its last
+// changes would not notice a restore before which they were made, as the contract says: so the
+// server then has no version to resume from.
+func (s *server) resume(version uint64) error {
+	if !s.forgets(version) {
+		return nil
 	}
+	if s.listEpoch != len(s.world.epochs) {
+		return fake.Expired()
+	}
+	s.listVersion = max(s.listVersion, version)
+	return nil
 }
 
 // page returns a page of a list.
@@ -390,10 +408,14 @@ func (s *server) Watch(ctx context.Context, options metav1.ListOptions) (w watch
 		asked := parseVersion(options.ResourceVersion)
 		initial := options.SendInitialEvents != nil && *options.SendInitialEvents
 		s.watched = s.watched || asked > 0 && !initial
-		s.resumed(asked)
 		faults = a.faults
-		if asked > 0 && asked < s.replicas[a.replica].compact && !initial {
-			return nil, fake.Expired()
+		if asked > 0 && !initial {
+			if asked < s.replicas[a.replica].compact {
+				return nil, fake.Expired()
+			}
+			if err := s.resume(asked); err != nil {
+				return nil, err
+			}
 		}
 		if initial && a.needed > s.headOf(a.replica) {
 			return nil, fake.TooLargeResourceVersion()
