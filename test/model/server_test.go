@@ -128,7 +128,7 @@ func (s *server) closeStreams() {
 func (s *server) bookmark() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, stream := range s.streams {
+	for _, stream := range slices.Clone(s.streams) { // a fault may close one
 		stream.bookmark()
 	}
 }
