@@ -286,7 +286,11 @@ func (s *Store[V]) decideScoped(e event, itemKey string, item feed.Item, old *En
 	}
 	_, failed := s.quarantine.failed(itemKey)
 	switch {
-	case s.hasSeen(e, item), s.isPast(item.Key, item.ResourceVersion), s.hasNewer(e.scope, itemKey, item.ResourceVersion, id, old):
+	case s.hasSeen(e, item):
+		return feed.Stale, true
+	case own && old.sameObject(id): // the next state, whatever other scopes have seen since
+		return feed.Applied, false
+	case s.isPast(item.Key, item.ResourceVersion), s.hasNewer(e.scope, itemKey, item.ResourceVersion, id, old):
 		return feed.Stale, true
 	case own || old == nil:
 		return feed.Applied, false
