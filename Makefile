@@ -38,7 +38,7 @@ run: ## Run the node cache against an embedded API server
 test: ## Run the tests of the library and of two examples with the race detector
 	@[ -n "$(race)" ] || echo "make test: no C compiler (or CGO_ENABLED=0), so the tests run WITHOUT the race detector"
 	$(go) test $(race) ./...
-	$(go) test ./shard # the whole simulation, in which the race detector may crash (golang/go#78156)
+	$(go) test ./shard # with the simulation, which is not built for the race detector: it crashes (golang/go#78156)
 	$(go) -C examples test $(race) ./testing ./nodecache
 
 # N and SEED select programs of test/model alone: make stress N=100000 SEED=1. PAIRS=/tmp/pairs counts the pairs and triples of faults.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //go:debug randseednop=0
+//go:build !race
+
 package shard
 
 import "math/rand" //nolint:depguard // the source of package wait

@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build stress
+//go:build !race && stress
 
 package shard
 

@@ -51,38 +51,3 @@ func TestErrorsAreLoggedOnce(t *testing.T) {
 		}
 	})
 }
-
-// A stuck watch of Leases is logged, at most once in five minutes.
-func TestStuckWatchIsLogged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var lines atomic.Int64
-		logger := funcr.New(func(_, args string) {
-			if strings.Contains(args, "Watch of Leases is stuck") {
-				lines.Add(1)
-			}
-		}, funcr.Options{})
-		options := Options{Group: "web", Identity: "a"}.withDefaults()
-		leases := newNetwork(newSimulatedServer(options), &gate{}, 1, time.Millisecond)
-		m, err := New(leases, options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), logger))
-		stopped := make(chan error, 1)
-		go func() { stopped <- m.Run(ctx) }()
-		<-time.After(time.Minute)
-		if lines.Load() > 0 {
-			t.Error("a watch that works is logged as stuck")
-		}
-		leases.events.close()
-		<-time.After(12 * time.Minute)
-		if got := lines.Load(); got < 1 || got > 3 {
-			t.Errorf("%d lines in twelve minutes", got)
-		}
-		leases.events.open()
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
-	})
-}
