@@ -19,7 +19,8 @@ import (
 //   - A deletion, a list or the removal of a scope affects the entries of that scope alone.
 //   - Of two states of a key in two scopes, the one with the higher resourceVersion is stored, unless
 //     a list that is not older has the other: a restore of the server has then undone the higher one.
-//   - A state that is older than a deletion of its key in another scope is not stored.
+//   - A state that is older than a deletion of its key in another scope is not stored, unless it is
+//     the next one of the scope's own entry.
 //   - A state that cannot be stored, or is ignored, belongs to its key and scope, too. The last good
 //     entry moves to the scope with it, and older states of other scopes are not stored.
 //   - A deletion in a scope that an object can leave alive waits until the scopes in which the
