@@ -82,8 +82,11 @@ type request struct {
 func (s *server) change(change func(w *world)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	before := s.world.present().head
 	change(s.world)
-	s.written[write{len(s.world.epochs) - 1, s.world.present().head}] = time.Now()
+	if head := s.world.present().head; head != before { // the deletion of an object that does not exist writes nothing
+		s.written[write{len(s.world.epochs) - 1, head}] = time.Now()
+	}
 	for _, stream := range slices.Clone(s.streams) {
 		stream.deliver()
 	}
