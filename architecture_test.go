@@ -41,7 +41,7 @@ var mayImport = map[string]string{
 	// From items to handlers.
 	"internal/reflector":   "internal/feed",
 	"internal/storewriter": "internal/codec internal/feed",
-	"internal/store":       "internal/eventlog internal/feed internal/pack internal/scope internal/snapmap",
+	"internal/store":       "internal/eventlog internal/feed internal/pack internal/snapmap",
 	"internal/informer":    "internal/eventlog internal/feed internal/reflector internal/scope internal/store internal/viewnames",
 	"internal/mutation":    "internal/feed",
 

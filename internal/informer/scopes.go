@@ -39,10 +39,11 @@ type scopes[V any] struct {
 	running  sync.WaitGroup
 	waiting  atomic.Int32 // number of callers that wait for a scope to reach a version
 
-	joinFailed atomic.Bool          // a stream could not take the place of others
-	retryJoin  time.Time            // when streams are joined again, after a failure; belongs to the loop
-	complete   bool                 // the scopes of the start have been added; belongs to the loop
-	unsharded  map[scope.Scope]bool // see isSharded; by groupOf; belongs to the loop
+	joinFailed atomic.Bool                  // a stream could not take the place of others
+	retryJoin  time.Time                    // when streams are joined again, after a failure; belongs to the loop
+	complete   bool                         // the scopes of the start have been added; belongs to the loop
+	names      map[*store.Scope]scope.Scope // of the scopes that are held; belongs to the loop
+	unsharded  map[scope.Scope]bool         // see isSharded; by groupOf; belongs to the loop
 
 	mu      sync.Mutex // guards the fields below; held for O(scopes)
 	phase   reflector.Phase
@@ -76,6 +77,7 @@ func newScopes[V any](i *Informer[V], config reflector.Config, set *scope.Set) *
 		phase:   reflector.Idle,
 		held:    make(map[scope.Scope]*heldScope),
 
+		names:     make(map[*store.Scope]scope.Scope),
 		unsharded: make(map[scope.Scope]bool),
 	}
 }
@@ -183,14 +185,23 @@ func (s *scopes[V]) hold(name scope.Scope) *heldScope {
 		return nil
 	}
 	held := &heldScope{
-		scope: name, part: &store.Scope{Name: name}, synced: make(chan struct{}), gone: make(chan struct{}), freshAt: s.informer.clock.Now(),
+		scope: name, part: &store.Scope{}, synced: make(chan struct{}), gone: make(chan struct{}), freshAt: s.informer.clock.Now(),
 	}
+	if name.Hash.Field != "" {
+		held.part.First, held.part.Last = name.Hash.First, name.Hash.Last
+	}
+	if name.Namespace != "" || name.Hash.Field == scope.Namespace {
+		held.part.MayHold = func(key string) bool { return scope.ShareKeys(name, scope.Scope{Namespace: namespaceOf(key)}) }
+	}
+	s.names[held.part] = name
 	s.mu.Lock()
 	s.held[name] = held
 	s.order = append(s.order, held)
 	s.mu.Unlock()
 	defer s.informer.versions.notify(s.informer.store.ResourceVersion)
-	s.informer.store.AddScope(held.part)
+	s.informer.store.AddScope(held.part, func(other *store.Scope) (keys, moves bool) {
+		return scope.ShareKeys(name, s.names[other]), scope.CanMove(name, s.names[other])
+	})
 	return held
 }
 
@@ -278,6 +289,7 @@ func (s *scopes[V]) remove(held *heldScope, exist bool) {
 	s.mu.Unlock()
 	s.stopStreams(held)
 	s.informer.store.RemoveScope(held.part, exist)
+	delete(s.names, held.part)
 	delete(s.unsharded, groupOf(held.scope)) // found again if the group has others
 	s.mu.Lock()
 	if s.held[held.scope] == held {

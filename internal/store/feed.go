@@ -19,8 +19,8 @@ type Feed[V any] struct {
 	store    *Store[V]
 	whole    bool // the feed is of the whole collection, and the fields below are not used
 	locate   Locate
-	asked    []*Scope                 // all scopes that the feed has had, sorted by hash
-	scopes   atomic.Pointer[[]*Scope] // sorted by hash; written under both locks of the store
+	asked    []*Scope                 // all scopes that the feed has had, sorted by First
+	scopes   atomic.Pointer[[]*Scope] // sorted by First; written under both locks of the store
 	progress progress
 	foreign  atomic.Uint64
 }
@@ -29,7 +29,8 @@ type Feed[V any] struct {
 type Locate struct {
 	// Accepts, if set, reports whether an item may be in one of the scopes.
 	Accepts func(feed.Item) bool
-	// Hash returns an item's hash. The item is in the scope whose range has it. If Hash is nil, the feed has one scope, which has all accepted items.
+	// Hash returns an item's hash. The item is in the scope that has this hash between First and
+	// Last. If Hash is nil, the feed has one scope, which has all accepted items.
 	Hash func(feed.Item) uint64
 }
 
@@ -46,7 +47,7 @@ func (s *Store[V]) NewFeed(scopes []*Scope, locate Locate, from string) *Feed[V]
 	f := &Feed[V]{store: s, locate: locate, progress: progress{version: from}}
 	sorted := slices.Clone(scopes)
 	slices.SortFunc(sorted, func(a, b *Scope) int {
-		if a.Name.Hash.First < b.Name.Hash.First {
+		if a.First < b.First {
 			return -1
 		}
 		return 1
@@ -116,7 +117,7 @@ func (f *Feed[V]) NotOlderThan() (highest string) {
 	defer f.store.unlockForScopes()
 	highest = f.store.scopes.left
 	for _, scope := range f.Scopes() {
-		for other := range scope.keysWith() {
+		for _, other := range scope.keysWith {
 			highest = newer(highest, other.reached())
 		}
 	}
@@ -154,9 +155,9 @@ func (f *Feed[V]) scopeAmong(scopes []*Scope, item feed.Item) *Scope {
 	hash := f.locate.Hash(item)
 	i, found := slices.BinarySearchFunc(scopes, hash, func(scope *Scope, hash uint64) int {
 		switch {
-		case scope.Name.Hash.Last < hash:
+		case scope.Last < hash:
 			return -1
-		case scope.Name.Hash.First > hash:
+		case scope.First > hash:
 			return 1
 		}
 		return 0

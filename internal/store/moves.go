@@ -5,6 +5,7 @@ package store
 
 import (
 	"math"
+	"slices"
 
 	"github.com/kinformer/kinformer/internal/feed"
 )
@@ -16,7 +17,15 @@ type pendingDeletion[V any] struct {
 	scope   *Scope
 	object  identity
 	final   *Entry[V] // nil if unknown
-	stands  bool      // no move to another scope has this version any more
+	movesTo []*Scope  // the scope's, if it was removed
+}
+
+// targets returns the scopes to which the object may have moved.
+func (d pendingDeletion[V]) targets() []*Scope {
+	if d.movesTo != nil {
+		return d.movesTo
+	}
+	return d.scope.movesTo
 }
 
 // blockedDeletion is a pending deletion that waits for a scope to reach its version.
@@ -25,19 +34,22 @@ type blockedDeletion struct{ key, version string }
 // isPending reports whether a deletion at version, of a key's entry of scope, must wait for other
 // scopes. The caller holds mu.
 func isPending(scope *Scope, key, version string, by *progress) bool {
-	return scope.blocker(key, version, by) != nil
+	return blockerAmong(scope.movesTo, key, version, by) != nil
 }
 
-// blocker returns a scope for which the deletion of a key's entry of this one must wait, nil if there
-// is none. The caller holds mu.
-func (c *Scope) blocker(key, version string, by *progress) *Scope {
-	for other := range c.movesTo() {
-		if !other.retiring && other.mayHold(key) && !other.hasReached(version, by) {
-			return other
-		}
+// blockerAmong returns a scope for which a deletion must wait, nil if there is none. The caller
+// holds mu.
+func blockerAmong(scopes []*Scope, key, version string, by *progress) *Scope {
+	i := slices.IndexFunc(scopes, func(other *Scope) bool {
+		return !other.retiring && other.mayHold(key) && !other.hasReached(version, by)
+	})
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return scopes[i]
 }
+
+func (c *Scope) mayHold(key string) bool { return c.MayHold == nil || c.MayHold(key) }
 
 // deferMove makes the deletion of a key's entry wait until the object cannot be in another scope.
 // The caller holds both locks.
@@ -56,21 +68,23 @@ func (s *Store[V]) deferMove(key, version string, old, final *Entry[V]) {
 // wait. The caller holds both locks.
 func (s *Store[V]) blockMove(key string) bool {
 	d := s.scopes.moves[key]
-	if d.stands {
-		return false
-	}
-	blocker := d.scope.blocker(key, d.version, nil)
+	blocker := blockerAmong(d.targets(), key, d.version, nil)
 	if blocker != nil {
 		blocker.blocks = append(blocker.blocks, blockedDeletion{key, d.version})
 	}
 	return blocker != nil
 }
 
-// awaitsMove reports whether the deletion of a key's entry waits, also if its scope is being removed.
-// The caller holds both locks.
-func (s *Store[V]) awaitsMove(key string, old *Entry[V]) bool {
+// keepWaiting lets the deletion of a key's entry wait although its scope is being removed, and
+// reports whether there is such a deletion. The caller holds both locks.
+func (s *Store[V]) keepWaiting(key string, old *Entry[V]) bool {
 	d, waits := s.scopes.moves[key]
-	return waits && d.scope == old.scope() && d.object == old.identity
+	if !waits || d.scope != old.scope() || d.object != old.identity {
+		return false
+	}
+	d.movesTo = d.scope.movesTo
+	s.scopes.moves[key] = d
+	return true
 }
 
 // settleMoves applies the deletions that no longer wait for a scope. It drops a deletion whose
@@ -138,6 +152,15 @@ type pastDeletion struct {
 	version string
 	last    bool // version is that of the last state before the deletion, whose own is not known
 	scope   *Scope
+	beside  []*Scope // the scope's keysWith, if it was removed
+}
+
+// others returns the scopes that may hold the same key.
+func (d *pastDeletion) others() []*Scope {
+	if d.beside != nil {
+		return d.beside
+	}
+	return d.scope.keysWith
 }
 
 // precludes reports whether a state of the key at a version is one from before the deletion. One at
@@ -163,7 +186,7 @@ func (c *Scope) mayPassOlder(key, version string, p *progress) bool {
 // caller holds mu.
 func (c *Scope) passedBeside() uint64 {
 	lowest := uint64(math.MaxUint64)
-	for other := range c.keysWith() {
+	for _, other := range c.keysWith {
 		version := other.floor
 		if other.synced {
 			version = other.reached()
@@ -176,12 +199,7 @@ func (c *Scope) passedBeside() uint64 {
 // isAwaited reports whether a scope beside that of a deletion may pass older states. The caller
 // holds mu.
 func (d *pastDeletion) isAwaited(by *progress) bool {
-	for other := range d.scope.keysWith() {
-		if other.mayPassOlder(d.key, d.version, by) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.others(), func(other *Scope) bool { return other.mayPassOlder(d.key, d.version, by) })
 }
 
 // recordPast records a deletion, unless no scope that may hold the same key can pass older states.
@@ -204,6 +222,15 @@ func (s *Store[V]) recordPast(d *pastDeletion, by *progress) {
 func (s *Store[V]) isPast(key, version string) bool {
 	d := s.scopes.past[key]
 	return d != nil && d.precludes(version)
+}
+
+// keepPast keeps the deletions in a scope that is being removed. The caller holds both locks.
+func (s *Store[V]) keepPast(scope *Scope) {
+	for _, d := range s.scopes.expiry {
+		if d.scope == scope {
+			d.beside = scope.keysWith
+		}
+	}
 }
 
 // expirePast forgets deletions that no scope awaits, in the order in which they were recorded. The

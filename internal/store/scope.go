@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // Scope is a part of a store's collection that is listed and watched on its own, by one Feed or,
@@ -26,21 +25,26 @@ import (
 //   - A deletion in a scope that an object can leave alive waits until the scopes in which the
 //     object may be now have reached the deletion's version.
 //
-// Scopes are related by what they select: see family.
+// The zero Scope has the items of its feed.
 type Scope struct {
-	Name scope.Scope // what it selects
+	// First and Last are the lowest and the highest hash of the scope's items; see Locate. They are
+	// zero if its feeds do not hash items.
+	First, Last uint64
+	// MayHold, if set, reports whether objects with a key may be in the scope.
+	MayHold func(key string) bool
 
 	// The fields below are guarded by the store's mu, and written under both of its locks.
-	version  string      // that the scope has reached by lists, and by feeds that it no longer has
-	feeds    []*progress // of the feeds that it has
-	synced   bool        // a list was committed
-	floor    string      // its first list, of which it has the feed, is not older
-	objects  int         // number of entries
-	retiring bool        // see RetireScope
-	removed  bool        // see RemoveScope
-	restores uint64      // how many restores of the server were known when it was last listed after one
-	suspect  bool        // the store may lack states of it, since the server was restored
-	family   *family
+	version  string            // that the scope has reached by lists, and by feeds that it no longer has
+	feeds    []*progress       // of the feeds that it has
+	synced   bool              // a list was committed
+	floor    string            // its first list, of which it has the feed, is not older
+	objects  int               // number of entries
+	retiring bool              // see RetireScope
+	removed  bool              // see RemoveScope
+	restores uint64            // how many restores of the server were known when it was last listed after one
+	suspect  bool              // the store may lack states of it, since the server was restored
+	keysWith []*Scope          // the scopes that may hold the same keys
+	movesTo  []*Scope          // those into which an object can move
 	blocks   []blockedDeletion // the deletions that wait for the scope; see settleMoves
 }
 
@@ -51,28 +55,33 @@ type progress struct {
 
 // scopes is the set of a store's scopes. It is guarded by mu and written under both locks.
 type scopes[V any] struct {
-	held     []*Scope
-	families families
-	stalest  *Scope                        // the synced scope with the lowest version, nil if it must be found
-	moves    map[string]pendingDeletion[V] // by key
-	free     []blockedDeletion             // of moves, whose scope was removed
-	past     map[string]*pastDeletion      // the latest by key
-	expiry   []*pastDeletion               // of past
-	left     string                        // the latest version that a removed scope had reached
+	held    []*Scope
+	stalest *Scope                        // the synced scope with the lowest version, nil if it must be found
+	moves   map[string]pendingDeletion[V] // by key
+	free    []blockedDeletion             // of moves, whose scope was removed
+	past    map[string]*pastDeletion      // the latest by key
+	expiry  []*pastDeletion               // of past
+	left    string                        // the latest version that a removed scope had reached
 
 	restores uint64 // how many restores of the server feeds have noticed
 }
 
-// AddScope adds a scope.
-func (s *Store[V]) AddScope(added *Scope) {
+// AddScope adds a scope. For each other scope, related reports whether the two may hold the same
+// key, one after the other, and whether an object can move between them.
+func (s *Store[V]) AddScope(scope *Scope, related func(other *Scope) (keys, moves bool)) {
 	s.lockForScopes()
 	defer s.unlockForScopes()
-	if s.scopes.families == nil {
-		s.scopes.families = make(families)
+	for _, other := range s.scopes.held {
+		keys, moves := related(other)
+		if keys {
+			scope.keysWith, other.keysWith = append(scope.keysWith, other), append(other.keysWith, scope)
+		}
+		if moves {
+			scope.movesTo, other.movesTo = append(scope.movesTo, other), append(other.movesTo, scope)
+		}
 	}
-	s.scopes.families.join(added)
-	added.restores = s.scopes.restores
-	s.scopes.held = append(s.scopes.held, added)
+	scope.restores = s.scopes.restores
+	s.scopes.held = append(s.scopes.held, scope)
 }
 
 // RetireScope makes a scope retire: other scopes take its objects over, and none of their entries
@@ -115,17 +124,14 @@ func (s *Store[V]) RemoveScope(scope *Scope, exist bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	live := s.prepareChange("")
-	passed := uint64(0)
-	if len(keys) > 0 {
-		passed = scope.passedBeside()
-	}
+	passed := scope.passedBeside()
 	var changes []Change[V]
 	for _, key := range keys {
 		old := new(Entry[V]).fromMap(live.entries.Item(key))
 		if old.version > passed {
 			s.recordPast(&pastDeletion{key: key, version: old.versionText(), scope: scope}, nil)
 		}
-		if s.awaitsMove(key, old) {
+		if s.keepWaiting(key, old) {
 			continue
 		}
 		s.removeEntry(live, key, old)
@@ -138,7 +144,12 @@ func (s *Store[V]) RemoveScope(scope *Scope, exist bool) {
 	s.quarantine.releaseScope(scope)
 	s.config.Log.Append(changes)
 	s.scopes.held = slices.DeleteFunc(s.scopes.held, isIt)
-	s.scopes.families.part(scope)
+	for _, other := range s.scopes.held {
+		other.keysWith = slices.DeleteFunc(other.keysWith, isIt)
+		other.movesTo = slices.DeleteFunc(other.movesTo, isIt)
+	}
+	s.keepPast(scope)
+	scope.keysWith, scope.movesTo = nil, nil   // something may still refer to the scope itself
 	scope.retiring, scope.removed = true, true // no deletion waits for it
 	s.scopes.left = newer(s.scopes.left, scope.reached())
 	s.scopes.free, scope.blocks = append(s.scopes.free, scope.blocks...), nil
@@ -294,12 +305,12 @@ func (s *Store[V]) settleScopes(live *state[V]) {
 // findStalest returns the scope with the lowest version. It returns nil before the first full state
 // is complete, and if there are no scopes. A scope that was added later counts once it has synced.
 func (s *Store[V]) findStalest() (stalest *Scope) {
-	lowest, last, listed := "", (*progress)(nil), ""
+	lowest, last := "", (*progress)(nil)
 	for _, scope := range s.scopes.held {
-		if len(scope.feeds) == 1 && scope.feeds[0] == last && (scope.version == listed || !feed.IsOlder(last.version, scope.version)) {
+		if len(scope.feeds) == 1 && scope.feeds[0] == last && !feed.IsOlder(last.version, scope.version) {
 			continue // as the scope before
 		}
-		last, listed = nil, scope.version
+		last = nil
 		if len(scope.feeds) == 1 {
 			last = scope.feeds[0]
 		}

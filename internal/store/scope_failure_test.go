@@ -100,7 +100,7 @@ func TestRefusedRecreationRemovesTheDeletedObject(t *testing.T) {
 		f := h.WholeFeed()
 		if scoped {
 			scope := &Scope{}
-			h.AddScope(scope)
+			h.AddScope(scope, func(*Scope) (keys, moves bool) { return false, false })
 			f = h.NewFeed([]*Scope{scope}, Locate{}, "")
 		}
 		list := f.Begin()

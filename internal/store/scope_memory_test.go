@@ -5,30 +5,28 @@ package store
 
 import (
 	"runtime"
-	"strconv"
 	"testing"
 	"weak"
 
 	"k8s.io/apimachinery/pkg/watch"
-
-	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // Scopes that come and go, of which two are held at a time, leave no memory behind. What still refers
 // to a removed scope, as an index value of an old entry, must not keep those that came after it.
 func TestRemovedScopesAreFreed(t *testing.T) {
 	h := newHarness()
-	first := &Scope{Name: scope.Scope{LabelSelector: "first"}}
-	h.AddScope(first)
+	related := func(*Scope) (keys, moves bool) { return true, true }
+	first := &Scope{}
+	h.AddScope(first, related)
 	feed := h.NewFeed([]*Scope{first}, Locate{}, "")
 	feed.Apply(watch.Added, obj("a/1@1").item())
 	feed.Close()
 	var removed []weak.Pointer[Scope]
 	for before, n := first, 0; n < 100; n++ {
-		next := &Scope{Name: scope.Scope{LabelSelector: strconv.Itoa(n)}}
-		h.AddScope(next)
+		scope := &Scope{}
+		h.AddScope(scope, related)
 		h.RemoveScope(before, true)
-		removed, before = append(removed, weak.Make(before)), next
+		removed, before = append(removed, weak.Make(before)), scope
 	}
 	runtime.GC()
 	held := 0

@@ -11,8 +11,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/watch"
 	"pgregory.net/rapid"
-
-	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // scopesMachine is a server, whose objects have a label, and a store with a scope for each value of
@@ -25,6 +23,7 @@ type scopesMachine struct {
 	now     map[string]*scopedWrite // the last write of each key; nil if it does not exist
 	lives   map[string]*scopedLife  // by UID
 	parts   []*scopedPart           // in the order in which they were added
+	relates map[*Scope]*scopedPart  // all, including those that were removed
 }
 
 // scopedWrite is one version of an object.
@@ -65,7 +64,7 @@ func TestScopesMatchTheServer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &scopesMachine{
 			harness: newHarness(), version: 10, writes: make([]scopedWrite, 10), now: make(map[string]*scopedWrite),
-			lives: make(map[string]*scopedLife),
+			lives: make(map[string]*scopedLife), relates: make(map[*Scope]*scopedPart),
 		}
 		m.hold("a")
 		m.hold("b")
@@ -127,8 +126,9 @@ func (m *scopesMachine) isHeld(label string) bool {
 }
 
 func (m *scopesMachine) hold(labels string) *scopedPart {
-	p := &scopedPart{labels: labels, scope: &Scope{Name: scope.Scope{LabelSelector: labels}}}
-	m.AddScope(p.scope)
+	p := &scopedPart{labels: labels, scope: new(Scope)}
+	m.relates[p.scope] = p
+	m.AddScope(p.scope, func(other *Scope) (keys, moves bool) { return true, m.relates[other].labels != labels })
 	p.feed = m.NewFeed([]*Scope{p.scope}, Locate{}, "")
 	m.parts = append(m.parts, p)
 	return p

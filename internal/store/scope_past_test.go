@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/watch"
-
-	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // A scope that cannot be listed does not make the store record every deletion in the others for
@@ -17,12 +15,10 @@ import (
 // are recorded.
 func TestPastDeletionsOfAttemptsAreRecorded(t *testing.T) {
 	h := newHarness()
-	ofHash := func(hash uint64) *Scope {
-		return &Scope{Name: scope.Scope{Hash: scope.Range{Field: scope.UID, First: hash, Last: hash}}}
-	}
-	listed, refused := ofHash(1), ofHash(2)
-	h.AddScope(listed)
-	h.AddScope(refused)
+	related := func(*Scope) (keys, moves bool) { return true, false }
+	listed, refused := &Scope{}, &Scope{}
+	h.AddScope(listed, related)
+	h.AddScope(refused, related)
 	feed := h.NewFeed([]*Scope{listed}, Locate{}, "")
 	if err := feed.Begin().Commit("1"); err != nil {
 		t.Fatal(err)

@@ -11,13 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // scopedHarness is a store with the scopes a and b, which may hold the same keys. Each has a feed.
 type scopedHarness struct {
 	*harness
-	nameOf func(string) scope.Scope
+	moves  bool
 	scopes map[string]*Scope
 	feeds  map[string]*Feed[*object]
 }
@@ -25,17 +24,7 @@ type scopedHarness struct {
 // newScopedHarness returns a store whose scopes were listed at version 10 and are empty. moves says
 // whether an object can move between them.
 func newScopedHarness(moves bool) *scopedHarness {
-	if moves {
-		return newHarnessOf(func(name string) scope.Scope { return scope.Scope{LabelSelector: name} })
-	}
-	return newHarnessOf(func(name string) scope.Scope {
-		hash := uint64(name[0])
-		return scope.Scope{Hash: scope.Range{Field: scope.UID, First: hash, Last: hash}}
-	})
-}
-
-func newHarnessOf(nameOf func(string) scope.Scope) *scopedHarness {
-	h := &scopedHarness{newHarness(), nameOf, make(map[string]*Scope), make(map[string]*Feed[*object])}
+	h := &scopedHarness{newHarness(), moves, make(map[string]*Scope), make(map[string]*Feed[*object])}
 	h.join("a")
 	h.join("b")
 	h.MarkSynced()
@@ -44,8 +33,8 @@ func newHarnessOf(nameOf func(string) scope.Scope) *scopedHarness {
 
 // join adds a scope that was listed at version 10.
 func (h *scopedHarness) join(name string) {
-	h.scopes[name] = &Scope{Name: h.nameOf(name)}
-	h.AddScope(h.scopes[name])
+	h.scopes[name] = new(Scope)
+	h.AddScope(h.scopes[name], func(*Scope) (bool, bool) { return true, h.moves })
 	h.feeds[name] = h.NewFeed([]*Scope{h.scopes[name]}, Locate{}, "")
 	h.feeds[name].Begin().Commit("10")
 }
@@ -220,19 +209,18 @@ func TestVersionIsThatOfStalestScope(t *testing.T) {
 }
 
 func TestVersionsOfScopes(t *testing.T) {
-	h := newHarnessOf(func(name string) scope.Scope { return scope.Scope{Namespace: name} })
+	h := newScopedHarness(false)
 	h.run(t, "a reach 15; b reach 12")
 	a, b := h.scopes["a"], h.scopes["b"]
 	if got := h.LowestVersion([]*Scope{a, b}); got != "12" {
 		t.Errorf("lowest version %q", got)
 	}
-	added, other := &Scope{Name: scope.Scope{Namespace: "b", LabelSelector: "l"}}, &Scope{Name: scope.Scope{Namespace: "c"}}
-	h.AddScope(added)
-	h.AddScope(other)
+	added := new(Scope)
+	h.AddScope(added, func(other *Scope) (bool, bool) { return other == b, false })
 	if got := h.NewFeed([]*Scope{added}, Locate{}, "").NotOlderThan(); got != "12" {
 		t.Errorf("%q beside a scope that shares keys with the one at 12", got)
 	}
-	alone := h.NewFeed([]*Scope{other}, Locate{}, "")
+	alone := h.NewFeed([]*Scope{new(Scope)}, Locate{}, "")
 	if got := alone.NotOlderThan(); got != "" {
 		t.Errorf("%q without scopes that share keys", got)
 	}
@@ -251,12 +239,9 @@ func TestVersionsOfScopes(t *testing.T) {
 
 func TestFeedDropsEventsOfOtherScopes(t *testing.T) {
 	h := newHarness()
-	ofHashes := func(first, last uint64) *Scope {
-		return &Scope{Name: scope.Scope{Hash: scope.Range{Field: scope.UID, First: first, Last: last}}}
-	}
-	low, high := ofHashes(0, 9), ofHashes(20, 29)
-	h.AddScope(low)
-	h.AddScope(high)
+	low, high := &Scope{First: 0, Last: 9}, &Scope{First: 20, Last: 29}
+	h.AddScope(low, nil)
+	h.AddScope(high, func(*Scope) (bool, bool) { return true, false })
 	hashes := map[string]uint64{"low": 5, "between": 15, "high": 20, "beyond": 30}
 	f := h.NewFeed([]*Scope{high, low}, Locate{
 		Accepts: func(item feed.Item) bool { return item.Key != "refused" },

@@ -26,7 +26,7 @@ func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
 		if feed.IsOlder(version, scope.floor) {
 			scope.floor = version
 		}
-		if scope.restores < known.restores && slices.ContainsFunc(listed, scope.mayShareKeysWith) {
+		if scope.restores < known.restores && slices.ContainsFunc(listed, func(l *Scope) bool { return slices.Contains(l.keysWith, scope) }) {
 			scope.suspect = true // an undone state of a listed scope may have replaced one of its states
 		}
 	}
@@ -47,7 +47,7 @@ func (s *Store[V]) forgetUndoneDeletions(listed []*Scope, version string) {
 	maps.DeleteFunc(known.moves, func(_ string, d pendingDeletion[V]) bool { return slices.Contains(listed, d.scope) })
 	for key, d := range known.moves {
 		if d.scope.removed && feed.IsOlder(version, d.version) {
-			d.stands = true
+			d.movesTo = []*Scope{} // no move to another scope has this version any more
 			known.moves[key], known.free = d, append(known.free, blockedDeletion{key, d.version})
 		}
 	}
@@ -60,7 +60,7 @@ func (s *Store[V]) forgetUndoneDeletions(listed []*Scope, version string) {
 func (s *Store[V]) wasUndone(listed []*Scope, version string) bool {
 	isLater := func(scope *Scope) bool { return feed.IsOlder(version, scope.reached()) }
 	return feed.IsOlder(version, s.scopes.left) || slices.ContainsFunc(listed, func(scope *Scope) bool {
-		return isLater(scope) || slices.ContainsFunc(slices.Collect(scope.keysWith()), isLater)
+		return isLater(scope) || slices.ContainsFunc(scope.keysWith, isLater)
 	})
 }
 
