@@ -307,19 +307,20 @@ func (s *Store[V]) settleScopes(live *state[V]) {
 func (s *Store[V]) findStalest() (stalest *Scope) {
 	lowest, last := "", (*progress)(nil)
 	for _, scope := range s.scopes.held {
-		if len(scope.feeds) == 1 && scope.feeds[0] == last && !feed.IsOlder(last.version, scope.version) {
-			continue // as the scope before
+		if scope.synced && len(scope.feeds) == 1 && scope.feeds[0] == last && !feed.IsOlder(last.version, scope.version) {
+			continue // it has reached what a scope before has
 		}
-		last = nil
-		if len(scope.feeds) == 1 {
-			last = scope.feeds[0]
-		}
-		switch version := scope.reached(); {
+		version := scope.reached()
+		switch {
 		case !scope.synced && s.synced.Load() == nil:
 			return nil
 		case !scope.synced:
+			continue
 		case stalest == nil, feed.IsOlder(version, lowest):
 			stalest, lowest = scope, version
+		}
+		if len(scope.feeds) == 1 && version == scope.feeds[0].version {
+			last = scope.feeds[0]
 		}
 	}
 	return stalest

@@ -208,6 +208,20 @@ func TestVersionIsThatOfStalestScope(t *testing.T) {
 	}
 }
 
+// A feed has two scopes, one of which another feed has brought further.
+func TestVersionIsThatOfStalestScopeOfOneFeed(t *testing.T) {
+	h := newScopedHarness(false)
+	h.run(t, "a reach 12; b reach 12")
+	joined := h.NewFeed([]*Scope{h.scopes["a"], h.scopes["b"]}, Locate{}, "12")
+	h.run(t, "a reach 15")
+	h.feeds["a"].Close()
+	h.feeds["b"].Close()
+	joined.AdvanceVersion("13")
+	if got := h.ResourceVersion(); got != "13" {
+		t.Errorf("version %s, one scope is at %s", got, h.scopes["b"].reached())
+	}
+}
+
 func TestVersionsOfScopes(t *testing.T) {
 	h := newScopedHarness(false)
 	h.run(t, "a reach 15; b reach 12")
