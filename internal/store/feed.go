@@ -328,9 +328,12 @@ func (s *Store[V]) withMu(f func()) {
 
 // hasNewer reports whether another scope has a newer state of a key than the state of a scope: its
 // entry, which is old or nil, or one that could not be stored or is ignored. A scope that retires
-// takes over neither. The caller holds the writer's lock.
+// takes over neither, except an older failure of one that retires, too. The caller holds the writer's
+// lock.
 func (s *Store[V]) hasNewer(scope *Scope, itemKey, version string, id identity, old *Entry[V]) bool {
-	if f, failed := s.quarantine.failed(itemKey); s.isPast(itemKey, version) || failed && f.scope != scope && scope.retiring {
+	f, failed := s.quarantine.failed(itemKey)
+	takesOver := !scope.retiring || failed && f.scope.retiring && feed.IsOlder(f.version, version)
+	if s.isPast(itemKey, version) || failed && f.scope != scope && !takesOver {
 		return true
 	}
 	if old == nil || old.scope() == scope || !scope.retiring && !id.before(old.identity) {

@@ -45,6 +45,7 @@ func TestFailedStateOfAnotherScopeKeepsTheObject(t *testing.T) {
 		{"a replaced scope that lags", "c join; a retire; c list 12 k/1@12!decode; a put k/1@12!decode; a leave", "", true},
 		{"a replaced scope that succeeds", "c join; a retire; c list 12 k/1@12!decode; a put k/1@12; a leave", "", true},
 		{"a replaced scope that is ahead", "c join; a retire; c list 12 k/1@12!decode; a put k/1@13; a leave; c put k/1@13!decode", "", true},
+		{"another object, in two scopes that are replaced", "a put k/1@11!decode; a retire; b retire; b list 13 k/2@13!decode; a delete k/1@12", "", true},
 		{"a stored object of a replaced scope", "a put k/1@11; c join; a retire; c list 12 k/1@12!decode; a leave", "k/1@11", true},
 		{"a stored object of a replaced scope, which a restore has undone", "a put k/1@19; a read 15 k/1@12!decode; c join; a retire; c list 15 k/1@12!decode; a leave", "k/1@19", true},
 		{"a move after a restore has undone the stored state", "a put k/1@19; a read 15 k/1@12!decode; b put k/1@16; a delete k/1@16", "k/1@16", false},

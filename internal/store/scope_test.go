@@ -154,6 +154,7 @@ func TestScopesAreMerged(t *testing.T) {
 		{"a scope retires for one that has the same state", false, "a put k/1@11; a retire; b list 12 k/1@11; a leave", "add k/1@11", "k/1@11"},
 		{"a retiring scope that is ahead", false, "a put k/1@11; a retire; b list 12 k/1@11; a put k/1@13; a leave", "add k/1@11", "k/1@11"},
 		{"a retiring scope that sees an update and the deletion first", false, "a put k/1@11; a retire; b list 12 k/1@11; a put k/1@13; a delete k/1@14; b put k/1@13; b delete k/1@14; a leave", "add k/1@11; update k/1@11→/1@13; delete k/1@13→/1@14", ""},
+		{"a list of a retiring scope after the one that takes over has seen the deletion", false, "a retire; b list 11 k/1@11; b list 12; a list 11 k/1@11", "add k/1@11; delete k/1@11", ""},
 		{"a deletion in a scope that takes over", false, "a put k/1@11; a retire; b delete k/1@12; a leave", "add k/1@11; delete k/1@11→/1@12", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {

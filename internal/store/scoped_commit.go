@@ -216,14 +216,15 @@ func (m *merge[V]) shows(version string) bool {
 }
 
 // isPast reports whether a state in the list is older than a deletion in another scope, which the
-// list does not show. A state belongs to one scope, so that the last one before a deletion in a scope
-// that does not leave is another one, whose version a restored server has used again.
+// list does not show. A state belongs to one scope, unless one of the two takes the other's objects
+// over, so that the last one before a deletion elsewhere is another one, whose version a restored
+// server has used again.
 func (m *merge[V]) isPast(key, version string, scope *Scope) bool {
 	d := m.store.scopes.past[key]
 	if d == nil || !d.precludes(version) {
 		return false
 	}
-	mayBeLast := version == d.version && (d.scope == scope || d.scope.retiring)
+	mayBeLast := version == d.version && (d.scope == scope || d.scope.retiring || scope.retiring)
 	return mayBeLast || !m.shows(d.version)
 }
 
