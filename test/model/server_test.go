@@ -367,8 +367,7 @@ func (s *server) forgets(version uint64) bool {
 }
 
 // resume answers a request for a watch from a version. An informer that has forgotten its last
-// changes would not notice a restore before which they were made, as the contract says: so the
-// server then has no version to resume from.
+// changes need not notice that a restore has undone them (contract 3): the server answers it with 410.
 func (s *server) resume(version uint64) error {
 	if !s.forgets(version) {
 		return nil
