@@ -18,6 +18,7 @@ import (
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/store"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -54,7 +55,7 @@ func TestPackedChurnMemoryIsBounded(t *testing.T) {
 	for left := *churnUpdates - done; left > 0; left = *churnUpdates - done {
 		measure(min(left, *churnUpdates/10))
 	}
-	pods, quarantined := run.informer.Store().Len(), run.informer.Store().WholeFeed().Quarantined()
+	pods, quarantined := run.informer.Store().Len(), run.informer.Store().NewFeed(store.FeedConfig{}).Quarantined()
 	if pods < c.pods() || pods > c.pods()+1 || quarantined != 0 { // the replacement of one Pod may be in progress
 		t.Errorf("%d Pods, want %d, and %d quarantined", pods, c.pods(), quarantined)
 	}

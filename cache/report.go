@@ -17,8 +17,8 @@ import (
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/errlog"
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/scoped"
 )
 
 // reporter passes errors to the ErrorHandler, with the context of the Run they happened in.
@@ -137,7 +137,7 @@ func (l *errorLog) handle(ctx context.Context, err error) {
 		return
 	}
 	text := err.Error()
-	if ofScope, ok := errors.AsType[*informer.ScopeError](err); ok { // one cause in several scopes is logged once
+	if ofScope, ok := errors.AsType[*scoped.ScopeError](err); ok { // one cause in several scopes is logged once
 		text = ofScope.Cause()
 	}
 	if l.repeats.IsNew(errlog.WithoutDigits(text), l.clock.Now()) {

@@ -11,15 +11,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/scoped"
 )
 
 // ErrNoScope is wrapped by the errors of a ScopeView whose scope is not in the informer's Scopes. It
 // is also wrapped by the errors of Reader.KeyError, Reader.Get, Lister.Get, WaitForObject and
 // WaitForDelete for an object that no scope may hold, by its namespace, name or the hash of its
 // namespace, or that a scope may hold which has not been listed: the object may exist.
-var ErrNoScope error = informer.ErrNoScope
+var ErrNoScope error = scoped.ErrNoScope
 
 // ScopeStatus is the condition of one scope of an informer. Scopes that share requests have one
 // phase and one error.
@@ -61,7 +61,7 @@ func (c *core) scopeStatus() (statuses []ScopeStatus) {
 	return statuses
 }
 
-func (c *core) scopeStatusOf(now informer.ScopeStatus) ScopeStatus {
+func (c *core) scopeStatusOf(now scoped.ScopeStatus) ScopeStatus {
 	reflector := now.Reflector
 	status := ScopeStatus{
 		Scope:           scopeOf(now.Scope),

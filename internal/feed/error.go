@@ -26,6 +26,10 @@ const ErrSkip = Error("skip this state of the object")
 // the sink's, and other contents: the server was restored and has used the version again.
 const ErrVersionReused = Error("object has other contents than before at the same resourceVersion")
 
+// ErrOutdated is the error of a Replacement's Commit, and the cause of a list after an event was
+// Outdated: the collection has forgotten what was deleted since.
+const ErrOutdated = Error("deletions since then were forgotten")
+
 // maxErrorText is the maximum length in bytes of the text of an error that a server has caused.
 const maxErrorText = 4 << 10
 

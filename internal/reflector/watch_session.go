@@ -201,7 +201,9 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 	case order <= 0:
 		return s.notNewer(c, eventType, item)
 	}
-	s.r.config.Sink.Apply(eventType, item)
+	if s.r.config.Sink.Apply(eventType, item) == feed.Outdated {
+		return feed.ErrOutdated
+	}
 	s.record(c)
 	s.applied(item.ResourceVersion)
 	return nil

@@ -77,7 +77,7 @@ func (r *Replacement[V]) checkNewest() error {
 func (r *Replacement[V]) matchesEntry(item *newestItem[V]) bool {
 	var pair entryPair[V]
 	kept := pair.old.fromMap(r.next.entries.Item(item.key))
-	if kept == nil || kept.identity != item.identity {
+	if kept == nil || kept.identity() != item.identity {
 		return true
 	}
 	item.Key = item.key
