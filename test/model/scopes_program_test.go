@@ -21,6 +21,8 @@ type scopedProgram struct {
 	Filter bool   // not the objects whose value is a multiple of three
 	Bad    bool   // some states cannot be stored
 	Wire   string `json:",omitempty"` // over HTTP, in this format: JSON or protobuf
+	// VersionBase is added to all versions; see versionBases.
+	VersionBase string `json:",omitempty"`
 	// How scopes are listed.
 	ListMode cache.ListMode `json:",omitempty"`
 	PageSize int64          `json:",omitempty"`
@@ -153,6 +155,9 @@ func drawScoped(t *rapid.T) scopedProgram {
 		ListMode: rapid.SampledFrom([]cache.ListMode{"", cache.ListModeWatchList}).Draw(t, "list mode"),
 		PageSize: rapid.SampledFrom([]int64{0, 0, 1, 2, -1}).Draw(t, "page size"),
 		Wire:     rapid.SampledFrom([]string{"", "", "", "", "JSON", "protobuf"}).Draw(t, "wire"),
+	}
+	if *largeVersions && rapid.IntRange(0, 9).Draw(t, "large versions") == 9 {
+		p.VersionBase = rapid.SampledFrom(versionBases).Draw(t, "version base")
 	}
 	all := len(families[p.Family])
 	subset := rapid.SliceOfNDistinct(rapid.IntRange(0, all-1), 0, min(4, all), rapid.ID)

@@ -19,7 +19,7 @@ import (
 // scopedServer is a server whose requests are in lanes by their scopes. Those of a lane lag and
 // fail on their own.
 type scopedServer struct {
-	*fake.ListerWatcher[*corev1.ConfigMap]
+	scopedCollection
 	note func(format string, arguments ...any)
 
 	mu    sync.Mutex // guards lanes, and that a list takes its own fault
@@ -54,9 +54,9 @@ func (s *scopedServer) List(ctx context.Context, options metav1.ListOptions) (ru
 		if parseVersion(options.ResourceVersion) > parseVersion(l.at) {
 			return nil, fake.TooLargeResourceVersion()
 		}
-		s.InjectListFault(1, fake.Fault{ResourceVersion: l.at})
+		s.InjectListFault(1, fake.Fault{ResourceVersion: toFake(l.at)})
 	}
-	return s.ListerWatcher.List(ctx, options)
+	return s.scopedCollection.List(ctx, options)
 }
 
 // Watch implements cache.ListerWatcher.
@@ -70,7 +70,7 @@ func (s *scopedServer) Watch(ctx context.Context, options metav1.ListOptions) (w
 		l.watches--
 		return nil, fake.InternalError()
 	}
-	inner, err := s.ListerWatcher.Watch(ctx, options)
+	inner, err := s.scopedCollection.Watch(ctx, options)
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +150,9 @@ func (w *gatedWatch) Stop() {
 func (w *gatedWatch) run() {
 	defer close(w.result)
 	for event := range w.Interface.ResultChan() {
+		if obj, ok := event.Object.(*corev1.ConfigMap); ok {
+			withProgramVersion(obj)
+		}
 		w.server.mu.Lock()
 		release := w.server.lanes[w.lane].release
 		w.server.mu.Unlock()

@@ -68,6 +68,7 @@ func executeScoped(t *testing.T, p scopedProgram) *scopedExecution {
 	}
 	hung := time.AfterFunc(patience, func() { panic("this program hangs: " + p.String()) })
 	defer hung.Stop()
+	defer useVersionBase(p.VersionBase)()
 	synctest.Test(t, func(t *testing.T) {
 		seedJitter()
 		x.run(t)
@@ -79,7 +80,7 @@ func executeScoped(t *testing.T, p scopedProgram) *scopedExecution {
 func (x *scopedExecution) run(t *testing.T) {
 	t.Helper()
 	x.began = time.Now()
-	x.server = &scopedServer{ListerWatcher: fake.NewListerWatcher(&corev1.ConfigMap{}), note: x.note}
+	x.server = &scopedServer{scopedCollection: scopedCollection{fake.NewListerWatcher(&corev1.ConfigMap{})}, note: x.note}
 	x.server.BookmarkEvery(time.Minute)
 	x.server.SetShardedListAndWatch(x.gate)
 	x.world = &scopedWorld{server: x.server, floor: parseVersion(x.server.ResourceVersion())}
