@@ -16,11 +16,12 @@ import (
 
 // scopedProgram is a program for an informer over scopes.
 type scopedProgram struct {
-	Family string // of scopes, see scopeFamilies
-	Packed bool
-	Filter bool   // not the objects whose value is a multiple of three
-	Bad    bool   // some states cannot be stored
-	Wire   string `json:",omitempty"` // over HTTP, in this format: JSON or protobuf
+	Family  string // of scopes, see scopeFamilies
+	Adapter bool   `json:",omitempty"` // the informer is of package clientgo
+	Packed  bool
+	Filter  bool   // not the objects whose value is a multiple of three
+	Bad     bool   // some states cannot be stored
+	Wire    string `json:",omitempty"` // over HTTP, in this format: JSON or protobuf
 	// VersionBase is added to all versions; see versionBases.
 	VersionBase string `json:",omitempty"`
 	// How scopes are listed.
@@ -156,6 +157,7 @@ func drawScoped(t *rapid.T) scopedProgram {
 		PageSize: rapid.SampledFrom([]int64{0, 0, 1, 2, -1}).Draw(t, "page size"),
 		Wire:     rapid.SampledFrom([]string{"", "", "", "", "JSON", "protobuf"}).Draw(t, "wire"),
 	}
+	p.Adapter = rapid.IntRange(0, 3).Draw(t, "adapter") == 3
 	if *largeVersions && rapid.IntRange(0, 9).Draw(t, "large versions") == 9 {
 		p.VersionBase = rapid.SampledFrom(versionBases).Draw(t, "version base")
 	}

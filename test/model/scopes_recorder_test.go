@@ -129,11 +129,15 @@ func (x *scopedExecution) checkDeletion(last scopedState, leftScope bool) {
 	}
 	refused := func(s scopedState) bool { return !x.passes(s) }
 	taken := func(s scopedState) bool { return s.isKept() && s.in(x.removed) } // the last good state leaves with it
+	mayLeave := last.in(x.removed) || slices.ContainsFunc(states, refused) || slices.ContainsFunc(states, taken)
+	if x.program.Adapter { // whose events do not say so
+		leftScope = mayLeave
+	}
 	switch {
 	case !slices.ContainsFunc(states, outside):
 		x.failLocked("deletion", "of %v (left scope: %v), which is in the scopes", last, leftScope)
 	case leftScope:
-		if !last.in(x.removed) && !slices.ContainsFunc(states, refused) && !slices.ContainsFunc(states, taken) {
+		if !mayLeave {
 			x.failLocked("left scope", "%v has left a scope, none of which was removed", last)
 		}
 		if last.version--; !undone { // its last state may come back

@@ -17,7 +17,6 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 	"pgregory.net/rapid"
 
@@ -33,7 +32,7 @@ type scopedExecution struct {
 	network    *scopedNetwork // over which the informer reads; nil if it calls List and Watch
 	scopes     *cache.Scopes
 	namespaces *scopedNamespaces // that determine the scopes; nil if the program does
-	informer   *cache.SharedInformer[*corev1.ConfigMap]
+	informer   scopedSubject
 	began      time.Time
 	gate       bool
 
@@ -90,8 +89,8 @@ func (x *scopedExecution) run(t *testing.T) {
 	} else {
 		x.changeScopes(x.scopes.Add, scopedStep{Op: opScopesAdd, Scopes: x.program.Start})
 	}
-	x.informer = x.newInformer()
-	if _, err := x.informer.AddBatchHandler(x.record, cache.HandlerOptions{}); err != nil {
+	x.informer = x.newSubject()
+	if err := x.informer.add(x.record); err != nil {
 		t.Error(err)
 	}
 	stopped := make(chan error, 1)
@@ -115,24 +114,6 @@ func (x *scopedExecution) run(t *testing.T) {
 	if x.network != nil {
 		x.network.stop()
 	}
-}
-
-func (x *scopedExecution) newInformer() *cache.SharedInformer[*corev1.ConfigMap] {
-	options := cache.InformerOptions[*corev1.ConfigMap]{
-		Scopes: x.scopes, Packed: x.program.Packed, Logger: logr.Discard(), Transform: transformScoped,
-		ListMode: x.program.ListMode, PageSize: x.program.PageSize,
-		Indexers: cache.Indexers[*corev1.ConfigMap]{"env": cache.ByObject(indexEnv)},
-	}
-	if x.program.Filter {
-		options.Filter = x.filter
-	}
-	var source cache.ListerWatcher = x.server
-	if x.program.Wire != "" {
-		x.network = newScopedNetwork(x.server, x.program.Wire)
-		client := streamingClient(x.network.transport, x.network.format)
-		source = cache.NewListWatchFromClient(client, "configmaps", metav1.NamespaceAll, nil)
-	}
-	return cache.NewSharedInformer(source, &corev1.ConfigMap{}, options)
 }
 
 // step executes a step, and checks what holds at any time.
@@ -218,7 +199,7 @@ func (x *scopedExecution) addLate() {
 	x.mu.Lock()
 	x.late = append(x.late, late)
 	x.mu.Unlock()
-	if _, err := x.informer.AddBatchHandler(x.recordLate(late), cache.HandlerOptions{}); err != nil {
+	if err := x.informer.add(x.recordLate(late)); err != nil {
 		x.fail("handler", "%v", err)
 	}
 }
@@ -261,9 +242,12 @@ func (x *scopedExecution) restore(s scopedStep) {
 
 // fillJournals writes to an object of each scope, so that each stream has received a change by a
 // watch, which the server must repeat. It reports whether that was possible, and whether the
-// informer still asks for it.
+// informer still asks for it: package clientgo does only if it streams.
 func (x *scopedExecution) fillJournals() bool {
 	x.quiesce()
+	if x.program.Adapter && x.network == nil {
+		return false
+	}
 	for _, scope := range x.scopes.All() {
 		if !x.world.writeIn(scope) {
 			return false
@@ -332,7 +316,7 @@ func (x *scopedExecution) settle(differs func() string, wait func()) {
 // stored returns the states of the objects in the store.
 func (x *scopedExecution) stored() map[string]scopedState {
 	objects := make(map[string]scopedState)
-	for key, obj := range x.informer.Store().All() {
+	for key, obj := range x.informer.objects() {
 		objects[key] = scopedStateOf(obj)
 	}
 	return objects
@@ -385,9 +369,8 @@ func withoutUnstorable(stored, expected map[string]scopedState) (got, want map[s
 
 // checkIndexes compares the index with the stored objects. The caller holds mu.
 func (x *scopedExecution) checkIndexes(stored map[string]scopedState) {
-	snapshot := x.informer.Store().Snapshot()
 	for _, env := range environments {
-		got, err := snapshot.IndexKeys("env", env)
+		got, err := x.informer.indexKeys(env)
 		want := slices.DeleteFunc(sortedKeys(stored), func(key string) bool { return stored[key].env != env || stored[key].bad == badIndex })
 		if slices.Sort(got); err != nil || !slices.Equal(got, want) {
 			x.failLocked("index", "env %q has %v, want %v: %v", env, got, want, err)
@@ -420,7 +403,7 @@ func (x *scopedExecution) check() {
 	if objects > len(stored) { // there may be more: an entry whose deletion waits outlives its scope
 		x.failLocked("count", "the scopes have %d objects, the store %d", objects, len(stored))
 	}
-	if got := x.informer.Store().Snapshot().ResourceVersion(); got != lowest && x.informer.HasSynced() {
+	if got := x.informer.version(); got != lowest && x.informer.HasSynced() {
 		x.failLocked("version", "the store is at %q, the stalest scope at %q", got, lowest)
 	}
 }
