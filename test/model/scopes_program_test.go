@@ -18,6 +18,7 @@ import (
 type scopedProgram struct {
 	Family  string // of scopes, see scopeFamilies
 	Adapter bool   `json:",omitempty"` // the informer is of package clientgo
+	Writes  bool   `json:",omitempty"` // with Adapter: the program writes into the store
 	Packed  bool
 	Filter  bool   // not the objects whose value is a multiple of three
 	Bad     bool   // some states cannot be stored
@@ -38,6 +39,7 @@ type scopedStep struct {
 	Key    string        `json:",omitempty"`
 	Env    string        `json:",omitempty"`
 	Bad    string        `json:",omitempty"` // see badStates
+	Write  string        `json:",omitempty"` // into the store: writeServerState, ...
 	Scopes []int         `json:",omitempty"` // of the family
 	Lane   int           `json:",omitempty"` // of the requests concerned
 	N      int           `json:",omitempty"`
@@ -136,10 +138,14 @@ func scopeFamilies() map[string][]cache.Scope {
 var scopedOperations = map[string]int{
 	opPut: 12, opDelete: 5, opRecreate: 4, opAdvance: 8, opScopesAdd: 3, opScopesRemove: 3, opScopesSet: 3, opClose: 3, opCompact: 3,
 	opLag: 3, opCatchUp: 3, opFailList: 2, opFailWatch: 2, opGate: 1, opTruncate: 2, opAdd: 1, opBookmark: 3, opSkip: 1, opHeal: 1, opRestore: 2, opQuiesce: 1,
+	opWrite: 8, opErase: 2, opReplace: 1,
 }
 
-func weighted() (operations []string) {
+func (p scopedProgram) weighted() (operations []string) {
 	for _, op := range sortedKeys(scopedOperations) {
+		if !p.Writes && (op == opWrite || op == opErase || op == opReplace) {
+			continue
+		}
 		for range scopedOperations[op] {
 			operations = append(operations, op)
 		}
@@ -158,6 +164,7 @@ func drawScoped(t *rapid.T) scopedProgram {
 		Wire:     rapid.SampledFrom([]string{"", "", "", "", "JSON", "protobuf"}).Draw(t, "wire"),
 	}
 	p.Adapter = rapid.IntRange(0, 3).Draw(t, "adapter") == 3
+	p.Writes = *storeWrites && p.Adapter && rapid.IntRange(0, 2).Draw(t, "writes") > 0
 	if *largeVersions && rapid.IntRange(0, 9).Draw(t, "large versions") == 9 {
 		p.VersionBase = rapid.SampledFrom(versionBases).Draw(t, "version base")
 	}
@@ -185,7 +192,7 @@ func (p scopedProgram) badStates() []string {
 }
 
 func (p scopedProgram) drawStep(t *rapid.T, subset *rapid.Generator[[]int]) scopedStep {
-	s := scopedStep{Op: rapid.SampledFrom(weighted()).Draw(t, "op"), NoWait: rapid.IntRange(0, 3).Draw(t, "no wait") == 3}
+	s := scopedStep{Op: rapid.SampledFrom(p.weighted()).Draw(t, "op"), NoWait: rapid.IntRange(0, 3).Draw(t, "no wait") == 3}
 	if op, ok := namespaceOperations[s.Op]; ok && p.Family == selectedNamespaces {
 		s.Op, s.Key = op, rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "namespace")
 		return s
@@ -194,6 +201,10 @@ func (p scopedProgram) drawStep(t *rapid.T, subset *rapid.Generator[[]int]) scop
 	case opPut, opDelete, opRecreate:
 		s.Key, s.Env = rapid.SampledFrom(scopedKeys).Draw(t, "key"), rapid.SampledFrom(environments).Draw(t, "env")
 		s.Bad = rapid.SampledFrom(p.badStates()).Draw(t, "bad state")
+	case opWrite, opErase, opReplace:
+		s.Key, s.Env = rapid.SampledFrom(append(scopedKeys, ownKeys...)).Draw(t, "key"), rapid.SampledFrom(environments).Draw(t, "env")
+		s.Write = rapid.SampledFrom([]string{writeServerState, writeChangedCopy, writeWithoutUID, writeOwnUID}).Draw(t, "write")
+		s.N = rapid.IntRange(0, 2).Draw(t, "n")
 	case opScopesAdd, opScopesRemove, opScopesSet:
 		s.Scopes = subset.Draw(t, "scopes")
 	case opLag, opCatchUp, opClose:

@@ -80,13 +80,18 @@ func (x *scopedExecution) checkEvent(e cache.Event[*corev1.ConfigMap], s scopedS
 	switch {
 	case known != (e.Type != cache.EventAdd):
 		x.failLocked("event", "%s of %v, delivered before: %v", e.Type, s, known)
-	case known && last.uid != s.uid:
+	case known && last.uid != s.uid && last.uid != "" && s.uid != "":
 		x.failLocked("event", "%s of %v, delivered before: %v", e.Type, s, last)
 	case e.LeftScope && e.Type != cache.EventDelete:
 		x.failLocked("left scope", "%s of %v", e.Type, s)
 	case x.restoring:
+	case e.Type == cache.EventDelete && last.isOwn():
+		x.checkRemoval(last)
+	case e.Type == cache.EventDelete && x.writing.touched[e.Key]:
 	case e.Type == cache.EventDelete:
 		x.checkDeletion(last, e.LeftScope)
+	case s.isOwn():
+		x.checkOwn(e.Type, s)
 	default:
 		x.checkNewState(e, s)
 	}
@@ -104,7 +109,7 @@ func (x *scopedExecution) checkNewState(e cache.Event[*corev1.ConfigMap], s scop
 	if !x.world.has(s) {
 		x.failLocked("event", "%s of %v, which was not on the server", e.Type, s)
 	}
-	if floor := x.floors[e.Key]; s.version <= floor.version {
+	if floor := x.floors[e.Key]; s.version <= floor.version && !x.writing.touched[e.Key] {
 		x.failLocked("order", "%s of %v, after %v", e.Type, s, floor)
 	}
 	if _, dead := x.dead[s.uid]; dead {

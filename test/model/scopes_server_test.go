@@ -20,7 +20,8 @@ import (
 // fail on their own.
 type scopedServer struct {
 	scopedCollection
-	note func(format string, arguments ...any)
+	note  func(format string, arguments ...any)
+	lists scopedLists
 
 	mu    sync.Mutex // guards lanes, and that a list takes its own fault
 	lanes [lanes]lane
@@ -45,6 +46,7 @@ func (s *scopedServer) List(ctx context.Context, options metav1.ListOptions) (ru
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := &s.lanes[laneOf(options)]
+	s.lists.begin(options)
 	s.note("list at %q of %q %q %q, lane %d", options.ResourceVersion, options.LabelSelector, options.FieldSelector, options.ShardSelector, laneOf(options))
 	if l.lists > 0 {
 		l.lists--
@@ -56,7 +58,11 @@ func (s *scopedServer) List(ctx context.Context, options metav1.ListOptions) (ru
 		}
 		s.InjectListFault(1, fake.Fault{ResourceVersion: toFake(l.at)})
 	}
-	return s.scopedCollection.List(ctx, options)
+	list, err := s.scopedCollection.List(ctx, options)
+	if err == nil {
+		s.lists.send(options, list.(*corev1.ConfigMapList))
+	}
+	return list, err
 }
 
 // Watch implements cache.ListerWatcher.
@@ -76,6 +82,12 @@ func (s *scopedServer) Watch(ctx context.Context, options metav1.ListOptions) (w
 	}
 	w := &gatedWatch{server: s, lane: number, Interface: inner, result: make(chan watch.Event), stopped: make(chan struct{})}
 	l.open = append(l.open, w)
+	if options.SendInitialEvents != nil && *options.SendInitialEvents {
+		s.lists.begin(options)
+		w.initial = &options
+	} else {
+		s.lists.follow(options)
+	}
 	go w.run()
 	return w, nil
 }
@@ -136,6 +148,7 @@ type gatedWatch struct {
 	result  chan watch.Event
 	stopped chan struct{}
 	once    sync.Once
+	initial *metav1.ListOptions // of a WatchList whose initial events have not ended
 }
 
 // ResultChan implements watch.Interface.
@@ -163,10 +176,23 @@ func (w *gatedWatch) run() {
 				return
 			}
 		}
+		w.noteInitial(event)
 		select {
 		case w.result <- event:
 		case <-w.stopped:
 			return
 		}
+	}
+}
+
+// noteInitial records the end of the initial events of a WatchList.
+func (w *gatedWatch) noteInitial(event watch.Event) {
+	obj, ok := event.Object.(*corev1.ConfigMap)
+	if w.initial == nil || !ok || event.Type != watch.Bookmark {
+		return
+	}
+	if _, ends := obj.Annotations[metav1.InitialEventsAnnotationKey]; ends {
+		w.server.lists.send(*w.initial, &corev1.ConfigMapList{ListMeta: metav1.ListMeta{ResourceVersion: obj.ResourceVersion}})
+		w.initial = nil
 	}
 }

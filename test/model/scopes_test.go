@@ -35,6 +35,7 @@ type scopedExecution struct {
 	informer   scopedSubject
 	began      time.Time
 	gate       bool
+	resting    bool // no goroutine of the informer works when a step begins
 
 	mu        sync.Mutex // guards the fields below
 	delivered map[string]scopedState
@@ -44,6 +45,7 @@ type scopedExecution struct {
 	removed   []cache.Scope            // all scopes that have ever been removed
 	late      []map[string]scopedState // what handlers that were added later have received
 	restoring bool
+	writing   storeWriting
 	violation string
 	lines     []string
 }
@@ -63,6 +65,7 @@ func executeScoped(t *testing.T, p scopedProgram) *scopedExecution {
 	t.Helper()
 	x := &scopedExecution{
 		program: p, gate: p.Gate, scopes: cache.NewScopes(),
+		writing:   storeWriting{touched: make(map[string]bool), own: make(map[int]*ownedObject)},
 		delivered: make(map[string]scopedState), floors: make(map[string]scopedState), dead: make(map[string]scopedState),
 	}
 	hung := time.AfterFunc(patience, func() { panic("this program hangs: " + p.String()) })
@@ -120,7 +123,7 @@ func (x *scopedExecution) run(t *testing.T) {
 func (x *scopedExecution) step(s scopedStep) {
 	x.note("%v", s)
 	x.execute(s)
-	if s.NoWait {
+	if x.resting = !s.NoWait; s.NoWait {
 		return
 	}
 	synctest.Wait()
@@ -154,6 +157,8 @@ func (x *scopedExecution) execute(s scopedStep) {
 		x.changeScopes(x.scopes.Remove, s)
 	case opScopesSet:
 		x.changeScopes(x.scopes.Set, s)
+	case opWrite, opErase, opReplace:
+		x.writeStore(s)
 	case opSelectNamespace, opIgnoreNamespace, opDeleteNamespace:
 		x.changeNamespace(s)
 	case opQuiesce:
@@ -223,7 +228,7 @@ func (x *scopedExecution) changeScopes(change func(...cache.Scope) error, step s
 func (x *scopedExecution) restore(s scopedStep) {
 	x.server.heal()
 	synctest.Wait()
-	if len(x.informer.ScopeStatus()) > len(x.scopes.All()) || x.deletionWaits() {
+	if len(x.informer.ScopeStatus()) > len(x.scopes.All()) || x.deletionWaits() || x.hasTouched() {
 		x.quiesce() // a scope that was replaced, and a deletion, would wait for a version that is undone
 	}
 	how := s.Overtake
@@ -275,6 +280,11 @@ func (x *scopedExecution) setRestoring(restoring bool) {
 	defer x.mu.Unlock()
 	x.restoring = restoring
 	clear(x.dead)
+	x.resetFloors()
+}
+
+// resetFloors sets the floors to the states that were delivered last. The caller holds mu.
+func (x *scopedExecution) resetFloors() {
 	clear(x.floors)
 	for key, s := range x.delivered {
 		if x.world.has(s) { // not a state that was undone, and kept as the present one cannot be stored
@@ -289,11 +299,22 @@ const settlingTime = healing + confirming
 // quiesce ends all faults, and waits until the store is equal to the server.
 func (x *scopedExecution) quiesce() {
 	x.server.heal()
-	x.settle(x.unsettled, func() {
+	differs := x.unsettled
+	if x.hasTouched() {
+		x.relist()
+		differs = func() string {
+			if why := x.unsettled(); why != "" || len(x.scopes.All()) == 0 { // without scopes, nothing is listed
+				return why
+			}
+			return x.differsFrom(x.expected(), x.stored())
+		}
+	}
+	x.settle(differs, func() {
 		x.server.SkipVersions(1) // other collections change
 		<-time.After(time.Minute)
 		x.server.Bookmark()
 	})
+	x.untouch()
 }
 
 // settle waits until nothing differs any more.
@@ -340,8 +361,8 @@ func (x *scopedExecution) unsettled() string {
 
 // differs returns how the store and the status of the scopes differ from the server, or "".
 func (x *scopedExecution) differs() string {
-	if got, want := withoutUnstorable(x.stored(), x.expected()); !maps.Equal(got, want) {
-		return fmt.Sprintf("the store has %v, want %v", got, want)
+	if why := x.differsFrom(x.withoutTouched(x.expected(), x.stored())); why != "" {
+		return why
 	}
 	held, statuses := x.scopes.All(), x.informer.ScopeStatus()
 	for _, status := range statuses {
@@ -355,11 +376,19 @@ func (x *scopedExecution) differs() string {
 	return ""
 }
 
+// differsFrom returns how the objects in the store differ from the expected ones, or "".
+func (x *scopedExecution) differsFrom(expected, stored map[string]scopedState) string {
+	if got, want := withoutUnstorable(stored, expected); !maps.Equal(got, want) {
+		return fmt.Sprintf("the store has %v, want %v", got, want)
+	}
+	return ""
+}
+
 // withoutUnstorable removes the objects from both maps whose present state cannot be stored, if the store
 // has none of them, or another state of the same object.
 func withoutUnstorable(stored, expected map[string]scopedState) (got, want map[string]scopedState) {
 	for key, s := range expected {
-		if kept, ok := stored[key]; s.isKept() && (!ok || kept.uid == s.uid && !kept.isKept()) {
+		if kept, ok := stored[key]; s.isKept() && (!ok || (kept.uid == s.uid || kept.uid == "") && !kept.isKept()) {
 			delete(stored, key)
 			delete(expected, key)
 		}
@@ -392,6 +421,8 @@ func (x *scopedExecution) check() {
 		}
 	}
 	x.checkIndexes(stored)
+	x.checkLeft(stored)
+	x.rest()
 	lowest, objects, synced := "", 0, true
 	for _, status := range x.informer.ScopeStatus() {
 		objects += status.Objects
