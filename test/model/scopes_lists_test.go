@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/kinformer/kinformer/internal/scope"
 )
@@ -101,12 +102,14 @@ func (l *scopedLists) since(n int) (lists []scopedList) {
 }
 
 // mayHold reports whether the list may have an object, by its key and UID: labels may change. An
-// object without a UID may have any hash.
-func (l scopedList) mayHold(s scopedState) bool {
+// object without a UID may have any hash. If byName is false, names do not count.
+func (l scopedList) mayHold(s scopedState, byName bool) bool {
 	namespace, name, _ := strings.Cut(s.key, "/")
-	selector := fields.ParseSelectorOrDie(l.options.FieldSelector)
-	if !selector.Matches(fields.Set{"metadata.name": name, "metadata.namespace": namespace}) {
-		return false
+	for _, r := range fields.ParseSelectorOrDie(l.options.FieldSelector).Requirements() {
+		got := map[string]string{"metadata.name": name, "metadata.namespace": namespace}[r.Field]
+		if counts := byName || r.Field == "metadata.namespace"; counts && (got == r.Value) == (r.Operator == selection.NotEquals) {
+			return false
+		}
 	}
 	if l.options.ShardSelector == "" {
 		return true

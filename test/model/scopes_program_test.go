@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"k8s.io/apimachinery/pkg/watch"
 	"pgregory.net/rapid"
 
 	"github.com/kinformer/kinformer/cache"
@@ -40,6 +41,7 @@ type scopedStep struct {
 	Env    string        `json:",omitempty"`
 	Bad    string        `json:",omitempty"` // see badStates
 	Write  string        `json:",omitempty"` // into the store: writeServerState, ...
+	Fault  string        `json:",omitempty"` // of requestErrors, streamErrors, ...
 	Scopes []int         `json:",omitempty"` // of the family
 	Lane   int           `json:",omitempty"` // of the requests concerned
 	N      int           `json:",omitempty"`
@@ -63,8 +65,9 @@ const (
 	opScopesAdd    = "add scopes"
 	opScopesRemove = "remove scopes"
 	opScopesSet    = "set scopes"
-	opFailList     = "fail lists"   // the next N of a lane
-	opFailWatch    = "fail watches" // the next N of a lane
+	opFailList     = "fail lists"   // the next N of a lane, with Fault
+	opFailWatch    = "fail watches" // the next N of a lane, with Fault
+	opMisbehave    = "misbehave"    // the open watches of a lane have Fault
 	opGate         = "switch the gate"
 	opTruncate     = "truncate the watch cache"
 	// Of the family selectedNamespaces, in place of those of scopes.
@@ -137,7 +140,7 @@ func scopeFamilies() map[string][]cache.Scope {
 // scopedOperations are the weights of operations.
 var scopedOperations = map[string]int{
 	opPut: 12, opDelete: 5, opRecreate: 4, opAdvance: 8, opScopesAdd: 3, opScopesRemove: 3, opScopesSet: 3, opClose: 3, opCompact: 3,
-	opLag: 3, opCatchUp: 3, opFailList: 2, opFailWatch: 2, opGate: 1, opTruncate: 2, opAdd: 1, opBookmark: 3, opSkip: 1, opHeal: 1, opRestore: 2, opQuiesce: 1,
+	opLag: 3, opCatchUp: 3, opFailList: 2, opFailWatch: 2, opMisbehave: 2, opGate: 1, opTruncate: 2, opAdd: 1, opBookmark: 3, opSkip: 1, opHeal: 1, opRestore: 2, opQuiesce: 1,
 	opWrite: 8, opErase: 2, opReplace: 1,
 }
 
@@ -151,6 +154,31 @@ func (p scopedProgram) weighted() (operations []string) {
 		}
 	}
 	return operations
+}
+
+// requestFaults returns the faults that lists or watches may have.
+func (p scopedProgram) requestFaults(op string) (kinds []string) {
+	for _, kind := range sortedKeys(requestErrors) {
+		if kind == "403" && p.Family == selectedNamespaces { // the scope ends
+			continue
+		}
+		kinds = append(kinds, kind)
+	}
+	if op == opFailList {
+		kinds = append(kinds, faultLate, faultLate, faultLate)
+	}
+	return kinds
+}
+
+// streamFaults returns the faults that an open watch may have. Over HTTP, an event has an object.
+func (p scopedProgram) streamFaults() []string {
+	kinds := []string{faultReplay, faultDuplicate, faultOldBookmark}
+	for _, kind := range sortedKeys(streamErrors) {
+		if streamErrors[kind].Type == watch.Error || p.Wire == "" && kind != faultNoMetadata {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
 }
 
 // drawScoped draws a program.
@@ -211,6 +239,10 @@ func (p scopedProgram) drawStep(t *rapid.T, subset *rapid.Generator[[]int]) scop
 		s.Lane = rapid.IntRange(0, lanes-1).Draw(t, "lane")
 	case opFailList, opFailWatch:
 		s.Lane, s.N = rapid.IntRange(0, lanes-1).Draw(t, "lane"), rapid.IntRange(1, 3).Draw(t, "n")
+		s.Fault = rapid.SampledFrom(p.requestFaults(s.Op)).Draw(t, "fault")
+	case opMisbehave:
+		s.Lane = rapid.IntRange(0, lanes-1).Draw(t, "lane")
+		s.Fault = rapid.SampledFrom(p.streamFaults()).Draw(t, "fault")
 	case opSkip:
 		s.N = rapid.IntRange(1, 5).Draw(t, "n")
 	case opRestore:

@@ -82,7 +82,7 @@ func executeScoped(t *testing.T, p scopedProgram) *scopedExecution {
 func (x *scopedExecution) run(t *testing.T) {
 	t.Helper()
 	x.began = time.Now()
-	x.server = &scopedServer{scopedCollection: scopedCollection{fake.NewListerWatcher(&corev1.ConfigMap{})}, note: x.note}
+	x.server = &scopedServer{scopedCollection: scopedCollection{fake.NewListerWatcher(&corev1.ConfigMap{})}, note: x.note, healed: make(chan struct{})}
 	x.server.BookmarkEvery(time.Minute)
 	x.server.SetShardedListAndWatch(x.gate)
 	x.world = &scopedWorld{server: x.server, floor: parseVersion(x.server.ResourceVersion())}
@@ -181,9 +181,11 @@ func (x *scopedExecution) executeOnServer(s scopedStep) {
 	case opCatchUp:
 		x.server.catchUp(s.Lane)
 	case opFailList:
-		x.server.fail(s.Lane, s.N, 0)
+		x.server.failLists(s.Lane, scopedFault{s.Fault, s.N})
 	case opFailWatch:
-		x.server.fail(s.Lane, 0, s.N)
+		x.server.failWatches(s.Lane, scopedFault{s.Fault, s.N})
+	case opMisbehave:
+		x.server.misbehave(s.Lane, s.Fault)
 	case opGate:
 		x.gate = !x.gate
 		x.server.SetShardedListAndWatch(x.gate)
@@ -221,6 +223,7 @@ func (x *scopedExecution) changeScopes(change func(...cache.Scope) error, step s
 	x.covers = append(x.covers, after)
 	gone := slices.DeleteFunc(before, func(scope cache.Scope) bool { return slices.Contains(after, scope) })
 	x.removed = append(x.removed, gone...)
+	x.end(gone...)
 }
 
 // restore restores the server from a backup, and waits until the informer has noticed. Versions that

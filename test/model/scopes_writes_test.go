@@ -52,9 +52,11 @@ type storeWriting struct {
 	touched map[string]bool      // keys that may differ from the server's objects until all scopes were listed again
 	own     map[int]*ownedObject // the objects that the program has written, by their values, which are negative
 
-	// When the informer was last at rest: the number of lists sent, and of scopes removed, and the scopes.
-	lists, removed int
-	scopes         []cache.Scope
+	// When the informer was last at rest: the number of lists sent, and the scopes. Since then: the
+	// scopes that have ended.
+	lists  int
+	scopes []cache.Scope
+	ended  []cache.Scope
 }
 
 // ownedObject is an object that the program has written, with other content than any of the server.
@@ -62,8 +64,8 @@ type ownedObject struct {
 	scopedState
 	after    int  // the number of writes before it
 	lists    int  // the number of lists that cannot have removed it
-	removed  int  // the number of scopes that were removed before
 	covered  bool // a scope could hold it
+	left     bool // one that may hold it has ended
 	replaced bool // by a later write, or deleted
 	stray    bool // no scope could hold it, at one time or another
 }
@@ -71,9 +73,13 @@ type ownedObject struct {
 // isOwn reports whether the program has written the state, with other content than any of the server.
 func (s scopedState) isOwn() bool { return s.value < 0 }
 
-// coveredBy reports whether one of the scopes may hold an object, by its key and UID.
-func (s scopedState) coveredBy(scopes []cache.Scope) bool {
+// coveredBy reports whether one of the scopes may hold an object, by its key and UID. If byName is
+// false, names do not count: what must be removed is decided with them, and what may be, without.
+func (s scopedState) coveredBy(scopes []cache.Scope, byName bool) bool {
 	return slices.ContainsFunc(scopes, func(scope cache.Scope) bool {
+		if !byName {
+			scope.FieldSelector = ""
+		}
 		if s.uid == "" && scope.Hash.Field == cache.HashUID {
 			scope.Hash = cache.HashRange{}
 		}
@@ -84,9 +90,9 @@ func (s scopedState) coveredBy(scopes []cache.Scope) bool {
 
 // rest records that the informer is at rest. The caller holds mu.
 func (x *scopedExecution) rest() {
-	x.writing.lists, x.writing.removed, x.writing.scopes = x.server.lists.count(), len(x.removed), x.scopes.All()
+	x.writing.lists, x.writing.ended, x.writing.scopes = x.server.lists.count(), nil, x.scopes.All()
 	for _, w := range x.writing.own {
-		w.stray = w.stray || !w.coveredBy(x.writing.scopes)
+		w.stray = w.stray || !w.coveredBy(x.writing.scopes, true)
 	}
 }
 
@@ -191,9 +197,9 @@ func (x *scopedExecution) touch(key string, written ...*corev1.ConfigMap) {
 		if !s.isOwn() {
 			continue
 		}
-		w := &ownedObject{scopedState: s, after: after, lists: x.writing.lists, removed: x.writing.removed}
-		w.covered = s.coveredBy(x.writing.scopes) && s.coveredBy(x.scopes.All())
-		w.stray = !s.coveredBy(x.writing.scopes) || !s.coveredBy(x.scopes.All())
+		w := &ownedObject{scopedState: s, after: after, lists: x.writing.lists, left: s.coveredBy(x.writing.ended, false)}
+		w.covered = s.coveredBy(x.writing.scopes, true) && s.coveredBy(x.scopes.All(), true)
+		w.stray = !w.covered
 		x.writing.own[s.value] = w
 	}
 }
@@ -225,12 +231,20 @@ func (x *scopedExecution) checkRemoval(s scopedState) {
 		return
 	}
 	for _, list := range x.server.lists.since(w.lists) {
-		if w.stray || list.mayHold(s) {
+		if w.stray || list.mayHold(s, false) {
 			return
 		}
 	}
-	if !w.coveredBy(x.removed[w.removed:]) {
+	if !w.left {
 		x.failLocked("write", "deletion of %v, although no scope that may hold it was listed or removed", s)
+	}
+}
+
+// end records that scopes are about to end. The caller holds mu.
+func (x *scopedExecution) end(scopes ...cache.Scope) {
+	x.writing.ended = append(x.writing.ended, scopes...)
+	for _, w := range x.writing.own {
+		w.left = w.left || w.coveredBy(scopes, false)
 	}
 }
 
@@ -242,11 +256,11 @@ func (x *scopedExecution) checkLeft(stored map[string]scopedState) {
 		if w == nil {
 			continue
 		}
-		if len(x.informer.ScopeStatus()) == len(x.scopes.All()) && w.covered && !w.coveredBy(x.scopes.All()) {
+		if len(x.informer.ScopeStatus()) == len(x.scopes.All()) && w.covered && !w.coveredBy(x.scopes.All(), false) {
 			x.failLocked("write", "the store has %v, which no scope may hold any more", w.scopedState)
 		}
 		for _, list := range x.server.lists.since(w.lists) {
-			if list.stored && list.writes > w.after && list.mayHold(w.scopedState) && !list.keys[key] {
+			if list.stored && list.writes > w.after && list.mayHold(w.scopedState, true) && !list.keys[key] {
 				x.failLocked("write", "the store has %v, which the list of %q at %s lacks", w.scopedState, selectionOf(list.options), list.version)
 			}
 		}
