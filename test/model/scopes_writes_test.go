@@ -143,7 +143,7 @@ func (x *scopedExecution) objectToWrite(s scopedStep) *corev1.ConfigMap {
 	switch s.Write {
 	case writeServerState:
 		obj, exists := x.server.Get(s.Key)
-		if !exists || obj.Data["bad"] != "" {
+		if !exists || obj.Data["bad"] != "" || !x.passes(scopedStateOf(obj)) { // a list would take it as unchanged
 			return nil
 		}
 		return obj
