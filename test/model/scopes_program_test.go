@@ -17,13 +17,15 @@ import (
 
 // scopedProgram is a program for an informer over scopes.
 type scopedProgram struct {
-	Family  string // of scopes, see scopeFamilies
-	Adapter bool   `json:",omitempty"` // the informer is of package clientgo
-	Writes  bool   `json:",omitempty"` // with Adapter: the program writes into the store
-	Packed  bool
-	Filter  bool   // not the objects whose value is a multiple of three
-	Bad     bool   // some states cannot be stored
-	Wire    string `json:",omitempty"` // over HTTP, in this format: JSON or protobuf
+	Family     string // of scopes, see scopeFamilies
+	Adapter    bool   `json:",omitempty"` // the informer is of package clientgo
+	Writes     bool   `json:",omitempty"` // with Adapter: the program writes into the store
+	Packed     bool
+	ShareEqual bool   `json:",omitempty"`
+	Omit       bool   `json:",omitempty"` // managedFields
+	Filter     bool   // not the objects whose value is a multiple of three
+	Bad        bool   // some states cannot be stored
+	Wire       string `json:",omitempty"` // over HTTP, in this format: JSON or protobuf
 	// VersionBase is added to all versions; see versionBases.
 	VersionBase string `json:",omitempty"`
 	// How scopes are listed.
@@ -140,7 +142,7 @@ func scopeFamilies() map[string][]cache.Scope {
 // scopedOperations are the weights of operations.
 var scopedOperations = map[string]int{
 	opPut: 12, opDelete: 5, opRecreate: 4, opAdvance: 8, opScopesAdd: 3, opScopesRemove: 3, opScopesSet: 3, opClose: 3, opCompact: 3,
-	opLag: 3, opCatchUp: 3, opFailList: 2, opFailWatch: 2, opMisbehave: 2, opGate: 1, opTruncate: 2, opAdd: 1, opBookmark: 3, opSkip: 1, opHeal: 1, opRestore: 2, opQuiesce: 1,
+	opLag: 3, opCatchUp: 3, opFailList: 2, opFailWatch: 2, opMisbehave: 2, opGate: 1, opTruncate: 2, opAdd: 1, opUnblock: 1, opBookmark: 3, opSkip: 1, opHeal: 1, opRestore: 2, opQuiesce: 1,
 	opWrite: 8, opErase: 2, opReplace: 1,
 }
 
@@ -191,6 +193,9 @@ func drawScoped(t *rapid.T) scopedProgram {
 		PageSize: rapid.SampledFrom([]int64{0, 0, 1, 2, -1}).Draw(t, "page size"),
 		Wire:     rapid.SampledFrom([]string{"", "", "", "", "JSON", "protobuf"}).Draw(t, "wire"),
 	}
+	p.ShareEqual = rapid.IntRange(0, 4).Draw(t, "share equal") == 4
+	// Where the client decodes, a restore is detected by managedFields, unless labels or annotations differ.
+	p.Omit = p.Wire != "" && rapid.Bool().Draw(t, "omit")
 	p.Adapter = rapid.IntRange(0, 3).Draw(t, "adapter") == 3
 	p.Writes = *storeWrites && p.Adapter && rapid.IntRange(0, 2).Draw(t, "writes") > 0
 	if *largeVersions && rapid.IntRange(0, 9).Draw(t, "large versions") == 9 {
@@ -243,6 +248,8 @@ func (p scopedProgram) drawStep(t *rapid.T, subset *rapid.Generator[[]int]) scop
 	case opMisbehave:
 		s.Lane = rapid.IntRange(0, lanes-1).Draw(t, "lane")
 		s.Fault = rapid.SampledFrom(p.streamFaults()).Draw(t, "fault")
+	case opAdd:
+		s.N = rapid.IntRange(0, 1).Draw(t, "blocks")
 	case opSkip:
 		s.N = rapid.IntRange(1, 5).Draw(t, "n")
 	case opRestore:

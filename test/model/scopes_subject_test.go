@@ -48,7 +48,7 @@ type typedScopes struct {
 
 func (x *scopedExecution) newTyped() typedScopes {
 	options := cache.InformerOptions[*corev1.ConfigMap]{
-		Scopes: x.scopes, Packed: x.program.Packed, Logger: logr.Discard(), Transform: transformScoped,
+		Scopes: x.scopes, Packed: x.program.Packed, ShareEqual: x.program.ShareEqual, OmitFields: omitted(x.program.Omit), Logger: logr.Discard(), Transform: transformScoped,
 		ListMode: x.program.ListMode, PageSize: x.program.PageSize,
 		Indexers: cache.Indexers[*corev1.ConfigMap]{"env": cache.ByObject(indexEnv)},
 	}
@@ -84,7 +84,7 @@ type adapterScopes struct {
 
 func (x *scopedExecution) newAdapter() adapterScopes {
 	options := clientgo.Options{
-		Packed: x.program.Packed, Streaming: x.network != nil,
+		Packed: x.program.Packed, ShareEqual: x.program.ShareEqual, OmitFields: omitted(x.program.Omit), Streaming: x.network != nil,
 		Scopes: func(runtime.Object) *cache.Scopes { return x.scopes },
 	}
 	if x.program.Filter {

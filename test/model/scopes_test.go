@@ -39,11 +39,11 @@ type scopedExecution struct {
 
 	mu        sync.Mutex // guards the fields below
 	delivered map[string]scopedState
-	floors    map[string]scopedState   // the last state delivered of each key
-	dead      map[string]scopedState   // the same by UID, of objects whose deletion was delivered
-	covers    [][]cache.Scope          // the sets of scopes since the informer last had the state of the server
-	removed   []cache.Scope            // all scopes that have ever been removed
-	late      []map[string]scopedState // what handlers that were added later have received
+	floors    map[string]scopedState // the last state delivered of each key
+	dead      map[string]scopedState // the same by UID, of objects whose deletion was delivered
+	covers    [][]cache.Scope        // the sets of scopes since the informer last had the state of the server
+	removed   []cache.Scope          // all scopes that have ever been removed
+	late      []*lateHandler
 	restoring bool
 	writing   storeWriting
 	violation string
@@ -105,6 +105,7 @@ func (x *scopedExecution) run(t *testing.T) {
 		x.step(s)
 	}
 	cancel()
+	x.unblockLate()
 	x.server.heal()
 	if err := <-stopped; err != nil {
 		t.Error(err)
@@ -148,7 +149,9 @@ func (x *scopedExecution) execute(s scopedStep) {
 	case opDelete:
 		x.world.remove(s.Key)
 	case opAdd:
-		x.addLate()
+		x.addLate(s.N == 1)
+	case opUnblock:
+		x.unblockLate()
 	case opAdvance:
 		<-time.After(s.For)
 	case opScopesAdd:
@@ -200,9 +203,12 @@ func (x *scopedExecution) executeOnServer(s scopedStep) {
 	}
 }
 
-// addLate adds a handler.
-func (x *scopedExecution) addLate() {
-	late := make(map[string]scopedState)
+// addLate adds a handler, whose first call may block.
+func (x *scopedExecution) addLate(blocks bool) {
+	late := &lateHandler{delivered: make(map[string]scopedState)}
+	if blocks {
+		late.release = make(chan struct{})
+	}
 	x.mu.Lock()
 	x.late = append(x.late, late)
 	x.mu.Unlock()
@@ -256,13 +262,14 @@ func (x *scopedExecution) fillJournals() bool {
 	if x.program.Adapter && x.network == nil {
 		return false
 	}
+	lists := x.server.lists.count()
 	for _, scope := range x.scopes.All() {
 		if !x.world.writeIn(scope) {
 			return false
 		}
 	}
 	synctest.Wait()
-	return x.unsettled() == "" && !x.informer.Status().Unchecked
+	return x.unsettled() == "" && !x.informer.Status().Unchecked && x.server.lists.count() == lists
 }
 
 // deletionWaits reports whether the store has an object that is in no scope any more: another scope
@@ -301,6 +308,7 @@ const settlingTime = healing + confirming
 
 // quiesce ends all faults, and waits until the store is equal to the server.
 func (x *scopedExecution) quiesce() {
+	x.unblockLate()
 	x.server.heal()
 	differs := x.unsettled
 	if x.hasTouched() {
@@ -414,13 +422,17 @@ func (x *scopedExecution) checkIndexes(stored map[string]scopedState) {
 func (x *scopedExecution) check() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	stored := x.stored()
+	stored := make(map[string]scopedState)
+	for key, obj := range x.informer.objects() {
+		stored[key] = scopedStateOf(obj)
+		x.checkIntact(obj)
+	}
 	if !maps.Equal(stored, x.delivered) {
 		x.failLocked("fold", "the events add up to %v, the store has %v", x.delivered, stored)
 	}
 	for _, late := range x.late {
-		if !maps.Equal(stored, late) {
-			x.failLocked("fold", "the events of a late handler add up to %v, the store has %v", late, stored)
+		if late.release == nil && !maps.Equal(stored, late.delivered) {
+			x.failLocked("fold", "the events of a late handler add up to %v, the store has %v", late.delivered, stored)
 		}
 	}
 	x.checkIndexes(stored)
