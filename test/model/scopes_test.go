@@ -6,8 +6,10 @@ package model_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -59,6 +61,27 @@ func TestScopesFollowModel(t *testing.T) {
 			r.Fatalf("%s\n%v\n%s", x.violation, p, strings.Join(x.lines, "\n"))
 		}
 	})
+}
+
+// TestReplayScopes runs the program of scopes in -model.program, as TestScopesFollowModel prints it, and
+// prints what happens.
+func TestReplayScopes(t *testing.T) {
+	if *programFile == "" {
+		t.Skip("without -model.program")
+	}
+	var p scopedProgram
+	text, err := os.ReadFile(*programFile)
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	if err != nil || p.Family == "" {
+		t.Fatalf("family %q: %v", p.Family, err)
+	}
+	x := executeScoped(t, p)
+	t.Log("\n" + strings.Join(x.lines, "\n"))
+	if x.violation != "" {
+		t.Fatal(x.violation)
+	}
 }
 
 func executeScoped(t *testing.T, p scopedProgram) *scopedExecution {
