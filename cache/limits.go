@@ -3,8 +3,6 @@
 
 package cache
 
-import "github.com/kinformer/kinformer/internal/source"
-
 // Limits bound the size of objects and responses, in bytes, against a broken or hostile server.
 // Zero, and every negative value, selects the default. If a limit is exceeded, the error names it,
 // for instance "Limits.Object", and the store keeps its last good state.
@@ -36,9 +34,4 @@ type Limits struct {
 	// 512 MiB: it refuses hostile objects of more than 1 MiB, and smaller ones whose Go type has
 	// larger elements than those of the API.
 	Decoded int
-}
-
-// ofSource returns the limits of a single response.
-func (l Limits) ofSource() source.Limits {
-	return source.Limits{Object: l.Object, Header: l.Header, Decoded: l.Decoded}
 }

@@ -264,23 +264,16 @@ func knowsWatchList(lw any) bool {
 	return !ok || !declares.IsWatchListSemanticsUnSupported()
 }
 
-// newSource returns the source of a ListerWatcher's objects.
-func newSource(lw ListerWatcher, objects codec.ObjectType, options codec.Options, limits Limits, store *source.StoreState) source.Source {
-	known, ok := lw.(*ListWatch)
-	streaming := source.Unknown
-	if ok && known != nil && known.Streaming {
-		streaming = source.Unchanged
+// sourceConfig returns what is known of a ListerWatcher and its objects.
+func sourceConfig(lw ListerWatcher, objects codec.ObjectType) source.Config {
+	config := source.Config{ListerWatcher: lw, Objects: objects, Fake: !knowsWatchList(lw)}
+	if known, ok := lw.(*ListWatch); ok && known != nil {
+		config.NoClientRetries = known.noRetries
+		if known.Streaming {
+			config.Streaming = source.Unchanged
+		}
 	}
-	return source.New(source.Config{
-		ListerWatcher:   lw,
-		Objects:         objects,
-		Streaming:       streaming,
-		NoClientRetries: ok && known != nil && known.noRetries,
-		Fake:            !knowsWatchList(lw),
-		Codec:           options,
-		Limits:          limits.ofSource(),
-		Store:           store,
-	})
+	return config
 }
 
 // checkListerWatcher returns an error if a ListerWatcher cannot return objects of a type.

@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/source"
@@ -117,9 +118,8 @@ func NewReflector[T Object](lw ListerWatcher, example T, store ReflectorStore[T]
 	if err != nil {
 		r.invalid = fmt.Errorf("reflector of %s: %w", r.report.name, err)
 	}
-	r.source = newSource(lw, objects, codec.Options{}, options.Limits, nil)
 	r.sink = newStoreSink(store, r.report.object)
-	r.loop = reflector.New(reflectorConfig(lw, r.source, options, r.sink, r.report))
+	r.loop, r.source = engine.NewReflector(options.loop(lw, objects, r.report), r.sink)
 	return r
 }
 
@@ -240,17 +240,19 @@ func startOf(lw ListerWatcher, start Start) *reflector.Start {
 	return reflector.NewStart()
 }
 
-func reflectorConfig(lw ListerWatcher, source feed.Source, options ReflectorOptions, sink feed.Sink, report *reporter) reflector.Config {
-	return reflector.Config{
-		Source:    source,
-		Sink:      sink,
-		WatchList: func() bool { return options.ListMode == ListModeWatchList && knowsWatchList(lw) },
-		Start:     startOf(lw, options.Start),
-		PageSize:  options.PageSize,
-		InFlight:  options.Limits.InFlight,
-		Backoff:   options.Backoff,
-		Report:    report.attempt,
-		Recovered: report.recovered,
-		Clock:     options.Clock,
+// loop returns the specification of the reflector of objects of a type.
+func (o ReflectorOptions) loop(lw ListerWatcher, objects codec.ObjectType, report *reporter) engine.Loop {
+	return engine.Loop{
+		Source: sourceConfig(lw, objects),
+		Reflector: reflector.Config{
+			WatchList: func() bool { return o.ListMode == ListModeWatchList && knowsWatchList(lw) },
+			Start:     startOf(lw, o.Start),
+			PageSize:  o.PageSize,
+			Backoff:   o.Backoff,
+			Report:    report.attempt,
+			Recovered: report.recovered,
+			Clock:     o.Clock,
+		},
+		Limits: engine.Limits(o.Limits),
 	}
 }

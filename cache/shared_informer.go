@@ -8,14 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/mutation"
 	"github.com/kinformer/kinformer/internal/omit"
-	"github.com/kinformer/kinformer/internal/source"
 )
 
 // SharedInformer keeps a store equal to a collection of the API and delivers changes to any number
@@ -42,45 +44,54 @@ type SharedInformer[T Object] struct {
 // without a Duration, and options that are unknown or cannot be combined are invalid.
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
 	objects, err := checkSource(lw, example, options.reflectorOptions())
-	omitted, omitErr := omit.New(objects.GoType, options.OmitFields, options.ReadOnly)
-	err = errors.Join(err, options.check(), omitErr)
 	report := newReporter(options.reflectorOptions(), objects)
-	if err != nil {
+	spec := options.spec(lw, objects, report)
+	s := &SharedInformer[T]{options: options, mutations: options.mutationDetector()}
+	if s.mutations != nil {
+		spec.Track = func(key string, obj T) { s.mutations.Add(key, obj) }
+	}
+	assembled, omitErr := engine.New(spec)
+	if err = errors.Join(err, options.check(), omitErr); err != nil {
 		err = fmt.Errorf("informer of %s: %w", report.name, err)
 	}
-	decoding := codec.Options{
-		ShareEqual: options.ShareEqual, Packed: options.Packed, Omit: omitted, Timing: new(codec.Timing),
-	}
-	config := options.engineConfig(objects, decoding, report)
-	detector := options.mutationDetector()
-	if detector != nil {
-		config.Store.Decode = tracked(config.Store.Decode, detector)
-	}
-	config.NotFound = omitted.NotFound
-	state := &source.StoreState{}
-	if options.Scopes != nil {
-		lw = scopedListWatch(lw)
-	}
-	objectSource := newSource(lw, objects, decoding, options.Limits, state)
-	config.Reflector = reflectorConfig(lw, objectSource, options.reflectorOptions(), nil, report)
-	s := &SharedInformer[T]{
-		engine:    informer.New(config),
-		options:   options,
-		mutations: detector,
-	}
-	state.Running, state.Has = s.engine.StateFuncs()
-	s.store = reader[T]{s.engine.Store(), config.Store.Key}
+	s.engine, s.store = assembled.Informer, reader[T]{assembled.Store(), spec.Informer.Store.Key}
 	s.core = core{
-		engine: s.engine, source: objectSource, kind: objects.Kind(), report: report, clock: options.Clock, invalid: err,
-		key: objectKey(objects, s.store.key), admits: s.admits(lw, omitted), scopes: options.Scopes.internalSet(),
+		engine: assembled, source: assembled.Source, kind: objects.Kind(), report: report, clock: options.Clock, invalid: err,
+		key: objectKey(objects, s.store.key), admits: s.admits(lw, assembled.Omitted), scopes: options.Scopes.internalSet(),
 	}
 	if s.core.clock == nil {
 		s.core.clock = clock.RealClock{}
 	}
-	if detector != nil {
+	if s.mutations != nil {
 		s.core.detect = s.detectMutations
 	}
 	return s
+}
+
+// mutationPeriod is the time between two checks for mutations.
+const mutationPeriod = time.Second
+
+// detectMutations checks the store's objects in the background. stop makes a last check and
+// returns after it.
+func (s *SharedInformer[T]) detectMutations(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ticking, ok := s.options.Clock.(clock.WithTicker)
+	if !ok {
+		ticking = clock.RealClock{}
+	}
+	stored := func(key string, object runtime.Object) bool {
+		current, exists := s.engine.Store().Get(key)
+		return exists && runtime.Object(current) == object
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.mutations.Run(ctx, ticking, mutationPeriod, stored, func(err error) { s.core.report.handle(ctx, err) })
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // objectKey returns key as a function of objects whose type is checked.

@@ -22,8 +22,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/reflector"
-	"github.com/kinformer/kinformer/internal/source"
 )
 
 // Reflector keeps a store equal to a collection of the API. It replaces client-go's type of that
@@ -59,7 +59,8 @@ type Reflector struct {
 	logger          *klog.Logger // of Run; may be nil
 	watchErrors     watchErrors
 	errors          objectLog
-	config          reflector.Config
+	spec            engine.Loop
+	sink            *storeSink
 	invalid         error    // why it cannot run
 	withoutEffect   []string // the names of Options that are set and have none
 
@@ -121,40 +122,17 @@ func newReflector(lw clientcache.ListerWatcher, expectedType any, store clientca
 		r.clock = clock.RealClock{}
 	}
 	r.watchErrors.reflector = newReflectorFunc(r.name, r.typeDescription)
-	r.config = r.loopConfig(lw, expectedType, options, own)
-	return r
-}
-
-func (r *Reflector) loopConfig(lw clientcache.ListerWatcher, expectedType any, options clientcache.ReflectorOptions, own Options) reflector.Config {
-	example, ok := expectedType.(runtime.Object)
-	own.DisableStreaming = own.DisableStreaming || !ok && expectedType != nil
+	example, isObject := expectedType.(runtime.Object)
+	own.DisableStreaming = own.DisableStreaming || !isObject && expectedType != nil
 	objects := codec.TypeOf(reflect.TypeOf(expectedType), example)
-	items := source.New(source.Config{
-		ListerWatcher: contextListerWatcher{lw},
-		Objects:       objects,
-		Unnamed:       true,
-		Streaming:     settings{Options: own}.streaming(),
-		NoContext:     hasNoContext(lw),
-		Fake:          isDeclaredFake(lw),
-		Codec:         codec.Options{ShareEqual: own.ShareEqual},
-		Limits:        own.limits(),
-	})
-	config := reflector.Config{
-		Source:          items,
-		Overlaps:        items.Streams,
-		Sink:            newStoreSink(r.store, objects, r.errors, func() klog.Logger { return *r.runLog.Load() }),
-		WatchList:       func() bool { return mayWatchList(lw) },
-		Start:           own.start(),
-		MinWatchTimeout: options.MinWatchTimeout,
-		Report:          r.watchErrors.report,
-		Clock:           r.clock,
-		InFlight:        own.Limits.InFlight,
-	}
+	r.sink = newStoreSink(store, objects, r.errors, func() klog.Logger { return *r.runLog.Load() })
+	r.spec = settings{Options: own, minWatchTimeout: options.MinWatchTimeout}.loop(lw, objects, r.watchErrors.report)
+	r.spec.Reflector.Clock = r.clock
 	if options.Backoff != nil {
-		config.Backoff = *options.Backoff
+		r.spec.Reflector.Backoff = *options.Backoff
 	}
-	r.invalid = reflector.CheckBackoff(config.Backoff)
-	return config
+	r.invalid = reflector.CheckBackoff(r.spec.Reflector.Backoff)
+	return r
 }
 
 // internalFiles returns parts of the paths of files that do not name a reflector.
@@ -242,8 +220,9 @@ func (r *Reflector) begin(ctx context.Context) *reflector.Reflector {
 			klog.FromContext(ctx).Info("Warning: options have no effect on a reflector, whose store is the program's; do not set them",
 				"options", r.withoutEffect)
 		}
-		r.config.PageSize = r.WatchListPageSize
-		r.loop.Store(reflector.New(r.config))
+		r.spec.Reflector.PageSize = r.WatchListPageSize
+		loop, _ := engine.NewReflector(r.spec, r.sink)
+		r.loop.Store(loop)
 	}
 	return r.loop.Load()
 }
