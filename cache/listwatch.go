@@ -13,12 +13,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/source"
 	"github.com/kinformer/kinformer/internal/tap"
@@ -129,23 +129,6 @@ var (
 	errNoWatchFunc = errors.New("the ListWatch has no WatchFunc")
 )
 
-// ListOptionsFunc changes the options of a list or watch request before it is sent. It must be
-// safe for concurrent use and do the same each time.
-type ListOptionsFunc func(options *metav1.ListOptions)
-
-// WithLabelSelector selects objects by their labels, on the server. An object that the selector no
-// longer matches is a deletion.
-func WithLabelSelector(selector labels.Selector) ListOptionsFunc {
-	return func(options *metav1.ListOptions) { options.LabelSelector = selector.String() }
-}
-
-// WithFieldSelector selects objects by their fields, on the server. An object that the selector no
-// longer matches is a deletion. Each resource supports few fields; for others the server refuses
-// the list. See https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/.
-func WithFieldSelector(selector fields.Selector) ListOptionsFunc {
-	return func(options *metav1.ListOptions) { options.FieldSelector = selector.String() }
-}
-
 // NewListWatchFromClient returns a ListWatch of a resource, such as "pods", in a namespace, or in
 // all namespaces if that is metav1.NamespaceAll. The client must be that of the resource's API
 // group. For custom resources of a Go type of the program, it is made with the program's scheme;
@@ -220,6 +203,42 @@ func ListWatchOf[L runtime.Object](client interface {
 	}
 }
 
+// ListWatchByNamespace returns a ListWatch of the objects of all namespaces, for an informer with
+// Scopes. client is the method of a clientset that returns the client of a namespace:
+//
+//	lw := cache.ListWatchByNamespace(clientset.CoreV1().Pods)
+//
+// A scope with a Namespace is requested by the path of the namespace, for which permissions in that
+// namespace suffice. NewListWatchFromClient for all namespaces does the same. Any other
+// ListerWatcher receives the field selector metadata.namespace=NAME, for which the program needs
+// the permission to list all namespaces.
+func ListWatchByNamespace[L runtime.Object, C interface {
+	List(ctx context.Context, options metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}](client func(namespace string) C, modify ...ListOptionsFunc) *ListWatch {
+	if client == nil || codec.IsNil(client(metav1.NamespaceAll)) {
+		return &ListWatch{}
+	}
+	known := selected{known: true, modify: slices.Clone(modify), byNamespace: true}
+	return &ListWatch{
+		Streaming: true,
+		selected:  known,
+		items:     codec.ItemType(reflect.TypeFor[L]()),
+		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			known.apply(ctx, &options)
+			list, err := client(scope.RequestOf(ctx).Namespace).List(ctx, options)
+			if err != nil {
+				return nil, err
+			}
+			return list, nil
+		},
+		WatchFunc: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			known.apply(ctx, &options)
+			return client(scope.RequestOf(ctx).Namespace).Watch(ctx, options)
+		},
+	}
+}
+
 // ListWatchFromClientGo returns a ListWatch that calls a ListerWatcher of client-go's tools/cache,
 // with the request's context if its methods take one. Set Streaming of the result if they return
 // the server's response unchanged.
@@ -262,6 +281,37 @@ func knowsWatchList(lw any) bool {
 	}
 	declares, ok := lw.(interface{ IsWatchListSemanticsUnSupported() bool })
 	return !ok || !declares.IsWatchListSemanticsUnSupported()
+}
+
+// scopedListWatch returns a ListerWatcher that restricts each request to scope.RequestOf of its
+// context. A ListWatch of this package's functions does that itself, and is returned as it is.
+func scopedListWatch(lw ListerWatcher) ListerWatcher {
+	known, ok := lw.(*ListWatch)
+	if codec.IsNil(lw) || ok && (known.selected.known || known.items != nil) {
+		return lw
+	}
+	scoped := ListWatch{isMostRecent: isMostRecent(lw)}
+	if ok {
+		scoped = *known
+	}
+	scoped.ListFunc = func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		scope.RequestOf(ctx).Apply(&options, true)
+		feed.RestrictProbe(ctx, &options)
+		return lw.List(ctx, options)
+	}
+	scoped.WatchFunc = func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+		scope.RequestOf(ctx).Apply(&options, true)
+		return lw.Watch(ctx, options)
+	}
+	return &scoped
+}
+
+// selectionOf returns the selection of a ListerWatcher.
+func selectionOf(lw ListerWatcher) selected {
+	if known, ok := lw.(*ListWatch); ok && known != nil {
+		return known.selected
+	}
+	return selected{}
 }
 
 // sourceConfig returns what is known of a ListerWatcher and its objects.

@@ -98,7 +98,7 @@ func runChurnInformer(t *testing.T, c *churn) *churnInformer {
 		Packed: true, Start: StartAny, Indexers: Indexers[*corev1.Pod]{NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc)},
 		ErrorHandler: func(_ context.Context, err error) { t.Error(err) },
 	}
-	spec := options.spec(&ListWatch{}, objects, newReporter(options.reflectorOptions(), objects))
+	spec := options.spec(&ListWatch{}, objects, options.reflectorOptions().reporter(objects))
 	spec.Wrap = func(feed.Source) feed.Source { return r }
 	assembled, err := engine.New(spec)
 	if err != nil {

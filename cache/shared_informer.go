@@ -44,7 +44,7 @@ type SharedInformer[T Object] struct {
 // without a Duration, and options that are unknown or cannot be combined are invalid.
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
 	objects, err := checkSource(lw, example, options.reflectorOptions())
-	report := newReporter(options.reflectorOptions(), objects)
+	report := options.reflectorOptions().reporter(objects)
 	spec := options.spec(lw, objects, report)
 	s := &SharedInformer[T]{options: options, mutations: options.mutationDetector()}
 	if s.mutations != nil {
@@ -56,11 +56,8 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	}
 	s.engine, s.store = assembled.Informer, reader[T]{assembled.Store(), spec.Informer.Store.Key}
 	s.core = core{
-		engine: assembled, source: assembled.Source, kind: objects.Kind(), report: report, clock: options.Clock, invalid: err,
+		engine: assembled, source: assembled.Source, kind: objects.Kind(), report: report, clock: clockOf(options.Clock), invalid: err,
 		key: objectKey(objects, s.store.key), admits: s.admits(lw, assembled.Omitted), scopes: options.Scopes.internalSet(),
-	}
-	if s.core.clock == nil {
-		s.core.clock = clock.RealClock{}
 	}
 	if s.mutations != nil {
 		s.core.detect = s.detectMutations
@@ -123,6 +120,109 @@ func (s *SharedInformer[T]) admits(lw ListerWatcher, omitted *omit.Fields) func(
 		}
 		return nil
 	}
+}
+
+// AddEventHandler adds a handler, and does not block. A handler that is added before Run receives
+// all events. One that is added while the informer runs first receives an addition of each stored
+// object, with InInitialList set, and then every later change. For events that arrive faster than
+// the handler returns, see HandlerOptions.Delivery. After the informer has stopped, AddEventHandler
+// returns ErrStopped.
+func (s *SharedInformer[T]) AddEventHandler(handler EventHandler[T], options HandlerOptions) (*Registration, error) {
+	err := checkHandler(handler)
+	if _, filters := asFiltering(handler); filters && options.WithoutOld {
+		err = errors.Join(err, errFilterNeedsOld)
+	}
+	return s.addHandler(err, fmt.Sprintf("%T", handler), options, func(config *informer.HandlerConfig[T]) {
+		config.OnEvent = func(e informer.Event[T]) { handler.OnEvent(eventOf(&e)) }
+	})
+}
+
+// AddBatchHandler is AddEventHandler for a function that receives events in batches of up to a few
+// dozen, in order. The slice is valid only during the call.
+func (s *SharedInformer[T]) AddBatchHandler(handler func(events []Event[T]), options HandlerOptions) (*Registration, error) {
+	var err error
+	if handler == nil {
+		err = errNoHandler
+	}
+	return s.addHandler(err, fmt.Sprintf("%T", handler), options, func(config *informer.HandlerConfig[T]) {
+		var events []Event[T] // reused by the handler's goroutine
+		config.OnBatch = func(batch []informer.Event[T]) {
+			for i := range batch {
+				events = append(events, eventOf(&batch[i]))
+			}
+			defer func() {
+				clear(events)
+				events = events[:0]
+			}()
+			handler(events)
+		}
+	})
+}
+
+// AddKeyHandler is AddEventHandler for a function that receives only the keys of changed objects,
+// to add them to a work queue. A key that changes again before it is delivered is delivered once,
+// so the backlog is bounded by the number of keys, and no object is decoded. A key that changes
+// while the keys of a list are delivered may be delivered a second time.
+func (s *SharedInformer[T]) AddKeyHandler(handler func(event KeyEvent), options HandlerOptions) (*Registration, error) {
+	var err error
+	switch {
+	case handler == nil:
+		err = errNoHandler
+	case options.Delivery == EveryEvent:
+		err = errKeysCoalesce
+	}
+	return s.addHandler(err, fmt.Sprintf("%T", handler), options, func(config *informer.HandlerConfig[T]) {
+		config.OnKey = func(event informer.KeyEvent) {
+			handler(KeyEvent{Key: event.Key, Reason: KeyReason(event.Reason), LeftScope: event.LeftScope})
+		}
+	})
+}
+
+var (
+	errFilterNeedsOld = errors.New("WithoutOld must not be set: a FilteringResourceEventHandler reads the old state")
+	errKeysCoalesce   = errors.New("Delivery must not be EveryEvent: keys are always coalesced")
+)
+
+// addHandler adds a handler whose function is set by set.
+func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOptions, set func(*informer.HandlerConfig[T])) (*Registration, error) {
+	if options.Name != "" {
+		name = options.Name
+	}
+	switch options.Delivery {
+	case "", CoalesceWhenBehind, EveryEvent:
+	default:
+		err = errors.Join(err, fmt.Errorf("unknown Delivery %q: want %q or %q", options.Delivery, CoalesceWhenBehind, EveryEvent))
+	}
+	switch {
+	case s.core.invalid != nil:
+		return nil, s.core.invalid
+	case err != nil:
+		return nil, fmt.Errorf("informer of %s: handler %s: %w", s.core.report.name, name, err)
+	}
+	config := s.handlerConfig(name, options)
+	set(&config)
+	added, err := s.engine.Add(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Registration{added}, nil
+}
+
+func (s *SharedInformer[T]) handlerConfig(name string, options HandlerOptions) informer.HandlerConfig[T] {
+	config := informer.HandlerConfig[T]{
+		Name:            name,
+		Resync:          options.ResyncPeriod,
+		Delivery:        informer.Delivery(options.Delivery),
+		WithoutOld:      options.WithoutOld,
+		ContinueOnPanic: options.ContinueOnPanic,
+		OnPanic: func(ctx context.Context, key string, recovered any) {
+			s.core.report.handle(ctx, &HandlerError{Handler: name, Key: key, Panic: recovered})
+		},
+	}
+	if config.Resync == 0 {
+		config.Resync = s.options.ResyncPeriod
+	}
+	return config
 }
 
 // Store returns the informer's store, which can be read before, during and after Run.
@@ -211,3 +311,27 @@ func (s *SharedInformer[T]) Status() Status { return s.core.status(s.HasSynced()
 func (s *SharedInformer[T]) HealthCheck(options HealthOptions) func(*http.Request) error {
 	return healthCheck(s.Status, s.core.clock, options)
 }
+
+// ScopeStatus returns the condition of each scope, in the order in which they were added. It
+// returns nil for an informer without Scopes.
+func (s *SharedInformer[T]) ScopeStatus() []ScopeStatus { return s.core.scopeStatus() }
+
+// InScope returns a view of a scope. The scope need not be in the informer's Scopes when InScope is
+// called: while it is not, the methods of the view return errors that wrap ErrNoScope.
+func (s *SharedInformer[T]) InScope(scope Scope) ScopeView {
+	canonical, err := scope.internal().Canonical()
+	switch {
+	case s.core.invalid != nil:
+		err = s.core.invalid
+	case s.options.Scopes == nil:
+		err = fmt.Errorf("%s: %w", s.core.report.name, errNoScopes)
+	case err != nil:
+		err = fmt.Errorf("%s: scope of %v: %w", s.core.report.name, scope, err)
+	}
+	return ScopeView{&s.core, canonical, err}
+}
+
+// Views returns a view of the informer.
+func (s *SharedInformer[T]) Views() []View { return []View{{&s.core, s.HasSynced}} }
+
+func (s *SharedInformer[T]) hasStopped() bool { return s.core.hasStopped() }
