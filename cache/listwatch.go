@@ -182,23 +182,33 @@ func ListWatchOf[L runtime.Object](client interface {
 	case interface{ Namespace() string }: // client-go's fake ones
 		known.known, known.namespace = true, namespaced.Namespace()
 	}
-	apply := func(ctx context.Context, options metav1.ListOptions) metav1.ListOptions {
-		known.apply(ctx, &options)
-		return options
-	}
+	return typedListWatch(func(context.Context) typedClient[L] { return client }, known)
+}
+
+// typedClient is a client that returns lists of type L.
+type typedClient[L runtime.Object] interface {
+	List(ctx context.Context, options metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}
+
+// typedListWatch returns a ListWatch of what is selected. client returns the client for the context
+// of a request.
+func typedListWatch[L runtime.Object](client func(context.Context) typedClient[L], known selected) *ListWatch {
 	return &ListWatch{
 		Streaming: true,
 		selected:  known,
 		items:     codec.ItemType(reflect.TypeFor[L]()),
 		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			list, err := client.List(ctx, apply(ctx, options))
+			known.apply(ctx, &options)
+			list, err := client(ctx).List(ctx, options)
 			if err != nil {
 				return nil, err
 			}
 			return list, nil
 		},
 		WatchFunc: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return client.Watch(ctx, apply(ctx, options))
+			known.apply(ctx, &options)
+			return client(ctx).Watch(ctx, options)
 		},
 	}
 }
@@ -220,23 +230,7 @@ func ListWatchByNamespace[L runtime.Object, C interface {
 		return &ListWatch{}
 	}
 	known := selected{known: true, modify: slices.Clone(modify), byNamespace: true}
-	return &ListWatch{
-		Streaming: true,
-		selected:  known,
-		items:     codec.ItemType(reflect.TypeFor[L]()),
-		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			known.apply(ctx, &options)
-			list, err := client(scope.RequestOf(ctx).Namespace).List(ctx, options)
-			if err != nil {
-				return nil, err
-			}
-			return list, nil
-		},
-		WatchFunc: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			known.apply(ctx, &options)
-			return client(scope.RequestOf(ctx).Namespace).Watch(ctx, options)
-		},
-	}
+	return typedListWatch(func(ctx context.Context) typedClient[L] { return client(scope.RequestOf(ctx).Namespace) }, known)
 }
 
 // ListWatchFromClientGo returns a ListWatch that calls a ListerWatcher of client-go's tools/cache,
