@@ -4,13 +4,10 @@
 package clientgo
 
 import (
-	"context"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/engine"
@@ -21,7 +18,7 @@ import (
 
 // spec returns the specification of the engine.
 func (s *sharedIndexInformer) spec(lw clientcache.ListerWatcher) engine.Spec[any] {
-	values := storeConfig(s.indexer.key, s.options.Indexers, s.reportObject)
+	values := storeConfig(s.indexer.key, s.options.Indexers, s.errors.report)
 	values.ItemKeys, values.Transforms, values.HotBytes = true, s.transforms, s.options.HotBytes
 	values.ItemIndexers = itemIndexers(s.options.Indexers)
 	values.EmitUnchanged = s.options.RelistUpdates
@@ -56,21 +53,6 @@ func (s *sharedIndexInformer) track(_ string, value any) {
 	if object, ok := value.(runtime.Object); ok && !s.options.Packed {
 		s.mutations.AddObject(object)
 	}
-}
-
-func (s *sharedIndexInformer) reportObject(key string, err error) {
-	s.errors.log(klog.FromContext(s.runContext()), key, err)
-}
-
-// runContext returns the context of Run, or before Run the background context, with a logger that
-// names the informer.
-func (s *sharedIndexInformer) runContext() context.Context {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running == nil {
-		return s.withLogger(context.Background())
-	}
-	return s.running
 }
 
 func isTerminating(obj any) bool {

@@ -30,7 +30,7 @@ type sharedIndexInformer struct {
 	objects     codec.ObjectType
 	source      source.Source
 	watchErrors watchErrors
-	errors      objectLog
+	errors      *objectLog
 	typeName    string // of the example
 	options     settings
 	mutations   clientcache.MutationDetector
@@ -50,7 +50,6 @@ var _ clientcache.SharedIndexInformer = (*sharedIndexInformer)(nil)
 func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options settings) *sharedIndexInformer {
 	s := &sharedIndexInformer{
 		options:   options,
-		errors:    newObjectLog(true),
 		typeName:  fmt.Sprintf("%T", example),
 		indexer:   &indexer{key: clientcache.DeletionHandlingMetaNamespaceKeyFunc},
 		mutations: clientcache.NewCacheMutationDetector(fmt.Sprintf("%T", example)),
@@ -58,6 +57,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	if s.options.ObjectDescription == "" {
 		s.options.ObjectDescription = describe(example)
 	}
+	s.errors = newObjectLog(true, "informer", s.options.ObjectDescription)
 	s.watchErrors.reflector = newReflectorFunc("kinformer", s.options.ObjectDescription)
 	s.objects = codec.TypeOf(reflect.TypeOf(example), example)
 	if options.Scopes != nil {
@@ -83,7 +83,7 @@ func (s *sharedIndexInformer) Run(stopCh <-chan struct{}) {
 // RunWithContext keeps the store up to date and delivers changes to handlers until ctx ends. It
 // returns after the last call of each handler. A second call returns at once.
 func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
-	ctx, cancel := context.WithCancel(s.withLogger(ctx))
+	ctx, cancel := context.WithCancel(s.errors.begin(ctx))
 	defer cancel()
 	if !s.begin(ctx) {
 		klog.FromContext(ctx).Info("Warning: informer was started before, Run has no effect")
@@ -107,16 +107,6 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	}
 	cancel()
 	<-detectorDone
-}
-
-// withLogger returns ctx with a logger that names the informer.
-func (s *sharedIndexInformer) withLogger(ctx context.Context) context.Context {
-	return klog.NewContext(ctx, s.namedLogger(klog.FromContext(ctx)))
-}
-
-// namedLogger returns a logger that names the informer by what it watches.
-func (s *sharedIndexInformer) namedLogger(logger klog.Logger) klog.Logger {
-	return klog.LoggerWithValues(logger, "informer", s.options.ObjectDescription)
 }
 
 // begin records that the informer runs. It reports false if the informer was started before.

@@ -58,7 +58,7 @@ type Reflector struct {
 	clock           clock.Clock
 	logger          *klog.Logger // of Run; may be nil
 	watchErrors     watchErrors
-	errors          objectLog
+	errors          *objectLog
 	spec            engine.Loop
 	sink            *storeSink
 	invalid         error    // why it cannot run
@@ -66,7 +66,6 @@ type Reflector struct {
 
 	running sync.Mutex                          // held while it lists and watches
 	loop    atomic.Pointer[reflector.Reflector] // nil before the first run
-	runLog  atomic.Pointer[klog.Logger]         // of the last run
 }
 
 // NewReflector replaces the function of package tools/cache. See
@@ -109,7 +108,6 @@ func newReflector(lw clientcache.ListerWatcher, expectedType any, store clientca
 		resyncPeriod:    options.ResyncPeriod,
 		clock:           options.Clock,
 		logger:          options.Logger,
-		errors:          newObjectLog(false),
 		withoutEffect:   own.withoutEffectOnReflectors(),
 	}
 	if r.name == "" {
@@ -121,11 +119,12 @@ func newReflector(lw clientcache.ListerWatcher, expectedType any, store clientca
 	if r.clock == nil {
 		r.clock = clock.RealClock{}
 	}
+	r.errors = newObjectLog(false, "reflector", r.name, "type", r.typeDescription)
 	r.watchErrors.reflector = newReflectorFunc(r.name, r.typeDescription)
 	example, isObject := expectedType.(runtime.Object)
 	own.DisableStreaming = own.DisableStreaming || !isObject && expectedType != nil
 	objects := codec.TypeOf(reflect.TypeOf(expectedType), example)
-	r.sink = newStoreSink(store, objects, r.errors, func() klog.Logger { return *r.runLog.Load() })
+	r.sink = newStoreSink(store, objects, r.errors)
 	r.spec = settings{Options: own, minWatchTimeout: options.MinWatchTimeout}.loop(lw, objects, r.watchErrors.report)
 	r.spec.Reflector.Clock = r.clock
 	if options.Backoff != nil {
@@ -186,7 +185,7 @@ func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 		if forCaller {
 			return err
 		}
-		r.watchErrors.logWatch(ctx, err)
+		r.watchErrors.log(ctx, err, false)
 		return nil
 	})
 }
@@ -203,7 +202,7 @@ func (r *Reflector) run(ctx context.Context, f func(context.Context, *reflector.
 	}
 	defer r.running.Unlock()
 	defer r.errors.Flush()
-	ctx, cancel := context.WithCancel(r.withLogger(ctx))
+	ctx, cancel := context.WithCancel(r.errors.begin(ctx))
 	loop := r.begin(ctx)
 	var resync sync.WaitGroup
 	resync.Go(func() { r.resync(ctx, loop.Synced()) })
@@ -261,13 +260,6 @@ func (r *Reflector) stopContext(stopCh <-chan struct{}) context.Context {
 		ctx = klog.NewContext(ctx, *r.logger)
 	}
 	return ctx
-}
-
-// withLogger returns ctx with a logger that names the reflector, and records the logger.
-func (r *Reflector) withLogger(ctx context.Context) context.Context {
-	logger := klog.LoggerWithValues(klog.FromContext(ctx), "reflector", r.name, "type", r.typeDescription)
-	r.runLog.Store(&logger)
-	return klog.NewContext(ctx, logger)
 }
 
 // describeType describes the type of an example, which need not be an object.
