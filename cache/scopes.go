@@ -5,6 +5,7 @@ package cache
 
 import (
 	"errors"
+	"time"
 
 	"github.com/kinformer/kinformer/internal/scope"
 )
@@ -150,3 +151,32 @@ func (s *Scopes) internalSet() *scope.Set {
 
 // ScopeSet is called by package clientgo, for its informers. The result is of an internal type.
 func (s *Scopes) ScopeSet() *scope.Set { return s.internalSet() }
+
+// ScopeStatus is the condition of one scope of an informer. Scopes that share requests have one
+// phase and one error.
+type ScopeStatus struct {
+	Scope Scope
+	Phase Phase
+	// Synced reports whether the scope has been listed.
+	Synced bool
+	// Err, ErrSince and Attempts are those of Status.
+	Err      error
+	ErrSince time.Time
+	Attempts int
+	// ResourceVersion, FreshAt and Staleness are those of Status, for this scope. Before its first
+	// list, FreshAt is when it was added.
+	ResourceVersion string
+	FreshAt         time.Time
+	Staleness       time.Duration
+	// Objects, Quarantined and Unkeyed are the numbers of the scope's objects.
+	Objects, Quarantined, Unkeyed int
+	// Sharded reports whether the last list stated, by its shardInfo, that it has the requested
+	// hash ranges alone. Servers send no shardInfo with custom resources and metadata-only objects,
+	// nor in a WatchList.
+	Sharded bool
+	// Foreign is the number of objects that were passed over, undecoded, because they were outside of
+	// the requested namespace or hash ranges: the server does not apply the shard selector, or the
+	// ListerWatcher does not pass a selector on. It is that of the current requests, which scopes
+	// may share, and begins at zero when watches are joined.
+	Foreign uint64
+}

@@ -82,7 +82,7 @@ func recordingStore(t *testing.T, options InformerOptions[*corev1.Pod]) (*store.
 		t.Fatal(err)
 	}
 	options.Packed = true
-	config := options.engineConfig(objects, codec.Options{}, &reporter{}).Store
+	config := options.spec(&ListWatch{}, objects, &reporter{}).StoreConfig(codec.Options{})
 	config.Report = func(key string, err error) { t.Errorf("%s: %v", key, err) }
 	config.Decode = func(item feed.Item) (*corev1.Pod, error) { return nil, fmt.Errorf("%s is decoded", item.Key) }
 	recorder := &unpackRecorder{Packer: config.Packer.(*codec.Packer[*corev1.Pod])}
@@ -324,7 +324,7 @@ func TestUnreadableObjectIsReported(t *testing.T) {
 	}
 	var reported []error
 	options := InformerOptions[*corev1.Pod]{Packed: true, ErrorHandler: func(_ context.Context, err error) { reported = append(reported, err) }}
-	config := options.engineConfig(objects, codec.Options{}, newReporter(options.reflectorOptions(), objects)).Store
+	config := options.spec(&ListWatch{}, objects, options.reflectorOptions().reporter(objects)).StoreConfig(codec.Options{})
 	config.Packer = damagedPacker{config.Packer.(*codec.Packer[*corev1.Pod])}
 	pods := store.New(config)
 	pods.NewFeed(store.FeedConfig{}).Apply(watch.Added, decodable(t, "a"))
@@ -334,7 +334,7 @@ func TestUnreadableObjectIsReported(t *testing.T) {
 		t.Errorf("errors %v, want one on ns/a with effect %s", reported, EffectUnreadable)
 	}
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
-	report := newReporter(ReflectorOptions{}, objects)
+	report := ReflectorOptions{}.reporter(objects)
 	report.handle(klog.NewContext(t.Context(), logger), object)
 	log := logger.GetSink().(ktesting.Underlier).GetBuffer().String()
 	if !strings.Contains(log, "Packed object cannot be decoded, it will be fetched again") || !strings.Contains(log, `object="ns/a"`) {

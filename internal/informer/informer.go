@@ -21,7 +21,7 @@ import (
 	"github.com/kinformer/kinformer/internal/viewnames"
 )
 
-// Errors of an informer's life cycle. Package cache declares them with the same texts.
+// Errors of an informer's life cycle.
 const (
 	// ErrAlreadyRunning is returned by Run while another Run is in progress.
 	ErrAlreadyRunning = feed.Error("already running")

@@ -20,8 +20,7 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// ErrOmittedFields reports an update that would delete omitted fields. Package cache declares it
-// with the same text.
+// ErrOmittedFields reports an update that would delete omitted fields.
 const ErrOmittedFields = feed.Error("the update would delete fields that the informer omits")
 
 // StoreState is what a source knows of the store to which its items go, to refuse updates with
