@@ -60,9 +60,9 @@ type countedCodec struct {
 	counter *editCounter
 }
 
-func (c countedCodec) Edit(dst, raw []byte) ([]byte, feed.Codec, bool) {
+func (c countedCodec) Edit(dst []byte, item feed.Item) ([]byte, feed.Item, bool) {
 	c.counter.edits.Add(1)
-	return c.EditingCodec.Edit(dst, raw)
+	return c.EditingCodec.Edit(dst, item)
 }
 
 func (c countedCodec) Decode(raw []byte) (runtime.Object, error) {

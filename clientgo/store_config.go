@@ -32,7 +32,6 @@ func storeConfig(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers, rep
 			return key, nil
 		},
 		Identity: identity,
-		Labels:   labelsOf,
 		Indexers: indexFuncs(indexers),
 		Report:   report,
 	}
@@ -109,14 +108,6 @@ func identity(obj any) (uid, resourceVersion string) {
 		return "", ""
 	}
 	return string(accessor.GetUID()), accessor.GetResourceVersion()
-}
-
-func labelsOf(obj any) map[string]string {
-	accessor, err := meta.Accessor(obj)
-	if err != nil {
-		return nil
-	}
-	return accessor.GetLabels()
 }
 
 func indexFuncs(indexers clientcache.Indexers) map[string]store.IndexFunc[any] {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/wire"
 )
 
 // bytesPerByte is what a decoder may allocate for each byte of an object. An empty map takes 50.
@@ -61,6 +62,7 @@ func FuzzMetadata(f *testing.F) {
 				return nil, nil
 			})
 		})
+		compareLocatedMetadata(t, c, raw, err, labels, annotations, owners)
 		obj, decodeErr := c.codec.Decode(raw)
 		if decodeErr != nil || c.packer.objects.IsUnstructured() || bytes.Contains(raw, []byte("metadata\":null")) {
 			return
@@ -70,6 +72,26 @@ func FuzzMetadata(f *testing.F) {
 			t.Fatalf("%v %v %v, %v; want %v\n%q", labels, annotations, owners, err, want, raw)
 		}
 	})
+}
+
+// compareLocatedMetadata reads the metadata of an item whose layout is known.
+func compareLocatedMetadata(t *testing.T, c packerCase, raw []byte, wantErr error, labels, annotations map[string]string, owners []metav1.OwnerReference) {
+	t.Helper()
+	item := feed.Item{Key: "ns/a", Raw: raw, Codec: c.codec}
+	parsed, err := wire.Parse(raw, c.packer.format)
+	if err != nil {
+		return // not an item of a list
+	}
+	_, item.Layout, _ = parsed.Identify()
+	_, err = IndexMetadata(item, func(m Metadata) ([]string, error) {
+		if !maps.Equal(m.GetLabels(), labels) || !maps.Equal(m.GetAnnotations(), annotations) || !reflect.DeepEqual(m.GetOwnerReferences(), owners) {
+			t.Fatalf("with the layout %+v: %v %v %v, want %v %v %v\n%q", item.Layout, m.GetLabels(), m.GetAnnotations(), m.GetOwnerReferences(), labels, annotations, owners, raw)
+		}
+		return nil, nil
+	})
+	if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
+		t.Fatalf("with the layout %+v: %v, want %v\n%q", item.Layout, err, wantErr, raw)
+	}
 }
 
 // FuzzRedact redacts errors that quote a value as decoders do. The value is not in the text.

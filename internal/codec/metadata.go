@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/kinformer/kinformer/internal/feed"
 )
@@ -65,6 +66,9 @@ func (m *lazyMetadata) decoded() *metav1.PartialObjectMetadata {
 		return m.partial
 	}
 	m.partial = &metav1.PartialObjectMetadata{}
+	if m.decodeLocated() {
+		return m.partial
+	}
 	obj, err := m.codec().Decode(m.item.Raw)
 	if err != nil {
 		m.err = err
@@ -72,6 +76,23 @@ func (m *lazyMetadata) decoded() *metav1.PartialObjectMetadata {
 	}
 	m.partial = obj.(*metav1.PartialObjectMetadata)
 	return m.partial
+}
+
+// decodeLocated decodes the metadata in JSON without the rest of the object. It returns false if the
+// place of the metadata is not known, or it does not decode: the error names the whole object.
+func (m *lazyMetadata) decodeLocated() bool {
+	if _, ok := m.item.Codec.(*jsonCodec); !ok || !m.item.Layout.Fits(m.item.Raw) {
+		return false
+	}
+	at := m.item.Layout.Metadata
+	if at.IsZero() {
+		return true
+	}
+	if kjson.UnmarshalCaseSensitivePreserveInts(at.Of(m.item.Raw), &m.partial.ObjectMeta) == nil {
+		return true
+	}
+	m.partial = &metav1.PartialObjectMetadata{}
+	return false
 }
 
 // metadataDecoders decodes the metadata of objects of any type.

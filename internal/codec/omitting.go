@@ -35,10 +35,10 @@ func omitting(codec feed.Codec, fields *omit.Fields) feed.Codec {
 func (c *omittingCodec) Decode(raw []byte) (runtime.Object, error) {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
-	edited, codec, ok := c.Edit((*buffer)[:0], raw)
+	edited, item, ok := c.Edit((*buffer)[:0], feed.Item{Raw: raw})
 	*buffer = edited
 	if ok {
-		return codec.Decode(edited)
+		return item.Codec.Decode(edited)
 	}
 	obj, err := c.codec.Decode(raw)
 	if err != nil {
@@ -48,11 +48,14 @@ func (c *omittingCodec) Decode(raw []byte) (runtime.Object, error) {
 }
 
 // Edit implements feed.EditingCodec.
-func (c *omittingCodec) Edit(dst, raw []byte) (edited []byte, codec feed.Codec, ok bool) {
+func (c *omittingCodec) Edit(dst []byte, item feed.Item) (edited []byte, of feed.Item, ok bool) {
+	edit := c.fields.AppendJSON
 	if c.format == wire.Protobuf {
-		edited, ok = c.fields.AppendProtobuf(dst, raw)
-	} else {
-		edited, ok = c.fields.AppendJSON(dst, raw)
+		edit = c.fields.AppendProtobuf
 	}
-	return edited, c.codec, ok
+	result, ok := edit(dst, item.Raw, item.Layout)
+	if ok {
+		item.Codec, item.Layout, item.Omitted = c.codec, result.Layout, result.Lost
+	}
+	return result.Bytes, item, ok
 }

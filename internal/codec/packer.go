@@ -54,18 +54,13 @@ func NewPacker[T object](objects ObjectType, options Options, transformed func()
 // Pack packs an item against the other objects of its controller. value decodes the item. An item
 // that cannot be decoded is an error, so that no reader finds it later.
 func (p *Packer[T]) Pack(item feed.Item, old pack.Object, value func() (T, error)) (pack.Object, error) {
-	if c, ok := item.Codec.(*omittingCodec); ok && p.canStore(item, c.codec) {
-		buffer := editBuffers.Get().(*[]byte)
-		defer editBuffers.Put(buffer)
-		edited, codec, ok := c.Edit((*buffer)[:0], item.Raw)
-		if *buffer = edited; ok {
-			item.Raw, item.Codec = edited, codec
-		}
-	}
-	if p.canStore(item, item.Codec) {
-		parsed, err := wire.Parse(item.Raw, p.format)
-		if err != nil {
-			return pack.Object{}, err
+	if p.canStore(item) {
+		parsed, located := wire.Located(item.Raw, p.format, item.Layout)
+		if !located {
+			var err error
+			if parsed, err = wire.Parse(item.Raw, p.format); err != nil {
+				return pack.Object{}, err
+			}
 		}
 		if p.hasKind(parsed) {
 			if err := p.check(item, value); err != nil {
@@ -114,6 +109,9 @@ func (p *Packer[T]) check(item feed.Item, value func() (T, error)) error {
 		return c.check(item.Raw)
 	case *jsonCodec:
 		if p.objects.GoType == reflect.TypeFor[*unstructured.Unstructured]() {
+			if item.Layout.SmallNumbers && item.Layout.Fits(item.Raw) {
+				return nil
+			}
 			return withoutValues(c.decoders.json.Check(item.Raw))
 		}
 	}
@@ -121,12 +119,12 @@ func (p *Packer[T]) check(item feed.Item, value func() (T, error)) error {
 	return err
 }
 
-// canStore reports whether the bytes of an item, which codec decodes, are those to store.
-func (p *Packer[T]) canStore(item feed.Item, codec feed.Codec) bool {
+// canStore reports whether the bytes of an item are those to store.
+func (p *Packer[T]) canStore(item feed.Item) bool {
 	if len(item.Raw) == 0 || p.transformed() {
 		return false
 	}
-	switch codec.(type) {
+	switch item.Codec.(type) {
 	case protobufCodec:
 		return p.format == wire.Protobuf
 	case *jsonCodec:
@@ -165,9 +163,6 @@ func (p *Packer[T]) encode(obj T) ([]byte, error) {
 	}
 	return json.Marshal(obj)
 }
-
-// editBuffers hold the bytes of an object while fields are cut out, and what is left is packed.
-var editBuffers = sync.Pool{New: func() any { return new([]byte) }} //nolint:gochecknoglobals // one pool serves all packers
 
 // buffers hold the bytes of an object while it is packed or unpacked.
 var buffers = sync.Pool{New: func() any { return new([]byte) }} //nolint:gochecknoglobals // one pool serves all packers

@@ -92,6 +92,7 @@ func (c packerCase) compare(tb testing.TB, raw []byte) bool {
 	}
 	item := feed.Item{Raw: raw, Codec: c.codec}
 	packed, packErr := c.packer.Pack(item, pack.Object{}, func() (object, error) { return Decode[object](item) })
+	c.compareLocated(tb, item, packed, packErr)
 	if _, err := c.codec.Decode(raw); (err == nil) != (packErr == nil) {
 		tb.Fatalf("Pack returns %v, Decode %v\n%q", packErr, err, raw)
 	}
@@ -102,6 +103,28 @@ func (c packerCase) compare(tb testing.TB, raw []byte) bool {
 		tb.Fatalf("packed, but cannot be read: %v\n%q", err, raw)
 	}
 	return true
+}
+
+// compareLocated packs an item whose layout is known. The result is that of an item without a layout.
+func (c packerCase) compareLocated(tb testing.TB, item feed.Item, want pack.Object, wantErr error) {
+	tb.Helper()
+	parsed, err := wire.Parse(item.Raw, c.packer.format)
+	if err != nil {
+		return // not an item of a list
+	}
+	_, item.Layout, _ = parsed.Identify()
+	got, err := c.packer.Pack(item, pack.Object{}, func() (object, error) { return Decode[object](item) })
+	if (err == nil) != (wantErr == nil) {
+		tb.Fatalf("with the layout %+v, Pack returns %v, want %v\n%q", item.Layout, err, wantErr, item.Raw)
+	}
+	if err != nil {
+		return
+	}
+	gotRaw, gotErr := got.Unpack(nil)
+	wantRaw, wantErr := want.Unpack(nil)
+	if gotErr != nil || wantErr != nil || !bytes.Equal(gotRaw, wantRaw) {
+		tb.Fatalf("with the layout %+v, Pack packs %q, %v, want %q, %v", item.Layout, gotRaw, gotErr, wantRaw, wantErr)
+	}
 }
 
 // TestPackedObjectEqualsDecodedObject packs the bytes of lists and watches. A typed object in JSON

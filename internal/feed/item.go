@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/kinformer/kinformer/internal/layout"
 )
 
 // Item is one object on its way from the API server to a store: its identity, and either the
@@ -24,6 +26,12 @@ type Item struct {
 	Object runtime.Object // nil if the item carries bytes
 	Raw    []byte         // the object as received; valid only during the call
 	Codec  Codec          // decodes Raw
+	Layout layout.Object  // of Raw; zero if it is not known
+
+	// Omitted means that fields were omitted from the object that an Update with what is left may
+	// delete at the server, or that this is not known. It is false if the object had none of the
+	// fields. It is set until an EditingCodec says otherwise.
+	Omitted bool
 
 	// InOrder means that the item is an event of a source that does not count versions: it is the
 	// newest state of its object, whatever its ResourceVersion, which is not compared.
@@ -46,9 +54,24 @@ type Codec interface {
 // omit fields. Decode does both.
 type EditingCodec interface {
 	Codec
-	// Edit appends the edited bytes of raw to dst and returns the codec that decodes them. If it
-	// returns false, the bytes cannot be edited, and only Decode can be used.
-	Edit(dst, raw []byte) (edited []byte, codec Codec, ok bool)
+	// Edit appends the edited bytes of an item to dst and returns the item of the edited bytes, to
+	// which the caller sets its Raw. If it returns false, the bytes cannot be edited, and the item is
+	// returned as it is: only Decode can be used.
+	Edit(dst []byte, item Item) (edited []byte, of Item, ok bool)
+}
+
+// Edited returns an item whose bytes are edited, if its codec edits them. The edited bytes are in
+// the buffer, which the caller may use again for the next item.
+func (i Item) Edited(buffer []byte) (Item, []byte) {
+	codec, ok := i.Codec.(EditingCodec)
+	if !ok || len(i.Raw) == 0 {
+		return i, buffer
+	}
+	buffer, edited, ok := codec.Edit(buffer[:0], i)
+	if ok {
+		edited.Raw = buffer
+	}
+	return edited, buffer
 }
 
 // ErrorCodec is a Codec whose Decode always fails. A source that finds an object's bytes malformed

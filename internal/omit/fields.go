@@ -101,7 +101,7 @@ func (f *Fields) OfMetadata() *Fields { return f.metadata }
 // NeedsReadOnly reports whether an Update of an object without the fields deletes any of them at
 // the server.
 func (f *Fields) NeedsReadOnly() bool {
-	return slices.ContainsFunc(f.paths, func(p *path) bool { return p.text != managedFieldsPath })
+	return slices.ContainsFunc(f.paths, func(p *path) bool { return !p.isKept() })
 }
 
 // Paths returns the paths of the fields.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,7 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kinformer/kinformer/internal/layout"
 	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/wire"
 )
 
 // podPaths are omitted in the fuzz targets: whole fields, parts of messages and lists, inlined
@@ -35,13 +38,16 @@ func newPodFields(tb testing.TB) *omit.Fields {
 
 // checkPod compares a Pod decoded from edited bytes with one that was edited after decoding.
 func checkPod(t *testing.T, fields *omit.Fields, raw []byte,
-	edit func(dst, raw []byte) ([]byte, bool), decode func([]byte) (runtime.Object, error),
+	edit editFunc, decode func([]byte) (runtime.Object, error),
 ) {
 	t.Helper()
-	edited, ok := edit(nil, raw)
+	at := layoutOf(raw)
+	result, ok := edit(nil, raw, at)
 	if !ok {
 		return
 	}
+	edited := result.Bytes
+	checkLayout(t, raw, edited, at, result.Layout)
 	whole, err := decode(raw)
 	if err != nil { // the edited object may be valid
 		return
@@ -50,8 +56,68 @@ func checkPod(t *testing.T, fields *omit.Fields, raw []byte,
 	if err != nil {
 		t.Fatalf("the edited bytes do not decode: %v\n%q\n%q", err, raw, edited)
 	}
-	if want := fields.Without(whole); !reflect.DeepEqual(got, want) {
+	want, lost := fields.Clear(whole)
+	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("edited bytes (-) differ from the edited object (+): %s\n%q\n%q", cmp.Diff(got, want), raw, edited)
+	}
+	checkLost(t, fields, whole, got, result.Lost, lost)
+}
+
+// editFunc is AppendProtobuf or AppendJSON.
+type editFunc func(dst, raw []byte, at layout.Object) (omit.Edited, bool)
+
+// layoutOf returns the layout of an object, as the splitter finds it; zero for malformed bytes.
+func layoutOf(raw []byte) layout.Object {
+	format := wire.Protobuf
+	if len(raw) > 0 && raw[0] == '{' {
+		format = wire.JSON
+	}
+	item, err := wire.Parse(raw, format)
+	if err != nil {
+		return layout.Object{}
+	}
+	_, at, _ := item.Identify()
+	return at
+}
+
+// checkLayout compares the layout of edited bytes with the one that parsing them finds. In JSON,
+// the layout of each object that has one is moved.
+func checkLayout(t *testing.T, raw, edited []byte, at, moved layout.Object) {
+	t.Helper()
+	switch want := layoutOf(edited); {
+	case moved.Length == 0:
+		if raw[0] == '{' && at.Length > 0 {
+			t.Fatalf("the layout was dropped\n%q\n%q", raw, edited)
+		}
+	case moved.SmallNumbers && !want.SmallNumbers:
+		t.Fatalf("the layout says that numbers are small\n%q\n%q", raw, edited)
+	default:
+		if moved.SmallNumbers = want.SmallNumbers; moved != want {
+			t.Fatalf("the layout is %+v, want %+v\n%q\n%q", moved, want, raw, edited)
+		}
+	}
+}
+
+// checkLost checks that an object of which nothing but managedFields was lost is left whole.
+// lostBytes and lost are what was reported of its bytes and of the decoded object.
+func checkLost(t *testing.T, fields *omit.Fields, whole, left runtime.Object, lostBytes, lost bool) {
+	t.Helper()
+	if lost && !lostBytes {
+		t.Fatal("a loss is reported of the decoded object, but not of its bytes")
+	}
+	if lost {
+		return
+	}
+	kept := whole
+	if slices.Contains(fields.Paths(), "metadata.managedFields") {
+		managed, err := omit.New(reflect.TypeOf(whole), []string{"metadata.managedFields"}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept = managed.Without(whole)
+	}
+	if !reflect.DeepEqual(left, kept) {
+		t.Fatalf("no loss is reported, but the object has changed: %s", cmp.Diff(kept, left))
 	}
 }
 
@@ -124,7 +190,7 @@ func FuzzJSON(f *testing.F) {
 	fields := newPodFields(f)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if !json.Valid(raw) {
-			fields.AppendJSON(nil, raw) // must return
+			fields.AppendJSON(nil, raw, layout.Object{}) // must return
 			return
 		}
 		checkPod(t, fields, raw, fields.AppendJSON, decodePodJSON)

@@ -6,22 +6,39 @@ package omit
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/kinformer/kinformer/internal/layout"
 )
 
-// AppendJSON appends an encoded object without the fields to dst. The object must be valid JSON. It
-// returns false, and dst with a part of the object, for an object that it cannot edit: the caller
-// must decode it and call Without. Such an object has duplicate members, or its type has an
-// embedded pointer on a path.
-func (f *Fields) AppendJSON(dst, object []byte) (edited []byte, ok bool) {
+// Edited is an object's bytes without the fields.
+type Edited struct {
+	Bytes  []byte        // what they were appended to, and the bytes
+	Layout layout.Object // of the bytes; zero if it is not known
+	// Lost reports whether an Update of the edited object may delete a field at the server. It is
+	// false if the object had none of the fields but metadata.managedFields.
+	Lost bool
+}
+
+// AppendJSON appends an encoded object without the fields to dst. The object must be valid JSON; at
+// is its layout. It returns false, and dst with a part of the object, for an object that it cannot
+// edit: the caller must decode it and call Without. Such an object has duplicate members, or its
+// type has an embedded pointer on a path.
+func (f *Fields) AppendJSON(dst, object []byte, at layout.Object) (edited Edited, ok bool) {
 	if f.jsonUnsupported {
-		return dst, false
+		return Edited{Bytes: dst}, false
 	}
 	e := jsonEditor{in: object, out: dst, typed: !f.unstructured}
 	end, ok := e.value(0, f.root)
 	if !ok || e.skipSpace(end) != len(object) {
-		return e.out, false
+		return Edited{Bytes: e.out}, false
 	}
-	return append(e.out, object[e.copied:]...), true
+	e.out = append(e.out, object[e.copied:]...)
+	if at.Fits(object) {
+		at = e.cuts.move(at)
+	} else {
+		at = layout.Object{}
+	}
+	return Edited{e.out, at, e.lost}, true
 }
 
 // jsonEditor copies an object without the fields.
@@ -29,8 +46,10 @@ type jsonEditor struct {
 	in     []byte
 	copied int // the end of what was appended to out or cut
 	out    []byte
+	cuts   cuts
 	typed  bool // the object is decoded into a Go struct
 	depth  int  // of nested arrays
+	loss
 }
 
 // maxDepth is the maximum nesting depth of arrays, as in package wire.
@@ -40,15 +59,18 @@ const maxDepth = 10000
 func (e *jsonEditor) cut(from, to int) {
 	e.out = append(e.out, e.in[e.copied:from]...)
 	e.copied = to
+	e.cuts = append(e.cuts, cut{from: from, to: to})
 }
 
 // position is how far an edit is.
-type position struct{ out, copied int }
+type position struct{ out, copied, cuts int }
 
-func (e *jsonEditor) position() position { return position{len(e.out), e.copied} }
+func (e *jsonEditor) position() position { return position{len(e.out), e.copied, len(e.cuts)} }
 
 // restore forgets the edits since a position.
-func (e *jsonEditor) restore(p position) { e.out, e.copied = e.out[:p.out], p.copied }
+func (e *jsonEditor) restore(p position) {
+	e.out, e.copied, e.cuts = e.out[:p.out], p.copied, e.cuts[:p.cuts]
+}
 
 // value edits the value at i, and returns its end.
 func (e *jsonEditor) value(i int, n *node) (end int, ok bool) {
@@ -123,8 +145,8 @@ func (e *jsonEditor) member(i int, child *node) (end int, keeps, ok bool) {
 		return end, true, ok
 	case child.omit != nil:
 		begin := e.skipSpace(i)
-		if end, ok = e.skipValue(begin); ok && !isEmptyJSON(e.in[begin:end]) {
-			child.omit.markFound()
+		if end, ok = e.skipValue(begin); ok {
+			e.omit(child, e.in[begin:end])
 		}
 		return end, false, ok
 	}
@@ -132,8 +154,19 @@ func (e *jsonEditor) member(i int, child *node) (end int, keeps, ok bool) {
 	end, emptied, ok := e.editValue(i, child)
 	if emptied { // the caller cuts the whole member
 		e.restore(before)
+		e.lost = true // the map, even if it had no keys
 	}
 	return end, !emptied, ok
+}
+
+// omit records that a value is omitted.
+func (e *jsonEditor) omit(n *node, value []byte) {
+	if !isEmptyJSON(value) {
+		n.omit.markFound()
+	}
+	if !e.typed || !n.zero.isJSON(value) {
+		e.add(n)
+	}
 }
 
 // isEmptyJSON reports whether a value has no content, in the way in which servers and clients write
@@ -166,6 +199,8 @@ func (e *jsonEditor) array(i int, n *node) (end int, ok bool) {
 			e.restore(before)
 			e.cut(i, end)
 			e.out = append(e.out, "null"...)
+			e.cuts[len(e.cuts)-1].added = len("null")
+			e.lost = true // the map, even if it had no keys
 		}
 		i = e.skipSpace(end)
 		switch e.at(i) {

@@ -13,6 +13,7 @@ type node struct {
 	index    int     // of the field in its Go struct
 	inline   bool    // the members of the struct are those of the enclosing object in JSON
 	omit     *path   // the whole value is omitted
+	zero     zero    // of the field in its Go struct
 	children []*node // the fields, or the keys of a map, of which at least parts are omitted
 	isMap    bool    // children are keys
 

@@ -14,21 +14,33 @@ import (
 // Without returns obj without the fields. It does not modify obj: where something is omitted, the
 // result is a copy along the path, and shares the rest with obj. Without fields, it returns obj.
 func (f *Fields) Without(obj runtime.Object) runtime.Object {
+	left, _ := f.Clear(obj)
+	return left
+}
+
+// Clear is Without. It also reports whether an Update of the result may delete a field at the
+// server, as Edited.Lost does.
+func (f *Fields) Clear(obj runtime.Object) (left runtime.Object, lost bool) {
 	if f == nil {
-		return obj
+		return obj, false
 	}
+	var c clearing
 	if u, ok := obj.(runtime.Unstructured); ok {
-		return f.withoutMembers(u)
+		left = c.unstructured(f.root, u)
+		return left, c.lost
 	}
 	v := reflect.ValueOf(obj)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Type().Elem() != f.root.goType {
-		return obj // of another type, which the store refuses
+		return obj, false // of another type, which the store refuses
 	}
-	if left, changed := f.root.without(v); changed {
-		return left.Interface().(runtime.Object)
+	if cleared, changed := c.value(f.root, v); changed {
+		return cleared.Interface().(runtime.Object), c.lost
 	}
-	return obj
+	return obj, c.lost
 }
+
+// clearing copies an object without the fields.
+type clearing struct{ loss }
 
 // HasAny reports whether an object has any of the fields, with another value than the zero value.
 func (f *Fields) HasAny(obj runtime.Object) bool {
@@ -40,27 +52,27 @@ func (f *Fields) HasAny(obj runtime.Object) bool {
 	return len(fields.NotFound()) < len(fields.paths)
 }
 
-// without returns a value without the omitted parts, and whether it is another one.
-func (n *node) without(v reflect.Value) (left reflect.Value, changed bool) {
+// value returns a value without the omitted parts, and whether it is another one.
+func (c *clearing) value(n *node, v reflect.Value) (left reflect.Value, changed bool) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		return n.withoutPointer(v)
+		return c.pointer(n, v)
 	case reflect.Struct:
-		return n.withoutFields(v)
+		return c.fields(n, v)
 	case reflect.Slice:
-		return n.withoutElements(v)
+		return c.elements(n, v)
 	case reflect.Map:
-		return n.withoutKeys(v)
+		return c.keys(n, v)
 	default:
 		return v, false
 	}
 }
 
-func (n *node) withoutPointer(v reflect.Value) (left reflect.Value, changed bool) {
+func (c *clearing) pointer(n *node, v reflect.Value) (left reflect.Value, changed bool) {
 	if v.IsNil() {
 		return v, false
 	}
-	left, changed = n.without(v.Elem())
+	left, changed = c.value(n, v.Elem())
 	switch {
 	case !changed:
 		return v, false
@@ -75,15 +87,16 @@ func (n *node) withoutPointer(v reflect.Value) (left reflect.Value, changed bool
 	return pointer, true
 }
 
-func (n *node) withoutFields(v reflect.Value) (left reflect.Value, changed bool) {
+func (c *clearing) fields(n *node, v reflect.Value) (left reflect.Value, changed bool) {
 	left = v
 	for _, child := range n.children {
 		field := v.Field(child.index)
 		value, differs := reflect.Zero(field.Type()), child.omit != nil && !field.IsZero()
 		if child.omit == nil {
-			value, differs = child.without(field)
+			value, differs = c.value(child, field)
 		} else if differs {
 			child.omit.markFound()
+			c.add(child)
 		}
 		if !differs {
 			continue
@@ -97,10 +110,10 @@ func (n *node) withoutFields(v reflect.Value) (left reflect.Value, changed bool)
 	return left, changed
 }
 
-func (n *node) withoutElements(v reflect.Value) (left reflect.Value, changed bool) {
+func (c *clearing) elements(n *node, v reflect.Value) (left reflect.Value, changed bool) {
 	left = v
 	for i := range v.Len() {
-		element, differs := n.without(v.Index(i))
+		element, differs := c.value(n, v.Index(i))
 		if !differs {
 			continue
 		}
@@ -113,8 +126,8 @@ func (n *node) withoutElements(v reflect.Value) (left reflect.Value, changed boo
 	return left, changed
 }
 
-// withoutKeys returns nil for a map without keys, see the documentation of the package.
-func (n *node) withoutKeys(v reflect.Value) (left reflect.Value, changed bool) {
+// keys returns nil for a map without keys, see the documentation of the package.
+func (c *clearing) keys(n *node, v reflect.Value) (left reflect.Value, changed bool) {
 	if v.IsNil() {
 		return v, false
 	}
@@ -132,14 +145,16 @@ func (n *node) withoutKeys(v reflect.Value) (left reflect.Value, changed bool) {
 		}
 		if child.omit != nil {
 			child.omit.markFound()
+			c.add(child)
 			clone()
 			left.SetMapIndex(key, reflect.Value{})
-		} else if value, differs := child.without(value); differs {
+		} else if value, differs := c.value(child, value); differs {
 			clone()
 			left.SetMapIndex(key, emptied(child, value))
 		}
 	}
 	if left.Len() == 0 {
+		c.lost = true // the map, even if it had no keys
 		return reflect.Zero(v.Type()), true
 	}
 	return left, changed
@@ -161,9 +176,9 @@ func cloneMap(v reflect.Value) reflect.Value {
 	return clone
 }
 
-// withoutMembers is Without for an unstructured object.
-func (f *Fields) withoutMembers(obj runtime.Unstructured) runtime.Object {
-	left, changed := f.root.withoutUntyped(obj.UnstructuredContent())
+// unstructured returns an unstructured object without the fields.
+func (c *clearing) unstructured(root *node, obj runtime.Unstructured) runtime.Object {
+	left, changed := c.untyped(root, obj.UnstructuredContent())
 	if !changed {
 		return obj
 	}
@@ -173,18 +188,18 @@ func (f *Fields) withoutMembers(obj runtime.Unstructured) runtime.Object {
 	return edited
 }
 
-// withoutUntyped is without for a value of an unstructured object.
-func (n *node) withoutUntyped(v any) (left any, changed bool) {
+// untyped is value for a value of an unstructured object.
+func (c *clearing) untyped(n *node, v any) (left any, changed bool) {
 	switch v := v.(type) {
 	case map[string]any:
-		return n.withoutNames(v)
+		return c.names(n, v)
 	case []any:
-		return n.withoutItems(v)
+		return c.items(n, v)
 	}
 	return v, false
 }
 
-func (n *node) withoutNames(object map[string]any) (left map[string]any, changed bool) {
+func (c *clearing) names(n *node, object map[string]any) (left map[string]any, changed bool) {
 	left = object
 	clone := func() {
 		if !changed {
@@ -200,12 +215,14 @@ func (n *node) withoutNames(object map[string]any) (left map[string]any, changed
 			if !isEmptyUntyped(value) {
 				child.omit.markFound()
 			}
+			c.add(child)
 			clone()
 			delete(left, child.name)
 			continue
 		}
-		value, differs := child.withoutUntyped(value)
+		value, differs := c.untyped(child, value)
 		if inner, ok := value.(map[string]any); ok && child.isMap && len(inner) == 0 {
+			c.lost = true // the map, even if it had no keys
 			clone()
 			delete(left, child.name)
 		} else if differs {
@@ -243,10 +260,10 @@ func isEmptyUntyped(v any) bool {
 	return false
 }
 
-func (n *node) withoutItems(list []any) (left []any, changed bool) {
+func (c *clearing) items(n *node, list []any) (left []any, changed bool) {
 	left = list
 	for i, item := range list {
-		item, differs := n.withoutUntyped(item)
+		item, differs := c.untyped(n, item)
 		if !differs {
 			continue
 		}

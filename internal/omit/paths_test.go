@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kinformer/kinformer/internal/layout"
 	"github.com/kinformer/kinformer/internal/omit"
 )
 
@@ -158,7 +159,8 @@ func TestOmitFromJSON(t *testing.T) {
 			t.Errorf("%s: %v", test.path, err)
 			continue
 		}
-		edited, ok := fields.AppendJSON(nil, []byte(test.raw))
+		result, ok := fields.AppendJSON(nil, []byte(test.raw), layout.Object{})
+		edited := result.Bytes
 		if ok == test.duplicates {
 			t.Errorf("%s without %s: AppendJSON returned %s, %v", test.raw, test.path, edited, ok)
 		}
@@ -218,10 +220,10 @@ func TestNotFoundFields(t *testing.T) {
 			t.Errorf("NotFound() = %q, want %q", got, want)
 		}
 	}
-	fields.AppendJSON(nil, []byte(`{"metadata":{"labels":{"b":"a"}},"spec":{}}`))
+	fields.AppendJSON(nil, []byte(`{"metadata":{"labels":{"b":"a"}},"spec":{}}`), layout.Object{})
 	fields.Without(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"b": "a"}}})
 	check("metadata.labels[a]", "spec.nodeName", "status")
-	fields.AppendJSON(nil, []byte(`{"metadata":{"labels":{"a":"b"}}}`))
+	fields.AppendJSON(nil, []byte(`{"metadata":{"labels":{"a":"b"}}}`), layout.Object{})
 	check("spec.nodeName", "status")
 	fields.Without(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "a"}})
 	check("status")
@@ -229,6 +231,6 @@ func TestNotFoundFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields.AppendProtobuf(nil, raw)
+	fields.AppendProtobuf(nil, raw, layout.Object{})
 	check()
 }

@@ -6,6 +6,7 @@ package omit
 import (
 	"encoding/binary"
 
+	"github.com/kinformer/kinformer/internal/layout"
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
@@ -18,12 +19,23 @@ const (
 // AppendProtobuf appends an encoded object without the fields to dst. It returns false, and dst
 // with a part of the object, for an object that it cannot edit: the caller must decode it and call
 // Without. Such an object is malformed, or has a form that no API server sends.
-func (f *Fields) AppendProtobuf(dst, object []byte) (edited []byte, ok bool) {
-	return f.root.appendMessage(dst, object)
+//
+// The layout is that of an object from which nothing was cut, at; otherwise it is zero, as finding
+// the metadata again takes no longer than moving its layout.
+func (f *Fields) AppendProtobuf(dst, object []byte, at layout.Object) (edited Edited, ok bool) {
+	e := protobufEditor{}
+	out, ok := e.appendMessage(f.root, dst, object)
+	if len(out)-len(dst) != len(object) {
+		at = layout.Object{}
+	}
+	return Edited{out, at, e.lost}, ok
 }
 
+// protobufEditor copies an object without the fields.
+type protobufEditor struct{ loss }
+
 // appendMessage appends what is left of a message.
-func (n *node) appendMessage(dst, message []byte) (edited []byte, ok bool) {
+func (e *protobufEditor) appendMessage(n *node, dst, message []byte) (edited []byte, ok bool) {
 	copied := 0 // the end of what was appended or cut
 	for i := 0; i < len(message); {
 		start := i
@@ -43,15 +55,13 @@ func (n *node) appendMessage(dst, message []byte) (edited []byte, ok bool) {
 		case child == nil:
 			continue
 		case child.omit != nil:
-			if !isEmpty(message[next:i]) {
-				child.omit.markFound()
-			}
+			e.omit(child, message[next:i])
 			dst = append(dst, message[copied:start]...)
 		case wire != protowire.TypeBytes: // the decoder refuses it
 			continue
 		default:
 			dst = append(dst, message[copied:start]...)
-			if dst, ok = child.appendField(dst, message[start:i], next-start); !ok {
+			if dst, ok = e.appendField(child, dst, message[start:i], next-start); !ok {
 				return dst, false
 			}
 		}
@@ -60,12 +70,22 @@ func (n *node) appendMessage(dst, message []byte) (edited []byte, ok bool) {
 	return append(dst, message[copied:]...), true
 }
 
+// omit records that a value is omitted.
+func (e *protobufEditor) omit(n *node, value []byte) {
+	if !isEmpty(value) {
+		n.omit.markFound()
+	}
+	if !n.zero.isProtobuf(value) {
+		e.add(n)
+	}
+}
+
 // isEmpty reports whether a value is the number 0 or has no bytes. Kubernetes' generated code
 // encodes empty strings and numbers, too.
 func isEmpty(value []byte) bool { return len(value) == 1 && value[0] == 0 }
 
 // appendField appends what is left of a field. Its tag has a length of tagSize.
-func (n *node) appendField(dst, field []byte, tagSize int) (edited []byte, ok bool) {
+func (e *protobufEditor) appendField(n *node, dst, field []byte, tagSize int) (edited []byte, ok bool) {
 	from, to, err := protowire.Bounds(field, tagSize)
 	if err != nil {
 		return dst, false
@@ -81,6 +101,7 @@ func (n *node) appendField(dst, field []byte, tagSize int) (edited []byte, ok bo
 			return append(dst, field...), true
 		case child.omit != nil:
 			child.omit.markFound()
+			e.add(child)
 			return dst, true
 		default:
 			content = child.entry
@@ -88,7 +109,7 @@ func (n *node) appendField(dst, field []byte, tagSize int) (edited []byte, ok bo
 	}
 	begin := len(dst) + tagSize
 	dst = append(dst, field[:from]...)
-	if dst, ok = content.appendMessage(dst, field[from:to]); !ok {
+	if dst, ok = e.appendMessage(content, dst, field[from:to]); !ok {
 		return dst, false
 	}
 	return shortenLength(dst, begin, from-tagSize, to-from), true

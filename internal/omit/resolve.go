@@ -145,7 +145,7 @@ func hasMember(t reflect.Type, name string, outer []reflect.Type) bool {
 
 // nodeOf returns the node of a struct's field.
 func nodeOf(field reflect.StructField, name string) node {
-	return node{name: name, number: fieldNumber(field), index: field.Index[0], goType: elementOf(field.Type)}
+	return node{name: name, number: fieldNumber(field), index: field.Index[0], goType: elementOf(field.Type), zero: zeroOf(field.Type)}
 }
 
 // jsonName returns the name of a field in JSON, empty if it has none. inline reports whether its

@@ -193,7 +193,7 @@ func decodeUnstructured(raw []byte) (runtime.Object, error) {
 // checkEdited compares an object decoded from edited bytes with the same decoded first, and checks
 // that the original is unchanged.
 func checkEdited(t *testing.T, name string, fields *omit.Fields, raw []byte,
-	edit func(dst, raw []byte) ([]byte, bool), decode func([]byte) (runtime.Object, error),
+	edit editFunc, decode func([]byte) (runtime.Object, error),
 ) {
 	t.Helper()
 	whole, err := decode(raw)
@@ -201,15 +201,18 @@ func checkEdited(t *testing.T, name string, fields *omit.Fields, raw []byte,
 		t.Fatalf("%s: %v", name, err)
 	}
 	original := whole.DeepCopyObject()
-	want := fields.Without(whole)
+	want, lost := fields.Clear(whole)
 	if !reflect.DeepEqual(whole, original) {
 		t.Fatalf("%s: Without has modified the object: %s", name, cmp.Diff(original, whole))
 	}
 	const before = "before"
-	edited, ok := edit([]byte(before), raw)
+	at := layoutOf(raw)
+	result, ok := edit([]byte(before), raw, at)
 	if !ok {
 		t.Fatalf("%s: the bytes were not edited", name)
 	}
+	edited := result.Bytes
+	checkLayout(t, raw, edited[len(before):], at, result.Layout)
 	got, err := decode(edited[len(before):])
 	if err != nil {
 		t.Fatalf("%s: edited bytes: %v\n%s", name, err, edited)
@@ -217,6 +220,7 @@ func checkEdited(t *testing.T, name string, fields *omit.Fields, raw []byte,
 	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("%s: edited bytes (-) differ from the edited object (+): %s", name, cmp.Diff(got, want))
 	}
+	checkLost(t, fields, whole, got, result.Lost, lost)
 	if again := fields.Without(got); again != got && !reflect.DeepEqual(again, got) {
 		t.Fatalf("%s: fields are left in %v", name, got)
 	}

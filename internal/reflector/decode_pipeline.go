@@ -91,12 +91,12 @@ func (p *decodePipeline) add(item feed.Item) {
 }
 
 // copyRaw copies the bytes of an item. If its codec edits them, it copies the edited ones, and the
-// item gets the codec that decodes these.
+// item becomes the one of these.
 func (b *batch) copyRaw(item *feed.Item) {
 	if codec, ok := item.Codec.(feed.EditingCodec); ok {
-		edited, decodes, ok := codec.Edit(b.buffer, item.Raw)
+		edited, of, ok := codec.Edit(b.buffer, *item)
 		if ok {
-			b.buffer, item.Codec = edited, decodes
+			b.buffer, *item = edited, of
 			return
 		}
 		b.buffer = edited[:len(b.buffer)]

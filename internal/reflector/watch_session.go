@@ -46,6 +46,7 @@ type watchSession struct {
 	inOrder   bool        // the source does not count versions
 	advanced  bool        // an event or bookmark advanced the resourceVersion
 	bookmarks bookmarks
+	edited    []byte // the bytes of the last event whose codec edits them
 }
 
 // watchOnce makes one watch request and returns its result. If initial is not nil the request is a
@@ -183,7 +184,7 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 	s.r.activity.Add(1)
 	if s.inOrder {
 		item.InOrder = true
-		s.r.config.Sink.Apply(eventType, item)
+		s.apply(eventType, item)
 		s.applied(item.ResourceVersion)
 		return nil
 	}
@@ -201,12 +202,27 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 	case order <= 0:
 		return s.notNewer(c, eventType, item)
 	}
-	if s.r.config.Sink.Apply(eventType, item) == feed.Outdated {
+	if s.apply(eventType, item) == feed.Outdated {
 		return feed.ErrOutdated
 	}
 	s.record(c)
 	s.applied(item.ResourceVersion)
 	return nil
+}
+
+// apply applies an event to the sink.
+func (s *watchSession) apply(eventType watch.EventType, item feed.Item) feed.Outcome {
+	return s.r.config.Sink.Apply(eventType, s.edit(item))
+}
+
+// edit returns an item whose bytes are edited, if its codec edits them. They are valid until the
+// next call.
+func (s *watchSession) edit(item feed.Item) feed.Item {
+	if cap(s.edited) > maxReuseBytes {
+		s.edited = nil
+	}
+	item, s.edited = item.Edited(s.edited)
+	return item
 }
 
 // record records a change in the journal, before the resourceVersion advances to its own.
@@ -252,7 +268,10 @@ func (s *watchSession) addInitial(eventType watch.EventType, item feed.Item) {
 		s.initial.Remove(item)
 		return
 	}
-	_, item.Known = s.initial.Needs(item)
+	need, known := s.initial.Needs(item)
+	if item.Known = known; need != feed.NeedsIdentity {
+		item = s.edit(item)
+	}
 	if eventType == watch.Modified {
 		s.initial.Update(item)
 		return
@@ -271,7 +290,7 @@ func (s *watchSession) incomparable(eventType watch.EventType, item feed.Item) e
 	}
 	s.endOverlap()
 	s.records = false
-	s.r.config.Sink.Apply(eventType, item)
+	s.apply(eventType, item)
 	if s.reached == "" && !s.watchList {
 		// A watch without a resourceVersion starts with synthetic ADDED events in no particular
 		// order, so no watch can be resumed from any of them.
@@ -292,7 +311,7 @@ func (s *watchSession) notNewer(c change, eventType watch.EventType, item feed.I
 		return fmt.Errorf("%w: %s of %q at %s, which a bookmark had passed", ErrHistoryChanged, eventType, item.Key, item.ResourceVersion)
 	}
 	if eventType == watch.Deleted {
-		if s.r.config.Sink.Apply(eventType, item) != feed.Stale {
+		if s.apply(eventType, item) != feed.Stale {
 			s.record(c)
 			s.applied("")
 			return nil
@@ -309,7 +328,7 @@ func (s *watchSession) notNewer(c change, eventType watch.EventType, item feed.I
 // restored from a backup.
 func (s *watchSession) applyRepeated(eventType watch.EventType, item feed.Item) {
 	item.Repeated = item.IsDecoded()
-	if !item.Repeated || s.r.config.Sink.Apply(eventType, item) != feed.Applied {
+	if !item.Repeated || s.apply(eventType, item) != feed.Applied {
 		return
 	}
 	s.applied("")

@@ -153,7 +153,7 @@ func (s decodedSource) item(obj runtime.Object) (feed.Item, error) {
 		return item, fmt.Errorf("%T named %s: %w", obj, wire.Quote(key), errLongName)
 	}
 	if item.Key = key; s.omit != nil {
-		obj = s.omit.Without(obj) // others may hold it
+		obj, item.Omitted = s.omit.Clear(obj) // others may hold it
 	}
 	item.Object = obj
 	return item, nil

@@ -28,7 +28,8 @@ const ErrOmittedFields = feed.Error("the update would delete fields that the inf
 type StoreState struct {
 	// Running reports whether the store has a running informer.
 	Running func() bool
-	// Has reports whether the store has an object in the state of a resourceVersion.
+	// Has reports whether the store has an object in the state of a resourceVersion, and fields of it
+	// were omitted.
 	Has func(key, uid, resourceVersion string) bool
 }
 
@@ -54,8 +55,8 @@ type updateCheck struct {
 	decoders *codec.Decoders // of whole objects
 }
 
-// check returns ErrOmittedFields for an update with an object whose state the store has, and that
-// has none of the fields. It leaves to the server what it does not understand.
+// check returns ErrOmittedFields for an update with an object whose state the store has without
+// fields, and that has none of the fields. It leaves to the server what it does not understand.
 func (c updateCheck) check(request *http.Request, body []byte) error {
 	item, ok := c.parse(request.Header.Get("Content-Type"), body)
 	if !ok || !c.isOfType(item) {

@@ -83,7 +83,7 @@ func (s streamSource) understands(contentType string) bool {
 // the object's type, so the identity of an object with duplicates is read from the decoded object.
 // With errNoName, the item has the object's UID and resourceVersion.
 func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
-	metadata, err := item.Meta()
+	metadata, at, err := item.Identify()
 	switch {
 	case err != nil:
 		return feed.Item{}, err
@@ -105,13 +105,17 @@ func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
 		ResourceVersion: metadata.ResourceVersion,
 		Raw:             item.Raw,
 		Codec:           codecs.For(item),
+		Layout:          at,
 	}
+	_, out.Omitted = out.Codec.(feed.EditingCodec)
 	switch {
 	case item.TooLarge != nil: // only this object fails to decode; the stream goes on
 		out.Raw, out.Codec = nil, feed.ErrorCodec{Err: item.TooLarge}
 	case item.HasDuplicates():
 		if obj, err := out.Decoded(); err == nil {
-			return decodedSource{objects: codecs.Objects()}.item(obj)
+			decoded, err := decodedSource{objects: codecs.Objects()}.item(obj)
+			decoded.Omitted = out.Omitted
+			return decoded, err
 		}
 	}
 	return out, nil

@@ -6,7 +6,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -66,7 +65,7 @@ func (s *Store[V]) decide(e *event[V]) (feed.Outcome, write[V]) {
 	case accepted:
 	}
 	repeated := false
-	if old != nil {
+	if old != nil && (s.isOf(e.scope, e.item.Key, old) || !old.common().written) {
 		outcome := s.compare(old.identity(), id, e.item)
 		repeated = outcome == feed.Unchanged && e.item.Repeated
 		switch {
@@ -130,13 +129,13 @@ func (s *Store[V]) judgeEvent(e *event[V], id identity, old *Entry[V]) verdict {
 	if e.eventType == watch.Deleted {
 		return s.judgeDeletion(e, id, old)
 	}
-	return s.judge(passed{scope: e.scope, key: e.item.Key, itemKey: e.itemKey, id: id, version: e.item.ResourceVersion, own: old.isOf(e.scope)}, old)
+	return s.judge(passed{scope: e.scope, key: e.item.Key, itemKey: e.itemKey, id: id, version: e.item.ResourceVersion, own: s.isOf(e.scope, e.item.Key, old)}, old)
 }
 
 // judgeDeletion is judgeEvent for a deletion.
 func (s *Store[V]) judgeDeletion(e *event[V], id identity, old *Entry[V]) verdict {
 	switch {
-	case old.isOf(e.scope):
+	case s.isOf(e.scope, e.item.Key, old):
 		if !e.refused && !old.sameObject(id) {
 			return elsewhere // of an object before
 		}
@@ -284,7 +283,7 @@ func (s *Store[V]) judge(c passed, old *Entry[V]) verdict {
 		return superseded
 	case c.own || old == nil:
 		return accepted
-	case c.scope.retiring, c.id.before(old.identity()) && !c.shows(old.identity().versionText()):
+	case c.scope.retiring, !old.common().written && c.id.before(old.identity()) && !c.shows(old.identity().versionText()):
 		s.withMu(func() { c.scope.relistIfUndone(old.scope()) })
 		return superseded
 	case c.list == "" && old.sameVersion(c.id) && !failed:
@@ -298,19 +297,6 @@ func (s *Store[V]) judge(c passed, old *Entry[V]) verdict {
 // of the server has undone the other one.
 func (c passed) shows(version string) bool {
 	return c.list != "" && !feed.IsOlder(c.list, version)
-}
-
-// isOf reports whether a live entry, which may be nil, is one of a scope: its own, or one that the
-// program has written, and that the scope may hold.
-func (e *Entry[V]) isOf(c *Scope) bool {
-	if e == nil {
-		return false
-	}
-	if own := e.scope(); own != nil {
-		return own == c
-	}
-	candidates := e.common().candidates
-	return len(candidates) == 0 || slices.Contains(candidates, c)
 }
 
 func (s *Store[V]) withMu(f func()) {

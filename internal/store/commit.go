@@ -325,18 +325,30 @@ func (c *commit[V]) redo(keys map[string]struct{}) {
 }
 
 // replaces reports whether the commit replaces a live entry.
-func (c *commit[V]) replaces(old *Entry[V]) bool {
+func (c *commit[V]) replaces(key string, old *Entry[V]) bool {
 	if c.scopes == nil {
 		return true
 	}
 	if scope := old.scope(); scope != nil {
 		return c.scopes[scope]
 	}
-	candidates := old.common().candidates
-	if c.list == nil { // an entry leaves with the last scope that may hold it
-		return len(candidates) > 0 && !slices.ContainsFunc(candidates, func(other *Scope) bool { return !other.removed && !c.scopes[other] })
+	if c.list == nil { // an entry in no scope leaves with the last one that may hold it
+		claim, last := old.common().claim, false
+		for _, scope := range c.Store.scopes.held {
+			if claim.mayBeIn(scope, key) {
+				if last = c.scopes[scope]; !last {
+					break
+				}
+			}
+		}
+		return last
 	}
-	return len(candidates) == 0 || slices.ContainsFunc(candidates, func(other *Scope) bool { return c.scopes[other] })
+	for scope := range c.scopes {
+		if c.isOf(scope, key, old) {
+			return true
+		}
+	}
+	return false
 }
 
 // process does what the commit does with one key. It depends only on the live entry, the list's, and
@@ -350,7 +362,7 @@ func (c *commit[V]) process(key string, made bool) {
 	switch {
 	case entry != nil:
 		c.putEntry(key, old, entry, made)
-	case old == nil || !c.replaces(old):
+	case old == nil || !c.replaces(key, old):
 	case c.scopes != nil && c.next.entries.Get(key) == nil: // see settleFailure
 	case c.list == nil:
 		c.removeWithScope(key, old)
@@ -361,7 +373,7 @@ func (c *commit[V]) process(key string, made bool) {
 
 // removeWithScope removes an entry whose scope is removed.
 func (c *commit[V]) removeWithScope(key string, old *Entry[V]) {
-	version := old.identity().versionText()
+	version := old.serverVersion()
 	c.withMu(func() { c.record(&tombstone[V]{key: key, version: version, shown: version}, old.scope()) })
 	if c.graves.isWaiting(key, old) {
 		return
@@ -377,7 +389,7 @@ func (c *commit[V]) removeWithScope(key string, old *Entry[V]) {
 func (c *commit[V]) remove(key string, old *Entry[V]) {
 	refused := c.list.isRefused(key, old)
 	change := Change[V]{Key: key, Old: old, Initial: c.isInitial(old.scope()), LeftScope: refused}
-	version := old.identity().versionText()
+	version := old.serverVersion()
 	if c.scopes == nil || feed.IsOlder(c.version, version) { // or undone by a restore, after which any older state may exist
 		c.drop(change)
 		return
@@ -386,7 +398,7 @@ func (c *commit[V]) remove(key string, old *Entry[V]) {
 	waits := false
 	c.withMu(func() {
 		c.record(&tombstone[V]{key: key, version: version, last: true, shown: c.version}, scope)
-		if waits = !refused && c.Store.scopes.mayHaveMovedTo(scope, key, c.version, &c.feed.progress) != nil; waits {
+		if waits = !refused && old.scope() != nil && c.Store.scopes.mayHaveMovedTo(scope, key, c.version, &c.feed.progress) != nil; waits {
 			c.deferDeletion(scope, write[V]{key: key, old: old, waits: c.version})
 		} else if !refused {
 			c.noteDeleted(key, scope)
@@ -419,7 +431,7 @@ func (c *commit[V]) drop(change Change[V]) {
 // putEntry puts the list's entry of a key into the next state, unless the rules of doc.go say that the
 // list's state is not the newest.
 func (c *commit[V]) putEntry(key string, old, entry *Entry[V], made bool) {
-	own := old != nil && c.replaces(old)
+	own := old != nil && c.replaces(key, old)
 	if c.scopes != nil {
 		if !c.scopes[entry.scope()] {
 			return
@@ -500,7 +512,7 @@ func (c *commit[V]) settleFailure(key string) {
 			delete(r.rejected, key)
 			return
 		}
-		own := old != nil && c.replaces(old)
+		own := old != nil && c.replaces(key, old)
 		if c.judge(passed{scope: f.scope, key: key, itemKey: key, id: id, version: f.version, list: c.version, own: own}, old) == superseded {
 			delete(r.rejected, key)
 			return

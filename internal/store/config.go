@@ -23,8 +23,7 @@ type Config[V any] struct {
 	// Identity returns a value's UID and resourceVersion, or empty strings if it has none.
 	// Required.
 	Identity func(V) (uid, resourceVersion string)
-	// Labels returns a value's labels. Required for selecting by labels, and for writes of the program
-	// into a store with scopes.
+	// Labels returns a value's labels. Required for selecting by labels.
 	Labels func(V) map[string]string
 	// Decode returns an item's value: decoded, transformed and validated. An error that wraps
 	// feed.ErrSkip makes the store ignore the item's state. Required if the store receives items.

@@ -31,7 +31,7 @@ type entryMeta struct {
 type sharedMeta struct {
 	byIndex [][]string // the values under each index, in the order of the indexSet
 	claim              // zero if the store has the whole collection
-	omitted bool       // fields of the object were omitted
+	omitted bool       // see feed.Item.Omitted
 	version string     // if it is a number of 2^63 or more
 }
 
@@ -84,6 +84,14 @@ func (e *Entry[V]) byIndex() [][]string { return e.common().byIndex }
 // are equal, or one has none.
 func (e *Entry[V]) IsSameObject(other *Entry[V]) bool { return e.sameObject(other.identity()) }
 
+// serverVersion returns the version, or "" if it is not one that the server has sent for the entry.
+func (e *Entry[V]) serverVersion() string {
+	if e.common().written {
+		return ""
+	}
+	return e.identity().versionText()
+}
+
 // forgetVersion forgets the version of an entry that is kept instead of a newer state, if the entry's
 // is the higher one, and reports whether it is. The server was then restored from a backup, and the
 // states that follow, too, may have lower versions than the entry.
@@ -126,7 +134,7 @@ func (in *metaInterner) intern(meta sharedMeta, old *sharedMeta) *sharedMeta {
 }
 
 func (m *sharedMeta) equal(other *sharedMeta) bool {
-	return m.scope == other.scope && slices.Equal(m.candidates, other.candidates) && m.omitted == other.omitted && m.version == other.version && sameValues(m.byIndex, other.byIndex)
+	return m.claim == other.claim && m.omitted == other.omitted && m.version == other.version && sameValues(m.byIndex, other.byIndex)
 }
 
 func sameValues(a, b [][]string) bool { return slices.EqualFunc(a, b, slices.Equal[[]string]) }
@@ -161,7 +169,7 @@ type maker struct {
 // metaOf returns the entryMeta of an item's entry. It shares what it can with old, which may be nil.
 func metaOf[V any](m *maker, item feed.Item, byIndex [][]string, old *Entry[V]) entryMeta {
 	id := identityOf(item.UID, item.ResourceVersion)
-	shared := sharedMeta{byIndex: byIndex, claim: m.claim, version: id.text}
+	shared := sharedMeta{byIndex: byIndex, claim: m.claim, omitted: item.Omitted, version: id.text}
 	var known *sharedMeta
 	if old != nil {
 		known = old.shared

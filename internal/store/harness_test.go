@@ -151,10 +151,7 @@ func packing(c *Config[*object]) { c.Packer = jsonPacker{pack.New()} }
 func keepingNone(c *Config[*object]) { c.HotBytes = -1 }
 
 // scoped makes a store have scopes, and no feed.
-func scoped(c *Config[*object]) {
-	c.Scoped = true
-	c.Labels = func(*object) map[string]string { return nil }
-}
+func scoped(c *Config[*object]) { c.Scoped = true }
 
 func withoutItemKeys(c *Config[*object]) { c.ItemKeys = false }
 

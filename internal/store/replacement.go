@@ -413,10 +413,10 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 			return fmt.Errorf("item %d: %w", i, err)
 		}
 		uid, version := s.config.Identity(values[i])
-		item := feed.Item{Key: key, UID: uid, ResourceVersion: version}
+		item := feed.Item{Key: key, UID: uid, ResourceVersion: version, Omitted: s.isFed()}
 		var pair entryPair[V]
 		old := pair.old.fromMap(s.entries.Item(key))
-		r.maker.claim = s.claimOf(key, uid, values[i], old)
+		r.maker.claim = s.claimOf(uid, old)
 		if err := s.makeEntry(&pair.next, &r.maker, item, &values[i], old); err != nil {
 			return fmt.Errorf("item %d, %q: %w", i, key, err)
 		}

@@ -197,11 +197,12 @@ func (s *Store[V]) HasUID(key, uid string) bool {
 	return live != nil && (uid == "" || live.uid == hashUID(uid))
 }
 
-// HasState reports whether the store holds the state that an object had at a resourceVersion.
-func (s *Store[V]) HasState(key, uid, resourceVersion string) bool {
+// HasOmitted reports whether the store holds the state that an object had at a resourceVersion, and
+// fields of it were omitted, or may have been.
+func (s *Store[V]) HasOmitted(key, uid, resourceVersion string) bool {
 	var entry Entry[V]
 	live := s.liveEntry(key, &entry)
-	return live != nil && live.sameVersion(identityOf(uid, resourceVersion))
+	return live != nil && live.sameVersion(identityOf(uid, resourceVersion)) && live.common().omitted
 }
 
 // Len returns the number of entries.

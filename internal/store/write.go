@@ -106,9 +106,8 @@ func (s *Store[V]) dropSnapshot(live *state[V]) {
 	live.writes++
 }
 
-// Put adds or replaces a value, regardless of its version. It belongs to the scope of the value that
-// it replaces or, if there is none, to the only scope that may hold it. If several may, or none, the
-// next list of one that may hold it, or of any, removes it unless the list has it.
+// Put adds or replaces a value, regardless of its version. The next list of a scope that may hold it,
+// and lacks it, removes it; see claim.
 func (s *Store[V]) Put(value V) error {
 	key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(value) })
 	if err != nil {
@@ -119,8 +118,8 @@ func (s *Store[V]) Put(value V) error {
 	uid, version := s.config.Identity(value)
 	pair := new(entryPair[V])
 	old := pair.old.fromMap(s.entries.Item(key))
-	s.maker.claim = s.claimOf(key, uid, value, old)
-	if err := s.makeEntry(&pair.next, &s.maker, feed.Item{Key: key, UID: uid, ResourceVersion: version}, &value, old); err != nil {
+	s.maker.claim = s.claimOf(uid, old)
+	if err := s.makeEntry(&pair.next, &s.maker, feed.Item{Key: key, UID: uid, ResourceVersion: version, Omitted: s.isFed()}, &value, old); err != nil {
 		return err
 	}
 	w := write[V]{kind: update, key: key, old: old, next: &pair.next, server: !s.isFed()}
@@ -131,37 +130,47 @@ func (s *Store[V]) Put(value V) error {
 	return nil
 }
 
-// claim is which scopes an entry is in, or may be in.
+// claim is which scope an entry is in. One that the program has written where the store had none is
+// in no scope: it is one of every scope that may hold it, by its key and UID. Its labels do not count,
+// as the server may have others.
 type claim struct {
-	scope      *Scope
-	candidates []*Scope // if the program has written the entry, and not one scope alone may hold it
+	scope   *Scope
+	written bool // the program has written the entry: its version says nothing of other scopes' states
+	hasUID  bool
+	hash    uint64 // of the UID of a written entry in no scope, as of a range
 }
 
-// claimOf returns the claim of a value that the program writes. The caller holds the writer's lock.
-func (s *Store[V]) claimOf(key, uid string, value V, old *Entry[V]) (c claim) {
-	if old != nil {
-		return claim{old.scope(), old.common().candidates}
+// claimOf returns the claim of a value that the program writes in place of old, which may be nil.
+func (s *Store[V]) claimOf(uid string, old *Entry[V]) claim {
+	switch {
+	case !s.config.Scoped:
+		return claim{}
+	case old != nil:
+		kept := old.common().claim
+		kept.written = true
+		return kept
 	}
-	if !s.config.Scoped {
-		return c
+	return claim{written: true, hasUID: uid != "", hash: scope.HashOf(uid)}
+}
+
+// isOf reports whether a live entry, which may be nil, is one of a scope. One that none of the store's
+// scopes may hold is one of any.
+func (s *Store[V]) isOf(c *Scope, key string, e *Entry[V]) bool {
+	switch {
+	case e == nil:
+		return false
+	case c.whole || e.scope() != nil:
+		return e.scope() == c.mark()
 	}
-	namespace := namespaceOf(key)
-	for held := range s.scopes.holding(key) {
-		if uid == "" && held.Name.Hash.Field == scope.UID || held.Name.Covers(namespace, uid) {
-			c.candidates = append(c.candidates, held)
-		}
-	}
-	objectLabels, name := s.config.Labels(value), key[strings.IndexByte(key, '/')+1:]
-	matching := slices.DeleteFunc(slices.Clone(c.candidates), func(held *Scope) bool {
-		return !held.Name.Matches(objectLabels, name, namespace)
-	})
-	if len(matching) > 0 {
-		c.candidates = matching
-	}
-	if len(c.candidates) == 1 {
-		return claim{scope: c.candidates[0]}
-	}
-	return c
+	m := e.common().claim
+	return m.mayBeIn(c, key) || !slices.ContainsFunc(s.scopes.held, func(other *Scope) bool { return m.mayBeIn(other, key) })
+}
+
+// mayBeIn reports whether a scope may hold a written entry that is in no scope.
+func (m claim) mayBeIn(c *Scope, key string) bool {
+	may, _ := c.Name.MayHold(namespaceOf(key), key[strings.IndexByte(key, '/')+1:])
+	hash := c.Name.Hash
+	return may && (!m.hasUID || hash.Field != scope.UID || hash.First <= m.hash && m.hash <= hash.Last)
 }
 
 // publishOwn publishes a write of the program. A store without a feed is then at the written version.

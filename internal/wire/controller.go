@@ -24,16 +24,30 @@ const (
 // In JSON, a value of the wrong type counts as absent: decoding the object reports it.
 func (i *Item) ControllerUID() (string, error) {
 	var c controllerRef
-	var err error
-	if i.Format == Protobuf {
-		err = c.readMessage(i.Raw)
-	} else if owners := i.members.at[memberOwnerReferences]; owners != (span{}) {
-		err = c.readJSON(owners.of(i.text))
+	err := i.readController(&c)
+	if err != nil && i.located.Length > 0 { // parsing finds out where the error is
+		if err = i.complete(); err == nil {
+			c = controllerRef{}
+			err = i.readController(&c)
+		}
 	}
 	if err != nil {
 		return "", i.errorAt(i.Offset, err)
 	}
 	return string(c.uid), nil
+}
+
+// readController reads the owner references.
+func (i *Item) readController(c *controllerRef) error {
+	switch owners := i.members.at[memberOwnerReferences]; {
+	case i.Format == Protobuf && i.located.Length > 0:
+		return c.readMetadata(i.located.Owners.Of(i.Raw))
+	case i.Format == Protobuf:
+		return c.readMessage(i.Raw)
+	case owners != (span{}):
+		return c.readJSON(owners.of(i.text))
+	}
+	return nil
 }
 
 // controllerRef is the first controller among the owner references read so far. Its uid is part of

@@ -27,6 +27,13 @@
 // last value wins and messages are merged; in JSON the last non-null value wins and objects are
 // merged. For unstructured objects, see Item.HasDuplicates. JSON member names are case-sensitive.
 //
+// # Layout
+//
+// Item.Identify returns, with the identity of an object, where its metadata is. With this layout,
+// which the caller keeps beside the bytes, Located reads the object's controller and kind later
+// without parsing the bytes again. An object that has one of the parts twice has no layout, and a
+// layout that does not fit its bytes is not used.
+//
 // # Lifetime
 //
 // An Item and its bytes belong to the reader's buffer and are valid until the callback returns. A

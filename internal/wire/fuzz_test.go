@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/kinformer/kinformer/internal/cachetest/memory"
+	"github.com/kinformer/kinformer/internal/layout"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -39,11 +40,12 @@ type resultItem struct {
 	eventType, apiVersion, kind, raw string
 	meta                             wire.ObjectMeta
 	metaErr                          bool
+	layout                           layout.Object
 }
 
 func newResultItem(item *wire.Item) resultItem {
-	meta, err := item.Meta()
-	return resultItem{"", item.APIVersion, item.Kind, string(item.Raw), meta, err != nil}
+	meta, at, err := item.Identify()
+	return resultItem{"", item.APIVersion, item.Kind, string(item.Raw), meta, err != nil, at}
 }
 
 func splitList(body io.Reader, format wire.Format, buffer int) (r result) {
@@ -84,6 +86,9 @@ func splitAllWays(t *testing.T, body []byte, format wire.Format, run func(io.Rea
 				t.Fatalf("%s, buffer of %d:\n%v, want\n%v", readerName, buffer, got.err, whole.err)
 			}
 		}
+	}
+	for _, item := range whole.items {
+		checkLayout(t, item, format)
 	}
 	checkError(t, whole.err, int64(len(body)))
 	return whole
@@ -313,7 +318,7 @@ func FuzzWatchProtobuf(f *testing.F) {
 			n := binary.BigEndian.Uint32(rest)
 			want, err := decodeEvent(rest[4 : 4+n])
 			rest = rest[4+n:]
-			item.meta, item.metaErr = wire.ObjectMeta{}, false
+			item.meta, item.metaErr, item.layout = wire.ObjectMeta{}, false, layout.Object{}
 			if err != nil || item != want {
 				t.Fatalf("event %d: %+v, want %+v, %v", i, item, want, err)
 			}

@@ -6,6 +6,8 @@ package wire
 import (
 	"fmt"
 	"strings"
+
+	"github.com/kinformer/kinformer/internal/layout"
 )
 
 // Item is one undecoded object of a body. It is valid until the callback that received it returns.
@@ -25,9 +27,10 @@ type Item struct {
 	// item supports Meta, but Raw is incomplete and cannot be decoded.
 	TooLarge error
 
-	members members // in JSON: the positions of the members that the methods read
-	text    []byte  // in JSON: the text that members refers to, Raw or the event that contains it
-	body    string  // the name of the item's body, for errors
+	members members       // in JSON: the positions of the members that the methods read
+	text    []byte        // in JSON: the text that members refers to, Raw or the event that contains it
+	body    string        // the name of the item's body, for errors
+	located layout.Object // of an item that Located returned, until it is parsed; zero otherwise
 }
 
 // ObjectMeta identifies an object and its version. Its strings share one allocation.
@@ -52,19 +55,56 @@ func Parse(raw []byte, format Format) (Item, error) {
 	return item, item.errorAt(0, errFormat(format))
 }
 
+// Located is Parse for bytes whose layout is known: it does not parse them, and JSON is not checked.
+// It returns false if the bytes cannot have the layout.
+func Located(raw []byte, format Format, at layout.Object) (item Item, ok bool) {
+	if !at.Fits(raw) {
+		return Item{}, false
+	}
+	item = Item{Raw: raw, Format: format, body: format.bodyName(bodyObject), located: at}
+	return item, format == Protobuf || format == JSON && item.locateJSON()
+}
+
+// complete parses an item that Located returned.
+func (i *Item) complete() error {
+	if i.located.Length == 0 {
+		return nil
+	}
+	parsed, err := Parse(i.Raw, i.Format)
+	if err == nil {
+		*i = parsed
+	}
+	return err
+}
+
 // Meta returns the object's identity. Fields that the object lacks are empty.
 func (i *Item) Meta() (ObjectMeta, error) {
+	meta, _, err := i.Identify()
+	return meta, err
+}
+
+// Identify returns the object's identity, as Meta does, and the layout of Raw. The layout is zero
+// if the object has a part of it twice.
+func (i *Item) Identify() (ObjectMeta, layout.Object, error) {
+	if err := i.complete(); err != nil {
+		return ObjectMeta{}, layout.Object{}, err
+	}
 	var fields identity
+	var at layout.Object
 	var err error
 	if i.Format == Protobuf {
-		err = fields.readMessage(i.Raw)
+		at, err = fields.readMessage(i.Raw)
 	} else {
+		at = i.layoutOfJSON()
 		fields, err = i.members.identity(i.text)
 	}
 	if err != nil {
-		return ObjectMeta{}, i.errorAt(i.Offset, err)
+		return ObjectMeta{}, layout.Object{}, i.errorAt(i.Offset, err)
 	}
-	return fields.strings(), nil
+	if i.TooLarge != nil {
+		at = layout.Object{}
+	}
+	return fields.strings(), at, nil
 }
 
 // HasDuplicates reports whether apiVersion, kind, metadata, or a member of metadata that this
@@ -72,8 +112,8 @@ func (i *Item) Meta() (ObjectMeta, error) {
 // the last value that is not null and merges objects; in a map the last value wins.
 func (i *Item) HasDuplicates() bool { return i.members.duplicate }
 
-// AppendWithoutKind appends the object of an item that Parse has returned for JSON, with apiVersion
-// and kind empty.
+// AppendWithoutKind appends the object of an item that Parse or Located has returned for JSON, with
+// apiVersion and kind empty.
 func (i *Item) AppendWithoutKind(to []byte) []byte {
 	begin := len(to)
 	to = append(to, i.text...)
@@ -108,6 +148,9 @@ func (i *Item) annotations() (map[string]string, error) {
 }
 
 func (i *Item) stringMap(field metaField) (map[string]string, error) {
+	if err := i.complete(); err != nil {
+		return nil, err
+	}
 	if i.Format == Protobuf {
 		return messageMap(i.Raw, field)
 	}

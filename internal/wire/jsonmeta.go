@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kinformer/kinformer/internal/layout"
 )
 
 // parseJSON scans Raw, which must be one complete object without white space around it.
@@ -34,6 +36,49 @@ func (i *Item) parseJSON() error {
 	i.APIVersion = string(s.members.string(i.text, memberAPIVersion))
 	i.Kind = string(s.members.string(i.text, memberKind))
 	return nil
+}
+
+// located are the members whose places are in a layout, in the order of parts.
+var located = [...]member{memberAPIVersion, memberKind, memberMetadata, memberOwnerReferences}
+
+// parts returns the parts of a layout that are members in JSON.
+func parts(at *layout.Object) [len(located)]*layout.Span {
+	return [...]*layout.Span{&at.APIVersion, &at.Kind, &at.Metadata, &at.Owners}
+}
+
+// layoutOfJSON returns the layout of Raw, which has been scanned.
+func (i *Item) layoutOfJSON() layout.Object {
+	m := &i.members
+	if m.duplicate || m.wrongType != memberNone {
+		return layout.Object{}
+	}
+	at := layout.Object{Length: len(i.Raw), SmallNumbers: !m.largeNumber}
+	begin := m.at[memberObject].start // of an event's object
+	for n, part := range parts(&at) {
+		if found := m.at[located[n]]; found != (span{}) {
+			*part = layout.Span{Start: found.start - begin, End: found.end - begin}
+		}
+	}
+	return at
+}
+
+// locateJSON sets what ControllerUID and AppendWithoutKind read to the item's layout. It returns
+// false if the members cannot be there.
+func (i *Item) locateJSON() bool {
+	i.text = i.Raw
+	for n, part := range parts(&i.located) {
+		if part.IsZero() {
+			continue
+		}
+		value, which := part.Of(i.Raw), located[n]
+		if len(value) < 2 || value[0] != which.opening() || value[len(value)-1] != which.closing() {
+			return false
+		}
+		i.members.at[which] = span{part.Start, part.End}
+	}
+	i.APIVersion = string(i.members.string(i.text, memberAPIVersion))
+	i.Kind = string(i.members.string(i.text, memberKind))
+	return true
 }
 
 // identity returns the object's identity. Values without escapes are parts of text.

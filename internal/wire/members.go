@@ -52,6 +52,17 @@ func (m member) opening() byte {
 	return '"'
 }
 
+// closing returns the last byte of a value of the member's type, a string, an object or an array.
+func (m member) closing() byte {
+	switch m.opening() {
+	case '{':
+		return '}'
+	case '[':
+		return ']'
+	}
+	return '"'
+}
+
 // objectLevel says what an open JSON object is in the document, and thereby which of its members
 // are recorded.
 type objectLevel uint8
@@ -144,6 +155,7 @@ type members struct {
 	seen         uint16 // the members that have occurred, one bit each
 	duplicate    bool   // a member has occurred more than once
 	duplicateMap bool   // labels or annotations occur more than once and must be merged
+	largeNumber  bool   // a number may be larger than a float64 can hold
 
 	levels  [watchedDepth]objectLevel // of the open values, from the outermost
 	current [watchedDepth]member      // the member whose value is next, or open

@@ -18,6 +18,9 @@ const (
 	numberExponent                    // "12e-3"
 )
 
+// maxSmallNumber is the length of a number without an exponent that every float64 can hold.
+const maxSmallNumber = 300
+
 // scanNumber continues in a number. It returns true if b ends before the number does.
 func (s *scanner) scanNumber(b []byte) (more bool, err error) {
 	for ; s.i < len(b); s.i++ {
@@ -26,6 +29,9 @@ func (s *scanner) scanNumber(b []byte) (more bool, err error) {
 			return false, unexpected(b[s.i], "a digit")
 		}
 		if !ok {
+			if s.number == numberExponent || s.i-s.numberAt > maxSmallNumber {
+				s.members.largeNumber = true
+			}
 			s.endValue(b)
 			return false, nil
 		}

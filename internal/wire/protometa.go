@@ -3,6 +3,8 @@
 
 package wire
 
+import "github.com/kinformer/kinformer/internal/layout"
+
 // Field numbers. All types that an API server lists have metadata, as field 1.
 const (
 	fieldMetadata = 1 // of an object
@@ -17,24 +19,38 @@ const (
 )
 
 // readMessage reads an object's identity. Duplicate metadata messages are merged: the last value of
-// each field wins.
-func (f *identity) readMessage(object []byte) error {
+// each field wins. The layout is zero then.
+func (f *identity) readMessage(object []byte) (layout.Object, error) {
+	at := layout.Object{Length: len(object)}
 	m := message{b: object}
 	for m.next() {
 		switch m.field {
 		case fieldMetadata:
 			metadata := m.value("metadata")
-			m.fail("metadata", f.readMetadata(metadata))
+			if !at.Metadata.IsZero() {
+				at.Length = 0
+			}
+			begin := m.i - len(metadata)
+			at.Metadata = layout.Span{Start: begin, End: m.i}
+			owners, err := f.readMetadata(metadata)
+			if at.Owners = owners; !owners.IsZero() {
+				at.Owners = layout.Span{Start: begin + owners.Start, End: begin + owners.End}
+			}
+			m.fail("metadata", err)
 		default:
 			m.skip()
 		}
 	}
-	return m.err
+	if at.Length == 0 {
+		return layout.Object{}, m.err
+	}
+	return at, m.err
 }
 
-func (f *identity) readMetadata(metadata []byte) error {
+// readMetadata returns the place of the owner references in metadata.
+func (f *identity) readMetadata(metadata []byte) (owners layout.Span, err error) {
 	m := message{b: metadata}
-	for m.next() {
+	for begin := 0; m.next(); begin = m.i {
 		switch m.field {
 		case fieldName:
 			f.name = m.value("name")
@@ -44,11 +60,16 @@ func (f *identity) readMetadata(metadata []byte) error {
 			f.uid = m.value("uid")
 		case fieldResourceVersion:
 			f.resourceVersion = m.value("resourceVersion")
+		case fieldOwnerReferences:
+			if m.skip(); owners.IsZero() {
+				owners.Start = begin
+			}
+			owners.End = m.i
 		default:
 			m.skip()
 		}
 	}
-	return m.err
+	return owners, m.err
 }
 
 // messageMap returns a map of strings from an object's metadata, or nil if it has no entries.

@@ -53,6 +53,7 @@ func (s *scanner) scanFast(b []byte) {
 		case state == wantValue || state == wantFirst:
 			if end = scalarEnd(b, i); end != 0 {
 				state = wantNext
+				s.members.largeNumber = s.members.largeNumber || end-i > maxSmallNumber
 			}
 		}
 		if end == 0 {

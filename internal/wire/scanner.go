@@ -34,6 +34,7 @@ type scanner struct {
 	escaped     bool                    // the current string contains a backslash
 	i           int                     // index of the next byte
 	stringStart int                     // index of the current string, after its quote
+	numberAt    int                     // index of the current number
 	depth       int                     // number of open arrays and objects
 	outerDepth  int                     // depth of the value in its document
 	objects     [maxDepth/64 + 1]uint64 // bit d is set if the open value at depth d is an object
@@ -174,7 +175,7 @@ func (s *scanner) scanValue(b []byte, c byte) (more bool, err error) {
 	if c != '-' && (c < '0' || c > '9') {
 		return false, unexpected(c, "a value")
 	}
-	s.state, s.number = inNumber, numberStart
+	s.state, s.number, s.numberAt = inNumber, numberStart, s.i
 	return false, nil
 }
 

@@ -1,0 +1,44 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package layout says where the metadata is in an object's bytes. The splitter (internal/wire)
+// finds it, and later stages need not parse the bytes again:
+//
+//	wire ──▶ feed.Item ──▶ omit, which moves the parts with its cuts ──▶ codec
+//
+// A layout is a hint. A stage that has none, or one that does not fit its bytes, parses the bytes.
+package layout
+
+// Span is a part of an object's bytes. The zero Span means that the object lacks the part: none
+// begins at 0.
+type Span struct{ Start, End int }
+
+// Of returns the part of the bytes.
+func (s Span) Of(raw []byte) []byte { return raw[s.Start:s.End] }
+
+// IsZero reports whether the object lacks the part.
+func (s Span) IsZero() bool { return s == Span{} }
+
+// Object is the layout of an object's bytes. The zero Object is that of an object whose layout is
+// not known, such as one that has a part twice.
+type Object struct {
+	Length int // of the bytes
+
+	APIVersion, Kind Span // in JSON, with the quotes
+
+	Metadata Span // the message, or in JSON the object with its braces
+	// Owners are the ownerReferences: in JSON the array with its brackets, in protobuf the fields
+	// from the first owner to the last, among which may be others.
+	Owners Span
+
+	// SmallNumbers states that a float64 can hold every number in the JSON.
+	SmallNumbers bool
+}
+
+// Fits reports whether o may be the layout of raw: it is known, for bytes of this length.
+func (o *Object) Fits(raw []byte) bool {
+	return o.Length > 0 && o.Length == len(raw) &&
+		o.APIVersion.isIn(raw) && o.Kind.isIn(raw) && o.Metadata.isIn(raw) && o.Owners.isIn(raw)
+}
+
+func (s Span) isIn(raw []byte) bool { return 0 <= s.Start && s.Start <= s.End && s.End <= len(raw) }
