@@ -80,7 +80,7 @@ func (g *generator) options() options {
 		}
 	}
 	o.NoMatch = g.later.Float64() < 0.1
-	if *largeVersions && g.large.Float64() < 0.06 {
+	if *largeVersions && g.large.Float64() < 0.15 {
 		o.Start, o.VersionBase = 1, versionBases[g.large.IntN(len(versionBases))]
 	}
 	return o

@@ -15,7 +15,8 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// scopedList is a complete list, or the initial events of a WatchList, that a scopedServer has sent.
+// scopedList is a complete list, or the initial events of a WatchList, that a scopedServer has
+// sent.
 type scopedList struct {
 	options metav1.ListOptions
 	writes  int             // of the program into the store, before the list was requested
@@ -67,7 +68,8 @@ func (l *scopedLists) send(options metav1.ListOptions, page *corev1.ConfigMapLis
 	}
 }
 
-// follow records a watch: one from the version of a list shows that the informer has stored the list.
+// follow records a watch: one from the version of a list shows that the informer has stored the
+// list.
 func (l *scopedLists) follow(options metav1.ListOptions) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -72,8 +72,8 @@ func (x *scopedExecution) unblockLate() {
 	}
 }
 
-// transformScoped adds an annotation, in place, with the number of times that it was called. It fails
-// for bad states.
+// transformScoped adds an annotation, in place, with the number of times that it was called. It
+// fails for bad states.
 func transformScoped(obj *corev1.ConfigMap) (*corev1.ConfigMap, error) {
 	switch obj.Data["bad"] {
 	case badTransform:
@@ -88,8 +88,8 @@ func transformScoped(obj *corev1.ConfigMap) (*corev1.ConfigMap, error) {
 	return obj, nil
 }
 
-// checkIntact checks that a stored object was transformed once, and lacks the fields that are omitted.
-// The caller holds mu.
+// checkIntact checks that a stored object was transformed once, and lacks the fields that are
+// omitted. The caller holds mu.
 func (x *scopedExecution) checkIntact(obj *corev1.ConfigMap) {
 	if x.writing.touched[keyOf(obj)] {
 		return

@@ -63,8 +63,32 @@ func TestScopesFollowModel(t *testing.T) {
 	})
 }
 
-// TestReplayScopes runs the program of scopes in -model.program, as TestScopesFollowModel prints it, and
-// prints what happens.
+// savedScopes is a program of testdata/scopes.json. It found a bug.
+type savedScopes struct {
+	Bug     string
+	Program scopedProgram
+}
+
+// TestProgramsOfScopesThatFoundBugs runs the programs of testdata/scopes.json.
+func TestProgramsOfScopesThatFoundBugs(t *testing.T) {
+	var all []savedScopes
+	readJSON(t, "testdata/scopes.json", &all)
+	for _, s := range all {
+		if s.Program.Writes && !*storeWrites || s.Program.VersionBase != "" && !*largeVersions {
+			continue
+		}
+		t.Run(s.Bug, func(t *testing.T) {
+			for range repetitions {
+				if x := executeScoped(t, s.Program); x.violation != "" {
+					t.Fatalf("%s\n%s", x.violation, strings.Join(x.lines, "\n"))
+				}
+			}
+		})
+	}
+}
+
+// TestReplayScopes runs the program of scopes in -model.program, as TestScopesFollowModel prints
+// it, and prints what happens.
 func TestReplayScopes(t *testing.T) {
 	if *programFile == "" {
 		t.Skip("without -model.program")
@@ -255,8 +279,8 @@ func (x *scopedExecution) changeScopes(change func(...cache.Scope) error, step s
 	x.end(gone...)
 }
 
-// restore restores the server from a backup, and waits until the informer has noticed. Versions that
-// pass those of the informer are noticed by a 410, or by the last changes of each stream.
+// restore restores the server from a backup, and waits until the informer has noticed. Versions
+// that pass those of the informer are noticed by a 410, or by the last changes of each stream.
 func (x *scopedExecution) restore(s scopedStep) {
 	x.server.heal()
 	synctest.Wait()
@@ -418,8 +442,8 @@ func (x *scopedExecution) differsFrom(expected, stored map[string]scopedState) s
 	return ""
 }
 
-// withoutUnstorable removes the objects from both maps whose present state cannot be stored, if the store
-// has none of them, or another state of the same object.
+// withoutUnstorable removes the objects from both maps whose present state cannot be stored, if the
+// store has none of them, or another state of the same object.
 func withoutUnstorable(stored, expected map[string]scopedState) (got, want map[string]scopedState) {
 	for key, s := range expected {
 		if kept, ok := stored[key]; s.isKept() && (!ok || (kept.uid == s.uid || kept.uid == "") && !kept.isKept()) {

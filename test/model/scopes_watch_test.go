@@ -4,7 +4,6 @@
 package model_test
 
 import (
-	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,6 +37,7 @@ func (w *gatedWatch) run() {
 	defer close(w.result)
 	for {
 		var events []watch.Event
+		ends := false
 		select {
 		case event, open := <-w.Interface.ResultChan():
 			if !open {
@@ -49,6 +49,7 @@ func (w *gatedWatch) run() {
 			events = append(events, event)
 		case kind := <-w.faults:
 			events = w.faulty(kind)
+			_, ends = streamErrors[kind]
 		}
 		if !w.awaitRelease() {
 			return
@@ -58,6 +59,10 @@ func (w *gatedWatch) run() {
 			if !w.send(event) {
 				return
 			}
+		}
+		if ends {
+			w.Interface.Stop()
+			return
 		}
 	}
 }
@@ -78,21 +83,15 @@ func (w *gatedWatch) awaitRelease() bool {
 	}
 }
 
-// send sends an event. It returns false if the watch was stopped, or ends with the event.
+// send sends an event. It returns false if the watch was stopped.
 func (w *gatedWatch) send(event watch.Event) bool {
+	if obj, ok := event.Object.(*corev1.ConfigMap); ok && event.Type != watch.Bookmark {
+		w.sent = append(w.sent, watch.Event{Type: event.Type, Object: obj.DeepCopy()}) // the reader may change obj
+	}
 	select {
 	case w.result <- event:
 	case <-w.stopped:
 		return false
-	}
-	if ends := slices.ContainsFunc(sortedKeys(streamErrors), func(kind string) bool {
-		return streamErrors[kind].Type == event.Type && streamErrors[kind].Object == event.Object
-	}); ends {
-		w.Interface.Stop()
-		return false
-	}
-	if obj, ok := event.Object.(*corev1.ConfigMap); ok && event.Type != watch.Bookmark {
-		w.sent = append(w.sent, watch.Event{Type: event.Type, Object: obj.DeepCopy()})
 	}
 	return true
 }
@@ -100,6 +99,9 @@ func (w *gatedWatch) send(event watch.Event) bool {
 // faulty returns the events of a fault.
 func (w *gatedWatch) faulty(kind string) []watch.Event {
 	if event, ok := streamErrors[kind]; ok {
+		if event.Object != nil {
+			event.Object = event.Object.DeepCopyObject()
+		}
 		return []watch.Event{event}
 	}
 	switch {

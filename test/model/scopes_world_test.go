@@ -173,8 +173,8 @@ func (w *scopedWorld) restore(n int) (lost []scopedState) {
 }
 
 // restoreAndOvertake undoes up to n changes, and writes until the version is past the last one. In
-// the place of each undone change, with its version, there is another state of the object, or one of
-// another object, or nothing, as two bits of the pattern say. No request is answered meanwhile.
+// the place of each undone change, with its version, there is another state of the object, or one
+// of another object, or nothing, as two bits of the pattern say. No request is answered meanwhile.
 func (w *scopedWorld) restoreAndOvertake(n int, how string, pattern int) {
 	w.server.mu.Lock()
 	defer w.server.mu.Unlock()

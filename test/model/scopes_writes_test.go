@@ -18,13 +18,13 @@ import (
 )
 
 // A program may write into the store of an informer, through client-go's Indexer. An object that no
-// server object backs is removed by the next list of a scope that may hold it, or of any scope if none
-// may, and leaves with the last scope that may hold it.
+// server object backs is removed by the next list of a scope that may hold it, or of any scope if
+// none may, and leaves with the last scope that may hold it.
 //
 // What is checked of a write depends on its key. Under a key that no server object ever has, it is
-// known which lists and scopes remove the object: see checkRemoval and checkLeft. Under other keys, the
-// store must be equal to the server after all scopes were listed again. Until then any state of the
-// server may follow.
+// known which lists and scopes remove the object: see checkRemoval and checkLeft. Under other keys,
+// the store must be equal to the server after all scopes were listed again. Until then any state of
+// the server may follow.
 
 var storeWrites = flag.Bool("model.writes", true, "some programs write into the store of an informer with scopes")
 
@@ -70,7 +70,8 @@ type ownedObject struct {
 	stray    bool // no scope could hold it, at one time or another
 }
 
-// isOwn reports whether the program has written the state, with other content than any of the server.
+// isOwn reports whether the program has written the state, with other content than any of the
+// server.
 func (s scopedState) isOwn() bool { return s.value < 0 }
 
 // coveredBy reports whether one of the scopes may hold an object, by its key and UID. If byName is
@@ -145,6 +146,9 @@ func (x *scopedExecution) objectToWrite(s scopedStep) *corev1.ConfigMap {
 		obj, exists := x.server.Get(s.Key)
 		if !exists || obj.Data["bad"] != "" || !x.passes(scopedStateOf(obj)) { // a list would take it as unchanged
 			return nil
+		}
+		if obj.Annotations = map[string]string{transformed: "1"}; x.program.Omit { // as the informer stores it
+			obj.ManagedFields = nil
 		}
 		return obj
 	case writeChangedCopy:
@@ -222,9 +226,9 @@ func (x *scopedExecution) checkOwn(eventType cache.EventType, s scopedState) {
 	}
 }
 
-// checkRemoval checks the deletion of an object of the program, under a key that no server object has:
-// a list that lacks it, the removal of a scope or a later write must be the cause. The caller holds
-// mu.
+// checkRemoval checks the deletion of an object of the program, under a key that no server object
+// has: a list that lacks it, the removal of a scope or a later write must be the cause. The caller
+// holds mu.
 func (x *scopedExecution) checkRemoval(s scopedState) {
 	w := x.writing.own[s.value]
 	if w == nil || w.replaced || !slices.Contains(ownKeys, s.key) {
@@ -248,8 +252,8 @@ func (x *scopedExecution) end(scopes ...cache.Scope) {
 	}
 }
 
-// checkLeft checks that the store has no object of the program that a list or the removal of a scope
-// must have removed. The caller holds mu.
+// checkLeft checks that the store has no object of the program that a list or the removal of a
+// scope must have removed. The caller holds mu.
 func (x *scopedExecution) checkLeft(stored map[string]scopedState) {
 	for _, key := range ownKeys {
 		w := x.writing.own[stored[key].value]
@@ -277,8 +281,8 @@ func (x *scopedExecution) relist() {
 	}
 }
 
-// untouch forgets the writes of the program: the store is equal to the server. States that the program
-// has written stay where the server's cannot be stored, and without scopes.
+// untouch forgets the writes of the program: the store is equal to the server. States that the
+// program has written stay where the server's cannot be stored, and without scopes.
 func (x *scopedExecution) untouch() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -39,8 +39,8 @@ func formatVersion(v uint64) string {
 	return sum.Add(sum, &versionBase).String()
 }
 
-// parseVersion is the inverse of formatVersion. It returns 0 for an empty version, for the version 0
-// of a request, and for others that no server of the program has.
+// parseVersion is the inverse of formatVersion. It returns 0 for an empty version, for the version
+// 0 of a request, and for others that no server of the program has.
 func parseVersion(text string) uint64 {
 	if versionBase.Sign() == 0 {
 		n, _ := strconv.ParseUint(text, 10, 64)
