@@ -94,9 +94,7 @@ func (c *commit[V]) replaceAll() {
 			step()
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.publish(nil)
+	c.publish(nil, c.changes())
 }
 
 // begin forks the live state, unless the list replaces it all, and takes a view of it.
@@ -205,10 +203,9 @@ func (c *commit[V]) finish() {
 		})
 	}
 	defer c.endWrite()
+	c.quarantineRejected()
 	resolved := c.resolved()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.publish(resolved)
+	c.publish(resolved, c.changes())
 }
 
 // steps yields what to do for each key: the list's states that could not be stored, then the entries
@@ -576,27 +573,15 @@ func (c *commit[V]) resolved() (keys []string) {
 	return keys
 }
 
-// publish makes the next state live. The caller holds both locks.
-func (c *commit[V]) publish(resolved []string) {
-	live := c.live.Load()
-	byProgram := c.list != nil && c.feed == nil && c.isFed()
-	if c.list != nil && !byProgram {
-		c.quarantineRejected()
-	}
-	changes := c.changes()
-	if c.next != live {
-		c.next.version, c.next.writes = live.version, live.writes+1
-		c.swap(c.next)
-	}
-	for _, key := range resolved { // after swap: Find takes no lock
+// publish makes the next state live. The caller holds the writer's lock.
+func (c *commit[V]) publish(resolved []string, changes []Change[V]) {
+	c.withMu(func() { c.swapAndLog(changes) })
+	for _, key := range resolved { // after the swap: Find takes no lock
 		if f, rejected := c.list.rejected[key]; !rejected || f.skipped() {
 			c.quarantine.release(key)
 		}
 	}
-	if c.config.Log != nil && (len(changes) > 0 || c.list != nil) {
-		c.config.Log.Append(changes)
-	}
-	for i := range changes { // after swap, see keepHot
+	for i := range changes { // after the swap, see keepHot
 		c.leaveHot(changes[i].Old)
 	}
 	for _, old := range c.repairs {
@@ -606,7 +591,20 @@ func (c *commit[V]) publish(resolved []string) {
 	if c.list != nil {
 		c.list.changed = changes
 	}
-	c.advance(byProgram)
+}
+
+// swapAndLog makes the next state live and appends the changes to the log. The caller holds both
+// locks, for a time that does not depend on the number of objects.
+func (c *commit[V]) swapAndLog(changes []Change[V]) {
+	live := c.live.Load()
+	if c.next != live {
+		c.next.version, c.next.writes = live.version, live.writes+1
+		c.swap(c.next)
+	}
+	if c.config.Log != nil && (len(changes) > 0 || c.list != nil) {
+		c.config.Log.Append(changes)
+	}
+	c.advance()
 }
 
 // changes returns the changes of the commit: deletions, then additions and updates in list order. It
@@ -627,11 +625,14 @@ func (c *commit[V]) changes() []Change[V] {
 }
 
 // quarantineRejected quarantines the keys whose states in the list could not be stored. The caller
-// holds both locks.
+// holds the writer's lock.
 func (c *commit[V]) quarantineRejected() {
+	if c.list == nil {
+		return
+	}
 	for key, f := range c.list.rejected {
 		if f.scope != nil {
-			c.record(&tombstone[V]{key: key, version: f.version, shown: f.version}, f.scope)
+			c.withMu(func() { c.record(&tombstone[V]{key: key, version: f.version, shown: f.version}, f.scope) })
 		}
 		if !f.skipped() {
 			c.quarantine.add(key, f)
@@ -649,16 +650,16 @@ func (c *commit[V]) quarantineRejected() {
 
 // advance records that the scopes have reached the list's version, or are removed. The caller holds
 // both locks.
-func (c *commit[V]) advance(byProgram bool) {
+func (c *commit[V]) advance() {
 	live := c.live.Load()
 	switch {
-	case byProgram:
-		return
 	case c.list == nil:
 		c.forgetScopes()
 	case c.feed == nil:
-		live.version = c.version
-		c.markSynced()
+		if !c.isFed() { // otherwise the version says what the server has sent
+			live.version = c.version
+			c.markSynced()
+		}
 		return
 	default:
 		c.feed.progress.version = c.version
