@@ -185,7 +185,7 @@ func (o InformerOptions[T]) spec(lw ListerWatcher, objects codec.ObjectType, rep
 		lw = scopedListWatch(lw)
 	}
 	spec := engine.Spec[T]{
-		Loop: o.reflectorOptions().loop(lw, objects, report),
+		Collection: o.reflectorOptions().collection(lw, objects, report),
 		Informer: informer.Config[T]{
 			Name:        report.name,
 			Clock:       o.Clock,

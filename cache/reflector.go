@@ -159,9 +159,9 @@ func startOf(lw ListerWatcher, start Start) *reflector.Start {
 	return reflector.NewStart()
 }
 
-// loop returns the specification of the reflector of objects of a type.
-func (o ReflectorOptions) loop(lw ListerWatcher, objects codec.ObjectType, report *reporter) engine.Loop {
-	return engine.Loop{
+// collection returns the specification of the collection of objects of a type.
+func (o ReflectorOptions) collection(lw ListerWatcher, objects codec.ObjectType, report *reporter) engine.Collection {
+	return engine.Collection{
 		Source: sourceConfig(lw, objects),
 		Reflector: reflector.Config{
 			WatchList: func() bool { return o.ListMode == ListModeWatchList && knowsWatchList(lw) },
@@ -207,7 +207,7 @@ func NewReflector[T Object](lw ListerWatcher, example T, store ReflectorStore[T]
 		r.invalid = fmt.Errorf("reflector of %s: %w", r.report.name, err)
 	}
 	r.sink = newStoreSink(store, r.report.object)
-	r.loop, r.source = engine.NewReflector(options.loop(lw, objects, r.report), r.sink)
+	r.loop, r.source = engine.NewReflector(options.collection(lw, objects, r.report), r.sink)
 	return r
 }
 

@@ -53,14 +53,6 @@ func scopeOf(s scope.Scope) Scope {
 	return Scope{s.Namespace, s.LabelSelector, s.FieldSelector, hash}
 }
 
-func internalScopes(scopes []Scope) []scope.Scope {
-	converted := make([]scope.Scope, 0, len(scopes))
-	for _, s := range scopes {
-		converted = append(converted, s.internal())
-	}
-	return converted
-}
-
 // Scopes is a set of disjoint scopes that may change while informers run. As the
 // InformerOptions.Scopes of one informer or several, it selects the objects that they hold. Its
 // methods are safe for concurrent use. docs/scopes.md is a guide.
@@ -84,19 +76,11 @@ type Scopes struct {
 
 var errByNamespaces = errors.New("the Scopes of NamespaceScopes must not be changed")
 
-// check returns an error if the program may not change the set.
-func (s *Scopes) check() error {
-	if s.byNamespaces {
-		return errByNamespaces
-	}
-	return nil
-}
-
 // NewScopes returns a set of scopes. If scopes are invalid or overlap, the set is invalid, and Run
 // of an informer that has it returns the error.
 func NewScopes(scopes ...Scope) *Scopes {
 	s := &Scopes{}
-	if err := s.set.Add(internalScopes(scopes)...); err != nil {
+	if err := s.Add(scopes...); err != nil {
 		s.set.Fail(err)
 	}
 	return s
@@ -104,32 +88,31 @@ func NewScopes(scopes ...Scope) *Scopes {
 
 // Add adds scopes, and ignores those that the set has already. If a scope is invalid, or overlaps
 // with another one, Add returns an error that names them, and adds none.
-func (s *Scopes) Add(scopes ...Scope) error {
-	if err := s.check(); err != nil {
-		return err
-	}
-	return s.set.Add(internalScopes(scopes)...)
-}
+func (s *Scopes) Add(scopes ...Scope) error { return s.change(scopes, s.set.Add) }
 
 // Remove removes scopes, and ignores those that the set does not have. The objects of a scope leave
 // the stores all at once, and handlers receive deletions with Event.LeftScope: the objects still
 // exist. It returns an error, and removes none, if a scope is invalid.
 func (s *Scopes) Remove(scopes ...Scope) error {
-	if err := s.check(); err != nil {
-		return err
-	}
-	return s.set.Remove(scope.Removed, internalScopes(scopes)...)
+	return s.change(scopes, func(removed ...scope.Scope) error { return s.set.Remove(scope.Removed, removed...) })
 }
 
 // Set makes scopes the whole set. The objects of scopes that are no longer in it leave the stores
 // as with Remove, unless they are in one of the new scopes: an informer keeps the old ones until
 // the new ones have been listed, so that these objects are not deleted in between. The errors are
 // those of Add.
-func (s *Scopes) Set(scopes ...Scope) error {
-	if err := s.check(); err != nil {
-		return err
+func (s *Scopes) Set(scopes ...Scope) error { return s.change(scopes, s.set.Replace) }
+
+// change changes the set, unless only NamespaceScopes may.
+func (s *Scopes) change(scopes []Scope, change func(...scope.Scope) error) error {
+	if s.byNamespaces {
+		return errByNamespaces
 	}
-	return s.set.Replace(internalScopes(scopes)...)
+	converted := make([]scope.Scope, 0, len(scopes))
+	for _, s := range scopes {
+		converted = append(converted, s.internal())
+	}
+	return change(converted...)
 }
 
 // All returns the scopes in the order in which they were added, with their selectors in canonical

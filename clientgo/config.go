@@ -24,7 +24,7 @@ func (s *sharedIndexInformer) spec(lw clientcache.ListerWatcher) engine.Spec[any
 	values.EmitUnchanged = s.options.RelistUpdates
 	values.EmitUnseenDeletions = true
 	spec := engine.Spec[any]{
-		Loop: s.options.loop(lw, s.objects, s.watchErrors.report),
+		Collection: s.options.collection(lw, s.objects, s.watchErrors.report),
 		Informer: informer.Config[any]{
 			Name:         s.options.ObjectDescription,
 			Store:        values,

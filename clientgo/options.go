@@ -140,9 +140,9 @@ func (s settings) streaming() source.Streaming {
 	return source.Unknown
 }
 
-// loop returns the specification of a reflector of lw's objects.
-func (s settings) loop(lw clientcache.ListerWatcher, objects codec.ObjectType, report func(context.Context, error)) engine.Loop {
-	loop := engine.Loop{
+// collection returns the specification of the collection of lw.
+func (s settings) collection(lw clientcache.ListerWatcher, objects codec.ObjectType, report func(context.Context, error)) engine.Collection {
+	collection := engine.Collection{
 		Source: source.Config{
 			ListerWatcher: contextListerWatcher{lw},
 			Objects:       objects,
@@ -161,7 +161,7 @@ func (s settings) loop(lw clientcache.ListerWatcher, objects codec.ObjectType, r
 		OnlyStreamsOverlap: true,
 	}
 	if s.Start == cache.StartConsistent { // client-go's first list may be of any version
-		loop.Reflector.Start = reflector.NewStart()
+		collection.Reflector.Start = reflector.NewStart()
 	}
-	return loop
+	return collection
 }

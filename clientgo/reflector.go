@@ -59,7 +59,7 @@ type Reflector struct {
 	logger          *klog.Logger // of Run; may be nil
 	watchErrors     watchErrors
 	errors          *objectLog
-	spec            engine.Loop
+	collection      engine.Collection
 	sink            *storeSink
 	invalid         error    // why it cannot run
 	withoutEffect   []string // the names of Options that are set and have none
@@ -125,12 +125,12 @@ func newReflector(lw clientcache.ListerWatcher, expectedType any, store clientca
 	own.DisableStreaming = own.DisableStreaming || !isObject && expectedType != nil
 	objects := codec.TypeOf(reflect.TypeOf(expectedType), example)
 	r.sink = newStoreSink(store, objects, r.errors)
-	r.spec = settings{Options: own, minWatchTimeout: options.MinWatchTimeout}.loop(lw, objects, r.watchErrors.report)
-	r.spec.Reflector.Clock = r.clock
+	r.collection = settings{Options: own, minWatchTimeout: options.MinWatchTimeout}.collection(lw, objects, r.watchErrors.report)
+	r.collection.Reflector.Clock = r.clock
 	if options.Backoff != nil {
-		r.spec.Reflector.Backoff = *options.Backoff
+		r.collection.Reflector.Backoff = *options.Backoff
 	}
-	r.invalid = reflector.CheckBackoff(r.spec.Reflector.Backoff)
+	r.invalid = reflector.CheckBackoff(r.collection.Reflector.Backoff)
 	return r
 }
 
@@ -219,8 +219,8 @@ func (r *Reflector) begin(ctx context.Context) *reflector.Reflector {
 			klog.FromContext(ctx).Info("Warning: options have no effect on a reflector, whose store is the program's; do not set them",
 				"options", r.withoutEffect)
 		}
-		r.spec.Reflector.PageSize = r.WatchListPageSize
-		loop, _ := engine.NewReflector(r.spec, r.sink)
+		r.collection.Reflector.PageSize = r.WatchListPageSize
+		loop, _ := engine.NewReflector(r.collection, r.sink)
 		r.loop.Store(loop)
 	}
 	return r.loop.Load()

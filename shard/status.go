@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
-
 )
 
 // Status is what a Member knows of its group.

@@ -3,20 +3,22 @@
 
 // Package engine assembles the stages from the request to the handler. It is the only place that
 // does: packages cache and clientgo fill in a [Spec] or, for a reflector that writes to a store of
-// the program's, a [Loop].
+// the program's, a [Collection].
 //
-//	cache.InformerOptions ─┐                ┌▶ source.New ── Items ─▶ reflector ─▶ store ─▶ handlers
-//	clientgo.Options ──────┴▶ Spec ─▶ New ──┤                         └──── informer.New ────────┘
-//	                                        └▶ omit.New, codec.Timing: of the source and the store
+//	options of cache or clientgo ──▶ Spec ──▶ New
+//	                                           │
+//	                  source ── Items ──▶ reflector ──▶ store ──▶ handlers
+//	                                      └────────── informer ──────────┘
 //
-//	cache.ReflectorOptions ─┐
-//	clientgo.Options ───────┴▶ Loop ─▶ NewReflector: source.New ── Items ─▶ reflector ─▶ storewriter
+//	options of cache or clientgo ──▶ Collection ──▶ NewReflector
+//	                                                     │
+//	                            source ── Items ──▶ reflector ──▶ storewriter
 //
-// A Spec holds the configurations of the stages (source.Config, reflector.Config, store.Config,
-// informer.Config) as far as one option decides one of their fields. The fields of the Spec itself
-// concern several stages: Packed, for example, selects how the source decodes, what the store
-// keeps, and who computes index values. New derives the rest.
+// A Collection and a Spec hold the configurations of the stages (source.Config, reflector.Config,
+// informer.Config and, in that, store.Config) for the options that concern one stage alone. Their
+// other fields concern several: Packed, for example, decides how the source decodes, and what the
+// store keeps. New derives the rest of the configurations from them.
 //
-// A new option is a field in the options of cache or clientgo, which pass it on beside its
-// declaration, a field of the Spec or of one of the configurations, and the code of the stage.
+// A new option is a field in the options of cache or clientgo, which fill in the specification
+// beside their declaration, a field of the specification, and code in the stage that it concerns.
 package engine

@@ -21,9 +21,10 @@ type Limits struct {
 	Object, Header, InFlight, Decoded int
 }
 
-// Loop specifies how a collection is requested. Informers and reflectors have it in common.
-type Loop struct {
-	// Source describes the collection and the client. The engine sets Codec, Limits and Store.
+// Collection specifies a collection of the API and how it is requested. Informers and reflectors
+// have it in common.
+type Collection struct {
+	// Source describes the objects and the client. The engine sets Codec, Limits and Store.
 	Source source.Config
 	// Reflector says when to list and to watch. The engine sets Source, Sink, InFlight and Overlaps.
 	Reflector  reflector.Config
@@ -37,32 +38,32 @@ type Loop struct {
 }
 
 // NewReflector returns a reflector that writes to sink, and its source.
-func NewReflector(loop Loop, sink feed.Sink) (*reflector.Reflector, source.Source) {
-	config, items := loop.connect(codec.Options{ShareEqual: loop.ShareEqual}, nil)
+func NewReflector(collection Collection, sink feed.Sink) (*reflector.Reflector, source.Source) {
+	config, items := collection.connect(codec.Options{ShareEqual: collection.ShareEqual}, nil)
 	config.Sink = sink
 	return reflector.New(config), items
 }
 
 // connect returns the configuration of a reflector without its sink, and its source.
-func (l Loop) connect(decoding codec.Options, state *source.StoreState) (reflector.Config, source.Source) {
-	config := l.Source
-	config.Codec, config.Store = decoding, state
-	config.Limits = source.Limits{Object: l.Limits.Object, Header: l.Limits.Header, Decoded: l.Limits.Decoded}
-	items := source.New(config)
-	loop := l.Reflector
-	loop.Source, loop.InFlight = items, l.Limits.InFlight
-	if l.OnlyStreamsOverlap {
-		loop.Overlaps = items.Streams
+func (c Collection) connect(decoding codec.Options, state *source.StoreState) (reflector.Config, source.Source) {
+	from := c.Source
+	from.Codec, from.Store = decoding, state
+	from.Limits = source.Limits{Object: c.Limits.Object, Header: c.Limits.Header, Decoded: c.Limits.Decoded}
+	items := source.New(from)
+	config := c.Reflector
+	config.Source, config.InFlight = items, c.Limits.InFlight
+	if c.OnlyStreamsOverlap {
+		config.Overlaps = items.Streams
 	}
-	if l.Wrap != nil {
-		loop.Source = l.Wrap(items)
+	if c.Wrap != nil {
+		config.Source = c.Wrap(items)
 	}
-	return loop, items
+	return config, items
 }
 
 // Spec specifies an informer.
 type Spec[V any] struct {
-	Loop
+	Collection
 	// Informer has the name, the clock, the store's key, identity and index functions, and what
 	// concerns the store or the delivery alone. The engine sets Reflector and NotFound, and Decode,
 	// Packer and PointerType of the store.
@@ -99,8 +100,8 @@ func New[V any](spec Spec[V]) (*Engine[V], error) {
 	config := spec.Informer
 	config.Store = spec.StoreConfig(decoding)
 	config.NotFound = omitted.NotFound
-	loop, items := spec.connect(decoding, state)
-	config.Reflector = loop
+	requests, items := spec.connect(decoding, state)
+	config.Reflector = requests
 	engine := &Engine[V]{informer.New(config), items, omitted}
 	state.Running, state.Has = engine.StateFuncs()
 	return engine, err
