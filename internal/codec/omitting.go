@@ -49,11 +49,12 @@ func (c *omittingCodec) Decode(raw []byte) (runtime.Object, error) {
 
 // Edit implements feed.EditingCodec.
 func (c *omittingCodec) Edit(dst []byte, item feed.Item) (edited []byte, of feed.Item, ok bool) {
-	edit := c.fields.AppendJSON
+	var result omit.Edited
 	if c.format == wire.Protobuf {
-		edit = c.fields.AppendProtobuf
+		result, ok = c.fields.AppendProtobuf(dst, item.Raw, item.Layout)
+	} else {
+		result, ok = c.fields.AppendJSON(dst, item.Raw, item.Layout)
 	}
-	result, ok := edit(dst, item.Raw, item.Layout)
 	if ok {
 		item.Codec, item.Layout, item.Omitted = c.codec, result.Layout, result.Lost
 	}

@@ -55,12 +55,9 @@ func NewPacker[T object](objects ObjectType, options Options, transformed func()
 // that cannot be decoded is an error, so that no reader finds it later.
 func (p *Packer[T]) Pack(item feed.Item, old pack.Object, value func() (T, error)) (pack.Object, error) {
 	if p.canStore(item) {
-		parsed, located := wire.Located(item.Raw, p.format, item.Layout)
-		if !located {
-			var err error
-			if parsed, err = wire.Parse(item.Raw, p.format); err != nil {
-				return pack.Object{}, err
-			}
+		parsed, err := p.parse(item)
+		if err != nil {
+			return pack.Object{}, err
 		}
 		if p.hasKind(parsed) {
 			if err := p.check(item, value); err != nil {
@@ -82,6 +79,14 @@ func (p *Packer[T]) Pack(item feed.Item, old pack.Object, value func() (T, error
 		return pack.Object{}, fmt.Errorf("encode for packing: %w", err)
 	}
 	return p.packer.Pack(raw, controllerUID(obj), old), nil
+}
+
+// parse returns an item's bytes as a wire.Item. It parses them only if their layout is not known.
+func (p *Packer[T]) parse(item feed.Item) (wire.Item, error) {
+	if located, ok := wire.Located(item.Raw, p.format, item.Layout); ok {
+		return located, nil
+	}
+	return wire.Parse(item.Raw, p.format)
 }
 
 // packAsDecoded packs the bytes of an item so that Unpack returns the object that the item's codec

@@ -9,9 +9,17 @@
 // A layout is a hint. A stage that has none, or one that does not fit its bytes, parses the bytes.
 package layout
 
+import "math"
+
 // Span is a part of an object's bytes. The zero Span means that the object lacks the part: none
-// begins at 0.
-type Span struct{ Start, End int }
+// begins at 0. It is small, as items are copied from stage to stage.
+type Span struct{ Start, End int32 }
+
+// NewSpan returns a part of bytes that have a layout.
+func NewSpan(start, end int) Span { return Span{int32(start), int32(end)} }
+
+// Move returns the part whose start and end were moved.
+func (s Span) Move(start, end int) Span { return NewSpan(int(s.Start)+start, int(s.End)+end) }
 
 // Of returns the part of the bytes.
 func (s Span) Of(raw []byte) []byte { return raw[s.Start:s.End] }
@@ -22,7 +30,7 @@ func (s Span) IsZero() bool { return s == Span{} }
 // Object is the layout of an object's bytes. The zero Object is that of an object whose layout is
 // not known, such as one that has a part twice.
 type Object struct {
-	Length int // of the bytes
+	Length int32 // of the bytes
 
 	APIVersion, Kind Span // in JSON, with the quotes
 
@@ -35,10 +43,21 @@ type Object struct {
 	SmallNumbers bool
 }
 
+// New returns the layout of bytes of a length, to which the caller adds the parts. It is zero for
+// bytes that are too many to have a layout.
+func New(length int) Object {
+	if length > math.MaxInt32 {
+		return Object{}
+	}
+	return Object{Length: int32(length)}
+}
+
 // Fits reports whether o may be the layout of raw: it is known, for bytes of this length.
 func (o *Object) Fits(raw []byte) bool {
-	return o.Length > 0 && o.Length == len(raw) &&
+	return o.Length > 0 && int(o.Length) == len(raw) &&
 		o.APIVersion.isIn(raw) && o.Kind.isIn(raw) && o.Metadata.isIn(raw) && o.Owners.isIn(raw)
 }
 
-func (s Span) isIn(raw []byte) bool { return 0 <= s.Start && s.Start <= s.End && s.End <= len(raw) }
+func (s Span) isIn(raw []byte) bool {
+	return 0 <= s.Start && s.Start <= s.End && int(s.End) <= len(raw)
+}

@@ -14,13 +14,13 @@ type cuts []cut
 
 // move returns the layout of an object after the cuts.
 func (c cuts) move(at layout.Object) layout.Object {
-	at.Length += c.before(at.Length)
+	at.Length += int32(c.before(at.Length))
 	for _, part := range []*layout.Span{&at.APIVersion, &at.Kind, &at.Metadata, &at.Owners} {
 		if c.include(*part) {
 			*part = layout.Span{}
 			continue
 		}
-		*part = layout.Span{Start: part.Start + c.before(part.Start), End: part.End + c.before(part.End)}
+		*part = part.Move(c.before(part.Start), c.before(part.End))
 	}
 	return at
 }
@@ -28,7 +28,7 @@ func (c cuts) move(at layout.Object) layout.Object {
 // include reports whether a part was cut out.
 func (c cuts) include(part layout.Span) bool {
 	for _, cut := range c {
-		if cut.from <= part.Start && part.End <= cut.to {
+		if cut.from <= int(part.Start) && int(part.End) <= cut.to {
 			return true
 		}
 	}
@@ -36,9 +36,9 @@ func (c cuts) include(part layout.Span) bool {
 }
 
 // before returns by how much the cuts that end at a position or before it moved it.
-func (c cuts) before(at int) (moved int) {
+func (c cuts) before(at int32) (moved int) {
 	for _, cut := range c {
-		if cut.to <= at {
+		if cut.to <= int(at) {
 			moved += cut.added - (cut.to - cut.from)
 		}
 	}

@@ -234,3 +234,31 @@ func TestNotFoundFields(t *testing.T) {
 	fields.AppendProtobuf(nil, raw, layout.Object{})
 	check()
 }
+
+// TestLayoutOfEditedProtobuf covers what is cut from every object, after the owners, and what is cut
+// before them.
+func TestLayoutOfEditedProtobuf(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: "a", Labels: map[string]string{"a": "b", "c": "d"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
+		OwnerReferences: []metav1.OwnerReference{{Name: "owner", UID: "u"}, {Name: "other"}},
+	}}
+	raw, err := pod.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, known := range map[string]bool{
+		"metadata.managedFields": true, "spec.nodeName": true, "status": true,
+		"metadata.labels[a]": false, "metadata.annotations[a]": true,
+	} {
+		fields, err := omit.New(podType, []string{path}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := layoutOf(raw)
+		edited, ok := fields.AppendProtobuf(nil, raw, at)
+		if !ok || (edited.Layout.Length > 0) != known {
+			t.Errorf("without %s: the layout is %+v, want one: %v", path, edited.Layout, known)
+		}
+		checkLayout(t, raw, edited.Bytes, at, edited.Layout)
+	}
+}

@@ -4,6 +4,7 @@
 package omit
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/kinformer/kinformer/internal/layout"
@@ -20,15 +21,41 @@ const (
 // with a part of the object, for an object that it cannot edit: the caller must decode it and call
 // Without. Such an object is malformed, or has a form that no API server sends.
 //
-// The layout is that of an object from which nothing was cut, at; otherwise it is zero, as finding
-// the metadata again takes no longer than moving its layout.
+// The layout of the edited object is known if its metadata is first, as servers write it, and nothing
+// before the owners was cut.
 func (f *Fields) AppendProtobuf(dst, object []byte, at layout.Object) (edited Edited, ok bool) {
 	e := protobufEditor{}
 	out, ok := e.appendMessage(f.root, dst, object)
-	if len(out)-len(dst) != len(object) {
-		at = layout.Object{}
+	if ok {
+		at = moveInProtobuf(at, object, out[len(dst):])
 	}
 	return Edited{out, at, e.lost}, ok
+}
+
+// metadataTag is the tag of an object's metadata.
+const metadataTag = 1<<3 | protowire.TypeBytes
+
+// moveInProtobuf returns the layout of an edited object, zero if it is not known.
+func moveInProtobuf(at layout.Object, object, edited []byte) layout.Object {
+	if !at.Fits(object) || object[0] != metadataTag || len(edited) == 0 || edited[0] != metadataTag {
+		return layout.Object{}
+	}
+	was, _, errWas := protowire.Bounds(object, 1)
+	from, to, err := protowire.Bounds(edited, 1)
+	if errWas != nil || err != nil || was != int(at.Metadata.Start) {
+		return layout.Object{}
+	}
+	moved := layout.New(len(edited))
+	if moved.Metadata = layout.NewSpan(from, to); at.Owners.IsZero() {
+		return moved
+	}
+	// The same fields are in the same bytes, so that all owners that are left are among them.
+	n := int(at.Owners.End) - was
+	if n > to-from || !bytes.Equal(object[was:was+n], edited[from:from+n]) {
+		return layout.Object{}
+	}
+	moved.Owners = at.Owners.Move(from-was, from-was)
+	return moved
 }
 
 // protobufEditor copies an object without the fields.

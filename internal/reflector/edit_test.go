@@ -22,7 +22,7 @@ func (c editingCodec) Edit(dst []byte, item feed.Item) ([]byte, feed.Item, bool)
 	}
 	edited := bytes.ReplaceAll(item.Raw, []byte("cut"), nil)
 	item.Codec, item.Omitted = c.nameCodec, len(edited) < len(item.Raw)
-	item.Layout = layout.Object{Length: len(edited)}
+	item.Layout = layout.New(len(edited))
 	return append(dst, edited...), item, true
 }
 
@@ -43,7 +43,7 @@ func (s *editedSink) Apply(_ watch.EventType, item feed.Item) feed.Outcome {
 func TestSinkReceivesEditedItems(t *testing.T) {
 	items := func() (items []feed.Item) {
 		for _, raw := range []string{"a-cut", "b", "keep-cut", "c-cut"} {
-			items = append(items, feed.Item{Key: raw, Raw: []byte(raw), Codec: editingCodec{}, Layout: layout.Object{Length: len(raw)}, Omitted: true})
+			items = append(items, feed.Item{Key: raw, Raw: []byte(raw), Codec: editingCodec{}, Layout: layout.New(len(raw)), Omitted: true})
 		}
 		return items
 	}

@@ -52,11 +52,15 @@ func (i *Item) layoutOfJSON() layout.Object {
 	if m.duplicate || m.wrongType != memberNone {
 		return layout.Object{}
 	}
-	at := layout.Object{Length: len(i.Raw), SmallNumbers: !m.largeNumber}
+	at := layout.New(len(i.Raw))
+	if at.Length == 0 {
+		return at
+	}
+	at.SmallNumbers = !m.largeNumber
 	begin := m.at[memberObject].start // of an event's object
 	for n, part := range parts(&at) {
 		if found := m.at[located[n]]; found != (span{}) {
-			*part = layout.Span{Start: found.start - begin, End: found.end - begin}
+			*part = layout.NewSpan(found.start-begin, found.end-begin)
 		}
 	}
 	return at
@@ -74,7 +78,7 @@ func (i *Item) locateJSON() bool {
 		if len(value) < 2 || value[0] != which.opening() || value[len(value)-1] != which.closing() {
 			return false
 		}
-		i.members.at[which] = span{part.Start, part.End}
+		i.members.at[which] = span{int(part.Start), int(part.End)}
 	}
 	i.APIVersion = string(i.members.string(i.text, memberAPIVersion))
 	i.Kind = string(i.members.string(i.text, memberKind))

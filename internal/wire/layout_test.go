@@ -104,7 +104,7 @@ func TestLayoutThatDoesNotFitIsIgnored(t *testing.T) {
 				t.Errorf("%s in %v: a layout of fewer bytes was used", name, format)
 			}
 			beyond := at
-			beyond.Owners = layout.Span{Start: 1, End: len(raw) + 1}
+			beyond.Owners = layout.NewSpan(1, len(raw)+1)
 			if _, ok := wire.Located(raw, format, beyond); ok {
 				t.Errorf("%s in %v: a layout beyond the bytes was used", name, format)
 			}
@@ -116,7 +116,7 @@ func TestLayoutThatDoesNotFitIsIgnored(t *testing.T) {
 				moved := at
 				for _, part := range []*layout.Span{&moved.APIVersion, &moved.Kind, &moved.Metadata, &moved.Owners} {
 					if !part.IsZero() {
-						*part = layout.Span{Start: part.Start + by, End: part.End + by}
+						*part = part.Move(by, by)
 					}
 				}
 				item, ok := wire.Located(raw, format, moved)

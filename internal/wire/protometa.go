@@ -21,7 +21,7 @@ const (
 // readMessage reads an object's identity. Duplicate metadata messages are merged: the last value of
 // each field wins. The layout is zero then.
 func (f *identity) readMessage(object []byte) (layout.Object, error) {
-	at := layout.Object{Length: len(object)}
+	at := layout.New(len(object))
 	m := message{b: object}
 	for m.next() {
 		switch m.field {
@@ -31,10 +31,10 @@ func (f *identity) readMessage(object []byte) (layout.Object, error) {
 				at.Length = 0
 			}
 			begin := m.i - len(metadata)
-			at.Metadata = layout.Span{Start: begin, End: m.i}
+			at.Metadata = layout.NewSpan(begin, m.i)
 			owners, err := f.readMetadata(metadata)
 			if at.Owners = owners; !owners.IsZero() {
-				at.Owners = layout.Span{Start: begin + owners.Start, End: begin + owners.End}
+				at.Owners = owners.Move(begin, begin)
 			}
 			m.fail("metadata", err)
 		default:
@@ -62,9 +62,9 @@ func (f *identity) readMetadata(metadata []byte) (owners layout.Span, err error)
 			f.resourceVersion = m.value("resourceVersion")
 		case fieldOwnerReferences:
 			if m.skip(); owners.IsZero() {
-				owners.Start = begin
+				owners = layout.NewSpan(begin, m.i)
 			}
-			owners.End = m.i
+			owners.End = int32(m.i)
 		default:
 			m.skip()
 		}
