@@ -6,6 +6,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // expectAbsent checks what reads return for an object that the store does not have: that it
@@ -66,6 +68,45 @@ func TestObjectOfNoScopeIsNotCalledMissing(t *testing.T) {
 			}, row.scopes...)
 		})
 	}
+}
+
+// An object with another hash of its UID may exist, until the informer has seen its deletion, or holds
+// all hashes.
+func TestObjectOfOtherHashesIsNotCalledMissing(t *testing.T) {
+	half := func(first, last uint64) cache.Scope {
+		return cache.Scope{Hash: cache.HashRange{Field: cache.HashUID, First: first, Last: last}}
+	}
+	lower, upper := half(0, 1<<63-1), half(1<<63, 1<<64-1)
+	runScoped(t, func(i *scopedInformer) {
+		var held, other *corev1.ConfigMap
+		for n := 0; held == nil || other == nil; n++ {
+			obj := i.server.Create(configMap("a/" + strconv.Itoa(n)))
+			if scope.HashOf(string(obj.UID))>>63 == 0 {
+				held = obj
+			} else {
+				other = obj
+			}
+		}
+		synctest.Wait()
+		expectAbsent(i.t, i.SharedInformer, "a/"+other.Name, true)
+		expectAbsent(i.t, i.SharedInformer, "a/none", true)
+		i.server.Delete("a/" + held.Name)
+		synctest.Wait()
+		expectAbsent(i.t, i.SharedInformer, "a/"+held.Name, false)
+		<-time.After(time.Hour)
+		expectAbsent(i.t, i.SharedInformer, "a/"+held.Name, true)
+
+		if err := i.scopes.Add(upper); err != nil {
+			i.t.Fatal(err)
+		}
+		if err := i.InScope(upper).WaitForSync(i.t.Context()); err != nil {
+			i.t.Fatal(err)
+		}
+		expectAbsent(i.t, i.SharedInformer, "a/none", false)
+		_ = i.scopes.Remove(upper)
+		synctest.Wait()
+		expectAbsent(i.t, i.SharedInformer, "a/"+other.Name, true) // it has left, and exists
+	}, lower)
 }
 
 // A scope that was never listed, or was removed, may have the object.

@@ -54,7 +54,7 @@ const (
 	defaultRetryPeriod   = 2 * time.Second
 
 	renewalsPerLease = 5
-	maxSlots         = 1 << 16
+	maxSlots         = 4096 // what is measured
 )
 
 func (o Options) withDefaults() Options {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -92,8 +93,11 @@ func (c *controller) processNext(ctx context.Context) bool {
 // the slot again before. The informer does not report the ConfigMap in that case.
 func (c *controller) reconcile(ctx context.Context, key string) error {
 	configMap, ok := c.configMaps.Store().GetByKey(key)
+	if err := c.configMaps.Store().KeyError(key); !ok && errors.Is(err, cache.ErrNoScope) {
+		return c.leave(ctx, key)
+	}
 	if !ok {
-		return nil // deleted, or dropped
+		return nil // deleted
 	}
 	slot, ok := c.member.Slot(configMap)
 	if !ok {
@@ -120,6 +124,18 @@ func (c *controller) reconcile(ctx context.Context, key string) error {
 		return nil
 	}
 	return fmt.Errorf("update: %w", err)
+}
+
+// leave is called for a ConfigMap that the informer does not hold, and whose deletion it has not seen.
+// Whether it exists, only the server knows: another replica stamps it then. A controller that cleans up
+// after deletions must ask.
+func (c *controller) leave(ctx context.Context, key string) error {
+	namespace, name, _ := strings.Cut(key, "/")
+	_, err := c.client.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil // deleted: a controller would clean up here
+	}
+	return err // if nil, it is another replica's
 }
 
 // stamp returns a copy of a ConfigMap with annotations that name its owner, and the data that the

@@ -56,7 +56,10 @@ func (o *object) fails(at string) error {
 // obj returns an object for "key/uid@version". The uid and the version are optional.
 func obj(id string, groups ...string) *object {
 	name, version, _ := strings.Cut(id, "@")
-	key, uid, _ := strings.Cut(name, "/")
+	key, uid := name, ""
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		key, uid = name[:i], name[i+1:]
+	}
 	return &object{Key: key, UID: uid, Version: version, Groups: groups}
 }
 
