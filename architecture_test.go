@@ -42,13 +42,15 @@ var mayImport = map[string]string{
 	// From items to handlers.
 	"internal/reflector":   "internal/feed",
 	"internal/storewriter": "internal/codec internal/feed",
-	"internal/store":       "internal/eventlog internal/feed internal/pack internal/snapmap",
-	"internal/informer":    "internal/eventlog internal/feed internal/reflector internal/scope internal/store internal/viewnames",
+	"internal/store":       "internal/eventlog internal/feed internal/pack internal/scope internal/snapmap",
+	"internal/scoped":      "internal/feed internal/reflector internal/scope internal/store",
+	"internal/informer":    "internal/eventlog internal/feed internal/reflector internal/scope internal/scoped internal/store internal/viewnames",
+	"internal/engine":      "internal/codec internal/feed internal/informer internal/omit internal/reflector internal/source internal/store",
 	"internal/mutation":    "internal/feed",
 
 	// What a user imports.
-	"cache":    "client-go internal/codec internal/errlog internal/feed internal/informer internal/mutation internal/omit internal/reflector internal/scope internal/source internal/store internal/storewriter internal/tap",
-	"clientgo": "client-go cache internal/codec internal/errlog internal/feed internal/informer internal/omit internal/reflector internal/scope internal/source internal/store internal/storewriter",
+	"cache":    "client-go internal/codec internal/engine internal/errlog internal/feed internal/informer internal/mutation internal/omit internal/reflector internal/scope internal/scoped internal/source internal/store internal/storewriter internal/tap",
+	"clientgo": "client-go cache internal/codec internal/engine internal/errlog internal/feed internal/informer internal/reflector internal/scope internal/source internal/store internal/storewriter",
 	"debug":    "cache internal/units",
 	"shard":    "cache internal/errlog internal/scope",
 

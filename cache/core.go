@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -15,6 +16,7 @@ import (
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/scoped"
 )
 
 // core is what all informers have, whatever the type of their objects.
@@ -153,4 +155,64 @@ func (c *core) waitForDelete(ctx context.Context, obj Object) error {
 		return fmt.Errorf("%w: %w", ErrOutOfScope, err)
 	}
 	return err
+}
+
+func (c *core) scopeStatus() (statuses []ScopeStatus) {
+	for _, now := range c.engine.ScopeStatus() {
+		statuses = append(statuses, c.scopeStatusOf(now))
+	}
+	return statuses
+}
+
+func (c *core) scopeStatusOf(now scoped.ScopeStatus) ScopeStatus {
+	reflector := now.Reflector
+	status := ScopeStatus{
+		Scope:           scopeOf(now.Scope),
+		Phase:           Phase(reflector.Phase),
+		Synced:          now.Synced,
+		Err:             reflector.Err,
+		ErrSince:        reflector.ErrSince,
+		Attempts:        reflector.Attempts,
+		ResourceVersion: now.ResourceVersion,
+		FreshAt:         reflector.FreshAt,
+		Objects:         now.Objects,
+		Quarantined:     now.Quarantined,
+		Unkeyed:         now.Unkeyed,
+		Sharded:         now.Sharded,
+		Foreign:         now.Foreign,
+	}
+	if !status.FreshAt.IsZero() {
+		status.Staleness = max(0, ageAt(c.clock.Now(), status.FreshAt))
+	}
+	return status
+}
+
+// waitForVersionOf is WaitForResourceVersion for the version of an object. If the informer has
+// scopes, it waits only for those that match.
+func (c *core) waitForVersionOf(ctx context.Context, obj Object, matches func(scope.Scope) bool) error {
+	if c.scopes == nil {
+		return c.engine.WaitForResourceVersion(ctx, obj.GetResourceVersion())
+	}
+	return c.engine.WaitForScopesOf(ctx, obj.GetResourceVersion(), matches)
+}
+
+// covers returns a function that reports whether an object can be in a scope, whatever its labels.
+func covers(obj Object) func(scope.Scope) bool {
+	return func(s scope.Scope) bool { return s.Covers(obj.GetNamespace(), string(obj.GetUID())) }
+}
+
+// matches returns a function that reports whether an object is in a scope. Field selectors of other
+// fields than name and namespace are taken to match.
+func matches(obj Object) func(scope.Scope) bool {
+	return func(s scope.Scope) bool {
+		return covers(obj)(s) && s.Matches(obj.GetLabels(), obj.GetName(), obj.GetNamespace())
+	}
+}
+
+// checkScopes returns ErrOutOfScope for an object that is in none of the scopes.
+func (c *core) checkScopes(obj Object) error {
+	if c.scopes == nil || slices.ContainsFunc(c.scopes.All(), matches(obj)) {
+		return nil
+	}
+	return fmt.Errorf("%w: none of its Scopes has the object: %w", ErrOutOfScope, ErrNoScope)
 }

@@ -5,26 +5,33 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/mutation"
+	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/scoped"
+	"github.com/kinformer/kinformer/internal/source"
+	"github.com/kinformer/kinformer/internal/store"
 )
 
 // Errors of informers and reflectors, for errors.Is.
 const (
 	// ErrAlreadyRunning is returned by Run while another Run is active.
-	ErrAlreadyRunning = feed.Error("already running")
+	ErrAlreadyRunning = informer.ErrAlreadyRunning
 	// ErrStopped is returned once Run of an informer, Controller or Factory has returned: by a second
 	// Run, by methods that wait, by methods that add a handler, and by InformerFor. A Reflector can
 	// run again.
-	ErrStopped = feed.Error("the informer has stopped")
+	ErrStopped = informer.ErrStopped
 	// ErrHandlerBlocked is returned by Run if a handler's call has not returned ten seconds after
 	// the context ended, and by Registration.Stop if its context ends first. The call goes on.
-	ErrHandlerBlocked = feed.Error("a handler's call has not returned")
+	ErrHandlerBlocked = informer.ErrHandlerBlocked
 	// ErrFunctionBlocked is returned by Run if a Transform, Filter, index function or ErrorHandler
 	// has not returned ten seconds after the context ended. The call goes on, and no write to the
 	// store succeeds until it returns.
-	ErrFunctionBlocked = feed.Error("a transform, filter, index function or ErrorHandler has not returned")
+	ErrFunctionBlocked = informer.ErrFunctionBlocked
 )
 
 // Errors that an ErrorHandler receives, for errors.Is. Errors of the API server are passed on
@@ -32,44 +39,55 @@ const (
 const (
 	// ErrStale reports a watch event whose resourceVersion is not newer than that of an earlier
 	// one.
-	ErrStale = feed.Error("watch event is older than an earlier one")
+	ErrStale = reflector.ErrStale
 	// ErrVersionRegressed reports that the server is at an older resourceVersion than before, as
 	// after a restore of etcd.
-	ErrVersionRegressed = feed.Error("server is at an older resourceVersion than before")
+	ErrVersionRegressed = reflector.ErrVersionRegressed
 	// ErrHistoryChanged reports a resumed watch whose server did not repeat the last changes as it
 	// had sent them before: etcd was restored from a backup, or the server lost events.
-	ErrHistoryChanged = feed.Error("server does not repeat the last changes")
+	ErrHistoryChanged = reflector.ErrHistoryChanged
 	// ErrStalled reports that a request received nothing for longer than a working server lets it
 	// wait, so that it was given up.
-	ErrStalled = feed.Error("nothing received within the idle timeout")
+	ErrStalled = reflector.ErrStalled
 	// ErrShortWatches reports that the server closed several watches in a row, each within a second
 	// and without an event.
-	ErrShortWatches = feed.Error("server repeatedly closed the watch at once and without an event")
+	ErrShortWatches = reflector.ErrShortWatches
 	// ErrNoVersion reports a list or event without a valid resourceVersion.
-	ErrNoVersion = feed.Error("no valid resourceVersion")
+	ErrNoVersion = reflector.ErrNoVersion
 	// ErrQuarantined reports a relist that is made because objects could not be stored.
-	ErrQuarantined = feed.Error("some objects could not be stored")
+	ErrQuarantined = reflector.ErrQuarantined
 	// ErrMutated reports an object that the program has modified although it belongs to the cache;
 	// see InformerOptions.DetectMutations.
-	ErrMutated = feed.Error("cached object was modified")
+	ErrMutated = mutation.ErrMutated
 )
 
 // ErrOmittedFields is wrapped by the error of an Update that was refused because it would delete
 // fields that an informer has omitted from the object; see InformerOptions.ReadOnly. A program that
 // means to delete such a field sends a patch, which is not refused.
-const ErrOmittedFields = feed.Error("the update would delete fields that the informer omits")
+const ErrOmittedFields = source.ErrOmittedFields
 
 // ErrNotStored reports that an object's newest state arrived and could not be stored: it could not
 // be decoded, was too large, or Transform, Filter or the key function failed. The errors of
 // Reader.KeyError, Lister.Get, WaitForObject and HealthCheck wrap it together with the cause, which
 // the ErrorHandler has received, too. The object is requested again.
-const ErrNotStored = feed.Error("the object's newest state could not be stored")
+const ErrNotStored = store.ErrNotStored
+
+// ErrNoScope is wrapped by the errors of a ScopeView whose scope is not in the informer's Scopes. It
+// is also wrapped by the errors of Reader.KeyError, Reader.Get, Lister.Get, WaitForObject and
+// WaitForDelete for an object that no scope may hold, by its namespace, name or the hash of its
+// namespace, or that a scope may hold which has not been listed: the object may exist.
+var ErrNoScope error = scoped.ErrNoScope
+
+// ErrOutOfScope is wrapped by the error of WaitForObject for an object that the informer never
+// stores: it is in another namespace, or a selector or the Filter refuses it. With Scopes, the errors
+// of WaitForObject and WaitForDelete for an object of no scope wrap it, and ErrNoScope.
+var ErrOutOfScope = errors.New("the object is outside of the informer's scope")
 
 // ErrSkip is returned by a Transform, possibly wrapped, to ignore a state of an object: the store
 // keeps the earlier state, or none if there is none, and there is no event, error or relist. A
 // deletion is applied all the same, and delivered with the last stored state. To remove objects,
 // use Filter. The transforms of package clientgo may return it, too.
-const ErrSkip = feed.Error("skip this state of the object")
+const ErrSkip = feed.ErrSkip
 
 // ObjectError reports that one object could not be decoded, transformed, indexed or stored.
 type ObjectError struct {

@@ -14,7 +14,11 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
+
+	"github.com/kinformer/kinformer/internal/codec"
 )
 
 // Factory shares one informer among all callers of InformerFor that select the same objects. While
@@ -68,14 +72,11 @@ type factoryInformer interface {
 // NewFactory returns a Factory without informers.
 func NewFactory(options FactoryOptions) *Factory {
 	f := &Factory{
-		idleTimeout: options.IdleTimeout, clock: options.Clock,
+		idleTimeout: options.IdleTimeout, clock: clockOf(options.Clock),
 		entries: make(map[informerKey]*factoryEntry), errs: make(map[informerKey]error),
 	}
 	if f.idleTimeout == 0 {
 		f.idleTimeout = defaultIdleTimeout
-	}
-	if f.clock == nil {
-		f.clock = clock.RealClock{}
 	}
 	return f
 }
@@ -297,4 +298,76 @@ func (f *Factory) HealthCheck(options HealthOptions) func(*http.Request) error {
 		}
 		return errors.Join(errs...)
 	}
+}
+
+// Views returns a view of every informer that the factory has now, including those without
+// references.
+func (f *Factory) Views() (views []View) {
+	for _, informer := range f.informers() {
+		views = append(views, informer.Views()...)
+	}
+	slices.SortFunc(views, byID)
+	return views
+}
+
+// informerKey identifies an informer of a Factory: the type of its objects and their selection.
+type informerKey struct {
+	objects                   reflect.Type
+	kind, resource, namespace string
+	options                   string // of each request: selectors
+	labels, fields            string // these selectors, for errors
+}
+
+// String describes the key for errors.
+func (k informerKey) String() string {
+	text := k.objects.String() + k.kind
+	if k.namespace != "" {
+		text += fmt.Sprintf(" in namespace %q", k.namespace)
+	}
+	if k.labels != "" {
+		text += fmt.Sprintf(", with label selector %q", k.labels)
+	}
+	if k.fields != "" {
+		text += fmt.Sprintf(", with field selector %q", k.fields)
+	}
+	return text
+}
+
+var (
+	errUnknownSelection = errors.New("the objects that the ListWatch selects are not known: use ListWatchOf or NewListWatchFromClient")
+	errUnknownNamespace = errors.New("the client does not declare its namespace: call InNamespace on the ListWatch")
+	errUnknownKind      = errors.New("the kind of the objects is not known: set apiVersion and kind of the example")
+)
+
+// keyOfInformer returns the key of an informer of the objects that lw selects.
+func keyOfInformer[T Object](lw *ListWatch, example T) (informerKey, error) {
+	objects, err := objectType(example)
+	if err == nil {
+		err = checkListerWatcher(lw, objects)
+	}
+	switch {
+	case err != nil:
+		return informerKey{}, err
+	case !lw.selected.known && lw.items == nil:
+		return informerKey{}, errUnknownSelection
+	case !lw.selected.known:
+		return informerKey{}, errUnknownNamespace
+	}
+	kind := ""
+	if objects.IsUnstructured() || objects.IsMetadata() { // the Go type does not tell collections apart
+		var gvk schema.GroupVersionKind
+		if !codec.IsNil(example) {
+			gvk = example.GetObjectKind().GroupVersionKind()
+		}
+		if gvk.Empty() && lw.selected.resource == "" {
+			return informerKey{}, errUnknownKind
+		}
+		kind = " of " + gvk.String()
+	}
+	var options metav1.ListOptions
+	lw.selected.apply(context.Background(), &options)
+	return informerKey{
+		objects: objects.GoType, kind: kind, resource: lw.selected.resource, namespace: lw.selected.namespace,
+		options: options.String(), labels: options.LabelSelector, fields: options.FieldSelector,
+	}, nil
 }

@@ -4,9 +4,12 @@
 package cache
 
 import (
+	"context"
 	"errors"
+	"time"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/informer"
 )
 
 // EventHandler receives the changes of a collection. It is not client-go's ResourceEventHandler:
@@ -106,3 +109,82 @@ var (
 	errNoHandler    = errors.New("the handler is nil")
 	errNoFilterFunc = errors.New("the FilteringResourceEventHandler has no FilterFunc")
 )
+
+// Delivery selects which events a handler receives if they arrive faster than it returns. In any
+// case the handler receives the changes of one object in order, and delays no other handler.
+type Delivery string
+
+const (
+	// CoalesceWhenBehind, the default, delivers every event until the handler is more than 10,000
+	// events behind, or more than twice the number of objects if that is larger. Then the waiting
+	// events of one object are coalesced: updates with updates, updates with the deletion, and an
+	// addition with updates unless one of them sets deletionTimestamp. Event.Old is always the
+	// state that was last delivered. An addition and a deletion are both delivered, and an object
+	// that was recreated is never an update of its predecessor. The backlog of a blocked handler is
+	// thus bounded by two states of each object that existed meanwhile.
+	CoalesceWhenBehind Delivery = "CoalesceWhenBehind"
+	// EveryEvent never coalesces events. The backlog is not bounded.
+	EveryEvent Delivery = "EveryEvent"
+)
+
+// HandlerOptions are the options of a handler. The zero value is right for production.
+type HandlerOptions struct {
+	// Name identifies the handler in logs, errors and Status. The default is its Go type.
+	Name string
+	// Delivery selects which events a slow handler receives. The default is CoalesceWhenBehind. For
+	// AddKeyHandler, which always coalesces, EveryEvent is an error.
+	Delivery Delivery
+	// ResyncPeriod is the time from the end of one resync to the start of the next. A resync
+	// delivers every stored object as an update in which Old and New are the same, or to a key
+	// handler its key. It waits while the handler's events are being coalesced. Zero selects the
+	// informer's ResyncPeriod; a negative value disables resyncs.
+	ResyncPeriod time.Duration
+	// WithoutOld leaves Event.Old nil for updates. Deletions still carry the last known state.
+	// With Packed, it saves decoding the old object. A FilteringResourceEventHandler needs the old
+	// object: with it, WithoutOld is an error.
+	WithoutOld bool
+	// ContinueOnPanic goes on with the next event after a panic of the handler. A panic is logged
+	// and passed to ErrorHandler as a *HandlerError in any case. Without ContinueOnPanic, it then
+	// ends the process unless utilruntime.ReallyCrash is false, as elsewhere in Kubernetes.
+	ContinueOnPanic bool
+}
+
+// Registration is a handler that was added to an informer. Its methods are safe for concurrent use.
+type Registration struct{ handler registeredHandler }
+
+// registeredHandler is an *informer.Handler of any type.
+type registeredHandler interface {
+	HasSynced() bool
+	Synced() <-chan struct{}
+	Done() <-chan struct{}
+	Status() informer.HandlerStatus
+	Cancel()
+	Stop(ctx context.Context) error
+}
+
+// HasSynced reports whether the handler's calls have returned for the whole initial list or, if it
+// was added later, for the objects that were in the store then.
+func (r *Registration) HasSynced() bool { return r.handler.HasSynced() }
+
+// Synced returns a channel that is closed once HasSynced reports true. It stays open if the handler
+// is removed or the informer stops before that; see Done.
+func (r *Registration) Synced() <-chan struct{} { return r.handler.Synced() }
+
+// Done returns a channel that is closed once no call of the handler is running and none will start:
+// after Cancel or Stop, and after the informer has stopped.
+func (r *Registration) Done() <-chan struct{} { return r.handler.Done() }
+
+// Status returns the handler's condition.
+func (r *Registration) Status() HandlerStatus { return HandlerStatus(r.handler.Status()) }
+
+// Cancel removes the handler, and does not block. A running call goes on, and no other call starts.
+// The handler itself may call Cancel. It may be called more than once.
+func (r *Registration) Cancel() { r.handler.Cancel() }
+
+// Stop removes the handler and blocks until its running call, if any, has returned. Undelivered
+// events are dropped. If ctx ends first, Stop returns ErrHandlerBlocked; no other call starts in
+// that case either.
+//
+// A handler or an ErrorHandler must call Cancel instead: Stop would wait for its own caller until
+// ctx ends.
+func (r *Registration) Stop(ctx context.Context) error { return r.handler.Stop(ctx) }

@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"time"
 
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/informer"
 )
 
@@ -44,7 +44,7 @@ func ControllerOf(adapted informer.Adapted) *Controller {
 		engine:  adapted.Engine,
 		source:  adapted.Source,
 		kind:    adapted.Kind,
-		report:  newReporter(ReflectorOptions{Name: adapted.Name}, codec.ObjectType{}),
+		report:  newReporter(adapted.Name, nil, klog.Logger{}, clock.RealClock{}),
 		clock:   clock.RealClock{},
 		invalid: adapted.Invalid,
 		key:     func(obj Object) (string, error) { return adapted.Key(obj) },
@@ -98,6 +98,11 @@ func (c *Controller) Status() Status { return c.core.status(c.HasSynced()) }
 func (c *Controller) HealthCheck(options HealthOptions) func(*http.Request) error {
 	return healthCheck(c.Status, c.core.clock, options)
 }
+
+// Views returns a view of the informer.
+func (c *Controller) Views() []View { return []View{{&c.core, c.HasSynced}} }
+
+func (c *Controller) hasStopped() bool { return c.core.hasStopped() }
 
 // RunAll calls the Run methods of informers, controllers, reflectors or factories, each in a
 // goroutine. Once one of them returns an error, it ends the context of the others. It returns once

@@ -75,8 +75,7 @@ func (l Lister[T]) lacksNamespace(name string) bool {
 	if l.namespace != "" || strings.Contains(name, "/") {
 		return false
 	}
-	state := l.reader.Snapshot().state
-	return state != nil && strings.Contains(state.AnyKey(), "/")
+	return strings.Contains(l.reader.Snapshot().read().AnyKey(), "/")
 }
 
 // List returns the objects that a selector matches, in the Lister's namespace or, if the Lister has
@@ -93,11 +92,8 @@ func (l Lister[T]) List(selector labels.Selector) []T {
 	if selector != nil && !selector.Empty() {
 		matches = func(set map[string]string) bool { return selector.Matches(labels.Set(set)) }
 	}
-	state := l.reader.Snapshot().state
-	switch {
-	case state == nil:
-		return nil
-	case l.namespace == "":
+	state := l.reader.Snapshot().read()
+	if l.namespace == "" {
 		return state.Select(matches)
 	}
 	if objs, err := state.SelectByIndex(NamespaceIndex, l.namespace, matches); err == nil {

@@ -13,12 +13,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/source"
 	"github.com/kinformer/kinformer/internal/tap"
@@ -129,23 +129,6 @@ var (
 	errNoWatchFunc = errors.New("the ListWatch has no WatchFunc")
 )
 
-// ListOptionsFunc changes the options of a list or watch request before it is sent. It must be
-// safe for concurrent use and do the same each time.
-type ListOptionsFunc func(options *metav1.ListOptions)
-
-// WithLabelSelector selects objects by their labels, on the server. An object that the selector no
-// longer matches is a deletion.
-func WithLabelSelector(selector labels.Selector) ListOptionsFunc {
-	return func(options *metav1.ListOptions) { options.LabelSelector = selector.String() }
-}
-
-// WithFieldSelector selects objects by their fields, on the server. An object that the selector no
-// longer matches is a deletion. Each resource supports few fields; for others the server refuses
-// the list. See https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/.
-func WithFieldSelector(selector fields.Selector) ListOptionsFunc {
-	return func(options *metav1.ListOptions) { options.FieldSelector = selector.String() }
-}
-
 // NewListWatchFromClient returns a ListWatch of a resource, such as "pods", in a namespace, or in
 // all namespaces if that is metav1.NamespaceAll. The client must be that of the resource's API
 // group. For custom resources of a Go type of the program, it is made with the program's scheme;
@@ -199,25 +182,55 @@ func ListWatchOf[L runtime.Object](client interface {
 	case interface{ Namespace() string }: // client-go's fake ones
 		known.known, known.namespace = true, namespaced.Namespace()
 	}
-	apply := func(ctx context.Context, options metav1.ListOptions) metav1.ListOptions {
-		known.apply(ctx, &options)
-		return options
-	}
+	return typedListWatch(func(context.Context) typedClient[L] { return client }, known)
+}
+
+// typedClient is a client that returns lists of type L.
+type typedClient[L runtime.Object] interface {
+	List(ctx context.Context, options metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}
+
+// typedListWatch returns a ListWatch of what is selected. client returns the client for the context
+// of a request.
+func typedListWatch[L runtime.Object](client func(context.Context) typedClient[L], known selected) *ListWatch {
 	return &ListWatch{
 		Streaming: true,
 		selected:  known,
 		items:     codec.ItemType(reflect.TypeFor[L]()),
 		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			list, err := client.List(ctx, apply(ctx, options))
+			known.apply(ctx, &options)
+			list, err := client(ctx).List(ctx, options)
 			if err != nil {
 				return nil, err
 			}
 			return list, nil
 		},
 		WatchFunc: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return client.Watch(ctx, apply(ctx, options))
+			known.apply(ctx, &options)
+			return client(ctx).Watch(ctx, options)
 		},
 	}
+}
+
+// ListWatchByNamespace returns a ListWatch of the objects of all namespaces, for an informer with
+// Scopes. client is the method of a clientset that returns the client of a namespace:
+//
+//	lw := cache.ListWatchByNamespace(clientset.CoreV1().Pods)
+//
+// A scope with a Namespace is requested by the path of the namespace, for which permissions in that
+// namespace suffice. NewListWatchFromClient for all namespaces does the same. Any other
+// ListerWatcher receives the field selector metadata.namespace=NAME, for which the program needs
+// the permission to list all namespaces.
+func ListWatchByNamespace[L runtime.Object, C interface {
+	List(ctx context.Context, options metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}](client func(namespace string) C, modify ...ListOptionsFunc) *ListWatch {
+	if client == nil || codec.IsNil(client(metav1.NamespaceAll)) {
+		return &ListWatch{}
+	}
+	known := selected{known: true, modify: slices.Clone(modify), byNamespace: true}
+	return typedListWatch(func(ctx context.Context) typedClient[L] { return client(scope.RequestOf(ctx).Namespace) }, known)
 }
 
 // ListWatchFromClientGo returns a ListWatch that calls a ListerWatcher of client-go's tools/cache,
@@ -264,23 +277,47 @@ func knowsWatchList(lw any) bool {
 	return !ok || !declares.IsWatchListSemanticsUnSupported()
 }
 
-// newSource returns the source of a ListerWatcher's objects.
-func newSource(lw ListerWatcher, objects codec.ObjectType, options codec.Options, limits Limits, store *source.StoreState) source.Source {
+// scopedListWatch returns a ListerWatcher that restricts each request to scope.RequestOf of its
+// context. A ListWatch of this package's functions does that itself, and is returned as it is.
+func scopedListWatch(lw ListerWatcher) ListerWatcher {
 	known, ok := lw.(*ListWatch)
-	streaming := source.Unknown
-	if ok && known != nil && known.Streaming {
-		streaming = source.Unchanged
+	if codec.IsNil(lw) || ok && (known.selected.known || known.items != nil) {
+		return lw
 	}
-	return source.New(source.Config{
-		ListerWatcher:   lw,
-		Objects:         objects,
-		Streaming:       streaming,
-		NoClientRetries: ok && known != nil && known.noRetries,
-		Fake:            !knowsWatchList(lw),
-		Codec:           options,
-		Limits:          limits.ofSource(),
-		Store:           store,
-	})
+	scoped := ListWatch{isMostRecent: isMostRecent(lw)}
+	if ok {
+		scoped = *known
+	}
+	scoped.ListFunc = func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		scope.RequestOf(ctx).Apply(&options, true)
+		feed.RestrictProbe(ctx, &options)
+		return lw.List(ctx, options)
+	}
+	scoped.WatchFunc = func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+		scope.RequestOf(ctx).Apply(&options, true)
+		return lw.Watch(ctx, options)
+	}
+	return &scoped
+}
+
+// selectionOf returns the selection of a ListerWatcher.
+func selectionOf(lw ListerWatcher) selected {
+	if known, ok := lw.(*ListWatch); ok && known != nil {
+		return known.selected
+	}
+	return selected{}
+}
+
+// sourceConfig returns what is known of a ListerWatcher and its objects.
+func sourceConfig(lw ListerWatcher, objects codec.ObjectType) source.Config {
+	config := source.Config{ListerWatcher: lw, Objects: objects, Fake: !knowsWatchList(lw)}
+	if known, ok := lw.(*ListWatch); ok && known != nil {
+		config.NoClientRetries = known.noRetries
+		if known.Streaming {
+			config.Streaming = source.Unchanged
+		}
+	}
+	return config
 }
 
 // checkListerWatcher returns an error if a ListerWatcher cannot return objects of a type.

@@ -37,9 +37,6 @@ import (
 // It returns an error if the informer has stopped or was made of invalid arguments.
 func NamespaceScopes[T Object](namespaces *SharedInformer[T], selector labels.Selector) (*Scopes, error) {
 	s := &Scopes{byNamespaces: true}
-	if namespaces.core.invalid != nil {
-		return nil, namespaces.core.invalid
-	}
 	registration, err := namespaces.AddEventHandler(EventHandlerFunc[T](func(event Event[T]) {
 		obj := event.Object()
 		name := scope.Scope{Namespace: obj.GetName()}

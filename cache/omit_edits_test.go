@@ -19,9 +19,8 @@ import (
 
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/informer"
-	"github.com/kinformer/kinformer/internal/omit"
 )
 
 // editCounter counts the edits of a source's objects.
@@ -90,20 +89,20 @@ func TestUnchangedObjectsAreNotEdited(t *testing.T) {
 	EnableStreaming(config)
 	lw := ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Pods(""))
 	objects := codec.ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}
-	fields, err := omit.New(objects.GoType, []string{"metadata.managedFields"}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, packed := range []bool{false, true} {
 		t.Run(fmt.Sprint("packed ", packed), func(t *testing.T) {
 			server.InjectFault(1, func(r fake.APIRequest) bool { return r.Verb == "watch" }, fake.RequestFault{Err: apierrors.NewResourceExpired("too old")})
-			options := InformerOptions[*corev1.Pod]{Packed: packed, Start: StartAny}
-			report := newReporter(options.reflectorOptions(), objects)
-			engineConfig := options.engineConfig(objects, codec.Options{}, report)
-			source := newSource(lw, objects, codec.Options{Packed: packed, Omit: fields}, options.Limits, nil)
-			counter := &editCounter{Source: source, listed: make(chan struct{}, 10)}
-			engineConfig.Reflector = reflectorConfig(lw, counter, options.reflectorOptions(), nil, report)
-			engine := informer.New(engineConfig)
+			options := InformerOptions[*corev1.Pod]{Packed: packed, Start: StartAny, OmitFields: []string{"metadata.managedFields"}}
+			counter := &editCounter{listed: make(chan struct{}, 10)}
+			spec := options.spec(lw, objects, options.reflectorOptions().reporter(objects))
+			spec.Wrap = func(items feed.Source) feed.Source {
+				counter.Source = items
+				return counter
+			}
+			engine, err := engine.New(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error)
 			go func() { done <- engine.Run(ctx) }()

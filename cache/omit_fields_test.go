@@ -175,6 +175,42 @@ func TestUpdateOfOmittedFieldsIsDelivered(t *testing.T) {
 	}
 }
 
+// TestUpdateOfObjectWithoutOmittedFieldsIsSent removes a finalizer from an object that never had one of
+// the omitted fields: nothing was cut from it, and the update loses nothing.
+func TestUpdateOfObjectWithoutOmittedFieldsIsSent(t *testing.T) {
+	for name, packed := range map[string]bool{"live": false, "packed": true} {
+		t.Run(name, func(t *testing.T) {
+			config, unprepared := startPodServer(t)
+			cache.EnableStreaming(config)
+			client := kubernetes.NewForConfigOrDie(config)
+			created, err := unprepared.CoreV1().Pods("ns0").Create(t.Context(), &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: "plain", Finalizers: []string{"example.com/held", "example.com/other"}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+			}, metav1.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			informer := runInformer(t, cache.ListWatchOf(client.CoreV1().Pods("ns0")), &corev1.Pod{},
+				cache.InformerOptions[*corev1.Pod]{OmitFields: []string{"spec.containers.args", "status.podIP"}, ReadOnly: true, Packed: packed})
+			if err := informer.WaitForObject(testContext(t), created); err != nil {
+				t.Fatal(err)
+			}
+			for _, finalizers := range [][]string{{"example.com/held"}, nil} { // after the list, and after an event
+				cached, _ := informer.Store().GetByKey("ns0/plain")
+				pod := cached.DeepCopy()
+				pod.Finalizers = finalizers
+				pod, err = client.CoreV1().Pods("ns0").Update(t.Context(), pod, metav1.UpdateOptions{})
+				if err != nil {
+					t.Fatalf("the update to the finalizers %q: %v", finalizers, err)
+				}
+				if err := informer.WaitForObject(testContext(t), pod); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // TestUpdateWithOmittedFieldsIsRefused covers updates by typed and dynamic clients, of the object
 // and of its status.
 func TestUpdateWithOmittedFieldsIsRefused(t *testing.T) {

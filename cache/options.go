@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,8 +19,10 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/codec"
-	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/mutation"
+	"github.com/kinformer/kinformer/internal/store"
 )
 
 // InformerOptions are the options of a SharedInformer. The zero value is right for production.
@@ -175,59 +179,57 @@ func (o InformerOptions[T]) check() (err error) {
 	return errors.Join(err, o.Indexers.check())
 }
 
-// engineConfig returns the configuration of the informer's engine, without its reflector's.
-func (o InformerOptions[T]) engineConfig(objects codec.ObjectType, decoding codec.Options, report *reporter) informer.Config[T] {
-	kept := storeConfig(nil, o.Indexers, report.object)
-	if o.Packed && objects.GoType != nil {
-		kept.HotBytes = o.HotBytes
-		kept.Packer = codec.NewPacker[T](objects, decoding, func() bool { return o.Transform != nil })
-		if o.Transform == nil { // a transform may change the metadata
-			kept.ItemIndexers = o.Indexers.itemFunctions()
-		}
+// spec returns the specification of the informer's engine.
+func (o InformerOptions[T]) spec(lw ListerWatcher, objects codec.ObjectType, report *reporter) engine.Spec[T] {
+	if o.Scopes != nil {
+		lw = scopedListWatch(lw)
 	}
-	if o.Transform != nil {
-		kept.Decode = transformed(kept.Decode, o.Transform)
+	spec := engine.Spec[T]{
+		Collection: o.reflectorOptions().collection(lw, objects, report),
+		Informer: informer.Config[T]{
+			Name:        report.name,
+			Clock:       o.Clock,
+			Store:       storeConfig(nil, o.Indexers, report.object),
+			Scopes:      o.Scopes.internalSet(),
+			Terminating: func(obj T) bool { return obj.GetDeletionTimestamp() != nil },
+		},
+		OmitFields: o.OmitFields,
+		ReadOnly:   o.ReadOnly,
+		Packed:     o.Packed,
+		NewPacker: func(objects codec.ObjectType, decoding codec.Options, transforms func() bool) store.Packer[T] {
+			return codec.NewPacker[T](objects, decoding, transforms)
+		},
 	}
-	config := informer.Config[T]{
-		Name:        report.name,
-		Clock:       o.Clock,
-		Store:       kept,
-		Scopes:      o.Scopes.internalSet(),
-		Terminating: func(obj T) bool { return obj.GetDeletionTimestamp() != nil },
-	}
+	spec.ShareEqual, spec.Informer.Store.HotBytes = o.ShareEqual, o.HotBytes
 	if filter := o.Filter; filter != nil {
-		config.Filter = func(obj runtime.Object) bool {
+		spec.Informer.Filter = func(obj runtime.Object) bool {
 			object, ok := obj.(T)
 			return !ok || filter(object) // the store reports an object of another type
 		}
 	}
-	return config
-}
-
-// transformed returns a function that decodes an item and transforms its object.
-func transformed[T Object](decode func(feed.Item) (T, error), transform TransformFunc[T]) func(feed.Item) (T, error) {
-	return func(item feed.Item) (T, error) {
-		obj, err := decode(item)
-		if err != nil {
-			return obj, err
+	if transform := o.Transform; transform != nil {
+		spec.Transform = func(key string, obj T) (T, error) {
+			result, err := transform(obj)
+			if err == nil && !codec.IsNil(result) && codec.Key(result) != key {
+				err = fmt.Errorf("the result has key %q; name and namespace must not change", codec.Key(result))
+			}
+			return result, err
 		}
-		result, err := feed.CatchPanic(func() (T, error) { return transform(obj) })
-		return result, checkTransformed(item.Key, result, err)
 	}
+	return spec
 }
 
-// checkTransformed returns an error if a transform's result cannot be stored under key.
-func checkTransformed[T Object](key string, result T, err error) error {
-	switch {
-	case err != nil:
-		return fmt.Errorf("transform: %w", err)
-	case codec.IsNil(result):
-		return errors.New("transform: the result is nil")
-	case codec.Key(result) != key:
-		return fmt.Errorf("transform: the result has key %q; name and namespace must not change", codec.Key(result))
+// mutationDetector returns the detector that the options or the environment ask for, or nil.
+func (o InformerOptions[T]) mutationDetector() *mutation.Detector {
+	everywhere, _ := strconv.ParseBool(os.Getenv(mutationVariable)) //nolint:forbidigo // client-go's variable, so that one switch serves a whole program
+	if o.DetectMutations || everywhere && !o.Packed {
+		return mutation.New()
 	}
 	return nil
 }
+
+// mutationVariable is the environment variable of client-go's detector.
+const mutationVariable = "KUBE_CACHE_MUTATION_DETECTOR"
 
 // sameAs returns an error that names the first option in which other differs.
 func (o InformerOptions[T]) sameAs(other InformerOptions[T]) error {

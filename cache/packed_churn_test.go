@@ -16,8 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/store"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -54,7 +56,7 @@ func TestPackedChurnMemoryIsBounded(t *testing.T) {
 	for left := *churnUpdates - done; left > 0; left = *churnUpdates - done {
 		measure(min(left, *churnUpdates/10))
 	}
-	pods, quarantined := run.informer.Store().Len(), run.informer.Store().WholeFeed().Quarantined()
+	pods, quarantined := run.informer.Store().Len(), run.informer.Store().NewFeed(store.FeedConfig{}).Quarantined()
 	if pods < c.pods() || pods > c.pods()+1 || quarantined != 0 { // the replacement of one Pod may be in progress
 		t.Errorf("%d Pods, want %d, and %d quarantined", pods, c.pods(), quarantined)
 	}
@@ -94,13 +96,16 @@ func runChurnInformer(t *testing.T, c *churn) *churnInformer {
 	r := &churnInformer{t: t, churn: c, requests: make(chan int), delivered: make(chan struct{}, 1)}
 	c.codec = protobufPods().For(&wire.Item{Format: wire.Protobuf})
 	options := InformerOptions[*corev1.Pod]{
-		Packed: true, Indexers: Indexers[*corev1.Pod]{NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc)},
+		Packed: true, Start: StartAny, Indexers: Indexers[*corev1.Pod]{NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc)},
 		ErrorHandler: func(_ context.Context, err error) { t.Error(err) },
 	}
-	config := options.engineConfig(objects, codec.Options{}, newReporter(options.reflectorOptions(), objects))
-	config.Reflector.Source = r
-	config.Reflector.Report = options.ErrorHandler
-	r.informer = informer.New(config)
+	spec := options.spec(&ListWatch{}, objects, options.reflectorOptions().reporter(objects))
+	spec.Wrap = func(feed.Source) feed.Source { return r }
+	assembled, err := engine.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.informer = assembled.Informer
 	_, err = r.informer.Add(informer.HandlerConfig[*corev1.Pod]{Name: "keys", OnKey: func(event informer.KeyEvent) {
 		if event.Key == marker {
 			r.delivered <- struct{}{}

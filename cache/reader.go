@@ -4,7 +4,6 @@
 package cache
 
 import (
-	"fmt"
 	"iter"
 
 	"github.com/kinformer/kinformer/internal/store"
@@ -59,83 +58,48 @@ type Snapshot[T Object] struct {
 	state *store.Snapshot[T] // nil: empty
 }
 
+// read returns the state; that of an empty store for the zero Snapshot.
+func (s Snapshot[T]) read() *store.Snapshot[T] {
+	if s.state == nil {
+		return store.New(store.Config[T]{}).Snapshot()
+	}
+	return s.state
+}
+
 // ResourceVersion returns the version of the collection that the snapshot shows. It is empty before
 // the first list.
-func (s Snapshot[T]) ResourceVersion() string {
-	if s.state == nil {
-		return ""
-	}
-	return s.state.ResourceVersion()
-}
+func (s Snapshot[T]) ResourceVersion() string { return s.read().ResourceVersion() }
 
 // GetByKey returns the object that has a key and reports whether there is one.
-func (s Snapshot[T]) GetByKey(key string) (item T, exists bool) {
-	if s.state == nil {
-		return item, false
-	}
-	return s.state.Get(key)
-}
+func (s Snapshot[T]) GetByKey(key string) (item T, exists bool) { return s.read().Get(key) }
 
 // List returns all objects, in no particular order.
-func (s Snapshot[T]) List() []T {
-	if s.state == nil {
-		return nil
-	}
-	return s.state.List()
-}
+func (s Snapshot[T]) List() []T { return s.read().List() }
 
 // ListKeys returns all keys, in no particular order.
-func (s Snapshot[T]) ListKeys() []string {
-	if s.state == nil {
-		return nil
-	}
-	return s.state.Keys()
-}
+func (s Snapshot[T]) ListKeys() []string { return s.read().Keys() }
 
 // ByIndex returns the objects that an index finds under a value, in no particular order. An unknown
 // index is an error. Objects for whose state the index function failed are missing; see
 // Reader.ByIndex.
 func (s Snapshot[T]) ByIndex(indexName, indexedValue string) ([]T, error) {
-	if s.state == nil {
-		return nil, errZeroSnapshot(indexName)
-	}
-	return s.state.ByIndex(indexName, indexedValue)
+	return s.read().ByIndex(indexName, indexedValue)
 }
 
 // IndexKeys returns the keys of the objects that ByIndex returns.
 func (s Snapshot[T]) IndexKeys(indexName, indexedValue string) ([]string, error) {
-	if s.state == nil {
-		return nil, errZeroSnapshot(indexName)
-	}
-	return s.state.IndexKeys(indexName, indexedValue)
+	return s.read().IndexKeys(indexName, indexedValue)
 }
 
 // ListIndexValues returns the values under which an index finds objects, in no particular order. An
 // unknown index is an error.
 func (s Snapshot[T]) ListIndexValues(indexName string) ([]string, error) {
-	if s.state == nil {
-		return nil, errZeroSnapshot(indexName)
-	}
-	return s.state.IndexValues(indexName)
-}
-
-func errZeroSnapshot(indexName string) error {
-	return fmt.Errorf("unknown index %q: the Snapshot is not of a store", indexName)
+	return s.read().IndexValues(indexName)
 }
 
 // Len returns the number of objects.
-func (s Snapshot[T]) Len() int {
-	if s.state == nil {
-		return 0
-	}
-	return s.state.Len()
-}
+func (s Snapshot[T]) Len() int { return s.read().Len() }
 
 // All returns an iterator over keys and objects in the order of the keys. The first iteration over
 // a state sorts its keys; later ones, of all snapshots of that state, reuse the order.
-func (s Snapshot[T]) All() iter.Seq2[string, T] {
-	if s.state == nil {
-		return func(func(string, T) bool) {}
-	}
-	return s.state.All()
-}
+func (s Snapshot[T]) All() iter.Seq2[string, T] { return s.read().All() }

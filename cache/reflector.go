@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/source"
@@ -73,6 +74,39 @@ const (
 	StartAny Start = "Any"
 )
 
+// Limits bound the size of objects and responses, in bytes, against a broken or hostile server.
+// Zero, and every negative value, selects the default. If a limit is exceeded, the error names it,
+// for instance "Limits.Object", and the store keeps its last good state.
+//
+// Limits apply while the informer streams (Status.Streaming), to the decompressed bytes. Otherwise
+// the client reads and decodes each response as a whole: client-go limits a watch event to 16 MiB,
+// and a list or an error not at all. The number of objects is not limited, and each takes at least
+// the size of its Go struct, such as 1 kB: two million Pods of 80 bytes take 4.6 GB.
+type Limits struct {
+	// Object is the largest object, and the largest watch event. A larger object is not stored, and
+	// is reported as an ObjectError, provided that its name is among the first 64 KiB in protobuf
+	// and within the limit in JSON; otherwise the list fails, or the watch ends. The default is
+	// 16 MiB, ten times etcd's limit.
+	Object int
+	// Header is the largest part of a response that is not an object: the metadata of a list with
+	// its continue token, a bookmark, an error, or white space. A larger error response is cut off;
+	// any other larger part fails the list or ends the watch. The default is 1 MiB.
+	Header int
+	// InFlight is the total size of the objects of a list that have been read and not stored yet,
+	// because they are being decoded in parallel. A single object may exceed it. In addition, a relist
+	// keeps up to as many bytes of the eight newest unchanged objects, to compare their contents. The
+	// default is 16 MiB.
+	InFlight int
+	// Decoded is the memory that decoding one object may allocate. It is estimated from the bytes
+	// before they are decoded, also for objects that are Packed. An object that would allocate more
+	// is not stored, and is reported as an ObjectError. Decoding usually allocates two to ten times
+	// the object's bytes, up to a hundred times for objects of many small elements, and about 500
+	// times for hostile ones. The default is 512 times the object's bytes, at least 4 MiB and at most
+	// 512 MiB: it refuses hostile objects of more than 1 MiB, and smaller ones whose Go type has
+	// larger elements than those of the API.
+	Decoded int
+}
+
 // ReflectorOptions are the options of a Reflector. The zero value is right for production.
 // InformerOptions describes the fields.
 type ReflectorOptions struct {
@@ -85,6 +119,61 @@ type ReflectorOptions struct {
 	ErrorHandler ErrorHandler
 	Logger       klog.Logger
 	Clock        clock.Clock
+}
+
+// reporter returns the reporter of objects of a type.
+func (o ReflectorOptions) reporter(objects codec.ObjectType) *reporter {
+	name := o.Name
+	if name == "" && objects.GoType != nil {
+		name = objects.String()
+	}
+	return newReporter(name, o.ErrorHandler, o.Logger, clockOf(o.Clock))
+}
+
+// checkSource returns the type of an example, and an error if lw cannot feed it or an option is
+// invalid.
+func checkSource[T Object](lw ListerWatcher, example T, options ReflectorOptions) (codec.ObjectType, error) {
+	objects, err := objectType(example)
+	if err == nil {
+		err = checkListerWatcher(lw, objects)
+	}
+	switch options.ListMode {
+	case ListModeAuto, ListModeList, ListModeWatchList:
+	default:
+		err = errors.Join(err, fmt.Errorf("unknown ListMode %q: want %q, %q or %q",
+			options.ListMode, ListModeAuto, ListModeList, ListModeWatchList))
+	}
+	switch options.Start {
+	case "", StartConsistent, StartAny:
+	default:
+		err = errors.Join(err, fmt.Errorf("unknown Start %q: want %q or %q", options.Start, StartConsistent, StartAny))
+	}
+	return objects, errors.Join(err, reflector.CheckBackoff(options.Backoff))
+}
+
+// startOf returns the start of a reflector's configuration, or nil for a first list at any version.
+func startOf(lw ListerWatcher, start Start) *reflector.Start {
+	if start == StartAny || isMostRecent(lw) {
+		return nil
+	}
+	return reflector.NewStart()
+}
+
+// collection returns the specification of the collection of objects of a type.
+func (o ReflectorOptions) collection(lw ListerWatcher, objects codec.ObjectType, report *reporter) engine.Collection {
+	return engine.Collection{
+		Source: sourceConfig(lw, objects),
+		Reflector: reflector.Config{
+			WatchList: func() bool { return o.ListMode == ListModeWatchList && knowsWatchList(lw) },
+			Start:     startOf(lw, o.Start),
+			PageSize:  o.PageSize,
+			Backoff:   o.Backoff,
+			Report:    report.handle,
+			Recovered: report.recovered,
+			Clock:     o.Clock,
+		},
+		Limits: engine.Limits(o.Limits),
+	}
 }
 
 // Reflector keeps a store equal to a collection of the API. Its methods are safe for concurrent
@@ -113,13 +202,12 @@ type Reflector[T Object] struct {
 func NewReflector[T Object](lw ListerWatcher, example T, store ReflectorStore[T], options ReflectorOptions) *Reflector[T] {
 	objects, err := checkSource(lw, example, options)
 	err = errors.Join(err, checkStore(store))
-	r := &Reflector[T]{report: newReporter(options, objects), clock: passiveClock(options.Clock)}
+	r := &Reflector[T]{report: options.reporter(objects), clock: clockOf(options.Clock)}
 	if err != nil {
 		r.invalid = fmt.Errorf("reflector of %s: %w", r.report.name, err)
 	}
-	r.source = newSource(lw, objects, codec.Options{}, options.Limits, nil)
 	r.sink = newStoreSink(store, r.report.object)
-	r.loop = reflector.New(reflectorConfig(lw, r.source, options, r.sink, r.report))
+	r.loop, r.source = engine.NewReflector(options.collection(lw, objects, r.report), r.sink)
 	return r
 }
 
@@ -209,48 +297,4 @@ func checkStore[T Object](store ReflectorStore[T]) error {
 		return checked.check()
 	}
 	return nil
-}
-
-// checkSource returns the type of an example, and an error if lw cannot feed it or an option is
-// invalid.
-func checkSource[T Object](lw ListerWatcher, example T, options ReflectorOptions) (codec.ObjectType, error) {
-	objects, err := objectType(example)
-	if err == nil {
-		err = checkListerWatcher(lw, objects)
-	}
-	switch options.ListMode {
-	case ListModeAuto, ListModeList, ListModeWatchList:
-	default:
-		err = errors.Join(err, fmt.Errorf("unknown ListMode %q: want %q, %q or %q",
-			options.ListMode, ListModeAuto, ListModeList, ListModeWatchList))
-	}
-	switch options.Start {
-	case "", StartConsistent, StartAny:
-	default:
-		err = errors.Join(err, fmt.Errorf("unknown Start %q: want %q or %q", options.Start, StartConsistent, StartAny))
-	}
-	return objects, errors.Join(err, reflector.CheckBackoff(options.Backoff))
-}
-
-// startOf returns the start of a reflector's configuration, or nil for a first list at any version.
-func startOf(lw ListerWatcher, start Start) *reflector.Start {
-	if start == StartAny || isMostRecent(lw) {
-		return nil
-	}
-	return reflector.NewStart()
-}
-
-func reflectorConfig(lw ListerWatcher, source feed.Source, options ReflectorOptions, sink feed.Sink, report *reporter) reflector.Config {
-	return reflector.Config{
-		Source:    source,
-		Sink:      sink,
-		WatchList: func() bool { return options.ListMode == ListModeWatchList && knowsWatchList(lw) },
-		Start:     startOf(lw, options.Start),
-		PageSize:  options.PageSize,
-		InFlight:  options.Limits.InFlight,
-		Backoff:   options.Backoff,
-		Report:    report.attempt,
-		Recovered: report.recovered,
-		Clock:     options.Clock,
-	}
 }

@@ -6,7 +6,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,11 +13,10 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/errlog"
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/scoped"
 )
 
 // reporter passes errors to the ErrorHandler, with the context of the Run they happened in.
@@ -30,24 +28,14 @@ type reporter struct {
 	running atomic.Pointer[context.Context] // of the latest Run, if any
 }
 
-func newReporter(options ReflectorOptions, objects codec.ObjectType) *reporter {
-	r := &reporter{name: options.Name, handle: options.ErrorHandler, logger: options.Logger}
-	if r.name == "" && objects.GoType != nil {
-		r.name = objects.String()
-	}
-	if r.handle == nil {
-		r.log = newErrorLog(passiveClock(options.Clock))
+// newReporter returns a reporter. A nil handler stands for the default.
+func newReporter(name string, handler ErrorHandler, logger klog.Logger, c clock.PassiveClock) *reporter {
+	r := &reporter{name: name, handle: handler, logger: logger}
+	if handler == nil {
+		r.log = newErrorLog(c)
 		r.handle = r.log.handle
 	}
 	return r
-}
-
-// passiveClock returns the clock, the real one if it is nil.
-func passiveClock(c clock.Clock) clock.PassiveClock {
-	if c == nil {
-		return clock.RealClock{}
-	}
-	return c
 }
 
 // begin returns the context of a Run, with a logger that names the informer.
@@ -73,13 +61,10 @@ func (r *reporter) named(ctx context.Context) klog.Logger {
 	return klog.LoggerWithValues(logger, "informer", r.name)
 }
 
-// attempt reports a failed attempt to list or watch.
-func (r *reporter) attempt(ctx context.Context, err error) { r.handle(ctx, err) }
-
 // recovered logs that an attempt succeeded after failed ones, if one of these was logged since the
 // last recovery.
 func (r *reporter) recovered(ctx context.Context, after time.Duration, attempts int) {
-	if r.log != nil && r.log.forgetAttempts() {
+	if r.log != nil && r.log.requests.Recovered(r.log.clock.Now()) {
 		klog.FromContext(ctx).Info("Recovered, lists and watches succeed again", "after", after, "failedAttempts", attempts)
 	}
 }
@@ -95,33 +80,21 @@ func (r *reporter) object(key string, err error) {
 
 // newObjectError returns the public form of a store's error on an object.
 func newObjectError(key string, err error) *ObjectError {
-	object := &ObjectError{Key: key, Effect: EffectNotStored, Err: err}
-	if known, ok := errors.AsType[*feed.EffectError](err); ok {
-		object.Effect, object.Err = ObjectEffect(known.Effect), known.Err
-	}
-	return object
+	effect, cause := feed.EffectOf(err)
+	return &ObjectError{Key: key, Effect: ObjectEffect(effect), Err: cause}
 }
 
 // errorLog is the default ErrorHandler. It logs an error, and the same error again only after
 // five minutes.
 type errorLog struct {
-	clock   clock.PassiveClock
-	repeats errlog.Repeats
-	objects *errlog.Objects
-
-	mu      sync.Mutex // guards the fields below
-	failing bool       // a failed attempt was logged, and no recovery since
-
-	recoveries     int // logged since recoveriesFrom
-	recoveriesFrom time.Time
+	clock    clock.PassiveClock
+	requests errlog.Requests
+	objects  *errlog.Objects
 }
 
 func newErrorLog(c clock.PassiveClock) *errorLog {
 	return &errorLog{clock: c, objects: errlog.NewObjects(c, true)}
 }
-
-// recoveriesPeriod is the time in which at most maxRecoveries are logged.
-const recoveriesPeriod = 5 * time.Minute
 
 func (l *errorLog) handle(ctx context.Context, err error) {
 	if _, ok := errors.AsType[*HandlerError](err); ok { // logged with its stack where it was recovered
@@ -137,12 +110,15 @@ func (l *errorLog) handle(ctx context.Context, err error) {
 		return
 	}
 	text := err.Error()
-	if ofScope, ok := errors.AsType[*informer.ScopeError](err); ok { // one cause in several scopes is logged once
+	if ofScope, ok := errors.AsType[*scoped.ScopeError](err); ok { // one cause in several scopes is logged once
 		text = ofScope.Cause()
 	}
-	if l.repeats.IsNew(errlog.WithoutDigits(text), l.clock.Now()) {
-		logger.Error(err, message(err))
-		l.noteAttempt(err)
+	if !l.requests.IsNew(text, l.clock.Now()) {
+		return
+	}
+	logger.Error(err, message(err))
+	if attempt, ok := errors.AsType[*reflector.AttemptError](err); ok && attempt.Op != reflector.OpRelist {
+		l.requests.Failed()
 	}
 }
 
@@ -152,35 +128,6 @@ func isExpiredWatch(err error) bool {
 	attempt, ok := errors.AsType[*reflector.AttemptError](err)
 	return ok && (attempt.Op == reflector.OpWatch || attempt.Op == reflector.OpWatchOpen) &&
 		(apierrors.IsResourceExpired(err) || apierrors.IsGone(err))
-}
-
-// noteAttempt records that a failed attempt was logged. A relist is none.
-func (l *errorLog) noteAttempt(err error) {
-	attempt, ok := errors.AsType[*reflector.AttemptError](err)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.failing = l.failing || ok && attempt.Op != reflector.OpRelist
-}
-
-// maxRecoveries is the number of recoveries that are logged within recoveriesPeriod. A server that
-// works and fails by turns is then one that fails, as far as the log is concerned.
-const maxRecoveries = 3
-
-// forgetAttempts reports whether a recovery is to be logged: a failed attempt was, since the last
-// recovery. The next failure is logged again.
-func (l *errorLog) forgetAttempts() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now := l.clock.Now(); now.Sub(l.recoveriesFrom) >= recoveriesPeriod {
-		l.recoveries, l.recoveriesFrom = 0, now
-	}
-	if !l.failing || l.recoveries == maxRecoveries {
-		return false
-	}
-	l.recoveries++
-	l.failing = false
-	l.repeats.Forget()
-	return true
 }
 
 // message says what has failed.

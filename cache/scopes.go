@@ -5,6 +5,7 @@ package cache
 
 import (
 	"errors"
+	"time"
 
 	"github.com/kinformer/kinformer/internal/scope"
 )
@@ -52,14 +53,6 @@ func scopeOf(s scope.Scope) Scope {
 	return Scope{s.Namespace, s.LabelSelector, s.FieldSelector, hash}
 }
 
-func internalScopes(scopes []Scope) []scope.Scope {
-	converted := make([]scope.Scope, 0, len(scopes))
-	for _, s := range scopes {
-		converted = append(converted, s.internal())
-	}
-	return converted
-}
-
 // Scopes is a set of disjoint scopes that may change while informers run. As the
 // InformerOptions.Scopes of one informer or several, it selects the objects that they hold. Its
 // methods are safe for concurrent use. docs/scopes.md is a guide.
@@ -83,19 +76,11 @@ type Scopes struct {
 
 var errByNamespaces = errors.New("the Scopes of NamespaceScopes must not be changed")
 
-// check returns an error if the program may not change the set.
-func (s *Scopes) check() error {
-	if s.byNamespaces {
-		return errByNamespaces
-	}
-	return nil
-}
-
 // NewScopes returns a set of scopes. If scopes are invalid or overlap, the set is invalid, and Run
 // of an informer that has it returns the error.
 func NewScopes(scopes ...Scope) *Scopes {
 	s := &Scopes{}
-	if err := s.set.Add(internalScopes(scopes)...); err != nil {
+	if err := s.Add(scopes...); err != nil {
 		s.set.Fail(err)
 	}
 	return s
@@ -103,32 +88,31 @@ func NewScopes(scopes ...Scope) *Scopes {
 
 // Add adds scopes, and ignores those that the set has already. If a scope is invalid, or overlaps
 // with another one, Add returns an error that names them, and adds none.
-func (s *Scopes) Add(scopes ...Scope) error {
-	if err := s.check(); err != nil {
-		return err
-	}
-	return s.set.Add(internalScopes(scopes)...)
-}
+func (s *Scopes) Add(scopes ...Scope) error { return s.change(scopes, s.set.Add) }
 
 // Remove removes scopes, and ignores those that the set does not have. The objects of a scope leave
 // the stores all at once, and handlers receive deletions with Event.LeftScope: the objects still
 // exist. It returns an error, and removes none, if a scope is invalid.
 func (s *Scopes) Remove(scopes ...Scope) error {
-	if err := s.check(); err != nil {
-		return err
-	}
-	return s.set.Remove(scope.Removed, internalScopes(scopes)...)
+	return s.change(scopes, func(removed ...scope.Scope) error { return s.set.Remove(scope.Removed, removed...) })
 }
 
 // Set makes scopes the whole set. The objects of scopes that are no longer in it leave the stores
 // as with Remove, unless they are in one of the new scopes: an informer keeps the old ones until
 // the new ones have been listed, so that these objects are not deleted in between. The errors are
 // those of Add.
-func (s *Scopes) Set(scopes ...Scope) error {
-	if err := s.check(); err != nil {
-		return err
+func (s *Scopes) Set(scopes ...Scope) error { return s.change(scopes, s.set.Replace) }
+
+// change changes the set, unless only NamespaceScopes may.
+func (s *Scopes) change(scopes []Scope, change func(...scope.Scope) error) error {
+	if s.byNamespaces {
+		return errByNamespaces
 	}
-	return s.set.Replace(internalScopes(scopes)...)
+	converted := make([]scope.Scope, 0, len(scopes))
+	for _, s := range scopes {
+		converted = append(converted, s.internal())
+	}
+	return change(converted...)
 }
 
 // All returns the scopes in the order in which they were added, with their selectors in canonical
@@ -150,3 +134,32 @@ func (s *Scopes) internalSet() *scope.Set {
 
 // ScopeSet is called by package clientgo, for its informers. The result is of an internal type.
 func (s *Scopes) ScopeSet() *scope.Set { return s.internalSet() }
+
+// ScopeStatus is the condition of one scope of an informer. Scopes that share requests have one
+// phase and one error.
+type ScopeStatus struct {
+	Scope Scope
+	Phase Phase
+	// Synced reports whether the scope has been listed.
+	Synced bool
+	// Err, ErrSince and Attempts are those of Status.
+	Err      error
+	ErrSince time.Time
+	Attempts int
+	// ResourceVersion, FreshAt and Staleness are those of Status, for this scope. Before its first
+	// list, FreshAt is when it was added.
+	ResourceVersion string
+	FreshAt         time.Time
+	Staleness       time.Duration
+	// Objects, Quarantined and Unkeyed are the numbers of the scope's objects.
+	Objects, Quarantined, Unkeyed int
+	// Sharded reports whether the last list stated, by its shardInfo, that it has the requested
+	// hash ranges alone. Servers send no shardInfo with custom resources and metadata-only objects,
+	// nor in a WatchList.
+	Sharded bool
+	// Foreign is the number of objects that were passed over, undecoded, because they were outside of
+	// the requested namespace or hash ranges: the server does not apply the shard selector, or the
+	// ListerWatcher does not pass a selector on. It is that of the current requests, which scopes
+	// may share, and begins at zero when watches are joined.
+	Foreign uint64
+}

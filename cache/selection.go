@@ -5,9 +5,7 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -16,18 +14,28 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 
-	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// ErrOutOfScope is wrapped by the error of WaitForObject for an object that the informer never
-// stores: it is in another namespace, or a selector or the Filter refuses it. With Scopes, the errors
-// of WaitForObject and WaitForDelete for an object of no scope wrap it, and ErrNoScope.
-var ErrOutOfScope = errors.New("the object is outside of the informer's scope")
+// ListOptionsFunc changes the options of a list or watch request before it is sent. It must be
+// safe for concurrent use and do the same each time.
+type ListOptionsFunc func(options *metav1.ListOptions)
+
+// WithLabelSelector selects objects by their labels, on the server. An object that the selector no
+// longer matches is a deletion.
+func WithLabelSelector(selector labels.Selector) ListOptionsFunc {
+	return func(options *metav1.ListOptions) { options.LabelSelector = selector.String() }
+}
+
+// WithFieldSelector selects objects by their fields, on the server. An object that the selector no
+// longer matches is a deletion. Each resource supports few fields; for others the server refuses
+// the list. See https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/.
+func WithFieldSelector(selector fields.Selector) ListOptionsFunc {
+	return func(options *metav1.ListOptions) { options.FieldSelector = selector.String() }
+}
 
 // selected is which objects a ListWatch lists. The zero value is unknown.
 type selected struct {
@@ -38,14 +46,6 @@ type selected struct {
 	// byNamespace states that requests use the path of a scope's namespace. Otherwise the namespace is
 	// a field selector.
 	byNamespace bool
-}
-
-// selectionOf returns the selection of a ListerWatcher.
-func selectionOf(lw ListerWatcher) selected {
-	if known, ok := lw.(*ListWatch); ok && known != nil {
-		return known.selected
-	}
-	return selected{}
 }
 
 // apply sets the selectors in the options of a request, which may be that of a scope.
@@ -103,66 +103,4 @@ func fieldValue(obj metav1.Object, path string) (value string, known bool) {
 		return fmt.Sprint(found), true
 	}
 	return "", false
-}
-
-// informerKey identifies an informer of a Factory: the type of its objects and their selection.
-type informerKey struct {
-	objects                   reflect.Type
-	kind, resource, namespace string
-	options                   string // of each request: selectors
-	labels, fields            string // these selectors, for errors
-}
-
-// String describes the key for errors.
-func (k informerKey) String() string {
-	text := k.objects.String() + k.kind
-	if k.namespace != "" {
-		text += fmt.Sprintf(" in namespace %q", k.namespace)
-	}
-	if k.labels != "" {
-		text += fmt.Sprintf(", with label selector %q", k.labels)
-	}
-	if k.fields != "" {
-		text += fmt.Sprintf(", with field selector %q", k.fields)
-	}
-	return text
-}
-
-var (
-	errUnknownSelection = errors.New("the objects that the ListWatch selects are not known: use ListWatchOf or NewListWatchFromClient")
-	errUnknownNamespace = errors.New("the client does not declare its namespace: call InNamespace on the ListWatch")
-	errUnknownKind      = errors.New("the kind of the objects is not known: set apiVersion and kind of the example")
-)
-
-// keyOfInformer returns the key of an informer of the objects that lw selects.
-func keyOfInformer[T Object](lw *ListWatch, example T) (informerKey, error) {
-	objects, err := objectType(example)
-	if err == nil {
-		err = checkListerWatcher(lw, objects)
-	}
-	switch {
-	case err != nil:
-		return informerKey{}, err
-	case !lw.selected.known && lw.items == nil:
-		return informerKey{}, errUnknownSelection
-	case !lw.selected.known:
-		return informerKey{}, errUnknownNamespace
-	}
-	kind := ""
-	if objects.IsUnstructured() || objects.IsMetadata() { // the Go type does not tell collections apart
-		var gvk schema.GroupVersionKind
-		if !codec.IsNil(example) {
-			gvk = example.GetObjectKind().GroupVersionKind()
-		}
-		if gvk.Empty() && lw.selected.resource == "" {
-			return informerKey{}, errUnknownKind
-		}
-		kind = " of " + gvk.String()
-	}
-	var options metav1.ListOptions
-	lw.selected.apply(context.Background(), &options)
-	return informerKey{
-		objects: objects.GoType, kind: kind, resource: lw.selected.resource, namespace: lw.selected.namespace,
-		options: options.String(), labels: options.LabelSelector, fields: options.FieldSelector,
-	}, nil
 }

@@ -8,14 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/mutation"
 	"github.com/kinformer/kinformer/internal/omit"
-	"github.com/kinformer/kinformer/internal/source"
 )
 
 // SharedInformer keeps a store equal to a collection of the API and delivers changes to any number
@@ -42,45 +44,51 @@ type SharedInformer[T Object] struct {
 // without a Duration, and options that are unknown or cannot be combined are invalid.
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
 	objects, err := checkSource(lw, example, options.reflectorOptions())
-	omitted, omitErr := omit.New(objects.GoType, options.OmitFields, options.ReadOnly)
-	err = errors.Join(err, options.check(), omitErr)
-	report := newReporter(options.reflectorOptions(), objects)
-	if err != nil {
+	report := options.reflectorOptions().reporter(objects)
+	spec := options.spec(lw, objects, report)
+	s := &SharedInformer[T]{options: options, mutations: options.mutationDetector()}
+	if s.mutations != nil {
+		spec.Track = func(key string, obj T) { s.mutations.Add(key, obj) }
+	}
+	assembled, omitErr := engine.New(spec)
+	if err = errors.Join(err, options.check(), omitErr); err != nil {
 		err = fmt.Errorf("informer of %s: %w", report.name, err)
 	}
-	decoding := codec.Options{
-		ShareEqual: options.ShareEqual, Packed: options.Packed, Omit: omitted, Timing: new(codec.Timing),
-	}
-	config := options.engineConfig(objects, decoding, report)
-	detector := options.mutationDetector()
-	if detector != nil {
-		config.Store.Decode = tracked(config.Store.Decode, detector)
-	}
-	config.NotFound = omitted.NotFound
-	state := &source.StoreState{}
-	if options.Scopes != nil {
-		lw = scopedListWatch(lw)
-	}
-	objectSource := newSource(lw, objects, decoding, options.Limits, state)
-	config.Reflector = reflectorConfig(lw, objectSource, options.reflectorOptions(), nil, report)
-	s := &SharedInformer[T]{
-		engine:    informer.New(config),
-		options:   options,
-		mutations: detector,
-	}
-	state.Running, state.Has = s.engine.StateFuncs()
-	s.store = reader[T]{s.engine.Store(), config.Store.Key}
+	s.engine, s.store = assembled.Informer, reader[T]{assembled.Store(), spec.Informer.Store.Key}
 	s.core = core{
-		engine: s.engine, source: objectSource, kind: objects.Kind(), report: report, clock: options.Clock, invalid: err,
-		key: objectKey(objects, s.store.key), admits: s.admits(lw, omitted), scopes: options.Scopes.internalSet(),
+		engine: assembled, source: assembled.Source, kind: objects.Kind(), report: report, clock: clockOf(options.Clock), invalid: err,
+		key: objectKey(objects, s.store.key), admits: s.admits(lw, assembled.Omitted), scopes: options.Scopes.internalSet(),
 	}
-	if s.core.clock == nil {
-		s.core.clock = clock.RealClock{}
-	}
-	if detector != nil {
+	if s.mutations != nil {
 		s.core.detect = s.detectMutations
 	}
 	return s
+}
+
+// mutationPeriod is the time between two checks for mutations.
+const mutationPeriod = time.Second
+
+// detectMutations checks the store's objects in the background. stop makes a last check and
+// returns after it.
+func (s *SharedInformer[T]) detectMutations(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ticking, ok := s.options.Clock.(clock.WithTicker)
+	if !ok {
+		ticking = clock.RealClock{}
+	}
+	stored := func(key string, object runtime.Object) bool {
+		current, exists := s.engine.Store().Get(key)
+		return exists && runtime.Object(current) == object
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.mutations.Run(ctx, ticking, mutationPeriod, stored, func(err error) { s.core.report.handle(ctx, err) })
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // objectKey returns key as a function of objects whose type is checked.
@@ -112,6 +120,109 @@ func (s *SharedInformer[T]) admits(lw ListerWatcher, omitted *omit.Fields) func(
 		}
 		return nil
 	}
+}
+
+// AddEventHandler adds a handler, and does not block. A handler that is added before Run receives
+// all events. One that is added while the informer runs first receives an addition of each stored
+// object, with InInitialList set, and then every later change. For events that arrive faster than
+// the handler returns, see HandlerOptions.Delivery. After the informer has stopped, AddEventHandler
+// returns ErrStopped.
+func (s *SharedInformer[T]) AddEventHandler(handler EventHandler[T], options HandlerOptions) (*Registration, error) {
+	err := checkHandler(handler)
+	if _, filters := asFiltering(handler); filters && options.WithoutOld {
+		err = errors.Join(err, errFilterNeedsOld)
+	}
+	return s.addHandler(err, fmt.Sprintf("%T", handler), options, func(config *informer.HandlerConfig[T]) {
+		config.OnEvent = func(e informer.Event[T]) { handler.OnEvent(eventOf(&e)) }
+	})
+}
+
+// AddBatchHandler is AddEventHandler for a function that receives events in batches of up to a few
+// dozen, in order. The slice is valid only during the call.
+func (s *SharedInformer[T]) AddBatchHandler(handler func(events []Event[T]), options HandlerOptions) (*Registration, error) {
+	var err error
+	if handler == nil {
+		err = errNoHandler
+	}
+	return s.addHandler(err, fmt.Sprintf("%T", handler), options, func(config *informer.HandlerConfig[T]) {
+		var events []Event[T] // reused by the handler's goroutine
+		config.OnBatch = func(batch []informer.Event[T]) {
+			for i := range batch {
+				events = append(events, eventOf(&batch[i]))
+			}
+			defer func() {
+				clear(events)
+				events = events[:0]
+			}()
+			handler(events)
+		}
+	})
+}
+
+// AddKeyHandler is AddEventHandler for a function that receives only the keys of changed objects,
+// to add them to a work queue. A key that changes again before it is delivered is delivered once,
+// so the backlog is bounded by the number of keys, and no object is decoded. A key that changes
+// while the keys of a list are delivered may be delivered a second time.
+func (s *SharedInformer[T]) AddKeyHandler(handler func(event KeyEvent), options HandlerOptions) (*Registration, error) {
+	var err error
+	switch {
+	case handler == nil:
+		err = errNoHandler
+	case options.Delivery == EveryEvent:
+		err = errKeysCoalesce
+	}
+	return s.addHandler(err, fmt.Sprintf("%T", handler), options, func(config *informer.HandlerConfig[T]) {
+		config.OnKey = func(event informer.KeyEvent) {
+			handler(KeyEvent{Key: event.Key, Reason: KeyReason(event.Reason), LeftScope: event.LeftScope})
+		}
+	})
+}
+
+var (
+	errFilterNeedsOld = errors.New("WithoutOld must not be set: a FilteringResourceEventHandler reads the old state")
+	errKeysCoalesce   = errors.New("Delivery must not be EveryEvent: keys are always coalesced")
+)
+
+// addHandler adds a handler whose function is set by set.
+func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOptions, set func(*informer.HandlerConfig[T])) (*Registration, error) {
+	if options.Name != "" {
+		name = options.Name
+	}
+	switch options.Delivery {
+	case "", CoalesceWhenBehind, EveryEvent:
+	default:
+		err = errors.Join(err, fmt.Errorf("unknown Delivery %q: want %q or %q", options.Delivery, CoalesceWhenBehind, EveryEvent))
+	}
+	switch {
+	case s.core.invalid != nil:
+		return nil, s.core.invalid
+	case err != nil:
+		return nil, fmt.Errorf("informer of %s: handler %s: %w", s.core.report.name, name, err)
+	}
+	config := s.handlerConfig(name, options)
+	set(&config)
+	added, err := s.engine.Add(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Registration{added}, nil
+}
+
+func (s *SharedInformer[T]) handlerConfig(name string, options HandlerOptions) informer.HandlerConfig[T] {
+	config := informer.HandlerConfig[T]{
+		Name:            name,
+		Resync:          options.ResyncPeriod,
+		Delivery:        informer.Delivery(options.Delivery),
+		WithoutOld:      options.WithoutOld,
+		ContinueOnPanic: options.ContinueOnPanic,
+		OnPanic: func(ctx context.Context, key string, recovered any) {
+			s.core.report.handle(ctx, &HandlerError{Handler: name, Key: key, Panic: recovered})
+		},
+	}
+	if config.Resync == 0 {
+		config.Resync = s.options.ResyncPeriod
+	}
+	return config
 }
 
 // Store returns the informer's store, which can be read before, during and after Run.
@@ -200,3 +311,27 @@ func (s *SharedInformer[T]) Status() Status { return s.core.status(s.HasSynced()
 func (s *SharedInformer[T]) HealthCheck(options HealthOptions) func(*http.Request) error {
 	return healthCheck(s.Status, s.core.clock, options)
 }
+
+// ScopeStatus returns the condition of each scope, in the order in which they were added. It
+// returns nil for an informer without Scopes.
+func (s *SharedInformer[T]) ScopeStatus() []ScopeStatus { return s.core.scopeStatus() }
+
+// InScope returns a view of a scope. The scope need not be in the informer's Scopes when InScope is
+// called: while it is not, the methods of the view return errors that wrap ErrNoScope.
+func (s *SharedInformer[T]) InScope(scope Scope) ScopeView {
+	canonical, err := scope.internal().Canonical()
+	switch {
+	case s.core.invalid != nil:
+		err = s.core.invalid
+	case s.options.Scopes == nil:
+		err = fmt.Errorf("%s: %w", s.core.report.name, errNoScopes)
+	case err != nil:
+		err = fmt.Errorf("%s: scope of %v: %w", s.core.report.name, scope, err)
+	}
+	return ScopeView{&s.core, canonical, err}
+}
+
+// Views returns a view of the informer.
+func (s *SharedInformer[T]) Views() []View { return []View{{&s.core, s.HasSynced}} }
+
+func (s *SharedInformer[T]) hasStopped() bool { return s.core.hasStopped() }

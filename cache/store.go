@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
@@ -53,10 +52,10 @@ func storeConfig[T Object](keyFunc KeyFunc[T], indexers Indexers[T], report func
 		Identity: func(obj T) (uid, resourceVersion string) {
 			return string(obj.GetUID()), obj.GetResourceVersion()
 		},
-		Labels:   func(obj T) map[string]string { return obj.GetLabels() },
-		Decode:   codec.Decode[T],
-		Indexers: indexers.functions(),
-		Report:   report,
+		Labels:       func(obj T) map[string]string { return obj.GetLabels() },
+		Indexers:     indexers.functions(),
+		ItemIndexers: indexers.itemFunctions(),
+		Report:       report,
 	}
 }
 

@@ -82,7 +82,7 @@ func recordingStore(t *testing.T, options InformerOptions[*corev1.Pod]) (*store.
 		t.Fatal(err)
 	}
 	options.Packed = true
-	config := options.engineConfig(objects, codec.Options{}, &reporter{}).Store
+	config := options.spec(&ListWatch{}, objects, &reporter{}).StoreConfig(codec.Options{})
 	config.Report = func(key string, err error) { t.Errorf("%s: %v", key, err) }
 	config.Decode = func(item feed.Item) (*corev1.Pod, error) { return nil, fmt.Errorf("%s is decoded", item.Key) }
 	recorder := &unpackRecorder{Packer: config.Packer.(*codec.Packer[*corev1.Pod])}
@@ -97,12 +97,12 @@ func TestPackedStoreDecodesOnReadOnly(t *testing.T) {
 		NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc),
 		"app":          ByMetadata[*corev1.Pod](func(m Metadata) ([]string, error) { return []string{m.GetLabels()["app"]}, nil }),
 	}})
-	list := pods.WholeFeed().Begin()
+	list := pods.NewFeed(store.FeedConfig{}).Begin()
 	list.Add(decodable(t, "a"))
 	if err := list.Commit("7"); err != nil {
 		t.Fatal(err)
 	}
-	pods.WholeFeed().Apply(watch.Added, decodable(t, "b"))
+	pods.NewFeed(store.FeedConfig{}).Apply(watch.Added, decodable(t, "b"))
 	snapshot := pods.Snapshot()
 	if keys := snapshot.Keys(); len(keys) != 2 {
 		t.Errorf("keys %q", keys)
@@ -144,8 +144,8 @@ func TestListerDecodesOnlyMatchingObjects(t *testing.T) {
 			{"", "ns", []string{"a", "b"}},
 		} {
 			pods, config, recorder := recordingStore(t, options)
-			pods.WholeFeed().Apply(watch.Added, decodable(t, "a"))
-			pods.WholeFeed().Apply(watch.Added, decodable(t, "b"))
+			pods.NewFeed(store.FeedConfig{}).Apply(watch.Added, decodable(t, "a"))
+			pods.NewFeed(store.FeedConfig{}).Apply(watch.Added, decodable(t, "b"))
 			lister := NewLister(reader[*corev1.Pod]{pods, config.Key}, corev1.Resource("pods"))
 			selector, err := labels.Parse(c.selector)
 			if err != nil {
@@ -296,7 +296,7 @@ func TestObjectsWithoutNameAreCountedApart(t *testing.T) {
 	lister := &ListWatch{}
 	pods := NewSharedInformer(lister, &corev1.Pod{}, InformerOptions[*corev1.Pod]{ErrorHandler: func(context.Context, error) {}})
 	pods.core.invalid = nil // for Status
-	pods.engine.Store().WholeFeed().Apply(watch.Added, unnamed)
+	pods.engine.Store().NewFeed(store.FeedConfig{}).Apply(watch.Added, unnamed)
 	reflected := NewReflector(lister, &corev1.Pod{}, NewStore[*corev1.Pod](nil, nil), ReflectorOptions{ErrorHandler: func(context.Context, error) {}})
 	reflected.sink.Apply(watch.Added, unnamed)
 	for name, status := range map[string]Status{"informer": pods.Status(), "reflector": reflected.Status()} {
@@ -324,17 +324,17 @@ func TestUnreadableObjectIsReported(t *testing.T) {
 	}
 	var reported []error
 	options := InformerOptions[*corev1.Pod]{Packed: true, ErrorHandler: func(_ context.Context, err error) { reported = append(reported, err) }}
-	config := options.engineConfig(objects, codec.Options{}, newReporter(options.reflectorOptions(), objects)).Store
+	config := options.spec(&ListWatch{}, objects, options.reflectorOptions().reporter(objects)).StoreConfig(codec.Options{})
 	config.Packer = damagedPacker{config.Packer.(*codec.Packer[*corev1.Pod])}
 	pods := store.New(config)
-	pods.WholeFeed().Apply(watch.Added, decodable(t, "a"))
+	pods.NewFeed(store.FeedConfig{}).Apply(watch.Added, decodable(t, "a"))
 	pods.Get("ns/a")
 	var object *ObjectError
 	if len(reported) != 1 || !errors.As(reported[0], &object) || object.Effect != EffectUnreadable || object.Key != "ns/a" {
 		t.Errorf("errors %v, want one on ns/a with effect %s", reported, EffectUnreadable)
 	}
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
-	report := newReporter(ReflectorOptions{}, objects)
+	report := ReflectorOptions{}.reporter(objects)
 	report.handle(klog.NewContext(t.Context(), logger), object)
 	log := logger.GetSink().(ktesting.Underlier).GetBuffer().String()
 	if !strings.Contains(log, "Packed object cannot be decoded, it will be fetched again") || !strings.Contains(log, `object="ns/a"`) {

@@ -4,11 +4,14 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"sync"
+
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // Viewable is an informer or a set of informers that packages metrics and debug can show:
@@ -81,20 +84,70 @@ func (v View) Get(key string) (obj Object, exists bool, err error) {
 	return obj, true, nil
 }
 
-// Views returns a view of the informer.
-func (s *SharedInformer[T]) Views() []View { return []View{{&s.core, s.HasSynced}} }
+// ScopeView has the waits and the condition of one scope of an informer, as SharedInformer has
+// those of all. Its methods are safe for concurrent use.
+type ScopeView struct {
+	core    *core
+	scope   scope.Scope // canonical
+	invalid error
+}
 
-// Views returns a view of the informer.
-func (c *Controller) Views() []View { return []View{{&c.core, c.HasSynced}} }
+var errNoScopes = errors.New("the informer has no Scopes")
 
-// Views returns a view of every informer that the factory has now, including those without
-// references.
-func (f *Factory) Views() (views []View) {
-	for _, informer := range f.informers() {
-		views = append(views, informer.Views()...)
+// WaitForSync blocks until the scope has been listed. It may be called directly after Scopes.Add.
+// It returns an error that wraps ErrNoScope if the scope is removed before, and the errors of
+// SharedInformer.WaitForSync; see there why ctx needs a timeout.
+func (v ScopeView) WaitForSync(ctx context.Context) error {
+	if v.invalid != nil {
+		return v.invalid
 	}
-	slices.SortFunc(views, byID)
-	return views
+	return v.core.wait(ctx, func(ctx context.Context) error { return v.core.engine.WaitForScope(ctx, v.scope) })
+}
+
+// WaitForResourceVersion blocks until the scope has been listed and has reached a resourceVersion;
+// see SharedInformer.WaitForResourceVersion, also for why ctx needs a deadline.
+func (v ScopeView) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
+	if v.invalid != nil {
+		return v.invalid
+	}
+	return v.core.wait(ctx, func(ctx context.Context) error {
+		return v.core.engine.WaitForScopeVersion(ctx, v.scope, resourceVersion)
+	})
+}
+
+// Status returns the scope's condition, or an error if the informer does not hold it.
+func (v ScopeView) Status() (ScopeStatus, error) {
+	if v.invalid != nil {
+		return ScopeStatus{Scope: scopeOf(v.scope)}, v.invalid
+	}
+	if now, held := v.core.engine.StatusOfScope(v.scope); held {
+		return v.core.scopeStatusOf(now), nil
+	}
+	return ScopeStatus{Scope: scopeOf(v.scope)}, fmt.Errorf("%s: scope of %v: %w", v.core.report.name, v.scope, ErrNoScope)
+}
+
+// HealthCheck returns a function for a health endpoint; see SharedInformer.HealthCheck. The
+// function returns an error that wraps ErrNoScope if the informer does not have the scope.
+func (v ScopeView) HealthCheck(options HealthOptions) func(*http.Request) error {
+	return func(*http.Request) error {
+		status, err := v.Status()
+		if err != nil {
+			return err
+		}
+		return status.asStatus(v.core).unhealthy(v.core.clock.Now(), options)
+	}
+}
+
+// asStatus returns the condition in the form that health checks read.
+func (s ScopeStatus) asStatus(c *core) Status {
+	status := Status{
+		Name: fmt.Sprintf("%s, scope of %v,", c.report.name, s.Scope), Phase: s.Phase, Synced: s.Synced, Err: s.Err,
+		FreshAt: s.FreshAt, Quarantined: s.Quarantined, Unkeyed: s.Unkeyed,
+	}
+	if c.engine.HasStopped() {
+		status.Phase = PhaseStopped
+	}
+	return status
 }
 
 func byID(a, b View) int { return int(a.ID()) - int(b.ID()) }
@@ -149,7 +202,3 @@ func hasStopped(member Viewable) bool {
 	informer, ok := member.(interface{ hasStopped() bool })
 	return ok && informer.hasStopped()
 }
-
-func (s *SharedInformer[T]) hasStopped() bool { return s.core.hasStopped() }
-
-func (c *Controller) hasStopped() bool { return c.core.hasStopped() }

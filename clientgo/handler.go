@@ -48,7 +48,7 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler clientcache.Res
 		resync = *options.ResyncPeriod
 	}
 	if resync > 0 && resync < minResyncPeriod {
-		s.namedLogger(logger).Info("Warning: resync period is too short, using the minimum",
+		s.errors.named(logger).Info("Warning: resync period is too short, using the minimum",
 			"handler", fmt.Sprintf("%T", handler), "resyncPeriod", resync, "minimum", minResyncPeriod)
 		resync = minResyncPeriod
 	}
@@ -57,7 +57,7 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler clientcache.Res
 
 // addHandler adds a handler with a resync period of any length.
 func (s *sharedIndexInformer) addHandler(handler clientcache.ResourceEventHandler, panicLogger klog.Logger, resync time.Duration) (clientcache.ResourceEventHandlerRegistration, error) {
-	name, logger := fmt.Sprintf("%T", handler), s.namedLogger(panicLogger)
+	name, logger := fmt.Sprintf("%T", handler), s.errors.named(panicLogger)
 	added, err := s.engine.Add(informer.HandlerConfig[any]{
 		Name:        name,
 		Logger:      logger,

@@ -12,7 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	clientcache "k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/internal/store"
 )
@@ -30,9 +29,7 @@ func (c Constructors) NewIndexer(keyFunc clientcache.KeyFunc, indexers clientcac
 		return clientcache.NewIndexer(keyFunc, indexers, options...)
 	}
 	i := &indexer{key: keyFunc, standalone: true}
-	errs := newObjectLog(false)
-	report := func(key string, err error) { errs.log(klog.Background(), key, err) }
-	i.init(store.New(storeConfig(keyFunc, indexers, report)), indexers)
+	i.init(store.New(storeConfig(keyFunc, indexers, newObjectLog(false).report)), indexers)
 	return i
 }
 

@@ -16,29 +16,26 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
-	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/informer"
-	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/source"
 )
 
 // sharedIndexInformer implements client-go's SharedIndexInformer on internal/informer.
 type sharedIndexInformer struct {
-	engine        *informer.Informer[any]
-	indexer       *indexer
-	objects       codec.ObjectType
-	source        source.Source
-	listerWatcher clientcache.ListerWatcher
-	watchErrors   watchErrors
-	errors        objectLog
-	typeName      string // of the example
-	options       settings
-	mutations     clientcache.MutationDetector
-	omitted       *omit.Fields // nil if there are none
-	scopes        *cache.Scopes
-	decoding      codec.Options
-	invalid       error // why it cannot run
+	engine      *informer.Informer[any]
+	indexer     *indexer
+	objects     codec.ObjectType
+	source      source.Source
+	watchErrors watchErrors
+	errors      *objectLog
+	typeName    string // of the example
+	options     settings
+	mutations   clientcache.MutationDetector
+	scopes      *scope.Set // nil if it has the whole collection
+	invalid     error      // why it cannot run
 
 	mu      sync.Mutex      // guards the fields below; the user's functions are called without it
 	running context.Context // of Run; nil before it
@@ -52,40 +49,25 @@ var _ clientcache.SharedIndexInformer = (*sharedIndexInformer)(nil)
 
 func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options settings) *sharedIndexInformer {
 	s := &sharedIndexInformer{
-		listerWatcher: lw,
-		options:       options,
-		errors:        newObjectLog(true),
-		typeName:      fmt.Sprintf("%T", example),
-		indexer:       &indexer{key: clientcache.DeletionHandlingMetaNamespaceKeyFunc},
-		mutations:     clientcache.NewCacheMutationDetector(fmt.Sprintf("%T", example)),
+		options:   options,
+		typeName:  fmt.Sprintf("%T", example),
+		indexer:   &indexer{key: clientcache.DeletionHandlingMetaNamespaceKeyFunc},
+		mutations: clientcache.NewCacheMutationDetector(fmt.Sprintf("%T", example)),
 	}
 	if s.options.ObjectDescription == "" {
 		s.options.ObjectDescription = describe(example)
 	}
+	s.errors = newObjectLog(true, "informer", s.options.ObjectDescription)
 	s.watchErrors.reflector = newReflectorFunc("kinformer", s.options.ObjectDescription)
 	s.objects = codec.TypeOf(reflect.TypeOf(example), example)
-	s.omitted, s.invalid = omit.New(s.objects.GoType, options.OmitFields, options.ReadOnly)
 	if options.Scopes != nil {
-		s.scopes = options.Scopes(example)
+		s.scopes = options.Scopes(example).ScopeSet()
 	}
-	if set := s.scopes.ScopeSet(); set != nil {
-		s.invalid = errors.Join(s.invalid, set.Err())
+	assembled, err := engine.New(s.spec(lw))
+	s.engine, s.source, s.invalid = assembled.Informer, assembled.Source, err
+	if s.scopes != nil {
+		s.invalid = errors.Join(err, s.scopes.Err())
 	}
-	s.decoding = codec.Options{ShareEqual: options.ShareEqual, Packed: options.Packed, Omit: s.omitted, Timing: new(codec.Timing)}
-	state := &source.StoreState{}
-	s.source = source.New(source.Config{
-		ListerWatcher: contextListerWatcher{lw},
-		Objects:       s.objects,
-		Streaming:     options.streaming(),
-		NoContext:     hasNoContext(lw),
-		Fake:          isDeclaredFake(lw),
-		Unnamed:       true,
-		Codec:         s.decoding,
-		Limits:        options.limits(),
-		Store:         state,
-	})
-	s.engine = informer.New(s.config())
-	state.Running, state.Has = s.engine.StateFuncs()
 	s.indexer.init(s.engine.Store(), options.Indexers)
 	if options.Group != nil {
 		options.Group.Add(s.controller(s.invalid))
@@ -101,7 +83,7 @@ func (s *sharedIndexInformer) Run(stopCh <-chan struct{}) {
 // RunWithContext keeps the store up to date and delivers changes to handlers until ctx ends. It
 // returns after the last call of each handler. A second call returns at once.
 func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
-	ctx, cancel := context.WithCancel(s.withLogger(ctx))
+	ctx, cancel := context.WithCancel(s.errors.begin(ctx))
 	defer cancel()
 	if !s.begin(ctx) {
 		klog.FromContext(ctx).Info("Warning: informer was started before, Run has no effect")
@@ -125,16 +107,6 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	}
 	cancel()
 	<-detectorDone
-}
-
-// withLogger returns ctx with a logger that names the informer.
-func (s *sharedIndexInformer) withLogger(ctx context.Context) context.Context {
-	return klog.NewContext(ctx, s.namedLogger(klog.FromContext(ctx)))
-}
-
-// namedLogger returns a logger that names the informer by what it watches.
-func (s *sharedIndexInformer) namedLogger(logger klog.Logger) klog.Logger {
-	return klog.LoggerWithValues(logger, "informer", s.options.ObjectDescription)
 }
 
 // begin records that the informer runs. It reports false if the informer was started before.

@@ -5,12 +5,15 @@ package clientgo
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/source"
@@ -101,19 +104,6 @@ func (o Options) delivery() informer.Delivery {
 	return cmp.Or(informer.Delivery(o.Delivery), informer.EveryEvent)
 }
 
-// limits returns the limits of a single response.
-func (o Options) limits() source.Limits {
-	return source.Limits{Object: o.Limits.Object, Header: o.Limits.Header, Decoded: o.Limits.Decoded}
-}
-
-// start returns the start of a reflector's configuration, or nil for client-go's first request.
-func (o Options) start() *reflector.Start {
-	if o.Start != cache.StartConsistent {
-		return nil
-	}
-	return reflector.NewStart()
-}
-
 // withoutEffectOnReflectors returns the names of the options that are set, and that a Reflector,
 // whose store is the program's, cannot apply.
 func (o Options) withoutEffectOnReflectors() (names []string) {
@@ -148,4 +138,30 @@ func (s settings) streaming() source.Streaming {
 		return source.Unchanged
 	}
 	return source.Unknown
+}
+
+// collection returns the specification of the collection of lw.
+func (s settings) collection(lw clientcache.ListerWatcher, objects codec.ObjectType, report func(context.Context, error)) engine.Collection {
+	collection := engine.Collection{
+		Source: source.Config{
+			ListerWatcher: contextListerWatcher{lw},
+			Objects:       objects,
+			Streaming:     s.streaming(),
+			NoContext:     hasNoContext(lw),
+			Fake:          isDeclaredFake(lw),
+			Unnamed:       true,
+		},
+		Reflector: reflector.Config{
+			WatchList:       func() bool { return mayWatchList(lw) },
+			MinWatchTimeout: s.minWatchTimeout,
+			Report:          report,
+		},
+		Limits:             engine.Limits(s.Limits),
+		ShareEqual:         s.ShareEqual,
+		OnlyStreamsOverlap: true,
+	}
+	if s.Start == cache.StartConsistent { // client-go's first list may be of any version
+		collection.Reflector.Start = reflector.NewStart()
+	}
+	return collection
 }

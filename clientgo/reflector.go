@@ -22,8 +22,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/reflector"
-	"github.com/kinformer/kinformer/internal/source"
 )
 
 // Reflector keeps a store equal to a collection of the API. It replaces client-go's type of that
@@ -58,14 +58,14 @@ type Reflector struct {
 	clock           clock.Clock
 	logger          *klog.Logger // of Run; may be nil
 	watchErrors     watchErrors
-	errors          objectLog
-	config          reflector.Config
+	errors          *objectLog
+	collection      engine.Collection
+	sink            *storeSink
 	invalid         error    // why it cannot run
 	withoutEffect   []string // the names of Options that are set and have none
 
 	running sync.Mutex                          // held while it lists and watches
 	loop    atomic.Pointer[reflector.Reflector] // nil before the first run
-	runLog  atomic.Pointer[klog.Logger]         // of the last run
 }
 
 // NewReflector replaces the function of package tools/cache. See
@@ -108,7 +108,6 @@ func newReflector(lw clientcache.ListerWatcher, expectedType any, store clientca
 		resyncPeriod:    options.ResyncPeriod,
 		clock:           options.Clock,
 		logger:          options.Logger,
-		errors:          newObjectLog(false),
 		withoutEffect:   own.withoutEffectOnReflectors(),
 	}
 	if r.name == "" {
@@ -120,41 +119,19 @@ func newReflector(lw clientcache.ListerWatcher, expectedType any, store clientca
 	if r.clock == nil {
 		r.clock = clock.RealClock{}
 	}
+	r.errors = newObjectLog(false, "reflector", r.name, "type", r.typeDescription)
 	r.watchErrors.reflector = newReflectorFunc(r.name, r.typeDescription)
-	r.config = r.loopConfig(lw, expectedType, options, own)
-	return r
-}
-
-func (r *Reflector) loopConfig(lw clientcache.ListerWatcher, expectedType any, options clientcache.ReflectorOptions, own Options) reflector.Config {
-	example, ok := expectedType.(runtime.Object)
-	own.DisableStreaming = own.DisableStreaming || !ok && expectedType != nil
+	example, isObject := expectedType.(runtime.Object)
+	own.DisableStreaming = own.DisableStreaming || !isObject && expectedType != nil
 	objects := codec.TypeOf(reflect.TypeOf(expectedType), example)
-	items := source.New(source.Config{
-		ListerWatcher: contextListerWatcher{lw},
-		Objects:       objects,
-		Unnamed:       true,
-		Streaming:     settings{Options: own}.streaming(),
-		NoContext:     hasNoContext(lw),
-		Fake:          isDeclaredFake(lw),
-		Codec:         codec.Options{ShareEqual: own.ShareEqual},
-		Limits:        own.limits(),
-	})
-	config := reflector.Config{
-		Source:          items,
-		Overlaps:        items.Streams,
-		Sink:            newStoreSink(r.store, objects, r.errors, func() klog.Logger { return *r.runLog.Load() }),
-		WatchList:       func() bool { return mayWatchList(lw) },
-		Start:           own.start(),
-		MinWatchTimeout: options.MinWatchTimeout,
-		Report:          r.watchErrors.report,
-		Clock:           r.clock,
-		InFlight:        own.Limits.InFlight,
-	}
+	r.sink = newStoreSink(store, objects, r.errors)
+	r.collection = settings{Options: own, minWatchTimeout: options.MinWatchTimeout}.collection(lw, objects, r.watchErrors.report)
+	r.collection.Reflector.Clock = r.clock
 	if options.Backoff != nil {
-		config.Backoff = *options.Backoff
+		r.collection.Reflector.Backoff = *options.Backoff
 	}
-	r.invalid = reflector.CheckBackoff(config.Backoff)
-	return config
+	r.invalid = reflector.CheckBackoff(r.collection.Reflector.Backoff)
+	return r
 }
 
 // internalFiles returns parts of the paths of files that do not name a reflector.
@@ -208,7 +185,7 @@ func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 		if forCaller {
 			return err
 		}
-		r.watchErrors.logWatch(ctx, err)
+		r.watchErrors.log(ctx, err, false)
 		return nil
 	})
 }
@@ -225,7 +202,7 @@ func (r *Reflector) run(ctx context.Context, f func(context.Context, *reflector.
 	}
 	defer r.running.Unlock()
 	defer r.errors.Flush()
-	ctx, cancel := context.WithCancel(r.withLogger(ctx))
+	ctx, cancel := context.WithCancel(r.errors.begin(ctx))
 	loop := r.begin(ctx)
 	var resync sync.WaitGroup
 	resync.Go(func() { r.resync(ctx, loop.Synced()) })
@@ -242,8 +219,9 @@ func (r *Reflector) begin(ctx context.Context) *reflector.Reflector {
 			klog.FromContext(ctx).Info("Warning: options have no effect on a reflector, whose store is the program's; do not set them",
 				"options", r.withoutEffect)
 		}
-		r.config.PageSize = r.WatchListPageSize
-		r.loop.Store(reflector.New(r.config))
+		r.collection.Reflector.PageSize = r.WatchListPageSize
+		loop, _ := engine.NewReflector(r.collection, r.sink)
+		r.loop.Store(loop)
 	}
 	return r.loop.Load()
 }
@@ -282,13 +260,6 @@ func (r *Reflector) stopContext(stopCh <-chan struct{}) context.Context {
 		ctx = klog.NewContext(ctx, *r.logger)
 	}
 	return ctx
-}
-
-// withLogger returns ctx with a logger that names the reflector, and records the logger.
-func (r *Reflector) withLogger(ctx context.Context) context.Context {
-	logger := klog.LoggerWithValues(klog.FromContext(ctx), "reflector", r.name, "type", r.typeDescription)
-	r.runLog.Store(&logger)
-	return klog.NewContext(ctx, logger)
 }
 
 // describeType describes the type of an example, which need not be an object.

@@ -6,7 +6,6 @@ package clientgo
 import (
 	"k8s.io/apimachinery/pkg/watch"
 	clientcache "k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
@@ -44,8 +43,8 @@ type ItemReplacement interface {
 type storeSink struct {
 	*storewriter.Sink[any]
 
-	store  clientcache.ReflectorStore
-	logger func() klog.Logger
+	store clientcache.ReflectorStore
+	errs  *objectLog
 
 	// reached is the last resourceVersion. After a list without a version, unordered is true until
 	// the first event other than ADDED: the events before are the initial state in no order.
@@ -55,12 +54,12 @@ type storeSink struct {
 
 var _ feed.Sink = (*storeSink)(nil)
 
-func newStoreSink(store clientcache.ReflectorStore, objects codec.ObjectType, errs objectLog, logger func() klog.Logger) *storeSink {
+func newStoreSink(store clientcache.ReflectorStore, objects codec.ObjectType, errs *objectLog) *storeSink {
 	config := storewriter.Config[any]{
 		Store:  store,
 		Get:    func(item feed.Item) (any, bool, error) { return getByKey(store, item.Key) },
 		GoType: objects.GoType,
-		Report: func(key string, err error) { errs.log(logger(), key, err) },
+		Report: errs.report,
 	}
 	if store, ok := store.(clientcache.TransformingStore); ok && store.Transformer() != nil {
 		config.Transform = store.Transformer()
@@ -68,7 +67,7 @@ func newStoreSink(store clientcache.ReflectorStore, objects codec.ObjectType, er
 	if store, ok := store.(ItemReplacer); ok {
 		config.Begin = func() storewriter.List[any] { return store.BeginReplace() }
 	}
-	return &storeSink{Sink: storewriter.New(config), store: store, logger: logger}
+	return &storeSink{Sink: storewriter.New(config), store: store, errs: errs}
 }
 
 // getByKey returns the store's state of an object, if the store can be read and has one.
@@ -95,7 +94,7 @@ func (s *storeSink) Apply(eventType watch.EventType, item feed.Item) feed.Outcom
 func (s *storeSink) AdvanceVersion(resourceVersion string) {
 	if store, ok := s.store.(clientcache.ReflectorBookmarkStore); ok {
 		if err := store.Bookmark(resourceVersion); err != nil {
-			s.logger().Error(err, "Failed to pass a bookmark to the store")
+			s.errs.current().Error(err, "Failed to pass a bookmark to the store")
 		}
 	}
 	s.unordered = false

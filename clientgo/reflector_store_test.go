@@ -4,6 +4,7 @@
 package clientgo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -33,7 +34,9 @@ type sinkHarness struct {
 func newSinkHarness(store clientcache.ReflectorStore) *sinkHarness {
 	h := &sinkHarness{}
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&h.log)))
-	h.storeSink = newStoreSink(store, codec.ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}, newObjectLog(false), func() klog.Logger { return logger })
+	errs := newObjectLog(false)
+	errs.begin(klog.NewContext(context.Background(), logger))
+	h.storeSink = newStoreSink(store, codec.ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}, errs)
 	return h
 }
 

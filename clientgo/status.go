@@ -108,7 +108,7 @@ func (s *sharedIndexInformer) controller(invalid error) *cache.Controller {
 		Source:  s.source,
 		Kind:    s.objects.Kind(),
 		Key:     s.indexer.key,
-		Scopes:  s.scopes.ScopeSet(),
+		Scopes:  s.scopes,
 	})
 }
 

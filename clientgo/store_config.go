@@ -4,8 +4,10 @@
 package clientgo
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	clientcache "k8s.io/client-go/tools/cache"
@@ -57,25 +59,46 @@ func toClientGo(err error) error {
 	return err
 }
 
-// objectLog logs a store's errors on objects.
-type objectLog struct{ *errlog.Objects }
+// objectLog logs a store's errors on objects, with the logger of the latest run.
+type objectLog struct {
+	*errlog.Objects
 
-// newObjectLog returns an objectLog. hasStatus says that StatusOf has what is wrong.
-func newObjectLog(hasStatus bool) objectLog {
-	return objectLog{errlog.NewObjects(clock.RealClock{}, hasStatus)}
+	values []any                       // that name the informer
+	logger atomic.Pointer[klog.Logger] // of the latest run, if any
 }
 
-func (l objectLog) log(logger klog.Logger, key string, err error) {
-	effect := feed.NotStored
-	if known, ok := errors.AsType[*feed.EffectError](err); ok {
-		effect, err = known.Effect, known.Err
+// newObjectLog returns an objectLog. hasStatus says that StatusOf has what is wrong.
+func newObjectLog(hasStatus bool, keysAndValues ...any) *objectLog {
+	return &objectLog{Objects: errlog.NewObjects(clock.RealClock{}, hasStatus), values: keysAndValues}
+}
+
+// begin returns the context of a run, whose logger names the informer.
+func (l *objectLog) begin(ctx context.Context) context.Context {
+	logger := l.named(klog.FromContext(ctx))
+	l.logger.Store(&logger)
+	return klog.NewContext(ctx, logger)
+}
+
+func (l *objectLog) named(logger klog.Logger) klog.Logger {
+	return klog.LoggerWithValues(logger, l.values...)
+}
+
+// current returns the logger of the latest run or, before it, of the process.
+func (l *objectLog) current() klog.Logger {
+	if logger := l.logger.Load(); logger != nil {
+		return *logger
 	}
+	return l.named(klog.Background())
+}
+
+func (l *objectLog) report(key string, err error) {
+	effect, cause := feed.EffectOf(err)
 	if effect == feed.NotPacked { // reported once, for all objects of the informer
-		logger.Info("Warning: objects of another type than the informer's are not packed. "+
-			"Let the transform return objects of that type, or do not set Options.Packed", "reason", err)
+		l.current().Info("Warning: objects of another type than the informer's are not packed. "+
+			"Let the transform return objects of that type, or do not set Options.Packed", "reason", cause)
 		return
 	}
-	l.Log(logger, key, effect, err)
+	l.Log(l.current(), key, effect, cause)
 }
 
 // identity returns the UID and resourceVersion of a value, or empty strings if it has no metadata.

@@ -34,14 +34,11 @@ const watchErrorGrace = 10 * time.Second
 // report reports a failed attempt.
 func (w *watchErrors) report(ctx context.Context, err error) {
 	err, forHandler := w.handlerError(err)
-	switch {
-	case !forHandler:
-		w.logWatch(ctx, err)
-	case w.handler == nil:
-		w.log(ctx, err)
-	default:
+	if forHandler && w.handler != nil {
 		w.handle(ctx, err)
+		return
 	}
+	w.log(ctx, err, forHandler)
 }
 
 // handlerError returns the error of an attempt as client-go has it. It reports false for one that
@@ -89,30 +86,23 @@ func (w *watchErrors) handle(ctx context.Context, err error) {
 	}
 }
 
-// log is client-go's DefaultWatchErrorHandler without utilruntime.HandleError; see objectLog.
-func (*watchErrors) log(ctx context.Context, err error) {
+// log logs an error that no handler receives. forHandler says that client-go's
+// DefaultWatchErrorHandler would: it is that function without utilruntime.HandleError; see package
+// errlog.
+func (*watchErrors) log(ctx context.Context, err error, forHandler bool) {
 	logger := klog.FromContext(ctx)
 	switch {
 	case isExpired(err):
 		logger.V(4).Info("Watch closed", "err", err)
+	case !forHandler && isBackedOff(err):
+		logger.V(2).Info("Watch failed, backing off", "err", err)
+	case !forHandler:
+		logger.Info("Warning: watch ended with error", "err", err)
 	case errors.Is(err, io.EOF): // closed normally
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		logger.V(1).Info("Watch closed with unexpected EOF", "err", err)
 	default:
 		logger.Error(err, "Failed to watch")
-	}
-}
-
-// logWatch logs the error of a watch that the handler does not receive.
-func (*watchErrors) logWatch(ctx context.Context, err error) {
-	logger := klog.FromContext(ctx)
-	switch {
-	case isExpired(err):
-		logger.V(4).Info("Watch closed", "err", err)
-	case isBackedOff(err):
-		logger.V(2).Info("Watch failed, backing off", "err", err)
-	default:
-		logger.Info("Warning: watch ended with error", "err", err)
 	}
 }
 

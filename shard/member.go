@@ -46,7 +46,7 @@ type Member struct {
 	view    *view
 	scopes  *cache.Scopes
 	created time.Time
-	errors  errlog.Repeats // of requests, with the times of the monotonic clock
+	errors  errlog.Requests // of requests, with the times of the monotonic clock
 
 	mu      sync.Mutex
 	running bool

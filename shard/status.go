@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
-
-	"github.com/kinformer/kinformer/internal/errlog"
 )
 
 // Status is what a Member knows of its group.
@@ -98,5 +96,5 @@ func (m *Member) report(ctx context.Context, action string, err error) {
 // digits, count as one.
 func (m *Member) isNew(err error) bool {
 	now := time.Time{}.Add(m.clock.now().monotonic)
-	return m.errors.IsNew(errlog.WithoutDigits(err.Error()), now)
+	return m.errors.IsNew(err.Error(), now)
 }

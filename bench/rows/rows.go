@@ -88,6 +88,7 @@ func All() []Row {
 		{Adapter, adapter},
 		{Million, million},
 		{Scopes, scopes},
+		{Scopes, scopeCommit},
 		{Sharding, sharding},
 		{APIServer, syncFromAPIServer},
 		{APIServer, listOrWatchList},

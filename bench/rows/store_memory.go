@@ -74,7 +74,7 @@ func newLoggedStore() *store.Store[*metav1.PartialObjectMetadata] {
 
 func listIntoStore(objects []*metav1.PartialObjectMetadata) (any, error) {
 	s := newLoggedStore()
-	list := s.WholeFeed().Begin()
+	list := s.NewFeed(store.FeedConfig{}).Begin()
 	for _, object := range objects {
 		list.Add(itemOf(object))
 	}
@@ -83,8 +83,9 @@ func listIntoStore(objects []*metav1.PartialObjectMetadata) (any, error) {
 
 func watchIntoStore(objects []*metav1.PartialObjectMetadata) (any, error) {
 	s := newLoggedStore()
+	events := s.NewFeed(store.FeedConfig{})
 	for _, object := range objects {
-		if s.WholeFeed().Apply(watch.Added, itemOf(object)) != feed.Applied {
+		if events.Apply(watch.Added, itemOf(object)) != feed.Applied {
 			return nil, errors.New("object not added")
 		}
 	}

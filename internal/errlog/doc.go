@@ -4,10 +4,11 @@
 // Package errlog bounds the number of log lines that errors cause, however often they recur and
 // however many objects they affect.
 //
-//   - [Repeats] recognizes errors of requests that were logged in the last five minutes.
+//   - [Requests] says which failed requests, and which recoveries, are to be logged: an error that
+//     differs at most in digits once in five minutes, and three recoveries.
 //   - [Objects] logs errors on objects: the first ten of each effect, and then one line a minute
 //     with the number of further ones.
 //
-// Neither keeps a goroutine. They do not use utilruntime.HandleError, whose rate limit blocks the
+// Both recognize by [Repeats] what was logged in the last five minutes, and keep no goroutine. They do not use utilruntime.HandleError, whose rate limit blocks the
 // caller: for decades in a synctest bubble, whose clock starts in the year 2000.
 package errlog

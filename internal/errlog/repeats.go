@@ -5,10 +5,8 @@ package errlog
 
 import (
 	"maps"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 )
 
 // repeatAfter is how long an error is not logged again.
@@ -59,15 +57,4 @@ func (r *Repeats) Forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.logged = nil
-}
-
-// WithoutDigits returns a text without its digits. Errors with one cause may differ in digits
-// alone: those of timeouts in URLs, local ports and resourceVersions.
-func WithoutDigits(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return -1
-		}
-		return r
-	}, text)
 }

@@ -43,8 +43,32 @@ func TestManyErrorsNeedLittleMemory(t *testing.T) {
 	}
 }
 
-func TestWithoutDigits(t *testing.T) {
-	if got := errlog.WithoutDigits("read tcp 10.0.0.1:4321: refused"); got != "read tcp ...:: refused" {
-		t.Error(got)
+// TestErrorsThatDifferInDigitsAreLoggedOnce logs failed attempts from two ports.
+func TestErrorsThatDifferInDigitsAreLoggedOnce(t *testing.T) {
+	var requests errlog.Requests
+	now := time.Now()
+	if !requests.IsNew("read tcp 10.0.0.1:4321: refused", now) || requests.IsNew("read tcp 10.0.0.1:4322: refused", now) {
+		t.Error("errors that differ in digits are not logged once")
+	}
+}
+
+// TestFewRecoveriesAreLogged lets requests fail and succeed by turns.
+func TestFewRecoveriesAreLogged(t *testing.T) {
+	var requests errlog.Requests
+	now, recovered := time.Now(), 0
+	if requests.Recovered(now) {
+		t.Error("a recovery without a failure is logged")
+	}
+	for i := range 60 { // ten seconds apart
+		at := now.Add(time.Duration(i) * 10 * time.Second)
+		if requests.IsNew("refused", at) {
+			requests.Failed()
+		}
+		if requests.Recovered(at) {
+			recovered++
+		}
+	}
+	if recovered != 6 {
+		t.Errorf("logged %d recoveries in ten minutes, want three in five", recovered)
 	}
 }

@@ -3,6 +3,8 @@
 
 package feed
 
+import "errors"
+
 // Effect is what an error on one object means for the sink's copy of that object.
 type Effect string
 
@@ -40,3 +42,11 @@ func (e *EffectError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *EffectError) Unwrap() error { return e.Err }
+
+// EffectOf returns the effect of an error on one object, NotStored if it has none, and its cause.
+func EffectOf(err error) (effect Effect, cause error) {
+	if known, ok := errors.AsType[*EffectError](err); ok {
+		return known.Effect, known.Err
+	}
+	return NotStored, err
+}

@@ -68,7 +68,7 @@ type Replacement interface {
 	Differs(version string) bool
 	// Commit makes the replacement the collection's state at resourceVersion, atomically for all
 	// readers. On error the collection is unchanged. After ErrVersionReused the caller must list again
-	// and CompareContents. It is not returned after CompareContents.
+	// and CompareContents, after ErrOutdated list again. Neither is returned after CompareContents.
 	Commit(resourceVersion string) error
 }
 
@@ -84,4 +84,7 @@ const (
 	Stale
 	// Quarantined means that the object could not be stored. Its last good state remains.
 	Quarantined
+	// Outdated means that the collection has forgotten what was deleted since the event. Nothing
+	// changed, and the source must be listed again.
+	Outdated
 )

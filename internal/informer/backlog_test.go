@@ -37,7 +37,7 @@ func TestBacklogKeepsTwoStatesOfAnObject(t *testing.T) {
 	cursor := informer.log.Cursor()
 	h := newHandler(HandlerConfig[*state]{Name: "blocked"}, informer)
 	for range states {
-		informer.sink.Feed.Apply(watch.Modified, feed.Item{Key: "a", UID: "uid", ResourceVersion: string(rune('1' + n))})
+		informer.feed.Apply(watch.Modified, feed.Item{Key: "a", UID: "uid", ResourceVersion: string(rune('1' + n))})
 	}
 	cursor.TryNext() // the addition, which was delivered
 	for range states - 1 {
@@ -73,7 +73,7 @@ func TestDeliveredChangeKeepsNoLaterStateAlive(t *testing.T) {
 	cursor := informer.log.Cursor()
 	h := newHandler(HandlerConfig[*state]{Name: "blocked"}, informer)
 	apply := func(key, version string) []store.Change[*state] {
-		informer.sink.Feed.Apply(watch.Modified, feed.Item{Key: key, UID: "uid-" + key, ResourceVersion: version})
+		informer.feed.Apply(watch.Modified, feed.Item{Key: key, UID: "uid-" + key, ResourceVersion: version})
 		batch, _ := cursor.TryNext()
 		return batch
 	}

@@ -56,7 +56,7 @@ func benchmarkEvents(b *testing.B, handlers int) {
 			items = podItems(round, pods, pods+n+1)
 			b.StartTimer()
 		}
-		i.sink.Feed.Apply(watch.Modified, items[n%round])
+		i.feed.Apply(watch.Modified, items[n%round])
 	}
 	cancel()
 	if err := <-done; err != nil {
@@ -97,7 +97,7 @@ func benchmarkLateHandlers(b *testing.B, late bool) {
 		item := items[n%len(items)]
 		item.ResourceVersion = strconv.Itoa(1_000_000 + n)
 		began := time.Now()
-		i.sink.Apply(watch.Modified, item)
+		i.feed.Apply(watch.Modified, item)
 		<-delivered
 		latencies = append(latencies, time.Since(began))
 		n++

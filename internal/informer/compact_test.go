@@ -166,7 +166,7 @@ func TestCoalescedDeletionFoundByAListHasNoFinalState(t *testing.T) {
 	}, func(h *harness) {
 		h.sendUpdates(11, 10)
 		h.send(watch.Modified, "b=2", "30")
-		next := h.sink.Begin()
+		next := h.feed.Begin()
 		next.Add(item("a=20", "20"))
 		if err := next.Commit("31"); err != nil {
 			t.Fatal(err)

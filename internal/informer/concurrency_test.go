@@ -24,7 +24,7 @@ func TestHandlersAddedConcurrentlyMissNoEvent(t *testing.T) {
 		defer close(written)
 		for k := range concurrentRounds {
 			for _, item := range podItems(pods, pods, pods+1+pods*k) {
-				i.sink.Apply(watch.Modified, item)
+				i.feed.Apply(watch.Modified, item)
 			}
 		}
 	}()

@@ -5,7 +5,7 @@
 // store's log feeds handlers. It is generic over the stored values, so that the typed API and
 // the client-go adapter are thin layers on one engine.
 //
-//	source ──▶ reflector ──▶ filterSink ──▶ store ──▶ log ──▶ cursor ──▶ handler
+//	source ──▶ reflector ──▶ store.Feed ──▶ store ──▶ log ──▶ cursor ──▶ handler
 //
 // A [Handler] may be added and removed at any time. It has one goroutine, which makes one call
 // at a time, and a cursor of its own: it reads the log in small batches, at its own pace. A
@@ -13,12 +13,7 @@
 // change in the log. Where the client decodes, the initialGate holds the initial list back from
 // handlers until the first watch is open.
 //
-// # Scopes
-//
-// An informer with scopes has one store and one log, and a stream for each scope: a reflector, a
-// filterSink and a store.Feed. One goroutine, the loop of the type scopes, starts and ends streams
-// as the set of scopes changes. Streams that differ in their ranges of hashes alone are joined to
-// one.
+// In place of the reflector, an informer with scopes has a [scoped.Loop], which runs several.
 //
 // # Slow handlers
 //

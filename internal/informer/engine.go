@@ -9,6 +9,7 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/scoped"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
@@ -24,9 +25,9 @@ type Engine interface {
 	Unkeyed() int
 	OmitFieldsNotFound() []string
 	Reflector() Loop
-	ScopeStatus() []ScopeStatus
+	ScopeStatus() []scoped.ScopeStatus
 	LacksScopes() bool
-	StatusOfScope(name scope.Scope) (status ScopeStatus, held bool)
+	StatusOfScope(name scope.Scope) (status scoped.ScopeStatus, held bool)
 	WaitForScope(ctx context.Context, name scope.Scope) error
 	WaitForScopeVersion(ctx context.Context, name scope.Scope, version string) error
 	WaitForScopesOf(ctx context.Context, version string, matches func(scope.Scope) bool) error

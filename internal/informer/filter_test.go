@@ -43,7 +43,7 @@ func TestChangeOfARefusedObjectSaysThatItExists(t *testing.T) {
 	}
 	list := func(version string, items ...feed.Item) func() {
 		return func() {
-			next := informer.sink.Begin()
+			next := informer.feed.Begin()
 			for _, item := range items {
 				next.Add(item)
 			}
@@ -53,7 +53,7 @@ func TestChangeOfARefusedObjectSaysThatItExists(t *testing.T) {
 		}
 	}
 	event := func(eventType watch.EventType, object, version string) func() {
-		return func() { informer.sink.Apply(eventType, rawItem(object, version)) }
+		return func() { informer.feed.Apply(eventType, rawItem(object, version)) }
 	}
 	for _, step := range []struct {
 		do   func()
@@ -103,9 +103,9 @@ func TestDeletionOfAnObjectThatIsGoneHasNoLeftScope(t *testing.T) {
 			config.Store.Decode = func(item feed.Item) (string, error) { return item.Object.(rawObject).text, nil }
 			informer := New(config)
 			cursor := informer.log.Cursor()
-			informer.sink.Apply(watch.Added, rawItem("a=1", "1"))
+			informer.feed.Apply(watch.Added, rawItem("a=1", "1"))
 			cursor.TryNext()
-			informer.sink.Apply(row.eventType, row.item)
+			informer.feed.Apply(row.eventType, row.item)
 			batch, ok := cursor.TryNext()
 			if !ok || len(batch) != 1 || batch[0].New != nil || batch[0].LeftScope {
 				t.Errorf("got the changes %+v, want a deletion without LeftScope", batch)
@@ -130,8 +130,8 @@ func TestNewestStateOfARepeatedObjectIsFiltered(t *testing.T) {
 	} {
 		for method, add := range map[string]func(feed.Replacement, feed.Item){"Add": feed.Replacement.Add, "Update": feed.Replacement.Update} {
 			t.Run(row.name+", "+method, func(t *testing.T) {
-				sink := New(Config[string]{Filter: visible, Store: stringStore()}).sink
-				list := sink.Begin()
+				informer := New(Config[string]{Filter: visible, Store: stringStore()})
+				list := informer.feed.Begin()
 				for _, listed := range row.list {
 					object, version, _ := strings.Cut(listed, "@")
 					add(list, rawItem(object, version))
@@ -139,7 +139,7 @@ func TestNewestStateOfARepeatedObjectIsFiltered(t *testing.T) {
 				if err := list.Commit("9"); err != nil {
 					t.Fatal(err)
 				}
-				if got := sink.store.Snapshot().List(); !slices.Equal(got, row.stored) {
+				if got := informer.store.Snapshot().List(); !slices.Equal(got, row.stored) {
 					t.Errorf("the store has %q, want %q", got, row.stored)
 				}
 			})
@@ -159,7 +159,7 @@ func TestRefusedObjectsOfAListAreNotTransformed(t *testing.T) {
 		}
 		return text, nil
 	}
-	next := New(config).sink.Begin()
+	next := New(config).feed.Begin()
 	next.Add(rawItem("a=hidden", "1"))
 	next.Add(rawItem("b=1", "2"))
 	if err := next.Commit("3"); err != nil {
@@ -207,7 +207,7 @@ func TestFilterExplainsDeletionsOfUnseenObjects(t *testing.T) {
 			version, _, inOrder := strings.Cut(s.version, " ")
 			state := rawItem(s.object, version)
 			state.InOrder = inOrder
-			informer.sink.Apply(s.eventType, state)
+			informer.feed.Apply(s.eventType, state)
 			deleted := ""
 			if batch, ok := cursor.TryNext(); ok && batch[0].New == nil {
 				deleted, _ = informer.store.TryLoad(batch[0].Final)

@@ -16,11 +16,12 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/scoped"
 	"github.com/kinformer/kinformer/internal/store"
 	"github.com/kinformer/kinformer/internal/viewnames"
 )
 
-// Errors of an informer's life cycle. Package cache declares them with the same texts.
+// Errors of an informer's life cycle.
 const (
 	// ErrAlreadyRunning is returned by Run while another Run is in progress.
 	ErrAlreadyRunning = feed.Error("already running")
@@ -46,9 +47,7 @@ type Config[V any] struct {
 	Store     store.Config[V]
 	Reflector reflector.Config
 	Clock     clock.Clock // the real clock if nil
-	// Filter, if set, reports whether an object is stored. It receives the object as sent by the
-	// server, before any transform. An object that no longer passes is removed. The store must
-	// have ItemKeys.
+	// Filter is Store.Filter.
 	Filter func(runtime.Object) bool
 	// Scopes, if set, are the parts of the collection to store. The source must restrict each
 	// request to scope.RequestOf of its context.
@@ -76,11 +75,10 @@ type Informer[V any] struct {
 	clock             clock.Clock
 	store             *store.Store[V]
 	log               *eventlog.Log[store.Change[V]]
-	sink              *filterSink[V] // with scopes, each stream has one of its own, with the same filter
-	versions          versionWaiters
+	feed              *store.Feed[V] // of the reflector; nil if the informer has scopes
 	initial           initialGate
 	reflector         Loop
-	scopes            *scopes[V] // the reflector, if the informer has scopes
+	scopes            *scoped.Loop[V] // the reflector, if the informer has scopes; otherwise nil
 	notFound          func() []string
 	terminating       func(V) bool
 	coalesceThreshold uint64
@@ -121,13 +119,14 @@ func New[V any](config Config[V]) *Informer[V] {
 	log := eventlog.New[store.Change[V]]()
 	config.Store.Log = log
 	config.Store.CompareBytes = config.Reflector.MaxInFlight()
-	var scoped *scopes[V] // set below
+	config.Store.Filter, config.Store.Now = config.Filter, config.Clock.Now
+	var loop *scoped.Loop[V] // set below
 	if config.Scopes != nil {
-		config.Store.Absent = func(key string) error { return scoped.whyAbsent(key) }
+		config.Store.Scoped = true
+		config.Store.Absent = func(key string) error { return loop.WhyAbsent(key) }
 	}
 	objects := store.New(config.Store)
-	sink := &filterSink[V]{Feed: objects.WholeFeed(), store: objects, filter: config.Filter, listed: func() {}}
-	config.Reflector.Sink, config.Reflector.Clock = sink, config.Clock
+	config.Reflector.Clock = config.Clock
 	if report := config.Reflector.Report; report != nil {
 		config.Reflector.Report = func(ctx context.Context, err error) {
 			objects.EndIfAbandoned()
@@ -140,7 +139,6 @@ func New[V any](config Config[V]) *Informer[V] {
 		clock:             config.Clock,
 		store:             objects,
 		log:               log,
-		sink:              sink,
 		notFound:          config.NotFound,
 		terminating:       config.Terminating,
 		coalesceThreshold: config.CoalesceThreshold,
@@ -150,12 +148,16 @@ func New[V any](config Config[V]) *Informer[V] {
 		running:           make(map[*Handler[V]]struct{}),
 		stopped:           make(chan struct{}),
 	}
-	sink.changed = func() { i.versions.notify(objects.ResourceVersion) }
 	config.Reflector.HoldInitial = i.initial.hold
 	if config.Scopes != nil {
-		scoped = newScopes(i, config.Reflector, config.Scopes)
-		i.scopes, i.reflector = scoped, scoped
+		loop = scoped.New(scoped.Config[V]{
+			Name: config.Name, Store: objects, Set: config.Scopes, Reflector: config.Reflector, Clock: config.Clock,
+			Stopped: i.stopped, ErrStopped: ErrStopped,
+		})
+		i.scopes, i.reflector = loop, loop
 	} else {
+		i.feed = objects.NewFeed(store.FeedConfig{})
+		config.Reflector.Sink = i.feed
 		i.reflector = reflector.New(config.Reflector)
 	}
 	i.unique = viewnames.NewOwner(i.HasStopped)

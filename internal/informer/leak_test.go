@@ -51,7 +51,7 @@ func TestBlockedHandlerBacklogIsBounded(t *testing.T) {
 	<-h.Synced()
 	update := func(from, n int) {
 		for k, item := range paddedPodItems(n, pods, pods+from+1, padding) {
-			i.sink.Apply(watch.Modified, item)
+			i.feed.Apply(watch.Modified, item)
 			if from == 0 && k == 0 {
 				<-blocked
 			}
@@ -127,7 +127,7 @@ func TestStoppedHandlersAreNotLeaked(t *testing.T) {
 			if k%2 == 0 {
 				<-h.Synced()
 			}
-			i.sink.Apply(watch.Modified, podItems(1, 10, 1000+k)[0])
+			i.feed.Apply(watch.Modified, podItems(1, 10, 1000+k)[0])
 			if err := h.Stop(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -173,7 +173,7 @@ func TestCanceledHandlerReleasesLog(t *testing.T) {
 	before := heapInUse()
 	for k := range 200 {
 		for _, item := range podItems(100, 10, 1000+100*k) {
-			i.sink.Apply(watch.Modified, item)
+			i.feed.Apply(watch.Modified, item)
 		}
 	}
 	if grown := heapInUse() - before; grown > 500_000 {
@@ -195,8 +195,8 @@ func TestStoppedInformersAreNotLeaked(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
 			go func() { done <- i.Run(ctx) }()
-			i.sink.Begin().Commit("1")
-			i.sink.Apply(watch.Added, podItems(1, 1, 2)[0])
+			i.feed.Begin().Commit("1")
+			i.feed.Apply(watch.Added, podItems(1, 1, 2)[0])
 			cancel()
 			if err := <-done; err != nil {
 				t.Fatal(err)
@@ -241,7 +241,7 @@ func TestDeliveredChangeKeepsNoStateAlive(t *testing.T) {
 // addAndDelete adds a Pod and deletes it. It returns a weak pointer to the Pod.
 func addAndDelete(i *Informer[*corev1.Pod]) weak.Pointer[corev1.Pod] {
 	items := podItems(1, 10, 1000)
-	i.sink.Apply(watch.Added, items[0])
-	i.sink.Apply(watch.Deleted, podItems(1, 10, 1010)[0])
+	i.feed.Apply(watch.Added, items[0])
+	i.feed.Apply(watch.Deleted, podItems(1, 10, 1010)[0])
 	return weak.Make(items[0].Object.(*corev1.Pod))
 }

@@ -211,9 +211,9 @@ func (r *modelRun) step(s step) {
 		r.write(key, s.Verb == "terminate" && exists)
 	case "delete", "recreate":
 		if exists {
-			r.sink.Apply(watch.Deleted, r.model.remove(key).item())
+			r.feed.Apply(watch.Deleted, r.model.remove(key).item())
 		} else if s.Verb == "delete" {
-			r.sink.Apply(watch.Deleted, r.model.removeUnseen(key, s.Handler > 0).item())
+			r.feed.Apply(watch.Deleted, r.model.removeUnseen(key, s.Handler > 0).item())
 		}
 		if s.Verb == "recreate" {
 			r.write(key, false)
@@ -237,7 +237,7 @@ func (r *modelRun) step(s step) {
 // write writes an object and sends the event.
 func (r *modelRun) write(key string, terminating bool) {
 	eventType, o := r.model.write(key, terminating)
-	r.sink.Apply(eventType, o.item())
+	r.feed.Apply(eventType, o.item())
 }
 
 // changeSilently makes changes that only a list shows, in the order in which the store finds
@@ -258,7 +258,7 @@ func (r *modelRun) changeSilently(s step) {
 // relist replaces the store's state by the model's.
 func (r *modelRun) relist() {
 	r.model.revision++
-	replacement := r.sink.Begin()
+	replacement := r.feed.Begin()
 	for i := range modelKeys {
 		if o := r.model.objects[modelKey(i)]; o != nil {
 			replacement.Add(o.item())

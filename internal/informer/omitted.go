@@ -11,7 +11,8 @@ import (
 )
 
 // StateFuncs returns functions that report whether the informer runs, and whether its store has the
-// state that an object had at a resourceVersion. They do not keep the informer alive.
+// state that an object had at a resourceVersion, without fields that the object had. They do not keep
+// the informer alive.
 func (i *Informer[V]) StateFuncs() (running func() bool, state func(key, uid, resourceVersion string) bool) {
 	pointer := weak.Make(i)
 	running = func() bool {
@@ -20,7 +21,7 @@ func (i *Informer[V]) StateFuncs() (running func() bool, state func(key, uid, re
 	}
 	state = func(key, uid, resourceVersion string) bool {
 		informer := pointer.Value()
-		return informer != nil && informer.store.HasState(key, uid, resourceVersion)
+		return informer != nil && informer.store.HasOmitted(key, uid, resourceVersion)
 	}
 	return running, state
 }

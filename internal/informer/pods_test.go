@@ -85,7 +85,7 @@ func startPodInformer(tb testing.TB, pods int, configure ...func(*Config[*corev1
 
 // list stores an initial list of so many Pods.
 func list(i *Informer[*corev1.Pod], pods int) {
-	replacement := i.sink.Begin()
+	replacement := i.feed.Begin()
 	for _, item := range podItems(pods, pods, 1) {
 		replacement.Add(item)
 	}

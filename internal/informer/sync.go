@@ -5,7 +5,12 @@ package informer
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // StoreHasSynced reports whether the initial list has been stored. It says nothing about handlers.
@@ -74,4 +79,72 @@ func (i *Informer[V]) waitError(message string, cause error) error {
 		return fmt.Errorf("%s: %w; last error: %w", message, cause, err)
 	}
 	return fmt.Errorf("%s: %w", message, cause)
+}
+
+var errNoVersion = errors.New("no resourceVersion; objects of client-go's fake clientsets have none without fake.ListerWatcher.Serve")
+
+// WaitForResourceVersion blocks until an event, a bookmark or a list has brought the store to a
+// resourceVersion. It returns an error at once if the version is not valid. If ctx ends first or
+// the informer stops, the error wraps the context's cause or ErrStopped, and the reflector's last
+// error.
+func (i *Informer[V]) WaitForResourceVersion(ctx context.Context, version string) error {
+	if i.scopes != nil {
+		return i.WaitForScopesOf(ctx, version, func(scope.Scope) bool { return true })
+	}
+	if err := i.checkVersion(version); err != nil {
+		return err
+	}
+	reached, cancel := i.store.Await(nil, version)
+	defer cancel()
+	select {
+	case <-reached:
+		return nil
+	default:
+	}
+	select {
+	case <-reached:
+		return nil
+	case <-ctx.Done():
+		return i.versionError(version, context.Cause(ctx))
+	case <-i.stopped:
+		return i.versionError(version, ErrStopped)
+	}
+}
+
+// checkVersion returns an error for a version that no wait can end with.
+func (i *Informer[V]) checkVersion(version string) error {
+	if version == "" {
+		return fmt.Errorf("%s: wait: %w", i.name, errNoVersion)
+	}
+	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
+		return fmt.Errorf("%s: wait for resourceVersion %q: %w", i.name, version, err)
+	}
+	return nil
+}
+
+func (i *Informer[V]) versionError(version string, cause error) error {
+	return i.waitError(fmt.Sprintf("%s is at resourceVersion %q, not yet at %s", i.name, i.store.ResourceVersion(), version), cause)
+}
+
+// WaitForScope blocks until a scope has been listed; see scoped.Loop. The informer has scopes.
+func (i *Informer[V]) WaitForScope(ctx context.Context, name scope.Scope) error {
+	return i.scopes.WaitForScope(ctx, name)
+}
+
+// WaitForScopeVersion blocks until a scope has been listed and has reached a version. Its errors are
+// those of WaitForScope and of WaitForResourceVersion.
+func (i *Informer[V]) WaitForScopeVersion(ctx context.Context, name scope.Scope, version string) error {
+	if err := i.checkVersion(version); err != nil {
+		return err
+	}
+	return i.scopes.WaitForScopeVersion(ctx, name, version)
+}
+
+// WaitForScopesOf blocks until every scope that matches has reached a version or is removed. It
+// returns the errors of WaitForResourceVersion.
+func (i *Informer[V]) WaitForScopesOf(ctx context.Context, version string, matches func(scope.Scope) bool) error {
+	if err := i.checkVersion(version); err != nil {
+		return err
+	}
+	return i.scopes.WaitForScopesOf(ctx, version, matches)
 }

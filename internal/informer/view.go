@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/scoped"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
@@ -46,3 +48,20 @@ func (i *Informer[V]) FindKeys(text string, limit int) (keys []string, found int
 func (i *Informer[V]) Value(key string) (value any, exists bool, err error) {
 	return i.store.Find(key)
 }
+
+// ScopeStatus returns the condition of each scope, in the order in which they were added. It
+// returns nil for an informer without scopes.
+func (i *Informer[V]) ScopeStatus() []scoped.ScopeStatus {
+	if i.scopes == nil {
+		return nil
+	}
+	return i.scopes.ScopeStatus()
+}
+
+// StatusOfScope returns the condition of one scope, if the informer, which has scopes, holds it.
+func (i *Informer[V]) StatusOfScope(name scope.Scope) (status scoped.ScopeStatus, held bool) {
+	return i.scopes.StatusOfScope(name)
+}
+
+// LacksScopes reports whether the informer holds scopes of which none has been listed.
+func (i *Informer[V]) LacksScopes() bool { return i.scopes != nil && i.scopes.LacksScopes() }

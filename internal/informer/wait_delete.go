@@ -6,9 +6,9 @@ package informer
 import (
 	"context"
 	"fmt"
-	"slices"
 
-	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/scoped"
+	"github.com/kinformer/kinformer/internal/store"
 )
 
 // WaitForDelete blocks until the initial list has been stored and the store holds no object with
@@ -23,14 +23,14 @@ func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error 
 	}
 	_, cursor := i.store.SnapshotAndCursor()
 	for {
-		next := i.versions.add(anyVersion) // an object that was never stored leaves without a change
+		next, cancel := i.store.Await(nil, store.AnyVersion) // an object that was never stored leaves without a change
 		if gone, err := i.isGone(key, uid); gone || err != nil {
-			i.versions.remove(next)
+			cancel()
 			return err
 		}
 		var ended error
 		select {
-		case <-next.reached:
+		case <-next:
 		case <-cursor.Ready():
 			_, _ = cursor.TryNext()
 		case <-ctx.Done():
@@ -38,7 +38,7 @@ func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error 
 		case <-i.stopped:
 			ended = ErrStopped
 		}
-		i.versions.remove(next)
+		cancel()
 		if ended != nil {
 			return i.holdError(key, ended)
 		}
@@ -52,10 +52,10 @@ func (i *Informer[V]) isGone(key, uid string) (gone bool, err error) {
 		return false, nil
 	}
 	after := i.coverage(key, uid) // after mayHold: it may be removed in between
-	if after == notCovered {
-		return false, i.absentError(key, "")
+	if after == scoped.NotCovered || after == scoped.Undecided {
+		return false, i.scopes.AbsentError(key)
 	}
-	return before == covered && after == covered, nil
+	return before == scoped.Covered && after == scoped.Covered, nil
 }
 
 // mayHold reports whether the store holds an object, or cannot store it.
@@ -64,26 +64,12 @@ func (i *Informer[V]) mayHold(key, uid string) bool {
 	return i.store.HasUID(key, uid) || failed && !i.store.HasUID(key, "")
 }
 
-// coverage returns what the scopes say about an object with a key and a UID, which may be empty, that
-// the store does not hold. A scope that is in the set, and not held yet, has not been listed.
-func (i *Informer[V]) coverage(key, uid string) coverage {
+// coverage returns what the scopes say about an object that the store does not hold.
+func (i *Informer[V]) coverage(key, uid string) scoped.Coverage {
 	if i.scopes == nil {
-		return covered
+		return scoped.Covered
 	}
-	namespace, name := namespaceOf(key), nameOf(key)
-	holds := func(held scope.Scope) (may, all bool) {
-		may, all = held.MayHold(namespace, name)
-		return may && (uid == "" || held.Covers(namespace, uid)), all
-	}
-	added := slices.ContainsFunc(i.scopes.set.All(), func(name scope.Scope) bool {
-		may, _ := holds(name)
-		return may && i.scopes.find(name) == nil
-	})
-	result := i.scopes.coverageOf(namespace, holds)
-	if added && result == notCovered {
-		return notListed
-	}
-	return result
+	return i.scopes.CoverageOf(key, uid)
 }
 
 // holdError returns the error of a wait that ended because of cause.

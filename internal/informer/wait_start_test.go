@@ -18,19 +18,17 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// startWait starts a wait, makes a change as the wait is about to register, and returns the wait's
-// error. The lock of the waits holds the wait there, once its goroutine has run.
-func (h *harness) startWait(wait func(context.Context) error, change func()) error {
+// startWait starts a wait, makes a change as the wait registers, earlier or later, and returns the
+// wait's error.
+func (h *harness) startWait(steps int, wait func(context.Context) error, change func()) error {
 	ctx, cancel := context.WithTimeout(h.t.Context(), time.Hour)
 	defer cancel()
 	waited := make(chan error, 1)
-	h.versions.mu.Lock()
 	go func() { waited <- wait(ctx) }()
-	for range 100 {
+	for range steps {
 		runtime.Gosched()
 	}
 	change()
-	h.versions.mu.Unlock()
 	return <-waited
 }
 
@@ -39,9 +37,9 @@ func TestWaitForVersionSeesEventAtItsStart(t *testing.T) {
 	runInformer(t, nil, nil, func(*harness) {}, func(h *harness) {
 		for n := range startedWaits {
 			version := strconv.Itoa(11 + n)
-			err := h.startWait(func(ctx context.Context) error {
+			err := h.startWait(n%5, func(ctx context.Context) error {
 				return h.WaitForResourceVersion(ctx, version)
-			}, func() { h.sink.Apply(watch.Added, item("a="+version, version)) })
+			}, func() { h.feed.Apply(watch.Added, item("a="+version, version)) })
 			if err != nil {
 				h.t.Fatal(err)
 			}
@@ -54,10 +52,10 @@ func TestWaitForVersionSeesEventAtItsStart(t *testing.T) {
 func TestWaitForDeleteSeesDeletionAtItsStart(t *testing.T) {
 	runInformer(t, nil, unableToDecode, func(*harness) {}, func(h *harness) {
 		for n := range startedWaits {
-			h.sink.Apply(watch.Added, item("a=bad", strconv.Itoa(11+2*n)))
-			err := h.startWait(func(ctx context.Context) error {
+			h.feed.Apply(watch.Added, item("a=bad", strconv.Itoa(11+2*n)))
+			err := h.startWait(n%5, func(ctx context.Context) error {
 				return h.WaitForDelete(ctx, "a", "uid-a")
-			}, func() { h.sink.Apply(watch.Deleted, item("a=bad", strconv.Itoa(12+2*n))) })
+			}, func() { h.feed.Apply(watch.Deleted, item("a=bad", strconv.Itoa(12+2*n))) })
 			if err != nil {
 				h.t.Fatal(err)
 			}
@@ -66,7 +64,7 @@ func TestWaitForDeleteSeesDeletionAtItsStart(t *testing.T) {
 }
 
 // startedWaits is how many waits start in a test.
-const startedWaits = 20
+const startedWaits = 200
 
 // unableToDecode makes an informer's store unable to decode the state "bad".
 func unableToDecode(config *Config[string]) {

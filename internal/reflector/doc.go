@@ -82,6 +82,7 @@
 //	the watch failed with                      next request
 //	─────────────────────────────────────────  ──────────────────────────────────────────
 //	410 Gone, reason Expired or Gone           list
+//	feed.ErrOutdated, of the sink              list, not older than Config.NotOlderThan
 //	any error, resourceVersion unset or "0"    list
 //	a bookmark older than the version reached  watch after a probe, or consistent read if the
 //	                                           server regressed, at most one in ten minutes

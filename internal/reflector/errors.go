@@ -40,8 +40,8 @@ const (
 	// within a second, before any event.
 	ErrShortWatches = feed.Error("server repeatedly closed the watch at once and without an event")
 	// ErrNoVersion reports a list or event without a resourceVersion that can be compared with
-	// others (API concepts, "Resource versions").
-	ErrNoVersion = feed.Error("no valid resourceVersion")
+	// others.
+	ErrNoVersion = feed.ErrNoVersion
 	// ErrQuarantined reports a relist that retries objects whose newest state the sink could not
 	// store.
 	ErrQuarantined = feed.Error("some objects could not be stored")

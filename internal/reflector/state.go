@@ -44,11 +44,11 @@ func (r *Reflector) listVersion() string {
 	if r.state == stateConsistentRead || r.expiredTokens == 1 || r.startsMostRecent && r.committedAt.IsZero() {
 		return ""
 	}
-	first := r.config.NotOlderThan()
-	if first == "" || feed.IsOlder(first, r.startVersion) {
-		first = r.startVersion
+	version := cmp.Or(r.version(), r.startVersion)
+	if bound := r.config.NotOlderThan(); version == "" || feed.IsOlder(version, bound) {
+		version = bound
 	}
-	return cmp.Or(r.version(), first, "0")
+	return cmp.Or(version, "0")
 }
 
 // canResume reports whether a watch at the resourceVersion reached delivers every change since. A

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/kinformer/kinformer/internal/feed"
 )
 
 const (
@@ -205,7 +207,7 @@ func (r *Reflector) checkVersion(ctx context.Context, last watchResult, count *r
 // not put the state of the collection in doubt and receives no additional lists.
 func (r *Reflector) stateAfter(err error, failures int) state {
 	switch {
-	case isGone(err), !r.canResume():
+	case isGone(err), errors.Is(err, feed.ErrOutdated), !r.canResume():
 		return stateRelisting
 	case errors.Is(err, errOlderBookmark): // of a replica that lags, perhaps
 		return stateResuming

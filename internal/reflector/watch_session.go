@@ -202,7 +202,9 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 	case order <= 0:
 		return s.notNewer(c, eventType, item)
 	}
-	s.apply(eventType, item)
+	if s.apply(eventType, item) == feed.Outdated {
+		return feed.ErrOutdated
+	}
 	s.record(c)
 	s.applied(item.ResourceVersion)
 	return nil

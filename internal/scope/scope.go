@@ -175,3 +175,15 @@ func (s Scope) Covers(namespace, uid string) bool {
 	}
 	return true
 }
+
+// WithoutRange returns what scopes that differ only in their ranges have in common.
+func (s Scope) WithoutRange() Scope {
+	s.Hash.First, s.Hash.Last = 0, 0
+	return s
+}
+
+// Selectors returns a scope that has only the selectors. Objects move between scopes of different
+// ones alone; see CanMove.
+func (s Scope) Selectors() Scope {
+	return Scope{LabelSelector: s.LabelSelector, FieldSelector: s.FieldSelector}
+}

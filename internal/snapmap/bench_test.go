@@ -325,9 +325,10 @@ func BenchmarkMemory(b *testing.B) {
 			})
 		}
 		measure("set", func() any {
-			s := NewSet(new(Generation))
+			g := new(Generation)
+			s := NewSet(g)
 			for _, k := range keys {
-				s.Add(k)
+				s.Add(g, k)
 			}
 			return s
 		})
@@ -337,7 +338,7 @@ func BenchmarkMemory(b *testing.B) {
 		b.ReportMetric(heapPer(10_000, func() any {
 			sets := make([]*Set, 10_000)
 			for i := range sets {
-				sets[i] = NewSet(g).Add("key")
+				sets[i] = NewSet(g).Add(g, "key")
 			}
 			return sets
 		})-8, "B/set")

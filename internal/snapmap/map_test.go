@@ -65,11 +65,11 @@ func TestAdvanceFreezesAllMapsAndSets(t *testing.T) {
 	g := new(Generation)
 	m, index, set := NewMap[int, struct{}](g), NewMap[Set, struct{}](g), NewSet(g)
 	m.Set("pod", new(1))
-	index.Set("node", set.Add("pod"))
+	index.Set("node", set.Add(g, "pod"))
 	entries, byNode := m.View(), index.View()
 	g.Advance()
 	m.Delete("pod")
-	index.Set("node", index.Get("node").Remove("pod"))
+	index.Set("node", index.Get("node").Remove(g, "pod"))
 	if entries.Get("pod") == nil || !byNode.Get("node").Has("pod") {
 		t.Fatal("a write changed a view")
 	}
@@ -147,7 +147,7 @@ func TestBreakOutOfAll(t *testing.T) {
 	s := NewSet(g)
 	for i := range 100 {
 		m.Set(strconv.Itoa(i), new(i))
-		s = s.Add(strconv.Itoa(i))
+		s = s.Add(g, strconv.Itoa(i))
 	}
 	n := 0
 	for range m.All() {
@@ -225,11 +225,11 @@ func TestMemoryShrinksAfterDeletions(t *testing.T) {
 	v := new(1)
 	for i := range n {
 		m.Set(strconv.Itoa(i), v)
-		s = s.Add(strconv.Itoa(i))
+		s = s.Add(g, strconv.Itoa(i))
 	}
 	for i := range n - 3 {
 		m.Delete(strconv.Itoa(i))
-		s = s.Remove(strconv.Itoa(i))
+		s = s.Remove(g, strconv.Itoa(i))
 		if left := n - 1 - i; left == n/4 { // too many for a rebuild
 			if _, _, bytes := m.t.size(); bytes > 75*left {
 				t.Errorf("the last quarter takes %d bytes an entry, want at most 75", bytes/left)
@@ -337,7 +337,7 @@ func TestMemoryPerEntry(t *testing.T) {
 				for i := range sets {
 					sets[i] = NewSet(g)
 					for _, k := range keys {
-						sets[i].Add(k)
+						sets[i].Add(g, k)
 					}
 				}
 				return sets

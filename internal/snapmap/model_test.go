@@ -89,6 +89,19 @@ func mapHistory(t *rapid.T, hash func(string) uint64) {
 			views = append(views[max(0, len(views)-4):], kept{m.View(), maps.Clone(model)})
 			g.Advance()
 		},
+		"fork": func(t *rapid.T) { // goes on with either of the two, and writes the other once more
+			other := g.Fork()
+			fork := m.Fork(other)
+			view := kept{m.View(), maps.Clone(model)}
+			views = append(views[max(0, len(views)-4):], view)
+			if rapid.Bool().Draw(t, "the fork") {
+				g, m, fork = other, fork, m
+			}
+			fork.Set("of the other", new(0))
+			for _, k := range slices.Sorted(maps.Keys(model))[:len(model)/2] {
+				fork.Delete(k)
+			}
+		},
 		"": func(t *rapid.T) {
 			m.t.validate(t)
 			checkMap[int](t, m, model)
@@ -113,13 +126,13 @@ func TestSetModel(t *testing.T) {
 		model := map[string]bool{}
 		var sets []keptSet
 		keys := rapid.SampledFrom([]int{3, 20, 500}).Draw(t, "keys")
-		step := func(change func(*Set, string) *Set, in bool) func(*rapid.T) {
+		step := func(change func(*Set, *Generation, string) *Set, in bool) func(*rapid.T) {
 			return func(t *rapid.T) {
 				from := rapid.IntRange(0, keys).Draw(t, "from")
 				for i := range rapid.IntRange(1, max(2, keys/10)).Draw(t, "many") {
 					k := strconv.Itoa((from + i) % keys)
 					before := s
-					s = change(s, k)
+					s = change(s, g, k)
 					if (before.gen == g.now || model[k] == in) && s != before {
 						t.Fatalf("changing key %q returned a new set", k)
 					}
@@ -137,6 +150,12 @@ func TestSetModel(t *testing.T) {
 			"snapshot": func(t *rapid.T) {
 				sets = append(sets, keptSet{s, maps.Clone(model)})
 				g.Advance()
+			},
+			"fork": func(t *rapid.T) { // the other group's set, which has what this one had
+				sets = append(sets, keptSet{s, maps.Clone(model)})
+				other := g.Fork()
+				s.Add(g, "of the group that is given up")
+				g = other
 			},
 			"": func(t *rapid.T) {
 				checkSet(t, s, model)

@@ -173,9 +173,9 @@ func TestFrozenSetsDuringWrites(t *testing.T) {
 				s = NewSet(g)
 			}
 			if k := strconv.Itoa(rnd.IntN([]int{10, 500}[round%2])); rnd.IntN(2) == 0 {
-				s = s.Add(k)
+				s = s.Add(g, k)
 			} else {
-				s = s.Remove(k)
+				s = s.Remove(g, k)
 			}
 			m.Set(value, s)
 			if round%7 == 0 {

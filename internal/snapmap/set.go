@@ -13,12 +13,12 @@ const maxSmall = 16
 
 // Set is a set of keys: the posting list of an index value. It has one writer. Readers must use
 // only a set that was not changed since the last Advance of its Generation. Changing such a set
-// returns a new one, so the writer must keep the result of Add and Remove.
+// returns a new one, so the writer must keep the result of Add and Remove. After a fork, the sets of
+// both groups are those from before: the writer of each names its own Generation.
 //
 // Many indexes have one key per value, so the first key is stored inline: such a set is a single
 // allocation of 64 bytes.
 type Set struct {
-	g    *Generation
 	gen  uint64
 	big  *table[struct{}, struct{}] // nil if the set is small
 	keys []string                   // the keys of a small set, unordered
@@ -27,25 +27,25 @@ type Set struct {
 
 // NewSet returns an empty set of the group of g.
 func NewSet(g *Generation) *Set {
-	s := &Set{g: g, gen: g.now}
+	s := &Set{gen: g.now}
 	s.keys = s.one[:0]
 	return s
 }
 
 // Add returns a set with key. The result is s itself if s has key or is of the current generation;
 // otherwise it is a new set that shares the pages of s, and s does not change.
-func (s *Set) Add(key string) *Set {
+func (s *Set) Add(g *Generation, key string) *Set {
 	if s.Has(key) {
 		return s
 	}
-	s = s.writable()
+	s = s.writable(g)
 	if s.big == nil && len(s.keys) < maxSmall {
 		s.keys = append(s.keys, key)
 		return s
 	}
 	if s.big == nil {
 		s.big = new(table[struct{}, struct{}])
-		s.big.init(s.g)
+		s.big.init(g)
 		for _, k := range s.keys {
 			s.big.add(k)
 		}
@@ -57,11 +57,11 @@ func (s *Set) Add(key string) *Set {
 
 // Remove returns a set without key. The result is s itself if s lacks key or is of the current
 // generation; otherwise it is a new set that shares the pages of s, and s does not change.
-func (s *Set) Remove(key string) *Set {
+func (s *Set) Remove(g *Generation, key string) *Set {
 	if !s.Has(key) {
 		return s
 	}
-	s = s.writable()
+	s = s.writable(g)
 	if s.big != nil {
 		s.big.drop(key)
 		if s.Len() <= maxSmall/2 {
@@ -81,15 +81,14 @@ func (s *Set) Remove(key string) *Set {
 }
 
 // writable returns s, or a copy in the current generation if s is older.
-func (s *Set) writable() *Set {
-	if s.gen == s.g.now {
+func (s *Set) writable(g *Generation) *Set {
+	if s.gen == g.now {
 		return s
 	}
-	c := NewSet(s.g)
+	c := NewSet(g)
 	if s.big != nil {
-		c.big = &table[struct{}, struct{}]{g: s.g, peak: s.big.peak}
-		c.big.n.Store(s.big.n.Load())
-		c.big.root.Store(s.big.root.Load())
+		c.big = new(table[struct{}, struct{}])
+		s.big.forkTo(c.big, g)
 	}
 	c.keys = append(c.keys, s.keys...)
 	return c

@@ -52,6 +52,13 @@ func (t *table[X, M]) init(g *Generation) {
 	t.root.Store(newRoot[X, M](g.now, hasher{seed: maphash.MakeSeed()}))
 }
 
+// forkTo makes to, which is empty, a table of the group of g with the contents of t.
+func (t *table[X, M]) forkTo(to *table[X, M], g *Generation) {
+	to.g, to.peak = g, t.peak
+	to.n.Store(t.n.Load())
+	to.root.Store(t.root.Load())
+}
+
 func newRoot[X, M any](gen uint64, hash hasher) *root[X, M] {
 	s := &segment[X, M]{gen: gen, pages: make([]atomic.Pointer[page[X, M]], 1)}
 	s.pages[0].Store(newPage[X, M](gen, 0, 0))

@@ -20,8 +20,7 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// ErrOmittedFields reports an update that would delete omitted fields. Package cache declares it
-// with the same text.
+// ErrOmittedFields reports an update that would delete omitted fields.
 const ErrOmittedFields = feed.Error("the update would delete fields that the informer omits")
 
 // StoreState is what a source knows of the store to which its items go, to refuse updates with
@@ -29,7 +28,8 @@ const ErrOmittedFields = feed.Error("the update would delete fields that the inf
 type StoreState struct {
 	// Running reports whether the store has a running informer.
 	Running func() bool
-	// Has reports whether the store has an object in the state of a resourceVersion.
+	// Has reports whether the store has an object in the state of a resourceVersion, and fields of it
+	// were omitted.
 	Has func(key, uid, resourceVersion string) bool
 }
 
@@ -55,8 +55,8 @@ type updateCheck struct {
 	decoders *codec.Decoders // of whole objects
 }
 
-// check returns ErrOmittedFields for an update with an object whose state the store has, and that
-// has none of the fields. It leaves to the server what it does not understand.
+// check returns ErrOmittedFields for an update with an object whose state the store has without
+// fields, and that has none of the fields. It leaves to the server what it does not understand.
 func (c updateCheck) check(request *http.Request, body []byte) error {
 	item, ok := c.parse(request.Header.Get("Content-Type"), body)
 	if !ok || !c.isOfType(item) {

@@ -134,15 +134,12 @@ func (s streamSource) expected() wire.Options {
 	return options
 }
 
-// errNoVersion has the text of reflector.ErrNoVersion.
-const errNoVersion = feed.Error("no valid resourceVersion")
-
 // checkVersion returns an error unless a resourceVersion can be compared with others. API servers
 // send such versions only; the lists and events of client-go's fakes, which may have none, do not
 // come over the wire.
 func checkVersion(version string) error {
 	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil || len(version) > maxVersion {
-		return fmt.Errorf("%w: %s", errNoVersion, wire.Quote(version))
+		return fmt.Errorf("%w: %s", feed.ErrNoVersion, wire.Quote(version))
 	}
 	return nil
 }

@@ -5,181 +5,291 @@ package store
 
 import (
 	"iter"
+	"maps"
 	"slices"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
-// Commit swaps in the new state, so that each snapshot shows all of it or none. It appends the
-// changes to the log as one batch, deletions first. It fails if one of the newest unchanged objects
-// has other contents than the store's.
+// commit replaces the entries of scopes by those of a list, or removes scopes. It prepares the next
+// state while the store goes on reading and writing the live one, and makes it live at once:
+//
+//   - The next state is the list itself, if the list replaces every entry, and otherwise a fork of the
+//     live state, which the commit changes key by key. It holds the writer's lock for pieces of
+//     pieceSize keys, so that an event waits for one piece at most.
+//   - Keys that were written since the commit has begun are done again: what becomes of a key depends
+//     only on its live entry, the list and what is known of it otherwise.
+//   - The last piece, with the keys written since the piece before, ends with the swap, under both
+//     locks.
+type commit[V any] struct {
+	*Store[V]
+	list    *Replacement[V] // nil if scopes are removed
+	feed    *Feed[V]        // nil for a write of the program, and if scopes are removed
+	version string          // of the list
+	exist   bool            // the objects of removed scopes exist
+	scopes  map[*Scope]bool // that are replaced or removed, if the store has scopes
+	next    *state[V]
+	gone    []Change[V] // deletions, which come first
+	put     []Change[V] // additions and updates
+	redone  map[string][2]int
+	kept    map[string]bool // keys of the list's rejected states for which a live entry is kept
+	repairs []*Entry[V]     // live entries that are replaced without an event
+}
+
+// pieceSize is the number of keys for which a commit holds the writer's lock, some hundred
+// microseconds.
+const pieceSize = 256
+
+// Commit implements feed.Replacement. Each snapshot shows all of the list or none. The changes are one
+// batch of the log, deletions first. It fails if one of the newest unchanged objects has other
+// contents than the store's, or if a scope must have a list that is not older than a later version.
 func (r *Replacement[V]) Commit(resourceVersion string) error {
 	if err := r.checkNewest(); err != nil {
 		return err
 	}
-	s := r.store
-	s.writer.Lock()
-	defer s.endWrite()
-	if r.feed != nil {
-		r.commitScopes(resourceVersion)
-		return nil
+	if err := r.commit(resourceVersion); err != nil {
+		return err
 	}
-	r.commit(resourceVersion)
+	r.feed.config.Listed()
+	r.feed.config.Progressed()
 	return nil
 }
 
-// commit is Commit for a caller that holds the writer's lock.
-func (r *Replacement[V]) commit(resourceVersion string) {
-	s, live := r.store, r.store.live.Load()
-	if set := live.indexes.set; r.next.indexes.set != set { // an index was added since Begin
+func (r *Replacement[V]) commit(version string) error {
+	s := r.store
+	s.commits.Lock()
+	defer s.commits.Unlock()
+	r.addIndexes()
+	c := newCommit(r, r.feed, version)
+	var view entryView
+	if err := c.begin(&view); err != nil {
+		return err
+	}
+	c.inPieces(c.steps(view))
+	c.finish()
+	return nil
+}
+
+// addIndexes adds the indexes that were added since Begin. With scopes, those of the live state are
+// changed instead.
+func (r *Replacement[V]) addIndexes() {
+	s := r.store
+	s.writer.Lock()
+	defer s.endWrite()
+	if set := s.live.Load().indexes.set; !s.config.Scoped && r.next.indexes.set != set {
 		r.next = s.reindexed(r.next, set)
 	}
-	r.keepLastGoodStates(live)
-	changes, resolved := r.changes(live), r.resolved(live, func(*Scope) bool { return true })
+}
 
-	r.changed = changes
+func newCommit[V any](list *Replacement[V], by *Feed[V], version string) *commit[V] {
+	return &commit[V]{Store: list.store, list: list, feed: by, version: version, next: list.next, kept: make(map[string]bool)}
+}
 
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key, f := range r.rejected {
-		if !f.skipped() {
-			s.quarantine.add(key, f)
+// replaceAll commits a write of the program, which holds the locks of commits and of the writer.
+func (c *commit[V]) replaceAll() {
+	if c.config.Log != nil {
+		c.withMu(func() { c.list.writes = c.live.Load().writes + 1 }) // every key may differ
+		for step := range c.steps(c.Snapshot().entries) {
+			step()
 		}
 	}
-	r.next.version, r.next.writes = resourceVersion, live.writes+1
-	if r.byProgram {
-		r.next.version = live.version
+	c.publish(nil, c.changes())
+}
+
+// begin forks the live state, unless the list replaces it all, and takes a view of it.
+func (c *commit[V]) begin(view *entryView) error {
+	c.lockBoth()
+	defer c.unlockBoth()
+	live := c.live.Load()
+	if c.config.Scoped {
+		if err := c.beginScopes(); err != nil {
+			return err
+		}
+		*view = live.entries.View()
+		c.next = live.fork()
 	} else {
-		s.quarantine.setUnkeyed(nil, r.unkeyed)
+		*view = live.entries.View()
+		live.pages.Advance()
 	}
-	s.publish(r.next)
-	s.recountScopes()
-	if r.byProgram {
-		resolved = nil
-	}
-	for _, key := range resolved { // after publish: Find takes no lock
-		if f, rejected := r.rejected[key]; !rejected || f.skipped() {
-			s.quarantine.release(key)
+	c.written = make(map[string]struct{})
+	return nil
+}
+
+// beginScopes finds the scopes to replace: those that have not reached a later version than the
+// list's. After the server has gone back in time, these are all scopes of the feed.
+func (c *commit[V]) beginScopes() error {
+	c.scopes = make(map[*Scope]bool)
+	for _, scope := range c.feed.Scopes() {
+		switch {
+		case !c.feed.feeds(scope), !c.list.compareContents && scope.synced && feed.IsOlder(c.version, scope.reached()):
+		case !c.list.compareContents && feed.IsOlder(c.version, scope.minVersion):
+			return feed.ErrOutdated
+		default:
+			c.scopes[scope] = true
 		}
 	}
-	s.appendChanges(changes, r.byProgram)
-	for i := range changes { // after publish, see keepHot
-		s.leaveHot(changes[i].Old)
+	if c.list.compareContents && c.wasUndone(c.feed, c.version) {
+		c.noteRestore(c.feed, slices.Collect(maps.Keys(c.scopes)), c.version)
 	}
-	for _, old := range r.repaired {
-		s.leaveHot(old)
+	for scope := range c.scopes {
+		scope.needsRelist = false
+	}
+	return nil
+}
+
+// RemoveScopes removes scopes that no longer have a feed, with their entries. Their deletions are one
+// batch of the log. Entries whose deletion waits, as they may have moved to another scope, stay until
+// it no longer does. exist reports whether the others exist: their deletions have LeftScope.
+func (s *Store[V]) RemoveScopes(scopes []*Scope, exist bool) {
+	s.commits.Lock()
+	defer s.commits.Unlock()
+	c := &commit[V]{Store: s, exist: exist, scopes: make(map[*Scope]bool)}
+	for _, scope := range scopes {
+		c.scopes[scope] = true
+	}
+	var keys []string
+	func() {
+		s.lockBoth()
+		defer s.unlockBoth()
+		live := s.live.Load()
+		keys = c.keysOfScopes(live.indexes)
+		if c.next = live; len(keys) > 0 {
+			c.next = live.fork()
+		}
+		s.written = make(map[string]struct{})
+	}()
+	c.inPieces(func(yield func(func()) bool) {
+		for _, key := range keys {
+			if !yield(func() { c.process(key, false) }) {
+				return
+			}
+		}
+	})
+	c.finish()
+}
+
+// inPieces takes steps under the writer's lock, and releases it between pieces.
+func (c *commit[V]) inPieces(steps iter.Seq[func()]) {
+	c.writer.Lock()
+	defer func() { c.endWrite() }()
+	n := 0
+	for step := range steps {
+		if n++; n%pieceSize == 0 {
+			c.endWrite()
+			c.writer.Lock()
+		}
+		step()
 	}
 }
 
-// keepLastGoodStates adds the live entries of objects whose newest state could not be stored or is
-// ignored. An entry of another object under the same key is not added: that object was deleted.
-func (r *Replacement[V]) keepLastGoodStates(live *state[V]) {
-	var renamed map[uint64]string // keys of the live entries by UID
-	for key, f := range r.rejected {
-		item := live.entries.Item(key)
-		if item.Meta.uid != f.uid && f.uid != 0 && r.store.renames.Load() {
-			if renamed == nil {
-				renamed = keysByUID(live.entries)
+// finish does the keys again that were written meanwhile, and publishes the next state.
+func (c *commit[V]) finish() {
+	for {
+		c.writer.Lock()
+		written := c.written
+		c.written = make(map[string]struct{})
+		if len(written) <= pieceSize {
+			c.redo(written)
+			break
+		}
+		c.endWrite()
+		c.inPieces(func(yield func(func()) bool) {
+			for key := range written {
+				if !yield(func() { c.redo(map[string]struct{}{key: {}}) }) {
+					return
+				}
 			}
-			if stored, exists := renamed[f.uid]; exists {
-				key, item = stored, live.entries.Item(stored)
+		})
+	}
+	defer c.endWrite()
+	c.quarantineRejected()
+	resolved := c.resolved()
+	c.publish(resolved, c.changes())
+}
+
+// steps yields what to do for each key: the list's states that could not be stored, then the entries
+// that the list lacks, then those that it has, in list order.
+func (c *commit[V]) steps(view entryView) iter.Seq[func()] {
+	return func(yield func(func()) bool) {
+		for _, key := range slices.Collect(maps.Keys(c.list.rejected)) {
+			if !yield(func() { c.settleFailure(key) }) {
+				return
 			}
 		}
-		var entry Entry[V]
-		old := entry.fromMap(item)
-		if old != nil && old.sameObject(identity{uid: f.uid}) && r.next.entries.Get(key) == nil {
-			if f.skipped() || f.scope != nil { // the states of other scopes are compared with the entry
-				old.forgetVersion(identity{f.uid, versionOf(f.version)})
+		for key := range c.goneFrom(view) {
+			if !yield(func() { c.process(key, false) }) {
+				return
 			}
-			if f.skipped() {
-				r.record(key, liveState)
+		}
+		for key, made := range c.candidates() {
+			if !yield(func() { c.process(key, made) }) {
+				return
 			}
-			r.maker.scope = f.scope
-			r.put(key, r.inScope(old))
 		}
 	}
 }
 
-func keysByUID(entries *entryMap) map[uint64]string {
-	keys := make(map[uint64]string, entries.Len())
-	for key, item := range entries.All() {
-		keys[item.Meta.uid] = key
+// entryView is a view of a state's entries.
+type entryView = snapmap.View[valueRef, entryMeta]
+
+// goneFrom yields the keys of the entries to replace that the list lacks.
+func (c *commit[V]) goneFrom(view entryView) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		lacks := func(key string) bool { return c.list.next.entries.Get(key) == nil }
+		if c.scopes != nil {
+			var keys []string
+			c.withMu(func() { keys = c.keysOfScopes(c.live.Load().indexes) })
+			for _, key := range keys {
+				if lacks(key) && !yield(key) {
+					return
+				}
+			}
+			return
+		}
+		for key := range view.All() {
+			if lacks(key) && !yield(key) {
+				return
+			}
+		}
+	}
+}
+
+// keysOfScopes returns the keys of the entries that may be in the commit's scopes.
+func (c *commit[V]) keysOfScopes(from *indexes[V]) (keys []string) {
+	for scope := range c.scopes {
+		if set := from.ofScope(scope); set != nil {
+			keys = slices.AppendSeq(keys, set.All())
+		}
+	}
+	if set := from.ofScope(nil); set != nil {
+		keys = slices.AppendSeq(keys, set.All())
 	}
 	return keys
 }
 
-// appendChanges appends a replacement's changes to the log, and records where the initial state
-// ends, unless it is a write of the program. The caller holds both locks.
-func (s *Store[V]) appendChanges(changes []Change[V], byProgram bool) {
-	var events uint64
-	if s.config.Log != nil {
-		s.config.Log.Append(changes)
-		events = s.config.Log.Appended()
-	}
-	if s.synced.Load() == nil && !byProgram {
-		s.synced.Store(&events)
-	}
-}
-
-// changes returns the replacement's changes to the live state: deletions, then additions and
-// updates in list order.
-func (r *Replacement[V]) changes(live *state[V]) []Change[V] {
-	s := r.store
-	if s.config.Log == nil {
-		return nil
-	}
-	var changes []Change[V]
-	initial := s.synced.Load() == nil && !r.byProgram
-	for key, item := range live.entries.All() {
-		var pair entryPair[V]
-		old, entry := pair.old.fromMap(item), pair.next.fromMap(r.next.entries.Item(key))
-		if entry == nil || *old != *entry && !old.sameObject(entry.identity) {
-			gone := *old
-			changes = append(changes, Change[V]{Key: key, Old: &gone, Initial: initial, LeftScope: r.isRefused(key, &gone)})
-		}
-	}
-	changes = slices.Grow(changes, len(r.made))
-	for key, made := range r.candidates(live) {
-		pair := new(entryPair[V])
-		old, entry := pair.old.fromMap(live.entries.Item(key)), pair.next.fromMap(r.next.entries.Item(key))
-		if entry == nil || !s.config.EmitUnchanged && old != nil && r.sameState(key, old, entry, made) {
-			if old != nil && entry != nil && old.ref != entry.ref {
-				r.repaired = append(r.repaired, old)
-			}
-			continue
-		}
-		if old != nil && !old.sameObject(entry.identity) {
-			old = nil // its deletion is among the changes already
-		}
-		changes = append(changes, Change[V]{Key: key, Old: old, New: entry, Initial: initial})
-	}
-	return changes
-}
-
-// sameState reports whether entry is the same state of its object as old, the live entry. made is
-// whether entry was made for the replacement, and not taken from the live state. Entries are
-// compared by their objects: an index added since Begin changes the entryMeta.
-func (r *Replacement[V]) sameState(key string, old, entry *Entry[V], made bool) bool {
-	if r.compareContents || !made && old.ref == entry.ref {
-		return old.ref == entry.ref
-	}
-	return old.sameVersion(entry.identity) && r.store.isRepair(key, old, entry)
-}
-
-// candidates yields each key whose entry may differ from the live state once, and whether the entry
-// was made for the replacement. If the live state has changed since Begin, or EmitUnchanged is set,
-// these are all keys.
-func (r *Replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
-	all := live.writes != r.writes || r.store.config.EmitUnchanged
+// candidates yields each key of the list whose entry may differ from the live one once, and whether
+// the entry was made for the list. If the live state has changed since Begin, or EmitUnchanged is
+// set, these are all keys.
+func (c *commit[V]) candidates() iter.Seq2[string, bool] {
+	r := c.list
+	all := c.config.EmitUnchanged || c.scopes != nil
+	c.withMu(func() { all = all || c.live.Load().writes != r.writes })
 	return func(yield func(key string, made bool) bool) {
 		seen := make(map[string]struct{})
 		for _, key := range r.made {
-			if _, again := seen[key]; !again && !yield(key, true) {
+			_, again := seen[key]
+			if again || r.next.entries.Get(key) == nil { // removed from the list since
+				continue
+			}
+			if !yield(key, true) {
 				return
 			}
 			if all || r.repeats {
 				seen[key] = struct{}{}
 			}
 		}
-		if !all { // all other entries are shared with the live state
+		if !all || len(seen) == r.next.entries.Len() { // all other entries are shared with the live state
 			return
 		}
 		for key := range r.next.entries.All() {
@@ -190,21 +300,389 @@ func (r *Replacement[V]) candidates(live *state[V]) iter.Seq2[string, bool] {
 	}
 }
 
-// resolved returns the quarantined keys to release, of those that failed in scopes that match: all
-// but those whose live entry the replacement keeps and a reader found unreadable after it was
-// added.
-func (r *Replacement[V]) resolved(live *state[V], matches func(*Scope) bool) (keys []string) {
-	for _, quarantined := range r.store.quarantine.failures() {
+// redo does keys again whose live entries were written since they were done.
+func (c *commit[V]) redo(keys map[string]struct{}) {
+	for key := range keys {
+		if c.redone == nil {
+			c.redone = make(map[string][2]int)
+		}
+		c.redone[key] = [2]int{len(c.gone), len(c.put)}
+		if c.list == nil || c.next != c.list.next {
+			c.Store.put(c.next, key, new(Entry[V]).fromMap(c.entries.Item(key)))
+		}
+		if c.kept[key] {
+			delete(c.kept, key)
+			c.Store.put(c.list.next, key, nil)
+		}
+		if c.list != nil {
+			c.settleFailure(key)
+		}
+		c.process(key, false)
+	}
+}
+
+// replaces reports whether the commit replaces a live entry.
+func (c *commit[V]) replaces(key string, old *Entry[V]) bool {
+	if c.scopes == nil {
+		return true
+	}
+	if scope := old.scope(); scope != nil {
+		return c.scopes[scope]
+	}
+	if c.list == nil { // an entry in no scope leaves with the last one that may hold it
+		claim, last := old.common().claim, false
+		for _, scope := range c.Store.scopes.held {
+			if claim.mayBeIn(scope, key) {
+				if last = c.scopes[scope]; !last {
+					break
+				}
+			}
+		}
+		return last
+	}
+	for scope := range c.scopes {
+		if c.isOf(scope, key, old) {
+			return true
+		}
+	}
+	return false
+}
+
+// process does what the commit does with one key. It depends only on the live entry, the list's, and
+// what is known of the key. made reports whether the list's entry was made for it.
+func (c *commit[V]) process(key string, made bool) {
+	old := new(Entry[V]).fromMap(c.entries.Item(key))
+	var entry *Entry[V]
+	if c.list != nil {
+		entry = new(Entry[V]).fromMap(c.list.next.entries.Item(key))
+	}
+	switch {
+	case entry != nil:
+		c.putEntry(key, old, entry, made)
+	case old == nil || !c.replaces(key, old):
+	case c.scopes != nil && c.next.entries.Get(key) == nil: // see settleFailure
+	case c.list == nil:
+		c.removeWithScope(key, old)
+	default:
+		c.remove(key, old)
+	}
+}
+
+// removeWithScope removes an entry whose scope is removed.
+func (c *commit[V]) removeWithScope(key string, old *Entry[V]) {
+	version := old.serverVersion()
+	c.withMu(func() { c.record(&tombstone[V]{key: key, version: version, shown: version}, old.scope()) })
+	if c.graves.isWaiting(key, old) {
+		return
+	}
+	change := Change[V]{Key: key, Old: old}
+	if c.exist {
+		change.Final, change.LeftScope = old, true
+	}
+	c.drop(change)
+}
+
+// remove removes an entry that the list lacks.
+func (c *commit[V]) remove(key string, old *Entry[V]) {
+	refused := c.list.isRefused(key, old)
+	change := Change[V]{Key: key, Old: old, Initial: c.isInitial(old.scope()), LeftScope: refused}
+	version := old.serverVersion()
+	if c.scopes == nil || feed.IsOlder(c.version, version) { // or undone by a restore, after which any older state may exist
+		c.drop(change)
+		return
+	}
+	scope := c.scopeOf(old)
+	waits := false
+	c.withMu(func() {
+		c.record(&tombstone[V]{key: key, version: version, last: true, shown: c.version}, scope)
+		if waits = !refused && old.scope() != nil && c.Store.scopes.mayHaveMovedTo(scope, key, c.version, &c.feed.progress) != nil; waits {
+			c.deferDeletion(scope, write[V]{key: key, old: old, waits: c.version})
+		} else if !refused {
+			c.noteDeleted(key, scope)
+		}
+	})
+	if !waits {
+		c.drop(change)
+	}
+}
+
+// scopeOf returns the scope of an entry, or one that may hold it and that the commit replaces.
+func (c *commit[V]) scopeOf(old *Entry[V]) *Scope {
+	if scope := old.scope(); scope != nil {
+		return scope
+	}
+	for scope := range c.scopes {
+		return scope
+	}
+	return nil
+}
+
+// drop removes an entry from the next state.
+func (c *commit[V]) drop(change Change[V]) {
+	if c.next != nil && (c.list == nil || c.next != c.list.next) {
+		c.Store.put(c.next, change.Key, nil)
+	}
+	c.gone = append(c.gone, change)
+}
+
+// putEntry puts the list's entry of a key into the next state, unless the rules of doc.go say that the
+// list's state is not the newest.
+func (c *commit[V]) putEntry(key string, old, entry *Entry[V], made bool) {
+	own := old != nil && c.replaces(key, old)
+	if c.scopes != nil {
+		if !c.scopes[entry.scope()] {
+			return
+		}
+		id := entry.identity()
+		state := passed{scope: entry.scope(), key: key, itemKey: key, id: id, version: id.versionText(), list: c.version, own: own}
+		if !c.kept[key] && c.judge(state, old) == superseded {
+			return
+		}
+		c.withMu(func() { c.graves.forgetDeleted(key) })
+		if set := c.next.indexes.set; entry.lacksIndexOf(set) {
+			c.addIndexValues(set, key, entry)
+		}
+	}
+	if old != nil && c.sameState(key, old, entry, made) {
+		if *old != *entry {
+			c.putNext(key, entry)
+		}
+		if old.ref != entry.ref {
+			c.repairs = append(c.repairs, old)
+		}
+		if c.config.EmitUnchanged {
+			c.put = append(c.put, Change[V]{Key: key, Old: old, New: entry})
+		}
+		return
+	}
+	c.putNext(key, entry)
+	initial := c.isInitial(entry.scope())
+	if old != nil && !old.sameObject(entry.identity()) {
+		c.gone = append(c.gone, Change[V]{Key: key, Old: old, Initial: initial, LeftScope: c.list.isRefused(key, old)})
+		old = nil
+	}
+	c.put = append(c.put, Change[V]{Key: key, Old: old, New: entry, Initial: initial})
+}
+
+// putNext puts an entry of the list into the next state, if that is a fork.
+func (c *commit[V]) putNext(key string, entry *Entry[V]) {
+	if c.next != c.list.next {
+		c.Store.put(c.next, key, entry)
+	}
+}
+
+// isInitial reports whether a change belongs to the first list of a scope.
+func (c *commit[V]) isInitial(scope *Scope) bool {
+	switch {
+	case c.feed == nil:
+		return !c.isFed() && c.synced.Load() == nil
+	case scope == nil:
+		return c.synced.Load() == nil
+	}
+	return !scope.synced
+}
+
+// sameState reports whether entry is the same state of its object as old, the live entry. made is
+// whether entry was made for the replacement, and not taken from the live state. Entries are
+// compared by their objects: an index added since Begin changes the entryMeta.
+func (c *commit[V]) sameState(key string, old, entry *Entry[V], made bool) bool {
+	if c.list.compareContents || !made && old.ref == entry.ref {
+		return old.ref == entry.ref
+	}
+	return old.sameVersion(entry.identity()) && c.isRepair(key, old, entry)
+}
+
+// settleFailure handles a state of the list that could not be stored, or is ignored. If it is the
+// newest of its key, the live entry of the object is kept, in the scope of the failure. One of another
+// object under the same key is removed: that object was deleted.
+func (c *commit[V]) settleFailure(key string) {
+	r := c.list
+	f, rejected := r.rejected[key]
+	if !rejected {
+		return
+	}
+	old := new(Entry[V]).fromMap(c.entries.Item(key))
+	id := identityOf("", f.version)
+	id.uid = f.uid
+	if c.scopes != nil {
+		if !c.scopes[f.scope] {
+			delete(r.rejected, key)
+			return
+		}
+		own := old != nil && c.replaces(key, old)
+		if c.judge(passed{scope: f.scope, key: key, itemKey: key, id: id, version: f.version, list: c.version, own: own}, old) == superseded {
+			delete(r.rejected, key)
+			return
+		}
+	}
+	at, kept := c.lastGood(key, old, id)
+	if kept == nil {
+		if c.scopes != nil && old != nil && !old.sameObject(id) && !c.renames.Load() {
+			c.drop(Change[V]{Key: key, Old: old, Initial: c.isInitial(old.scope())})
+		}
+		return
+	}
+	entry := *kept
+	if f.skipped() || f.scope != nil { // the states of other scopes are compared with the entry
+		entry.forgetVersion(id)
+	}
+	if f.skipped() {
+		r.record(at, liveState)
+	}
+	if f.scope != nil {
+		entry = *c.inScope(&r.maker.interner, &entry, f.scope)
+	}
+	c.Store.put(r.next, at, &entry)
+	c.kept[at] = true
+}
+
+// lastGood returns the live entry of the object of a rejected state, nil if there is none or the list
+// has another state under its key, and its key: a transform may have renamed the object.
+func (c *commit[V]) lastGood(key string, old *Entry[V], id identity) (at string, kept *Entry[V]) {
+	if c.renames.Load() && id.uid != 0 && (old == nil || old.uid != id.uid) {
+		for other, item := range c.entries.All() {
+			if item.Meta.uid == id.uid {
+				key, old = other, new(Entry[V]).fromMap(item)
+				break
+			}
+		}
+	}
+	if old == nil || !old.sameObject(id) || c.list.next.entries.Get(key) != nil {
+		return key, nil
+	}
+	return key, old
+}
+
+// resolved returns the quarantined keys to release, of those that failed in scopes of the commit: all
+// but those whose live entry the list keeps and a reader found unreadable after it was added.
+func (c *commit[V]) resolved() (keys []string) {
+	if c.list == nil {
+		return nil
+	}
+	for _, quarantined := range c.quarantine.failures() {
 		key := quarantined.Key
-		if f, failed := r.store.quarantine.failed(key); failed && !matches(f.scope) {
+		if f, failed := c.quarantine.failed(key); failed && c.scopes != nil && !c.scopes[f.scope] {
 			continue
 		}
-		var pair entryPair[V]
-		old, entry := pair.old.fromMap(live.entries.Item(key)), pair.next.fromMap(r.next.entries.Item(key))
-		_, recovered := r.recovered[key]
-		if recovered || entry == nil || old == nil || !r.sameState(key, old, entry, false) {
+		old, entry := new(Entry[V]).fromMap(c.entries.Item(key)), new(Entry[V]).fromMap(c.list.next.entries.Item(key))
+		_, recovered := c.list.recovered[key]
+		if recovered || entry == nil || old == nil || !c.sameState(key, old, entry, false) {
 			keys = append(keys, key)
 		}
 	}
 	return keys
+}
+
+// publish makes the next state live. The caller holds the writer's lock.
+func (c *commit[V]) publish(resolved []string, changes []Change[V]) {
+	c.withMu(func() { c.swapAndLog(changes) })
+	for _, key := range resolved { // after the swap: Find takes no lock
+		if f, rejected := c.list.rejected[key]; !rejected || f.skipped() {
+			c.quarantine.release(key)
+		}
+	}
+	for i := range changes { // after the swap, see keepHot
+		c.leaveHot(changes[i].Old)
+	}
+	for _, old := range c.repairs {
+		c.leaveHot(old)
+	}
+	c.written = nil
+	if c.list != nil {
+		c.list.changed = changes
+	}
+}
+
+// swapAndLog makes the next state live and appends the changes to the log. The caller holds both
+// locks, for a time that does not depend on the number of objects.
+func (c *commit[V]) swapAndLog(changes []Change[V]) {
+	live := c.live.Load()
+	if c.next != live {
+		c.next.version, c.next.writes = live.version, live.writes+1
+		c.swap(c.next)
+	}
+	if c.config.Log != nil && (len(changes) > 0 || c.list != nil) {
+		c.config.Log.Append(changes)
+	}
+	c.advance()
+}
+
+// changes returns the changes of the commit: deletions, then additions and updates in list order. It
+// leaves those out that were done again.
+func (c *commit[V]) changes() []Change[V] {
+	if len(c.redone) == 0 {
+		return append(c.gone, c.put...)
+	}
+	var changes []Change[V]
+	for part, all := range [][]Change[V]{c.gone, c.put} {
+		for i, change := range all {
+			if since, again := c.redone[change.Key]; !again || i >= since[part] {
+				changes = append(changes, change)
+			}
+		}
+	}
+	return changes
+}
+
+// quarantineRejected quarantines the keys whose states in the list could not be stored. The caller
+// holds the writer's lock.
+func (c *commit[V]) quarantineRejected() {
+	if c.list == nil {
+		return
+	}
+	for key, f := range c.list.rejected {
+		if f.scope != nil {
+			c.withMu(func() { c.record(&tombstone[V]{key: key, version: f.version, shown: f.version}, f.scope) })
+		}
+		if !f.skipped() {
+			c.quarantine.add(key, f)
+		}
+	}
+	if c.scopes == nil {
+		c.quarantine.setUnkeyed(nil, c.list.unkeyed)
+	}
+	unkeyed := c.list.unkeyed
+	for scope := range c.scopes {
+		c.quarantine.setUnkeyed(scope, unkeyed)
+		unkeyed = 0
+	}
+}
+
+// advance records that the scopes have reached the list's version, or are removed. The caller holds
+// both locks.
+func (c *commit[V]) advance() {
+	live := c.live.Load()
+	switch {
+	case c.list == nil:
+		c.forgetScopes()
+	case c.feed == nil:
+		if !c.isFed() { // otherwise the version says what the server has sent
+			live.version = c.version
+			c.markSynced()
+		}
+		return
+	default:
+		c.feed.progress.version = c.version
+		for _, scope := range c.feed.Scopes() {
+			if c.scopes == nil || c.scopes[scope] {
+				scope.version, scope.synced = "", true // the version is that of the feed
+			}
+		}
+		if c.scopes == nil {
+			c.markSynced()
+		}
+	}
+	c.Store.scopes.oldest = nil
+	c.settle(live)
+}
+
+// forgetScopes removes the scopes of the commit from the store. The caller holds both locks.
+func (c *commit[V]) forgetScopes() {
+	gone := slices.Collect(maps.Keys(c.scopes))
+	c.Store.scopes.forget(gone)
+	for _, scope := range gone {
+		c.graves.free = append(c.graves.free, scope.waiting...)
+		scope.waiting = nil
+	}
+	c.quarantine.releaseRemoved()
 }

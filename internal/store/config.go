@@ -5,6 +5,9 @@ package store
 
 import (
 	"reflect"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/internal/eventlog"
 	"github.com/kinformer/kinformer/internal/feed"
@@ -30,6 +33,13 @@ type Config[V any] struct {
 	// Transforms is called for each item, by several goroutines, and its result must not change
 	// once the store receives items.
 	Transforms func() bool
+	// Filter, if set, reports whether an object is stored. It receives the object as sent by the
+	// server, before Decode. An object that no longer passes is removed. It requires ItemKeys.
+	Filter func(runtime.Object) bool
+	// Scoped states that the store has scopes; see Scope. It has none at first.
+	Scoped bool
+	// Now, if set, returns the time. Without it, HasSeenDeletion remembers nothing.
+	Now func() time.Time
 	// Absent, if set, returns why the store may lack an existing object that has a key, and nil if the
 	// object does not exist or the key does not decide it. It is called for keys that are not stored,
 	// without a lock of the store.

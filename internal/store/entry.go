@@ -4,7 +4,10 @@
 package store
 
 import (
-	"fmt"
+	"hash/maphash"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/snapmap"
@@ -19,15 +22,17 @@ type Entry[V any] struct {
 
 // entryMeta is what an entry records besides its value.
 type entryMeta struct {
-	indexed *indexValues // nil if there are neither indexes nor scopes
-	identity
+	shared *sharedMeta // nil if its fields are zero
+	shortIdentity
 }
 
-// indexValues holds an entry's values under each index, and its scope. Entries for which both are
-// equal share one indexValues (see valueInterner).
-type indexValues struct {
-	byIndex [][]string // in the order of the indexSet
-	scope   *Scope     // nil if the store has no scopes, or the program has written the entry
+// sharedMeta is the part of an entryMeta that many entries have in common. Entries for which it is
+// equal share one (see metaInterner).
+type sharedMeta struct {
+	byIndex [][]string // the values under each index, in the order of the indexSet
+	claim              // zero if the store has the whole collection
+	omitted bool       // see feed.Item.Omitted
+	version string     // if it is a number of 2^63 or more
 }
 
 // mapItem is an entry as stored in the map.
@@ -44,142 +49,148 @@ func (e *Entry[V]) fromMap(in mapItem) *Entry[V] {
 	return e
 }
 
+// entryPair holds both entries of a change in one allocation, as the log refers to both.
+type entryPair[V any] struct{ old, next Entry[V] }
+
+// identity returns the entry's identity.
+func (m entryMeta) identity() identity {
+	id := identity{shortIdentity: m.shortIdentity}
+	if m.version >= textual && m.shared != nil {
+		id.text = m.shared.version
+	}
+	return id
+}
+
+// scope returns the entry's scope, nil if it has none.
+func (m entryMeta) scope() *Scope {
+	if m.shared == nil {
+		return nil
+	}
+	return m.shared.scope
+}
+
+// common returns the entry's sharedMeta, a zero one if it is nil or has none.
+func (e *Entry[V]) common() sharedMeta {
+	if e == nil || e.shared == nil {
+		return sharedMeta{}
+	}
+	return *e.shared
+}
+
+// byIndex returns the entry's values under each index, nil for a nil entry.
+func (e *Entry[V]) byIndex() [][]string { return e.common().byIndex }
+
+// IsSameObject reports whether two entries of a key may be states of the same object: their UIDs
+// are equal, or one has none.
+func (e *Entry[V]) IsSameObject(other *Entry[V]) bool { return e.sameObject(other.identity()) }
+
+// serverVersion returns the version, or "" if it is not one that the server has sent for the entry.
+func (e *Entry[V]) serverVersion() string {
+	if e.common().written {
+		return ""
+	}
+	return e.identity().versionText()
+}
+
 // forgetVersion forgets the version of an entry that is kept instead of a newer state, if the entry's
 // is the higher one, and reports whether it is. The server was then restored from a backup, and the
 // states that follow, too, may have lower versions than the entry.
 func (e *Entry[V]) forgetVersion(newer identity) bool {
-	if e == nil || !newer.before(e.identity) {
+	if e == nil || !newer.before(e.identity()) {
 		return false
 	}
 	e.version = 0
 	return true
 }
 
-// entryPair holds both entries of a change in one allocation, as the log refers to both.
-type entryPair[V any] struct{ old, next Entry[V] }
+// metaInterner makes entries with equal sharedMetas share one. It drops everything it knows once it
+// has maxInterned of them. The zero value is ready to use.
+type metaInterner struct {
+	shared map[uint64]*sharedMeta // by hash
+}
 
-// sharedValues returns the entry's index values, nil for a nil entry.
-func (e *Entry[V]) sharedValues() *indexValues {
-	if e == nil {
+const maxInterned = 4096
+
+// intern returns a pointer to meta: old or a shared one if it is equal, nil if meta is zero.
+func (in *metaInterner) intern(meta sharedMeta, old *sharedMeta) *sharedMeta {
+	switch {
+	case old != nil && old.equal(&meta):
+		return old
+	case meta.version != "": // of one entry alone
+		meta.version = strings.Clone(meta.version)
+		return &meta
+	case meta.equal(&sharedMeta{}):
 		return nil
 	}
-	return e.indexed
+	hash := meta.hash()
+	if known := in.shared[hash]; known != nil && known.equal(&meta) {
+		return known
+	}
+	if in.shared == nil || len(in.shared) >= maxInterned {
+		in.shared = make(map[uint64]*sharedMeta)
+	}
+	in.shared[hash] = &meta
+	return &meta
 }
 
-// byIndex returns the entry's values under each index, nil for a nil entry.
-func (e *Entry[V]) byIndex() [][]string {
-	if e == nil || e.indexed == nil {
-		return nil
-	}
-	return e.indexed.byIndex
+func (m *sharedMeta) equal(other *sharedMeta) bool {
+	return m.claim == other.claim && m.omitted == other.omitted && m.version == other.version && sameValues(m.byIndex, other.byIndex)
 }
 
-// IsSameObject reports whether two entries of a key may be states of the same object: their UIDs
-// are equal, or one has none.
-func (e *Entry[V]) IsSameObject(other *Entry[V]) bool { return e.sameObject(other.identity) }
+func sameValues(a, b [][]string) bool { return slices.EqualFunc(a, b, slices.Equal[[]string]) }
 
-// scope returns the entry's scope, nil if it has none.
-func (m entryMeta) scope() *Scope {
-	if m.indexed == nil {
-		return nil
+// hash returns a hash that is equal for equal metas without a version.
+func (m *sharedMeta) hash() uint64 {
+	var h maphash.Hash
+	h.SetSeed(hashSeed)
+	if m.scope != nil {
+		maphash.WriteComparable(&h, m.scope)
 	}
-	return m.indexed.scope
-}
-
-// ownScope is scope for an entry that may be nil.
-func (e *Entry[V]) ownScope() *Scope {
-	if e == nil {
-		return nil
+	if m.omitted {
+		h.WriteByte(0xfd)
 	}
-	return e.scope()
-}
-
-// Load returns an entry's value, which it decodes if the entry is packed. keep reports whether to
-// keep a decoded object for a while, see hotSet. An entry that cannot be decoded is reported, once
-// while it is the live one, and its key is quarantined, so that the object is fetched again.
-func (s *Store[V]) Load(key string, entry *Entry[V], keep bool) (V, bool) {
-	return s.load(key, entry.ref, keep)
-}
-
-func (s *Store[V]) load(key string, ref *valueRef, keep bool) (V, bool) {
-	value, err := s.read(key, ref, keep)
-	if err != nil {
-		s.reportUnreadable(key, ref, err, s.config.Report)
+	for _, values := range m.byIndex {
+		h.WriteByte(0xff)
+		for _, value := range values {
+			h.WriteString(value)
+			h.WriteByte(0xfe)
+		}
 	}
-	return value, err == nil
-}
-
-// read returns the value of an entry, which it decodes if the entry is packed.
-func (s *Store[V]) read(key string, ref *valueRef, keep bool) (V, error) {
-	if s.config.Packer == nil {
-		return s.value(ref), nil
-	}
-	p := packedOf(ref)
-	if value, ok := s.loadLive(p, keep); ok {
-		return value, nil
-	}
-	value, size, err := s.unpack(p)
-	if err == nil {
-		value = s.storeLive(key, p, value, size, keep)
-	}
-	return value, err
-}
-
-// unpack decodes a packed value. size is an estimate of the bytes of memory that it takes.
-func (s *Store[V]) unpack(p *packed) (value V, size int, err error) {
-	value, err = feed.CatchPanic(func() (value V, err error) {
-		value, size, err = s.config.Packer.Unpack(p.object)
-		return value, err
-	})
-	return value, size, err
-}
-
-// reportUnreadable quarantines the key of an entry that could not be decoded, and reports the
-// error.
-func (s *Store[V]) reportUnreadable(key string, ref *valueRef, err error, report func(string, error)) {
-	err = fmt.Errorf("decode cached object: %w", err)
-	if s.quarantineUnreadable(key, ref, err) {
-		report(key, &feed.EffectError{Effect: feed.Unreadable, Err: err})
-	}
-}
-
-// TryLoad returns an entry's value like Load, but neither reports nor quarantines an entry that
-// cannot be decoded.
-func (s *Store[V]) TryLoad(entry *Entry[V]) (value V, ok bool) {
-	if s.config.Packer == nil {
-		return s.value(entry.ref), true
-	}
-	p := packedOf(entry.ref)
-	if value, ok = s.loadLive(p, false); ok {
-		return value, true
-	}
-	value, _, err := s.unpack(p)
-	return value, err == nil
-}
-
-// quarantineUnreadable quarantines a key whose entry could not be decoded, and reports whether the
-// failure is new. It does not quarantine the key of an entry that was deleted or replaced, and is
-// read from a snapshot or the log: fetching the object again would not help its reader.
-func (s *Store[V]) quarantineUnreadable(key string, ref *valueRef, err error) bool {
-	s.mu.Lock() // so that no writer replaces the entry before its key is quarantined
-	defer s.mu.Unlock()
-	if s.entries.Get(key) != ref {
-		return true
-	}
-	item := s.entries.Item(key)
-	return s.quarantine.add(key, failure{unreadable: true, err: err, scope: item.Meta.scope()})
+	return h.Sum64()
 }
 
 // maker is what makeEntry keeps from entry to entry. One goroutine uses it at a time.
 type maker struct {
-	interner valueInterner
-	scope    *Scope                      // of the next entry
+	interner metaInterner
+	claim                                // of the next entry
 	report   func(key string, err error) // receives the errors of index functions
 }
 
-// meta returns the entryMeta of an item's entry. It shares the index values of old.
-func (m *maker) meta(item feed.Item, byIndex [][]string, old *indexValues) entryMeta {
-	return entryMeta{m.interner.intern(byIndex, m.scope, old), identityOf(item.UID, item.ResourceVersion)}
+// metaOf returns the entryMeta of an item's entry. It shares what it can with old, which may be nil.
+func metaOf[V any](m *maker, item feed.Item, byIndex [][]string, old *Entry[V]) entryMeta {
+	id := identityOf(item.UID, item.ResourceVersion)
+	shared := sharedMeta{byIndex: byIndex, claim: m.claim, omitted: item.Omitted, version: id.text}
+	var known *sharedMeta
+	if old != nil {
+		known = old.shared
+	}
+	return entryMeta{m.interner.intern(shared, known), id.shortIdentity}
+}
+
+// with returns a copy of an entry whose sharedMeta is changed by change.
+func with[V any](in *metaInterner, entry *Entry[V], change func(*sharedMeta)) *Entry[V] {
+	changed, shared := *entry, entry.common()
+	change(&shared)
+	changed.shared = in.intern(shared, entry.shared)
+	return &changed
+}
+
+// inScope returns an entry if it is in a scope, and otherwise a copy that is.
+func (s *Store[V]) inScope(in *metaInterner, entry *Entry[V], c *Scope) *Entry[V] {
+	if c.whole || entry.scope() == c {
+		return entry
+	}
+	return with(in, entry, func(m *sharedMeta) { m.claim = claim{scope: c} })
 }
 
 // makeEntry sets *entry to the entry of an item, or of *value if value is not nil. It shares
@@ -204,7 +215,7 @@ func (s *Store[V]) makeIndexed(entry *Entry[V], set *indexSet[V], maker *maker, 
 	valuesAt := func(i int) ([]string, error) { return set.functions[i](live) }
 	byIndex := set.valuesOf(item.Key, valuesAt, old.byIndex(), maker.report)
 	entry.ref = s.refOf(live)
-	entry.entryMeta = maker.meta(item, byIndex, old.sharedValues())
+	entry.entryMeta = metaOf(maker, item, byIndex, old)
 	return nil
 }
 
@@ -216,4 +227,84 @@ func (s *Store[V]) valueOf(item feed.Item, value *V) (V, error) {
 	s.EndIfAbandoned()
 	defer s.EndIfAbandoned() // before index functions
 	return feed.CatchPanic(func() (V, error) { return s.config.Decode(item) })
+}
+
+// identity is an object's UID and resourceVersion as sent by the server. An entry records it when the
+// object is stored, so later changes to the value do not affect it.
+type identity struct {
+	shortIdentity
+	text string // the version, if it is a number of 2^63 or more
+}
+
+// shortIdentity is the part of an identity that every entry has, in sixteen bytes.
+type shortIdentity struct {
+	uid     uint64 // a hash; 0 if there is no UID
+	version uint64 // the number, or a hash with the textual bit set, see versionOf; 0 if none
+}
+
+const textual = 1 << 63
+
+var hashSeed = maphash.MakeSeed() //nolint:gochecknoglobals // never changes; every store may share it
+
+func identityOf(uid, version string) identity {
+	id := identity{shortIdentity: shortIdentity{hashUID(uid), versionOf(version)}}
+	if id.version >= textual && feed.Reaches(version, "1") {
+		id.text = version
+	}
+	return id
+}
+
+func hashUID(uid string) uint64 {
+	if uid == "" {
+		return 0
+	}
+	return max(maphash.String(hashSeed, uid), 1)
+}
+
+// versionOf returns the number of a version that is well-formed (see apimachinery's
+// util/resourceversion) and less than 2^63, as etcd's revisions and times in nanoseconds are, and a
+// hash of any other, with the textual bit set.
+func versionOf(version string) uint64 {
+	if version == "" {
+		return 0
+	}
+	var n uint64
+	for i := range len(version) {
+		c := version[i]
+		if c < '0' || c > '9' || c == '0' && i == 0 || n > (textual-1-uint64(c-'0'))/10 {
+			return maphash.String(hashSeed, version) | textual
+		}
+		n = n*10 + uint64(c-'0')
+	}
+	return n
+}
+
+// sameVersion reports whether a and b are the same version of the same object: both have a UID and
+// a version, and these are equal. An empty UID or version never means "unchanged".
+func (a shortIdentity) sameVersion(b identity) bool {
+	return a == b.shortIdentity && a.uid != 0 && a.version != 0
+}
+
+// sameObject reports whether a and b may be states of the same object.
+func (a shortIdentity) sameObject(b identity) bool {
+	return a.uid == b.uid || a.uid == 0 || b.uid == 0
+}
+
+// before reports whether the version of a is known to be older than that of b.
+func (a identity) before(b identity) bool {
+	if (a.version | b.version) < textual {
+		return a.version < b.version && a.version != 0
+	}
+	return feed.IsOlder(a.versionText(), b.versionText())
+}
+
+// versionText returns the version as the server sent it, or "" if it is no number.
+func (a identity) versionText() string {
+	switch {
+	case a.version == 0:
+		return ""
+	case a.version >= textual:
+		return a.text
+	}
+	return strconv.FormatUint(a.version, 10)
 }

@@ -11,44 +11,44 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// distinctIndexValues counts the indexValues that a store's entries refer to.
-func (h *harness) distinctIndexValues() int {
-	distinct := map[*indexValues]bool{}
+// distinctMetas counts the sharedMetas that a store's entries refer to.
+func (h *harness) distinctMetas() int {
+	distinct := map[*sharedMeta]bool{}
 	for _, entry := range h.Snapshot().entries.All() {
-		distinct[entry.Meta.indexed] = true
+		distinct[entry.Meta.shared] = true
 	}
 	return len(distinct)
 }
 
-func TestEntriesOfOneNamespaceShareIndexValues(t *testing.T) {
+func TestEntriesOfOneNamespaceShareTheirMeta(t *testing.T) {
 	h := newHarness()
 	var list []*object
 	for i := range 1000 {
 		list = append(list, obj(fmt.Sprintf("%d/1@1", i), fmt.Sprintf("namespace-%d", i/250)))
 	}
 	h.relist("1", list...)
-	if got := h.distinctIndexValues(); got != 4 {
-		t.Errorf("%d indexValues after a list of 4 namespaces, want 4", got)
+	if got := h.distinctMetas(); got != 4 {
+		t.Errorf("%d metas after a list of 4 namespaces, want 4", got)
 	}
 	for i := range 1000 {
 		h.apply(watch.Modified, obj(fmt.Sprintf("%d/1@2", i), fmt.Sprintf("namespace-%d", i/250)))
 	}
-	if got := h.distinctIndexValues(); got != 4 {
-		t.Errorf("%d indexValues after an update of each object, want 4", got)
+	if got := h.distinctMetas(); got != 4 {
+		t.Errorf("%d metas after an update of each object, want 4", got)
 	}
 	if err := h.AddIndexers(map[string]IndexFunc[*object]{"text": func(o *object) ([]string, error) { return []string{o.Text}, nil }}); err != nil {
 		t.Fatal(err)
 	}
-	if got := h.distinctIndexValues(); got != 4 {
-		t.Errorf("%d indexValues after adding an index, want 4", got)
+	if got := h.distinctMetas(); got != 4 {
+		t.Errorf("%d metas after adding an index, want 4", got)
 	}
 }
 
-func TestEntryWithoutIndexHasNoIndexValues(t *testing.T) {
+func TestEntryWithoutIndexHasNoMeta(t *testing.T) {
 	h := newHarness(func(c *Config[*object]) { c.Indexers = nil })
 	h.apply(watch.Added, obj("a/1@1"))
-	if entry := h.Snapshot().Entry("a"); entry.indexed != nil {
-		t.Errorf("the entry has the index values %+v, want nil", entry.indexed)
+	if entry := h.Snapshot().Entry("a"); entry.shared != nil {
+		t.Errorf("the entry has the meta %+v, want nil", entry.shared)
 	}
 }
 

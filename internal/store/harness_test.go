@@ -85,7 +85,7 @@ func identify(uid, version string) identity {
 
 // identified returns the UID and version of an entry's identity.
 func identified(entry *Entry[*object]) (uid, version string) {
-	text, ok := identityTexts.Load(entry.identity)
+	text, ok := identityTexts.Load(entry.identity())
 	if !ok {
 		return "unknown", "unknown"
 	}
@@ -96,7 +96,7 @@ func groupsOf(o *object) ([]string, error) { return o.Groups, o.fails("index") }
 
 func keyAndUID(o *object) ([]string, error) { return []string{o.Key, o.UID}, nil }
 
-// fedStore is a store without scopes, and its feed.
+// fedStore is a store and its feed, nil if the store has scopes.
 type fedStore[V any] struct {
 	*Store[V]
 	*Feed[V]
@@ -104,7 +104,10 @@ type fedStore[V any] struct {
 
 func newFedStore[V any](config Config[V]) fedStore[V] {
 	s := New(config)
-	return fedStore[V]{s, s.WholeFeed()}
+	if config.Scoped {
+		return fedStore[V]{s, nil}
+	}
+	return fedStore[V]{s, s.NewFeed(FeedConfig{})}
 }
 
 // harness is a store of objects with a log and a cursor at the log's start.
@@ -146,6 +149,9 @@ func packing(c *Config[*object]) { c.Packer = jsonPacker{pack.New()} }
 
 // keepingNone makes a store that packs keep no decoded objects.
 func keepingNone(c *Config[*object]) { c.HotBytes = -1 }
+
+// scoped makes a store have scopes, and no feed.
+func scoped(c *Config[*object]) { c.Scoped = true }
 
 func withoutItemKeys(c *Config[*object]) { c.ItemKeys = false }
 

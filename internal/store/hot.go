@@ -86,14 +86,6 @@ func (s *Store[V]) hotLimit() int64 {
 	return max(s.live.Load().packedBytes.Load()/hotShare, minHotBytes)
 }
 
-// recordReplaced records that entry, which may be nil, has taken the place of old in the live
-// state.
-func (s *Store[V]) recordReplaced(state *state[V], old, entry *Entry[V]) {
-	s.countPacked(state, old, entry)
-	countScopes(old, entry)
-	s.leaveHot(old)
-}
-
 // countPacked updates the packed bytes of a state after a change.
 func (s *Store[V]) countPacked(state *state[V], old, entry *Entry[V]) {
 	if s.config.Packer != nil {

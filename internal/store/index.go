@@ -97,21 +97,40 @@ type indexes[V any] struct {
 	set    *indexSet[V]
 	pages  *snapmap.Generation
 	values []*postings // in the order of set
+	// scopes has the keys of each scope by its id, and under "" those that the program has written and
+	// that are in no scope. It is nil if the store has the whole collection.
+	scopes *postings
 }
 
 // postings is one index: the set of keys under each value.
 type postings = snapmap.Map[snapmap.Set, struct{}]
 
-func newIndexes[V any](set *indexSet[V], pages *snapmap.Generation) *indexes[V] {
+func newIndexes[V any](set *indexSet[V], pages *snapmap.Generation, scoped bool) *indexes[V] {
 	ix := &indexes[V]{set: set, pages: pages}
 	for range set.names {
 		ix.values = append(ix.values, snapmap.NewMap[snapmap.Set, struct{}](pages))
 	}
+	if scoped {
+		ix.scopes = snapmap.NewMap[snapmap.Set, struct{}](pages)
+	}
 	return ix
+}
+
+// fork returns indexes with the same contents, of a forked generation.
+func (ix *indexes[V]) fork(pages *snapmap.Generation) *indexes[V] {
+	fork := &indexes[V]{set: ix.set, pages: pages}
+	for _, keys := range ix.values {
+		fork.values = append(fork.values, keys.Fork(pages))
+	}
+	if ix.scopes != nil {
+		fork.scopes = ix.scopes.Fork(pages)
+	}
+	return fork
 }
 
 // move moves a key from the index values of old to those of entry. Either may be nil.
 func (ix *indexes[V]) move(key string, old, entry *Entry[V]) {
+	ix.moveScope(key, old, entry)
 	from, to := old.byIndex(), entry.byIndex()
 	for i, keys := range ix.values {
 		was, is := at(from, i), at(to, i)
@@ -131,6 +150,43 @@ func (ix *indexes[V]) move(key string, old, entry *Entry[V]) {
 	}
 }
 
+// moveScope moves a key from the scope of old to that of entry. Either may be nil.
+func (ix *indexes[V]) moveScope(key string, old, entry *Entry[V]) {
+	if ix.scopes == nil || old != nil && entry != nil && old.scope() == entry.scope() {
+		return
+	}
+	if old != nil {
+		ix.remove(ix.scopes, old.scope().setID(), key)
+	}
+	if entry != nil {
+		ix.add(ix.scopes, entry.scope().setID(), key)
+	}
+}
+
+// setID returns the id of the scope's keys in indexes.scopes; c may be nil.
+func (c *Scope) setID() string {
+	if c == nil {
+		return ""
+	}
+	return c.id
+}
+
+// ofScope returns the keys of a scope, nil if it has none; c may be nil.
+func (ix *indexes[V]) ofScope(c *Scope) *snapmap.Set {
+	if ix.scopes == nil {
+		return nil
+	}
+	return ix.scopes.Get(c.setID())
+}
+
+// scopeSize returns the number of keys of a scope.
+func (ix *indexes[V]) scopeSize(c *Scope) int {
+	if set := ix.ofScope(c); set != nil {
+		return set.Len()
+	}
+	return 0
+}
+
 // at returns an entry's values under the index at position i, or nil if the index was added after
 // the entry was made.
 func at(byIndex [][]string, i int) []string {
@@ -146,7 +202,7 @@ func (ix *indexes[V]) add(keys *postings, value, key string) {
 	if set == nil {
 		set = snapmap.NewSet(ix.pages)
 	}
-	if set = set.Add(key); set != old {
+	if set = set.Add(ix.pages, key); set != old {
 		keys.Set(value, set)
 	}
 }
@@ -156,7 +212,7 @@ func (ix *indexes[V]) remove(keys *postings, value, key string) {
 	if old == nil {
 		return
 	}
-	switch set := old.Remove(key); {
+	switch set := old.Remove(ix.pages, key); {
 	case set.Len() == 0:
 		keys.Delete(value)
 	case set != old:
@@ -167,6 +223,8 @@ func (ix *indexes[V]) remove(keys *postings, value, key string) {
 // AddIndexers adds indexes, also to a store in use. Existing objects are indexed when it returns.
 // If an index of one of the names exists, AddIndexers returns an error and adds none.
 func (s *Store[V]) AddIndexers(indexers map[string]IndexFunc[V]) error {
+	s.commits.Lock()
+	defer s.commits.Unlock()
 	s.writer.Lock()
 	defer s.endWrite()
 	live := s.live.Load()
@@ -179,7 +237,7 @@ func (s *Store[V]) AddIndexers(indexers map[string]IndexFunc[V]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next.version, next.writes = live.version, live.writes+1 // the entries of the old state are not shared
-	s.publish(next)
+	s.swap(next)
 	return nil
 }
 
@@ -211,7 +269,7 @@ func (s *Store[V]) IndexErrors() (failed map[string]uint64) {
 // reindexed returns a copy of a state with the indexes of set, the first of which are the state's
 // own. The caller holds the writer's lock.
 func (s *Store[V]) reindexed(from *state[V], set *indexSet[V]) *state[V] {
-	to := newState(set)
+	to := newState(set, from.indexes.scopes != nil)
 	for key, item := range from.entries.All() {
 		var entry Entry[V]
 		entry.fromMap(item)
@@ -243,5 +301,5 @@ func (s *Store[V]) addIndexValues(set *indexSet[V], key string, entry *Entry[V])
 	for i := len(byIndex); i < len(set.functions); i++ {
 		byIndex = append(byIndex, normalize(set.call(i, key, valuesAt, s.deferReport)))
 	}
-	entry.indexed = s.maker.interner.intern(byIndex, entry.scope(), nil)
+	*entry = *with(&s.maker.interner, entry, func(m *sharedMeta) { m.byIndex = byIndex })
 }

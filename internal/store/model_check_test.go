@@ -137,16 +137,16 @@ func (m *machine) replay(change Change[*object], mayEmit, mayRepeat bool) error 
 		return fmt.Errorf("an event, but no change")
 	case (change.Old != nil) != known:
 		return fmt.Errorf("the key exists in the replayed state: %v", known)
-	case known && (last.identity != change.Old.identity):
+	case known && (last.identity() != change.Old.identity()):
 		return fmt.Errorf("Old is not the replayed state")
-	case change.New == nil && (!known || change.Final != nil && !last.sameObject(change.Final.identity)):
+	case change.New == nil && (!known || change.Final != nil && !last.sameObject(change.Final.identity())):
 		return fmt.Errorf("a deletion of another object")
 	case change.New == nil:
 		delete(m.replayed, change.Key)
 		return nil
-	case known && !last.sameObject(change.New.identity):
+	case known && !last.sameObject(change.New.identity()):
 		return fmt.Errorf("an update to another object")
-	case known && last.sameVersion(change.New.identity) && !mayRepeat && !m.model.repeats[change.Key]:
+	case known && last.sameVersion(change.New.identity()) && !mayRepeat && !m.model.repeats[change.Key]:
 		return fmt.Errorf("the same version again")
 	}
 	delete(m.model.repeats, change.Key)

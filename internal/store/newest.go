@@ -34,13 +34,13 @@ type newestItem[V any] struct {
 // Items whose versions are not comparable are not kept.
 func (n *newestItems[V]) offer(next newestItem[V], maxBytes int) {
 	full := len(n.items) == maxNewest
-	if maxBytes <= 0 || next.version >= textual || full && next.version <= n.items[0].version || len(next.Raw) > maxBytes {
+	if maxBytes <= 0 || next.version >= textual && next.text == "" || full && !n.items[0].before(next.identity) || len(next.Raw) > maxBytes {
 		return
 	}
 	var buffer []byte
 	for full || n.bytes+len(next.Raw) > maxBytes {
 		oldest := n.items[0]
-		if next.version <= oldest.version {
+		if !oldest.before(next.identity) {
 			return
 		}
 		n.items, n.bytes = slices.Delete(n.items, 0, 1), n.bytes-len(oldest.Raw)
@@ -50,7 +50,7 @@ func (n *newestItems[V]) offer(next newestItem[V], maxBytes int) {
 		next.Raw, next.Object = append(buffer, next.Raw...), nil
 	}
 	n.bytes += len(next.Raw)
-	i := slices.IndexFunc(n.items, func(kept newestItem[V]) bool { return next.version < kept.version })
+	i := slices.IndexFunc(n.items, func(kept newestItem[V]) bool { return next.before(kept.identity) })
 	if i < 0 {
 		i = len(n.items)
 	}
@@ -77,7 +77,7 @@ func (r *Replacement[V]) checkNewest() error {
 func (r *Replacement[V]) matchesEntry(item *newestItem[V]) bool {
 	var pair entryPair[V]
 	kept := pair.old.fromMap(r.next.entries.Item(item.key))
-	if kept == nil || kept.identity != item.identity {
+	if kept == nil || kept.identity() != item.identity {
 		return true
 	}
 	item.Key = item.key

@@ -39,7 +39,9 @@ func TestNewestItemsAreKept(t *testing.T) {
 	expect("0090 0091 0092 0093 0094 0095 0096 0097")
 	offer(1, 1000)
 	expect("0090 0091 0092 0093 0094 0095 0096 0097")
-	if allocated := testing.AllocsPerRun(100, func() { newest.offer(newestItem[*object]{Item: feed.Item{Raw: raw}, identity: identity{1, 7}}, 1000) }); allocated > 0 {
+	if allocated := testing.AllocsPerRun(100, func() {
+		newest.offer(newestItem[*object]{Item: feed.Item{Raw: raw}, identity: identityOf("1", "7")}, 1000)
+	}); allocated > 0 {
 		t.Errorf("%v allocations for an item that is not kept", allocated)
 	}
 

@@ -5,8 +5,11 @@ package store
 
 import (
 	"errors"
+	"fmt"
+	"runtime"
 	"sync/atomic"
 	"unsafe"
+	"weak"
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/pack"
@@ -89,7 +92,7 @@ func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], maker *maker, it
 	default:
 		return err
 	}
-	entry.entryMeta = maker.meta(item, byIndex, old.sharedValues())
+	entry.entryMeta = metaOf(maker, item, byIndex, old)
 	return nil
 }
 
@@ -157,4 +160,145 @@ func (s *Store[V]) packedLabels(ref *valueRef) (labels map[string]string, ok boo
 	}
 	labels, err := feed.CatchPanic(func() (map[string]string, error) { return reader.Labels(p.object) })
 	return labels, err == nil
+}
+
+// Load returns an entry's value, which it decodes if the entry is packed. keep reports whether to
+// keep a decoded object for a while, see hotSet. An entry that cannot be decoded is reported, once
+// while it is the live one, and its key is quarantined, so that the object is fetched again.
+func (s *Store[V]) Load(key string, entry *Entry[V], keep bool) (V, bool) {
+	return s.load(key, entry.ref, keep)
+}
+
+func (s *Store[V]) load(key string, ref *valueRef, keep bool) (V, bool) {
+	value, err := s.read(key, ref, keep)
+	if err != nil {
+		s.reportUnreadable(key, ref, err, s.config.Report)
+	}
+	return value, err == nil
+}
+
+// read returns the value of an entry, which it decodes if the entry is packed.
+func (s *Store[V]) read(key string, ref *valueRef, keep bool) (V, error) {
+	if s.config.Packer == nil {
+		return s.value(ref), nil
+	}
+	p := packedOf(ref)
+	if value, ok := s.loadLive(p, keep); ok {
+		return value, nil
+	}
+	value, size, err := s.unpack(p)
+	if err == nil {
+		value = s.storeLive(key, p, value, size, keep)
+	}
+	return value, err
+}
+
+// unpack decodes a packed value. size is an estimate of the bytes of memory that it takes.
+func (s *Store[V]) unpack(p *packed) (value V, size int, err error) {
+	value, err = feed.CatchPanic(func() (value V, err error) {
+		value, size, err = s.config.Packer.Unpack(p.object)
+		return value, err
+	})
+	return value, size, err
+}
+
+// reportUnreadable quarantines the key of an entry that could not be decoded, and reports the
+// error.
+func (s *Store[V]) reportUnreadable(key string, ref *valueRef, err error, report func(string, error)) {
+	err = fmt.Errorf("decode cached object: %w", err)
+	if s.quarantineUnreadable(key, ref, err) {
+		report(key, &feed.EffectError{Effect: feed.Unreadable, Err: err})
+	}
+}
+
+// TryLoad returns an entry's value like Load, but neither reports nor quarantines an entry that
+// cannot be decoded.
+func (s *Store[V]) TryLoad(entry *Entry[V]) (value V, ok bool) {
+	if s.config.Packer == nil {
+		return s.value(entry.ref), true
+	}
+	p := packedOf(entry.ref)
+	if value, ok = s.loadLive(p, false); ok {
+		return value, true
+	}
+	value, _, err := s.unpack(p)
+	return value, err == nil
+}
+
+// quarantineUnreadable quarantines a key whose entry could not be decoded, and reports whether the
+// failure is new. It does not quarantine the key of an entry that was deleted or replaced, and is
+// read from a snapshot or the log: fetching the object again would not help its reader.
+func (s *Store[V]) quarantineUnreadable(key string, ref *valueRef, err error) bool {
+	s.mu.Lock() // so that no writer replaces the entry before its key is quarantined
+	defer s.mu.Unlock()
+	if s.entries.Get(key) != ref {
+		return true
+	}
+	item := s.entries.Item(key)
+	return s.quarantine.add(key, failure{unreadable: true, err: err, scope: item.Meta.scope()})
+}
+
+// decoded is the handle of a packed's decoded object.
+type decoded struct {
+	object weak.Pointer[valueRef]   // nil once nothing references the object
+	kept   atomic.Pointer[valueRef] // the object while the hot set keeps it
+	hotState
+}
+
+// ref returns the object, or nil if nothing references it any more.
+func (d *decoded) ref() *valueRef {
+	if ref := d.kept.Load(); ref != nil {
+		return ref
+	}
+	return d.object.Value()
+}
+
+// loadLive returns the decoded value if the hot set or a reader references it, or the store keeps
+// it unpacked. use reports whether the read counts for the hot set.
+func (s *Store[V]) loadLive(p *packed, use bool) (value V, ok bool) {
+	switch d := p.live.Load(); d {
+	case nil:
+	case &notPacked:
+		return s.unpackedValue(p)
+	default:
+		if ref := d.ref(); ref != nil {
+			if use {
+				d.use()
+			}
+			return s.fromPointee(ref), true
+		}
+	}
+	return value, false
+}
+
+// storeLive records a decoded value and returns it, or returns the value that another reader
+// recorded first, so that concurrent readers share one object. The hot set keeps it if keep is set.
+func (s *Store[V]) storeLive(key string, p *packed, value V, size int, keep bool) V {
+	ref := s.pointee(value)
+	if ref == nil {
+		return value
+	}
+	d := &decoded{object: weak.Make(ref), hotState: hotState{packed: p}}
+	for {
+		other := p.live.Load()
+		if other != nil {
+			if ref := other.ref(); ref != nil {
+				return s.fromPointee(ref)
+			}
+		}
+		if p.live.CompareAndSwap(other, d) {
+			break
+		}
+	}
+	if !keep || !s.keepHot(key, d, ref, size) {
+		d.clearWhenUnreferenced(ref)
+	}
+	return value
+}
+
+// clearWhenUnreferenced makes the garbage collector free the handle together with the object. The
+// cleanup references the packed, so the object must not be reachable from it: kept must be nil and
+// remain so.
+func (d *decoded) clearWhenUnreferenced(ref *valueRef) {
+	runtime.AddCleanup(ref, func(d *decoded) { d.packed.live.CompareAndSwap(d, nil) }, d)
 }

@@ -35,7 +35,7 @@ type failure struct {
 	version    string // of the state that could not be stored; if it had none, of the failure before
 	uid        uint64 // of the object whose state could not be stored, as in identity
 	unreadable bool   // the stored state could not be read, and no later one failed to be stored
-	scope      *Scope // that the state came from; nil if the store has no scopes
+	scope      *Scope // that the state came from; nil if the store has the whole collection
 	err        error
 }
 
@@ -110,25 +110,25 @@ func (q *quarantine) countsOf(scopes []*Scope) (keys, unkeyed int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, f := range q.keys {
-		if slices.Contains(scopes, f.scope) {
+		if slices.ContainsFunc(scopes, func(c *Scope) bool { return c.mark() == f.scope }) {
 			keys++
 		}
 	}
-	for _, scope := range scopes {
-		unkeyed += q.unkeyed[scope]
+	for _, c := range scopes {
+		unkeyed += q.unkeyed[c.mark()]
 	}
 	return keys, unkeyed
 }
 
-// releaseScope releases the keys and the unkeyed states of a scope.
-func (q *quarantine) releaseScope(scope *Scope) {
+// releaseRemoved releases the keys and the unkeyed states of removed scopes.
+func (q *quarantine) releaseRemoved() {
 	if q.isEmpty() {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	maps.DeleteFunc(q.keys, func(_ string, f failure) bool { return f.scope == scope })
-	delete(q.unkeyed, scope)
+	maps.DeleteFunc(q.keys, func(_ string, f failure) bool { return f.scope != nil && f.scope.removed })
+	maps.DeleteFunc(q.unkeyed, func(c *Scope, _ int) bool { return c != nil && c.removed })
 	q.updateSize()
 }
 
@@ -185,13 +185,6 @@ func (q *quarantine) release(key string) {
 	defer q.mu.Unlock()
 	delete(q.keys, key)
 	q.updateSize()
-}
-
-// releaseReadable releases a key unless its stored state could not be read.
-func (q *quarantine) releaseReadable(key string) {
-	if f, failed := q.failed(key); failed && !f.unreadable {
-		q.release(key)
-	}
 }
 
 // setUnkeyed sets the number of a scope's states without a readable key.

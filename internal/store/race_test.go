@@ -329,7 +329,7 @@ func TestConcurrentWritersLoseNoWrite(t *testing.T) {
 	if got := len(h.found(t, "uid", "1")); got != 800 {
 		t.Errorf("%d keys in the index, want 800", got)
 	}
-	if got := h.config.Log.Appended(); got != 800 {
+	if got := h.Store.config.Log.Appended(); got != 800 {
 		t.Errorf("%d events, want 800", got)
 	}
 	if err := h.validate(); err != nil {

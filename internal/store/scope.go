@@ -4,100 +4,167 @@
 package store
 
 import (
+	"iter"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // Scope is a part of a store's collection that is listed and watched on its own, by one Feed or,
-// for a while, by two. The scopes of a store are disjoint: an object is in one of them at a time.
-// Its key may appear in two. An object that was deleted and recreated, or whose labels have
-// changed, may be in another scope than before, and the feed of one scope may be ahead of that of
-// the other. So an entry belongs to its key, UID and scope:
-//
-//   - A deletion, a list or the removal of a scope affects the entries of that scope alone.
-//   - Of two states of a key in two scopes, the one with the higher resourceVersion is stored, unless
-//     a list that is not older has the other: a restore of the server has then undone the higher one.
-//   - A state that is older than a deletion of its key in another scope is not stored, unless it is
-//     the next one of the scope's own entry.
-//   - A state that cannot be stored, or is ignored, belongs to its key and scope, too. The last good
-//     entry moves to the scope with it, and older states of other scopes are not stored.
-//   - A deletion in a scope that an object can leave alive waits until the scopes in which the
-//     object may be now have reached the deletion's version.
-//
-// The zero Scope has the items of its feed.
+// for a while, by two. doc.go tells its life, and has the rules by which states of one key from
+// several scopes are ordered. A store of a whole collection has one scope.
 type Scope struct {
-	// First and Last are the lowest and the highest hash of the scope's items; see Locate. They are
-	// zero if its feeds do not hash items.
-	First, Last uint64
-	// MayHold, if set, reports whether objects with a key may be in the scope.
-	MayHold func(key string) bool
+	Name scope.Scope
+
+	id      string // of the set of its keys, see indexes.scopes
+	whole   bool   // it is the only one, and its entries do not record it
+	waiters waiters
 
 	// The fields below are guarded by the store's mu, and written under both of its locks.
-	version  string            // that the scope has reached by lists, and by feeds that it no longer has
-	feeds    []*progress       // of the feeds that it has
-	synced   bool              // a list was committed
-	floor    string            // its first list, of which it has the feed, is not older
-	objects  int               // number of entries
-	retiring bool              // see RetireScope
-	removed  bool              // see RemoveScope
-	restores uint64            // how many restores of the server were known when it was last listed after one
-	suspect  bool              // the store may lack states of it, since the server was restored
-	keysWith []*Scope          // the scopes that may hold the same keys
-	movesTo  []*Scope          // those into which an object can move
-	blocks   []blockedDeletion // the deletions that wait for the scope; see settleMoves
+	version     string       // that the scope has reached by feeds that it no longer has
+	feeds       []*progress  // of the feeds that it has
+	synced      bool         // a list was committed
+	minVersion  string       // no state of it that is older is stored; see Feed.NotOlderThan
+	retiring    bool         // other scopes take its objects over; see RetireScope
+	removed     bool         // see RemoveScopes
+	restores    uint64       // how many restores of the server were known when it was last listed after one
+	needsRelist bool         // the store may lack states of it, since the server was restored
+	waiting     []waitingKey // the deletions that wait for the scope; see settleMoves
 }
 
 // progress is the version that a feed has reached.
 type progress struct {
-	version string // guarded by the store's mu
+	version string // guarded by the store's mu, written under both locks
 }
 
 // scopes is the set of a store's scopes. It is guarded by mu and written under both locks.
-type scopes[V any] struct {
-	held    []*Scope
-	stalest *Scope                        // the synced scope with the lowest version, nil if it must be found
-	moves   map[string]pendingDeletion[V] // by key
-	free    []blockedDeletion             // of moves, whose scope was removed
-	past    map[string]*pastDeletion      // the latest by key
-	expiry  []*pastDeletion               // of past
-	left    string                        // the latest version that a removed scope had reached
-
-	restores uint64 // how many restores of the server feeds have noticed
+type scopes struct {
+	held        []*Scope
+	byNamespace map[string][]*Scope // those of one namespace, and under "" those of all
+	selectors   map[scope.Scope]int // how many there are by their selectors; see scope.Selectors
+	last        int                 // the number of scopes that were added
+	oldest      *Scope              // the one that has the store's version; nil if it must be found
+	watermark   string              // the version that every scope which may pass states has reached
+	unbounded   bool                // no scope may pass states
+	minVersion  string              // the latest version that a removed scope had reached
+	restores    uint64              // how many restores of the server feeds have noticed
 }
 
-// AddScope adds a scope. For each other scope, related reports whether the two may hold the same
-// key, one after the other, and whether an object can move between them.
-func (s *Store[V]) AddScope(scope *Scope, related func(other *Scope) (keys, moves bool)) {
-	s.lockForScopes()
-	defer s.unlockForScopes()
-	for _, other := range s.scopes.held {
-		keys, moves := related(other)
-		if keys {
-			scope.keysWith, other.keysWith = append(scope.keysWith, other), append(other.keysWith, scope)
-		}
-		if moves {
-			scope.movesTo, other.movesTo = append(scope.movesTo, other), append(other.movesTo, scope)
+// NewScope returns a scope that is not in a store.
+func NewScope(name scope.Scope) *Scope { return &Scope{Name: name} }
+
+// AddScope adds a scope.
+func (s *Store[V]) AddScope(added *Scope) {
+	s.lockBoth()
+	defer s.unlockBoth()
+	known := &s.scopes
+	known.last++
+	added.id, added.restores = strconv.Itoa(known.last), known.restores
+	known.held = append(known.held, added)
+	if known.byNamespace == nil {
+		known.byNamespace, known.selectors = make(map[string][]*Scope), make(map[scope.Scope]int)
+	}
+	known.byNamespace[added.Name.Namespace] = append(known.byNamespace[added.Name.Namespace], added)
+	known.selectors[added.Name.Selectors()]++
+	known.oldest = nil
+	s.notify()
+}
+
+// forget removes scopes from the set. The caller holds both locks.
+func (k *scopes) forget(gone []*Scope) {
+	for _, c := range gone {
+		c.removed, c.retiring = true, true // no deletion waits for it
+		k.minVersion = newer(k.minVersion, c.reached())
+		if k.selectors[c.Name.Selectors()]--; k.selectors[c.Name.Selectors()] == 0 {
+			delete(k.selectors, c.Name.Selectors())
 		}
 	}
-	scope.restores = s.scopes.restores
-	s.scopes.held = append(s.scopes.held, scope)
+	isGone := func(c *Scope) bool { return c.removed }
+	k.held = slices.DeleteFunc(k.held, isGone)
+	for i, c := range gone {
+		namespace := c.Name.Namespace
+		if i > 0 && gone[i-1].Name.Namespace == namespace {
+			continue
+		}
+		if k.byNamespace[namespace] = slices.DeleteFunc(k.byNamespace[namespace], isGone); len(k.byNamespace[namespace]) == 0 {
+			delete(k.byNamespace, namespace)
+		}
+	}
+	k.oldest = nil
 }
 
 // RetireScope makes a scope retire: other scopes take its objects over, and none of their entries
 // moves into it.
-func (s *Store[V]) RetireScope(scope *Scope) {
-	s.lockForScopes()
-	defer s.unlockForScopes()
-	scope.retiring = true
+func (s *Store[V]) RetireScope(c *Scope) {
+	s.lockBoth()
+	defer s.unlockBoth()
+	c.retiring = true
+}
+
+// holding yields the scopes that may hold an object with a key. The caller holds a lock of the store.
+func (k *scopes) holding(key string) iter.Seq[*Scope] {
+	return func(yield func(*Scope) bool) {
+		namespace := namespaceOf(key)
+		for _, c := range k.byNamespace[""] {
+			if c.mayHold(namespace) && !yield(c) {
+				return
+			}
+		}
+		if namespace == "" {
+			return
+		}
+		for _, c := range k.byNamespace[namespace] {
+			if c.mayHold(namespace) && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// mayHold reports whether a range of hashes of namespaces, if the scope has one, has a namespace.
+func (c *Scope) mayHold(namespace string) bool {
+	return c.Name.Hash.Field != scope.Namespace || c.Name.Hash.Contains(namespace)
+}
+
+// hasPeer reports whether another scope may hold objects with a key. The caller holds a lock.
+func (k *scopes) hasPeer(c *Scope, key string) bool {
+	if len(k.held) <= 1 {
+		return false
+	}
+	for other := range k.holding(key) {
+		if other != c {
+			return true
+		}
+	}
+	return false
+}
+
+// namespaceOf returns the namespace in a key, empty if it has none.
+func namespaceOf(key string) string {
+	namespace, _, namespaced := strings.Cut(key, "/")
+	if !namespaced {
+		return ""
+	}
+	return namespace
+}
+
+// mark returns the scope that entries record, nil if there is only one.
+func (c *Scope) mark() *Scope {
+	if c.whole {
+		return nil
+	}
+	return c
 }
 
 // LowestVersion returns the version that all of the scopes have reached.
 func (s *Store[V]) LowestVersion(scopes []*Scope) (lowest string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, scope := range scopes {
-		if version := scope.reached(); i == 0 || feed.IsOlder(version, lowest) {
+	for i, c := range scopes {
+		if version := c.reached(); i == 0 || feed.IsOlder(version, lowest) {
 			lowest = version
 		}
 	}
@@ -110,121 +177,15 @@ func (s *Store[V]) HaveReached(scopes []*Scope, other *Scope) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	version := other.reached()
-	return !slices.ContainsFunc(scopes, func(scope *Scope) bool { return !scope.hasReached(version, nil) })
+	return !slices.ContainsFunc(scopes, func(c *Scope) bool { return !c.hasReached(version, nil) })
 }
 
-// RemoveScope removes a scope that no longer has a feed, with its entries. Their deletions are one
-// batch of the log. Entries whose deletion waits, as they may have moved to another scope, stay
-// until it no longer does. exist reports whether the others exist: their deletions have LeftScope.
-func (s *Store[V]) RemoveScope(scope *Scope, exist bool) {
-	isIt := func(other *Scope) bool { return other == scope }
-	s.writer.Lock()
-	defer s.endWrite()
-	keys := s.keysOf(s.live.Load(), isIt)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	live := s.prepareChange("")
-	passed := scope.passedBeside()
-	var changes []Change[V]
-	for _, key := range keys {
-		old := new(Entry[V]).fromMap(live.entries.Item(key))
-		if old.version > passed {
-			s.recordPast(&pastDeletion{key: key, version: old.versionText(), scope: scope}, nil)
-		}
-		if s.keepWaiting(key, old) {
-			continue
-		}
-		s.removeEntry(live, key, old)
-		change := Change[V]{Key: key, Old: old}
-		if exist {
-			change.Final, change.LeftScope = old, true
-		}
-		changes = append(changes, change)
-	}
-	s.quarantine.releaseScope(scope)
-	s.config.Log.Append(changes)
-	s.scopes.held = slices.DeleteFunc(s.scopes.held, isIt)
-	for _, other := range s.scopes.held {
-		other.keysWith = slices.DeleteFunc(other.keysWith, isIt)
-		other.movesTo = slices.DeleteFunc(other.movesTo, isIt)
-	}
-	s.keepPast(scope)
-	scope.keysWith, scope.movesTo = nil, nil   // something may still refer to the scope itself
-	scope.retiring, scope.removed = true, true // no deletion waits for it
-	s.scopes.left = newer(s.scopes.left, scope.reached())
-	s.scopes.free, scope.blocks = append(s.scopes.free, scope.blocks...), nil
-	s.scopes.stalest = nil
-	s.settleScopes(live)
-}
-
-// keysOf returns the keys of the entries whose scope matches. It reads every entry, unless the
-// scopes have none. The caller holds the writer's lock.
-func (s *Store[V]) keysOf(live *state[V], matches func(*Scope) bool) (keys []string) {
-	n := 0
-	for _, scope := range s.scopes.held {
-		if matches(scope) {
-			n += scope.objects
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	for key, item := range live.entries.All() {
-		if scope := item.Meta.scope(); scope != nil && matches(scope) {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
-// removeEntry removes an entry from the live state, without a change in the log. The caller holds
-// both locks.
-func (s *Store[V]) removeEntry(live *state[V], key string, old *Entry[V]) {
-	live.entries.Delete(key)
-	live.indexes.move(key, old, nil)
-	s.recordReplaced(live, old, nil)
-}
-
-// putEntry puts an entry in place of old, which may be nil, without a change in the log. The caller
-// holds both locks.
-func (s *Store[V]) putEntry(live *state[V], key string, old, entry *Entry[V]) {
-	live.entries.Put(key, entry.mapItem())
-	live.indexes.move(key, old, entry)
-	s.recordReplaced(live, old, entry)
-}
-
-// countScopes counts the entries of scopes after a change. The caller holds both locks.
-func countScopes[V any](old, entry *Entry[V]) {
-	if old != nil && old.scope() != nil {
-		old.scope().objects--
-	}
-	if entry != nil && entry.scope() != nil {
-		entry.scope().objects++
-	}
-}
-
-// recountScopes counts the entries of scopes after the program has replaced them all. The caller
-// holds both locks.
-func (s *Store[V]) recountScopes() {
-	if len(s.scopes.held) == 0 {
-		return
-	}
-	for _, scope := range s.scopes.held {
-		scope.objects = 0
-	}
-	for _, item := range s.entries.All() {
-		if scope := item.Meta.scope(); scope != nil {
-			scope.objects++
-		}
-	}
-}
-
-func (s *Store[V]) lockForScopes() {
+func (s *Store[V]) lockBoth() {
 	s.writer.Lock()
 	s.mu.Lock()
 }
 
-func (s *Store[V]) unlockForScopes() {
+func (s *Store[V]) unlockBoth() {
 	s.mu.Unlock()
 	s.endWrite()
 }
@@ -232,13 +193,23 @@ func (s *Store[V]) unlockForScopes() {
 // MarkSynced records that the first full state has been stored: that of the scopes with which the
 // informer started.
 func (s *Store[V]) MarkSynced() {
-	s.lockForScopes()
-	defer s.unlockForScopes()
-	if s.synced.Load() == nil {
-		events := s.config.Log.Appended()
-		s.synced.Store(&events)
-		s.settleScopes(s.live.Load())
+	s.lockBoth()
+	defer s.unlockBoth()
+	s.markSynced()
+	s.settle(s.live.Load())
+}
+
+// markSynced is MarkSynced for a caller that holds both locks.
+func (s *Store[V]) markSynced() {
+	if s.synced.Load() != nil {
+		return
 	}
+	var events uint64
+	if s.config.Log != nil {
+		events = s.config.Log.Appended()
+	}
+	s.synced.Store(&events)
+	s.scopes.oldest = nil
 }
 
 // ScopeState is the condition of a scope.
@@ -251,28 +222,28 @@ type ScopeState struct {
 }
 
 // ScopeState returns the condition of a scope.
-func (s *Store[V]) ScopeState(scope *Scope) ScopeState {
+func (s *Store[V]) ScopeState(c *Scope) ScopeState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	state := ScopeState{ResourceVersion: scope.reached(), Synced: scope.synced, Objects: scope.objects}
-	state.Quarantined, state.Unkeyed = s.quarantine.countsOf([]*Scope{scope})
+	state := ScopeState{ResourceVersion: c.reached(), Synced: c.synced, Objects: s.live.Load().indexes.scopeSize(c)}
+	state.Quarantined, state.Unkeyed = s.quarantine.countsOf([]*Scope{c})
 	return state
 }
 
-// reached returns the version that the scope has reached. The caller holds mu.
+// reached returns the version that the scope has reached. The caller holds a lock of the store.
 func (c *Scope) reached() string {
 	version := c.version
-	for _, feed := range c.feeds {
-		version = newer(version, feed.version)
+	for _, p := range c.feeds {
+		version = newer(version, p.version)
 	}
 	return version
 }
 
 // hasReached reports whether the scope has reached a version. p, which may be nil, is the progress
-// of a feed that has reached it. The caller holds mu.
+// of a feed that has reached it. The caller holds a lock of the store.
 func (c *Scope) hasReached(version string, p *progress) bool {
 	switch {
-	case version == "" || slices.Contains(c.feeds, p):
+	case version == "" || p != nil && slices.Contains(c.feeds, p):
 		return true
 	case !c.synced:
 		return false
@@ -280,48 +251,114 @@ func (c *Scope) hasReached(version string, p *progress) bool {
 	return !feed.IsOlder(c.reached(), version)
 }
 
-// settleScopes applies the deletions that have waited for scopes to reach a version, and sets the
-// version of the store. The caller holds both locks.
-func (s *Store[V]) settleScopes(live *state[V]) {
+// settle applies the deletions that no longer wait, and sets the version of the store, after the
+// scopes or their versions have changed. The caller holds both locks.
+func (s *Store[V]) settle(live *state[V]) {
+	defer s.notify()
 	s.settleMoves(live)
-	s.expirePast()
-	if stalest := s.scopes.stalest; stalest != nil && stalest.reached() == live.version {
+	known := &s.scopes
+	if known.oldest != nil && known.oldest.reached() == live.version {
 		return
 	}
-	s.scopes.stalest = s.findStalest()
+	s.findOldest()
+	s.graves.bury(known)
 	version := ""
-	if s.scopes.stalest != nil {
-		version = s.scopes.stalest.reached()
+	if known.oldest != nil {
+		version = known.oldest.reached()
 	}
-	if version == live.version {
-		return
+	s.moveVersion(version)
+}
+
+// findOldest finds the scope with the lowest version, whose version is that of the store: none
+// before the first full state is complete, or without scopes. A scope that was added later counts
+// once it has synced. It also finds the watermark. The caller holds both locks.
+func (s *Store[V]) findOldest() {
+	k := &s.scopes
+	k.oldest, k.watermark, k.unbounded = nil, "", true
+	complete := true
+	var last *progress
+	for _, c := range k.held {
+		steady := c.synced && len(c.feeds) == 1 && !feed.IsOlder(c.feeds[0].version, c.version)
+		if steady && c.feeds[0] == last {
+			continue // it has reached what a scope before has
+		}
+		version := c.reached()
+		if steady {
+			last = c.feeds[0]
+		}
+		counts := c.synced || version != ""
+		switch {
+		case !counts && len(c.feeds) > 0 && c.minVersion != "":
+			k.lower(c.minVersion) // of the list that it may be receiving
+		case counts:
+			k.lower(version)
+		}
+		switch {
+		case !counts:
+			complete = complete && s.synced.Load() != nil
+		case k.oldest == nil || feed.IsOlder(version, k.oldest.reached()):
+			k.oldest = c
+		}
 	}
-	live.version = version
-	if current := s.current.Load(); current != nil {
-		s.current.Store(&Snapshot[V]{current.snapshotData, version})
+	if !complete {
+		k.oldest = nil
 	}
 }
 
-// findStalest returns the scope with the lowest version. It returns nil before the first full state
-// is complete, and if there are no scopes. A scope that was added later counts once it has synced.
-func (s *Store[V]) findStalest() (stalest *Scope) {
-	lowest, last := "", (*progress)(nil)
-	for _, scope := range s.scopes.held {
-		if scope.synced && len(scope.feeds) == 1 && scope.feeds[0] == last && !feed.IsOlder(last.version, scope.version) {
-			continue // it has reached what a scope before has
+// lower sets the watermark to a version that a scope has reached, if it is the lowest one.
+func (k *scopes) lower(version string) {
+	if k.unbounded || feed.IsOlder(version, k.watermark) {
+		k.watermark, k.unbounded = version, false
+	}
+}
+
+// havePassed reports whether no scope may pass a state that is older than a version. The caller
+// holds a lock of the store.
+func (k *scopes) havePassed(version string) bool {
+	return k.unbounded || k.watermark != "" && !feed.IsOlder(k.watermark, version)
+}
+
+// noteRestore records that the server was restored from a backup to a version at which a feed has
+// listed scopes. Versions after it were undone, or are used again: the store forgets what it knows
+// of them, and other feeds of the scopes, which have not noticed, feed them no more. The caller
+// holds both locks.
+func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
+	k := &s.scopes
+	if !slices.ContainsFunc(listed, func(c *Scope) bool { return c.restores < k.restores }) {
+		k.restores++ // otherwise another feed has noticed before
+	}
+	for _, c := range listed {
+		c.restores, c.feeds = k.restores, []*progress{&by.progress}
+	}
+	for _, c := range k.held {
+		if feed.IsOlder(version, c.minVersion) {
+			c.minVersion = version
 		}
-		version := scope.reached()
-		switch {
-		case !scope.synced && s.synced.Load() == nil:
-			return nil
-		case !scope.synced:
-			continue
-		case stalest == nil, feed.IsOlder(version, lowest):
-			stalest, lowest = scope, version
-		}
-		if len(scope.feeds) == 1 && version == scope.feeds[0].version {
-			last = scope.feeds[0]
+		if c.restores < k.restores && by.sharesKeysWith(c) {
+			c.needsRelist = true // an undone state of a listed scope may have replaced one of its states
 		}
 	}
-	return stalest
+	s.graves.forgetUndone(listed, version)
+	if feed.IsOlder(version, k.minVersion) {
+		k.minVersion = version
+	}
+}
+
+// wasUndone reports whether a consistent read of a feed at a version shows that the server was
+// restored from a backup: the listed scopes, or others that may hold the same keys, or removed ones,
+// have reached a later version. It does not if another server, which lagged behind, had refused the
+// previous request. The caller holds a lock of the store.
+func (s *Store[V]) wasUndone(by *Feed[V], version string) bool {
+	return feed.IsOlder(version, s.scopes.minVersion) || slices.ContainsFunc(s.scopes.held, func(c *Scope) bool {
+		return (by.has(c) || by.sharesKeysWith(c)) && feed.IsOlder(version, c.reached())
+	})
+}
+
+// relistIfUndone makes a scope be listed again, later on, if a state of it was not stored for the
+// stored state of another scope that a restore of the server may have undone. The caller holds both
+// locks, or the writer's before the scope has a reader.
+func (c *Scope) relistIfUndone(stored *Scope) {
+	if !c.retiring && stored != nil && stored.restores < c.restores {
+		c.needsRelist = true
+	}
 }

@@ -7,7 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // An object that moves to another scope in a state that cannot be stored, or is to be ignored, still
@@ -96,23 +100,36 @@ func TestIgnoredStateOfAScopeAfterRestoreIsReplaced(t *testing.T) {
 // TestRefusedRecreationRemovesTheDeletedObject checks that the state of a recreated object, which
 // the feed refuses, removes the object that was stored under its key, with and without scopes.
 func TestRefusedRecreationRemovesTheDeletedObject(t *testing.T) {
-	for _, scoped := range []bool{false, true} {
-		h := newHarness()
-		f := h.WholeFeed()
-		if scoped {
-			scope := &Scope{}
-			h.AddScope(scope, func(*Scope) (keys, moves bool) { return false, false })
-			f = h.NewFeed([]*Scope{scope}, Locate{}, "")
+	refuses := func(c *Config[*object]) { c.Filter = func(o runtime.Object) bool { return o.(*filtered).UID != "2" } }
+	for _, options := range [][]func(*Config[*object]){{refuses}, {refuses, scoped}} {
+		h := newHarness(options...)
+		f := h.Feed
+		if f == nil {
+			scope := NewScope(scope.Scope{})
+			h.AddScope(scope)
+			f = h.NewFeed(FeedConfig{Scopes: []*Scope{scope}})
 		}
 		list := f.Begin()
-		list.Add(obj("a/1@2").item())
+		list.Add(filteredItem(obj("a/1@2")))
 		if err := list.Commit("2"); err != nil {
 			t.Fatal(err)
 		}
 		h.batches()
-		f.Refuse(watch.Modified, obj("a/2@1").item()) // older
+		f.Apply(watch.Modified, filteredItem(obj("a/2@1"))) // older
 		h.expect(t, nil, "a/1@2")
-		f.Refuse(watch.Modified, obj("a/2@3").item())
+		f.Apply(watch.Modified, filteredItem(obj("a/2@3")))
 		h.expect(t, []string{"delete a/1@2"})
 	}
+}
+
+// filtered is an object as the filter receives it.
+type filtered struct {
+	runtime.Object
+	*object
+}
+
+func filteredItem(o *object) feed.Item {
+	item := o.item()
+	item.Object = &filtered{object: o}
+	return item
 }

@@ -5,27 +5,34 @@ package store
 
 import (
 	"runtime"
+	"strconv"
 	"testing"
 	"weak"
 
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // Scopes that come and go, of which two are held at a time, leave no memory behind. What still refers
 // to a removed scope, as an index value of an old entry, must not keep those that came after it.
 func TestRemovedScopesAreFreed(t *testing.T) {
-	h := newHarness()
-	related := func(*Scope) (keys, moves bool) { return true, true }
-	first := &Scope{}
-	h.AddScope(first, related)
-	feed := h.NewFeed([]*Scope{first}, Locate{}, "")
+	h := newHarness(scoped)
+	added := 0
+	add := func() *Scope {
+		added++
+		scope := NewScope(scope.Scope{LabelSelector: "in=" + strconv.Itoa(added)})
+		h.AddScope(scope)
+		return scope
+	}
+	first := add()
+	feed := h.NewFeed(FeedConfig{Scopes: []*Scope{first}})
 	feed.Apply(watch.Added, obj("a/1@1").item())
 	feed.Close()
 	var removed []weak.Pointer[Scope]
 	for before, n := first, 0; n < 100; n++ {
-		scope := &Scope{}
-		h.AddScope(scope, related)
-		h.RemoveScope(before, true)
+		scope := add()
+		h.RemoveScopes([]*Scope{before}, true)
 		removed, before = append(removed, weak.Make(before)), scope
 	}
 	runtime.GC()

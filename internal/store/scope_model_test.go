@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/watch"
 	"pgregory.net/rapid"
+
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // scopesMachine is a server, whose objects have a label, and a store with a scope for each value of
@@ -23,7 +25,6 @@ type scopesMachine struct {
 	now     map[string]*scopedWrite // the last write of each key; nil if it does not exist
 	lives   map[string]*scopedLife  // by UID
 	parts   []*scopedPart           // in the order in which they were added
-	relates map[*Scope]*scopedPart  // all, including those that were removed
 }
 
 // scopedWrite is one version of an object.
@@ -63,8 +64,8 @@ func (p *scopedPart) has(label string) bool { return label != "" && strings.Cont
 func TestScopesMatchTheServer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &scopesMachine{
-			harness: newHarness(), version: 10, writes: make([]scopedWrite, 10), now: make(map[string]*scopedWrite),
-			lives: make(map[string]*scopedLife), relates: make(map[*Scope]*scopedPart),
+			harness: newHarness(scoped), version: 10, writes: make([]scopedWrite, 10), now: make(map[string]*scopedWrite),
+			lives: make(map[string]*scopedLife),
 		}
 		m.hold("a")
 		m.hold("b")
@@ -126,10 +127,9 @@ func (m *scopesMachine) isHeld(label string) bool {
 }
 
 func (m *scopesMachine) hold(labels string) *scopedPart {
-	p := &scopedPart{labels: labels, scope: new(Scope)}
-	m.relates[p.scope] = p
-	m.AddScope(p.scope, func(other *Scope) (keys, moves bool) { return true, m.relates[other].labels != labels })
-	p.feed = m.NewFeed([]*Scope{p.scope}, Locate{}, "")
+	p := &scopedPart{labels: labels, scope: NewScope(scope.Scope{LabelSelector: "label in (" + labels + ")"})}
+	m.AddScope(p.scope)
+	p.feed = m.NewFeed(FeedConfig{Scopes: []*Scope{p.scope}})
 	m.parts = append(m.parts, p)
 	return p
 }
@@ -175,9 +175,10 @@ func (m *scopesMachine) deliver(p *scopedPart, to int) {
 	}
 }
 
-// noteFailure records that the store knows that the state of an object cannot be stored.
+// noteFailure records that the store knows that the state of an object cannot be stored. It may know
+// that of an earlier object of the key instead, from a scope that is behind.
 func (m *scopesMachine) noteFailure(o *object) {
-	if o.Fault == "decode" && m.KeyError(o.Key) != nil {
+	if f, failed := m.quarantine.failed(o.Key); o.Fault == "decode" && failed && f.uid == hashUID(o.UID) {
 		m.lives[o.UID].failed = true
 	}
 }
@@ -266,7 +267,7 @@ func (m *scopesMachine) doAdd(t *rapid.T) {
 
 func (m *scopesMachine) drop(p *scopedPart) {
 	p.feed.Close()
-	m.RemoveScope(p.scope, true)
+	m.RemoveScopes([]*Scope{p.scope}, true)
 	m.parts = slices.DeleteFunc(m.parts, func(other *scopedPart) bool { return other == p })
 }
 

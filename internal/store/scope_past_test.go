@@ -8,18 +8,19 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // A scope that cannot be listed does not make the store record every deletion in the others for
 // ever: each attempt to list it asks for what the others have reached. Deletions during an attempt
 // are recorded.
 func TestPastDeletionsOfAttemptsAreRecorded(t *testing.T) {
-	h := newHarness()
-	related := func(*Scope) (keys, moves bool) { return true, false }
-	listed, refused := &Scope{}, &Scope{}
-	h.AddScope(listed, related)
-	h.AddScope(refused, related)
-	feed := h.NewFeed([]*Scope{listed}, Locate{}, "")
+	h := newHarness(scoped)
+	listed, refused := NewScope(scope.Scope{}), NewScope(scope.Scope{})
+	h.AddScope(listed)
+	h.AddScope(refused)
+	feed := h.NewFeed(FeedConfig{Scopes: []*Scope{listed}})
 	if err := feed.Begin().Commit("1"); err != nil {
 		t.Fatal(err)
 	}
@@ -32,12 +33,12 @@ func TestPastDeletionsOfAttemptsAreRecorded(t *testing.T) {
 			feed.Apply(watch.Deleted, obj(key+"/1@"+strconv.Itoa(version+2)).item())
 			version += 2
 		}
-		if n, expiring := len(h.Store.scopes.past), len(h.Store.scopes.expiry); n != want || expiring != want {
-			t.Errorf("%d past deletions, %d to expire, want %d", n, expiring, want)
+		if n, unseen := len(h.graves.byKey), len(h.graves.unseen); n != want || unseen != want {
+			t.Errorf("%d tombstones, %d unseen, want %d", n, unseen, want)
 		}
 	}
 	deleteAll(0) // nothing lists the other scope
-	other := h.NewFeed([]*Scope{refused}, Locate{}, "")
+	other := h.NewFeed(FeedConfig{Scopes: []*Scope{refused}})
 	for range 3 {
 		if from := other.NotOlderThan(); from != strconv.Itoa(version) {
 			t.Errorf("list from %s, the other scope is at %d", from, version)
@@ -53,7 +54,7 @@ func TestPastDeletionsOfAttemptsAreRecorded(t *testing.T) {
 		t.Errorf("%d objects that were deleted are stored", n)
 	}
 	other.AdvanceVersion(strconv.Itoa(version))
-	if n := len(h.Store.scopes.past); n != 0 {
-		t.Errorf("%d past deletions", n)
+	if n := len(h.graves.byKey); n != 0 {
+		t.Errorf("%d tombstones", n)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // scopedHarness is a store with the scopes a and b, which may hold the same keys. Each has a feed.
@@ -24,7 +25,7 @@ type scopedHarness struct {
 // newScopedHarness returns a store whose scopes were listed at version 10 and are empty. moves says
 // whether an object can move between them.
 func newScopedHarness(moves bool) *scopedHarness {
-	h := &scopedHarness{newHarness(), moves, make(map[string]*Scope), make(map[string]*Feed[*object])}
+	h := &scopedHarness{newHarness(scoped), moves, make(map[string]*Scope), make(map[string]*Feed[*object])}
 	h.join("a")
 	h.join("b")
 	h.MarkSynced()
@@ -33,9 +34,17 @@ func newScopedHarness(moves bool) *scopedHarness {
 
 // join adds a scope that was listed at version 10.
 func (h *scopedHarness) join(name string) {
-	h.scopes[name] = new(Scope)
-	h.AddScope(h.scopes[name], func(*Scope) (bool, bool) { return true, h.moves })
-	h.feeds[name] = h.NewFeed([]*Scope{h.scopes[name]}, Locate{}, "")
+	if h.moves {
+		h.joinScope(name, scope.Scope{LabelSelector: "in=" + name})
+		return
+	}
+	h.joinScope(name, scope.Scope{})
+}
+
+func (h *scopedHarness) joinScope(name string, of scope.Scope) {
+	h.scopes[name] = NewScope(of)
+	h.AddScope(h.scopes[name])
+	h.feeds[name] = h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes[name]}})
 	h.feeds[name].Begin().Commit("10")
 }
 
@@ -73,7 +82,7 @@ func (h *scopedHarness) do(t *testing.T, step string) {
 		h.RetireScope(h.scopes[name])
 	case "leave":
 		f.Close()
-		h.RemoveScope(h.scopes[name], true)
+		h.RemoveScopes([]*Scope{h.scopes[name]}, true)
 	default:
 		t.Fatalf("unknown step %q", step)
 	}
@@ -184,12 +193,12 @@ func TestPastDeletionIsForgotten(t *testing.T) {
 	} {
 		h := newScopedHarness(false)
 		h.run(t, row.recorded)
-		if got := len(h.Store.scopes.past); got != 1 {
-			t.Errorf("%d past deletions after %q", got, row.recorded)
+		if got := len(h.graves.byKey); got != 1 {
+			t.Errorf("%d tombstones after %q", got, row.recorded)
 		}
 		h.run(t, row.forgotten)
-		if got, expiring := len(h.Store.scopes.past), len(h.Store.scopes.expiry); got != 0 || expiring != 0 {
-			t.Errorf("%d past deletions, %d to expire after %q; %s", got, expiring, row.recorded, row.forgotten)
+		if got, unseen := len(h.graves.byKey), len(h.graves.unseen); got != 0 || unseen != 0 {
+			t.Errorf("%d tombstones, %d unseen after %q; %s", got, unseen, row.recorded, row.forgotten)
 		}
 	}
 }
@@ -213,7 +222,7 @@ func TestVersionIsThatOfStalestScope(t *testing.T) {
 func TestVersionIsThatOfStalestScopeOfOneFeed(t *testing.T) {
 	h := newScopedHarness(false)
 	h.run(t, "a reach 12; b reach 12")
-	joined := h.NewFeed([]*Scope{h.scopes["a"], h.scopes["b"]}, Locate{}, "12")
+	joined := h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes["a"], h.scopes["b"]}, From: "12"})
 	h.run(t, "a reach 15")
 	h.feeds["a"].Close()
 	h.feeds["b"].Close()
@@ -224,18 +233,22 @@ func TestVersionIsThatOfStalestScopeOfOneFeed(t *testing.T) {
 }
 
 func TestVersionsOfScopes(t *testing.T) {
-	h := newScopedHarness(false)
+	h := &scopedHarness{newHarness(scoped), false, make(map[string]*Scope), make(map[string]*Feed[*object])}
+	for _, name := range []string{"a", "b"} {
+		h.joinScope(name, scope.Scope{Namespace: name})
+	}
+	h.MarkSynced()
 	h.run(t, "a reach 15; b reach 12")
 	a, b := h.scopes["a"], h.scopes["b"]
 	if got := h.LowestVersion([]*Scope{a, b}); got != "12" {
 		t.Errorf("lowest version %q", got)
 	}
-	added := new(Scope)
-	h.AddScope(added, func(other *Scope) (bool, bool) { return other == b, false })
-	if got := h.NewFeed([]*Scope{added}, Locate{}, "").NotOlderThan(); got != "12" {
+	added := NewScope(scope.Scope{Namespace: "b", LabelSelector: "x"})
+	h.AddScope(added)
+	if got := h.NewFeed(FeedConfig{Scopes: []*Scope{added}}).NotOlderThan(); got != "12" {
 		t.Errorf("%q beside a scope that shares keys with the one at 12", got)
 	}
-	alone := h.NewFeed([]*Scope{new(Scope)}, Locate{}, "")
+	alone := h.NewFeed(FeedConfig{Scopes: []*Scope{NewScope(scope.Scope{Namespace: "alone"})}})
 	if got := alone.NotOlderThan(); got != "" {
 		t.Errorf("%q without scopes that share keys", got)
 	}
@@ -253,23 +266,23 @@ func TestVersionsOfScopes(t *testing.T) {
 }
 
 func TestFeedDropsEventsOfOtherScopes(t *testing.T) {
-	h := newHarness()
-	low, high := &Scope{First: 0, Last: 9}, &Scope{First: 20, Last: 29}
-	h.AddScope(low, nil)
-	h.AddScope(high, func(*Scope) (bool, bool) { return true, false })
-	hashes := map[string]uint64{"low": 5, "between": 15, "high": 20, "beyond": 30}
-	f := h.NewFeed([]*Scope{high, low}, Locate{
-		Accepts: func(item feed.Item) bool { return item.Key != "refused" },
-		Hash:    func(item feed.Item) uint64 { return hashes[item.UID] },
-	}, "")
+	h := newHarness(scoped)
+	only := func(uid string) *Scope {
+		hash := scope.HashOf(uid)
+		return NewScope(scope.Scope{Hash: scope.Range{Field: scope.UID, First: hash, Last: hash}})
+	}
+	low, high := only("low"), only("high")
+	h.AddScope(low)
+	h.AddScope(high)
+	f := h.NewFeed(FeedConfig{Scopes: []*Scope{high, low}})
 	next := f.Begin()
-	for _, o := range []*object{obj("k/low@1"), obj("l/between@2"), obj("m/high@3"), obj("n/beyond@4"), obj("refused/low@5")} {
+	for _, o := range []*object{obj("k/low@1"), obj("l/between@2"), obj("m/high@3"), obj("n/beyond@4"), obj("o/other@5")} {
 		next.Add(o.item())
 	}
 	next.Commit("10")
 	h.expect(t, []string{"add k/low@1 (initial), add m/high@3 (initial)"}, "k/low@1", "m/high@3")
 	f.Apply(watch.Added, obj("o/between@11").item())
-	f.Drop(high)
+	f.Drop([]*Scope{high})
 	f.Apply(watch.Modified, obj("m/high@12").item())
 	h.expect(t, nil, "k/low@1", "m/high@3")
 	if got := f.Foreign(); got != 4 {
@@ -281,7 +294,7 @@ func TestFeedDropsEventsOfOtherScopes(t *testing.T) {
 func TestEventsAreAppliedOnceByTwoFeeds(t *testing.T) {
 	h := newScopedHarness(false)
 	h.run(t, "a put k/1@11; a put k/1@12; a delete k/1@13; b reach 13")
-	joined := h.NewFeed([]*Scope{h.scopes["a"]}, Locate{}, "10")
+	joined := h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes["a"]}, From: "10"})
 	joined.Apply(watch.Added, obj("k/1@11").item())
 	if joined.HasCaughtUp() {
 		t.Error("the feed has caught up before it has reached the scope's version")

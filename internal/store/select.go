@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 )
 
 // List returns all values in unspecified order.
@@ -67,13 +68,13 @@ func (v *snapshotData[V]) SelectByIndex(name, value string, matches func(labels 
 const scanShare = 3
 
 // scan selects the entries that the index at position i has under a value. Entries with equal index
-// values mostly follow one another and share their indexValues, which is then searched once.
+// values mostly follow one another and share their sharedMeta, which is then searched once.
 func (v *snapshotData[V]) scan(selected *selection[V], i int, value string) {
-	var last *indexValues
+	var last *sharedMeta
 	found := false
 	for key, item := range v.entries.All() {
-		if indexed := item.Meta.indexed; indexed != last {
-			last, found = indexed, indexed != nil && slices.Contains(at(indexed.byIndex, i), value)
+		if shared := item.Meta.shared; shared != last {
+			last, found = shared, shared != nil && slices.Contains(at(shared.byIndex, i), value)
 		}
 		if found {
 			selected.add(key, item.Value)
@@ -131,3 +132,40 @@ const (
 	yieldNum int32 = 11
 	yieldDen int32 = 320
 )
+
+// IndexSize describes an index.
+type IndexSize struct {
+	Name   string
+	Values int // under which the index has objects
+}
+
+// Indexes returns the indexes of the snapshot, in the order of their names.
+func (v *snapshotData[V]) Indexes() []IndexSize {
+	sizes := make([]IndexSize, 0, len(v.indexes))
+	for i, name := range v.set.names {
+		sizes = append(sizes, IndexSize{name, v.indexes[i].Len()})
+	}
+	slices.SortFunc(sizes, func(a, b IndexSize) int { return strings.Compare(a.Name, b.Name) })
+	return sizes
+}
+
+// FindKeys returns the first keys that contain a text, in order and at most limit, and the number
+// of all such keys. It sorts no more keys at a time than twice the limit.
+func (v *snapshotData[V]) FindKeys(text string, limit int) (keys []string, found int) {
+	for key := range v.entries.All() {
+		if !strings.Contains(key, text) {
+			continue
+		}
+		found++
+		if keys = append(keys, key); len(keys) >= 2*limit {
+			keys = smallest(keys, limit)
+		}
+	}
+	return smallest(keys, limit), found
+}
+
+// smallest sorts keys and returns the first ones, at most limit.
+func smallest(keys []string, limit int) []string {
+	slices.Sort(keys)
+	return keys[:min(len(keys), limit)]
+}

@@ -83,24 +83,6 @@ func (s *Store[V]) SnapshotAndCursor() (*Snapshot[V], *eventlog.Cursor[Change[V]
 	return s.snapshot(), s.config.Log.Cursor()
 }
 
-// advanceVersion records that the collection has reached resourceVersion without a change.
-func (s *Store[V]) advanceVersion(resourceVersion string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.moveVersion(newer(s.live.Load().version, resourceVersion))
-}
-
-// setVersion records that the collection is at resourceVersion, even if that is the lower one,
-// unless it is empty.
-func (s *Store[V]) setVersion(resourceVersion string) {
-	if resourceVersion == "" {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.moveVersion(resourceVersion)
-}
-
 // moveVersion sets the version of the live state and of the current snapshot. The caller holds mu.
 func (s *Store[V]) moveVersion(version string) {
 	state := s.live.Load()

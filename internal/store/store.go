@@ -4,6 +4,7 @@
 package store
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -22,19 +23,25 @@ type Store[V any] struct {
 
 	hot        hotSet // of decoded objects, if the store packs
 	quarantine quarantine
+	waiters    waiters      // for the store's version
 	yielding   atomic.Int32 // number of readers in yieldAfterLongRead
 
-	keepsUnpacked atomic.Bool // a value could not be packed, see reportNotPacked
-	renames       atomic.Bool // an item had another key than its value, see recordKeys
-	abandoned     atomic.Bool // see Abandon
+	keepsUnpacked atomic.Bool  // a value could not be packed, see reportNotPacked
+	renames       atomic.Bool  // an item had another key than its value, see recordKeys
+	abandoned     atomic.Bool  // see Abandon
+	scopeWaiters  atomic.Int32 // number of callers that wait for the version of a scope
 
-	writer  sync.Mutex // serializes writes; guards maker and reports
-	maker   maker      // reports by deferReport
-	reports []report   // of the write in progress
+	commits sync.Mutex // serializes what replaces the state: commits, removals of scopes, new indexes
+
+	writer  sync.Mutex          // serializes writes; guards the fields below
+	maker   maker               // reports by deferReport
+	reports []report            // of the write in progress
+	written map[string]struct{} // the keys that were written since a commit has begun; nil without one
 
 	mu      sync.Mutex                  // guards the fields below, including the maps of the live state
 	live    atomic.Pointer[state[V]]    // also loaded without a lock; replaced by publish
-	scopes  scopes[V]                   // none, unless the parts of the collection are fed on their own
+	scopes  scopes                      // at least one, if the store has a feed
+	graves  graves[V]                   // empty if the store has one scope
 	current atomic.Pointer[Snapshot[V]] // the latest snapshot; nil after a change until the next Snapshot
 	synced  atomic.Pointer[uint64]      // see Synced; nil before the first replacement; written under both locks
 }
@@ -59,7 +66,10 @@ func New[V any](config Config[V]) *Store[V] {
 	s := &Store[V]{config: config, valuesArePointers: isPointer[V]()}
 	s.direct = s.valuesArePointers && config.Packer == nil
 	s.maker.report = s.deferReport
-	s.publish(newState(newIndexSet(config.Indexers)))
+	s.swap(newState(newIndexSet(config.Indexers), config.Scoped))
+	if !config.Scoped {
+		s.AddScope(&Scope{whole: true})
+	}
 	return s
 }
 
@@ -88,13 +98,56 @@ func (s *Store[V]) endWrite() {
 	}
 }
 
-func newState[V any](set *indexSet[V]) *state[V] {
+func newState[V any](set *indexSet[V], scoped bool) *state[V] {
 	pages := &snapmap.Generation{}
-	return &state[V]{pages: pages, entries: snapmap.NewMap[valueRef, entryMeta](pages), indexes: newIndexes(set, pages)}
+	return &state[V]{pages: pages, entries: snapmap.NewMap[valueRef, entryMeta](pages), indexes: newIndexes(set, pages, scoped)}
 }
 
-// publish makes next the live state. The caller holds both locks.
-func (s *Store[V]) publish(next *state[V]) {
+// fork returns a state with the same contents, which a commit writes while the store goes on writing
+// this one. It takes O(1). The caller holds both locks.
+func (from *state[V]) fork() *state[V] {
+	pages := from.pages.Fork()
+	fork := &state[V]{pages: pages, entries: from.entries.Fork(pages), indexes: from.indexes.fork(pages)}
+	fork.packedBytes.Store(from.packedBytes.Load())
+	return fork
+}
+
+// put puts an entry in place of the one that the state has under key, which it returns, or removes
+// that one if entry is nil.
+func (s *Store[V]) put(to *state[V], key string, entry *Entry[V]) (old *Entry[V]) {
+	old = new(Entry[V]).fromMap(to.entries.Item(key))
+	s.replaceIn(to, key, old, entry)
+	return old
+}
+
+// replaceIn is put for a caller that knows the entry that the state has, which may be nil.
+func (s *Store[V]) replaceIn(to *state[V], key string, old, entry *Entry[V]) {
+	if entry != nil {
+		to.entries.Put(key, entry.mapItem())
+	} else {
+		to.entries.Delete(key)
+	}
+	to.indexes.move(key, old, entry)
+	s.countPacked(to, old, entry)
+}
+
+// putLive is replaceIn for the live state. The caller holds both locks.
+func (s *Store[V]) putLive(live *state[V], key string, old, entry *Entry[V]) {
+	s.replaceIn(live, key, old, entry)
+	s.leaveHot(old)
+	s.noteWritten(key)
+}
+
+// noteWritten records that a key was written, for a commit that is in progress. The caller holds the
+// writer's lock.
+func (s *Store[V]) noteWritten(key string) {
+	if s.written != nil {
+		s.written[key] = struct{}{}
+	}
+}
+
+// swap makes next the live state. The caller holds both locks.
+func (s *Store[V]) swap(next *state[V]) {
 	s.entries.Swap(next.entries)
 	next.entries = &s.entries
 	s.live.Store(next)
@@ -144,15 +197,29 @@ func (s *Store[V]) HasUID(key, uid string) bool {
 	return live != nil && (uid == "" || live.uid == hashUID(uid))
 }
 
-// HasState reports whether the store holds the state that an object had at a resourceVersion.
-func (s *Store[V]) HasState(key, uid, resourceVersion string) bool {
+// HasOmitted reports whether the store holds the state that an object had at a resourceVersion, and
+// fields of it were omitted, or may have been.
+func (s *Store[V]) HasOmitted(key, uid, resourceVersion string) bool {
 	var entry Entry[V]
 	live := s.liveEntry(key, &entry)
-	return live != nil && live.sameVersion(identityOf(uid, resourceVersion))
+	return live != nil && live.sameVersion(identityOf(uid, resourceVersion)) && live.common().omitted
 }
 
 // Len returns the number of entries.
 func (s *Store[V]) Len() int { return s.entries.Len() }
+
+// Abandon prevents further calls of Decode and Report: Apply and replacements end their goroutine
+// instead, by runtime.Goexit, and change nothing. It is for an informer that has stopped while a
+// function of the program blocks. Writes of the program are not affected.
+func (s *Store[V]) Abandon() { s.abandoned.Store(true) }
+
+// EndIfAbandoned ends the goroutine after Abandon. It is called before and after Decode, and by the
+// store's owner before other functions.
+func (s *Store[V]) EndIfAbandoned() {
+	if s.abandoned.Load() {
+		runtime.Goexit()
+	}
+}
 
 // ResourceVersion returns the collection's resourceVersion that the store has reached, or "" before
 // the first.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -101,9 +102,10 @@ func TestExplainedDeletionIsNotLogged(t *testing.T) {
 	})
 	t.Run("refused", func(t *testing.T) {
 		eachUnseenOption(t, func(t *testing.T, h *harness) {
-			h.Refuse(watch.Modified, obj("b/2@5").item())
+			h.Store.config.Filter = func(runtime.Object) bool { return false }
+			h.Apply(watch.Modified, filteredItem(obj("b/2@5")))
 			h.expect(t, nil, "a/1@1")
-			h.Refuse(watch.Modified, obj("a/1@6").item())
+			h.Apply(watch.Modified, filteredItem(obj("a/1@6")))
 			h.expect(t, []string{"delete a/1@1→/1@6 (left scope)"})
 		})
 	})
@@ -114,7 +116,7 @@ func TestExplainedDeletionIsNotLogged(t *testing.T) {
 	})
 	t.Run("in a scope", func(t *testing.T) {
 		h := newScopedHarness(true)
-		h.config.EmitUnseenDeletions = true
+		h.Store.config.EmitUnseenDeletions = true
 		h.do(t, "a delete b/2@15")
 		h.expect(t, nil)
 	})

@@ -37,6 +37,9 @@ func (s *Store[V]) validate() error {
 			return fmt.Errorf("index %q: has %d keys, entries record %d", name, have, want)
 		}
 	}
+	if err := s.validateScopes(); err != nil {
+		return err
+	}
 	if keys := snapshot.Keys(); len(keys) != snapshot.Len() || len(slices.Compact(slices.Sorted(slices.Values(keys)))) != len(keys) {
 		return fmt.Errorf("%d keys for %d entries, or a duplicate key", len(keys), snapshot.Len())
 	}
@@ -81,6 +84,40 @@ func (h *hotSet) validate(stored map[*packed]bool, limit int64) error {
 	}
 	if bytes != h.bytes.Load() || bytes > limit || h.left.Load() != nil {
 		return fmt.Errorf("objects of %d bytes are kept, %d are counted, %d are the limit", bytes, h.bytes.Load(), limit)
+	}
+	return nil
+}
+
+// validateScopes checks that the index of scopes has each entry under its scope alone, and that no
+// tombstone is kept that is not counted.
+func (s *Store[V]) validateScopes() error {
+	ix := s.live.Load().indexes
+	if ix.scopes == nil {
+		return nil
+	}
+	indexed := 0
+	for _, set := range ix.scopes.All() {
+		indexed += set.Value.Len()
+	}
+	for key, item := range s.entries.All() {
+		if set := ix.ofScope(item.Meta.scope()); set == nil || !set.Has(key) {
+			return fmt.Errorf("key %q is not found in its scope", key)
+		}
+	}
+	if indexed != s.entries.Len() {
+		return fmt.Errorf("%d keys in scopes, %d entries", indexed, s.entries.Len())
+	}
+	waiting := 0
+	for key, t := range s.graves.byKey {
+		if t.waiting != nil {
+			waiting++
+		}
+		if t.key != key || t.waiting == nil && !slices.Contains(s.graves.unseen, t) {
+			return fmt.Errorf("the tombstone of %q is kept without a reason: %+v", key, t)
+		}
+	}
+	if waiting != s.graves.waiting {
+		return fmt.Errorf("%d deletions wait, %d are counted", waiting, s.graves.waiting)
 	}
 	return nil
 }

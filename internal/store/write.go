@@ -3,9 +3,111 @@
 
 package store
 
-import "github.com/kinformer/kinformer/internal/feed"
+import (
+	"slices"
+	"strings"
 
-// Put adds or replaces a value, regardless of its version.
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/scope"
+)
+
+// write is a change of one key that is decided and made, so that publishing it calls no function of
+// the program. The zero write changes nothing.
+type write[V any] struct {
+	kind      writeKind
+	key       string
+	old, next *Entry[V] // old is the live entry, nil if there is none
+	final     *Entry[V] // of a deletion: the state at deletion, nil if it is unknown
+	leftScope bool      // of a deletion: the object exists
+	server    bool      // what is published is a state of the server, so that the key leaves the quarantine
+
+	tombstone *tombstone[V] // to record, if not nil
+	waits     string        // of a deletion: the version that scopes must reach, if the object may have moved to them
+	release   []string      // keys that leave the quarantine in any case
+	failed    *failure      // with which key enters it
+}
+
+// writeKind is what a write does to the entry and the log.
+type writeKind int
+
+const (
+	nothing  writeKind = iota
+	update             // an addition or an update
+	recreate           // another object under the same key: a deletion and an addition
+	silent             // the same state, repaired or in another scope: not logged
+	remove             // a deletion
+	unseen             // a deletion of an object that is not stored: logged alone
+)
+
+// publish makes a write visible: first in the entries, then in the log. by is the scope that has
+// passed it, nil for the program. The caller holds both locks.
+func (s *Store[V]) publish(w write[V], by *Scope) {
+	for _, key := range w.release {
+		s.quarantine.release(key)
+	}
+	if w.tombstone != nil {
+		s.record(w.tombstone, by)
+	}
+	if w.kind == remove && w.waits != "" && s.scopes.mayHaveMovedTo(by, w.key, w.waits, nil) != nil {
+		s.deferDeletion(by, w)
+		return
+	}
+	if w.kind != nothing {
+		s.publishEntry(s.live.Load(), w, by)
+	}
+	if w.failed != nil { // after the last good state has moved to the scope of the failure
+		s.quarantine.add(w.key, *w.failed)
+	}
+}
+
+// publishEntry changes the entry and the log. The caller holds both locks.
+func (s *Store[V]) publishEntry(live *state[V], w write[V], by *Scope) {
+	if w.kind != unseen {
+		s.dropSnapshot(live)
+		s.putLive(live, w.key, w.old, w.next)
+	}
+	if w.server && w.kind != unseen {
+		s.quarantine.release(w.key) // after the entry has changed: Find takes no lock
+	}
+	s.noteKey(w, by)
+	log := s.config.Log
+	if log == nil {
+		return
+	}
+	switch w.kind {
+	case nothing, silent:
+	case update:
+		log.AppendOne(Change[V]{Key: w.key, Old: w.old, New: w.next})
+	case recreate:
+		log.Append([]Change[V]{{Key: w.key, Old: w.old}, {Key: w.key, New: w.next}})
+	case remove:
+		log.AppendOne(Change[V]{Key: w.key, Old: w.old, Final: w.final, LeftScope: w.leftScope})
+	case unseen:
+		log.AppendOne(Change[V]{Key: w.key, Old: w.final, Final: w.final})
+	}
+}
+
+// noteKey records whether the object of a key is known to be deleted. The caller holds both locks.
+func (s *Store[V]) noteKey(w write[V], by *Scope) {
+	switch {
+	case w.kind == remove && !w.leftScope && by != nil:
+		s.noteDeleted(w.key, by)
+	case w.kind != nothing:
+		s.graves.forgetDeleted(w.key)
+	}
+}
+
+// dropSnapshot drops the current snapshot before a change of the live state. The caller holds both
+// locks.
+func (s *Store[V]) dropSnapshot(live *state[V]) {
+	if s.current.Load() != nil {
+		s.current.Store(nil)
+	}
+	live.writes++
+}
+
+// Put adds or replaces a value, regardless of its version. The next list of a scope that may hold it,
+// and lacks it, removes it; see claim.
 func (s *Store[V]) Put(value V) error {
 	key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(value) })
 	if err != nil {
@@ -16,48 +118,76 @@ func (s *Store[V]) Put(value V) error {
 	uid, version := s.config.Identity(value)
 	pair := new(entryPair[V])
 	old := pair.old.fromMap(s.entries.Item(key))
-	s.maker.scope = old.ownScope()
-	if err := s.makeEntry(&pair.next, &s.maker, feed.Item{Key: key, UID: uid, ResourceVersion: version}, &value, old); err != nil {
+	s.maker.claim = s.claimOf(uid, old)
+	if err := s.makeEntry(&pair.next, &s.maker, feed.Item{Key: key, UID: uid, ResourceVersion: version, Omitted: s.isFed()}, &value, old); err != nil {
 		return err
 	}
-	kind := update
-	if old != nil && !old.sameObject(pair.next.identity) {
-		kind = recreate
+	w := write[V]{kind: update, key: key, old: old, next: &pair.next, server: !s.isFed()}
+	if old != nil && !old.sameObject(pair.next.identity()) {
+		w.kind = recreate
 	}
-	s.set(key, old, &pair.next, s.writtenVersion(version), kind, s.programOrigin())
+	s.publishOwn(w, version)
 	return nil
+}
+
+// claim is which scope an entry is in. One that the program has written where the store had none is
+// in no scope: it is one of every scope that may hold it, by its key and UID. Its labels do not count,
+// as the server may have others.
+type claim struct {
+	scope   *Scope
+	written bool // the program has written the entry: its version says nothing of other scopes' states
+	hasUID  bool
+	hash    uint64 // of the UID of a written entry in no scope, as of a range
+}
+
+// claimOf returns the claim of a value that the program writes in place of old, which may be nil.
+func (s *Store[V]) claimOf(uid string, old *Entry[V]) claim {
+	switch {
+	case !s.config.Scoped:
+		return claim{}
+	case old != nil:
+		kept := old.common().claim
+		kept.written = true
+		return kept
+	}
+	return claim{written: true, hasUID: uid != "", hash: scope.HashOf(uid)}
+}
+
+// isOf reports whether a live entry, which may be nil, is one of a scope. One that none of the store's
+// scopes may hold is one of any.
+func (s *Store[V]) isOf(c *Scope, key string, e *Entry[V]) bool {
+	switch {
+	case e == nil:
+		return false
+	case c.whole || e.scope() != nil:
+		return e.scope() == c.mark()
+	}
+	m := e.common().claim
+	return m.mayBeIn(c, key) || !slices.ContainsFunc(s.scopes.held, func(other *Scope) bool { return m.mayBeIn(other, key) })
+}
+
+// mayBeIn reports whether a scope may hold a written entry that is in no scope.
+func (m claim) mayBeIn(c *Scope, key string) bool {
+	may, _ := c.Name.MayHold(namespaceOf(key), key[strings.IndexByte(key, '/')+1:])
+	hash := c.Name.Hash
+	return may && (!m.hasUID || hash.Field != scope.UID || hash.First <= m.hash && m.hash <= hash.Last)
+}
+
+// publishOwn publishes a write of the program. A store without a feed is then at the written version.
+// The caller holds the writer's lock.
+func (s *Store[V]) publishOwn(w write[V], version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.publish(w, nil)
+	if !s.isFed() {
+		s.moveVersion(newer(s.live.Load().version, version))
+	}
 }
 
 // isFed reports whether the store belongs to an informer. Its resourceVersion then says what the
 // server has sent, so that a write of the program, which may be of a later version, does not move
 // it.
 func (s *Store[V]) isFed() bool { return s.config.Log != nil }
-
-// origin is who has sent a state. Only a state of the server shows that a key which could not be
-// stored can be stored again.
-type origin int
-
-const (
-	fromServer origin = iota
-	fromProgram
-)
-
-// programOrigin returns the origin of a write of the program: in a store without a feed, it takes
-// the place of the server.
-func (s *Store[V]) programOrigin() origin {
-	if s.isFed() {
-		return fromProgram
-	}
-	return fromServer
-}
-
-// writtenVersion returns the version that the collection reaches by a write of the program.
-func (s *Store[V]) writtenVersion(version string) string {
-	if s.isFed() {
-		return ""
-	}
-	return version
-}
 
 // Remove deletes the entry under the value's key, if any.
 func (s *Store[V]) Remove(value V) error {
@@ -69,28 +199,19 @@ func (s *Store[V]) Remove(value V) error {
 	defer s.endWrite()
 	if old := new(Entry[V]).fromMap(s.entries.Item(key)); old != nil {
 		_, version := s.config.Identity(value)
-		s.remove(removal[V]{key: key, old: old}, s.writtenVersion(version), s.programOrigin())
+		s.publishOwn(write[V]{kind: remove, key: key, old: old, server: !s.isFed()}, version)
 	}
 	return nil
 }
 
-// changeKind is how an entry that replaces another is recorded in the log.
-type changeKind int
-
-const (
-	update   changeKind = iota // an addition or an update
-	recreate                   // another object under the same key: a deletion and an addition
-	silent                     // the same state, repaired: not recorded
-)
-
-// changeKindOf returns the kind of the change from old, which may be nil, to next.
-func (s *Store[V]) changeKindOf(key string, old, next *Entry[V]) changeKind {
+// kindOf returns the kind of the write that replaces old, which may be nil, by next.
+func (s *Store[V]) kindOf(key string, old, next *Entry[V]) writeKind {
 	switch {
 	case old == nil:
 		return update
-	case !old.sameObject(next.identity):
+	case !old.sameObject(next.identity()):
 		return recreate
-	case old.sameVersion(next.identity) && s.isRepair(key, old, next):
+	case old.sameVersion(next.identity()) && s.isRepair(key, old, next):
 		return silent
 	}
 	return update
@@ -102,62 +223,6 @@ func (s *Store[V]) changeKindOf(key string, old, next *Entry[V]) changeKind {
 func (s *Store[V]) isRepair(key string, old, next *Entry[V]) bool {
 	f, _ := s.quarantine.failed(key)
 	return f.unreadable || s.equal(old.ref, next.ref)
-}
-
-// set puts an entry in place of old, which may be nil, and appends the change to the log. The
-// caller holds the writer's lock.
-func (s *Store[V]) set(key string, old, entry *Entry[V], version string, kind changeKind, by origin) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	state := s.prepareChange(version)
-	state.entries.Put(key, entry.mapItem())
-	if by == fromServer {
-		s.quarantine.release(key) // after Put: Find takes no lock
-	}
-	state.indexes.move(key, old, entry)
-	switch log := s.config.Log; {
-	case log == nil || kind == silent:
-	case kind == recreate:
-		log.Append([]Change[V]{{Key: key, Old: old}, {Key: key, New: entry}})
-	default:
-		log.AppendOne(Change[V]{Key: key, Old: old, New: entry})
-	}
-	s.recordReplaced(state, old, entry)
-}
-
-// removal is the deletion of an entry. Its fields are those of the Change.
-type removal[V any] struct {
-	key        string
-	old, final *Entry[V]
-	leftScope  bool
-}
-
-// remove deletes an entry and appends the deletion to the log. The caller holds the writer's lock.
-func (s *Store[V]) remove(r removal[V], version string, by origin) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if by == fromServer {
-		s.quarantine.release(r.key)
-	}
-	state := s.prepareChange(version)
-	state.entries.Delete(r.key)
-	state.indexes.move(r.key, r.old, nil)
-	if s.config.Log != nil {
-		s.config.Log.AppendOne(Change[V]{Key: r.key, Old: r.old, Final: r.final, LeftScope: r.leftScope})
-	}
-	s.recordReplaced(state, r.old, nil)
-}
-
-// prepareChange returns the live state for a change at version, and drops the current snapshot. The
-// caller holds both locks.
-func (s *Store[V]) prepareChange(version string) *state[V] {
-	if s.current.Load() != nil {
-		s.current.Store(nil)
-	}
-	state := s.live.Load()
-	state.writes++
-	state.version = newer(state.version, version)
-	return state
 }
 
 // newer returns version, unless it is empty or known to be older than current. Versions that cannot

@@ -45,7 +45,7 @@ func TestRemovedResourceKeepsStateAndRecovers(t *testing.T) {
 		h.Create(cachetest.Pod("a"))
 		h.ClearFaults()
 		cachetest.Advance(time.Minute)
-		h.ExpectEvents("D a@2", "D b@3", "D c@4", "A a@8")
+		h.ExpectEvents("D b@3", "D c@4", "D a@2", "A a@8") // deletions first
 		if status := h.Controller.Status(); status.Err != nil || status.Phase != cache.PhaseWatching {
 			t.Errorf("status after the resource is back: %+v", status)
 		}

@@ -20,10 +20,14 @@
 //     rollback_test.go restores the server.
 //     recorder_test.go is a handler, which checks each event. invariants_test.go and
 //     goroutines_test.go check the rest.
-//   - scopes_*_test.go have random programs for an informer over scopes: scopes_program_test.go draws
-//     one, scopes_world_test.go is the history, scopes_server_test.go and scopes_http_test.go answer,
-//     scopes_namespaces_test.go has the namespaces of NamespaceScopes, scopes_test.go runs the steps,
-//     and scopes_recorder_test.go checks each event.
+//   - versions_test.go has the texts of versions, which may be larger than 2^63.
+//   - scopes_*_test.go have random programs for an informer over scopes: scopes_program_test.go
+//     draws one, scopes_world_test.go is the history, scopes_server_test.go, scopes_watch_test.go
+//     and scopes_http_test.go answer, with the versions of scopes_versions_test.go, and
+//     scopes_lists_test.go remembers which lists they sent. scopes_subject_test.go is the
+//     informer, of package cache or clientgo, scopes_namespaces_test.go has the namespaces of
+//     NamespaceScopes, scopes_writes_test.go the program's writes into the store. scopes_test.go
+//     runs the steps, and scopes_recorder_test.go checks each event.
 //   - shrink_test.go makes a failing program simpler. summary_test.go counts, and coverage_test.go
 //     fails if a fault, operation, option or kind of handler is never met.
 //
@@ -65,6 +69,14 @@
 // that found a bug are in testdata/seeds.json. The delays of the informer are seeded: a program
 // without NoWait and with Procs 1 runs the same way each time. Others meet other orders of the
 // goroutines, so saved programs run five times, and a report tries twenty times.
+//
+// TestScopesFollowModel has the flags of rapid instead:
+//
+//	go test ./test/model -v -run TestScopesFollowModel -rapid.checks=100000 -rapid.seed=1
+//
+// It prints a failing program as JSON, which TestReplayScopes runs again from the file of
+// -model.program. Those that found a bug are in testdata/scopes.json. -model.large=false leaves out
+// the large versions, -model.writes=false the writes into the store.
 //
 // # Adding to it
 //

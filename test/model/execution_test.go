@@ -81,6 +81,7 @@ func execute(t *testing.T, p program, verbose bool) (x *execution) {
 	}
 	x = &execution{program: p, verbose: verbose, checks: make(map[string]int), met: make(map[string]int)}
 	seedJitter()
+	defer useVersionBase(p.Options.VersionBase)()
 	if n := p.Options.Procs; n > 0 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
 	}

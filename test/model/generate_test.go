@@ -25,10 +25,11 @@ type generator struct {
 	blocking bool       // functions may block and end their goroutine
 	hasty    bool       // steps may follow without a wait
 	later    *rand.Rand // of what was added later, so that a seed stands for the same steps as before
+	large    *rand.Rand // of the versions, for the same reason
 }
 
 func generate(seed uint64) program {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), later: rand.New(rand.NewPCG(seed, 1))}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), later: rand.New(rand.NewPCG(seed, 1)), large: rand.New(rand.NewPCG(seed, 2))}
 	g.program.Options = g.options()
 	g.blocking = g.program.Options.Functions && g.chance(0.15)
 	g.hasty = g.chance(0.4)
@@ -79,6 +80,9 @@ func (g *generator) options() options {
 		}
 	}
 	o.NoMatch = g.later.Float64() < 0.1
+	if *largeVersions && g.large.Float64() < 0.15 {
+		o.Start, o.VersionBase = 1, versionBases[g.large.IntN(len(versionBases))]
+	}
 	return o
 }
 

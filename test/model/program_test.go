@@ -42,6 +42,7 @@ type options struct {
 	HTTP2         bool           `json:",omitempty"`
 	Gzip          bool           `json:",omitempty"` // of lists
 	NoMatch       bool           `json:",omitempty"` // the server refuses lists with resourceVersionMatch
+	VersionBase   string         `json:",omitempty"` // is added to all versions; see versionBases
 }
 
 // Values of options.Report.

@@ -67,6 +67,9 @@ func (x *scopedExecution) changeNamespace(s scopedStep) {
 	case opIgnoreNamespace:
 		x.removed = append(x.removed, scope)
 	}
+	if s.Op != opSelectNamespace {
+		x.end(scope)
+	}
 	x.covers = append(x.covers, slices.Clone(n.selected))
 	x.world.namespaces[s.Key] = s.Op != opDeleteNamespace
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Key, Labels: map[string]string{"team": "red"}}}

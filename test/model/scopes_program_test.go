@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"k8s.io/apimachinery/pkg/watch"
 	"pgregory.net/rapid"
 
 	"github.com/kinformer/kinformer/cache"
@@ -16,11 +17,17 @@ import (
 
 // scopedProgram is a program for an informer over scopes.
 type scopedProgram struct {
-	Family string // of scopes, see scopeFamilies
-	Packed bool
-	Filter bool   // not the objects whose value is a multiple of three
-	Bad    bool   // some states cannot be stored
-	Wire   string `json:",omitempty"` // over HTTP, in this format: JSON or protobuf
+	Family     string // of scopes, see scopeFamilies
+	Adapter    bool   `json:",omitempty"` // the informer is of package clientgo
+	Writes     bool   `json:",omitempty"` // with Adapter: the program writes into the store
+	Packed     bool
+	ShareEqual bool   `json:",omitempty"`
+	Omit       bool   `json:",omitempty"` // managedFields
+	Filter     bool   // not the objects whose value is a multiple of three
+	Bad        bool   // some states cannot be stored
+	Wire       string `json:",omitempty"` // over HTTP, in this format: JSON or protobuf
+	// VersionBase is added to all versions; see versionBases.
+	VersionBase string `json:",omitempty"`
 	// How scopes are listed.
 	ListMode cache.ListMode `json:",omitempty"`
 	PageSize int64          `json:",omitempty"`
@@ -35,6 +42,8 @@ type scopedStep struct {
 	Key    string        `json:",omitempty"`
 	Env    string        `json:",omitempty"`
 	Bad    string        `json:",omitempty"` // see badStates
+	Write  string        `json:",omitempty"` // into the store: writeServerState, ...
+	Fault  string        `json:",omitempty"` // of requestErrors, streamErrors, ...
 	Scopes []int         `json:",omitempty"` // of the family
 	Lane   int           `json:",omitempty"` // of the requests concerned
 	N      int           `json:",omitempty"`
@@ -58,8 +67,9 @@ const (
 	opScopesAdd    = "add scopes"
 	opScopesRemove = "remove scopes"
 	opScopesSet    = "set scopes"
-	opFailList     = "fail lists"   // the next N of a lane
-	opFailWatch    = "fail watches" // the next N of a lane
+	opFailList     = "fail lists"   // the next N of a lane, with Fault
+	opFailWatch    = "fail watches" // the next N of a lane, with Fault
+	opMisbehave    = "misbehave"    // the open watches of a lane have Fault
 	opGate         = "switch the gate"
 	opTruncate     = "truncate the watch cache"
 	// Of the family selectedNamespaces, in place of those of scopes.
@@ -132,16 +142,45 @@ func scopeFamilies() map[string][]cache.Scope {
 // scopedOperations are the weights of operations.
 var scopedOperations = map[string]int{
 	opPut: 12, opDelete: 5, opRecreate: 4, opAdvance: 8, opScopesAdd: 3, opScopesRemove: 3, opScopesSet: 3, opClose: 3, opCompact: 3,
-	opLag: 3, opCatchUp: 3, opFailList: 2, opFailWatch: 2, opGate: 1, opTruncate: 2, opAdd: 1, opBookmark: 3, opSkip: 1, opHeal: 1, opRestore: 2, opQuiesce: 1,
+	opLag: 3, opCatchUp: 3, opFailList: 2, opFailWatch: 2, opMisbehave: 2, opGate: 1, opTruncate: 2, opAdd: 1, opUnblock: 1, opBookmark: 3, opSkip: 1, opHeal: 1, opRestore: 2, opQuiesce: 1,
+	opWrite: 8, opErase: 2, opReplace: 1,
 }
 
-func weighted() (operations []string) {
+func (p scopedProgram) weighted() (operations []string) {
 	for _, op := range sortedKeys(scopedOperations) {
+		if !p.Writes && (op == opWrite || op == opErase || op == opReplace) {
+			continue
+		}
 		for range scopedOperations[op] {
 			operations = append(operations, op)
 		}
 	}
 	return operations
+}
+
+// requestFaults returns the faults that lists or watches may have.
+func (p scopedProgram) requestFaults(op string) (kinds []string) {
+	for _, kind := range sortedKeys(requestErrors) {
+		if kind == "403" && p.Family == selectedNamespaces { // the scope ends
+			continue
+		}
+		kinds = append(kinds, kind)
+	}
+	if op == opFailList {
+		kinds = append(kinds, faultLate, faultLate, faultLate)
+	}
+	return kinds
+}
+
+// streamFaults returns the faults that an open watch may have. Over HTTP, an event has an object.
+func (p scopedProgram) streamFaults() []string {
+	kinds := []string{faultReplay, faultDuplicate, faultOldBookmark}
+	for _, kind := range sortedKeys(streamErrors) {
+		if streamErrors[kind].Type == watch.Error || p.Wire == "" && kind != faultNoMetadata {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
 }
 
 // drawScoped draws a program.
@@ -153,6 +192,15 @@ func drawScoped(t *rapid.T) scopedProgram {
 		ListMode: rapid.SampledFrom([]cache.ListMode{"", cache.ListModeWatchList}).Draw(t, "list mode"),
 		PageSize: rapid.SampledFrom([]int64{0, 0, 1, 2, -1}).Draw(t, "page size"),
 		Wire:     rapid.SampledFrom([]string{"", "", "", "", "JSON", "protobuf"}).Draw(t, "wire"),
+	}
+	p.ShareEqual = rapid.IntRange(0, 4).Draw(t, "share equal") == 4
+	// Where the client decodes, a restore is detected by managedFields, unless labels or
+	// annotations differ.
+	p.Omit = p.Wire != "" && rapid.Bool().Draw(t, "omit")
+	p.Adapter = rapid.IntRange(0, 3).Draw(t, "adapter") == 3
+	p.Writes = *storeWrites && p.Adapter && rapid.IntRange(0, 2).Draw(t, "writes") > 0
+	if *largeVersions && rapid.IntRange(0, 2).Draw(t, "large versions") == 2 {
+		p.VersionBase = rapid.SampledFrom(versionBases).Draw(t, "version base")
 	}
 	all := len(families[p.Family])
 	subset := rapid.SliceOfNDistinct(rapid.IntRange(0, all-1), 0, min(4, all), rapid.ID)
@@ -178,7 +226,7 @@ func (p scopedProgram) badStates() []string {
 }
 
 func (p scopedProgram) drawStep(t *rapid.T, subset *rapid.Generator[[]int]) scopedStep {
-	s := scopedStep{Op: rapid.SampledFrom(weighted()).Draw(t, "op"), NoWait: rapid.IntRange(0, 3).Draw(t, "no wait") == 3}
+	s := scopedStep{Op: rapid.SampledFrom(p.weighted()).Draw(t, "op"), NoWait: rapid.IntRange(0, 3).Draw(t, "no wait") == 3}
 	if op, ok := namespaceOperations[s.Op]; ok && p.Family == selectedNamespaces {
 		s.Op, s.Key = op, rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "namespace")
 		return s
@@ -187,12 +235,22 @@ func (p scopedProgram) drawStep(t *rapid.T, subset *rapid.Generator[[]int]) scop
 	case opPut, opDelete, opRecreate:
 		s.Key, s.Env = rapid.SampledFrom(scopedKeys).Draw(t, "key"), rapid.SampledFrom(environments).Draw(t, "env")
 		s.Bad = rapid.SampledFrom(p.badStates()).Draw(t, "bad state")
+	case opWrite, opErase, opReplace:
+		s.Key, s.Env = rapid.SampledFrom(append(scopedKeys, ownKeys...)).Draw(t, "key"), rapid.SampledFrom(environments).Draw(t, "env")
+		s.Write = rapid.SampledFrom([]string{writeServerState, writeChangedCopy, writeWithoutUID, writeOwnUID}).Draw(t, "write")
+		s.N = rapid.IntRange(0, 2).Draw(t, "n")
 	case opScopesAdd, opScopesRemove, opScopesSet:
 		s.Scopes = subset.Draw(t, "scopes")
 	case opLag, opCatchUp, opClose:
 		s.Lane = rapid.IntRange(0, lanes-1).Draw(t, "lane")
 	case opFailList, opFailWatch:
 		s.Lane, s.N = rapid.IntRange(0, lanes-1).Draw(t, "lane"), rapid.IntRange(1, 3).Draw(t, "n")
+		s.Fault = rapid.SampledFrom(p.requestFaults(s.Op)).Draw(t, "fault")
+	case opMisbehave:
+		s.Lane = rapid.IntRange(0, lanes-1).Draw(t, "lane")
+		s.Fault = rapid.SampledFrom(p.streamFaults()).Draw(t, "fault")
+	case opAdd:
+		s.N = rapid.IntRange(0, 1).Draw(t, "blocks")
 	case opSkip:
 		s.N = rapid.IntRange(1, 5).Draw(t, "n")
 	case opRestore:

@@ -5,6 +5,7 @@ package model_test
 
 import (
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -28,25 +29,51 @@ func (x *scopedExecution) record(events []cache.Event[*corev1.ConfigMap]) {
 	}
 }
 
-// recordLate returns the batch handler of a handler that is added later.
-func (x *scopedExecution) recordLate(late map[string]scopedState) func(events []cache.Event[*corev1.ConfigMap]) {
+// lateHandler is a handler that was added later. The execution's mu guards it.
+type lateHandler struct {
+	delivered map[string]scopedState
+	release   chan struct{} // closed to end the first call, which blocks; nil if none does
+}
+
+// recordLate returns the batch handler of a lateHandler.
+func (x *scopedExecution) recordLate(late *lateHandler) func(events []cache.Event[*corev1.ConfigMap]) {
 	return func(events []cache.Event[*corev1.ConfigMap]) {
+		x.mu.Lock()
+		release := late.release
+		x.mu.Unlock()
+		if release != nil {
+			<-release
+		}
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		for _, e := range events {
-			if _, known := late[e.Key]; known != (e.Type != cache.EventAdd) {
-				x.failLocked("event", "late handler: %s of %s, delivered before: %v", e.Type, e.Key, known)
+			last, known := late.delivered[e.Key]
+			if known != (e.Type != cache.EventAdd) || e.Type == cache.EventUpdate && scopedStateOf(e.Old) != last {
+				x.failLocked("event", "late handler: %s of %s, from %v, delivered before: %v %v", e.Type, e.Key, e.Old, known, last)
 			}
 			if e.Type == cache.EventDelete {
-				delete(late, e.Key)
+				delete(late.delivered, e.Key)
 			} else {
-				late[e.Key] = scopedStateOf(e.New)
+				late.delivered[e.Key] = scopedStateOf(e.New)
 			}
 		}
 	}
 }
 
-// transformScoped fails for bad states.
+// unblockLate ends the calls of late handlers that block.
+func (x *scopedExecution) unblockLate() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, late := range x.late {
+		if late.release != nil {
+			close(late.release)
+			late.release = nil
+		}
+	}
+}
+
+// transformScoped adds an annotation, in place, with the number of times that it was called. It
+// fails for bad states.
 func transformScoped(obj *corev1.ConfigMap) (*corev1.ConfigMap, error) {
 	switch obj.Data["bad"] {
 	case badTransform:
@@ -56,7 +83,20 @@ func transformScoped(obj *corev1.ConfigMap) (*corev1.ConfigMap, error) {
 	case badSkip:
 		return nil, cache.ErrSkip
 	}
+	times, _ := strconv.Atoi(obj.Annotations[transformed])
+	obj.Annotations = map[string]string{transformed: strconv.Itoa(times + 1)}
 	return obj, nil
+}
+
+// checkIntact checks that a stored object was transformed once, and lacks the fields that are
+// omitted. The caller holds mu.
+func (x *scopedExecution) checkIntact(obj *corev1.ConfigMap) {
+	if x.writing.touched[keyOf(obj)] {
+		return
+	}
+	if times := obj.Annotations[transformed]; times != "1" || (len(obj.ManagedFields) == 0) != x.program.Omit {
+		x.failLocked("intact", "%v was transformed %q times, and has the managedFields %v", scopedStateOf(obj), times, obj.ManagedFields)
+	}
 }
 
 func indexEnv(obj *corev1.ConfigMap) ([]string, error) {
@@ -80,13 +120,18 @@ func (x *scopedExecution) checkEvent(e cache.Event[*corev1.ConfigMap], s scopedS
 	switch {
 	case known != (e.Type != cache.EventAdd):
 		x.failLocked("event", "%s of %v, delivered before: %v", e.Type, s, known)
-	case known && last.uid != s.uid:
+	case known && last.uid != s.uid && last.uid != "" && s.uid != "":
 		x.failLocked("event", "%s of %v, delivered before: %v", e.Type, s, last)
 	case e.LeftScope && e.Type != cache.EventDelete:
 		x.failLocked("left scope", "%s of %v", e.Type, s)
 	case x.restoring:
+	case e.Type == cache.EventDelete && last.isOwn():
+		x.checkRemoval(last)
+	case e.Type == cache.EventDelete && x.writing.touched[e.Key]:
 	case e.Type == cache.EventDelete:
 		x.checkDeletion(last, e.LeftScope)
+	case s.isOwn():
+		x.checkOwn(e.Type, s)
 	default:
 		x.checkNewState(e, s)
 	}
@@ -104,7 +149,7 @@ func (x *scopedExecution) checkNewState(e cache.Event[*corev1.ConfigMap], s scop
 	if !x.world.has(s) {
 		x.failLocked("event", "%s of %v, which was not on the server", e.Type, s)
 	}
-	if floor := x.floors[e.Key]; s.version <= floor.version {
+	if floor := x.floors[e.Key]; s.version <= floor.version && !x.writing.touched[e.Key] {
 		x.failLocked("order", "%s of %v, after %v", e.Type, s, floor)
 	}
 	if _, dead := x.dead[s.uid]; dead {
@@ -129,11 +174,15 @@ func (x *scopedExecution) checkDeletion(last scopedState, leftScope bool) {
 	}
 	refused := func(s scopedState) bool { return !x.passes(s) }
 	taken := func(s scopedState) bool { return s.isKept() && s.in(x.removed) } // the last good state leaves with it
+	mayLeave := last.in(x.removed) || slices.ContainsFunc(states, refused) || slices.ContainsFunc(states, taken)
+	if x.program.Adapter { // whose events do not say so
+		leftScope = mayLeave
+	}
 	switch {
 	case !slices.ContainsFunc(states, outside):
 		x.failLocked("deletion", "of %v (left scope: %v), which is in the scopes", last, leftScope)
 	case leftScope:
-		if !last.in(x.removed) && !slices.ContainsFunc(states, refused) && !slices.ContainsFunc(states, taken) {
+		if !mayLeave {
 			x.failLocked("left scope", "%v has left a scope, none of which was removed", last)
 		}
 		if last.version--; !undone { // its last state may come back

@@ -7,6 +7,7 @@ import (
 	"context"
 	"hash/fnv"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,24 +15,42 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/cachetest"
 )
 
 // scopedServer is a server whose requests are in lanes by their scopes. Those of a lane lag and
 // fail on their own.
 type scopedServer struct {
-	*fake.ListerWatcher[*corev1.ConfigMap]
-	note func(format string, arguments ...any)
+	scopedCollection
+	note  func(format string, arguments ...any)
+	lists scopedLists
 
-	mu    sync.Mutex // guards lanes, and that a list takes its own fault
-	lanes [lanes]lane
+	mu     sync.Mutex // guards lanes and healed, and that a list takes its own fault
+	lanes  [lanes]lane
+	healed chan struct{} // closed by heal; late answers then break
 }
 
 // lane is what is wrong with requests.
 type lane struct {
-	lists, watches int           // the number of requests that fail
+	lists, watches scopedFault
 	release        chan struct{} // closed when it lags no more; nil if it does not lag
 	at             string        // the version at which it lags
 	open           []*gatedWatch
+}
+
+// scopedFault is what is wrong with the next requests.
+type scopedFault struct {
+	kind string // of requestErrors, or faultLate
+	n    int    // the number of requests
+}
+
+// take returns the kind of the fault of a request, or "".
+func (f *scopedFault) take() string {
+	if f.n == 0 {
+		return ""
+	}
+	f.n--
+	return f.kind
 }
 
 func laneOf(options metav1.ListOptions) int {
@@ -43,20 +62,40 @@ func laneOf(options metav1.ListOptions) int {
 // List implements cache.ListerWatcher.
 func (s *scopedServer) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	fault, healed := s.lanes[laneOf(options)].lists.take(), s.healed
+	list, err := s.list(ctx, options, fault)
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if fault == faultLate {
+		select {
+		case <-time.After(slowness):
+		case <-healed:
+			return nil, cachetest.ErrConnectionReset
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	s.lists.send(options, list.(*corev1.ConfigMapList))
+	return list, nil
+}
+
+// list reads a list. The caller holds mu.
+func (s *scopedServer) list(ctx context.Context, options metav1.ListOptions, fault string) (runtime.Object, error) {
 	l := &s.lanes[laneOf(options)]
-	s.note("list at %q of %q %q %q, lane %d", options.ResourceVersion, options.LabelSelector, options.FieldSelector, options.ShardSelector, laneOf(options))
-	if l.lists > 0 {
-		l.lists--
-		return nil, fake.InternalError()
+	s.lists.begin(options)
+	s.note("list at %q of %q %q %q, lane %d %s", options.ResourceVersion, options.LabelSelector, options.FieldSelector, options.ShardSelector, laneOf(options), fault)
+	if err := requestErrors[fault]; err != nil {
+		return nil, err
 	}
 	if l.release != nil && options.ResourceVersion != "" && options.Continue == "" {
 		if parseVersion(options.ResourceVersion) > parseVersion(l.at) {
 			return nil, fake.TooLargeResourceVersion()
 		}
-		s.InjectListFault(1, fake.Fault{ResourceVersion: l.at})
+		s.InjectListFault(1, fake.Fault{ResourceVersion: toFake(l.at)})
 	}
-	return s.ListerWatcher.List(ctx, options)
+	return s.scopedCollection.List(ctx, options)
 }
 
 // Watch implements cache.ListerWatcher.
@@ -66,16 +105,21 @@ func (s *scopedServer) Watch(ctx context.Context, options metav1.ListOptions) (w
 	number := laneOf(options)
 	l := &s.lanes[number]
 	s.note("watch at %q of %q %q %q, lane %d", options.ResourceVersion, options.LabelSelector, options.FieldSelector, options.ShardSelector, number)
-	if l.watches > 0 {
-		l.watches--
-		return nil, fake.InternalError()
+	if err := requestErrors[l.watches.take()]; err != nil {
+		return nil, err
 	}
-	inner, err := s.ListerWatcher.Watch(ctx, options)
+	inner, err := s.scopedCollection.Watch(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	w := &gatedWatch{server: s, lane: number, Interface: inner, result: make(chan watch.Event), stopped: make(chan struct{})}
+	w := &gatedWatch{server: s, lane: number, Interface: inner, result: make(chan watch.Event), stopped: make(chan struct{}), faults: make(chan string, 1)}
 	l.open = append(l.open, w)
+	if options.SendInitialEvents != nil && *options.SendInitialEvents {
+		s.lists.begin(options)
+		w.initial = &options
+	} else {
+		s.lists.follow(options)
+	}
 	go w.run()
 	return w, nil
 }
@@ -99,12 +143,30 @@ func (s *scopedServer) catchUp(number int) {
 	}
 }
 
-// fail lets requests of a lane fail.
-func (s *scopedServer) fail(number, lists, watches int) {
+// failLists lets the next lists of a lane fail, or arrive late.
+func (s *scopedServer) failLists(number int, f scopedFault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lanes[number].lists += lists
-	s.lanes[number].watches += watches
+	s.lanes[number].lists = f
+}
+
+// failWatches lets the next watches of a lane fail.
+func (s *scopedServer) failWatches(number int, f scopedFault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lanes[number].watches = f
+}
+
+// misbehave lets the open watches of a lane send something that no healthy server sends.
+func (s *scopedServer) misbehave(number int, kind string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.lanes[number].open {
+		select {
+		case w.faults <- kind:
+		default:
+		}
+	}
 }
 
 // closeLane closes the watches of a lane.
@@ -122,48 +184,12 @@ func (s *scopedServer) closeLane(number int) {
 func (s *scopedServer) heal() {
 	for number := range lanes {
 		s.catchUp(number)
-		s.mu.Lock()
-		s.lanes[number].lists, s.lanes[number].watches = 0, 0
-		s.mu.Unlock()
 	}
-}
-
-// gatedWatch is a watch whose events wait while its lane lags.
-type gatedWatch struct {
-	watch.Interface
-	server  *scopedServer
-	lane    int
-	result  chan watch.Event
-	stopped chan struct{}
-	once    sync.Once
-}
-
-// ResultChan implements watch.Interface.
-func (w *gatedWatch) ResultChan() <-chan watch.Event { return w.result }
-
-// Stop implements watch.Interface.
-func (w *gatedWatch) Stop() {
-	w.once.Do(func() { close(w.stopped) })
-	w.Interface.Stop()
-}
-
-func (w *gatedWatch) run() {
-	defer close(w.result)
-	for event := range w.Interface.ResultChan() {
-		w.server.mu.Lock()
-		release := w.server.lanes[w.lane].release
-		w.server.mu.Unlock()
-		if release != nil {
-			select {
-			case <-release:
-			case <-w.stopped:
-				return
-			}
-		}
-		select {
-		case w.result <- event:
-		case <-w.stopped:
-			return
-		}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for number := range lanes {
+		s.lanes[number].lists, s.lanes[number].watches = scopedFault{}, scopedFault{}
 	}
+	close(s.healed)
+	s.healed = make(chan struct{})
 }

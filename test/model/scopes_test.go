@@ -6,8 +6,10 @@ package model_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -17,7 +19,6 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 	"pgregory.net/rapid"
 
@@ -33,18 +34,20 @@ type scopedExecution struct {
 	network    *scopedNetwork // over which the informer reads; nil if it calls List and Watch
 	scopes     *cache.Scopes
 	namespaces *scopedNamespaces // that determine the scopes; nil if the program does
-	informer   *cache.SharedInformer[*corev1.ConfigMap]
+	informer   scopedSubject
 	began      time.Time
 	gate       bool
+	resting    bool // no goroutine of the informer works when a step begins
 
 	mu        sync.Mutex // guards the fields below
 	delivered map[string]scopedState
-	floors    map[string]scopedState   // the last state delivered of each key
-	dead      map[string]scopedState   // the same by UID, of objects whose deletion was delivered
-	covers    [][]cache.Scope          // the sets of scopes since the informer last had the state of the server
-	removed   []cache.Scope            // all scopes that have ever been removed
-	late      []map[string]scopedState // what handlers that were added later have received
+	floors    map[string]scopedState // the last state delivered of each key
+	dead      map[string]scopedState // the same by UID, of objects whose deletion was delivered
+	covers    [][]cache.Scope        // the sets of scopes since the informer last had the state of the server
+	removed   []cache.Scope          // all scopes that have ever been removed
+	late      []*lateHandler
 	restoring bool
+	writing   storeWriting
 	violation string
 	lines     []string
 }
@@ -60,14 +63,61 @@ func TestScopesFollowModel(t *testing.T) {
 	})
 }
 
+// savedScopes is a program of testdata/scopes.json. It found a bug.
+type savedScopes struct {
+	Bug     string
+	Program scopedProgram
+}
+
+// TestProgramsOfScopesThatFoundBugs runs the programs of testdata/scopes.json.
+func TestProgramsOfScopesThatFoundBugs(t *testing.T) {
+	var all []savedScopes
+	readJSON(t, "testdata/scopes.json", &all)
+	for _, s := range all {
+		if s.Program.Writes && !*storeWrites || s.Program.VersionBase != "" && !*largeVersions {
+			continue
+		}
+		t.Run(s.Bug, func(t *testing.T) {
+			for range repetitions {
+				if x := executeScoped(t, s.Program); x.violation != "" {
+					t.Fatalf("%s\n%s", x.violation, strings.Join(x.lines, "\n"))
+				}
+			}
+		})
+	}
+}
+
+// TestReplayScopes runs the program of scopes in -model.program, as TestScopesFollowModel prints
+// it, and prints what happens.
+func TestReplayScopes(t *testing.T) {
+	if *programFile == "" {
+		t.Skip("without -model.program")
+	}
+	var p scopedProgram
+	text, err := os.ReadFile(*programFile)
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	if err != nil || p.Family == "" {
+		t.Fatalf("family %q: %v", p.Family, err)
+	}
+	x := executeScoped(t, p)
+	t.Log("\n" + strings.Join(x.lines, "\n"))
+	if x.violation != "" {
+		t.Fatal(x.violation)
+	}
+}
+
 func executeScoped(t *testing.T, p scopedProgram) *scopedExecution {
 	t.Helper()
 	x := &scopedExecution{
 		program: p, gate: p.Gate, scopes: cache.NewScopes(),
+		writing:   storeWriting{touched: make(map[string]bool), own: make(map[int]*ownedObject)},
 		delivered: make(map[string]scopedState), floors: make(map[string]scopedState), dead: make(map[string]scopedState),
 	}
 	hung := time.AfterFunc(patience, func() { panic("this program hangs: " + p.String()) })
 	defer hung.Stop()
+	defer useVersionBase(p.VersionBase)()
 	synctest.Test(t, func(t *testing.T) {
 		seedJitter()
 		x.run(t)
@@ -79,7 +129,7 @@ func executeScoped(t *testing.T, p scopedProgram) *scopedExecution {
 func (x *scopedExecution) run(t *testing.T) {
 	t.Helper()
 	x.began = time.Now()
-	x.server = &scopedServer{ListerWatcher: fake.NewListerWatcher(&corev1.ConfigMap{}), note: x.note}
+	x.server = &scopedServer{scopedCollection: scopedCollection{fake.NewListerWatcher(&corev1.ConfigMap{})}, note: x.note, healed: make(chan struct{})}
 	x.server.BookmarkEvery(time.Minute)
 	x.server.SetShardedListAndWatch(x.gate)
 	x.world = &scopedWorld{server: x.server, floor: parseVersion(x.server.ResourceVersion())}
@@ -89,8 +139,8 @@ func (x *scopedExecution) run(t *testing.T) {
 	} else {
 		x.changeScopes(x.scopes.Add, scopedStep{Op: opScopesAdd, Scopes: x.program.Start})
 	}
-	x.informer = x.newInformer()
-	if _, err := x.informer.AddBatchHandler(x.record, cache.HandlerOptions{}); err != nil {
+	x.informer = x.newSubject()
+	if err := x.informer.add(x.record); err != nil {
 		t.Error(err)
 	}
 	stopped := make(chan error, 1)
@@ -102,6 +152,7 @@ func (x *scopedExecution) run(t *testing.T) {
 		x.step(s)
 	}
 	cancel()
+	x.unblockLate()
 	x.server.heal()
 	if err := <-stopped; err != nil {
 		t.Error(err)
@@ -116,29 +167,11 @@ func (x *scopedExecution) run(t *testing.T) {
 	}
 }
 
-func (x *scopedExecution) newInformer() *cache.SharedInformer[*corev1.ConfigMap] {
-	options := cache.InformerOptions[*corev1.ConfigMap]{
-		Scopes: x.scopes, Packed: x.program.Packed, Logger: logr.Discard(), Transform: transformScoped,
-		ListMode: x.program.ListMode, PageSize: x.program.PageSize,
-		Indexers: cache.Indexers[*corev1.ConfigMap]{"env": cache.ByObject(indexEnv)},
-	}
-	if x.program.Filter {
-		options.Filter = x.filter
-	}
-	var source cache.ListerWatcher = x.server
-	if x.program.Wire != "" {
-		x.network = newScopedNetwork(x.server, x.program.Wire)
-		client := streamingClient(x.network.transport, x.network.format)
-		source = cache.NewListWatchFromClient(client, "configmaps", metav1.NamespaceAll, nil)
-	}
-	return cache.NewSharedInformer(source, &corev1.ConfigMap{}, options)
-}
-
 // step executes a step, and checks what holds at any time.
 func (x *scopedExecution) step(s scopedStep) {
 	x.note("%v", s)
 	x.execute(s)
-	if s.NoWait {
+	if x.resting = !s.NoWait; s.NoWait {
 		return
 	}
 	synctest.Wait()
@@ -163,7 +196,9 @@ func (x *scopedExecution) execute(s scopedStep) {
 	case opDelete:
 		x.world.remove(s.Key)
 	case opAdd:
-		x.addLate()
+		x.addLate(s.N == 1)
+	case opUnblock:
+		x.unblockLate()
 	case opAdvance:
 		<-time.After(s.For)
 	case opScopesAdd:
@@ -172,6 +207,8 @@ func (x *scopedExecution) execute(s scopedStep) {
 		x.changeScopes(x.scopes.Remove, s)
 	case opScopesSet:
 		x.changeScopes(x.scopes.Set, s)
+	case opWrite, opErase, opReplace:
+		x.writeStore(s)
 	case opSelectNamespace, opIgnoreNamespace, opDeleteNamespace:
 		x.changeNamespace(s)
 	case opQuiesce:
@@ -194,9 +231,11 @@ func (x *scopedExecution) executeOnServer(s scopedStep) {
 	case opCatchUp:
 		x.server.catchUp(s.Lane)
 	case opFailList:
-		x.server.fail(s.Lane, s.N, 0)
+		x.server.failLists(s.Lane, scopedFault{s.Fault, s.N})
 	case opFailWatch:
-		x.server.fail(s.Lane, 0, s.N)
+		x.server.failWatches(s.Lane, scopedFault{s.Fault, s.N})
+	case opMisbehave:
+		x.server.misbehave(s.Lane, s.Fault)
 	case opGate:
 		x.gate = !x.gate
 		x.server.SetShardedListAndWatch(x.gate)
@@ -211,13 +250,16 @@ func (x *scopedExecution) executeOnServer(s scopedStep) {
 	}
 }
 
-// addLate adds a handler.
-func (x *scopedExecution) addLate() {
-	late := make(map[string]scopedState)
+// addLate adds a handler, whose first call may block.
+func (x *scopedExecution) addLate(blocks bool) {
+	late := &lateHandler{delivered: make(map[string]scopedState)}
+	if blocks {
+		late.release = make(chan struct{})
+	}
 	x.mu.Lock()
 	x.late = append(x.late, late)
 	x.mu.Unlock()
-	if _, err := x.informer.AddBatchHandler(x.recordLate(late), cache.HandlerOptions{}); err != nil {
+	if err := x.informer.add(x.recordLate(late)); err != nil {
 		x.fail("handler", "%v", err)
 	}
 }
@@ -234,14 +276,15 @@ func (x *scopedExecution) changeScopes(change func(...cache.Scope) error, step s
 	x.covers = append(x.covers, after)
 	gone := slices.DeleteFunc(before, func(scope cache.Scope) bool { return slices.Contains(after, scope) })
 	x.removed = append(x.removed, gone...)
+	x.end(gone...)
 }
 
-// restore restores the server from a backup, and waits until the informer has noticed. Versions that
-// pass those of the informer are noticed by a 410, or by the last changes of each stream.
+// restore restores the server from a backup, and waits until the informer has noticed. Versions
+// that pass those of the informer are noticed by a 410, or by the last changes of each stream.
 func (x *scopedExecution) restore(s scopedStep) {
 	x.server.heal()
 	synctest.Wait()
-	if len(x.informer.ScopeStatus()) > len(x.scopes.All()) || x.deletionWaits() {
+	if len(x.informer.ScopeStatus()) > len(x.scopes.All()) || x.deletionWaits() || x.hasTouched() {
 		x.quiesce() // a scope that was replaced, and a deletion, would wait for a version that is undone
 	}
 	how := s.Overtake
@@ -260,16 +303,20 @@ func (x *scopedExecution) restore(s scopedStep) {
 
 // fillJournals writes to an object of each scope, so that each stream has received a change by a
 // watch, which the server must repeat. It reports whether that was possible, and whether the
-// informer still asks for it.
+// informer still asks for it: package clientgo does only if it streams.
 func (x *scopedExecution) fillJournals() bool {
 	x.quiesce()
+	if x.program.Adapter && x.network == nil {
+		return false
+	}
+	lists := x.server.lists.count()
 	for _, scope := range x.scopes.All() {
 		if !x.world.writeIn(scope) {
 			return false
 		}
 	}
 	synctest.Wait()
-	return x.unsettled() == "" && !x.informer.Status().Unchecked
+	return x.unsettled() == "" && !x.informer.Status().Unchecked && x.server.lists.count() == lists
 }
 
 // deletionWaits reports whether the store has an object that is in no scope any more: another scope
@@ -290,6 +337,11 @@ func (x *scopedExecution) setRestoring(restoring bool) {
 	defer x.mu.Unlock()
 	x.restoring = restoring
 	clear(x.dead)
+	x.resetFloors()
+}
+
+// resetFloors sets the floors to the states that were delivered last. The caller holds mu.
+func (x *scopedExecution) resetFloors() {
 	clear(x.floors)
 	for key, s := range x.delivered {
 		if x.world.has(s) { // not a state that was undone, and kept as the present one cannot be stored
@@ -303,12 +355,24 @@ const settlingTime = healing + confirming
 
 // quiesce ends all faults, and waits until the store is equal to the server.
 func (x *scopedExecution) quiesce() {
+	x.unblockLate()
 	x.server.heal()
-	x.settle(x.unsettled, func() {
+	differs := x.unsettled
+	if x.hasTouched() {
+		x.relist()
+		differs = func() string {
+			if why := x.unsettled(); why != "" || len(x.scopes.All()) == 0 { // without scopes, nothing is listed
+				return why
+			}
+			return x.differsFrom(x.expected(), x.stored())
+		}
+	}
+	x.settle(differs, func() {
 		x.server.SkipVersions(1) // other collections change
 		<-time.After(time.Minute)
 		x.server.Bookmark()
 	})
+	x.untouch()
 }
 
 // settle waits until nothing differs any more.
@@ -331,7 +395,7 @@ func (x *scopedExecution) settle(differs func() string, wait func()) {
 // stored returns the states of the objects in the store.
 func (x *scopedExecution) stored() map[string]scopedState {
 	objects := make(map[string]scopedState)
-	for key, obj := range x.informer.Store().All() {
+	for key, obj := range x.informer.objects() {
 		objects[key] = scopedStateOf(obj)
 	}
 	return objects
@@ -355,8 +419,8 @@ func (x *scopedExecution) unsettled() string {
 
 // differs returns how the store and the status of the scopes differ from the server, or "".
 func (x *scopedExecution) differs() string {
-	if got, want := withoutUnstorable(x.stored(), x.expected()); !maps.Equal(got, want) {
-		return fmt.Sprintf("the store has %v, want %v", got, want)
+	if why := x.differsFrom(x.withoutTouched(x.expected(), x.stored())); why != "" {
+		return why
 	}
 	held, statuses := x.scopes.All(), x.informer.ScopeStatus()
 	for _, status := range statuses {
@@ -370,11 +434,19 @@ func (x *scopedExecution) differs() string {
 	return ""
 }
 
-// withoutUnstorable removes the objects from both maps whose present state cannot be stored, if the store
-// has none of them, or another state of the same object.
+// differsFrom returns how the objects in the store differ from the expected ones, or "".
+func (x *scopedExecution) differsFrom(expected, stored map[string]scopedState) string {
+	if got, want := withoutUnstorable(stored, expected); !maps.Equal(got, want) {
+		return fmt.Sprintf("the store has %v, want %v", got, want)
+	}
+	return ""
+}
+
+// withoutUnstorable removes the objects from both maps whose present state cannot be stored, if the
+// store has none of them, or another state of the same object.
 func withoutUnstorable(stored, expected map[string]scopedState) (got, want map[string]scopedState) {
 	for key, s := range expected {
-		if kept, ok := stored[key]; s.isKept() && (!ok || kept.uid == s.uid && !kept.isKept()) {
+		if kept, ok := stored[key]; s.isKept() && (!ok || (kept.uid == s.uid || kept.uid == "") && !kept.isKept()) {
 			delete(stored, key)
 			delete(expected, key)
 		}
@@ -384,9 +456,8 @@ func withoutUnstorable(stored, expected map[string]scopedState) (got, want map[s
 
 // checkIndexes compares the index with the stored objects. The caller holds mu.
 func (x *scopedExecution) checkIndexes(stored map[string]scopedState) {
-	snapshot := x.informer.Store().Snapshot()
 	for _, env := range environments {
-		got, err := snapshot.IndexKeys("env", env)
+		got, err := x.informer.indexKeys(env)
 		want := slices.DeleteFunc(sortedKeys(stored), func(key string) bool { return stored[key].env != env || stored[key].bad == badIndex })
 		if slices.Sort(got); err != nil || !slices.Equal(got, want) {
 			x.failLocked("index", "env %q has %v, want %v: %v", env, got, want, err)
@@ -398,16 +469,22 @@ func (x *scopedExecution) checkIndexes(stored map[string]scopedState) {
 func (x *scopedExecution) check() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	stored := x.stored()
+	stored := make(map[string]scopedState)
+	for key, obj := range x.informer.objects() {
+		stored[key] = scopedStateOf(obj)
+		x.checkIntact(obj)
+	}
 	if !maps.Equal(stored, x.delivered) {
 		x.failLocked("fold", "the events add up to %v, the store has %v", x.delivered, stored)
 	}
 	for _, late := range x.late {
-		if !maps.Equal(stored, late) {
-			x.failLocked("fold", "the events of a late handler add up to %v, the store has %v", late, stored)
+		if late.release == nil && !maps.Equal(stored, late.delivered) {
+			x.failLocked("fold", "the events of a late handler add up to %v, the store has %v", late.delivered, stored)
 		}
 	}
 	x.checkIndexes(stored)
+	x.checkLeft(stored)
+	x.rest()
 	lowest, objects, synced := "", 0, true
 	for _, status := range x.informer.ScopeStatus() {
 		objects += status.Objects
@@ -419,7 +496,7 @@ func (x *scopedExecution) check() {
 	if objects > len(stored) { // there may be more: an entry whose deletion waits outlives its scope
 		x.failLocked("count", "the scopes have %d objects, the store %d", objects, len(stored))
 	}
-	if got := x.informer.Store().Snapshot().ResourceVersion(); got != lowest && x.informer.HasSynced() {
+	if got := x.informer.version(); got != lowest && x.informer.HasSynced() {
 		x.failLocked("version", "the store is at %q, the stalest scope at %q", got, lowest)
 	}
 }

@@ -101,12 +101,16 @@ func (w *scopedWorld) put(key, env, bad string) {
 	})
 }
 
-// writeIn creates or updates an object so that it is in a scope, and reports whether it could. The
-// UID of a new object, and so its hash, is not known before.
+// writeIn creates an object in a scope, or updates one that is in it, and reports whether it could.
+// No object leaves another scope: a restored server might repeat that deletion, which is the last
+// change of a watch, as it was. The UID of a new object, and so its hash, is not known before.
 func (w *scopedWorld) writeIn(scope cache.Scope) bool {
 	for _, key := range scopedKeys {
 		for _, env := range environments {
 			s, exists := w.now()[key]
+			if exists && !s.isIn(scope) {
+				continue
+			}
 			s.key, s.env = key, env
 			anywhere := scope
 			if !exists && scope.Hash.Field == cache.HashUID {
@@ -169,8 +173,8 @@ func (w *scopedWorld) restore(n int) (lost []scopedState) {
 }
 
 // restoreAndOvertake undoes up to n changes, and writes until the version is past the last one. In
-// the place of each undone change, with its version, there is another state of the object, or one of
-// another object, or nothing, as two bits of the pattern say. No request is answered meanwhile.
+// the place of each undone change, with its version, there is another state of the object, or one
+// of another object, or nothing, as two bits of the pattern say. No request is answered meanwhile.
 func (w *scopedWorld) restoreAndOvertake(n int, how string, pattern int) {
 	w.server.mu.Lock()
 	defer w.server.mu.Unlock()

@@ -389,7 +389,7 @@ func (s *server) page(e *epoch, version uint64, after string, limit int64) *core
 		}
 		if limit > 0 && int64(len(list.Items)) == limit {
 			last := list.Items[limit-1]
-			list.Continue = fmt.Sprintf("%d %d %s/%s", len(s.world.epochs), version, last.Namespace, last.Name)
+			list.Continue = fmt.Sprintf("%d %s %s/%s", len(s.world.epochs), formatVersion(version), last.Namespace, last.Name)
 			break
 		}
 		list.Items = append(list.Items, *podOf(objects[key]))

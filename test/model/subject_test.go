@@ -67,7 +67,7 @@ func newTyped(s *server, o options, report cache.ErrorHandler) typed {
 		ResyncPeriod: o.Resync, Packed: o.Packed, ShareEqual: o.ShareEqual, ListMode: o.ListMode, PageSize: o.PageSize,
 		ErrorHandler: report, Logger: logr.Discard(), Transform: s.functions.transform,
 		Indexers:   cache.Indexers[*corev1.Pod]{nodeIndex: cache.ByObject(s.functions.indexNode)},
-		OmitFields: omitted(o),
+		OmitFields: omitted(o.Omit),
 	}
 	if o.Functions {
 		options.Filter = s.functions.filter
@@ -134,8 +134,8 @@ func (i typed) add(r *recorder) (registration, error) {
 }
 
 // omitted returns the fields that the informer omits.
-func omitted(o options) []string {
-	if o.Omit {
+func omitted(omit bool) []string {
+	if omit {
 		return []string{"metadata.managedFields"}
 	}
 	return nil
@@ -166,7 +166,7 @@ func (g *watchListGate) Enabled(feature features.Feature) bool {
 var watchListClient = watchListGate{Gates: features.FeatureGates()}
 
 func newAdapter(s *server, o options) adapter {
-	options := clientgo.Options{Packed: o.Packed, ShareEqual: o.ShareEqual, RelistUpdates: o.RelistUpdates, Streaming: o.Wire != "", OmitFields: omitted(o)}
+	options := clientgo.Options{Packed: o.Packed, ShareEqual: o.ShareEqual, RelistUpdates: o.RelistUpdates, Streaming: o.Wire != "", OmitFields: omitted(o.Omit)}
 	if s.network != nil {
 		options.Limits.Object = maxObject
 	}

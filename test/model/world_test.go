@@ -216,11 +216,3 @@ func (w *world) refused(uid string) bool {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-func formatVersion(v uint64) string { return strconv.FormatUint(v, 10) }
-
-// parseVersion returns 0 for an empty version.
-func parseVersion(v string) uint64 {
-	n, _ := strconv.ParseUint(v, 10, 64)
-	return n
-}

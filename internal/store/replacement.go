@@ -10,55 +10,60 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// Replacement is a new state that is built beside the live one and swapped for it at Commit.
-// Unchanged entries are shared with the live state. A replacement is used by one goroutine, but for
-// Needs, and does not hold the writer's lock before Commit.
+// Replacement is a list that is collected beside the live state. Commit makes it the state of the
+// scopes of its feed. Entries that the list does not change are those of the live state. A
+// replacement is used by one goroutine, but for Needs, and does not hold the writer's lock before
+// Commit.
 type Replacement[V any] struct {
 	store           *Store[V]
-	next            *state[V]
-	maker           maker
+	feed            *Feed[V]            // nil for a write of the program
+	next            *state[V]           // the list; without indexes if the store has scopes
+	maker           maker               // of the entries; its scope is that of the item that is being added
+	scope           *Scope              // of the same item
 	made            []string            // keys of the entries made for this state, in list order
 	compareContents bool                // see CompareContents
 	repeats         bool                // an entry was replaced or removed, so made may hold a key twice
 	writes          uint64              // state.writes of the live state at Begin
-	known           []Entry[V]          // entries that Needs has returned; belongs to its goroutine
+	known           []knownEntry[V]     // what Needs has returned; belongs to its goroutine
 	newest          newestItems[V]      // the newest unchanged items that Needs has recognized; belongs to its goroutine
 	newestAdded     newestItems[V]      // those that Add has recognized
 	rejected        map[string]failure  // keys whose newest state could not be stored or is ignored, and why
 	unkeyed         int                 // number of items that could not be stored and have no key
 	recovered       map[string]struct{} // quarantined keys that have a good state now
-	repaired        []*Entry[V]         // live entries that are replaced without an event, set by changes
 	duplicates      map[string]struct{} // keys that the list holds more than once
-	feed            *Feed[V]            // whose scopes are replaced; nil replaces the whole collection
-	refused         map[string]uint64   // the hashes of the UIDs of refused objects by key; see Refuse
+	refused         map[string]refused  // keys of the list's objects that the filter refuses
+	passed          map[string]struct{} // keys of those that pass, if a transform may rename objects
 	changed         []Change[V]         // what Commit changed
-	byProgram       bool                // not a list: it keeps the version and does not end the initial state
+}
+
+// refused is the newest state of an object that the filter refuses.
+type refused struct {
+	version string
+	uid     uint64 // a hash, as in identity
 }
 
 // Begin implements feed.Sink.
 func (f *Feed[V]) Begin() feed.Replacement { return f.BeginReplacement() }
 
-// BeginReplacement is Begin for a caller that filters. Commit swaps in the whole collection, or
-// merges the replacement into the live state: it then replaces the entries of the feed's scopes, in
-// one batch of the log, and leaves those of other scopes as they are.
+// BeginReplacement is Begin with the type of the result.
 func (f *Feed[V]) BeginReplacement() *Replacement[V] {
 	s := f.store
-	r := s.begin(func(key string, err error) {
+	return s.begin(f, func(key string, err error) {
 		s.EndIfAbandoned()
 		s.config.Report(key, err)
 	})
-	if !f.whole {
-		r.feed, r.next = f, newState(&indexSet[V]{}) // the indexes of the live state are changed instead
-	}
-	return r
 }
 
 // begin starts a replacement that reports errors by report.
-func (s *Store[V]) begin(report func(key string, err error)) *Replacement[V] {
+func (s *Store[V]) begin(f *Feed[V], report func(key string, err error)) *Replacement[V] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	live := s.live.Load()
-	return &Replacement[V]{store: s, next: newState(live.indexes.set), maker: maker{report: report}, writes: live.writes}
+	set := live.indexes.set
+	if f != nil && s.config.Scoped {
+		set = &indexSet[V]{} // the indexes of the live state are changed instead
+	}
+	return &Replacement[V]{store: s, feed: f, next: newState(set, s.config.Scoped && f == nil), maker: maker{report: report}, writes: live.writes}
 }
 
 // CompareContents implements feed.Replacement.
@@ -73,44 +78,63 @@ func (r *Replacement[V]) Differs(version string) bool {
 		case c.Old != nil && c.Old.ref == c.New.ref: // an update without a change, see EmitUnchanged
 			return false
 		}
-		return !feed.IsOlder(version, c.New.versionText())
+		return !feed.IsOlder(version, c.New.identity().versionText())
 	})
+}
+
+// known is what Needs has found of an item.
+type known[V any] struct {
+	scope *Scope    // nil if the item is foreign
+	entry *Entry[V] // the live entry, nil if the store does not have the item's version
+}
+
+// knownEntry is a known and the entry that it refers to.
+type knownEntry[V any] struct {
+	known[V]
+	live Entry[V]
 }
 
 // Needs implements feed.Replacement. An object whose version the store has needs no contents: Needs
 // returns the live entry, and keeps the item if it is one of the newest. One that will be packed is
-// not decoded in advance.
-func (r *Replacement[V]) Needs(item feed.Item) (need feed.Need, known any) {
+// not decoded in advance, unless the filter reads it.
+func (r *Replacement[V]) Needs(item feed.Item) (need feed.Need, found any) {
 	s := r.store
-	if r.feed != nil && r.feed.scopeOf(item) == nil {
-		return feed.NeedsIdentity, nil
+	scope := r.feed.scopeOf(item)
+	if scope == nil {
+		return feed.NeedsIdentity, &known[V]{}
 	}
 	if !r.comparesAll() {
 		var entry Entry[V]
 		if s.hasVersionUnderKey(item, &entry) {
-			r.newest.offer(newestItem[V]{Item: item, key: item.Key, identity: entry.identity}, s.config.CompareBytes)
-			return feed.NeedsIdentity, r.copyOf(entry)
+			r.newest.offer(newestItem[V]{Item: item, key: item.Key, identity: entry.identity()}, s.config.CompareBytes)
+			k := r.newKnown()
+			k.live, k.known = entry, known[V]{scope, &k.live}
+			return feed.NeedsIdentity, &k.known
 		}
 	}
-	if s.config.Packer != nil {
-		return feed.NeedsBytes, nil
+	if r.feed.name.Hash.Field != "" {
+		k := r.newKnown()
+		k.scope = scope
+		found = &k.known
 	}
-	return feed.NeedsObject, nil
+	if s.config.Packer != nil && s.config.Filter == nil {
+		return feed.NeedsBytes, found
+	}
+	return feed.NeedsObject, found
 }
 
 // comparesAll reports whether an object whose version the store has is made again: to compare its
 // content, or since each object of the list is to be an update.
 func (r *Replacement[V]) comparesAll() bool { return r.compareContents || r.store.config.EmitUnchanged }
 
-// knownChunk is the number of entries that share an allocation.
+// knownChunk is the number of knownEntries that share an allocation.
 const knownChunk = 64
 
-// copyOf returns a copy of an entry on the heap.
-func (r *Replacement[V]) copyOf(entry Entry[V]) *Entry[V] {
+func (r *Replacement[V]) newKnown() *knownEntry[V] {
 	if len(r.known) == cap(r.known) {
-		r.known = make([]Entry[V], 0, knownChunk)
+		r.known = make([]knownEntry[V], 0, knownChunk)
 	}
-	r.known = append(r.known, entry)
+	r.known = append(r.known, knownEntry[V]{})
 	return &r.known[len(r.known)-1]
 }
 
@@ -138,22 +162,41 @@ const (
 	madeState                  // the item: it was made for the replacement
 )
 
+// enter makes the entries that are made next belong to the scope of an item. It returns false if the
+// item is foreign.
+func (r *Replacement[V]) enter(item feed.Item) bool {
+	if found, ok := item.Known.(*known[V]); ok {
+		r.scope = found.scope
+	} else {
+		r.scope = r.feed.scopeOf(item)
+	}
+	if r.scope == nil {
+		return false
+	}
+	r.maker.claim = claim{scope: r.scope.mark()}
+	return true
+}
+
 // add adds an item.
 func (r *Replacement[V]) add(item feed.Item, kind itemKind) {
 	if !r.enter(item) {
-		r.feed.passOver(item)
+		r.feed.countForeign(item)
+		return
+	}
+	item, passes := r.filter(item)
+	if !passes {
 		return
 	}
 	s, itemKey := r.store, item.Key
-	if entry, ok := item.Known.(*Entry[V]); ok {
-		r.accept(itemKey, item, entry, liveState, kind)
+	if found, ok := item.Known.(*known[V]); ok && found.entry != nil {
+		r.accept(itemKey, item, found.entry, liveState, kind)
 		return
 	}
 	key, value, err := s.keyOf(item)
 	item.Key = key
 	var pair entryPair[V]
 	old, id := s.liveEntry(key, &pair.old), identityOf(item.UID, item.ResourceVersion)
-	hasVersion := old != nil && s.compare(old.identity, id, item) == feed.Unchanged
+	hasVersion := old != nil && s.compare(old.identity(), id, item) == feed.Unchanged
 	if hasVersion && !r.comparesAll() {
 		r.newestAdded.offer(newestItem[V]{Item: item, key: key, value: value, identity: id}, s.config.CompareBytes)
 		r.accept(itemKey, item, old, liveState, kind)
@@ -173,6 +216,56 @@ func (r *Replacement[V]) add(item feed.Item, kind itemKind) {
 	r.accept(itemKey, item, &pair.next, madeState, kind)
 }
 
+// filter returns the decoded item, and whether to add it: it passes the filter, and no newer state of
+// its object in the list does not. An item whose version the store has passes without being decoded.
+func (r *Replacement[V]) filter(item feed.Item) (_ feed.Item, passes bool) {
+	s := r.store
+	if s.config.Filter == nil {
+		return item, true
+	}
+	if found, ok := item.Known.(*known[V]); ok && found.entry != nil {
+		passes = true
+	} else {
+		item, passes = s.filter(item)
+	}
+	switch {
+	case !passes:
+		r.refuse(item)
+		return item, false
+	case feed.IsOlder(item.ResourceVersion, r.refused[item.Key].version):
+		return item, false
+	}
+	if s.Transforms() {
+		if r.passed == nil {
+			r.passed = make(map[string]struct{})
+		}
+		r.passed[item.Key] = struct{}{}
+	}
+	return item, true
+}
+
+// refuse records that an item's object exists, and that the filter refuses its state. It removes an
+// earlier state of the list that has passed. If the store has the object, its deletion has LeftScope.
+func (r *Replacement[V]) refuse(item feed.Item) {
+	newest := refused{item.ResourceVersion, hashUID(item.UID)}
+	if last, known := r.refused[item.Key]; known && feed.IsOlder(item.ResourceVersion, last.version) {
+		newest = last
+	}
+	if _, passed := r.passed[item.Key]; passed || !r.store.Transforms() { // otherwise the transform would find the key
+		r.removeState(item)
+	}
+	if r.refused == nil {
+		r.refused = make(map[string]refused)
+	}
+	r.refused[item.Key] = newest
+}
+
+// isRefused reports whether the filter refuses the newest state of the object of a live entry.
+func (r *Replacement[V]) isRefused(key string, live *Entry[V]) bool {
+	newest, known := r.refused[key]
+	return known && newest.uid == live.uid
+}
+
 // isSameWithoutVersion reports whether an item may be the same state as old, which may be nil,
 // although it has no version that says so.
 func (r *Replacement[V]) isSameWithoutVersion(old *Entry[V], id identity) bool {
@@ -183,25 +276,27 @@ func (r *Replacement[V]) isSameWithoutVersion(old *Entry[V], id identity) bool {
 // and the later one if they cannot be compared or have no name. itemKey is the item's own key,
 // which differs from item.Key if a transform has renamed the object.
 func (r *Replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V], from entryKind, kind itemKind) {
-	entry = r.inScope(entry)
-	before := r.put(item.Key, entry)
+	s := r.store
+	entry = s.inScope(&r.maker.interner, entry, r.scope)
+	before := s.put(r.next, item.Key, entry)
 	_, rejected := r.rejected[item.Key]
 	named := feed.HasName(item.Key)
-	if kind == listItem && named && (rejected || before.Value != nil) {
+	if kind == listItem && named && (rejected || before != nil) {
 		r.reportDuplicate(item.Key)
 	}
-	if before.Value != nil {
+	if before != nil {
 		r.repeats = true
-		if named && entry.before(before.Meta.identity) {
-			var newer Entry[V]
-			r.put(item.Key, newer.fromMap(before))
+		if named && entry.identity().before(before.identity()) {
+			s.put(r.next, item.Key, before)
 			return
 		}
 	}
 	delete(r.refused, itemKey)
 	r.forgetFailure(itemKey, item.ResourceVersion)
 	r.forgetFailure(item.Key, item.ResourceVersion)
-	r.store.recordKeys(itemKey, item.Key)
+	if itemKey != item.Key {
+		s.renames.Store(true)
+	}
 	r.record(item.Key, from)
 }
 
@@ -235,19 +330,19 @@ const maxUnkeyedReports = 10
 // determines which good state it keeps, if there is one. effect is what the live state makes of it.
 func (r *Replacement[V]) reject(item feed.Item, effect feed.Effect, err error, kind itemKind) {
 	id := identityOf(item.UID, item.ResourceVersion)
-	f := failure{version: item.ResourceVersion, uid: id.uid, err: err, scope: r.maker.scope}
+	f := failure{version: item.ResourceVersion, uid: id.uid, err: err, scope: r.scope.mark()}
 	if item.Key == "" && !f.skipped() {
 		if r.unkeyed++; r.unkeyed <= maxUnkeyedReports {
 			r.report(item.Key, feed.NotStored, err)
 		}
 		return
 	}
-	added := r.next.entries.Item(item.Key)
+	added := new(Entry[V]).fromMap(r.next.entries.Item(item.Key))
 	last, rejected := r.rejected[item.Key]
-	if kind == listItem && feed.HasName(item.Key) && (rejected || added.Value != nil) {
+	if kind == listItem && feed.HasName(item.Key) && (rejected || added != nil) {
 		r.reportDuplicate(item.Key)
 	}
-	if added.Value != nil && id.before(added.Meta.identity) || rejected && feed.IsOlder(item.ResourceVersion, last.version) {
+	if added != nil && id.before(added.identity()) || rejected && feed.IsOlder(item.ResourceVersion, last.version) {
 		return // it is not the newest state
 	}
 	if r.rejected == nil {
@@ -255,7 +350,7 @@ func (r *Replacement[V]) reject(item feed.Item, effect feed.Effect, err error, k
 	}
 	r.rejected[item.Key] = f
 	if !f.skipped() {
-		if added.Value != nil {
+		if added != nil {
 			effect = feed.LastStateKept
 		}
 		r.report(item.Key, effect, err)
@@ -278,31 +373,17 @@ func (r *Replacement[V]) reportDuplicate(key string) {
 	r.report(key, feed.Duplicate, feed.ErrDuplicate)
 }
 
-// Refuse records that an item's object exists, but must not be stored in its state. If the store
-// has the object, its deletion has LeftScope. Refuse does not remove an earlier state of the object
-// from the replacement.
-func (r *Replacement[V]) Refuse(item feed.Item) {
-	if r.store.entries.Get(item.Key) == nil {
-		return
-	}
-	if r.refused == nil {
-		r.refused = make(map[string]uint64)
-	}
-	r.refused[item.Key] = hashUID(item.UID)
-}
-
-// isRefused reports whether Refuse was called for the object of a live entry.
-func (r *Replacement[V]) isRefused(key string, live *Entry[V]) bool {
-	uid, refused := r.refused[key]
-	return refused && uid == live.uid
-}
-
 // Remove implements feed.Replacement. It does not remove a state that is newer than the item.
 func (r *Replacement[V]) Remove(item feed.Item) {
 	if !r.enter(item) {
 		return
 	}
 	delete(r.refused, item.Key)
+	r.removeState(item)
+}
+
+// removeState removes the state of an item's object, unless it is newer than the item.
+func (r *Replacement[V]) removeState(item feed.Item) {
 	key, _, err := r.store.keyOf(item)
 	held := true
 	if err != nil {
@@ -310,51 +391,38 @@ func (r *Replacement[V]) Remove(item feed.Item) {
 	}
 	r.forgetFailure(item.Key, item.ResourceVersion)
 	r.forgetFailure(key, item.ResourceVersion)
-	var entry Entry[V]
-	before := entry.fromMap(r.next.entries.Item(key))
-	if !held || before == nil || identityOf(item.UID, item.ResourceVersion).before(before.identity) {
+	before := new(Entry[V]).fromMap(r.next.entries.Item(key))
+	if !held || before == nil || identityOf(item.UID, item.ResourceVersion).before(before.identity()) {
 		return
 	}
-	r.next.entries.Delete(key)
-	r.next.indexes.move(key, before, nil)
-	r.store.countPacked(r.next, before, nil)
+	r.store.put(r.next, key, nil)
 	r.repeats = true
-}
-
-// put adds an entry and returns the one that it replaces.
-func (r *Replacement[V]) put(key string, entry *Entry[V]) (before mapItem) {
-	before = r.next.entries.Put(key, entry.mapItem())
-	var replaced Entry[V]
-	old := replaced.fromMap(before)
-	r.next.indexes.move(key, old, entry)
-	r.store.countPacked(r.next, old, entry)
-	return before
 }
 
 // Replace makes values the whole collection, regardless of their versions. On error the store is
 // unchanged.
 func (s *Store[V]) Replace(values []V, resourceVersion string) error {
+	s.commits.Lock()
+	defer s.commits.Unlock()
 	s.writer.Lock()
 	defer s.endWrite()
-	r := s.begin(s.deferReport)
+	r := s.begin(nil, s.deferReport)
 	for i := range values {
 		key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(values[i]) })
 		if err != nil {
 			return fmt.Errorf("item %d: %w", i, err)
 		}
 		uid, version := s.config.Identity(values[i])
-		item := feed.Item{Key: key, UID: uid, ResourceVersion: version}
+		item := feed.Item{Key: key, UID: uid, ResourceVersion: version, Omitted: s.isFed()}
 		var pair entryPair[V]
 		old := pair.old.fromMap(s.entries.Item(key))
-		r.maker.scope = old.ownScope()
+		r.maker.claim = s.claimOf(uid, old)
 		if err := s.makeEntry(&pair.next, &r.maker, item, &values[i], old); err != nil {
 			return fmt.Errorf("item %d, %q: %w", i, key, err)
 		}
-		before := r.put(key, &pair.next)
-		r.repeats = r.repeats || before.Value != nil
+		r.repeats = s.put(r.next, key, &pair.next) != nil || r.repeats
 		r.record(key, madeState)
 	}
-	r.byProgram = s.isFed()
-	r.commit(resourceVersion)
+	newCommit(r, nil, resourceVersion).replaceAll()
 	return nil
 }

@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package informer
+package scoped
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/kinformer/kinformer/internal/scope"
-	"github.com/kinformer/kinformer/internal/store"
 )
 
 // joinRetryInterval is the time after which watches that could not be joined are joined again.
@@ -20,27 +19,27 @@ const joinRetryInterval = 30 * time.Second
 // from the lowest version of its scopes, beside the others, and repeats events of theirs. Once it
 // has received an event or a bookmark and has reached their versions, they are ended. If it fails
 // before, for example because the server no longer has the version, it is ended, and they go on.
-func (s *scopes[V]) join(ctx context.Context) {
-	if s.joinFailed.CompareAndSwap(true, false) {
-		s.retryJoin = s.informer.clock.Now().Add(joinRetryInterval)
+func (l *Loop[V]) join(ctx context.Context) {
+	if l.joinFailed.CompareAndSwap(true, false) {
+		l.retryJoin = l.clock.Now().Add(joinRetryInterval)
 	}
-	if s.informer.clock.Now().Before(s.retryJoin) {
+	if l.clock.Now().Before(l.retryJoin) {
 		return
 	}
-	s.retryJoin = time.Time{}
+	l.retryJoin = time.Time{}
 	groups := make(map[scope.Scope][]*heldScope)
-	for _, held := range s.all() {
-		if held.scope.Hash.Field != "" && isClosed(held.synced) && held.state == scope.Held {
-			groups[groupOf(held.scope)] = append(groups[groupOf(held.scope)], held)
+	for _, held := range l.all() {
+		if held.name.Hash.Field != "" && isClosed(held.synced) && held.state == scope.Held {
+			groups[held.name.WithoutRange()] = append(groups[held.name.WithoutRange()], held)
 		}
 	}
 	for name, group := range groups {
-		if s.isJoining(name) {
+		if l.isJoining(name) {
 			continue
 		}
-		for _, chunk := range chunks(group, s.isSharded(group)) {
-			if from := s.informer.store.LowestVersion(partsOf(chunk)); !s.hasStream(chunk) && from != "" && from != "0" {
-				s.start(ctx, chunk, from)
+		for _, chunk := range chunks(group, l.isSharded(group)) {
+			if from := l.store.LowestVersion(partsOf(chunk)); !l.hasStream(chunk) && from != "" && from != "0" {
+				l.start(ctx, chunk, from)
 			}
 		}
 	}
@@ -51,7 +50,7 @@ func (s *scopes[V]) join(ctx context.Context) {
 // sorts the group.
 func chunks(group []*heldScope, sharded bool) (all [][]*heldScope) {
 	slices.SortFunc(group, func(a, b *heldScope) int {
-		if a.scope.Hash.First < b.scope.Hash.First {
+		if a.name.Hash.First < b.name.Hash.First {
 			return -1
 		}
 		return 1
@@ -62,7 +61,7 @@ func chunks(group []*heldScope, sharded bool) (all [][]*heldScope) {
 	var chunk []*heldScope
 	ranges := 0
 	for i, held := range group {
-		adjacent := i > 0 && group[i-1].scope.Hash.Last+1 == held.scope.Hash.First
+		adjacent := i > 0 && group[i-1].name.Hash.Last+1 == held.name.Hash.First
 		if !adjacent {
 			ranges++
 		}
@@ -77,35 +76,35 @@ func chunks(group []*heldScope, sharded bool) (all [][]*heldScope) {
 // isSharded reports whether no response for a group has had items outside of the requested ranges.
 // Such an item is the only proof, as a response need not state that the server has applied the
 // shard selector.
-func (s *scopes[V]) isSharded(group []*heldScope) bool {
-	name := groupOf(group[0].scope)
-	if s.unsharded[name] {
+func (l *Loop[V]) isSharded(group []*heldScope) bool {
+	name := group[0].name.WithoutRange()
+	if l.unsharded[name] {
 		return false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, stream := range s.streams {
-		if stream.group == name && stream.sink.Foreign() > 0 {
-			s.unsharded[name] = true
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, stream := range l.streams {
+		if stream.group == name && stream.feed.Foreign() > 0 {
+			l.unsharded[name] = true
 		}
 	}
-	return !s.unsharded[name]
+	return !l.unsharded[name]
 }
 
 // isJoining reports whether a group has a stream that will replace others.
-func (s *scopes[V]) isJoining(group scope.Scope) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.streams, func(stream *stream[V]) bool { return stream.joins && stream.group == group })
+func (l *Loop[V]) isJoining(group scope.Scope) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.streams, func(stream *stream[V]) bool { return stream.joins && stream.group == group })
 }
 
 // hasStream reports whether one stream feeds exactly these scopes, and requests exactly their
 // ranges.
-func (s *scopes[V]) hasStream(chunk []*heldScope) bool {
+func (l *Loop[V]) hasStream(chunk []*heldScope) bool {
 	request := scope.Join(namesOf(chunk))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.streams, func(stream *stream[V]) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.streams, func(stream *stream[V]) bool {
 		return len(stream.held) == len(chunk) && stream.request.Equal(request)
 	})
 }
@@ -113,22 +112,22 @@ func (s *scopes[V]) hasStream(chunk []*heldScope) bool {
 // finishJoins lets joined streams that have caught up with the other streams of their scopes
 // replace them. A joined stream that no longer feeds all its scopes, because another stream has
 // noticed a restore of the server, is ended.
-func (s *scopes[V]) finishJoins(ctx context.Context) {
-	s.mu.Lock()
-	streams := slices.Clone(s.streams)
-	s.mu.Unlock()
+func (l *Loop[V]) finishJoins(ctx context.Context) {
+	l.mu.Lock()
+	streams := slices.Clone(l.streams)
+	l.mu.Unlock()
 	for _, joined := range streams {
 		switch {
 		case !joined.joins:
-		case !joined.sink.FeedsAllScopes():
-			s.joinFailed.Store(true)
+		case !joined.feed.FeedsAllScopes():
+			l.joinFailed.Store(true)
 			joined.cancel()
-		case joined.proven.Load() && joined.sink.HasCaughtUp():
-			s.replaceStreams(joined, streams)
-			if !joined.sink.FeedsAllScopes() { // since just now: nothing feeds some of its scopes
+		case joined.proven.Load() && joined.feed.HasCaughtUp():
+			l.replaceStreams(joined, streams)
+			if !joined.feed.FeedsAllScopes() { // since just now: nothing feeds some of its scopes
 				held := joined.held
-				s.stopFeeding(joined, held)
-				s.list(ctx, held)
+				l.stopFeeding(joined, held)
+				l.list(ctx, held)
 			}
 		}
 	}
@@ -136,56 +135,62 @@ func (s *scopes[V]) finishJoins(ctx context.Context) {
 
 // replaceStreams detaches the other streams from the scopes of a joined one. If one of them has not
 // seen that the server has the history that it received, the joined one confirms it by a list.
-func (s *scopes[V]) replaceStreams(joined *stream[V], streams []*stream[V]) {
+func (l *Loop[V]) replaceStreams(joined *stream[V], streams []*stream[V]) {
 	joined.joins = false
 	for _, other := range streams {
 		if other != joined && other.group == joined.group {
 			if other.reflector.HistoryInDoubt() {
 				joined.reflector.ConfirmHistory()
 			}
-			s.stopFeeding(other, joined.held)
+			l.stopFeeding(other, joined.held)
 		}
 	}
 }
 
-// stopFeeding detaches a stream from scopes, and ends the stream if it has no others.
-func (s *scopes[V]) stopFeeding(stream *stream[V], scopes []*heldScope) {
-	s.mu.Lock()
-	gone := slices.DeleteFunc(slices.Clone(scopes), func(held *heldScope) bool { return !slices.Contains(stream.held, held) })
-	stream.held = slices.DeleteFunc(slices.Clone(stream.held), func(held *heldScope) bool { return slices.Contains(gone, held) })
-	for _, held := range gone {
+// stopStreams detaches all streams from scopes, and ends those that have no others.
+func (l *Loop[V]) stopStreams(scopes []*heldScope) {
+	l.mu.Lock()
+	streams := slices.Clone(l.streams)
+	l.mu.Unlock()
+	for _, stream := range streams {
+		l.stopFeeding(stream, scopes)
+	}
+}
+
+// stopFeeding detaches a stream from those of scopes that it feeds, and ends the stream if it has no
+// others.
+func (l *Loop[V]) stopFeeding(stream *stream[V], scopes []*heldScope) {
+	stopped := make(map[*heldScope]bool, len(scopes))
+	for _, held := range scopes {
+		stopped[held] = true
+	}
+	var gone, rest []*heldScope
+	l.mu.Lock()
+	for _, held := range stream.held {
+		if !stopped[held] {
+			rest = append(rest, held)
+			continue
+		}
+		gone = append(gone, held)
 		held.freshAt = latest(held.freshAt, stream.reflector.Status().FreshAt)
 	}
-	idle := len(gone) > 0 && len(stream.held) == 0
-	s.mu.Unlock()
-	for _, held := range gone {
-		stream.sink.Drop(held.part)
+	stream.held = rest
+	l.mu.Unlock()
+	if len(gone) == 0 {
+		return
 	}
-	if idle {
+	stream.feed.Drop(partsOf(gone))
+	if len(rest) == 0 {
 		stream.cancel()
 	}
 }
 
 // joinTimer returns a channel that receives a value when joining must be tried again. It is nil if
 // there is nothing to try again.
-func (s *scopes[V]) joinTimer() (expired <-chan time.Time, stop func()) {
-	if s.retryJoin.IsZero() {
+func (l *Loop[V]) joinTimer() (expired <-chan time.Time, stop func()) {
+	if l.retryJoin.IsZero() {
 		return nil, func() {}
 	}
-	timer := s.informer.clock.NewTimer(s.retryJoin.Sub(s.informer.clock.Now()))
+	timer := l.clock.NewTimer(l.retryJoin.Sub(l.clock.Now()))
 	return timer.C(), func() { timer.Stop() }
-}
-
-func partsOf(all []*heldScope) (parts []*store.Scope) {
-	for _, held := range all {
-		parts = append(parts, held.part)
-	}
-	return parts
-}
-
-func namesOf(all []*heldScope) (names []scope.Scope) {
-	for _, held := range all {
-		names = append(names, held.scope)
-	}
-	return names
 }

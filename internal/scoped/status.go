@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package informer
+package scoped
 
 import (
 	"slices"
@@ -26,45 +26,41 @@ type ScopeStatus struct {
 	Foreign uint64
 }
 
-// ScopeStatus returns the condition of each scope, in the order in which they were added. It
-// returns nil for an informer without scopes.
-func (i *Informer[V]) ScopeStatus() []ScopeStatus {
-	if i.scopes == nil {
-		return nil
-	}
+// ScopeStatus returns the condition of each scope, in the order in which they were added.
+func (l *Loop[V]) ScopeStatus() []ScopeStatus {
 	statuses := []ScopeStatus{}
-	for _, held := range i.scopes.all() {
-		statuses = append(statuses, i.statusOf(held))
+	for _, held := range l.all() {
+		statuses = append(statuses, l.statusOf(held))
 	}
 	return statuses
 }
 
-// StatusOfScope returns the condition of one scope, if the informer, which has scopes, holds it.
-func (i *Informer[V]) StatusOfScope(name scope.Scope) (status ScopeStatus, held bool) {
-	found := i.scopes.find(name)
+// StatusOfScope returns the condition of one scope, if the loop holds it.
+func (l *Loop[V]) StatusOfScope(name scope.Scope) (status ScopeStatus, held bool) {
+	found := l.find(name)
 	if found == nil {
 		return status, false
 	}
-	return i.statusOf(found), true
+	return l.statusOf(found), true
 }
 
-func (i *Informer[V]) statusOf(held *heldScope) ScopeStatus {
-	status := ScopeStatus{Scope: held.scope, ScopeState: i.store.ScopeState(held.part)}
-	i.scopes.addStreams(&status, held)
+func (l *Loop[V]) statusOf(held *heldScope) ScopeStatus {
+	status := ScopeStatus{Scope: held.name, ScopeState: l.store.ScopeState(held.part)}
+	l.addStreams(&status, held)
 	return status
 }
 
 // addStreams adds the conditions of the streams that feed a scope. A scope that is being joined has
 // two.
-func (s *scopes[V]) addStreams(status *ScopeStatus, held *heldScope) {
-	streams := s.streamsOf(held)
-	s.mu.Lock()
+func (l *Loop[V]) addStreams(status *ScopeStatus, held *heldScope) {
+	streams := l.streamsOf(held)
+	l.mu.Lock()
 	freshAt := held.freshAt
 	status.Reflector.Phase = reflector.Listing // a stream is about to start
-	if s.phase == reflector.Stopped {
+	if l.phase == reflector.Stopped {
 		status.Reflector.Phase = reflector.Stopped
 	}
-	s.mu.Unlock()
+	l.mu.Unlock()
 	for n, stream := range streams {
 		now := stream.reflector.Status()
 		freshAt = latest(freshAt, now.FreshAt)
@@ -72,7 +68,7 @@ func (s *scopes[V]) addStreams(status *ScopeStatus, held *heldScope) {
 			status.Reflector = now
 		}
 		status.Sharded = status.Sharded || stream.sharded.Load()
-		status.Foreign += stream.sink.Foreign()
+		status.Foreign += stream.feed.Foreign()
 	}
 	status.Reflector.FreshAt = freshAt
 	status.Reflector.ResourceVersion = status.ResourceVersion
@@ -95,23 +91,23 @@ func severity(phase reflector.Phase) int {
 // Status returns the condition of all streams: the most severe phase and its error, and the sums of
 // counts. The store is as fresh as its stalest scope. One that has not been listed yet is as old as
 // the time for which it has been held.
-func (s *scopes[V]) Status() reflector.Status {
-	since, incomplete := s.set.Incomplete()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	status := addCounts(reflector.Status{}, s.past)
-	status.Phase = s.phase
-	status.ResourceVersion = s.informer.store.ResourceVersion()
-	if s.phase != reflector.Idle && s.phase != reflector.Stopped {
-		status.FreshAt = s.informer.clock.Now() // if there are no scopes
+func (l *Loop[V]) Status() reflector.Status {
+	since, incomplete := l.config.Set.Incomplete()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	status := addCounts(reflector.Status{}, l.past)
+	status.Phase = l.phase
+	status.ResourceVersion = l.store.ResourceVersion()
+	if l.phase != reflector.Idle && l.phase != reflector.Stopped {
+		status.FreshAt = l.clock.Now() // if there are no scopes
 		status.Phase = reflector.Watching
 	}
-	if incomplete != nil && s.phase != reflector.Idle {
-		status.Phase, status.FreshAt = s.phase, time.Time{}
+	if incomplete != nil && l.phase != reflector.Idle {
+		status.Phase, status.FreshAt = l.phase, time.Time{}
 		status.Err, status.ErrSince = incomplete, since
 	}
 	fresh := make(map[*heldScope]time.Time)
-	for _, stream := range s.streams {
+	for _, stream := range l.streams {
 		now := stream.reflector.Status()
 		switch {
 		case !stream.proven.Load(): // its failure is none
@@ -123,14 +119,14 @@ func (s *scopes[V]) Status() reflector.Status {
 		status.Received += now.Received
 		status.Unchecked = status.Unchecked || now.Unchecked
 		status.RecentEvents = addEvents(status.RecentEvents, now.RecentEvents)
-		if s.phase != reflector.Stopped && severity(now.Phase) > severity(status.Phase) {
+		if l.phase != reflector.Stopped && severity(now.Phase) > severity(status.Phase) {
 			status.Phase, status.Err, status.ErrSince, status.Attempts = now.Phase, now.Err, now.ErrSince, now.Attempts
 		}
 		for _, held := range stream.held {
 			fresh[held] = latest(fresh[held], now.FreshAt)
 		}
 	}
-	for _, held := range s.order {
+	for _, held := range l.order {
 		if at := latest(fresh[held], held.freshAt); at.Before(status.FreshAt) {
 			status.FreshAt = at
 		}
@@ -138,12 +134,9 @@ func (s *scopes[V]) Status() reflector.Status {
 	return status
 }
 
-// LacksScopes reports whether the informer holds scopes of which none has been listed.
-func (i *Informer[V]) LacksScopes() bool {
-	if i.scopes == nil {
-		return false
-	}
-	all := i.scopes.all()
+// LacksScopes reports whether the loop holds scopes of which none has been listed.
+func (l *Loop[V]) LacksScopes() bool {
+	all := l.all()
 	return len(all) > 0 && !slices.ContainsFunc(all, func(held *heldScope) bool { return isClosed(held.synced) })
 }
 
@@ -172,14 +165,14 @@ func addEvents(a, b []uint32) []uint32 {
 }
 
 // Phase returns the phase of the Status.
-func (s *scopes[V]) Phase() reflector.Phase {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.phase
+func (l *Loop[V]) Phase() reflector.Phase {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.phase
 }
 
 // Synced returns a channel that is closed once the scopes of the start have been listed.
-func (s *scopes[V]) Synced() <-chan struct{} { return s.synced }
+func (l *Loop[V]) Synced() <-chan struct{} { return l.synced }
 
 // LastSyncResourceVersion returns the version that every scope has reached.
-func (s *scopes[V]) LastSyncResourceVersion() string { return s.informer.store.ResourceVersion() }
+func (l *Loop[V]) LastSyncResourceVersion() string { return l.store.ResourceVersion() }

@@ -1,0 +1,24 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package engine assembles the stages from the request to the handler. It is the only place that
+// does: packages cache and clientgo fill in a [Spec] or, for a reflector that writes to a store of
+// the program's, a [Collection].
+//
+//	options of cache or clientgo ──▶ Spec ──▶ New
+//	                                           │
+//	                  source ── Items ──▶ reflector ──▶ store ──▶ handlers
+//	                                      └────────── informer ──────────┘
+//
+//	options of cache or clientgo ──▶ Collection ──▶ NewReflector
+//	                                                     │
+//	                            source ── Items ──▶ reflector ──▶ storewriter
+//
+// A Collection and a Spec hold the configurations of the stages (source.Config, reflector.Config,
+// informer.Config and, in that, store.Config) for the options that concern one stage alone. Their
+// other fields concern several: Packed, for example, decides how the source decodes, and what the
+// store keeps. New derives the rest of the configurations from them.
+//
+// A new option is a field in the options of cache or clientgo, which fill in the specification
+// beside their declaration, a field of the specification, and code in the stage that it concerns.
+package engine

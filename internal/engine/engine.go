@@ -1,0 +1,154 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/source"
+	"github.com/kinformer/kinformer/internal/store"
+)
+
+// Limits bound the size of objects and responses, in bytes. Zero or less selects the default.
+type Limits struct {
+	Object, Header, InFlight, Decoded int
+}
+
+// Collection specifies a collection of the API and how it is requested. Informers and reflectors
+// have it in common.
+type Collection struct {
+	// Source describes the objects and the client. The engine sets Codec, Limits and Store.
+	Source source.Config
+	// Reflector says when to list and to watch. The engine sets Source, Sink, InFlight and Overlaps.
+	Reflector  reflector.Config
+	Limits     Limits
+	ShareEqual bool // see codec.Options
+	// OnlyStreamsOverlap says that a resumed watch may start before the last changes received only
+	// while the source streams; see reflector.Config.Overlaps.
+	OnlyStreamsOverlap bool
+	// Wrap, if set, returns the source that the reflector gets in place of its argument.
+	Wrap func(feed.Source) feed.Source
+}
+
+// NewReflector returns a reflector that writes to sink, and its source.
+func NewReflector(collection Collection, sink feed.Sink) (*reflector.Reflector, source.Source) {
+	config, items := collection.connect(codec.Options{ShareEqual: collection.ShareEqual}, nil)
+	config.Sink = sink
+	return reflector.New(config), items
+}
+
+// connect returns the configuration of a reflector without its sink, and its source.
+func (c Collection) connect(decoding codec.Options, state *source.StoreState) (reflector.Config, source.Source) {
+	from := c.Source
+	from.Codec, from.Store = decoding, state
+	from.Limits = source.Limits{Object: c.Limits.Object, Header: c.Limits.Header, Decoded: c.Limits.Decoded}
+	items := source.New(from)
+	config := c.Reflector
+	config.Source, config.InFlight = items, c.Limits.InFlight
+	if c.OnlyStreamsOverlap {
+		config.Overlaps = items.Streams
+	}
+	if c.Wrap != nil {
+		config.Source = c.Wrap(items)
+	}
+	return config, items
+}
+
+// Spec specifies an informer.
+type Spec[V any] struct {
+	Collection
+	// Informer has the name, the clock, the store's key, identity and index functions, and what
+	// concerns the store or the delivery alone. The engine sets Reflector and NotFound, and Decode,
+	// Packer and PointerType of the store.
+	Informer informer.Config[V]
+	// OmitFields are the paths of the fields that objects lack. ReadOnly allows fields whose omission
+	// is unsafe for programs that write objects back; see omit.New.
+	OmitFields []string
+	ReadOnly   bool
+	Packed     bool // if the type of the objects is known
+	// NewPacker returns a packer of values of type V. Required.
+	NewPacker func(objects codec.ObjectType, decoding codec.Options, transforms func() bool) store.Packer[V]
+	// Transform, if set, returns the value to store under a key for an object. It is called while
+	// Transforms of the store reports true or, without Transforms, always: then the result must have
+	// the same key.
+	Transform func(key string, obj V) (V, error)
+	// Track, if set, receives each value before any reader can get it.
+	Track func(key string, value V)
+}
+
+// Engine is an informer, its source, and the fields that it omits.
+type Engine[V any] struct {
+	*informer.Informer[V]
+
+	Source  source.Source
+	Omitted *omit.Fields // nil if there are none
+}
+
+// New returns an informer that is not running. It makes no request and starts no goroutine. It
+// returns an error if OmitFields are invalid: the informer must not be run then.
+func New[V any](spec Spec[V]) (*Engine[V], error) {
+	omitted, err := omit.New(spec.Source.Objects.GoType, spec.OmitFields, spec.ReadOnly)
+	decoding := codec.Options{ShareEqual: spec.ShareEqual, Packed: spec.Packed, Omit: omitted, Timing: new(codec.Timing)}
+	state := &source.StoreState{}
+	config := spec.Informer
+	config.Store = spec.StoreConfig(decoding)
+	config.NotFound = omitted.NotFound
+	requests, items := spec.connect(decoding, state)
+	config.Reflector = requests
+	engine := &Engine[V]{informer.New(config), items, omitted}
+	state.Running, state.Has = engine.StateFuncs()
+	return engine, err
+}
+
+// StoreConfig returns the configuration of the store.
+func (s Spec[V]) StoreConfig(decoding codec.Options) store.Config[V] {
+	config, objects := s.Informer.Store, s.Source.Objects
+	transforms := config.Transforms
+	if transforms == nil {
+		transforms = func() bool { return s.Transform != nil }
+		if s.Transform != nil { // which may change the metadata
+			config.ItemIndexers = nil
+		}
+	}
+	config.Decode = s.decoder(transforms)
+	if s.Packed && objects.GoType != nil {
+		config.Packer = s.NewPacker(objects, decoding, transforms)
+		config.PointerType = objects.GoType
+	}
+	return config
+}
+
+// decoder returns a function that returns the value to store for an item.
+func (s Spec[V]) decoder(transforms func() bool) func(feed.Item) (V, error) {
+	transform, track := s.Transform, s.Track
+	return func(item feed.Item) (V, error) {
+		value, err := codec.Decode[V](item)
+		if err == nil && transforms() {
+			value, err = transformed(transform, item.Key, value)
+		}
+		if err == nil && track != nil {
+			track(item.Key, value)
+		}
+		return value, err
+	}
+}
+
+var errNilResult = errors.New("transform: the result is nil")
+
+func transformed[V any](transform func(string, V) (V, error), key string, obj V) (V, error) {
+	result, err := feed.CatchPanic(func() (V, error) { return transform(key, obj) })
+	switch {
+	case err != nil:
+		return result, fmt.Errorf("transform: %w", err)
+	case codec.IsNil(result):
+		return result, errNilResult
+	}
+	return result, nil
+}

@@ -1,0 +1,155 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scoped
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kinformer/kinformer/internal/scope"
+)
+
+// emptiedFor is how long an informer remembers that a namespace was deleted, with its objects.
+const emptiedFor = time.Hour
+
+// Coverage is what the scopes of an informer say about an object that the store does not hold.
+type Coverage int
+
+// The values of a Coverage.
+const (
+	NotCovered Coverage = iota // no scope may hold it
+	NotListed                  // a scope that may hold it has not been listed
+	Undecided                  // it may be in a range of hashes of UIDs that no scope has
+	Covered                    // it does not exist, or not in the selections of the scopes
+)
+
+// CoverageOf returns the coverage of the object with a key and a UID, which may be empty. A scope that
+// is in the set, and not held yet, has not been listed. It takes O(scopes) unless one has exactly the
+// namespace.
+func (l *Loop[V]) CoverageOf(key, uid string) Coverage {
+	namespace, name := namespaceOf(key), nameOf(key)
+	holds := func(held scope.Scope) (may, all bool) {
+		may, all = held.MayHold(namespace, name)
+		return may && (uid == "" || held.Covers(namespace, uid)), all
+	}
+	added := slices.ContainsFunc(l.config.Set.All(), func(name scope.Scope) bool {
+		may, _ := holds(name)
+		return may && l.find(name) == nil
+	})
+	result := l.coverageOf(namespace, uid != "", holds)
+	if result == Undecided && l.store.HasSeenDeletion(key) {
+		return Covered
+	}
+	if added && result != Covered {
+		return NotListed
+	}
+	return result
+}
+
+// coverageOf is CoverageOf for the scopes that the loop holds. knowsUID reports whether holds knows the
+// object's UID, which then decides which range of hashes may have it.
+func (l *Loop[V]) coverageOf(namespace string, knowsUID bool, holds func(scope.Scope) (may, all bool)) Coverage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if held := l.held[scope.Scope{Namespace: namespace}]; held != nil && !held.leaving && isClosed(held.synced) {
+		return Covered
+	}
+	result := NotCovered
+	for _, held := range l.order {
+		may, all := holds(held.name)
+		switch listed := isClosed(held.synced); {
+		case held.leaving || !may:
+		case listed && all:
+			return Covered
+		case !listed:
+			result = NotListed
+		case result != NotListed && !knowsUID && held.name.Hash.Field == scope.UID && !l.hasAllHashes(held.name.WithoutRange()):
+			result = Undecided
+		case result == NotCovered:
+			result = Covered
+		}
+	}
+	if at, emptied := l.emptied[namespace]; result == NotCovered && emptied && l.clock.Since(at) < emptiedFor {
+		return Covered
+	}
+	return result
+}
+
+// hasAllHashes reports whether the listed scopes that differ only in their ranges have all hashes. The
+// caller holds mu.
+func (l *Loop[V]) hasAllHashes(group scope.Scope) bool {
+	if all, known := l.allHashes[group]; known {
+		return all
+	}
+	var ranges []scope.Range
+	for _, held := range l.order {
+		if held.name.WithoutRange() == group && !held.leaving && isClosed(held.synced) {
+			ranges = append(ranges, held.name.Hash)
+		}
+	}
+	ranges = scope.Merge(ranges)
+	all := len(ranges) == 1 && ranges[0].First == 0 && ranges[0].Last == math.MaxUint64
+	if l.allHashes == nil {
+		l.allHashes = make(map[scope.Scope]bool)
+	}
+	l.allHashes[group] = all
+	return all
+}
+
+// WhyAbsent is Config.Absent of the store.
+func (l *Loop[V]) WhyAbsent(key string) error {
+	namespace, name := namespaceOf(key), nameOf(key)
+	switch l.coverageOf(namespace, false, func(held scope.Scope) (may, all bool) { return held.MayHold(namespace, name) }) {
+	case NotCovered:
+		return l.AbsentError(key)
+	case NotListed:
+		return l.absentError(key, "not listed yet: ")
+	case Undecided:
+		if !l.store.HasSeenDeletion(key) {
+			return l.absentError(key, "not in the ranges of hashes that it holds: ")
+		}
+	case Covered:
+	}
+	return nil
+}
+
+// AbsentError returns the error of an object that no scope holds, and that may exist.
+func (l *Loop[V]) AbsentError(key string) error { return l.absentError(key, "") }
+
+func (l *Loop[V]) absentError(key, why string) error {
+	if namespace := namespaceOf(key); namespace != "" {
+		return fmt.Errorf("%s, namespace %q: %s%w", l.config.Name, namespace, why, ErrNoScope)
+	}
+	return fmt.Errorf("%s: %s%w", l.config.Name, why, ErrNoScope)
+}
+
+func nameOf(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }
+
+func namespaceOf(key string) string {
+	namespace, _, namespaced := strings.Cut(key, "/")
+	if !namespaced {
+		return ""
+	}
+	return namespace
+}
+
+// recordEmptied records that a namespace was deleted, with all its objects, or forgets it.
+func (l *Loop[V]) recordEmptied(name scope.Scope, emptied bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !emptied {
+		delete(l.emptied, name.Namespace)
+		return
+	}
+	now := l.clock.Now()
+	maps.DeleteFunc(l.emptied, func(_ string, at time.Time) bool { return now.Sub(at) >= emptiedFor })
+	if l.emptied == nil {
+		l.emptied = make(map[string]time.Time)
+	}
+	l.emptied[name.Namespace] = now
+}

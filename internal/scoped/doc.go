@@ -1,0 +1,33 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package scoped runs the reflectors of an informer that has scopes: the parts of its collection that
+// may be added and removed while it runs.
+//
+//	scope.Set ── Change ──▶ Loop: one goroutine starts, joins and ends streams
+//	                          │
+//	          ┌───────────────┼─────────────────┐
+//	          ▼               ▼                 ▼
+//	    stream: source ─▶ reflector ─▶ store.Feed ─┐   the others
+//	                                               ▼    │
+//	                                          store ◀───┘
+//
+// A stream is a reflector of one scope, or of several that differ only in their ranges of hashes. Its
+// source restricts each request to its scopes (scope.WithRequest). Streams whose scopes have been listed
+// are joined: one more stream watches all of their ranges from the lowest version, beside the others,
+// and takes their place once it has caught up.
+//
+// A scope that leaves the set has one of three states; see scope.State:
+//
+//	Removed    removed at once; its objects are deleted with LeftScope
+//	Replaced   retires in the store, is stopped once other scopes have its objects, then removed
+//	Emptying   removed once it is empty or refused; its objects are deleted without LeftScope
+//
+// The Loop also says what an absent key means: that no scope may hold it (ErrNoScope), that one has not
+// been listed, or that the object does not exist. Hashes of UIDs do not show in a key: unless the ranges
+// cover all hashes, an absent key is ErrNoScope, except if the store has seen its deletion.
+//
+// The goroutine of Run owns the streams and the states of scopes. Loop.mu guards what other goroutines
+// read of them, and is held for O(scopes). It is never held while the store or a reflector is called,
+// but for the status of a reflector.
+package scoped

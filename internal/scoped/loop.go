@@ -1,0 +1,258 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scoped
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/store"
+)
+
+// Config configures a Loop.
+type Config[V any] struct {
+	Name      string // of the informer, for errors
+	Store     *store.Store[V]
+	Set       *scope.Set
+	Reflector reflector.Config // of each stream, but for its Sink, From and NotOlderThan
+	Clock     clock.Clock
+	// Stopped is closed once the informer has stopped. Waits then end with ErrStopped.
+	Stopped    <-chan struct{}
+	ErrStopped error
+}
+
+// Loop feeds the store of an informer that has scopes, in place of a reflector. Each scope has a
+// stream of its own, except that scopes that differ only in their ranges of hashes share one. Its
+// methods are safe for concurrent use.
+type Loop[V any] struct {
+	config  Config[V]
+	store   *store.Store[V]
+	clock   clock.Clock
+	synced  chan struct{} // closed once the scopes of the start have been listed
+	recheck chan struct{} // of capacity 1; see signal
+	ended   chan *stream[V]
+	watched atomic.Bool // see awaitsProgress
+	running sync.WaitGroup
+
+	joinFailed atomic.Bool          // a stream could not take the place of others
+	retryJoin  time.Time            // when streams are joined again, after a failure; belongs to the loop's goroutine
+	complete   bool                 // the scopes of the start have been added; belongs to the loop's goroutine
+	unsharded  map[scope.Scope]bool // see isSharded; belongs to the loop's goroutine
+
+	mu      sync.Mutex // guards the fields below; held for O(scopes)
+	phase   reflector.Phase
+	held    map[scope.Scope]*heldScope
+	order   []*heldScope // in the order in which they were added
+	streams []*stream[V]
+	past    reflector.Status     // counts of streams that have ended
+	emptied map[string]time.Time // the namespaces that were deleted, and when; see emptiedFor
+	// allHashes caches hasAllHashes until a scope is added, listed or removed.
+	allHashes map[scope.Scope]bool
+}
+
+// heldScope is a scope of the informer. Fields without a guard belong to the loop's goroutine, or do
+// not change.
+type heldScope struct {
+	name    scope.Scope
+	part    *store.Scope
+	state   scope.State
+	synced  chan struct{} // closed once it has been listed
+	gone    chan struct{} // closed once it is no longer held
+	freshAt time.Time     // of streams that no longer feed it, or when it was added; guarded by Loop.mu
+	stopped bool          // its streams were ended, because it was replaced
+	leaving bool          // its objects are leaving the store; guarded by Loop.mu
+}
+
+// New returns a loop that is not running.
+func New[V any](config Config[V]) *Loop[V] {
+	return &Loop[V]{
+		config: config, store: config.Store, clock: config.Clock,
+		synced:    make(chan struct{}),
+		recheck:   make(chan struct{}, 1),
+		ended:     make(chan *stream[V]),
+		phase:     reflector.Idle,
+		held:      make(map[scope.Scope]*heldScope),
+		unsharded: make(map[scope.Scope]bool),
+	}
+}
+
+// Run feeds the store until ctx ends. It returns nil, or the panic of a stream.
+func (l *Loop[V]) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer l.running.Wait()
+	defer cancel()
+	l.setPhase(reflector.Listing)
+	defer l.setPhase(reflector.Stopped)
+	subscription := l.config.Set.Subscribe()
+	defer subscription.Close()
+	complete := l.config.Set.Complete()
+	l.complete = complete == nil
+	for ctx.Err() == nil {
+		timer, stop := l.joinTimer()
+		select {
+		case <-ctx.Done():
+		case <-subscription.Ready():
+			l.take(ctx, subscription.Take())
+		case <-complete:
+			complete, l.complete = nil, true
+			l.take(ctx, subscription.Take())
+		case <-l.recheck:
+		case <-timer:
+		case ended := <-l.ended:
+			if ended.err != nil && ctx.Err() == nil {
+				stop()
+				return ended.err
+			}
+		}
+		stop()
+		l.settle(ctx)
+	}
+	return nil
+}
+
+// settle takes the steps that changes of the set and the progress of streams allow.
+func (l *Loop[V]) settle(ctx context.Context) {
+	l.watched.Store(l.awaitsProgress()) // before the state of the streams is read
+	l.noteSynced()
+	l.finishJoins(ctx)
+	l.finishLeaving()
+	l.join(ctx)
+	l.watched.Store(l.awaitsProgress())
+}
+
+// signal makes the loop settle.
+func (l *Loop[V]) signal() {
+	select {
+	case l.recheck <- struct{}{}:
+	default:
+	}
+}
+
+// take applies changes of the set: additions first, as they may replace scopes that are removed.
+func (l *Loop[V]) take(ctx context.Context, changes []scope.Change) {
+	var added, removed []*heldScope
+	for _, change := range changes {
+		if held := l.find(change.Scope); held != nil && change.State == scope.HeldAgain {
+			l.leave(held, scope.Removed)
+			l.remove([]*heldScope{held}, true)
+		}
+		if change.State == scope.Held || change.State == scope.HeldAgain {
+			if held := l.hold(change.Scope); held != nil {
+				added = append(added, held)
+			}
+		}
+	}
+	for _, change := range changes {
+		if change.State == scope.Held || change.State == scope.HeldAgain {
+			continue
+		}
+		if held := l.find(change.Scope); held == nil {
+			l.recordEmptied(change.Scope, change.State == scope.Emptying)
+		} else if l.leave(held, change.State) {
+			removed = append(removed, held)
+		}
+	}
+	l.remove(removed, true)
+	l.list(ctx, added)
+}
+
+func (l *Loop[V]) find(name scope.Scope) *heldScope {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held[name]
+}
+
+// hold adds a scope, and returns it, unless the informer has it. One that was replaced is added
+// again beside the old one, and takes its objects over: some of them may be in other scopes by now.
+func (l *Loop[V]) hold(name scope.Scope) *heldScope {
+	if held := l.find(name); held != nil && held.state != scope.Replaced {
+		held.state = scope.Held
+		return nil
+	}
+	held := &heldScope{
+		name: name, part: store.NewScope(name), synced: make(chan struct{}), gone: make(chan struct{}), freshAt: l.clock.Now(),
+	}
+	l.mu.Lock()
+	l.held[name] = held
+	l.order = append(l.order, held)
+	l.allHashes = nil
+	l.mu.Unlock()
+	l.store.AddScope(held.part)
+	return held
+}
+
+// noteSynced closes the channels of the scopes that have been listed and, once all of the start
+// have, that of the informer.
+func (l *Loop[V]) noteSynced() {
+	all := l.complete
+	for _, held := range l.all() {
+		switch {
+		case isClosed(held.synced):
+		case l.store.ScopeState(held.part).Synced:
+			l.mu.Lock()
+			close(held.synced)
+			l.allHashes = nil
+			l.mu.Unlock()
+			l.store.Notify()
+		default:
+			all = false
+		}
+	}
+	if all && !isClosed(l.synced) {
+		l.store.MarkSynced()
+		l.setPhase(reflector.Watching)
+		close(l.synced)
+	}
+}
+
+// awaitsProgress reports whether the loop waits until a scope is empty, others have reached it, or
+// a joined stream has reached the others.
+func (l *Loop[V]) awaitsProgress() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.order, func(held *heldScope) bool { return held.state != scope.Held }) ||
+		slices.ContainsFunc(l.streams, func(stream *stream[V]) bool { return stream.joins && stream.proven.Load() })
+}
+
+func (l *Loop[V]) all() []*heldScope {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.order)
+}
+
+func (l *Loop[V]) setPhase(phase reflector.Phase) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.phase = phase
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func partsOf(all []*heldScope) (parts []*store.Scope) {
+	for _, held := range all {
+		parts = append(parts, held.part)
+	}
+	return parts
+}
+
+func namesOf(all []*heldScope) (names []scope.Scope) {
+	for _, held := range all {
+		names = append(names, held.name)
+	}
+	return names
+}

@@ -1,0 +1,421 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+// event is a watch event of a feed.
+type event[V any] struct {
+	feed      *Feed[V]
+	scope     *Scope
+	eventType watch.EventType
+	item      feed.Item
+	refused   bool // it is a deletion, since the filter refuses the state, and the object exists
+	unseen    bool // of a deletion: see Config.EmitUnseenDeletions
+
+	itemKey string // item.Key as the server sent it; item.Key is that of the value, once it is known
+	value   *V     // if it was decoded for its key
+	err     error  // why it could not be
+}
+
+// apply applies an event. The caller holds the writer's lock.
+func (s *Store[V]) apply(e event[V]) feed.Outcome {
+	version := e.item.ResourceVersion
+	if e.item.InOrder {
+		e.item.ResourceVersion = "" // which is never compared
+	}
+	outcome, w := s.decide(&e)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.item.InOrder && version != "" {
+		e.feed.progress.version = version
+	} else {
+		e.feed.progress.version = newer(e.feed.progress.version, version)
+	}
+	s.publish(w, e.scope)
+	s.settle(s.live.Load())
+	return outcome
+}
+
+// decide returns what becomes of an event, and makes its entries: the only step that calls functions
+// of the program.
+func (s *Store[V]) decide(e *event[V]) (feed.Outcome, write[V]) {
+	none := write[V]{}
+	if e.item.Repeated && s.isIgnored(e.item) {
+		return feed.Unchanged, none
+	}
+	s.maker.claim = claim{scope: e.scope.mark()}
+	old, next := s.resolve(e)
+	isDeletion, id := e.eventType == watch.Deleted, identityOf(e.item.UID, e.item.ResourceVersion)
+	switch verdict := s.judgeEvent(e, id, old); verdict {
+	case superseded:
+		return feed.Stale, none
+	case elsewhere:
+		return feed.Unchanged, s.recordElsewhere(e, id)
+	case moved:
+		return feed.Unchanged, s.retag(e, old)
+	case accepted:
+	}
+	repeated := false
+	if old != nil && (s.isOf(e.scope, e.item.Key, old) || !old.common().written) {
+		outcome := s.compare(old.identity(), id, e.item)
+		repeated = outcome == feed.Unchanged && e.item.Repeated
+		switch {
+		case outcome == feed.Stale:
+			return feed.Stale, none
+		case outcome == feed.Unchanged && !isDeletion && !repeated:
+			return feed.Unchanged, s.retag(e, old)
+		}
+	}
+	if f, failed := s.quarantine.failed(e.itemKey); isDeletion && old == nil && failed && feed.IsOlder(e.item.ResourceVersion, f.version) {
+		return feed.Stale, none
+	}
+	if isDeletion && (e.err == nil || old != nil || e.item.UID != "") {
+		return s.decideDeletion(e, id, old, next)
+	}
+	if e.err == nil {
+		e.err = s.makeEntry(next, &s.maker, e.item, e.value, old)
+	}
+	if e.err != nil {
+		return s.decideFailure(e, id, old)
+	}
+	if repeated && s.equal(old.ref, next.ref) {
+		return feed.Unchanged, none
+	}
+	w := write[V]{kind: s.kindOf(e.item.Key, old, next), key: e.item.Key, old: old, next: next, server: true}
+	if e.itemKey != e.item.Key { // a state that could not be decoded for its key is quarantined under itemKey
+		w.release = []string{e.itemKey}
+		s.renames.Store(true)
+	}
+	return feed.Applied, w
+}
+
+// resolve finds the key of an event's value, and returns the live entry under it, nil if there is
+// none, and room for the next one.
+func (s *Store[V]) resolve(e *event[V]) (old, next *Entry[V]) {
+	isDeletion, held := e.eventType == watch.Deleted, true
+	e.itemKey = e.item.Key
+	key := e.itemKey
+	if !isDeletion || s.mayHold(e.item) {
+		key, e.value, e.err = s.keyOf(e.item)
+	}
+	if e.err != nil && isDeletion {
+		key, held = s.heldKey(&s.entries, e.item)
+	}
+	e.item.Key = key
+	pair := new(entryPair[V])
+	if old = pair.old.fromMap(s.entries.Item(key)); !held {
+		old = nil
+	}
+	return old, &pair.next
+}
+
+// judgeEvent applies the rules of doc.go to an event. A store with one scope accepts every event.
+func (s *Store[V]) judgeEvent(e *event[V], id identity, old *Entry[V]) verdict {
+	if e.scope.whole {
+		return accepted
+	}
+	if version, reached := e.item.ResourceVersion, e.scope.reached(); version != "" && (version == reached || feed.IsOlder(version, reached)) {
+		return superseded // the scope has reached it before, by another feed
+	}
+	if e.eventType == watch.Deleted {
+		return s.judgeDeletion(e, id, old)
+	}
+	return s.judge(passed{scope: e.scope, key: e.item.Key, itemKey: e.itemKey, id: id, version: e.item.ResourceVersion, own: s.isOf(e.scope, e.item.Key, old)}, old)
+}
+
+// judgeDeletion is judgeEvent for a deletion.
+func (s *Store[V]) judgeDeletion(e *event[V], id identity, old *Entry[V]) verdict {
+	switch {
+	case s.isOf(e.scope, e.item.Key, old):
+		if !e.refused && !old.sameObject(id) {
+			return elsewhere // of an object before
+		}
+		return accepted
+	case old.isTakenOverBy(e) && old.sameObject(id) && !old.sameVersion(id) && !id.before(old.identity()):
+		return accepted
+	}
+	return elsewhere
+}
+
+// isTakenOverBy reports whether a deletion in another scope is one of the entry, which may be nil:
+// its own scope is about to leave, or the object has moved and is refused there.
+func (e *Entry[V]) isTakenOverBy(by *event[V]) bool {
+	return e != nil && e.scope() != nil && (e.scope().retiring || by.refused)
+}
+
+// recordElsewhere returns the write of a deletion in a scope to which the live entry, if there is
+// one, does not belong.
+func (s *Store[V]) recordElsewhere(e *event[V], id identity) (w write[V]) {
+	w.tombstone = e.tombstone()
+	if f, failed := s.quarantine.failed(e.itemKey); failed && f.scope == e.scope && (f.uid == id.uid || f.uid == 0) {
+		w.release = []string{e.itemKey}
+	}
+	return w
+}
+
+// tombstone returns the tombstone of an event, nil if the store has one scope.
+func (e *event[V]) tombstone() *tombstone[V] {
+	if e.scope.whole {
+		return nil
+	}
+	return &tombstone[V]{key: e.item.Key, version: e.item.ResourceVersion, shown: e.item.ResourceVersion}
+}
+
+// retag returns the write that makes an entry belong to the scope of an event, if it does not.
+func (s *Store[V]) retag(e *event[V], old *Entry[V]) write[V] {
+	if old.scope() == e.scope.mark() {
+		return write[V]{}
+	}
+	return write[V]{kind: silent, key: e.item.Key, old: old, next: s.inScope(&s.maker.interner, old, e.scope)}
+}
+
+// decideFailure returns what becomes of a state that could not be stored, or is to be ignored; a
+// failure before it then counts no more. old is the last good state, nil if there is none. One of
+// another object is removed: that object was deleted. Otherwise it moves to the scope of the event,
+// as if the state had been stored, and older states of other scopes are not stored.
+func (s *Store[V]) decideFailure(e *event[V], id identity, old *Entry[V]) (feed.Outcome, write[V]) {
+	f := failure{version: e.item.ResourceVersion, uid: id.uid, err: e.err, scope: e.scope.mark()}
+	w := write[V]{key: e.item.Key, old: old, tombstone: e.tombstone()}
+	held := old != nil
+	switch {
+	case held && !old.sameObject(id):
+		held = false
+		if !s.renames.Load() { // otherwise it may be an object that was renamed, and exists
+			w.kind, w.server = remove, true
+		}
+	case held:
+		kept := *s.inScope(&s.maker.interner, old, e.scope)
+		if f.skipped() {
+			kept.forgetVersion(id)
+		}
+		if kept != *old {
+			w.kind, w.next = silent, &kept
+		}
+	}
+	if f.skipped() {
+		if q, failed := s.quarantine.failed(e.item.Key); failed && !q.unreadable {
+			w.release = []string{e.item.Key}
+		}
+		return feed.Unchanged, w
+	}
+	w.failed = &f
+	s.deferReport(e.item.Key, &feed.EffectError{Effect: effectOf(held), Err: e.err})
+	return feed.Quarantined, w
+}
+
+// decideDeletion returns what becomes of a deletion. The logged deletion carries the object's final
+// state, with the version of the deletion, unless that state cannot be decoded, is to be ignored, or
+// is another object's. The entry of the final state is stored in *last.
+func (s *Store[V]) decideDeletion(e *event[V], id identity, old, last *Entry[V]) (feed.Outcome, write[V]) {
+	w := write[V]{key: e.item.Key, old: old, release: []string{e.itemKey}, server: true}
+	if old == nil {
+		if e.itemKey != e.item.Key {
+			w.release = append(w.release, e.item.Key)
+		}
+		if e.unseen && s.isUnseen(e.itemKey, e.item) && s.makeFinal(e, last, nil, feed.NotStored) {
+			w.kind, w.final = unseen, last
+		}
+		return feed.Unchanged, w
+	}
+	w.kind, w.tombstone, w.leftScope = remove, e.tombstone(), e.refused && old.sameObject(id) // otherwise it was recreated
+	if s.config.Log != nil && old.sameObject(id) && s.makeFinal(e, last, old, feed.FinalStateUnknown) {
+		w.final = last
+	}
+	if !e.refused {
+		w.waits = e.item.ResourceVersion
+	}
+	return feed.Applied, w
+}
+
+// makeFinal sets *last to the entry of the state at deletion, and reports whether it could. It reports
+// the error of one that cannot be decoded.
+func (s *Store[V]) makeFinal(e *event[V], last, old *Entry[V], effect feed.Effect) bool {
+	if e.err == nil && old == nil {
+		e.err = s.makeUnindexed(last, &s.maker, e.item, e.value, nil)
+	} else if e.err == nil {
+		e.err = s.makeEntry(last, &s.maker, e.item, e.value, old)
+	}
+	if e.err != nil && !errors.Is(e.err, feed.ErrSkip) {
+		s.deferReport(e.item.Key, &feed.EffectError{Effect: effect, Err: fmt.Errorf("state at deletion: %w", e.err)})
+	}
+	return e.err == nil
+}
+
+// verdict is what the rules of doc.go make of a state, or a deletion, that a scope passes.
+type verdict int
+
+const (
+	accepted   verdict = iota // it is the newest of its key
+	superseded                // a newer state, or a deletion, is known
+	moved                     // the live entry is the same state, of another scope
+	elsewhere                 // a deletion of what the store has in another scope, or does not have
+)
+
+// passed is a state of a key that a scope passes.
+type passed struct {
+	scope        *Scope
+	key, itemKey string
+	id           identity
+	version      string
+	list         string // the version of the list that has it; empty for an event
+	own          bool   // the live entry is one of the scope, or of another that the list has, too
+}
+
+// judge applies the rules of doc.go to a state. old is the live entry of its key, nil if there is
+// none.
+func (s *Store[V]) judge(c passed, old *Entry[V]) verdict {
+	f, failed := s.quarantine.failed(c.itemKey)
+	switch {
+	case c.own && (c.list != "" || old.sameObject(c.id)):
+		return accepted // whatever other scopes have passed since
+	case s.graves.isSuperseded(c.key, c.version, c.list):
+		return superseded
+	case c.scope.retiring && failed && f.scope != c.scope && !(f.scope != nil && f.scope.retiring && feed.IsOlder(f.version, c.version)):
+		return superseded
+	case c.own || old == nil:
+		return accepted
+	case c.scope.retiring, !old.common().written && c.id.before(old.identity()) && !c.shows(old.identity().versionText()):
+		s.withMu(func() { c.scope.relistIfUndone(old.scope()) })
+		return superseded
+	case c.list == "" && old.sameVersion(c.id) && !failed:
+		return moved
+	}
+	return accepted
+}
+
+// shows reports whether the state is in a list that is not older than a version. What it has of a key
+// is then newer than a state of that version in another scope: if its own version is lower, a restore
+// of the server has undone the other one.
+func (c passed) shows(version string) bool {
+	return c.list != "" && !feed.IsOlder(c.list, version)
+}
+
+func (s *Store[V]) withMu(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// isIgnored reports whether the store does not have the version of a repeated item: Decode has
+// ignored that state before, and need not be called again.
+func (s *Store[V]) isIgnored(item feed.Item) bool {
+	var entry Entry[V]
+	return !s.hasVersionUnderKey(item, &entry)
+}
+
+// mayHold reports whether the store may hold an item's object. It does not decode the item.
+func (s *Store[V]) mayHold(item feed.Item) bool {
+	return item.Key == "" || item.UID == "" || s.renames.Load() || s.entries.Get(item.Key) != nil
+}
+
+// heldKey returns the key under which entries hold the object of an item whose transform fails:
+// its own or, if the transform had renamed the object, another. It returns false, and the item's
+// own key, if they do not hold the object. The own key of an item without a UID may be wrong.
+func (s *Store[V]) heldKey(entries *entryMap, item feed.Item) (key string, held bool) {
+	uid := hashUID(item.UID)
+	own := entries.Item(item.Key)
+	if uid == 0 || own.Value != nil && (own.Meta.uid == uid || own.Meta.uid == 0) {
+		return item.Key, own.Value != nil
+	}
+	if !s.renames.Load() {
+		return item.Key, false
+	}
+	for key, other := range entries.All() {
+		if other.Meta.uid == uid {
+			return key, true
+		}
+	}
+	return item.Key, false
+}
+
+// effectOf returns the effect of a state that could not be stored, if the store holds an earlier
+// one or not.
+func effectOf(held bool) feed.Effect {
+	if held {
+		return feed.LastStateKept
+	}
+	return feed.NotStored
+}
+
+// isUnseen reports whether nothing explains why the store does not hold the object of a deletion:
+// its last state did not fail, and the deletion is not one that the collection has reached before,
+// such as by a list. itemKey is the key that the server sent.
+func (s *Store[V]) isUnseen(itemKey string, item feed.Item) bool {
+	failed := s.Failure(itemKey) != nil || s.Failure(item.Key) != nil
+	return !failed && (item.InOrder || !feed.Reaches(s.ResourceVersion(), item.ResourceVersion))
+}
+
+// hasVersionUnderKey reports whether the store has an item's version under the item's own key. If
+// so, it has set *entry to the live entry. It does not call Decode.
+func (s *Store[V]) hasVersionUnderKey(item feed.Item, entry *Entry[V]) bool {
+	return s.liveEntry(item.Key, entry) != nil &&
+		s.compare(entry.identity(), identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
+}
+
+// skips reports whether Decode ignores the item's state, which the store then never holds.
+func (s *Store[V]) skips(item feed.Item) bool {
+	_, err := s.valueOf(item, nil)
+	return errors.Is(err, feed.ErrSkip)
+}
+
+// hasVersion reports whether the store has an item's version. If so, it has set *entry to the live
+// entry. It returns the error of an item whose key cannot be read.
+func (s *Store[V]) hasVersion(item feed.Item, entry *Entry[V]) (bool, error) {
+	if s.hasVersionUnderKey(item, entry) {
+		return true, nil
+	}
+	key, _, err := s.keyOf(item)
+	if err != nil || key == item.Key {
+		return false, err
+	}
+	item.Key = key
+	return s.hasVersionUnderKey(item, entry), nil
+}
+
+var errNoKey = errors.New("the object has no key")
+
+// keyOf returns the key of an item's value, and the value if it was decoded for that. On error it
+// returns the item's own key. The key of an object that a client has decoded may be empty.
+func (s *Store[V]) keyOf(item feed.Item) (string, *V, error) {
+	if s.itemKeys() && item.Key != "" {
+		return item.Key, nil, nil
+	}
+	value, err := s.valueOf(item, nil)
+	if err != nil {
+		return item.Key, nil, err
+	}
+	key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(value) })
+	if err == nil && key == "" && item.Key == "" && item.Object == nil {
+		err = errNoKey
+	}
+	if err != nil {
+		return item.Key, nil, err
+	}
+	return key, &value, nil
+}
+
+// compare returns Unchanged if an item is the state that the store has, Stale if it is older, and
+// Applied if it is newer or the stored state of the same version cannot be read. If the object's
+// newest state could not be stored, the item is compared with that state's version: the last good
+// state may date from before a restore of the server and have a higher version.
+func (s *Store[V]) compare(old, next identity, item feed.Item) feed.Outcome {
+	failed, quarantined := s.quarantine.failed(item.Key)
+	switch {
+	case old.sameVersion(next) && (!quarantined || feed.IsOlder(item.ResourceVersion, failed.version)):
+		return feed.Unchanged
+	case old.sameVersion(next):
+		return feed.Applied
+	case failed.version != "" && feed.IsOlder(item.ResourceVersion, failed.version), failed.version == "" && next.before(old):
+		return feed.Stale
+	}
+	return feed.Applied
+}

@@ -1,0 +1,340 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/scope"
+)
+
+// tombstone records that states of a key are superseded: the object was deleted, left its scope, or
+// has a newer state that could not be stored or is ignored. Another scope that may hold the key may
+// not have reached that version yet. The states that it still passes must not be stored if they are
+// older. A tombstone is kept until every scope has passed it; see graves.bury.
+type tombstone[V any] struct {
+	key     string
+	version string // states before it are superseded
+	last    bool   // version is that of the last state before a deletion that a list has shown: it is superseded, too
+	shown   string // the version from which on a list shows what has superseded the states
+	waiting *waitingDeletion[V]
+}
+
+// waitingDeletion is the deletion of an object that may have moved to another scope. The server
+// sends the same event for both. The entry stays until all scopes into which the object may have
+// moved have reached the version.
+type waitingDeletion[V any] struct {
+	version string
+	scope   *Scope
+	object  shortIdentity
+	final   *Entry[V] // nil if unknown
+}
+
+// waitingKey is the key and the version of a waiting deletion.
+type waitingKey struct{ key, version string }
+
+// graves has the tombstones of a store. It is guarded by mu and written under both locks.
+type graves[V any] struct {
+	byKey   map[string]*tombstone[V] // the newest of each key
+	unseen  []*tombstone[V]          // in the order in which they were recorded; those that byKey lacks are dead
+	waiting int                      // how many of byKey have a waiting deletion
+	free    []waitingKey             // waiting deletions to look at again, as a scope that they waited for was removed
+
+	deleted map[string]time.Time // the keys whose deletion was seen, and when; see Store.HasSeenDeletion
+	expiry  []deletedKey         // of deleted, the oldest first
+}
+
+// deletedKey is a key whose deletion was seen.
+type deletedKey struct {
+	key string
+	at  time.Time
+}
+
+const (
+	// minUnseen is the number of tombstones that are kept for scopes that have not passed them, if the
+	// store does not have more objects.
+	minUnseen = 10_000
+	// maxDeleted and deletedFor bound the keys that are kept to answer reads of deleted objects.
+	maxDeleted = 100_000
+	deletedFor = time.Hour
+)
+
+// supersedes reports whether a state of the key at a version is one from before. One at the version
+// of a deletion is not: the object has moved to another scope.
+func (t *tombstone[V]) supersedes(version string) bool {
+	return feed.IsOlder(version, t.version) || t.last && version == t.version
+}
+
+// isSuperseded reports whether a state of a key at a version is older than what is known of the key.
+// A list, whose version is list, may show that a restore of the server has undone that; it is empty
+// for the state of an event. The caller holds a lock of the store.
+func (g *graves[V]) isSuperseded(key, version, list string) bool {
+	t := g.byKey[key]
+	return t != nil && t.supersedes(version) && !(list != "" && !feed.IsOlder(list, t.shown))
+}
+
+// record adds a tombstone, unless no other scope can pass what it supersedes. The caller holds both
+// locks.
+func (s *Store[V]) record(t *tombstone[V], by *Scope) {
+	g, k := &s.graves, &s.scopes
+	if k.oldest == nil {
+		s.findOldest()
+	}
+	if t.version == "" || k.havePassed(t.shown) || !k.hasPeer(by, t.key) {
+		return
+	}
+	if known := g.byKey[t.key]; known != nil {
+		if known.supersedes(t.version) {
+			return
+		}
+		t.waiting = known.waiting
+	}
+	g.put(t)
+	g.unseen = append(g.unseen, t)
+	if len(g.unseen) > max(minUnseen, s.entries.Len()) {
+		s.giveUp(g.unseen[0])
+		g.unseen = g.unseen[1:]
+	}
+}
+
+func (g *graves[V]) put(t *tombstone[V]) {
+	if g.byKey == nil {
+		g.byKey = make(map[string]*tombstone[V])
+	}
+	g.byKey[t.key] = t
+}
+
+// giveUp forgets a tombstone, as there are too many. The scopes that have not passed it are then not
+// fed by a watch from before: the next contact is a list that is not older than the tombstone. The
+// caller holds both locks.
+func (s *Store[V]) giveUp(t *tombstone[V]) {
+	if s.graves.byKey[t.key] != t {
+		return
+	}
+	for c := range s.scopes.holding(t.key) {
+		if feed.IsOlder(c.reached(), t.shown) || c.reached() == "" && len(c.feeds) > 0 {
+			c.minVersion = newer(c.minVersion, t.shown)
+		}
+	}
+	s.graves.drop(t)
+}
+
+// drop removes a tombstone from byKey, unless it has a waiting deletion.
+func (g *graves[V]) drop(t *tombstone[V]) {
+	if g.byKey[t.key] != t {
+		return
+	}
+	if t.waiting != nil {
+		g.put(&tombstone[V]{key: t.key, waiting: t.waiting})
+		return
+	}
+	delete(g.byKey, t.key)
+}
+
+// bury forgets the tombstones that every scope has passed, in the order in which they were recorded.
+// The caller holds both locks.
+func (g *graves[V]) bury(k *scopes) {
+	n := 0
+	for n < len(g.unseen) && k.havePassed(g.unseen[n].shown) {
+		g.drop(g.unseen[n])
+		g.unseen[n] = nil // frees the memory
+		n++
+	}
+	if g.unseen = g.unseen[n:]; len(g.unseen) == 0 {
+		g.unseen = nil
+	}
+}
+
+// forgetUndone forgets tombstones of versions after that to which the server was restored. Waiting
+// deletions in listed scopes no longer wait, as the lists show what was deleted. Those in scopes that
+// were removed are let go: no list of such a scope follows. The caller holds both locks.
+func (g *graves[V]) forgetUndone(listed []*Scope, version string) {
+	for _, t := range slices.Collect(maps.Values(g.byKey)) {
+		if w := t.waiting; w != nil && slices.Contains(listed, w.scope) {
+			g.stopWaiting(t)
+		} else if w != nil && w.scope.removed && feed.IsOlder(version, w.version) {
+			w.version = "" // every scope has reached it
+			g.free = append(g.free, waitingKey{t.key, ""})
+		}
+		if feed.IsOlder(version, t.shown) {
+			g.drop(t)
+		}
+	}
+	g.unseen = slices.DeleteFunc(g.unseen, func(t *tombstone[V]) bool { return g.byKey[t.key] != t })
+}
+
+// stopWaiting drops the waiting deletion of a tombstone. The caller holds both locks.
+func (g *graves[V]) stopWaiting(t *tombstone[V]) {
+	t.waiting = nil
+	g.waiting--
+	if t.version == "" {
+		delete(g.byKey, t.key)
+	}
+}
+
+// mayHaveMovedTo returns a scope into which an object of an entry of a scope may have moved at a
+// version, and that has not reached it; nil if there is none. p, which may be nil, is the progress of
+// a feed that has. The caller holds a lock of the store.
+func (k *scopes) mayHaveMovedTo(from *Scope, key, version string, p *progress) *Scope {
+	if len(k.selectors) <= 1 {
+		return nil
+	}
+	for other := range k.holding(key) {
+		if !other.retiring && scope.CanMove(from.Name, other.Name) && !other.hasReached(version, p) {
+			return other
+		}
+	}
+	return nil
+}
+
+// deferDeletion makes a deletion in a scope wait until the object cannot be in another one. The
+// caller holds both locks.
+func (s *Store[V]) deferDeletion(from *Scope, w write[V]) {
+	g := &s.graves
+	old := s.inScope(&s.maker.interner, w.old, from)
+	if g.isWaiting(w.key, old) {
+		return
+	}
+	if old != w.old {
+		s.putLive(s.live.Load(), w.key, w.old, old)
+	}
+	t := g.byKey[w.key]
+	if t == nil {
+		t = &tombstone[V]{key: w.key}
+		g.put(t)
+	}
+	if t.waiting == nil {
+		g.waiting++
+	}
+	t.waiting = &waitingDeletion[V]{version: w.waits, scope: from, object: old.shortIdentity}
+	if w.final != nil {
+		t.waiting.final = new(*w.final) // a copy: not the one that shares the memory of old
+	}
+	s.block(t)
+}
+
+// isWaiting reports whether the deletion of a key's entry waits. The caller holds a lock.
+func (g *graves[V]) isWaiting(key string, old *Entry[V]) bool {
+	t := g.byKey[key]
+	return t != nil && t.waiting != nil && t.waiting.scope == old.scope() && t.waiting.object == old.shortIdentity
+}
+
+// block makes a waiting deletion wait for one scope, and reports whether it must wait. The caller
+// holds both locks.
+func (s *Store[V]) block(t *tombstone[V]) bool {
+	w := t.waiting
+	other := s.scopes.mayHaveMovedTo(w.scope, t.key, w.version, nil)
+	if other != nil {
+		other.waiting = append(other.waiting, waitingKey{t.key, w.version})
+	}
+	return other != nil
+}
+
+// settleMoves applies the deletions that no longer wait for a scope. It drops a deletion whose
+// object has moved, or has changed since. Each event of a scope looks only at the first deletion
+// that waits for the scope, and at those that it lets go. The caller holds both locks.
+func (s *Store[V]) settleMoves(live *state[V]) {
+	g := &s.graves
+	if g.waiting == 0 {
+		return
+	}
+	free := g.free
+	g.free = nil
+	for _, c := range s.scopes.held {
+		if len(c.waiting) > 0 {
+			free = append(free, g.letGo(c)...)
+		}
+	}
+	var changes []Change[V]
+	for _, w := range free {
+		changes = s.settleMove(live, w.key, changes)
+	}
+	if len(changes) > 0 {
+		s.dropSnapshot(live)
+		s.config.Log.Append(changes)
+	}
+}
+
+// letGo returns the deletions that no longer wait for a scope, in the order in which they have begun
+// to. The caller holds both locks.
+func (g *graves[V]) letGo(c *Scope) (free []waitingKey) {
+	n := 0
+	for _, w := range c.waiting {
+		t := g.byKey[w.key]
+		waits := t != nil && t.waiting != nil && t.waiting.version == w.version
+		if waits && !c.retiring && !c.hasReached(w.version, nil) {
+			break
+		}
+		n++
+	}
+	free, c.waiting = c.waiting[:n:n], c.waiting[n:]
+	if len(c.waiting) == 0 {
+		c.waiting = nil // frees the memory
+	}
+	return free
+}
+
+// settleMove appends the change of a deletion that may no longer wait to changes. The caller holds
+// both locks.
+func (s *Store[V]) settleMove(live *state[V], key string, changes []Change[V]) []Change[V] {
+	t := s.graves.byKey[key]
+	if t == nil || t.waiting == nil {
+		return changes
+	}
+	old := new(Entry[V]).fromMap(live.entries.Item(key))
+	stands := old != nil && s.graves.isWaiting(key, old)
+	if stands && s.block(t) {
+		return changes
+	}
+	from, final := t.waiting.scope, t.waiting.final
+	s.graves.stopWaiting(t)
+	if !stands {
+		return changes
+	}
+	s.putLive(live, key, old, nil)
+	s.noteDeleted(key, from)
+	return append(changes, Change[V]{Key: key, Old: old, Final: final})
+}
+
+// noteDeleted records that the deletion of a key was seen, if its absence alone does not say that the
+// object does not exist. The caller holds both locks.
+func (s *Store[V]) noteDeleted(key string, c *Scope) {
+	if c.Name.Hash.Field != scope.UID || s.config.Now == nil {
+		return
+	}
+	g, now := &s.graves, s.config.Now()
+	if g.deleted == nil {
+		g.deleted = make(map[string]time.Time)
+	}
+	g.deleted[key] = now
+	g.expiry = append(g.expiry, deletedKey{key, now})
+	n := 0
+	for n < len(g.expiry) && (len(g.expiry)-n > maxDeleted || now.Sub(g.expiry[n].at) >= deletedFor) {
+		if first := g.expiry[n]; g.deleted[first.key].Equal(first.at) {
+			delete(g.deleted, first.key)
+		}
+		n++
+	}
+	g.expiry = g.expiry[n:]
+}
+
+// forgetDeleted records that a key has an object again, or one that exists has left the store. The
+// caller holds both locks.
+func (g *graves[V]) forgetDeleted(key string) {
+	if len(g.deleted) > 0 {
+		delete(g.deleted, key)
+	}
+}
+
+// HasSeenDeletion reports whether the object that a key had last was deleted, within the last hour.
+// It remembers up to 100,000 keys, of scopes of hashes of UIDs alone.
+func (s *Store[V]) HasSeenDeletion(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.graves.deleted[key]
+	return ok && s.config.Now().Sub(at) < deletedFor
+}
