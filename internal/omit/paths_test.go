@@ -130,6 +130,8 @@ func TestOmitFromJSON(t *testing.T) {
 		{goType: podType, path: "spec", raw: `{"kind":"Pod","spec":{},"status":{}}`, want: `{"kind":"Pod","status":{}}`},
 		{goType: podType, path: "status", raw: `{"spec":{},"status":{}}`, want: `{"spec":{}}`},
 		{goType: podType, path: "spec", raw: `{"spec":{}}`, want: `{}`},
+		{goType: podType, path: "spec", raw: `{"spec":{},"kind":"Pod","metadata":{"name":"n","ownerReferences":[{"name":"o"}]}}`, want: `{"kind":"Pod","metadata":{"name":"n","ownerReferences":[{"name":"o"}]}}`},
+		{goType: podType, path: "metadata.labels[a]", raw: `{"metadata":{"labels":{"a":"1"},"ownerReferences":[{}]},"kind":"Pod"}`, want: `{"metadata":{"ownerReferences":[{}]},"kind":"Pod"}`},
 		{goType: podType, path: "spec", raw: ` { "spec" : { "a\"}" : [ 1 ] } , "kind" : "Pod" } `, want: `{ "kind":"Pod" }`},
 		{goType: podType, path: "spec", raw: `{"\u0073pec":null}`, want: `{}`},
 		{goType: podType, path: "spec.containers.env", raw: `{"spec":{"containers":[{"env":[],"name":"a"},{"name":"b","env":[{}]}]}}`, want: `{"spec":{"containers":[{"name":"a"},{"name":"b"}]}}`},
@@ -159,8 +161,12 @@ func TestOmitFromJSON(t *testing.T) {
 			t.Errorf("%s: %v", test.path, err)
 			continue
 		}
-		result, ok := fields.AppendJSON(nil, []byte(test.raw), layout.Object{})
+		at := layoutOf([]byte(test.raw))
+		result, ok := fields.AppendJSON(nil, []byte(test.raw), at)
 		edited := result.Bytes
+		if ok {
+			checkLayout(t, []byte(test.raw), edited, at, result.Layout)
+		}
 		if ok == test.duplicates {
 			t.Errorf("%s without %s: AppendJSON returned %s, %v", test.raw, test.path, edited, ok)
 		}
