@@ -64,7 +64,7 @@ func TestWaitForDeleteSeesDeletionAtItsStart(t *testing.T) {
 }
 
 // startedWaits is how many waits start in a test.
-const startedWaits = 200
+const startedWaits = 2000
 
 // unableToDecode makes an informer's store unable to decode the state "bad".
 func unableToDecode(config *Config[string]) {

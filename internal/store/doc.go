@@ -9,11 +9,11 @@
 // records the object's identity and index values when it is stored, so neither a transform that
 // drops fields nor a caller that modifies a cached object can corrupt the store's bookkeeping.
 //
-//	          one reflector each                        readers
-//	                │                                      ▲
-//	              Feed ── Apply ──▶ decide ─▶ write ─▶ publish ──▶ entries, indexes, log
-//	                │                                      ▲
-//	                └──── Begin ──▶ Replacement ─▶ commit ─┘       Put, Remove, Replace: the program
+//	one reflector each                        readers
+//	      │                                      ▲
+//	    Feed ── Apply ──▶ decide ─▶ write ─▶ publish ──▶ entries, indexes, log
+//	      │                                      ▲
+//	      └──── Begin ──▶ Replacement ─▶ commit ─┘       Put, Remove, Replace: the program
 //
 // A [Feed] is the way in for what a server sends. It applies the filter, finds the [Scope] of each
 // item, and passes over what is in none. An event is decided and made, which may call functions of the

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // A change is in the store before it is in the log: a handler that the log wakes finds it, by Get,
@@ -74,6 +76,23 @@ func (h *harness) checkOrder(t *testing.T, n int) {
 			return
 		}
 	}
+}
+
+// A reader that has seen the version of an event, and waits for it, finds the event's state by Get,
+// which takes no lock.
+func TestChangeIsVisibleWithItsVersion(t *testing.T) {
+	h := newHarness(func(c *Config[*object]) { c.Indexers = nil })
+	h.relist("1", versioned(1))
+	runConcurrently(func() {
+		for version := range 2 * orderChanges {
+			h.apply(watch.Modified, versioned(version+2))
+		}
+	}, func() {
+		version := atoi(h.ResourceVersion())
+		if a, exists := h.Get("a"); !exists || atoi(a.Version) < version {
+			t.Errorf("the version is %d, the store has %v", version, a)
+		}
+	})
 }
 
 // Once Synced reports true, Get finds the objects of the initial state, and the log has their

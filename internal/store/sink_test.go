@@ -75,6 +75,23 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// Versions of 2^63 and more, which an entry records as text, are ordered as others are.
+func TestLargeVersionsAreOrdered(t *testing.T) {
+	h := newHarness()
+	h.relist("9223372036854775809", obj("a/1@9223372036854775809"))
+	for _, row := range []struct {
+		version string
+		want    feed.Outcome
+	}{{"9223372036854775811", feed.Applied}, {"9223372036854775810", feed.Stale}, {"10000000000000000000000", feed.Applied}, {"9", feed.Stale}} {
+		if got := h.apply(watch.Modified, obj("a/1@"+row.version)); got != row.want {
+			t.Errorf("an event at %s: outcome %v, want %v", row.version, got, row.want)
+		}
+	}
+	if got := h.ResourceVersion(); got != "10000000000000000000000" {
+		t.Errorf("resourceVersion %q", got)
+	}
+}
+
 func TestUnchangedObjectsAreNotDecoded(t *testing.T) {
 	h := newHarness()
 	h.relist("10", obj("a/1@10"), obj("b/2@9"))
