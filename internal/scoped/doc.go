@@ -28,6 +28,6 @@
 // cover all hashes, an absent key is ErrNoScope, except if the store has seen its deletion.
 //
 // The goroutine of Run owns the streams and the states of scopes. Loop.mu guards what other goroutines
-// read of them, and is held for O(scopes). It is never held while the store or a reflector is called,
-// but for the status of a reflector.
+// read of them, and is held for O(scopes). Under it, only the version of the store and the status of
+// reflectors are read.
 package scoped

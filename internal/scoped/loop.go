@@ -141,8 +141,9 @@ func (l *Loop[V]) take(ctx context.Context, changes []scope.Change) {
 	var added, removed []*heldScope
 	for _, change := range changes {
 		if held := l.find(change.Scope); held != nil && change.State == scope.HeldAgain {
-			l.leave(held, scope.Removed)
-			l.remove([]*heldScope{held}, true)
+			if l.leave(held, scope.Removed) {
+				l.remove([]*heldScope{held}, true)
+			}
 		}
 		if change.State == scope.Held || change.State == scope.HeldAgain {
 			if held := l.hold(change.Scope); held != nil {

@@ -274,12 +274,13 @@ type passed struct {
 // none.
 func (s *Store[V]) judge(c passed, old *Entry[V]) verdict {
 	f, failed := s.quarantine.failed(c.itemKey)
+	olderRetires := f.scope != nil && f.scope.retiring && feed.IsOlder(f.version, c.version)
 	switch {
 	case c.own && (c.list != "" || old.sameObject(c.id)):
 		return accepted // whatever other scopes have passed since
 	case s.graves.isSuperseded(c.key, c.version, c.list):
 		return superseded
-	case c.scope.retiring && failed && f.scope != c.scope && !(f.scope != nil && f.scope.retiring && feed.IsOlder(f.version, c.version)):
+	case c.scope.retiring && failed && f.scope != c.scope && !olderRetires:
 		return superseded
 	case c.own || old == nil:
 		return accepted

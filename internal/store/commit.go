@@ -12,16 +12,10 @@ import (
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
-// commit replaces the entries of scopes by those of a list, or removes scopes. It prepares the next
-// state while the store goes on reading and writing the live one, and makes it live at once:
-//
-//   - The next state is the list itself, if the list replaces every entry, and otherwise a fork of the
-//     live state, which the commit changes key by key. It holds the writer's lock for pieces of
-//     pieceSize keys, so that an event waits for one piece at most.
-//   - Keys that were written since the commit has begun are done again: what becomes of a key depends
-//     only on its live entry, the list and what is known of it otherwise.
-//   - The last piece, with the keys written since the piece before, ends with the swap, under both
-//     locks.
+// commit replaces the entries of scopes by those of a list, or removes scopes. It holds the writer's
+// lock. The next state is the list itself, if the list replaces every entry, and otherwise a fork of the
+// live state, which the commit changes key by key while readers go on with the live one. It becomes live
+// at once, under mu.
 type commit[V any] struct {
 	*Store[V]
 	list    *Replacement[V] // nil if scopes are removed
@@ -30,16 +24,11 @@ type commit[V any] struct {
 	exist   bool            // the objects of removed scopes exist
 	scopes  map[*Scope]bool // that are replaced or removed, if the store has scopes
 	next    *state[V]
-	gone    []Change[V] // deletions, which come first
-	put     []Change[V] // additions and updates
-	redone  map[string][2]int
+	gone    []Change[V]     // deletions, which come first
+	put     []Change[V]     // additions and updates
 	kept    map[string]bool // keys of the list's rejected states for which a live entry is kept
 	repairs []*Entry[V]     // live entries that are replaced without an event
 }
-
-// pieceSize is the number of keys for which a commit holds the writer's lock, some hundred
-// microseconds.
-const pieceSize = 256
 
 // Commit implements feed.Replacement. Each snapshot shows all of the list or none. The changes are one
 // batch of the log, deletions first. It fails if one of the newest unchanged objects has other
@@ -58,25 +47,25 @@ func (r *Replacement[V]) Commit(resourceVersion string) error {
 
 func (r *Replacement[V]) commit(version string) error {
 	s := r.store
-	s.commits.Lock()
-	defer s.commits.Unlock()
+	s.writer.Lock()
+	defer s.endWrite()
 	r.addIndexes()
 	c := newCommit(r, r.feed, version)
 	var view entryView
 	if err := c.begin(&view); err != nil {
 		return err
 	}
-	c.inPieces(c.steps(view))
+	for step := range c.steps(view) {
+		step()
+	}
 	c.finish()
 	return nil
 }
 
 // addIndexes adds the indexes that were added since Begin. With scopes, those of the live state are
-// changed instead.
+// changed instead. The caller holds the writer's lock.
 func (r *Replacement[V]) addIndexes() {
 	s := r.store
-	s.writer.Lock()
-	defer s.endWrite()
 	if set := s.live.Load().indexes.set; !s.config.Scoped && r.next.indexes.set != set {
 		r.next = s.reindexed(r.next, set)
 	}
@@ -86,7 +75,7 @@ func newCommit[V any](list *Replacement[V], by *Feed[V], version string) *commit
 	return &commit[V]{Store: list.store, list: list, feed: by, version: version, next: list.next, kept: make(map[string]bool)}
 }
 
-// replaceAll commits a write of the program, which holds the locks of commits and of the writer.
+// replaceAll commits a write of the program, which holds the writer's lock.
 func (c *commit[V]) replaceAll() {
 	if c.config.Log != nil {
 		c.withMu(func() { c.list.writes = c.live.Load().writes + 1 }) // every key may differ
@@ -94,13 +83,13 @@ func (c *commit[V]) replaceAll() {
 			step()
 		}
 	}
-	c.publish(nil, c.changes())
+	c.publish(nil, append(c.gone, c.put...))
 }
 
 // begin forks the live state, unless the list replaces it all, and takes a view of it.
 func (c *commit[V]) begin(view *entryView) error {
-	c.lockBoth()
-	defer c.unlockBoth()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	live := c.live.Load()
 	if c.config.Scoped {
 		if err := c.beginScopes(); err != nil {
@@ -112,7 +101,6 @@ func (c *commit[V]) begin(view *entryView) error {
 		*view = live.entries.View()
 		live.pages.Advance()
 	}
-	c.written = make(map[string]struct{})
 	return nil
 }
 
@@ -142,70 +130,28 @@ func (c *commit[V]) beginScopes() error {
 // batch of the log. Entries whose deletion waits, as they may have moved to another scope, stay until
 // it no longer does. exist reports whether the others exist: their deletions have LeftScope.
 func (s *Store[V]) RemoveScopes(scopes []*Scope, exist bool) {
-	s.commits.Lock()
-	defer s.commits.Unlock()
+	s.writer.Lock()
+	defer s.endWrite()
 	c := &commit[V]{Store: s, exist: exist, scopes: make(map[*Scope]bool)}
 	for _, scope := range scopes {
 		c.scopes[scope] = true
 	}
-	var keys []string
-	func() {
-		s.lockBoth()
-		defer s.unlockBoth()
-		live := s.live.Load()
-		keys = c.keysOfScopes(live.indexes)
-		if c.next = live; len(keys) > 0 {
-			c.next = live.fork()
-		}
-		s.written = make(map[string]struct{})
-	}()
-	c.inPieces(func(yield func(func()) bool) {
-		for _, key := range keys {
-			if !yield(func() { c.process(key, false) }) {
-				return
-			}
-		}
-	})
+	live := s.live.Load()
+	keys := c.keysOfScopes(live.indexes)
+	if c.next = live; len(keys) > 0 {
+		s.withMu(func() { c.next = live.fork() })
+	}
+	for _, key := range keys {
+		c.process(key, false)
+	}
 	c.finish()
 }
 
-// inPieces takes steps under the writer's lock, and releases it between pieces.
-func (c *commit[V]) inPieces(steps iter.Seq[func()]) {
-	c.writer.Lock()
-	defer func() { c.endWrite() }()
-	n := 0
-	for step := range steps {
-		if n++; n%pieceSize == 0 {
-			c.endWrite()
-			c.writer.Lock()
-		}
-		step()
-	}
-}
-
-// finish does the keys again that were written meanwhile, and publishes the next state.
+// finish publishes the next state.
 func (c *commit[V]) finish() {
-	for {
-		c.writer.Lock()
-		written := c.written
-		c.written = make(map[string]struct{})
-		if len(written) <= pieceSize {
-			c.redo(written)
-			break
-		}
-		c.endWrite()
-		c.inPieces(func(yield func(func()) bool) {
-			for key := range written {
-				if !yield(func() { c.redo(map[string]struct{}{key: {}}) }) {
-					return
-				}
-			}
-		})
-	}
-	defer c.endWrite()
 	c.quarantineRejected()
 	resolved := c.resolved()
-	c.publish(resolved, c.changes())
+	c.publish(resolved, append(c.gone, c.put...))
 }
 
 // steps yields what to do for each key: the list's states that could not be stored, then the entries
@@ -238,9 +184,7 @@ func (c *commit[V]) goneFrom(view entryView) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		lacks := func(key string) bool { return c.list.next.entries.Get(key) == nil }
 		if c.scopes != nil {
-			var keys []string
-			c.withMu(func() { keys = c.keysOfScopes(c.live.Load().indexes) })
-			for _, key := range keys {
+			for _, key := range c.keysOfScopes(c.live.Load().indexes) {
 				if lacks(key) && !yield(key) {
 					return
 				}
@@ -297,27 +241,6 @@ func (c *commit[V]) candidates() iter.Seq2[string, bool] {
 				return
 			}
 		}
-	}
-}
-
-// redo does keys again whose live entries were written since they were done.
-func (c *commit[V]) redo(keys map[string]struct{}) {
-	for key := range keys {
-		if c.redone == nil {
-			c.redone = make(map[string][2]int)
-		}
-		c.redone[key] = [2]int{len(c.gone), len(c.put)}
-		if c.list == nil || c.next != c.list.next {
-			c.Store.put(c.next, key, new(Entry[V]).fromMap(c.entries.Item(key)))
-		}
-		if c.kept[key] {
-			delete(c.kept, key)
-			c.Store.put(c.list.next, key, nil)
-		}
-		if c.list != nil {
-			c.settleFailure(key)
-		}
-		c.process(key, false)
 	}
 }
 
@@ -397,7 +320,7 @@ func (c *commit[V]) remove(key string, old *Entry[V]) {
 		c.record(&tombstone[V]{key: key, version: version, last: true, shown: c.version}, scope)
 		if waits = !refused && old.scope() != nil && c.Store.scopes.mayHaveMovedTo(scope, key, c.version, &c.feed.progress) != nil; waits {
 			c.deferDeletion(scope, write[V]{key: key, old: old, waits: c.version})
-		} else if !refused {
+		} else if !refused && old.scope() != nil { // the server may never have had one that the program wrote
 			c.noteDeleted(key, scope)
 		}
 	})
@@ -561,7 +484,7 @@ func (c *commit[V]) resolved() (keys []string) {
 	}
 	for _, quarantined := range c.quarantine.failures() {
 		key := quarantined.Key
-		if f, failed := c.quarantine.failed(key); failed && c.scopes != nil && !c.scopes[f.scope] {
+		if f, failed := c.quarantine.failed(key); failed && c.scopes != nil && f.scope != nil && !c.scopes[f.scope] {
 			continue
 		}
 		old, entry := new(Entry[V]).fromMap(c.entries.Item(key)), new(Entry[V]).fromMap(c.list.next.entries.Item(key))
@@ -587,7 +510,6 @@ func (c *commit[V]) publish(resolved []string, changes []Change[V]) {
 	for _, old := range c.repairs {
 		c.leaveHot(old)
 	}
-	c.written = nil
 	if c.list != nil {
 		c.list.changed = changes
 	}
@@ -605,23 +527,6 @@ func (c *commit[V]) swapAndLog(changes []Change[V]) {
 		c.config.Log.Append(changes)
 	}
 	c.advance()
-}
-
-// changes returns the changes of the commit: deletions, then additions and updates in list order. It
-// leaves those out that were done again.
-func (c *commit[V]) changes() []Change[V] {
-	if len(c.redone) == 0 {
-		return append(c.gone, c.put...)
-	}
-	var changes []Change[V]
-	for part, all := range [][]Change[V]{c.gone, c.put} {
-		for i, change := range all {
-			if since, again := c.redone[change.Key]; !again || i >= since[part] {
-				changes = append(changes, change)
-			}
-		}
-	}
-	return changes
 }
 
 // quarantineRejected quarantines the keys whose states in the list could not be stored. The caller

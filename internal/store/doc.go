@@ -76,17 +76,17 @@
 //
 // # Concurrency
 //
-// A Store has three locks, which are taken in this order:
+// A Store has two locks, which are taken in this order:
 //
-//	commits  serializes what replaces the state: commits of lists, removals of scopes, new indexes.
 //	writer   serializes writes. An event holds it from reading the old state until the new one is
-//	         published, and a commit for pieces of 256 keys, so that an event waits for one piece at
-//	         most. User functions (decode, transform, index) may run under it; they may read the
+//	         published, and a commit while it prepares the next state, about 1 µs for each object of
+//	         the list. User functions (decode, transform, index) may run under it; they may read the
 //	         store but must not write to it. Errors are reported after its release.
 //	mu       guards the published state: the maps, the indexes, the resourceVersion, the scopes, the
 //	         tombstones and the order of the log. A writer holds it to publish a change or to swap in
 //	         a whole state, and Snapshot holds it to copy the roots of the maps. It is held for a time
-//	         that does not depend on the number of objects, and no user function runs under it.
+//	         that does not depend on the number of objects, but for the deletions that no longer wait.
+//	         No user function runs under it.
 //
 // The scopes and tombstones are written under writer and mu, and may be read under either. The
 // quarantine, the hot set and the waiters each have a lock of their own, which may be taken under the
@@ -101,8 +101,6 @@
 //     both are done. A snapshot and a cursor taken together under mu therefore show each change
 //     exactly once: either in the snapshot or at the cursor.
 //   - A list, and the removal of scopes, is swapped in under mu. A snapshot shows all of it or none.
-//   - What a commit does with a key depends only on the live entry, the list and what is known of the
-//     key. Keys that were written since it has begun are done again before the swap.
 //   - A commit keeps the entry of an object whose UID and version are the store's, without decoding
 //     the item. Before, it compares the contents of the newest eight of them, and fails if one
 //     differs: a restored server has used the version again, and any other entry may differ, too. The

@@ -150,7 +150,7 @@ func (f *Feed[V]) has(c *Scope) bool { return slices.Contains(f.Scopes(), c) }
 // sharesKeysWith reports whether a scope may hold the same keys as another scope of the feed.
 func (f *Feed[V]) sharesKeysWith(c *Scope) bool {
 	if f.name.Hash.Field != scope.Namespace {
-		return !(len(f.had) == 1 && f.had[0] == c) && scope.ShareKeys(f.name, c.Name)
+		return (len(f.had) > 1 || f.had[0] != c) && scope.ShareKeys(f.name, c.Name)
 	}
 	for _, own := range f.had {
 		if own != c && scope.ShareKeys(own.Name, c.Name) {

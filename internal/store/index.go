@@ -223,8 +223,6 @@ func (ix *indexes[V]) remove(keys *postings, value, key string) {
 // AddIndexers adds indexes, also to a store in use. Existing objects are indexed when it returns.
 // If an index of one of the names exists, AddIndexers returns an error and adds none.
 func (s *Store[V]) AddIndexers(indexers map[string]IndexFunc[V]) error {
-	s.commits.Lock()
-	defer s.commits.Unlock()
 	s.writer.Lock()
 	defer s.endWrite()
 	live := s.live.Load()

@@ -402,8 +402,6 @@ func (r *Replacement[V]) removeState(item feed.Item) {
 // Replace makes values the whole collection, regardless of their versions. On error the store is
 // unchanged.
 func (s *Store[V]) Replace(values []V, resourceVersion string) error {
-	s.commits.Lock()
-	defer s.commits.Unlock()
 	s.writer.Lock()
 	defer s.endWrite()
 	r := s.begin(nil, s.deferReport)

@@ -84,11 +84,11 @@ func (k *scopes) forget(gone []*Scope) {
 	}
 	isGone := func(c *Scope) bool { return c.removed }
 	k.held = slices.DeleteFunc(k.held, isGone)
-	for i, c := range gone {
-		namespace := c.Name.Namespace
-		if i > 0 && gone[i-1].Name.Namespace == namespace {
-			continue
-		}
+	namespaces := make(map[string]bool)
+	for _, c := range gone {
+		namespaces[c.Name.Namespace] = true
+	}
+	for namespace := range namespaces {
 		if k.byNamespace[namespace] = slices.DeleteFunc(k.byNamespace[namespace], isGone); len(k.byNamespace[namespace]) == 0 {
 			delete(k.byNamespace, namespace)
 		}
@@ -288,8 +288,8 @@ func (s *Store[V]) findOldest() {
 		}
 		counts := c.synced || version != ""
 		switch {
-		case !counts && len(c.feeds) > 0 && c.minVersion != "":
-			k.lower(c.minVersion) // of the list that it may be receiving
+		case !counts && len(c.feeds) > 0:
+			k.lower(c.minVersion) // of the list that it may be receiving; any, if it is empty
 		case counts:
 			k.lower(version)
 		}
@@ -307,7 +307,7 @@ func (s *Store[V]) findOldest() {
 
 // lower sets the watermark to a version that a scope has reached, if it is the lowest one.
 func (k *scopes) lower(version string) {
-	if k.unbounded || feed.IsOlder(version, k.watermark) {
+	if k.unbounded || version == "" || feed.IsOlder(version, k.watermark) {
 		k.watermark, k.unbounded = version, false
 	}
 }

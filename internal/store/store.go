@@ -31,12 +31,9 @@ type Store[V any] struct {
 	abandoned     atomic.Bool  // see Abandon
 	scopeWaiters  atomic.Int32 // number of callers that wait for the version of a scope
 
-	commits sync.Mutex // serializes what replaces the state: commits, removals of scopes, new indexes
-
-	writer  sync.Mutex          // serializes writes; guards the fields below
-	maker   maker               // reports by deferReport
-	reports []report            // of the write in progress
-	written map[string]struct{} // the keys that were written since a commit has begun; nil without one
+	writer  sync.Mutex // serializes writes; guards the fields below
+	maker   maker      // reports by deferReport
+	reports []report   // of the write in progress
 
 	mu      sync.Mutex                  // guards the fields below, including the maps of the live state
 	live    atomic.Pointer[state[V]]    // also loaded without a lock; replaced by publish
@@ -103,8 +100,7 @@ func newState[V any](set *indexSet[V], scoped bool) *state[V] {
 	return &state[V]{pages: pages, entries: snapmap.NewMap[valueRef, entryMeta](pages), indexes: newIndexes(set, pages, scoped)}
 }
 
-// fork returns a state with the same contents, which a commit writes while the store goes on writing
-// this one. It takes O(1). The caller holds both locks.
+// fork returns a state with the same contents, which a commit writes beside this one. It takes O(1). The caller holds both locks.
 func (from *state[V]) fork() *state[V] {
 	pages := from.pages.Fork()
 	fork := &state[V]{pages: pages, entries: from.entries.Fork(pages), indexes: from.indexes.fork(pages)}
@@ -134,15 +130,8 @@ func (s *Store[V]) replaceIn(to *state[V], key string, old, entry *Entry[V]) {
 // putLive is replaceIn for the live state. The caller holds both locks.
 func (s *Store[V]) putLive(live *state[V], key string, old, entry *Entry[V]) {
 	s.replaceIn(live, key, old, entry)
-	s.leaveHot(old)
-	s.noteWritten(key)
-}
-
-// noteWritten records that a key was written, for a commit that is in progress. The caller holds the
-// writer's lock.
-func (s *Store[V]) noteWritten(key string) {
-	if s.written != nil {
-		s.written[key] = struct{}{}
+	if old != nil && (entry == nil || old.ref != entry.ref) {
+		s.leaveHot(old)
 	}
 }
 

@@ -74,7 +74,7 @@ func (t *tombstone[V]) supersedes(version string) bool {
 // for the state of an event. The caller holds a lock of the store.
 func (g *graves[V]) isSuperseded(key, version, list string) bool {
 	t := g.byKey[key]
-	return t != nil && t.supersedes(version) && !(list != "" && !feed.IsOlder(list, t.shown))
+	return t != nil && t.supersedes(version) && (list == "" || feed.IsOlder(list, t.shown))
 }
 
 // record adds a tombstone, unless no other scope can pass what it supersedes. The caller holds both

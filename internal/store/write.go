@@ -145,7 +145,7 @@ func (s *Store[V]) claimOf(uid string, old *Entry[V]) claim {
 	switch {
 	case !s.config.Scoped:
 		return claim{}
-	case old != nil:
+	case old != nil && (old.scope() == nil || !old.scope().removed):
 		kept := old.common().claim
 		kept.written = true
 		return kept

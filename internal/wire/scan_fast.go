@@ -9,7 +9,7 @@ package wire
 // step.
 //
 // It is one long function because calls would dominate its cost.
-func (s *scanner) scanFast(b []byte) {
+func (s *scanner) scanFast(b []byte) { //nolint:funlen // one loop over the bytes
 	if s.depth == 0 || s.state >= inString || s.members.watching(s.depth) {
 		return
 	}
