@@ -14,8 +14,7 @@ import (
 )
 
 // ErrNoScope reports a scope that is not in the informer's set, or an object that no listed scope of
-// the informer may hold, or may hold without the store having seen its deletion. Package cache declares
-// it with the same text.
+// the informer may hold, or may hold without the store having seen its deletion.
 const ErrNoScope = feed.Error("the informer does not hold the scope")
 
 // WaitForScope blocks until a scope has been listed. It returns ErrNoScope if the scope is not in

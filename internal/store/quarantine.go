@@ -16,8 +16,7 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// ErrNotStored is wrapped by the errors of KeyError and QuarantinedKeys. Package cache declares it
-// with the same text.
+// ErrNotStored is wrapped by the errors of KeyError and QuarantinedKeys.
 const ErrNotStored = feed.Error("the object's newest state could not be stored")
 
 // quarantine is the set of keys whose newest state could not be stored or read. It is nearly always
