@@ -498,12 +498,7 @@ func (c *commit[V]) resolved() (keys []string) {
 
 // publish makes the next state live. The caller holds the writer's lock.
 func (c *commit[V]) publish(resolved []string, changes []Change[V]) {
-	c.withMu(func() { c.swapAndLog(changes) })
-	for _, key := range resolved { // after the swap: Find takes no lock
-		if f, rejected := c.list.rejected[key]; !rejected || f.skipped() {
-			c.quarantine.release(key)
-		}
-	}
+	c.withMu(func() { c.swapAndLog(resolved, changes) })
 	for i := range changes { // after the swap, see keepHot
 		c.leaveHot(changes[i].Old)
 	}
@@ -515,13 +510,19 @@ func (c *commit[V]) publish(resolved []string, changes []Change[V]) {
 	}
 }
 
-// swapAndLog makes the next state live and appends the changes to the log. The caller holds both
-// locks, for a time that does not depend on the number of objects.
-func (c *commit[V]) swapAndLog(changes []Change[V]) {
+// swapAndLog makes the next state live, releases the resolved keys, and appends the changes to the log,
+// before anybody who waits for the version may read. The caller holds both locks, for a time that does
+// not depend on the number of objects.
+func (c *commit[V]) swapAndLog(resolved []string, changes []Change[V]) {
 	live := c.live.Load()
 	if c.next != live {
 		c.next.version, c.next.writes = live.version, live.writes+1
 		c.swap(c.next)
+	}
+	for _, key := range resolved { // after the swap: Find takes no lock
+		if f, rejected := c.list.rejected[key]; !rejected || f.skipped() {
+			c.quarantine.release(key)
+		}
 	}
 	if c.config.Log != nil && (len(changes) > 0 || c.list != nil) {
 		c.config.Log.Append(changes)

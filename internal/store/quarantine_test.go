@@ -4,6 +4,7 @@
 package store
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -177,5 +178,31 @@ func TestUnreadableStateOfDeletedObjectIsNotQuarantined(t *testing.T) {
 	}
 	if got := h.reported(); len(got) != 1 {
 		t.Errorf("reported %q, want one report", got)
+	}
+}
+
+// TestListReleasesItsKeysAtItsVersion waits for the version of a list that has good states of keys
+// whose states before could not be stored.
+func TestListReleasesItsKeysAtItsVersion(t *testing.T) {
+	const keys = 200
+	h := newHarness()
+	states := func(version, fault string) (all []*object) {
+		for i := range keys {
+			all = append(all, obj(fmt.Sprintf("k%d/1@%s", i, version)).with(fault))
+		}
+		return all
+	}
+	h.relist("1", states("1", "decode")...)
+	reached, cancel := h.Await(nil, "2")
+	defer cancel()
+	failed := make(chan int)
+	go func() {
+		<-reached
+		n, _ := h.QuarantineSize()
+		failed <- n
+	}()
+	h.relist("2", states("2", "")...)
+	if n := <-failed; n != 0 {
+		t.Errorf("%d keys have failed at the version of the list", n)
 	}
 }

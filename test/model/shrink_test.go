@@ -68,7 +68,7 @@ func clone(p program) (c program) {
 // simplifications returns functions that each make one part of a program simpler.
 func simplifications(p program) (all []func(*program)) {
 	for i := range reflect.TypeFor[options]().NumField() {
-		all = append(all, func(p *program) { setZero(&p.Options, i) })
+		all = append(all, func(p *program) { setZero(p, i) })
 	}
 	for _, key := range keys[1:] {
 		all = append(all, func(p *program) { mergeKey(p, key) })
@@ -82,10 +82,19 @@ func simplifications(p program) (all []func(*program)) {
 	return all
 }
 
-// setZero sets a field of the options to its zero value, or to the smallest version.
-func setZero(o *options, field int) {
+// setZero sets a field of the options to its zero value, to the smallest version, or to one replica.
+func setZero(p *program, field int) {
+	o := &p.Options
 	reflect.ValueOf(o).Elem().Field(field).SetZero()
 	o.Start, o.Replicas = max(1, o.Start), max(1, o.Replicas)
+	for i := range p.Steps {
+		switch s := &p.Steps[i]; s.Op {
+		case opSwitch, opLag, opCatchUp:
+			s.N = min(s.N, o.Replicas-1)
+		case opCompact:
+			s.N = min(s.N, o.Replicas)
+		}
+	}
 }
 
 // mergeKey replaces a key by the first one.
@@ -168,7 +177,7 @@ func TestShrinkSimplifiesAllParts(t *testing.T) {
 			{Op: opPut, Key: "c/z", N: 5, Bad: badSkip, NoWait: true},
 			{Op: opAdd, Handler: &handlerSpec{Kind: kindBatch, Pace: paceExit, Every: 3, Resync: time.Minute, WithoutOld: true}},
 			{Op: opFault, Fault: &fault{Kind: faultClose, Target: targetWatch, Times: -1, After: 3}},
-			{Op: opAdvance, For: time.Hour},
+			{Op: opLag, N: 2},
 		},
 	}
 	before := encode(p)
@@ -177,7 +186,7 @@ func TestShrinkSimplifiesAllParts(t *testing.T) {
 	})
 	want := `{"Options":{"Packed":true,"Start":1,"Replicas":1},"Steps":[{"Op":"put","Key":"a/x","N":1},` +
 		`{"Op":"add handler","Handler":{"Kind":"batch","Pace":"fast","Every":1}},` +
-		`{"Op":"fault","Fault":{"Kind":"closed","Target":"watch","Times":1}},{"Op":"advance","For":1000000000}]}`
+		`{"Op":"fault","Fault":{"Kind":"closed","Target":"watch","Times":1}},{"Op":"lag"}]}`
 	if got := encode(shrunk); got != want || encode(p) != before {
 		t.Errorf("shrunk to %s, want %s", got, want)
 	}
