@@ -184,7 +184,7 @@ func TestUnreadableStateOfDeletedObjectIsNotQuarantined(t *testing.T) {
 // TestListReleasesItsKeysAtItsVersion waits for the version of a list that has good states of keys
 // whose states before could not be stored.
 func TestListReleasesItsKeysAtItsVersion(t *testing.T) {
-	const keys = 200
+	const keys = 5000
 	h := newHarness()
 	states := func(version, fault string) (all []*object) {
 		for i := range keys {

@@ -75,6 +75,45 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// A source that repeats events, or uses a version twice, is compared by the contents.
+func TestRepeatedEventIsComparedByItsContent(t *testing.T) {
+	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(options...)
+			h.relist("10", obj("a/1@10"))
+			h.batches()
+			before := h.Snapshot().Entry("a")
+			repeat := func(o *object) feed.Outcome {
+				item := o.item()
+				item.Repeated = true
+				return h.Apply(watch.Modified, item)
+			}
+			if got := repeat(obj("a/1@10")); got != feed.Unchanged || *h.Snapshot().Entry("a") != *before {
+				t.Errorf("the same content: outcome %v, want Unchanged and the same entry", got)
+			}
+			h.expect(t, nil, "a/1@10")
+			if got := repeat(obj("a/1@10", "g")); got != feed.Applied {
+				t.Errorf("another content: outcome %v, want Applied", got)
+			}
+			h.expect(t, []string{"update a/1@10→/1@10"}, "a/1@10")
+		})
+	}
+}
+
+// The version of a source that does not count versions is that of its last event.
+func TestVersionOfEventsInOrderMayFall(t *testing.T) {
+	h := newHarness()
+	h.relist("10")
+	for _, row := range []struct{ id, want string }{{"a/1@12", "12"}, {"b/1@7", "7"}, {"c/1@", "7"}, {"d/1@x", "x"}} {
+		item := obj(row.id).item()
+		item.InOrder = true
+		h.Apply(watch.Added, item)
+		if got := h.ResourceVersion(); got != row.want {
+			t.Errorf("version %q after an event of %s, want %q", got, row.id, row.want)
+		}
+	}
+}
+
 // Versions of 2^63 and more, which an entry records as text, are ordered as others are.
 func TestLargeVersionsAreOrdered(t *testing.T) {
 	h := newHarness()
