@@ -12,22 +12,37 @@ import (
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
-// commit replaces the entries of scopes by those of a list, or removes scopes. It holds the writer's
-// lock. The next state is the list itself, if the list replaces every entry, and otherwise a fork of the
-// live state, which the commit changes key by key while readers go on with the live one. It becomes live
-// at once, under mu.
+// commit replaces the entries of scopes by those of a list, or removes scopes. The next state is the
+// list itself, if the list replaces every entry, and otherwise a fork of the live state, which the commit
+// changes key by key while readers go on with the live one. It becomes live at once, under mu.
+//
+// A commit of scopes gives the writer's lock back after each piece of its keys. What is written
+// meanwhile goes to the live state alone, so the commit decides on these keys again at the end, when it
+// holds the lock until the fork is live. If a scope has reached a later version than the list's by then,
+// the commit begins again, and does not give the lock back.
 type commit[V any] struct {
 	*Store[V]
-	list    *Replacement[V] // nil if scopes are removed
-	feed    *Feed[V]        // nil for a write of the program, and if scopes are removed
-	version string          // of the list
-	exist   bool            // the objects of removed scopes exist
+	list     *Replacement[V] // nil if scopes are removed
+	feed     *Feed[V]        // nil for a write of the program, and if scopes are removed
+	version  string          // of the list
+	exist    bool            // the objects of removed scopes exist
+	removed  []*Scope        // the scopes to remove
+	inPieces bool
+
 	scopes  map[*Scope]bool // that are replaced or removed, if the store has scopes
 	next    *state[V]
-	gone    []Change[V]     // deletions, which come first
-	put     []Change[V]     // additions and updates
-	kept    map[string]bool // keys of the list's rejected states for which a live entry is kept
-	repairs []*Entry[V]     // live entries that are replaced without an event
+	placed  []placed[V]        // what the next state does not have yet, if it is a fork
+	gone    []Change[V]        // deletions, which come first
+	put     []Change[V]        // additions and updates
+	failed  map[string]failure // the list's rejected states that are the newest of their keys
+	kept    map[string]bool    // keys of those for which a live entry is kept
+	repairs []*Entry[V]        // live entries that are replaced without an event
+}
+
+// placed is an entry that a commit has decided to put into its fork, nil to remove the one under key.
+type placed[V any] struct {
+	key   string
+	entry *Entry[V]
 }
 
 // Commit implements feed.Replacement. Each snapshot shows all of the list or none. The changes are one
@@ -37,7 +52,13 @@ func (r *Replacement[V]) Commit(resourceVersion string) error {
 	if err := r.checkNewest(); err != nil {
 		return err
 	}
-	if err := r.commit(resourceVersion); err != nil {
+	s := r.store
+	c := &commit[V]{Store: s, list: r, feed: r.feed, version: resourceVersion}
+	// After a restore of the server, scopes change their feeds. A renamed object has two keys.
+	if c.inPieces = s.config.Scoped && !r.compareContents; c.inPieces {
+		c.put = make([]Change[V], 0, len(r.made)) // to allocate it under the lock would take milliseconds
+	}
+	if err := c.run(); err != nil {
 		return err
 	}
 	r.feed.config.Listed()
@@ -45,21 +66,58 @@ func (r *Replacement[V]) Commit(resourceVersion string) error {
 	return nil
 }
 
-func (r *Replacement[V]) commit(version string) error {
-	s := r.store
-	s.writer.Lock()
-	defer s.endWrite()
-	r.addIndexes()
-	c := newCommit(r, r.feed, version)
-	var view entryView
-	if err := c.begin(&view); err != nil {
-		return err
+// RemoveScopes removes scopes that no longer have a feed, with their entries. Their deletions are one
+// batch of the log. Entries whose deletion waits, as they may have moved to another scope, stay until
+// it no longer does. exist reports whether the others exist: their deletions have LeftScope.
+func (s *Store[V]) RemoveScopes(scopes []*Scope, exist bool) {
+	c := &commit[V]{Store: s, removed: scopes, exist: exist, inPieces: true}
+	size := 0
+	for _, scope := range scopes {
+		size += s.ScopeState(scope).Objects
 	}
-	for step := range c.steps(view) {
-		step()
+	c.gone = make([]Change[V], 0, size)
+	_ = c.run() // only a list can be too old
+}
+
+// run holds the lock of commits, and the writer's but for pauses.
+func (c *commit[V]) run() error {
+	c.lockCommit()
+	defer c.unlockCommit()
+	if c.list != nil {
+		c.list.addIndexes()
 	}
-	c.finish()
+	for {
+		c.inPieces = c.inPieces && !c.renames.Load()
+		if err := c.decideAll(); err != nil {
+			return err
+		}
+		if !c.inPieces || !c.isOutrun() {
+			break
+		}
+		c.inPieces = false
+	}
+	c.quarantineFailed()
+	c.publish(c.resolved())
 	return nil
+}
+
+// pause gives the writer's lock back, and writes the fork meanwhile. The errors of the commit are not reported before it
+// has released its locks.
+func (c *commit[V]) pause() {
+	reports := c.endWriteSilently()
+	c.yield()
+	c.writeFork()
+	c.writer.Lock()
+	c.Store.reports = reports
+}
+
+// writeFork puts what was decided into the fork, which nobody else knows yet. It takes most of the
+// time of a commit, and needs no lock.
+func (c *commit[V]) writeFork() {
+	for _, p := range c.placed {
+		c.Store.put(c.next, p.key, p.entry)
+	}
+	c.placed = c.placed[:0]
 }
 
 // addIndexes adds the indexes that were added since Begin. With scopes, those of the live state are
@@ -71,19 +129,87 @@ func (r *Replacement[V]) addIndexes() {
 	}
 }
 
-func newCommit[V any](list *Replacement[V], by *Feed[V], version string) *commit[V] {
-	return &commit[V]{Store: list.store, list: list, feed: by, version: version, next: list.next, kept: make(map[string]bool)}
-}
-
-// replaceAll commits a write of the program, which holds the writer's lock.
+// replaceAll commits a write of the program, which holds the lock of commits and the writer's.
 func (c *commit[V]) replaceAll() {
+	c.next = c.list.next
 	if c.config.Log != nil {
 		c.withMu(func() { c.list.writes = c.live.Load().writes + 1 }) // every key may differ
 		for step := range c.steps(c.Snapshot().entries) {
 			step()
 		}
 	}
-	c.publish(nil, append(c.gone, c.put...))
+	c.publish(nil)
+}
+
+// decideAll decides on every key, from the beginning.
+func (c *commit[V]) decideAll() error {
+	for key := range c.kept {
+		c.Store.put(c.list.next, key, nil)
+	}
+	c.gone, c.put, c.repairs, c.failed, c.kept = c.gone[:0], c.put[:0], nil, make(map[string]failure), make(map[string]bool)
+	var view entryView
+	if err := c.begin(&view); err != nil {
+		return err
+	}
+	n := 0
+	for step := range c.steps(view) {
+		if n++; c.inPieces && n%c.pieceSize == 0 {
+			c.pause()
+		}
+		step()
+	}
+	c.decideAgain()
+	c.writeFork()
+	return nil
+}
+
+// decideAgain decides again on the keys that were written during pauses. When they are few, it does so
+// without a pause.
+func (c *commit[V]) decideAgain() {
+	const rounds = 4
+	for round := 1; len(c.written) > 0; round++ {
+		written := c.written
+		pauses := len(written) > c.pieceSize && round < rounds
+		c.written = make(map[string]struct{})
+		c.writeFork()
+		isWritten := func(change Change[V]) bool {
+			_, again := written[change.Key]
+			return again
+		}
+		c.gone, c.put = slices.DeleteFunc(c.gone, isWritten), slices.DeleteFunc(c.put, isWritten)
+		n := 0
+		for key := range written {
+			if n++; pauses && n%c.pieceSize == 0 {
+				c.pause()
+			}
+			c.takeOver(key)
+			c.settleFailure(key)
+			c.process(key, true)
+		}
+	}
+}
+
+// takeOver undoes what was decided on a key, and takes its live entry into the fork.
+func (c *commit[V]) takeOver(key string) {
+	if c.kept[key] {
+		c.Store.put(c.list.next, key, nil)
+	}
+	delete(c.kept, key)
+	delete(c.failed, key)
+	c.Store.put(c.next, key, new(Entry[V]).fromMap(c.entries.Item(key)))
+}
+
+// isOutrun reports whether what the commit has begun with was changed during pauses.
+func (c *commit[V]) isOutrun() bool {
+	if c.renames.Load() {
+		return true
+	}
+	for scope := range c.scopes {
+		if c.list != nil && (feed.IsOlder(c.version, scope.minVersion) || scope.synced && feed.IsOlder(c.version, scope.reached())) {
+			return true
+		}
+	}
+	return false
 }
 
 // begin forks the live state, unless the list replaces it all, and takes a view of it.
@@ -91,15 +217,26 @@ func (c *commit[V]) begin(view *entryView) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	live := c.live.Load()
-	if c.config.Scoped {
+	switch {
+	case c.list == nil:
+		c.scopes = make(map[*Scope]bool)
+		for _, scope := range c.removed {
+			c.scopes[scope] = true
+		}
+	case c.config.Scoped:
 		if err := c.beginScopes(); err != nil {
 			return err
 		}
-		*view = live.entries.View()
-		c.next = live.fork()
-	} else {
-		*view = live.entries.View()
+	}
+	*view = live.entries.View()
+	if c.scopes == nil {
+		c.next = c.list.next
 		live.pages.Advance()
+		return nil
+	}
+	c.next = live.fork()
+	if c.written = nil; c.inPieces {
+		c.written = make(map[string]struct{})
 	}
 	return nil
 }
@@ -126,47 +263,24 @@ func (c *commit[V]) beginScopes() error {
 	return nil
 }
 
-// RemoveScopes removes scopes that no longer have a feed, with their entries. Their deletions are one
-// batch of the log. Entries whose deletion waits, as they may have moved to another scope, stay until
-// it no longer does. exist reports whether the others exist: their deletions have LeftScope.
-func (s *Store[V]) RemoveScopes(scopes []*Scope, exist bool) {
-	s.writer.Lock()
-	defer s.endWrite()
-	c := &commit[V]{Store: s, exist: exist, scopes: make(map[*Scope]bool)}
-	for _, scope := range scopes {
-		c.scopes[scope] = true
-	}
-	live := s.live.Load()
-	keys := c.keysOfScopes(live.indexes)
-	if c.next = live; len(keys) > 0 {
-		s.withMu(func() { c.next = live.fork() })
-	}
-	for _, key := range keys {
-		c.process(key, false)
-	}
-	c.finish()
-}
-
-// finish publishes the next state.
-func (c *commit[V]) finish() {
-	c.quarantineRejected()
-	resolved := c.resolved()
-	c.publish(resolved, append(c.gone, c.put...))
-}
-
 // steps yields what to do for each key: the list's states that could not be stored, then the entries
 // that the list lacks, then those that it has, in list order.
 func (c *commit[V]) steps(view entryView) iter.Seq[func()] {
 	return func(yield func(func()) bool) {
-		for _, key := range slices.Collect(maps.Keys(c.list.rejected)) {
-			if !yield(func() { c.settleFailure(key) }) {
-				return
+		if c.list != nil {
+			for key := range c.list.rejected {
+				if !yield(func() { c.settleFailure(key) }) {
+					return
+				}
 			}
 		}
 		for key := range c.goneFrom(view) {
 			if !yield(func() { c.process(key, false) }) {
 				return
 			}
+		}
+		if c.list == nil {
+			return
 		}
 		for key, made := range c.candidates() {
 			if !yield(func() { c.process(key, made) }) {
@@ -182,34 +296,31 @@ type entryView = snapmap.View[valueRef, entryMeta]
 // goneFrom yields the keys of the entries to replace that the list lacks.
 func (c *commit[V]) goneFrom(view entryView) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		lacks := func(key string) bool { return c.list.next.entries.Get(key) == nil }
-		if c.scopes != nil {
-			for _, key := range c.keysOfScopes(c.live.Load().indexes) {
+		lacks := func(key string) bool { return c.list == nil || c.list.next.entries.Get(key) == nil }
+		for _, keys := range c.keysFrom(view) {
+			for key := range keys {
 				if lacks(key) && !yield(key) {
 					return
 				}
-			}
-			return
-		}
-		for key := range view.All() {
-			if lacks(key) && !yield(key) {
-				return
 			}
 		}
 	}
 }
 
-// keysOfScopes returns the keys of the entries that may be in the commit's scopes.
-func (c *commit[V]) keysOfScopes(from *indexes[V]) (keys []string) {
-	for scope := range c.scopes {
-		if set := from.ofScope(scope); set != nil {
-			keys = slices.AppendSeq(keys, set.All())
+// keysFrom returns the keys of the entries that the commit may replace, as they were when it began: what
+// is written from then on is written to copies.
+func (c *commit[V]) keysFrom(view entryView) (all []iter.Seq[string]) {
+	if c.scopes == nil {
+		return []iter.Seq[string]{func(yield func(string) bool) {
+			view.All()(func(key string, _ snapmap.Item[valueRef, entryMeta]) bool { return yield(key) })
+		}}
+	}
+	for _, scope := range append(slices.Collect(maps.Keys(c.scopes)), nil) { // nil for entries in no scope
+		if keys := c.next.indexes.ofScope(scope); keys != nil {
+			all = append(all, keys.All())
 		}
 	}
-	if set := from.ofScope(nil); set != nil {
-		keys = slices.AppendSeq(keys, set.All())
-	}
-	return keys
+	return all
 }
 
 // candidates yields each key of the list whose entry may differ from the live one once, and whether
@@ -342,9 +453,7 @@ func (c *commit[V]) scopeOf(old *Entry[V]) *Scope {
 
 // drop removes an entry from the next state.
 func (c *commit[V]) drop(change Change[V]) {
-	if c.next != nil && (c.list == nil || c.next != c.list.next) {
-		c.Store.put(c.next, change.Key, nil)
-	}
+	c.place(change.Key, nil)
 	c.gone = append(c.gone, change)
 }
 
@@ -368,7 +477,7 @@ func (c *commit[V]) putEntry(key string, old, entry *Entry[V], made bool) {
 	}
 	if old != nil && c.sameState(key, old, entry, made) {
 		if *old != *entry {
-			c.putNext(key, entry)
+			c.place(key, entry)
 		}
 		if old.ref != entry.ref {
 			c.repairs = append(c.repairs, old)
@@ -378,7 +487,7 @@ func (c *commit[V]) putEntry(key string, old, entry *Entry[V], made bool) {
 		}
 		return
 	}
-	c.putNext(key, entry)
+	c.place(key, entry)
 	initial := c.isInitial(entry.scope())
 	if old != nil && !old.sameObject(entry.identity()) {
 		c.gone = append(c.gone, Change[V]{Key: key, Old: old, Initial: initial, LeftScope: c.list.isRefused(key, old)})
@@ -387,10 +496,11 @@ func (c *commit[V]) putEntry(key string, old, entry *Entry[V], made bool) {
 	c.put = append(c.put, Change[V]{Key: key, Old: old, New: entry, Initial: initial})
 }
 
-// putNext puts an entry of the list into the next state, if that is a fork.
-func (c *commit[V]) putNext(key string, entry *Entry[V]) {
-	if c.next != c.list.next {
-		c.Store.put(c.next, key, entry)
+// place puts an entry into the next state, or removes that one if entry is nil, unless the next state
+// is the list.
+func (c *commit[V]) place(key string, entry *Entry[V]) {
+	if c.scopes != nil {
+		c.placed = append(c.placed, placed[V]{key, entry})
 	}
 }
 
@@ -420,6 +530,9 @@ func (c *commit[V]) sameState(key string, old, entry *Entry[V], made bool) bool 
 // object under the same key is removed: that object was deleted.
 func (c *commit[V]) settleFailure(key string) {
 	r := c.list
+	if r == nil {
+		return
+	}
 	f, rejected := r.rejected[key]
 	if !rejected {
 		return
@@ -429,19 +542,19 @@ func (c *commit[V]) settleFailure(key string) {
 	id.uid = f.uid
 	if c.scopes != nil {
 		if !c.scopes[f.scope] {
-			delete(r.rejected, key)
 			return
 		}
 		own := old != nil && c.replaces(key, old)
 		if c.judge(passed{scope: f.scope, key: key, itemKey: key, id: id, version: f.version, list: c.version, own: own}, old) == superseded {
-			delete(r.rejected, key)
 			return
 		}
 	}
+	c.failed[key] = f
 	at, kept := c.lastGood(key, old, id)
 	if kept == nil {
 		if c.scopes != nil && old != nil && !old.sameObject(id) && !c.renames.Load() {
 			c.drop(Change[V]{Key: key, Old: old, Initial: c.isInitial(old.scope())})
+			c.writeFork() // process looks whether the fork has the entry
 		}
 		return
 	}
@@ -496,8 +609,13 @@ func (c *commit[V]) resolved() (keys []string) {
 	return keys
 }
 
-// publish makes the next state live. The caller holds the writer's lock.
-func (c *commit[V]) publish(resolved []string, changes []Change[V]) {
+// publish makes the next state live, releases the resolved keys, and logs the changes. The caller holds
+// the writer's lock.
+func (c *commit[V]) publish(resolved []string) {
+	changes := c.put
+	if len(c.gone) > 0 {
+		changes = append(c.gone, c.put...)
+	}
 	c.withMu(func() { c.swapAndLog(resolved, changes) })
 	for i := range changes { // after the swap, see keepHot
 		c.leaveHot(changes[i].Old)
@@ -520,7 +638,7 @@ func (c *commit[V]) swapAndLog(resolved []string, changes []Change[V]) {
 		c.swap(c.next)
 	}
 	for _, key := range resolved { // after the swap: Find takes no lock
-		if f, rejected := c.list.rejected[key]; !rejected || f.skipped() {
+		if f, failed := c.failed[key]; !failed || f.skipped() {
 			c.quarantine.release(key)
 		}
 	}
@@ -530,13 +648,13 @@ func (c *commit[V]) swapAndLog(resolved []string, changes []Change[V]) {
 	c.advance()
 }
 
-// quarantineRejected quarantines the keys whose states in the list could not be stored. The caller
-// holds the writer's lock.
-func (c *commit[V]) quarantineRejected() {
+// quarantineFailed quarantines the keys whose newest states could not be stored. The caller holds the
+// writer's lock.
+func (c *commit[V]) quarantineFailed() {
 	if c.list == nil {
 		return
 	}
-	for key, f := range c.list.rejected {
+	for key, f := range c.failed {
 		if f.scope != nil {
 			c.withMu(func() { c.record(&tombstone[V]{key: key, version: f.version, shown: f.version}, f.scope) })
 		}

@@ -59,8 +59,8 @@ func (s *Store[V]) NewFeed(config FeedConfig) *Feed[V] {
 	f := &Feed[V]{store: s, config: config, had: slices.Clone(config.Scopes), progress: progress{version: config.From}}
 	f.name = f.had[0].Name.WithoutRange()
 	slices.SortFunc(f.had, func(a, b *Scope) int { return cmp.Compare(a.Name.Hash.First, b.Name.Hash.First) })
-	s.lockBoth()
-	defer s.unlockBoth()
+	s.lockScopes()
+	defer s.unlockScopes()
 	f.scopes.Store(&f.had)
 	for _, c := range f.had {
 		c.feeds = append(c.feeds, &f.progress)
@@ -74,8 +74,8 @@ func (f *Feed[V]) Close() { f.Drop(f.Scopes()) }
 
 // Drop detaches the feed from scopes, whose items are foreign from then on.
 func (f *Feed[V]) Drop(scopes []*Scope) {
-	f.store.lockBoth()
-	defer f.store.unlockBoth()
+	f.store.lockScopes()
+	defer f.store.unlockScopes()
 	dropped := make(map[*Scope]bool, len(scopes))
 	for _, c := range scopes {
 		dropped[c] = true

@@ -223,8 +223,8 @@ func (ix *indexes[V]) remove(keys *postings, value, key string) {
 // AddIndexers adds indexes, also to a store in use. Existing objects are indexed when it returns.
 // If an index of one of the names exists, AddIndexers returns an error and adds none.
 func (s *Store[V]) AddIndexers(indexers map[string]IndexFunc[V]) error {
-	s.writer.Lock()
-	defer s.endWrite()
+	s.lockCommit()
+	defer s.unlockCommit()
 	live := s.live.Load()
 	for name := range indexers {
 		if _, taken := live.indexes.set.positions[name]; taken {

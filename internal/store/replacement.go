@@ -402,9 +402,11 @@ func (r *Replacement[V]) removeState(item feed.Item) {
 // Replace makes values the whole collection, regardless of their versions. On error the store is
 // unchanged.
 func (s *Store[V]) Replace(values []V, resourceVersion string) error {
-	s.writer.Lock()
-	defer s.endWrite()
+	c := &commit[V]{Store: s, version: resourceVersion}
+	s.lockCommit()
+	defer s.unlockCommit()
 	r := s.begin(nil, s.deferReport)
+	c.list = r
 	for i := range values {
 		key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(values[i]) })
 		if err != nil {
@@ -421,6 +423,6 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 		r.repeats = s.put(r.next, key, &pair.next) != nil || r.repeats
 		r.record(key, madeState)
 	}
-	newCommit(r, nil, resourceVersion).replaceAll()
+	c.replaceAll()
 	return nil
 }

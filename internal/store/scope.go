@@ -58,8 +58,8 @@ func NewScope(name scope.Scope) *Scope { return &Scope{Name: name} }
 
 // AddScope adds a scope.
 func (s *Store[V]) AddScope(added *Scope) {
-	s.lockBoth()
-	defer s.unlockBoth()
+	s.lockScopes()
+	defer s.unlockScopes()
 	known := &s.scopes
 	known.last++
 	added.id, added.restores = strconv.Itoa(known.last), known.restores
@@ -99,8 +99,8 @@ func (k *scopes) forget(gone []*Scope) {
 // RetireScope makes a scope retire: other scopes take its objects over, and none of their entries
 // moves into it.
 func (s *Store[V]) RetireScope(c *Scope) {
-	s.lockBoth()
-	defer s.unlockBoth()
+	s.lockScopes()
+	defer s.unlockScopes()
 	c.retiring = true
 }
 
@@ -178,6 +178,17 @@ func (s *Store[V]) HaveReached(scopes []*Scope, other *Scope) bool {
 	defer s.mu.Unlock()
 	version := other.reached()
 	return !slices.ContainsFunc(scopes, func(c *Scope) bool { return !c.hasReached(version, nil) })
+}
+
+// lockScopes takes all locks: what it guards does not change while a commit pauses.
+func (s *Store[V]) lockScopes() {
+	s.lockCommit()
+	s.mu.Lock()
+}
+
+func (s *Store[V]) unlockScopes() {
+	s.mu.Unlock()
+	s.unlockCommit()
 }
 
 func (s *Store[V]) lockBoth() {

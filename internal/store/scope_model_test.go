@@ -25,6 +25,9 @@ type scopesMachine struct {
 	now     map[string]*scopedWrite // the last write of each key; nil if it does not exist
 	lives   map[string]*scopedLife  // by UID
 	parts   []*scopedPart           // in the order in which they were added
+	listing *scopedPart             // whose list is being committed
+
+	meanwhile []int // what happens in the next pauses of commits
 }
 
 // scopedWrite is one version of an object.
@@ -67,6 +70,8 @@ func TestScopesMatchTheServer(t *testing.T) {
 			harness: newHarness(scoped), version: 10, writes: make([]scopedWrite, 10), now: make(map[string]*scopedWrite),
 			lives: make(map[string]*scopedLife),
 		}
+		m.meanwhile = rapid.SliceOf(rapid.IntRange(0, 999)).Draw(t, "meanwhile")
+		m.Store.pieceSize, m.Store.yield = 1, m.doMeanwhile
 		m.hold("a")
 		m.hold("b")
 		for _, p := range m.parts {
@@ -92,9 +97,17 @@ func TestScopesMatchTheServer(t *testing.T) {
 
 func (m *scopesMachine) doWrite(t *rapid.T) {
 	key := rapid.SampledFrom([]string{"k", "l"}).Draw(t, "key")
+	label := rapid.SampledFrom([]string{"a", "b", "a", "b", ""}).Draw(t, "label")
+	m.write(key, label, rapid.SampledFrom(writeFaults).Draw(t, "fault"))
+}
+
+var writeFaults = []string{"", "", "decode", "skip"}
+
+// write creates, changes or, if label is empty, deletes an object.
+func (m *scopesMachine) write(key, label, fault string) {
 	before := m.now[key]
 	m.version++
-	w := scopedWrite{version: m.version, key: key, label: rapid.SampledFrom([]string{"a", "b", "a", "b", ""}).Draw(t, "label")}
+	w := scopedWrite{version: m.version, key: key, label: label}
 	switch {
 	case before == nil && w.label == "":
 		w.label = "a"
@@ -110,7 +123,7 @@ func (m *scopesMachine) doWrite(t *rapid.T) {
 		life.dead = true
 		m.now[key] = nil
 	} else {
-		w.fault = rapid.SampledFrom([]string{"", "", "decode", "skip"}).Draw(t, "fault")
+		w.fault = fault
 		life.out = life.out || !m.isHeld(w.label)
 		life.skips = life.skips || w.fault == "skip"
 		if w.before != "" && w.before != w.label {
@@ -175,6 +188,24 @@ func (m *scopesMachine) deliver(p *scopedPart, to int) {
 	}
 }
 
+// doMeanwhile writes, or delivers events of other scopes, while a commit pauses.
+func (m *scopesMachine) doMeanwhile() {
+	if len(m.meanwhile) == 0 {
+		return
+	}
+	n := m.meanwhile[0]
+	m.meanwhile = m.meanwhile[1:]
+	draw := func(limit int) (drawn int) { drawn, n = n%limit, n/limit; return drawn }
+	if draw(2) == 1 {
+		m.write([]string{"k", "l"}[draw(2)], []string{"a", "b", ""}[draw(3)], writeFaults[draw(4)])
+	}
+	for _, p := range m.parts {
+		if p != m.listing && p.listed && !p.stopped {
+			m.deliver(p, min(p.reached+draw(4), m.version))
+		}
+	}
+}
+
 // noteFailure records that the store knows that the state of an object cannot be stored. It may know
 // that of an earlier object of the key instead, from a scope that is behind.
 func (m *scopesMachine) noteFailure(o *object) {
@@ -216,7 +247,9 @@ func (m *scopesMachine) list(p *scopedPart, version int, consistent bool) {
 			defer m.noteFailure(o)
 		}
 	}
+	m.listing = p
 	next.Commit(strconv.Itoa(version))
+	m.listing = nil
 	p.reached, p.listed = version, true
 }
 

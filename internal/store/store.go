@@ -31,9 +31,16 @@ type Store[V any] struct {
 	abandoned     atomic.Bool  // see Abandon
 	scopeWaiters  atomic.Int32 // number of callers that wait for the version of a scope
 
-	writer  sync.Mutex // serializes writes; guards the fields below
-	maker   maker      // reports by deferReport
-	reports []report   // of the write in progress
+	commits sync.Mutex // serializes commits, and changes of scopes and indexes; taken before writer
+	// A commit gives the writer's lock back after pieceSize keys, to whoever waits for it on the same
+	// processor: yield is runtime.Gosched, but for tests.
+	pieceSize int
+	yield     func()
+
+	writer  sync.Mutex          // serializes writes; guards the fields below
+	maker   maker               // reports by deferReport
+	reports []report            // of the write in progress
+	written map[string]struct{} // the keys that were written since a commit has forked the live state; nil if none has
 
 	mu      sync.Mutex                  // guards the fields below, including the maps of the live state
 	live    atomic.Pointer[state[V]]    // also loaded without a lock; replaced by publish
@@ -60,7 +67,7 @@ type entryMap = snapmap.Map[valueRef, entryMeta]
 
 // New returns an empty store.
 func New[V any](config Config[V]) *Store[V] {
-	s := &Store[V]{config: config, valuesArePointers: isPointer[V]()}
+	s := &Store[V]{config: config, valuesArePointers: isPointer[V](), pieceSize: 64, yield: runtime.Gosched}
 	s.direct = s.valuesArePointers && config.Packer == nil
 	s.maker.report = s.deferReport
 	s.swap(newState(newIndexSet(config.Indexers), config.Scoped))
@@ -83,11 +90,32 @@ func (s *Store[V]) deferReport(key string, err error) {
 }
 
 // endWrite releases the writer's lock, and then reports the errors of the write in their order.
-func (s *Store[V]) endWrite() {
+func (s *Store[V]) endWrite() { s.report(s.endWriteSilently()) }
+
+// endWriteSilently releases the writer's lock, and returns the errors of the write.
+func (s *Store[V]) endWriteSilently() (reports []report) {
 	s.settleHot()
-	reports := s.reports
-	s.reports = nil
+	reports, s.reports = s.reports, nil
 	s.writer.Unlock()
+	return reports
+}
+
+// lockCommit takes the lock of commits and the writer's.
+func (s *Store[V]) lockCommit() {
+	s.commits.Lock()
+	s.writer.Lock()
+}
+
+// unlockCommit releases the locks, and then reports the errors of the write.
+func (s *Store[V]) unlockCommit() {
+	s.written = nil
+	reports := s.endWriteSilently()
+	s.commits.Unlock()
+	s.report(reports)
+}
+
+// report reports errors. The caller holds no lock.
+func (s *Store[V]) report(reports []report) {
 	for _, r := range reports {
 		if !s.abandoned.Load() {
 			s.config.Report(r.key, r.err)

@@ -295,6 +295,7 @@ func (s *Store[V]) settleMove(live *state[V], key string, changes []Change[V]) [
 	if !stands {
 		return changes
 	}
+	s.noteWritten(key)
 	s.putLive(live, key, old, nil)
 	s.noteDeleted(key, from)
 	return append(changes, Change[V]{Key: key, Old: old, Final: final})

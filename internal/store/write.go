@@ -42,7 +42,9 @@ const (
 // publish makes a write visible: first in the entries, then in the log. by is the scope that has
 // passed it, nil for the program. The caller holds both locks.
 func (s *Store[V]) publish(w write[V], by *Scope) {
+	s.noteWritten(w.key)
 	for _, key := range w.release {
+		s.noteWritten(key)
 		s.quarantine.release(key)
 	}
 	if w.tombstone != nil {
@@ -57,6 +59,14 @@ func (s *Store[V]) publish(w write[V], by *Scope) {
 	}
 	if w.failed != nil { // after the last good state has moved to the scope of the failure
 		s.quarantine.add(w.key, *w.failed)
+	}
+}
+
+// noteWritten tells a commit that has begun of a key whose entry, failure or tombstone may have changed.
+// The caller holds the writer's lock.
+func (s *Store[V]) noteWritten(key string) {
+	if s.written != nil {
+		s.written[key] = struct{}{}
 	}
 }
 
