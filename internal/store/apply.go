@@ -155,7 +155,7 @@ func (e *Entry[V]) isTakenOverBy(by *event[V]) bool {
 // recordElsewhere returns the write of a deletion in a scope to which the live entry, if there is
 // one, does not belong.
 func (s *Store[V]) recordElsewhere(e *event[V], id identity) (w write[V]) {
-	w.tombstone = e.tombstone()
+	w.key, w.tombstone = e.itemKey, e.tombstone()
 	if f, failed := s.quarantine.failed(e.itemKey); failed && f.scope == e.scope && (f.uid == id.uid || f.uid == 0) {
 		w.release = []string{e.itemKey}
 	}

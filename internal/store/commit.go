@@ -101,8 +101,8 @@ func (c *commit[V]) run() error {
 	return nil
 }
 
-// pause gives the writer's lock back, and writes the fork meanwhile. The errors of the commit are not reported before it
-// has released its locks.
+// pause gives the writer's lock back, and writes the fork meanwhile. The errors of the commit are not
+// reported before it has released its locks.
 func (c *commit[V]) pause() {
 	reports := c.endWriteSilently()
 	c.yield()
@@ -143,9 +143,6 @@ func (c *commit[V]) replaceAll() {
 
 // decideAll decides on every key, from the beginning.
 func (c *commit[V]) decideAll() error {
-	for key := range c.kept {
-		c.Store.put(c.list.next, key, nil)
-	}
 	c.gone, c.put, c.repairs, c.failed, c.kept = c.gone[:0], c.put[:0], nil, make(map[string]failure), make(map[string]bool)
 	var view entryView
 	if err := c.begin(&view); err != nil {

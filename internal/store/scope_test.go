@@ -60,6 +60,12 @@ func (h *scopedHarness) do(t *testing.T, step string) {
 	t.Helper()
 	words := strings.Fields(step)
 	name, op, rest := words[0], words[1], words[2:]
+	if name == "program" {
+		if err := h.Put(obj(rest[0])); err != nil {
+			t.Error(err)
+		}
+		return
+	}
 	switch f := h.feeds[name]; op {
 	case "join":
 		h.join(name)

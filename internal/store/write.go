@@ -44,7 +44,6 @@ const (
 func (s *Store[V]) publish(w write[V], by *Scope) {
 	s.noteWritten(w.key)
 	for _, key := range w.release {
-		s.noteWritten(key)
 		s.quarantine.release(key)
 	}
 	if w.tombstone != nil {
