@@ -42,6 +42,10 @@ func TestCommitSeesWhatIsWrittenInItsPauses(t *testing.T) {
 			list: "a list 20 k/1@15 z/9@16", meanwhile: []string{"b put k/1@25"},
 			batches: []string{"add k/1@25", "add z/9@16"}, want: []string{"k/1@25", "z/9@16"},
 		},
+		"another scope has an older state": {
+			list: "a list 20 k/1@15 z/9@16", meanwhile: []string{"b put k/1@12"},
+			batches: []string{"add k/1@12", "add z/9@16, update k/1@12→/1@15"}, want: []string{"k/1@15", "z/9@16"},
+		},
 		"another scope has a newer object": {
 			before: []string{"a put k/1@12"}, list: "a list 20 z/9@16", meanwhile: []string{"b put k/2@25"},
 			batches: []string{"delete k/1@12, add k/2@25", "add z/9@16"}, want: []string{"k/2@25", "z/9@16"},
