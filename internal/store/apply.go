@@ -193,6 +193,7 @@ func (s *Store[V]) decideFailure(e *event[V], id identity, old *Entry[V]) (feed.
 			w.kind, w.server = remove, true
 		}
 	case held:
+		w.stays = true
 		kept := *s.inScope(&s.maker.interner, old, e.scope)
 		if f.skipped() {
 			kept.forgetVersion(id)

@@ -642,6 +642,9 @@ func (c *commit[V]) swapAndLog(resolved []string, changes []Change[V]) {
 	if c.config.Log != nil && (len(changes) > 0 || c.list != nil) {
 		c.config.Log.Append(changes)
 	}
+	for key := range c.kept {
+		c.graves.cancel(key) // the object exists
+	}
 	c.advance()
 }
 

@@ -65,7 +65,7 @@
 //	anything else                                           leave a tombstone
 //
 // A state that could not be stored, or is ignored, belongs to its key and scope as if it had been
-// stored: the last good entry moves to the scope with it.
+// stored: the last good entry moves to the scope with it, and a deletion of that entry waits no more.
 //
 // A tombstone says which states of a key are superseded. It is kept until every scope that may pass
 // such a state has reached the version from which on a list shows what has superseded it. There are at

@@ -66,6 +66,11 @@ func TestFailedStateOfAnotherScopeKeepsTheObject(t *testing.T) {
 		{"it moves back", "a put k/1@11; b put k/1@12!decode; a delete k/1@12; a put k/1@13; b delete k/1@13", "k/1@13", false},
 		{"it moves back in a list", "a put k/1@11; b put k/1@12!decode; a list 13 k/1@13; b delete k/1@13", "k/1@13", false},
 		{"it can be stored later", "a put k/1@11; b put k/1@12!decode; a delete k/1@12; b put k/1@13", "k/1@13", false},
+		{"it is back in a state that fails, before the deletion is", "a put k/1@11; a delete k/1@12; a put k/1@13!decode; b reach 13", "k/1@11", true},
+		{"it is back in an ignored state, before the deletion is", "a put k/1@11; a delete k/1@12; a put k/1@13!skip; b reach 13", "k/1@11", false},
+		{"it is back in a listed state that fails", "a put k/1@11; a delete k/1@12; a list 13 k/1@13!decode; b reach 13", "k/1@11", true},
+		{"it is back in an ignored state that is listed", "a put k/1@11; a delete k/1@12; a list 13 k/1@13!skip; b reach 13", "k/1@11", false},
+		{"it is back from a scope where it failed, while a third one lags", "c join; a put k/1@11; a delete k/1@12; b put k/1@12!decode; a put k/1@13!skip; b reach 13; c reach 13; a reach 13", "k/1@11", false},
 		{"it moves on before it is seen there", "b put k/1@12!decode; b delete k/1@13; a put k/1@13", "k/1@13", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -176,6 +176,13 @@ func (g *graves[V]) stopWaiting(t *tombstone[V]) {
 	}
 }
 
+// cancel drops the waiting deletion of a key, if there is one. The caller holds both locks.
+func (g *graves[V]) cancel(key string) {
+	if t := g.byKey[key]; t != nil && t.waiting != nil {
+		g.stopWaiting(t)
+	}
+}
+
 // mayHaveMovedTo returns a scope into which an object of an entry of a scope may have moved at a
 // version, and that has not reached it; nil if there is none. p, which may be nil, is the progress of
 // a feed that has. The caller holds a lock of the store.

@@ -21,6 +21,7 @@ type write[V any] struct {
 	leftScope bool      // of a deletion: the object exists
 	server    bool      // what is published is a state of the server, so that the key leaves the quarantine
 
+	stays     bool          // the object of the live entry exists: its deletion waits no more, and does not follow
 	tombstone *tombstone[V] // to record, if not nil
 	waits     string        // of a deletion: the version that scopes must reach, if the object may have moved to them
 	release   []string      // keys that leave the quarantine in any case
@@ -45,6 +46,9 @@ func (s *Store[V]) publish(w write[V], by *Scope) {
 	s.noteWritten(w.key)
 	for _, key := range w.release {
 		s.quarantine.release(key)
+	}
+	if w.stays {
+		s.graves.cancel(w.key)
 	}
 	if w.tombstone != nil {
 		s.record(w.tombstone, by)
