@@ -111,8 +111,8 @@ func (c *commit[V]) pause() {
 	c.Store.reports = reports
 }
 
-// writeFork puts what was decided into the fork, which nobody else knows yet. It takes most of the
-// time of a commit, and needs no lock.
+// writeFork puts what was decided into the fork, which no other goroutine uses yet. It takes most of
+// the time of a commit, and needs no lock.
 func (c *commit[V]) writeFork() {
 	for _, p := range c.placed {
 		c.Store.put(c.next, p.key, p.entry)

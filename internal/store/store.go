@@ -32,8 +32,8 @@ type Store[V any] struct {
 	scopeWaiters  atomic.Int32 // number of callers that wait for the version of a scope
 
 	commits sync.Mutex // serializes commits, and changes of scopes and indexes; taken before writer
-	// A commit gives the writer's lock back after pieceSize keys, to whoever waits for it on the same
-	// processor: yield is runtime.Gosched, but for tests.
+	// A commit gives the writer's lock back after pieceSize keys, and calls yield, so that a goroutine
+	// that waits for the lock on the same processor runs: runtime.Gosched, but in tests.
 	pieceSize int
 	yield     func()
 
