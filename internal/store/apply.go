@@ -14,7 +14,7 @@ import (
 
 // event is a watch event of a feed.
 type event[V any] struct {
-	feed      *Feed[V]
+	progress  *progress // of the feed
 	scope     *Scope
 	eventType watch.EventType
 	item      feed.Item
@@ -36,9 +36,9 @@ func (s *Store[V]) apply(e event[V]) feed.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e.item.InOrder && version != "" {
-		e.feed.progress.version = version
+		e.progress.version = version
 	} else {
-		e.feed.progress.version = newer(e.feed.progress.version, version)
+		e.progress.version = newer(e.progress.version, version)
 	}
 	s.publish(w, e.scope)
 	s.settle(s.live.Load())

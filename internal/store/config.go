@@ -11,6 +11,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/eventlog"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/pack"
 )
 
 // Config configures a Store for values of type V.
@@ -91,16 +92,13 @@ type Change[V any] struct {
 	LeftScope bool      // of a deletion: the object exists, but its scope was removed, or the feed refused it
 }
 
-// itemKeys reports whether the key of an item is the key of its value.
-func (s *Store[V]) itemKeys() bool { return s.config.ItemKeys && !s.Transforms() }
-
-// itemIndexers returns the functions that index an item without its value, by the index's name.
-func (s *Store[V]) itemIndexers() map[string]func(feed.Item) ([]string, error) {
-	if s.Transforms() {
-		return nil
-	}
-	return s.config.ItemIndexers
+// Packer packs values into bytes and unpacks them. Its methods must be safe for concurrent use.
+type Packer[V any] interface {
+	// Pack packs an item. old is the packed object that it replaces, or the zero Object. value
+	// decodes the item, for a packer that needs the value. An error that wraps pack.ErrUnsupported,
+	// after a call of value, makes the store keep the value as it is.
+	Pack(item feed.Item, old pack.Object, value func() (V, error)) (pack.Object, error)
+	// Unpack returns the value of an object that Pack returned. size is an estimate of the bytes
+	// of memory that the value takes.
+	Unpack(object pack.Object) (value V, size int, err error)
 }
-
-// Transforms reports whether Decode may change keys and index values; see Config.Transforms.
-func (s *Store[V]) Transforms() bool { return s.config.Transforms != nil && s.config.Transforms() }

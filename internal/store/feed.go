@@ -211,7 +211,7 @@ func (f *Feed[V]) scopeAmong(scopes []*Scope, item feed.Item) *Scope {
 func (f *Feed[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	defer f.config.Progressed()
 	s := f.store
-	e := event[V]{feed: f, scope: f.scopeOf(item), eventType: eventType, item: item}
+	e := event[V]{progress: &f.progress, scope: f.scopeOf(item), eventType: eventType, item: item}
 	switch {
 	case e.scope == nil:
 		f.countForeign(item)
@@ -322,4 +322,40 @@ func (f *Feed[V]) Quarantined() int {
 		}
 	}
 	return keys + unkeyed
+}
+
+// noteRestore records that the server was restored from a backup to a version at which a feed has
+// listed scopes. Versions after it were undone, or are used again: the store forgets what it knows
+// of them, and other feeds of the scopes, which have not noticed, feed them no more. The caller
+// holds both locks.
+func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
+	k := &s.scopes
+	if !slices.ContainsFunc(listed, func(c *Scope) bool { return c.restores < k.restores }) {
+		k.restores++ // otherwise another feed has noticed before
+	}
+	for _, c := range listed {
+		c.restores, c.feeds = k.restores, []*progress{&by.progress}
+	}
+	for _, c := range k.held {
+		if feed.IsOlder(version, c.minVersion) {
+			c.minVersion = version
+		}
+		if c.restores < k.restores && by.sharesKeysWith(c) {
+			c.needsRelist = true // an undone state of a listed scope may have replaced one of its states
+		}
+	}
+	s.graves.forgetUndone(listed, version)
+	if feed.IsOlder(version, k.minVersion) {
+		k.minVersion = version
+	}
+}
+
+// wasUndone reports whether a consistent read of a feed at a version shows that the server was
+// restored from a backup: the listed scopes, or others that may hold the same keys, or removed ones,
+// have reached a later version. It does not if another server, which lagged behind, had refused the
+// previous request. The caller holds a lock of the store.
+func (s *Store[V]) wasUndone(by *Feed[V], version string) bool {
+	return feed.IsOlder(version, s.scopes.minVersion) || slices.ContainsFunc(s.scopes.held, func(c *Scope) bool {
+		return (by.has(c) || by.sharesKeysWith(c)) && feed.IsOlder(version, c.reached())
+	})
 }

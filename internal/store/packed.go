@@ -15,17 +15,6 @@ import (
 	"github.com/kinformer/kinformer/internal/pack"
 )
 
-// Packer packs values into bytes and unpacks them. Its methods must be safe for concurrent use.
-type Packer[V any] interface {
-	// Pack packs an item. old is the packed object that it replaces, or the zero Object. value
-	// decodes the item, for a packer that needs the value. An error that wraps pack.ErrUnsupported,
-	// after a call of value, makes the store keep the value as it is.
-	Pack(item feed.Item, old pack.Object, value func() (V, error)) (pack.Object, error)
-	// Unpack returns the value of an object that Pack returned. size is an estimate of the bytes
-	// of memory that the value takes.
-	Unpack(object pack.Object) (value V, size int, err error)
-}
-
 // packed is an entry's packed value.
 type packed struct {
 	object pack.Object // immutable

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -43,39 +42,6 @@ type KeyFailure struct {
 	Key string
 	Err error // wraps ErrNotStored
 }
-
-// KeyError returns an error that wraps ErrNotStored and the cause if the newest state received for
-// key could not be stored or read. If there is none, and the key is not stored, it returns the
-// error of Config.Absent.
-func (s *Store[V]) KeyError(key string) error {
-	if err := s.Failure(key); err != nil {
-		return err
-	}
-	if s.config.Absent == nil || s.entries.Get(key) != nil {
-		return nil
-	}
-	return s.config.Absent(key)
-}
-
-// Failure returns an error that wraps ErrNotStored and the cause if the newest state received for
-// key could not be stored or read, and nil otherwise.
-func (s *Store[V]) Failure(key string) error {
-	if f, failed := s.quarantine.failed(key); failed {
-		return f.wrapped()
-	}
-	return nil
-}
-
-// QuarantinedKeys returns the first quarantined keys in key order, at most limit, and their causes.
-func (s *Store[V]) QuarantinedKeys(limit int) []KeyFailure {
-	failures := s.quarantine.failures()
-	slices.SortFunc(failures, func(a, b KeyFailure) int { return strings.Compare(a.Key, b.Key) })
-	return failures[:min(limit, len(failures))]
-}
-
-// QuarantineSize returns the number of quarantined keys, and the number of states without a
-// readable key in the last committed list and in events since.
-func (s *Store[V]) QuarantineSize() (keys, unkeyed int) { return s.quarantine.counts() }
 
 func (f failure) wrapped() error { return fmt.Errorf("%w: %w", ErrNotStored, f.err) }
 

@@ -201,28 +201,6 @@ func (s *Store[V]) unlockBoth() {
 	s.endWrite()
 }
 
-// MarkSynced records that the first full state has been stored: that of the scopes with which the
-// informer started.
-func (s *Store[V]) MarkSynced() {
-	s.lockBoth()
-	defer s.unlockBoth()
-	s.markSynced()
-	s.settle(s.live.Load())
-}
-
-// markSynced is MarkSynced for a caller that holds both locks.
-func (s *Store[V]) markSynced() {
-	if s.synced.Load() != nil {
-		return
-	}
-	var events uint64
-	if s.config.Log != nil {
-		events = s.config.Log.Appended()
-	}
-	s.synced.Store(&events)
-	s.scopes.oldest = nil
-}
-
 // ScopeState is the condition of a scope.
 type ScopeState struct {
 	ResourceVersion string
@@ -260,24 +238,6 @@ func (c *Scope) hasReached(version string, p *progress) bool {
 		return false
 	}
 	return !feed.IsOlder(c.reached(), version)
-}
-
-// settle applies the deletions that no longer wait, and sets the version of the store, after the
-// scopes or their versions have changed. The caller holds both locks.
-func (s *Store[V]) settle(live *state[V]) {
-	defer s.notify()
-	s.settleMoves(live)
-	known := &s.scopes
-	if known.oldest != nil && known.oldest.reached() == live.version {
-		return
-	}
-	s.findOldest()
-	s.graves.bury(known)
-	version := ""
-	if known.oldest != nil {
-		version = known.oldest.reached()
-	}
-	s.moveVersion(version)
 }
 
 // findOldest finds the scope with the lowest version, whose version is that of the store: none
@@ -329,42 +289,6 @@ func (k *scopes) havePassed(version string) bool {
 	return k.unbounded || k.watermark != "" && !feed.IsOlder(k.watermark, version)
 }
 
-// noteRestore records that the server was restored from a backup to a version at which a feed has
-// listed scopes. Versions after it were undone, or are used again: the store forgets what it knows
-// of them, and other feeds of the scopes, which have not noticed, feed them no more. The caller
-// holds both locks.
-func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
-	k := &s.scopes
-	if !slices.ContainsFunc(listed, func(c *Scope) bool { return c.restores < k.restores }) {
-		k.restores++ // otherwise another feed has noticed before
-	}
-	for _, c := range listed {
-		c.restores, c.feeds = k.restores, []*progress{&by.progress}
-	}
-	for _, c := range k.held {
-		if feed.IsOlder(version, c.minVersion) {
-			c.minVersion = version
-		}
-		if c.restores < k.restores && by.sharesKeysWith(c) {
-			c.needsRelist = true // an undone state of a listed scope may have replaced one of its states
-		}
-	}
-	s.graves.forgetUndone(listed, version)
-	if feed.IsOlder(version, k.minVersion) {
-		k.minVersion = version
-	}
-}
-
-// wasUndone reports whether a consistent read of a feed at a version shows that the server was
-// restored from a backup: the listed scopes, or others that may hold the same keys, or removed ones,
-// have reached a later version. It does not if another server, which lagged behind, had refused the
-// previous request. The caller holds a lock of the store.
-func (s *Store[V]) wasUndone(by *Feed[V], version string) bool {
-	return feed.IsOlder(version, s.scopes.minVersion) || slices.ContainsFunc(s.scopes.held, func(c *Scope) bool {
-		return (by.has(c) || by.sharesKeysWith(c)) && feed.IsOlder(version, c.reached())
-	})
-}
-
 // relistIfUndone makes a scope be listed again, later on, if a state of it was not stored for the
 // stored state of another scope that a restore of the server may have undone. The caller holds both
 // locks, or the writer's before the scope has a reader.
@@ -373,3 +297,23 @@ func (c *Scope) relistIfUndone(stored *Scope) {
 		c.needsRelist = true
 	}
 }
+
+// claim is which scope an entry is in. One that the program has written where the store had none is
+// in no scope: it is one of every scope that may hold it, by its key and UID. Its labels do not count,
+// as the server may have others.
+type claim struct {
+	scope   *Scope
+	written bool // the program has written the entry: its version says nothing of other scopes' states
+	hasUID  bool
+	hash    uint64 // of the UID of a written entry in no scope, as of a range
+}
+
+// mayBeIn reports whether a scope may hold a written entry that is in no scope.
+func (m claim) mayBeIn(c *Scope, key string) bool {
+	may, _ := c.Name.MayHold(namespaceOf(key), key[strings.IndexByte(key, '/')+1:])
+	hash := c.Name.Hash
+	return may && (!m.hasUID || hash.Field != scope.UID || hash.First <= m.hash && m.hash <= hash.Last)
+}
+
+// waitingKey is the key and the version of a waiting deletion.
+type waitingKey struct{ key, version string }

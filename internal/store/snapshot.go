@@ -83,18 +83,6 @@ func (s *Store[V]) SnapshotAndCursor() (*Snapshot[V], *eventlog.Cursor[Change[V]
 	return s.snapshot(), s.config.Log.Cursor()
 }
 
-// moveVersion sets the version of the live state and of the current snapshot. The caller holds mu.
-func (s *Store[V]) moveVersion(version string) {
-	state := s.live.Load()
-	if version == state.version {
-		return
-	}
-	state.version = version
-	if current := s.current.Load(); current != nil {
-		s.current.Store(&Snapshot[V]{current.snapshotData, version})
-	}
-}
-
 // ResourceVersion returns the collection's resourceVersion at the time of the snapshot.
 func (v *Snapshot[V]) ResourceVersion() string { return v.version }
 

@@ -4,11 +4,15 @@
 package store
 
 import (
+	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
@@ -163,6 +167,23 @@ func (s *Store[V]) putLive(live *state[V], key string, old, entry *Entry[V]) {
 	}
 }
 
+// dropSnapshot drops the current snapshot before a change of the live state. The caller holds both
+// locks.
+func (s *Store[V]) dropSnapshot(live *state[V]) {
+	if s.current.Load() != nil {
+		s.current.Store(nil)
+	}
+	live.writes++
+}
+
+// noteWritten tells a commit that has begun of a key whose entry, failure or tombstone may have changed.
+// The caller holds the writer's lock.
+func (s *Store[V]) noteWritten(key string) {
+	if s.written != nil {
+		s.written[key] = struct{}{}
+	}
+}
+
 // swap makes next the live state. The caller holds both locks.
 func (s *Store[V]) swap(next *state[V]) {
 	s.entries.Swap(next.entries)
@@ -225,6 +246,11 @@ func (s *Store[V]) HasOmitted(key, uid, resourceVersion string) bool {
 // Len returns the number of entries.
 func (s *Store[V]) Len() int { return s.entries.Len() }
 
+// isFed reports whether the store belongs to an informer. Its resourceVersion then says what the
+// server has sent, so that a write of the program, which may be of a later version, does not move
+// it.
+func (s *Store[V]) isFed() bool { return s.config.Log != nil }
+
 // Abandon prevents further calls of Decode and Report: Apply and replacements end their goroutine
 // instead, by runtime.Goexit, and change nothing. It is for an informer that has stopped while a
 // function of the program blocks. Writes of the program are not affected.
@@ -253,4 +279,234 @@ func (s *Store[V]) Synced() (events uint64, ok bool) {
 		return *synced, true
 	}
 	return 0, false
+}
+
+// newer returns version, unless it is empty or known to be older than current. Versions that cannot
+// be compared count as newer.
+func newer(current, version string) string {
+	if version == "" || feed.IsOlder(version, current) {
+		return current
+	}
+	return version
+}
+
+// Await returns a channel that is closed once the store, or a scope of it if c is not nil, has reached
+// a version, which must be valid or AnyVersion. The caller must call cancel in any case.
+func (s *Store[V]) Await(c *Scope, version string) (reached <-chan struct{}, cancel func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of, now := &s.waiters, s.live.Load().version
+	if c != nil {
+		of, now = &c.waiters, c.reached()
+	}
+	w := of.add(version)
+	if version != AnyVersion && !isBefore(now, version) {
+		of.wake(now)
+	}
+	if c == nil {
+		return w.reached, func() { of.remove(w) }
+	}
+	s.scopeWaiters.Add(1)
+	return w.reached, func() {
+		of.remove(w)
+		s.scopeWaiters.Add(-1)
+	}
+}
+
+// Notify wakes the callers that wait for AnyVersion: something else has changed of which they read.
+func (s *Store[V]) Notify() {
+	if s.waiters.n.Load() > 0 {
+		s.waiters.wake(s.ResourceVersion())
+	}
+}
+
+// notify wakes the callers whose version is reached. The caller holds mu.
+func (s *Store[V]) notify() {
+	if s.waiters.n.Load() > 0 {
+		s.waiters.wake(s.live.Load().version)
+	}
+	if s.scopeWaiters.Load() == 0 {
+		return
+	}
+	for _, c := range s.scopes.held {
+		if c.waiters.n.Load() > 0 {
+			c.waiters.wake(c.reached())
+		}
+	}
+}
+
+// KeyError returns an error that wraps ErrNotStored and the cause if the newest state received for
+// key could not be stored or read. If there is none, and the key is not stored, it returns the
+// error of Config.Absent.
+func (s *Store[V]) KeyError(key string) error {
+	if err := s.Failure(key); err != nil {
+		return err
+	}
+	if s.config.Absent == nil || s.entries.Get(key) != nil {
+		return nil
+	}
+	return s.config.Absent(key)
+}
+
+// Failure returns an error that wraps ErrNotStored and the cause if the newest state received for
+// key could not be stored or read, and nil otherwise.
+func (s *Store[V]) Failure(key string) error {
+	if f, failed := s.quarantine.failed(key); failed {
+		return f.wrapped()
+	}
+	return nil
+}
+
+// QuarantinedKeys returns the first quarantined keys in key order, at most limit, and their causes.
+func (s *Store[V]) QuarantinedKeys(limit int) []KeyFailure {
+	failures := s.quarantine.failures()
+	slices.SortFunc(failures, func(a, b KeyFailure) int { return strings.Compare(a.Key, b.Key) })
+	return failures[:min(limit, len(failures))]
+}
+
+// QuarantineSize returns the number of quarantined keys, and the number of states without a
+// readable key in the last committed list and in events since.
+func (s *Store[V]) QuarantineSize() (keys, unkeyed int) { return s.quarantine.counts() }
+
+// AddIndexers adds indexes, also to a store in use. Existing objects are indexed when it returns.
+// If an index of one of the names exists, AddIndexers returns an error and adds none.
+func (s *Store[V]) AddIndexers(indexers map[string]IndexFunc[V]) error {
+	s.lockCommit()
+	defer s.unlockCommit()
+	live := s.live.Load()
+	for name := range indexers {
+		if _, taken := live.indexes.set.positions[name]; taken {
+			return fmt.Errorf("index %q already exists", name)
+		}
+	}
+	next := s.reindexed(live, live.indexes.set.with(indexers))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next.version, next.writes = live.version, live.writes+1 // the entries of the old state are not shared
+	s.swap(next)
+	return nil
+}
+
+// Indexers returns a copy of the index functions by name.
+func (s *Store[V]) Indexers() map[string]IndexFunc[V] {
+	set := s.live.Load().indexes.set
+	indexers := make(map[string]IndexFunc[V], len(set.names))
+	for i, name := range set.names {
+		indexers[name] = set.functions[i]
+	}
+	return indexers
+}
+
+// IndexErrors returns how often each index function has failed, without those that have not. Each
+// time, the index did not find the object in that state.
+func (s *Store[V]) IndexErrors() (failed map[string]uint64) {
+	set := s.live.Load().indexes.set
+	for i, name := range set.names {
+		if n := set.errors[i].Load(); n > 0 {
+			if failed == nil {
+				failed = make(map[string]uint64)
+			}
+			failed[name] = n
+		}
+	}
+	return failed
+}
+
+// reindexed returns a copy of a state with the indexes of set, the first of which are the state's
+// own. The caller holds the writer's lock.
+func (s *Store[V]) reindexed(from *state[V], set *indexSet[V]) *state[V] {
+	to := newState(set, from.indexes.scopes != nil)
+	for key, item := range from.entries.All() {
+		var entry Entry[V]
+		entry.fromMap(item)
+		if entry.lacksIndexOf(set) {
+			s.addIndexValues(set, key, &entry)
+		}
+		to.entries.Put(key, entry.mapItem())
+		to.indexes.move(key, nil, &entry)
+	}
+	to.packedBytes.Store(from.packedBytes.Load())
+	return to
+}
+
+// addIndexValues adds the values of the indexes of set that entry lacks, unless its value cannot be
+// decoded. No other goroutine may have access to entry. The caller holds the writer's lock.
+func (s *Store[V]) addIndexValues(set *indexSet[V], key string, entry *Entry[V]) {
+	value, err := s.read(key, entry.ref, false)
+	if err != nil {
+		s.reportUnreadable(key, entry.ref, err, s.deferReport)
+		return
+	}
+	byIndex := slices.Clone(entry.byIndex())
+	valuesAt := func(i int) ([]string, error) { return set.functions[i](value) }
+	for i := len(byIndex); i < len(set.functions); i++ {
+		byIndex = append(byIndex, normalize(set.call(i, key, valuesAt, s.deferReport)))
+	}
+	*entry = *with(&s.maker.interner, entry, func(m *sharedMeta) { m.byIndex = byIndex })
+}
+
+// itemKeys reports whether the key of an item is the key of its value.
+func (s *Store[V]) itemKeys() bool { return s.config.ItemKeys && !s.Transforms() }
+
+// itemIndexers returns the functions that index an item without its value, by the index's name.
+func (s *Store[V]) itemIndexers() map[string]func(feed.Item) ([]string, error) {
+	if s.Transforms() {
+		return nil
+	}
+	return s.config.ItemIndexers
+}
+
+// Transforms reports whether Decode may change keys and index values; see Config.Transforms.
+func (s *Store[V]) Transforms() bool { return s.config.Transforms != nil && s.config.Transforms() }
+
+// MarkSynced records that the first full state has been stored: that of the scopes with which the
+// informer started.
+func (s *Store[V]) MarkSynced() {
+	s.lockBoth()
+	defer s.unlockBoth()
+	s.markSynced()
+	s.settle(s.live.Load())
+}
+
+// markSynced is MarkSynced for a caller that holds both locks.
+func (s *Store[V]) markSynced() {
+	if s.synced.Load() != nil {
+		return
+	}
+	var events uint64
+	if s.config.Log != nil {
+		events = s.config.Log.Appended()
+	}
+	s.synced.Store(&events)
+	s.scopes.oldest = nil
+}
+
+// settle applies the deletions that no longer wait, and sets the version of the store, after the
+// scopes or their versions have changed. The caller holds both locks.
+func (s *Store[V]) settle(live *state[V]) {
+	defer s.notify()
+	s.settleMoves(live)
+	known := &s.scopes
+	if known.oldest != nil && known.oldest.reached() == live.version {
+		return
+	}
+	s.findOldest()
+	s.graves.bury(known)
+	version := ""
+	if known.oldest != nil {
+		version = known.oldest.reached()
+	}
+	s.moveVersion(version)
+}
+
+// moveVersion sets the version of the live state and of the current snapshot. The caller holds mu.
+func (s *Store[V]) moveVersion(version string) {
+	state := s.live.Load()
+	if version == state.version {
+		return
+	}
+	state.version = version
+	if current := s.current.Load(); current != nil {
+		s.current.Store(&Snapshot[V]{current.snapshotData, version})
+	}
 }

@@ -34,9 +34,6 @@ type waitingDeletion[V any] struct {
 	final   *Entry[V] // nil if unknown
 }
 
-// waitingKey is the key and the version of a waiting deletion.
-type waitingKey struct{ key, version string }
-
 // graves has the tombstones of a store. It is guarded by mu and written under both locks.
 type graves[V any] struct {
 	byKey   map[string]*tombstone[V] // the newest of each key

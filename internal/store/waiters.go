@@ -29,51 +29,6 @@ type waiter struct {
 // AnyVersion is a version that every event, bookmark, list, scope and call of Notify reaches.
 const AnyVersion = ""
 
-// Await returns a channel that is closed once the store, or a scope of it if c is not nil, has reached
-// a version, which must be valid or AnyVersion. The caller must call cancel in any case.
-func (s *Store[V]) Await(c *Scope, version string) (reached <-chan struct{}, cancel func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	of, now := &s.waiters, s.live.Load().version
-	if c != nil {
-		of, now = &c.waiters, c.reached()
-	}
-	w := of.add(version)
-	if version != AnyVersion && !isBefore(now, version) {
-		of.wake(now)
-	}
-	if c == nil {
-		return w.reached, func() { of.remove(w) }
-	}
-	s.scopeWaiters.Add(1)
-	return w.reached, func() {
-		of.remove(w)
-		s.scopeWaiters.Add(-1)
-	}
-}
-
-// Notify wakes the callers that wait for AnyVersion: something else has changed of which they read.
-func (s *Store[V]) Notify() {
-	if s.waiters.n.Load() > 0 {
-		s.waiters.wake(s.ResourceVersion())
-	}
-}
-
-// notify wakes the callers whose version is reached. The caller holds mu.
-func (s *Store[V]) notify() {
-	if s.waiters.n.Load() > 0 {
-		s.waiters.wake(s.live.Load().version)
-	}
-	if s.scopeWaiters.Load() == 0 {
-		return
-	}
-	for _, c := range s.scopes.held {
-		if c.waiters.n.Load() > 0 {
-			c.waiters.wake(c.reached())
-		}
-	}
-}
-
 func (v *waiters) wake(version string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

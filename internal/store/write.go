@@ -5,7 +5,6 @@ package store
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/scope"
@@ -65,14 +64,6 @@ func (s *Store[V]) publish(w write[V], by *Scope) {
 	}
 }
 
-// noteWritten tells a commit that has begun of a key whose entry, failure or tombstone may have changed.
-// The caller holds the writer's lock.
-func (s *Store[V]) noteWritten(key string) {
-	if s.written != nil {
-		s.written[key] = struct{}{}
-	}
-}
-
 // publishEntry changes the entry and the log. The caller holds both locks.
 func (s *Store[V]) publishEntry(live *state[V], w write[V], by *Scope) {
 	if w.kind != unseen {
@@ -110,15 +101,6 @@ func (s *Store[V]) noteKey(w write[V], by *Scope) {
 	}
 }
 
-// dropSnapshot drops the current snapshot before a change of the live state. The caller holds both
-// locks.
-func (s *Store[V]) dropSnapshot(live *state[V]) {
-	if s.current.Load() != nil {
-		s.current.Store(nil)
-	}
-	live.writes++
-}
-
 // Put adds or replaces a value, regardless of its version. The next list of a scope that may hold it,
 // and lacks it, removes it; see claim.
 func (s *Store[V]) Put(value V) error {
@@ -141,16 +123,6 @@ func (s *Store[V]) Put(value V) error {
 	}
 	s.publishOwn(w, version)
 	return nil
-}
-
-// claim is which scope an entry is in. One that the program has written where the store had none is
-// in no scope: it is one of every scope that may hold it, by its key and UID. Its labels do not count,
-// as the server may have others.
-type claim struct {
-	scope   *Scope
-	written bool // the program has written the entry: its version says nothing of other scopes' states
-	hasUID  bool
-	hash    uint64 // of the UID of a written entry in no scope, as of a range
 }
 
 // claimOf returns the claim of a value that the program writes in place of old, which may be nil.
@@ -179,13 +151,6 @@ func (s *Store[V]) isOf(c *Scope, key string, e *Entry[V]) bool {
 	return m.mayBeIn(c, key) || !slices.ContainsFunc(s.scopes.held, func(other *Scope) bool { return m.mayBeIn(other, key) })
 }
 
-// mayBeIn reports whether a scope may hold a written entry that is in no scope.
-func (m claim) mayBeIn(c *Scope, key string) bool {
-	may, _ := c.Name.MayHold(namespaceOf(key), key[strings.IndexByte(key, '/')+1:])
-	hash := c.Name.Hash
-	return may && (!m.hasUID || hash.Field != scope.UID || hash.First <= m.hash && m.hash <= hash.Last)
-}
-
 // publishOwn publishes a write of the program. A store without a feed is then at the written version.
 // The caller holds the writer's lock.
 func (s *Store[V]) publishOwn(w write[V], version string) {
@@ -196,11 +161,6 @@ func (s *Store[V]) publishOwn(w write[V], version string) {
 		s.moveVersion(newer(s.live.Load().version, version))
 	}
 }
-
-// isFed reports whether the store belongs to an informer. Its resourceVersion then says what the
-// server has sent, so that a write of the program, which may be of a later version, does not move
-// it.
-func (s *Store[V]) isFed() bool { return s.config.Log != nil }
 
 // Remove deletes the entry under the value's key, if any.
 func (s *Store[V]) Remove(value V) error {
@@ -236,13 +196,4 @@ func (s *Store[V]) kindOf(key string, old, next *Entry[V]) writeKind {
 func (s *Store[V]) isRepair(key string, old, next *Entry[V]) bool {
 	f, _ := s.quarantine.failed(key)
 	return f.unreadable || s.equal(old.ref, next.ref)
-}
-
-// newer returns version, unless it is empty or known to be older than current. Versions that cannot
-// be compared count as newer.
-func newer(current, version string) string {
-	if version == "" || feed.IsOlder(version, current) {
-		return current
-	}
-	return version
 }
