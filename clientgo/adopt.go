@@ -6,7 +6,6 @@ package clientgo
 import (
 	"fmt"
 	"reflect"
-	"time"
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -41,16 +40,9 @@ func adopt(informer clientcache.SharedIndexInformer, options Options, unchanged 
 		}
 		return informer
 	}
+	config.options.Indexers = informer.GetIndexer().GetIndexers()
 	adopted := newInformer(config.listerWatcher, config.example, settings{
-		SharedIndexInformerOptions: clientcache.SharedIndexInformerOptions{
-			ResyncPeriod:            config.resyncPeriod,
-			Indexers:                informer.GetIndexer().GetIndexers(),
-			ObjectDescription:       config.description,
-			Identifier:              config.identifier,
-			InformerMetricsProvider: config.metricsProvider,
-		},
-		Options:   options,
-		unchanged: unchanged,
+		SharedIndexInformerOptions: config.options, Options: options, unchanged: unchanged,
 	})
 	adopted.setTransform(config.transform)
 	adopted.watchErrors.handler = config.watchErrorHandler
@@ -61,12 +53,9 @@ func adopt(informer clientcache.SharedIndexInformer, options Options, unchanged 
 type informerConfig struct {
 	listerWatcher     clientcache.ListerWatcher
 	example           runtime.Object
-	description       string
-	resyncPeriod      time.Duration
+	options           clientcache.SharedIndexInformerOptions // without Indexers
 	transform         clientcache.TransformFunc
 	watchErrorHandler clientcache.WatchErrorHandlerWithContext
-	identifier        clientcache.InformerNameAndResource
-	metricsProvider   clientcache.InformerMetricsProvider
 }
 
 // extractConfig returns the configuration of an informer of client-go. It reports false if the
@@ -83,12 +72,12 @@ func extractConfig(informer clientcache.SharedIndexInformer) (informerConfig, bo
 	v := reflect.ValueOf(inner).Elem()
 	ok := readField(v, "listerWatcher", &c.listerWatcher) &&
 		readField(v, "objectType", &c.example) &&
-		readField(v, "objectDescription", &c.description) &&
-		readField(v, "defaultEventHandlerResyncPeriod", &c.resyncPeriod) &&
+		readField(v, "objectDescription", &c.options.ObjectDescription) &&
+		readField(v, "defaultEventHandlerResyncPeriod", &c.options.ResyncPeriod) &&
 		readField(v, "transform", &c.transform) &&
 		readField(v, "watchErrorHandler", &c.watchErrorHandler) &&
-		readField(v, "identifier", &c.identifier) &&
-		readField(v, "informerMetricsProvider", &c.metricsProvider)
+		readField(v, "identifier", &c.options.Identifier) &&
+		readField(v, "informerMetricsProvider", &c.options.InformerMetricsProvider)
 	return c, ok && isUnused(v)
 }
 
