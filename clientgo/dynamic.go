@@ -25,18 +25,14 @@ func (c Constructors) NewDynamicSharedInformerFactory(client dynamic.Interface, 
 // NewFilteredDynamicSharedInformerFactory replaces the function of package dynamicinformer. See
 // [Constructors.NewDynamicSharedInformerFactory].
 func (c Constructors) NewFilteredDynamicSharedInformerFactory(client dynamic.Interface, defaultResync time.Duration, namespace string, tweakListOptions dynamicinformer.TweakListOptionsFunc) dynamicinformer.DynamicSharedInformerFactory {
-	return newResourceFactory(func(resource schema.GroupVersionResource) *genericInformer {
-		return c.newDynamicInformer(client, resource, namespace, defaultResync, byNamespace(), tweakListOptions)
+	return newResourceFactory(func(resource schema.GroupVersionResource) informers.GenericInformer {
+		return c.NewFilteredDynamicInformer(client, resource, namespace, defaultResync, byNamespace(), tweakListOptions)
 	})
 }
 
 // NewFilteredDynamicInformer replaces the function of package dynamicinformer. It returns an
 // informer of unstructured objects.
 func (c Constructors) NewFilteredDynamicInformer(client dynamic.Interface, resource schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions dynamicinformer.TweakListOptionsFunc) informers.GenericInformer {
-	return c.newDynamicInformer(client, resource, namespace, resyncPeriod, indexers, tweakListOptions)
-}
-
-func (c Constructors) newDynamicInformer(client dynamic.Interface, resource schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions dynamicinformer.TweakListOptionsFunc) *genericInformer {
 	lw := newListerWatcher[*unstructured.UnstructuredList](client.Resource(resource).Namespace(namespace), client, tweakListOptions)
 	informer := newInformer(lw, &unstructured.Unstructured{}, c.resourceSettings(resource, resyncPeriod, indexers))
 	return &genericInformer{informer, func() clientcache.GenericLister {

@@ -50,9 +50,9 @@ func (c MetadataConstructors) NewSharedInformerFactoryWithOptions(client metadat
 }
 
 func (c MetadataConstructors) newFactory(client metadata.Interface, defaultResync time.Duration, namespace string, tweakListOptions metadatainformer.TweakListOptionsFunc, transform clientcache.TransformFunc) metadatainformer.SharedInformerFactory {
-	return newResourceFactory(func(resource schema.GroupVersionResource) *genericInformer {
-		generic := c.newInformer(client, resource, namespace, defaultResync, byNamespace(), tweakListOptions)
-		generic.informer.setTransform(transform)
+	return newResourceFactory(func(resource schema.GroupVersionResource) informers.GenericInformer {
+		generic := c.NewFilteredMetadataInformer(client, resource, namespace, defaultResync, byNamespace(), tweakListOptions)
+		_ = generic.Informer().SetTransform(transform) // fails only after Run
 		return generic
 	})
 }
@@ -65,10 +65,6 @@ func (c MetadataConstructors) WithTransform(transform clientcache.TransformFunc)
 // NewFilteredMetadataInformer replaces the function of package metadatainformer. It returns an
 // informer of the metadata of objects.
 func (c MetadataConstructors) NewFilteredMetadataInformer(client metadata.Interface, resource schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions metadatainformer.TweakListOptionsFunc) informers.GenericInformer {
-	return c.newInformer(client, resource, namespace, resyncPeriod, indexers, tweakListOptions)
-}
-
-func (c MetadataConstructors) newInformer(client metadata.Interface, resource schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions metadatainformer.TweakListOptionsFunc) *genericInformer {
 	lw := newListerWatcher[*metav1.PartialObjectMetadataList](client.Resource(resource).Namespace(namespace), client, tweakListOptions)
 	informer := newInformer(lw, &metav1.PartialObjectMetadata{}, c.constructors.resourceSettings(resource, resyncPeriod, indexers))
 	return &genericInformer{informer, func() clientcache.GenericLister {

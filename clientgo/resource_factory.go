@@ -5,6 +5,7 @@ package clientgo
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -13,9 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/metadata/metadatainformer"
 	clientcache "k8s.io/client-go/tools/cache"
 )
 
@@ -23,29 +22,23 @@ import (
 // Each informer is started once. It does not build on client-go's factory, to which no informer can
 // be added. It is safe for concurrent use.
 type resourceFactory struct {
-	newInformer func(schema.GroupVersionResource) *genericInformer
+	newInformer func(schema.GroupVersionResource) informers.GenericInformer
 
 	mu        sync.Mutex // guards the fields below; running may be waited for without it
-	informers map[schema.GroupVersionResource]*genericInformer
-	started   map[schema.GroupVersionResource]bool
+	informers map[schema.GroupVersionResource]informers.GenericInformer
+	started   map[schema.GroupVersionResource]clientcache.SharedIndexInformer
 	closed    bool
 	running   sync.WaitGroup
 }
 
-var (
-	_ dynamicinformer.DynamicSharedInformerFactory = (*resourceFactory)(nil)
-	_ metadatainformer.SharedInformerFactory       = (*resourceFactory)(nil)
-)
-
-func newResourceFactory(newInformer func(schema.GroupVersionResource) *genericInformer) *resourceFactory {
+func newResourceFactory(newInformer func(schema.GroupVersionResource) informers.GenericInformer) *resourceFactory {
 	return &resourceFactory{
 		newInformer: newInformer,
-		informers:   map[schema.GroupVersionResource]*genericInformer{},
-		started:     map[schema.GroupVersionResource]bool{},
+		informers:   map[schema.GroupVersionResource]informers.GenericInformer{},
+		started:     map[schema.GroupVersionResource]clientcache.SharedIndexInformer{},
 	}
 }
 
-// ForResource returns the informer for a resource.
 func (f *resourceFactory) ForResource(resource schema.GroupVersionResource) informers.GenericInformer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,8 +59,6 @@ type genericInformer struct {
 func (g *genericInformer) Informer() clientcache.SharedIndexInformer { return g.informer }
 func (g *genericInformer) Lister() clientcache.GenericLister         { return g.lister() }
 
-// Start starts the informers that were not started before, and returns. They run until stopCh is
-// closed.
 func (f *resourceFactory) Start(stopCh <-chan struct{}) {
 	f.StartWithContext(wait.ContextForChannel(stopCh))
 }
@@ -81,9 +72,10 @@ func (f *resourceFactory) StartWithContext(ctx context.Context) {
 		return
 	}
 	for resource, generic := range f.informers {
-		if !f.started[resource] {
-			f.started[resource] = true
-			f.running.Go(func() { generic.informer.RunWithContext(ctx) })
+		if f.started[resource] == nil {
+			informer := generic.Informer()
+			f.started[resource] = informer
+			f.running.Go(func() { informer.RunWithContext(ctx) })
 		}
 	}
 }
@@ -91,7 +83,9 @@ func (f *resourceFactory) StartWithContext(ctx context.Context) {
 // WaitForCacheSync blocks until the started informers have synced, or stopCh is closed. For each of
 // them it returns whether it has synced.
 func (f *resourceFactory) WaitForCacheSync(stopCh <-chan struct{}) map[schema.GroupVersionResource]bool {
-	started := f.startedInformers()
+	f.mu.Lock()
+	started := maps.Clone(f.started)
+	f.mu.Unlock()
 	checkers := make([]clientcache.DoneChecker, 0, len(started))
 	for _, informer := range started {
 		checkers = append(checkers, informer.HasSyncedChecker())
@@ -104,23 +98,12 @@ func (f *resourceFactory) WaitForCacheSync(stopCh <-chan struct{}) map[schema.Gr
 	return synced
 }
 
-func (f *resourceFactory) startedInformers() map[schema.GroupVersionResource]*sharedIndexInformer {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	started := make(map[schema.GroupVersionResource]*sharedIndexInformer, len(f.started))
-	for resource := range f.started {
-		started[resource] = f.informers[resource].informer
-	}
-	return started
-}
-
-// madeInformers returns the factory's informers.
 func (f *resourceFactory) madeInformers() []clientcache.SharedIndexInformer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	made := make([]clientcache.SharedIndexInformer, 0, len(f.informers))
 	for _, generic := range f.informers {
-		made = append(made, generic.informer)
+		made = append(made, generic.Informer())
 	}
 	return made
 }
