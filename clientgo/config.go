@@ -19,7 +19,7 @@ import (
 // spec returns the specification of the engine.
 func (s *sharedIndexInformer) spec(lw clientcache.ListerWatcher) engine.Spec[any] {
 	values := storeConfig(s.indexer.key, s.options.Indexers, s.errors.report)
-	values.ItemKeys, values.Transforms, values.HotBytes = true, s.transforms, s.options.HotBytes
+	values.ItemKeys, values.Transforms, values.HotBytes = true, s.transformed.Load, s.options.HotBytes
 	values.ItemIndexers = itemIndexers(s.options.Indexers)
 	values.EmitUnchanged = s.options.RelistUpdates
 	values.EmitUnseenDeletions = true

@@ -60,8 +60,8 @@ func (c Constructors) NewInformerWithOptions(options clientcache.InformerOptions
 // controller implements client-go's Controller: it runs an informer with one handler.
 type controller struct {
 	informer *sharedIndexInformer
-	synced   clientcache.DoneChecker
-	logger   klog.Logger // of Run
+	synced   clientcache.DoneChecker // of the handler, or of the store without one
+	logger   klog.Logger             // of Run
 }
 
 func newController(options clientcache.InformerOptions, own Options) (clientcache.Indexer, clientcache.Controller) {
@@ -88,7 +88,6 @@ func newController(options clientcache.InformerOptions, own Options) (clientcach
 	return s.indexer, c
 }
 
-// Run runs the controller until stopCh is closed.
 func (c *controller) Run(stopCh <-chan struct{}) {
 	c.RunWithContext(klog.NewContext(wait.ContextForChannel(stopCh), c.logger))
 }
@@ -97,11 +96,6 @@ func (c *controller) Run(stopCh <-chan struct{}) {
 // handler's last call. A second call returns at once.
 func (c *controller) RunWithContext(ctx context.Context) { c.informer.RunWithContext(ctx) }
 
-// HasSynced reports whether the handler has returned for the whole initial list.
-func (c *controller) HasSynced() bool { return clientcache.IsDone(c.synced) }
-
-// HasSyncedChecker returns a checker that is done once HasSynced reports true.
+func (c *controller) HasSynced() bool                           { return clientcache.IsDone(c.synced) }
 func (c *controller) HasSyncedChecker() clientcache.DoneChecker { return c.synced }
-
-// LastSyncResourceVersion returns the resourceVersion that the store has reached.
-func (c *controller) LastSyncResourceVersion() string { return c.informer.LastSyncResourceVersion() }
+func (c *controller) LastSyncResourceVersion() string           { return c.informer.LastSyncResourceVersion() }

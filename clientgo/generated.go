@@ -83,7 +83,6 @@ func (f *GeneratedFactory[Client, NewFunc]) InformerName() *clientcache.Informer
 	return nil
 }
 
-// madeInformers returns the informers that were asked for through f.
 func (f *GeneratedFactory[Client, NewFunc]) madeInformers() []clientcache.SharedIndexInformer {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -4,6 +4,7 @@
 package clientgo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,18 +17,14 @@ import (
 )
 
 const (
-	// minResyncPeriod is the shortest resync period.
 	minResyncPeriod = time.Second
-	// panicDelay is the pause of a handler after a panic that did not end the process.
-	panicDelay = time.Second
+	panicDelay      = time.Second // after a panic that did not end the process
 )
 
-// AddEventHandler adds a handler.
 func (s *sharedIndexInformer) AddEventHandler(handler clientcache.ResourceEventHandler) (clientcache.ResourceEventHandlerRegistration, error) {
 	return s.AddEventHandlerWithOptions(handler, clientcache.HandlerOptions{})
 }
 
-// AddEventHandlerWithResyncPeriod adds a handler with a resync period of its own.
 func (s *sharedIndexInformer) AddEventHandlerWithResyncPeriod(handler clientcache.ResourceEventHandler, resyncPeriod time.Duration) (clientcache.ResourceEventHandlerRegistration, error) {
 	return s.AddEventHandlerWithOptions(handler, clientcache.HandlerOptions{ResyncPeriod: &resyncPeriod})
 }
@@ -66,7 +63,7 @@ func (s *sharedIndexInformer) addHandler(handler clientcache.ResourceEventHandle
 			logger.Error(nil, "Handler failed on an object", "handler", name, "key", key)
 		},
 		OnEvent:    deliverTo(handler),
-		Delivery:   s.options.delivery(),
+		Delivery:   cmp.Or(informer.Delivery(s.options.Delivery), informer.EveryEvent),
 		Resync:     resync,
 		PanicDelay: panicDelay,
 	})
@@ -137,7 +134,6 @@ func (s *sharedIndexInformer) RemoveEventHandler(handle clientcache.ResourceEven
 	return nil
 }
 
-// registration is a handler of an informer.
 type registration struct {
 	handler  *informer.Handler[any]
 	informer *sharedIndexInformer
@@ -148,7 +144,6 @@ type registration struct {
 // the handler was added later, those for the objects stored at that time.
 func (r *registration) HasSynced() bool { return r.handler.HasSynced() }
 
-// HasSyncedChecker returns a checker that is done once HasSynced reports true.
 func (r *registration) HasSyncedChecker() clientcache.DoneChecker {
 	return doneChecker{
 		name: func() string { return r.informer.name() + " + event handler " + r.name },

@@ -23,7 +23,8 @@ import (
 	"github.com/kinformer/kinformer/internal/source"
 )
 
-// sharedIndexInformer implements client-go's SharedIndexInformer on internal/informer.
+// sharedIndexInformer implements client-go's SharedIndexInformer on internal/informer; comments on
+// its methods say what client-go's do not.
 type sharedIndexInformer struct {
 	engine      *informer.Informer[any]
 	indexer     *indexer
@@ -44,8 +45,6 @@ type sharedIndexInformer struct {
 	transform   clientcache.TransformFunc
 	transformed atomic.Bool // transform is set; may be read at any time
 }
-
-var _ clientcache.SharedIndexInformer = (*sharedIndexInformer)(nil)
 
 func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options settings) *sharedIndexInformer {
 	s := &sharedIndexInformer{
@@ -75,7 +74,6 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	return s
 }
 
-// Run runs the informer until stopCh is closed.
 func (s *sharedIndexInformer) Run(stopCh <-chan struct{}) {
 	s.RunWithContext(wait.ContextForChannel(stopCh))
 }
@@ -128,7 +126,6 @@ func (s *sharedIndexInformer) finish() {
 	s.stopped = true
 }
 
-// IsStopped reports whether the informer has stopped, or is stopping.
 func (s *sharedIndexInformer) IsStopped() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,15 +152,11 @@ func (s *sharedIndexInformer) SetTransform(transform clientcache.TransformFunc) 
 	return s.beforeRun(func() { s.setTransform(transform) })
 }
 
-// transforms reports whether a transform is set.
-func (s *sharedIndexInformer) transforms() bool { return s.transformed.Load() }
-
 func (s *sharedIndexInformer) setTransform(transform clientcache.TransformFunc) {
 	s.transform = transform
 	s.transformed.Store(transform != nil)
 }
 
-// SetWatchErrorHandler sets the watch error handler; see SetWatchErrorHandlerWithContext.
 func (s *sharedIndexInformer) SetWatchErrorHandler(handler clientcache.WatchErrorHandler) error {
 	return s.SetWatchErrorHandlerWithContext(func(_ context.Context, r *clientcache.Reflector, err error) { handler(r, err) })
 }
@@ -180,23 +173,17 @@ func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler clientcach
 // the HasSynced of their registrations.
 func (s *sharedIndexInformer) HasSynced() bool { return clientcache.IsDone(s.HasSyncedChecker()) }
 
-// HasSyncedChecker returns a checker that is done once HasSynced reports true.
 func (s *sharedIndexInformer) HasSyncedChecker() clientcache.DoneChecker {
 	return doneChecker{name: s.name, done: s.engine.Reflector().Synced()}
 }
 
 func (s *sharedIndexInformer) name() string { return "SharedIndexInformer " + s.typeName }
 
-// LastSyncResourceVersion returns the resourceVersion that the store has reached. It is empty
-// before the first list.
 func (s *sharedIndexInformer) LastSyncResourceVersion() string {
 	return s.engine.Reflector().LastSyncResourceVersion()
 }
 
-// GetStore returns the store. It may be read before, during and after Run.
-func (s *sharedIndexInformer) GetStore() clientcache.Store { return s.indexer }
-
-// GetIndexer returns the store with its indexes.
+func (s *sharedIndexInformer) GetStore() clientcache.Store     { return s.indexer }
 func (s *sharedIndexInformer) GetIndexer() clientcache.Indexer { return s.indexer }
 
 // AddIndexers adds indexes to the store. It returns an error once the informer is stopping.
@@ -211,15 +198,10 @@ func (s *sharedIndexInformer) AddIndexers(indexers clientcache.Indexers) error {
 func (s *sharedIndexInformer) GetController() clientcache.Controller { return idleController{s} }
 
 // idleController describes an informer, and cannot run it.
-type idleController struct{ informer *sharedIndexInformer }
+type idleController struct{ clientcache.Controller }
 
 func (c idleController) RunWithContext(context.Context) {}
 func (c idleController) Run(<-chan struct{})            {}
-func (c idleController) HasSynced() bool                { return c.informer.HasSynced() }
-func (c idleController) HasSyncedChecker() clientcache.DoneChecker {
-	return c.informer.HasSyncedChecker()
-}
-func (c idleController) LastSyncResourceVersion() string { return c.informer.LastSyncResourceVersion() }
 
 // doneChecker implements clientcache.DoneChecker.
 type doneChecker struct {
@@ -232,12 +214,12 @@ func (c doneChecker) Done() <-chan struct{} { return c.done }
 
 // describe describes the type of an example: the kind of an unstructured object, otherwise the Go
 // type.
-func describe(example runtime.Object) string {
+func describe(example any) string {
 	if example == nil {
 		return "<unspecified>"
 	}
-	if _, ok := example.(runtime.Unstructured); ok && !codec.IsNil(example) {
-		if gvk := example.GetObjectKind().GroupVersionKind(); !gvk.Empty() {
+	if object, ok := example.(runtime.Unstructured); ok && !codec.IsNil(object) {
+		if gvk := object.GetObjectKind().GroupVersionKind(); !gvk.Empty() {
 			return gvk.String()
 		}
 	}

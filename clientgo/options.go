@@ -4,7 +4,6 @@
 package clientgo
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/engine"
-	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/source"
 )
@@ -98,10 +96,6 @@ func (o Options) NewInformer(lw clientcache.ListerWatcher, exampleObject runtime
 		Options:                    o,
 		unchanged:                  true,
 	})
-}
-
-func (o Options) delivery() informer.Delivery {
-	return cmp.Or(informer.Delivery(o.Delivery), informer.EveryEvent)
 }
 
 // withoutEffectOnReflectors returns the names of the options that are set, and that a Reflector,
