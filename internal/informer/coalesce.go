@@ -38,9 +38,9 @@ func (h *Handler[V]) beginsTermination(first, second *store.Change[V]) bool {
 // object that cannot be decoded, and does not report the error: the caller holds the handler's
 // lock, and an error handler may stop the handler.
 func (h *Handler[V]) terminating(entry *store.Entry[V]) bool {
-	if h.informer.terminating == nil {
+	if h.informer.config.Terminating == nil {
 		return false
 	}
 	value, ok := h.informer.store.TryLoad(entry)
-	return ok && h.informer.terminating(value)
+	return ok && h.informer.config.Terminating(value)
 }

@@ -54,8 +54,8 @@ func (i *Informer[V]) compact() {
 
 // threshold returns the backlog, in events, above which changes are coalesced.
 func (i *Informer[V]) threshold() uint64 {
-	if i.coalesceThreshold > 0 {
-		return i.coalesceThreshold
+	if i.config.CoalesceThreshold > 0 {
+		return i.config.CoalesceThreshold
 	}
 	return max(minCoalesceThreshold, 2*uint64(i.store.Len()))
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/eventlog"
+	"github.com/kinformer/kinformer/internal/scoped"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
@@ -97,8 +98,8 @@ const batchSize = 32
 
 func newHandler[V any](config HandlerConfig[V], i *Informer[V]) *Handler[V] {
 	h := &Handler[V]{
-		config: config, informer: i, store: i.store, clock: i.clock,
-		synced: make(chan struct{}), done: make(chan struct{}), timer: callTimer{clock: i.clock},
+		config: config, informer: i, store: i.store, clock: i.config.Clock,
+		synced: make(chan struct{}), done: make(chan struct{}), timer: callTimer{clock: i.config.Clock},
 	}
 	h.panicHooks = []func(context.Context, any){h.reportPanic}
 	return h
@@ -122,7 +123,7 @@ func (h *Handler[V]) start(ctx context.Context) {
 	h.cursor = cursor
 	h.mu.Unlock()
 	h.lag.delivered.Store(cursor.Position())
-	h.batch = make([]change[V], 0, h.informer.batchSize)
+	h.batch = make([]change[V], 0, h.informer.config.batchSize)
 	h.initial, h.keys = snapshot, snapshot.Keys()
 	h.running.Store(true)
 	go h.run(ctx)
@@ -202,25 +203,11 @@ func (h *Handler[V]) Stop(ctx context.Context) error {
 // Done returns a channel that is closed after the handler's last call.
 func (h *Handler[V]) Done() <-chan struct{} { return h.done }
 
-func (h *Handler[V]) isDone() bool {
-	select {
-	case <-h.done:
-		return true
-	default:
-		return false
-	}
-}
+func (h *Handler[V]) isDone() bool { return scoped.IsClosed(h.done) }
 
 // HasSynced reports whether the whole initial state of the collection has been delivered or, if
 // the handler was added later, the state at that time.
-func (h *Handler[V]) HasSynced() bool {
-	select {
-	case <-h.synced:
-		return true
-	default:
-		return false
-	}
-}
+func (h *Handler[V]) HasSynced() bool { return scoped.IsClosed(h.synced) }
 
 // Synced returns a channel that is closed once HasSynced reports true.
 func (h *Handler[V]) Synced() <-chan struct{} { return h.synced }

@@ -35,16 +35,16 @@ func (i *Informer[V]) isRunning() bool {
 // OmitFieldsNotFound returns the fields to omit that no object has had. It returns none before the
 // first list with objects, which says nothing about fields.
 func (i *Informer[V]) OmitFieldsNotFound() []string {
-	if i.notFound == nil || !i.StoreHasSynced() || i.store.Len() == 0 {
+	if i.config.NotFound == nil || !i.StoreHasSynced() || i.store.Len() == 0 {
 		return nil
 	}
-	return i.notFound()
+	return i.config.NotFound()
 }
 
 // logFieldsNotFound logs the result of OmitFieldsNotFound after the first list: a path may be
 // misspelled.
 func (i *Informer[V]) logFieldsNotFound(ctx context.Context) {
-	if i.notFound == nil {
+	if i.config.NotFound == nil {
 		return
 	}
 	select {

@@ -56,13 +56,13 @@ func (l *Loop[V]) CoverageOf(key, uid string) Coverage {
 func (l *Loop[V]) coverageOf(namespace string, knowsUID bool, holds func(scope.Scope) (may, all bool)) Coverage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if held := l.held[scope.Scope{Namespace: namespace}]; held != nil && !held.leaving && isClosed(held.synced) {
+	if held := l.held[scope.Scope{Namespace: namespace}]; held != nil && !held.leaving && IsClosed(held.synced) {
 		return Covered
 	}
 	result := NotCovered
 	for _, held := range l.order {
 		may, all := holds(held.name)
-		switch listed := isClosed(held.synced); {
+		switch listed := IsClosed(held.synced); {
 		case held.leaving || !may:
 		case listed && all:
 			return Covered
@@ -88,7 +88,7 @@ func (l *Loop[V]) hasAllHashes(group scope.Scope) bool {
 	}
 	var ranges []scope.Range
 	for _, held := range l.order {
-		if held.name.WithoutRange() == group && !held.leaving && isClosed(held.synced) {
+		if held.name.WithoutRange() == group && !held.leaving && IsClosed(held.synced) {
 			ranges = append(ranges, held.name.Hash)
 		}
 	}

@@ -29,7 +29,7 @@ func (l *Loop[V]) join(ctx context.Context) {
 	l.retryJoin = time.Time{}
 	groups := make(map[scope.Scope][]*heldScope)
 	for _, held := range l.all() {
-		if held.name.Hash.Field != "" && isClosed(held.synced) && held.state == scope.Held {
+		if held.name.Hash.Field != "" && IsClosed(held.synced) && held.state == scope.Held {
 			groups[held.name.WithoutRange()] = append(groups[held.name.WithoutRange()], held)
 		}
 	}

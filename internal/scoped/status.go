@@ -137,7 +137,7 @@ func (l *Loop[V]) Status() reflector.Status {
 // LacksScopes reports whether the loop holds scopes of which none has been listed.
 func (l *Loop[V]) LacksScopes() bool {
 	all := l.all()
-	return len(all) > 0 && !slices.ContainsFunc(all, func(held *heldScope) bool { return isClosed(held.synced) })
+	return len(all) > 0 && !slices.ContainsFunc(all, func(held *heldScope) bool { return IsClosed(held.synced) })
 }
 
 // addCounts returns the sums of the counts of two statuses.
