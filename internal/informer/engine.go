@@ -50,7 +50,7 @@ type Scopes interface {
 	StatusOfScope(name scope.Scope) (status scoped.ScopeStatus, held bool)
 	LacksScopes() bool
 	CoverageOf(key, uid string) scoped.Coverage
-	AbsentError(key string) error
+	AbsentError(key, why string) error
 	WaitForScope(ctx context.Context, name scope.Scope) error
 	WaitForScopeVersion(ctx context.Context, name scope.Scope, version string) error
 	WaitForScopesOf(ctx context.Context, version string, matches func(scope.Scope) bool) error

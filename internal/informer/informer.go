@@ -4,6 +4,7 @@
 package informer
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -36,9 +37,6 @@ const (
 	// store.
 	ErrFunctionBlocked = feed.Error("a transform, filter, index function or ErrorHandler has not returned")
 )
-
-// defaultHandlerGrace is the default of Config.HandlerGrace.
-const defaultHandlerGrace = 10 * time.Second
 
 // Config configures an informer. New sets Reflector.Sink, Reflector.Clock,
 // Reflector.HoldInitial and Store.Log.
@@ -104,12 +102,8 @@ func New[V any](config Config[V]) *Informer[V] {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
 	}
-	if config.HandlerGrace == 0 {
-		config.HandlerGrace = defaultHandlerGrace
-	}
-	if config.batchSize == 0 {
-		config.batchSize = batchSize
-	}
+	config.HandlerGrace = cmp.Or(config.HandlerGrace, 10*time.Second)
+	config.batchSize = cmp.Or(config.batchSize, batchSize)
 	log := eventlog.New[store.Change[V]]()
 	config.Store.Log = log
 	config.Store.CompareBytes = config.Reflector.MaxInFlight()
@@ -163,7 +157,6 @@ func (i *Informer[V]) Contents() Contents { return i.store }
 // Scopes returns the reflectors of the informer's scopes, or nil if it has none.
 func (i *Informer[V]) Scopes() Scopes { return i.scopes }
 
-// lastID is the ID of the informer made last.
 var lastID atomic.Uint64 //nolint:gochecknoglobals // informers of a process have different IDs
 
 // ID returns a number that no other informer of the process has. Later informers have larger ones.

@@ -109,7 +109,9 @@ func (i *Informer[V]) finish() {
 
 // waitForHandlers waits for the last call of each handler, for HandlerGrace after ended at most.
 func (i *Informer[V]) waitForHandlers(ended time.Time) error {
-	running := i.runningHandlers()
+	i.mu.Lock()
+	running := slices.Collect(maps.Keys(i.running)) // none is added once ctx has ended
+	i.mu.Unlock()
 	expired, stop := i.startGrace(ended)
 	defer stop()
 	var blocked []error
@@ -128,11 +130,4 @@ func (i *Informer[V]) waitForHandlers(ended time.Time) error {
 		}
 	}
 	return errors.Join(blocked...)
-}
-
-// runningHandlers returns the handlers that are running. Once ctx has ended, none is added.
-func (i *Informer[V]) runningHandlers() []*Handler[V] {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return slices.Collect(maps.Keys(i.running))
 }

@@ -110,7 +110,7 @@ func (i *Informer[V]) isGone(key, uid string) (gone bool, err error) {
 	}
 	after := i.coverage(key, uid) // after mayHold: it may be removed in between
 	if after == scoped.NotCovered || after == scoped.Undecided {
-		return false, i.scopes.AbsentError(key)
+		return false, i.scopes.AbsentError(key, "")
 	}
 	return before == scoped.Covered && after == scoped.Covered, nil
 }

@@ -138,10 +138,8 @@ func (l *Loop[V]) signal() {
 func (l *Loop[V]) take(ctx context.Context, changes []scope.Change) {
 	var added, removed []*heldScope
 	for _, change := range changes {
-		if held := l.find(change.Scope); held != nil && change.State == scope.HeldAgain {
-			if l.leave(held, scope.Removed) {
-				l.remove([]*heldScope{held}, true)
-			}
+		if held := l.find(change.Scope); held != nil && change.State == scope.HeldAgain && l.leave(held, scope.Removed) {
+			l.remove([]*heldScope{held}, true)
 		}
 		if change.State == scope.Held || change.State == scope.HeldAgain {
 			if held := l.hold(change.Scope); held != nil {
@@ -225,6 +223,12 @@ func (l *Loop[V]) all() []*heldScope {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.order)
+}
+
+func (l *Loop[V]) allStreams() []*stream[V] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.streams)
 }
 
 func (l *Loop[V]) setPhase(phase reflector.Phase) {
