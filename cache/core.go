@@ -57,7 +57,7 @@ func (c *core) status(synced bool) Status {
 	if c.engine.HasStopped() { // also if the reflector waits for a function of the program
 		s.Phase = PhaseStopped
 	}
-	s.setStaleness(c.clock)
+	s.Staleness = stalenessAt(c.clock.Now(), s.FreshAt)
 	contents := c.engine.Contents()
 	s.Objects = contents.Len()
 	s.Quarantined, s.Unkeyed = contents.QuarantineSize()
@@ -172,7 +172,7 @@ func (c *core) scopeStatus() (statuses []ScopeStatus) {
 
 func (c *core) scopeStatusOf(now scoped.ScopeStatus) ScopeStatus {
 	reflector := now.Reflector
-	status := ScopeStatus{
+	return ScopeStatus{
 		Scope:           scopeOf(now.Scope),
 		Phase:           Phase(reflector.Phase),
 		Synced:          now.Synced,
@@ -181,16 +181,13 @@ func (c *core) scopeStatusOf(now scoped.ScopeStatus) ScopeStatus {
 		Attempts:        reflector.Attempts,
 		ResourceVersion: now.ResourceVersion,
 		FreshAt:         reflector.FreshAt,
+		Staleness:       stalenessAt(c.clock.Now(), reflector.FreshAt),
 		Objects:         now.Objects,
 		Quarantined:     now.Quarantined,
 		Unkeyed:         now.Unkeyed,
 		Sharded:         now.Sharded,
 		Foreign:         now.Foreign,
 	}
-	if !status.FreshAt.IsZero() {
-		status.Staleness = max(0, ageAt(c.clock.Now(), status.FreshAt))
-	}
-	return status
 }
 
 // waitForVersionOf is WaitForResourceVersion for the version of an object. If the informer has

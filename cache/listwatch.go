@@ -85,8 +85,6 @@ type ListWatch struct {
 	isMostRecent bool // lists at any version are of the most recent state
 }
 
-var _ ListerWatcher = (*ListWatch)(nil)
-
 // List calls ListFunc.
 func (lw *ListWatch) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	if lw.ListFunc == nil {
@@ -116,11 +114,8 @@ func (lw *ListWatch) InNamespace(namespace string) *ListWatch {
 // isMostRecent reports whether all lists of a ListerWatcher are of the most recent state, so that the
 // first one needs no version. Fakes that answer from memory declare it by the method.
 func isMostRecent(lw ListerWatcher) bool {
-	if known, ok := lw.(*ListWatch); ok {
-		return known != nil && known.isMostRecent
-	}
 	declares, ok := lw.(interface{ ListsMostRecent() bool })
-	return ok && declares.ListsMostRecent()
+	return asListWatch(lw).isMostRecent || ok && declares.ListsMostRecent()
 }
 
 var (
@@ -270,11 +265,8 @@ func isControllerSource(lw any) bool {
 // knowsWatchList reports whether a ListerWatcher can answer a WatchList. client-go's fakes, which
 // accept the request and never finish it, declare by a method that they cannot.
 func knowsWatchList(lw any) bool {
-	if known, ok := lw.(*ListWatch); ok && known != nil {
-		return !known.noWatchList
-	}
 	declares, ok := lw.(interface{ IsWatchListSemanticsUnSupported() bool })
-	return !ok || !declares.IsWatchListSemanticsUnSupported()
+	return !asListWatch(lw).noWatchList && (!ok || !declares.IsWatchListSemanticsUnSupported())
 }
 
 // scopedListWatch returns a ListerWatcher that restricts each request to scope.RequestOf of its
@@ -300,22 +292,20 @@ func scopedListWatch(lw ListerWatcher) ListerWatcher {
 	return &scoped
 }
 
-// selectionOf returns the selection of a ListerWatcher.
-func selectionOf(lw ListerWatcher) selected {
+// asListWatch returns what is known of a ListerWatcher, which is nothing unless it is a ListWatch.
+func asListWatch(lw any) ListWatch {
 	if known, ok := lw.(*ListWatch); ok && known != nil {
-		return known.selected
+		return *known
 	}
-	return selected{}
+	return ListWatch{}
 }
 
 // sourceConfig returns what is known of a ListerWatcher and its objects.
 func sourceConfig(lw ListerWatcher, objects codec.ObjectType) source.Config {
-	config := source.Config{ListerWatcher: lw, Objects: objects, Fake: !knowsWatchList(lw)}
-	if known, ok := lw.(*ListWatch); ok && known != nil {
-		config.NoClientRetries = known.noRetries
-		if known.Streaming {
-			config.Streaming = source.Unchanged
-		}
+	known := asListWatch(lw)
+	config := source.Config{ListerWatcher: lw, Objects: objects, Fake: !knowsWatchList(lw), NoClientRetries: known.noRetries}
+	if known.Streaming {
+		config.Streaming = source.Unchanged
 	}
 	return config
 }

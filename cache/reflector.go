@@ -21,6 +21,7 @@ import (
 	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/scoped"
 	"github.com/kinformer/kinformer/internal/source"
 	"github.com/kinformer/kinformer/internal/storewriter"
 )
@@ -151,21 +152,17 @@ func checkSource[T Object](lw ListerWatcher, example T, options ReflectorOptions
 	return objects, errors.Join(err, reflector.CheckBackoff(options.Backoff))
 }
 
-// startOf returns the start of a reflector's configuration, or nil for a first list at any version.
-func startOf(lw ListerWatcher, start Start) *reflector.Start {
-	if start == StartAny || isMostRecent(lw) {
-		return nil
-	}
-	return reflector.NewStart()
-}
-
 // collection returns the specification of the collection of objects of a type.
 func (o ReflectorOptions) collection(lw ListerWatcher, objects codec.ObjectType, report *reporter) engine.Collection {
+	var start *reflector.Start // nil: the first list may be of any version
+	if o.Start != StartAny && !isMostRecent(lw) {
+		start = reflector.NewStart()
+	}
 	return engine.Collection{
 		Source: sourceConfig(lw, objects),
 		Reflector: reflector.Config{
 			WatchList: func() bool { return o.ListMode == ListModeWatchList && knowsWatchList(lw) },
-			Start:     startOf(lw, o.Start),
+			Start:     start,
 			PageSize:  o.PageSize,
 			Backoff:   o.Backoff,
 			Report:    report.handle,
@@ -242,19 +239,12 @@ func (r *Reflector[T]) exclusively(ctx context.Context, run func(context.Context
 func (r *Reflector[T]) LastSyncResourceVersion() string { return r.loop.LastSyncResourceVersion() }
 
 // HasSynced reports whether the initial list has been written to the store.
-func (r *Reflector[T]) HasSynced() bool {
-	select {
-	case <-r.loop.Synced():
-		return true
-	default:
-		return false
-	}
-}
+func (r *Reflector[T]) HasSynced() bool { return scoped.IsClosed(r.loop.Synced()) }
 
 // Status returns the reflector's condition. Objects and Handlers are not known and left zero.
 func (r *Reflector[T]) Status() Status {
 	status := reflectorStatus(r.report.name, r.invalid, r.loop, r.source, r.HasSynced())
-	status.setStaleness(r.clock)
+	status.Staleness = stalenessAt(r.clock.Now(), status.FreshAt)
 	failed := r.sink.Failures()
 	status.Quarantined, status.Unkeyed = len(failed.Keys), failed.Unkeyed
 	for _, key := range slices.Sorted(maps.Keys(failed.Keys))[:min(len(failed.Keys), maxQuarantinedKeys)] {

@@ -4,6 +4,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ import (
 // of handlers, each at its own pace. Its methods are safe for concurrent use, also by handlers, and
 // may be called before, during and after Run.
 type SharedInformer[T Object] struct {
-	core    core
+	core
 	engine  *informer.Informer[T]
 	store   reader[T]
 	options InformerOptions[T]
@@ -57,7 +58,7 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	s.engine, s.store = assembled.Informer, reader[T]{assembled.Store(), spec.Informer.Store.Key}
 	s.core = core{
 		engine: assembled, source: assembled.Source, kind: objects.Kind(), report: report, clock: clockOf(options.Clock), invalid: err,
-		key: objectKey(objects, s.store.key), admits: s.admits(lw, assembled.Omitted), scopes: options.Scopes.internalSet(),
+		key: objectKey(objects, s.store.key), admits: s.admits(lw, assembled.Omitted), scopes: options.Scopes.ScopeSet(),
 	}
 	if s.mutations != nil {
 		s.core.detect = s.detectMutations
@@ -105,7 +106,7 @@ func objectKey[T Object](objects codec.ObjectType, key func(T) (string, error)) 
 // admits returns a function that returns ErrOutOfScope for an object that the informer does not
 // hold.
 func (s *SharedInformer[T]) admits(lw ListerWatcher, omitted *omit.Fields) func(Object) error {
-	selected, filter := selectionOf(lw), s.options.Filter
+	selected, filter := asListWatch(lw).selected, s.options.Filter
 	return func(obj Object) (err error) {
 		if err := selected.check(obj); err != nil || filter == nil {
 			return err
@@ -185,9 +186,7 @@ var (
 
 // addHandler adds a handler whose function is set by set.
 func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOptions, set func(*informer.HandlerConfig[T])) (*Registration, error) {
-	if options.Name != "" {
-		name = options.Name
-	}
+	name = cmp.Or(options.Name, name)
 	switch options.Delivery {
 	case "", CoalesceWhenBehind, EveryEvent:
 	default:
@@ -199,19 +198,9 @@ func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOp
 	case err != nil:
 		return nil, fmt.Errorf("informer of %s: handler %s: %w", s.core.report.name, name, err)
 	}
-	config := s.handlerConfig(name, options)
-	set(&config)
-	added, err := s.engine.Add(config)
-	if err != nil {
-		return nil, err
-	}
-	return &Registration{added}, nil
-}
-
-func (s *SharedInformer[T]) handlerConfig(name string, options HandlerOptions) informer.HandlerConfig[T] {
 	config := informer.HandlerConfig[T]{
 		Name:            name,
-		Resync:          options.ResyncPeriod,
+		Resync:          cmp.Or(options.ResyncPeriod, s.options.ResyncPeriod),
 		Delivery:        informer.Delivery(options.Delivery),
 		WithoutOld:      options.WithoutOld,
 		ContinueOnPanic: options.ContinueOnPanic,
@@ -219,10 +208,12 @@ func (s *SharedInformer[T]) handlerConfig(name string, options HandlerOptions) i
 			s.core.report.handle(ctx, &HandlerError{Handler: name, Key: key, Panic: recovered})
 		},
 	}
-	if config.Resync == 0 {
-		config.Resync = s.options.ResyncPeriod
+	set(&config)
+	added, err := s.engine.Add(config)
+	if err != nil {
+		return nil, err
 	}
-	return config
+	return &Registration{added}, nil
 }
 
 // Store returns the informer's store, which can be read before, during and after Run.
@@ -333,5 +324,3 @@ func (s *SharedInformer[T]) InScope(scope Scope) ScopeView {
 
 // Views returns a view of the informer.
 func (s *SharedInformer[T]) Views() []View { return []View{{&s.core, s.HasSynced}} }
-
-func (s *SharedInformer[T]) hasStopped() bool { return s.core.hasStopped() }

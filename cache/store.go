@@ -65,8 +65,6 @@ type reader[T Object] struct {
 	key  func(T) (string, error)
 }
 
-var _ Reader[Object] = reader[Object]{}
-
 func (r reader[T]) Get(obj T) (item T, exists bool, err error) {
 	key, err := r.key(obj)
 	if err != nil {
@@ -103,9 +101,6 @@ type objectStore[T Object] struct {
 	invalid error // why it cannot be written to
 }
 
-var _ Store[Object] = &objectStore[Object]{}
-
-// check returns an error if the store was made of invalid arguments.
 func (s *objectStore[T]) check() error { return s.invalid }
 
 func (s *objectStore[T]) Add(obj T) error {

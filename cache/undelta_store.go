@@ -32,8 +32,6 @@ func NewUndeltaStore[T Object](pushFunc func(objs []T), keyFunc KeyFunc[T]) *Und
 }
 
 var (
-	_ Store[Object] = (*UndeltaStore[Object])(nil)
-
 	errNoPushFunc    = errors.New("the UndeltaStore has no PushFunc")
 	errNoUndeltaBase = errors.New("the UndeltaStore has no Store")
 )
