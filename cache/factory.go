@@ -322,10 +322,7 @@ var (
 
 // keyOfInformer returns the key of an informer of the objects that lw selects.
 func keyOfInformer[T Object](lw *ListWatch, example T) (informerKey, error) {
-	objects, err := objectType(example)
-	if err == nil {
-		err = checkListerWatcher(lw, objects)
-	}
+	objects, err := objectsOf(lw, example)
 	switch {
 	case err != nil:
 		return informerKey{}, err

@@ -310,21 +310,22 @@ func sourceConfig(lw ListerWatcher, objects codec.ObjectType) source.Config {
 	return config
 }
 
-// checkListerWatcher returns an error if a ListerWatcher cannot return objects of a type.
-func checkListerWatcher(lw ListerWatcher, objects codec.ObjectType) error {
-	if codec.IsNil(lw) {
-		return errNoLister
-	}
+// objectsOf returns the type of the objects that a ListerWatcher lists, of which T and the example are.
+// It returns an error if that is not possible.
+func objectsOf[T Object](lw ListerWatcher, example T) (codec.ObjectType, error) {
+	objects, err := objectType(example)
 	known, ok := lw.(*ListWatch)
 	switch {
+	case err != nil:
+	case codec.IsNil(lw):
+		err = errNoLister
 	case !ok:
-		return nil
 	case known.ListFunc == nil:
-		return errNoListFunc
+		err = errNoListFunc
 	case known.WatchFunc == nil:
-		return errNoWatchFunc
+		err = errNoWatchFunc
 	case known.items != nil && known.items != objects.GoType:
-		return fmt.Errorf("the ListWatch lists %s, not %s", known.items, objects.GoType)
+		err = fmt.Errorf("the ListWatch lists %s, not %s", known.items, objects.GoType)
 	}
-	return nil
+	return objects, err
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/feed"
 )
 
 // Object is a cached object: a pointer to an API type, such as *corev1.Pod,
@@ -55,16 +56,12 @@ func SplitMetaNamespaceKey(key string) (namespace, name string, err error) {
 }
 
 // keyOf returns an object's key. An error, or a panic of the key function, names the object.
-func keyOf[T Object](keyFunc KeyFunc[T], obj T) (key string, err error) {
+func keyOf[T Object](keyFunc KeyFunc[T], obj T) (string, error) {
 	if codec.IsNil(obj) {
 		return "", errNilObject
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("no key for %T%s: panic: %v", obj, codec.QuotedName(obj), r)
-		}
-	}()
-	if key, err = keyFunc(obj); err != nil {
+	key, err := feed.CatchPanic(func() (string, error) { return keyFunc(obj) })
+	if err != nil {
 		return "", fmt.Errorf("no key for %T%s: %w", obj, codec.QuotedName(obj), err)
 	}
 	return key, nil

@@ -134,19 +134,12 @@ func (o ReflectorOptions) reporter(objects codec.ObjectType) *reporter {
 // checkSource returns the type of an example, and an error if lw cannot feed it or an option is
 // invalid.
 func checkSource[T Object](lw ListerWatcher, example T, options ReflectorOptions) (codec.ObjectType, error) {
-	objects, err := objectType(example)
-	if err == nil {
-		err = checkListerWatcher(lw, objects)
-	}
-	switch options.ListMode {
-	case ListModeAuto, ListModeList, ListModeWatchList:
-	default:
+	objects, err := objectsOf(lw, example)
+	if !slices.Contains([]ListMode{ListModeAuto, ListModeList, ListModeWatchList}, options.ListMode) {
 		err = errors.Join(err, fmt.Errorf("unknown ListMode %q: want %q, %q or %q",
 			options.ListMode, ListModeAuto, ListModeList, ListModeWatchList))
 	}
-	switch options.Start {
-	case "", StartConsistent, StartAny:
-	default:
+	if !slices.Contains([]Start{"", StartConsistent, StartAny}, options.Start) {
 		err = errors.Join(err, fmt.Errorf("unknown Start %q: want %q or %q", options.Start, StartConsistent, StartAny))
 	}
 	return objects, errors.Join(err, reflector.CheckBackoff(options.Backoff))

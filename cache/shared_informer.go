@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/engine"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/mutation"
 	"github.com/kinformer/kinformer/internal/omit"
@@ -107,16 +109,16 @@ func objectKey[T Object](objects codec.ObjectType, key func(T) (string, error)) 
 // hold.
 func (s *SharedInformer[T]) admits(lw ListerWatcher, omitted *omit.Fields) func(Object) error {
 	selected, filter := asListWatch(lw).selected, s.options.Filter
-	return func(obj Object) (err error) {
+	return func(obj Object) error {
 		if err := selected.check(obj); err != nil || filter == nil {
 			return err
 		}
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("filter: panic: %v", r)
-			}
-		}()
-		if filtered := omitted.Without(obj); !filter(filtered.(T)) {
+		filtered := omitted.Without(obj).(T)
+		accepts, err := feed.CatchPanic(func() (bool, error) { return filter(filtered), nil })
+		switch {
+		case err != nil:
+			return fmt.Errorf("filter: %w", err)
+		case !accepts:
 			return fmt.Errorf("%w: its Filter refuses it", ErrOutOfScope)
 		}
 		return nil
@@ -187,9 +189,7 @@ var (
 // addHandler adds a handler whose function is set by set.
 func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOptions, set func(*informer.HandlerConfig[T])) (*Registration, error) {
 	name = cmp.Or(options.Name, name)
-	switch options.Delivery {
-	case "", CoalesceWhenBehind, EveryEvent:
-	default:
+	if !slices.Contains([]Delivery{"", CoalesceWhenBehind, EveryEvent}, options.Delivery) {
 		err = errors.Join(err, fmt.Errorf("unknown Delivery %q: want %q or %q", options.Delivery, CoalesceWhenBehind, EveryEvent))
 	}
 	switch {

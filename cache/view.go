@@ -134,20 +134,15 @@ func (v ScopeView) HealthCheck(options HealthOptions) func(*http.Request) error 
 		if err != nil {
 			return err
 		}
-		return status.asStatus(v.core).unhealthy(v.core.clock.Now(), options)
+		checked := Status{
+			Name: fmt.Sprintf("%s, scope of %v,", v.core.report.name, status.Scope), Phase: status.Phase, Synced: status.Synced, Err: status.Err,
+			FreshAt: status.FreshAt, Quarantined: status.Quarantined, Unkeyed: status.Unkeyed,
+		}
+		if v.core.hasStopped() {
+			checked.Phase = PhaseStopped
+		}
+		return checked.unhealthy(v.core.clock.Now(), options)
 	}
-}
-
-// asStatus returns the condition in the form that health checks read.
-func (s ScopeStatus) asStatus(c *core) Status {
-	status := Status{
-		Name: fmt.Sprintf("%s, scope of %v,", c.report.name, s.Scope), Phase: s.Phase, Synced: s.Synced, Err: s.Err,
-		FreshAt: s.FreshAt, Quarantined: s.Quarantined, Unkeyed: s.Unkeyed,
-	}
-	if c.engine.HasStopped() {
-		status.Phase = PhaseStopped
-	}
-	return status
 }
 
 func byID(a, b View) int { return int(a.ID()) - int(b.ID()) }

@@ -97,28 +97,24 @@ func deliverTo(handler clientcache.ResourceEventHandler) func(informer.Event[any
 // the last known one may be newer, if Options.Filter refuses it or events were coalesced, and such
 // an object would never be deleted if FilterFunc refuses that state.
 func deliverDeletion(handler clientcache.ResourceEventHandler, e *informer.Event[any]) {
-	switch h := handler.(type) {
-	case clientcache.FilteringResourceEventHandler:
-		deliverFilteredDeletion(h, e)
-	case *clientcache.FilteringResourceEventHandler:
-		deliverFilteredDeletion(*h, e)
-	default:
-		if e.FinalStateUnknown {
-			handler.OnDelete(clientcache.DeletedFinalStateUnknown{Key: e.Key, Obj: e.Final})
-			return
+	if pointer, ok := handler.(*clientcache.FilteringResourceEventHandler); ok {
+		handler = *pointer
+	}
+	if filter, ok := handler.(clientcache.FilteringResourceEventHandler); ok {
+		delivered := e.Old
+		if delivered == nil { // it could not be decoded
+			delivered = e.Final
 		}
-		handler.OnDelete(e.Final)
+		if filter.FilterFunc(delivered) {
+			deliverDeletion(filter.Handler, e)
+		}
+		return
 	}
-}
-
-func deliverFilteredDeletion(filter clientcache.FilteringResourceEventHandler, e *informer.Event[any]) {
-	delivered := e.Old
-	if delivered == nil { // it could not be decoded
-		delivered = e.Final
+	if e.FinalStateUnknown {
+		handler.OnDelete(clientcache.DeletedFinalStateUnknown{Key: e.Key, Obj: e.Final})
+		return
 	}
-	if filter.FilterFunc(delivered) {
-		deliverDeletion(filter.Handler, e)
-	}
+	handler.OnDelete(e.Final)
 }
 
 // RemoveEventHandler removes a handler. It does not wait for a call in progress, and may be

@@ -186,27 +186,21 @@ func (r *Reflector) run(ctx context.Context, f func(context.Context, *reflector.
 	defer r.running.Unlock()
 	defer r.errors.Flush()
 	ctx, cancel := context.WithCancel(r.errors.begin(ctx))
-	loop := r.begin(ctx)
-	var resync sync.WaitGroup
-	resync.Go(func() { r.resync(ctx, loop.Synced()) })
-	defer resync.Wait()
-	defer cancel()
-	return f(ctx, loop)
-}
-
-// begin returns the loop. It makes it in the first run, since WatchListPageSize is set after the
-// reflector was made.
-func (r *Reflector) begin(ctx context.Context) *reflector.Reflector {
-	if r.loop.Load() == nil {
+	loop := r.loop.Load()
+	if loop == nil { // made in the first run, since WatchListPageSize is set after the reflector was made
 		if len(r.withoutEffect) > 0 {
 			klog.FromContext(ctx).Info("Warning: options have no effect on a reflector, whose store is the program's; do not set them",
 				"options", r.withoutEffect)
 		}
 		r.collection.Reflector.PageSize = r.WatchListPageSize
-		loop, _ := engine.NewReflector(r.collection, r.sink)
+		loop, _ = engine.NewReflector(r.collection, r.sink)
 		r.loop.Store(loop)
 	}
-	return r.loop.Load()
+	var resync sync.WaitGroup
+	resync.Go(func() { r.resync(ctx, loop.Synced()) })
+	defer resync.Wait()
+	defer cancel()
+	return f(ctx, loop)
 }
 
 // resync calls the store's Resync once in each period after the first list, until ctx ends.

@@ -26,15 +26,13 @@ type HandlerConfig[V any] struct {
 	// PanicLogger, if it has a sink, logs a panic that ContinueOnPanic does not recover, as it is:
 	// the handler's name is not added.
 	PanicLogger klog.Logger
-	// OnEvent receives one event per call.
-	OnEvent func(Event[V])
+	OnEvent     func(Event[V]) // one event per call
 	// OnBatch receives up to a few dozen events per call, in order. The slice is valid only
 	// during the call.
 	OnBatch func([]Event[V])
 	// OnKey receives the keys of changed objects. A key that changes again before it is delivered
 	// is delivered once.
-	OnKey func(KeyEvent)
-	// Delivery controls which events the handler receives when it is slow.
+	OnKey    func(KeyEvent)
 	Delivery Delivery
 	// Resync is the time between updates of every object to itself. There are none if it is not
 	// positive.
@@ -42,12 +40,9 @@ type HandlerConfig[V any] struct {
 	// WithoutOld leaves the Old of updates zero, and the Old of deletions with a known final state.
 	WithoutOld bool
 	// OnPanic is called after the handler has panicked on an event for key.
-	OnPanic func(ctx context.Context, key string, recovered any)
-	// ContinueOnPanic keeps the process running after a panic, whatever
-	// utilruntime.ReallyCrash says.
-	ContinueOnPanic bool
-	// PanicDelay is the pause after a panic that did not end the process.
-	PanicDelay time.Duration
+	OnPanic         func(ctx context.Context, key string, recovered any)
+	ContinueOnPanic bool          // whatever utilruntime.ReallyCrash says
+	PanicDelay      time.Duration // the pause after a panic that did not end the process
 }
 
 // Handler delivers an informer's events to one callback. Its methods are safe for concurrent
@@ -172,7 +167,7 @@ func (h *Handler[V]) runDelivery(ctx context.Context) {
 		default:
 			select {
 			case <-wake:
-			case <-h.resyncTimer():
+			case <-h.resync.fires:
 				h.resync.expired = true
 			case <-ctx.Done():
 			}

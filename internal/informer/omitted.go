@@ -17,19 +17,18 @@ func (i *Informer[V]) StateFuncs() (running func() bool, state func(key, uid, re
 	pointer := weak.Make(i)
 	running = func() bool {
 		informer := pointer.Value()
-		return informer != nil && informer.isRunning()
+		if informer == nil {
+			return false
+		}
+		informer.mu.Lock()
+		defer informer.mu.Unlock()
+		return informer.phase == started
 	}
 	state = func(key, uid, resourceVersion string) bool {
 		informer := pointer.Value()
 		return informer != nil && informer.store.HasOmitted(key, uid, resourceVersion)
 	}
 	return running, state
-}
-
-func (i *Informer[V]) isRunning() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.phase == started
 }
 
 // OmitFieldsNotFound returns the fields to omit that no object has had. It returns none before the

@@ -18,8 +18,9 @@ import (
 // compacted, a resync is deferred, because the compactor may have read past the snapshot.
 type resync[V any] struct {
 	// These fields belong to the handler's goroutine.
-	timer   clock.Timer // nil if the handler has no resync
-	expired bool        // the timer has expired
+	timer   clock.Timer      // nil if the handler has no resync
+	fires   <-chan time.Time // of the timer
+	expired bool             // the timer has expired
 	ready   *store.Snapshot[V]
 	current *store.Snapshot[V] // is being delivered
 
@@ -35,24 +36,14 @@ func (h *Handler[V]) startResync() (stop func()) {
 		return func() {}
 	}
 	h.resync.timer = h.clock.NewTimer(h.config.Resync)
+	h.resync.fires = h.resync.timer.C()
 	return func() { h.resync.timer.Stop() }
-}
-
-// resyncTimer returns the channel of the resync timer; nil if the handler has none.
-func (h *Handler[V]) resyncTimer() <-chan time.Time {
-	if h.resync.timer == nil {
-		return nil
-	}
-	return h.resync.timer.C()
 }
 
 // pollResync takes a snapshot if the timer has expired. A busy handler does not wait for its timer.
 func (h *Handler[V]) pollResync() {
-	if h.resync.timer == nil {
-		return
-	}
 	select {
-	case <-h.resync.timer.C():
+	case <-h.resync.fires:
 		h.resync.expired = true
 	default:
 	}
