@@ -238,13 +238,15 @@ func ListWatchFromClientGo(lw interface {
 	if codec.IsNil(lw) {
 		return &ListWatch{}
 	}
+	// client-go's FakeControllerSource answers from memory, and does not declare that.
+	_, isControllerSource := lw.(interface{ AddDropWatch(obj runtime.Object) })
 	converted := &ListWatch{
 		ListFunc: func(_ context.Context, options metav1.ListOptions) (runtime.Object, error) { return lw.List(options) },
 		WatchFunc: func(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			return lw.Watch(options)
 		},
 		noWatchList:  !knowsWatchList(lw),
-		isMostRecent: isControllerSource(lw),
+		isMostRecent: isControllerSource,
 	}
 	if contextual, ok := lw.(interface {
 		ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
@@ -253,13 +255,6 @@ func ListWatchFromClientGo(lw interface {
 		converted.ListFunc, converted.WatchFunc = contextual.ListWithContext, contextual.WatchWithContext
 	}
 	return converted
-}
-
-// isControllerSource reports whether a ListerWatcher is client-go's FakeControllerSource, or embeds
-// one. It answers from memory, and does not declare that.
-func isControllerSource(lw any) bool {
-	_, ok := lw.(interface{ AddDropWatch(obj runtime.Object) })
-	return ok
 }
 
 // knowsWatchList reports whether a ListerWatcher can answer a WatchList. client-go's fakes, which

@@ -10,12 +10,12 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 
-	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/informer"
@@ -60,7 +60,13 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	s.engine, s.store = assembled.Informer, reader[T]{assembled.Store(), spec.Informer.Store.Key}
 	s.core = core{
 		engine: assembled, source: assembled.Source, kind: objects.Kind(), report: report, clock: clockOf(options.Clock), invalid: err,
-		key: objectKey(objects, s.store.key), admits: s.admits(lw, assembled.Omitted), scopes: options.Scopes.ScopeSet(),
+		admits: s.admits(lw, assembled.Omitted), scopes: options.Scopes.ScopeSet(),
+		key: func(obj Object) (string, error) {
+			if typed, ok := obj.(T); ok {
+				return s.store.key(typed)
+			}
+			return "", fmt.Errorf("expected %s, got %T", objects, obj)
+		},
 	}
 	if s.mutations != nil {
 		s.core.detect = s.detectMutations
@@ -68,11 +74,8 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	return s
 }
 
-// mutationPeriod is the time between two checks for mutations.
-const mutationPeriod = time.Second
-
-// detectMutations checks the store's objects in the background. stop makes a last check and
-// returns after it.
+// detectMutations checks the store's objects in the background, once a second. stop makes a last
+// check and returns after it.
 func (s *SharedInformer[T]) detectMutations(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ticking, ok := s.options.Clock.(clock.WithTicker)
@@ -83,25 +86,13 @@ func (s *SharedInformer[T]) detectMutations(ctx context.Context) (stop func()) {
 		current, exists := s.engine.Store().Get(key)
 		return exists && runtime.Object(current) == object
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.mutations.Run(ctx, ticking, mutationPeriod, stored, func(err error) { s.core.report.handle(ctx, err) })
-	}()
+	var running sync.WaitGroup
+	running.Go(func() {
+		s.mutations.Run(ctx, ticking, time.Second, stored, func(err error) { s.core.report.handle(ctx, err) })
+	})
 	return func() {
 		cancel()
-		<-done
-	}
-}
-
-// objectKey returns key as a function of objects whose type is checked.
-func objectKey[T Object](objects codec.ObjectType, key func(T) (string, error)) func(Object) (string, error) {
-	return func(obj Object) (string, error) {
-		typed, ok := obj.(T)
-		if !ok {
-			return "", fmt.Errorf("expected %s, got %T", objects, obj)
-		}
-		return key(typed)
+		running.Wait()
 	}
 }
 

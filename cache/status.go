@@ -4,6 +4,7 @@
 package cache
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -237,12 +238,7 @@ func reflectorStatus(name string, invalid error, loop informer.Loop, source info
 }
 
 // clockOf returns a clock, the real one if it is nil.
-func clockOf(c clock.Clock) clock.Clock {
-	if c == nil {
-		return clock.RealClock{}
-	}
-	return c
-}
+func clockOf(c clock.Clock) clock.Clock { return cmp.Or[clock.Clock](c, clock.RealClock{}) }
 
 // stalenessAt returns the time since freshAt, which is zero before the first list.
 func stalenessAt(now, freshAt time.Time) time.Duration {

@@ -39,20 +39,17 @@ func (s *sharedIndexInformer) spec(lw clientcache.ListerWatcher) engine.Spec[any
 			return codec.NewAnyPacker(objects, decoding, transforms)
 		},
 		Transform: func(_ string, obj any) (any, error) { return s.transform(obj) },
-		Track:     s.track,
+		Track: func(_ string, value any) {
+			if object, ok := value.(runtime.Object); ok && !s.options.Packed {
+				s.mutations.AddObject(object) // client-go's detector
+			}
+		},
 	}
 	spec.Wrap = func(items feed.Source) feed.Source { return withMetrics(items, s.options.SharedIndexInformerOptions) }
 	if filter := s.options.Filter; filter != nil {
 		spec.Informer.Filter = func(obj runtime.Object) bool { return filter(obj) }
 	}
 	return spec
-}
-
-// track passes an object to client-go's detector of mutations.
-func (s *sharedIndexInformer) track(_ string, value any) {
-	if object, ok := value.(runtime.Object); ok && !s.options.Packed {
-		s.mutations.AddObject(object)
-	}
 }
 
 func isTerminating(obj any) bool {

@@ -95,16 +95,13 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	if s.options.Packed && s.objects.GoType == nil {
 		klog.FromContext(ctx).Info("Warning: objects are not packed", "reason", "the type of the objects is not known; pass an example object")
 	}
-	detectorDone := make(chan struct{})
-	go func() {
-		defer close(detectorDone)
-		s.mutations.Run(ctx.Done())
-	}()
+	var detector sync.WaitGroup
+	detector.Go(func() { s.mutations.Run(ctx.Done()) })
 	if err := s.engine.Run(ctx); err != nil {
 		klog.FromContext(ctx).Error(err, "Failed to run informer")
 	}
 	cancel()
-	<-detectorDone
+	detector.Wait()
 }
 
 // begin records that the informer runs. It reports false if the informer was started before.

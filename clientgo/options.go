@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/watchlist"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/codec"
@@ -142,7 +143,7 @@ func (s settings) collection(lw clientcache.ListerWatcher, objects codec.ObjectT
 			Objects:       objects,
 			Streaming:     s.streaming(),
 			NoContext:     hasNoContext(lw),
-			Fake:          isDeclaredFake(lw),
+			Fake:          watchlist.DoesClientNotSupportWatchListSemantics(lw), // as client-go's fakes declare
 			Unnamed:       true,
 		},
 		Reflector: reflector.Config{

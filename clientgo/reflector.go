@@ -4,6 +4,7 @@
 package clientgo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -88,12 +89,8 @@ func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expe
 	if options.Name == "" {
 		options.Name = naming.GetNameFromCallsite(internalFiles()...)
 	}
-	if options.TypeDescription == "" {
-		options.TypeDescription = describe(expectedType)
-	}
-	if options.Clock == nil {
-		options.Clock = clock.RealClock{}
-	}
+	options.TypeDescription = cmp.Or(options.TypeDescription, describe(expectedType))
+	options.Clock = cmp.Or[clock.Clock](options.Clock, clock.RealClock{})
 	r := &Reflector{options: options, store: store, withoutEffect: own.withoutEffectOnReflectors()}
 	r.errors = newObjectLog(false, "reflector", options.Name, "type", options.TypeDescription)
 	r.watchErrors.reflector = newReflectorFunc(options.Name, options.TypeDescription)

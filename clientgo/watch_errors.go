@@ -68,8 +68,10 @@ func isBackedOff(err error) bool {
 func (w *watchErrors) handle(ctx context.Context, err error) {
 	returned := make(chan error, 1)
 	go func() {
-		defer close(returned) // the handler may end its goroutine
-		returned <- w.call(ctx, err)
+		var panicked error
+		defer func() { returned <- panicked }() // also if the handler ends its goroutine
+		defer feed.RecoverPanic("the watch error handler", &panicked)
+		w.handler(ctx, w.reflector(), err)
 	}()
 	select {
 	case panicked := <-returned:
@@ -92,7 +94,7 @@ func (w *watchErrors) handle(ctx context.Context, err error) {
 func (*watchErrors) log(ctx context.Context, err error, forHandler bool) {
 	logger := klog.FromContext(ctx)
 	switch {
-	case isExpired(err):
+	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 		logger.V(4).Info("Watch closed", "err", err)
 	case !forHandler && isBackedOff(err):
 		logger.V(2).Info("Watch failed, backing off", "err", err)
@@ -104,15 +106,6 @@ func (*watchErrors) log(ctx context.Context, err error, forHandler bool) {
 	default:
 		logger.Error(err, "Failed to watch")
 	}
-}
-
-func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
-
-// call calls the handler. It returns nil or a *feed.PanicError.
-func (w *watchErrors) call(ctx context.Context, err error) (panicked error) {
-	defer feed.RecoverPanic("the watch error handler", &panicked)
-	w.handler(ctx, w.reflector(), err)
-	return nil
 }
 
 // newReflectorFunc returns a function that makes a reflector of client-go on its first call. The

@@ -99,9 +99,7 @@ const (
 
 // New returns an informer that is not running. It does no I/O and starts no goroutine.
 func New[V any](config Config[V]) *Informer[V] {
-	if config.Clock == nil {
-		config.Clock = clock.RealClock{}
-	}
+	config.Clock = cmp.Or[clock.Clock](config.Clock, clock.RealClock{})
 	config.HandlerGrace = cmp.Or(config.HandlerGrace, 10*time.Second)
 	config.batchSize = cmp.Or(config.batchSize, batchSize)
 	log := eventlog.New[store.Change[V]]()
