@@ -92,7 +92,6 @@ func (h *Handler[V]) uniqueName() string {
 
 func (h *Handler[V]) unnamed() bool { return h.unique.Load() == nil }
 
-// nameHandlers sets the unique name of the handlers that have none.
 func (i *Informer[V]) nameHandlers(handlers []*Handler[V]) {
 	if !slices.ContainsFunc(handlers, (*Handler[V]).unnamed) {
 		return

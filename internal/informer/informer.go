@@ -22,19 +22,11 @@ import (
 	"github.com/kinformer/kinformer/internal/viewnames"
 )
 
-// Errors of an informer's life cycle.
+// Errors of an informer's life cycle. Package cache, which exports them, says who returns them.
 const (
-	// ErrAlreadyRunning is returned by Run while another Run is in progress.
-	ErrAlreadyRunning = feed.Error("already running")
-	// ErrStopped is returned by Run, waits and additions of handlers once the informer has
-	// stopped. An informer runs once.
-	ErrStopped = scoped.ErrStopped
-	// ErrHandlerBlocked is returned by Run and Handler.Stop when a handler's call did not return
-	// in time. The call continues.
-	ErrHandlerBlocked = feed.Error("a handler's call has not returned")
-	// ErrFunctionBlocked is returned by Run when a transform, filter, index function or
-	// ErrorHandler did not return in time. The call continues, and holds up further writes to the
-	// store.
+	ErrAlreadyRunning  = feed.Error("already running")
+	ErrStopped         = scoped.ErrStopped
+	ErrHandlerBlocked  = feed.Error("a handler's call has not returned")
 	ErrFunctionBlocked = feed.Error("a transform, filter, index function or ErrorHandler has not returned")
 )
 

@@ -30,7 +30,6 @@ type resync[V any] struct {
 	deferred bool               // until the handler has caught up
 }
 
-// startResync starts the handler's resync timer, if it has one.
 func (h *Handler[V]) startResync() (stop func()) {
 	if h.config.Resync <= 0 {
 		return func() {}
@@ -95,7 +94,6 @@ func (h *Handler[V]) deliverResync(ctx context.Context) {
 	h.resync.timer.Reset(h.config.Resync)
 }
 
-// deliverRestOfResync delivers what is left of the snapshot.
 func (h *Handler[V]) deliverRestOfResync(ctx context.Context) {
 	if h.resync.current != nil {
 		h.deliverKeys(ctx, h.resync.current, Update)

@@ -97,7 +97,6 @@ func (i *Informer[V]) begin(ctx context.Context) error {
 	return nil
 }
 
-// finish records that Run returns.
 func (i *Informer[V]) finish() {
 	i.mu.Lock()
 	defer i.mu.Unlock()

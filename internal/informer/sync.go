@@ -129,7 +129,6 @@ func (i *Informer[V]) coverage(key, uid string) scoped.Coverage {
 	return i.scopes.CoverageOf(key, uid)
 }
 
-// holdError returns the error of a wait that ended because of cause.
 func (i *Informer[V]) holdError(key string, cause error) error {
 	if err := i.store.Failure(key); err != nil {
 		return fmt.Errorf("%s may still have %q: %w: %w", i.config.Name, key, cause, err)

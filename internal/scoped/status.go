@@ -17,14 +17,9 @@ import (
 type ScopeStatus struct {
 	Scope scope.Scope
 	store.ScopeState
-	// Reflector is the condition of the reflector that feeds the scope, and perhaps other scopes,
-	// too.
-	Reflector reflector.Status
-	// Sharded reports whether the last list stated that it has the requested ranges alone.
-	Sharded bool
-	// Foreign is the number of items of the current streams that were passed over because they were
-	// outside of the namespace or the ranges.
-	Foreign uint64
+	Reflector reflector.Status // of the reflector that feeds the scope, and perhaps others
+	Sharded   bool             // the last list stated that it has the requested ranges alone
+	Foreign   uint64           // items of the current streams outside of the namespace or the ranges
 }
 
 // ScopeStatus returns the condition of each scope, in the order in which they were added.
@@ -139,7 +134,6 @@ func addCounts(a, b reflector.Status) (sum reflector.Status) {
 	return sum
 }
 
-// addEvents adds numbers of recent events.
 func addEvents(a, b []uint32) []uint32 {
 	if a == nil {
 		return b
