@@ -85,13 +85,9 @@ func extractConfig(informer clientcache.SharedIndexInformer) (informerConfig, bo
 // another type that embeds such an informer are the program's.
 func isClientGos(informer clientcache.SharedInformer) bool {
 	v := reflect.ValueOf(informer)
-	return v.Kind() == reflect.Pointer && !v.IsNil() && v.Type().Elem().PkgPath() == clientGoPackage
+	return v.Kind() == reflect.Pointer && !v.IsNil() && v.Type().Elem().PkgPath() == reflect.TypeFor[clientcache.ResourceEventHandlerFuncs]().PkgPath()
 }
 
-// clientGoPackage is the path of the package of client-go's informers.
-var clientGoPackage = reflect.TypeFor[clientcache.ResourceEventHandlerFuncs]().PkgPath() //nolint:gochecknoglobals // a constant
-
-// isUnused reports whether an informer of client-go was not started and has no handler.
 func isUnused(v reflect.Value) bool {
 	started, processor := v.FieldByName("started"), v.FieldByName("processor")
 	if started.Kind() != reflect.Bool || started.Bool() || processor.Kind() != reflect.Pointer || processor.IsNil() {

@@ -78,7 +78,6 @@ func (s *sharedIndexInformer) addHandler(handler clientcache.ResourceEventHandle
 
 var errNoHandler = errors.New("the handler is nil")
 
-// deliverTo returns a function that calls the method of handler for an event.
 func deliverTo(handler clientcache.ResourceEventHandler) func(informer.Event[any]) {
 	return func(e informer.Event[any]) {
 		switch e.Type {

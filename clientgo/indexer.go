@@ -51,7 +51,6 @@ type indexer struct {
 
 var _ clientcache.TransactionStore = (*indexer)(nil)
 
-// init sets the store, which has these indexes.
 func (i *indexer) init(store *store.Store[any], indexers clientcache.Indexers) {
 	i.store = store
 	clone := maps.Clone(indexers)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientcache "k8s.io/client-go/tools/cache"
@@ -18,9 +19,11 @@ import (
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/engine"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/source"
+	"github.com/kinformer/kinformer/internal/store"
 )
 
 // sharedIndexInformer implements client-go's SharedIndexInformer on internal/informer; comments on
@@ -74,6 +77,44 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	return s
 }
 
+func (s *sharedIndexInformer) spec(lw clientcache.ListerWatcher) engine.Spec[any] {
+	values := storeConfig(s.indexer.key, s.options.Indexers, s.errors.report)
+	values.ItemKeys, values.Transforms, values.HotBytes = true, s.transformed.Load, s.options.HotBytes
+	values.ItemIndexers = itemIndexers(s.options.Indexers)
+	values.EmitUnchanged = s.options.RelistUpdates
+	values.EmitUnseenDeletions = true
+	spec := engine.Spec[any]{
+		Collection: s.options.collection(lw, s.objects, s.watchErrors.report),
+		Informer: informer.Config[any]{
+			Name:         s.options.ObjectDescription,
+			Store:        values,
+			Scopes:       s.scopes,
+			HandlerGrace: -1, // client-go waits for handlers without limit
+			Terminating: func(obj any) bool {
+				accessor, err := meta.Accessor(obj)
+				return err == nil && accessor.GetDeletionTimestamp() != nil
+			},
+		},
+		OmitFields: s.options.OmitFields,
+		ReadOnly:   s.options.ReadOnly,
+		Packed:     s.options.Packed,
+		NewPacker: func(objects codec.ObjectType, decoding codec.Options, transforms func() bool) store.Packer[any] {
+			return codec.NewAnyPacker(objects, decoding, transforms)
+		},
+		Transform: func(_ string, obj any) (any, error) { return s.transform(obj) },
+		Track: func(_ string, value any) {
+			if object, ok := value.(runtime.Object); ok && !s.options.Packed {
+				s.mutations.AddObject(object) // client-go's detector
+			}
+		},
+	}
+	spec.Wrap = func(items feed.Source) feed.Source { return withMetrics(items, s.options.SharedIndexInformerOptions) }
+	if filter := s.options.Filter; filter != nil {
+		spec.Informer.Filter = func(obj runtime.Object) bool { return filter(obj) }
+	}
+	return spec
+}
+
 func (s *sharedIndexInformer) Run(stopCh <-chan struct{}) {
 	s.RunWithContext(wait.ContextForChannel(stopCh))
 }
@@ -115,7 +156,6 @@ func (s *sharedIndexInformer) begin(ctx context.Context) bool {
 	return true
 }
 
-// finish records that Run returns.
 func (s *sharedIndexInformer) finish() {
 	s.errors.Flush()
 	s.mu.Lock()

@@ -135,7 +135,6 @@ func (s settings) streaming() source.Streaming {
 	return source.Unknown
 }
 
-// collection returns the specification of the collection of lw.
 func (s settings) collection(lw clientcache.ListerWatcher, objects codec.ObjectType, report func(context.Context, error)) engine.Collection {
 	collection := engine.Collection{
 		Source: source.Config{

@@ -87,7 +87,8 @@ func (c Constructors) NewNamedReflector(name string, lw clientcache.ListerWatche
 func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, options clientcache.ReflectorOptions) *Reflector {
 	own := c.options
 	if options.Name == "" {
-		options.Name = naming.GetNameFromCallsite(internalFiles()...)
+		_, file, _, _ := goruntime.Caller(0)
+		options.Name = naming.GetNameFromCallsite("client-go/tools/cache/", file, path.Dir(file)+"/cache/")
 	}
 	options.TypeDescription = cmp.Or(options.TypeDescription, describe(expectedType))
 	options.Clock = cmp.Or[clock.Clock](options.Clock, clock.RealClock{})
@@ -112,12 +113,6 @@ func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expe
 func (c Constructors) NewNamespaceKeyedIndexerAndReflector(lw clientcache.ListerWatcher, expectedType any, resyncPeriod time.Duration) (clientcache.Indexer, *Reflector) {
 	store := c.NewIndexer(clientcache.MetaNamespaceKeyFunc, byNamespace())
 	return store, c.NewReflector(lw, expectedType, store, resyncPeriod)
-}
-
-// internalFiles returns parts of the paths of files that do not name a reflector.
-func internalFiles() []string {
-	_, file, _, _ := goruntime.Caller(0)
-	return []string{"client-go/tools/cache/", file, path.Dir(file) + "/cache/"}
 }
 
 // Name returns the reflector's name. The default is the file and line where it was made.

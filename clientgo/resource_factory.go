@@ -6,17 +6,105 @@ package clientgo
 import (
 	"context"
 	"maps"
+	"reflect"
 	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/dynamic/dynamiclister"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/metadata/metadatalister"
 	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 )
+
+// NewDynamicSharedInformerFactory replaces the function of package dynamicinformer. It returns a
+// factory of informers of unstructured objects.
+func (c Constructors) NewDynamicSharedInformerFactory(client dynamic.Interface, defaultResync time.Duration) dynamicinformer.DynamicSharedInformerFactory {
+	return c.NewFilteredDynamicSharedInformerFactory(client, defaultResync, metav1.NamespaceAll, nil)
+}
+
+// NewFilteredDynamicSharedInformerFactory replaces the function of package dynamicinformer. See
+// [Constructors.NewDynamicSharedInformerFactory].
+func (c Constructors) NewFilteredDynamicSharedInformerFactory(client dynamic.Interface, defaultResync time.Duration, namespace string, tweakListOptions dynamicinformer.TweakListOptionsFunc) dynamicinformer.DynamicSharedInformerFactory {
+	return newResourceFactory(func(resource schema.GroupVersionResource) informers.GenericInformer {
+		return c.NewFilteredDynamicInformer(client, resource, namespace, defaultResync, byNamespace(), tweakListOptions)
+	})
+}
+
+// NewFilteredDynamicInformer replaces the function of package dynamicinformer. It returns an
+// informer of unstructured objects.
+func (c Constructors) NewFilteredDynamicInformer(client dynamic.Interface, resource schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions dynamicinformer.TweakListOptionsFunc) informers.GenericInformer {
+	lw := newListerWatcher[*unstructured.UnstructuredList](client.Resource(resource).Namespace(namespace), client, tweakListOptions)
+	informer := newInformer(lw, &unstructured.Unstructured{}, c.resourceSettings(resource, resyncPeriod, indexers))
+	return &genericInformer{informer, func() clientcache.GenericLister {
+		return dynamiclister.NewRuntimeObjectShim(dynamiclister.New(informer.GetIndexer(), resource))
+	}}
+}
+
+// Metadata returns client-go's constructors of package metadata/metadatainformer.
+func (c Constructors) Metadata() MetadataConstructors { return MetadataConstructors{c} }
+
+// MetadataConstructors has the functions of client-go's package metadata/metadatainformer as
+// methods, with the same signatures. They make this package's informers. It is a type of its own,
+// as some of the names are also those of functions of package informers.
+type MetadataConstructors struct{ constructors Constructors }
+
+// NewSharedInformerFactory replaces the function of package metadatainformer. It returns a factory
+// of informers of the metadata of objects.
+func (c MetadataConstructors) NewSharedInformerFactory(client metadata.Interface, defaultResync time.Duration) metadatainformer.SharedInformerFactory {
+	return c.newFactory(client, defaultResync, metav1.NamespaceAll, nil, nil)
+}
+
+// NewFilteredSharedInformerFactory replaces the function of package metadatainformer. See
+// [MetadataConstructors.NewSharedInformerFactory].
+func (c MetadataConstructors) NewFilteredSharedInformerFactory(client metadata.Interface, defaultResync time.Duration, namespace string, tweakListOptions metadatainformer.TweakListOptionsFunc) metadatainformer.SharedInformerFactory {
+	return c.newFactory(client, defaultResync, namespace, tweakListOptions, nil)
+}
+
+// NewSharedInformerFactoryWithOptions replaces the function of package metadatainformer. See
+// [MetadataConstructors.NewSharedInformerFactory].
+func (c MetadataConstructors) NewSharedInformerFactoryWithOptions(client metadata.Interface, defaultResync time.Duration, options ...metadatainformer.SharedInformerOption) metadatainformer.SharedInformerFactory {
+	factory := metadatainformer.NewSharedInformerFactoryWithOptions(client, defaultResync, options...)
+	var transform clientcache.TransformFunc
+	if !readField(reflect.ValueOf(factory).Elem(), "transform", &transform) {
+		klog.Background().Info("Warning: factory not adopted: the options of this version of client-go are unknown")
+		return factory
+	}
+	return c.newFactory(client, defaultResync, metav1.NamespaceAll, nil, transform)
+}
+
+func (c MetadataConstructors) newFactory(client metadata.Interface, defaultResync time.Duration, namespace string, tweakListOptions metadatainformer.TweakListOptionsFunc, transform clientcache.TransformFunc) metadatainformer.SharedInformerFactory {
+	return newResourceFactory(func(resource schema.GroupVersionResource) informers.GenericInformer {
+		generic := c.NewFilteredMetadataInformer(client, resource, namespace, defaultResync, byNamespace(), tweakListOptions)
+		_ = generic.Informer().SetTransform(transform) // fails only after Run
+		return generic
+	})
+}
+
+// WithTransform returns the option of package metadatainformer.
+func (c MetadataConstructors) WithTransform(transform clientcache.TransformFunc) metadatainformer.SharedInformerOption {
+	return metadatainformer.WithTransform(transform)
+}
+
+// NewFilteredMetadataInformer replaces the function of package metadatainformer. It returns an
+// informer of the metadata of objects.
+func (c MetadataConstructors) NewFilteredMetadataInformer(client metadata.Interface, resource schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions metadatainformer.TweakListOptionsFunc) informers.GenericInformer {
+	lw := newListerWatcher[*metav1.PartialObjectMetadataList](client.Resource(resource).Namespace(namespace), client, tweakListOptions)
+	informer := newInformer(lw, &metav1.PartialObjectMetadata{}, c.constructors.resourceSettings(resource, resyncPeriod, indexers))
+	return &genericInformer{informer, func() clientcache.GenericLister {
+		return metadatalister.NewRuntimeObjectShim(metadatalister.New(informer.GetIndexer(), resource))
+	}}
+}
 
 // resourceFactory is a factory of informers of unstructured objects or of metadata, by resource.
 // Each informer is started once. It does not build on client-go's factory, to which no informer can
@@ -116,7 +204,6 @@ func (f *resourceFactory) Shutdown() {
 	f.running.Wait()
 }
 
-// resourceSettings returns the settings of an informer of unstructured objects or of metadata.
 func (c Constructors) resourceSettings(resource schema.GroupVersionResource, resyncPeriod time.Duration, indexers clientcache.Indexers) settings {
 	return settings{
 		SharedIndexInformerOptions: clientcache.SharedIndexInformerOptions{
@@ -129,7 +216,6 @@ func (c Constructors) resourceSettings(resource schema.GroupVersionResource, res
 	}
 }
 
-// byNamespace returns the indexers of client-go's factories.
 func byNamespace() clientcache.Indexers {
 	return clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}
 }

@@ -31,7 +31,6 @@ type watchErrors struct {
 // watchErrorGrace is how long an informer that is stopping waits for the watch error handler.
 const watchErrorGrace = 10 * time.Second
 
-// report reports a failed attempt.
 func (w *watchErrors) report(ctx context.Context, err error) {
 	err, forHandler := w.handlerError(err)
 	if forHandler && w.handler != nil {
