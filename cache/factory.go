@@ -320,7 +320,6 @@ var (
 	errUnknownKind      = errors.New("the kind of the objects is not known: set apiVersion and kind of the example")
 )
 
-// keyOfInformer returns the key of an informer of the objects that lw selects.
 func keyOfInformer[T Object](lw *ListWatch, example T) (informerKey, error) {
 	objects, err := objectsOf(lw, example)
 	switch {

@@ -295,7 +295,6 @@ func asListWatch(lw any) ListWatch {
 	return ListWatch{}
 }
 
-// sourceConfig returns what is known of a ListerWatcher and its objects.
 func sourceConfig(lw ListerWatcher, objects codec.ObjectType) source.Config {
 	known := asListWatch(lw)
 	config := source.Config{ListerWatcher: lw, Objects: objects, Fake: !knowsWatchList(lw), NoClientRetries: known.noRetries}

@@ -179,7 +179,6 @@ func (o InformerOptions[T]) check() (err error) {
 	return errors.Join(err, o.Indexers.check())
 }
 
-// spec returns the specification of the informer's engine.
 func (o InformerOptions[T]) spec(lw ListerWatcher, objects codec.ObjectType, report *reporter) engine.Spec[T] {
 	if o.Scopes != nil {
 		lw = scopedListWatch(lw)

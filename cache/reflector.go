@@ -122,7 +122,6 @@ type ReflectorOptions struct {
 	Clock        clock.Clock
 }
 
-// reporter returns the reporter of objects of a type.
 func (o ReflectorOptions) reporter(objects codec.ObjectType) *reporter {
 	name := o.Name
 	if name == "" && objects.GoType != nil {
@@ -145,7 +144,6 @@ func checkSource[T Object](lw ListerWatcher, example T, options ReflectorOptions
 	return objects, errors.Join(err, reflector.CheckBackoff(options.Backoff))
 }
 
-// collection returns the specification of the collection of objects of a type.
 func (o ReflectorOptions) collection(lw ListerWatcher, objects codec.ObjectType, report *reporter) engine.Collection {
 	var start *reflector.Start // nil: the first list may be of any version
 	if o.Start != StartAny && !isMostRecent(lw) {
@@ -252,12 +250,11 @@ func (r *Reflector[T]) Status() Status {
 func newStoreSink[T Object](store ReflectorStore[T], report func(key string, err error)) *storewriter.Sink[T] {
 	get := func(item feed.Item) (T, bool, error) {
 		obj, err := codec.Decode[T](item)
-		if err == nil {
-			return store.Get(obj)
-		}
-		obj, ok := storewriter.IdentityOnly[T](item, reflect.TypeFor[T]())
-		if !ok {
-			return obj, false, nil
+		if err != nil {
+			var ok bool
+			if obj, ok = storewriter.IdentityOnly[T](item, reflect.TypeFor[T]()); !ok {
+				return obj, false, nil
+			}
 		}
 		return store.Get(obj)
 	}
@@ -271,7 +268,6 @@ func (r *Reflector[T]) HealthCheck(options HealthOptions) func(*http.Request) er
 
 var errNoStore = errors.New("the store is nil")
 
-// checkStore returns an error if a store cannot be written to.
 func checkStore[T Object](store ReflectorStore[T]) error {
 	if codec.IsNil(store) {
 		return errNoStore

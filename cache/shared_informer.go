@@ -177,7 +177,6 @@ var (
 	errKeysCoalesce   = errors.New("Delivery must not be EveryEvent: keys are always coalesced")
 )
 
-// addHandler adds a handler whose function is set by set.
 func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOptions, set func(*informer.HandlerConfig[T])) (*Registration, error) {
 	name = cmp.Or(options.Name, name)
 	if !slices.Contains([]Delivery{"", CoalesceWhenBehind, EveryEvent}, options.Delivery) {

@@ -237,7 +237,6 @@ func reflectorStatus(name string, invalid error, loop informer.Loop, source info
 	return s
 }
 
-// clockOf returns a clock, the real one if it is nil.
 func clockOf(c clock.Clock) clock.Clock { return cmp.Or[clock.Clock](c, clock.RealClock{}) }
 
 // stalenessAt returns the time since freshAt, which is zero before the first list.
@@ -259,7 +258,6 @@ type HealthOptions struct {
 	FailOnQuarantined bool
 }
 
-// healthCheck returns a check of a status.
 func healthCheck(status func() Status, now clock.PassiveClock, options HealthOptions) func(*http.Request) error {
 	return func(*http.Request) error { return status().unhealthy(now.Now(), options) }
 }

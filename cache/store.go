@@ -40,7 +40,6 @@ func NewStore[T Object](keyFunc KeyFunc[T], indexers Indexers[T]) Store[T] {
 	return &objectStore[T]{reader[T]{store.New(config), config.Key}, indexers.check()}
 }
 
-// storeConfig returns the configuration of a store of objects of type T.
 func storeConfig[T Object](keyFunc KeyFunc[T], indexers Indexers[T], report func(string, error)) store.Config[T] {
 	isDefault := keyFunc == nil
 	if isDefault {

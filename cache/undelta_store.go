@@ -71,7 +71,6 @@ func (u *UndeltaStore[T]) push(change func() error) error {
 	return nil
 }
 
-// check returns an error if a required field is missing.
 func (u *UndeltaStore[T]) check() error {
 	switch {
 	case u.PushFunc == nil:
