@@ -36,7 +36,7 @@ func NewInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 }
 
 // Controller runs an informer with one handler. Its methods are safe for concurrent use.
-type Controller struct{ core }
+type Controller struct{ core core }
 
 // ControllerOf is called by package clientgo, for its informers. Programs call
 // clientgo.ControllerOf: the argument is of an internal type.
@@ -102,6 +102,8 @@ func (c *Controller) HealthCheck(options HealthOptions) func(*http.Request) erro
 
 // Views returns a view of the informer.
 func (c *Controller) Views() []View { return []View{{&c.core, c.HasSynced}} }
+
+func (c *Controller) hasStopped() bool { return c.core.hasStopped() }
 
 // RunAll calls the Run methods of informers, controllers, reflectors or factories, each in a
 // goroutine. Once one of them returns an error, it ends the context of the others. It returns once

@@ -27,7 +27,7 @@ import (
 // of handlers, each at its own pace. Its methods are safe for concurrent use, also by handlers, and
 // may be called before, during and after Run.
 type SharedInformer[T Object] struct {
-	core
+	core    core
 	engine  *informer.Informer[T]
 	store   reader[T]
 	options InformerOptions[T]
@@ -314,3 +314,5 @@ func (s *SharedInformer[T]) InScope(scope Scope) ScopeView {
 
 // Views returns a view of the informer.
 func (s *SharedInformer[T]) Views() []View { return []View{{&s.core, s.HasSynced}} }
+
+func (s *SharedInformer[T]) hasStopped() bool { return s.core.hasStopped() }

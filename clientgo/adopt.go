@@ -85,7 +85,8 @@ func extractConfig(informer clientcache.SharedIndexInformer) (informerConfig, bo
 // another type that embeds such an informer are the program's.
 func isClientGos(informer clientcache.SharedInformer) bool {
 	v := reflect.ValueOf(informer)
-	return v.Kind() == reflect.Pointer && !v.IsNil() && v.Type().Elem().PkgPath() == reflect.TypeFor[clientcache.ResourceEventHandlerFuncs]().PkgPath()
+	clientGo := reflect.TypeFor[clientcache.ResourceEventHandlerFuncs]().PkgPath()
+	return v.Kind() == reflect.Pointer && !v.IsNil() && v.Type().Elem().PkgPath() == clientGo
 }
 
 func isUnused(v reflect.Value) bool {
