@@ -304,9 +304,8 @@ func sourceConfig(lw ListerWatcher, objects codec.ObjectType) source.Config {
 	return config
 }
 
-// objectsOf returns the type of the objects that a ListerWatcher lists, of which T and the example are.
-// It returns an error if that is not possible.
-func objectsOf[T Object](lw ListerWatcher, example T) (codec.ObjectType, error) {
+// objectsOf returns the type of T's objects, and an error if a ListerWatcher cannot list them.
+func objectsOf[T runtime.Object](lw ListerWatcher, example T) (codec.ObjectType, error) {
 	objects, err := objectType(example)
 	known, ok := lw.(*ListWatch)
 	switch {
@@ -322,4 +321,13 @@ func objectsOf[T Object](lw ListerWatcher, example T) (codec.ObjectType, error) 
 		err = fmt.Errorf("the ListWatch lists %s, not %s", known.items, objects.GoType)
 	}
 	return objects, err
+}
+
+// objectType returns the type of T's objects. The example may be a nil pointer.
+func objectType[T runtime.Object](example T) (codec.ObjectType, error) {
+	t := reflect.TypeFor[T]()
+	if t.Kind() == reflect.Interface {
+		return codec.ObjectType{}, fmt.Errorf("the type argument %s is an interface: use the objects' pointer type, such as *v1.Pod", t)
+	}
+	return codec.TypeOf(t, example), nil
 }

@@ -6,7 +6,6 @@ package cache
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,13 +64,4 @@ func keyOf[T Object](keyFunc KeyFunc[T], obj T) (string, error) {
 		return "", fmt.Errorf("no key for %T%s: %w", obj, codec.QuotedName(obj), err)
 	}
 	return key, nil
-}
-
-// objectType returns the type of T's objects. The example may be a nil pointer.
-func objectType[T Object](example T) (codec.ObjectType, error) {
-	t := reflect.TypeFor[T]()
-	if t.Kind() == reflect.Interface {
-		return codec.ObjectType{}, fmt.Errorf("the type argument %s is an interface: use the objects' pointer type, such as *v1.Pod", t)
-	}
-	return codec.TypeOf(t, example), nil
 }
