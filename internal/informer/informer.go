@@ -156,8 +156,8 @@ func (i *Informer[V]) ID() uint64 { return i.id }
 // first call decides it.
 func (i *Informer[V]) UniqueName(name string) string { return i.unique.Name(name) }
 
-// HasStopped reports whether Run has returned, or the reflector has stopped and Run waits for the last
-// calls of handlers.
+// HasStopped reports whether Run has returned, or the reflector has stopped and Run waits for the
+// last calls of handlers.
 func (i *Informer[V]) HasStopped() bool {
 	return i.returned.Load() || i.reflector.Phase() == reflector.Stopped
 }

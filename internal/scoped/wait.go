@@ -36,8 +36,8 @@ func Wait(ctx context.Context, stopped, a, b <-chan struct{}) error {
 	return nil
 }
 
-// WaitError returns an error that wraps the cause of Wait and, if there is one, the last error of the
-// reflectors, which is probably the reason.
+// WaitError returns an error that wraps the cause of Wait and, if there is one, the last error of
+// the reflectors, which is probably the reason.
 func WaitError(message string, cause, last error) error {
 	if last != nil {
 		return fmt.Errorf("%s: %w; last error: %w", message, cause, last)
