@@ -47,21 +47,25 @@ func (c *core) run(ctx context.Context) error {
 }
 
 func (c *core) status(synced bool) Status {
-	s := reflectorStatus(c.report.name, c.invalid, c.engine.Reflector(), c.source, synced && !c.engine.LacksScopes())
+	if scopes := c.engine.Scopes(); scopes != nil && scopes.LacksScopes() {
+		synced = false
+	}
+	s := reflectorStatus(c.report.name, c.invalid, c.engine.Reflector(), c.source, synced)
 	if c.invalid != nil {
 		return s
 	}
 	if c.engine.HasStopped() { // also if the reflector waits for a function of the program
 		s.Phase = PhaseStopped
 	}
-	s.setStaleness(c.clock)
-	s.Objects, s.Quarantined = c.engine.Size()
-	s.Unkeyed = c.engine.Unkeyed()
+	s.Staleness = stalenessAt(c.clock.Now(), s.FreshAt)
+	contents := c.engine.Contents()
+	s.Objects = contents.Len()
+	s.Quarantined, s.Unkeyed = contents.QuarantineSize()
+	s.PackedBytes, s.HotBytes, s.HotObjects = contents.PackedSize()
+	s.IndexErrors = contents.IndexErrors()
 	s.Changes = c.engine.Changes()
-	s.PackedBytes, s.HotBytes, s.HotObjects = c.engine.PackedSize()
-	s.IndexErrors = c.engine.IndexErrors()
 	s.OmitFieldsNotFound = c.engine.OmitFieldsNotFound()
-	for _, failed := range c.engine.QuarantinedKeys(maxQuarantinedKeys) {
+	for _, failed := range contents.QuarantinedKeys(maxQuarantinedKeys) {
 		s.QuarantinedKeys = append(s.QuarantinedKeys, QuarantinedKey(failed))
 	}
 	for _, h := range c.engine.Handlers() {
@@ -126,7 +130,7 @@ func (c *core) waitForObject(ctx context.Context, obj Object) error {
 	if err := c.wait(ctx, func(ctx context.Context) error { return c.waitForVersionOf(ctx, obj, matches(obj)) }); err != nil {
 		return err
 	}
-	switch err := c.engine.KeyError(key); {
+	switch err := c.engine.Contents().KeyError(key); {
 	case errors.Is(err, ErrNoScope):
 		return fmt.Errorf("%w: %w", ErrOutOfScope, err) // its scope was removed meanwhile
 	case err != nil:
@@ -158,15 +162,17 @@ func (c *core) waitForDelete(ctx context.Context, obj Object) error {
 }
 
 func (c *core) scopeStatus() (statuses []ScopeStatus) {
-	for _, now := range c.engine.ScopeStatus() {
-		statuses = append(statuses, c.scopeStatusOf(now))
+	if scopes := c.engine.Scopes(); scopes != nil {
+		for _, now := range scopes.ScopeStatus() {
+			statuses = append(statuses, c.scopeStatusOf(now))
+		}
 	}
 	return statuses
 }
 
 func (c *core) scopeStatusOf(now scoped.ScopeStatus) ScopeStatus {
 	reflector := now.Reflector
-	status := ScopeStatus{
+	return ScopeStatus{
 		Scope:           scopeOf(now.Scope),
 		Phase:           Phase(reflector.Phase),
 		Synced:          now.Synced,
@@ -175,16 +181,13 @@ func (c *core) scopeStatusOf(now scoped.ScopeStatus) ScopeStatus {
 		Attempts:        reflector.Attempts,
 		ResourceVersion: now.ResourceVersion,
 		FreshAt:         reflector.FreshAt,
+		Staleness:       stalenessAt(c.clock.Now(), reflector.FreshAt),
 		Objects:         now.Objects,
 		Quarantined:     now.Quarantined,
 		Unkeyed:         now.Unkeyed,
 		Sharded:         now.Sharded,
 		Foreign:         now.Foreign,
 	}
-	if !status.FreshAt.IsZero() {
-		status.Staleness = max(0, ageAt(c.clock.Now(), status.FreshAt))
-	}
-	return status
 }
 
 // waitForVersionOf is WaitForResourceVersion for the version of an object. If the informer has
@@ -193,7 +196,7 @@ func (c *core) waitForVersionOf(ctx context.Context, obj Object, matches func(sc
 	if c.scopes == nil {
 		return c.engine.WaitForResourceVersion(ctx, obj.GetResourceVersion())
 	}
-	return c.engine.WaitForScopesOf(ctx, obj.GetResourceVersion(), matches)
+	return c.engine.Scopes().WaitForScopesOf(ctx, obj.GetResourceVersion(), matches)
 }
 
 // covers returns a function that reports whether an object can be in a scope, whatever its labels.

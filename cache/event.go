@@ -73,7 +73,6 @@ func (e Event[T]) Object() T {
 	return e.New
 }
 
-// eventOf returns the engine's event in its public form.
 func eventOf[T Object](e *informer.Event[T]) Event[T] {
 	event := Event[T]{
 		Type: EventType(e.Type), Key: e.Key, Old: e.Old, New: e.New,

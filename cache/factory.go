@@ -4,6 +4,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,14 +72,10 @@ type factoryInformer interface {
 
 // NewFactory returns a Factory without informers.
 func NewFactory(options FactoryOptions) *Factory {
-	f := &Factory{
-		idleTimeout: options.IdleTimeout, clock: clockOf(options.Clock),
+	return &Factory{
+		idleTimeout: cmp.Or(options.IdleTimeout, defaultIdleTimeout), clock: clockOf(options.Clock),
 		entries: make(map[informerKey]*factoryEntry), errs: make(map[informerKey]error),
 	}
-	if f.idleTimeout == 0 {
-		f.idleTimeout = defaultIdleTimeout
-	}
-	return f
 }
 
 // InformerRef is a reference to an informer of a Factory. The caller of InformerFor must call
@@ -250,62 +247,46 @@ func (f *Factory) remove(entry *factoryEntry) {
 	}
 }
 
-// informers returns the current informers.
-func (f *Factory) informers() []factoryInformer {
+// collect returns the results of a function for each current informer.
+func collect[R any](f *Factory, result func(factoryInformer) R) []R {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	all := make([]factoryInformer, 0, len(f.entries))
-	for _, entry := range f.entries {
-		all = append(all, entry.informer)
+	entries := slices.Collect(maps.Values(f.entries))
+	f.mu.Unlock()
+	results := make([]R, len(entries))
+	for i, entry := range entries {
+		results[i] = result(entry.informer)
 	}
-	return all
+	return results
 }
 
 // HasSynced reports whether the initial list of every informer has been stored. It says nothing
 // about handlers.
 func (f *Factory) HasSynced() bool {
-	return !slices.ContainsFunc(f.informers(), func(informer factoryInformer) bool { return !informer.HasSynced() })
+	return !slices.Contains(collect(f, factoryInformer.HasSynced), false)
 }
 
 // WaitForSync blocks until every informer that the factory has at the time of the call has synced,
 // including those without references. If ctx ends first, it returns the joined errors of
 // SharedInformer.WaitForSync; see there why ctx needs a timeout.
 func (f *Factory) WaitForSync(ctx context.Context) error {
-	var errs []error
-	for _, informer := range f.informers() {
-		errs = append(errs, informer.WaitForSync(ctx))
-	}
-	return errors.Join(errs...)
+	return errors.Join(collect(f, func(i factoryInformer) error { return i.WaitForSync(ctx) })...)
 }
 
 // Status returns the condition of every informer, in no particular order.
-func (f *Factory) Status() []Status {
-	informers := f.informers()
-	conditions := make([]Status, 0, len(informers))
-	for _, informer := range informers {
-		conditions = append(conditions, informer.Status())
-	}
-	return conditions
-}
+func (f *Factory) Status() []Status { return collect(f, factoryInformer.Status) }
 
 // HealthCheck returns a function for a health endpoint that joins the errors of every informer; see
 // SharedInformer.HealthCheck.
 func (f *Factory) HealthCheck(options HealthOptions) func(*http.Request) error {
 	return func(request *http.Request) error {
-		var errs []error
-		for _, informer := range f.informers() {
-			errs = append(errs, informer.HealthCheck(options)(request))
-		}
-		return errors.Join(errs...)
+		return errors.Join(collect(f, func(i factoryInformer) error { return i.HealthCheck(options)(request) })...)
 	}
 }
 
 // Views returns a view of every informer that the factory has now, including those without
 // references.
 func (f *Factory) Views() (views []View) {
-	for _, informer := range f.informers() {
-		views = append(views, informer.Views()...)
-	}
+	views = slices.Concat(collect(f, factoryInformer.Views)...)
 	slices.SortFunc(views, byID)
 	return views
 }
@@ -339,12 +320,8 @@ var (
 	errUnknownKind      = errors.New("the kind of the objects is not known: set apiVersion and kind of the example")
 )
 
-// keyOfInformer returns the key of an informer of the objects that lw selects.
 func keyOfInformer[T Object](lw *ListWatch, example T) (informerKey, error) {
-	objects, err := objectType(example)
-	if err == nil {
-		err = checkListerWatcher(lw, objects)
-	}
+	objects, err := objectsOf(lw, example)
 	switch {
 	case err != nil:
 		return informerKey{}, err

@@ -35,7 +35,7 @@ func TestInformerUsedAsItsIdleTimeoutPassesIsKept(t *testing.T) {
 			passed := entry.reused
 			use(f, entry)
 			f.expire(entry, passed)
-			if len(f.informers()) != 1 {
+			if len(f.entries) != 1 {
 				t.Error("an informer was removed that has been used since it became idle")
 			}
 			cancel()

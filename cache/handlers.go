@@ -80,7 +80,6 @@ func (f FilteringResourceEventHandler[T]) OnEvent(event Event[T]) {
 	f.Handler.OnEvent(event)
 }
 
-// checkHandler returns an error if a handler cannot be called.
 func checkHandler[T Object](handler EventHandler[T]) error {
 	if codec.IsNil(handler) {
 		return errNoHandler

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -114,17 +115,14 @@ func RunAll(ctx context.Context, runners ...interface {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	errs := make([]error, len(runners))
-	done := make(chan struct{})
+	var running sync.WaitGroup
 	for i, runner := range runners {
-		go func() {
-			defer func() { done <- struct{}{} }()
+		running.Go(func() {
 			if errs[i] = runner.Run(ctx); errs[i] != nil {
 				cancel()
 			}
-		}()
+		})
 	}
-	for range runners {
-		<-done
-	}
+	running.Wait()
 	return errors.Join(errs...)
 }

@@ -85,8 +85,6 @@ type ListWatch struct {
 	isMostRecent bool // lists at any version are of the most recent state
 }
 
-var _ ListerWatcher = (*ListWatch)(nil)
-
 // List calls ListFunc.
 func (lw *ListWatch) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	if lw.ListFunc == nil {
@@ -116,11 +114,8 @@ func (lw *ListWatch) InNamespace(namespace string) *ListWatch {
 // isMostRecent reports whether all lists of a ListerWatcher are of the most recent state, so that the
 // first one needs no version. Fakes that answer from memory declare it by the method.
 func isMostRecent(lw ListerWatcher) bool {
-	if known, ok := lw.(*ListWatch); ok {
-		return known != nil && known.isMostRecent
-	}
 	declares, ok := lw.(interface{ ListsMostRecent() bool })
-	return ok && declares.ListsMostRecent()
+	return asListWatch(lw).isMostRecent || ok && declares.ListsMostRecent()
 }
 
 var (
@@ -243,13 +238,15 @@ func ListWatchFromClientGo(lw interface {
 	if codec.IsNil(lw) {
 		return &ListWatch{}
 	}
+	// client-go's FakeControllerSource answers from memory, and does not declare that.
+	_, isControllerSource := lw.(interface{ AddDropWatch(obj runtime.Object) })
 	converted := &ListWatch{
 		ListFunc: func(_ context.Context, options metav1.ListOptions) (runtime.Object, error) { return lw.List(options) },
 		WatchFunc: func(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			return lw.Watch(options)
 		},
 		noWatchList:  !knowsWatchList(lw),
-		isMostRecent: isControllerSource(lw),
+		isMostRecent: isControllerSource,
 	}
 	if contextual, ok := lw.(interface {
 		ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
@@ -260,21 +257,11 @@ func ListWatchFromClientGo(lw interface {
 	return converted
 }
 
-// isControllerSource reports whether a ListerWatcher is client-go's FakeControllerSource, or embeds
-// one. It answers from memory, and does not declare that.
-func isControllerSource(lw any) bool {
-	_, ok := lw.(interface{ AddDropWatch(obj runtime.Object) })
-	return ok
-}
-
 // knowsWatchList reports whether a ListerWatcher can answer a WatchList. client-go's fakes, which
 // accept the request and never finish it, declare by a method that they cannot.
 func knowsWatchList(lw any) bool {
-	if known, ok := lw.(*ListWatch); ok && known != nil {
-		return !known.noWatchList
-	}
 	declares, ok := lw.(interface{ IsWatchListSemanticsUnSupported() bool })
-	return !ok || !declares.IsWatchListSemanticsUnSupported()
+	return !asListWatch(lw).noWatchList && (!ok || !declares.IsWatchListSemanticsUnSupported())
 }
 
 // scopedListWatch returns a ListerWatcher that restricts each request to scope.RequestOf of its
@@ -300,41 +287,47 @@ func scopedListWatch(lw ListerWatcher) ListerWatcher {
 	return &scoped
 }
 
-// selectionOf returns the selection of a ListerWatcher.
-func selectionOf(lw ListerWatcher) selected {
+// asListWatch returns what is known of a ListerWatcher, which is nothing unless it is a ListWatch.
+func asListWatch(lw any) ListWatch {
 	if known, ok := lw.(*ListWatch); ok && known != nil {
-		return known.selected
+		return *known
 	}
-	return selected{}
+	return ListWatch{}
 }
 
-// sourceConfig returns what is known of a ListerWatcher and its objects.
 func sourceConfig(lw ListerWatcher, objects codec.ObjectType) source.Config {
-	config := source.Config{ListerWatcher: lw, Objects: objects, Fake: !knowsWatchList(lw)}
-	if known, ok := lw.(*ListWatch); ok && known != nil {
-		config.NoClientRetries = known.noRetries
-		if known.Streaming {
-			config.Streaming = source.Unchanged
-		}
+	known := asListWatch(lw)
+	config := source.Config{ListerWatcher: lw, Objects: objects, Fake: !knowsWatchList(lw), NoClientRetries: known.noRetries}
+	if known.Streaming {
+		config.Streaming = source.Unchanged
 	}
 	return config
 }
 
-// checkListerWatcher returns an error if a ListerWatcher cannot return objects of a type.
-func checkListerWatcher(lw ListerWatcher, objects codec.ObjectType) error {
-	if codec.IsNil(lw) {
-		return errNoLister
-	}
+// objectsOf returns the type of T's objects, and an error if a ListerWatcher cannot list them.
+func objectsOf[T runtime.Object](lw ListerWatcher, example T) (codec.ObjectType, error) {
+	objects, err := objectType(example)
 	known, ok := lw.(*ListWatch)
 	switch {
+	case err != nil:
+	case codec.IsNil(lw):
+		err = errNoLister
 	case !ok:
-		return nil
 	case known.ListFunc == nil:
-		return errNoListFunc
+		err = errNoListFunc
 	case known.WatchFunc == nil:
-		return errNoWatchFunc
+		err = errNoWatchFunc
 	case known.items != nil && known.items != objects.GoType:
-		return fmt.Errorf("the ListWatch lists %s, not %s", known.items, objects.GoType)
+		err = fmt.Errorf("the ListWatch lists %s, not %s", known.items, objects.GoType)
 	}
-	return nil
+	return objects, err
+}
+
+// objectType returns the type of T's objects. The example may be a nil pointer.
+func objectType[T runtime.Object](example T) (codec.ObjectType, error) {
+	t := reflect.TypeFor[T]()
+	if t.Kind() == reflect.Interface {
+		return codec.ObjectType{}, fmt.Errorf("the type argument %s is an interface: use the objects' pointer type, such as *v1.Pod", t)
+	}
+	return codec.TypeOf(t, example), nil
 }

@@ -6,13 +6,13 @@ package cache
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/feed"
 )
 
 // Object is a cached object: a pointer to an API type, such as *corev1.Pod,
@@ -55,26 +55,13 @@ func SplitMetaNamespaceKey(key string) (namespace, name string, err error) {
 }
 
 // keyOf returns an object's key. An error, or a panic of the key function, names the object.
-func keyOf[T Object](keyFunc KeyFunc[T], obj T) (key string, err error) {
+func keyOf[T Object](keyFunc KeyFunc[T], obj T) (string, error) {
 	if codec.IsNil(obj) {
 		return "", errNilObject
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("no key for %T%s: panic: %v", obj, codec.QuotedName(obj), r)
-		}
-	}()
-	if key, err = keyFunc(obj); err != nil {
+	key, err := feed.CatchPanic(func() (string, error) { return keyFunc(obj) })
+	if err != nil {
 		return "", fmt.Errorf("no key for %T%s: %w", obj, codec.QuotedName(obj), err)
 	}
 	return key, nil
-}
-
-// objectType returns the type of T's objects. The example may be a nil pointer.
-func objectType[T Object](example T) (codec.ObjectType, error) {
-	t := reflect.TypeFor[T]()
-	if t.Kind() == reflect.Interface {
-		return codec.ObjectType{}, fmt.Errorf("the type argument %s is an interface: use the objects' pointer type, such as *v1.Pod", t)
-	}
-	return codec.TypeOf(t, example), nil
 }

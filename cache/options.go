@@ -179,7 +179,6 @@ func (o InformerOptions[T]) check() (err error) {
 	return errors.Join(err, o.Indexers.check())
 }
 
-// spec returns the specification of the informer's engine.
 func (o InformerOptions[T]) spec(lw ListerWatcher, objects codec.ObjectType, report *reporter) engine.Spec[T] {
 	if o.Scopes != nil {
 		lw = scopedListWatch(lw)
@@ -190,7 +189,7 @@ func (o InformerOptions[T]) spec(lw ListerWatcher, objects codec.ObjectType, rep
 			Name:        report.name,
 			Clock:       o.Clock,
 			Store:       storeConfig(nil, o.Indexers, report.object),
-			Scopes:      o.Scopes.internalSet(),
+			Scopes:      o.Scopes.ScopeSet(),
 			Terminating: func(obj T) bool { return obj.GetDeletionTimestamp() != nil },
 		},
 		OmitFields: o.OmitFields,
@@ -221,15 +220,12 @@ func (o InformerOptions[T]) spec(lw ListerWatcher, objects codec.ObjectType, rep
 
 // mutationDetector returns the detector that the options or the environment ask for, or nil.
 func (o InformerOptions[T]) mutationDetector() *mutation.Detector {
-	everywhere, _ := strconv.ParseBool(os.Getenv(mutationVariable)) //nolint:forbidigo // client-go's variable, so that one switch serves a whole program
+	everywhere, _ := strconv.ParseBool(os.Getenv("KUBE_CACHE_MUTATION_DETECTOR")) //nolint:forbidigo // client-go's variable, so that one switch serves a whole program
 	if o.DetectMutations || everywhere && !o.Packed {
 		return mutation.New()
 	}
 	return nil
 }
-
-// mutationVariable is the environment variable of client-go's detector.
-const mutationVariable = "KUBE_CACHE_MUTATION_DETECTOR"
 
 // sameAs returns an error that names the first option in which other differs.
 func (o InformerOptions[T]) sameAs(other InformerOptions[T]) error {

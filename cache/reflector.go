@@ -21,6 +21,7 @@ import (
 	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/scoped"
 	"github.com/kinformer/kinformer/internal/source"
 	"github.com/kinformer/kinformer/internal/storewriter"
 )
@@ -121,7 +122,6 @@ type ReflectorOptions struct {
 	Clock        clock.Clock
 }
 
-// reporter returns the reporter of objects of a type.
 func (o ReflectorOptions) reporter(objects codec.ObjectType) *reporter {
 	name := o.Name
 	if name == "" && objects.GoType != nil {
@@ -133,39 +133,27 @@ func (o ReflectorOptions) reporter(objects codec.ObjectType) *reporter {
 // checkSource returns the type of an example, and an error if lw cannot feed it or an option is
 // invalid.
 func checkSource[T Object](lw ListerWatcher, example T, options ReflectorOptions) (codec.ObjectType, error) {
-	objects, err := objectType(example)
-	if err == nil {
-		err = checkListerWatcher(lw, objects)
-	}
-	switch options.ListMode {
-	case ListModeAuto, ListModeList, ListModeWatchList:
-	default:
+	objects, err := objectsOf(lw, example)
+	if !slices.Contains([]ListMode{ListModeAuto, ListModeList, ListModeWatchList}, options.ListMode) {
 		err = errors.Join(err, fmt.Errorf("unknown ListMode %q: want %q, %q or %q",
 			options.ListMode, ListModeAuto, ListModeList, ListModeWatchList))
 	}
-	switch options.Start {
-	case "", StartConsistent, StartAny:
-	default:
+	if !slices.Contains([]Start{"", StartConsistent, StartAny}, options.Start) {
 		err = errors.Join(err, fmt.Errorf("unknown Start %q: want %q or %q", options.Start, StartConsistent, StartAny))
 	}
 	return objects, errors.Join(err, reflector.CheckBackoff(options.Backoff))
 }
 
-// startOf returns the start of a reflector's configuration, or nil for a first list at any version.
-func startOf(lw ListerWatcher, start Start) *reflector.Start {
-	if start == StartAny || isMostRecent(lw) {
-		return nil
-	}
-	return reflector.NewStart()
-}
-
-// collection returns the specification of the collection of objects of a type.
 func (o ReflectorOptions) collection(lw ListerWatcher, objects codec.ObjectType, report *reporter) engine.Collection {
+	var start *reflector.Start // nil: the first list may be of any version
+	if o.Start != StartAny && !isMostRecent(lw) {
+		start = reflector.NewStart()
+	}
 	return engine.Collection{
 		Source: sourceConfig(lw, objects),
 		Reflector: reflector.Config{
 			WatchList: func() bool { return o.ListMode == ListModeWatchList && knowsWatchList(lw) },
-			Start:     startOf(lw, o.Start),
+			Start:     start,
 			PageSize:  o.PageSize,
 			Backoff:   o.Backoff,
 			Report:    report.handle,
@@ -242,19 +230,12 @@ func (r *Reflector[T]) exclusively(ctx context.Context, run func(context.Context
 func (r *Reflector[T]) LastSyncResourceVersion() string { return r.loop.LastSyncResourceVersion() }
 
 // HasSynced reports whether the initial list has been written to the store.
-func (r *Reflector[T]) HasSynced() bool {
-	select {
-	case <-r.loop.Synced():
-		return true
-	default:
-		return false
-	}
-}
+func (r *Reflector[T]) HasSynced() bool { return scoped.IsClosed(r.loop.Synced()) }
 
 // Status returns the reflector's condition. Objects and Handlers are not known and left zero.
 func (r *Reflector[T]) Status() Status {
 	status := reflectorStatus(r.report.name, r.invalid, r.loop, r.source, r.HasSynced())
-	status.setStaleness(r.clock)
+	status.Staleness = stalenessAt(r.clock.Now(), status.FreshAt)
 	failed := r.sink.Failures()
 	status.Quarantined, status.Unkeyed = len(failed.Keys), failed.Unkeyed
 	for _, key := range slices.Sorted(maps.Keys(failed.Keys))[:min(len(failed.Keys), maxQuarantinedKeys)] {
@@ -269,12 +250,11 @@ func (r *Reflector[T]) Status() Status {
 func newStoreSink[T Object](store ReflectorStore[T], report func(key string, err error)) *storewriter.Sink[T] {
 	get := func(item feed.Item) (T, bool, error) {
 		obj, err := codec.Decode[T](item)
-		if err == nil {
-			return store.Get(obj)
-		}
-		obj, ok := storewriter.IdentityOnly[T](item, reflect.TypeFor[T]())
-		if !ok {
-			return obj, false, nil
+		if err != nil {
+			var ok bool
+			if obj, ok = storewriter.IdentityOnly[T](item, reflect.TypeFor[T]()); !ok {
+				return obj, false, nil
+			}
 		}
 		return store.Get(obj)
 	}
@@ -288,7 +268,6 @@ func (r *Reflector[T]) HealthCheck(options HealthOptions) func(*http.Request) er
 
 var errNoStore = errors.New("the store is nil")
 
-// checkStore returns an error if a store cannot be written to.
 func checkStore[T Object](store ReflectorStore[T]) error {
 	if codec.IsNil(store) {
 		return errNoStore

@@ -69,7 +69,6 @@ func (r *reporter) recovered(ctx context.Context, after time.Duration, attempts 
 	}
 }
 
-// object reports an error on one object.
 func (r *reporter) object(key string, err error) {
 	ctx := context.Background()
 	if running := r.running.Load(); running != nil {
@@ -78,7 +77,6 @@ func (r *reporter) object(key string, err error) {
 	r.handle(ctx, newObjectError(key, err))
 }
 
-// newObjectError returns the public form of a store's error on an object.
 func newObjectError(key string, err error) *ObjectError {
 	effect, cause := feed.EffectOf(err)
 	return &ObjectError{Key: key, Effect: ObjectEffect(effect), Err: cause}
@@ -130,7 +128,6 @@ func isExpiredWatch(err error) bool {
 		(apierrors.IsResourceExpired(err) || apierrors.IsGone(err))
 }
 
-// message says what has failed.
 func message(err error) string {
 	if errors.Is(err, ErrMutated) {
 		return "Cached object was modified"

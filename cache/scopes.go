@@ -124,16 +124,13 @@ func (s *Scopes) All() (scopes []Scope) {
 	return scopes
 }
 
-// internalSet returns the set, nil if s is nil.
-func (s *Scopes) internalSet() *scope.Set {
+// ScopeSet is called by package clientgo, for its informers. The result is of an internal type.
+func (s *Scopes) ScopeSet() *scope.Set {
 	if s == nil {
 		return nil
 	}
 	return &s.set
 }
-
-// ScopeSet is called by package clientgo, for its informers. The result is of an internal type.
-func (s *Scopes) ScopeSet() *scope.Set { return s.internalSet() }
 
 // ScopeStatus is the condition of one scope of an informer. Scopes that share requests have one
 // phase and one error.

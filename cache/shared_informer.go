@@ -4,17 +4,20 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 
-	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/engine"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/mutation"
 	"github.com/kinformer/kinformer/internal/omit"
@@ -57,7 +60,13 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	s.engine, s.store = assembled.Informer, reader[T]{assembled.Store(), spec.Informer.Store.Key}
 	s.core = core{
 		engine: assembled, source: assembled.Source, kind: objects.Kind(), report: report, clock: clockOf(options.Clock), invalid: err,
-		key: objectKey(objects, s.store.key), admits: s.admits(lw, assembled.Omitted), scopes: options.Scopes.internalSet(),
+		admits: s.admits(lw, assembled.Omitted), scopes: options.Scopes.ScopeSet(),
+		key: func(obj Object) (string, error) {
+			if typed, ok := obj.(T); ok {
+				return s.store.key(typed)
+			}
+			return "", fmt.Errorf("expected %s, got %T", objects, obj)
+		},
 	}
 	if s.mutations != nil {
 		s.core.detect = s.detectMutations
@@ -65,11 +74,8 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	return s
 }
 
-// mutationPeriod is the time between two checks for mutations.
-const mutationPeriod = time.Second
-
-// detectMutations checks the store's objects in the background. stop makes a last check and
-// returns after it.
+// detectMutations checks the store's objects in the background, once a second. stop makes a last
+// check and returns after it.
 func (s *SharedInformer[T]) detectMutations(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ticking, ok := s.options.Clock.(clock.WithTicker)
@@ -80,42 +86,30 @@ func (s *SharedInformer[T]) detectMutations(ctx context.Context) (stop func()) {
 		current, exists := s.engine.Store().Get(key)
 		return exists && runtime.Object(current) == object
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.mutations.Run(ctx, ticking, mutationPeriod, stored, func(err error) { s.core.report.handle(ctx, err) })
-	}()
+	var running sync.WaitGroup
+	running.Go(func() {
+		s.mutations.Run(ctx, ticking, time.Second, stored, func(err error) { s.core.report.handle(ctx, err) })
+	})
 	return func() {
 		cancel()
-		<-done
-	}
-}
-
-// objectKey returns key as a function of objects whose type is checked.
-func objectKey[T Object](objects codec.ObjectType, key func(T) (string, error)) func(Object) (string, error) {
-	return func(obj Object) (string, error) {
-		typed, ok := obj.(T)
-		if !ok {
-			return "", fmt.Errorf("expected %s, got %T", objects, obj)
-		}
-		return key(typed)
+		running.Wait()
 	}
 }
 
 // admits returns a function that returns ErrOutOfScope for an object that the informer does not
 // hold.
 func (s *SharedInformer[T]) admits(lw ListerWatcher, omitted *omit.Fields) func(Object) error {
-	selected, filter := selectionOf(lw), s.options.Filter
-	return func(obj Object) (err error) {
+	selected, filter := asListWatch(lw).selected, s.options.Filter
+	return func(obj Object) error {
 		if err := selected.check(obj); err != nil || filter == nil {
 			return err
 		}
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("filter: panic: %v", r)
-			}
-		}()
-		if filtered := omitted.Without(obj); !filter(filtered.(T)) {
+		filtered := omitted.Without(obj).(T)
+		accepts, err := feed.CatchPanic(func() (bool, error) { return filter(filtered), nil })
+		switch {
+		case err != nil:
+			return fmt.Errorf("filter: %w", err)
+		case !accepts:
 			return fmt.Errorf("%w: its Filter refuses it", ErrOutOfScope)
 		}
 		return nil
@@ -183,14 +177,9 @@ var (
 	errKeysCoalesce   = errors.New("Delivery must not be EveryEvent: keys are always coalesced")
 )
 
-// addHandler adds a handler whose function is set by set.
 func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOptions, set func(*informer.HandlerConfig[T])) (*Registration, error) {
-	if options.Name != "" {
-		name = options.Name
-	}
-	switch options.Delivery {
-	case "", CoalesceWhenBehind, EveryEvent:
-	default:
+	name = cmp.Or(options.Name, name)
+	if !slices.Contains([]Delivery{"", CoalesceWhenBehind, EveryEvent}, options.Delivery) {
 		err = errors.Join(err, fmt.Errorf("unknown Delivery %q: want %q or %q", options.Delivery, CoalesceWhenBehind, EveryEvent))
 	}
 	switch {
@@ -199,19 +188,9 @@ func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOp
 	case err != nil:
 		return nil, fmt.Errorf("informer of %s: handler %s: %w", s.core.report.name, name, err)
 	}
-	config := s.handlerConfig(name, options)
-	set(&config)
-	added, err := s.engine.Add(config)
-	if err != nil {
-		return nil, err
-	}
-	return &Registration{added}, nil
-}
-
-func (s *SharedInformer[T]) handlerConfig(name string, options HandlerOptions) informer.HandlerConfig[T] {
 	config := informer.HandlerConfig[T]{
 		Name:            name,
-		Resync:          options.ResyncPeriod,
+		Resync:          cmp.Or(options.ResyncPeriod, s.options.ResyncPeriod),
 		Delivery:        informer.Delivery(options.Delivery),
 		WithoutOld:      options.WithoutOld,
 		ContinueOnPanic: options.ContinueOnPanic,
@@ -219,10 +198,12 @@ func (s *SharedInformer[T]) handlerConfig(name string, options HandlerOptions) i
 			s.core.report.handle(ctx, &HandlerError{Handler: name, Key: key, Panic: recovered})
 		},
 	}
-	if config.Resync == 0 {
-		config.Resync = s.options.ResyncPeriod
+	set(&config)
+	added, err := s.engine.Add(config)
+	if err != nil {
+		return nil, err
 	}
-	return config
+	return &Registration{added}, nil
 }
 
 // Store returns the informer's store, which can be read before, during and after Run.

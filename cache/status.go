@@ -4,6 +4,7 @@
 package cache
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,7 +12,6 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/reflector"
 )
@@ -220,7 +220,14 @@ func reflectorStatus(name string, invalid error, loop informer.Loop, source info
 		RecentEvents:    now.RecentEvents,
 	}
 	s.Streaming, s.NotStreamingReason = source.Mode()
-	s.setTraffic(source.Traffic())
+	traffic := source.Traffic()
+	s.BytesRead, s.Decoded, s.DecodeTime = traffic.Bytes, traffic.Decoded, traffic.Decoding
+	for request, n := range traffic.Requests {
+		if s.Requests == nil {
+			s.Requests = make(map[Request]uint64)
+		}
+		s.Requests[Request(request)] = n
+	}
 	for reason, n := range now.Relists {
 		if s.Relists == nil {
 			s.Relists = make(map[RelistReason]uint64)
@@ -230,29 +237,14 @@ func reflectorStatus(name string, invalid error, loop informer.Loop, source info
 	return s
 }
 
-// clockOf returns a clock, the real one if it is nil.
-func clockOf(c clock.Clock) clock.Clock {
-	if c == nil {
-		return clock.RealClock{}
-	}
-	return c
-}
+func clockOf(c clock.Clock) clock.Clock { return cmp.Or[clock.Clock](c, clock.RealClock{}) }
 
-// setStaleness sets Staleness, after FreshAt.
-func (s *Status) setStaleness(now clock.PassiveClock) {
-	if !s.FreshAt.IsZero() {
-		s.Staleness = max(0, ageAt(now.Now(), s.FreshAt))
+// stalenessAt returns the time since freshAt, which is zero before the first list.
+func stalenessAt(now, freshAt time.Time) time.Duration {
+	if freshAt.IsZero() {
+		return 0
 	}
-}
-
-func (s *Status) setTraffic(traffic feed.Traffic) {
-	s.BytesRead, s.Decoded, s.DecodeTime = traffic.Bytes, traffic.Decoded, traffic.Decoding
-	for request, n := range traffic.Requests {
-		if s.Requests == nil {
-			s.Requests = make(map[Request]uint64)
-		}
-		s.Requests[Request(request)] = n
-	}
+	return max(0, ageAt(now, freshAt))
 }
 
 // HealthOptions are the requirements of a health check, in addition to a running informer that has
@@ -266,7 +258,6 @@ type HealthOptions struct {
 	FailOnQuarantined bool
 }
 
-// healthCheck returns a check of a status.
 func healthCheck(status func() Status, now clock.PassiveClock, options HealthOptions) func(*http.Request) error {
 	return func(*http.Request) error { return status().unhealthy(now.Now(), options) }
 }
@@ -289,21 +280,16 @@ func (s Status) unhealthy(now time.Time, options HealthOptions) error {
 	}
 	age := ageAt(now, s.FreshAt)
 	if limit := options.MaxStaleness; limit > 0 && age > limit {
-		return s.staleError(age, limit)
+		text := fmt.Sprintf("%s was last confirmed up to date %v ago, MaxStaleness is %v", s.Name, age.Round(time.Second), limit)
+		if s.Err != nil {
+			return fmt.Errorf("%s: %w", text, s.Err)
+		}
+		return errors.New(text)
 	}
 	if options.FailOnQuarantined {
 		return s.notStored()
 	}
 	return nil
-}
-
-// staleError reports that the store was last confirmed up to date longer ago than the limit.
-func (s Status) staleError(age, limit time.Duration) error {
-	text := fmt.Sprintf("%s was last confirmed up to date %v ago, MaxStaleness is %v", s.Name, age.Round(time.Second), limit)
-	if s.Err != nil {
-		return fmt.Errorf("%s: %w", text, s.Err)
-	}
-	return errors.New(text)
 }
 
 // ageAt returns the time from then to now, by the clock that says more of the two: monotonic time

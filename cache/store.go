@@ -40,7 +40,6 @@ func NewStore[T Object](keyFunc KeyFunc[T], indexers Indexers[T]) Store[T] {
 	return &objectStore[T]{reader[T]{store.New(config), config.Key}, indexers.check()}
 }
 
-// storeConfig returns the configuration of a store of objects of type T.
 func storeConfig[T Object](keyFunc KeyFunc[T], indexers Indexers[T], report func(string, error)) store.Config[T] {
 	isDefault := keyFunc == nil
 	if isDefault {
@@ -64,8 +63,6 @@ type reader[T Object] struct {
 	kept *store.Store[T]
 	key  func(T) (string, error)
 }
-
-var _ Reader[Object] = reader[Object]{}
 
 func (r reader[T]) Get(obj T) (item T, exists bool, err error) {
 	key, err := r.key(obj)
@@ -103,9 +100,6 @@ type objectStore[T Object] struct {
 	invalid error // why it cannot be written to
 }
 
-var _ Store[Object] = &objectStore[Object]{}
-
-// check returns an error if the store was made of invalid arguments.
 func (s *objectStore[T]) check() error { return s.invalid }
 
 func (s *objectStore[T]) Add(obj T) error {

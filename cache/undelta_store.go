@@ -32,8 +32,6 @@ func NewUndeltaStore[T Object](pushFunc func(objs []T), keyFunc KeyFunc[T]) *Und
 }
 
 var (
-	_ Store[Object] = (*UndeltaStore[Object])(nil)
-
 	errNoPushFunc    = errors.New("the UndeltaStore has no PushFunc")
 	errNoUndeltaBase = errors.New("the UndeltaStore has no Store")
 )
@@ -73,7 +71,6 @@ func (u *UndeltaStore[T]) push(change func() error) error {
 	return nil
 }
 
-// check returns an error if a required field is missing.
 func (u *UndeltaStore[T]) check() error {
 	switch {
 	case u.PushFunc == nil:

@@ -101,7 +101,7 @@ func (v ScopeView) WaitForSync(ctx context.Context) error {
 	if v.invalid != nil {
 		return v.invalid
 	}
-	return v.core.wait(ctx, func(ctx context.Context) error { return v.core.engine.WaitForScope(ctx, v.scope) })
+	return v.core.wait(ctx, func(ctx context.Context) error { return v.core.engine.Scopes().WaitForScope(ctx, v.scope) })
 }
 
 // WaitForResourceVersion blocks until the scope has been listed and has reached a resourceVersion;
@@ -111,7 +111,7 @@ func (v ScopeView) WaitForResourceVersion(ctx context.Context, resourceVersion s
 		return v.invalid
 	}
 	return v.core.wait(ctx, func(ctx context.Context) error {
-		return v.core.engine.WaitForScopeVersion(ctx, v.scope, resourceVersion)
+		return v.core.engine.Scopes().WaitForScopeVersion(ctx, v.scope, resourceVersion)
 	})
 }
 
@@ -120,7 +120,7 @@ func (v ScopeView) Status() (ScopeStatus, error) {
 	if v.invalid != nil {
 		return ScopeStatus{Scope: scopeOf(v.scope)}, v.invalid
 	}
-	if now, held := v.core.engine.StatusOfScope(v.scope); held {
+	if now, held := v.core.engine.Scopes().StatusOfScope(v.scope); held {
 		return v.core.scopeStatusOf(now), nil
 	}
 	return ScopeStatus{Scope: scopeOf(v.scope)}, fmt.Errorf("%s: scope of %v: %w", v.core.report.name, v.scope, ErrNoScope)
@@ -134,20 +134,15 @@ func (v ScopeView) HealthCheck(options HealthOptions) func(*http.Request) error 
 		if err != nil {
 			return err
 		}
-		return status.asStatus(v.core).unhealthy(v.core.clock.Now(), options)
+		checked := Status{
+			Name: fmt.Sprintf("%s, scope of %v,", v.core.report.name, status.Scope), Phase: status.Phase, Synced: status.Synced, Err: status.Err,
+			FreshAt: status.FreshAt, Quarantined: status.Quarantined, Unkeyed: status.Unkeyed,
+		}
+		if v.core.hasStopped() {
+			checked.Phase = PhaseStopped
+		}
+		return checked.unhealthy(v.core.clock.Now(), options)
 	}
-}
-
-// asStatus returns the condition in the form that health checks read.
-func (s ScopeStatus) asStatus(c *core) Status {
-	status := Status{
-		Name: fmt.Sprintf("%s, scope of %v,", c.report.name, s.Scope), Phase: s.Phase, Synced: s.Synced, Err: s.Err,
-		FreshAt: s.FreshAt, Quarantined: s.Quarantined, Unkeyed: s.Unkeyed,
-	}
-	if c.engine.HasStopped() {
-		status.Phase = PhaseStopped
-	}
-	return status
 }
 
 func byID(a, b View) int { return int(a.ID()) - int(b.ID()) }

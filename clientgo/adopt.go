@@ -6,7 +6,6 @@ package clientgo
 import (
 	"fmt"
 	"reflect"
-	"time"
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -41,16 +40,9 @@ func adopt(informer clientcache.SharedIndexInformer, options Options, unchanged 
 		}
 		return informer
 	}
+	config.options.Indexers = informer.GetIndexer().GetIndexers()
 	adopted := newInformer(config.listerWatcher, config.example, settings{
-		SharedIndexInformerOptions: clientcache.SharedIndexInformerOptions{
-			ResyncPeriod:            config.resyncPeriod,
-			Indexers:                informer.GetIndexer().GetIndexers(),
-			ObjectDescription:       config.description,
-			Identifier:              config.identifier,
-			InformerMetricsProvider: config.metricsProvider,
-		},
-		Options:   options,
-		unchanged: unchanged,
+		SharedIndexInformerOptions: config.options, Options: options, unchanged: unchanged,
 	})
 	adopted.setTransform(config.transform)
 	adopted.watchErrors.handler = config.watchErrorHandler
@@ -61,12 +53,9 @@ func adopt(informer clientcache.SharedIndexInformer, options Options, unchanged 
 type informerConfig struct {
 	listerWatcher     clientcache.ListerWatcher
 	example           runtime.Object
-	description       string
-	resyncPeriod      time.Duration
+	options           clientcache.SharedIndexInformerOptions // without Indexers
 	transform         clientcache.TransformFunc
 	watchErrorHandler clientcache.WatchErrorHandlerWithContext
-	identifier        clientcache.InformerNameAndResource
-	metricsProvider   clientcache.InformerMetricsProvider
 }
 
 // extractConfig returns the configuration of an informer of client-go. It reports false if the
@@ -83,12 +72,12 @@ func extractConfig(informer clientcache.SharedIndexInformer) (informerConfig, bo
 	v := reflect.ValueOf(inner).Elem()
 	ok := readField(v, "listerWatcher", &c.listerWatcher) &&
 		readField(v, "objectType", &c.example) &&
-		readField(v, "objectDescription", &c.description) &&
-		readField(v, "defaultEventHandlerResyncPeriod", &c.resyncPeriod) &&
+		readField(v, "objectDescription", &c.options.ObjectDescription) &&
+		readField(v, "defaultEventHandlerResyncPeriod", &c.options.ResyncPeriod) &&
 		readField(v, "transform", &c.transform) &&
 		readField(v, "watchErrorHandler", &c.watchErrorHandler) &&
-		readField(v, "identifier", &c.identifier) &&
-		readField(v, "informerMetricsProvider", &c.metricsProvider)
+		readField(v, "identifier", &c.options.Identifier) &&
+		readField(v, "informerMetricsProvider", &c.options.InformerMetricsProvider)
 	return c, ok && isUnused(v)
 }
 
@@ -96,13 +85,10 @@ func extractConfig(informer clientcache.SharedIndexInformer) (informerConfig, bo
 // another type that embeds such an informer are the program's.
 func isClientGos(informer clientcache.SharedInformer) bool {
 	v := reflect.ValueOf(informer)
-	return v.Kind() == reflect.Pointer && !v.IsNil() && v.Type().Elem().PkgPath() == clientGoPackage
+	clientGo := reflect.TypeFor[clientcache.ResourceEventHandlerFuncs]().PkgPath()
+	return v.Kind() == reflect.Pointer && !v.IsNil() && v.Type().Elem().PkgPath() == clientGo
 }
 
-// clientGoPackage is the path of the package of client-go's informers.
-var clientGoPackage = reflect.TypeFor[clientcache.ResourceEventHandlerFuncs]().PkgPath() //nolint:gochecknoglobals // a constant
-
-// isUnused reports whether an informer of client-go was not started and has no handler.
 func isUnused(v reflect.Value) bool {
 	started, processor := v.FieldByName("started"), v.FieldByName("processor")
 	if started.Kind() != reflect.Bool || started.Bool() || processor.Kind() != reflect.Pointer || processor.IsNil() {

@@ -98,13 +98,10 @@ type factory struct {
 	makeFactory func(...informers.SharedInformerOption) informers.SharedInformerFactory
 }
 
-// InformerFor returns the informer for objects of obj's type. If there is none, it makes one with
-// newFunc.
 func (f *factory) InformerFor(obj runtime.Object, newFunc internalinterfaces.NewInformerFunc) clientcache.SharedIndexInformer {
 	return f.generated.informerFor(obj, newFunc, false)
 }
 
-// ForResource returns the informer for a resource.
 func (f *factory) ForResource(resource schema.GroupVersionResource) (informers.GenericInformer, error) {
 	generic, err := f.template.ForResource(resource)
 	if err != nil {
@@ -122,7 +119,6 @@ func (f *factory) ForResource(resource schema.GroupVersionResource) (informers.G
 	return f.SharedInformerFactory.ForResource(resource)
 }
 
-// WaitForCacheSync blocks until the started informers have synced, or stopCh is closed.
 func (f *factory) WaitForCacheSync(stopCh <-chan struct{}) map[reflect.Type]bool {
 	return f.WaitForCacheSyncWithContext(wait.ContextForChannel(stopCh)).Synced
 }

@@ -27,7 +27,9 @@ import (
 //
 // Informers are replaced as by [Adopt].
 func Generated[Client any, NewFunc ~func(Client, time.Duration) clientcache.SharedIndexInformer](factory generatedFactory[NewFunc], options Options) *GeneratedFactory[Client, NewFunc] {
-	return &GeneratedFactory[Client, NewFunc]{factory: factory, options: options}
+	return &GeneratedFactory[Client, NewFunc]{
+		factory: factory, options: options, informers: make(map[reflect.Type]clientcache.SharedIndexInformer),
+	}
 }
 
 // generatedFactory is the interface of generated factories that the accessors of API groups use.
@@ -61,9 +63,6 @@ func (f *GeneratedFactory[Client, NewFunc]) informerFor(obj runtime.Object, newF
 	})
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.informers == nil {
-		f.informers = map[reflect.Type]clientcache.SharedIndexInformer{}
-	}
 	f.informers[reflect.TypeOf(obj)] = informer
 	return informer
 }
@@ -83,7 +82,6 @@ func (f *GeneratedFactory[Client, NewFunc]) InformerName() *clientcache.Informer
 	return nil
 }
 
-// madeInformers returns the informers that were asked for through f.
 func (f *GeneratedFactory[Client, NewFunc]) madeInformers() []clientcache.SharedIndexInformer {
 	f.mu.Lock()
 	defer f.mu.Unlock()

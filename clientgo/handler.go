@@ -4,6 +4,7 @@
 package clientgo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,18 +17,14 @@ import (
 )
 
 const (
-	// minResyncPeriod is the shortest resync period.
 	minResyncPeriod = time.Second
-	// panicDelay is the pause of a handler after a panic that did not end the process.
-	panicDelay = time.Second
+	panicDelay      = time.Second // after a panic that did not end the process
 )
 
-// AddEventHandler adds a handler.
 func (s *sharedIndexInformer) AddEventHandler(handler clientcache.ResourceEventHandler) (clientcache.ResourceEventHandlerRegistration, error) {
 	return s.AddEventHandlerWithOptions(handler, clientcache.HandlerOptions{})
 }
 
-// AddEventHandlerWithResyncPeriod adds a handler with a resync period of its own.
 func (s *sharedIndexInformer) AddEventHandlerWithResyncPeriod(handler clientcache.ResourceEventHandler, resyncPeriod time.Duration) (clientcache.ResourceEventHandlerRegistration, error) {
 	return s.AddEventHandlerWithOptions(handler, clientcache.HandlerOptions{ResyncPeriod: &resyncPeriod})
 }
@@ -66,7 +63,7 @@ func (s *sharedIndexInformer) addHandler(handler clientcache.ResourceEventHandle
 			logger.Error(nil, "Handler failed on an object", "handler", name, "key", key)
 		},
 		OnEvent:    deliverTo(handler),
-		Delivery:   s.options.delivery(),
+		Delivery:   cmp.Or(informer.Delivery(s.options.Delivery), informer.EveryEvent),
 		Resync:     resync,
 		PanicDelay: panicDelay,
 	})
@@ -81,7 +78,6 @@ func (s *sharedIndexInformer) addHandler(handler clientcache.ResourceEventHandle
 
 var errNoHandler = errors.New("the handler is nil")
 
-// deliverTo returns a function that calls the method of handler for an event.
 func deliverTo(handler clientcache.ResourceEventHandler) func(informer.Event[any]) {
 	return func(e informer.Event[any]) {
 		switch e.Type {
@@ -100,28 +96,24 @@ func deliverTo(handler clientcache.ResourceEventHandler) func(informer.Event[any
 // the last known one may be newer, if Options.Filter refuses it or events were coalesced, and such
 // an object would never be deleted if FilterFunc refuses that state.
 func deliverDeletion(handler clientcache.ResourceEventHandler, e *informer.Event[any]) {
-	switch h := handler.(type) {
-	case clientcache.FilteringResourceEventHandler:
-		deliverFilteredDeletion(h, e)
-	case *clientcache.FilteringResourceEventHandler:
-		deliverFilteredDeletion(*h, e)
-	default:
-		if e.FinalStateUnknown {
-			handler.OnDelete(clientcache.DeletedFinalStateUnknown{Key: e.Key, Obj: e.Final})
-			return
+	if pointer, ok := handler.(*clientcache.FilteringResourceEventHandler); ok {
+		handler = *pointer
+	}
+	if filter, ok := handler.(clientcache.FilteringResourceEventHandler); ok {
+		delivered := e.Old
+		if delivered == nil { // it could not be decoded
+			delivered = e.Final
 		}
-		handler.OnDelete(e.Final)
+		if filter.FilterFunc(delivered) {
+			deliverDeletion(filter.Handler, e)
+		}
+		return
 	}
-}
-
-func deliverFilteredDeletion(filter clientcache.FilteringResourceEventHandler, e *informer.Event[any]) {
-	delivered := e.Old
-	if delivered == nil { // it could not be decoded
-		delivered = e.Final
+	if e.FinalStateUnknown {
+		handler.OnDelete(clientcache.DeletedFinalStateUnknown{Key: e.Key, Obj: e.Final})
+		return
 	}
-	if filter.FilterFunc(delivered) {
-		deliverDeletion(filter.Handler, e)
-	}
+	handler.OnDelete(e.Final)
 }
 
 // RemoveEventHandler removes a handler. It does not wait for a call in progress, and may be
@@ -137,7 +129,6 @@ func (s *sharedIndexInformer) RemoveEventHandler(handle clientcache.ResourceEven
 	return nil
 }
 
-// registration is a handler of an informer.
 type registration struct {
 	handler  *informer.Handler[any]
 	informer *sharedIndexInformer
@@ -148,7 +139,6 @@ type registration struct {
 // the handler was added later, those for the objects stored at that time.
 func (r *registration) HasSynced() bool { return r.handler.HasSynced() }
 
-// HasSyncedChecker returns a checker that is done once HasSynced reports true.
 func (r *registration) HasSyncedChecker() clientcache.DoneChecker {
 	return doneChecker{
 		name: func() string { return r.informer.name() + " + event handler " + r.name },

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/internal/store"
@@ -33,8 +34,9 @@ func (c Constructors) NewIndexer(keyFunc clientcache.KeyFunc, indexers clientcac
 	return i
 }
 
-// indexer implements client-go's Indexer on a store. Each read shows one state and does not block
-// writers.
+// indexer implements client-go's Indexer and TransactionStore on a store; comments on its methods
+// say what client-go's do not. Each read shows one state and does not block writers. Results are in
+// no particular order, and lack objects that could never be stored.
 type indexer struct {
 	store    *store.Store[any]
 	key      clientcache.KeyFunc
@@ -47,25 +49,17 @@ type indexer struct {
 	version    string       // the version written last; for standalone
 }
 
-var (
-	_ clientcache.Indexer          = (*indexer)(nil)
-	_ clientcache.TransactionStore = (*indexer)(nil)
-)
+var _ clientcache.TransactionStore = (*indexer)(nil)
 
-// init sets the store, which has these indexes.
 func (i *indexer) init(store *store.Store[any], indexers clientcache.Indexers) {
 	i.store = store
 	clone := maps.Clone(indexers)
 	i.indexers.Store(&clone)
 }
 
-// Add stores an object. It replaces an object with the same key.
-func (i *indexer) Add(obj any) error { return i.put(obj) }
+func (i *indexer) Update(obj any) error { return i.Add(obj) }
 
-// Update stores an object, as Add does.
-func (i *indexer) Update(obj any) error { return i.put(obj) }
-
-func (i *indexer) put(obj any) error {
+func (i *indexer) Add(obj any) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if err := i.store.Put(obj); err != nil {
@@ -75,7 +69,6 @@ func (i *indexer) put(obj any) error {
 	return nil
 }
 
-// Delete removes the object with obj's key, if any.
 func (i *indexer) Delete(obj any) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -154,7 +147,6 @@ func (i *indexer) LastStoreSyncResourceVersion() string {
 	return i.version
 }
 
-// Resync does nothing, as in client-go.
 func (i *indexer) Resync() error { return nil }
 
 // Get returns the object with obj's key. Its errors are those of GetByKey and of the key function.
@@ -171,11 +163,7 @@ func (i *indexer) Get(obj any) (item any, exists bool, err error) {
 // informer may hold, an error that wraps cache.ErrNoScope.
 func (i *indexer) GetByKey(key string) (item any, exists bool, err error) { return i.store.Find(key) }
 
-// List returns all objects, in no particular order. Objects that could never be stored are absent
-// from it and from all results by index.
-func (i *indexer) List() []any { return i.store.Snapshot().List() }
-
-// ListKeys returns all keys, in no particular order.
+func (i *indexer) List() []any        { return i.store.Snapshot().List() }
 func (i *indexer) ListKeys() []string { return i.store.Snapshot().Keys() }
 
 // Index returns the objects that share an index value with obj. obj need not be of the stored type
@@ -192,26 +180,17 @@ func (i *indexer) Index(indexName string, obj any) ([]any, error) {
 	if len(values) == 1 {
 		return i.ByIndex(indexName, values[0])
 	}
-	return i.byValues(indexName, values)
-}
-
-// byValues returns the objects that have at least one of the index values, each once.
-func (i *indexer) byValues(indexName string, values []string) ([]any, error) {
-	snapshot := i.store.Snapshot()
-	found, objs := make(map[string]struct{}), []any{}
+	snapshot, found, objs := i.store.Snapshot(), sets.New[string](), []any{}
 	for _, value := range values {
 		keys, err := snapshot.IndexKeys(indexName, value)
 		if err != nil {
 			return nil, noIndexError(indexName)
 		}
-		for _, key := range keys {
-			if _, duplicate := found[key]; duplicate {
-				continue
-			}
-			found[key] = struct{}{}
-			if obj, ok := snapshot.Get(key); ok {
-				objs = append(objs, obj)
-			}
+		found.Insert(keys...)
+	}
+	for key := range found {
+		if obj, ok := snapshot.Get(key); ok {
+			objs = append(objs, obj)
 		}
 	}
 	return objs, nil
@@ -221,26 +200,14 @@ func (i *indexer) byValues(indexName string, values []string) ([]any, error) {
 // are logged; StatusOf of an informer counts them in IndexErrors.
 func (i *indexer) ByIndex(indexName, indexedValue string) ([]any, error) {
 	objs, err := i.store.Snapshot().ByIndex(indexName, indexedValue)
-	switch {
-	case err != nil:
-		return nil, noIndexError(indexName)
-	case objs == nil:
-		return []any{}, nil
-	}
-	return objs, nil
+	return orEmpty(objs, indexName, err)
 }
 
 // IndexKeys returns the keys of the objects with an index value, sorted.
 func (i *indexer) IndexKeys(indexName, indexedValue string) ([]string, error) {
 	keys, err := i.store.Snapshot().IndexKeys(indexName, indexedValue)
-	switch {
-	case err != nil:
-		return nil, noIndexError(indexName)
-	case keys == nil:
-		return []string{}, nil
-	}
 	slices.Sort(keys)
-	return keys, nil
+	return orEmpty(keys, indexName, err)
 }
 
 // ListIndexFuncValues returns the values of an index that at least one object has. It returns none
@@ -251,6 +218,18 @@ func (i *indexer) ListIndexFuncValues(indexName string) []string {
 		return []string{}
 	}
 	return values
+}
+
+// orEmpty returns what an index has found, which client-go never returns as nil. err is of an
+// unknown index.
+func orEmpty[E any](found []E, indexName string, err error) ([]E, error) {
+	switch {
+	case err != nil:
+		return nil, noIndexError(indexName)
+	case found == nil:
+		return []E{}, nil
+	}
+	return found, nil
 }
 
 // noIndexError returns the error that client-go returns for an unknown index.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientcache "k8s.io/client-go/tools/cache"
@@ -18,12 +19,15 @@ import (
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/engine"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/source"
+	"github.com/kinformer/kinformer/internal/store"
 )
 
-// sharedIndexInformer implements client-go's SharedIndexInformer on internal/informer.
+// sharedIndexInformer implements client-go's SharedIndexInformer on internal/informer; comments on
+// its methods say what client-go's do not.
 type sharedIndexInformer struct {
 	engine      *informer.Informer[any]
 	indexer     *indexer
@@ -44,8 +48,6 @@ type sharedIndexInformer struct {
 	transform   clientcache.TransformFunc
 	transformed atomic.Bool // transform is set; may be read at any time
 }
-
-var _ clientcache.SharedIndexInformer = (*sharedIndexInformer)(nil)
 
 func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options settings) *sharedIndexInformer {
 	s := &sharedIndexInformer{
@@ -75,7 +77,44 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	return s
 }
 
-// Run runs the informer until stopCh is closed.
+func (s *sharedIndexInformer) spec(lw clientcache.ListerWatcher) engine.Spec[any] {
+	values := storeConfig(s.indexer.key, s.options.Indexers, s.errors.report)
+	values.ItemKeys, values.Transforms, values.HotBytes = true, s.transformed.Load, s.options.HotBytes
+	values.ItemIndexers = itemIndexers(s.options.Indexers)
+	values.EmitUnchanged = s.options.RelistUpdates
+	values.EmitUnseenDeletions = true
+	spec := engine.Spec[any]{
+		Collection: s.options.collection(lw, s.objects, s.watchErrors.report),
+		Informer: informer.Config[any]{
+			Name:         s.options.ObjectDescription,
+			Store:        values,
+			Scopes:       s.scopes,
+			HandlerGrace: -1, // client-go waits for handlers without limit
+			Terminating: func(obj any) bool {
+				accessor, err := meta.Accessor(obj)
+				return err == nil && accessor.GetDeletionTimestamp() != nil
+			},
+		},
+		OmitFields: s.options.OmitFields,
+		ReadOnly:   s.options.ReadOnly,
+		Packed:     s.options.Packed,
+		NewPacker: func(objects codec.ObjectType, decoding codec.Options, transforms func() bool) store.Packer[any] {
+			return codec.NewAnyPacker(objects, decoding, transforms)
+		},
+		Transform: func(_ string, obj any) (any, error) { return s.transform(obj) },
+		Track: func(_ string, value any) {
+			if object, ok := value.(runtime.Object); ok && !s.options.Packed {
+				s.mutations.AddObject(object) // client-go's detector
+			}
+		},
+	}
+	spec.Wrap = func(items feed.Source) feed.Source { return withMetrics(items, s.options.SharedIndexInformerOptions) }
+	if filter := s.options.Filter; filter != nil {
+		spec.Informer.Filter = func(obj runtime.Object) bool { return filter(obj) }
+	}
+	return spec
+}
+
 func (s *sharedIndexInformer) Run(stopCh <-chan struct{}) {
 	s.RunWithContext(wait.ContextForChannel(stopCh))
 }
@@ -97,16 +136,13 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	if s.options.Packed && s.objects.GoType == nil {
 		klog.FromContext(ctx).Info("Warning: objects are not packed", "reason", "the type of the objects is not known; pass an example object")
 	}
-	detectorDone := make(chan struct{})
-	go func() {
-		defer close(detectorDone)
-		s.mutations.Run(ctx.Done())
-	}()
+	var detector sync.WaitGroup
+	detector.Go(func() { s.mutations.Run(ctx.Done()) })
 	if err := s.engine.Run(ctx); err != nil {
 		klog.FromContext(ctx).Error(err, "Failed to run informer")
 	}
 	cancel()
-	<-detectorDone
+	detector.Wait()
 }
 
 // begin records that the informer runs. It reports false if the informer was started before.
@@ -120,7 +156,6 @@ func (s *sharedIndexInformer) begin(ctx context.Context) bool {
 	return true
 }
 
-// finish records that Run returns.
 func (s *sharedIndexInformer) finish() {
 	s.errors.Flush()
 	s.mu.Lock()
@@ -128,7 +163,6 @@ func (s *sharedIndexInformer) finish() {
 	s.stopped = true
 }
 
-// IsStopped reports whether the informer has stopped, or is stopping.
 func (s *sharedIndexInformer) IsStopped() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,15 +189,11 @@ func (s *sharedIndexInformer) SetTransform(transform clientcache.TransformFunc) 
 	return s.beforeRun(func() { s.setTransform(transform) })
 }
 
-// transforms reports whether a transform is set.
-func (s *sharedIndexInformer) transforms() bool { return s.transformed.Load() }
-
 func (s *sharedIndexInformer) setTransform(transform clientcache.TransformFunc) {
 	s.transform = transform
 	s.transformed.Store(transform != nil)
 }
 
-// SetWatchErrorHandler sets the watch error handler; see SetWatchErrorHandlerWithContext.
 func (s *sharedIndexInformer) SetWatchErrorHandler(handler clientcache.WatchErrorHandler) error {
 	return s.SetWatchErrorHandlerWithContext(func(_ context.Context, r *clientcache.Reflector, err error) { handler(r, err) })
 }
@@ -180,23 +210,17 @@ func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler clientcach
 // the HasSynced of their registrations.
 func (s *sharedIndexInformer) HasSynced() bool { return clientcache.IsDone(s.HasSyncedChecker()) }
 
-// HasSyncedChecker returns a checker that is done once HasSynced reports true.
 func (s *sharedIndexInformer) HasSyncedChecker() clientcache.DoneChecker {
 	return doneChecker{name: s.name, done: s.engine.Reflector().Synced()}
 }
 
 func (s *sharedIndexInformer) name() string { return "SharedIndexInformer " + s.typeName }
 
-// LastSyncResourceVersion returns the resourceVersion that the store has reached. It is empty
-// before the first list.
 func (s *sharedIndexInformer) LastSyncResourceVersion() string {
 	return s.engine.Reflector().LastSyncResourceVersion()
 }
 
-// GetStore returns the store. It may be read before, during and after Run.
-func (s *sharedIndexInformer) GetStore() clientcache.Store { return s.indexer }
-
-// GetIndexer returns the store with its indexes.
+func (s *sharedIndexInformer) GetStore() clientcache.Store     { return s.indexer }
 func (s *sharedIndexInformer) GetIndexer() clientcache.Indexer { return s.indexer }
 
 // AddIndexers adds indexes to the store. It returns an error once the informer is stopping.
@@ -211,15 +235,10 @@ func (s *sharedIndexInformer) AddIndexers(indexers clientcache.Indexers) error {
 func (s *sharedIndexInformer) GetController() clientcache.Controller { return idleController{s} }
 
 // idleController describes an informer, and cannot run it.
-type idleController struct{ informer *sharedIndexInformer }
+type idleController struct{ clientcache.Controller }
 
 func (c idleController) RunWithContext(context.Context) {}
 func (c idleController) Run(<-chan struct{})            {}
-func (c idleController) HasSynced() bool                { return c.informer.HasSynced() }
-func (c idleController) HasSyncedChecker() clientcache.DoneChecker {
-	return c.informer.HasSyncedChecker()
-}
-func (c idleController) LastSyncResourceVersion() string { return c.informer.LastSyncResourceVersion() }
 
 // doneChecker implements clientcache.DoneChecker.
 type doneChecker struct {
@@ -232,12 +251,12 @@ func (c doneChecker) Done() <-chan struct{} { return c.done }
 
 // describe describes the type of an example: the kind of an unstructured object, otherwise the Go
 // type.
-func describe(example runtime.Object) string {
+func describe(example any) string {
 	if example == nil {
 		return "<unspecified>"
 	}
-	if _, ok := example.(runtime.Unstructured); ok && !codec.IsNil(example) {
-		if gvk := example.GetObjectKind().GroupVersionKind(); !gvk.Empty() {
+	if object, ok := example.(runtime.Unstructured); ok && !codec.IsNil(object) {
+		if gvk := object.GetObjectKind().GroupVersionKind(); !gvk.Empty() {
 			return gvk.String()
 		}
 	}

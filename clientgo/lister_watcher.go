@@ -53,14 +53,8 @@ func hasNoContext(lw clientcache.ListerWatcher) bool {
 	return functions != nil && functions.ListWithContextFunc == nil && functions.WatchFuncWithContext == nil
 }
 
-// isDeclaredFake reports whether a ListerWatcher declares, as client-go's fakes do, that it cannot
-// answer a WatchList.
-func isDeclaredFake(lw clientcache.ListerWatcher) bool {
-	return watchlist.DoesClientNotSupportWatchListSemantics(lw)
-}
-
 // mayWatchList reports whether to request the initial state as a WatchList. As in client-go, the
 // feature gate must be on, and the ListerWatcher must not declare that it does not support it.
 func mayWatchList(lw clientcache.ListerWatcher) bool {
-	return features.FeatureGates().Enabled(features.WatchListClient) && !isDeclaredFake(lw)
+	return features.FeatureGates().Enabled(features.WatchListClient) && !watchlist.DoesClientNotSupportWatchListSemantics(lw)
 }

@@ -60,7 +60,6 @@ type meteredSink struct {
 	initial bool // the events belong to an initial state that is not stored yet
 }
 
-// Event implements feed.WatchSink.
 func (m *meteredSink) Event(eventType watch.EventType, item feed.Item) error {
 	if m.initial {
 		return m.WatchSink.Event(eventType, item)
@@ -75,7 +74,6 @@ func (m *meteredSink) Event(eventType watch.EventType, item feed.Item) error {
 	return err
 }
 
-// Bookmark implements feed.WatchSink.
 func (m *meteredSink) Bookmark(resourceVersion string, initialEventsEnd bool) error {
 	err := m.WatchSink.Bookmark(resourceVersion, initialEventsEnd)
 	m.initial = m.initial && !initialEventsEnd

@@ -4,17 +4,16 @@
 package clientgo
 
 import (
-	"cmp"
 	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/watchlist"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/engine"
-	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/source"
 )
@@ -100,10 +99,6 @@ func (o Options) NewInformer(lw clientcache.ListerWatcher, exampleObject runtime
 	})
 }
 
-func (o Options) delivery() informer.Delivery {
-	return cmp.Or(informer.Delivery(o.Delivery), informer.EveryEvent)
-}
-
 // withoutEffectOnReflectors returns the names of the options that are set, and that a Reflector,
 // whose store is the program's, cannot apply.
 func (o Options) withoutEffectOnReflectors() (names []string) {
@@ -140,7 +135,6 @@ func (s settings) streaming() source.Streaming {
 	return source.Unknown
 }
 
-// collection returns the specification of the collection of lw.
 func (s settings) collection(lw clientcache.ListerWatcher, objects codec.ObjectType, report func(context.Context, error)) engine.Collection {
 	collection := engine.Collection{
 		Source: source.Config{
@@ -148,7 +142,7 @@ func (s settings) collection(lw clientcache.ListerWatcher, objects codec.ObjectT
 			Objects:       objects,
 			Streaming:     s.streaming(),
 			NoContext:     hasNoContext(lw),
-			Fake:          isDeclaredFake(lw),
+			Fake:          watchlist.DoesClientNotSupportWatchListSemantics(lw), // as client-go's fakes declare
 			Unnamed:       true,
 		},
 		Reflector: reflector.Config{

@@ -4,9 +4,9 @@
 package clientgo
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"reflect"
 	goruntime "runtime"
@@ -51,18 +51,14 @@ type Reflector struct {
 	// resumed, up to five times at one resourceVersion, before the reflector lists again.
 	MaxInternalErrorRetryDuration time.Duration
 
-	name            string
-	typeDescription string
-	store           clientcache.ReflectorStore
-	resyncPeriod    time.Duration
-	clock           clock.Clock
-	logger          *klog.Logger // of Run; may be nil
-	watchErrors     watchErrors
-	errors          *objectLog
-	collection      engine.Collection
-	sink            *storeSink
-	invalid         error    // why it cannot run
-	withoutEffect   []string // the names of Options that are set and have none
+	options       clientcache.ReflectorOptions // with defaults
+	store         clientcache.ReflectorStore
+	watchErrors   watchErrors
+	errors        *objectLog
+	collection    engine.Collection
+	sink          *storeSink
+	invalid       error    // why it cannot run
+	withoutEffect []string // the names of Options that are set and have none
 
 	running sync.Mutex                          // held while it lists and watches
 	loop    atomic.Pointer[reflector.Reflector] // nil before the first run
@@ -89,44 +85,22 @@ func (c Constructors) NewNamedReflector(name string, lw clientcache.ListerWatche
 // context. Of the [Options], a Reflector has Streaming, DisableStreaming, Start, Limits and
 // ShareEqual. If Packed, Filter or OmitFields is set, it logs a warning.
 func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, options clientcache.ReflectorOptions) *Reflector {
-	return newReflector(lw, expectedType, store, options, c.options)
-}
-
-// NewNamespaceKeyedIndexerAndReflector replaces the function of package tools/cache. It returns an
-// indexer with an index by namespace, and a reflector of lw's objects that writes to it.
-func (c Constructors) NewNamespaceKeyedIndexerAndReflector(lw clientcache.ListerWatcher, expectedType any, resyncPeriod time.Duration) (clientcache.Indexer, *Reflector) {
-	store := c.NewIndexer(clientcache.MetaNamespaceKeyFunc, clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc})
-	return store, c.NewReflector(lw, expectedType, store, resyncPeriod)
-}
-
-// newReflector returns a reflector that is not running.
-func newReflector(lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, options clientcache.ReflectorOptions, own Options) *Reflector {
-	r := &Reflector{
-		name:            options.Name,
-		typeDescription: options.TypeDescription,
-		store:           store,
-		resyncPeriod:    options.ResyncPeriod,
-		clock:           options.Clock,
-		logger:          options.Logger,
-		withoutEffect:   own.withoutEffectOnReflectors(),
+	own := c.options
+	if options.Name == "" {
+		_, file, _, _ := goruntime.Caller(0)
+		options.Name = naming.GetNameFromCallsite("client-go/tools/cache/", file, path.Dir(file)+"/cache/")
 	}
-	if r.name == "" {
-		r.name = naming.GetNameFromCallsite(internalFiles()...)
-	}
-	if r.typeDescription == "" {
-		r.typeDescription = describeType(expectedType)
-	}
-	if r.clock == nil {
-		r.clock = clock.RealClock{}
-	}
-	r.errors = newObjectLog(false, "reflector", r.name, "type", r.typeDescription)
-	r.watchErrors.reflector = newReflectorFunc(r.name, r.typeDescription)
+	options.TypeDescription = cmp.Or(options.TypeDescription, describe(expectedType))
+	options.Clock = cmp.Or[clock.Clock](options.Clock, clock.RealClock{})
+	r := &Reflector{options: options, store: store, withoutEffect: own.withoutEffectOnReflectors()}
+	r.errors = newObjectLog(false, "reflector", options.Name, "type", options.TypeDescription)
+	r.watchErrors.reflector = newReflectorFunc(options.Name, options.TypeDescription)
 	example, isObject := expectedType.(runtime.Object)
 	own.DisableStreaming = own.DisableStreaming || !isObject && expectedType != nil
 	objects := codec.TypeOf(reflect.TypeOf(expectedType), example)
 	r.sink = newStoreSink(store, objects, r.errors)
 	r.collection = settings{Options: own, minWatchTimeout: options.MinWatchTimeout}.collection(lw, objects, r.watchErrors.report)
-	r.collection.Reflector.Clock = r.clock
+	r.collection.Reflector.Clock = options.Clock
 	if options.Backoff != nil {
 		r.collection.Reflector.Backoff = *options.Backoff
 	}
@@ -134,17 +108,18 @@ func newReflector(lw clientcache.ListerWatcher, expectedType any, store clientca
 	return r
 }
 
-// internalFiles returns parts of the paths of files that do not name a reflector.
-func internalFiles() []string {
-	_, file, _, _ := goruntime.Caller(0)
-	return []string{"client-go/tools/cache/", file, path.Dir(file) + "/cache/"}
+// NewNamespaceKeyedIndexerAndReflector replaces the function of package tools/cache. It returns an
+// indexer with an index by namespace, and a reflector of lw's objects that writes to it.
+func (c Constructors) NewNamespaceKeyedIndexerAndReflector(lw clientcache.ListerWatcher, expectedType any, resyncPeriod time.Duration) (clientcache.Indexer, *Reflector) {
+	store := c.NewIndexer(clientcache.MetaNamespaceKeyFunc, byNamespace())
+	return store, c.NewReflector(lw, expectedType, store, resyncPeriod)
 }
 
 // Name returns the reflector's name. The default is the file and line where it was made.
-func (r *Reflector) Name() string { return r.name }
+func (r *Reflector) Name() string { return r.options.Name }
 
 // TypeDescription describes the type of the objects.
-func (r *Reflector) TypeDescription() string { return r.typeDescription }
+func (r *Reflector) TypeDescription() string { return r.options.TypeDescription }
 
 // LastSyncResourceVersion returns the resourceVersion that the store has reached. It is empty
 // before the first list.
@@ -163,7 +138,7 @@ func (r *Reflector) Run(stopCh <-chan struct{}) { r.RunWithContext(r.stopContext
 func (r *Reflector) RunWithContext(ctx context.Context) {
 	err := r.run(ctx, func(ctx context.Context, loop *reflector.Reflector) error { return loop.Run(ctx) })
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "Failed to run reflector", "reflector", r.name)
+		klog.FromContext(ctx).Error(err, "Failed to run reflector", "reflector", r.options.Name)
 	}
 }
 
@@ -203,7 +178,16 @@ func (r *Reflector) run(ctx context.Context, f func(context.Context, *reflector.
 	defer r.running.Unlock()
 	defer r.errors.Flush()
 	ctx, cancel := context.WithCancel(r.errors.begin(ctx))
-	loop := r.begin(ctx)
+	loop := r.loop.Load()
+	if loop == nil { // made in the first run, since WatchListPageSize is set after the reflector was made
+		if len(r.withoutEffect) > 0 {
+			klog.FromContext(ctx).Info("Warning: options have no effect on a reflector, whose store is the program's; do not set them",
+				"options", r.withoutEffect)
+		}
+		r.collection.Reflector.PageSize = r.WatchListPageSize
+		loop, _ = engine.NewReflector(r.collection, r.sink)
+		r.loop.Store(loop)
+	}
 	var resync sync.WaitGroup
 	resync.Go(func() { r.resync(ctx, loop.Synced()) })
 	defer resync.Wait()
@@ -211,24 +195,9 @@ func (r *Reflector) run(ctx context.Context, f func(context.Context, *reflector.
 	return f(ctx, loop)
 }
 
-// begin returns the loop. It makes it in the first run, since WatchListPageSize is set after the
-// reflector was made.
-func (r *Reflector) begin(ctx context.Context) *reflector.Reflector {
-	if r.loop.Load() == nil {
-		if len(r.withoutEffect) > 0 {
-			klog.FromContext(ctx).Info("Warning: options have no effect on a reflector, whose store is the program's; do not set them",
-				"options", r.withoutEffect)
-		}
-		r.collection.Reflector.PageSize = r.WatchListPageSize
-		loop, _ := engine.NewReflector(r.collection, r.sink)
-		r.loop.Store(loop)
-	}
-	return r.loop.Load()
-}
-
 // resync calls the store's Resync once in each period after the first list, until ctx ends.
 func (r *Reflector) resync(ctx context.Context, synced <-chan struct{}) {
-	if r.resyncPeriod <= 0 {
+	if r.options.ResyncPeriod <= 0 {
 		return
 	}
 	select {
@@ -236,7 +205,7 @@ func (r *Reflector) resync(ctx context.Context, synced <-chan struct{}) {
 	case <-ctx.Done():
 		return
 	}
-	timer := r.clock.NewTimer(r.resyncPeriod)
+	timer := r.options.Clock.NewTimer(r.options.ResyncPeriod)
 	defer timer.Stop()
 	for {
 		select {
@@ -249,23 +218,15 @@ func (r *Reflector) resync(ctx context.Context, synced <-chan struct{}) {
 				klog.FromContext(ctx).Error(err, "Failed to resync the store")
 			}
 		}
-		timer.Reset(r.resyncPeriod)
+		timer.Reset(r.options.ResyncPeriod)
 	}
 }
 
 // stopContext returns a context that ends when stopCh is closed, with the logger of the options.
 func (r *Reflector) stopContext(stopCh <-chan struct{}) context.Context {
 	ctx := wait.ContextForChannel(stopCh)
-	if r.logger != nil {
-		ctx = klog.NewContext(ctx, *r.logger)
+	if r.options.Logger != nil {
+		ctx = klog.NewContext(ctx, *r.options.Logger)
 	}
 	return ctx
-}
-
-// describeType describes the type of an example, which need not be an object.
-func describeType(example any) string {
-	if object, ok := example.(runtime.Object); ok || example == nil {
-		return describe(object)
-	}
-	return fmt.Sprintf("%T", example)
 }

@@ -52,14 +52,17 @@ type storeSink struct {
 	unordered bool
 }
 
-var _ feed.Sink = (*storeSink)(nil)
-
 func newStoreSink(store clientcache.ReflectorStore, objects codec.ObjectType, errs *objectLog) *storeSink {
 	config := storewriter.Config[any]{
 		Store:  store,
-		Get:    func(item feed.Item) (any, bool, error) { return getByKey(store, item.Key) },
+		Get:    func(feed.Item) (any, bool, error) { return nil, false, nil }, // the store cannot be read
 		GoType: objects.GoType,
 		Report: errs.report,
+	}
+	if store, ok := store.(interface {
+		GetByKey(key string) (item any, exists bool, err error)
+	}); ok {
+		config.Get = func(item feed.Item) (any, bool, error) { return store.GetByKey(item.Key) }
 	}
 	if store, ok := store.(clientcache.TransformingStore); ok && store.Transformer() != nil {
 		config.Transform = store.Transformer()
@@ -70,17 +73,6 @@ func newStoreSink(store clientcache.ReflectorStore, objects codec.ObjectType, er
 	return &storeSink{Sink: storewriter.New(config), store: store, errs: errs}
 }
 
-// getByKey returns the store's state of an object, if the store can be read and has one.
-func getByKey(store clientcache.ReflectorStore, key string) (any, bool, error) {
-	if keyed, ok := store.(interface {
-		GetByKey(key string) (item any, exists bool, err error)
-	}); ok {
-		return keyed.GetByKey(key)
-	}
-	return nil, false, nil
-}
-
-// Apply calls Add, Update or Delete.
 func (s *storeSink) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	outcome := s.Sink.Apply(eventType, item)
 	if outcome == feed.Applied {
@@ -113,7 +105,6 @@ func (s *storeSink) advance(item feed.Item) {
 	}
 }
 
-// Begin starts a list.
 func (s *storeSink) Begin() feed.Replacement { return replacement{s.Sink.Begin(), s} }
 
 // replacement is a list that sets the version reached.

@@ -5,47 +5,128 @@ package clientgo
 
 import (
 	"context"
+	"maps"
+	"reflect"
 	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/dynamic/dynamiclister"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/metadata/metadatalister"
 	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 )
+
+// NewDynamicSharedInformerFactory replaces the function of package dynamicinformer. It returns a
+// factory of informers of unstructured objects.
+func (c Constructors) NewDynamicSharedInformerFactory(client dynamic.Interface, defaultResync time.Duration) dynamicinformer.DynamicSharedInformerFactory {
+	return c.NewFilteredDynamicSharedInformerFactory(client, defaultResync, metav1.NamespaceAll, nil)
+}
+
+// NewFilteredDynamicSharedInformerFactory replaces the function of package dynamicinformer. See
+// [Constructors.NewDynamicSharedInformerFactory].
+func (c Constructors) NewFilteredDynamicSharedInformerFactory(client dynamic.Interface, defaultResync time.Duration, namespace string, tweakListOptions dynamicinformer.TweakListOptionsFunc) dynamicinformer.DynamicSharedInformerFactory {
+	return newResourceFactory(func(resource schema.GroupVersionResource) informers.GenericInformer {
+		return c.NewFilteredDynamicInformer(client, resource, namespace, defaultResync, byNamespace(), tweakListOptions)
+	})
+}
+
+// NewFilteredDynamicInformer replaces the function of package dynamicinformer. It returns an
+// informer of unstructured objects.
+func (c Constructors) NewFilteredDynamicInformer(client dynamic.Interface, resource schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions dynamicinformer.TweakListOptionsFunc) informers.GenericInformer {
+	lw := newListerWatcher[*unstructured.UnstructuredList](client.Resource(resource).Namespace(namespace), client, tweakListOptions)
+	informer := newInformer(lw, &unstructured.Unstructured{}, c.resourceSettings(resource, resyncPeriod, indexers))
+	return &genericInformer{informer, func() clientcache.GenericLister {
+		return dynamiclister.NewRuntimeObjectShim(dynamiclister.New(informer.GetIndexer(), resource))
+	}}
+}
+
+// Metadata returns client-go's constructors of package metadata/metadatainformer.
+func (c Constructors) Metadata() MetadataConstructors { return MetadataConstructors{c} }
+
+// MetadataConstructors has the functions of client-go's package metadata/metadatainformer as
+// methods, with the same signatures. They make this package's informers. It is a type of its own,
+// as some of the names are also those of functions of package informers.
+type MetadataConstructors struct{ constructors Constructors }
+
+// NewSharedInformerFactory replaces the function of package metadatainformer. It returns a factory
+// of informers of the metadata of objects.
+func (c MetadataConstructors) NewSharedInformerFactory(client metadata.Interface, defaultResync time.Duration) metadatainformer.SharedInformerFactory {
+	return c.newFactory(client, defaultResync, metav1.NamespaceAll, nil, nil)
+}
+
+// NewFilteredSharedInformerFactory replaces the function of package metadatainformer. See
+// [MetadataConstructors.NewSharedInformerFactory].
+func (c MetadataConstructors) NewFilteredSharedInformerFactory(client metadata.Interface, defaultResync time.Duration, namespace string, tweakListOptions metadatainformer.TweakListOptionsFunc) metadatainformer.SharedInformerFactory {
+	return c.newFactory(client, defaultResync, namespace, tweakListOptions, nil)
+}
+
+// NewSharedInformerFactoryWithOptions replaces the function of package metadatainformer. See
+// [MetadataConstructors.NewSharedInformerFactory].
+func (c MetadataConstructors) NewSharedInformerFactoryWithOptions(client metadata.Interface, defaultResync time.Duration, options ...metadatainformer.SharedInformerOption) metadatainformer.SharedInformerFactory {
+	factory := metadatainformer.NewSharedInformerFactoryWithOptions(client, defaultResync, options...)
+	var transform clientcache.TransformFunc
+	if !readField(reflect.ValueOf(factory).Elem(), "transform", &transform) {
+		klog.Background().Info("Warning: factory not adopted: the options of this version of client-go are unknown")
+		return factory
+	}
+	return c.newFactory(client, defaultResync, metav1.NamespaceAll, nil, transform)
+}
+
+func (c MetadataConstructors) newFactory(client metadata.Interface, defaultResync time.Duration, namespace string, tweakListOptions metadatainformer.TweakListOptionsFunc, transform clientcache.TransformFunc) metadatainformer.SharedInformerFactory {
+	return newResourceFactory(func(resource schema.GroupVersionResource) informers.GenericInformer {
+		generic := c.NewFilteredMetadataInformer(client, resource, namespace, defaultResync, byNamespace(), tweakListOptions)
+		_ = generic.Informer().SetTransform(transform) // fails only after Run
+		return generic
+	})
+}
+
+// WithTransform returns the option of package metadatainformer.
+func (c MetadataConstructors) WithTransform(transform clientcache.TransformFunc) metadatainformer.SharedInformerOption {
+	return metadatainformer.WithTransform(transform)
+}
+
+// NewFilteredMetadataInformer replaces the function of package metadatainformer. It returns an
+// informer of the metadata of objects.
+func (c MetadataConstructors) NewFilteredMetadataInformer(client metadata.Interface, resource schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions metadatainformer.TweakListOptionsFunc) informers.GenericInformer {
+	lw := newListerWatcher[*metav1.PartialObjectMetadataList](client.Resource(resource).Namespace(namespace), client, tweakListOptions)
+	informer := newInformer(lw, &metav1.PartialObjectMetadata{}, c.constructors.resourceSettings(resource, resyncPeriod, indexers))
+	return &genericInformer{informer, func() clientcache.GenericLister {
+		return metadatalister.NewRuntimeObjectShim(metadatalister.New(informer.GetIndexer(), resource))
+	}}
+}
 
 // resourceFactory is a factory of informers of unstructured objects or of metadata, by resource.
 // Each informer is started once. It does not build on client-go's factory, to which no informer can
 // be added. It is safe for concurrent use.
 type resourceFactory struct {
-	newInformer func(schema.GroupVersionResource) *genericInformer
+	newInformer func(schema.GroupVersionResource) informers.GenericInformer
 
 	mu        sync.Mutex // guards the fields below; running may be waited for without it
-	informers map[schema.GroupVersionResource]*genericInformer
-	started   map[schema.GroupVersionResource]bool
+	informers map[schema.GroupVersionResource]informers.GenericInformer
+	started   map[schema.GroupVersionResource]clientcache.SharedIndexInformer
 	closed    bool
 	running   sync.WaitGroup
 }
 
-var (
-	_ dynamicinformer.DynamicSharedInformerFactory = (*resourceFactory)(nil)
-	_ metadatainformer.SharedInformerFactory       = (*resourceFactory)(nil)
-)
-
-func newResourceFactory(newInformer func(schema.GroupVersionResource) *genericInformer) *resourceFactory {
+func newResourceFactory(newInformer func(schema.GroupVersionResource) informers.GenericInformer) *resourceFactory {
 	return &resourceFactory{
 		newInformer: newInformer,
-		informers:   map[schema.GroupVersionResource]*genericInformer{},
-		started:     map[schema.GroupVersionResource]bool{},
+		informers:   map[schema.GroupVersionResource]informers.GenericInformer{},
+		started:     map[schema.GroupVersionResource]clientcache.SharedIndexInformer{},
 	}
 }
 
-// ForResource returns the informer for a resource.
 func (f *resourceFactory) ForResource(resource schema.GroupVersionResource) informers.GenericInformer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,8 +147,6 @@ type genericInformer struct {
 func (g *genericInformer) Informer() clientcache.SharedIndexInformer { return g.informer }
 func (g *genericInformer) Lister() clientcache.GenericLister         { return g.lister() }
 
-// Start starts the informers that were not started before, and returns. They run until stopCh is
-// closed.
 func (f *resourceFactory) Start(stopCh <-chan struct{}) {
 	f.StartWithContext(wait.ContextForChannel(stopCh))
 }
@@ -81,9 +160,10 @@ func (f *resourceFactory) StartWithContext(ctx context.Context) {
 		return
 	}
 	for resource, generic := range f.informers {
-		if !f.started[resource] {
-			f.started[resource] = true
-			f.running.Go(func() { generic.informer.RunWithContext(ctx) })
+		if f.started[resource] == nil {
+			informer := generic.Informer()
+			f.started[resource] = informer
+			f.running.Go(func() { informer.RunWithContext(ctx) })
 		}
 	}
 }
@@ -91,7 +171,9 @@ func (f *resourceFactory) StartWithContext(ctx context.Context) {
 // WaitForCacheSync blocks until the started informers have synced, or stopCh is closed. For each of
 // them it returns whether it has synced.
 func (f *resourceFactory) WaitForCacheSync(stopCh <-chan struct{}) map[schema.GroupVersionResource]bool {
-	started := f.startedInformers()
+	f.mu.Lock()
+	started := maps.Clone(f.started)
+	f.mu.Unlock()
 	checkers := make([]clientcache.DoneChecker, 0, len(started))
 	for _, informer := range started {
 		checkers = append(checkers, informer.HasSyncedChecker())
@@ -104,23 +186,12 @@ func (f *resourceFactory) WaitForCacheSync(stopCh <-chan struct{}) map[schema.Gr
 	return synced
 }
 
-func (f *resourceFactory) startedInformers() map[schema.GroupVersionResource]*sharedIndexInformer {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	started := make(map[schema.GroupVersionResource]*sharedIndexInformer, len(f.started))
-	for resource := range f.started {
-		started[resource] = f.informers[resource].informer
-	}
-	return started
-}
-
-// madeInformers returns the factory's informers.
 func (f *resourceFactory) madeInformers() []clientcache.SharedIndexInformer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	made := make([]clientcache.SharedIndexInformer, 0, len(f.informers))
 	for _, generic := range f.informers {
-		made = append(made, generic.informer)
+		made = append(made, generic.Informer())
 	}
 	return made
 }
@@ -133,7 +204,6 @@ func (f *resourceFactory) Shutdown() {
 	f.running.Wait()
 }
 
-// resourceSettings returns the settings of an informer of unstructured objects or of metadata.
 func (c Constructors) resourceSettings(resource schema.GroupVersionResource, resyncPeriod time.Duration, indexers clientcache.Indexers) settings {
 	return settings{
 		SharedIndexInformerOptions: clientcache.SharedIndexInformerOptions{
@@ -146,7 +216,6 @@ func (c Constructors) resourceSettings(resource schema.GroupVersionResource, res
 	}
 }
 
-// byNamespace returns the indexers of client-go's factories.
 func byNamespace() clientcache.Indexers {
 	return clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}
 }

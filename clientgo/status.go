@@ -78,7 +78,6 @@ func Views(factory any) cache.Viewable { return factoryViews{factory} }
 
 type factoryViews struct{ factory any }
 
-// Views implements cache.Viewable.
 func (f factoryViews) Views() (views []cache.View) {
 	for _, controller := range ControllersOf(f.factory) {
 		views = append(views, controller.Views()...)
@@ -119,7 +118,6 @@ type runnable struct {
 	informer *sharedIndexInformer
 }
 
-// Run runs the informer until ctx ends.
 func (r runnable) Run(ctx context.Context) error {
 	r.informer.RunWithContext(ctx)
 	return nil

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -101,7 +102,6 @@ func (l *objectLog) report(key string, err error) {
 	l.Log(l.current(), key, effect, cause)
 }
 
-// identity returns the UID and resourceVersion of a value, or empty strings if it has no metadata.
 func identity(obj any) (uid, resourceVersion string) {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {
@@ -116,4 +116,22 @@ func indexFuncs(indexers clientcache.Indexers) map[string]store.IndexFunc[any] {
 		functions[name] = store.IndexFunc[any](index)
 	}
 	return functions
+}
+
+// itemIndexers returns the indexes that need no object: the index by namespace. Its function must
+// accept metadata, since client-go's listers call it with an ObjectMeta.
+func itemIndexers(indexers clientcache.Indexers) map[string]func(feed.Item) ([]string, error) {
+	byNamespace := indexers[clientcache.NamespaceIndex]
+	if byNamespace == nil {
+		return nil
+	}
+	return map[string]func(feed.Item) ([]string, error){
+		clientcache.NamespaceIndex: func(item feed.Item) ([]string, error) {
+			namespace, name, err := clientcache.SplitMetaNamespaceKey(item.Key)
+			if err != nil {
+				return nil, err
+			}
+			return byNamespace(&metav1.ObjectMeta{Namespace: namespace, Name: name})
+		},
+	}
 }

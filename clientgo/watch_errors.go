@@ -31,7 +31,6 @@ type watchErrors struct {
 // watchErrorGrace is how long an informer that is stopping waits for the watch error handler.
 const watchErrorGrace = 10 * time.Second
 
-// report reports a failed attempt.
 func (w *watchErrors) report(ctx context.Context, err error) {
 	err, forHandler := w.handlerError(err)
 	if forHandler && w.handler != nil {
@@ -68,8 +67,10 @@ func isBackedOff(err error) bool {
 func (w *watchErrors) handle(ctx context.Context, err error) {
 	returned := make(chan error, 1)
 	go func() {
-		defer close(returned) // the handler may end its goroutine
-		returned <- w.call(ctx, err)
+		var panicked error
+		defer func() { returned <- panicked }() // also if the handler ends its goroutine
+		defer feed.RecoverPanic("the watch error handler", &panicked)
+		w.handler(ctx, w.reflector(), err)
 	}()
 	select {
 	case panicked := <-returned:
@@ -92,7 +93,7 @@ func (w *watchErrors) handle(ctx context.Context, err error) {
 func (*watchErrors) log(ctx context.Context, err error, forHandler bool) {
 	logger := klog.FromContext(ctx)
 	switch {
-	case isExpired(err):
+	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 		logger.V(4).Info("Watch closed", "err", err)
 	case !forHandler && isBackedOff(err):
 		logger.V(2).Info("Watch failed, backing off", "err", err)
@@ -104,15 +105,6 @@ func (*watchErrors) log(ctx context.Context, err error, forHandler bool) {
 	default:
 		logger.Error(err, "Failed to watch")
 	}
-}
-
-func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
-
-// call calls the handler. It returns nil or a *feed.PanicError.
-func (w *watchErrors) call(ctx context.Context, err error) (panicked error) {
-	defer feed.RecoverPanic("the watch error handler", &panicked)
-	w.handler(ctx, w.reflector(), err)
-	return nil
 }
 
 // newReflectorFunc returns a function that makes a reflector of client-go on its first call. The

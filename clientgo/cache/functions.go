@@ -5,6 +5,7 @@ package cache
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,9 +39,7 @@ func IndexFuncToKeyFuncAdapter(indexFunc clientcache.IndexFunc) clientcache.KeyF
 }
 
 // IsDone calls client-go's function.
-func IsDone(checker clientcache.DoneChecker) bool {
-	return clientcache.IsDone(checker)
-}
+func IsDone(checker clientcache.DoneChecker) bool { return clientcache.IsDone(checker) }
 
 // ListAll calls client-go's function.
 func ListAll(store clientcache.Store, selector labels.Selector, appendFn clientcache.AppendFunc) error {
@@ -58,9 +57,7 @@ func MetaNamespaceIndexFunc(obj any) ([]string, error) {
 }
 
 // MetaNamespaceKeyFunc calls client-go's function.
-func MetaNamespaceKeyFunc(obj any) (string, error) {
-	return clientcache.MetaNamespaceKeyFunc(obj)
-}
+func MetaNamespaceKeyFunc(obj any) (string, error) { return clientcache.MetaNamespaceKeyFunc(obj) }
 
 // MetaObjectToName calls client-go's function.
 func MetaObjectToName(obj metav1.Object) clientcache.ObjectName {
@@ -73,9 +70,7 @@ func NamespacedNameAsObjectName(nn types.NamespacedName) clientcache.ObjectName 
 }
 
 // New calls client-go's function.
-func New(c *clientcache.Config) clientcache.Controller {
-	return clientcache.New(c)
-}
+func New(c *clientcache.Config) clientcache.Controller { return clientcache.New(c) }
 
 // NewCacheMutationDetector calls client-go's function.
 func NewCacheMutationDetector(name string) clientcache.MutationDetector {
@@ -100,9 +95,7 @@ func NewExpirationStore(keyFunc clientcache.KeyFunc, expirationPolicy clientcach
 }
 
 // NewFIFO calls client-go's function.
-func NewFIFO(keyFunc clientcache.KeyFunc) *clientcache.FIFO {
-	return clientcache.NewFIFO(keyFunc)
-}
+func NewFIFO(keyFunc clientcache.KeyFunc) *clientcache.FIFO { return clientcache.NewFIFO(keyFunc) }
 
 // NewFakeExpirationStore calls client-go's function.
 func NewFakeExpirationStore(keyFunc clientcache.KeyFunc, deletedKeys chan<- string, expirationPolicy clientcache.ExpirationPolicy, cacheClock clock.Clock) clientcache.Store {
@@ -177,9 +170,7 @@ func NewUndeltaStore(pushFunc func([]any), keyFunc clientcache.KeyFunc) *clientc
 }
 
 // ObjectToName calls client-go's function.
-func ObjectToName(obj any) (clientcache.ObjectName, error) {
-	return clientcache.ObjectToName(obj)
-}
+func ObjectToName(obj any) (clientcache.ObjectName, error) { return clientcache.ObjectToName(obj) }
 
 // ParseObjectName calls client-go's function.
 func ParseObjectName(str string) (clientcache.ObjectName, error) {
@@ -187,9 +178,7 @@ func ParseObjectName(str string) (clientcache.ObjectName, error) {
 }
 
 // ResetInformerNamesForTesting calls client-go's function.
-func ResetInformerNamesForTesting() {
-	clientcache.ResetInformerNamesForTesting()
-}
+func ResetInformerNamesForTesting() { clientcache.ResetInformerNamesForTesting() }
 
 // SetInformerMetricsProvider calls client-go's function.
 func SetInformerMetricsProvider(metricsProvider clientcache.InformerMetricsProvider) {
@@ -259,4 +248,18 @@ func WithThreadSafeStoreMetrics(identifier clientcache.InformerNameAndResource, 
 // WithTransformer calls client-go's function.
 func WithTransformer(transformer clientcache.TransformFunc) clientcache.StoreOption {
 	return clientcache.WithTransformer(transformer)
+}
+
+// ShutDownEventHandler removes a handler, and waits for a call in progress to return. The handler
+// must not call it. client-go has this function since v0.37.
+func ShutDownEventHandler(informer clientcache.SharedInformer, handle clientcache.ResourceEventHandlerRegistration) error {
+	if err := informer.RemoveEventHandler(handle); err != nil {
+		return err
+	}
+	registration, ok := handle.(interface{ ShutdownChan() <-chan struct{} })
+	if !ok {
+		return fmt.Errorf("the handler's registration %T has no ShutdownChan", handle)
+	}
+	<-registration.ShutdownChan()
+	return nil
 }

@@ -29,20 +29,18 @@ type (
 	TweakListOptionsFunc         = clientdynamicinformer.TweakListOptionsFunc
 )
 
-// NewDynamicSharedInformerFactory returns a factory as
-// [clientgo.Constructors.NewDynamicSharedInformerFactory] does.
+// NewDynamicSharedInformerFactory calls [clientgo.Constructors.NewDynamicSharedInformerFactory].
 func NewDynamicSharedInformerFactory(client dynamic.Interface, defaultResync time.Duration) clientdynamicinformer.DynamicSharedInformerFactory {
 	return clientgo.With(clientgo.Options{}).NewDynamicSharedInformerFactory(client, defaultResync)
 }
 
-// NewFilteredDynamicSharedInformerFactory returns a factory as
-// [clientgo.Constructors.NewFilteredDynamicSharedInformerFactory] does.
+// NewFilteredDynamicSharedInformerFactory calls
+// [clientgo.Constructors.NewFilteredDynamicSharedInformerFactory].
 func NewFilteredDynamicSharedInformerFactory(client dynamic.Interface, defaultResync time.Duration, namespace string, tweakListOptions clientdynamicinformer.TweakListOptionsFunc) clientdynamicinformer.DynamicSharedInformerFactory {
 	return clientgo.With(clientgo.Options{}).NewFilteredDynamicSharedInformerFactory(client, defaultResync, namespace, tweakListOptions)
 }
 
-// NewFilteredDynamicInformer returns an informer as
-// [clientgo.Constructors.NewFilteredDynamicInformer] does.
+// NewFilteredDynamicInformer calls [clientgo.Constructors.NewFilteredDynamicInformer].
 func NewFilteredDynamicInformer(client dynamic.Interface, gvr schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions clientdynamicinformer.TweakListOptionsFunc) informers.GenericInformer {
 	return clientgo.With(clientgo.Options{}).NewFilteredDynamicInformer(client, gvr, namespace, resyncPeriod, indexers, tweakListOptions)
 }

@@ -29,20 +29,18 @@ type (
 	SharedInformerOption  = clientinformers.SharedInformerOption
 )
 
-// NewSharedInformerFactory returns a factory as [clientgo.Constructors.NewSharedInformerFactory]
-// does.
+// NewSharedInformerFactory calls [clientgo.Constructors.NewSharedInformerFactory].
 func NewSharedInformerFactory(client kubernetes.Interface, defaultResync time.Duration) clientinformers.SharedInformerFactory {
 	return clientgo.With(clientgo.Options{}).NewSharedInformerFactory(client, defaultResync)
 }
 
-// NewFilteredSharedInformerFactory returns a factory as
-// [clientgo.Constructors.NewFilteredSharedInformerFactory] does.
+// NewFilteredSharedInformerFactory calls [clientgo.Constructors.NewFilteredSharedInformerFactory].
 func NewFilteredSharedInformerFactory(client kubernetes.Interface, defaultResync time.Duration, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) clientinformers.SharedInformerFactory {
 	return clientgo.With(clientgo.Options{}).NewFilteredSharedInformerFactory(client, defaultResync, namespace, tweakListOptions)
 }
 
-// NewSharedInformerFactoryWithOptions returns a factory as
-// [clientgo.Constructors.NewSharedInformerFactoryWithOptions] does.
+// NewSharedInformerFactoryWithOptions calls
+// [clientgo.Constructors.NewSharedInformerFactoryWithOptions].
 func NewSharedInformerFactoryWithOptions(client kubernetes.Interface, defaultResync time.Duration, options ...clientinformers.SharedInformerOption) clientinformers.SharedInformerFactory {
 	return clientgo.With(clientgo.Options{}).NewSharedInformerFactoryWithOptions(client, defaultResync, options...)
 }

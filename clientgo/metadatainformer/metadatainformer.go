@@ -30,31 +30,28 @@ type (
 	TweakListOptionsFunc  = clientmetadatainformer.TweakListOptionsFunc
 )
 
-// constructors returns the constructors of this package.
 func constructors() clientgo.MetadataConstructors {
 	return clientgo.With(clientgo.Options{}).Metadata()
 }
 
-// NewSharedInformerFactory returns a factory as
-// [clientgo.MetadataConstructors.NewSharedInformerFactory] does.
+// NewSharedInformerFactory calls [clientgo.MetadataConstructors.NewSharedInformerFactory].
 func NewSharedInformerFactory(client metadata.Interface, defaultResync time.Duration) clientmetadatainformer.SharedInformerFactory {
 	return constructors().NewSharedInformerFactory(client, defaultResync)
 }
 
-// NewFilteredSharedInformerFactory returns a factory as
-// [clientgo.MetadataConstructors.NewFilteredSharedInformerFactory] does.
+// NewFilteredSharedInformerFactory calls
+// [clientgo.MetadataConstructors.NewFilteredSharedInformerFactory].
 func NewFilteredSharedInformerFactory(client metadata.Interface, defaultResync time.Duration, namespace string, tweakListOptions clientmetadatainformer.TweakListOptionsFunc) clientmetadatainformer.SharedInformerFactory {
 	return constructors().NewFilteredSharedInformerFactory(client, defaultResync, namespace, tweakListOptions)
 }
 
-// NewSharedInformerFactoryWithOptions returns a factory as
-// [clientgo.MetadataConstructors.NewSharedInformerFactoryWithOptions] does.
+// NewSharedInformerFactoryWithOptions calls
+// [clientgo.MetadataConstructors.NewSharedInformerFactoryWithOptions].
 func NewSharedInformerFactoryWithOptions(client metadata.Interface, defaultResync time.Duration, options ...clientmetadatainformer.SharedInformerOption) clientmetadatainformer.SharedInformerFactory {
 	return constructors().NewSharedInformerFactoryWithOptions(client, defaultResync, options...)
 }
 
-// NewFilteredMetadataInformer returns an informer as
-// [clientgo.MetadataConstructors.NewFilteredMetadataInformer] does.
+// NewFilteredMetadataInformer calls [clientgo.MetadataConstructors.NewFilteredMetadataInformer].
 func NewFilteredMetadataInformer(client metadata.Interface, gvr schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions clientmetadatainformer.TweakListOptionsFunc) informers.GenericInformer {
 	return constructors().NewFilteredMetadataInformer(client, gvr, namespace, resyncPeriod, indexers, tweakListOptions)
 }

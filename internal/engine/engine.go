@@ -125,13 +125,18 @@ func (s Spec[V]) StoreConfig(decoding codec.Options) store.Config[V] {
 	return config
 }
 
-// decoder returns a function that returns the value to store for an item.
 func (s Spec[V]) decoder(transforms func() bool) func(feed.Item) (V, error) {
 	transform, track := s.Transform, s.Track
 	return func(item feed.Item) (V, error) {
 		value, err := codec.Decode[V](item)
 		if err == nil && transforms() {
-			value, err = transformed(transform, item.Key, value)
+			value, err = feed.CatchPanic(func() (V, error) { return transform(item.Key, value) })
+			if err == nil && codec.IsNil(value) {
+				err = errNilResult
+			}
+			if err != nil {
+				err = fmt.Errorf("transform: %w", err)
+			}
 		}
 		if err == nil && track != nil {
 			track(item.Key, value)
@@ -140,15 +145,4 @@ func (s Spec[V]) decoder(transforms func() bool) func(feed.Item) (V, error) {
 	}
 }
 
-var errNilResult = errors.New("transform: the result is nil")
-
-func transformed[V any](transform func(string, V) (V, error), key string, obj V) (V, error) {
-	result, err := feed.CatchPanic(func() (V, error) { return transform(key, obj) })
-	switch {
-	case err != nil:
-		return result, fmt.Errorf("transform: %w", err)
-	case codec.IsNil(result):
-		return result, errNilResult
-	}
-	return result, nil
-}
+var errNilResult = errors.New("the result is nil")

@@ -25,7 +25,6 @@ type backlogEntry[V any] struct {
 	old, latest store.Entry[V]
 }
 
-// ownEntries copies the entries to which the change points.
 func (e *backlogEntry[V]) ownEntries() {
 	if e.Old != nil {
 		e.old = *e.Old

@@ -43,10 +43,8 @@ func (t *callTimer) resume() {
 	}
 }
 
-// called counts a call that has returned.
 func (t *callTimer) called() { t.calls.Add(1) }
 
-// end ends the row of calls.
 func (t *callTimer) end() {
 	t.last = t.clock.Now()
 	t.mu.Lock()

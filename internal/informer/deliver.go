@@ -211,7 +211,6 @@ func keyReason[V any](event *Event[V]) KeyReason {
 	return KeyChanged
 }
 
-// recoverPanic recovers from a panic of the callback, and logs and reports it.
 func (h *Handler[V]) recoverPanic(ctx context.Context) {
 	if r := recover(); r != nil {
 		klog.FromContext(ctx).Error(nil, "Observed a panic", "panic", r, "key", h.currentKey, "stacktrace", string(debug.Stack()))
@@ -219,7 +218,6 @@ func (h *Handler[V]) recoverPanic(ctx context.Context) {
 	}
 }
 
-// reportPanic records a panic and calls OnPanic.
 func (h *Handler[V]) reportPanic(ctx context.Context, recovered any) {
 	h.panicked = true
 	if h.config.OnPanic != nil {
@@ -230,7 +228,6 @@ func (h *Handler[V]) reportPanic(ctx context.Context, recovered any) {
 // errHandlerGoexit is in the place of a panic's value.
 var errHandlerGoexit = errors.New("the handler ended its goroutine, by runtime.Goexit")
 
-// reportGoexit logs and reports that the callback has ended its goroutine.
 func (h *Handler[V]) reportGoexit(ctx context.Context, key string) {
 	klog.FromContext(ctx).Error(errHandlerGoexit, "Handler ended its goroutine, delivery continues in another one", "key", key)
 	if h.config.OnPanic != nil {

@@ -20,26 +20,16 @@ type Engine interface {
 	WaitForSync(ctx context.Context) error
 	WaitForResourceVersion(ctx context.Context, version string) error
 	WaitForDelete(ctx context.Context, key, uid string) error
-	KeyError(key string) error
-	QuarantinedKeys(limit int) []store.KeyFailure
-	Unkeyed() int
-	OmitFieldsNotFound() []string
+	HasStopped() bool
 	Reflector() Loop
-	ScopeStatus() []scoped.ScopeStatus
-	LacksScopes() bool
-	StatusOfScope(name scope.Scope) (status scoped.ScopeStatus, held bool)
-	WaitForScope(ctx context.Context, name scope.Scope) error
-	WaitForScopeVersion(ctx context.Context, name scope.Scope, version string) error
-	WaitForScopesOf(ctx context.Context, version string, matches func(scope.Scope) bool) error
+	Scopes() Scopes
+	Contents() Contents
+	OmitFieldsNotFound() []string
 	Handlers() []HandlerStatus
-	Size() (objects, quarantined int)
-	PackedSize() (packed, hot int64, hotObjects int)
 	ID() uint64
 	UniqueName(name string) string
-	HasStopped() bool
 	Changes() uint64
 	Indexes() []store.IndexSize
-	IndexErrors() map[string]uint64
 	FindKeys(text string, limit int) (keys []string, found int)
 	Value(key string) (value any, exists bool, err error)
 }
@@ -51,6 +41,29 @@ type Loop interface {
 	Phase() reflector.Phase
 	Synced() <-chan struct{}
 	LastSyncResourceVersion() string
+}
+
+// Scopes is a *scoped.Loop, whatever the type of its objects.
+type Scopes interface {
+	Loop
+	ScopeStatus() []scoped.ScopeStatus
+	StatusOfScope(name scope.Scope) (status scoped.ScopeStatus, held bool)
+	LacksScopes() bool
+	CoverageOf(key, uid string) scoped.Coverage
+	AbsentError(key, why string) error
+	WaitForScope(ctx context.Context, name scope.Scope) error
+	WaitForScopeVersion(ctx context.Context, name scope.Scope, version string) error
+	WaitForScopesOf(ctx context.Context, version string, matches func(scope.Scope) bool) error
+}
+
+// Contents is a *store.Store, whatever the type of its objects.
+type Contents interface {
+	Len() int
+	KeyError(key string) error
+	QuarantineSize() (keys, unkeyed int)
+	QuarantinedKeys(limit int) []store.KeyFailure
+	PackedSize() (packed, hot int64, hotObjects int)
+	IndexErrors() map[string]uint64
 }
 
 // Source says how an informer's objects are read; see package source.

@@ -48,23 +48,17 @@ type KeyReason string
 
 // The reasons of a key. A key that waits for several of them has the first that applies.
 const (
-	// KeyChanged: the object was added, changed or deleted.
-	KeyChanged KeyReason = "Changed"
-	// KeyInInitialList: the object belongs to the state with which the handler started.
-	KeyInInitialList KeyReason = "InInitialList"
-	// KeyResync: the object is delivered again by a resync.
-	KeyResync KeyReason = "Resync"
+	KeyChanged       KeyReason = "Changed"       // the object was added, changed or deleted
+	KeyInInitialList KeyReason = "InInitialList" // it belongs to the state with which the handler started
+	KeyResync        KeyReason = "Resync"        // it is delivered again by a resync
 )
 
 // Delivery controls which events a slow handler receives.
 type Delivery string
 
 const (
-	// CoalesceWhenBehind, the default, coalesces changes of one object once the handler lags far
-	// behind.
-	CoalesceWhenBehind Delivery = "CoalesceWhenBehind"
-	// EveryEvent never coalesces. Every undelivered event is kept in memory.
-	EveryEvent Delivery = "EveryEvent"
+	CoalesceWhenBehind Delivery = "CoalesceWhenBehind" // the default, also if empty
+	EveryEvent         Delivery = "EveryEvent"         // never coalesces: every undelivered event is kept in memory
 )
 
 // coalesces reports whether events may be coalesced. An unknown value keeps every event.

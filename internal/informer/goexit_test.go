@@ -91,8 +91,8 @@ func TestRunReturnsWhileATransformBlocks(t *testing.T) {
 	}, func(*harness) {}, func(h *harness) {
 		h.send(watch.Modified, "a=blocked", "11")
 		began := time.Now()
-		if err := h.stop(); !errors.Is(err, ErrFunctionBlocked) || time.Since(began) != defaultHandlerGrace {
-			t.Errorf("Run returned %v after %v, want ErrFunctionBlocked after %v", err, time.Since(began), defaultHandlerGrace)
+		if err := h.stop(); !errors.Is(err, ErrFunctionBlocked) || time.Since(began) != 10*time.Second {
+			t.Errorf("Run returned %v after %v, want ErrFunctionBlocked after %v", err, time.Since(began), 10*time.Second)
 		}
 		close(resume)
 	})
@@ -110,8 +110,8 @@ func TestRunWaitsTenSecondsForAllFunctions(t *testing.T) {
 		h.send(watch.Modified, "a=blocked", "11")
 		began := time.Now()
 		err := h.stop()
-		if !errors.Is(err, ErrFunctionBlocked) || !errors.Is(err, ErrHandlerBlocked) || time.Since(began) != defaultHandlerGrace {
-			t.Errorf("Run returned %v after %v, want both errors after %v", err, time.Since(began), defaultHandlerGrace)
+		if !errors.Is(err, ErrFunctionBlocked) || !errors.Is(err, ErrHandlerBlocked) || time.Since(began) != 10*time.Second {
+			t.Errorf("Run returned %v after %v, want both errors after %v", err, time.Since(began), 10*time.Second)
 		}
 		close(resume)
 	})

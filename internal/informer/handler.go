@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/eventlog"
+	"github.com/kinformer/kinformer/internal/scoped"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
@@ -25,15 +26,13 @@ type HandlerConfig[V any] struct {
 	// PanicLogger, if it has a sink, logs a panic that ContinueOnPanic does not recover, as it is:
 	// the handler's name is not added.
 	PanicLogger klog.Logger
-	// OnEvent receives one event per call.
-	OnEvent func(Event[V])
+	OnEvent     func(Event[V]) // one event per call
 	// OnBatch receives up to a few dozen events per call, in order. The slice is valid only
 	// during the call.
 	OnBatch func([]Event[V])
 	// OnKey receives the keys of changed objects. A key that changes again before it is delivered
 	// is delivered once.
-	OnKey func(KeyEvent)
-	// Delivery controls which events the handler receives when it is slow.
+	OnKey    func(KeyEvent)
 	Delivery Delivery
 	// Resync is the time between updates of every object to itself. There are none if it is not
 	// positive.
@@ -41,12 +40,9 @@ type HandlerConfig[V any] struct {
 	// WithoutOld leaves the Old of updates zero, and the Old of deletions with a known final state.
 	WithoutOld bool
 	// OnPanic is called after the handler has panicked on an event for key.
-	OnPanic func(ctx context.Context, key string, recovered any)
-	// ContinueOnPanic keeps the process running after a panic, whatever
-	// utilruntime.ReallyCrash says.
-	ContinueOnPanic bool
-	// PanicDelay is the pause after a panic that did not end the process.
-	PanicDelay time.Duration
+	OnPanic         func(ctx context.Context, key string, recovered any)
+	ContinueOnPanic bool          // whatever utilruntime.ReallyCrash says
+	PanicDelay      time.Duration // the pause after a panic that did not end the process
 }
 
 // Handler delivers an informer's events to one callback. Its methods are safe for concurrent
@@ -97,8 +93,8 @@ const batchSize = 32
 
 func newHandler[V any](config HandlerConfig[V], i *Informer[V]) *Handler[V] {
 	h := &Handler[V]{
-		config: config, informer: i, store: i.store, clock: i.clock,
-		synced: make(chan struct{}), done: make(chan struct{}), timer: callTimer{clock: i.clock},
+		config: config, informer: i, store: i.store, clock: i.config.Clock,
+		synced: make(chan struct{}), done: make(chan struct{}), timer: callTimer{clock: i.config.Clock},
 	}
 	h.panicHooks = []func(context.Context, any){h.reportPanic}
 	return h
@@ -122,7 +118,7 @@ func (h *Handler[V]) start(ctx context.Context) {
 	h.cursor = cursor
 	h.mu.Unlock()
 	h.lag.delivered.Store(cursor.Position())
-	h.batch = make([]change[V], 0, h.informer.batchSize)
+	h.batch = make([]change[V], 0, h.informer.config.batchSize)
 	h.initial, h.keys = snapshot, snapshot.Keys()
 	h.running.Store(true)
 	go h.run(ctx)
@@ -171,7 +167,7 @@ func (h *Handler[V]) runDelivery(ctx context.Context) {
 		default:
 			select {
 			case <-wake:
-			case <-h.resyncTimer():
+			case <-h.resync.fires:
 				h.resync.expired = true
 			case <-ctx.Done():
 			}
@@ -202,25 +198,11 @@ func (h *Handler[V]) Stop(ctx context.Context) error {
 // Done returns a channel that is closed after the handler's last call.
 func (h *Handler[V]) Done() <-chan struct{} { return h.done }
 
-func (h *Handler[V]) isDone() bool {
-	select {
-	case <-h.done:
-		return true
-	default:
-		return false
-	}
-}
+func (h *Handler[V]) isDone() bool { return scoped.IsClosed(h.done) }
 
 // HasSynced reports whether the whole initial state of the collection has been delivered or, if
 // the handler was added later, the state at that time.
-func (h *Handler[V]) HasSynced() bool {
-	select {
-	case <-h.synced:
-		return true
-	default:
-		return false
-	}
-}
+func (h *Handler[V]) HasSynced() bool { return scoped.IsClosed(h.synced) }
 
 // Synced returns a channel that is closed once HasSynced reports true.
 func (h *Handler[V]) Synced() <-chan struct{} { return h.synced }

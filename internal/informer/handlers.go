@@ -17,7 +17,7 @@ func (i *Informer[V]) Add(config HandlerConfig[V]) (*Handler[V], error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.phase > started || i.ctx != nil && i.ctx.Err() != nil {
-		return nil, fmt.Errorf("add handler %s to %s: %w", config.Name, i.name, ErrStopped)
+		return nil, fmt.Errorf("add handler %s to %s: %w", config.Name, i.config.Name, ErrStopped)
 	}
 	h := newHandler(config, i)
 	i.handlers = append(slices.Clone(i.handlers), h)
@@ -92,7 +92,6 @@ func (h *Handler[V]) uniqueName() string {
 
 func (h *Handler[V]) unnamed() bool { return h.unique.Load() == nil }
 
-// nameHandlers sets the unique name of the handlers that have none.
 func (i *Informer[V]) nameHandlers(handlers []*Handler[V]) {
 	if !slices.ContainsFunc(handlers, (*Handler[V]).unnamed) {
 		return

@@ -4,6 +4,7 @@
 package informer
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -21,24 +22,13 @@ import (
 	"github.com/kinformer/kinformer/internal/viewnames"
 )
 
-// Errors of an informer's life cycle.
+// Errors of an informer's life cycle. Package cache, which exports them, says who returns them.
 const (
-	// ErrAlreadyRunning is returned by Run while another Run is in progress.
-	ErrAlreadyRunning = feed.Error("already running")
-	// ErrStopped is returned by Run, waits and additions of handlers once the informer has
-	// stopped. An informer runs once.
-	ErrStopped = feed.Error("the informer has stopped")
-	// ErrHandlerBlocked is returned by Run and Handler.Stop when a handler's call did not return
-	// in time. The call continues.
-	ErrHandlerBlocked = feed.Error("a handler's call has not returned")
-	// ErrFunctionBlocked is returned by Run when a transform, filter, index function or
-	// ErrorHandler did not return in time. The call continues, and holds up further writes to the
-	// store.
+	ErrAlreadyRunning  = feed.Error("already running")
+	ErrStopped         = scoped.ErrStopped
+	ErrHandlerBlocked  = feed.Error("a handler's call has not returned")
 	ErrFunctionBlocked = feed.Error("a transform, filter, index function or ErrorHandler has not returned")
 )
-
-// defaultHandlerGrace is the default of Config.HandlerGrace.
-const defaultHandlerGrace = 10 * time.Second
 
 // Config configures an informer. New sets Reflector.Sink, Reflector.Clock,
 // Reflector.HoldInitial and Store.Log.
@@ -69,23 +59,17 @@ type Config[V any] struct {
 // Informer keeps a store equal to a collection and delivers changes to handlers. Its methods are
 // safe for concurrent use.
 type Informer[V any] struct {
-	id                uint64
-	unique            *viewnames.Owner // the name that no other informer has
-	name              string
-	clock             clock.Clock
-	store             *store.Store[V]
-	log               *eventlog.Log[store.Change[V]]
-	feed              *store.Feed[V] // of the reflector; nil if the informer has scopes
-	initial           initialGate
-	reflector         Loop
-	scopes            *scoped.Loop[V] // the reflector, if the informer has scopes; otherwise nil
-	notFound          func() []string
-	terminating       func(V) bool
-	coalesceThreshold uint64
-	handlerGrace      time.Duration
-	batchSize         int
-	stopped           chan struct{} // closed when Run returns
-	returned          atomic.Bool   // whether it is closed, for goroutines outside a synctest bubble
+	config    Config[V] // with defaults
+	id        uint64
+	unique    *viewnames.Owner // the name that no other informer has
+	store     *store.Store[V]
+	log       *eventlog.Log[store.Change[V]]
+	feed      *store.Feed[V] // of the reflector; nil if the informer has scopes
+	initial   initialGate
+	reflector Loop
+	scopes    Scopes        // the reflector, if the informer has scopes; otherwise nil
+	stopped   chan struct{} // closed when Run returns
+	returned  atomic.Bool   // whether it is closed, for goroutines outside a synctest bubble
 
 	mu       sync.Mutex // guards the fields below
 	phase    phase
@@ -107,15 +91,9 @@ const (
 
 // New returns an informer that is not running. It does no I/O and starts no goroutine.
 func New[V any](config Config[V]) *Informer[V] {
-	if config.Clock == nil {
-		config.Clock = clock.RealClock{}
-	}
-	if config.HandlerGrace == 0 {
-		config.HandlerGrace = defaultHandlerGrace
-	}
-	if config.batchSize == 0 {
-		config.batchSize = batchSize
-	}
+	config.Clock = cmp.Or[clock.Clock](config.Clock, clock.RealClock{})
+	config.HandlerGrace = cmp.Or(config.HandlerGrace, 10*time.Second)
+	config.batchSize = cmp.Or(config.batchSize, batchSize)
 	log := eventlog.New[store.Change[V]]()
 	config.Store.Log = log
 	config.Store.CompareBytes = config.Reflector.MaxInFlight()
@@ -134,25 +112,18 @@ func New[V any](config Config[V]) *Informer[V] {
 		}
 	}
 	i := &Informer[V]{
-		id:                lastID.Add(1),
-		name:              config.Name,
-		clock:             config.Clock,
-		store:             objects,
-		log:               log,
-		notFound:          config.NotFound,
-		terminating:       config.Terminating,
-		coalesceThreshold: config.CoalesceThreshold,
-		handlerGrace:      config.HandlerGrace,
-		batchSize:         config.batchSize,
-		initial:           initialGate{clock: config.Clock},
-		running:           make(map[*Handler[V]]struct{}),
-		stopped:           make(chan struct{}),
+		config:  config,
+		id:      lastID.Add(1),
+		store:   objects,
+		log:     log,
+		initial: initialGate{clock: config.Clock},
+		running: make(map[*Handler[V]]struct{}),
+		stopped: make(chan struct{}),
 	}
 	config.Reflector.HoldInitial = i.initial.hold
 	if config.Scopes != nil {
 		loop = scoped.New(scoped.Config[V]{
-			Name: config.Name, Store: objects, Set: config.Scopes, Reflector: config.Reflector, Clock: config.Clock,
-			Stopped: i.stopped, ErrStopped: ErrStopped,
+			Name: config.Name, Store: objects, Set: config.Scopes, Reflector: config.Reflector, Clock: config.Clock, Stopped: i.stopped,
 		})
 		i.scopes, i.reflector = loop, loop
 	} else {
@@ -170,30 +141,41 @@ func (i *Informer[V]) Store() *store.Store[V] { return i.store }
 // Reflector returns the informer's reflector.
 func (i *Informer[V]) Reflector() Loop { return i.reflector }
 
-// Size returns the number of stored objects, and the number of keys that are quarantined because
-// their newest state could not be stored.
-func (i *Informer[V]) Size() (objects, quarantined int) {
-	quarantined, _ = i.store.QuarantineSize()
-	return i.store.Len(), quarantined
+// Contents returns the informer's store, whatever the type of its objects.
+func (i *Informer[V]) Contents() Contents { return i.store }
+
+// Scopes returns the reflectors of the informer's scopes, or nil if it has none.
+func (i *Informer[V]) Scopes() Scopes { return i.scopes }
+
+var lastID atomic.Uint64 //nolint:gochecknoglobals // informers of a process have different IDs
+
+// ID returns a number that no other informer of the process has. Later informers have larger ones.
+func (i *Informer[V]) ID() uint64 { return i.id }
+
+// UniqueName returns name, or name#2 and so on if another informer of the process has that one. The
+// first call decides it.
+func (i *Informer[V]) UniqueName(name string) string { return i.unique.Name(name) }
+
+// HasStopped reports whether Run has returned, or the reflector has stopped and Run waits for the
+// last calls of handlers.
+func (i *Informer[V]) HasStopped() bool {
+	return i.returned.Load() || i.reflector.Phase() == reflector.Stopped
 }
 
-// PackedSize returns the bytes of the packed objects, and the number and bytes of the decoded
-// objects that the store keeps.
-func (i *Informer[V]) PackedSize() (packed, hot int64, hotObjects int) { return i.store.PackedSize() }
+// Changes returns the number of changes that were made to the store so far.
+func (i *Informer[V]) Changes() uint64 { return i.log.Appended() }
 
-// Unkeyed returns the number of states without a readable key that the last committed list had or
-// an event has brought since. They could not be stored.
-func (i *Informer[V]) Unkeyed() int {
-	_, unkeyed := i.store.QuarantineSize()
-	return unkeyed
+// Indexes returns the indexes of the store, in the order of their names.
+func (i *Informer[V]) Indexes() []store.IndexSize { return i.store.Snapshot().Indexes() }
+
+// FindKeys returns the first keys that contain a text, in order and at most limit, and the number
+// of all such keys.
+func (i *Informer[V]) FindKeys(text string, limit int) (keys []string, found int) {
+	return i.store.Snapshot().FindKeys(text, limit)
 }
 
-// KeyError returns an error that wraps store.ErrNotStored and the cause if the newest state of an
-// object arrived and could not be stored, one that wraps ErrNoScope if the object is not stored and
-// no listed scope may hold it, and nil otherwise.
-func (i *Informer[V]) KeyError(key string) error { return i.store.KeyError(key) }
-
-// QuarantinedKeys returns the first quarantined keys in key order, at most limit, and their causes.
-func (i *Informer[V]) QuarantinedKeys(limit int) []store.KeyFailure {
-	return i.store.QuarantinedKeys(limit)
+// Value returns the stored object that has a key, and reports whether there is one. The error is
+// KeyError for an object that could never be stored.
+func (i *Informer[V]) Value(key string) (value any, exists bool, err error) {
+	return i.store.Find(key)
 }

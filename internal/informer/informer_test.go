@@ -73,7 +73,7 @@ func TestBlockedHandlersAreNamed(t *testing.T) {
 	}, func(h *harness) {
 		began := time.Now()
 		err := h.stop()
-		if !errors.Is(err, ErrHandlerBlocked) || !strings.Contains(err.Error(), "bad") || time.Since(began) != defaultHandlerGrace {
+		if !errors.Is(err, ErrHandlerBlocked) || !strings.Contains(err.Error(), "bad") || time.Since(began) != 10*time.Second {
 			h.t.Errorf("Run() = %v after %v", err, time.Since(began))
 		}
 		close(resume)
@@ -133,7 +133,7 @@ func TestUndecodableStatesAreSkipped(t *testing.T) {
 		h.send(watch.Modified, "a=corrupt", "11")
 		h.send(watch.Modified, "b=2", "12")
 		h.expect("the handler", log, "U b b=1→b=2")
-		if _, quarantined := h.Size(); quarantined != 1 {
+		if quarantined, _ := h.Contents().QuarantineSize(); quarantined != 1 {
 			h.t.Errorf("%d keys quarantined, want 1", quarantined)
 		}
 		log = nil

@@ -39,7 +39,6 @@ func (l *lag) markBehind(appended uint64, now func() time.Time) {
 	l.markPosition, l.markTime = max(appended, delivered+markInterval), at
 }
 
-// markCaughtUp records that everything is delivered.
 func (l *lag) markCaughtUp() {
 	if l.since.Load() != 0 {
 		l.since.Store(0)

@@ -17,7 +17,12 @@ func (i *Informer[V]) StateFuncs() (running func() bool, state func(key, uid, re
 	pointer := weak.Make(i)
 	running = func() bool {
 		informer := pointer.Value()
-		return informer != nil && informer.isRunning()
+		if informer == nil {
+			return false
+		}
+		informer.mu.Lock()
+		defer informer.mu.Unlock()
+		return informer.phase == started
 	}
 	state = func(key, uid, resourceVersion string) bool {
 		informer := pointer.Value()
@@ -26,25 +31,19 @@ func (i *Informer[V]) StateFuncs() (running func() bool, state func(key, uid, re
 	return running, state
 }
 
-func (i *Informer[V]) isRunning() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.phase == started
-}
-
 // OmitFieldsNotFound returns the fields to omit that no object has had. It returns none before the
 // first list with objects, which says nothing about fields.
 func (i *Informer[V]) OmitFieldsNotFound() []string {
-	if i.notFound == nil || !i.StoreHasSynced() || i.store.Len() == 0 {
+	if i.config.NotFound == nil || !i.StoreHasSynced() || i.store.Len() == 0 {
 		return nil
 	}
-	return i.notFound()
+	return i.config.NotFound()
 }
 
 // logFieldsNotFound logs the result of OmitFieldsNotFound after the first list: a path may be
 // misspelled.
 func (i *Informer[V]) logFieldsNotFound(ctx context.Context) {
-	if i.notFound == nil {
+	if i.config.NotFound == nil {
 		return
 	}
 	select {

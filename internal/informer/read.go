@@ -65,7 +65,6 @@ func (h *Handler[V]) readPartialBatch() {
 	h.skipPartialBatch(n)
 }
 
-// skipPartialBatch drops the first n changes of the partial batch.
 func (h *Handler[V]) skipPartialBatch(n int) {
 	if h.partialBatch = h.partialBatch[n:]; len(h.partialBatch) == 0 {
 		h.partialBatch = nil // an empty slice would keep its array alive
@@ -120,7 +119,6 @@ func (h *Handler[V]) readKeys() {
 	h.checkCaughtUp()
 }
 
-// addToBacklog adds the change at a log position to the backlog.
 func (h *Handler[V]) addToBacklog(c *store.Change[V], position uint64) {
 	if h.config.OnKey != nil {
 		c = &store.Change[V]{Key: c.Key, Initial: c.Initial, LeftScope: c.LeftScope} // keeps no object alive

@@ -18,8 +18,9 @@ import (
 // compacted, a resync is deferred, because the compactor may have read past the snapshot.
 type resync[V any] struct {
 	// These fields belong to the handler's goroutine.
-	timer   clock.Timer // nil if the handler has no resync
-	expired bool        // the timer has expired
+	timer   clock.Timer      // nil if the handler has no resync
+	fires   <-chan time.Time // of the timer
+	expired bool             // the timer has expired
 	ready   *store.Snapshot[V]
 	current *store.Snapshot[V] // is being delivered
 
@@ -29,30 +30,19 @@ type resync[V any] struct {
 	deferred bool               // until the handler has caught up
 }
 
-// startResync starts the handler's resync timer, if it has one.
 func (h *Handler[V]) startResync() (stop func()) {
 	if h.config.Resync <= 0 {
 		return func() {}
 	}
 	h.resync.timer = h.clock.NewTimer(h.config.Resync)
+	h.resync.fires = h.resync.timer.C()
 	return func() { h.resync.timer.Stop() }
-}
-
-// resyncTimer returns the channel of the resync timer; nil if the handler has none.
-func (h *Handler[V]) resyncTimer() <-chan time.Time {
-	if h.resync.timer == nil {
-		return nil
-	}
-	return h.resync.timer.C()
 }
 
 // pollResync takes a snapshot if the timer has expired. A busy handler does not wait for its timer.
 func (h *Handler[V]) pollResync() {
-	if h.resync.timer == nil {
-		return
-	}
 	select {
-	case <-h.resync.timer.C():
+	case <-h.resync.fires:
 		h.resync.expired = true
 	default:
 	}
@@ -104,7 +94,6 @@ func (h *Handler[V]) deliverResync(ctx context.Context) {
 	h.resync.timer.Reset(h.config.Resync)
 }
 
-// deliverRestOfResync delivers what is left of the snapshot.
 func (h *Handler[V]) deliverRestOfResync(ctx context.Context) {
 	if h.resync.current != nil {
 		h.deliverKeys(ctx, h.resync.current, Update)

@@ -36,7 +36,7 @@ func (i *Informer[V]) Run(ctx context.Context) error {
 	return errors.Join(err, i.waitForHandlers(ended))
 }
 
-// runReflector runs the reflector until ctx ends, and waits until it has returned, for handlerGrace
+// runReflector runs the reflector until ctx ends, and waits until it has returned, for HandlerGrace
 // at most. It runs the reflector in another goroutine, since a function of the user that does not
 // return would block Run. A panic of that goroutine continues in Run's, whose caller can recover
 // from it. ended is when ctx, or the reflector, ended.
@@ -51,16 +51,16 @@ func (i *Informer[V]) runReflector(ctx context.Context) (ended time.Time, err er
 	}()
 	select {
 	case <-done:
-		ended = i.clock.Now()
+		ended = i.config.Clock.Now()
 	case <-ctx.Done():
-		ended = i.clock.Now()
+		ended = i.config.Clock.Now()
 		expired, stop := i.startGrace(ended)
 		defer stop()
 		select {
 		case <-done:
 		case <-expired:
 			i.store.Abandon()
-			return ended, fmt.Errorf("%s: %w", i.name, ErrFunctionBlocked)
+			return ended, fmt.Errorf("%s: %w", i.config.Name, ErrFunctionBlocked)
 		}
 	}
 	if panicked, ok := errors.AsType[*feed.PanicError](err); ok {
@@ -69,13 +69,13 @@ func (i *Informer[V]) runReflector(ctx context.Context) (ended time.Time, err er
 	return ended, err
 }
 
-// startGrace returns a channel that receives the time once handlerGrace has passed since ended; nil
+// startGrace returns a channel that receives the time once HandlerGrace has passed since ended; nil
 // if it is negative.
 func (i *Informer[V]) startGrace(ended time.Time) (expired <-chan time.Time, stop func()) {
-	if i.handlerGrace < 0 {
+	if i.config.HandlerGrace < 0 {
 		return nil, func() {}
 	}
-	timer := i.clock.NewTimer(max(0, i.handlerGrace-i.clock.Since(ended)))
+	timer := i.config.Clock.NewTimer(max(0, i.config.HandlerGrace-i.config.Clock.Since(ended)))
 	return timer.C(), func() { timer.Stop() }
 }
 
@@ -86,9 +86,9 @@ func (i *Informer[V]) begin(ctx context.Context) error {
 	switch i.phase {
 	case notStarted:
 	case started:
-		return fmt.Errorf("%s: %w", i.name, ErrAlreadyRunning)
+		return fmt.Errorf("%s: %w", i.config.Name, ErrAlreadyRunning)
 	default:
-		return fmt.Errorf("%s: %w", i.name, ErrStopped)
+		return fmt.Errorf("%s: %w", i.config.Name, ErrStopped)
 	}
 	i.phase, i.ctx = started, ctx
 	for _, h := range i.handlers {
@@ -97,7 +97,6 @@ func (i *Informer[V]) begin(ctx context.Context) error {
 	return nil
 }
 
-// finish records that Run returns.
 func (i *Informer[V]) finish() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -107,9 +106,11 @@ func (i *Informer[V]) finish() {
 	close(i.stopped)
 }
 
-// waitForHandlers waits for the last call of each handler, for handlerGrace after ended at most.
+// waitForHandlers waits for the last call of each handler, for HandlerGrace after ended at most.
 func (i *Informer[V]) waitForHandlers(ended time.Time) error {
-	running := i.runningHandlers()
+	i.mu.Lock()
+	running := slices.Collect(maps.Keys(i.running)) // none is added once ctx has ended
+	i.mu.Unlock()
 	expired, stop := i.startGrace(ended)
 	defer stop()
 	var blocked []error
@@ -128,11 +129,4 @@ func (i *Informer[V]) waitForHandlers(ended time.Time) error {
 		}
 	}
 	return errors.Join(blocked...)
-}
-
-// runningHandlers returns the handlers that are running. Once ctx has ended, none is added.
-func (i *Informer[V]) runningHandlers() []*Handler[V] {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return slices.Collect(maps.Keys(i.running))
 }

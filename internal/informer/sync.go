@@ -5,12 +5,12 @@ package informer
 
 import (
 	"context"
-	"errors"
 	"fmt"
-
-	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"slices"
 
 	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/scoped"
+	"github.com/kinformer/kinformer/internal/store"
 )
 
 // StoreHasSynced reports whether the initial list has been stored. It says nothing about handlers.
@@ -21,21 +21,14 @@ func (i *Informer[V]) StoreHasSynced() bool {
 
 // HasSynced reports whether the initial list has been stored and delivered to every handler.
 func (i *Informer[V]) HasSynced() bool {
-	if !i.StoreHasSynced() {
-		return false
-	}
-	for _, h := range i.currentHandlers() {
-		if !h.HasSynced() {
-			return false
-		}
-	}
-	return true
+	isBehind := func(h *Handler[V]) bool { return !h.HasSynced() }
+	return i.StoreHasSynced() && !slices.ContainsFunc(i.currentHandlers(), isBehind)
 }
 
 // WaitForStoreSync blocks until StoreHasSynced reports true. If ctx ends first or the informer
 // stops, the error wraps the context's cause or ErrStopped, and the reflector's last error.
 func (i *Informer[V]) WaitForStoreSync(ctx context.Context) error {
-	return i.wait(ctx, i.reflector.Synced(), nil)
+	return i.wait(ctx, i.reflector.Synced(), nil, i.notSynced)
 }
 
 // WaitForSync blocks until HasSynced reports true. It returns the errors of WaitForStoreSync, and
@@ -45,106 +38,100 @@ func (i *Informer[V]) WaitForSync(ctx context.Context) error {
 		return err
 	}
 	for _, h := range i.currentHandlers() {
-		if err := i.wait(ctx, h.synced, h.done); err != nil {
+		if err := i.wait(ctx, h.synced, h.done, i.notSynced); err != nil {
 			return fmt.Errorf("handler %s: %w", h.config.Name, err)
 		}
 	}
 	return nil
 }
 
-// wait blocks until synced or removed is closed. It returns an error if ctx ends first or the
-// informer stops.
-func (i *Informer[V]) wait(ctx context.Context, synced, removed <-chan struct{}) error {
-	select {
-	case <-synced:
-		return nil
-	default:
-	}
-	select {
-	case <-synced:
-		return nil
-	case <-ctx.Done():
-		return i.waitError(i.name+" has not synced", context.Cause(ctx))
-	case <-i.stopped:
-		return i.waitError(i.name+" has not synced", ErrStopped)
-	case <-removed:
-		return nil
-	}
-}
+func (i *Informer[V]) notSynced() string { return i.config.Name + " has not synced" }
 
-// waitError returns an error that wraps cause and, if there is one, the reflector's last error,
-// which is probably the reason.
-func (i *Informer[V]) waitError(message string, cause error) error {
-	if err := i.reflector.Status().Err; err != nil {
-		return fmt.Errorf("%s: %w; last error: %w", message, cause, err)
-	}
-	return fmt.Errorf("%s: %w", message, cause)
-}
-
-var errNoVersion = errors.New("no resourceVersion; objects of client-go's fake clientsets have none without fake.ListerWatcher.Serve")
-
-// WaitForResourceVersion blocks until an event, a bookmark or a list has brought the store to a
-// resourceVersion. It returns an error at once if the version is not valid. If ctx ends first or
-// the informer stops, the error wraps the context's cause or ErrStopped, and the reflector's last
-// error.
-func (i *Informer[V]) WaitForResourceVersion(ctx context.Context, version string) error {
-	if i.scopes != nil {
-		return i.WaitForScopesOf(ctx, version, func(scope.Scope) bool { return true })
-	}
-	if err := i.checkVersion(version); err != nil {
-		return err
-	}
-	reached, cancel := i.store.Await(nil, version)
-	defer cancel()
-	select {
-	case <-reached:
+// wait blocks until done or removed is closed. If ctx ends first or the informer stops, it returns
+// an error with the message.
+func (i *Informer[V]) wait(ctx context.Context, done, removed <-chan struct{}, message func() string) error {
+	if scoped.IsClosed(done) {
 		return nil
-	default:
 	}
-	select {
-	case <-reached:
-		return nil
-	case <-ctx.Done():
-		return i.versionError(version, context.Cause(ctx))
-	case <-i.stopped:
-		return i.versionError(version, ErrStopped)
-	}
-}
-
-// checkVersion returns an error for a version that no wait can end with.
-func (i *Informer[V]) checkVersion(version string) error {
-	if version == "" {
-		return fmt.Errorf("%s: wait: %w", i.name, errNoVersion)
-	}
-	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
-		return fmt.Errorf("%s: wait for resourceVersion %q: %w", i.name, version, err)
+	if cause := scoped.Wait(ctx, i.stopped, done, removed); cause != nil {
+		return scoped.WaitError(message(), cause, i.reflector.Status().Err)
 	}
 	return nil
 }
 
-func (i *Informer[V]) versionError(version string, cause error) error {
-	return i.waitError(fmt.Sprintf("%s is at resourceVersion %q, not yet at %s", i.name, i.store.ResourceVersion(), version), cause)
-}
-
-// WaitForScope blocks until a scope has been listed; see scoped.Loop. The informer has scopes.
-func (i *Informer[V]) WaitForScope(ctx context.Context, name scope.Scope) error {
-	return i.scopes.WaitForScope(ctx, name)
-}
-
-// WaitForScopeVersion blocks until a scope has been listed and has reached a version. Its errors are
-// those of WaitForScope and of WaitForResourceVersion.
-func (i *Informer[V]) WaitForScopeVersion(ctx context.Context, name scope.Scope, version string) error {
-	if err := i.checkVersion(version); err != nil {
+// WaitForResourceVersion blocks until an event, a bookmark or a list has brought the store to a
+// resourceVersion. It returns an error at once if the version is not valid, and otherwise those of
+// WaitForStoreSync.
+func (i *Informer[V]) WaitForResourceVersion(ctx context.Context, version string) error {
+	if i.scopes != nil {
+		return i.scopes.WaitForScopesOf(ctx, version, func(scope.Scope) bool { return true })
+	}
+	if err := scoped.CheckVersion(i.config.Name, version); err != nil {
 		return err
 	}
-	return i.scopes.WaitForScopeVersion(ctx, name, version)
+	reached, cancel := i.store.Await(nil, version)
+	defer cancel()
+	return i.wait(ctx, reached, nil, func() string {
+		return fmt.Sprintf("%s is at resourceVersion %q, not yet at %s", i.config.Name, i.store.ResourceVersion(), version)
+	})
 }
 
-// WaitForScopesOf blocks until every scope that matches has reached a version or is removed. It
-// returns the errors of WaitForResourceVersion.
-func (i *Informer[V]) WaitForScopesOf(ctx context.Context, version string, matches func(scope.Scope) bool) error {
-	if err := i.checkVersion(version); err != nil {
+// WaitForDelete blocks until the initial list has been stored and the store holds no object with
+// this key and UID, as the server sent it. An empty UID stands for any. An object of that key that
+// exists and could never be stored may be the one. The error is ctx's or ErrStopped, with why the
+// object could not be stored, or the last error of the reflector. If the informer has scopes, it
+// waits until those that may hold the object have been listed; if there is none, or no more, the
+// error wraps ErrNoScope.
+func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error {
+	if err := i.WaitForStoreSync(ctx); err != nil {
 		return err
 	}
-	return i.scopes.WaitForScopesOf(ctx, version, matches)
+	_, cursor := i.store.SnapshotAndCursor()
+	for {
+		next, cancel := i.store.Await(nil, store.AnyVersion) // an object that was never stored leaves without a change
+		if gone, err := i.isGone(key, uid); gone || err != nil {
+			cancel()
+			return err
+		}
+		cause := scoped.Wait(ctx, i.stopped, next, cursor.Ready())
+		cancel()
+		if cause != nil {
+			return i.holdError(key, cause)
+		}
+		_, _ = cursor.TryNext()
+	}
+}
+
+// isGone reports whether an object does not exist. It returns an error if no scope may hold it.
+func (i *Informer[V]) isGone(key, uid string) (gone bool, err error) {
+	before := i.coverage(key, uid) // before mayHold: a scope may be listed in between
+	if i.mayHold(key, uid) {
+		return false, nil
+	}
+	after := i.coverage(key, uid) // after mayHold: it may be removed in between
+	if after == scoped.NotCovered || after == scoped.Undecided {
+		return false, i.scopes.AbsentError(key, "")
+	}
+	return before == scoped.Covered && after == scoped.Covered, nil
+}
+
+// mayHold reports whether the store holds an object, or cannot store it.
+func (i *Informer[V]) mayHold(key, uid string) bool {
+	failed := i.store.Failure(key) != nil // before HasUID: it may be stored in between
+	return i.store.HasUID(key, uid) || failed && !i.store.HasUID(key, "")
+}
+
+// coverage returns what the scopes say about an object that the store does not hold.
+func (i *Informer[V]) coverage(key, uid string) scoped.Coverage {
+	if i.scopes == nil {
+		return scoped.Covered
+	}
+	return i.scopes.CoverageOf(key, uid)
+}
+
+func (i *Informer[V]) holdError(key string, cause error) error {
+	if err := i.store.Failure(key); err != nil {
+		return fmt.Errorf("%s may still have %q: %w: %w", i.config.Name, key, cause, err)
+	}
+	return scoped.WaitError(fmt.Sprintf("%s still holds %q", i.config.Name, key), cause, i.reflector.Status().Err)
 }

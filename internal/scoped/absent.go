@@ -32,7 +32,7 @@ const (
 // is in the set, and not held yet, has not been listed. It takes O(scopes) unless one has exactly the
 // namespace.
 func (l *Loop[V]) CoverageOf(key, uid string) Coverage {
-	namespace, name := namespaceOf(key), nameOf(key)
+	namespace, name := splitKey(key)
 	holds := func(held scope.Scope) (may, all bool) {
 		may, all = held.MayHold(namespace, name)
 		return may && (uid == "" || held.Covers(namespace, uid)), all
@@ -56,13 +56,13 @@ func (l *Loop[V]) CoverageOf(key, uid string) Coverage {
 func (l *Loop[V]) coverageOf(namespace string, knowsUID bool, holds func(scope.Scope) (may, all bool)) Coverage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if held := l.held[scope.Scope{Namespace: namespace}]; held != nil && !held.leaving && isClosed(held.synced) {
+	if held := l.held[scope.Scope{Namespace: namespace}]; held != nil && !held.leaving && IsClosed(held.synced) {
 		return Covered
 	}
 	result := NotCovered
 	for _, held := range l.order {
 		may, all := holds(held.name)
-		switch listed := isClosed(held.synced); {
+		switch listed := IsClosed(held.synced); {
 		case held.leaving || !may:
 		case listed && all:
 			return Covered
@@ -88,7 +88,7 @@ func (l *Loop[V]) hasAllHashes(group scope.Scope) bool {
 	}
 	var ranges []scope.Range
 	for _, held := range l.order {
-		if held.name.WithoutRange() == group && !held.leaving && isClosed(held.synced) {
+		if held.name.WithoutRange() == group && !held.leaving && IsClosed(held.synced) {
 			ranges = append(ranges, held.name.Hash)
 		}
 	}
@@ -103,15 +103,15 @@ func (l *Loop[V]) hasAllHashes(group scope.Scope) bool {
 
 // WhyAbsent is Config.Absent of the store.
 func (l *Loop[V]) WhyAbsent(key string) error {
-	namespace, name := namespaceOf(key), nameOf(key)
+	namespace, name := splitKey(key)
 	switch l.coverageOf(namespace, false, func(held scope.Scope) (may, all bool) { return held.MayHold(namespace, name) }) {
 	case NotCovered:
-		return l.AbsentError(key)
+		return l.AbsentError(key, "")
 	case NotListed:
-		return l.absentError(key, "not listed yet: ")
+		return l.AbsentError(key, "not listed yet: ")
 	case Undecided:
 		if !l.store.HasSeenDeletion(key) {
-			return l.absentError(key, "not in the ranges of hashes that it holds: ")
+			return l.AbsentError(key, "not in the ranges of hashes that it holds: ")
 		}
 	case Covered:
 	}
@@ -119,23 +119,18 @@ func (l *Loop[V]) WhyAbsent(key string) error {
 }
 
 // AbsentError returns the error of an object that no scope holds, and that may exist.
-func (l *Loop[V]) AbsentError(key string) error { return l.absentError(key, "") }
-
-func (l *Loop[V]) absentError(key, why string) error {
-	if namespace := namespaceOf(key); namespace != "" {
+func (l *Loop[V]) AbsentError(key, why string) error {
+	if namespace, _ := splitKey(key); namespace != "" {
 		return fmt.Errorf("%s, namespace %q: %s%w", l.config.Name, namespace, why, ErrNoScope)
 	}
 	return fmt.Errorf("%s: %s%w", l.config.Name, why, ErrNoScope)
 }
 
-func nameOf(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }
-
-func namespaceOf(key string) string {
-	namespace, _, namespaced := strings.Cut(key, "/")
-	if !namespaced {
-		return ""
+func splitKey(key string) (namespace, name string) {
+	if before, after, namespaced := strings.Cut(key, "/"); namespaced {
+		return before, after
 	}
-	return namespace
+	return "", key
 }
 
 // recordEmptied records that a namespace was deleted, with all its objects, or forgets it.

@@ -4,9 +4,12 @@
 package scoped
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/kinformer/kinformer/internal/scope"
 )
@@ -29,12 +32,12 @@ func (l *Loop[V]) join(ctx context.Context) {
 	l.retryJoin = time.Time{}
 	groups := make(map[scope.Scope][]*heldScope)
 	for _, held := range l.all() {
-		if held.name.Hash.Field != "" && isClosed(held.synced) && held.state == scope.Held {
+		if held.name.Hash.Field != "" && IsClosed(held.synced) && held.state == scope.Held {
 			groups[held.name.WithoutRange()] = append(groups[held.name.WithoutRange()], held)
 		}
 	}
 	for name, group := range groups {
-		if l.isJoining(name) {
+		if slices.ContainsFunc(l.allStreams(), func(s *stream[V]) bool { return s.joins && s.group == name }) {
 			continue
 		}
 		for _, chunk := range chunks(group, l.isSharded(group)) {
@@ -49,20 +52,14 @@ func (l *Loop[V]) join(ctx context.Context) {
 // scope.MaxRanges ranges if the server sends the requested ranges alone, and one otherwise. It
 // sorts the group.
 func chunks(group []*heldScope, sharded bool) (all [][]*heldScope) {
-	slices.SortFunc(group, func(a, b *heldScope) int {
-		if a.name.Hash.First < b.name.Hash.First {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(group, func(a, b *heldScope) int { return cmp.Compare(a.name.Hash.First, b.name.Hash.First) })
 	if !sharded {
 		return [][]*heldScope{group}
 	}
 	var chunk []*heldScope
 	ranges := 0
 	for i, held := range group {
-		adjacent := i > 0 && group[i-1].name.Hash.Last+1 == held.name.Hash.First
-		if !adjacent {
+		if i == 0 || group[i-1].name.Hash.Last+1 != held.name.Hash.First { // not adjacent
 			ranges++
 		}
 		if ranges > scope.MaxRanges {
@@ -81,21 +78,12 @@ func (l *Loop[V]) isSharded(group []*heldScope) bool {
 	if l.unsharded[name] {
 		return false
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, stream := range l.streams {
+	for _, stream := range l.allStreams() {
 		if stream.group == name && stream.feed.Foreign() > 0 {
 			l.unsharded[name] = true
 		}
 	}
 	return !l.unsharded[name]
-}
-
-// isJoining reports whether a group has a stream that will replace others.
-func (l *Loop[V]) isJoining(group scope.Scope) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.streams, func(stream *stream[V]) bool { return stream.joins && stream.group == group })
 }
 
 // hasStream reports whether one stream feeds exactly these scopes, and requests exactly their
@@ -113,9 +101,7 @@ func (l *Loop[V]) hasStream(chunk []*heldScope) bool {
 // replace them. A joined stream that no longer feeds all its scopes, because another stream has
 // noticed a restore of the server, is ended.
 func (l *Loop[V]) finishJoins(ctx context.Context) {
-	l.mu.Lock()
-	streams := slices.Clone(l.streams)
-	l.mu.Unlock()
+	streams := l.allStreams()
 	for _, joined := range streams {
 		switch {
 		case !joined.joins:
@@ -149,10 +135,7 @@ func (l *Loop[V]) replaceStreams(joined *stream[V], streams []*stream[V]) {
 
 // stopStreams detaches all streams from scopes, and ends those that have no others.
 func (l *Loop[V]) stopStreams(scopes []*heldScope) {
-	l.mu.Lock()
-	streams := slices.Clone(l.streams)
-	l.mu.Unlock()
-	for _, stream := range streams {
+	for _, stream := range l.allStreams() {
 		l.stopFeeding(stream, scopes)
 	}
 }
@@ -160,14 +143,11 @@ func (l *Loop[V]) stopStreams(scopes []*heldScope) {
 // stopFeeding detaches a stream from those of scopes that it feeds, and ends the stream if it has no
 // others.
 func (l *Loop[V]) stopFeeding(stream *stream[V], scopes []*heldScope) {
-	stopped := make(map[*heldScope]bool, len(scopes))
-	for _, held := range scopes {
-		stopped[held] = true
-	}
+	stopped := sets.New(scopes...)
 	var gone, rest []*heldScope
 	l.mu.Lock()
 	for _, held := range stream.held {
-		if !stopped[held] {
+		if !stopped.Has(held) {
 			rest = append(rest, held)
 			continue
 		}

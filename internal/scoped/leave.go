@@ -50,7 +50,7 @@ func (l *Loop[V]) finishReplacing(held *heldScope) bool {
 	var others []*store.Scope
 	for _, other := range l.all() {
 		if other.state == scope.Held && scope.Overlap(held.name, other.name) {
-			if !isClosed(other.synced) {
+			if !IsClosed(other.synced) {
 				return false
 			}
 			others = append(others, other.part)

@@ -24,9 +24,7 @@ type Config[V any] struct {
 	Set       *scope.Set
 	Reflector reflector.Config // of each stream, but for its Sink, From and NotOlderThan
 	Clock     clock.Clock
-	// Stopped is closed once the informer has stopped. Waits then end with ErrStopped.
-	Stopped    <-chan struct{}
-	ErrStopped error
+	Stopped   <-chan struct{} // closed once the informer has stopped
 }
 
 // Loop feeds the store of an informer that has scopes, in place of a reflector. Each scope has a
@@ -140,10 +138,8 @@ func (l *Loop[V]) signal() {
 func (l *Loop[V]) take(ctx context.Context, changes []scope.Change) {
 	var added, removed []*heldScope
 	for _, change := range changes {
-		if held := l.find(change.Scope); held != nil && change.State == scope.HeldAgain {
-			if l.leave(held, scope.Removed) {
-				l.remove([]*heldScope{held}, true)
-			}
+		if held := l.find(change.Scope); held != nil && change.State == scope.HeldAgain && l.leave(held, scope.Removed) {
+			l.remove([]*heldScope{held}, true)
 		}
 		if change.State == scope.Held || change.State == scope.HeldAgain {
 			if held := l.hold(change.Scope); held != nil {
@@ -196,7 +192,7 @@ func (l *Loop[V]) noteSynced() {
 	all := l.complete
 	for _, held := range l.all() {
 		switch {
-		case isClosed(held.synced):
+		case IsClosed(held.synced):
 		case l.store.ScopeState(held.part).Synced:
 			l.mu.Lock()
 			close(held.synced)
@@ -207,7 +203,7 @@ func (l *Loop[V]) noteSynced() {
 			all = false
 		}
 	}
-	if all && !isClosed(l.synced) {
+	if all && !IsClosed(l.synced) {
 		l.store.MarkSynced()
 		l.setPhase(reflector.Watching)
 		close(l.synced)
@@ -229,13 +225,20 @@ func (l *Loop[V]) all() []*heldScope {
 	return slices.Clone(l.order)
 }
 
+func (l *Loop[V]) allStreams() []*stream[V] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.streams)
+}
+
 func (l *Loop[V]) setPhase(phase reflector.Phase) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.phase = phase
 }
 
-func isClosed(c <-chan struct{}) bool {
+// IsClosed reports whether a channel is closed.
+func IsClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:
 		return true

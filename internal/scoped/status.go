@@ -4,6 +4,7 @@
 package scoped
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -16,14 +17,9 @@ import (
 type ScopeStatus struct {
 	Scope scope.Scope
 	store.ScopeState
-	// Reflector is the condition of the reflector that feeds the scope, and perhaps other scopes,
-	// too.
-	Reflector reflector.Status
-	// Sharded reports whether the last list stated that it has the requested ranges alone.
-	Sharded bool
-	// Foreign is the number of items of the current streams that were passed over because they were
-	// outside of the namespace or the ranges.
-	Foreign uint64
+	Reflector reflector.Status // of the reflector that feeds the scope, and perhaps others
+	Sharded   bool             // the last list stated that it has the requested ranges alone
+	Foreign   uint64           // items of the current streams outside of the namespace or the ranges
 }
 
 // ScopeStatus returns the condition of each scope, in the order in which they were added.
@@ -37,22 +33,16 @@ func (l *Loop[V]) ScopeStatus() []ScopeStatus {
 
 // StatusOfScope returns the condition of one scope, if the loop holds it.
 func (l *Loop[V]) StatusOfScope(name scope.Scope) (status ScopeStatus, held bool) {
-	found := l.find(name)
-	if found == nil {
-		return status, false
+	if found := l.find(name); found != nil {
+		return l.statusOf(found), true
 	}
-	return l.statusOf(found), true
+	return status, false
 }
 
+// statusOf returns the condition of a scope: of its objects, and of the streams that feed it, which
+// are two while it is being joined.
 func (l *Loop[V]) statusOf(held *heldScope) ScopeStatus {
 	status := ScopeStatus{Scope: held.name, ScopeState: l.store.ScopeState(held.part)}
-	l.addStreams(&status, held)
-	return status
-}
-
-// addStreams adds the conditions of the streams that feed a scope. A scope that is being joined has
-// two.
-func (l *Loop[V]) addStreams(status *ScopeStatus, held *heldScope) {
 	streams := l.streamsOf(held)
 	l.mu.Lock()
 	freshAt := held.freshAt
@@ -72,20 +62,12 @@ func (l *Loop[V]) addStreams(status *ScopeStatus, held *heldScope) {
 	}
 	status.Reflector.FreshAt = freshAt
 	status.Reflector.ResourceVersion = status.ResourceVersion
+	return status
 }
 
 // severity orders phases. The phase of an informer is the most severe one of its streams.
 func severity(phase reflector.Phase) int {
-	switch phase {
-	case reflector.Retrying:
-		return 4
-	case reflector.Listing:
-		return 3
-	case reflector.Resuming:
-		return 2
-	default:
-		return 0
-	}
+	return slices.Index([]reflector.Phase{reflector.Resuming, reflector.Listing, reflector.Retrying}, phase)
 }
 
 // Status returns the condition of all streams: the most severe phase and its error, and the sums of
@@ -137,23 +119,21 @@ func (l *Loop[V]) Status() reflector.Status {
 // LacksScopes reports whether the loop holds scopes of which none has been listed.
 func (l *Loop[V]) LacksScopes() bool {
 	all := l.all()
-	return len(all) > 0 && !slices.ContainsFunc(all, func(held *heldScope) bool { return isClosed(held.synced) })
+	return len(all) > 0 && !slices.ContainsFunc(all, func(held *heldScope) bool { return IsClosed(held.synced) })
 }
 
-// addCounts returns the sums of the counts of two statuses.
+// addCounts returns a with the counts of b added to its own.
 func addCounts(a, b reflector.Status) (sum reflector.Status) {
 	sum = a
 	sum.Lists, sum.Watches, sum.Restarts = a.Lists+b.Lists, a.Watches+b.Watches, a.Restarts+b.Restarts
 	sum.Relists = make(map[reflector.RelistReason]uint64, len(a.Relists))
-	for _, counts := range []map[reflector.RelistReason]uint64{a.Relists, b.Relists} {
-		for reason, n := range counts {
-			sum.Relists[reason] += n
-		}
+	maps.Copy(sum.Relists, a.Relists)
+	for reason, n := range b.Relists {
+		sum.Relists[reason] += n
 	}
 	return sum
 }
 
-// addEvents adds numbers of recent events.
 func addEvents(a, b []uint32) []uint32 {
 	if a == nil {
 		return b

@@ -179,7 +179,6 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// streamsOf returns the streams that feed a scope.
 func (l *Loop[V]) streamsOf(held *heldScope) (streams []*stream[V]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

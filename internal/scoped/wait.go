@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/store"
@@ -16,6 +18,45 @@ import (
 // ErrNoScope reports a scope that is not in the informer's set, or an object that no listed scope of
 // the informer may hold, or may hold without the store having seen its deletion.
 const ErrNoScope = feed.Error("the informer does not hold the scope")
+
+// ErrStopped reports that an informer has stopped.
+const ErrStopped = feed.Error("the informer has stopped")
+
+// Wait blocks until one of two channels is closed, which may be nil. It returns the context's cause
+// if ctx ends first, and ErrStopped if stopped is closed first.
+func Wait(ctx context.Context, stopped, a, b <-chan struct{}) error {
+	select {
+	case <-a:
+	case <-b:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-stopped:
+		return ErrStopped
+	}
+	return nil
+}
+
+// WaitError returns an error that wraps the cause of Wait and, if there is one, the last error of
+// the reflectors, which is probably the reason.
+func WaitError(message string, cause, last error) error {
+	if last != nil {
+		return fmt.Errorf("%s: %w; last error: %w", message, cause, last)
+	}
+	return fmt.Errorf("%s: %w", message, cause)
+}
+
+var errNoVersion = errors.New("no resourceVersion; objects of client-go's fake clientsets have none without fake.ListerWatcher.Serve")
+
+// CheckVersion returns an error for a version that no wait can end with. It names the informer.
+func CheckVersion(name, version string) error {
+	if version == "" {
+		return fmt.Errorf("%s: wait: %w", name, errNoVersion)
+	}
+	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
+		return fmt.Errorf("%s: wait for resourceVersion %q: %w", name, version, err)
+	}
+	return nil
+}
 
 // WaitForScope blocks until a scope has been listed. It returns ErrNoScope if the scope is not in
 // the set, or is removed from it.
@@ -29,19 +70,16 @@ func (l *Loop[V]) WaitForScope(ctx context.Context, name scope.Scope) error {
 
 // wait blocks until done is closed. It returns ErrNoScope if the scope is removed before.
 func (l *Loop[V]) wait(ctx context.Context, held *heldScope, done <-chan struct{}, message func() string) error {
-	if isClosed(done) {
+	if IsClosed(done) {
 		return nil
 	}
-	select {
-	case <-done:
-		return nil
-	case <-held.gone:
+	if cause := Wait(ctx, l.config.Stopped, done, held.gone); cause != nil {
+		return WaitError(message(), cause, l.Status().Err)
+	}
+	if !IsClosed(done) {
 		return l.noScopeError(held.name)
-	case <-ctx.Done():
-		return l.waitError(message(), context.Cause(ctx))
-	case <-l.config.Stopped:
-		return l.waitError(message(), l.config.ErrStopped)
 	}
+	return nil
 }
 
 func (l *Loop[V]) notSynced(name scope.Scope) string {
@@ -50,15 +88,6 @@ func (l *Loop[V]) notSynced(name scope.Scope) string {
 
 func (l *Loop[V]) noScopeError(name scope.Scope) error {
 	return fmt.Errorf("%s: scope of %v: %w", l.config.Name, name, ErrNoScope)
-}
-
-// waitError returns an error that wraps cause and, if there is one, the last error of the streams,
-// which is probably the reason.
-func (l *Loop[V]) waitError(message string, cause error) error {
-	if err := l.Status().Err; err != nil {
-		return fmt.Errorf("%s: %w; last error: %w", message, cause, err)
-	}
-	return fmt.Errorf("%s: %w", message, cause)
 }
 
 // heldScope returns a scope of the loop. If the scope is in the set, but the loop has not received
@@ -74,24 +103,20 @@ func (l *Loop[V]) heldScope(ctx context.Context, name scope.Scope) (*heldScope, 
 			}
 			return held, nil
 		}
-		var ended error
-		select {
-		case <-next:
-		case <-ctx.Done():
-			ended = context.Cause(ctx)
-		case <-l.config.Stopped:
-			ended = l.config.ErrStopped
-		}
+		cause := Wait(ctx, l.config.Stopped, next, nil)
 		cancel()
-		if ended != nil {
-			return nil, l.waitError(l.notSynced(name), ended)
+		if cause != nil {
+			return nil, WaitError(l.notSynced(name), cause, l.Status().Err)
 		}
 	}
 }
 
-// WaitForScopeVersion blocks until a scope has been listed and has reached a version, which must be
-// valid. Its errors are those of WaitForScope.
+// WaitForScopeVersion blocks until a scope has been listed and has reached a version. Its errors are
+// those of CheckVersion and WaitForScope.
 func (l *Loop[V]) WaitForScopeVersion(ctx context.Context, name scope.Scope, version string) error {
+	if err := CheckVersion(l.config.Name, version); err != nil {
+		return err
+	}
 	if err := l.WaitForScope(ctx, name); err != nil {
 		return err
 	}
@@ -113,9 +138,12 @@ func (l *Loop[V]) waitForVersion(ctx context.Context, held *heldScope, version s
 	})
 }
 
-// WaitForScopesOf blocks until every scope that matches has reached a version, which must be valid, or
-// is removed.
+// WaitForScopesOf blocks until every scope that matches has reached a version or is removed. Its
+// errors are those of WaitForScopeVersion, without ErrNoScope.
 func (l *Loop[V]) WaitForScopesOf(ctx context.Context, version string, matches func(scope.Scope) bool) error {
+	if err := CheckVersion(l.config.Name, version); err != nil {
+		return err
+	}
 	for _, name := range l.config.Set.All() {
 		if !matches(name) {
 			continue

@@ -12,7 +12,7 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// replacement is a list on its way to the store.
+// replacement is a list on its way to the store. feed.Replacement describes its methods.
 type replacement[T any] struct {
 	sink       *Sink[T]
 	list       List[T] // nil if the objects are collected
@@ -31,14 +31,12 @@ type listed struct {
 	index   int    // in objs
 }
 
-// CompareContents says that an equal version does not imply an equal object.
 func (r *replacement[T]) CompareContents() { r.compareContents = true }
 
 // Needs returns NeedsObject: a Store receives objects.
 func (r *replacement[T]) Needs(feed.Item) (feed.Need, any) { return feed.NeedsObject, nil }
 
-// Add adds an object, and reports, once, a key that the list holds more than once. For an object
-// whose state cannot be stored it adds the last good state.
+// Add adds an object, or its last good state if the new one cannot be stored.
 func (r *replacement[T]) Add(item feed.Item) {
 	_, again := r.listed[item.Key]
 	_, failed := r.failed.Keys[item.Key]
@@ -49,8 +47,6 @@ func (r *replacement[T]) Add(item feed.Item) {
 	r.Update(item)
 }
 
-// Update adds an object as Add does, and does not report a duplicate. Of two states of an object
-// the newer one remains, and the later one if they cannot be compared.
 func (r *replacement[T]) Update(item feed.Item) {
 	if feed.IsOlder(item.ResourceVersion, r.listed[item.Key].version) {
 		return
@@ -91,7 +87,6 @@ func (r *replacement[T]) prepare(item feed.Item) (obj T, isStored bool, err erro
 	return old, true, nil
 }
 
-// put adds the state of an object.
 func (r *replacement[T]) put(item feed.Item, obj T, version string) {
 	last, again := r.listed[item.Key]
 	switch {
@@ -124,7 +119,6 @@ func (r *replacement[T]) reject(item feed.Item, err error) {
 	r.sink.report(item, held, err)
 }
 
-// Remove removes an object that was added, unless it is newer.
 func (r *replacement[T]) Remove(item feed.Item) {
 	if !feed.IsOlder(item.ResourceVersion, r.failed.Keys[item.Key].version) {
 		delete(r.failed.Keys, item.Key)

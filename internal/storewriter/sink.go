@@ -83,7 +83,6 @@ func decode[T any](item *feed.Item) (T, error) {
 	return obj, err
 }
 
-// applyState applies an ADDED or MODIFIED event.
 func (s *Sink[T]) applyState(eventType watch.EventType, item feed.Item, obj T) (feed.Outcome, error) {
 	if s.config.Compare || item.Repeated {
 		old, held, outcome, err := s.stored(item)
@@ -236,7 +235,6 @@ func (s *Sink[T]) reportWrite(item feed.Item, err error) {
 	s.report(item, held, err)
 }
 
-// report reports that an object's newest state was not stored.
 func (s *Sink[T]) report(item feed.Item, held bool, err error) {
 	effect := feed.NotStored
 	if held {
