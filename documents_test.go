@@ -58,6 +58,32 @@ func TestLinksOfDocuments(t *testing.T) {
 	}
 }
 
+// TestFilesOfDocuments checks that each Go file that a document names exists. A name without a folder is
+// one of the folder that was named before it in the line.
+func TestFilesOfDocuments(t *testing.T) {
+	span, files := regexp.MustCompile("`([\\w/.-]+\\.go)`"), 0
+	for _, document := range documents(t) {
+		for line := range strings.Lines(readText(t, document)) {
+			folder := ""
+			for _, match := range span.FindAllStringSubmatch(line, -1) {
+				path := match[1]
+				if strings.Contains(path, "/") {
+					folder = filepath.Dir(path)
+				} else if path = filepath.Join(folder, path); folder == "" {
+					continue
+				}
+				if _, err := os.Stat(path); err != nil {
+					t.Errorf("%s names a file that does not exist: %s", document, path)
+				}
+				files++
+			}
+		}
+	}
+	if files < 50 {
+		t.Errorf("found %d files only", files)
+	}
+}
+
 // documents returns the paths of the Markdown files of the repository.
 func documents(t *testing.T) (paths []string) {
 	t.Helper()
