@@ -116,9 +116,6 @@ func (s *scopedStore) addPods(items []feed.Item) {
 	_ = list.Commit("10")
 }
 
-// removePods removes the other scope.
-func (s *scopedStore) removePods([]feed.Item) { s.RemoveScopes([]*store.Scope{s.other}, true) }
-
 // longestEvent returns how long the longest event takes while the other scope is added or removed, or
 // for 20 ms.
 func longestEvent(pods int, side string) time.Duration {
@@ -140,7 +137,7 @@ func longestEvent(pods int, side string) time.Duration {
 		case whileRemoved:
 			s.RemoveScopes([]*store.Scope{s.other}, true)
 		default:
-			time.Sleep(20 * time.Millisecond)
+			<-time.After(20 * time.Millisecond)
 		}
 	}()
 	longest := time.Duration(0)
@@ -185,7 +182,7 @@ func giveUpSlots() ([]float64, error) {
 		return nil, err
 	}
 	for len(pods.ScopeStatus()) > slots/2 {
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 	taken := process.CPU() - start
 	cancel()

@@ -17,9 +17,8 @@ import (
 // changes key by key while readers go on with the live one. It becomes live at once, under mu.
 //
 // A commit of scopes gives the writer's lock back after each piece of its keys. What is written
-// meanwhile goes to the live state alone, so the commit decides on these keys again at the end, when it
-// holds the lock until the fork is live. If a scope has reached a later version than the list's by then,
-// the commit begins again, and does not give the lock back.
+// meanwhile goes to the live state alone, so the commit decides on these keys again at the end. If an
+// object was renamed meanwhile, it begins again, and does not give the lock back.
 type commit[V any] struct {
 	*Store[V]
 	list     *Replacement[V] // nil if scopes are removed
@@ -36,7 +35,8 @@ type commit[V any] struct {
 	put     []Change[V]        // additions and updates
 	failed  map[string]failure // the list's rejected states that are the newest of their keys
 	kept    map[string]bool    // keys of those for which a live entry is kept
-	repairs []*Entry[V]        // live entries that are replaced without an event
+	stays   map[string]bool    // keys of live entries whose deletion waits, and that the list shows
+	repairs []Change[V]        // of live entries that are replaced without an event
 }
 
 // placed is an entry that a commit has decided to put into its fork, nil to remove the one under key.
@@ -54,8 +54,7 @@ func (r *Replacement[V]) Commit(resourceVersion string) error {
 	}
 	s := r.store
 	c := &commit[V]{Store: s, list: r, feed: r.feed, version: resourceVersion}
-	// After a restore of the server, scopes change their feeds. A renamed object has two keys.
-	if c.inPieces = s.config.Scoped && !r.compareContents; c.inPieces {
+	if c.inPieces = s.config.Scoped && !r.compareContents; c.inPieces { // otherwise feeds may change
 		c.put = make([]Change[V], 0, len(r.made)) // to allocate it under the lock would take milliseconds
 	}
 	if err := c.run(); err != nil {
@@ -86,19 +85,38 @@ func (c *commit[V]) run() error {
 	if c.list != nil {
 		c.list.addIndexes()
 	}
-	for {
-		c.inPieces = c.inPieces && !c.renames.Load()
+	c.inPieces = c.inPieces && !c.mayBeOutrun()
+	if err := c.decideAll(); err != nil {
+		return err
+	}
+	if c.inPieces && c.renames.Load() { // a renamed object has two keys
+		c.inPieces = false
 		if err := c.decideAll(); err != nil {
 			return err
 		}
-		if !c.inPieces || !c.isOutrun() {
-			break
-		}
-		c.inPieces = false
+	}
+	if c.list != nil && c.isOutdated() {
+		return feed.ErrOutdated
 	}
 	c.quarantineFailed()
 	c.publish(c.resolved())
 	return nil
+}
+
+// mayBeOutrun reports whether scopes of the list may reach later versions in pauses, by other feeds.
+// These scopes are then not replaced, which is decided before anything else.
+func (c *commit[V]) mayBeOutrun() bool {
+	return c.list != nil && slices.ContainsFunc(c.feed.Scopes(), func(scope *Scope) bool { return len(scope.feeds) > 1 })
+}
+
+// isOutdated reports whether scopes must have a later list, as tombstones were dropped in pauses.
+func (c *commit[V]) isOutdated() bool {
+	for scope := range c.scopes {
+		if !c.list.compareContents && feed.IsOlder(c.version, scope.minVersion) {
+			return true
+		}
+	}
+	return false
 }
 
 // pause gives the writer's lock back, and writes the fork meanwhile. The errors of the commit are not
@@ -108,7 +126,7 @@ func (c *commit[V]) pause() {
 	c.yield()
 	c.writeFork()
 	c.writer.Lock()
-	c.Store.reports = reports
+	c.reports = reports
 }
 
 // writeFork puts what was decided into the fork, which no other goroutine uses yet. It takes most of
@@ -143,7 +161,11 @@ func (c *commit[V]) replaceAll() {
 
 // decideAll decides on every key, from the beginning.
 func (c *commit[V]) decideAll() error {
-	c.gone, c.put, c.repairs, c.failed, c.kept = c.gone[:0], c.put[:0], nil, make(map[string]failure), make(map[string]bool)
+	for key := range c.kept {
+		c.Store.put(c.list.next, key, nil)
+	}
+	c.gone, c.put, c.repairs = c.gone[:0], c.put[:0], nil
+	c.failed, c.kept, c.stays = make(map[string]failure), make(map[string]bool), make(map[string]bool)
 	var view entryView
 	if err := c.begin(&view); err != nil {
 		return err
@@ -181,7 +203,7 @@ func (c *commit[V]) decideAgain() {
 			}
 			c.takeOver(key)
 			c.settleFailure(key)
-			c.process(key, true)
+			c.process(key, false)
 		}
 	}
 }
@@ -192,21 +214,9 @@ func (c *commit[V]) takeOver(key string) {
 		c.Store.put(c.list.next, key, nil)
 	}
 	delete(c.kept, key)
+	delete(c.stays, key)
 	delete(c.failed, key)
 	c.Store.put(c.next, key, new(Entry[V]).fromMap(c.entries.Item(key)))
-}
-
-// isOutrun reports whether what the commit has begun with was changed during pauses.
-func (c *commit[V]) isOutrun() bool {
-	if c.renames.Load() {
-		return true
-	}
-	for scope := range c.scopes {
-		if c.list != nil && (feed.IsOlder(c.version, scope.minVersion) || scope.synced && feed.IsOlder(c.version, scope.reached())) {
-			return true
-		}
-	}
-	return false
 }
 
 // begin forks the live state, unless the list replaces it all, and takes a view of it.
@@ -264,6 +274,7 @@ func (c *commit[V]) beginScopes() error {
 // that the list lacks, then those that it has, in list order.
 func (c *commit[V]) steps(view entryView) iter.Seq[func()] {
 	return func(yield func(func()) bool) {
+		gone := c.keysFrom(view) // before anything is written
 		if c.list != nil {
 			for key := range c.list.rejected {
 				if !yield(func() { c.settleFailure(key) }) {
@@ -271,9 +282,11 @@ func (c *commit[V]) steps(view entryView) iter.Seq[func()] {
 				}
 			}
 		}
-		for key := range c.goneFrom(view) {
-			if !yield(func() { c.process(key, false) }) {
-				return
+		for _, keys := range gone {
+			for key := range keys {
+				if c.lacks(key) && !yield(func() { c.process(key, false) }) {
+					return
+				}
 			}
 		}
 		if c.list == nil {
@@ -290,22 +303,13 @@ func (c *commit[V]) steps(view entryView) iter.Seq[func()] {
 // entryView is a view of a state's entries.
 type entryView = snapmap.View[valueRef, entryMeta]
 
-// goneFrom yields the keys of the entries to replace that the list lacks.
-func (c *commit[V]) goneFrom(view entryView) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		lacks := func(key string) bool { return c.list == nil || c.list.next.entries.Get(key) == nil }
-		for _, keys := range c.keysFrom(view) {
-			for key := range keys {
-				if lacks(key) && !yield(key) {
-					return
-				}
-			}
-		}
-	}
+// lacks reports whether the list has no state of a key.
+func (c *commit[V]) lacks(key string) bool {
+	return c.list == nil || c.list.next.entries.Get(key) == nil
 }
 
-// keysFrom returns the keys of the entries that the commit may replace, as they were when it began: what
-// is written from then on is written to copies.
+// keysFrom returns the keys of the entries that the commit may replace. It is called before the commit
+// has written into its fork: what is written later is written to copies of these sets.
 func (c *commit[V]) keysFrom(view entryView) (all []iter.Seq[string]) {
 	if c.scopes == nil {
 		return []iter.Seq[string]{func(yield func(string) bool) {
@@ -477,7 +481,10 @@ func (c *commit[V]) putEntry(key string, old, entry *Entry[V], made bool) {
 			c.place(key, entry)
 		}
 		if old.ref != entry.ref {
-			c.repairs = append(c.repairs, old)
+			c.repairs = append(c.repairs, Change[V]{Key: key, Old: old})
+		}
+		if c.scopes != nil && c.graves.isWaiting(key, old) {
+			c.stays[key] = true
 		}
 		if c.config.EmitUnchanged {
 			c.put = append(c.put, Change[V]{Key: key, Old: old, New: entry})
@@ -617,8 +624,10 @@ func (c *commit[V]) publish(resolved []string) {
 	for i := range changes { // after the swap, see keepHot
 		c.leaveHot(changes[i].Old)
 	}
-	for _, old := range c.repairs {
-		c.leaveHot(old)
+	for _, repair := range c.repairs {
+		if c.entries.Get(repair.Key) != repair.Old.ref { // otherwise it was decided again
+			c.leaveHot(repair.Old)
+		}
 	}
 	if c.list != nil {
 		c.list.changed = changes
@@ -642,7 +651,7 @@ func (c *commit[V]) swapAndLog(resolved []string, changes []Change[V]) {
 	if c.config.Log != nil && (len(changes) > 0 || c.list != nil) {
 		c.config.Log.Append(changes)
 	}
-	for key := range c.kept {
+	for key := range c.stays {
 		c.graves.cancel(key) // the object exists
 	}
 	c.advance()

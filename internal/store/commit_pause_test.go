@@ -66,6 +66,10 @@ func TestCommitSeesWhatIsWrittenInItsPauses(t *testing.T) {
 			before: []string{"a put k/1@12"}, list: "a list 20 k/1@15!decode z/9@16", meanwhile: []string{"program put k/1@13"},
 			batches: []string{"update k/1@12→/1@13", "add z/9@16"}, want: []string{"k/1@13", "z/9@16"}, failed: 1,
 		},
+		"the program has written a later state than the one that is ignored": {
+			before: []string{"a put k/1@12", "program put k/1@30"}, list: "a list 20 k/1@15!skip z/9@16", meanwhile: []string{"b delete k/9@19"},
+			batches: []string{"add z/9@16"}, want: []string{"k/1@30", "z/9@16"},
+		},
 		"a deletion no longer waits": {
 			before: []string{"a put k/1@12", "a delete k/1@13"}, list: "a list 20 z/9@16", meanwhile: []string{"b reach 30"},
 			batches: []string{"delete k/1@12→/1@13", "add z/9@16"}, want: []string{"z/9@16"},
@@ -91,60 +95,80 @@ func TestCommitSeesWhatIsWrittenInItsPauses(t *testing.T) {
 	}
 }
 
-// TestOutrunCommitBeginsAgain lets another feed of the scope pass the list's version in a pause, or the
-// store forget deletions up to a later one.
-func TestOutrunCommitBeginsAgain(t *testing.T) {
-	for name, c := range map[string]struct {
-		meanwhile func(*scopedHarness, *Feed[*object])
-		err       error
-		want      []string
-		moved     bool // n is in scope a, as its state that could not be stored
-	}{
-		"by a feed": {
-			meanwhile: func(_ *scopedHarness, second *Feed[*object]) { second.Apply(watch.Modified, stateOf("k/1@25")) },
-			want:      []string{"k/1@25", "l/1@12", "n/4@11"},
-		},
-		"by forgotten deletions": {
-			meanwhile: func(h *scopedHarness, _ *Feed[*object]) { h.withMu(func() { h.scopes["a"].minVersion = "25" }) },
-			err:       feed.ErrOutdated, want: []string{"k/1@11", "l/1@12", "n/4@11"},
-		},
-		"by a renamed object": { // r is the last good state of m
-			meanwhile: func(h *scopedHarness, _ *Feed[*object]) {
-				_ = h.Put(obj("l/1@13"))
-				_ = h.Put(obj("r/3@14"))
-				h.renames.Store(true)
-			},
-			want: []string{"k/1@15", "l/1@13", "n/4@11", "r/3@14", "z/9@16"}, moved: true,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := newScopedHarness(true)
-			h.do(t, "a put k/1@11")
-			h.do(t, "a put l/1@12")
-			h.do(t, "b put n/4@11")
-			second := h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes["a"]}, From: "12"})
-			next := h.feeds["a"].Begin()
-			for _, id := range []string{"l/1@16!decode", "m/3@17!decode", "n/4@18!decode", "k/1@15", "z/9@16"} {
-				next.Add(stateOf(id))
-			}
-			paused := false
-			h.pauseAfter(4, func() {
-				paused = true
-				c.meanwhile(h, second)
-			})
-			if err := next.Commit("20"); !errors.Is(err, c.err) {
-				t.Errorf("commit: %v, want %v", err, c.err)
-			}
-			if !paused {
-				t.Error("the commit has not paused")
-			}
-			h.batches()
-			h.expect(t, nil, c.want...)
-			var n Entry[*object]
-			if moved := h.liveEntry("n", &n).scope() == h.scopes["a"]; moved != c.moved {
-				t.Errorf("n moved: %v, want %v", moved, c.moved)
-			}
-		})
+// TestRenamedObjectMakesACommitBeginAgain renames an object, r, in a pause: it is the last good state of
+// m. What the commit had decided before is undone, also for n, whose state could not be stored.
+func TestRenamedObjectMakesACommitBeginAgain(t *testing.T) {
+	h := newScopedHarness(true)
+	h.run(t, "a put k/1@11; a put l/1@12; b put n/4@11; a put w/5@13; a delete w/5@14")
+	h.pauseAfter(5, func() {
+		h.run(t, "program put l/1@13; program put r/3@14")
+		h.renames.Store(true)
+	})
+	h.run(t, "a list 20 l/1@16!decode m/3@17!decode n/4@18!decode w/5@19!decode k/1@15 z/9@16; b reach 30")
+	h.batches()
+	h.expect(t, nil, "k/1@15", "l/1@13", "n/4@11", "r/3@14", "w/5@13", "z/9@16")
+	var n Entry[*object]
+	if h.liveEntry("n", &n).scope() != h.scopes["a"] {
+		t.Error("n is not in the scope of its last state")
+	}
+}
+
+// TestScopeWithASecondFeedIsNotOutrun commits a list of a scope that another feed has, too: nothing
+// passes while the commit decides whether the scope has reached a later version.
+func TestScopeWithASecondFeedIsNotOutrun(t *testing.T) {
+	h := newScopedHarness(true)
+	h.run(t, "a put k/1@12; a put l/1@13")
+	h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes["a"]}, From: "13"})
+	h.pauseAfter(0, func() { t.Error("the commit pauses") })
+	h.run(t, "a list 20 y/8@16 z/9@17")
+	h.batches()
+	h.expect(t, nil, "k/1@12", "l/1@13", "y/8@16", "z/9@17")
+}
+
+// TestListBecomesOutdatedInAPause lets the store drop a tombstone that a scope has not passed.
+func TestListBecomesOutdatedInAPause(t *testing.T) {
+	h := newScopedHarness(true)
+	next := h.feeds["a"].Begin()
+	next.Add(stateOf("k/1@15"))
+	h.pauseAfter(0, func() { h.withMu(func() { h.scopes["a"].minVersion = "25" }) })
+	if err := next.Commit("20"); !errors.Is(err, feed.ErrOutdated) {
+		t.Errorf("commit: %v", err)
+	}
+	h.expect(t, nil)
+}
+
+// TestCommitSeesAllKeysOfItsScopes drops objects under the keys of failed states before it comes to
+// those that the list lacks.
+func TestCommitSeesAllKeysOfItsScopes(t *testing.T) {
+	h := newScopedHarness(false)
+	for i := range 8 {
+		h.do(t, fmt.Sprintf("a put k%d/%d@%d", i, i+1, 100+i))
+	}
+	h.pauseAfter(0, func() {})
+	h.do(t, "a list 500 k0/99@400!decode")
+	h.batches()
+	h.expect(t, nil)
+}
+
+// TestRepairThatWasUndoneKeepsItsObject decides again on a key whose packed bytes the list would have
+// replaced.
+func TestRepairThatWasUndoneKeepsItsObject(t *testing.T) {
+	h := &scopedHarness{newHarness(scoped, packing), true, make(map[string]*Scope), make(map[string]*Feed[*object])}
+	h.join("a")
+	h.join("b")
+	h.MarkSynced()
+	next := h.feeds["a"].Begin()
+	next.Add(stateOf("k/1@15"))
+	next.Add(stateOf("z/9@16"))
+	h.do(t, "b put k/1@15")
+	h.Get("k")
+	decoded := packedOf(h.entries.Get("k")).live.Load()
+	h.pauseAfter(1, func() { h.do(t, "b put k/1@25!decode") })
+	if err := next.Commit("20"); err != nil {
+		t.Fatal(err)
+	}
+	if decoded.departed.Load() {
+		t.Error("the hot set says that an object has left that is stored")
 	}
 }
 

@@ -80,10 +80,11 @@
 //
 //	commits  serializes commits, and changes of scopes, feeds and indexes.
 //	writer   serializes writes. An event holds it from reading the old state until the new one is
-//	         published. A commit of scopes gives it back after each 64 keys; one of a whole collection
-//	         holds it while it compares, about 1 µs for each object of the list. User functions
-//	         (decode, transform, index) may run under it; they may read the store but must not write
-//	         to it. Errors are reported after the release of these two locks.
+//	         published. A commit of scopes gives it back after each 512 keys, and then decides again
+//	         on those that were written meanwhile; one of a whole collection holds it while it
+//	         compares, about 1 µs for each object of the list. User functions (decode, transform,
+//	         index) may run under it; they may read the store but must not write to it. Errors are
+//	         reported after the release of these two locks, and filters run under no lock.
 //	mu       guards the published state: the maps, the indexes, the resourceVersion, the scopes, the
 //	         tombstones and the order of the log. A writer holds it to publish a change or to swap in
 //	         a whole state, and Snapshot holds it to copy the roots of the maps. It is held for a time

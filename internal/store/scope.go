@@ -180,7 +180,7 @@ func (s *Store[V]) HaveReached(scopes []*Scope, other *Scope) bool {
 	return !slices.ContainsFunc(scopes, func(c *Scope) bool { return !c.hasReached(version, nil) })
 }
 
-// lockScopes takes all locks: what it guards does not change while a commit pauses.
+// lockScopes takes all locks, so that scopes, their relations and feeds stay while a commit pauses.
 func (s *Store[V]) lockScopes() {
 	s.lockCommit()
 	s.mu.Lock()

@@ -71,6 +71,7 @@ func TestFailedStateOfAnotherScopeKeepsTheObject(t *testing.T) {
 		{"it is back in a listed state that fails", "a put k/1@11; a delete k/1@12; a list 13 k/1@13!decode; b reach 13", "k/1@11", true},
 		{"it is back in an ignored state that is listed", "a put k/1@11; a delete k/1@12; a list 13 k/1@13!skip; b reach 13", "k/1@11", false},
 		{"it is back from a scope where it failed, while a third one lags", "c join; a put k/1@11; a delete k/1@12; b put k/1@12!decode; a put k/1@13!skip; b reach 13; c reach 13; a reach 13", "k/1@11", false},
+		{"it is back in the same state, as a list shows", "a put k/1@12; a delete k/1@13; a list 20 k/1@12; b reach 30", "k/1@12", false},
 		{"it moves on before it is seen there", "b put k/1@12!decode; b delete k/1@13; a put k/1@13", "k/1@13", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {

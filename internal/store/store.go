@@ -71,7 +71,7 @@ type entryMap = snapmap.Map[valueRef, entryMeta]
 
 // New returns an empty store.
 func New[V any](config Config[V]) *Store[V] {
-	s := &Store[V]{config: config, valuesArePointers: isPointer[V](), pieceSize: 64, yield: runtime.Gosched}
+	s := &Store[V]{config: config, valuesArePointers: isPointer[V](), pieceSize: 512, yield: runtime.Gosched}
 	s.direct = s.valuesArePointers && config.Packer == nil
 	s.maker.report = s.deferReport
 	s.swap(newState(newIndexSet(config.Indexers), config.Scoped))
