@@ -272,9 +272,8 @@ func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
 // WaitForDelete blocks until the store has reached obj's resourceVersion and no longer holds an
 // object with obj's key and UID: the object was deleted or recreated, or a selector or Filter no
 // longer accepts it. An empty UID stands for any. While the object exists but could never be
-// stored, WaitForDelete blocks. Errors are those of WaitForResourceVersion. With Scopes, it returns
-// ErrOutOfScope and ErrNoScope if no scope may hold the object, or the last one is removed: the
-// object may exist.
+// stored, WaitForDelete blocks. Errors are those of WaitForResourceVersion. With Scopes, the
+// error wraps ErrOutOfScope and ErrNoScope once no scope may hold the object, which may still exist.
 //
 // Pass a context with a deadline: finalizers may keep the object for any time, and for the version
 // of a write that a restore of etcd has undone, WaitForDelete blocks like WaitForResourceVersion.

@@ -49,7 +49,7 @@ type Status struct {
 	// FreshAt is when an event, a bookmark or a list last confirmed that the store is up to date.
 	// It is zero before the first list. A collection that does not change is confirmed by
 	// bookmarks, of which API servers send about one a minute. With Scopes, it is that of the
-	// stalest scope, of which one that was never listed counts from when it was added.
+	// oldest scope, of which one that was never listed counts from when it was added.
 	FreshAt time.Time
 	// Staleness is the time since FreshAt, by the informer's clock. The store may lack changes that
 	// were made in this time. It is zero before the first list or, with Scopes, before the first

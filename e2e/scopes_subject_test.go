@@ -51,7 +51,7 @@ func startScoped[T cache.Object](t *testing.T, name string, c *cluster.Cluster, 
 }
 
 // expectObjects waits until the recorded changes and the store show the server's objects. Unlike
-// expectSettled it does not check the version, which is that of the stalest scope.
+// expectSettled it does not check the version, which is that of the oldest scope.
 func (s *scopedSubject) expectObjects(t *testing.T, want map[string]state) {
 	t.Helper()
 	s.awaitState(t, want)

@@ -19,6 +19,7 @@
 // other fields concern several: Packed, for example, decides how the source decodes, and what the
 // store keeps. New derives the rest of the configurations from them.
 //
-// A new option is a field in the options of cache or clientgo, which fill in the specification
-// beside their declaration, a field of the specification, and code in the stage that it concerns.
+// A new option is a field in the options of cache and of clientgo, which fill in the specification
+// beside their declaration (InformerOptions.spec, and sameAs, by which a factory compares options), and
+// code in the stage that it concerns. It is a field of the specification only if it concerns several.
 package engine

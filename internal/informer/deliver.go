@@ -30,8 +30,7 @@ func (h *Handler[V]) deliverInitial(ctx context.Context) {
 	}
 }
 
-// deliverKeys delivers the objects of a snapshot under keys as additions, or as updates to
-// themselves.
+// deliverKeys delivers the snapshot's objects under h.keys: as additions or, in a resync, as updates.
 func (h *Handler[V]) deliverKeys(ctx context.Context, snapshot *store.Snapshot[V], eventType EventType) {
 	h.timer.begin()
 	for len(h.keys) > 0 && ctx.Err() == nil {

@@ -30,8 +30,8 @@ const (
 	ErrFunctionBlocked = feed.Error("a transform, filter, index function or ErrorHandler has not returned")
 )
 
-// Config configures an informer. New sets Reflector.Sink, Reflector.Clock,
-// Reflector.HoldInitial and Store.Log.
+// Config configures an informer. New sets Sink, Clock and HoldInitial of Reflector, and Log, Filter, Now,
+// Scoped, Absent and CompareBytes of Store.
 type Config[V any] struct {
 	Name      string
 	Store     store.Config[V]
@@ -168,8 +168,7 @@ func (i *Informer[V]) Changes() uint64 { return i.log.Appended() }
 // Indexes returns the indexes of the store, in the order of their names.
 func (i *Informer[V]) Indexes() []store.IndexSize { return i.store.Snapshot().Indexes() }
 
-// FindKeys returns the first keys that contain a text, in order and at most limit, and the number
-// of all such keys.
+// FindKeys returns the first limit keys that contain a text, sorted, and the number of all such keys.
 func (i *Informer[V]) FindKeys(text string, limit int) (keys []string, found int) {
 	return i.store.Snapshot().FindKeys(text, limit)
 }

@@ -64,7 +64,7 @@ func (h *Handler[V]) takeResyncSnapshot() {
 	h.resync.snapshot, h.resync.position = snapshot, cursor.Position()
 }
 
-// deferResync defers a resync that is due, when a compaction begins. The caller must hold the
+// deferResync puts a resync that is due off until the compaction ends. The caller must hold the
 // handler's lock.
 func (h *Handler[V]) deferResync() {
 	if h.resync.snapshot != nil {

@@ -50,7 +50,7 @@ type Loop[V any] struct {
 	held    map[scope.Scope]*heldScope
 	order   []*heldScope // in the order in which they were added
 	streams []*stream[V]
-	past    reflector.Status     // counts of streams that have ended
+	counts  reflector.Status     // counts of streams that have ended
 	emptied map[string]time.Time // the namespaces that were deleted, and when; see emptiedFor
 	// allHashes caches hasAllHashes until a scope is added, listed or removed.
 	allHashes map[scope.Scope]bool

@@ -71,13 +71,13 @@ func severity(phase reflector.Phase) int {
 }
 
 // Status returns the condition of all streams: the most severe phase and its error, and the sums of
-// counts. The store is as fresh as its stalest scope. One that has not been listed yet is as old as
+// counts. The store is as fresh as its oldest scope. One that has not been listed yet is as old as
 // the time for which it has been held.
 func (l *Loop[V]) Status() reflector.Status {
 	since, incomplete := l.config.Set.Incomplete()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	status := addCounts(reflector.Status{}, l.past)
+	status := addCounts(reflector.Status{}, l.counts)
 	status.Phase = l.phase
 	status.ResourceVersion = l.store.ResourceVersion()
 	if l.phase != reflector.Idle && l.phase != reflector.Stopped {

@@ -165,7 +165,7 @@ func (l *Loop[V]) forget(ended *stream[V]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	status := ended.reflector.Status()
-	l.past = addCounts(l.past, status)
+	l.counts = addCounts(l.counts, status)
 	for _, held := range ended.held {
 		held.freshAt = latest(held.freshAt, status.FreshAt)
 	}

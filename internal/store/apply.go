@@ -140,15 +140,15 @@ func (s *Store[V]) judgeDeletion(e *event[V], id identity, old *Entry[V]) verdic
 			return elsewhere // of an object before
 		}
 		return accepted
-	case old.isTakenOverBy(e) && old.sameObject(id) && !old.sameVersion(id) && !id.before(old.identity()):
+	case old.alsoDeletedBy(e) && old.sameObject(id) && !old.sameVersion(id) && !id.before(old.identity()):
 		return accepted
 	}
 	return elsewhere
 }
 
-// isTakenOverBy reports whether a deletion in another scope is one of the entry, which may be nil:
+// alsoDeletedBy reports whether a deletion in another scope is one of the entry, which may be nil:
 // its own scope is about to leave, or the object has moved and is refused there.
-func (e *Entry[V]) isTakenOverBy(by *event[V]) bool {
+func (e *Entry[V]) alsoDeletedBy(by *event[V]) bool {
 	return e != nil && e.scope() != nil && (e.scope().retiring || by.refused)
 }
 
@@ -279,7 +279,7 @@ func (s *Store[V]) judge(c passed, old *Entry[V]) verdict {
 	switch {
 	case c.own && (c.list != "" || old.sameObject(c.id)):
 		return accepted // whatever other scopes have passed since
-	case s.graves.isSuperseded(c.key, c.version, c.list):
+	case s.tombstones.isSuperseded(c.key, c.version, c.list):
 		return superseded
 	case c.scope.retiring && failed && f.scope != c.scope && !olderRetires:
 		return superseded
@@ -363,7 +363,7 @@ func (s *Store[V]) hasVersionUnderKey(item feed.Item, entry *Entry[V]) bool {
 		s.compare(entry.identity(), identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
 }
 
-// skips reports whether Decode ignores the item's state, which the store then never holds.
+// skips reports whether Decode returns ErrSkip for the item: its state is never stored.
 func (s *Store[V]) skips(item feed.Item) bool {
 	_, err := s.valueOf(item, nil)
 	return errors.Is(err, feed.ErrSkip)

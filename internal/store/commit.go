@@ -201,15 +201,15 @@ func (c *commit[V]) decideAgain() {
 			if n++; pauses && n%c.pieceSize == 0 {
 				c.pause()
 			}
-			c.takeOver(key)
+			c.takeLive(key)
 			c.settleFailure(key)
 			c.process(key, false)
 		}
 	}
 }
 
-// takeOver undoes what was decided on a key, and takes its live entry into the fork.
-func (c *commit[V]) takeOver(key string) {
+// takeLive undoes what was decided on a key, and takes its live entry into the fork.
+func (c *commit[V]) takeLive(key string) {
 	if c.kept[key] {
 		c.Store.put(c.list.next, key, nil)
 	}
@@ -383,8 +383,8 @@ func (c *commit[V]) replaces(key string, old *Entry[V]) bool {
 	return false
 }
 
-// process does what the commit does with one key. It depends only on the live entry, the list's, and
-// what is known of the key. made reports whether the list's entry was made for it.
+// process decides on a key by its live entry, the list's entry, its tombstone and its failure. made reports
+// whether the list's entry was made for the list, and is not one of the live state at Begin.
 func (c *commit[V]) process(key string, made bool) {
 	old := new(Entry[V]).fromMap(c.entries.Item(key))
 	var entry *Entry[V]
@@ -407,7 +407,7 @@ func (c *commit[V]) process(key string, made bool) {
 func (c *commit[V]) removeWithScope(key string, old *Entry[V]) {
 	version := old.serverVersion()
 	c.withMu(func() { c.record(&tombstone[V]{key: key, version: version, shown: version}, old.scope()) })
-	if c.graves.isWaiting(key, old) {
+	if c.tombstones.isWaiting(key, old) {
 		return
 	}
 	change := Change[V]{Key: key, Old: old}
@@ -471,7 +471,7 @@ func (c *commit[V]) putEntry(key string, old, entry *Entry[V], made bool) {
 		if !c.kept[key] && c.judge(state, old) == superseded {
 			return
 		}
-		c.withMu(func() { c.graves.forgetDeleted(key) })
+		c.withMu(func() { c.tombstones.forgetDeleted(key) })
 		if set := c.next.indexes.set; entry.lacksIndexOf(set) {
 			c.addIndexValues(set, key, entry)
 		}
@@ -483,7 +483,7 @@ func (c *commit[V]) putEntry(key string, old, entry *Entry[V], made bool) {
 		if old.ref != entry.ref {
 			c.repairs = append(c.repairs, Change[V]{Key: key, Old: old})
 		}
-		if c.scopes != nil && c.graves.isWaiting(key, old) {
+		if c.scopes != nil && c.tombstones.isWaiting(key, old) {
 			c.stays[key] = true
 		}
 		if c.config.EmitUnchanged {
@@ -652,7 +652,7 @@ func (c *commit[V]) swapAndLog(resolved []string, changes []Change[V]) {
 		c.config.Log.Append(changes)
 	}
 	for key := range c.stays {
-		c.graves.cancel(key) // the object exists
+		c.tombstones.cancel(key) // the object exists
 	}
 	c.advance()
 }
@@ -714,7 +714,7 @@ func (c *commit[V]) forgetScopes() {
 	gone := slices.Collect(maps.Keys(c.scopes))
 	c.Store.scopes.forget(gone)
 	for _, scope := range gone {
-		c.graves.free = append(c.graves.free, scope.waiting...)
+		c.tombstones.released = append(c.tombstones.released, scope.waiting...)
 		scope.waiting = nil
 	}
 	c.quarantine.releaseRemoved()

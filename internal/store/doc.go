@@ -23,13 +23,17 @@
 // # Scopes
 //
 // A scope is a part of the collection that is listed and watched on its own. A store of a whole
-// collection has one scope, which no entry records, and pays for none of what follows. The scopes of
+// collection has one scope, which no entry records, and pays for none of what follows: an event that is
+// not newer than the stored state is ignored (compare), and a list replaces everything.
+//
+// An object that moves from one scope to another is updated, and never deleted in between. The scopes of
 // an informer are disjoint: an object is in one of them at a time. But its key may appear in two, as an
 // object that was recreated, or whose labels have changed, is in another scope than before, and the
 // feed of one scope may be ahead of that of the other. The life of a scope:
 //
 //	AddScope      it has no objects. Its first list must not be older than what other scopes that
-//	              may hold the same keys, and removed ones, have reached (Feed.NotOlderThan)
+//	              may hold the same keys, and removed ones, have reached (Feed.NotOlderThan). Later
+//	              lists may be older
 //	NewFeed       it has a feed. A second one may join, repeats events of the first, and takes its
 //	              place once it has caught up (HasCaughtUp, Drop)
 //	Commit        its entries are those of the list; it is synced
@@ -44,14 +48,15 @@
 //	a state that                                            is
 //	──────────────────────────────────────────────────────  ─────────────────────────────────────────
 //	the scope has reached before, by another feed           dropped
-//	is the next one of the scope's own entry, or that of    stored
-//	a list in place of one of its entries
-//	is superseded by the tombstone, which the list does     dropped
-//	not show
-//	a retiring scope passes, and another has failed to      dropped
-//	store
+//	is of the same object as the scope's own entry, or is   stored
+//	in a list that replaces that entry
+//	is older than the tombstone, and comes by an event, or  dropped
+//	by a list from before it
+//	comes from a retiring scope, while another scope's      dropped
+//	state of the key could not be stored
 //	has no live entry, or one of the scope                  stored
-//	a retiring scope passes, of another scope's entry       dropped
+//	comes from a retiring scope, while the entry is in      dropped
+//	another one
 //	is older than another scope's entry, if the list does   dropped; after a restore of the server the
 //	not show it                                             scope is listed again
 //	is the same as another scope's entry                    not stored; the entry moves to the scope
@@ -67,12 +72,16 @@
 // A state that could not be stored, or is ignored, belongs to its key and scope as if it had been
 // stored: the last good entry moves to the scope with it, and a deletion of that entry waits no more.
 //
+// An object that the program writes is in the scope of the entry that it replaces. Without one, it is in
+// no scope, and so one of every scope that may hold it, by its key and UID: the next list of one of them
+// that lacks it removes it, and it leaves with the last of them.
+//
 // A tombstone says which states of a key are superseded. It is kept until every scope that may pass
-// such a state has reached the version from which on a list shows what has superseded it. There are at
-// most 10,000, or as many as there are objects. Beyond that, the oldest is dropped, and the scopes that
-// have not passed it must have a list that is not older (feed.Outdated). The deletion of an entry waits
-// at its tombstone while scopes of other selectors, into which the object may have moved, have not
-// reached its version: to the server, both are the same event.
+// such a state has reached the version of what has superseded it: the deletion, or a newer state. There
+// are at most 10,000, or as many as there are objects. Beyond that, the oldest is dropped (giveUp), and
+// the scopes that have not passed it must have a list that is not older (Scope.minVersion,
+// feed.Outdated). The deletion of an entry waits at its tombstone while scopes of other selectors, into
+// which the object may have moved, have not reached its version: to the server, both are the same event.
 //
 // # Concurrency
 //

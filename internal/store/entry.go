@@ -26,8 +26,8 @@ type entryMeta struct {
 	shortIdentity
 }
 
-// sharedMeta is the part of an entryMeta that many entries have in common. Entries for which it is
-// equal share one (see metaInterner).
+// sharedMeta is the part of an entryMeta that many entries have in common. Equal ones are stored once
+// (see metaInterner).
 type sharedMeta struct {
 	byIndex [][]string // the values under each index, in the order of the indexSet
 	claim              // zero if the store has the whole collection

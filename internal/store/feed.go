@@ -344,7 +344,7 @@ func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
 			c.needsRelist = true // an undone state of a listed scope may have replaced one of its states
 		}
 	}
-	s.graves.forgetUndone(listed, version)
+	s.tombstones.forgetUndone(listed, version)
 	if feed.IsOlder(version, k.minVersion) {
 		k.minVersion = version
 	}

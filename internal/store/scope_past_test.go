@@ -33,7 +33,7 @@ func TestPastDeletionsOfAttemptsAreRecorded(t *testing.T) {
 			feed.Apply(watch.Deleted, obj(key+"/1@"+strconv.Itoa(version+2)).item())
 			version += 2
 		}
-		if n, unseen := len(h.graves.byKey), len(h.graves.unseen); n != want || unseen != want {
+		if n, unseen := len(h.tombstones.byKey), len(h.tombstones.unseen); n != want || unseen != want {
 			t.Errorf("%d tombstones, %d unseen, want %d", n, unseen, want)
 		}
 	}
@@ -54,7 +54,7 @@ func TestPastDeletionsOfAttemptsAreRecorded(t *testing.T) {
 		t.Errorf("%d objects that were deleted are stored", n)
 	}
 	other.AdvanceVersion(strconv.Itoa(version))
-	if n := len(h.graves.byKey); n != 0 {
+	if n := len(h.tombstones.byKey); n != 0 {
 		t.Errorf("%d tombstones", n)
 	}
 }

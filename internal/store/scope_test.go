@@ -199,11 +199,11 @@ func TestPastDeletionIsForgotten(t *testing.T) {
 	} {
 		h := newScopedHarness(false)
 		h.run(t, row.recorded)
-		if got := len(h.graves.byKey); got != 1 {
+		if got := len(h.tombstones.byKey); got != 1 {
 			t.Errorf("%d tombstones after %q", got, row.recorded)
 		}
 		h.run(t, row.forgotten)
-		if got, unseen := len(h.graves.byKey), len(h.graves.unseen); got != 0 || unseen != 0 {
+		if got, unseen := len(h.tombstones.byKey), len(h.tombstones.unseen); got != 0 || unseen != 0 {
 			t.Errorf("%d tombstones, %d unseen after %q; %s", got, unseen, row.recorded, row.forgotten)
 		}
 	}

@@ -46,12 +46,12 @@ type Store[V any] struct {
 	reports []report            // of the write in progress
 	written map[string]struct{} // the keys that were written since a commit has forked the live state; nil if none has
 
-	mu      sync.Mutex                  // guards the fields below, including the maps of the live state
-	live    atomic.Pointer[state[V]]    // also loaded without a lock; replaced by publish
-	scopes  scopes                      // at least one, if the store has a feed
-	graves  graves[V]                   // empty if the store has one scope
-	current atomic.Pointer[Snapshot[V]] // the latest snapshot; nil after a change until the next Snapshot
-	synced  atomic.Pointer[uint64]      // see Synced; nil before the first replacement; written under both locks
+	mu         sync.Mutex                  // guards the fields below, including the maps of the live state
+	live       atomic.Pointer[state[V]]    // also loaded without a lock; replaced by publish
+	scopes     scopes                      // at least one, if the store has a feed
+	tombstones tombstones[V]               // empty if the store has one scope
+	current    atomic.Pointer[Snapshot[V]] // the latest snapshot; nil after a change until the next Snapshot
+	synced     atomic.Pointer[uint64]      // see Synced; nil before the first replacement; written under both locks
 }
 
 // state is what a replacement swaps.
@@ -491,7 +491,7 @@ func (s *Store[V]) settle(live *state[V]) {
 		return
 	}
 	s.findOldest()
-	s.graves.bury(known)
+	s.tombstones.expire(known)
 	version := ""
 	if known.oldest != nil {
 		version = known.oldest.reached()

@@ -15,7 +15,7 @@ import (
 // tombstone records that states of a key are superseded: the object was deleted, left its scope, or
 // has a newer state that could not be stored or is ignored. Another scope that may hold the key may
 // not have reached that version yet. The states that it still passes must not be stored if they are
-// older. A tombstone is kept until every scope has passed it; see graves.bury.
+// older. A tombstone is kept until every scope has passed it; see tombstones.expire.
 type tombstone[V any] struct {
 	key     string
 	version string // states before it are superseded
@@ -34,12 +34,12 @@ type waitingDeletion[V any] struct {
 	final   *Entry[V] // nil if unknown
 }
 
-// graves has the tombstones of a store. It is guarded by mu and written under both locks.
-type graves[V any] struct {
-	byKey   map[string]*tombstone[V] // the newest of each key
-	unseen  []*tombstone[V]          // in the order in which they were recorded; those that byKey lacks are dead
-	waiting int                      // how many of byKey have a waiting deletion
-	free    []waitingKey             // waiting deletions to look at again, as a scope that they waited for was removed
+// tombstones has the tombstones of a store. It is guarded by mu and written under both locks.
+type tombstones[V any] struct {
+	byKey    map[string]*tombstone[V] // the newest of each key
+	unseen   []*tombstone[V]          // in the order in which they were recorded; those that byKey lacks are dead
+	waiting  int                      // how many of byKey have a waiting deletion
+	released []waitingKey             // waiting deletions to look at again, as a scope that they waited for was removed
 
 	deleted map[string]time.Time // the keys whose deletion was seen, and when; see Store.HasSeenDeletion
 	expiry  []deletedKey         // of deleted, the oldest first
@@ -69,7 +69,7 @@ func (t *tombstone[V]) supersedes(version string) bool {
 // isSuperseded reports whether a state of a key at a version is older than what is known of the key.
 // A list, whose version is list, may show that a restore of the server has undone that; it is empty
 // for the state of an event. The caller holds a lock of the store.
-func (g *graves[V]) isSuperseded(key, version, list string) bool {
+func (g *tombstones[V]) isSuperseded(key, version, list string) bool {
 	t := g.byKey[key]
 	return t != nil && t.supersedes(version) && (list == "" || feed.IsOlder(list, t.shown))
 }
@@ -77,7 +77,7 @@ func (g *graves[V]) isSuperseded(key, version, list string) bool {
 // record adds a tombstone, unless no other scope can pass what it supersedes. The caller holds both
 // locks.
 func (s *Store[V]) record(t *tombstone[V], by *Scope) {
-	g, k := &s.graves, &s.scopes
+	g, k := &s.tombstones, &s.scopes
 	if k.oldest == nil {
 		s.findOldest()
 	}
@@ -98,7 +98,7 @@ func (s *Store[V]) record(t *tombstone[V], by *Scope) {
 	}
 }
 
-func (g *graves[V]) put(t *tombstone[V]) {
+func (g *tombstones[V]) put(t *tombstone[V]) {
 	if g.byKey == nil {
 		g.byKey = make(map[string]*tombstone[V])
 	}
@@ -109,7 +109,7 @@ func (g *graves[V]) put(t *tombstone[V]) {
 // fed by a watch from before: the next contact is a list that is not older than the tombstone. The
 // caller holds both locks.
 func (s *Store[V]) giveUp(t *tombstone[V]) {
-	if s.graves.byKey[t.key] != t {
+	if s.tombstones.byKey[t.key] != t {
 		return
 	}
 	for c := range s.scopes.holding(t.key) {
@@ -117,11 +117,11 @@ func (s *Store[V]) giveUp(t *tombstone[V]) {
 			c.minVersion = newer(c.minVersion, t.shown)
 		}
 	}
-	s.graves.drop(t)
+	s.tombstones.drop(t)
 }
 
 // drop removes a tombstone from byKey, unless it has a waiting deletion.
-func (g *graves[V]) drop(t *tombstone[V]) {
+func (g *tombstones[V]) drop(t *tombstone[V]) {
 	if g.byKey[t.key] != t {
 		return
 	}
@@ -132,9 +132,9 @@ func (g *graves[V]) drop(t *tombstone[V]) {
 	delete(g.byKey, t.key)
 }
 
-// bury forgets the tombstones that every scope has passed, in the order in which they were recorded.
+// expire forgets the tombstones that every scope has passed, in the order in which they were recorded.
 // The caller holds both locks.
-func (g *graves[V]) bury(k *scopes) {
+func (g *tombstones[V]) expire(k *scopes) {
 	n := 0
 	for n < len(g.unseen) && k.havePassed(g.unseen[n].shown) {
 		g.drop(g.unseen[n])
@@ -149,13 +149,13 @@ func (g *graves[V]) bury(k *scopes) {
 // forgetUndone forgets tombstones of versions after that to which the server was restored. Waiting
 // deletions in listed scopes no longer wait, as the lists show what was deleted. Those in scopes that
 // were removed are let go: no list of such a scope follows. The caller holds both locks.
-func (g *graves[V]) forgetUndone(listed []*Scope, version string) {
+func (g *tombstones[V]) forgetUndone(listed []*Scope, version string) {
 	for _, t := range slices.Collect(maps.Values(g.byKey)) {
 		if w := t.waiting; w != nil && slices.Contains(listed, w.scope) {
 			g.stopWaiting(t)
 		} else if w != nil && w.scope.removed && feed.IsOlder(version, w.version) {
 			w.version = "" // every scope has reached it
-			g.free = append(g.free, waitingKey{t.key, ""})
+			g.released = append(g.released, waitingKey{t.key, ""})
 		}
 		if feed.IsOlder(version, t.shown) {
 			g.drop(t)
@@ -165,7 +165,7 @@ func (g *graves[V]) forgetUndone(listed []*Scope, version string) {
 }
 
 // stopWaiting drops the waiting deletion of a tombstone. The caller holds both locks.
-func (g *graves[V]) stopWaiting(t *tombstone[V]) {
+func (g *tombstones[V]) stopWaiting(t *tombstone[V]) {
 	t.waiting = nil
 	g.waiting--
 	if t.version == "" {
@@ -174,7 +174,7 @@ func (g *graves[V]) stopWaiting(t *tombstone[V]) {
 }
 
 // cancel drops the waiting deletion of a key, if there is one. The caller holds both locks.
-func (g *graves[V]) cancel(key string) {
+func (g *tombstones[V]) cancel(key string) {
 	if t := g.byKey[key]; t != nil && t.waiting != nil {
 		g.stopWaiting(t)
 	}
@@ -198,7 +198,7 @@ func (k *scopes) mayHaveMovedTo(from *Scope, key, version string, p *progress) *
 // deferDeletion makes a deletion in a scope wait until the object cannot be in another one. The
 // caller holds both locks.
 func (s *Store[V]) deferDeletion(from *Scope, w write[V]) {
-	g := &s.graves
+	g := &s.tombstones
 	old := s.inScope(&s.maker.interner, w.old, from)
 	if g.isWaiting(w.key, old) {
 		return
@@ -222,7 +222,7 @@ func (s *Store[V]) deferDeletion(from *Scope, w write[V]) {
 }
 
 // isWaiting reports whether the deletion of a key's entry waits. The caller holds a lock.
-func (g *graves[V]) isWaiting(key string, old *Entry[V]) bool {
+func (g *tombstones[V]) isWaiting(key string, old *Entry[V]) bool {
 	t := g.byKey[key]
 	return t != nil && t.waiting != nil && t.waiting.scope == old.scope() && t.waiting.object == old.shortIdentity
 }
@@ -242,19 +242,19 @@ func (s *Store[V]) block(t *tombstone[V]) bool {
 // object has moved, or has changed since. Each event of a scope looks only at the first deletion
 // that waits for the scope, and at those that it lets go. The caller holds both locks.
 func (s *Store[V]) settleMoves(live *state[V]) {
-	g := &s.graves
+	g := &s.tombstones
 	if g.waiting == 0 {
 		return
 	}
-	free := g.free
-	g.free = nil
+	released := g.released
+	g.released = nil
 	for _, c := range s.scopes.held {
 		if len(c.waiting) > 0 {
-			free = append(free, g.letGo(c)...)
+			released = append(released, g.dequeue(c)...)
 		}
 	}
 	var changes []Change[V]
-	for _, w := range free {
+	for _, w := range released {
 		changes = s.settleMove(live, w.key, changes)
 	}
 	if len(changes) > 0 {
@@ -263,9 +263,9 @@ func (s *Store[V]) settleMoves(live *state[V]) {
 	}
 }
 
-// letGo returns the deletions that no longer wait for a scope, in the order in which they have begun
-// to. The caller holds both locks.
-func (g *graves[V]) letGo(c *Scope) (free []waitingKey) {
+// dequeue removes the deletions that no longer wait for a scope from its queue, and returns them, the oldest
+// first. The caller holds both locks.
+func (g *tombstones[V]) dequeue(c *Scope) (released []waitingKey) {
 	n := 0
 	for _, w := range c.waiting {
 		t := g.byKey[w.key]
@@ -275,27 +275,27 @@ func (g *graves[V]) letGo(c *Scope) (free []waitingKey) {
 		}
 		n++
 	}
-	free, c.waiting = c.waiting[:n:n], c.waiting[n:]
+	released, c.waiting = c.waiting[:n:n], c.waiting[n:]
 	if len(c.waiting) == 0 {
 		c.waiting = nil // frees the memory
 	}
-	return free
+	return released
 }
 
 // settleMove appends the change of a deletion that may no longer wait to changes. The caller holds
 // both locks.
 func (s *Store[V]) settleMove(live *state[V], key string, changes []Change[V]) []Change[V] {
-	t := s.graves.byKey[key]
+	t := s.tombstones.byKey[key]
 	if t == nil || t.waiting == nil {
 		return changes
 	}
 	old := new(Entry[V]).fromMap(live.entries.Item(key))
-	stands := old != nil && s.graves.isWaiting(key, old)
+	stands := old != nil && s.tombstones.isWaiting(key, old)
 	if stands && s.block(t) {
 		return changes
 	}
 	from, final := t.waiting.scope, t.waiting.final
-	s.graves.stopWaiting(t)
+	s.tombstones.stopWaiting(t)
 	if !stands {
 		return changes
 	}
@@ -311,7 +311,7 @@ func (s *Store[V]) noteDeleted(key string, c *Scope) {
 	if c.Name.Hash.Field != scope.UID || s.config.Now == nil {
 		return
 	}
-	g, now := &s.graves, s.config.Now()
+	g, now := &s.tombstones, s.config.Now()
 	if g.deleted == nil {
 		g.deleted = make(map[string]time.Time)
 	}
@@ -329,7 +329,7 @@ func (s *Store[V]) noteDeleted(key string, c *Scope) {
 
 // forgetDeleted records that a key has an object again, or one that exists has left the store. The
 // caller holds both locks.
-func (g *graves[V]) forgetDeleted(key string) {
+func (g *tombstones[V]) forgetDeleted(key string) {
 	if len(g.deleted) > 0 {
 		delete(g.deleted, key)
 	}
@@ -340,6 +340,6 @@ func (g *graves[V]) forgetDeleted(key string) {
 func (s *Store[V]) HasSeenDeletion(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at, ok := s.graves.deleted[key]
+	at, ok := s.tombstones.deleted[key]
 	return ok && s.config.Now().Sub(at) < deletedFor
 }

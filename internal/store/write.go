@@ -47,7 +47,7 @@ func (s *Store[V]) publish(w write[V], by *Scope) {
 		s.quarantine.release(key)
 	}
 	if w.stays {
-		s.graves.cancel(w.key)
+		s.tombstones.cancel(w.key)
 	}
 	if w.tombstone != nil {
 		s.record(w.tombstone, by)
@@ -97,7 +97,7 @@ func (s *Store[V]) noteKey(w write[V], by *Scope) {
 	case w.kind == remove && !w.leftScope && by != nil:
 		s.noteDeleted(w.key, by)
 	case w.kind != nothing:
-		s.graves.forgetDeleted(w.key)
+		s.tombstones.forgetDeleted(w.key)
 	}
 }
 

@@ -501,7 +501,7 @@ func (x *scopedExecution) check() {
 		x.failLocked("count", "the scopes have %d objects, the store %d", objects, len(stored))
 	}
 	if got := x.informer.version(); got != lowest && x.informer.HasSynced() {
-		x.failLocked("version", "the store is at %q, the stalest scope at %q", got, lowest)
+		x.failLocked("version", "the store is at %q, the oldest scope at %q", got, lowest)
 	}
 }
 
