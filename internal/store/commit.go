@@ -4,6 +4,7 @@
 package store
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -76,6 +77,34 @@ func (s *Store[V]) RemoveScopes(scopes []*Scope, exist bool) {
 	}
 	c.gone = make([]Change[V], 0, size)
 	_ = c.run() // only a list can be too old
+}
+
+// Replace makes values the whole collection, regardless of their versions. On error the store is
+// unchanged.
+func (s *Store[V]) Replace(values []V, resourceVersion string) error {
+	c := &commit[V]{Store: s, version: resourceVersion}
+	s.lockCommit()
+	defer s.unlockCommit()
+	r := s.begin(nil, s.deferReport)
+	c.list = r
+	for i := range values {
+		key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(values[i]) })
+		if err != nil {
+			return fmt.Errorf("item %d: %w", i, err)
+		}
+		uid, version := s.config.Identity(values[i])
+		item := feed.Item{Key: key, UID: uid, ResourceVersion: version, Omitted: s.isFed()}
+		var pair entryPair[V]
+		old := pair.old.fromMap(s.entries.Item(key))
+		r.maker.claim = s.claimOf(uid, old)
+		if err := s.makeEntry(&pair.next, &r.maker, item, &values[i], old); err != nil {
+			return fmt.Errorf("item %d, %q: %w", i, key, err)
+		}
+		r.repeats = s.put(r.next, key, &pair.next) != nil || r.repeats
+		r.record(key, madeState)
+	}
+	c.replaceAll()
+	return nil
 }
 
 // run holds the lock of commits, and the writer's but for pauses.
@@ -431,7 +460,7 @@ func (c *commit[V]) remove(key string, old *Entry[V]) {
 	c.withMu(func() {
 		c.record(&tombstone[V]{key: key, version: version, last: true, shown: c.version}, scope)
 		if waits = !refused && old.scope() != nil && c.Store.scopes.mayHaveMovedTo(scope, key, c.version, &c.feed.progress) != nil; waits {
-			c.deferDeletion(scope, write[V]{key: key, old: old, waits: c.version})
+			c.deferDeletion(scope, key, old, nil, c.version)
 		} else if !refused && old.scope() != nil { // the server may never have had one that the program wrote
 			c.noteDeleted(key, scope)
 		}

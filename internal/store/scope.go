@@ -201,24 +201,6 @@ func (s *Store[V]) unlockBoth() {
 	s.endWrite()
 }
 
-// ScopeState is the condition of a scope.
-type ScopeState struct {
-	ResourceVersion string
-	Synced          bool
-	Objects         int
-	Quarantined     int
-	Unkeyed         int
-}
-
-// ScopeState returns the condition of a scope.
-func (s *Store[V]) ScopeState(c *Scope) ScopeState {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	state := ScopeState{ResourceVersion: c.reached(), Synced: c.synced, Objects: s.live.Load().indexes.scopeSize(c)}
-	state.Quarantined, state.Unkeyed = s.quarantine.countsOf([]*Scope{c})
-	return state
-}
-
 // reached returns the version that the scope has reached. The caller holds a lock of the store.
 func (c *Scope) reached() string {
 	version := c.version

@@ -197,26 +197,26 @@ func (k *scopes) mayHaveMovedTo(from *Scope, key, version string, p *progress) *
 
 // deferDeletion makes a deletion in a scope wait until the object cannot be in another one. The
 // caller holds both locks.
-func (s *Store[V]) deferDeletion(from *Scope, w write[V]) {
+func (s *Store[V]) deferDeletion(from *Scope, key string, old, final *Entry[V], version string) {
 	g := &s.tombstones
-	old := s.inScope(&s.maker.interner, w.old, from)
-	if g.isWaiting(w.key, old) {
+	tagged := s.inScope(&s.maker.interner, old, from)
+	if g.isWaiting(key, tagged) {
 		return
 	}
-	if old != w.old {
-		s.putLive(s.live.Load(), w.key, w.old, old)
+	if tagged != old {
+		s.putLive(s.live.Load(), key, old, tagged)
 	}
-	t := g.byKey[w.key]
+	t := g.byKey[key]
 	if t == nil {
-		t = &tombstone[V]{key: w.key}
+		t = &tombstone[V]{key: key}
 		g.put(t)
 	}
 	if t.waiting == nil {
 		g.waiting++
 	}
-	t.waiting = &waitingDeletion[V]{version: w.waits, scope: from, object: old.shortIdentity}
-	if w.final != nil {
-		t.waiting.final = new(*w.final) // a copy: not the one that shares the memory of old
+	t.waiting = &waitingDeletion[V]{version: version, scope: from, object: tagged.shortIdentity}
+	if final != nil {
+		t.waiting.final = new(*final) // a copy: not the one that shares the memory of old
 	}
 	s.block(t)
 }

@@ -53,7 +53,7 @@ func (s *Store[V]) publish(w write[V], by *Scope) {
 		s.record(w.tombstone, by)
 	}
 	if w.kind == remove && w.waits != "" && s.scopes.mayHaveMovedTo(by, w.key, w.waits, nil) != nil {
-		s.deferDeletion(by, w)
+		s.deferDeletion(by, w.key, w.old, w.final, w.waits)
 		return
 	}
 	if w.kind != nothing {
