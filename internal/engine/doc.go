@@ -19,7 +19,8 @@
 // other fields concern several: Packed, for example, decides how the source decodes, and what the
 // store keeps. New derives the rest of the configurations from them.
 //
-// A new option is a field in the options of cache and of clientgo, which fill in the specification
-// beside their declaration (InformerOptions.spec, and sameAs, by which a factory compares options), and
-// code in the stage that it concerns. It is a field of the specification only if it concerns several.
+// A new option is a field in cache/options.go (InformerOptions; also check, spec, and sameAs, by which
+// a factory compares options) and in clientgo/options.go (Options; clientgo/informer.go has its spec).
+// If it concerns one stage, spec sets it in the configuration of that stage, such as store.Config.
+// Only an option that concerns several stages is a field of Spec or Collection.
 package engine

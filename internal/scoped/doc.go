@@ -13,7 +13,7 @@
 //	                                          store ◀───┘
 //
 // A stream is a reflector of one scope, or of several that differ only in their ranges of hashes: up to
-// 16 ranges, of which adjacent ones count as one (chunks). Its source restricts each request to its
+// 16 ranges, of which adjacent ones count as one (chunks, in join.go). Its source restricts each request to its
 // scopes (scope.WithRequest). Streams whose scopes have been listed
 // are joined: one more stream watches all of their ranges from the lowest version, beside the others,
 // and takes their place once it has caught up.

@@ -17,11 +17,11 @@ import (
 // joinRetryInterval is the time after which watches that could not be joined are joined again.
 const joinRetryInterval = 30 * time.Second
 
-// join joins the streams whose scopes differ only in their ranges of hashes, and have been listed.
-// Scopes that were replaced are left out, as they overlap with others. The joined stream watches
-// from the lowest version of its scopes, beside the others, and repeats events of theirs. Once it
-// has received an event or a bookmark and has reached their versions, they are ended. If it fails
-// before, for example because the server no longer has the version, it is ended, and they go on.
+// join joins the streams of listed scopes that differ only in their ranges of hashes. Scopes that were
+// replaced are left out, as they overlap with others. The joined stream watches from the lowest version
+// of its scopes, and repeats events of the other streams. These are ended once it has received an event
+// or a bookmark and has reached their versions. If it fails before, for example because the server no
+// longer has the version, only the joined stream is ended.
 func (l *Loop[V]) join(ctx context.Context) {
 	if l.joinFailed.CompareAndSwap(true, false) {
 		l.retryJoin = l.clock.Now().Add(joinRetryInterval)
@@ -97,9 +97,9 @@ func (l *Loop[V]) hasStream(chunk []*heldScope) bool {
 	})
 }
 
-// finishJoins lets joined streams that have caught up with the other streams of their scopes
-// replace them. A joined stream that no longer feeds all its scopes, because another stream has
-// noticed a restore of the server, is ended.
+// finishJoins replaces streams by the joined streams that have caught up with them. It ends a joined
+// stream that no longer feeds all its scopes, because another stream has noticed a restore of the
+// server.
 func (l *Loop[V]) finishJoins(ctx context.Context) {
 	streams := l.allStreams()
 	for _, joined := range streams {

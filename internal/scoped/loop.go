@@ -167,8 +167,8 @@ func (l *Loop[V]) find(name scope.Scope) *heldScope {
 	return l.held[name]
 }
 
-// hold adds a scope, and returns it, unless the informer has it. One that was replaced is added
-// again beside the old one, and takes its objects over: some of them may be in other scopes by now.
+// hold adds a scope and returns it, or nil if the informer holds it. A scope that was replaced is added
+// again beside the retiring one: it is listed, as other scopes may have taken objects over.
 func (l *Loop[V]) hold(name scope.Scope) *heldScope {
 	if held := l.find(name); held != nil && held.state != scope.Replaced {
 		held.state = scope.Held
@@ -186,8 +186,8 @@ func (l *Loop[V]) hold(name scope.Scope) *heldScope {
 	return held
 }
 
-// noteSynced closes the channels of the scopes that have been listed and, once all of the start
-// have, that of the informer.
+// noteSynced closes the channel of each listed scope and, once all initial scopes are listed, that of
+// the informer.
 func (l *Loop[V]) noteSynced() {
 	all := l.complete
 	for _, held := range l.all() {
@@ -210,8 +210,8 @@ func (l *Loop[V]) noteSynced() {
 	}
 }
 
-// awaitsProgress reports whether the loop waits until a scope is empty, others have reached it, or
-// a joined stream has reached the others.
+// awaitsProgress reports whether a scope waits for its removal, or a joined stream to replace others:
+// progress of a stream then matters.
 func (l *Loop[V]) awaitsProgress() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

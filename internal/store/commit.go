@@ -548,9 +548,9 @@ func (c *commit[V]) isInitial(scope *Scope) bool {
 	return !scope.synced
 }
 
-// sameState reports whether entry is the same state of its object as old, the live entry. made is
-// whether entry was made for the replacement, and not taken from the live state. Entries are
-// compared by their objects: an index added since Begin changes the entryMeta.
+// sameState reports whether entry is the same state of its object as old, the live entry. made reports
+// whether entry was made for the replacement. Values are compared, and not index values, which change
+// if an index was added since Begin.
 func (c *commit[V]) sameState(key string, old, entry *Entry[V], made bool) bool {
 	if c.list.compareContents || !made && old.ref == entry.ref {
 		return old.ref == entry.ref

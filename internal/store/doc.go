@@ -15,73 +15,81 @@
 //	      │                                      ▲
 //	      └──── Begin ──▶ Replacement ─▶ commit ─┘       Put, Remove, Replace: the program
 //
-// A [Feed] is the way in for what a server sends. It applies the filter, finds the [Scope] of each
-// item, and passes over what is in none. An event is decided and made, which may call functions of the
-// program, and then published under one hold of mu. A list is collected as a [Replacement] beside the
-// live state. Its commit changes a fork of the live state key by key, and then makes the fork live.
+// A [Feed] is the way in for what a server sends. It finds the [Scope] of each item, passes over items
+// that are in none, and applies the filter. A stored object whose new state the filter refuses is
+// removed: its [Change] has LeftScope, and carries the refused state if an event brought it, or the last
+// accepted one if a list did. An event is decided and made, which may call functions of the program, and
+// then published under one hold of mu. A list is collected as a [Replacement] beside the live state. Its
+// commit makes the list itself the live state or, with scopes, changes a fork of the live state key by
+// key and then makes the fork live.
 //
 // # Scopes
 //
 // A scope is a part of the collection that is listed and watched on its own. A store of a whole
 // collection has one scope, which no entry records, and pays for none of what follows: an event that is
-// not newer than the stored state is ignored (compare), and a list replaces everything.
+// older than the stored state, or repeats it, is ignored (compare), and a list replaces everything.
 //
 // An object that moves from one scope to another is updated, and never deleted in between. The scopes of
-// an informer are disjoint: an object is in one of them at a time. But its key may appear in two, as an
-// object that was recreated, or whose labels have changed, is in another scope than before, and the
-// feed of one scope may be ahead of that of the other. The life of a scope:
+// an informer are disjoint, except that a retiring scope overlaps with those that take its objects over.
+// But two scopes may pass states of one key: an object that is recreated, or whose labels change, may
+// enter another scope, and the feed of one scope may be ahead of the other's. The life of a scope:
 //
-//	AddScope      it has no objects. Its first list must not be older than what other scopes that
-//	              may hold the same keys, and removed ones, have reached (Feed.NotOlderThan). Later
-//	              lists may be older
+//	AddScope      it has no objects. Its first list must not be older than the version that removed
+//	              scopes, or scopes that may hold the same keys, have reached (Feed.NotOlderThan).
+//	              Later lists may be older than that, but not than minVersion, which dropped
+//	              tombstones raise
 //	NewFeed       it has a feed. A second one may join, repeats events of the first, and takes its
 //	              place once it has caught up (HasCaughtUp, Drop)
 //	Commit        its entries are those of the list; it is synced
 //	RetireScope   other scopes take its objects over; it takes over none
-//	RemoveScopes  its entries leave, at once, with the change of a commit
+//	RemoveScopes  one commit removes its entries, except those whose deletion waits
 //
-// What becomes of a state, or of a deletion, that a scope passes at a version depends on what is known
-// of its key: the live entry, the state that could not be stored, if there is one (quarantine), and the
-// tombstone. An entry is one of a scope if it is in that scope, or if the program has written it and
-// the scope may hold it. The rules, of which the first that applies decides (judge, judgeDeletion):
+// An event is dropped if its scope has reached its version before, as by another feed. What becomes of
+// another state, or of a deletion, depends on what is known of its key: the live entry, the state that
+// could not be stored, if there is one (quarantine), and the tombstone. An entry is one of a scope if it
+// is in that scope, or if the program has written it and the scope may hold it. The rules, of which the
+// first that applies decides (judge, judgeDeletion):
 //
 //	a state that                                            is
 //	──────────────────────────────────────────────────────  ─────────────────────────────────────────
-//	the scope has reached before, by another feed           dropped
-//	is of the same object as the scope's own entry, or is   stored
-//	in a list that replaces that entry
+//	is of the same object as the scope's own entry, or is   stored, unless it is an event that is older
+//	in a list that replaces that entry                      than the entry, or repeats it
 //	is older than the tombstone, and comes by an event, or  dropped
 //	by a list from before it
-//	comes from a retiring scope, while another scope's      dropped
-//	state of the key could not be stored
+//	comes from a retiring scope, while another scope's      dropped, unless that scope retires, too,
+//	state of the key could not be stored                    and its state is older
 //	has no live entry, or one of the scope                  stored
 //	comes from a retiring scope, while the entry is in      dropped
 //	another one
-//	is older than another scope's entry, if the list does   dropped; after a restore of the server the
-//	not show it                                             scope is listed again
+//	is older than another scope's entry, and comes by an    dropped; the scope is listed again if that
+//	event, or by a list from before that entry              entry's scope was not since a restore
 //	is the same as another scope's entry                    not stored; the entry moves to the scope
-//	is newer than another scope's entry                     stored
+//	anything else, such as a newer state                    stored
 //
 //	a deletion of                                           does
 //	──────────────────────────────────────────────────────  ─────────────────────────────────────────
-//	the scope's own entry                                   remove it, once no scope may have it
+//	the scope's own entry                                   removes it, once no other scope may have the
+//	                                                        object; at once if the filter refuses it
 //	another scope's entry that is older, if that scope      the same
 //	retires, or the filter refuses the state
-//	anything else                                           leave a tombstone
+//	anything else, such as a predecessor's                  records a tombstone
 //
-// A state that could not be stored, or is ignored, belongs to its key and scope as if it had been
-// stored: the last good entry moves to the scope with it, and a deletion of that entry waits no more.
+// A state that could not be stored, or is ignored, still decides the scope of its object: the last good
+// entry moves to that scope, and a waiting deletion of the entry is cancelled.
 //
-// An object that the program writes is in the scope of the entry that it replaces. Without one, it is in
-// no scope, and so one of every scope that may hold it, by its key and UID: the next list of one of them
-// that lacks it removes it, and it leaves with the last of them.
+// An object that the program writes is in the scope of the entry that it replaces. If it replaces none,
+// it is in no scope, and counts as an entry of every scope that may hold its key and UID, or of any if
+// none may: a list of such a scope that lacks the object removes it, as does the removal of the last such
+// scope.
 //
-// A tombstone says which states of a key are superseded. It is kept until every scope that may pass
-// such a state has reached the version of what has superseded it: the deletion, or a newer state. There
-// are at most 10,000, or as many as there are objects. Beyond that, the oldest is dropped (giveUp), and
-// the scopes that have not passed it must have a list that is not older (Scope.minVersion,
-// feed.Outdated). The deletion of an entry waits at its tombstone while scopes of other selectors, into
-// which the object may have moved, have not reached its version: to the server, both are the same event.
+// A tombstone says which states of a key are superseded. It is kept until all scopes of the store,
+// whatever keys they may hold, have reached the version at which the deletion or the newer state was
+// seen. There are at most 10,000, or as many as there are objects. Beyond that, the oldest is dropped
+// (giveUp), which raises Scope.minVersion of those that have not passed it: Feed.Apply returns
+// feed.Outdated for an older event, Commit feed.ErrOutdated for an older list, and the reflector lists
+// again, not older than Feed.NotOlderThan. The deletion of an entry waits at its tombstone while scopes
+// of other selectors, into which the object may have moved, have not reached its version: the server
+// sends the same event for a deletion and a move.
 //
 // # Concurrency
 //
@@ -89,23 +97,26 @@
 //
 //	commits  serializes commits, and changes of scopes, feeds and indexes.
 //	writer   serializes writes. An event holds it from reading the old state until the new one is
-//	         published. A commit of scopes gives it back after each 512 keys, and then decides again
-//	         on those that were written meanwhile; one of a whole collection holds it while it
-//	         compares, about 1 µs for each object of the list. User functions (decode, transform,
-//	         index) may run under it; they may read the store but must not write to it. Errors are
-//	         reported after the release of these two locks, and filters run under no lock.
+//	         published. A commit of scopes gives it back after every 512 keys, and in the end decides
+//	         again on the keys that were written meanwhile. It does not pause if it compares contents,
+//	         if two feeds have one of its scopes, or once a transform has renamed an object. A commit
+//	         of a whole collection holds the lock while it compares, about 1 µs for each object of the
+//	         list. Key, decode, transform and index functions may run under it; they may read the
+//	         store but must not write to it. Filters run, and errors are reported, under no lock of
+//	         the store, but perhaps under gate.mu of package source.
 //	mu       guards the published state: the maps, the indexes, the resourceVersion, the scopes, the
 //	         tombstones and the order of the log. A writer holds it to publish a change or to swap in
-//	         a whole state, and Snapshot holds it to copy the roots of the maps. It is held for a time
-//	         that does not depend on the number of objects, but for the deletions that no longer wait.
-//	         No user function runs under it.
+//	         a whole state, and Snapshot holds it to copy the roots of the maps. It is held for O(scopes),
+//	         and for the tombstones, waiting deletions and quarantined keys that a change resolves;
+//	         after a restore of the server, for all tombstones. Only Config.Now runs under it.
 //
 // The scopes and tombstones are written under writer and mu, and may be read under either. The
 // quarantine, the hot set and the waiters each have a lock of their own, which may be taken under the
 // others and takes no other.
 //
-// Get of a value that need not be decoded takes no lock. All other reads use a Snapshot, which all
-// readers share until the next write. The first snapshot after a write takes mu for O(1).
+// Get takes no lock, except briefly to keep a value that it has decoded, or to report one that it cannot
+// decode. Reads of several objects use a Snapshot, which all readers share until the next write; its
+// first one after a write takes mu for O(1). Reads of an entry's metadata, and of versions, take mu.
 //
 // # Invariants
 //
@@ -113,12 +124,13 @@
 //     both are done. A snapshot and a cursor taken together under mu therefore show each change
 //     exactly once: either in the snapshot or at the cursor.
 //   - A list, and the removal of scopes, is swapped in under mu. A snapshot shows all of it or none.
-//   - A commit keeps the entry of an object whose UID and version are the store's, without decoding
-//     the item. Before, it compares the contents of the newest eight of them, and fails if one
+//   - A list keeps the entry of an object whose UID and version are the store's, and does not decode
+//     the item, unless CompareContents or EmitUnchanged is set. Commit first compares the contents of
+//     the newest such objects, up to twice maxNewest within Config.CompareBytes. It fails if one
 //     differs: a restored server has used the version again, and any other entry may differ, too. The
 //     list is then repeated with CompareContents.
-//   - Each key is in an index, and in the set of its scope, under exactly the values that its entry
-//     records. An index has no value without keys.
+//   - Each index has a key under exactly the values that its entry records, and the set of a scope has
+//     exactly the keys whose entries record it. An index has no value without keys.
 //   - A key is quarantined from the time its newest state cannot be stored or read until a later
-//     state is stored, the object is deleted, or a list resolves it.
+//     state is stored or ignored, the object is deleted, a list resolves it, or its scope is removed.
 package store

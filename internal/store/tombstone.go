@@ -105,9 +105,8 @@ func (g *tombstones[V]) put(t *tombstone[V]) {
 	g.byKey[t.key] = t
 }
 
-// giveUp forgets a tombstone, as there are too many. The scopes that have not passed it are then not
-// fed by a watch from before: the next contact is a list that is not older than the tombstone. The
-// caller holds both locks.
+// giveUp drops a tombstone, as there are too many. It raises minVersion of the scopes that may hold the
+// key and have not passed it: they need a list that is not older. The caller holds both locks.
 func (s *Store[V]) giveUp(t *tombstone[V]) {
 	if s.tombstones.byKey[t.key] != t {
 		return
