@@ -42,3 +42,24 @@ func TestProgramWritesLeaveWithTheirScopes(t *testing.T) {
 		})
 	}
 }
+
+// An object that the program writes again, with a UID, is no longer one of every range of hashes.
+func TestProgramWritesBelongToTheRangeOfTheirUID(t *testing.T) {
+	h := &scopedHarness{newHarness(scoped), false, make(map[string]*Scope), make(map[string]*Feed[*object])}
+	half := uint64(1) << 63
+	h.joinScope("low", scope.Scope{Hash: scope.Range{Field: scope.UID, Last: half - 1}})
+	h.joinScope("high", scope.Scope{Hash: scope.Range{Field: scope.UID, First: half, Last: 2*half - 1}})
+	h.MarkSynced()
+	own, other := "low", "high"
+	if scope.HashOf("u") >= half {
+		own, other = other, own
+	}
+	h.run(t, "program put k; program put k/u@5; "+other+" list 11")
+	if got := strings.Join(contents(h.Snapshot()), " "); got != "k/u@5" {
+		t.Errorf("after a list of the other range, the store has %q", got)
+	}
+	h.run(t, own+" list 12")
+	if got := h.Len(); got != 0 {
+		t.Errorf("after a list that lacks it, the store has %d objects", got)
+	}
+}

@@ -130,10 +130,8 @@ func (s *Store[V]) claimOf(uid string, old *Entry[V]) claim {
 	switch {
 	case !s.config.Scoped:
 		return claim{}
-	case old != nil && (old.scope() == nil || !old.scope().removed):
-		kept := old.common().claim
-		kept.written = true
-		return kept
+	case old != nil && old.scope() != nil && !old.scope().removed:
+		return claim{scope: old.scope(), written: true}
 	}
 	return claim{written: true, hasUID: uid != "", hash: scope.HashOf(uid)}
 }
