@@ -78,12 +78,18 @@ func (l *scopedLists) follow(options metav1.ListOptions) {
 	}
 }
 
-// write records a write of the program, and returns the number of those before it.
-func (l *scopedLists) write() int {
+// write records a write of the program, which has ended: lists that begin later must show it.
+func (l *scopedLists) write() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.writes++
-	return l.writes - 1
+}
+
+// written returns the number of writes of the program.
+func (l *scopedLists) written() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.writes
 }
 
 // count returns the number of lists that were sent.

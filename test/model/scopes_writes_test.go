@@ -100,6 +100,7 @@ func (x *scopedExecution) rest() {
 // writeStore executes a step that writes into the store.
 func (x *scopedExecution) writeStore(s scopedStep) {
 	indexer := x.informer.(adapterScopes).informer.GetIndexer()
+	defer x.server.lists.write()
 	var err error
 	switch s.Op {
 	case opWrite:
@@ -194,7 +195,7 @@ func (x *scopedExecution) touch(key string, written ...*corev1.ConfigMap) {
 	for _, w := range x.writing.own {
 		w.replaced = w.replaced || w.key == key
 	}
-	after := x.server.lists.write()
+	after := x.server.lists.written()
 	for _, obj := range written {
 		s := scopedStateOf(obj)
 		x.noteLocked("the program writes %v", s)
