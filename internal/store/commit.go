@@ -26,8 +26,7 @@ type commit[V any] struct {
 	feed     *Feed[V]        // nil for a write of the program, and if scopes are removed
 	version  string          // of the list
 	exist    bool            // the objects of removed scopes exist
-	removed  []*Scope        // the scopes to remove
-	inPieces bool
+	inPieces bool            // it pauses
 
 	scopes  map[*Scope]bool // that are replaced or removed, if the store has scopes
 	next    *state[V]
@@ -70,9 +69,10 @@ func (r *Replacement[V]) Commit(resourceVersion string) error {
 // batch of the log. Entries whose deletion waits, as they may have moved to another scope, stay until
 // it no longer does. exist reports whether the others exist: their deletions have LeftScope.
 func (s *Store[V]) RemoveScopes(scopes []*Scope, exist bool) {
-	c := &commit[V]{Store: s, removed: scopes, exist: exist, inPieces: true}
+	c := &commit[V]{Store: s, exist: exist, inPieces: true, scopes: make(map[*Scope]bool, len(scopes))}
 	size := 0
 	for _, scope := range scopes {
+		c.scopes[scope] = true
 		size += s.ScopeState(scope).Objects
 	}
 	c.gone = make([]Change[V], 0, size)
@@ -107,7 +107,8 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 	return nil
 }
 
-// run holds the lock of commits, and the writer's but for pauses.
+// run decides on every key and publishes the next state. It holds the lock of commits, and the writer's
+// except in pauses.
 func (c *commit[V]) run() error {
 	c.lockCommit()
 	defer c.unlockCommit()
@@ -132,8 +133,8 @@ func (c *commit[V]) run() error {
 	return nil
 }
 
-// mayBeOutrun reports whether scopes of the list may reach later versions in pauses, by other feeds.
-// These scopes are then not replaced, which is decided before anything else.
+// mayBeOutrun reports whether another feed has a scope of the list. It may bring the scope to a later
+// version in a pause, and begin has decided before that the list replaces the scope.
 func (c *commit[V]) mayBeOutrun() bool {
 	return c.list != nil && slices.ContainsFunc(c.feed.Scopes(), func(scope *Scope) bool { return len(scope.feeds) > 1 })
 }
@@ -253,13 +254,7 @@ func (c *commit[V]) begin(view *entryView) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	live := c.live.Load()
-	switch {
-	case c.list == nil:
-		c.scopes = make(map[*Scope]bool)
-		for _, scope := range c.removed {
-			c.scopes[scope] = true
-		}
-	case c.config.Scoped:
+	if c.list != nil && c.config.Scoped {
 		if err := c.beginScopes(); err != nil {
 			return err
 		}
@@ -663,9 +658,9 @@ func (c *commit[V]) publish(resolved []string) {
 	}
 }
 
-// swapAndLog makes the next state live, releases the resolved keys, and appends the changes to the log,
-// before anybody who waits for the version may read. The caller holds both locks, for a time that does
-// not depend on the number of objects.
+// swapAndLog makes the next state live, releases the resolved keys, and appends the changes to the log.
+// It does so before the version is reached: a caller that waits for that reads nothing older. The caller
+// holds writer and mu, for O(resolved keys and scopes).
 func (c *commit[V]) swapAndLog(resolved []string, changes []Change[V]) {
 	live := c.live.Load()
 	if c.next != live {
