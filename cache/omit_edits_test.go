@@ -27,11 +27,15 @@ import (
 type editCounter struct {
 	feed.Source
 	edits, items atomic.Int64
-	listed       chan struct{} // receives a value after each list
+	listed       chan editCounts // receives the counts after each list
 }
 
+type editCounts struct{ items, edits int64 }
+
+func (c *editCounter) counts() editCounts { return editCounts{c.items.Load(), c.edits.Load()} }
+
 func (c *editCounter) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
-	defer func() { c.listed <- struct{}{} }()
+	defer func() { c.listed <- c.counts() }()
 	return c.Source.List(ctx, options, func(item feed.Item) error { return add(c.counted(item)) })
 }
 
@@ -93,7 +97,7 @@ func TestUnchangedObjectsAreNotEdited(t *testing.T) {
 		t.Run(fmt.Sprint("packed ", packed), func(t *testing.T) {
 			server.InjectFault(1, func(r fake.APIRequest) bool { return r.Verb == "watch" }, fake.RequestFault{Err: apierrors.NewResourceExpired("too old")})
 			options := InformerOptions[*corev1.Pod]{Packed: packed, Start: StartAny, OmitFields: []string{"metadata.managedFields"}}
-			counter := &editCounter{listed: make(chan struct{}, 10)}
+			counter := &editCounter{listed: make(chan editCounts, 10)}
 			spec := options.spec(lw, objects, options.reflectorOptions().reporter(objects))
 			spec.Wrap = func(items feed.Source) feed.Source {
 				counter.Source = items
@@ -106,20 +110,19 @@ func TestUnchangedObjectsAreNotEdited(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error)
 			go func() { done <- engine.Run(ctx) }()
-			check := func(items, edits int64) {
+			check := func(got editCounts, items, edits int64) {
 				t.Helper()
-				if counter.items.Load() != items || counter.edits.Load() != edits {
-					t.Errorf("%d edits of %d objects, want %d of %d", counter.edits.Load(), counter.items.Load(), edits, items)
+				if got != (editCounts{items, edits}) {
+					t.Errorf("%d edits of %d objects, want %d of %d", got.edits, got.items, edits, items)
 				}
 			}
-			<-counter.listed
-			check(pods, pods)
+			check(<-counter.listed, pods, pods)
 			<-counter.listed
 			labelPod(t, server)
 			if err := engine.WaitForResourceVersion(t.Context(), server.ResourceVersion()); err != nil {
 				t.Fatal(err)
 			}
-			check(2*pods+1, pods+compared+1)
+			check(counter.counts(), 2*pods+1, pods+compared+1)
 			cancel()
 			if err := <-done; err != nil {
 				t.Error(err)
