@@ -73,18 +73,18 @@ fuzz: ## Fuzz each decoder for FUZZTIME, 30s by default (15 minutes)
 fmt: $(linter) ## Format every module
 	@for m in $(modules); do (cd $$m && $(linter) fmt --config $(root)/.golangci.yml ./...) || exit 1; done
 
-# ARGS select what to measure, without writing the table: make bench ARGS="-row get-by-key -rounds 1".
-bench: ## Measure against client-go and write the table in docs/benchmarks.md (15 minutes)
-	$(go) -C bench run . $(or $(ARGS),-write ../docs/benchmarks.md)
+# ARGS select what to measure, without writing the figures: make bench ARGS="-row get-by-key -rounds 2".
+bench: ## Measure against client-go and write docs/benchmarks.md, its figures and README's table (30 minutes)
+	$(go) -C bench run . $(or $(ARGS),-write ..)
+
+bench-apiserver: e2e-build ## Measure initial sync from a real kube-apiserver and write its section (6 minutes)
+	$(go) -C bench run . -only apiserver $(or $(ARGS),-write ..)
 
 bench-adopters: ## Measure prometheus' Kubernetes discovery and write its table (3 minutes)
 	cd e2e/adopters && $(go) run ./prometheus/measure $(or $(ARGS),-write ../../docs/benchmarks.md)
 
-bench-apiserver: e2e-build ## Measure initial sync from a real kube-apiserver and write its table (5 minutes)
-	$(go) -C bench run . -only apiserver $(or $(ARGS),-write ../docs/benchmarks.md)
-
-bench-million: ## Measure a million packed Pods and write its table (6 minutes; client-go needs 8 GB)
-	$(go) -C bench run . -only million $(or $(ARGS),-write ../docs/benchmarks.md)
+bench-million: ## Measure a million packed Pods and write their section (6 minutes; client-go needs 8 GB)
+	$(go) -C bench run . -only million $(or $(ARGS),-write ..)
 
 e2e-build: ## Build kube-apiserver, etcd and etcdutl into .cache (3 minutes the first time)
 	$(go) -C e2e run ./build

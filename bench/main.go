@@ -1,16 +1,15 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench compares kinformer with client-go and prints the figures, their ratio and the goals
+// Command bench compares kinformer with client-go and prints the figures, and the ratios and goals
 // as a Markdown table.
 //
 //	go run .                                        # all groups except apiserver, million, scopes and sharding
-//	go run . -only apiserver -write ../docs/benchmarks.md
-//	go run . -row get-by-key -rounds 5
+//	go run . -only apiserver -write ..              # also writes docs/benchmarks.md and its figures
+//	go run . -row get-by-key -rounds 2
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"flag"
@@ -53,8 +52,9 @@ type options struct {
 	cpuProfile string
 }
 
-// defaultRounds lets the default groups finish within 15 minutes.
-const defaultRounds = 3
+// defaultRounds gives both sides several rounds without other load on the machine. The default
+// groups take half an hour.
+const defaultRounds = 10
 
 // run measures the rows that the arguments select. A missed goal is not an error.
 func run(args []string, out, progress io.Writer) error {
@@ -64,8 +64,8 @@ func run(args []string, out, progress io.Writer) error {
 	flags.StringVar(&o.only, "only", "",
 		"measure only this group of rows: "+strings.Join(rows.Groups(), ", ")+"; the default is all except "+strings.Join(onRequest(), ", "))
 	flags.StringVar(&o.row, "row", "", "measure only rows whose name or measurement contains this, such as get-by-key")
-	flags.IntVar(&o.rounds, "rounds", defaultRounds, "number of measurements of each side; some rows have their own")
-	flags.StringVar(&o.write, "write", "", "also write the table to its section of this Markdown file")
+	flags.IntVar(&o.rounds, "rounds", defaultRounds, "number of measurements of each side; some rows have fewer")
+	flags.StringVar(&o.write, "write", "", "also write the figures below this directory, the root of the repository")
 	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "write a CPU profile of this process to this file")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -79,14 +79,17 @@ func run(args []string, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var table bytes.Buffer
-	if err := errors.Join(measure(experiments, o.rounds, &table, progress), stop()); err != nil {
+	results, conditions, err := measure(experiments, o.rounds, progress)
+	if err := errors.Join(err, stop()); err != nil {
 		return err
 	}
-	if _, err := out.Write(table.Bytes()); err != nil || o.write == "" {
+	summary := conditions + "\n\n" + harness.Summary(results) + "\n"
+	err = harness.WriteCSV(out, results, harness.Machine())
+	fmt.Fprint(out, "\n", summary)
+	if err != nil || o.write == "" {
 		return err
 	}
-	return harness.ReplaceSection(o.write, o.section(), table.String())
+	return write(o.write, o.section(), results, summary)
 }
 
 // section returns the name of the table's section in a Markdown file.
@@ -111,6 +114,9 @@ func (o options) experiments(scale rows.Scale) ([]harness.Experiment, error) {
 	if o.rounds < 1 {
 		return nil, fmt.Errorf("-rounds %d: must be at least 1", o.rounds)
 	}
+	if o.row != "" && o.write != "" {
+		return nil, errors.New("-write needs all rows of a group: omit -row")
+	}
 	experiments := slices.DeleteFunc(rows.In(scale, o.groups()...), func(e harness.Experiment) bool { return !o.selects(e) })
 	if len(experiments) == 0 {
 		return nil, fmt.Errorf("no row matches %q", o.row)
@@ -125,20 +131,16 @@ func (o options) selects(e harness.Experiment) bool {
 	})
 }
 
-// measure runs the experiments one after the other and prints the table.
-func measure(experiments []harness.Experiment, rounds int, out, progress io.Writer) error {
-	start := time.Now()
-	conditions := harness.Conditions()
-	var results []harness.Result
+// measure runs the experiments one after the other. It also returns their conditions.
+func measure(experiments []harness.Experiment, rounds int, progress io.Writer) (results []harness.Result, conditions string, err error) {
+	start, before := time.Now(), harness.Conditions()
 	for i, e := range experiments {
 		fmt.Fprintf(progress, "%s %d/%d %s: %s\n", time.Since(start).Round(time.Second), i+1, len(experiments), e.Row, e.Setup)
 		result, err := harness.Run(e, rounds)
 		if err != nil {
-			return err
+			return nil, "", err
 		}
 		results = append(results, result)
 	}
-	fmt.Fprintf(out, "%s before, %s after. Medians of %d rounds (minimum–maximum); the ratio is the first figure divided by the second. Took %v.\n\n",
-		conditions, harness.Load(), rounds, time.Since(start).Round(time.Second))
-	return harness.WriteTable(out, results)
+	return results, fmt.Sprintf("%s before, %s after; took %v.", before, harness.Load(), time.Since(start).Round(time.Second)), nil
 }

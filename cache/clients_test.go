@@ -21,13 +21,13 @@ import (
 	metadatafake "k8s.io/client-go/metadata/fake"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // fakeClient is a collection of one of client-go's fake clients, in namespace ns. Its objects have
 // neither a UID nor a resourceVersion, so that an informer cannot recognize unchanged objects.
 type fakeClient[T cache.Object] struct {
-	lw      func(modify ...cache.ListOptionsFunc) cache.ListerWatcher
+	lw      func(modify ...func(*metav1.ListOptions)) cache.ListerWatcher
 	example T
 	create  func(name, app string)
 	update  func(name, app string)
@@ -46,7 +46,9 @@ func typedClient(t *testing.T) fakeClient[*corev1.Pod] {
 	}
 	ctx := context.Background()
 	return fakeClient[*corev1.Pod]{
-		lw:      func(modify ...cache.ListOptionsFunc) cache.ListerWatcher { return cache.ListWatchOf(pods, modify...) },
+		lw: func(modify ...func(*metav1.ListOptions)) cache.ListerWatcher {
+			return cache.ListWatchOf(pods, modify...)
+		},
 		example: &corev1.Pod{},
 		create: func(name, app string) {
 			must(pods.Create(ctx, cachetest.Pod(name, cachetest.WithLabel("app", app)), metav1.CreateOptions{}))
@@ -77,7 +79,9 @@ func dynamicClient(t *testing.T) fakeClient[*unstructured.Unstructured] {
 	}
 	ctx := context.Background()
 	return fakeClient[*unstructured.Unstructured]{
-		lw:      func(modify ...cache.ListOptionsFunc) cache.ListerWatcher { return cache.ListWatchOf(pods, modify...) },
+		lw: func(modify ...func(*metav1.ListOptions)) cache.ListerWatcher {
+			return cache.ListWatchOf(pods, modify...)
+		},
 		example: &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}},
 		create:  func(name, app string) { must(pods.Create(ctx, unstructuredPod(name, app), metav1.CreateOptions{})) },
 		update:  func(name, app string) { must(pods.Update(ctx, unstructuredPod(name, app), metav1.UpdateOptions{})) },
@@ -104,7 +108,9 @@ func metadataClient(t *testing.T) fakeClient[*metav1.PartialObjectMetadata] {
 		}
 	}
 	return fakeClient[*metav1.PartialObjectMetadata]{
-		lw:      func(modify ...cache.ListOptionsFunc) cache.ListerWatcher { return cache.ListWatchOf(pods, modify...) },
+		lw: func(modify ...func(*metav1.ListOptions)) cache.ListerWatcher {
+			return cache.ListWatchOf(pods, modify...)
+		},
 		example: &metav1.PartialObjectMetadata{},
 		create:  func(name, app string) { must(pods.CreateFake(object(name, app), metav1.CreateOptions{})) },
 		update:  func(name, app string) { must(pods.UpdateFake(object(name, app), metav1.UpdateOptions{})) },
@@ -176,7 +182,7 @@ func informerOf[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T)
 	var ctx context.Context
 	ctx, i.cancel = context.WithCancel(t.Context())
 	go func() { i.stopped <- controller.Run(ctx) }()
-	if err := controller.WaitForSync(t.Context()); err != nil {
+	if err := controller.WaitForDelivery(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Wait() // until the watch is open: the fakes do not send earlier events

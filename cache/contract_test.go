@@ -4,7 +4,6 @@
 package cache_test
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,8 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/informer"
-	"github.com/kinformer/kinformer/internal/mutation"
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
@@ -48,67 +45,6 @@ func TestContractIsHeld(t *testing.T) {
 				t.Errorf("promise %d is held by %s, which does not exist", i+1, match[1])
 			}
 		}
-	}
-}
-
-// TestFaultsAreTested checks that each row of the catalogue in docs/faults.md names the promises that
-// cover it or existing tests, and says what client-go does. A test that holds a promise is named by
-// the contract alone.
-func TestFaultsAreTested(t *testing.T) {
-	faults, err := os.ReadFile("../docs/faults.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	contract, err := os.ReadFile("../docs/contract.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tests, promise := testsUnder(t, ".."), regexp.MustCompile(`^\d+$`)
-	rows := 0
-	for _, table := range strings.Split(string(faults), "\n| what happens |")[1:] {
-		table, _, _ = strings.Cut(table, "\n\n")
-		for _, row := range strings.Split(strings.TrimSpace(table), "\n")[2:] { // the first two are the head
-			rows++
-			cells := strings.Split(strings.Trim(row, "| "), " | ")
-			if len(cells) != 4 {
-				t.Errorf("%d cells, want 4: %s", len(cells), row)
-				continue
-			}
-			for _, held := range strings.Split(cells[2], ", ") {
-				switch name := strings.Trim(held, "`"); {
-				case promise.MatchString(held):
-					if !strings.Contains(string(contract), "\n**"+held+". ") {
-						t.Errorf("the contract has no promise %s: %s", held, row)
-					}
-				case held == "adapter":
-				case !tests[name]:
-					t.Errorf("%s does not exist: %s", held, row)
-				case strings.Contains(string(contract), held):
-					t.Errorf("the contract names %s too: %s", held, row)
-				}
-			}
-		}
-	}
-	if rows < 80 {
-		t.Errorf("%d rows, want at least 80", rows)
-	}
-}
-
-// TestTestsOfFoundBugsExist checks that the tests that docs/testing.md names exist.
-func TestTestsOfFoundBugsExist(t *testing.T) {
-	document, err := os.ReadFile("../docs/testing.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tests := testsUnder(t, "..")
-	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(document), -1)
-	for _, match := range named {
-		if !tests[match[1]] {
-			t.Errorf("docs/testing.md names %s, which does not exist", match[1])
-		}
-	}
-	if len(named) < 7 {
-		t.Errorf("%d tests, want at least 7", len(named))
 	}
 }
 
@@ -147,20 +83,27 @@ func TestSharedOptionsHaveTheSameType(t *testing.T) {
 	}
 }
 
-// TestSentinelErrorsMatchEngine compares the errors and phases that package cache declares
-// with those that the engine returns.
-func TestSentinelErrorsMatchEngine(t *testing.T) {
-	for public, internal := range map[error]error{
-		cache.ErrAlreadyRunning: informer.ErrAlreadyRunning, cache.ErrStopped: informer.ErrStopped, cache.ErrHandlerBlocked: informer.ErrHandlerBlocked,
-		cache.ErrFunctionBlocked: informer.ErrFunctionBlocked,
-		cache.ErrStale:           reflector.ErrStale, cache.ErrVersionRegressed: reflector.ErrVersionRegressed, cache.ErrStalled: reflector.ErrStalled,
-		cache.ErrShortWatches: reflector.ErrShortWatches, cache.ErrNoVersion: reflector.ErrNoVersion, cache.ErrQuarantined: reflector.ErrQuarantined,
-		cache.ErrMutated: mutation.ErrMutated,
+// TestErrorsAreQuotedInTheirDocumentation looks for the text of each error in errors.go.
+func TestErrorsAreQuotedInTheirDocumentation(t *testing.T) {
+	code, err := os.ReadFile("errors.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile(`\n\t?// `).ReplaceAllString(string(code), " ")
+	for _, err := range []error{
+		cache.ErrAlreadyRunning, cache.ErrStopped, cache.ErrHandlerBlocked, cache.ErrFunctionBlocked,
+		cache.ErrStale, cache.ErrVersionRegressed, cache.ErrHistoryChanged, cache.ErrStalled, cache.ErrShortWatches,
+		cache.ErrNoVersion, cache.ErrQuarantined, cache.ErrMutated, cache.ErrOmittedFields, cache.ErrNotStored,
+		cache.ErrNoScope, cache.ErrOutOfScope, cache.ErrSkip,
 	} {
-		if !errors.Is(internal, public) {
-			t.Errorf("%q is not %q", internal, public)
+		if !strings.Contains(text, `("`+err.Error()+`")`) {
+			t.Errorf("the documentation of the error %q does not quote it", err)
 		}
 	}
+}
+
+// TestPhasesMatchEngine compares the phases that package cache declares with those of the engine.
+func TestPhasesMatchEngine(t *testing.T) {
 	for public, internal := range map[cache.Phase]reflector.Phase{
 		cache.PhaseIdle: reflector.Idle, cache.PhaseListing: reflector.Listing, cache.PhaseWatching: reflector.Watching,
 		cache.PhaseResuming: reflector.Resuming, cache.PhaseRetrying: reflector.Retrying, cache.PhaseStopped: reflector.Stopped,

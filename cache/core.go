@@ -46,11 +46,14 @@ func (c *core) run(ctx context.Context) error {
 	return c.engine.Run(c.report.begin(ctx))
 }
 
-func (c *core) status(synced bool) Status {
+func (c *core) reflectorStatus() ReflectorStatus { return c.status().ReflectorStatus }
+
+func (c *core) status() Status {
+	synced := c.engine.StoreHasSynced()
 	if scopes := c.engine.Scopes(); scopes != nil && scopes.LacksScopes() {
 		synced = false
 	}
-	s := reflectorStatus(c.report.name, c.invalid, c.engine.Reflector(), c.source, synced)
+	s := Status{ReflectorStatus: reflectorStatus(c.report.name, c.invalid, c.engine.Reflector(), c.source, synced)}
 	if c.invalid != nil {
 		return s
 	}
@@ -61,7 +64,7 @@ func (c *core) status(synced bool) Status {
 	contents := c.engine.Contents()
 	s.Objects = contents.Len()
 	s.Quarantined, s.Unkeyed = contents.QuarantineSize()
-	s.PackedBytes, s.HotBytes, s.HotObjects = contents.PackedSize()
+	s.PackedBytes = contents.PackedBytes()
 	s.IndexErrors = contents.IndexErrors()
 	s.Changes = c.engine.Changes()
 	s.OmitFieldsNotFound = c.engine.OmitFieldsNotFound()

@@ -31,8 +31,12 @@
 // A [Factory] shares one informer among all users of the same objects and runs it while it is used.
 // [RunAll] runs several informers or factories and joins their errors.
 //
-// With [Scopes], an informer holds parts of a collection, such as some namespaces, which may be
-// added and removed while it runs.
+// # Selecting objects
+//
+// The client of a ListWatch selects a namespace, as CoreV1().Pods("default") does, and
+// [WithLabelSelector] and [WithFieldSelector] select objects on the server. What no selector can
+// express, InformerOptions.Filter refuses in the informer. With [Scopes], an informer holds parts of a
+// collection, such as some namespaces, which may be added and removed while it runs.
 //
 // # Reading
 //
@@ -69,7 +73,7 @@
 //   - A handler receives one event at a time, in order for each object, and delays no other
 //     handler. A handler that is far behind receives coalesced updates ([CoalesceWhenBehind])
 //     unless it asks for every event.
-//   - A deletion carries the object's last known state, never a tombstone (client-go's
+//   - A deletion carries the object's last known state (Event.Final), never a tombstone (client-go's
 //     DeletedFinalStateUnknown).
 //   - An object that was deleted and recreated under its name is a deletion and an addition.
 //   - A relist replaces the store's content atomically for every [Snapshot], and emits no event for

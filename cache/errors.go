@@ -18,76 +18,81 @@ import (
 )
 
 // Errors of informers and reflectors, for errors.Is.
-const (
-	// ErrAlreadyRunning is returned by Run while another Run is active.
-	ErrAlreadyRunning = informer.ErrAlreadyRunning
-	// ErrStopped is returned once Run of an informer, Controller or Factory has returned: by a second
-	// Run, by methods that wait, by methods that add a handler, and by InformerFor. A Reflector can
-	// run again.
-	ErrStopped = informer.ErrStopped
-	// ErrHandlerBlocked is returned by Run if a handler's call has not returned ten seconds after
-	// the context ended, and by Registration.Stop if its context ends first. The call goes on.
-	ErrHandlerBlocked = informer.ErrHandlerBlocked
-	// ErrFunctionBlocked is returned by Run if a Transform, Filter, index function or ErrorHandler
-	// has not returned ten seconds after the context ended. The call goes on, and no write to the
-	// store succeeds until it returns.
-	ErrFunctionBlocked = informer.ErrFunctionBlocked
+var (
+	// ErrAlreadyRunning ("already running") is returned by Run while another Run is active.
+	ErrAlreadyRunning error = informer.ErrAlreadyRunning
+	// ErrStopped ("the informer has stopped") is returned once Run of an informer, Controller or
+	// Factory has returned: by a second Run, by methods that wait, by methods that add a handler, and
+	// by InformerFor. A Reflector can run again.
+	ErrStopped error = informer.ErrStopped
+	// ErrHandlerBlocked ("a handler's call has not returned") is returned by Run if a handler's call
+	// has not returned ten seconds after the context ended, and by Registration.Stop if its context
+	// ends first. The call goes on.
+	ErrHandlerBlocked error = informer.ErrHandlerBlocked
+	// ErrFunctionBlocked ("a transform, filter, index function or ErrorHandler has not returned") is
+	// returned by Run if the function has not returned ten seconds after the context ended. The call
+	// goes on, and no write to the store succeeds until it returns.
+	ErrFunctionBlocked error = informer.ErrFunctionBlocked
 )
 
 // Errors that an ErrorHandler receives, for errors.Is. Errors of the API server are passed on
 // unchanged: use apierrors.IsForbidden and the like.
-const (
-	// ErrStale reports a watch event whose resourceVersion is not newer than that of an earlier
-	// one.
-	ErrStale = reflector.ErrStale
-	// ErrVersionRegressed reports that the server is at an older resourceVersion than before, as
-	// after a restore of etcd.
-	ErrVersionRegressed = reflector.ErrVersionRegressed
-	// ErrHistoryChanged reports a resumed watch whose server did not repeat the last changes as it
-	// had sent them before: etcd was restored from a backup, or the server lost events.
-	ErrHistoryChanged = reflector.ErrHistoryChanged
-	// ErrStalled reports that a request received nothing for longer than a working server lets it
-	// wait, so that it was given up.
-	ErrStalled = reflector.ErrStalled
-	// ErrShortWatches reports that the server closed several watches in a row, each within a second
-	// and without an event.
-	ErrShortWatches = reflector.ErrShortWatches
-	// ErrNoVersion reports a list or event without a valid resourceVersion.
-	ErrNoVersion = reflector.ErrNoVersion
-	// ErrQuarantined reports a relist that is made because objects could not be stored.
-	ErrQuarantined = reflector.ErrQuarantined
-	// ErrMutated reports an object that the program has modified although it belongs to the cache;
-	// see InformerOptions.DetectMutations.
-	ErrMutated = mutation.ErrMutated
+var (
+	// ErrStale ("watch event is older than an earlier one") reports a watch event whose
+	// resourceVersion is not newer than that of an earlier one.
+	ErrStale error = reflector.ErrStale
+	// ErrVersionRegressed ("server is at an older resourceVersion than before") reports a list or
+	// bookmark, such as the first one after a restore of etcd.
+	ErrVersionRegressed error = reflector.ErrVersionRegressed
+	// ErrHistoryChanged ("server does not repeat the last changes") reports a resumed watch that did not
+	// begin with the changes that the server had sent last: etcd was restored from a backup, or the
+	// server lost events.
+	ErrHistoryChanged error = reflector.ErrHistoryChanged
+	// ErrStalled ("nothing received within the idle timeout") reports that a request was given up
+	// because it received nothing for longer than a working server lets it wait.
+	ErrStalled error = reflector.ErrStalled
+	// ErrShortWatches ("server repeatedly closed the watch at once and without an event") reports
+	// several watches in a row that each ended within a second.
+	ErrShortWatches error = reflector.ErrShortWatches
+	// ErrNoVersion ("no valid resourceVersion") reports a list or event whose resourceVersion is missing
+	// or cannot be compared.
+	ErrNoVersion error = reflector.ErrNoVersion
+	// ErrQuarantined ("some objects could not be stored") reports a relist that requests the objects
+	// again.
+	ErrQuarantined error = reflector.ErrQuarantined
+	// ErrMutated ("cached object was modified") reports an object that the program has modified although
+	// it belongs to the cache; see InformerOptions.DetectMutations.
+	ErrMutated error = mutation.ErrMutated
 )
 
-// ErrOmittedFields is wrapped by the error of an Update that was refused because it would delete
-// fields that an informer has omitted from the object; see InformerOptions.ReadOnly. A program that
-// means to delete such a field sends a patch, which is not refused.
-const ErrOmittedFields = source.ErrOmittedFields
+// ErrOmittedFields ("the update would delete fields that the informer omits") is wrapped by the error
+// of an Update that was refused; see InformerOptions.NeverWritten. A program that means to delete such a
+// field sends a patch, which is not refused.
+var ErrOmittedFields error = source.ErrOmittedFields
 
-// ErrNotStored reports that an object's newest state arrived and could not be stored: it could not
-// be decoded, was too large, or Transform, Filter or the key function failed. The errors of
+// ErrNotStored ("the object's newest state could not be stored") reports that the state arrived, and
+// could not be decoded, was too large, or Transform, Filter or the key function failed. The errors of
 // Reader.KeyError, Lister.Get, WaitForObject and HealthCheck wrap it together with the cause, which
 // the ErrorHandler has received, too. The object is requested again.
-const ErrNotStored = store.ErrNotStored
+var ErrNotStored error = store.ErrNotStored
 
-// ErrNoScope is wrapped by the errors of a ScopeView whose scope is not in the informer's Scopes. It
-// is also wrapped by the errors of Reader.KeyError, Reader.Get, Lister.Get, WaitForObject and
-// WaitForDelete for an object that no scope may hold, by its namespace, name or the hash of its
-// namespace, or that a scope may hold which has not been listed: the object may exist.
+// ErrNoScope ("the informer does not hold the scope") is wrapped by the errors of an InformerScope
+// that is not in the informer's Scopes. The errors of Reader.KeyError, Reader.Get, Lister.Get,
+// WaitForObject and WaitForDelete wrap it for an object that no scope may hold, by its namespace, name
+// or the hash of its namespace, or that a scope may hold which has not been listed: the object may exist.
 var ErrNoScope error = scoped.ErrNoScope
 
-// ErrOutOfScope is wrapped by the error of WaitForObject for an object that the informer never
-// stores: it is in another namespace, or a selector or the Filter refuses it. With Scopes, the errors
-// of WaitForObject and WaitForDelete for an object of no scope wrap it, and ErrNoScope.
+// ErrOutOfScope ("the object is outside of the informer's scope") is wrapped by the error of
+// WaitForObject for an object that the informer never stores: it is in another namespace, or a selector
+// or the Filter refuses it. With Scopes, the errors of WaitForObject and WaitForDelete for an object of
+// no scope wrap it, and ErrNoScope.
 var ErrOutOfScope = errors.New("the object is outside of the informer's scope")
 
-// ErrSkip is returned by a Transform, possibly wrapped, to ignore a state of an object: the store
-// keeps the earlier state, or none if there is none, and there is no event, error or relist. A
-// deletion is applied all the same, and delivered with the last stored state. To remove objects,
-// use Filter. The transforms of package clientgo may return it, too.
-const ErrSkip = feed.ErrSkip
+// ErrSkip ("skip this state of the object") is returned by a Transform, possibly wrapped, to ignore a
+// state of an object: the store keeps the earlier state, or none if there is none, and there is no
+// event, error or relist. A deletion is applied all the same, and delivered with the last stored state.
+// To remove objects, use Filter. The transforms of package clientgo may return it, too.
+var ErrSkip error = feed.ErrSkip
 
 // ObjectError reports that one object could not be decoded, transformed, indexed or stored.
 type ObjectError struct {

@@ -22,7 +22,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestRepeatedErrorIsLoggedEveryFiveMinutes fails lists with errors that differ only in the timeout

@@ -21,13 +21,18 @@ type Event[T Object] struct {
 	Type EventType
 	// Key is the object's key in the store.
 	Key string
-	// Old is the object before the change. It is nil for an addition. For an update it is the state
-	// that was last delivered to this handler. For a deletion it is the state in which the object
-	// was deleted or, if a relist found the object missing, the last known state. With LeftScope it
-	// is the state that Filter refused or, if a relist found it, the last accepted one.
+	// Old is the state that was last delivered to this handler. It is nil for an addition, with
+	// HandlerOptions.WithoutOld, and for a deletion if the state is Packed and cannot be decoded.
 	Old T
 	// New is the object after the change. It is nil for a deletion.
 	New T
+	// Final is the state in which the object was deleted, and nil for other events. With LeftScope it
+	// is the refused state or, if the scope was removed, the stored one.
+	Final T
+	// FinalStateUnknown is set for a deletion whose Final is only the last known state: a relist found
+	// the object missing or refused, its final state could not be stored or decoded, or its namespace was
+	// deleted (see NamespaceScopes).
+	FinalStateUnknown bool
 	// InInitialList is set for the additions of the state with which the handler started: the
 	// initial list, or the store's content when the handler was added. It is also set for those of
 	// the initial list of a scope that was added later; see Scopes.
@@ -41,8 +46,6 @@ type Event[T Object] struct {
 	// Coalesced is the number of later changes of the object that this event includes because the
 	// handler was behind; see CoalesceWhenBehind.
 	Coalesced int
-
-	delivered T // of a deletion: the state that was last delivered to this handler
 }
 
 // KeyEvent is the key of one object, as delivered to a key handler.
@@ -65,21 +68,17 @@ const (
 	KeyResync        KeyReason = "Resync"        // see HandlerOptions.ResyncPeriod
 )
 
-// Object returns the latest state: Old of a deletion, otherwise New.
+// Object returns the latest state: Final of a deletion, otherwise New.
 func (e Event[T]) Object() T {
 	if e.Type == EventDelete {
-		return e.Old
+		return e.Final
 	}
 	return e.New
 }
 
 func eventOf[T Object](e *informer.Event[T]) Event[T] {
-	event := Event[T]{
-		Type: EventType(e.Type), Key: e.Key, Old: e.Old, New: e.New,
+	return Event[T]{
+		Type: EventType(e.Type), Key: e.Key, Old: e.Old, New: e.New, Final: e.Final, FinalStateUnknown: e.FinalStateUnknown,
 		InInitialList: e.InInitialList, LeftScope: e.LeftScope, Coalesced: e.Coalesced,
 	}
-	if event.Type == EventDelete {
-		event.Old, event.delivered = e.Final, e.Old
-	}
-	return event
 }

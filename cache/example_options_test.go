@@ -28,8 +28,8 @@ func ExampleInformerOptions_omitFields() {
 		},
 	})
 	pods := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
-		OmitFields: []string{"metadata.managedFields", "spec.containers.env"},
-		ReadOnly:   true, // an Update of a cached Pod would delete its environment
+		OmitFields:   []string{"metadata.managedFields", "spec.containers.env"},
+		NeverWritten: true, // an Update of a cached Pod would delete its environment
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error)

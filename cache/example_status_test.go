@@ -134,8 +134,8 @@ func ExampleGroup() {
 	cancel()
 	fmt.Println("stopped:", <-stopped)
 	// Output:
-	// nodes Node [node-1] 1 []
-	// pods Pod [default/web-0] 1 []
+	// nodes Node [node-1] 1 map[]
+	// pods Pod [default/web-0] 1 map[]
 	// unhealthy: <nil>
 	// stopped: <nil>
 }

@@ -99,7 +99,7 @@ func ExampleLister() {
 		log.Fatal(err)
 	}
 
-	pods := cache.NewLister(store, corev1.Resource("pods")).Namespace("default")
+	pods := cache.NewLister(store.Reader, corev1.Resource("pods")).Namespace("default")
 	web, err := pods.Get("web-0")
 	fmt.Println(web.Spec.NodeName, err)
 	fmt.Println(len(pods.List(labels.SelectorFromSet(labels.Set{"app": "web"}))), "with the label")

@@ -22,7 +22,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // factoryHarness is a Factory in a synctest bubble, and the informers it has made.
@@ -242,7 +242,7 @@ func TestFactoryKeepsCollectionsApart(t *testing.T) {
 	if a != metadataOf(cache.ListWatchOf(client.Resource(pods)).InNamespace(""), "Pod") {
 		t.Error("metadata of Pods has two informers")
 	}
-	podsOf := func(namespace string, modify ...cache.ListOptionsFunc) *cache.SharedInformer[*corev1.Pod] {
+	podsOf := func(namespace string, modify ...func(*metav1.ListOptions)) *cache.SharedInformer[*corev1.Pod] {
 		ref, err := cache.InformerFor(factory, cache.ListWatchOf(fakes.CoreV1().Pods(namespace), modify...), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
 		if err != nil {
 			t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 	clientfake "k8s.io/client-go/kubernetes/fake"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // fixedVersion returns a Pod of a test whose fixtures all have version 5.
@@ -45,7 +45,7 @@ func TestFakeClientsetWithVersionsLosesNoWrite(t *testing.T) {
 				if _, err := informer.AddEventHandler(cache.EventHandlerFunc[*corev1.Pod](func(e cache.Event[*corev1.Pod]) {
 					pod := e.New
 					if pod == nil {
-						pod = e.Old
+						pod = e.Final
 					}
 					events = append(events, string(e.Type)+" "+pod.Name+"="+pod.Labels["x"])
 				}), cache.HandlerOptions{}); err != nil {

@@ -33,7 +33,7 @@ func (f EventHandlerFunc[T]) OnEvent(event Event[T]) { f(event) }
 type ResourceEventHandlerFuncs[T Object] struct {
 	AddFunc    func(obj T)
 	UpdateFunc func(oldObj, newObj T)
-	// DeleteFunc is called with the object's last known state, never with a tombstone.
+	// DeleteFunc is called with Event.Final, never with a tombstone.
 	DeleteFunc func(obj T)
 }
 
@@ -45,15 +45,15 @@ func (f ResourceEventHandlerFuncs[T]) OnEvent(event Event[T]) {
 	case event.Type == EventUpdate && f.UpdateFunc != nil:
 		f.UpdateFunc(event.Old, event.New)
 	case event.Type == EventDelete && f.DeleteFunc != nil:
-		f.DeleteFunc(event.Old)
+		f.DeleteFunc(event.Final)
 	}
 }
 
 // FilteringResourceEventHandler delivers to Handler the events of objects that FilterFunc accepts.
 // An object that FilterFunc begins to accept is an addition. One that it no longer accepts is a
-// deletion of the last accepted state, with Event.LeftScope set. A deleted object
-// whose last delivered state was accepted is a deletion even if FilterFunc does not accept its
-// final state. FilterFunc must depend on the object alone. Both fields are required.
+// deletion with Event.LeftScope set: Old is the last accepted state, and Final the refused one. A
+// deleted object whose last delivered state was accepted is a deletion even if FilterFunc does not
+// accept its final state. FilterFunc must depend on the object alone. Both fields are required.
 type FilteringResourceEventHandler[T Object] struct {
 	FilterFunc func(obj T) bool
 	Handler    EventHandler[T]
@@ -63,8 +63,8 @@ type FilteringResourceEventHandler[T Object] struct {
 // one of the two states, and not at all if it accepts neither.
 func (f FilteringResourceEventHandler[T]) OnEvent(event Event[T]) {
 	delivered := event.Old
-	if event.Type == EventDelete && !codec.IsNil(event.delivered) {
-		delivered = event.delivered
+	if event.Type == EventDelete && codec.IsNil(delivered) {
+		delivered = event.Final
 	}
 	before := event.Type != EventAdd && f.FilterFunc(delivered)
 	after := event.Type != EventDelete && f.FilterFunc(event.New)
@@ -75,7 +75,7 @@ func (f FilteringResourceEventHandler[T]) OnEvent(event Event[T]) {
 	case !before:
 		event.Type, event.Old = EventAdd, none
 	case !after && event.Type == EventUpdate:
-		event.Type, event.New, event.delivered, event.LeftScope = EventDelete, none, event.Old, true
+		event.Type, event.Final, event.New, event.LeftScope = EventDelete, event.New, none, true
 	}
 	f.Handler.OnEvent(event)
 }
@@ -138,9 +138,8 @@ type HandlerOptions struct {
 	// handler its key. It waits while the handler's events are being coalesced. Zero selects the
 	// informer's ResyncPeriod; a negative value disables resyncs.
 	ResyncPeriod time.Duration
-	// WithoutOld leaves Event.Old nil for updates. Deletions still carry the last known state.
-	// With Packed, it saves decoding the old object. A FilteringResourceEventHandler needs the old
-	// object: with it, WithoutOld is an error.
+	// WithoutOld leaves Event.Old nil. With Packed, it saves decoding the old object. A
+	// FilteringResourceEventHandler needs the old object: with it, WithoutOld is an error.
 	WithoutOld bool
 	// ContinueOnPanic goes on with the next event after a panic of the handler. A panic is logged
 	// and passed to ErrorHandler as a *HandlerError in any case. Without ContinueOnPanic, it then

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestHandlerReceivesEveryEvent checks the events of the initial list, of watches and of a relist.
@@ -51,7 +51,7 @@ func TestEventObjectIsLatestState(t *testing.T) {
 	}{
 		{cache.Event[*corev1.Pod]{Type: cache.EventAdd, New: a}, a},
 		{cache.Event[*corev1.Pod]{Type: cache.EventUpdate, Old: a, New: b}, b},
-		{cache.Event[*corev1.Pod]{Type: cache.EventDelete, Old: b}, b},
+		{cache.Event[*corev1.Pod]{Type: cache.EventDelete, Old: a, Final: b}, b},
 	} {
 		if got := c.event.Object(); got != c.want {
 			t.Errorf("%s: %v", c.event.Type, got)
@@ -64,7 +64,7 @@ func TestHandlerFuncs(t *testing.T) {
 	a, b := cachetest.Pod("a", cachetest.WithVersion("1")), cachetest.Pod("a", cachetest.WithVersion("2"))
 	events := []cache.Event[*corev1.Pod]{
 		{Type: cache.EventAdd, New: a, InInitialList: true}, {Type: cache.EventAdd, New: a},
-		{Type: cache.EventUpdate, Old: a, New: b}, {Type: cache.EventDelete, Old: b},
+		{Type: cache.EventUpdate, Old: a, New: b}, {Type: cache.EventDelete, Old: a, Final: b},
 	}
 	var calls []string
 	note := func(format string, args ...any) { calls = append(calls, fmt.Sprintf(format, args...)) }
@@ -125,7 +125,7 @@ func TestFilteringHandler(t *testing.T) {
 		r.Update(cachetest.Pod("a", mine))
 		expect("Update ns/a a@8 a@9")
 		r.Update(cachetest.Pod("a", others))
-		expect("Deleted ns/a a@9")
+		expect("Deleted ns/a a@10")
 		r.Update(cachetest.Pod("a", others))
 		expect("")
 		r.Create(cachetest.Pod("e", mine))
@@ -165,7 +165,7 @@ func TestNestedFilteringHandlers(t *testing.T) {
 		}
 		r.Delete("ns/a")
 		synctest.Wait()
-		want := "Add ns/a a@6, Deleted ns/a a@6, Add ns/a a@8, Deleted ns/a a@8, Add ns/a a@10, Delete ns/a a@11"
+		want := "Add ns/a a@6, Deleted ns/a a@7, Add ns/a a@8, Deleted ns/a a@9, Add ns/a a@10, Delete ns/a a@11"
 		if got := recorder.take(); got != want {
 			t.Errorf("events [%s], want [%s]", got, want)
 		}

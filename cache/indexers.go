@@ -26,20 +26,11 @@ type Indexers[T Object] map[string]Index[T]
 
 // Index is one index of a store, made by ByObject or ByMetadata. The zero Index is invalid.
 type Index[T Object] struct {
-	object   IndexFunc[T]
-	metadata MetadataIndexFunc
+	object   func(obj T) ([]string, error)
+	metadata func(metadata Metadata) ([]string, error)
 }
 
-// IndexFunc returns the values under which an index finds an object. It must depend on the object
-// alone and must not change it. It may return the same slice more than once. If it returns an error
-// or panics, the error is reported, and the object is stored but not found by the index.
-type IndexFunc[T Object] func(obj T) ([]string, error)
-
-// MetadataIndexFunc is like an IndexFunc, but reads metadata only. The metadata is valid until the
-// function returns.
-type MetadataIndexFunc func(metadata Metadata) ([]string, error)
-
-// Metadata is the part of an object that a MetadataIndexFunc reads.
+// Metadata is the part of an object that a function of ByMetadata reads.
 type Metadata interface {
 	GetNamespace() string
 	GetName() string
@@ -48,12 +39,15 @@ type Metadata interface {
 	GetOwnerReferences() []metav1.OwnerReference
 }
 
-// ByObject returns an index by the whole object. With Packed, each object that is stored is decoded
-// for it.
+// ByObject returns an index by the whole object. The function returns the values under which the index
+// finds an object. It must depend on the object alone and must not change it. It may return the same
+// slice more than once. If it returns an error or panics, the error is reported, and the object is
+// stored but not found by the index. With Packed, each object that is stored is decoded for it.
 func ByObject[T Object](index func(obj T) ([]string, error)) Index[T] { return Index[T]{object: index} }
 
-// ByMetadata returns an index by metadata. With Packed, only the metadata is decoded for it, and
-// nothing if the function reads namespace and name only.
+// ByMetadata returns an index like that of ByObject, whose function reads metadata only. The metadata
+// is valid until the function returns. With Packed, only the metadata is decoded for it, and nothing if
+// the function reads namespace and name only.
 func ByMetadata[T Object](index func(metadata Metadata) ([]string, error)) Index[T] {
 	return Index[T]{metadata: index}
 }
@@ -61,7 +55,7 @@ func ByMetadata[T Object](index func(metadata Metadata) ([]string, error)) Index
 // NamespaceIndex is the name of an index by namespace. A Lister uses the index of that name.
 const NamespaceIndex = "namespace"
 
-// MetaNamespaceIndexFunc is a MetadataIndexFunc that returns the namespace.
+// MetaNamespaceIndexFunc returns the namespace, for ByMetadata.
 func MetaNamespaceIndexFunc(metadata Metadata) ([]string, error) {
 	return []string{metadata.GetNamespace()}, nil
 }

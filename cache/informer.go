@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // NewInformer returns a store of lw's objects and a controller, which keeps the store up to date
@@ -38,9 +39,13 @@ func NewInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 // Controller runs an informer with one handler. Its methods are safe for concurrent use.
 type Controller struct{ core core }
 
-// ControllerOf is called by package clientgo, for its informers. Programs call
-// clientgo.ControllerOf: the argument is of an internal type.
-func ControllerOf(adapted informer.Adapted) *Controller {
+//nolint:gochecknoinits // these would be in the API otherwise
+func init() {
+	informer.NewController = func(adapted informer.Adapted) any { return controllerOf(adapted) }
+	scope.SetOf = func(scopes any) *scope.Set { return scopes.(*Scopes).internalSet() }
+}
+
+func controllerOf(adapted informer.Adapted) *Controller {
 	return &Controller{core{
 		engine:  adapted.Engine,
 		source:  adapted.Source,
@@ -58,13 +63,13 @@ func ControllerOf(adapted informer.Adapted) *Controller {
 // SharedInformer.Run does.
 func (c *Controller) Run(ctx context.Context) error { return c.core.run(ctx) }
 
-// HasSynced reports whether the initial list has been stored and the handler's calls for it have
+// HasDelivered reports whether the initial list has been stored and the handler's calls for it have
 // returned.
-func (c *Controller) HasSynced() bool { return c.core.engine.HasSynced() }
+func (c *Controller) HasDelivered() bool { return c.core.engine.HasSynced() }
 
-// WaitForSync blocks until HasSynced reports true. Its errors are those of
+// WaitForDelivery blocks until HasDelivered reports true. Its errors are those of
 // SharedInformer.WaitForSync; see there why ctx needs a timeout.
-func (c *Controller) WaitForSync(ctx context.Context) error {
+func (c *Controller) WaitForDelivery(ctx context.Context) error {
 	return c.core.wait(ctx, c.core.engine.WaitForSync)
 }
 
@@ -93,15 +98,15 @@ func (c *Controller) LastSyncResourceVersion() string {
 }
 
 // Status returns the informer's condition.
-func (c *Controller) Status() Status { return c.core.status(c.HasSynced()) }
+func (c *Controller) Status() Status { return c.core.status() }
 
 // HealthCheck returns a check for a health endpoint; see SharedInformer.HealthCheck.
 func (c *Controller) HealthCheck(options HealthOptions) func(*http.Request) error {
-	return healthCheck(c.Status, c.core.clock, options)
+	return healthCheck(c.core.reflectorStatus, c.core.clock, options)
 }
 
 // Views returns a view of the informer.
-func (c *Controller) Views() []View { return []View{{&c.core, c.HasSynced}} }
+func (c *Controller) Views() []View { return []View{{&c.core}} }
 
 func (c *Controller) hasStopped() bool { return c.core.hasStopped() }
 

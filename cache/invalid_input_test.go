@@ -21,15 +21,15 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // runner is a controller or an informer.
 type runner interface {
 	Run(ctx context.Context) error
-	WaitForSync(ctx context.Context) error
+	WaitForDelivery(ctx context.Context) error
 	Status() cache.Status
-	HasSynced() bool
+	HasDelivered() bool
 	LastSyncResourceVersion() string
 }
 
@@ -38,7 +38,7 @@ type handlerFunc func(cache.Event[*corev1.Pod])
 
 func (f handlerFunc) OnEvent(event cache.Event[*corev1.Pod]) { f(event) }
 
-// TestInvalidInformerReturnsError checks that Run and WaitForSync return an error at once that
+// TestInvalidInformerReturnsError checks that Run and WaitForDelivery return an error at once that
 // names the invalid argument, and that Status has it too.
 func TestInvalidInformerReturnsError(t *testing.T) {
 	lw := fake.NewListerWatcher(&corev1.Pod{})
@@ -79,7 +79,7 @@ func TestInvalidInformerReturnsError(t *testing.T) {
 		"several errors":    {pods(nil, -1, nil), []string{"the ListerWatcher is nil", "negative", "the handler is nil"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run, wait := c.controller.Run(t.Context()), c.controller.WaitForSync(t.Context())
+			run, wait := c.controller.Run(t.Context()), c.controller.WaitForDelivery(t.Context())
 			status := c.controller.Status()
 			for _, err := range []error{run, wait, status.Err} {
 				for _, want := range c.want {
@@ -88,7 +88,7 @@ func TestInvalidInformerReturnsError(t *testing.T) {
 					}
 				}
 			}
-			if status.Phase != cache.PhaseInvalid || c.controller.HasSynced() || c.controller.LastSyncResourceVersion() != "" {
+			if status.Phase != cache.PhaseInvalid || c.controller.HasDelivered() || c.controller.LastSyncResourceVersion() != "" {
 				t.Errorf("status %+v", status)
 			}
 		})
@@ -166,7 +166,7 @@ func TestStoreRejectsInvalidObjects(t *testing.T) {
 	}, nil)
 	panics := cache.NewStore(func(p *corev1.Pod) (string, error) { return p.Spec.Containers[0].Name, nil }, nil)
 	for name, c := range map[string]struct {
-		store cache.Store[*corev1.Pod]
+		store *cache.Store[*corev1.Pod]
 		pod   *corev1.Pod
 		want  string
 		is    error
@@ -228,7 +228,7 @@ func TestUnstructuredOfOtherKindIsRejected(t *testing.T) {
 	}
 	errs := make(chan error, 10)
 	options := cache.ReflectorOptions{ErrorHandler: func(_ context.Context, err error) { errs <- err }}
-	start := func(t *testing.T) (store cache.Store[*unstructured.Unstructured], stop func()) {
+	start := func(t *testing.T) (store *cache.Store[*unstructured.Unstructured], stop func()) {
 		t.Helper()
 		store = cache.NewStore[*unstructured.Unstructured](nil, nil)
 		reflector := cache.NewReflector(lw, &example, store, options)

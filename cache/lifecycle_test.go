@@ -16,7 +16,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestSecondRunIsError calls Run during and after another Run, with different errors.
@@ -37,7 +37,7 @@ func TestSecondRunIsError(t *testing.T) {
 			t.Error("the second Run made requests")
 		}
 		r.ExpectStored("a@2 b@3 c@4") // the store stays readable
-		if err := r.Controller.WaitForSync(t.Context()); err != nil {
+		if err := r.Controller.WaitForDelivery(t.Context()); err != nil {
 			t.Errorf("WaitForSync after Run: %v", err)
 		}
 	})
@@ -104,7 +104,7 @@ func TestInformerBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
 		store, controller := cache.NewInformer(r, &corev1.Pod{}, 0, r.RecordingHandler())
-		if controller.HasSynced() || store.Len() != 0 || len(store.List()) != 0 || store.Snapshot().ResourceVersion() != "" {
+		if controller.HasDelivered() || store.Len() != 0 || len(store.List()) != 0 || store.Snapshot().ResourceVersion() != "" {
 			t.Error("the informer is synced or has objects before Run")
 		}
 		if status := controller.Status(); status.Phase != cache.PhaseIdle || status.Err != nil || status.Name != "*v1.Pod" || len(status.Handlers) != 1 {
@@ -112,14 +112,14 @@ func TestInformerBeforeRun(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := controller.WaitForSync(ctx); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains("*v1.Pod has not synced")(err) {
+		if err := controller.WaitForDelivery(ctx); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains("*v1.Pod has not synced")(err) {
 			t.Errorf("WaitForSync: %v", err)
 		}
 		if len(r.Requests()) != 0 {
 			t.Errorf("requests before Run: %v", r.Requests())
 		}
 		waited := make(chan error)
-		go func() { waited <- controller.WaitForSync(context.Background()) }()
+		go func() { waited <- controller.WaitForDelivery(context.Background()) }()
 		canceled, cancelRun := context.WithCancel(t.Context())
 		cancelRun()
 		if err := controller.Run(canceled); err != nil {
@@ -158,7 +158,7 @@ func TestControllerSyncsAfterHandler(t *testing.T) {
 		go func() { stopped <- controller.Run(runCtx) }()
 		synctest.Wait()
 		status := controller.Status()
-		if controller.HasSynced() || status.Synced || status.Handlers[0].Synced || status.Objects != 3 {
+		if controller.HasDelivered() || !status.Synced || status.Handlers[0].Synced || status.Objects != 3 {
 			t.Errorf("synced before the last call has returned: %+v", status)
 		}
 		if name := status.Handlers[0].Name; !strings.Contains(name, "ResourceEventHandlerFuncs") {
@@ -166,7 +166,7 @@ func TestControllerSyncsAfterHandler(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := controller.WaitForSync(ctx); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains("handler")(err) {
+		if err := controller.WaitForDelivery(ctx); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains("handler")(err) {
 			t.Errorf("WaitForSync: %v", err)
 		}
 		r.Create(cachetest.Pod("d"))
@@ -176,7 +176,7 @@ func TestControllerSyncsAfterHandler(t *testing.T) {
 			t.Errorf("backlog %d, want 5: the first batch has not returned", backlog)
 		}
 		close(resume)
-		if err := controller.WaitForSync(t.Context()); err != nil || !controller.HasSynced() {
+		if err := controller.WaitForDelivery(t.Context()); err != nil || !controller.HasDelivered() {
 			t.Errorf("WaitForSync: %v", err)
 		}
 		if err := errors.Join(controller.WaitForObject(t.Context(), created), controller.WaitForResourceVersion(t.Context(), created.ResourceVersion)); err != nil {
@@ -255,8 +255,8 @@ func TestHandlerPanicLosesOneEvent(t *testing.T) {
 			UpdateFunc: func(_, _ *corev1.Pod) { panic("error on an update") },
 		}
 		r.Run(cache.ReflectorOptions{})
-		if calls != 3 || !r.Controller.HasSynced() {
-			t.Errorf("%d calls, synced %v", calls, r.Controller.HasSynced())
+		if calls != 3 || !r.Controller.HasDelivered() {
+			t.Errorf("%d calls, synced %v", calls, r.Controller.HasDelivered())
 		}
 		r.Update(cachetest.Pod("a"))
 		r.Create(cachetest.Pod("d"))

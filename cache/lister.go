@@ -45,22 +45,17 @@ var errZeroLister = errors.New("the Lister has no store: use NewLister")
 // ErrNoScope: the object may exist. If the Lister has no namespace and the objects have, the error says
 // to use Namespace.
 func (l Lister[T]) Get(name string) (obj T, err error) {
-	if l.reader == nil {
+	if l.reader.kept == nil {
 		return obj, errZeroLister
 	}
 	key := name
 	if l.namespace != "" {
 		key = l.namespace + "/" + name
 	}
-	obj, exists := l.reader.GetByKey(key)
-	if exists {
-		return obj, nil
-	}
-	failure := l.reader.KeyError(key)
-	if obj, exists = l.reader.GetByKey(key); exists { // stored in between
-		return obj, nil
-	}
+	obj, exists, failure := l.reader.kept.Find(key)
 	switch {
+	case exists:
+		return obj, nil
 	case failure != nil && (!errors.Is(failure, ErrNoScope) || !l.lacksNamespace(name)):
 		return obj, fmt.Errorf("%s %q: %w", l.resource, key, failure)
 	case l.lacksNamespace(name):
@@ -85,7 +80,7 @@ func (l Lister[T]) lacksNamespace(name string) bool {
 // If the store has the index NamespaceIndex, which must be by namespace, List does not scan other
 // namespaces. With Packed, it decodes only the objects that match.
 func (l Lister[T]) List(selector labels.Selector) []T {
-	if l.reader == nil {
+	if l.reader.kept == nil {
 		return nil
 	}
 	var matches func(map[string]string) bool

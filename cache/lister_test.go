@@ -13,7 +13,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestListerSelectsByNamespaceAndLabels reads with and without a namespace index.
@@ -28,7 +28,7 @@ func TestListerSelectsByNamespaceAndLabels(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			lister := cache.NewLister[*corev1.Pod](store, corev1.Resource("pods"))
+			lister := cache.NewLister[*corev1.Pod](store.Reader, corev1.Resource("pods"))
 			x1 := labels.SelectorFromSet(labels.Set{"x": "1"})
 			for _, c := range []struct {
 				got  []*corev1.Pod
@@ -79,7 +79,7 @@ func TestListerUsesNamespaceIndex(t *testing.T) {
 // TestListerSaysThatTheNamespaceIsMissing gets objects by name alone.
 func TestListerSaysThatTheNamespaceIsMissing(t *testing.T) {
 	store := cache.NewStore[*corev1.Pod](nil, nil)
-	lister := cache.NewLister[*corev1.Pod](store, corev1.Resource("pods"))
+	lister := cache.NewLister[*corev1.Pod](store.Reader, corev1.Resource("pods"))
 	if _, err := lister.Get("a"); !apierrors.IsNotFound(err) {
 		t.Errorf("from an empty store: %v, want NotFound", err)
 	}
@@ -102,7 +102,7 @@ func TestListerSaysThatTheNamespaceIsMissing(t *testing.T) {
 	if err := nodes.Add(cachetest.Node("a", "1")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cache.NewLister[*corev1.Node](nodes, corev1.Resource("nodes")).Get("b"); !apierrors.IsNotFound(err) {
+	if _, err := cache.NewLister[*corev1.Node](nodes.Reader, corev1.Resource("nodes")).Get("b"); !apierrors.IsNotFound(err) {
 		t.Errorf("of objects without namespaces: %v, want NotFound", err)
 	}
 }

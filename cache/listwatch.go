@@ -36,7 +36,7 @@ import (
 // alone. Objects are equal to those that the client would have decoded. Objects of generated types
 // are requested as protobuf, whatever the client's configuration. Authentication, TLS, proxies,
 // timeouts and rate limits remain the client's. Other requests are not affected, except for the
-// updates that InformerOptions.ReadOnly describes.
+// updates that InformerOptions.NeverWritten describes.
 //
 // Without streaming, one object that cannot be decoded makes the client refuse the whole list: the
 // informer does not sync, and WaitForSync returns the error of the client's decoder once its
@@ -62,16 +62,10 @@ type ListerWatcher interface {
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }
 
-// ListFunc lists a collection.
-type ListFunc func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
-
-// WatchFunc watches a collection.
-type WatchFunc func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
-
 // ListWatch is a ListerWatcher made of two functions, both of which are required.
 type ListWatch struct {
-	ListFunc  ListFunc
-	WatchFunc WatchFunc
+	ListFunc  func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
+	WatchFunc func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 	// Streaming declares that the functions return the server's response unchanged, so that informers
 	// may read it from the stream (see EnableStreaming). It must not be set for functions that
 	// filter, merge or change the response. ListWatchOf and NewListWatchFromClient set it.
@@ -129,12 +123,12 @@ var (
 // group. For custom resources of a Go type of the program, it is made with the program's scheme;
 // see the example. The field selector may be nil. The client does not repeat refused requests by
 // itself, with or without EnableStreaming: the informer does, after the server's Retry-After.
-func NewListWatchFromClient(client rest.Interface, resource, namespace string, fieldSelector fields.Selector, modify ...ListOptionsFunc) *ListWatch {
+func NewListWatchFromClient(client rest.Interface, resource, namespace string, fieldSelector fields.Selector, modify ...func(options *metav1.ListOptions)) *ListWatch {
 	if codec.IsNil(client) {
 		return &ListWatch{}
 	}
 	if fieldSelector != nil {
-		modify = append([]ListOptionsFunc{WithFieldSelector(fieldSelector)}, modify...)
+		modify = append([]func(options *metav1.ListOptions){WithFieldSelector(fieldSelector)}, modify...)
 	}
 	known := selected{known: true, resource: resource, namespace: namespace, modify: modify, byNamespace: namespace == metav1.NamespaceAll}
 	request := func(ctx context.Context, options metav1.ListOptions) *rest.Request {
@@ -163,10 +157,14 @@ func NewListWatchFromClient(client rest.Interface, resource, namespace string, f
 // ListWatchOf returns a ListWatch of the objects that a typed, dynamic or metadata client lists,
 // such as clientset.CoreV1().Nodes() or dynamicClient.Resource(gvr). Run of an informer of another
 // type returns an error.
+//
+// Each modify function changes the options of every list or watch request before it is sent, as those
+// of WithLabelSelector and WithFieldSelector do. It must be safe for concurrent use and do the same each
+// time.
 func ListWatchOf[L runtime.Object](client interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
-}, modify ...ListOptionsFunc) *ListWatch {
+}, modify ...func(options *metav1.ListOptions)) *ListWatch {
 	if codec.IsNil(client) {
 		return &ListWatch{}
 	}
@@ -220,7 +218,7 @@ func typedListWatch[L runtime.Object](client func(context.Context) typedClient[L
 func ListWatchByNamespace[L runtime.Object, C interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
-}](client func(namespace string) C, modify ...ListOptionsFunc) *ListWatch {
+}](client func(namespace string) C, modify ...func(options *metav1.ListOptions)) *ListWatch {
 	if client == nil || codec.IsNil(client(metav1.NamespaceAll)) {
 		return &ListWatch{}
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -58,8 +58,8 @@ func (n *eventRecorder) OnEvent(event cache.Event[*corev1.Pod]) {
 	n.events = append(n.events, event)
 }
 
-// take describes the events since its last call. The type has an i added for InInitialList and a d
-// for LeftScope.
+// take describes the events since its last call: the states of an addition or update, and the final one
+// of a deletion. The type has an i added for InInitialList and a d for LeftScope.
 func (n *eventRecorder) take() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -73,8 +73,11 @@ func (n *eventRecorder) take() string {
 			word += "d"
 		}
 		word += " " + e.Key
-		if e.Old != nil {
+		if e.Type == cache.EventUpdate && e.Old != nil {
 			word += " " + cachetest.NameAtVersion(e.Old)
+		}
+		if e.Final != nil {
+			word += " " + cachetest.NameAtVersion(e.Final)
 		}
 		if e.New != nil {
 			word += " " + cachetest.NameAtVersion(e.New)

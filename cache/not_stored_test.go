@@ -18,7 +18,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 var errBroken = errors.New("broken")
@@ -305,7 +305,7 @@ func TestReflectorNamesQuarantinedKeys(t *testing.T) {
 }
 
 // brokenStore is a store that refuses broken Pods.
-type brokenStore struct{ cache.Store[*corev1.Pod] }
+type brokenStore struct{ *cache.Store[*corev1.Pod] }
 
 func (s brokenStore) Add(p *corev1.Pod) error {
 	if isBroken(p) {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestWaitForObjectReturnsWhyItIsNotStored waits for an object that never had a good state, and for

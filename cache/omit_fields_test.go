@@ -80,7 +80,7 @@ func expectOmitted[T cache.Object](t *testing.T, client kubernetes.Interface, ex
 		{Filter: func(obj T) bool { return obj.GetManagedFields() == nil && obj.GetAnnotations() == nil }},
 		{Packed: true, Transform: func(obj T) (T, error) { return obj, nil }},
 	} {
-		options.OmitFields, options.ReadOnly, options.Indexers = omittedOfPods, true, lookup
+		options.OmitFields, options.NeverWritten, options.Indexers = omittedOfPods, true, lookup
 		informers = append(informers, runInformer(t, lw, example, options))
 	}
 	pods := client.CoreV1().Pods("ns0")
@@ -136,7 +136,7 @@ func TestOmittedFieldsOfObjectsOfOthers(t *testing.T) {
 		}
 	})
 	informer := runInformer(t, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
-		OmitFields: []string{"metadata.managedFields", "metadata.annotations[a]", "spec.containers.env", "spec.nodeName"}, ReadOnly: true,
+		OmitFields: []string{"metadata.managedFields", "metadata.annotations[a]", "spec.containers.env", "spec.nodeName"}, NeverWritten: true,
 		Logger: logger,
 	})
 	got, _ := informer.Store().GetByKey("a")
@@ -157,7 +157,7 @@ func TestUpdateOfOmittedFieldsIsDelivered(t *testing.T) {
 	config, client := startPodServer(t)
 	cache.EnableStreaming(config)
 	informer := runInformer(t, cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Pods("ns0")), &corev1.Pod{},
-		cache.InformerOptions[*corev1.Pod]{OmitFields: omittedOfPods, ReadOnly: true})
+		cache.InformerOptions[*corev1.Pod]{OmitFields: omittedOfPods, NeverWritten: true})
 	updates := make(chan string, 10)
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs[*corev1.Pod]{
 		UpdateFunc: func(_, pod *corev1.Pod) { updates <- pod.Name + "@" + pod.ResourceVersion },
@@ -191,7 +191,7 @@ func TestUpdateOfObjectWithoutOmittedFieldsIsSent(t *testing.T) {
 				t.Fatal(err)
 			}
 			informer := runInformer(t, cache.ListWatchOf(client.CoreV1().Pods("ns0")), &corev1.Pod{},
-				cache.InformerOptions[*corev1.Pod]{OmitFields: []string{"spec.containers.args", "status.podIP"}, ReadOnly: true, Packed: packed})
+				cache.InformerOptions[*corev1.Pod]{OmitFields: []string{"spec.containers.args", "status.podIP"}, NeverWritten: true, Packed: packed})
 			if err := informer.WaitForObject(testContext(t), created); err != nil {
 				t.Fatal(err)
 			}
@@ -220,7 +220,7 @@ func TestUpdateWithOmittedFieldsIsRefused(t *testing.T) {
 	protobuf := rest.CopyConfig(config)
 	protobuf.ContentType = "application/vnd.kubernetes.protobuf"
 	informer := runInformer(t, cache.ListWatchOf(client.CoreV1().Pods("ns0")), &corev1.Pod{},
-		cache.InformerOptions[*corev1.Pod]{OmitFields: append(omittedOfPods, "spec.containers.args", "status.podIP"), ReadOnly: true})
+		cache.InformerOptions[*corev1.Pod]{OmitFields: append(omittedOfPods, "spec.containers.args", "status.podIP"), NeverWritten: true})
 	cached := func() *corev1.Pod {
 		pod, _ := informer.Store().GetByKey("ns0/pod-02")
 		return pod.DeepCopy()
@@ -306,7 +306,7 @@ func TestUpdateWithoutManagedFieldsIsSent(t *testing.T) {
 		pod = updated
 	})
 	t.Run("informer that stops", func(t *testing.T) {
-		runInformer(t, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{OmitFields: omittedOfPods, ReadOnly: true})
+		runInformer(t, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{OmitFields: omittedOfPods, NeverWritten: true})
 	})
 	pod.ManagedFields, pod.Annotations, pod.Labels = nil, nil, nil
 	if _, err := client.CoreV1().Pods("ns0").Update(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
@@ -320,7 +320,7 @@ func TestFilterOfWaitForObjectGetsOmittedFields(t *testing.T) {
 	cache.EnableStreaming(config)
 	informer := runInformer(t, cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Pods("ns0")), &corev1.Pod{},
 		cache.InformerOptions[*corev1.Pod]{
-			OmitFields: []string{"metadata.annotations"}, ReadOnly: true,
+			OmitFields: []string{"metadata.annotations"}, NeverWritten: true,
 			Filter: func(pod *corev1.Pod) bool { return len(pod.Annotations) == 0 },
 		})
 	pod, err := client.CoreV1().Pods("ns0").Get(t.Context(), "pod-02", metav1.GetOptions{})

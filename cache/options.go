@@ -25,32 +25,23 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// InformerOptions are the options of a SharedInformer. The zero value is right for production.
+// InformerOptions are the options of a SharedInformer: which objects it holds, how it holds them, and how
+// it requests them. The zero value is right for production.
 type InformerOptions[T Object] struct {
 	// Name identifies the informer in logs, errors and Status. The default is the objects' type.
 	Name string
-	// ResyncPeriod is the default of HandlerOptions.ResyncPeriod. Zero disables resyncs, which is
-	// right for nearly all programs.
-	ResyncPeriod time.Duration
-	// Indexers are the store's indexes, by name.
-	Indexers Indexers[T]
-	// Transform changes objects before they are stored. It should depend on the object alone: what
-	// else its result shows, such as the time, is of the first call for a version. To leave fields
-	// out, prefer OmitFields.
-	Transform TransformFunc[T]
-	// Filter selects the objects to store. An object that it refuses is absent from the store; if
-	// it was stored before, it is deleted, with Event.LeftScope set. Filter is called before
-	// Transform, with the object as the server sent it, except for OmitFields. It must depend on the
-	// object alone and must not change it. A panic is an error on that object, whose last good
-	// state is kept. Prefer a selector where the server has one: see WithLabelSelector.
-	Filter func(obj T) bool
 
 	// Scopes, if set, are the parts of the collection that the informer holds. They may change while
 	// it runs. The ListerWatcher must list the whole collection; see ListWatchByNamespace. Filter,
 	// Transform, index functions and ErrorHandler may be called for several scopes at a time, and
 	// must be safe for concurrent use.
 	Scopes *Scopes
-
+	// Filter selects the objects to store. An object that it refuses is absent from the store; if
+	// it was stored before, it is deleted, with Event.LeftScope set. Filter is called before
+	// Transform, with the object as the server sent it, except for OmitFields. It must depend on the
+	// object alone and must not change it. A panic is an error on that object, whose last good
+	// state is kept. Prefer a selector where the server has one: see WithLabelSelector.
+	Filter func(obj T) bool
 	// OmitFields are fields that the informer leaves out of the objects: paths such as
 	// "metadata.managedFields", about half of a Pod's bytes, or "spec.containers.env", which applies to all
 	// elements of the list. The key of a map is in brackets:
@@ -64,7 +55,7 @@ type InformerOptions[T Object] struct {
 	// new resourceVersion. The selectors of a request are not affected, as the server applies them.
 	//
 	// A path is invalid if the objects' type has no such field, if an informer needs the field, such
-	// as metadata.uid, or, without ReadOnly, if it is not metadata.managedFields. For unstructured
+	// as metadata.uid, or, without NeverWritten, if it is not metadata.managedFields. For unstructured
 	// objects only the syntax and the fields of metadata are checked. Status.OmitFieldsNotFound has
 	// the paths that no object has had; they are logged once after the first list.
 	//
@@ -72,7 +63,7 @@ type InformerOptions[T Object] struct {
 	// Extract functions of client-go's apply configurations read metadata.managedFields, and return
 	// an empty configuration without it.
 	OmitFields []string
-	// ReadOnly declares that the program does not write the objects that it reads from the informer.
+	// NeverWritten declares that the program does not write the objects that it reads from the informer.
 	// It allows OmitFields to have other fields than metadata.managedFields. Two kinds of writes would
 	// then lose data at the server: an Update of a cached object deletes the omitted fields that the
 	// resource lets it write, and a JSON merge patch with a list, computed from a cached object,
@@ -87,19 +78,21 @@ type InformerOptions[T Object] struct {
 	// which the program has set one of the fields, the objects of events that are no longer in the
 	// store, requests in protobuf if the informer's objects are unstructured, and requests in other
 	// formats than JSON and protobuf.
-	ReadOnly bool
+	NeverWritten bool
+	// Transform changes objects before they are stored. It should depend on the object alone: what
+	// else its result shows, such as the time, is of the first call for a version. To leave fields
+	// out, prefer OmitFields.
+	Transform TransformFunc[T]
 
+	// Indexers are the store's indexes, by name.
+	Indexers Indexers[T]
 	// Packed stores each object as the bytes in which it differs from a similar object, in a fifth
 	// (Nodes) to a twenty-fifth (Pods) of the memory. Reading an object decodes it (about 35 µs for
-	// a Pod) unless it was decoded before and another reader still references it; see also HotBytes.
-	// It suits large collections of which little is read at a time; see docs/memory.md. Objects of
-	// generated types have no apiVersion and kind, and nil instead of empty maps and slices, as when
-	// decoded from protobuf.
+	// a Pod) unless another reader still references the object that it decoded. It suits large
+	// collections of which little is read at a time; see docs/memory.md. Objects of generated types
+	// have no apiVersion and kind, and nil instead of empty maps and slices, as when decoded from
+	// protobuf.
 	Packed bool
-	// HotBytes is the limit, in bytes, of the decoded objects that a Packed informer keeps for the
-	// reads that follow an event or a GetByKey. Zero selects 1 % of the packed bytes, at least
-	// 1 MiB; a negative value keeps none. See docs/memory.md.
-	HotBytes int64
 	// ShareEqual lets objects share equal maps, slices and structs, not only strings. A write into
 	// one object, which is forbidden, is then visible in others. It has no effect on objects that
 	// the client decodes because the informer does not stream.
@@ -130,6 +123,10 @@ type InformerOptions[T Object] struct {
 	// informer makes up to 200 requests a second to a server that refuses them. The server's
 	// Retry-After is obeyed all the same. A Duration that is not positive is an error if Steps is.
 	Backoff wait.Backoff
+
+	// ResyncPeriod is the default of HandlerOptions.ResyncPeriod. Zero disables resyncs, which is
+	// right for nearly all programs.
+	ResyncPeriod time.Duration
 	// ErrorHandler receives errors. The default logs them, and the same error again only after five
 	// minutes.
 	ErrorHandler ErrorHandler
@@ -189,17 +186,17 @@ func (o InformerOptions[T]) spec(lw ListerWatcher, objects codec.ObjectType, rep
 			Name:        report.name,
 			Clock:       o.Clock,
 			Store:       storeConfig(nil, o.Indexers, report.object),
-			Scopes:      o.Scopes.ScopeSet(),
+			Scopes:      o.Scopes.internalSet(),
 			Terminating: func(obj T) bool { return obj.GetDeletionTimestamp() != nil },
 		},
-		OmitFields: o.OmitFields,
-		ReadOnly:   o.ReadOnly,
-		Packed:     o.Packed,
+		OmitFields:   o.OmitFields,
+		NeverWritten: o.NeverWritten,
+		Packed:       o.Packed,
 		NewPacker: func(objects codec.ObjectType, decoding codec.Options, transforms func() bool) store.Packer[T] {
 			return codec.NewPacker[T](objects, decoding, transforms)
 		},
 	}
-	spec.ShareEqual, spec.Informer.Store.HotBytes = o.ShareEqual, o.HotBytes
+	spec.ShareEqual = o.ShareEqual
 	if filter := o.Filter; filter != nil {
 		spec.Informer.Filter = func(obj runtime.Object) bool {
 			object, ok := obj.(T)
@@ -239,12 +236,11 @@ func (o InformerOptions[T]) sameAs(other InformerOptions[T]) error {
 		{"the presence of Transform", o.Transform != nil, other.Transform != nil},
 		{"the presence of Filter", o.Filter != nil, other.Filter != nil},
 		{"Packed", o.Packed, other.Packed},
-		{"HotBytes", o.HotBytes, other.HotBytes},
 		{"Scopes", o.Scopes, other.Scopes},
 		{"ShareEqual", o.ShareEqual, other.ShareEqual},
 		{"DetectMutations", o.DetectMutations, other.DetectMutations},
 		{"OmitFields", strings.Join(o.OmitFields, ", "), strings.Join(other.OmitFields, ", ")},
-		{"ReadOnly", o.ReadOnly, other.ReadOnly},
+		{"NeverWritten", o.NeverWritten, other.NeverWritten},
 		{"ListMode", o.ListMode, other.ListMode},
 		{"Start", o.Start, other.Start},
 		{"PageSize", o.PageSize, other.PageSize},

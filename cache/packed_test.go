@@ -231,6 +231,6 @@ func TestPackedWithTransformAndFilter(t *testing.T) {
 }
 
 // byMetadata returns an index of Pods on their metadata.
-func byMetadata(index cache.MetadataIndexFunc) cache.Index[*corev1.Pod] {
+func byMetadata(index func(cache.Metadata) ([]string, error)) cache.Index[*corev1.Pod] {
 	return cache.ByMetadata[*corev1.Pod](index)
 }

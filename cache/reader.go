@@ -9,8 +9,9 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// Reader is the reading side of a store. Its objects belong to the cache: all readers share them,
-// and they must not be changed. Results are in no particular order except those of All.
+// Reader reads a store. Its objects belong to the cache: all readers share them, and they must not be
+// changed. Results are in no particular order except those of All. The zero Reader is that of an empty
+// store. For tests, NewStore makes a store whose content the test writes.
 //
 // The methods are safe for concurrent use and block a writer for O(1) at most: Get and GetByKey
 // take no lock, and the others may take one to capture the state after a write. Get, GetByKey and
@@ -20,37 +21,71 @@ import (
 // An object whose newest state could not be stored (see KeyError) is read as its last good state.
 // If it never had one, it is absent from all results, which does not mean that it was deleted: Get
 // and a Lister's Get return an error for it, and GetByKey reports false.
-type Reader[T Object] interface {
-	// Get returns the object that has obj's key and reports whether there is one. The error is that
-	// of the key function or, if the object could never be stored, that of KeyError.
-	Get(obj T) (item T, exists bool, err error)
-	// GetByKey returns the object that has a key and reports whether there is one. It also reports
-	// false for an object that could never be stored; see KeyError.
-	GetByKey(key string) (item T, exists bool)
-	// KeyError returns why the store does not hold the newest state of the object that has a key:
-	// an error that wraps ErrNotStored and the cause or, if the object is not stored and no listed
-	// scope of the informer may hold it, ErrNoScope. It returns nil if the store holds that state, or
-	// if there is no such object. Only informers have such objects: a store made by NewStore
-	// returns nil.
-	KeyError(key string) error
-	// List returns all objects.
-	List() []T
-	// ListKeys returns all keys.
-	ListKeys() []string
-	// All returns an iterator over keys and objects in the order of the keys. It shows the state at
-	// the time of the call, and the loop may write to the store.
-	All() iter.Seq2[string, T]
-	// ByIndex returns the objects that an index finds under a value. An unknown index is an error.
-	// An object for whose state the index function failed is missing, without an error: such
-	// failures are reported and counted in Status.IndexErrors. The other reads have the object.
-	ByIndex(indexName, indexedValue string) ([]T, error)
-	// IndexKeys returns the keys of the objects that ByIndex returns.
-	IndexKeys(indexName, indexedValue string) ([]string, error)
-	// Len returns the number of objects.
-	Len() int
-	// Snapshot returns the current state, for several reads of the same state.
-	Snapshot() Snapshot[T]
+type Reader[T Object] struct {
+	kept *store.Store[T] // nil: empty
+	key  func(T) (string, error)
 }
+
+// read returns the store; an empty one for the zero Reader.
+func (r Reader[T]) read() *store.Store[T] {
+	if r.kept == nil {
+		return store.New(store.Config[T]{})
+	}
+	return r.kept
+}
+
+// Get returns the object that has obj's key and reports whether there is one. The error is that
+// of the key function or, if the object could never be stored, that of KeyError.
+func (r Reader[T]) Get(obj T) (item T, exists bool, err error) {
+	key := r.key
+	if key == nil {
+		key = MetaNamespaceKeyFunc[T]
+	}
+	name, err := key(obj)
+	if err != nil {
+		return item, false, err
+	}
+	return r.read().Find(name)
+}
+
+// GetByKey returns the object that has a key and reports whether there is one. It also reports
+// false for an object that could never be stored; see KeyError.
+func (r Reader[T]) GetByKey(key string) (item T, exists bool) { return r.read().Get(key) }
+
+// KeyError returns why the store does not hold the newest state of the object that has a key:
+// an error that wraps ErrNotStored and the cause or, if the object is not stored and no listed
+// scope of the informer may hold it, ErrNoScope. It returns nil if the store holds that state, or
+// if there is no such object. Only informers have such objects: a store made by NewStore
+// returns nil.
+func (r Reader[T]) KeyError(key string) error { return r.read().KeyError(key) }
+
+// List returns all objects.
+func (r Reader[T]) List() []T { return r.read().Snapshot().List() }
+
+// ListKeys returns all keys.
+func (r Reader[T]) ListKeys() []string { return r.read().Snapshot().Keys() }
+
+// All returns an iterator over keys and objects in the order of the keys. It shows the state at
+// the time of the call, and the loop may write to the store.
+func (r Reader[T]) All() iter.Seq2[string, T] { return r.read().Snapshot().All() }
+
+// ByIndex returns the objects that an index finds under a value. An unknown index is an error.
+// An object for whose state the index function failed is missing, without an error: such
+// failures are reported and counted in Status.IndexErrors. The other reads have the object.
+func (r Reader[T]) ByIndex(indexName, indexedValue string) ([]T, error) {
+	return r.read().Snapshot().ByIndex(indexName, indexedValue)
+}
+
+// IndexKeys returns the keys of the objects that ByIndex returns.
+func (r Reader[T]) IndexKeys(indexName, indexedValue string) ([]string, error) {
+	return r.read().Snapshot().IndexKeys(indexName, indexedValue)
+}
+
+// Len returns the number of objects.
+func (r Reader[T]) Len() int { return r.read().Len() }
+
+// Snapshot returns the current state, for several reads of the same state.
+func (r Reader[T]) Snapshot() Snapshot[T] { return Snapshot[T]{r.read().Snapshot()} }
 
 // Snapshot is the state of a store at one moment. It is immutable and costs O(1) to take; keeping
 // it costs the memory of the objects that have changed since. The zero Snapshot is empty.

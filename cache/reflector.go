@@ -43,11 +43,10 @@ type ReflectorStore[T Object] interface {
 // ListMode selects the request that fetches the complete state of a collection.
 type ListMode string
 
-// The values of ListMode.
+// The values of ListMode. The zero value selects ListModeList.
 const (
-	// ListModeAuto selects ListModeList; docs/benchmarks.md compares the two.
-	ListModeAuto ListMode = ""
-	// ListModeList lists, then watches from the list's resourceVersion.
+	// ListModeList lists, then watches from the list's resourceVersion. docs/benchmarks.md compares it
+	// with ListModeWatchList.
 	ListModeList ListMode = "List"
 	// ListModeWatchList requests the state as the first events of the watch (WatchList, or streaming
 	// lists: KEP-3157). If that fails, the collection is listed instead. The reflector does not try
@@ -134,9 +133,9 @@ func (o ReflectorOptions) reporter(objects codec.ObjectType) *reporter {
 // invalid.
 func checkSource[T Object](lw ListerWatcher, example T, options ReflectorOptions) (codec.ObjectType, error) {
 	objects, err := objectsOf(lw, example)
-	if !slices.Contains([]ListMode{ListModeAuto, ListModeList, ListModeWatchList}, options.ListMode) {
-		err = errors.Join(err, fmt.Errorf("unknown ListMode %q: want %q, %q or %q",
-			options.ListMode, ListModeAuto, ListModeList, ListModeWatchList))
+	if !slices.Contains([]ListMode{"", ListModeList, ListModeWatchList}, options.ListMode) {
+		err = errors.Join(err, fmt.Errorf("unknown ListMode %q: want %q or %q",
+			options.ListMode, ListModeList, ListModeWatchList))
 	}
 	if !slices.Contains([]Start{"", StartConsistent, StartAny}, options.Start) {
 		err = errors.Join(err, fmt.Errorf("unknown Start %q: want %q or %q", options.Start, StartConsistent, StartAny))
@@ -232,8 +231,8 @@ func (r *Reflector[T]) LastSyncResourceVersion() string { return r.loop.LastSync
 // HasSynced reports whether the initial list has been written to the store.
 func (r *Reflector[T]) HasSynced() bool { return scoped.IsClosed(r.loop.Synced()) }
 
-// Status returns the reflector's condition. Objects and Handlers are not known and left zero.
-func (r *Reflector[T]) Status() Status {
+// Status returns the reflector's condition.
+func (r *Reflector[T]) Status() ReflectorStatus {
 	status := reflectorStatus(r.report.name, r.invalid, r.loop, r.source, r.HasSynced())
 	status.Staleness = stalenessAt(r.clock.Now(), status.FreshAt)
 	failed := r.sink.Failures()

@@ -17,7 +17,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestContinueOnPanic checks that a panic is reported with the handler's name, and that the handler
@@ -306,6 +306,65 @@ func TestWithoutOldLeavesOldNil(t *testing.T) {
 	}, func(s *sharedHarness) {
 		s.add(recorder, cache.HandlerOptions{WithoutOld: true, ResyncPeriod: 50 * time.Minute})
 	})
+}
+
+// TestDeletionHasOldAndFinalState checks the deletions of an event, of a relist and of a FilterFunc, for
+// handlers that read the old state and for those that do not.
+func TestDeletionHasOldAndFinalState(t *testing.T) {
+	for _, packed := range []bool{false, true} {
+		for _, withoutOld := range []bool{false, true} {
+			deleted, filtered := &eventRecorder{}, &eventRecorder{}
+			accept := func(pod *corev1.Pod) bool { return pod.Labels["x"] == "" }
+			runShared(t, cache.InformerOptions[*corev1.Pod]{Packed: packed}, func(s *sharedHarness) {
+				old := func(text string) string {
+					if withoutOld {
+						return "nil"
+					}
+					return text
+				}
+				s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "1")))
+				cachetest.Advance(0)
+				if got := filtered.deletion(); got != "a@2 a@5 known left" {
+					t.Errorf("refused by FilterFunc: %s", got)
+				}
+				s.Delete("ns/a")
+				cachetest.Advance(0)
+				if got, want := deleted.deletion(), old("a@5")+" a@6 known"; got != want {
+					t.Errorf("deletion event: %s, want %s", got, want)
+				}
+				s.Expire()
+				s.Delete("ns/b")
+				cachetest.Advance(2 * time.Second)
+				if got, want := deleted.deletion(), old("b@3")+" b@3 unknown"; got != want {
+					t.Errorf("deletion found by a relist: %s, want %s", got, want)
+				}
+			}, func(s *sharedHarness) {
+				s.add(deleted, cache.HandlerOptions{WithoutOld: withoutOld})
+				s.add(cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: accept, Handler: filtered}, cache.HandlerOptions{})
+			})
+		}
+	}
+}
+
+// deletion describes the last deletion since the last call.
+func (n *eventRecorder) deletion() (text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, e := range n.events {
+		if e.Type != cache.EventDelete {
+			continue
+		}
+		text = "nil"
+		if e.Old != nil {
+			text = cachetest.NameAtVersion(e.Old)
+		}
+		text += " " + cachetest.NameAtVersion(e.Final) + map[bool]string{false: " known", true: " unknown"}[e.FinalStateUnknown]
+		if e.LeftScope {
+			text += " left"
+		}
+	}
+	n.events = nil
+	return text
 }
 
 // TestResyncPeriodOfHandler checks a handler's own period, the informer's, and none.

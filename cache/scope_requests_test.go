@@ -38,7 +38,7 @@ func TestManyRangesAreSeveralRequests(t *testing.T) {
 		if err := i.scopes.Add(scopes...); err != nil {
 			i.t.Fatal(err)
 		}
-		<-time.After(5 * time.Minute)
+		<-time.After(4 * time.Minute) // watches last 5 minutes at least
 		lists := i.requestsSince(before, "list")
 		if len(lists) != 2 {
 			i.t.Errorf("%d lists, want 2", len(lists))

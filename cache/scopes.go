@@ -124,8 +124,8 @@ func (s *Scopes) All() (scopes []Scope) {
 	return scopes
 }
 
-// ScopeSet is called by package clientgo, for its informers. The result is of an internal type.
-func (s *Scopes) ScopeSet() *scope.Set {
+// internalSet returns the set, nil if s is.
+func (s *Scopes) internalSet() *scope.Set {
 	if s == nil {
 		return nil
 	}

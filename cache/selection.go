@@ -20,20 +20,16 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// ListOptionsFunc changes the options of a list or watch request before it is sent. It must be
-// safe for concurrent use and do the same each time.
-type ListOptionsFunc func(options *metav1.ListOptions)
-
 // WithLabelSelector selects objects by their labels, on the server. An object that the selector no
 // longer matches is a deletion.
-func WithLabelSelector(selector labels.Selector) ListOptionsFunc {
+func WithLabelSelector(selector labels.Selector) func(options *metav1.ListOptions) {
 	return func(options *metav1.ListOptions) { options.LabelSelector = selector.String() }
 }
 
 // WithFieldSelector selects objects by their fields, on the server. An object that the selector no
 // longer matches is a deletion. Each resource supports few fields; for others the server refuses
 // the list. See https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/.
-func WithFieldSelector(selector fields.Selector) ListOptionsFunc {
+func WithFieldSelector(selector fields.Selector) func(options *metav1.ListOptions) {
 	return func(options *metav1.ListOptions) { options.FieldSelector = selector.String() }
 }
 
@@ -42,7 +38,7 @@ type selected struct {
 	known     bool   // including the namespace
 	resource  string // empty if the type of the objects determines it
 	namespace string
-	modify    []ListOptionsFunc
+	modify    []func(options *metav1.ListOptions)
 	// byNamespace states that requests use the path of a scope's namespace. Otherwise the namespace is
 	// a field selector.
 	byNamespace bool

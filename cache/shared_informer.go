@@ -29,7 +29,7 @@ import (
 type SharedInformer[T Object] struct {
 	core    core
 	engine  *informer.Informer[T]
-	store   reader[T]
+	store   Reader[T]
 	options InformerOptions[T]
 
 	mutations *mutation.Detector // nil unless mutations are to be detected
@@ -57,10 +57,10 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	if err = errors.Join(err, options.check(), omitErr); err != nil {
 		err = fmt.Errorf("informer of %s: %w", report.name, err)
 	}
-	s.engine, s.store = assembled.Informer, reader[T]{assembled.Store(), spec.Informer.Store.Key}
+	s.engine, s.store = assembled.Informer, Reader[T]{assembled.Store(), spec.Informer.Store.Key}
 	s.core = core{
 		engine: assembled, source: assembled.Source, kind: objects.Kind(), report: report, clock: clockOf(options.Clock), invalid: err,
-		admits: s.admits(lw, assembled.Omitted), scopes: options.Scopes.ScopeSet(),
+		admits: s.admits(lw, assembled.Omitted), scopes: options.Scopes.internalSet(),
 		key: func(obj Object) (string, error) {
 			if typed, ok := obj.(T); ok {
 				return s.store.key(typed)
@@ -127,6 +127,10 @@ func (s *SharedInformer[T]) AddEventHandler(handler EventHandler[T], options Han
 		err = errors.Join(err, errFilterNeedsOld)
 	}
 	return s.addHandler(err, fmt.Sprintf("%T", handler), options, func(config *informer.HandlerConfig[T]) {
+		switch any(handler).(type) {
+		case ResourceEventHandlerFuncs[T], *ResourceEventHandlerFuncs[T]:
+			config.WithoutOldOfDeletions = true
+		}
 		config.OnEvent = func(e informer.Event[T]) { handler.OnEvent(eventOf(&e)) }
 	})
 }
@@ -207,7 +211,7 @@ func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOp
 }
 
 // Store returns the informer's store, which can be read before, during and after Run.
-func (s *SharedInformer[T]) Store() Reader[T] { return &s.store }
+func (s *SharedInformer[T]) Store() Reader[T] { return s.store }
 
 // Run keeps the store up to date and delivers changes until ctx ends. It then returns nil once the
 // last call of each handler has returned. If a handler, or a function in the options, takes longer
@@ -282,23 +286,23 @@ func (s *SharedInformer[T]) WaitForDelete(ctx context.Context, obj T) error {
 }
 
 // Status returns the informer's condition.
-func (s *SharedInformer[T]) Status() Status { return s.core.status(s.HasSynced()) }
+func (s *SharedInformer[T]) Status() Status { return s.core.status() }
 
 // HealthCheck returns a function for a health endpoint: an argument of apiserver's
 // healthz.NamedCheck, or a controller-runtime healthz.Checker. The function returns an error if the
 // informer is not running, has not synced, or does not meet the options. It does not read the
 // request, which may be nil.
 func (s *SharedInformer[T]) HealthCheck(options HealthOptions) func(*http.Request) error {
-	return healthCheck(s.Status, s.core.clock, options)
+	return healthCheck(s.core.reflectorStatus, s.core.clock, options)
 }
 
 // ScopeStatus returns the condition of each scope, in the order in which they were added. It
 // returns nil for an informer without Scopes.
 func (s *SharedInformer[T]) ScopeStatus() []ScopeStatus { return s.core.scopeStatus() }
 
-// InScope returns a view of a scope. The scope need not be in the informer's Scopes when InScope is
-// called: while it is not, the methods of the view return errors that wrap ErrNoScope.
-func (s *SharedInformer[T]) InScope(scope Scope) ScopeView {
+// InScope returns one scope of the informer. The scope need not be in the informer's Scopes when
+// InScope is called: while it is not, the methods of the result return errors that wrap ErrNoScope.
+func (s *SharedInformer[T]) InScope(scope Scope) InformerScope {
 	canonical, err := scope.internal().Canonical()
 	switch {
 	case s.core.invalid != nil:
@@ -308,10 +312,10 @@ func (s *SharedInformer[T]) InScope(scope Scope) ScopeView {
 	case err != nil:
 		err = fmt.Errorf("%s: scope of %v: %w", s.core.report.name, scope, err)
 	}
-	return ScopeView{&s.core, canonical, err}
+	return InformerScope{&s.core, canonical, err}
 }
 
 // Views returns a view of the informer.
-func (s *SharedInformer[T]) Views() []View { return []View{{&s.core, s.HasSynced}} }
+func (s *SharedInformer[T]) Views() []View { return []View{{&s.core}} }
 
 func (s *SharedInformer[T]) hasStopped() bool { return s.core.hasStopped() }

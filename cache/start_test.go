@@ -20,7 +20,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // startClient is a client of the Pods a, b and c, at versions 2, 3 and 4, that records its lists.
@@ -68,18 +68,18 @@ func TestStartOverKindsOfServers(t *testing.T) {
 	byLabel := cache.WithLabelSelector(labels.SelectorFromSet(labels.Set{"app": "rare"}))
 	for name, c := range map[string]struct {
 		start  cache.Start
-		modify []cache.ListOptionsFunc
+		modify []func(*metav1.ListOptions)
 		list   func(*metav1.ListOptions, func() (*corev1.PodList, error)) (*corev1.PodList, error)
 		want   []string
 	}{
 		"API server": {want: []string{"list@ limit=1", "list@4 limit=0"}},
 		"any state":  {start: cache.StartAny, want: []string{"list@0 limit=500"}},
 		"a label that few objects have": {
-			modify: []cache.ListOptionsFunc{byLabel},
+			modify: []func(*metav1.ListOptions){byLabel},
 			want:   []string{"list@ limit=1", "list@4 limit=0 app=rare"},
 		},
 		"a Role with resourceNames": {
-			modify: []cache.ListOptionsFunc{byName},
+			modify: []func(*metav1.ListOptions){byName},
 			list: func(options *metav1.ListOptions, answer func() (*corev1.PodList, error)) (*corev1.PodList, error) {
 				if options.FieldSelector != "metadata.name=a" {
 					return nil, fake.Forbidden()
@@ -89,7 +89,7 @@ func TestStartOverKindsOfServers(t *testing.T) {
 			want: []string{"list@ limit=1 metadata.name=a", "list@4 limit=0 metadata.name=a"},
 		},
 		"a name and another field": {
-			modify: []cache.ListOptionsFunc{byFields},
+			modify: []func(*metav1.ListOptions){byFields},
 			want:   []string{"list@ limit=1 metadata.name=a", "list@4 limit=0 metadata.name=a,status.phase!=Running"},
 		},
 		"API server before 1.31, whose cache lacks the version of etcd": {

@@ -32,10 +32,31 @@ const (
 
 // Status is the condition of an informer at one moment.
 type Status struct {
+	ReflectorStatus
+	// Objects is the number of objects in the store.
+	Objects int
+	// PackedBytes is the size of the objects in the store if they are Packed. It does not include
+	// the bytes that objects share, nor the store's overhead of about 150 bytes an object.
+	PackedBytes int64
+	// IndexErrors counts, by index, how often its function has failed. Each time, ByIndex did not
+	// find the object in that state. It is nil if none has failed.
+	IndexErrors map[string]uint64
+	// OmitFieldsNotFound are the paths of OmitFields that no object has had since the start. It is
+	// empty before the first list with objects.
+	OmitFieldsNotFound []string
+	// Changes is the number of changes made to the store so far: additions, updates and deletions.
+	Changes uint64
+	// Handlers are the conditions of the handlers.
+	Handlers []HandlerStatus
+}
+
+// ReflectorStatus is the condition of a Reflector at one moment, and what an informer's Status has of
+// its lists and watches.
+type ReflectorStatus struct {
 	Name  string
 	Phase Phase
-	// Synced reports whether the informer has synced; see HasSynced. Unlike HasSynced, it is false
-	// again while the informer holds Scopes of which none has been listed.
+	// Synced reports whether the initial list has been stored. Unlike HasSynced, it is false again
+	// while the informer holds Scopes of which none has been listed.
 	Synced bool
 	// Err is the error of the last attempt to list or watch, nil once one has succeeded. Before the
 	// first scopes of an informer are known, it may say why they are not.
@@ -55,15 +76,6 @@ type Status struct {
 	// were made in this time. It is zero before the first list or, with Scopes, before the first
 	// scope is added.
 	Staleness time.Duration
-	// Objects is the number of objects in the store.
-	Objects int
-	// PackedBytes is the size of the objects in the store if they are Packed. It does not include
-	// the bytes that objects share, nor the store's overhead of about 150 bytes an object.
-	PackedBytes int64
-	// HotObjects is the number of decoded objects that the store keeps, and HotBytes an estimate of
-	// their memory; see InformerOptions.HotBytes.
-	HotObjects int
-	HotBytes   int64
 	// Quarantined is the number of objects whose newest state could not be stored. The store has the
 	// last good state of such an object, or none if there never was one.
 	Quarantined int
@@ -72,12 +84,6 @@ type Status struct {
 	// Unkeyed is the number of objects without a readable name in the last list and in the events
 	// since. They could not be stored.
 	Unkeyed int
-	// IndexErrors counts, by index, how often its function has failed. Each time, ByIndex did not
-	// find the object in that state. It is nil if none has failed.
-	IndexErrors map[string]uint64
-	// OmitFieldsNotFound are the paths of OmitFields that no object has had since the start. It is
-	// empty before the first list with objects.
-	OmitFieldsNotFound []string
 	// Streaming reports whether the last response was read from the stream; see EnableStreaming.
 	Streaming bool
 	// NotStreamingReason says why it was not. It is empty before the first response.
@@ -91,8 +97,9 @@ type Status struct {
 	// Unchecked reports that watches are resumed without a comparison of the last changes, as the
 	// server does not repeat them: a restore of etcd may go unnoticed until the next list.
 	Unchecked bool
-	// Relists counts, by reason, how often the collection had to be listed again after a watch.
-	Relists map[RelistReason]uint64
+	// Relists counts how often the collection had to be listed again after a watch, by the reason. The
+	// reasons are those of RelistReasons; docs/operations.md explains them.
+	Relists map[string]uint64
 	// Requests counts the requests by verb and result. A watch is counted once the server has
 	// accepted or refused it.
 	Requests map[Request]uint64
@@ -107,13 +114,9 @@ type Status struct {
 	// Received is the number of objects that the list in progress has brought so far. It is zero if
 	// no list is in progress.
 	Received int
-	// Changes is the number of changes made to the store so far: additions, updates and deletions.
-	Changes uint64
 	// RecentEvents are the numbers of watch events in each of the last 60 intervals of
 	// RecentEventsInterval, the oldest first. The last interval is not over yet.
 	RecentEvents []uint32
-	// Handlers are the conditions of the handlers.
-	Handlers []HandlerStatus
 }
 
 // QuarantinedKey is a key whose newest state could not be stored.
@@ -149,42 +152,10 @@ type HandlerStatus struct {
 // RecentEventsInterval is the time that each number of Status.RecentEvents covers: 5 s.
 const RecentEventsInterval = reflector.RateInterval
 
-// RelistReason is why a collection had to be listed again after a watch.
-type RelistReason string
-
-// The reasons for a relist.
-const (
-	// RelistExpired: the server no longer has the resourceVersion of the watch (410 Gone).
-	RelistExpired = RelistReason(reflector.RelistExpired)
-	// RelistVersionRegressed: the server is at an older resourceVersion than before. It lags behind
-	// another replica, or etcd was restored from a backup.
-	RelistVersionRegressed = RelistReason(reflector.RelistVersionRegressed)
-	// RelistHistoryChanged: the server did not repeat the last changes at the start of a resumed
-	// watch; etcd was restored from a backup, or the server lost events.
-	RelistHistoryChanged = RelistReason(reflector.RelistHistoryChanged)
-	// RelistUnconfirmed: the server could not repeat the last changes, or encodes them in another
-	// way, and a list confirms them.
-	RelistUnconfirmed = RelistReason(reflector.RelistUnconfirmed)
-	// RelistQuarantined: some objects could not be stored, and are requested again.
-	RelistQuarantined = RelistReason(reflector.RelistQuarantined)
-	// RelistShortWatches: the server repeatedly closed the watch at once and without an event.
-	RelistShortWatches = RelistReason(reflector.RelistShortWatches)
-	// RelistNoVersion: the collection or an event has no resourceVersion from which a watch could
-	// be resumed.
-	RelistNoVersion = RelistReason(reflector.RelistNoVersion)
-	// RelistServerError: the server repeatedly answered the watch with a 5xx code.
-	RelistServerError = RelistReason(reflector.RelistServerError)
-	// RelistRefused: the server repeatedly answered the watch with a 4xx code.
-	RelistRefused = RelistReason(reflector.RelistRefused)
-	// RelistWatchFailed: the watch repeatedly failed in another way, such as by an invalid event or an
-	// error of the program's own watch function.
-	RelistWatchFailed = RelistReason(reflector.RelistWatchFailed)
-)
-
-// RelistReasons returns all reasons for a relist.
-func RelistReasons() (reasons []RelistReason) {
+// RelistReasons returns the keys that ReflectorStatus.Relists may have.
+func RelistReasons() (reasons []string) {
 	for _, reason := range reflector.RelistReasons() {
-		reasons = append(reasons, RelistReason(reason))
+		reasons = append(reasons, string(reason))
 	}
 	return reasons
 }
@@ -197,13 +168,13 @@ type Request struct {
 	Code string
 }
 
-// reflectorStatus returns the part of a Status that a reflector knows.
-func reflectorStatus(name string, invalid error, loop informer.Loop, source informer.Source, synced bool) Status {
+// reflectorStatus returns the status of a reflector, or of the loop that feeds an informer.
+func reflectorStatus(name string, invalid error, loop informer.Loop, source informer.Source, synced bool) ReflectorStatus {
 	if invalid != nil {
-		return Status{Name: name, Phase: PhaseInvalid, Err: invalid}
+		return ReflectorStatus{Name: name, Phase: PhaseInvalid, Err: invalid}
 	}
 	now := loop.Status()
-	s := Status{
+	s := ReflectorStatus{
 		Name:            name,
 		Phase:           Phase(now.Phase),
 		Synced:          synced,
@@ -230,9 +201,9 @@ func reflectorStatus(name string, invalid error, loop informer.Loop, source info
 	}
 	for reason, n := range now.Relists {
 		if s.Relists == nil {
-			s.Relists = make(map[RelistReason]uint64)
+			s.Relists = make(map[string]uint64)
 		}
-		s.Relists[RelistReason(reason)] = n
+		s.Relists[string(reason)] = n
 	}
 	return s
 }
@@ -258,14 +229,14 @@ type HealthOptions struct {
 	FailOnQuarantined bool
 }
 
-func healthCheck(status func() Status, now clock.PassiveClock, options HealthOptions) func(*http.Request) error {
+func healthCheck(status func() ReflectorStatus, now clock.PassiveClock, options HealthOptions) func(*http.Request) error {
 	return func(*http.Request) error { return status().unhealthy(now.Now(), options) }
 }
 
 var errNotStarted = errors.New("Run has not been called")
 
 // unhealthy returns why a store in this condition cannot be relied on.
-func (s Status) unhealthy(now time.Time, options HealthOptions) error {
+func (s ReflectorStatus) unhealthy(now time.Time, options HealthOptions) error {
 	switch {
 	case s.Phase == PhaseInvalid:
 		return s.Err
@@ -299,7 +270,7 @@ func ageAt(now, then time.Time) time.Duration {
 }
 
 // notStored returns an error with the first object whose newest state could not be stored.
-func (s Status) notStored() error {
+func (s ReflectorStatus) notStored() error {
 	switch n := s.Quarantined + s.Unkeyed; {
 	case n == 0:
 		return nil

@@ -116,7 +116,7 @@ func TestReplayedDeletionKeepsTheNewerState(t *testing.T) {
 
 // checkedStore is a store that calls check before each change.
 type checkedStore struct {
-	Store[*corev1.Pod]
+	*Store[*corev1.Pod]
 	check func()
 }
 

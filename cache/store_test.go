@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // byNode is an index function that fails for some values.
@@ -36,7 +36,7 @@ func onNode(node string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.NodeName = node }
 }
 
-func newStore(t *testing.T, pods ...*corev1.Pod) cache.Store[*corev1.Pod] {
+func newStore(t *testing.T, pods ...*corev1.Pod) *cache.Store[*corev1.Pod] {
 	t.Helper()
 	store := cache.NewStore(nil, cache.Indexers[*corev1.Pod]{
 		"node":               cache.ByObject(byNode),

@@ -65,12 +65,12 @@ type unpackRecorder struct {
 	unpacked []string
 }
 
-func (r *unpackRecorder) Unpack(packed pack.Object) (*corev1.Pod, int, error) {
-	pod, size, err := r.Packer.Unpack(packed)
+func (r *unpackRecorder) Unpack(packed pack.Object) (*corev1.Pod, error) {
+	pod, err := r.Packer.Unpack(packed)
 	if err == nil {
 		r.unpacked = append(r.unpacked, pod.Name)
 	}
-	return pod, size, err
+	return pod, err
 }
 
 // recordingStore returns a packed store, its configuration, and what it decodes on reads. To decode
@@ -90,9 +90,9 @@ func recordingStore(t *testing.T, options InformerOptions[*corev1.Pod]) (*store.
 	return store.New(config), config, recorder
 }
 
-// TestPackedStoreDecodesOnReadOnly checks that neither writes nor reads of keys, of indexes on
+// TestPackedStoreDecodesOnNeverWritten checks that neither writes nor reads of keys, of indexes on
 // metadata and by label decode an object.
-func TestPackedStoreDecodesOnReadOnly(t *testing.T) {
+func TestPackedStoreDecodesOnNeverWritten(t *testing.T) {
 	pods, _, recorder := recordingStore(t, InformerOptions[*corev1.Pod]{Indexers: Indexers[*corev1.Pod]{
 		NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc),
 		"app":          ByMetadata[*corev1.Pod](func(m Metadata) ([]string, error) { return []string{m.GetLabels()["app"]}, nil }),
@@ -146,7 +146,7 @@ func TestListerDecodesOnlyMatchingObjects(t *testing.T) {
 			pods, config, recorder := recordingStore(t, options)
 			pods.NewFeed(store.FeedConfig{}).Apply(watch.Added, decodable(t, "a"))
 			pods.NewFeed(store.FeedConfig{}).Apply(watch.Added, decodable(t, "b"))
-			lister := NewLister(reader[*corev1.Pod]{pods, config.Key}, corev1.Resource("pods"))
+			lister := NewLister(Reader[*corev1.Pod]{pods, config.Key}, corev1.Resource("pods"))
 			selector, err := labels.Parse(c.selector)
 			if err != nil {
 				t.Fatal(err)
@@ -299,7 +299,7 @@ func TestObjectsWithoutNameAreCountedApart(t *testing.T) {
 	pods.engine.Store().NewFeed(store.FeedConfig{}).Apply(watch.Added, unnamed)
 	reflected := NewReflector(lister, &corev1.Pod{}, NewStore[*corev1.Pod](nil, nil), ReflectorOptions{ErrorHandler: func(context.Context, error) {}})
 	reflected.sink.Apply(watch.Added, unnamed)
-	for name, status := range map[string]Status{"informer": pods.Status(), "reflector": reflected.Status()} {
+	for name, status := range map[string]ReflectorStatus{"informer": pods.Status().ReflectorStatus, "reflector": reflected.Status()} {
 		if status.Unkeyed != 1 || status.Quarantined != 0 || len(status.QuarantinedKeys) != 0 {
 			t.Errorf("%s: status %+v", name, status)
 		}
@@ -313,7 +313,7 @@ func TestObjectsWithoutNameAreCountedApart(t *testing.T) {
 // damagedPacker is a Packer whose packed objects were modified since.
 type damagedPacker struct{ *codec.Packer[*corev1.Pod] }
 
-func (damagedPacker) Unpack(pack.Object) (*corev1.Pod, int, error) { return nil, 0, pack.ErrCorrupt }
+func (damagedPacker) Unpack(pack.Object) (*corev1.Pod, error) { return nil, pack.ErrCorrupt }
 
 // TestUnreadableObjectIsReported reads a packed object that cannot be unpacked. The error has
 // EffectUnreadable, and the default ErrorHandler logs it.

@@ -19,7 +19,7 @@ import (
 // The objects belong to the store's owner, who may change them: they are neither packed nor shared
 // with another store.
 type UndeltaStore[T Object] struct {
-	Store[T]
+	*Store[T]
 	PushFunc func(objs []T)
 
 	pushing sync.Mutex // orders pushes: held while a state is read and pushed

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // pushRecorder is a PushFunc that records pushes.
@@ -223,7 +223,7 @@ func TestUndeltaStorePushesEmptyList(t *testing.T) {
 
 // rejectingStore is a ReflectorStore that rejects some objects.
 type rejectingStore struct {
-	cache.Store[*corev1.Pod]
+	*cache.Store[*corev1.Pod]
 	reject  map[string]bool
 	replace error
 }

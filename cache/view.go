@@ -24,10 +24,7 @@ type Viewable interface {
 // View is a read-only view of an informer whose objects may be of any type, for dashboards and
 // monitoring. Its methods are safe for concurrent use, and block readers and writers of the store
 // for O(1) at most.
-type View struct {
-	core   *core
-	synced func() bool
-}
+type View struct{ core *core }
 
 // ID returns a number that no other informer of the process has. It does not change, and informers
 // made later have larger ones.
@@ -42,26 +39,15 @@ func (v View) UniqueName() string { return v.core.engine.UniqueName(v.core.repor
 func (v View) Kind() string { return v.core.kind }
 
 // Status returns the informer's condition.
-func (v View) Status() Status { return v.core.status(v.synced()) }
+func (v View) Status() Status { return v.core.status() }
 
-// Scopes returns the condition of each scope, in the order in which they were added. It returns nil
+// ScopeStatus returns the condition of each scope, in the order in which they were added. It returns nil
 // for an informer without Scopes.
-func (v View) Scopes() []ScopeStatus { return v.core.scopeStatus() }
+func (v View) ScopeStatus() []ScopeStatus { return v.core.scopeStatus() }
 
-// Indexes returns the indexes of the store, in the order of their names.
-func (v View) Indexes() (indexes []IndexSize) {
-	for _, index := range v.core.engine.Indexes() {
-		indexes = append(indexes, IndexSize(index))
-	}
-	return indexes
-}
-
-// IndexSize describes an index of a store.
-type IndexSize struct {
-	Name string
-	// Values is the number of values under which the index has objects.
-	Values int
-}
+// Indexes returns, by the name of each index of the store, the number of values under which it has
+// objects.
+func (v View) Indexes() map[string]int { return v.core.engine.Indexes() }
 
 // FindKeys returns the first limit keys of the store that contain a text, in order, and the number
 // of all such keys. An empty text finds all keys. FindKeys reads every key of the store.
@@ -84,9 +70,9 @@ func (v View) Get(key string) (obj Object, exists bool, err error) {
 	return obj, true, nil
 }
 
-// ScopeView has the waits and the condition of one scope of an informer, as SharedInformer has
-// those of all. Its methods are safe for concurrent use.
-type ScopeView struct {
+// InformerScope is one scope of an informer. It has the waits and the condition of the scope, as
+// SharedInformer has those of all. Its methods are safe for concurrent use.
+type InformerScope struct {
 	core    *core
 	scope   scope.Scope // canonical
 	invalid error
@@ -97,51 +83,51 @@ var errNoScopes = errors.New("the informer has no Scopes")
 // WaitForSync blocks until the scope has been listed. It may be called directly after Scopes.Add.
 // It returns an error that wraps ErrNoScope if the scope is removed before, and the errors of
 // SharedInformer.WaitForSync; see there why ctx needs a timeout.
-func (v ScopeView) WaitForSync(ctx context.Context) error {
-	if v.invalid != nil {
-		return v.invalid
+func (s InformerScope) WaitForSync(ctx context.Context) error {
+	if s.invalid != nil {
+		return s.invalid
 	}
-	return v.core.wait(ctx, func(ctx context.Context) error { return v.core.engine.Scopes().WaitForScope(ctx, v.scope) })
+	return s.core.wait(ctx, func(ctx context.Context) error { return s.core.engine.Scopes().WaitForScope(ctx, s.scope) })
 }
 
 // WaitForResourceVersion blocks until the scope has been listed and has reached a resourceVersion;
 // see SharedInformer.WaitForResourceVersion, also for why ctx needs a deadline.
-func (v ScopeView) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
-	if v.invalid != nil {
-		return v.invalid
+func (s InformerScope) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
+	if s.invalid != nil {
+		return s.invalid
 	}
-	return v.core.wait(ctx, func(ctx context.Context) error {
-		return v.core.engine.Scopes().WaitForScopeVersion(ctx, v.scope, resourceVersion)
+	return s.core.wait(ctx, func(ctx context.Context) error {
+		return s.core.engine.Scopes().WaitForScopeVersion(ctx, s.scope, resourceVersion)
 	})
 }
 
 // Status returns the scope's condition, or an error if the informer does not hold it.
-func (v ScopeView) Status() (ScopeStatus, error) {
-	if v.invalid != nil {
-		return ScopeStatus{Scope: scopeOf(v.scope)}, v.invalid
+func (s InformerScope) Status() (ScopeStatus, error) {
+	if s.invalid != nil {
+		return ScopeStatus{Scope: scopeOf(s.scope)}, s.invalid
 	}
-	if now, held := v.core.engine.Scopes().StatusOfScope(v.scope); held {
-		return v.core.scopeStatusOf(now), nil
+	if now, held := s.core.engine.Scopes().StatusOfScope(s.scope); held {
+		return s.core.scopeStatusOf(now), nil
 	}
-	return ScopeStatus{Scope: scopeOf(v.scope)}, fmt.Errorf("%s: scope of %v: %w", v.core.report.name, v.scope, ErrNoScope)
+	return ScopeStatus{Scope: scopeOf(s.scope)}, fmt.Errorf("%s: scope of %v: %w", s.core.report.name, s.scope, ErrNoScope)
 }
 
 // HealthCheck returns a function for a health endpoint; see SharedInformer.HealthCheck. The
 // function returns an error that wraps ErrNoScope if the informer does not have the scope.
-func (v ScopeView) HealthCheck(options HealthOptions) func(*http.Request) error {
+func (s InformerScope) HealthCheck(options HealthOptions) func(*http.Request) error {
 	return func(*http.Request) error {
-		status, err := v.Status()
+		status, err := s.Status()
 		if err != nil {
 			return err
 		}
-		checked := Status{
-			Name: fmt.Sprintf("%s, scope of %v,", v.core.report.name, status.Scope), Phase: status.Phase, Synced: status.Synced, Err: status.Err,
+		checked := ReflectorStatus{
+			Name: fmt.Sprintf("%s, scope of %v,", s.core.report.name, status.Scope), Phase: status.Phase, Synced: status.Synced, Err: status.Err,
 			FreshAt: status.FreshAt, Quarantined: status.Quarantined, Unkeyed: status.Unkeyed,
 		}
-		if v.core.hasStopped() {
+		if s.core.hasStopped() {
 			checked.Phase = PhaseStopped
 		}
-		return checked.unhealthy(v.core.clock.Now(), options)
+		return checked.unhealthy(s.core.clock.Now(), options)
 	}
 }
 

@@ -5,6 +5,7 @@ package cache_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"testing"
@@ -16,7 +17,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestStatusCountsRequestsAndBytes checks what Status counts of a server that refuses the first
@@ -45,7 +46,7 @@ func TestStatusCountsRequestsAndBytes(t *testing.T) {
 			expectCount(t, status.Requests, cache.Request{Verb: "LIST", Code: "403"}, 1)
 			expectCount(t, status.Requests, cache.Request{Verb: "LIST", Code: "200"}, 2)
 			expectCount(t, status.Requests, cache.Request{Verb: "WATCH", Code: "410"}, 2)
-			expectCount(t, status.Relists, cache.RelistExpired, 1)
+			expectCount(t, status.Relists, "Expired", 1)
 			if least := uint64(len(list) + len(event)); status.BytesRead < least || status.BytesRead > 2*least {
 				t.Errorf("%d bytes read, of responses of %d and more", status.BytesRead, least)
 			}
@@ -141,7 +142,7 @@ func TestViewShowsAnInformer(t *testing.T) {
 		if keys, found := view.FindKeys("", 0); found < 4 || len(keys) != 0 {
 			t.Errorf("found %d keys, returned %v", found, keys)
 		}
-		if indexes := view.Indexes(); !slices.Equal(indexes, []cache.IndexSize{{Name: "node", Values: 1}}) {
+		if indexes := view.Indexes(); !maps.Equal(indexes, map[string]int{"node": 1}) {
 			t.Errorf("indexes %v", indexes)
 		}
 		if obj, exists, err := view.Get("ns/db"); err != nil || !exists || obj.GetName() != "db" {

@@ -19,7 +19,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kinformer/kinformer/clientgo"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // newControllerFunc is client-go's NewInformerWithOptions or this package's.

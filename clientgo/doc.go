@@ -29,8 +29,8 @@
 //
 // # Differences from client-go
 //
-// The documented contract of client-go holds; docs/contract.md names the test for each promise. A
-// program may notice the following differences.
+// The documented contract of client-go holds; docs/contract.md names its tests. A program may notice
+// the following differences.
 //
 // Events:
 //
@@ -48,8 +48,14 @@
 //     their versions. One without a version leaves LastSyncResourceVersion at the last one.
 //   - Where the client decodes, handlers receive the initial list once the first watch function has
 //     returned or failed, at the latest 1 s after the list. HasSynced of the informer does not wait.
-//   - Objects that the program itself writes to an informer's store are delivered to handlers.
-//   - The resync period of a handler does not depend on those of other handlers.
+//   - Objects that the program itself writes to an informer's store are delivered to handlers, and
+//     the next list replaces them. The changes of a Transaction become visible one by one.
+//   - The resync period of a handler does not depend on those of other handlers, and may be shorter
+//     than the informer's.
+//   - A FilteringResourceEventHandler receives the deletion of an object if it has received the
+//     object, whatever its FilterFunc makes of the final state.
+//   - The handler of a Controller does not block its store, which may contain later changes than the
+//     one delivered.
 //
 // Objects that cannot be stored:
 //
@@ -72,8 +78,9 @@
 //
 // Requests and Run:
 //
-//   - Run returns even while a list or watch function blocks. The goroutine of the function ends
-//     when the function returns. client-go waits for a watch function.
+//   - Run returns even while a list or watch function, or a watch error handler, blocks. The
+//     goroutine of the function ends when the function returns. client-go waits for a watch
+//     function. A second Run of a Controller returns at once; client-go's lists again.
 //   - A WatchList (streaming list, KEP-3157) that does not complete the initial state is given up,
 //     and the collection is listed: after 2 s without an event from a fake clientset, after 30 s
 //     without an initial event from a server, or when the stream has ended early twice. client-go
@@ -95,14 +102,18 @@
 //     the version reached. Otherwise, as in client-go, such a restore is not noticed.
 //   - The error of a factory's wait for a sync wraps the context's cause and the last error of each
 //     informer that has not synced. In client-go it is the context's cause.
-//   - A [Reflector] logs an error of its store's Resync, and does not list again because of it.
+//   - A [Reflector] logs an error of its store's Resync, and does not list again because of it. It
+//     applies the transform of a TransformingStore to every list, client-go only to a WatchList. It
+//     does not run twice at a time. While it streams, an object that cannot be decoded keeps its
+//     state in a store that has GetByKey, and is left out of a list otherwise.
 //
 // Logs and metrics:
 //
 //   - Errors are logged with the informer's logger, an error on an object once in five minutes,
 //     and the first ten objects of each kind of error, then one line a minute. They are not passed
 //     to utilruntime.HandleError, whose rate limit blocks its caller.
-//   - The metrics of client-go count watch events, but not the objects of a list.
+//   - The metrics of client-go count watch events, but not the objects of a list. The length of the
+//     queue, which does not exist, is at most one.
 //
 // The environment variable KUBE_CACHE_MUTATION_DETECTOR has the same effect as in client-go. The
 // package supports client-go v0.36, the oldest version in go.mod, and v0.37.

@@ -15,7 +15,7 @@ import (
 	fcache "k8s.io/client-go/tools/cache/testing"
 
 	"github.com/kinformer/kinformer/clientgo"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestChangesOfDroppedWatchArriveSoon makes changes that a FakeControllerSource does not send, and

@@ -22,7 +22,7 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/clientgo"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // unmarkedPodsOf lists and watches the Pods of a clientset, and does not declare whether it

@@ -24,7 +24,7 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/clientgo"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // fakeSource is a fake of client-go as a test uses it: an informer's ListerWatcher, and the writes.

@@ -13,7 +13,7 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/clientgo"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 var hidden = cachetest.WithLabel("hidden", "yes")

@@ -55,6 +55,7 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler clientcache.Res
 // addHandler adds a handler with a resync period of any length.
 func (s *sharedIndexInformer) addHandler(handler clientcache.ResourceEventHandler, panicLogger klog.Logger, resync time.Duration) (clientcache.ResourceEventHandlerRegistration, error) {
 	name, logger := fmt.Sprintf("%T", handler), s.errors.named(panicLogger)
+	_, filters := asFiltering(handler)
 	added, err := s.engine.Add(informer.HandlerConfig[any]{
 		Name:        name,
 		Logger:      logger,
@@ -66,6 +67,8 @@ func (s *sharedIndexInformer) addHandler(handler clientcache.ResourceEventHandle
 		Delivery:   cmp.Or(informer.Delivery(s.options.Delivery), informer.EveryEvent),
 		Resync:     resync,
 		PanicDelay: panicDelay,
+
+		WithoutOldOfDeletions: !filters,
 	})
 	if errors.Is(err, informer.ErrStopped) {
 		return nil, fmt.Errorf("handler %T was not added to shared informer because it has stopped already", handler)
@@ -77,6 +80,15 @@ func (s *sharedIndexInformer) addHandler(handler clientcache.ResourceEventHandle
 }
 
 var errNoHandler = errors.New("the handler is nil")
+
+// asFiltering returns a handler as the FilteringResourceEventHandler that it may be.
+func asFiltering(handler clientcache.ResourceEventHandler) (filter clientcache.FilteringResourceEventHandler, ok bool) {
+	if pointer, ok := handler.(*clientcache.FilteringResourceEventHandler); ok {
+		return *pointer, true
+	}
+	filter, ok = handler.(clientcache.FilteringResourceEventHandler)
+	return filter, ok
+}
 
 func deliverTo(handler clientcache.ResourceEventHandler) func(informer.Event[any]) {
 	return func(e informer.Event[any]) {
@@ -96,10 +108,7 @@ func deliverTo(handler clientcache.ResourceEventHandler) func(informer.Event[any
 // the last known one may be newer, if Options.Filter refuses it or events were coalesced, and such
 // an object would never be deleted if FilterFunc refuses that state.
 func deliverDeletion(handler clientcache.ResourceEventHandler, e *informer.Event[any]) {
-	if pointer, ok := handler.(*clientcache.FilteringResourceEventHandler); ok {
-		handler = *pointer
-	}
-	if filter, ok := handler.(clientcache.FilteringResourceEventHandler); ok {
+	if filter, ok := asFiltering(handler); ok {
 		delivered := e.Old
 		if delivered == nil { // it could not be decoded
 			delivered = e.Final

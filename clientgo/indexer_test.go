@@ -19,7 +19,7 @@ import (
 
 	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestIndexerHoldsAnyValue stores values of several types under the keys of the Indexer's function.

@@ -63,7 +63,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	s.watchErrors.reflector = newReflectorFunc("kinformer", s.options.ObjectDescription)
 	s.objects = codec.TypeOf(reflect.TypeOf(example), example)
 	if options.Scopes != nil {
-		s.scopes = options.Scopes(example).ScopeSet()
+		s.scopes = scope.SetOf(options.Scopes(example))
 	}
 	assembled, err := engine.New(s.spec(lw))
 	s.engine, s.source, s.invalid = assembled.Informer, assembled.Source, err
@@ -79,7 +79,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 
 func (s *sharedIndexInformer) spec(lw clientcache.ListerWatcher) engine.Spec[any] {
 	values := storeConfig(s.indexer.key, s.options.Indexers, s.errors.report)
-	values.ItemKeys, values.Transforms, values.HotBytes = true, s.transformed.Load, s.options.HotBytes
+	values.ItemKeys, values.Transforms = true, s.transformed.Load
 	values.ItemIndexers = itemIndexers(s.options.Indexers)
 	values.EmitUnchanged = s.options.RelistUpdates
 	values.EmitUnseenDeletions = true
@@ -95,9 +95,9 @@ func (s *sharedIndexInformer) spec(lw clientcache.ListerWatcher) engine.Spec[any
 				return err == nil && accessor.GetDeletionTimestamp() != nil
 			},
 		},
-		OmitFields: s.options.OmitFields,
-		ReadOnly:   s.options.ReadOnly,
-		Packed:     s.options.Packed,
+		OmitFields:   s.options.OmitFields,
+		NeverWritten: s.options.NeverWritten,
+		Packed:       s.options.Packed,
 		NewPacker: func(objects codec.ObjectType, decoding codec.Options, transforms func() bool) store.Packer[any] {
 			return codec.NewAnyPacker(objects, decoding, transforms)
 		},

@@ -24,7 +24,7 @@ import (
 
 	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestNewInformerMakesNoRequest checks that making an informer, which programs do with locks held,

@@ -14,7 +14,7 @@ import (
 
 	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestNilPointerExampleStatesType passes a nil pointer as the example, which states the type of the

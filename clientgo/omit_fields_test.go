@@ -29,7 +29,7 @@ func TestOmitFields(t *testing.T) {
 	tapped := rest.CopyConfig(config)
 	cache.EnableStreaming(tapped)
 	whole := contents(t, config, clientgo.Options{}, false)
-	omitted := clientgo.Options{OmitFields: []string{"metadata.labels", "metadata.managedFields"}, ReadOnly: true}
+	omitted := clientgo.Options{OmitFields: []string{"metadata.labels", "metadata.managedFields"}, NeverWritten: true}
 	packed := omitted
 	packed.Packed = true
 	for _, stored := range []map[string]map[string]any{
@@ -52,7 +52,7 @@ func TestInvalidOmitFieldsOfAFactory(t *testing.T) {
 	config, closeServer := cluster()
 	defer closeServer()
 	for _, options := range []clientgo.Options{
-		{OmitFields: []string{"spec.colour"}, ReadOnly: true},
+		{OmitFields: []string{"spec.colour"}, NeverWritten: true},
 		{OmitFields: []string{"spec.nodeName"}},
 	} {
 		factory := clientgo.With(options).NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0)
@@ -75,7 +75,7 @@ func TestUpdateWithObjectOfAdapterIsRefused(t *testing.T) {
 	defer closeServer()
 	cache.EnableStreaming(config)
 	client := kubernetes.NewForConfigOrDie(config)
-	factory := clientgo.With(clientgo.Options{OmitFields: []string{"metadata.labels"}, ReadOnly: true, Packed: true}).NewSharedInformerFactory(client, 0)
+	factory := clientgo.With(clientgo.Options{OmitFields: []string{"metadata.labels"}, NeverWritten: true, Packed: true}).NewSharedInformerFactory(client, 0)
 	pods := factory.Core().V1().Pods()
 	informer := pods.Informer()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -24,12 +24,9 @@ import (
 type Options struct {
 	// Packed stores objects as bytes; see cache.InformerOptions. If a transform returns an object of
 	// another type, that object is stored unpacked, which is logged once. controller-runtime's
-	// UnsafeDisableDeepCopy must not be set, as a decoded object is shared only while it is kept (see
-	// HotBytes) or a reader references it.
+	// UnsafeDisableDeepCopy must not be set, as a decoded object is shared only while a reader
+	// references it.
 	Packed bool
-	// HotBytes is the limit, in bytes, of the decoded objects that a Packed informer keeps; see
-	// cache.InformerOptions.
-	HotBytes int64
 	// ShareEqual lets objects share equal parts; see cache.InformerOptions. It has no effect unless
 	// Packed is set or the informer streams.
 	ShareEqual bool
@@ -37,10 +34,10 @@ type Options struct {
 	// "metadata.managedFields"; see cache.InformerOptions. In a factory, every type must have each
 	// field. An informer with an invalid path logs an error and does not run.
 	OmitFields []string
-	// ReadOnly declares that the program does not write the objects that it reads from the informer.
+	// NeverWritten declares that the program does not write the objects that it reads from the informer.
 	// It allows OmitFields to have other fields than metadata.managedFields; see cache.InformerOptions
 	// for the writes that would lose data, and for those that are refused.
-	ReadOnly bool
+	NeverWritten bool
 	// Streaming lets the informer stream if cache.EnableStreaming has prepared the client's config.
 	// Set it if the program's own list and watch functions return the server's response unchanged.
 	// It is not needed for the factories of this package, [Generated], [Adopt] and

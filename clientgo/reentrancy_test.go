@@ -12,7 +12,7 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/clientgo"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestHandlerCallsItsInformer calls the methods of the informer in a handler, for each event. None

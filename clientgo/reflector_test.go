@@ -25,7 +25,7 @@ import (
 
 	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestReflectorCallsTheStore checks which methods of the store a list, each type of event, a

@@ -20,7 +20,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // logBuffer is a log that several goroutines write.

@@ -21,7 +21,7 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // server is a fake server of Pods that implements client-go's ListerWatcher. The first Pod has

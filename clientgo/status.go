@@ -24,7 +24,7 @@ import (
 //	err = clientgo.ControllerOf(informer).WaitForObject(ctx, pod)
 //	// listers have the Pod
 //
-// HasSynced and WaitForSync include the handlers. Run is the informer's RunWithContext and returns
+// HasDelivered and WaitForDelivery include all handlers. Run is the informer's RunWithContext and returns
 // nil. For any other informer the controller is invalid: its methods return an error, and its
 // Status has the phase cache.PhaseInvalid.
 func ControllerOf(informer interface{ HasSynced() bool }) *cache.Controller {
@@ -100,7 +100,7 @@ func withCauses(err error, informers []clientcache.SharedIndexInformer) error {
 }
 
 func (s *sharedIndexInformer) controller(invalid error) *cache.Controller {
-	return cache.ControllerOf(informer.Adapted{
+	return informer.NewController(informer.Adapted{
 		Name:    s.options.ObjectDescription,
 		Invalid: invalid,
 		Engine:  runnable{s.engine, s},
@@ -108,7 +108,7 @@ func (s *sharedIndexInformer) controller(invalid error) *cache.Controller {
 		Kind:    s.objects.Kind(),
 		Key:     s.indexer.key,
 		Scopes:  s.scopes,
-	})
+	}).(*cache.Controller)
 }
 
 // runnable is an informer's engine whose Run is that of the informer.

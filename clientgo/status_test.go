@@ -21,7 +21,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/clientgo"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestStatusOf checks the condition of an informer, of its handlers and of its health before,
@@ -40,7 +40,7 @@ func TestStatusOf(t *testing.T) {
 		h := runInformer(t, informer)
 		cachetest.Advance(time.Second)
 		status := clientgo.StatusOf(informer)
-		if status.Name != "*v1.Pod" || status.Phase != cache.PhaseWatching || status.Objects != 2 || status.Synced || status.NotStreamingReason == "" {
+		if status.Name != "*v1.Pod" || status.Phase != cache.PhaseWatching || status.Objects != 2 || !status.Synced || status.NotStreamingReason == "" {
 			t.Errorf("while a handler blocks: %+v", status)
 		}
 		if len(status.Handlers) != 1 || status.Handlers[0].Backlog != 2 || status.Handlers[0].Lag < time.Second {
@@ -109,10 +109,10 @@ func TestControllerOfOtherInformer(t *testing.T) {
 		t.Errorf("the status is %+v", status)
 	}
 	for name, err := range map[string]error{
-		"Run":           controller.Run(t.Context()),
-		"WaitForSync":   controller.WaitForSync(t.Context()),
-		"WaitForObject": controller.WaitForObject(t.Context(), cachetest.Pod("a")),
-		"HealthCheck":   controller.HealthCheck(cache.HealthOptions{})(nil),
+		"Run":             controller.Run(t.Context()),
+		"WaitForDelivery": controller.WaitForDelivery(t.Context()),
+		"WaitForObject":   controller.WaitForObject(t.Context(), cachetest.Pod("a")),
+		"HealthCheck":     controller.HealthCheck(cache.HealthOptions{})(nil),
 	} {
 		if !errors.Is(err, status.Err) {
 			t.Errorf("%s returned %v", name, err)

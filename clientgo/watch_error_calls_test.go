@@ -16,7 +16,7 @@ import (
 
 	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestWatchErrorHandlerReceivesRefusedWatches checks that the watch error handler is called once

@@ -10,7 +10,8 @@
 // program, and it is a plain table without JavaScript. It uses relative links only, so that it
 // works below any prefix that ends in a slash, with or without http.StripPrefix. Requests are
 // cheap: one reads the Status of each informer, and no object. The search for keys, which reads all
-// keys of one informer, is limited to two at a time.
+// keys of one informer, is limited to two at a time; others wait for up to two seconds, and then get
+// 503.
 //
 // # What it discloses
 //
@@ -20,10 +21,12 @@
 // are not searched for credentials. The handler does not authenticate: serve it where the program
 // serves net/http/pprof.
 //
-// With Options.ShowObjects also the content of objects, but never that of Secrets, of objects whose
-// kind ends in Secret, or of objects which may be Secrets, as their kind is not known. If the name
-// of a kind contains Secret, its objects with data or stringData at the top or in spec are not shown
-// either.
+// With Options.ShowObjects also the content of objects, but never that of Secrets, typed,
+// unstructured or as metadata, of objects whose kind ends in Secret, or of objects which may be
+// Secrets, as their kind is not known. The kind is known if the object has apiVersion and kind, if
+// the informer of unstructured objects was given them, or if the Go type is one of k8s.io/api. If the
+// name of a kind contains Secret, its objects with data or stringData at the top or in spec are not
+// shown either.
 //
 // A web site can make its visitor's browser ask a loopback address by a name of the site's own (DNS
 // rebinding). At a loopback address the handler therefore answers only to the Host localhost or an

@@ -4,7 +4,9 @@
 package debug
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -80,8 +82,9 @@ func (h *handler) readDetail(view cache.View) detail {
 		showObjects: h.options.ShowObjects && !isSecretKind(view.Kind()),
 	}
 	page.Scopes, page.ScopeCount = scopes(view)
-	for _, i := range view.Indexes() {
-		page.Indexes = append(page.Indexes, index(i))
+	values := view.Indexes()
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		page.Indexes = append(page.Indexes, index{Name: name, Values: values[name]})
 	}
 	for _, failed := range status.QuarantinedKeys {
 		page.QuarantinedKeys = append(page.QuarantinedKeys, quarantinedKey{failed.Key, shorten(failed.Err.Error(), maxCause)})

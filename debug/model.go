@@ -35,8 +35,6 @@ type informer struct {
 	Objects                     int               `json:"objects"`
 	ReceivedObjects             int               `json:"receivedObjects"`
 	PackedBytes                 int64             `json:"packedBytes"`
-	HotObjects                  int               `json:"hotObjects"`
-	HotBytes                    int64             `json:"hotBytes"`
 	BytesRead                   uint64            `json:"bytesRead"`
 	DecodedObjects              uint64            `json:"decodedObjects"`
 	DecodeSeconds               float64           `json:"decodeSeconds"`
@@ -99,16 +97,17 @@ func newInformer(view cache.View, s cache.Status, now time.Time) informer {
 		ErrorSince: s.ErrSince.UTC(), FailedAttempts: s.Attempts,
 		ResourceVersion: s.ResourceVersion,
 		Objects:         s.Objects, ReceivedObjects: s.Received,
-		PackedBytes: s.PackedBytes, HotObjects: s.HotObjects, HotBytes: s.HotBytes,
-		BytesRead: s.BytesRead, DecodedObjects: s.Decoded, DecodeSeconds: s.DecodeTime.Seconds(),
+		PackedBytes: s.PackedBytes,
+		BytesRead:   s.BytesRead, DecodedObjects: s.Decoded, DecodeSeconds: s.DecodeTime.Seconds(),
 		Changes: s.Changes, EventsPerSecond: lastMinute(s.RecentEvents), RecentEvents: s.RecentEvents,
 		RecentEventsIntervalSeconds: cache.RecentEventsInterval.Seconds(),
 		Lists:                       s.Lists, Watches: s.Watches, WatchRestarts: s.WatchRestarts,
-		Relists: relists(s), Requests: requests(s),
+		Relists: map[string]uint64{}, Requests: requests(s),
 		Streaming: s.Streaming, NotStreamingReason: s.NotStreamingReason,
 		Quarantined: s.Quarantined, Unkeyed: s.Unkeyed, OmitFieldsNotFound: s.OmitFieldsNotFound,
 		Handlers: handlers(s), now: now,
 	}
+	maps.Copy(i.Relists, s.Relists)
 	if s.Err != nil {
 		i.Error = shorten(s.Err.Error(), maxCause)
 	}
@@ -117,14 +116,6 @@ func newInformer(view cache.View, s cache.Status, now time.Time) informer {
 		i.FreshAt, i.StalenessSeconds = s.FreshAt.UTC(), &seconds
 	}
 	return i
-}
-
-func relists(s cache.Status) map[string]uint64 {
-	counts := make(map[string]uint64, len(s.Relists))
-	for reason, n := range s.Relists {
-		counts[string(reason)] = n
-	}
-	return counts
 }
 
 func requests(s cache.Status) []request {

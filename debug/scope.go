@@ -27,7 +27,7 @@ type scopeStatus struct {
 // scopes returns the first maxScopes scopes of an informer and the number of all: first those with
 // an error, then those that have not been listed.
 func scopes(view cache.View) (shown []scopeStatus, number int) {
-	all := view.Scopes()
+	all := view.ScopeStatus()
 	slices.SortStableFunc(all, func(a, b cache.ScopeStatus) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, s := range all[:min(len(all), maxScopes)] {
 		shown = append(shown, newScopeStatus(s))

@@ -17,7 +17,7 @@ import (
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/debug"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // overview has the fields of the JSON that the tests look at.
@@ -90,6 +90,7 @@ func TestFailingInformer(t *testing.T) {
 		if idle := read(); idle.Phase != "Idle" || idle.StalenessSeconds != nil || idle.Kind != "Pod" || idle.FailedAttempts != 0 {
 			t.Errorf("before Run: %+v", idle)
 		}
+		expect(t, get(t, handler, "/informers.json"), `"relists": {}`)
 		start(t, informer.Run)
 		cachetest.Advance(2 * time.Minute)
 		failing := read()

@@ -12,12 +12,12 @@ import (
 
 	"github.com/kinformer/kinformer/e2e/cluster"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/conformance"
+	"github.com/kinformer/kinformer/internal/testing/conformance"
 )
 
 // record selects writing the responses of kube-apiserver to the recording that the tests of package
 // fake compare with.
-var record = flag.Bool("record", false, "write the responses of kube-apiserver to ../internal/conformance/recorded")
+var record = flag.Bool("record", false, "write the responses of kube-apiserver to ../internal/testing/conformance/recorded")
 
 // TestServersRespondAlike compares the fake server with kube-apiserver, except for the accepted
 // differences, and kube-apiserver with its recording.

@@ -90,7 +90,7 @@ func TestInformerInitialSync(t *testing.T) {
 		if s.controller == nil {
 			continue
 		}
-		if err := s.controller.WaitForSync(t.Context()); err != nil {
+		if err := s.controller.WaitForDelivery(t.Context()); err != nil {
 			t.Errorf("%s: %v", s.name, err)
 		}
 		if now, _ := s.snapshot(); len(now) != pods.number {

@@ -207,14 +207,14 @@ func (h recordingHandler[T]) OnEvent(event cache.Event[T]) {
 	case cache.EventUpdate:
 		h.updated(event.Key, event.Old, event.New)
 	case cache.EventDelete:
-		h.deleted(event.Key, event.Old)
+		h.deleted(event.Key, event.Final)
 	}
 }
 
 // recordingStore is a store that records a reflector's writes as the changes that a handler would
 // receive.
 type recordingStore[T cache.Object] struct {
-	cache.Store[T]
+	*cache.Store[T]
 	*recorder
 	replaced int // guarded by recorder.mu
 }

@@ -80,7 +80,7 @@ func startReflector[T cache.Object](t *testing.T, c *cluster.Cluster, streaming 
 	store := &recordingStore[T]{Store: cache.NewStore[T](nil, nil), recorder: s.recorder}
 	reflector := cache.NewReflector(list(t, s.connect(c, configure...)), example, store,
 		cache.ReflectorOptions{ListMode: sync, ErrorHandler: s.errors.add})
-	s.version, s.content = reflector.LastSyncResourceVersion, contentOf(store)
+	s.version, s.content = reflector.LastSyncResourceVersion, contentOf(store.Reader)
 	s.start(t, reflector.Run)
 	return s
 }
@@ -198,7 +198,7 @@ func (s *subject) checkStatus(ctx context.Context, want map[string]state) error 
 	switch {
 	case status.Phase != cache.PhaseWatching, status.Err != nil, status.Attempts != 0, !status.ErrSince.IsZero():
 		return fmt.Errorf("phase %s, %d failed attempts since %v: %w", status.Phase, status.Attempts, status.ErrSince, status.Err)
-	case !status.Synced || !s.controller.HasSynced():
+	case !status.Synced || !s.controller.HasDelivered():
 		return errors.New("not synced")
 	case time.Since(status.FreshAt) > maxFreshAge:
 		return fmt.Errorf("last confirmed %s ago", time.Since(status.FreshAt))

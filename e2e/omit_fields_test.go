@@ -45,7 +45,7 @@ func TestUpdateOfObjectsWithOmittedFields(t *testing.T) {
 		}
 	}
 	readOnly := runOmitting(t, cache.ListWatchOf(client), cache.InformerOptions[*corev1.Pod]{
-		OmitFields: append(managedFields, "metadata.annotations[changed]"), ReadOnly: true,
+		OmitFields: append(managedFields, "metadata.annotations[changed]"), NeverWritten: true,
 	})
 	for _, cached := range readOnly.Store().List() {
 		if _, err := client.Update(t.Context(), cached.DeepCopy(), metav1.UpdateOptions{}); !errors.Is(err, cache.ErrOmittedFields) {

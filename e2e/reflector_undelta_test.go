@@ -51,7 +51,7 @@ func testPushes(t *testing.T, streaming bool, sync cache.ListMode) {
 	lw := cache.NewListWatchFromClient(kubernetes.NewForConfigOrDie(s.connect(c)).CoreV1().RESTClient(), "pods", metav1.NamespaceAll,
 		fields.OneTermEqualSelector("spec.nodeName", here.node))
 	reflector := cache.NewReflector(lw, &corev1.Pod{}, store, cache.ReflectorOptions{ListMode: sync, ErrorHandler: s.errors.add})
-	s.version, s.content = reflector.LastSyncResourceVersion, contentOf(store)
+	s.version, s.content = reflector.LastSyncResourceVersion, contentOf(store.Reader)
 	s.start(t, reflector.Run)
 	pushed.await(t, 1)
 

@@ -110,7 +110,7 @@ func expectEqualToClientGo[T cache.Object, L runtime.Object](t *testing.T, pods 
 	store, controller := cache.NewInformer(cache.ListWatchOf(c.connect(s.connect(pods.cluster))), c.example, 0, delivered)
 	s.controller, s.version, s.content = controller, controller.LastSyncResourceVersion, contentOf(store)
 	s.start(t, controller.Run)
-	if err := controller.WaitForSync(t.Context()); err != nil {
+	if err := controller.WaitForDelivery(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	listed := c.items(list)

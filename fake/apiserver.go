@@ -67,7 +67,7 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // APIServer is an in-process Kubernetes API server on a loopback port, with its objects in memory.
 // It is a test double: unmodified clients can use it, and its responses are those of
 // kube-apiserver, but it validates metadata only, applies no defaults, has no admission plugins and
-// runs no controllers. Package internal/conformance compares it with kube-apiserver and lists the
+// runs no controllers. Package internal/testing/conformance compares it with kube-apiserver and lists the
 // differences.
 //
 // It serves every resource of client-go's clientset, CustomResourceDefinitions, and the custom

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/conformance"
+	"github.com/kinformer/kinformer/internal/testing/conformance"
 )
 
 // The responses of the fake server are those recorded from kube-apiserver, except for the reviewed

@@ -44,7 +44,7 @@
 //
 // An [APIServer] is for tests with clients. It is an HTTP server on a loopback port that serves
 // unmodified clients, kubectl among them: typed, dynamic and metadata clients, in JSON or protobuf.
-// Its responses are those of kube-apiserver; package internal/conformance compares the two.
+// Its responses are those of kube-apiserver; package internal/testing/conformance compares the two.
 //
 //	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 //	...

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/process"
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 var loadFor = flag.Duration("load", loadDuration, "duration of TestLoad")

@@ -85,7 +85,7 @@ func collectPhase(out output, phase cache.Phase) {
 
 func collectRelists(out output, status cache.Status) {
 	for _, reason := range cache.RelistReasons() {
-		out.send(relistsFamily, out.labels.and(label("reason", string(reason))), float64(status.Relists[reason]))
+		out.send(relistsFamily, out.labels.and(label("reason", reason)), float64(status.Relists[reason]))
 	}
 }
 

@@ -99,14 +99,6 @@ var informerFamilies = []statusFamily{ //nolint:gochecknoglobals // a constant
 		count(func(s *cache.Status) int64 { return s.PackedBytes }),
 	},
 	{
-		gauge("kinformer_hot_objects", "Decoded objects that a store of packed objects keeps.", "informer", "kind"),
-		count(func(s *cache.Status) int { return s.HotObjects }),
-	},
-	{
-		gauge("kinformer_hot_bytes", "Estimated memory of the decoded objects that a store of packed objects keeps.", "informer", "kind"),
-		count(func(s *cache.Status) int64 { return s.HotBytes }),
-	},
-	{
 		gauge("kinformer_quarantined_objects", "Keys whose newest state could not be stored. The store has their last good state, or none.", "informer", "kind"),
 		count(func(s *cache.Status) int { return s.Quarantined }),
 	},

@@ -75,7 +75,7 @@ func newMember(leases LeaseClient, options Options, clock processClock) (*Member
 		scopes: cache.NewScopes(), owned: make(map[int]*Slot), changed: make(chan struct{}),
 		assigned: make(chan struct{}),
 	}
-	m.scopes.ScopeSet().CompleteAfter(m.assigned, m.unassigned)
+	scope.SetOf(m.scopes).CompleteAfter(m.assigned, m.unassigned)
 	return m, nil
 }
 

@@ -22,8 +22,8 @@ import (
 	"github.com/kinformer/kinformer/bench/dataset"
 	"github.com/kinformer/kinformer/bench/listserver"
 	"github.com/kinformer/kinformer/bench/podserver"
-	"github.com/kinformer/kinformer/internal/envelope"
-	"github.com/kinformer/kinformer/internal/loopback"
+	"github.com/kinformer/kinformer/internal/testing/envelope"
+	"github.com/kinformer/kinformer/internal/testing/loopback"
 )
 
 // TestMain runs the test, or a child process of it.

@@ -15,8 +15,8 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/kinformer/kinformer/internal/footprint"
-	"github.com/kinformer/kinformer/internal/process"
+	"github.com/kinformer/kinformer/internal/testing/footprint"
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 // Arg is the first argument of a child process. The program must then call Main with the others.

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/kinformer/kinformer/bench/harness"
-	"github.com/kinformer/kinformer/internal/footprint"
-	"github.com/kinformer/kinformer/internal/process"
+	"github.com/kinformer/kinformer/internal/testing/footprint"
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 // FootprintJob is a child process whose informer syncs a collection and is then read.

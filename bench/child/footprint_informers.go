@@ -15,7 +15,7 @@ import (
 	"github.com/kinformer/kinformer/bench/dataset"
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/clientgo"
-	"github.com/kinformer/kinformer/internal/footprint"
+	"github.com/kinformer/kinformer/internal/testing/footprint"
 )
 
 // storages returns the storage of the sides that are a SharedInformer.

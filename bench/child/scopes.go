@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/kinformer/kinformer/bench/harness"
-	"github.com/kinformer/kinformer/internal/footprint"
-	"github.com/kinformer/kinformer/internal/process"
+	"github.com/kinformer/kinformer/internal/testing/footprint"
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 // ScopesJob is a child process that holds the Pods of many namespaces.

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/kinformer/kinformer/bench/harness"
-	"github.com/kinformer/kinformer/internal/footprint"
-	"github.com/kinformer/kinformer/internal/process"
 	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/testing/footprint"
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 // ShardJob is a child process that is the first of several replicas that share a shardserver's

@@ -30,10 +30,8 @@ const (
 	Adapter       = "clientgo"
 	AdapterPacked = "clientgo, packed"
 
-	// Packed informers with event handlers, and client-go's, and a Get after each event. HotBytes
-	// of the second is negative.
+	// A packed informer with event handlers, and client-go's, and a Get after each event.
 	PackedReconciler   = "kinformer, packed, with a reconciler"
-	ColdReconciler     = "kinformer, packed, no hot objects"
 	ClientGoReconciler = "client-go, with a reconciler"
 
 	// Kinformer in the two list modes.

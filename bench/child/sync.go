@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/kinformer/kinformer/bench/harness"
-	"github.com/kinformer/kinformer/internal/footprint"
-	"github.com/kinformer/kinformer/internal/process"
+	"github.com/kinformer/kinformer/internal/testing/footprint"
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 // SyncJob is a child process that runs an informer of Pods: initial sync, then events, then a

@@ -43,7 +43,6 @@ func syncInformers() map[string]newSyncInformer {
 		WatchList:         streaming(withEventHandlers(options{ListMode: cache.ListModeWatchList})),
 
 		PackedReconciler:   streaming(withReconciler(options{Packed: true})),
-		ColdReconciler:     streaming(withReconciler(options{Packed: true, HotBytes: -1})),
 		ClientGoReconciler: clientGoReconciler,
 	}
 }

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/kinformer/kinformer/internal/envelope"
+	"github.com/kinformer/kinformer/internal/testing/envelope"
 )
 
 // Object is an object that can be encoded in protobuf: a pointer to a generated type.

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinformer/kinformer/internal/envelope"
 	"github.com/kinformer/kinformer/internal/pack"
+	"github.com/kinformer/kinformer/internal/testing/envelope"
 )
 
 // Packed holds the first objects of a set, compressed by internal/pack, so that a million objects

@@ -42,27 +42,36 @@ func TestRunAlternatesTheSides(t *testing.T) {
 	if want := []string{"ours", "theirs", "theirs", "ours", "ours", "theirs"}; !slices.Equal(measured, want) {
 		t.Errorf("measured %v, want %v", measured, want)
 	}
-	if ours, reference, ratio := result.Median(0, 0), result.Reference(0), result.Ratio(0); ours != 2 || reference != 20 || ratio != 0.1 {
-		t.Errorf("medians %v and %v, ratio %v, want 2, 20, 0.1", ours, reference, ratio)
+	if ours, spread, ratio := result.Best(0, 0), result.Spread(0, 0), result.Ratio(0); ours != 1 || spread != 3 || ratio != 0.1 {
+		t.Errorf("best figure %v, spread %v, ratio %v, want 1, 3, 0.1", ours, spread, ratio)
+	}
+}
+
+func TestBestRateIsTheMaximum(t *testing.T) {
+	var measured []string
+	e := scripted(&measured, AtLeast(2), []string{"ours", "theirs"}, map[string][]float64{"ours": {3, 8}, "theirs": {4, 2}})
+	e.Metrics[0].Unit = "1/s"
+	if result, err := Run(e, 2); err != nil || result.Ratio(0) != 2 || result.Missed(0) {
+		t.Errorf("ratio %v, missed %v, error %v, want 2", result.Ratio(0), result.Missed(0), err)
 	}
 }
 
 func TestReferenceIsTheFirstOtherSideWithTheMetric(t *testing.T) {
 	var measured []string
-	e := scripted(&measured, AtMost(1), []string{"ours", "copies", "tree"}, map[string][]float64{"ours": {3}, "copies": {nan}, "tree": {6}})
+	e := scripted(&measured, AtMost(1), []string{"ours", "copies", "tree"}, map[string][]float64{"ours": {3}, "copies": {math.NaN()}, "tree": {6}})
 	result, err := Run(e, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if reference, ratio := result.Reference(0), result.Ratio(0); reference != 6 || ratio != 0.5 {
-		t.Errorf("reference %v, ratio %v, want 6, 0.5", reference, ratio)
+	if reference, ratio := result.Reference(0), result.Ratio(0); reference != 2 || ratio != 0.5 {
+		t.Errorf("reference %v, ratio %v, want 2, 0.5", reference, ratio)
 	}
 }
 
-func TestRoundsOfTheExperimentTakePrecedence(t *testing.T) {
+func TestMaxRoundsLimitsTheRounds(t *testing.T) {
 	var measured []string
 	e := scripted(&measured, Goal{}, []string{"ours"}, map[string][]float64{"ours": {1}})
-	e.Rounds = 1
+	e.MaxRounds = 1
 	if _, err := Run(e, 5); err != nil || len(measured) != 1 {
 		t.Errorf("measured %d times, error %v, want once", len(measured), err)
 	}
@@ -103,36 +112,33 @@ func TestMedian(t *testing.T) {
 			t.Errorf("Median(%v) = %v, want %v and the figures unchanged", before, got, test.want)
 		}
 	}
-	if !math.IsNaN(Median(nil)) {
-		t.Error("the median of no figures is a number")
-	}
 }
 
-func TestVerdict(t *testing.T) {
+func TestGoals(t *testing.T) {
 	for _, test := range []struct {
 		goal            Goal
 		ours, reference float64
-		text, want      string
+		text            string
+		met             bool
 	}{
-		{AtLeast(100), 8900, 89, "≥ 100x", "met"},
-		{AtLeast(100), 8899, 89, "≥ 100x", "NOT MET"},
-		{AtLeast(1000), 1, nan, "≥ 1,000x", "NOT MET"},
-		{AtLeast(1), 7, 0, "≥ 1x", "unclear"},
-		{AtMost(1), 117, 117, "≤ 1x", "met"},
-		{AtMost(0.5), 117, 117, "≤ 0.5x", "NOT MET"},
-		{Within(0.4, "µs"), 0.4, nan, "≤ 0.4 µs", "met"},
-		{Within(0.4, "µs"), 0.41, nan, "≤ 0.4 µs", "NOT MET"},
-		{Goal{}, 1, 1, "–", "–"},
+		{AtLeast(100), 8900, 89, "≥ 100x", true},
+		{AtLeast(100), 8899, 89, "≥ 100x", false},
+		{AtMost(1), 117, 117, "≤ 1x", true},
+		{AtMost(0.5), 117, 117, "≤ 0.5x", false},
+		{Within(0.4, "µs"), 0.4, math.NaN(), "≤ 0.4 µs", true},
+		{Within(0.4, "µs"), 0.41, math.NaN(), "≤ 0.4 µs", false},
+		{AtMostMore(100, "ms"), 101, 1, "≤ + 100 ms", true},
+		{AtMostMore(100, "ms"), 102, 1, "≤ + 100 ms", false},
 	} {
-		if got := test.goal.Verdict(test.ours, test.reference); got != test.want || test.goal.String() != test.text {
-			t.Errorf("%v for %v and %v: %s, want %s: %s", test.goal, test.ours, test.reference, got, test.text, test.want)
+		if met := test.goal.met(test.ours, test.reference); met != test.met || test.goal.text != test.text {
+			t.Errorf("%s for %v and %v: met %v, want %s and %v", test.goal.text, test.ours, test.reference, met, test.text, test.met)
 		}
 	}
 }
 
 func TestNumbers(t *testing.T) {
 	for f, want := range map[float64]string{
-		0.1234: "0.123", 1.234: "1.23", 12.34: "12.3", 123.4: "123", 1234567: "1,234,567", 20: "20", -1234: "-1,234", math.Inf(1): "∞",
+		0.1234: "0.123", 1.234: "1.23", 12.34: "12.3", 123.4: "123", 1234567: "1234567", 20: "20",
 	} {
 		if got := number(f); got != want {
 			t.Errorf("number(%v) = %q, want %q", f, got, want)
@@ -150,34 +156,55 @@ func TestRunCallsClose(t *testing.T) {
 	}
 }
 
-func TestWriteTable(t *testing.T) {
+// results measures three experiments: with a third side, with one side, and with sides of other names.
+func results(t *testing.T) (results []Result) {
+	t.Helper()
 	var measured []string
-	pair := scripted(&measured, AtMost(1), []string{"ours", "theirs", "more"}, map[string][]float64{"ours": {1, 2, 3}, "theirs": {10, 20, 30}, "more": {4, 4, 4}})
-	pair.Metrics[0].Row = "pair"
-	alone := scripted(&measured, Within(1, "ns"), []string{"ours"}, map[string][]float64{"ours": {7}})
-	other := scripted(&measured, Goal{}, []string{"map", "tree"}, map[string][]float64{"map": {7}, "tree": {14}})
-	alone.Rounds, other.Rounds = 1, 1
-	var results []Result
-	for _, e := range []Experiment{pair, alone, other} {
+	pair := scripted(&measured, AtMost(1), []string{"ours", "client-go", "more"}, map[string][]float64{"ours": {1, 2, 3}, "client-go": {10, 12, 14}, "more": {4, 4, 4}})
+	pair.Metrics[0].Row, pair.Metrics[0].Name = "pair", "time"
+	alone := scripted(&measured, Within(1, "ns").MissedBecause("It is slow."), []string{"ours"}, map[string][]float64{"ours": {7}})
+	other := scripted(&measured, AtLeast(1), []string{"map", "tree"}, map[string][]float64{"map": {7}, "tree": {14}})
+	again := scripted(&measured, Goal{}, []string{"ours", "client-go"}, map[string][]float64{"ours": {1, 1.2}, "client-go": {2, 2}})
+	alone.MaxRounds, other.MaxRounds, again.MaxRounds = 1, 1, 2
+	again.Metrics[0].Row, other.Metrics[0].Detail = "pair", true
+	for _, e := range []Experiment{pair, alone, other, again} {
 		result, err := Run(e, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
 		results = append(results, result)
 	}
-	var out bytes.Buffer
-	if err := WriteTable(&out, results); err != nil {
-		t.Fatal(err)
-	}
-	want := strings.TrimLeft(`
-| row      | measurement | unit | ours    | theirs     | ratio | goal   | result  | other sides |
-| -------- | ----------- | ---- | ------- | ---------- | ----- | ------ | ------- | --- |
-| pair     | a script    | ns   | 2 (1–3) | 20 (10–30) | 0.1x  | ≤ 1x   | met     | more: 4 (4–4) |
-| scripted | a script    | ns   | 7       | –          | –     | ≤ 1 ns | NOT MET |     |
-| scripted | a script    | ns   | map: 7  | tree: 14   | 0.5x  | –      | –       |     |
+	return results
+}
 
+func TestSummary(t *testing.T) {
+	want := strings.TrimLeft(`
+| row      | measurement    | ratio | spread                     | rounds | goal               |
+| -------- | -------------- | ----- | -------------------------- | ------ | ------------------ |
+| pair     | a script: time | 0.1x  | 3.00x, 1.40x, **unstable** | 3      | ≤ 1x               |
+| pair     | a script       | 0.5x  | 1.20x, 1.00x               | 2      |                    |
+| scripted | a script       | 7 ns  | –                          | 1      | **missed**: ≤ 1 ns |
+
+Missed goals:
+
+- It is slow.
+  *scripted*, a script 7 ns
+- The reason is not known.
+  *scripted*, a script 0.5x
 `, "\n")
-	if got := out.String(); got != want {
+	if got := Summary(results(t)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestWriteCSV(t *testing.T) {
+	const want = `row,measurement,unit,goal,side,rounds,minimum,median,maximum,machine
+pair,a script: time,ns,≤ 1x,ours,3,1,2,3,"two, three"
+pair,a script: time,ns,≤ 1x,client-go,3,10,12,14,"two, three"
+pair,a script: time,ns,≤ 1x,more,3,4,4,4,"two, three"
+`
+	var out bytes.Buffer
+	if err := WriteCSV(&out, results(t)[:1], "two, three"); err != nil || out.String() != want {
+		t.Errorf("got\n%s%v, want\n%s", &out, err, want)
 	}
 }

@@ -9,12 +9,16 @@ import (
 	"runtime"
 )
 
-// Run measures every side of an experiment in each of its rounds.
+// Run measures every side of an experiment once a round, forwards in even rounds and backwards in
+// odd ones.
 func Run(e Experiment, rounds int) (result Result, err error) {
-	if e.Rounds > 0 {
-		rounds = e.Rounds
+	if e.MaxRounds > 0 {
+		rounds = min(rounds, e.MaxRounds)
 	}
-	result = Result{Experiment: e, Samples: newSamples(e)}
+	result = Result{Experiment: e, Samples: make([][][]float64, len(e.Metrics))}
+	for metric := range result.Samples {
+		result.Samples[metric] = make([][]float64, len(e.Sides))
+	}
 	measures, err := e.Prepare()
 	if err != nil {
 		return result, fmt.Errorf("%s, %s: %w", e.Row, e.Setup, err)
@@ -26,31 +30,16 @@ func Run(e Experiment, rounds int) (result Result, err error) {
 		return result, fmt.Errorf("%s, %s: %d sides, but %d measures", e.Row, e.Setup, len(e.Sides), len(measures))
 	}
 	for round := range rounds {
-		for i := range measures {
-			side := order(round, i, len(measures))
+		for side := range measures {
+			if round%2 == 1 {
+				side = len(measures) - 1 - side
+			}
 			if err := result.measure(side, measures[side]); err != nil {
 				return result, fmt.Errorf("%s, %s: %s: %w", e.Row, e.Setup, e.Sides[side], err)
 			}
 		}
 	}
 	return result, nil
-}
-
-func newSamples(e Experiment) [][][]float64 {
-	samples := make([][][]float64, len(e.Metrics))
-	for i := range samples {
-		samples[i] = make([][]float64, len(e.Sides))
-	}
-	return samples
-}
-
-// order returns the side that is measured as the i-th of a round: forwards in even rounds,
-// backwards in odd ones.
-func order(round, i, sides int) int {
-	if round%2 == 1 {
-		return sides - 1 - i
-	}
-	return i
 }
 
 func (r Result) measure(side int, measure Measure) error {

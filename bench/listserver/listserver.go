@@ -9,7 +9,7 @@ import (
 	"net/http"
 
 	"github.com/kinformer/kinformer/bench/dataset"
-	"github.com/kinformer/kinformer/internal/loopback"
+	"github.com/kinformer/kinformer/internal/testing/loopback"
 )
 
 // Start serves the first n objects. Every request that is not a watch receives their list, whatever

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/bench/dataset"
-	"github.com/kinformer/kinformer/internal/loopback"
+	"github.com/kinformer/kinformer/internal/testing/loopback"
 )
 
 // StartNamespaces serves the Pods of namespaces, in protobuf, by the path of the namespace. All

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kinformer/kinformer/bench/dataset"
 	"github.com/kinformer/kinformer/internal/pack"
-	"github.com/kinformer/kinformer/internal/process"
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 // object is the input of a packer.

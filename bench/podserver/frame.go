@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/kinformer/kinformer/internal/envelope"
+	"github.com/kinformer/kinformer/internal/testing/envelope"
 )
 
 // initialEventsEnd returns the bookmark that ends the initial events of a WatchList.

@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/bench/dataset"
-	"github.com/kinformer/kinformer/internal/footprint"
-	"github.com/kinformer/kinformer/internal/loopback"
+	"github.com/kinformer/kinformer/internal/testing/footprint"
+	"github.com/kinformer/kinformer/internal/testing/loopback"
 )
 
 // Server is a running server.

@@ -16,8 +16,8 @@ import (
 func enableStreaming(scale Scale) []harness.Experiment {
 	var server *podserver.Server
 	return []harness.Experiment{{
-		Row: "enable-streaming", Setup: overHTTP(scale) + ", with and without EnableStreaming",
-		Sides: streamingSides(), Metrics: syncMetrics(harness.AtMost(1), harness.AtMost(1)),
+		Row: "enable-streaming", Setup: "with and without EnableStreaming",
+		Sides: streamingSides(), Metrics: syncMetrics(harness.AtMost(1), harness.AtMost(1).MissedBecause(decodingCPU)),
 		Prepare: func() (measures []harness.Measure, err error) {
 			pods, err := podserver.Pods(perWorkload, scale.Pods)
 			if err != nil {

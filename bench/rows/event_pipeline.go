@@ -24,8 +24,8 @@ const eventObjects = 10_000
 // handler, divided by their number. Row event-latency is the same through a watch.
 func eventPipeline(scale Scale) []harness.Experiment {
 	return []harness.Experiment{{
-		Row: "event-pipeline", Setup: "item through reflector, store, log and one handler", Sides: bothSides()[:1],
-		Metrics: []harness.Metric{{Name: "time", Unit: "µs", Goal: harness.Within(0.4, "µs")}, {Name: "CPU", Unit: "µs"}},
+		Row: "event-pipeline", Setup: "reflector to one handler, without a watch", Sides: bothSides()[:1],
+		Metrics: []harness.Metric{{Name: "time of an event", Unit: "µs", Goal: harness.Within(0.4, "µs").MissedBecause("It was met on a faster processor only.")}, {Name: "CPU of an event", Unit: "µs", Detail: true}},
 		Prepare: func() ([]harness.Measure, error) { return pushItems(scale) },
 	}}
 }

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/bench/harness"
-	"github.com/kinformer/kinformer/internal/process"
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 // getters is the number of goroutines that read beside the writer.
@@ -23,14 +23,16 @@ const getters = 8
 // processor time.
 func getByKey(scale Scale) []harness.Experiment {
 	var experiments []harness.Experiment
+	one := harness.AtMost(1).MissedBecause("hash/maphash takes calls that the built-in map does not make, and the tags of a page are one more cache line.")
+	eight := harness.AtLeast(3).MissedBecause("Memory limits both sides among many keys.")
 	for _, n := range []int{scale.Listed, scale.Keys} {
 		experiments = append(experiments, harness.Experiment{
-			Row: "get-by-key", Setup: fmt.Sprintf("GetByKey among %d objects, one goroutine", n), Sides: bothSides(),
-			Metrics: []harness.Metric{{Name: "CPU", Unit: "ns", Goal: harness.AtMost(1)}},
+			Row: "get-by-key", Setup: fmt.Sprintf("%d objects, one goroutine", n), Sides: bothSides(),
+			Metrics: []harness.Metric{{Name: "CPU of GetByKey", Unit: "ns", Goal: one}},
 			Prepare: func() ([]harness.Measure, error) { return getByOne(scale, n) },
 		}, harness.Experiment{
-			Row: "get-by-key", Setup: fmt.Sprintf("GetByKey among %d objects, %d goroutines beside a writer", n, getters), Sides: bothSides(),
-			Metrics: []harness.Metric{{Name: "gets", Unit: "1/s", Goal: harness.AtLeast(3)}, {Name: "writes", Unit: "1/s"}},
+			Row: "get-by-key", Setup: fmt.Sprintf("%d objects, %d goroutines beside a writer", n, getters), Sides: bothSides(),
+			Metrics: []harness.Metric{{Name: "GetByKey", Unit: "1/s", Goal: eight}, {Name: "writes", Unit: "1/s", Detail: true}},
 			Prepare: func() ([]harness.Measure, error) { return getBesideWriter(scale, n) },
 		})
 	}

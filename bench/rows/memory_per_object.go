@@ -22,8 +22,8 @@ func memoryPerObject(scale Scale) []harness.Experiment {
 	nodes := &footprints{kind: child.Nodes, objects: scale.Pods / 4, pack: dataset.PackNodes}
 	custom := &footprints{kind: child.CustomResources, objects: scale.Pods / 2, pack: dataset.PackCustomResources}
 	return append(experiments,
-		lastOf(three, packedHeap(three, describePods(scale.Pods, 3)+" packed", harness.AtMost(1.0/16))),
-		lastOf(one, packedHeap(one, describePods(scale.Pods, 1)+" packed", harness.AtMost(1.0/10))),
+		lastOf(three, packedHeap(three, "packed, 3 per workload", harness.AtMost(1.0/16))),
+		lastOf(one, packedHeap(one, "packed, 1 per workload", harness.AtMost(1.0/10))),
 		lastOf(nodes, packedHeap(nodes, fmt.Sprintf("%d Nodes, packed", nodes.objects), harness.Goal{})),
 		lastOf(custom, packedHeap(custom, fmt.Sprintf("%d unstructured custom resources, packed", custom.objects), harness.Goal{})))
 }
@@ -34,12 +34,12 @@ func podFootprints(n int, perWorkload dataset.PodsPerWorkload) *footprints {
 
 // twentyPerWorkload returns the experiments with 20 Pods per workload.
 func twentyPerWorkload(scale Scale) []harness.Experiment {
-	f, pods := podFootprints(scale.Pods, perWorkload), describePods(scale.Pods, perWorkload)
+	f := podFootprints(scale.Pods, perWorkload)
 	return []harness.Experiment{
-		packedHeap(f, pods+" packed", harness.AtMost(1.0/20)),
-		liveHeap(f, pods+" live", child.Kinformer, 0.7),
-		liveHeap(f, pods+" ShareEqual", child.ShareEqual, 1.0/2),
-		lastOf(f, packedReads(f, pods+" packed")),
+		packedHeap(f, "packed", harness.AtMost(1.0/20)),
+		liveHeap(f, "live", child.Kinformer, 0.7),
+		liveHeap(f, "ShareEqual", child.ShareEqual, 1.0/2),
+		lastOf(f, packedReads(f, "packed")),
 	}
 }
 
@@ -56,7 +56,7 @@ func liveHeap(f *footprints, setup, side string, goal float64) harness.Experimen
 // heapPerObject has one round, as the figure is the same in each.
 func heapPerObject(f *footprints, setup string, goal harness.Goal, sides ...string) harness.Experiment {
 	return harness.Experiment{
-		Row: "memory-per-object", Setup: setup, Sides: sides, Rounds: 1,
+		Row: "memory-per-object", Setup: setup, Sides: sides, MaxRounds: 1,
 		Metrics: []harness.Metric{{Name: "heap", Unit: "B/object", Goal: goal}},
 		Prepare: f.prepare(func(run child.Footprint, objects float64) []float64 {
 			return []float64{run.Heap / objects}
@@ -72,7 +72,8 @@ func packedReads(f *footprints, setup string) harness.Experiment {
 		Row: "packed-reads", Setup: setup, Sides: sides,
 		Metrics: []harness.Metric{
 			{Name: "Get of an unreferenced object", Unit: "µs", Goal: harness.Within(45, "µs")},
-			{Name: "Get of a referenced object", Unit: "ns", Goal: harness.AtMost(1)},
+			{Name: "Get of a referenced object", Unit: "ns", Goal: harness.AtMost(1).MissedBecause(
+				"Entry, weak pointer and the runtime's record of it are three more loads, each a cache miss.")},
 			{Row: "garbage-collection", Name: "CPU of a garbage collection", Unit: "ms"},
 		},
 		Prepare: f.prepare(func(run child.Footprint, _ float64) []float64 {

@@ -39,25 +39,26 @@ func readersBesideWriter(scale Scale) []harness.Experiment {
 		readers int
 		goal    float64
 		window  time.Duration
-		rounds  int // zero for the default
+		rounds  int // the maximum, as in Experiment.MaxRounds
 	}{{10, 100, scale.Window, 0}, {80, 1000, 3 * scale.Window, 3}} { // 80 busy goroutines take turns of half a second
 		add := func(setup string, sides []string, writes harness.Goal, prepare func() ([]harness.Measure, error)) {
 			experiments = append(experiments, harness.Experiment{
 				Row: "readers-beside-writer", Setup: fmt.Sprintf("%s, %d readers", setup, p.readers), Sides: sides,
-				Metrics: readersMetrics(writes), Prepare: prepare, Rounds: p.rounds,
+				Metrics: readersMetrics(writes, setup != "by namespace"), Prepare: prepare, MaxRounds: p.rounds,
 			})
 		}
 		goal := harness.AtLeast(p.goal)
 		sides := append(bothSides(), "no cache")
-		add("informer, by namespace", sides, goal, readInformers(scale, p.window, p.readers, startSharedInformer(true), startClientGo(true), startNoCache))
-		add("informer, List", sides, goal, readInformers(scale, p.window, p.readers, startSharedInformer(false), startClientGo(false), startNoCache))
+		add("by namespace", sides, goal, readInformers(scale, p.window, p.readers, startSharedInformer(true), startClientGo(true), startNoCache))
+		add("List", sides, goal, readInformers(scale, p.window, p.readers, startSharedInformer(false), startClientGo(false), startNoCache))
 		add("store alone, List", bothSides(), harness.Goal{}, readStores(scale, p.window, p.readers))
 	}
 	return experiments
 }
 
-func readersMetrics(writes harness.Goal) []harness.Metric {
-	return []harness.Metric{{Name: "writes", Unit: "1/s", Goal: writes}, {Name: "lists", Unit: "1/s", Goal: harness.AtLeast(1)}}
+func readersMetrics(writes harness.Goal, detail bool) []harness.Metric {
+	lists := harness.AtLeast(1).MissedBecause("Readers of long lists yield the processor to a waiting writer, which writes hundreds of times as often as client-go's.")
+	return []harness.Metric{{Name: "writes", Unit: "1/s", Goal: writes, Detail: detail}, {Name: "lists", Unit: "1/s", Goal: lists, Detail: detail}}
 }
 
 // readInformers prepares informers of the same Pods. Each round starts new ones.

@@ -71,7 +71,7 @@ func All() []Row {
 	return []Row{
 		{Sync, initialSync},
 		{Sync, enableStreaming},
-		{Sync, hotObjects},
+		{Sync, packedEvent},
 		{Sync, watchResume},
 		{Memory, memoryPerObject},
 		{Memory, omitFields},

@@ -21,9 +21,9 @@ import (
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/eventlog"
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/process"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/store"
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 // slots is how many ranges of hashes an informer holds, of which it gives up half.

@@ -10,7 +10,7 @@ import (
 	"github.com/kinformer/kinformer/bench/child"
 	"github.com/kinformer/kinformer/bench/harness"
 	"github.com/kinformer/kinformer/bench/listserver"
-	"github.com/kinformer/kinformer/internal/loopback"
+	"github.com/kinformer/kinformer/internal/testing/loopback"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 
 func scopes(scale Scale) []harness.Experiment {
 	s := &scopesServer{namespaces: scale.Namespaces}
-	first, second, last := s.hold(child.Kinformer, "live"), s.hold(child.Packed, "packed with a key handler"), s.add()
+	first, second, last := s.hold(child.Kinformer, "live"), s.hold(child.Packed, "packed"), s.add()
 	last.Close = s.close
 	return []harness.Experiment{first, second, last}
 }
@@ -68,7 +68,7 @@ func (s *scopesServer) run(side string, added int) (child.ScopesCost, error) {
 func (s *scopesServer) hold(side, variant string) harness.Experiment {
 	sides := []string{side, child.ControllerRuntime}
 	return harness.Experiment{
-		Row: "scopes", Setup: fmt.Sprintf("%d namespaces of %d Pods over plain HTTP, %s", s.namespaces, podsPerNamespace, variant), Sides: sides,
+		Row: "scopes", Setup: variant, Sides: sides,
 		Metrics: []harness.Metric{
 			{Name: "heap", Unit: "MB", Goal: harness.AtMost(1)},
 			{Name: "goroutines", Unit: "", Goal: harness.AtMost(1)},

@@ -26,7 +26,10 @@ import (
 func sharding(scale Scale) []harness.Experiment {
 	r := &replicas{pods: scale.ShardedPods}
 	var experiments []harness.Experiment
-	for _, v := range []variant{{child.Packed, "packed with a key handler"}, {child.Kinformer, "live"}} {
+	for _, v := range []variant{
+		{child.Packed, "packed", "The UIDs scatter the Pods of a workload over all replicas, so that each replica holds first Pods of nearly all workloads, which take more room and CPU to pack."},
+		{child.Kinformer, "live", "Half of the CPU is the garbage collector's, which marks the live heap. With the gate on, the misses are within the spread between runs."},
+	} {
 		experiments = append(experiments, r.alone(v))
 		for _, n := range []int{2, 4, 8} {
 			experiments = append(experiments, r.withGate(v, n))
@@ -39,8 +42,11 @@ func sharding(scale Scale) []harness.Experiment {
 	return experiments
 }
 
-// variant is a side and its description in the table.
-type variant struct{ side, description string }
+// shardingRounds limits the rounds, which take 20 seconds.
+const shardingRounds = 3
+
+// variant is a side, its description in the table, and the reason for its missed goals.
+type variant struct{ side, description, reason string }
 
 // replica is a run: the first of n replicas, from a server with or without the feature gate.
 type replica struct {
@@ -63,7 +69,7 @@ func (r *replicas) setup(n int, gate string, v variant) string {
 	if n > 1 {
 		which = fmt.Sprintf("one of %d replicas", n)
 	}
-	return fmt.Sprintf("%s of %s gate %s, %s", which, describePods(r.pods, perWorkload), gate, v.description)
+	return fmt.Sprintf("%s, gate %s, %s", which, gate, v.description)
 }
 
 // oneReplica is the name of a side that holds all Pods.
@@ -74,17 +80,17 @@ func (r *replicas) alone(v variant) harness.Experiment {
 	return harness.Experiment{
 		Row: "sharding", Setup: r.setup(1, "off", v),
 		Sides:   []string{v.side, child.ClientGoFilteringStore, child.ClientGoFilteringHandler},
-		Metrics: metricsOf(harness.Goal{}, harness.Goal{}, harness.Goal{}),
+		Metrics: metricsOf(harness.Goal{}, harness.Goal{}, harness.Goal{}, false), MaxRounds: shardingRounds,
 		Prepare: r.prepare(replica{v.side, 1, false}, replica{child.ClientGoFilteringStore, 1, false}, replica{child.ClientGoFilteringHandler, 1, false}),
 	}
 }
 
 // withGate compares one of n replicas with one that holds all Pods.
 func (r *replicas) withGate(v variant, n int) harness.Experiment {
-	share := shareOf(n)
+	share := shareOf(n).MissedBecause(v.reason)
 	return harness.Experiment{
 		Row: "sharding", Setup: r.setup(n, "on", v), Sides: []string{v.side, v.oneReplica()},
-		Metrics: metricsOf(share, share, share),
+		Metrics: metricsOf(share, share, share, n != 4), MaxRounds: shardingRounds,
 		Prepare: r.prepare(replica{v.side, n, true}, replica{v.side, 1, false}),
 	}
 }
@@ -95,7 +101,7 @@ func (r *replicas) withoutGate(v variant, n int) harness.Experiment {
 	return harness.Experiment{
 		Row: "sharding", Setup: r.setup(n, "off", v),
 		Sides:   []string{v.side, v.oneReplica(), child.ClientGoFilteringStore},
-		Metrics: metricsOf(shareOf(n), harness.AtMost(1.0/4), harness.Goal{}),
+		Metrics: metricsOf(shareOf(n).MissedBecause(v.reason), harness.AtMost(1.0/4).MissedBecause(v.reason), harness.Goal{}, n != 4), MaxRounds: shardingRounds,
 		Prepare: func() ([]harness.Measure, error) {
 			measures, err := r.prepare(replica{v.side, n, false}, replica{v.side, 1, false}, replica{child.ClientGoFilteringStore, n, false})()
 			if err == nil {
@@ -109,12 +115,13 @@ func (r *replicas) withoutGate(v variant, n int) harness.Experiment {
 // shareOf is the goal of one of n replicas, relative to one that holds all Pods.
 func shareOf(n int) harness.Goal { return harness.AtMost(1.15 / float64(n)) }
 
-func metricsOf(heap, cpu, received harness.Goal) []harness.Metric {
+// metricsOf returns the metrics. The table of the summary has a selection of them.
+func metricsOf(heap, cpu, received harness.Goal, detail bool) []harness.Metric {
 	return []harness.Metric{
-		{Name: "heap", Unit: "MB", Goal: heap},
-		{Name: "CPU until synced", Unit: "ms", Goal: cpu},
-		{Name: "CPU of an update of each Pod", Unit: "ms", Goal: cpu},
-		{Name: "bytes received", Unit: "MB", Goal: received},
+		{Name: "heap", Unit: "MB", Goal: heap, Detail: detail},
+		{Name: "CPU until synced", Unit: "ms", Goal: cpu, Detail: detail},
+		{Name: "CPU of an update of each Pod", Unit: "ms", Goal: cpu, Detail: detail},
+		{Name: "bytes received", Unit: "MB", Goal: received, Detail: true},
 	}
 }
 

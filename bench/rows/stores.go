@@ -15,7 +15,7 @@ import (
 )
 
 // newStore returns our store with an index by namespace.
-func newStore[T cache.Object]() cache.Store[T] {
+func newStore[T cache.Object]() *cache.Store[T] {
 	return cache.NewStore(nil, cache.Indexers[T]{cache.NamespaceIndex: cache.ByMetadata[T](cache.MetaNamespaceIndexFunc)})
 }
 
@@ -26,7 +26,7 @@ func newIndexer() clientcache.Indexer {
 }
 
 // filledStores returns both stores with the same objects, added one by one.
-func filledStores(objects []*metav1.PartialObjectMetadata) (cache.Store[*metav1.PartialObjectMetadata], clientcache.Indexer, error) {
+func filledStores(objects []*metav1.PartialObjectMetadata) (*cache.Store[*metav1.PartialObjectMetadata], clientcache.Indexer, error) {
 	ours, theirs := newStore[*metav1.PartialObjectMetadata](), newIndexer()
 	for _, object := range objects {
 		if err := ours.Add(object); err != nil {

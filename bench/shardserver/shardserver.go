@@ -17,10 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/bench/dataset"
-	"github.com/kinformer/kinformer/internal/envelope"
-	"github.com/kinformer/kinformer/internal/footprint"
-	"github.com/kinformer/kinformer/internal/loopback"
 	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/testing/envelope"
+	"github.com/kinformer/kinformer/internal/testing/footprint"
+	"github.com/kinformer/kinformer/internal/testing/loopback"
 )
 
 // Server is a running server.

@@ -13,17 +13,14 @@ import (
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/cost"
-	"github.com/kinformer/kinformer/cmd/kinformer/internal/watch"
-	"github.com/kinformer/kinformer/internal/terminal"
 )
 
-const help = `kinformer shows what a cache of a Kubernetes cluster's resources costs, and watches them.
+const help = `kinformer shows what a cache of a Kubernetes cluster's resources costs.
 
 Usage: kinformer COMMAND [flags]
 
 Commands:
   cost    measure what a cache of a resource takes: memory, CPU, bytes on the wire
-  watch   show the objects of a resource as they change
 
 "kinformer COMMAND --help" describes a command. The cluster is chosen as for kubectl: by --kubeconfig, KUBECONFIG,
 ~/.kube/config or the service account of the Pod, and --context.
@@ -45,10 +42,10 @@ func run(ctx context.Context, args []string, streams command.Streams) int {
 		fmt.Fprint(streams.Err, usage.Help)
 		return 2
 	case isUsage:
-		fmt.Fprintf(streams.Err, "kinformer: %s\n", terminal.Sanitize(usage.Error()))
+		fmt.Fprintf(streams.Err, "kinformer: %s\n", command.Sanitize(usage.Error()))
 		return 2
 	}
-	fmt.Fprintf(streams.Err, "kinformer: %s\n", terminal.Sanitize(err.Error()))
+	fmt.Fprintf(streams.Err, "kinformer: %s\n", command.Sanitize(err.Error()))
 	return 1
 }
 
@@ -61,12 +58,10 @@ func dispatch(ctx context.Context, args []string, streams command.Streams) error
 	switch args[0] {
 	case "cost":
 		return cost.Run(ctx, args[1:], streams)
-	case "watch":
-		return watch.Run(ctx, args[1:], streams)
 	case "--help", "-h":
 		return pflag.ErrHelp
 	case "help":
-		if len(args) == 1 || slices.Contains([]string{"cost", "watch", "--help", "-h"}, args[1]) {
+		if len(args) == 1 || slices.Contains([]string{"cost", "--help", "-h"}, args[1]) {
 			return pflag.ErrHelp
 		}
 		return unknownCommand(args[1])
@@ -83,11 +78,8 @@ func helpOf(args []string) string {
 	if args[0] == "help" {
 		args = args[1:]
 	}
-	switch {
-	case len(args) > 0 && args[0] == "cost":
+	if len(args) > 0 && args[0] == "cost" {
 		return cost.Help
-	case len(args) > 0 && args[0] == "watch":
-		return watch.Help
 	}
 	return help
 }

@@ -26,7 +26,6 @@ func TestHelpIsPrinted(t *testing.T) {
 	for args, file := range map[string]string{
 		"--help": "help.txt", "-h": "help.txt", "help": "help.txt",
 		"cost --help": "cost.txt", "help cost": "cost.txt", "cost pods -h": "cost.txt",
-		"watch --help": "watch.txt", "watch costs cost --help": "watch.txt", "help watch": "watch.txt",
 	} {
 		code, stdout, stderr := execute(t, strings.Fields(args)...)
 		if code != 0 || stderr != "" {
@@ -37,7 +36,7 @@ func TestHelpIsPrinted(t *testing.T) {
 }
 
 func TestMissingArgumentsPrintTheHelp(t *testing.T) {
-	for args, file := range map[string]string{"": "help.txt", "cost": "cost.txt", "watch": "watch.txt"} {
+	for args, file := range map[string]string{"": "help.txt", "cost": "cost.txt"} {
 		code, stdout, stderr := execute(t, strings.Fields(args)...)
 		if code != 2 || stdout != "" {
 			t.Errorf("%q: exit code %d, stdout %q", args, code, stdout)

@@ -113,7 +113,7 @@ func (h clientGoHandler[T]) OnEvent(event cache.Event[T]) {
 	case cache.EventUpdate:
 		h.OnUpdate(event.Old, event.New)
 	case cache.EventDelete:
-		h.OnDelete(event.Old)
+		h.OnDelete(event.Final)
 	}
 }
 
@@ -150,7 +150,7 @@ func (c *coalescer[T]) add(event cache.Event[T]) {
 			return
 		case coalesceBoth:
 			if event.Type == cache.EventDelete {
-				first.Type, first.Old = cache.EventDelete, event.Old
+				first.Type, first.Final = cache.EventDelete, event.Final
 			}
 			first.New = event.New
 			return

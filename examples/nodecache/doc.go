@@ -4,12 +4,10 @@
 // Command nodecache keeps an up-to-date copy of a cluster's nodes in memory and shows it. It is an
 // example of the basic use of an informer.
 //
-// Without flags it needs no cluster: it starts fake.APIServer, simulates nodes that join, change
-// and leave, and watches them over HTTP through client-go. With --cluster it watches a real
-// cluster.
+// Without -kubeconfig it needs no cluster: it starts fake.APIServer, whose nodes join, change and
+// leave, and watches them over HTTP through client-go. Watches break now and then, as they do when an
+// API server restarts, and the cache recovers.
 //
-// informer.go is the part that uses package cache. source.go, simulation.go and simulated_node.go
-// provide the nodes; table.go, node_text.go and events.go say how a node and its changes look, and
-// internal/terminal draws them; debug_page.go serves package debug's page with --debug-addr; run.go
-// connects them.
+// nodecache.go is the part that uses package cache. simulation.go provides the cluster, node.go says
+// how a node looks, and examples/internal/terminal draws the table or writes the lines.
 package main

@@ -11,207 +11,166 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/terminal"
 )
 
-// nodeAPI is the part of *fake.APIServer that the simulation uses. On success, each method sets obj
-// to the object that the server now holds.
-type nodeAPI interface {
-	Create(obj fake.Object) error
-	Update(obj fake.Object) error
-	UpdateStatus(obj fake.Object) error
-	Delete(obj fake.Object) error
-}
+const (
+	stepInterval = 500 * time.Millisecond
+	// uptime is how long the API server serves a watch.
+	uptime = 10 * time.Second
+)
 
-// simulation changes the nodes of a cluster at random. The sequence of changes depends only on the
-// seed. The simulation must be the only writer of nodes. It is not safe for concurrent use.
-type simulation struct {
-	api     nodeAPI
-	random  *rand.Rand
-	size    int                  // approximate number of nodes
-	nodes   []*corev1.Node       // as the server holds them
-	created int                  // number of nodes created; makes names and addresses unique
-	counts  terminal.EventCounts // successful writes
-}
-
-// stepInterval is the time between two steps.
-const stepInterval = 400 * time.Millisecond
-
-func newSimulation(api nodeAPI, size int, seed uint64) *simulation {
-	return &simulation{api: api, size: size, random: rand.New(rand.NewPCG(seed, 0))}
-}
-
-// populate creates the initial nodes, all of them ready.
-func (s *simulation) populate() error {
-	for range s.size {
-		if err := s.create(corev1.ConditionTrue); err != nil {
-			return err
-		}
+// startSimulation starts an API server with nodes that join, change and leave. It returns the
+// configuration of its clients and a function that stops it.
+func startSimulation(ctx context.Context, size int) (*rest.Config, func(), error) {
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	if err != nil {
+		return nil, nil, err
 	}
-	return nil
+	breakWatches(server, uptime)
+	s := newSimulation(server, size)
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.run(ctx)
+	}()
+	return server.Config(), func() {
+		cancel()
+		<-ended
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = server.Close(ctx)
+	}, nil
 }
 
-// run changes nodes until ctx ends. A larger cluster has more changes per step.
-func (s *simulation) run(ctx context.Context) error {
+// breakWatches makes watches see what they see of an API server that restarts: each ends after
+// uptime, and the server refuses the next two.
+func breakWatches(server *fake.APIServer, uptime time.Duration) {
+	isWatch := func(r fake.APIRequest) bool { return r.Verb == "watch" }
+	watches := 0
+	isRefused := func(r fake.APIRequest) bool {
+		if isWatch(r) {
+			watches++
+		}
+		return isWatch(r) && watches%3 != 1
+	}
+	server.InjectFault(-1, isRefused, fake.RequestFault{Err: apierrors.NewServiceUnavailable("the API server is restarting")})
+	server.InjectFault(-1, isWatch, fake.RequestFault{CloseIn: uptime})
+}
+
+// simulation changes the nodes of a server at random. It is not safe for concurrent use.
+type simulation struct {
+	server *fake.APIServer
+	size   int
+	nodes  []*corev1.Node // as the server holds them
+	joined int            // number of nodes created; makes names unique
+}
+
+// newSimulation returns a simulation of size or size+1 nodes, all of them ready at first.
+func newSimulation(server *fake.APIServer, size int) *simulation {
+	s := &simulation{server: server, size: size}
+	for range size {
+		s.join(corev1.ConditionTrue)
+	}
+	return s
+}
+
+// run changes nodes until ctx ends. A larger cluster has more changes.
+func (s *simulation) run(ctx context.Context) {
 	ticker := time.NewTicker(stepInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-ticker.C:
 		}
 		for range 1 + s.size/200 {
-			if err := s.step(); err != nil {
-				return fmt.Errorf("simulate nodes: %w", err)
-			}
+			s.step()
 		}
 	}
 }
 
-// change is a random change of the cluster.
-type change struct {
-	weight int // relative frequency; the weights of all changes sum to totalWeight
-	// apply makes the change. It returns false if no node is eligible for it.
-	apply func(*simulation) (bool, error)
-}
-
-const totalWeight = 20
-
-func changes() []change {
-	return []change{
-		{3, (*simulation).join},
-		{2, (*simulation).leave},
-		{5, (*simulation).recover},
-		{3, (*simulation).fail},
-		{3, (*simulation).cordon},
-		{1, (*simulation).upgrade},
-		{3, (*simulation).relabel},
-	}
-}
-
-// step makes one random change.
-func (s *simulation) step() error {
-	all := changes()
-	for {
-		n := s.random.IntN(totalWeight)
-		i := slices.IndexFunc(all, func(c change) bool { n -= c.weight; return n < 0 })
-		if applied, err := all[i].apply(s); applied || err != nil {
-			return err
+// step makes one random change: a node joins or leaves, fails or recovers, is cordoned or uncordoned.
+func (s *simulation) step() {
+	switch rand.IntN(3) {
+	case 0:
+		if len(s.nodes) == s.size {
+			s.join(corev1.ConditionFalse)
+		} else {
+			s.leave()
 		}
+	case 1:
+		node, ready := s.pick(func(n *corev1.Node) bool { return !isReady(n) }), corev1.ConditionTrue
+		if isReady(node) {
+			ready = corev1.ConditionUnknown
+		}
+		setReady(node, ready)
+		must(s.server.UpdateStatus(node))
+	case 2:
+		node := s.pick(func(n *corev1.Node) bool { return n.Spec.Unschedulable })
+		node.Spec.Unschedulable = !node.Spec.Unschedulable
+		must(s.server.Update(node))
 	}
 }
 
-// join adds a node that is not ready yet, unless the cluster is a quarter above its size.
-func (s *simulation) join() (bool, error) {
-	if len(s.nodes) > s.size+s.size/4 {
-		return false, nil
+// pick returns a node that the function selects or, if there is none, a random one.
+func (s *simulation) pick(selects func(*corev1.Node) bool) *corev1.Node {
+	if i := slices.IndexFunc(s.nodes, selects); i >= 0 {
+		return s.nodes[i]
 	}
-	return true, s.create(corev1.ConditionFalse)
+	return s.nodes[rand.IntN(len(s.nodes))]
 }
 
-func (s *simulation) create(ready corev1.ConditionStatus) error {
-	node := newSimulatedNode(s.random, s.created)
-	s.created++
+func (s *simulation) join(ready corev1.ConditionStatus) {
+	node := newNode(s.joined)
 	setReady(node, ready)
-	if err := s.api.Create(node); err != nil {
-		return err
-	}
-	s.counts.Added++
+	must(s.server.Create(node))
 	s.nodes = append(s.nodes, node)
-	return nil
+	s.joined++
 }
 
-// leave removes a worker node, unless the cluster is a quarter below its size.
-func (s *simulation) leave() (bool, error) {
-	if len(s.nodes) < s.size-s.size/4 {
-		return false, nil
+// leave removes a node, but not the control plane.
+func (s *simulation) leave() {
+	i := 1 + rand.IntN(len(s.nodes)-1)
+	must(s.server.Delete(s.nodes[i]))
+	s.nodes = slices.Delete(s.nodes, i, i+1)
+}
+
+// newNode returns the n-th node as its kubelet would register it, without the Ready condition.
+func newNode(n int) *corev1.Node {
+	name, role := fmt.Sprintf("worker-%03d", n), "worker"
+	if n == 0 {
+		name, role = "control-plane", "control-plane"
 	}
-	node := s.pick(func(n *corev1.Node) bool { return !isControlPlane(n) })
-	if node == nil {
-		return false, nil
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{rolePrefix + role: "", corev1.LabelHostname: name}},
+		Status: corev1.NodeStatus{
+			Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: fmt.Sprintf("10.%d.%d.%d", n>>16&127, n>>8&255, n&255)}},
+			Capacity: corev1.ResourceList{
+				corev1.ResourceCPU:    resource.MustParse("16"),
+				corev1.ResourceMemory: resource.MustParse("64Gi"),
+				corev1.ResourcePods:   resource.MustParse("110"),
+			},
+			NodeInfo: corev1.NodeSystemInfo{KubeletVersion: "v1.36.2", OSImage: "Debian GNU/Linux 13 (trixie)", Architecture: "amd64"},
+		},
 	}
-	if err := s.api.Delete(node); err != nil {
-		return false, err
+}
+
+// setReady sets the Ready condition, as the kubelet or the node lifecycle controller does.
+func setReady(node *corev1.Node, status corev1.ConditionStatus) {
+	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status, LastTransitionTime: metav1.Now()}}
+}
+
+// must panics if the server has refused a write, which it does only for an invalid object.
+func must(err error) {
+	if err != nil {
+		panic(err)
 	}
-	s.counts.Deleted++
-	s.nodes = slices.DeleteFunc(s.nodes, func(n *corev1.Node) bool { return n == node })
-	return true, nil
-}
-
-// recover makes a node ready.
-func (s *simulation) recover() (bool, error) {
-	node := s.pick(func(n *corev1.Node) bool { return readiness(n) != corev1.ConditionTrue })
-	return s.changeReady(node, corev1.ConditionTrue)
-}
-
-// fail disconnects a ready node from the network.
-func (s *simulation) fail() (bool, error) {
-	node := s.pick(func(n *corev1.Node) bool { return readiness(n) == corev1.ConditionTrue })
-	return s.changeReady(node, corev1.ConditionUnknown)
-}
-
-func (s *simulation) changeReady(node *corev1.Node, ready corev1.ConditionStatus) (bool, error) {
-	if node == nil {
-		return false, nil
-	}
-	setReady(node, ready)
-	return true, s.countUpdate(s.api.UpdateStatus(node))
-}
-
-// cordon cordons or uncordons a node.
-func (s *simulation) cordon() (bool, error) {
-	return s.updateAny(func(node *corev1.Node) { setUnschedulable(node, !node.Spec.Unschedulable) })
-}
-
-// relabel moves a node between the release rings.
-func (s *simulation) relabel() (bool, error) {
-	return s.updateAny(func(node *corev1.Node) {
-		ring := map[string]string{"stable": "canary", "canary": "stable"}
-		node.Labels[ringLabel] = ring[node.Labels[ringLabel]]
-	})
-}
-
-// updateAny updates a random node.
-func (s *simulation) updateAny(edit func(*corev1.Node)) (bool, error) {
-	node := s.pick(func(*corev1.Node) bool { return true })
-	if node == nil {
-		return false, nil
-	}
-	edit(node)
-	return true, s.countUpdate(s.api.Update(node))
-}
-
-// upgrade upgrades the kubelet of a node to the next version.
-func (s *simulation) upgrade() (bool, error) {
-	node := s.pick(func(n *corev1.Node) bool { return nextVersion(n) != "" })
-	if node == nil {
-		return false, nil
-	}
-	node.Status.NodeInfo.KubeletVersion = nextVersion(node)
-	return true, s.countUpdate(s.api.UpdateStatus(node))
-}
-
-// countUpdate counts an update if err is nil. It returns err.
-func (s *simulation) countUpdate(err error) error {
-	if err == nil {
-		s.counts.Updated++
-	}
-	return err
-}
-
-// pick returns a random eligible node, or nil if there is none.
-func (s *simulation) pick(eligible func(*corev1.Node) bool) *corev1.Node {
-	var candidates []*corev1.Node
-	for _, node := range s.nodes {
-		if eligible(node) {
-			candidates = append(candidates, node)
-		}
-	}
-	if len(candidates) == 0 {
-		return nil
-	}
-	return candidates[s.random.IntN(len(candidates))]
 }

@@ -36,9 +36,7 @@ func (p AnyPacker) Pack(item feed.Item, old pack.Object, value func() (any, erro
 }
 
 // Unpack decodes a packed object.
-func (p AnyPacker) Unpack(packed pack.Object) (value any, size int, err error) {
-	return p.packer.Unpack(packed)
-}
+func (p AnyPacker) Unpack(packed pack.Object) (any, error) { return p.packer.Unpack(packed) }
 
 // Labels returns the labels of a packed object without decoding the object.
 func (p AnyPacker) Labels(packed pack.Object) (map[string]string, error) {

@@ -184,30 +184,13 @@ func (p *Packer[T]) withBytes(packed pack.Object, use func(raw []byte) error) er
 	return use(raw)
 }
 
-// Unpack decodes a packed object. size is an estimate of the memory that the object takes.
-func (p *Packer[T]) Unpack(packed pack.Object) (obj T, size int, err error) {
+// Unpack decodes a packed object.
+func (p *Packer[T]) Unpack(packed pack.Object) (obj T, err error) {
 	err = p.withBytes(packed, func(raw []byte) error {
 		obj, err = Decode[T](feed.Item{Raw: raw, Codec: p.codec})
-		size = p.decodedSize(len(raw))
 		return err
 	})
-	return obj, size, err
-}
-
-// The memory of a decoded object, in multiples of the length of its bytes. Measured with 5,000
-// Pods, 2,000 Nodes and 2,000 unstructured custom resources: protobuf takes 1.9 to 2.4 for Pods and
-// 1.3 to 1.6 for Nodes, JSON takes 4.6 to 4.9.
-const (
-	protobufGrowth = 2.4
-	jsonGrowth     = 5
-)
-
-// decodedSize estimates the memory that an object takes, from the length of its bytes.
-func (p *Packer[T]) decodedSize(length int) int {
-	if p.format == wire.Protobuf {
-		return int(protobufGrowth * float64(length))
-	}
-	return jsonGrowth * length
+	return obj, err
 }
 
 // Labels returns the labels of a packed object without decoding the object.

@@ -20,9 +20,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kinformer/kinformer/internal/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/pack"
+	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -99,7 +99,7 @@ func (c packerCase) compare(tb testing.TB, raw []byte) bool {
 	if packErr != nil {
 		return false
 	}
-	if _, _, err := c.packer.Unpack(packed); err != nil {
+	if _, err := c.packer.Unpack(packed); err != nil {
 		tb.Fatalf("packed, but cannot be read: %v\n%q", err, raw)
 	}
 	return true
@@ -143,7 +143,7 @@ func TestPackedObjectEqualsDecodedObject(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if obj, _, err := c.packer.Unpack(packed); err != nil || !reflect.DeepEqual(obj, want) {
+				if obj, err := c.packer.Unpack(packed); err != nil || !reflect.DeepEqual(obj, want) {
 					t.Errorf("unpacked %#v, %v, want %#v", obj, err, want)
 				}
 			})

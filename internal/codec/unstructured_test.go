@@ -32,7 +32,7 @@ func repacked(u *unstructured.Unstructured) (*unstructured.Unstructured, error) 
 	if err != nil {
 		return nil, err
 	}
-	decoded, _, err := packer.Unpack(packed)
+	decoded, err := packer.Unpack(packed)
 	return decoded, err
 }
 

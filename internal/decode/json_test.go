@@ -15,7 +15,7 @@ import (
 
 	kjson "sigs.k8s.io/json"
 
-	"github.com/kinformer/kinformer/internal/cachetest/memory"
+	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
 )
 
 // checkJSON compares Decode, and Check of objects in valid JSON, with apimachinery's decoder.

@@ -19,8 +19,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinformer/kinformer/internal/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/protowire"
+	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
 )
 
 // testedTypes returns types that together have every kind of field.

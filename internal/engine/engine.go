@@ -68,11 +68,11 @@ type Spec[V any] struct {
 	// concerns the store or the delivery alone. The engine sets Reflector and NotFound, and Decode,
 	// Packer and PointerType of the store.
 	Informer informer.Config[V]
-	// OmitFields are the paths of the fields that objects lack. ReadOnly allows fields whose omission
+	// OmitFields are the paths of the fields that objects lack. NeverWritten allows fields whose omission
 	// is unsafe for programs that write objects back; see omit.New.
-	OmitFields []string
-	ReadOnly   bool
-	Packed     bool // if the type of the objects is known
+	OmitFields   []string
+	NeverWritten bool
+	Packed       bool // if the type of the objects is known
 	// NewPacker returns a packer of values of type V. Required.
 	NewPacker func(objects codec.ObjectType, decoding codec.Options, transforms func() bool) store.Packer[V]
 	// Transform, if set, returns the value to store under a key for an object. It is called while
@@ -94,7 +94,7 @@ type Engine[V any] struct {
 // New returns an informer that is not running. It makes no request and starts no goroutine. It
 // returns an error if OmitFields are invalid: the informer must not be run then.
 func New[V any](spec Spec[V]) (*Engine[V], error) {
-	omitted, err := omit.New(spec.Source.Objects.GoType, spec.OmitFields, spec.ReadOnly)
+	omitted, err := omit.New(spec.Source.Objects.GoType, spec.OmitFields, spec.NeverWritten)
 	decoding := codec.Options{ShareEqual: spec.ShareEqual, Packed: spec.Packed, Omit: omitted, Timing: new(codec.Timing)}
 	state := &source.StoreState{}
 	config := spec.Informer

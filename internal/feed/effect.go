@@ -35,7 +35,7 @@ type EffectError struct {
 }
 
 // ErrDuplicate is the cause of a Duplicate.
-const ErrDuplicate = Error("the list holds the object more than once; the newest version is stored")
+var ErrDuplicate = errors.New("the list holds the object more than once; the newest version is stored")
 
 // Error returns the text of the cause.
 func (e *EffectError) Error() string { return e.Err.Error() }

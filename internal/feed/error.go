@@ -4,35 +4,29 @@
 package feed
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
 
-// Error is a sentinel error that is a constant. Its text identifies it: errors.Is compares the
-// texts, so that each is declared once.
-type Error string
-
-// Error returns the text.
-func (e Error) Error() string { return string(e) }
-
 // ErrGoexit reports a function of the program that ended the goroutine it was called in.
-const ErrGoexit = Error("a transform, filter, index function or ErrorHandler ended its goroutine, by runtime.Goexit")
+var ErrGoexit = errors.New("a transform, filter, index function or ErrorHandler ended its goroutine, by runtime.Goexit")
 
 // ErrSkip is wrapped by the error of a transform that ignores a state. The state changes nothing,
 // and is not reported.
-const ErrSkip = Error("skip this state of the object")
+var ErrSkip = errors.New("skip this state of the object")
 
 // ErrNoVersion reports a list or event without a resourceVersion that can be compared with others
 // (API concepts, "Resource versions").
-const ErrNoVersion = Error("no valid resourceVersion")
+var ErrNoVersion = errors.New("no valid resourceVersion")
 
 // ErrVersionReused is the error of a Replacement's Commit if an object of the list has the version of
 // the sink's, and other contents: the server was restored and has used the version again.
-const ErrVersionReused = Error("object has other contents than before at the same resourceVersion")
+var ErrVersionReused = errors.New("object has other contents than before at the same resourceVersion")
 
 // ErrOutdated is the error of a Replacement's Commit, and the cause of a list after an event was
 // Outdated: the collection has forgotten what was deleted since.
-const ErrOutdated = Error("deletions since then were forgotten")
+var ErrOutdated = errors.New("deletions since then were forgotten")
 
 // maxErrorText is the maximum length in bytes of the text of an error that a server has caused.
 const maxErrorText = 4 << 10

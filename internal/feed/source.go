@@ -5,6 +5,7 @@ package feed
 
 import (
 	"context"
+	"errors"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -47,7 +48,7 @@ type Traits struct {
 }
 
 // ErrNoInitialEvents is the error of a Watch whose source does not know sendInitialEvents.
-const ErrNoInitialEvents = Error("no initial events from a fake client that does not support WatchList")
+var ErrNoInitialEvents = errors.New("no initial events from a fake client that does not support WatchList")
 
 // WatchSink receives the events of a watch. Its methods are called in order by one goroutine.
 type WatchSink interface {

@@ -16,7 +16,7 @@ import (
 // slowPacker takes ten seconds to unpack an object.
 type slowPacker struct{ rawPacker }
 
-func (p slowPacker) Unpack(object pack.Object) (string, int, error) {
+func (p slowPacker) Unpack(object pack.Object) (string, error) {
 	<-time.After(10 * time.Second)
 	return p.rawPacker.Unpack(object)
 }

@@ -101,10 +101,9 @@ func (h *Handler[V]) deliver(ctx context.Context, c *change[V]) {
 	}
 }
 
-// load returns the value of an entry of a change. The store keeps what it decodes for a while, but
-// for the initial list, of which there is too much.
+// load returns the value of an entry of a change.
 func (h *Handler[V]) load(c *change[V], entry *store.Entry[V]) (V, bool) {
-	return h.untimed(func() (V, bool) { return h.store.Load(c.Key, entry, !c.Initial) })
+	return h.untimed(func() (V, bool) { return h.store.Load(c.Key, entry) })
 }
 
 // untimed calls a function that may decode an object, which is not the callback's time.
@@ -117,8 +116,7 @@ func (h *Handler[V]) untimed(load func() (V, bool)) (V, bool) {
 	return load()
 }
 
-// loadUpdate sets the states of an update, and reports whether the new one could be decoded. It
-// loads the old state first: decoding the new one may evict it from those that the store keeps.
+// loadUpdate sets the states of an update, and reports whether the new one could be decoded.
 func (h *Handler[V]) loadUpdate(event *Event[V], c *change[V]) (ok bool) {
 	hasOld := h.config.WithoutOld
 	if !hasOld {
@@ -133,16 +131,21 @@ func (h *Handler[V]) loadUpdate(event *Event[V], c *change[V]) (ok bool) {
 // loadDeletion sets the states of a deletion, and reports whether at least one of them could be
 // decoded.
 func (h *Handler[V]) loadDeletion(event *Event[V], c *change[V]) (ok bool) {
-	if !h.config.WithoutOld || c.Final == nil {
-		event.Old, ok = h.load(c, c.Old)
-	}
-	event.Final, event.FinalStateUnknown = event.Old, c.Final == nil || c.finalUnknown
+	event.LeftScope, event.FinalStateUnknown = c.LeftScope, c.finalUnknown
 	if c.Final != nil {
-		if final, decoded := h.load(c, c.Final); decoded {
-			event.Final, ok = final, true
-		}
+		event.Final, ok = h.load(c, c.Final)
 	}
-	event.LeftScope = c.LeftScope
+	readsOld, hasOld := !h.config.WithoutOld && !h.config.WithoutOldOfDeletions, false
+	if readsOld || !ok {
+		event.Old, hasOld = h.load(c, c.Old)
+	}
+	if !ok {
+		event.Final, event.FinalStateUnknown, ok = event.Old, true, hasOld
+	}
+	if !readsOld {
+		var none V
+		event.Old = none
+	}
 	return ok
 }
 

@@ -15,6 +15,9 @@
 //
 // In place of the reflector, an informer with scopes has a [scoped.Loop], which runs several.
 //
+// Package cache wraps an informer of any type as an [Engine]. Package clientgo, which cannot set the
+// fields of cache's types, passes its informers to [NewController] as [Adapted].
+//
 // # Slow handlers
 //
 // A cursor keeps the events it has not read in memory. To bound that memory, the log wakes the

@@ -17,6 +17,7 @@ import (
 type Engine interface {
 	Run(ctx context.Context) error
 	HasSynced() bool
+	StoreHasSynced() bool
 	WaitForSync(ctx context.Context) error
 	WaitForResourceVersion(ctx context.Context, version string) error
 	WaitForDelete(ctx context.Context, key, uid string) error
@@ -29,7 +30,7 @@ type Engine interface {
 	ID() uint64
 	UniqueName(name string) string
 	Changes() uint64
-	Indexes() []store.IndexSize
+	Indexes() map[string]int
 	FindKeys(text string, limit int) (keys []string, found int)
 	Value(key string) (value any, exists bool, err error)
 }
@@ -62,7 +63,7 @@ type Contents interface {
 	KeyError(key string) error
 	QuarantineSize() (keys, unkeyed int)
 	QuarantinedKeys(limit int) []store.KeyFailure
-	PackedSize() (packed, hot int64, hotObjects int)
+	PackedBytes() int64
 	IndexErrors() map[string]uint64
 }
 
@@ -71,6 +72,9 @@ type Source interface {
 	Mode() (streaming bool, reason string)
 	Traffic() feed.Traffic
 }
+
+// NewController returns the *cache.Controller of an informer of package clientgo. Package cache sets it.
+var NewController func(Adapted) any //nolint:gochecknoglobals // set once, before main
 
 // Adapted is an informer of package clientgo as package cache sees it.
 type Adapted struct {

@@ -22,7 +22,8 @@ type Event[V any] struct {
 	// object that was not stored.
 	// New is the current state; zero for a Delete.
 	Old, New V
-	// Final is the last known state of a deleted object: the state sent with the deletion, or Old.
+	// Final is the last known state of a deleted object: the state sent with the deletion, or the one
+	// delivered last.
 	Final V
 	// InInitialList marks an Add that belongs to the state with which the handler started.
 	InInitialList bool

@@ -37,8 +37,8 @@ type HandlerConfig[V any] struct {
 	// Resync is the time between updates of every object to itself. There are none if it is not
 	// positive.
 	Resync time.Duration
-	// WithoutOld leaves the Old of updates zero, and the Old of deletions with a known final state.
-	WithoutOld bool
+	// WithoutOld leaves Event.Old zero; WithoutOldOfDeletions leaves that of deletions zero.
+	WithoutOld, WithoutOldOfDeletions bool
 	// OnPanic is called after the handler has panicked on an event for key.
 	OnPanic         func(ctx context.Context, key string, recovered any)
 	ContinueOnPanic bool          // whatever utilruntime.ReallyCrash says

@@ -74,12 +74,12 @@ func (rawPacker) Pack(item feed.Item, _ pack.Object, _ func() (string, error)) (
 	return pack.New().Pack(item.Raw, "", pack.Object{}), nil
 }
 
-func (rawPacker) Unpack(object pack.Object) (string, int, error) {
+func (rawPacker) Unpack(object pack.Object) (string, error) {
 	raw, err := object.Unpack(nil)
 	if err == nil && strings.HasSuffix(string(raw), "=corrupt") {
-		return "", 0, errors.New("corrupt")
+		return "", errors.New("corrupt")
 	}
-	return string(raw), len(raw), err
+	return string(raw), err
 }
 
 // stringStore configures a store of strings.

@@ -6,6 +6,7 @@ package informer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,7 +15,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/eventlog"
-	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/scoped"
@@ -23,11 +23,11 @@ import (
 )
 
 // Errors of an informer's life cycle. Package cache, which exports them, says who returns them.
-const (
-	ErrAlreadyRunning  = feed.Error("already running")
+var (
+	ErrAlreadyRunning  = errors.New("already running")
 	ErrStopped         = scoped.ErrStopped
-	ErrHandlerBlocked  = feed.Error("a handler's call has not returned")
-	ErrFunctionBlocked = feed.Error("a transform, filter, index function or ErrorHandler has not returned")
+	ErrHandlerBlocked  = errors.New("a handler's call has not returned")
+	ErrFunctionBlocked = errors.New("a transform, filter, index function or ErrorHandler has not returned")
 )
 
 // Config configures an informer. New sets Sink, Clock and HoldInitial of Reflector, and Log, Filter, Now,
@@ -166,7 +166,7 @@ func (i *Informer[V]) HasStopped() bool {
 func (i *Informer[V]) Changes() uint64 { return i.log.Appended() }
 
 // Indexes returns the indexes of the store, in the order of their names.
-func (i *Informer[V]) Indexes() []store.IndexSize { return i.store.Snapshot().Indexes() }
+func (i *Informer[V]) Indexes() map[string]int { return i.store.Snapshot().Indexes() }
 
 // FindKeys returns the first limit keys that contain a text, sorted, and the number of all such keys.
 func (i *Informer[V]) FindKeys(text string, limit int) (keys []string, found int) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/pack"
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
@@ -122,6 +124,47 @@ func TestDeletionShowsBothStates(t *testing.T) {
 			h.t.Errorf("deletions %+v", deletions)
 		}
 	})
+}
+
+// countingPacker counts the objects that it unpacks.
+type countingPacker struct {
+	rawPacker
+	unpacked *atomic.Int64
+}
+
+func (p countingPacker) Unpack(object pack.Object) (string, error) {
+	p.unpacked.Add(1)
+	return p.rawPacker.Unpack(object)
+}
+
+// TestDeletionDecodesTheStatesThatAreRead counts the packed states that a deletion decodes for a handler
+// that reads both, and for those that do not read the old one.
+func TestDeletionDecodesTheStatesThatAreRead(t *testing.T) {
+	for _, c := range []struct {
+		config HandlerConfig[string]
+		want   int64
+	}{
+		{HandlerConfig[string]{}, 2},
+		{HandlerConfig[string]{WithoutOldOfDeletions: true}, 1},
+		{HandlerConfig[string]{WithoutOld: true}, 1},
+	} {
+		var unpacked atomic.Int64
+		counting := func(config *Config[string]) { config.Store.Packer = countingPacker{unpacked: &unpacked} }
+		runInformer(t, []string{"a=1", "b=1"}, counting, func(h *harness) {
+			c.config.OnEvent = func(e Event[string]) {
+				if e.Type == Delete && (e.Final != "a=last" || (e.Old == "a=1") != (c.want == 2)) {
+					t.Errorf("%+v", e)
+				}
+			}
+			h.add(c.config)
+		}, func(h *harness) {
+			unpacked.Store(0)
+			h.send(watch.Deleted, "a=last", "11")
+			if got := unpacked.Load(); got != c.want {
+				t.Errorf("%+v: %d states were decoded, want %d", c.config, got, c.want)
+			}
+		})
+	}
 }
 
 // A packed state that cannot be decoded is not delivered, and later events are. A deletion is

@@ -100,7 +100,6 @@ func (i *Informer[V]) begin(ctx context.Context) error {
 func (i *Informer[V]) finish() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.store.ReleaseHot()
 	i.phase, i.ctx = stopped, nil
 	i.returned.Store(true)
 	close(i.stopped)

@@ -5,6 +5,7 @@ package mutation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,12 +14,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
-
-	"github.com/kinformer/kinformer/internal/feed"
 )
 
 // ErrMutated reports that a cached object was modified. Every Error unwraps to it.
-const ErrMutated = feed.Error("cached object was modified")
+var ErrMutated = errors.New("cached object was modified")
 
 // Error describes a modified object and the first field that differs.
 type Error struct {

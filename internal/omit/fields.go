@@ -26,15 +26,15 @@ type Fields struct {
 }
 
 var (
-	errReadOnly    = errors.New("set ReadOnly as well: an Update of a cached object deletes the field at the server, see the documentation of ReadOnly")
-	errUnknownType = errors.New("the type of the objects is not known: pass an example object")
-	errTooMany     = fmt.Errorf("more than %d fields of one object", maxMembers)
+	errNeverWritten = errors.New("set NeverWritten as well: an Update of a cached object deletes the field at the server, see the documentation of NeverWritten")
+	errUnknownType  = errors.New("the type of the objects is not known: pass an example object")
+	errTooMany      = fmt.Errorf("more than %d fields of one object", maxMembers)
 )
 
 // New returns the fields at paths of objects of a Go type, which is a pointer type. It returns nil
-// if there are no paths. With readOnly, fields other than metadata.managedFields can be omitted.
+// if there are no paths. With neverWritten, fields other than metadata.managedFields can be omitted.
 // The error names each path that cannot, and why.
-func New(goType reflect.Type, paths []string, readOnly bool) (*Fields, error) {
+func New(goType reflect.Type, paths []string, neverWritten bool) (*Fields, error) {
 	if len(paths) == 0 {
 		return nil, nil //nolint:nilnil // nothing to omit
 	}
@@ -46,8 +46,8 @@ func New(goType reflect.Type, paths []string, readOnly bool) (*Fields, error) {
 	metadata := newFields(reflect.TypeFor[*metav1.PartialObjectMetadata]())
 	for _, text := range paths {
 		segments, err := f.add(text)
-		if err == nil && text != managedFieldsPath && !readOnly {
-			err = errReadOnly
+		if err == nil && text != managedFieldsPath && !neverWritten {
+			err = errNeverWritten
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("OmitFields %q: %w", text, err))
@@ -98,9 +98,9 @@ func (f *Fields) add(text string) ([]segment, error) {
 // metav1.PartialObjectMetadata. It returns nil if there are none.
 func (f *Fields) OfMetadata() *Fields { return f.metadata }
 
-// NeedsReadOnly reports whether an Update of an object without the fields deletes any of them at
+// LostByUpdate reports whether an Update of an object without the fields deletes any of them at
 // the server.
-func (f *Fields) NeedsReadOnly() bool {
+func (f *Fields) LostByUpdate() bool {
 	return slices.ContainsFunc(f.paths, func(p *path) bool { return !p.isKept() })
 }
 
@@ -122,7 +122,7 @@ func (f *Fields) Under(names ...string) *Fields {
 		}
 	}
 	under, _ := New(f.goType, paths, true)
-	if under == nil || !under.NeedsReadOnly() {
+	if under == nil || !under.LostByUpdate() {
 		return nil
 	}
 	return under

@@ -73,16 +73,16 @@ func TestPathsThatCannotBeOmitted(t *testing.T) {
 	}
 }
 
-// TestOtherFieldsThanManagedFieldsNeedReadOnly covers the one path that an Update can do without.
-func TestOtherFieldsThanManagedFieldsNeedReadOnly(t *testing.T) {
+// TestOtherFieldsThanManagedFieldsNeedNeverWritten covers the one path that an Update can do without.
+func TestOtherFieldsThanManagedFieldsNeedNeverWritten(t *testing.T) {
 	for _, goType := range []reflect.Type{podType, unstructuredType} {
 		if _, err := omit.New(goType, []string{"metadata.managedFields"}, false); err != nil {
 			t.Error(err)
 		}
 		for _, path := range []string{"metadata.labels", "spec", "metadata.annotations[a]"} {
 			_, err := omit.New(goType, []string{"metadata.managedFields", path}, false)
-			if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "ReadOnly") {
-				t.Errorf("New(%v, %q) returned %v, want an error with ReadOnly", goType, path, err)
+			if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "NeverWritten") {
+				t.Errorf("New(%v, %q) returned %v, want an error with NeverWritten", goType, path, err)
 			}
 			if _, err := omit.New(goType, []string{"metadata.managedFields", path}, true); err != nil {
 				t.Errorf("with readOnly: %v", err)

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/kinformer/kinformer/internal/cachetest/memory"
+	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
 )
 
 // fuzzSeeds adds pairs of objects of the same workload and of different ones.

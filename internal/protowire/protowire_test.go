@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kinformer/kinformer/internal/cachetest/memory"
+	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
 )
 
 // messages are encodings on which generated code and the protobuf specification may disagree.

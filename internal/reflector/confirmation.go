@@ -4,10 +4,9 @@
 package reflector
 
 import (
+	"errors"
 	"sync"
 	"time"
-
-	"github.com/kinformer/kinformer/internal/feed"
 )
 
 const (
@@ -26,7 +25,7 @@ const (
 
 // errUnconfirmed ends a watch so that a list can confirm the server's history. It is not a failure,
 // and is not reported.
-const errUnconfirmed = feed.Error("the server's history is to be confirmed by a list")
+var errUnconfirmed = errors.New("the server's history is to be confirmed by a list")
 
 // confirmation schedules a list that confirms the server's history, while watches go on. It is safe
 // for concurrent use by the reflector and by the watchdog of a watch.

@@ -183,7 +183,7 @@ func (p *decodePipeline) start(workers int) {
 // runCollector adds the batches. If Add, which calls functions of the program, panics or ends the
 // goroutine, the list has failed, and the remaining batches are dropped.
 func (p *decodePipeline) runCollector() {
-	err := error(feed.ErrGoexit)
+	err := feed.ErrGoexit
 	defer func() {
 		if err != nil {
 			p.err = err

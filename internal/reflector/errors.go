@@ -21,30 +21,30 @@ import (
 )
 
 // Reasons to end a watch, to reject a list, or to list again.
-const (
+var (
 	// ErrStale reports a watch event that is not newer than one received before, and that the sink
 	// does not hold. Watch events arrive in the order of their resourceVersions (API concepts,
 	// "Efficient detection of changes").
-	ErrStale = feed.Error("watch event is older than an earlier one")
+	ErrStale = errors.New("watch event is older than an earlier one")
 	// ErrVersionRegressed reports a list or bookmark with an older resourceVersion than the server
 	// has sent before: the server lags behind another replica, or etcd was restored from a backup.
-	ErrVersionRegressed = feed.Error("server is at an older resourceVersion than before")
+	ErrVersionRegressed = errors.New("server is at an older resourceVersion than before")
 	// ErrHistoryChanged reports a resumed watch in which the server did not repeat the last changes
 	// as it had sent them before: etcd was restored from a backup, or the server lost events.
-	ErrHistoryChanged = feed.Error("server does not repeat the last changes")
+	ErrHistoryChanged = errors.New("server does not repeat the last changes")
 	// ErrStalled reports a list or watch that received nothing within its idle timeout. Its
 	// connection is treated as dead. A working API server sends bookmarks to a quiet watch about
 	// once a minute (API concepts, "Watch bookmarks").
-	ErrStalled = feed.Error("nothing received within the idle timeout")
+	ErrStalled = errors.New("nothing received within the idle timeout")
 	// ErrShortWatches reports that the server accepted several watches in a row and closed each
 	// within a second, before any event.
-	ErrShortWatches = feed.Error("server repeatedly closed the watch at once and without an event")
+	ErrShortWatches = errors.New("server repeatedly closed the watch at once and without an event")
 	// ErrNoVersion reports a list or event without a resourceVersion that can be compared with
 	// others.
 	ErrNoVersion = feed.ErrNoVersion
 	// ErrQuarantined reports a relist that retries objects whose newest state the sink could not
 	// store.
-	ErrQuarantined = feed.Error("some objects could not be stored")
+	ErrQuarantined = errors.New("some objects could not be stored")
 )
 
 // retryAfter returns the delay that the server asked for in err, at most maxRetryAfter. It returns

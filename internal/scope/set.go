@@ -33,6 +33,9 @@ const (
 	HeldAgain
 )
 
+// SetOf returns the set of a *cache.Scopes, nil if that is. Package cache sets it.
+var SetOf func(scopes any) *Set //nolint:gochecknoglobals // set once, before main
+
 // Set is a set of disjoint scopes. Its methods are safe for concurrent use. The zero Set is empty.
 type Set struct {
 	mu            sync.Mutex // guards the fields below

@@ -10,17 +10,16 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
-	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
 // ErrNoScope reports a scope that is not in the informer's set, or an object that no listed scope of
 // the informer may hold, or may hold without the store having seen its deletion.
-const ErrNoScope = feed.Error("the informer does not hold the scope")
+var ErrNoScope = errors.New("the informer does not hold the scope")
 
 // ErrStopped reports that an informer has stopped.
-const ErrStopped = feed.Error("the informer has stopped")
+var ErrStopped = errors.New("the informer has stopped")
 
 // Wait blocks until one of two channels is closed, which may be nil. It returns the context's cause
 // if ctx ends first, and ErrStopped if stopped is closed first.

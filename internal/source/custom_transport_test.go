@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // transportFunc is a transport made of a function.
@@ -121,7 +121,7 @@ func TestUnreadResponseIsAnError(t *testing.T) {
 	if err := cachetest.Next(t, h.Errors); !strings.Contains(err.Error(), "did not read") {
 		t.Errorf("error %v", err)
 	}
-	if h.Controller.HasSynced() {
+	if h.Controller.HasDelivered() {
 		t.Error("synced without a response")
 	}
 }

@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/cachetest"
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/source"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // pods returns a source of Pods whose watches are opened by a function.

@@ -11,8 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
-	"github.com/kinformer/kinformer/internal/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/tap"
+	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
 )
 
 // FuzzVersion checks any resourceVersion. A valid one can be compared with others, and the error of

@@ -5,6 +5,7 @@ package source
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"path"
@@ -14,14 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/internal/codec"
-	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/tap"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
 // ErrOmittedFields reports an update that would delete omitted fields.
-const ErrOmittedFields = feed.Error("the update would delete fields that the informer omits")
+var ErrOmittedFields = errors.New("the update would delete fields that the informer omits")
 
 // StoreState is what a source knows of the store to which its items go, to refuse updates with
 // objects of that store. Both functions must be set before the first request.
@@ -36,7 +36,7 @@ type StoreState struct {
 // guard returns a guard of the objects of a source, or nil if an update with them loses nothing.
 func (s streamSource) guard(store *StoreState) *tap.Guard {
 	fields := s.decoded.omit
-	if fields == nil || !fields.NeedsReadOnly() || store == nil {
+	if fields == nil || !fields.LostByUpdate() || store == nil {
 		return nil
 	}
 	objects := s.decoded.objects

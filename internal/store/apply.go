@@ -21,9 +21,10 @@ type event[V any] struct {
 	refused   bool // it is a deletion, since the filter refuses the state, and the object exists
 	unseen    bool // of a deletion: see Config.EmitUnseenDeletions
 
-	itemKey string // item.Key as the server sent it; item.Key is that of the value, once it is known
-	value   *V     // if it was decoded for its key
-	err     error  // why it could not be
+	itemKey string        // item.Key as the server sent it; item.Key is that of the value, once it is known
+	value   *V            // if it was decoded for its key
+	err     error         // why it could not be
+	pair    *entryPair[V] // of the change, once it may be one
 }
 
 // apply applies an event. The caller holds the writer's lock.
@@ -33,6 +34,9 @@ func (s *Store[V]) apply(e event[V]) feed.Outcome {
 		e.item.ResourceVersion = "" // which is never compared
 	}
 	outcome, w := s.decide(&e)
+	if s.recent != nil {
+		s.recent.keep(e.pair)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e.item.InOrder && version != "" {
@@ -52,7 +56,7 @@ func (s *Store[V]) decide(e *event[V]) (feed.Outcome, write[V]) {
 	if e.item.Repeated && s.isIgnored(e.item) {
 		return feed.Unchanged, none
 	}
-	s.maker.claim = claim{scope: e.scope.mark()}
+	s.maker.claim, s.maker.keepsDecoded = claim{scope: e.scope.mark()}, s.recent != nil
 	old, next := s.resolve(e)
 	isDeletion, id := e.eventType == watch.Deleted, identityOf(e.item.UID, e.item.ResourceVersion)
 	switch verdict := s.judgeEvent(e, id, old); verdict {
@@ -111,11 +115,11 @@ func (s *Store[V]) resolve(e *event[V]) (old, next *Entry[V]) {
 		key, held = s.heldKey(&s.entries, e.item)
 	}
 	e.item.Key = key
-	pair := new(entryPair[V])
-	if old = pair.old.fromMap(s.entries.Item(key)); !held {
+	e.pair = new(entryPair[V])
+	if old = e.pair.old.fromMap(s.entries.Item(key)); !held {
 		old = nil
 	}
-	return old, &pair.next
+	return old, &e.pair.next
 }
 
 // judgeEvent applies the rules of doc.go to an event. A store with one scope accepts every event.

@@ -28,15 +28,14 @@ type commit[V any] struct {
 	exist    bool            // the objects of removed scopes exist
 	inPieces bool            // it pauses
 
-	scopes  map[*Scope]bool // that are replaced or removed, if the store has scopes
-	next    *state[V]
-	placed  []placed[V]        // what the next state does not have yet, if it is a fork
-	gone    []Change[V]        // deletions, which come first
-	put     []Change[V]        // additions and updates
-	failed  map[string]failure // the list's rejected states that are the newest of their keys
-	kept    map[string]bool    // keys of those for which a live entry is kept
-	stays   map[string]bool    // keys of live entries whose deletion waits, and that the list shows
-	repairs []Change[V]        // of live entries that are replaced without an event
+	scopes map[*Scope]bool // that are replaced or removed, if the store has scopes
+	next   *state[V]
+	placed []placed[V]        // what the next state does not have yet, if it is a fork
+	gone   []Change[V]        // deletions, which come first
+	put    []Change[V]        // additions and updates
+	failed map[string]failure // the list's rejected states that are the newest of their keys
+	kept   map[string]bool    // keys of those for which a live entry is kept
+	stays  map[string]bool    // keys with a waiting deletion of which the list shows the object
 }
 
 // placed is an entry that a commit has decided to put into its fork, nil to remove the one under key.
@@ -194,7 +193,7 @@ func (c *commit[V]) decideAll() error {
 	for key := range c.kept {
 		c.Store.put(c.list.next, key, nil)
 	}
-	c.gone, c.put, c.repairs = c.gone[:0], c.put[:0], nil
+	c.gone, c.put = c.gone[:0], c.put[:0]
 	c.failed, c.kept, c.stays = make(map[string]failure), make(map[string]bool), make(map[string]bool)
 	var view entryView
 	if err := c.begin(&view); err != nil {
@@ -500,15 +499,12 @@ func (c *commit[V]) putEntry(key string, old, entry *Entry[V], made bool) {
 			c.addIndexValues(set, key, entry)
 		}
 	}
+	if c.scopes != nil && c.tombstones.waitingAt(key) != nil {
+		c.stays[key] = true
+	}
 	if old != nil && c.sameState(key, old, entry, made) {
 		if *old != *entry {
 			c.place(key, entry)
-		}
-		if old.ref != entry.ref {
-			c.repairs = append(c.repairs, Change[V]{Key: key, Old: old})
-		}
-		if c.scopes != nil && c.tombstones.isWaiting(key, old) {
-			c.stays[key] = true
 		}
 		if c.config.EmitUnchanged {
 			c.put = append(c.put, Change[V]{Key: key, Old: old, New: entry})
@@ -645,14 +641,6 @@ func (c *commit[V]) publish(resolved []string) {
 		changes = append(c.gone, c.put...)
 	}
 	c.withMu(func() { c.swapAndLog(resolved, changes) })
-	for i := range changes { // after the swap, see keepHot
-		c.leaveHot(changes[i].Old)
-	}
-	for _, repair := range c.repairs {
-		if c.entries.Get(repair.Key) != repair.Old.ref { // otherwise it was decided again
-			c.leaveHot(repair.Old)
-		}
-	}
 	if c.list != nil {
 		c.list.changed = changes
 	}

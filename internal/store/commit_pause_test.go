@@ -150,28 +150,6 @@ func TestCommitSeesAllKeysOfItsScopes(t *testing.T) {
 	h.expect(t, nil)
 }
 
-// TestRepairThatWasUndoneKeepsItsObject decides again on a key whose packed bytes the list would have
-// replaced.
-func TestRepairThatWasUndoneKeepsItsObject(t *testing.T) {
-	h := &scopedHarness{newHarness(scoped, packing), true, make(map[string]*Scope), make(map[string]*Feed[*object])}
-	h.join("a")
-	h.join("b")
-	h.MarkSynced()
-	next := h.feeds["a"].Begin()
-	next.Add(stateOf("k/1@15"))
-	next.Add(stateOf("z/9@16"))
-	h.do(t, "b put k/1@15")
-	h.Get("k")
-	decoded := packedOf(h.entries.Get("k")).live.Load()
-	h.pauseAfter(1, func() { h.do(t, "b put k/1@25!decode") })
-	if err := next.Commit("20"); err != nil {
-		t.Fatal(err)
-	}
-	if decoded.departed.Load() {
-		t.Error("the hot set says that an object has left that is stored")
-	}
-}
-
 // TestCommitReportsWithoutLocks checks that the program may commit when an error of a commit is
 // reported.
 func TestCommitReportsWithoutLocks(t *testing.T) {

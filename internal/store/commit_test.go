@@ -20,6 +20,8 @@ func TestProgramWritesLeaveWithTheirScopes(t *testing.T) {
 		{"a later state, with a lower version", "a/k/1@99", "a list 11 a/k/1@11", "a/k/1@11"},
 		{"its scope is removed", "a/k/1@5", "a leave", ""},
 		{"another scope is removed", "a/k/1@5", "b leave", "a/k/1@5"},
+		{"its scope retires and is removed", "a/k/1@5", "a retire; a leave", ""},
+		{"its scope has retired before, and is removed", "c/k/1@5", "a retire; program put a/k/1@5; a leave", "c/k/1@5"},
 		{"no scope may hold it", "c/k/1@5", "a list 11", ""},
 		{"no scope may hold it, and one is removed", "c/k/1@5", "a leave", "c/k/1@5"},
 		{"it replaces an object of the server", "a/l/2@50", "a list 11 a/l/2@11", "a/l/2@11"},
@@ -61,5 +63,22 @@ func TestProgramWritesBelongToTheRangeOfTheirUID(t *testing.T) {
 	h.run(t, own+" list 12")
 	if got := h.Len(); got != 0 {
 		t.Errorf("after a list that lacks it, the store has %d objects", got)
+	}
+}
+
+// An object without a UID is one of every range of hashes.
+func TestProgramWriteLeavesWithTheLastScopeThatMayHoldIt(t *testing.T) {
+	h := &scopedHarness{newHarness(scoped), false, make(map[string]*Scope), make(map[string]*Feed[*object])}
+	half := uint64(1) << 63
+	h.joinScope("low", scope.Scope{Hash: scope.Range{Field: scope.UID, Last: half - 1}})
+	h.joinScope("high", scope.Scope{Hash: scope.Range{Field: scope.UID, First: half, Last: 2*half - 1}})
+	h.MarkSynced()
+	h.run(t, "program put k; high retire; low leave")
+	if got := h.Len(); got != 1 {
+		t.Errorf("while a retiring scope may hold it, the store has %d objects", got)
+	}
+	h.run(t, "high leave")
+	if got := h.Len(); got != 0 {
+		t.Errorf("after the last scope, the store has %d objects", got)
 	}
 }

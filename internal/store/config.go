@@ -46,12 +46,8 @@ type Config[V any] struct {
 	// without a lock of the store.
 	Absent func(key string) error
 	// Packer, if set, keeps entries as bytes, which are decoded when they are read. If V is a
-	// pointer type, a decoded value is shared by all readers for as long as one, or the hot set,
-	// references it.
+	// pointer type, a decoded value is shared by all readers for as long as one references it.
 	Packer Packer[V]
-	// HotBytes is the memory of the decoded objects that a store with a Packer keeps, see hotSet.
-	// Zero selects 1 % of the packed bytes, at least 1 MiB; a negative value keeps none.
-	HotBytes int64
 	// PointerType, if V is an interface type, is the pointer type of all values of Packer. These
 	// values are then shared as well.
 	PointerType reflect.Type
@@ -98,7 +94,6 @@ type Packer[V any] interface {
 	// decodes the item, for a packer that needs the value. An error that wraps pack.ErrUnsupported,
 	// after a call of value, makes the store keep the value as it is.
 	Pack(item feed.Item, old pack.Object, value func() (V, error)) (pack.Object, error)
-	// Unpack returns the value of an object that Pack returned. size is an estimate of the bytes
-	// of memory that the value takes.
-	Unpack(object pack.Object) (value V, size int, err error)
+	// Unpack returns the value of an object that Pack returned.
+	Unpack(object pack.Object) (V, error)
 }

@@ -5,9 +5,11 @@
 // of changes.
 //
 // A Store is generic over any Go type: its Config supplies the functions that read values. An entry
-// holds a value, or the bytes from which a Packer decodes one when it is read. Each entry also
-// records the object's identity and index values when it is stored, so neither a transform that
-// drops fields nor a caller that modifies a cached object can corrupt the store's bookkeeping.
+// holds a value, or the bytes from which a Packer decodes one when it is read. Readers of one entry
+// share the decoded value while one of them references it, and the log references those of its
+// newest changes that were decoded to be packed (recentValues). Each entry also records the
+// object's identity and index values when it is stored, so neither a transform that drops fields
+// nor a caller that modifies a cached object can corrupt the store's bookkeeping.
 //
 //	one reflector each                        readers
 //	      │                                      ▲
@@ -75,12 +77,13 @@
 //	anything else, such as a predecessor's                  records a tombstone
 //
 // A state that could not be stored, or is ignored, still decides the scope of its object: the last good
-// entry moves to that scope, and a waiting deletion of the entry is cancelled.
+// entry moves to that scope, and a waiting deletion of the entry is cancelled. A state that a list stores
+// cancels any deletion that waits at its key: after a restore, it may be the state that was deleted.
 //
 // An object that the program writes is in the scope of the entry that it replaces. If it replaces none,
 // it is in no scope, and counts as an entry of every scope that may hold its key and UID, or of any if
 // none may: a list of such a scope that lacks the object removes it, as does the removal of the last such
-// scope.
+// scope, which may be a retiring one.
 //
 // A tombstone says which states of a key are superseded. It is kept until all scopes of the store,
 // whatever keys they may hold, have reached the version at which the deletion or the newer state was
@@ -111,12 +114,12 @@
 //	         after a restore of the server, for all tombstones. Only Config.Now runs under it.
 //
 // The scopes and tombstones are written under writer and mu, and may be read under either. The
-// quarantine, the hot set and the waiters each have a lock of their own, which may be taken under the
-// others and takes no other.
+// quarantine and the waiters each have a lock of their own, which may be taken under the others and
+// takes no other.
 //
-// Get takes no lock, except briefly to keep a value that it has decoded, or to report one that it cannot
-// decode. Reads of several objects use a Snapshot, which all readers share until the next write; its
-// first one after a write takes mu for O(1). Reads of an entry's metadata, and of versions, take mu.
+// Get takes no lock, except briefly to report a value that it cannot decode. Reads of several objects
+// use a Snapshot, which all readers share until the next write; its first one after a write takes mu
+// for O(1). Reads of an entry's metadata, and of versions, take mu.
 //
 // # Invariants
 //

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/snapmap"
@@ -50,7 +51,10 @@ func (e *Entry[V]) fromMap(in mapItem) *Entry[V] {
 }
 
 // entryPair holds both entries of a change in one allocation, as the log refers to both.
-type entryPair[V any] struct{ old, next Entry[V] }
+type entryPair[V any] struct {
+	old, next Entry[V]
+	decoded   atomic.Pointer[valueRef] // keeps the value of next decoded, see recentValues
+}
 
 // identity returns the entry's identity.
 func (m entryMeta) identity() identity {
@@ -161,9 +165,10 @@ func (m *sharedMeta) hash() uint64 {
 
 // maker is what makeEntry keeps from entry to entry. One goroutine uses it at a time.
 type maker struct {
-	interner metaInterner
-	claim                                // of the next entry
-	report   func(key string, err error) // receives the errors of index functions
+	interner     metaInterner
+	claim                                    // of the next entry
+	keepsDecoded bool                        // the next entry, if packed, refers to the value that was decoded for it
+	report       func(key string, err error) // receives the errors of index functions
 }
 
 // metaOf returns the entryMeta of an item's entry. It shares what it can with old, which may be nil.

@@ -150,9 +150,6 @@ func newHarness(options ...func(*Config[*object])) *harness {
 
 func packing(c *Config[*object]) { c.Packer = jsonPacker{pack.New()} }
 
-// keepingNone makes a store that packs keep no decoded objects.
-func keepingNone(c *Config[*object]) { c.HotBytes = -1 }
-
 // scoped makes a store have scopes, and no feed.
 func scoped(c *Config[*object]) { c.Scoped = true }
 
@@ -277,13 +274,13 @@ func (p jsonPacker) Pack(_ feed.Item, old pack.Object, value func() (*object, er
 	return p.Packer.Pack(raw, o.UID, old), err
 }
 
-func (jsonPacker) Unpack(packed pack.Object) (*object, int, error) {
+func (jsonPacker) Unpack(packed pack.Object) (*object, error) {
 	raw, err := packed.Unpack(nil)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	o := &object{}
-	return o, len(raw), json.Unmarshal(raw, o)
+	return o, json.Unmarshal(raw, o)
 }
 
 // corrupt makes the packed bytes under key unreadable and drops the decoded object. The
@@ -299,8 +296,6 @@ func (h *harness) corrupt(key string, begun ...feed.Replacement) {
 	for _, state := range states {
 		state.packedBytes.Add(-int64(p.object.Size()))
 	}
-	if d := p.live.Swap(nil); d != nil {
-		h.hot.leave(d)
-	}
+	p.live.Store(nil)
 	p.object = pack.Object{}
 }

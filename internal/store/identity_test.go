@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
-	"github.com/kinformer/kinformer/internal/cachetest/memory"
+	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
 )
 
 // Identities compare versions as apimachinery does.

@@ -20,7 +20,7 @@ import (
 
 // Readers of a packed entry share one decoded object. It is released once no reader references it.
 func TestDecodedObjectsAreReferencedWeakly(t *testing.T) {
-	h := newHarness(packing, keepingNone)
+	h := newHarness(packing)
 	h.relist("1", obj("a/1@1"))
 	func() {
 		first, _ := h.Get("a")
@@ -35,6 +35,70 @@ func TestDecodedObjectsAreReferencedWeakly(t *testing.T) {
 	if o, ok := h.Get("a"); !ok || o.Version != "1" {
 		t.Errorf("Get() = %v, %v after the object was released", o, ok)
 	}
+}
+
+// waitUntilFreed collects garbage until the decoded object's handle is freed.
+func waitUntilFreed(t *testing.T, p *packed) {
+	t.Helper()
+	for range 100 { // cleanups run in a goroutine of the runtime
+		if p.live.Load() == nil {
+			return
+		}
+		runtime.GC()
+		runtime.Gosched()
+	}
+	t.Error("an object without readers is still live")
+}
+
+// The value that was decoded to pack an event's object is kept for the handlers that follow, and
+// released once all of them have read the change.
+func TestDecodedEventIsKeptForHandlers(t *testing.T) {
+	h := newHarness(packing)
+	h.relist("1", obj("a/1@1"))
+	h.cursor.TryNext()
+	h.apply(watch.Modified, obj("a/1@2"))
+	stored := packedOf(h.entries.Get("a"))
+	runtime.GC()
+	runtime.GC()
+	if stored.live.Load() == nil {
+		t.Error("the decoded object was released before the handler has read it")
+	}
+	h.cursor.TryNext()
+	waitUntilFreed(t, stored)
+}
+
+// A handler that is far behind keeps few decoded values alive.
+func TestBlockedHandlerKeepsFewDecodedValues(t *testing.T) {
+	h := newHarness(packing)
+	h.apply(watch.Added, obj("first/1@1"))
+	first := packedOf(h.entries.Get("first"))
+	for i := range maxRecent {
+		if i == maxRecent-1 {
+			runtime.GC()
+			runtime.GC()
+			if first.live.Load() == nil {
+				t.Error("the first value was released early")
+			}
+		}
+		h.apply(watch.Modified, obj("other/1@"+strconv.Itoa(i+2)))
+	}
+	waitUntilFreed(t, first)
+	if changes, ok := h.cursor.TryNext(); !ok || changes[0].Key != "first" {
+		t.Error("the handler has lost a change")
+	}
+}
+
+// A value that the program writes is not handed to readers: the program may modify it.
+func TestWrittenValueIsNotShared(t *testing.T) {
+	h := newHarness(packing)
+	written := obj("a/1@1")
+	if err := h.Put(written); err != nil {
+		t.Fatal(err)
+	}
+	if read, _ := h.Get("a"); read == written {
+		t.Error("the store has the program's own object")
+	}
+	runtime.KeepAlive(written)
 }
 
 func TestConcurrentReadersShareOneDecodedObject(t *testing.T) {
@@ -63,7 +127,7 @@ type rendezvousPacker struct {
 	decoding sync.WaitGroup // done by each reader that decodes
 }
 
-func (p *rendezvousPacker) Unpack(packed pack.Object) (*object, int, error) {
+func (p *rendezvousPacker) Unpack(packed pack.Object) (*object, error) {
 	p.decoding.Done()
 	p.decoding.Wait()
 	return p.jsonPacker.Unpack(packed)
@@ -130,7 +194,7 @@ func (p rawPacker) Pack(item feed.Item, old pack.Object, _ func() (*object, erro
 	return p.Packer.Pack(item.Raw, "", old), nil
 }
 
-func (p rawPacker) Unpack(packed pack.Object) (*object, int, error) {
+func (p rawPacker) Unpack(packed pack.Object) (*object, error) {
 	return jsonPacker(p).Unpack(packed)
 }
 
@@ -180,7 +244,7 @@ type labelPacker struct {
 	unpacked int
 }
 
-func (p *labelPacker) Unpack(packed pack.Object) (*object, int, error) {
+func (p *labelPacker) Unpack(packed pack.Object) (*object, error) {
 	p.unpacked++
 	return p.rawPacker.Unpack(packed)
 }
@@ -189,6 +253,6 @@ func (p *labelPacker) Labels(packed pack.Object) (map[string]string, error) {
 	if p.broken {
 		return nil, errors.New("broken")
 	}
-	o, _, err := p.rawPacker.Unpack(packed)
+	o, err := p.rawPacker.Unpack(packed)
 	return map[string]string{"text": o.Text}, err
 }

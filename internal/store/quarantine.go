@@ -16,7 +16,7 @@ import (
 )
 
 // ErrNotStored is wrapped by the errors of KeyError and QuarantinedKeys.
-const ErrNotStored = feed.Error("the object's newest state could not be stored")
+var ErrNotStored = errors.New("the object's newest state could not be stored")
 
 // quarantine is the set of keys whose newest state could not be stored or read. It is nearly always
 // empty, and its methods take no lock then.

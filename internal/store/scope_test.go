@@ -161,6 +161,8 @@ func TestScopesAreMerged(t *testing.T) {
 		{"a later state after the scope of an object has left", false, "a put k/2@12; a leave; b put k/3@13", "add k/2@12; delete k/2@12→/2@12 (left scope); add k/3@13", "k/3@13"},
 
 		{"a restore that undoes a move, while another scope lags", true, "c join; b put k/1@12; a put k/1@15; b delete k/1@15; a read 12; b read 12 k/1@12; c reach 12", "add k/1@12; update k/1@12→/1@15; delete k/1@15; add k/1@12", "k/1@12"},
+		{"a list that shows a state again whose deletion waits, after a later state in another scope", true, "a put k/1@11; a delete k/1@12; c join; c list 12 k/1@12; a list 12 k/1@11; b reach 12", "add k/1@11; update k/1@11→/1@12; update k/1@12→/1@11", "k/1@11"},
+		{"a list that shows a state again whose deletion waits, after a later event in another scope", true, "a put k/1@11; a delete k/1@12; c join; c put k/1@12; a list 12 k/1@11; b reach 12", "add k/1@11; update k/1@11→/1@12; update k/1@12→/1@11", "k/1@11"},
 		{"a restore that undoes the state of a scope that has left", true, "a put k/1@12; a delete k/1@14; a leave; b read 11 k/1@11; b read 11 k/1@11", "add k/1@12; delete k/1@12→/1@14; add k/1@11", "k/1@11"},
 
 		{"a scope leaves after a move", true, "a put k/1@11; a delete k/1@12; a leave; b put k/1@12", "add k/1@11; update k/1@11→/1@12", "k/1@12"},

@@ -98,7 +98,7 @@ func (v *snapshotData[V]) Get(key string) (V, bool) {
 		var none V
 		return none, false
 	}
-	return v.store.load(key, ref, false)
+	return v.store.load(key, ref)
 }
 
 // Entry returns the entry under key, or nil. It does not decode the value.
@@ -303,20 +303,13 @@ const (
 	yieldDen int32 = 320
 )
 
-// IndexSize describes an index.
-type IndexSize struct {
-	Name   string
-	Values int // under which the index has objects
-}
-
-// Indexes returns the indexes of the snapshot, in the order of their names.
-func (v *snapshotData[V]) Indexes() []IndexSize {
-	sizes := make([]IndexSize, 0, len(v.indexes))
+// Indexes returns, by the name of each index, the number of values under which it has objects.
+func (v *snapshotData[V]) Indexes() map[string]int {
+	values := make(map[string]int, len(v.indexes))
 	for i, name := range v.set.names {
-		sizes = append(sizes, IndexSize{name, v.indexes[i].Len()})
+		values[name] = v.indexes[i].Len()
 	}
-	slices.SortFunc(sizes, func(a, b IndexSize) int { return strings.Compare(a.Name, b.Name) })
-	return sizes
+	return values
 }
 
 // FindKeys returns the first keys that contain a text, in order and at most limit, and the number

@@ -25,7 +25,6 @@ type Store[V any] struct {
 	entries entryMap // of the live state; Get reads it without a lock, others hold writer or mu
 	_       [64]byte // separates the CPU cache lines of reads from those that each write changes
 
-	hot        hotSet // of decoded objects, if the store packs
 	quarantine quarantine
 	waiters    waiters      // for the store's version
 	yielding   atomic.Int32 // number of readers in yieldAfterLongRead
@@ -43,6 +42,7 @@ type Store[V any] struct {
 
 	writer  sync.Mutex          // serializes writes; guards the fields below
 	maker   maker               // reports by deferReport
+	recent  *recentValues[V]    // nil if nothing is packed, or there is no log
 	reports []report            // of the write in progress
 	written map[string]struct{} // the keys that were written since a commit has forked the live state; nil if none has
 
@@ -74,6 +74,9 @@ func New[V any](config Config[V]) *Store[V] {
 	s := &Store[V]{config: config, valuesArePointers: isPointer[V](), pieceSize: 512, yield: runtime.Gosched}
 	s.direct = s.valuesArePointers && config.Packer == nil
 	s.maker.report = s.deferReport
+	if config.Packer != nil && config.Log != nil {
+		s.recent = new(recentValues[V])
+	}
 	s.swap(newState(newIndexSet(config.Indexers), config.Scoped))
 	if !config.Scoped {
 		s.AddScope(&Scope{whole: true})
@@ -98,7 +101,6 @@ func (s *Store[V]) endWrite() { s.report(s.endWriteSilently()) }
 
 // endWriteSilently releases the writer's lock, and returns the errors of the write.
 func (s *Store[V]) endWriteSilently() (reports []report) {
-	s.settleHot()
 	reports, s.reports = s.reports, nil
 	s.writer.Unlock()
 	return reports
@@ -156,14 +158,8 @@ func (s *Store[V]) replaceIn(to *state[V], key string, old, entry *Entry[V]) {
 		to.entries.Delete(key)
 	}
 	to.indexes.move(key, old, entry)
-	s.countPacked(to, old, entry)
-}
-
-// putLive is replaceIn for the live state. The caller holds both locks.
-func (s *Store[V]) putLive(live *state[V], key string, old, entry *Entry[V]) {
-	s.replaceIn(live, key, old, entry)
-	if old != nil && (entry == nil || old.ref != entry.ref) {
-		s.leaveHot(old)
+	if s.config.Packer != nil {
+		to.packedBytes.Add(entry.packedSize() - old.packedSize())
 	}
 }
 
@@ -203,7 +199,7 @@ func (s *Store[V]) Get(key string) (V, bool) {
 	if s.direct {
 		return *(*V)(unsafe.Pointer(&ref)), true //nolint:gosec // see valueRef
 	}
-	return s.load(key, ref, true)
+	return s.load(key, ref)
 }
 
 // Find returns the value under key, as Get does. If there is none, it returns KeyError. It reads
@@ -245,6 +241,9 @@ func (s *Store[V]) HasOmitted(key, uid, resourceVersion string) bool {
 
 // Len returns the number of entries.
 func (s *Store[V]) Len() int { return s.entries.Len() }
+
+// PackedBytes returns the size of the packed objects in the store.
+func (s *Store[V]) PackedBytes() int64 { return s.live.Load().packedBytes.Load() }
 
 // isFed reports whether the store belongs to an informer. Its resourceVersion then says what the
 // server has sent, so that a write of the program, which may be of a later version, does not move
@@ -432,7 +431,7 @@ func (s *Store[V]) reindexed(from *state[V], set *indexSet[V]) *state[V] {
 // addIndexValues adds the values of the indexes of set that entry lacks, unless its value cannot be
 // decoded. No other goroutine may have access to entry. The caller holds the writer's lock.
 func (s *Store[V]) addIndexValues(set *indexSet[V], key string, entry *Entry[V]) {
-	value, err := s.read(key, entry.ref, false)
+	value, err := s.read(entry.ref)
 	if err != nil {
 		s.reportUnreadable(key, entry.ref, err, s.deferReport)
 		return

@@ -174,8 +174,8 @@ func (g *tombstones[V]) stopWaiting(t *tombstone[V]) {
 
 // cancel drops the waiting deletion of a key, if there is one. The caller holds both locks.
 func (g *tombstones[V]) cancel(key string) {
-	if t := g.byKey[key]; t != nil && t.waiting != nil {
-		g.stopWaiting(t)
+	if g.waitingAt(key) != nil {
+		g.stopWaiting(g.byKey[key])
 	}
 }
 
@@ -203,7 +203,7 @@ func (s *Store[V]) deferDeletion(from *Scope, key string, old, final *Entry[V], 
 		return
 	}
 	if tagged != old {
-		s.putLive(s.live.Load(), key, old, tagged)
+		s.replaceIn(s.live.Load(), key, old, tagged)
 	}
 	t := g.byKey[key]
 	if t == nil {
@@ -222,8 +222,17 @@ func (s *Store[V]) deferDeletion(from *Scope, key string, old, final *Entry[V], 
 
 // isWaiting reports whether the deletion of a key's entry waits. The caller holds a lock.
 func (g *tombstones[V]) isWaiting(key string, old *Entry[V]) bool {
-	t := g.byKey[key]
-	return t != nil && t.waiting != nil && t.waiting.scope == old.scope() && t.waiting.object == old.shortIdentity
+	w := g.waitingAt(key)
+	return w != nil && w.scope == old.scope() && w.object == old.shortIdentity
+}
+
+// waitingAt returns the deletion that waits at a key, of its entry or of an earlier one, or nil. The caller
+// holds a lock.
+func (g *tombstones[V]) waitingAt(key string) *waitingDeletion[V] {
+	if t := g.byKey[key]; t != nil {
+		return t.waiting
+	}
+	return nil
 }
 
 // block makes a waiting deletion wait for one scope, and reports whether it must wait. The caller
@@ -299,7 +308,7 @@ func (s *Store[V]) settleMove(live *state[V], key string, changes []Change[V]) [
 		return changes
 	}
 	s.noteWritten(key)
-	s.putLive(live, key, old, nil)
+	s.replaceIn(live, key, old, nil)
 	s.noteDeleted(key, from)
 	return append(changes, Change[V]{Key: key, Old: old, Final: final})
 }

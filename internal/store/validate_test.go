@@ -43,47 +43,20 @@ func (s *Store[V]) validate() error {
 	if keys := snapshot.Keys(); len(keys) != snapshot.Len() || len(slices.Compact(slices.Sorted(slices.Values(keys)))) != len(keys) {
 		return fmt.Errorf("%d keys for %d entries, or a duplicate key", len(keys), snapshot.Len())
 	}
-	return s.validateHot()
+	return s.validatePackedBytes()
 }
 
-// validateHot checks the hot set of a store that packs, while no other goroutine reads it.
-func (s *Store[V]) validateHot() error {
+// validatePackedBytes checks the size that is counted of a store that packs.
+func (s *Store[V]) validatePackedBytes() error {
 	if s.config.Packer == nil {
 		return nil
 	}
-	stored, packedBytes := make(map[*packed]bool), 0
+	packedBytes := 0
 	for _, item := range s.entries.All() {
-		p := packedOf(item.Value)
-		stored[p] = true
-		packedBytes += p.object.Size()
+		packedBytes += packedOf(item.Value).object.Size()
 	}
-	if counted, _, _ := s.PackedSize(); counted != int64(packedBytes) {
+	if counted := s.PackedBytes(); counted != int64(packedBytes) {
 		return fmt.Errorf("%d packed bytes are counted, the entries have %d", counted, packedBytes)
-	}
-	return s.hot.validate(stored, s.hotLimit())
-}
-
-// validate checks that the objects are within limit and that stored has the current ones.
-func (h *hotSet) validate(stored map[*packed]bool, limit int64) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var bytes int64
-	for at := h.current.Front(); at != nil; at = at.Next() {
-		d := at.Value.(*decoded)
-		bytes += d.size
-		if d.kept.Load() == nil || d.departed.Load() || d.place != at || !stored[d.packed] {
-			return fmt.Errorf("a current object is %+v, stored: %t", d, stored[d.packed])
-		}
-	}
-	for at := h.past.Front(); at != nil; at = at.Next() {
-		past := at.Value.(pastObject)
-		bytes += past.size
-		if d := past.object.Value(); d != nil && (d.kept.Load() == nil || !d.departed.Load() || d.place != nil) {
-			return fmt.Errorf("a past object is %+v", d)
-		}
-	}
-	if bytes != h.bytes.Load() || bytes > limit || h.left.Load() != nil {
-		return fmt.Errorf("objects of %d bytes are kept, %d are counted, %d are the limit", bytes, h.bytes.Load(), limit)
 	}
 	return nil
 }

@@ -114,11 +114,11 @@ func (s *Store[V]) compareValues(a, b *valueRef) (equal bool, err error) {
 		return true, nil
 	}
 	return feed.CatchPanic(func() (bool, error) {
-		left, _, err := s.config.Packer.Unpack(x)
+		left, err := s.config.Packer.Unpack(x)
 		if err != nil {
 			return false, err
 		}
-		right, _, err := s.config.Packer.Unpack(y)
+		right, err := s.config.Packer.Unpack(y)
 		if err != nil {
 			return false, err
 		}
@@ -191,7 +191,10 @@ func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], maker *maker, it
 	object, err := feed.CatchPanic(func() (pack.Object, error) { return s.config.Packer.Pack(item, before, decode) })
 	switch {
 	case err == nil:
-		entry.ref = (&packed{object: object}).ref()
+		p := &packed{object: object}
+		if entry.ref = p.ref(); maker.keepsDecoded && value != nil {
+			s.storeLive(p, *value)
+		}
 	case value != nil && errors.Is(err, pack.ErrUnsupported):
 		entry.ref = s.keepUnpacked(*value)
 		s.reportNotPacked(maker, item.Key, err)
@@ -240,14 +243,14 @@ type labelReader interface {
 // the packer is a labelReader, it does not decode a value that does not match.
 func (s *Store[V]) loadMatching(key string, ref *valueRef, matches func(map[string]string) bool) (value V, ok bool) {
 	if matches == nil {
-		return s.load(key, ref, false)
+		return s.load(key, ref)
 	}
 	if s.config.Packer != nil {
 		if labels, read := s.packedLabels(ref); read && !matches(labels) {
 			return value, false
 		}
 	}
-	if value, ok = s.load(key, ref, false); ok {
+	if value, ok = s.load(key, ref); ok {
 		ok = matches(s.config.Labels(value))
 	}
 	return value, ok
@@ -261,22 +264,20 @@ func (s *Store[V]) packedLabels(ref *valueRef) (labels map[string]string, ok boo
 		return nil, false
 	}
 	p := packedOf(ref)
-	if _, held := s.loadLive(p, false); held {
+	if _, held := s.loadLive(p); held {
 		return nil, false
 	}
 	labels, err := feed.CatchPanic(func() (map[string]string, error) { return reader.Labels(p.object) })
 	return labels, err == nil
 }
 
-// Load returns an entry's value, which it decodes if the entry is packed. keep reports whether to
-// keep a decoded object for a while, see hotSet. An entry that cannot be decoded is reported, once
-// while it is the live one, and its key is quarantined, so that the object is fetched again.
-func (s *Store[V]) Load(key string, entry *Entry[V], keep bool) (V, bool) {
-	return s.load(key, entry.ref, keep)
-}
+// Load returns an entry's value, which it decodes if the entry is packed. An entry that cannot be
+// decoded is reported, once while it is the live one, and its key is quarantined, so that the object
+// is fetched again.
+func (s *Store[V]) Load(key string, entry *Entry[V]) (V, bool) { return s.load(key, entry.ref) }
 
-func (s *Store[V]) load(key string, ref *valueRef, keep bool) (V, bool) {
-	value, err := s.read(key, ref, keep)
+func (s *Store[V]) load(key string, ref *valueRef) (V, bool) {
+	value, err := s.read(ref)
 	if err != nil {
 		s.reportUnreadable(key, ref, err, s.config.Report)
 	}
@@ -284,28 +285,24 @@ func (s *Store[V]) load(key string, ref *valueRef, keep bool) (V, bool) {
 }
 
 // read returns the value of an entry, which it decodes if the entry is packed.
-func (s *Store[V]) read(key string, ref *valueRef, keep bool) (V, error) {
+func (s *Store[V]) read(ref *valueRef) (V, error) {
 	if s.config.Packer == nil {
 		return s.value(ref), nil
 	}
 	p := packedOf(ref)
-	if value, ok := s.loadLive(p, keep); ok {
+	if value, ok := s.loadLive(p); ok {
 		return value, nil
 	}
-	value, size, err := s.unpack(p)
+	value, err := s.unpack(p)
 	if err == nil {
-		value = s.storeLive(key, p, value, size, keep)
+		value = s.storeLive(p, value)
 	}
 	return value, err
 }
 
-// unpack decodes a packed value. size is an estimate of the bytes of memory that it takes.
-func (s *Store[V]) unpack(p *packed) (value V, size int, err error) {
-	value, err = feed.CatchPanic(func() (value V, err error) {
-		value, size, err = s.config.Packer.Unpack(p.object)
-		return value, err
-	})
-	return value, size, err
+// unpack decodes a packed value.
+func (s *Store[V]) unpack(p *packed) (V, error) {
+	return feed.CatchPanic(func() (V, error) { return s.config.Packer.Unpack(p.object) })
 }
 
 // reportUnreadable quarantines the key of an entry that could not be decoded, and reports the
@@ -324,10 +321,10 @@ func (s *Store[V]) TryLoad(entry *Entry[V]) (value V, ok bool) {
 		return s.value(entry.ref), true
 	}
 	p := packedOf(entry.ref)
-	if value, ok = s.loadLive(p, false); ok {
+	if value, ok = s.loadLive(p); ok {
 		return value, true
 	}
-	value, _, err := s.unpack(p)
+	value, err := s.unpack(p)
 	return value, err == nil
 }
 
@@ -346,31 +343,17 @@ func (s *Store[V]) quarantineUnreadable(key string, ref *valueRef, err error) bo
 
 // decoded is the handle of a packed's decoded object.
 type decoded struct {
-	object weak.Pointer[valueRef]   // nil once nothing references the object
-	kept   atomic.Pointer[valueRef] // the object while the hot set keeps it
-	hotState
+	object weak.Pointer[valueRef] // nil once nothing references the object
 }
 
-// ref returns the object, or nil if nothing references it any more.
-func (d *decoded) ref() *valueRef {
-	if ref := d.kept.Load(); ref != nil {
-		return ref
-	}
-	return d.object.Value()
-}
-
-// loadLive returns the decoded value if the hot set or a reader references it, or the store keeps
-// it unpacked. use reports whether the read counts for the hot set.
-func (s *Store[V]) loadLive(p *packed, use bool) (value V, ok bool) {
+// loadLive returns the decoded value if a reader references it, or the store keeps it unpacked.
+func (s *Store[V]) loadLive(p *packed) (value V, ok bool) {
 	switch d := p.live.Load(); d {
 	case nil:
 	case &notPacked:
 		return s.unpackedValue(p)
 	default:
-		if ref := d.ref(); ref != nil {
-			if use {
-				d.use()
-			}
+		if ref := d.object.Value(); ref != nil {
 			return s.fromPointee(ref), true
 		}
 	}
@@ -378,17 +361,18 @@ func (s *Store[V]) loadLive(p *packed, use bool) (value V, ok bool) {
 }
 
 // storeLive records a decoded value and returns it, or returns the value that another reader
-// recorded first, so that concurrent readers share one object. The hot set keeps it if keep is set.
-func (s *Store[V]) storeLive(key string, p *packed, value V, size int, keep bool) V {
+// recorded first, so that concurrent readers share one object. The garbage collector frees the
+// handle together with the object.
+func (s *Store[V]) storeLive(p *packed, value V) V {
 	ref := s.pointee(value)
 	if ref == nil {
 		return value
 	}
-	d := &decoded{object: weak.Make(ref), hotState: hotState{packed: p}}
+	d := &decoded{weak.Make(ref)}
 	for {
 		other := p.live.Load()
 		if other != nil {
-			if ref := other.ref(); ref != nil {
+			if ref := other.object.Value(); ref != nil {
 				return s.fromPointee(ref)
 			}
 		}
@@ -396,15 +380,15 @@ func (s *Store[V]) storeLive(key string, p *packed, value V, size int, keep bool
 			break
 		}
 	}
-	if !keep || !s.keepHot(key, d, ref, size) {
-		d.clearWhenUnreferenced(ref)
-	}
+	runtime.AddCleanup(ref, func(d *decoded) { p.live.CompareAndSwap(d, nil) }, d)
 	return value
 }
 
-// clearWhenUnreferenced makes the garbage collector free the handle together with the object. The
-// cleanup references the packed, so the object must not be reachable from it: kept must be nil and
-// remain so.
-func (d *decoded) clearWhenUnreferenced(ref *valueRef) {
-	runtime.AddCleanup(ref, func(d *decoded) { d.packed.live.CompareAndSwap(d, nil) }, d)
+// packedSize returns the size of the packed object of an entry, zero if it is nil. The store must
+// pack.
+func (e *Entry[V]) packedSize() int64 {
+	if e == nil {
+		return 0
+	}
+	return int64(packedOf(e.ref).object.Size())
 }

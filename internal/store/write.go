@@ -68,7 +68,7 @@ func (s *Store[V]) publish(w write[V], by *Scope) {
 func (s *Store[V]) publishEntry(live *state[V], w write[V], by *Scope) {
 	if w.kind != unseen {
 		s.dropSnapshot(live)
-		s.putLive(live, w.key, w.old, w.next)
+		s.replaceIn(live, w.key, w.old, w.next)
 	}
 	if w.server && w.kind != unseen {
 		s.quarantine.release(w.key) // after the entry has changed: Find takes no lock
@@ -113,7 +113,7 @@ func (s *Store[V]) Put(value V) error {
 	uid, version := s.config.Identity(value)
 	pair := new(entryPair[V])
 	old := pair.old.fromMap(s.entries.Item(key))
-	s.maker.claim = s.claimOf(uid, old)
+	s.maker.claim, s.maker.keepsDecoded = s.claimOf(uid, old), false // the caller may modify the value
 	if err := s.makeEntry(&pair.next, &s.maker, feed.Item{Key: key, UID: uid, ResourceVersion: version, Omitted: s.isFed()}, &value, old); err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/kinformer/kinformer/internal/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/layout"
+	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 

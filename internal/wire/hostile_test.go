@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kinformer/kinformer/internal/cachetest/memory"
+	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 

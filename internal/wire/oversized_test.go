@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinformer/kinformer/internal/cachetest/memory"
+	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 

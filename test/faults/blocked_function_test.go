@@ -16,7 +16,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestRunReturnsWhileAFunctionBlocksOnAStream stops an informer that streams while its Transform

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // bufferWatches puts a proxy before the server that holds the headers and events of each watch

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // deadConnection is a moment at which a connection dies.
@@ -117,7 +117,7 @@ func TestFrozenServerIsGivenUpOverHTTP(t *testing.T) {
 					}
 					h.ExpectRates(frozen)
 					h.ClearFaults()
-					cachetest.Advance(11 * time.Minute)
+					cachetest.Advance(untilGivenUp)
 					h.ExpectStored(h.Served())
 				}, func(h *cachetest.Harness) {
 					connect(h)

@@ -18,7 +18,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // editedLists is a server whose lists are edited with their options.
@@ -85,7 +85,7 @@ func TestListThatDoesNotEndIsAnError(t *testing.T) {
 			cachetest.InBubble(t, func(h *cachetest.Harness) {
 				cachetest.Advance(10 * time.Minute)
 				h.ExpectError(cachetest.ErrorContains("the list does not end"))
-				if h.Controller.HasSynced() {
+				if h.Controller.HasDelivered() {
 					t.Error("synced from a list that does not end")
 				}
 				h.ExpectRequestRate(h.Requests()[0].Time)

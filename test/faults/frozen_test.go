@@ -9,8 +9,12 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
+
+// untilGivenUp is longer than a watch without bookmarks lasts that receives nothing: at most 10 minutes
+// for its own timeout, 15 s beyond it, 40 s until its opening is noticed, and 30 s for a last probe.
+const untilGivenUp = 12 * time.Minute
 
 // freeze makes the server accept every further request and answer none. Open watches receive
 // nothing and do not end.
@@ -33,7 +37,7 @@ func TestFrozenServerIsGivenUp(t *testing.T) {
 				frozen := time.Now()
 				h.CloseWatches()
 				h.Update(cachetest.Pod("a"))
-				cachetest.Advance(11 * time.Minute)
+				cachetest.Advance(untilGivenUp)
 				h.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
 				cachetest.Advance(6 * time.Hour)
 				h.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
@@ -42,7 +46,7 @@ func TestFrozenServerIsGivenUp(t *testing.T) {
 				}
 				h.ExpectRates(frozen)
 				h.ClearFaults()
-				cachetest.Advance(11 * time.Minute)
+				cachetest.Advance(untilGivenUp)
 				h.ExpectStored(h.Served())
 			})
 		})
@@ -56,7 +60,7 @@ func TestUnansweredWatchIsGivenUp(t *testing.T) {
 		h.InjectWatchFault(1, fake.Fault{Stall: true, Hold: make(chan struct{})})
 		h.CloseWatches()
 		h.Update(cachetest.Pod("a"))
-		cachetest.Advance(11 * time.Minute)
+		cachetest.Advance(untilGivenUp)
 		h.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
 		h.ExpectStored(h.Served())
 	})

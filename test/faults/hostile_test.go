@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/cachetest"
-	"github.com/kinformer/kinformer/internal/cachetest/memory"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
 )
 
 // hostileLimits are small, so that a hostile response need not be large.

@@ -18,7 +18,7 @@ import (
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // countingClock is the real clock. It counts the timers that have neither fired nor been stopped.

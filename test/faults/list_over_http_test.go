@@ -11,7 +11,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestListBodyWithoutVersionKeepsTheStore answers relists with 200 and a body that decodes as an

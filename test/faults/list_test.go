@@ -17,7 +17,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // relist ends the running watch so that a list follows, which finds that b was deleted and a
@@ -132,12 +132,12 @@ func TestInvalidListIsRejected(t *testing.T) {
 		}
 		t.Run(name+" initially", func(t *testing.T) {
 			cachetest.InBubble(t, func(h *cachetest.Harness) {
-				if h.Controller.HasSynced() || h.Store.Len() > 0 {
+				if h.Controller.HasDelivered() || h.Store.Len() > 0 {
 					t.Errorf("synced from %s with %s", name, h.Stored())
 				}
 				ctx, cancel := context.WithTimeout(h.T.Context(), time.Millisecond)
 				defer cancel()
-				if err := h.Controller.WaitForSync(ctx); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains(bad.err)(err) {
+				if err := h.Controller.WaitForDelivery(ctx); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains(bad.err)(err) {
 					t.Errorf("WaitForSync: %v, want an error with %s", err, bad.err)
 				}
 				cachetest.Advance(10 * time.Second)
@@ -274,7 +274,7 @@ func TestForbiddenInitialListIsReported(t *testing.T) {
 		cachetest.Advance(time.Minute)
 		ctx, cancel := context.WithTimeout(h.T.Context(), time.Second)
 		defer cancel()
-		err := h.Controller.WaitForSync(ctx)
+		err := h.Controller.WaitForDelivery(ctx)
 		if !apierrors.IsForbidden(err) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("WaitForSync: %v", err)
 		}
@@ -288,7 +288,7 @@ func TestForbiddenInitialListIsReported(t *testing.T) {
 		h.ClearFaults()
 		cachetest.Advance(31 * time.Second)
 		h.ExpectSynced()
-		if err := h.Controller.WaitForSync(h.T.Context()); err != nil {
+		if err := h.Controller.WaitForDelivery(h.T.Context()); err != nil {
 			t.Errorf("WaitForSync: %v", err)
 		}
 	}, func(h *cachetest.Harness) { h.InjectListFault(-1, fake.Fault{Err: fake.Forbidden()}) })

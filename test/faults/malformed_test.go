@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // malformedResponses are responses with the code 200, and no list or watch in the body.

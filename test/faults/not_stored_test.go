@@ -20,7 +20,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // expectNotStored checks the reads of a Node that could never be stored, because of an error with
@@ -212,7 +212,7 @@ func TestClientRefusesListWithUndecodableObject(t *testing.T) {
 			reported := cachetest.Next(t, h.Errors)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 			defer cancel()
-			if err := h.Controller.WaitForSync(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), decoderErrors[name]) {
+			if err := h.Controller.WaitForDelivery(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), decoderErrors[name]) {
 				t.Errorf("WaitForSync: %v, want %q", err, decoderErrors[name])
 			}
 			if !strings.Contains(reported.Error(), decoderErrors[name]) {

@@ -20,7 +20,7 @@ import (
 
 	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // withoutOverlap is an informer of package clientgo on functions that do not stream. It makes
@@ -82,8 +82,7 @@ func (s *transfer) count(server *podLister) {
 
 // TestOverlapCostsAtMostOneListPerRestart counts the lists of informers whose API servers restart
 // every hour, and which resume their watches before the last changes. There is at most one list more
-// for each informer and restart than without that. With -v, the test prints the table of
-// docs/faults.md.
+// for each informer and restart than without that. With -v, the test prints a table.
 func TestOverlapCostsAtMostOneListPerRestart(t *testing.T) {
 	asLists(t)
 	var table strings.Builder

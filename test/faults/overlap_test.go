@@ -13,7 +13,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // A resumed watch starts before the last changes received, and the server must repeat them first:
@@ -42,7 +42,7 @@ func TestOvertakingRestoreIsDetected(t *testing.T) {
 				cachetest.Advance(10 * time.Second)
 				h.ExpectStored(h.Served())
 				h.ExpectError(cachetest.ErrorIs(cache.ErrHistoryChanged))
-				if n := h.Controller.Status().Relists[cache.RelistHistoryChanged]; n != 1 {
+				if n := h.Controller.Status().Relists["HistoryChanged"]; n != 1 {
 					t.Errorf("%d relists because of the history, want 1", n)
 				}
 			})

@@ -15,7 +15,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // shutDown ends the server as a rolling restart does: connections of HTTP/2 receive GOAWAY, and the

@@ -15,7 +15,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // An etcd restored from backup assigns versions again that it assigned before. An object that
@@ -181,7 +181,7 @@ var errRejected = errors.New("rejected")
 
 // rejectingStore is a store that rejects the first lists.
 type rejectingStore struct {
-	cache.Store[*corev1.Pod]
+	*cache.Store[*corev1.Pod]
 	rejections int
 }
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // rollBackAndOvertake takes the server to a@5 with one label, back to version 4, again to a@5 with

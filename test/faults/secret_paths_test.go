@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // secretAt returns secretJSON at another version, with another name.

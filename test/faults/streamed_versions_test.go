@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // invalidVersions are resourceVersions that no object or list of a server has.
@@ -84,8 +84,8 @@ func TestStreamedListWithoutKindOrVersionIsRejected(t *testing.T) {
 				s.Watches = []http.HandlerFunc{cachetest.ServeStatus(http.StatusGone, ""), s.ServeOpen(f.WatchType, nil)}
 				h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
 				expectRejected(h, bad.err)
-				if h.Controller.HasSynced() || h.Store.Len() > 0 {
-					t.Errorf("synced: %v, %d objects stored", h.Controller.HasSynced(), h.Store.Len())
+				if h.Controller.HasDelivered() || h.Store.Len() > 0 {
+					t.Errorf("synced: %v, %d objects stored", h.Controller.HasDelivered(), h.Store.Len())
 				}
 				proceed <- struct{}{}
 				h.Expect("A a@1")
@@ -119,7 +119,7 @@ func waitFor(proceed <-chan struct{}, next http.HandlerFunc) http.HandlerFunc {
 func expectRejected[T cache.Object](h *cachetest.NetworkHarness[T], text string) {
 	h.T.Helper()
 	err := cachetest.Next(h.T, h.Errors)
-	if !strings.Contains(err.Error(), text) || text == string(cache.ErrNoVersion) && !errors.Is(err, cache.ErrNoVersion) {
+	if !strings.Contains(err.Error(), text) || text == cache.ErrNoVersion.Error() && !errors.Is(err, cache.ErrNoVersion) {
 		h.T.Errorf("error %v, want one with %q", err, text)
 	}
 }
@@ -137,8 +137,8 @@ func TestStreamedEventWithoutVersionEndsTheWatch(t *testing.T) {
 					bad := s.ServeOpen(f.WatchType, f.Event(eventType, cachetest.Node("a", version)))
 					s.Watches = []http.HandlerFunc{bad, bad, s.ServeOpen(f.WatchType, f.Event(watch.Added, cachetest.Node("b", longVersion)))}
 					h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
-					expectRejected(h, string(cache.ErrNoVersion))
-					expectRejected(h, string(cache.ErrNoVersion))
+					expectRejected(h, cache.ErrNoVersion.Error())
+					expectRejected(h, cache.ErrNoVersion.Error())
 					h.Expect("A a@1", "A b@"+longVersion)
 					cachetest.ExpectNext(t, s.Requests, "list@0", "watch@3", "watch@3", "list@3", "watch@3")
 					h.ExpectQuiet()

@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // trickle makes the server send the body of its nth response a few bytes a second.
@@ -85,7 +85,7 @@ func TestSlowListIsNotGivenUp(t *testing.T) {
 		var n *network
 		cachetest.InBubble(t, func(h *cachetest.Harness) {
 			cachetest.Advance(7 * time.Minute)
-			if h.Controller.HasSynced() {
+			if h.Controller.HasDelivered() {
 				t.Error("synced before the list ended")
 			}
 			cachetest.Advance(5 * time.Minute)
@@ -112,7 +112,7 @@ func TestTricklingWatchIsGivenUp(t *testing.T) {
 		cachetest.InBubble(t, func(h *cachetest.Harness) {
 			h.ExpectSynced()
 			h.Update(cachetest.Pod("a", large))
-			cachetest.Advance(11 * time.Minute)
+			cachetest.Advance(untilGivenUp)
 			h.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
 			if want := "list@0 watch@4 watch@4"; n.requests() != want {
 				t.Errorf("requests [%s], want [%s]", n.requests(), want)

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestTruncatedListIsRejected truncates a list at each byte. Nothing is stored before the whole
@@ -43,7 +43,7 @@ func TestTruncatedListIsRejected(t *testing.T) {
 			h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
 			for n := range len(body) + 1 {
 				err := cachetest.Next(t, h.Errors)
-				if len(h.Store.List()) > 0 || h.Controller.HasSynced() {
+				if len(h.Store.List()) > 0 || h.Controller.HasDelivered() {
 					t.Fatalf("a list truncated at byte %d was stored, error %v", n, err)
 				}
 			}

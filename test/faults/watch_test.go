@@ -14,7 +14,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // A 410 of a watch, as an event or as the response, with reason Expired or Gone, is followed by a
@@ -73,7 +73,7 @@ func TestStalledWatchIsReplaced(t *testing.T) {
 		cachetest.InBubble(t, func(h *cachetest.Harness) {
 			h.ExpectSynced()
 			h.Update(cachetest.Pod("a"))
-			cachetest.Advance(11 * time.Minute)
+			cachetest.Advance(untilGivenUp)
 			h.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
 			cachetest.Advance(5 * time.Second)
 			h.ExpectEvents("U a@2→5")

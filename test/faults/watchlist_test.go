@@ -17,7 +17,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // byWatchList is InBubble with an informer that gets its initial state by a WatchList.
@@ -54,7 +54,7 @@ func TestWatchListDeliversInitialStateAndChanges(t *testing.T) {
 func TestWatchListIsAtomic(t *testing.T) {
 	byWatchList(t, func(h *cachetest.Harness) {
 		h.ExpectEvents()
-		if h.Controller.HasSynced() || h.Store.Len() != 0 {
+		if h.Controller.HasDelivered() || h.Store.Len() != 0 {
 			t.Errorf("the store holds [%s] of an incomplete state", h.Stored())
 		}
 		h.Send(watch.Event{Type: watch.Added, Object: cachetest.Pod("d", cachetest.WithVersion("9"))})
@@ -72,7 +72,7 @@ func TestWatchListIsAtomic(t *testing.T) {
 	})
 	byWatchList(t, func(h *cachetest.Harness) {
 		h.ExpectEvents()
-		if !h.Controller.HasSynced() {
+		if !h.Controller.HasDelivered() {
 			t.Error("not synced with an empty collection")
 		}
 	}, func(h *cachetest.Harness) {
@@ -97,7 +97,7 @@ func TestWatchListNeedsAValidEndBookmark(t *testing.T) {
 			byWatchList(t, func(h *cachetest.Harness) {
 				h.Send(watch.Event{Type: watch.Bookmark, Object: endBookmark(c.version, c.value)})
 				h.ExpectEvents()
-				if h.Controller.HasSynced() {
+				if h.Controller.HasDelivered() {
 					t.Error("synced")
 				}
 				cachetest.Advance(time.Minute)
@@ -135,7 +135,7 @@ func TestWatchListWithoutEndFallsBackToList(t *testing.T) {
 					t.Errorf("requests [%s], want them to begin with [%s]", requests, c.requests)
 				}
 				h.ExpectError(cachetest.ErrorContains("WatchList brought no end of the initial state"))
-				if !h.Controller.HasSynced() {
+				if !h.Controller.HasDelivered() {
 					t.Error("not synced")
 				}
 				h.ClearFaults()

@@ -6,8 +6,6 @@ package model_test
 import (
 	"regexp"
 	"slices"
-
-	"github.com/kinformer/kinformer/cache"
 )
 
 // difference is a way in which client-go's informer violates an invariant that this module's keeps.
@@ -188,7 +186,7 @@ var differences = []difference{
 		"Run waits until the backoff of a WatchList ends.",
 		"Run returns when its context ends.",
 		regexp.MustCompile(`^stop: Run returned <nil> after`),
-		func(p *program) { p.Options.ListMode = cache.ListModeAuto },
+		func(p *program) { p.Options.ListMode = "" },
 	},
 }
 

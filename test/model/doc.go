@@ -40,7 +40,7 @@
 // tests the client, the streaming and the decoding too.
 //
 // client-go's informer runs some of the programs as well. What it does differently is listed in
-// differences_test.go, and in docs/contract.md.
+// differences_test.go.
 //
 // # Invariants
 //

@@ -155,7 +155,7 @@ func runTypedInformer[T cache.Object](ctx context.Context, lw clientcache.Lister
 		case cache.EventUpdate:
 			r.record("UPD", e.Old, e.New)
 		default:
-			r.record("DEL", nil, e.Old)
+			r.record("DEL", nil, e.Final)
 		}
 	})
 	if _, err := informer.AddEventHandler(handler, cache.HandlerOptions{}); err != nil {

@@ -10,8 +10,10 @@ import (
 )
 
 var (
-	bubble  = regexp.MustCompile(`synctest bubble \d+`)
-	library = regexp.MustCompile(`(?m)^github\.com/kinformer/kinformer/(cache|clientgo|internal/(?:[^c]|c[^a]))`)
+	bubble = regexp.MustCompile(`synctest bubble \d+`)
+	// library is a function of the product: internal/testing, where the server of the model stands, is
+	// left out.
+	library = regexp.MustCompile(`(?m)^github\.com/kinformer/kinformer/(cache|clientgo|internal/(?:[^t]|t[^e]))`)
 )
 
 // userFrames are in the stacks of goroutines that are inside a function of the program.

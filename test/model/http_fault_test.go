@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kinformer/kinformer/internal/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // Faults of the bytes of an answer.

@@ -50,13 +50,28 @@ func (r *recorder) batch(events []cache.Event[*corev1.Pod]) {
 			if got := stateOf(e.Object()).key; got != e.Key {
 				r.run.fail("event", "%s: the event of %s has the key %s", r.name, got, e.Key)
 			}
-			r.check(e.Type, e.Old, e.New)
+			old := e.Old
+			if e.Type == cache.EventDelete {
+				r.checkDeletion(e)
+				old = e.Final
+			}
+			r.check(e.Type, old, e.New)
 			r.checkFlags(e)
 			if e.Coalesced > 0 {
 				r.run.meet("event coalesced")
 			}
 		}
 	})
+}
+
+// checkDeletion checks that the old state of a deletion is the one that was delivered last, unless the
+// handler reads none.
+func (r *recorder) checkDeletion(e cache.Event[*corev1.Pod]) {
+	r.run.checked("old state")
+	last := r.delivered[e.Key]
+	if r.spec.WithoutOld && e.Old != nil || !r.spec.WithoutOld && last != nil && (e.Old == nil || stateOf(e.Old) != stateOf(last)) {
+		r.fail("the deletion of %v has the old state %v, delivered before: %v", stateOf(e.Final), e.Old, stateOf(last))
+	}
 }
 
 // checkFlags checks what an event says of itself.

@@ -7,11 +7,9 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,7 +45,9 @@ func (r reference) Run(ctx context.Context) error {
 }
 
 // Status returns the status of an informer that works: client-go's has none.
-func (reference) Status() cache.Status { return cache.Status{Phase: cache.PhaseWatching} }
+func (reference) Status() cache.Status {
+	return cache.Status{ReflectorStatus: cache.ReflectorStatus{Phase: cache.PhaseWatching}}
+}
 
 func (reference) waitFor(context.Context, *corev1.Pod) error { return errors.ErrUnsupported }
 
@@ -140,23 +140,16 @@ func TestEachDifferenceHasAnExample(t *testing.T) {
 	}
 }
 
-// TestDifferencesAreDocumented checks that the table in docs/contract.md has each difference and
-// the number of the sentence that promises otherwise.
-func TestDifferencesAreDocumented(t *testing.T) {
+// TestDifferencesNamePromises checks that docs/contract.md has the sentence that each difference is
+// from.
+func TestDifferencesNamePromises(t *testing.T) {
 	contract, err := os.ReadFile("../../docs/contract.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var table strings.Builder
-	table.WriteString("| client-go's informer | sentence |\n|---|---|\n")
 	for _, d := range differences {
-		sentence := regexp.MustCompile(`\n\*\*(\d+)\. ` + regexp.QuoteMeta(d.promise)).FindSubmatch(contract)
-		if sentence == nil {
-			t.Fatalf("docs/contract.md has no sentence %q", d.promise)
+		if !regexp.MustCompile(`\n\*\*\d+\. ` + regexp.QuoteMeta(d.promise)).Match(contract) {
+			t.Errorf("docs/contract.md has no sentence %q", d.promise)
 		}
-		fmt.Fprintf(&table, "| %s | %s |\n", d.text, sentence[1])
-	}
-	if !strings.Contains(string(contract), "\n\n"+table.String()+"\n") {
-		t.Errorf("docs/contract.md does not have this table:\n%s", &table)
 	}
 }

@@ -135,8 +135,8 @@ func (x *scopedExecution) checkEvent(e cache.Event[*corev1.ConfigMap], s scopedS
 	default:
 		x.checkNewState(e, s)
 	}
-	if e.Type == cache.EventUpdate && scopedStateOf(e.Old) != last {
-		x.failLocked("old state", "update from %v, delivered before: %v", scopedStateOf(e.Old), last)
+	if (e.Type == cache.EventUpdate || e.Type == cache.EventDelete && !x.program.Adapter) && (e.Old == nil || scopedStateOf(e.Old) != last) {
+		x.failLocked("old state", "%s with the old state %v, delivered before: %v", e.Type, e.Old, last)
 	}
 }
 

@@ -104,7 +104,9 @@ func (x *scopedExecution) newAdapter() adapterScopes {
 	return adapterScopes{clientgo.ControllerOf(informer), informer}
 }
 
-func (a adapterScopes) ScopeStatus() []cache.ScopeStatus { return a.Views()[0].Scopes() }
+func (a adapterScopes) HasSynced() bool { return a.HasDelivered() }
+
+func (a adapterScopes) ScopeStatus() []cache.ScopeStatus { return a.Views()[0].ScopeStatus() }
 
 func (a adapterScopes) version() string {
 	return a.informer.GetIndexer().(interface{ LastStoreSyncResourceVersion() string }).LastStoreSyncResourceVersion()
@@ -138,7 +140,7 @@ func (a adapterScopes) add(handler func([]cache.Event[*corev1.ConfigMap])) error
 			if tombstone, ok := obj.(clientcache.DeletedFinalStateUnknown); ok {
 				obj = tombstone.Obj
 			}
-			receive(cache.Event[*corev1.ConfigMap]{Type: cache.EventDelete, Old: obj.(*corev1.ConfigMap)})
+			receive(cache.Event[*corev1.ConfigMap]{Type: cache.EventDelete, Final: obj.(*corev1.ConfigMap)})
 		},
 	})
 	return err

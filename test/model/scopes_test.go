@@ -276,7 +276,7 @@ func (x *scopedExecution) changeScopes(change func(...cache.Scope) error, step s
 	x.covers = append(x.covers, after)
 	gone := slices.DeleteFunc(before, func(scope cache.Scope) bool { return slices.Contains(after, scope) })
 	x.removed = append(x.removed, gone...)
-	x.end(gone...)
+	x.change(after, gone...)
 }
 
 // restore restores the server from a backup, and waits until the informer has noticed. Versions

@@ -19,7 +19,8 @@ import (
 
 // A program may write into the store of an informer, through client-go's Indexer. An object that no
 // server object backs is removed by the next list of a scope that may hold it, or of any scope if
-// none may, and leaves with the last scope that may hold it.
+// none may, and leaves with the last scope that may hold it. A scope that has left the set counts
+// until the informer removes it: one that Set has replaced is kept until the others are listed.
 //
 // What is checked of a write depends on its key. Under a key that no server object ever has, it is
 // known which lists and scopes remove the object: see checkRemoval and checkLeft. Under other keys,
@@ -52,11 +53,14 @@ type storeWriting struct {
 	touched map[string]bool      // keys that may differ from the server's objects until all scopes were listed again
 	own     map[int]*ownedObject // the objects that the program has written, by their values, which are negative
 
-	// When the informer was last at rest: the number of lists sent, and the scopes. Since then: the
-	// scopes that have ended.
-	lists  int
-	scopes []cache.Scope
-	ended  []cache.Scope
+	// When the informer was last at rest: the number of lists sent, and the scopes that the informer
+	// had, in the set or not.
+	lists int
+	held  []cache.Scope
+	// Since then: the sets of scopes, the first one at rest, and the scopes that have left the set,
+	// and that the informer may have.
+	sets  [][]cache.Scope
+	ended []cache.Scope
 }
 
 // ownedObject is an object that the program has written, with other content than any of the server.
@@ -64,10 +68,11 @@ type ownedObject struct {
 	scopedState
 	after    int  // the number of writes before it
 	lists    int  // the number of lists that cannot have removed it
-	covered  bool // a scope could hold it
-	left     bool // one that may hold it has ended
+	covered  bool // a scope of the informer could hold it
+	left     bool // one that may hold it has left the set
+	outside  bool // no scope of the set could hold it, at one time or another
 	replaced bool // by a later write, or deleted
-	stray    bool // no scope could hold it, at one time or another
+	stray    bool // no scope of the informer could hold it, at one time or another
 }
 
 // isOwn reports whether the program has written the state, with other content than any of the
@@ -89,11 +94,21 @@ func (s scopedState) coveredBy(scopes []cache.Scope, byName bool) bool {
 	})
 }
 
+// isOutside reports whether none of the scopes may hold an object, by its key and UID.
+func (s scopedState) isOutside(scopes []cache.Scope) bool { return !s.coveredBy(scopes, true) }
+
 // rest records that the informer is at rest. The caller holds mu.
 func (x *scopedExecution) rest() {
-	x.writing.lists, x.writing.ended, x.writing.scopes = x.server.lists.count(), nil, x.scopes.All()
+	set := x.scopes.All()
+	x.writing.lists, x.writing.sets, x.writing.held, x.writing.ended = x.server.lists.count(), [][]cache.Scope{set}, nil, nil
+	for _, status := range x.informer.ScopeStatus() {
+		x.writing.held = append(x.writing.held, status.Scope)
+		if !slices.Contains(set, status.Scope) {
+			x.writing.ended = append(x.writing.ended, status.Scope)
+		}
+	}
 	for _, w := range x.writing.own {
-		w.stray = w.stray || !w.coveredBy(x.writing.scopes, true)
+		w.stray = w.stray || w.isOutside(x.writing.held)
 	}
 }
 
@@ -203,7 +218,10 @@ func (x *scopedExecution) touch(key string, written ...*corev1.ConfigMap) {
 			continue
 		}
 		w := &ownedObject{scopedState: s, after: after, lists: x.writing.lists, left: s.coveredBy(x.writing.ended, false)}
-		w.covered = s.coveredBy(x.writing.scopes, true) && s.coveredBy(x.scopes.All(), true)
+		w.outside = slices.ContainsFunc(x.writing.sets, s.isOutside) || s.isOutside(x.scopes.All())
+		if w.covered = !s.isOutside(x.writing.held); !x.resting { // the informer may have other scopes now
+			w.covered = w.covered && !s.isOutside(x.writing.sets[0]) && !s.isOutside(x.scopes.All())
+		}
 		w.stray = !w.covered
 		x.writing.own[s.value] = w
 	}
@@ -228,8 +246,8 @@ func (x *scopedExecution) checkOwn(eventType cache.EventType, s scopedState) {
 }
 
 // checkRemoval checks the deletion of an object of the program, under a key that no server object
-// has: a list that lacks it, the removal of a scope or a later write must be the cause. The caller
-// holds mu.
+// has: a list that lacks it, the removal of the last scope that may hold it or a later write must
+// be the cause. The caller holds mu.
 func (x *scopedExecution) checkRemoval(s scopedState) {
 	w := x.writing.own[s.value]
 	if w == nil || w.replaced || !slices.Contains(ownKeys, s.key) {
@@ -240,16 +258,21 @@ func (x *scopedExecution) checkRemoval(s scopedState) {
 			return
 		}
 	}
-	if !w.left {
+	switch {
+	case !w.left:
 		x.failLocked("write", "deletion of %v, although no scope that may hold it was listed or removed", s)
+	case !w.outside:
+		x.failLocked("write", "deletion of %v, although the set always had a scope that may hold it, and none was listed", s)
 	}
 }
 
-// end records that scopes are about to end. The caller holds mu.
-func (x *scopedExecution) end(scopes ...cache.Scope) {
-	x.writing.ended = append(x.writing.ended, scopes...)
+// change records that the set of scopes changes, and which scopes leave it. The caller holds mu.
+func (x *scopedExecution) change(set []cache.Scope, gone ...cache.Scope) {
+	x.writing.sets = append(x.writing.sets, set)
+	x.writing.ended = append(x.writing.ended, gone...)
 	for _, w := range x.writing.own {
-		w.left = w.left || w.coveredBy(scopes, false)
+		w.left = w.left || w.coveredBy(gone, false)
+		w.outside = w.outside || w.isOutside(set)
 	}
 }
 

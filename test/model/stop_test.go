@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/internal/cachetest"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // startRun runs the informer in the background. A second Run is an error.
@@ -51,7 +51,7 @@ func (x *execution) runAgain() {
 	began := time.Now()
 	err := x.subject.Run(ctx)
 	_, isTyped := x.subject.(typed)
-	want := error(cache.ErrAlreadyRunning)
+	want := cache.ErrAlreadyRunning
 	if x.stopped || x.mayHaveEnded() && errors.Is(err, cache.ErrStopped) {
 		want = cache.ErrStopped
 	}

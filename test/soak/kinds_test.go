@@ -110,7 +110,13 @@ func (i native[T]) add(h *handler) (remove func(ctx context.Context) error, err 
 	if h.pace == paceKeys {
 		added, err = i.AddKeyHandler(func(event cache.KeyEvent) { h.key(event.Key, i.current) }, options)
 	} else {
-		added, err = i.AddEventHandler(cache.EventHandlerFunc[T](func(e cache.Event[T]) { h.receive(e.Type, e.Old, e.New) }), options)
+		added, err = i.AddEventHandler(cache.EventHandlerFunc[T](func(e cache.Event[T]) {
+			if e.Type == cache.EventDelete {
+				h.receive(e.Type, e.Final, nil)
+				return
+			}
+			h.receive(e.Type, e.Old, e.New)
+		}), options)
 	}
 	if err != nil {
 		return nil, err

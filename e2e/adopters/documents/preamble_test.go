@@ -9,7 +9,7 @@ import "strings"
 const variables = `
 	ctx context.Context, namespace string, stop chan struct{}, mux *http.ServeMux, registry *prometheus.Registry,
 	config *rest.Config, client kubernetes.Interface, dynamicClient dynamic.Interface, metadataClient clientmetadata.Interface,
-	certClient certversioned.Interface, newCertificateInformer func(certversioned.Interface, time.Duration) clientcache.SharedIndexInformer,
+	certClient certversioned.Interface,
 	lw clientcache.ListerWatcher, store clientcache.Store,
 	informer clientcache.SharedIndexInformer, handle clientcache.ResourceEventHandlerRegistration,
 	pods *kinformercache.SharedInformer[*corev1.Pod], registration *kinformercache.Registration, factory *kinformercache.Factory,
@@ -34,7 +34,6 @@ func packages(before bool) map[string]string {
 		"prometheus":     "github.com/prometheus/client_golang/prometheus",
 		"ctrl":           "sigs.k8s.io/controller-runtime",
 		"ctrlcache":      "sigs.k8s.io/controller-runtime/pkg/cache",
-		"certmanagerv1":  "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1",
 		"certversioned":  "github.com/cert-manager/cert-manager/pkg/client/clientset/versioned",
 		"kinformercache": kinformer + "cache", "cache": kinformer + "cache",
 		"clientgo": kinformer + "clientgo", "debug": kinformer + "debug", "metrics": kinformer + "metrics",

@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/kinformer/kinformer/internal/kubeconfig"
+	"github.com/kinformer/kinformer/internal/testing/kubeconfig"
 )
 
 // Flags are the flags that select a cluster, its credentials and a namespace. They have kubectl's
@@ -27,8 +27,7 @@ func (f *Flags) Bind(flags *pflag.FlagSet) {
 // Namespace returns the namespace of the flag, or "" if it was not given.
 func (f *Flags) Namespace() string { return f.overrides.Context.Namespace }
 
-// Load returns the configuration that the flags select, and the namespace of the flag or, without
-// one, of the context.
-func (f *Flags) Load() (config *rest.Config, namespace string, err error) {
+// Load returns the configuration that the flags select.
+func (f *Flags) Load() (*rest.Config, error) {
 	return kubeconfig.Load(f.file, f.overrides)
 }

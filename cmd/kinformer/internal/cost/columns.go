@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/kinformer/kinformer/internal/terminal"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 )
 
 // columns aligns the cells of a table: those of the columns whose header begins with ">" to the
@@ -32,7 +32,7 @@ func newColumns(headers ...string) *columns {
 // add adds a row.
 func (c *columns) add(cells ...string) {
 	for i, cell := range cells {
-		cells[i] = terminal.Sanitize(cell)
+		cells[i] = command.Sanitize(cell)
 		cell = cells[i]
 		c.width[i] = max(c.width[i], utf8.RuneCountInString(cell))
 	}

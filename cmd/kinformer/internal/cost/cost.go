@@ -42,7 +42,7 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 
 // newSession connects to the cluster.
 func newSession(ctx context.Context, o *options, streams command.Streams) (*session, error) {
-	config, _, err := o.cluster.Load()
+	config, err := o.cluster.Load()
 	if err != nil {
 		return nil, err
 	}

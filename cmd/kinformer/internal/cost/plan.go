@@ -12,9 +12,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/measure"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/reader"
-	"github.com/kinformer/kinformer/internal/terminal"
 	"github.com/kinformer/kinformer/internal/units"
 )
 
@@ -102,7 +102,7 @@ func (p *plan) printOthers(out io.Writer) {
 	case len(p.empty) > most:
 		fmt.Fprintf(out, "without objects: %d resources\n", len(p.empty))
 	case len(p.empty) > 0:
-		fmt.Fprintf(out, "without objects: %s\n", terminal.Sanitize(strings.Join(p.empty, ", ")))
+		fmt.Fprintf(out, "without objects: %s\n", command.Sanitize(strings.Join(p.empty, ", ")))
 	}
 	reasons, resources := []string{}, map[string][]string{}
 	for _, s := range p.skipped {
@@ -112,7 +112,7 @@ func (p *plan) printOthers(out io.Writer) {
 		resources[s.Reason] = append(resources[s.Reason], s.Resource)
 	}
 	for _, reason := range reasons {
-		fmt.Fprintf(out, "skipped: %s (%s)\n", terminal.Sanitize(strings.Join(resources[reason], ", ")), terminal.Sanitize(reason))
+		fmt.Fprintf(out, "skipped: %s (%s)\n", command.Sanitize(strings.Join(resources[reason], ", ")), command.Sanitize(reason))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/kinformer/kinformer/internal/terminal"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 )
 
 // progress shows on stderr what the command does: on a terminal in one line that is rewritten,
@@ -54,7 +54,7 @@ func (p *progress) begin(subject, format string, args ...any) {
 
 func (p *progress) show(subject, format string, args ...any) {
 	p.last = time.Now()
-	text := terminal.Sanitize(subject + ": " + fmt.Sprintf(format, args...))
+	text := command.Sanitize(subject + ": " + fmt.Sprintf(format, args...))
 	if p.terminal {
 		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
 		p.open = true
@@ -67,7 +67,7 @@ func (p *progress) show(subject, format string, args ...any) {
 func (p *progress) print(subject, format string, args ...any) {
 	p.clear()
 	p.last = time.Now()
-	fmt.Fprintln(p.out, terminal.Sanitize(subject+": "+fmt.Sprintf(format, args...)))
+	fmt.Fprintln(p.out, command.Sanitize(subject+": "+fmt.Sprintf(format, args...)))
 }
 
 // clear removes the line that is rewritten.

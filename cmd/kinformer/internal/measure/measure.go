@@ -20,8 +20,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/collection"
-	"github.com/kinformer/kinformer/internal/loopback"
-	"github.com/kinformer/kinformer/internal/process"
+	"github.com/kinformer/kinformer/internal/testing/loopback"
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 // ChildArg is the first and only argument of a child process. The program must then call Child.

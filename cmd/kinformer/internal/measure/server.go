@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/collection"
-	"github.com/kinformer/kinformer/internal/envelope"
+	"github.com/kinformer/kinformer/internal/testing/envelope"
 )
 
 // bookmarkPeriod is the time between two bookmarks of a watch, as in an API server.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinformer/kinformer/internal/footprint"
+	"github.com/kinformer/kinformer/internal/testing/footprint"
 )
 
 // Variant is an informer to measure, by the name that the command prints.

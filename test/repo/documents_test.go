@@ -1,0 +1,174 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package repo_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestReadmeListsEachDocument checks that the section "Documents" of README.md links each document
+// once.
+func TestReadmeListsEachDocument(t *testing.T) {
+	_, section, ok := strings.Cut(readText(t, "README.md"), "\n## Documents\n")
+	if !ok {
+		t.Fatal("README.md has no section Documents")
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	documents, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range documents {
+		if n := strings.Count(section, "]("+document+")"); n != 1 {
+			t.Errorf("the section Documents of README.md links %s %d times, want once", document, n)
+		}
+	}
+	if len(documents) < 10 {
+		t.Errorf("found %d documents", len(documents))
+	}
+}
+
+// TestReadmeHasTheBasicExample checks that the program in README.md is the Example of package cache,
+// except for the client and the end.
+func TestReadmeHasTheBasicExample(t *testing.T) {
+	_, example, found := strings.Cut(readText(t, "cache/example_test.go"), "\tnodes := ")
+	example, _, ends := strings.Cut(example, "\n\n\tcancel()\n")
+	if !found || !ends || !strings.Contains(readText(t, "README.md"), "\tnodes := "+example+"\n") {
+		t.Errorf("README.md does not have the code of cache/example_test.go:\n%s", example)
+	}
+}
+
+var (
+	code    = regexp.MustCompile("(?ms)^\\s*```.*?^\\s*```|`[^`\n]*`")
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+)
+
+// TestLinksOfDocuments checks that each relative link of a document of the repository names a file
+// that exists, and a heading of it if it has a fragment.
+func TestLinksOfDocuments(t *testing.T) {
+	links := 0
+	for _, document := range documents(t) {
+		for _, target := range linksOf(readText(t, document)) {
+			links++
+			if broken := brokenLink(t, document, target); broken != "" {
+				t.Errorf("%s links to %s: %s", document, target, broken)
+			}
+		}
+	}
+	if links < 50 {
+		t.Errorf("found %d links only", links)
+	}
+}
+
+// TestFilesOfDocuments checks that each Go file that a document names exists. A name without a folder is
+// one of the folder that was named before it in the line.
+func TestFilesOfDocuments(t *testing.T) {
+	span, files := regexp.MustCompile("`([\\w/.-]+\\.go)`"), 0
+	for _, document := range documents(t) {
+		for line := range strings.Lines(readText(t, document)) {
+			folder := ""
+			for _, match := range span.FindAllStringSubmatch(line, -1) {
+				path := match[1]
+				if strings.Contains(path, "/") {
+					folder = filepath.Dir(path)
+				} else if path = filepath.Join(folder, path); folder == "" {
+					continue
+				}
+				if _, err := os.Stat(path); err != nil {
+					t.Errorf("%s names a file that does not exist: %s", document, path)
+				}
+				files++
+			}
+		}
+	}
+	if files < 50 {
+		t.Errorf("found %d files only", files)
+	}
+}
+
+// documents returns the paths of the Markdown files of the repository.
+func documents(t *testing.T) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == ".cache" || entry.Name() == ".git"):
+			return fs.SkipDir
+		case filepath.Ext(path) == ".md":
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// linksOf returns the relative links of a document, but not what is code.
+func linksOf(text string) (targets []string) {
+	for _, match := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
+		if target := match[1]; !strings.Contains(target, "://") && !strings.HasPrefix(target, "mailto:") {
+			targets = append(targets, target)
+		}
+	}
+	return targets
+}
+
+// brokenLink returns what is wrong with a link of a document, or "".
+func brokenLink(t *testing.T, document, target string) string {
+	t.Helper()
+	path, fragment, hasFragment := strings.Cut(target, "#")
+	file := filepath.Join(filepath.Dir(document), filepath.FromSlash(path))
+	if path == "" {
+		file = document
+	}
+	if _, err := os.Stat(file); err != nil {
+		return "no such file"
+	}
+	if hasFragment && !slices.Contains(fragmentsOf(readText(t, file)), fragment) {
+		return "no such heading"
+	}
+	return ""
+}
+
+// fragmentsOf returns the fragments of a document's headings, as GitHub makes them.
+func fragmentsOf(text string) (fragments []string) {
+	for _, match := range heading.FindAllStringSubmatch(text, -1) {
+		title := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(match[1]), "")
+		fragments = append(fragments, strings.ReplaceAll(title, " ", "-"))
+	}
+	return fragments
+}
+
+// TestBrokenLinks checks documents with links that are broken, or are none.
+func TestBrokenLinks(t *testing.T) {
+	for text, want := range map[string]string{
+		"[a](go.mod)":                        "",
+		"[a](missing.md)":                    "no such file",
+		"[`a`](docs/missing.md)":             "no such file",
+		"![a](docs/images/missing.png)":      "no such file",
+		"[a](docs/contract.md#no-heading)":   "no such heading",
+		"[a](docs/adopting.md#with-options)": "",
+		"[a](https://example.com/missing)":   "",
+		"`f[T](missing)`":                    "",
+		"```go\nf[T](missing)\n```\n":        "",
+	} {
+		got := ""
+		for _, target := range linksOf(text) {
+			got = brokenLink(t, "README.md", target)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
