@@ -90,6 +90,34 @@ func TestScopeOfARecreatedNamespace(t *testing.T) {
 	})
 }
 
+// A namespace is deleted right after its last object, so that its scope is removed while the watch
+// shows the object. Each round is one chance to show it before the removal and after the decision.
+func TestDeletedNamespaceWithALateObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := fake.NewListerWatcher(&corev1.Namespace{})
+		namespaces := cache.NewSharedInformer(all, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
+		scopes, err := cache.NamespaceScopes(namespaces, labels.Everything())
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := newScopedInformer(t, scopes)
+		start(t, i, namespaces)
+		for range 500 {
+			all.Create(namespace("a", "blue"))
+			synctest.Wait()
+			i.server.Create(configMap("a/1"))
+			i.server.Delete("a/1")
+			all.Delete("a")
+			synctest.Wait()
+		}
+		for _, event := range i.takeEvents() {
+			if event == "Delete a/1 left" {
+				t.Fatalf("a handler received %q, of a deleted object", event)
+			}
+		}
+	})
+}
+
 // A namespace whose objects the program could never list leaves nothing behind.
 func TestDeletedNamespaceThatWasNeverListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -29,18 +29,17 @@ func (l *Loop[V]) leave(held *heldScope, state scope.State) bool {
 // those of deleted namespaces, once they are empty or the server refuses to list them: a Namespace
 // object is deleted after the objects in the namespace.
 func (l *Loop[V]) finishLeaving() {
-	var removed []*heldScope
+	var removed, deleted []*heldScope
 	for _, held := range l.all() {
 		switch {
-		case held.state == scope.Emptying && l.store.ScopeState(held.part).Objects == 0: // also if it was never listed
-			removed = append(removed, held)
-		case held.state == scope.Emptying && l.isRefused(held): // its permissions were deleted before it
-			l.remove([]*heldScope{held}, false)
+		case held.state == scope.Emptying && (l.isEmpty(held) || l.isRefused(held)): // its permissions were deleted before it
+			deleted = append(deleted, held)
 		case held.state == scope.Replaced && l.finishReplacing(held):
 			removed = append(removed, held)
 		}
 	}
 	l.remove(removed, true)
+	l.remove(deleted, false) // what a watch has shown meanwhile was deleted, too
 }
 
 // finishReplacing reports whether to remove a scope that was replaced: every scope that may have its
@@ -67,6 +66,9 @@ func (l *Loop[V]) finishReplacing(held *heldScope) bool {
 	}
 	return l.store.HaveReached(others, held.part)
 }
+
+// isEmpty reports whether the store has no object of a scope, also if it was never listed.
+func (l *Loop[V]) isEmpty(held *heldScope) bool { return l.store.ScopeState(held.part).Objects == 0 }
 
 // isFailing reports whether no stream of a scope makes progress.
 func (l *Loop[V]) isFailing(held *heldScope) bool {
