@@ -7,7 +7,7 @@ SHELL     := /bin/sh
 root    := $(CURDIR)
 go      ?= go
 # The nested modules with code.
-nested  := $(patsubst %/go.mod,%,$(wildcard bench/go.mod examples/go.mod e2e/go.mod e2e/controllerruntime/go.mod e2e/adopters/go.mod e2e/upstream/go.mod))
+nested  := $(patsubst %/go.mod,%,$(wildcard bench/go.mod examples/go.mod examples/controllerruntime/go.mod e2e/go.mod e2e/controllerruntime/go.mod e2e/adopters/go.mod e2e/upstream/go.mod))
 modules := . $(nested)
 
 # The race detector needs cgo and a C compiler. Without one the tests run without it.
@@ -100,6 +100,7 @@ compile: ## Compile the library and the examples for macOS and Windows
 e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd
 	$(go) -C e2e test $(race) -count=1 -timeout=20m -v ./...
 	$(go) -C examples test $(race) -count=1 ./... # each as a process
+	$(go) -C examples/controllerruntime test $(race) -count=1 ./...
 	$(go) -C e2e/controllerruntime test $(race) -count=1 -v ./...
 	$(go) -C e2e/adopters test -count=1 -v ./... # without the race detector, too, which would double the time to compile
 	$(go) -C e2e/upstream test -count=1 -timeout=20m -v ./... # without the race detector, which would compile all of Kubernetes once more

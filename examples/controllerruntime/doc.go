@@ -8,9 +8,10 @@
 // NewInformer in the options of the cache. The manager's metrics server has the informers' metrics
 // and their debug page.
 //
-// It starts an API server of its own on a loopback port:
+// It is a module of its own, since controller-runtime needs a newer client-go than the other
+// examples. It starts an API server of its own on a loopback port:
 //
-//	go run ./controllerruntime
+//	go run .
 //
 // For a real cluster, -simulate=false uses the kubeconfig that kubectl would, or that of -kubeconfig.
 package main

@@ -51,6 +51,23 @@ func TestRequirementsRaiseNothing(t *testing.T) {
 	}
 }
 
+// TestExamplesHaveTheVersionsOfTheLibrary checks that a package which the library and its examples
+// import is compiled once.
+func TestExamplesHaveTheVersionsOfTheLibrary(t *testing.T) {
+	own, shared := requirements(t, "go.mod"), 0
+	for module, version := range requirements(t, "examples/go.mod") {
+		if want, ok := own[module]; ok {
+			shared++
+			if version != want {
+				t.Errorf("examples/go.mod requires %s %s, go.mod %s", module, version, want)
+			}
+		}
+	}
+	if shared < 30 {
+		t.Errorf("examples/go.mod has %d modules in common with go.mod", shared)
+	}
+}
+
 // requirements returns the versions of the modules that a go.mod requires.
 func requirements(t *testing.T, path string) map[string]string {
 	t.Helper()
