@@ -23,16 +23,16 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-// bombLimit is how much the informer may allocate for a list with one Pod of 15 MB.
+// bombLimit is how much the informer may allocate for a list with one Pod of 6 MB.
 const bombLimit = 600 << 20
 
-// serveBomb serves a list of a good Pod and of one with five million empty containers, with gzip.
+// serveBomb serves a list of a good Pod and of one with two million empty containers, with gzip.
 func serveBomb(t *testing.T) *rest.Config {
 	t.Helper()
 	pod := func(name, containers string) string {
 		return `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"` + name + `","namespace":"ns","uid":"` + name + `","resourceVersion":"4"},"spec":{"containers":[` + containers + `]}}`
 	}
-	bomb := pod("bomb", strings.Repeat("{},", 5<<20-1)+"{}")
+	bomb := pod("bomb", strings.Repeat("{},", 2<<20-1)+"{}")
 	list := `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[` + bomb + "," + pod("good", `{"name":"c"}`) + `]}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -52,7 +52,7 @@ func serveBomb(t *testing.T) *rest.Config {
 	return config
 }
 
-// TestObjectOfEmptyElementsIsNotDecoded lists a Pod of 15 MB, 15 kB with gzip, that would take 7 GB
+// TestObjectOfEmptyElementsIsNotDecoded lists a Pod of 6 MB, 6 kB with gzip, that would take 3 GB
 // decoded. It is quarantined and named, and the other Pod is stored.
 func TestObjectOfEmptyElementsIsNotDecoded(t *testing.T) {
 	for _, packed := range []bool{false, true} {

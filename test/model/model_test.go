@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,14 +24,14 @@ import (
 var (
 	firstSeed   = flag.Uint64("model.seed", 1, "the first seed")
 	programFile = flag.String("model.program", "", "the file of a program for TestReplay, as in testdata/seeds.json")
-	programs    = flag.Uint64("model.programs", 5000, "the number of programs, one of each seed from the first on")
+	programs    = flag.Uint64("model.programs", 1500, "the number of programs, one of each seed from the first on")
 	survey      = flag.Bool("model.survey", false, "go on after a violation, and print only the seeds that have one")
 	pairsFile   = flag.String("model.pairs", "", "a file for the number of programs with each pair and triple of faults")
 )
 
 func TestMain(m *testing.M) {
-	// The default of a flag that the command line may still set.
-	if err := flag.Set("rapid.checks", strconv.Itoa(scopedPrograms)); err != nil {
+	// The number of programs of the other random tests. The command line may still set it.
+	if err := flag.Set("rapid.checks", "1000"); err != nil {
 		panic(err)
 	}
 	flag.Parse()
