@@ -35,6 +35,8 @@ const (
 	packingCPU  = "Nothing is decoded for key handlers; packing and the check that the object can be decoded take half of the CPU."
 )
 
+const unstableRelist = "Both sides differ two- to threefold between rounds, and client-go's minimum is its luckiest round; on another machine the ratio was 0.056x."
+
 // syncAndRelist measures initial sync and relist with one handler. memory and cpu are the goals of
 // the sync, and reason says why that of the CPU is missed.
 func syncAndRelist(scale Scale, variant string, sides []string, memory, cpu float64, reason string) harness.Experiment {
@@ -43,7 +45,7 @@ func syncAndRelist(scale Scale, variant string, sides []string, memory, cpu floa
 		Metrics: []harness.Metric{
 			{Name: "peak RSS above idle until synced", Unit: "MB", Goal: harness.AtMost(memory)},
 			{Name: "CPU until synced", Unit: "µs/Pod", Goal: harness.AtMost(cpu).MissedBecause(reason)},
-			{Row: "relist", Name: "CPU of a relist, 1 % changed", Unit: "ms", Goal: harness.AtMost(1.0 / 12), Detail: variant != "live" && variant != "packed"},
+			{Row: "relist", Name: "CPU of a relist, 1 % changed", Unit: "ms", Goal: harness.AtMost(1.0 / 12).MissedBecause(unstableRelist), Detail: variant != "live" && variant != "packed"},
 			{Row: "relist", Name: "updates delivered by the relist", Unit: "updates", Goal: harness.Within(float64(scale.Pods/100), "updates"), Detail: variant != "live"},
 		},
 		Prepare: func() ([]harness.Measure, error) {

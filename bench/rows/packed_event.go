@@ -25,10 +25,11 @@ func packedEvent(scale Scale) []harness.Experiment {
 }
 
 func readEachEvent(scale Scale, order string, burst int) harness.Experiment {
+	const reason = "The old state of an update is unpacked and decoded, too, unless the object was among the last 1,000 events."
 	sides := []string{child.PackedReconciler, child.ClientGoReconciler}
 	return harness.Experiment{
 		Row: "packed-event", Setup: order, Sides: sides,
-		Metrics: []harness.Metric{{Name: "CPU of an event and a Get", Unit: "µs", Goal: harness.AtMost(1)}},
+		Metrics: []harness.Metric{{Name: "CPU of an event and a Get", Unit: "µs", Goal: harness.AtMost(1).MissedBecause(reason)}},
 		Prepare: func() ([]harness.Measure, error) {
 			pods, err := podserver.Pods(perWorkload, scale.Pods)
 			return measureEach(sides, func(side string) ([]float64, error) {
