@@ -7,11 +7,13 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientinformers "k8s.io/client-go/informers"
@@ -19,6 +21,7 @@ import (
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	clientfake "k8s.io/client-go/kubernetes/fake"
 	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
@@ -128,6 +131,53 @@ func TestGeneratedFactoryKeepsOwnInformers(t *testing.T) {
 			t.Error("the informer runs after Shutdown")
 		}
 	})
+}
+
+// TestGeneratedHasTheSelectionOfTheFactory checks that informers made with Namespace and
+// TweakListOptions select what the factory does, and that a warning is logged once if neither was
+// called.
+func TestGeneratedHasTheSelectionOfTheFactory(t *testing.T) {
+	tweak := clientinformers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = "app=web" })
+	for name, c := range map[string]struct {
+		options   []clientinformers.SharedInformerOption
+		namespace string
+		tweaks    bool
+	}{
+		"none":      {},
+		"namespace": {[]clientinformers.SharedInformerOption{clientinformers.WithNamespace("blue")}, "blue", false},
+		"both":      {[]clientinformers.SharedInformerOption{clientinformers.WithNamespace("blue"), tweak}, "blue", true},
+		"tweak":     {[]clientinformers.SharedInformerOption{tweak}, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			klog.SetLoggerWithOptions(funcr.New(func(_, args string) { log.WriteString(args) }, funcr.Options{}), klog.ContextualLogger(true))
+			t.Cleanup(klog.ClearLogger)
+			factory := clientinformers.NewSharedInformerFactoryWithOptions(clientfake.NewClientset(), 0, c.options...)
+			generated := clientgo.Generated(factory, clientgo.Options{})
+			core.New(generated, metav1.NamespaceAll, nil).V1().Pods().Informer()
+			core.New(generated, metav1.NamespaceAll, nil).V1().Services().Informer()
+			selects := c.namespace != "" || c.tweaks
+			if n := strings.Count(log.String(), "Warning: informers may not have"); n != 1 && selects || n > 0 && !selects {
+				t.Errorf("%d warnings were logged: %s", n, log.String())
+			}
+			if got := generated.Namespace(); got != c.namespace {
+				t.Errorf("the namespace is %q, want %q", got, c.namespace)
+			}
+			var options metav1.ListOptions
+			if f := generated.TweakListOptions(); f != nil {
+				f(&options)
+			}
+			if (options.LabelSelector == "app=web") != c.tweaks {
+				t.Errorf("the label selector is %q", options.LabelSelector)
+			}
+			log.Reset()
+			generated = clientgo.Generated(factory, clientgo.Options{})
+			core.New(generated, generated.Namespace(), generated.TweakListOptions()).V1().Nodes().Informer()
+			if log.Len() > 0 {
+				t.Errorf("logged %s", log.String())
+			}
+		})
+	}
 }
 
 // TestGeneratedKeepsEarlierInformers checks that a type that the factory was asked for before keeps

@@ -57,7 +57,8 @@ func ExampleGenerated() {
 	clientset := kubernetes.NewForConfigOrDie(config)
 	factory := informers.NewSharedInformerFactory(clientset, 0)
 
-	core.New(clientgo.Generated(factory, clientgo.Options{Packed: true}), "", nil).V1().Pods().Informer()
+	generated := clientgo.Generated(factory, clientgo.Options{Packed: true})
+	core.New(generated, generated.Namespace(), generated.TweakListOptions()).V1().Pods().Informer()
 
 	pods := factory.Core().V1().Pods()
 	ctx, cancel := context.WithCancel(context.Background())

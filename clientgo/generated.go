@@ -4,31 +4,37 @@
 package clientgo
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"sync"
 	"time"
+	"unsafe"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 )
 
-// Generated returns a factory that makes this package's informers and keeps them in a factory of
-// client-go or of a clientset that code-generator has made. The New functions of the generated API
-// groups accept it, and types are inferred:
+// Generated returns a wrapper of factory, which is client-go's or that of a clientset made by
+// code-generator. The wrapper makes this package's informers, and keeps them in factory. Pass it to
+// the New functions of the generated API groups. The types are inferred:
 //
-//	factory := externalversions.NewSharedInformerFactory(client, 0)
-//	certificates := certmanager.New(clientgo.Generated(factory, clientgo.Options{}), "", nil).V1().Certificates()
+//	generated := clientgo.Generated(externalversions.NewSharedInformerFactory(client, 0), clientgo.Options{})
+//	certificates := certmanager.New(generated, generated.Namespace(), generated.TweakListOptions()).V1().Certificates()
 //
-// The generated factory keeps each informer by the type of its objects, so its own accessors and
-// listers return the same informer afterwards, and its Start, WaitForCacheSync and Shutdown include
-// it. A type that the generated factory was asked for before keeps its informer of client-go.
+// factory keeps one informer for each type of object. Its own accessors and listers return the
+// informers that the wrapper made, and its Start, WaitForCacheSync and Shutdown include them. If
+// factory was asked for a type before the wrapper was, it keeps client-go's informer of that type.
 //
-// Informers are replaced as by [Adopt].
+// The wrapper replaces informers as [Adopt] does.
 func Generated[Client any, NewFunc ~func(Client, time.Duration) clientcache.SharedIndexInformer](factory generatedFactory[NewFunc], options Options) *GeneratedFactory[Client, NewFunc] {
+	namespace, tweakListOptions := selectionOf(factory)
 	return &GeneratedFactory[Client, NewFunc]{
 		factory: factory, options: options, informers: make(map[reflect.Type]clientcache.SharedIndexInformer),
+		namespace: namespace, tweakListOptions: tweakListOptions,
 	}
 }
 
@@ -42,11 +48,64 @@ type generatedFactory[NewFunc any] interface {
 // is the type of the clientset, and NewFunc that of the clientset's functions that make an
 // informer.
 type GeneratedFactory[Client any, NewFunc ~func(Client, time.Duration) clientcache.SharedIndexInformer] struct {
-	factory generatedFactory[NewFunc]
-	options Options
+	factory          generatedFactory[NewFunc]
+	options          Options
+	namespace        string
+	tweakListOptions func(*metav1.ListOptions)
 
-	mu        sync.Mutex // guards informers
+	mu        sync.Mutex // guards the fields below
 	informers map[reflect.Type]clientcache.SharedIndexInformer
+	asked     bool // Namespace or TweakListOptions was called
+	warned    bool // that neither was
+}
+
+// Namespace returns the namespace of the factory, or "" for all namespaces. The accessors of an API
+// group have a namespace of their own and do not use the factory's: pass it to the group's New
+// function, so that an informer does not list the whole cluster.
+func (f *GeneratedFactory[Client, NewFunc]) Namespace() string {
+	f.setAsked()
+	return f.namespace
+}
+
+// TweakListOptions returns the function by which the factory changes the options of each request, or
+// nil. Pass it to the group's New function; see Namespace.
+func (f *GeneratedFactory[Client, NewFunc]) TweakListOptions() func(*metav1.ListOptions) {
+	f.setAsked()
+	return f.tweakListOptions
+}
+
+func (f *GeneratedFactory[Client, NewFunc]) setAsked() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = true
+}
+
+// warnOnce logs that an informer may not have the selection of the factory, once.
+func (f *GeneratedFactory[Client, NewFunc]) warnOnce() {
+	f.mu.Lock()
+	warn := !f.asked && !f.warned && (f.namespace != "" || f.tweakListOptions != nil)
+	f.warned = f.warned || warn
+	f.mu.Unlock()
+	if warn {
+		klog.Background().Info("Warning: informers may not have the namespace and list options of their factory: pass Namespace and TweakListOptions of Generated to the New functions",
+			"factory", fmt.Sprintf("%T", f.factory), "namespace", f.namespace, "tweakListOptions", f.tweakListOptions != nil)
+	}
+}
+
+// selectionOf returns the namespace of a generated factory and the function that changes its requests.
+// It reads private fields by reflection, as a generated factory has no methods for them.
+func selectionOf(factory any) (namespace string, tweakListOptions func(*metav1.ListOptions)) {
+	v := reflect.Indirect(reflect.ValueOf(factory))
+	if v.Kind() != reflect.Struct || !v.CanAddr() {
+		return "", nil
+	}
+	readField(v, "namespace", &namespace)
+	f, function := v.FieldByName("tweakListOptions"), reflect.TypeFor[func(*metav1.ListOptions)]()
+	if f.IsValid() && f.Kind() == reflect.Func && f.Type().ConvertibleTo(function) { // a type of the clientset's
+		readable := reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem() //nolint:gosec // the field is addressable
+		tweakListOptions, _ = reflect.TypeAssert[func(*metav1.ListOptions)](readable.Convert(function))
+	}
+	return namespace, tweakListOptions
 }
 
 // InformerFor returns the informer of the generated factory for objects of obj's type. If there is
@@ -58,6 +117,7 @@ func (f *GeneratedFactory[Client, NewFunc]) InformerFor(obj runtime.Object, newF
 // informerFor implements InformerFor. unchanged says that the informer's functions are known to
 // return the server's response.
 func (f *GeneratedFactory[Client, NewFunc]) informerFor(obj runtime.Object, newFunc NewFunc, unchanged bool) clientcache.SharedIndexInformer {
+	f.warnOnce()
 	informer := f.factory.InformerFor(obj, func(client Client, resyncPeriod time.Duration) clientcache.SharedIndexInformer {
 		return adopt(newFunc(client, resyncPeriod), f.options, unchanged)
 	})
@@ -72,7 +132,7 @@ func (f *GeneratedFactory[Client, NewFunc]) informerFor(obj runtime.Object, newF
 func (f *GeneratedFactory[Client, NewFunc]) Start(stopCh <-chan struct{}) { f.factory.Start(stopCh) }
 
 // InformerName returns the name of the generated factory's informers in client-go's metrics. It is
-// nil if the factory was generated before there were such names.
+// nil if the factory was made by a version of code-generator without such names.
 func (f *GeneratedFactory[Client, NewFunc]) InformerName() *clientcache.InformerName {
 	if named, ok := f.factory.(interface {
 		InformerName() *clientcache.InformerName

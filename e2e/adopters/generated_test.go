@@ -149,7 +149,8 @@ func TestGeneratedFactoryOfCertManager(t *testing.T) {
 		}
 		factory := certinformers.NewSharedInformerFactory(client, 0)
 
-		certmanager.New(clientgo.Generated(factory, options), "", nil).V1().Certificates().Informer()
+		generated := clientgo.Generated(factory, options)
+		certmanager.New(generated, generated.Namespace(), generated.TweakListOptions()).V1().Certificates().Informer()
 
 		// The program's own lines.
 		lister, informer := factory.Certmanager().V1().Certificates().Lister(), factory.Certmanager().V1().Certificates().Informer()
@@ -172,6 +173,32 @@ func TestGeneratedFactoryOfCertManager(t *testing.T) {
 		await(t, "the changes", func() bool { return changed(reference.GetStore()) && changed(informer.GetStore()) })
 		expectEqual(t, reference.GetStore(), informer.GetStore())
 	})
+}
+
+// TestGeneratedKeepsTheSelectionOfAFactory checks the namespace and the list options of cert-manager's
+// factory.
+func TestGeneratedKeepsTheSelectionOfAFactory(t *testing.T) {
+	client := certclient.NewForConfigOrDie(startServer(t, certificates()))
+	for i := range 3 {
+		createCertificate(t, client, i)
+	}
+	tweak := func(options *metav1.ListOptions) { options.FieldSelector = "metadata.name=web-01" }
+	for name, c := range map[string]struct {
+		option certinformers.SharedInformerOption
+		want   int
+	}{
+		"another namespace": {certinformers.WithNamespace("team-b"), 0},
+		"the namespace":     {certinformers.WithNamespace(namespace), 3},
+		"one name":          {certinformers.WithTweakListOptions(tweak), 1},
+	} {
+		factory := certinformers.NewSharedInformerFactoryWithOptions(client, 0, c.option)
+		generated := clientgo.Generated(factory, clientgo.Options{})
+		informer := certmanager.New(generated, generated.Namespace(), generated.TweakListOptions()).V1().Certificates().Informer()
+		start(t, factory, informer)
+		if got := len(informer.GetStore().List()); got != c.want {
+			t.Errorf("%s: %d certificates, want %d", name, got, c.want)
+		}
+	}
 }
 
 // referenceCertificates returns an informer of client-go that has synced.

@@ -90,7 +90,8 @@ func TestGeneratedFactoryOfIstio(t *testing.T) {
 		}
 		factory := istioinformers.NewSharedInformerFactory(client, 0)
 
-		adopted := networking.New(clientgo.Generated(factory, options), "", nil)
+		generated := clientgo.Generated(factory, options)
+		adopted := networking.New(generated, generated.Namespace(), generated.TweakListOptions())
 		adopted.V1().VirtualServices().Informer()
 		adopted.V1().DestinationRules().Informer()
 		adopted.V1alpha3().EnvoyFilters().Informer()

@@ -9,7 +9,8 @@ import "strings"
 const variables = `
 	ctx context.Context, namespace string, stop chan struct{}, mux *http.ServeMux, registry *prometheus.Registry,
 	config *rest.Config, client kubernetes.Interface, dynamicClient dynamic.Interface, metadataClient clientmetadata.Interface,
-	certClient certversioned.Interface,
+	certClient certversioned.Interface, f struct{ client certversioned.Interface },
+	newFunc func(certversioned.Interface, time.Duration) clientcache.SharedIndexInformer, resyncPeriod time.Duration,
 	lw clientcache.ListerWatcher, store clientcache.Store,
 	informer clientcache.SharedIndexInformer, handle clientcache.ResourceEventHandlerRegistration,
 	pods *kinformercache.SharedInformer[*corev1.Pod], registration *kinformercache.Registration, factory *kinformercache.Factory,
@@ -58,6 +59,7 @@ func knative() map[string]string {
 			func GetResyncPeriod(context.Context) time.Duration { return 0 }`,
 		"knative.dev/pkg/injection": `package injection
 			import "context"
+			func GetNamespaceScope(context.Context) string { return "" }
 			var Default interface { RegisterInformerFactory(func(context.Context) context.Context) }`,
 	}
 }
